@@ -1,0 +1,96 @@
+// The table of knobs, and reading it.
+#include "base/knobs.h"
+
+#include <cstring>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace tutti {
+namespace {
+
+// A row is added by the room that owns it; a constant with a derivation beats a knob.
+const std::vector<KnobRow> kRows = {
+    {"TUTTI_EXPLAIN", "0/1", "0", "base", "print which link and algorithm was taken, and why"},
+    {"TUTTI_LINK", "name", "auto", "transport",
+     "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx"},
+    {"TUTTI_EAGER_BYTES", "bytes", "0", "p2p",
+     "largest message sent without asking first; 0: derived from the link"},
+    {"TUTTI_UNEXPECTED_BYTES", "bytes", "4M", "p2p",
+     "unmatched eager bytes one peer may leave here before its sends wait"},
+    {"TUTTI_SINGLE_COPY", "name", "auto", "transport",
+     "process_vm_readv for long messages inside a host: auto (measured), on, off"},
+    {"TUTTI_POLL_US", "us", "-1", "transport",
+     "how long a wait polls before it sleeps; -1: derived from ranks and cores"},
+    {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
+    {"TUTTI_ALGORITHMS", "text", "", "select",
+     "forced algorithms: allreduce=ring,bcast=binomial"},
+    {"TUTTI_BARRIER", "name", "", "select", "forced algorithm"},
+    {"TUTTI_BCAST", "name", "", "select", "forced algorithm"},
+    {"TUTTI_REDUCE", "name", "", "select", "forced algorithm"},
+    {"TUTTI_ALLREDUCE", "name", "", "select", "forced algorithm"},
+    {"TUTTI_GATHER", "name", "", "select", "forced algorithm"},
+    {"TUTTI_SCATTER", "name", "", "select", "forced algorithm"},
+    {"TUTTI_ALLGATHER", "name", "", "select", "forced algorithm"},
+    {"TUTTI_ALLTOALL", "name", "", "select", "forced algorithm"},
+    {"TUTTI_REDUCE_SCATTER", "name", "", "select", "forced algorithm"},
+    {"TUTTI_SCAN", "name", "", "select", "forced algorithm"},
+    {"TUTTI_EXSCAN", "name", "", "select", "forced algorithm"},
+    {"TUTTI_SEGMENT_BYTES", "bytes", "0", "select",
+     "pipeline segment of long collectives; 0: from the model"},
+    {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
+};
+
+std::size_t index_of(std::string_view name) {
+  for (std::size_t i = 0; i < kRows.size(); ++i)
+    if (name == kRows[i].name) return i;
+  check_failed(__FILE__, __LINE__, "knob has a row", std::string(name));
+}
+
+std::string form_of(const KnobRow& row) {
+  if (std::strcmp(row.unit, "bytes") == 0) return "a number of bytes such as 65536, 64k or 1M";
+  if (std::strcmp(row.unit, "0/1") == 0) return "0 or 1";
+  return "a whole number";
+}
+
+}  // namespace
+
+const std::vector<KnobRow>& Knobs::rows() { return kRows; }
+
+Result<Knobs> Knobs::read(const Lookup& lookup) {
+  Knobs knobs;
+  for (const KnobRow& row : kRows) {
+    const char* given = lookup(row.name);
+    Value value;
+    value.set = given != nullptr && *given != '\0';
+    value.text = value.set ? given : row.fallback;
+    const bool is_text = std::strcmp(row.unit, "name") == 0 || std::strcmp(row.unit, "text") == 0;
+    if (!is_text) {
+      const bool is_bytes = std::strcmp(row.unit, "bytes") == 0;
+      const auto number = is_bytes ? text::parse_bytes(value.text) : text::parse_int(value.text);
+      const bool is_bit = std::strcmp(row.unit, "0/1") == 0;
+      if (!number || (is_bit && *number != 0 && *number != 1))
+        return fail(Code::arg, std::string(row.name) + "=" + value.text + " is not " +
+                                   form_of(row) + "; unset it or give one");
+      value.number = *number;
+    }
+    knobs.values_.push_back(std::move(value));
+  }
+  return knobs;
+}
+
+Knobs Knobs::defaults() {
+  return *read([](const char*) { return nullptr; });
+}
+
+std::int64_t Knobs::integer(std::string_view name) const { return values_[index_of(name)].number; }
+const std::string& Knobs::text(std::string_view name) const { return values_[index_of(name)].text; }
+bool Knobs::is_set(std::string_view name) const { return values_[index_of(name)].set; }
+
+std::string nearest_knob(std::string_view name) {
+  std::vector<std::string> names;
+  for (const KnobRow& row : kRows) names.emplace_back(row.name);
+  return text::nearest(name, names);
+}
+
+}  // namespace tutti

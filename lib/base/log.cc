@@ -1,0 +1,33 @@
+// Lines to standard error, one write each.
+#include "base/log.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+
+namespace tutti::log {
+namespace {
+
+// Only words for people pass through here, so process-wide state is right: relaxed suffices.
+std::atomic<int> g_rank{-1};
+std::atomic<bool> g_explain{false};
+
+void put(std::string_view line) {
+  const int rank = g_rank.load(std::memory_order_relaxed);
+  std::string text = rank < 0 ? "tutti: " : "tutti: rank " + std::to_string(rank) + ": ";
+  text.append(line).push_back('\n');
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace
+
+void set_rank(int rank) { g_rank.store(rank, std::memory_order_relaxed); }
+void set_explain(bool on) { g_explain.store(on, std::memory_order_relaxed); }
+bool explains() { return g_explain.load(std::memory_order_relaxed); }
+void warn(std::string_view line) { put(line); }
+void explain(std::string_view line) {
+  if (explains()) put(line);
+}
+
+}  // namespace tutti::log

@@ -1,0 +1,95 @@
+// Object and Ref<T>: what every object behind a handle begins with, and who keeps it alive.
+//
+// The first word of every object holds the handle its user knows it by: the object's own
+// address, or a small integer for a predefined object (architecture.md, section 2). Counting
+// is atomic: a communicator freed while a collective runs on it lives until that ends.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace tutti {
+
+using Handle = std::uintptr_t;
+
+enum class ObjectKind : std::uint8_t {
+  datatype, op, group, comm, request, errhandler, info, message, session, keyval, other
+};
+
+class Object {
+ public:
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  Handle handle() const { return handle_; }
+  ObjectKind kind() const { return kind_; }
+  bool is_predefined() const { return handle_ < 0x400; }
+
+  void retain() const { refs_.fetch_add(1, std::memory_order_relaxed); }
+  // acq_rel: the last one to let go must see every write made by the others before they let go.
+  void release() const {
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy_(this);
+  }
+
+ protected:
+  using Destroy = void (*)(const Object*);
+  // `handle` 0 means "my own address". No virtual functions: the handle must be the first word.
+  Object(ObjectKind kind, Destroy destroy, Handle handle = 0)
+      : handle_(handle != 0 ? handle : reinterpret_cast<Handle>(this)),
+        destroy_(destroy),
+        kind_(kind) {}
+  ~Object() = default;
+
+  // For derived classes: Object(kind, &Object::destroy_as<Derived>).
+  template <class T>
+  static void destroy_as(const Object* object) {
+    delete static_cast<const T*>(object);
+  }
+
+ private:
+  Handle handle_;
+  Destroy destroy_;
+  mutable std::atomic<std::int32_t> refs_{1};
+  ObjectKind kind_;
+};
+
+// Shared ownership of an Object. adopt() takes over the reference the object is born with.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  static Ref adopt(T* object) {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+  static Ref share(T* object) {
+    if (object != nullptr) object->retain();
+    return adopt(object);
+  }
+  Ref(const Ref& other) : object_(other.object_) {
+    if (object_ != nullptr) object_->retain();
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { reset(); }
+
+  void reset() {
+    const T* old = std::exchange(object_, nullptr);
+    if (old != nullptr) old->release();
+  }
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  T* detach() { return std::exchange(object_, nullptr); }  // hands the reference to a handle
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace tutti

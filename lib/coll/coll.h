@@ -1,0 +1,72 @@
+// coll: every algorithm of every collective, as emitters of schedules, in one catalogue.
+//
+// Pure: functions from values to values. An emitter sees a Team (an ordered set of ranks), a
+// Call (counts, root) and a Builder; it knows no communicator, type or link.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "sched/sched.h"
+
+namespace tutti::coll {
+
+using sched::Count;
+
+enum class Collective : std::uint8_t {
+  barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall,
+  gatherv, scatterv, allgatherv, alltoallv,
+  reduce_scatter,        // counts per rank (block form: equal counts)
+  scan, exscan,
+};
+inline constexpr int kCollectives = 15;
+std::string_view name_of(Collective collective);
+
+// What one rank knows of a call. Units as in sched.h.
+//   bcast            out: count units on every rank, the message itself, root's given; no in
+//   reduce           in: count; out: count at the root (elsewhere scratch is taken)
+//   allreduce, scan  in: count; out: count
+//   gather           in: count (own block); out at root: p blocks of count in rank order
+//   scatter          in at root: p blocks; out: own block
+//   allgather        in: own block; out: p blocks          alltoall: in p blocks, out p blocks
+//   v forms          counts[i]: block of rank i in `out` (allgatherv, gatherv at root) or in `in`
+//                    (scatterv at root); alltoallv: send_counts (in) and counts (out); blocks
+//                    are packed one after another: displacements are the binding's matter
+//   reduce_scatter   in: sum(counts); out: counts[rank]
+// in_place: there is no `in`; the rank's contribution already stands where it belongs in `out`
+// (allreduce, scan: out; gather at root and allgather: own block of out; scatter at root: own
+// block is not moved). Emitters must work then; reduce_scatter and alltoall never get it.
+struct Call {
+  Collective collective = Collective::barrier;
+  int rank = 0;
+  int size = 1;
+  int root = 0;
+  Count count = 0;
+  std::span<const Count> counts;
+  std::span<const Count> send_counts;
+  bool in_place = false;
+  bool commutative = true;
+  Count segment = 0;            // units per pipeline segment; 0: none
+  std::span<const int> host_of; // host index of each rank, for hierarchical composition
+};
+
+// An entry of the catalogue.
+struct Algorithm {
+  Collective collective;
+  const char* name;          // what TUTTI_ALLREDUCE=... takes
+  bool needs_commutative;
+  bool takes_segments;
+  bool needs_hosts;          // a composition over hosts
+  const char* good_for;      // one clause
+};
+std::span<const Algorithm> catalogue();
+// Null: no such name for this collective.
+const Algorithm* find(Collective collective, std::string_view name);
+
+// This rank's schedule. Errors: the algorithm cannot serve this call, and why.
+Result<sched::Schedule> build(const Algorithm& algorithm, const Call& call);
+
+}  // namespace tutti::coll

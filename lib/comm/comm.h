@@ -1,0 +1,155 @@
+// comm: groups and communicators, and the calls made on them.
+//
+// Owner: communicators are counted objects behind handles; a collective under way keeps its
+// communicator alive. Every function is called with the world's gate held. Collective calls
+// block as MPI says; everything else is local. The bindings convert handles and call here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/object.h"
+#include "base/result.h"
+#include "coll/coll.h"
+#include "p2p/p2p.h"
+#include "types/types.h"
+
+namespace tutti::comm {
+
+using types::Count;
+inline constexpr int kUndefined = -32766;  // MPI_UNDEFINED of the standard ABI
+inline constexpr int kProcNull = -2;       // internal; the bindings map MPI_PROC_NULL to it
+
+// An ordered set of ranks of the job (MPI 5.0, 7.2).
+class Group final : public Object {
+ public:
+  explicit Group(std::vector<int> members, Handle handle = 0);
+  int size() const { return static_cast<int>(members_.size()); }
+  int at(int rank) const { return members_[static_cast<std::size_t>(rank)]; }  // rank in the job
+  int rank_of(int job_rank) const;  // kUndefined when not a member
+  const std::vector<int>& members() const { return members_; }
+
+ private:
+  std::vector<int> members_;
+};
+using GroupRef = Ref<Group>;
+enum class Comparison { identical, congruent, similar, unequal };
+Comparison compare(const Group& a, const Group& b);
+GroupRef union_of(const Group& a, const Group& b);
+GroupRef intersection_of(const Group& a, const Group& b);
+GroupRef difference_of(const Group& a, const Group& b);
+Result<GroupRef> include(const Group& group, std::span<const int> ranks);
+Result<GroupRef> exclude(const Group& group, std::span<const int> ranks);
+struct Range { int first, last, stride; };
+Result<GroupRef> include_ranges(const Group& group, std::span<const Range> ranges);
+Result<GroupRef> exclude_ranges(const Group& group, std::span<const Range> ranges);
+
+// What to do with an error on a communicator (MPI 5.0, 9.3). The bindings interpret it.
+class Errhandler;
+// A request as users see it: send, receive, collective (also composed of several).
+class Request;
+
+class World;  // context: endpoint, selection, contexts; lib/comm/context.h
+
+class Communicator final : public Object {
+ public:
+  int rank() const { return rank_; }
+  int size() const { return group_->size(); }
+  const Group& group() const { return *group_; }
+  std::uint32_t context() const { return context_; }       // point-to-point
+  std::uint32_t coll_context() const { return context_ + 1; }
+  int peer(int rank) const { return group_->at(rank); }    // rank in the job
+  World& world() const { return *world_; }
+  std::string name;
+  Handle errhandler = 0;                                   // the bindings' object
+  std::map<int, void*> attributes;                         // keyval -> value; bindings' copies
+
+  struct State;  // selection facts, delegate team, schedule cache, sequence number
+  State& state() const { return *state_; }
+
+ private:
+  friend struct CommMaker;
+  Communicator(World& world, GroupRef group, int rank, std::uint32_t context, Handle handle);
+  ~Communicator();
+  friend class tutti::Object;
+  World* world_;
+  GroupRef group_;
+  int rank_;
+  std::uint32_t context_;
+  std::unique_ptr<State> state_;
+};
+using CommRef = Ref<Communicator>;
+
+// Collective over `comm`. An empty ref means "not a member" (MPI_COMM_NULL).
+Result<CommRef> dup(Communicator& comm);
+Result<CommRef> split(Communicator& comm, int color, int key);
+Result<CommRef> split_shared(Communicator& comm, int key);           // ranks of one host
+Result<CommRef> create(Communicator& comm, const Group& group);      // collective over comm
+Result<CommRef> create_group(Communicator& comm, const Group& group, int tag);  // over group
+Comparison compare(const Communicator& a, const Communicator& b);
+
+// One collective call, as the user made it. Unused fields stay empty.
+struct CollCall {
+  coll::Collective collective = coll::Collective::barrier;
+  const void* send = nullptr;
+  Count send_count = 0;
+  const types::Datatype* send_type = nullptr;
+  std::span<const Count> send_counts, send_displs;  // displacements in extents of send_type
+  void* recv = nullptr;                             // bcast: the buffer
+  Count recv_count = 0;
+  const types::Datatype* recv_type = nullptr;
+  std::span<const Count> recv_counts, recv_displs;
+  const types::Op* op = nullptr;
+  int root = 0;
+  bool in_place = false;
+};
+
+Code run(Communicator& comm, const CollCall& call);  // blocking
+Result<Request*> start(Communicator& comm, const CollCall& call);  // nonblocking
+
+// Requests behind handles. A request keeps its communicator (and types, ops) alive.
+class Request final : public Object {
+ public:
+  bool is_done() const;
+  p2p::Status status() const;
+  bool is_active() const { return active_; }  // false: inactive persistent, or completed
+  bool is_persistent() const { return persistent_; }
+  Communicator* comm() const { return comm_.get(); }
+  struct Parts;
+
+ private:
+  friend struct RequestMaker;
+  Request(CommRef comm);
+  ~Request();
+  friend class tutti::Object;
+  CommRef comm_;
+  bool active_ = true;
+  bool persistent_ = false;
+  std::unique_ptr<Parts> parts_;
+};
+
+// Point-to-point on a communicator; ranks in the communicator, kProcNull and wildcards allowed.
+Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
+          const types::Datatype& type, int dest, int tag);
+p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datatype& type,
+                 int source, int tag);
+Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count,
+               const types::Datatype& type, int dest, int tag);
+Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type,
+               int source, int tag);
+bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status);
+p2p::Status probe(Communicator& comm, int source, int tag);  // blocks
+void cancel(Request& request);
+
+// Progress until the request is done. Completing does not free it.
+void wait(World& world, Request& request);
+// One round of progress when nothing of `requests` is done; used by the test and wait families.
+void progress(World& world);
+void idle(World& world);    // nothing moved: poll, yield or sleep
+void active(World& world);  // something moved
+
+}  // namespace tutti::comm

@@ -1,0 +1,101 @@
+// p2p: messages between ranks. The one matcher above all transports.
+//
+// Owner: one Endpoint per world. Every call is made with the gate held; only wait() blocks
+// (it lets go of the gate while it sleeps). Sources in envelopes are ranks in the
+// communicator; peers are ranks in the job. Order: messages of one (peer, context) match in
+// the order they were sent, whatever their size (MPI 5.0, 3.5).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/knobs.h"
+#include "base/result.h"
+#include "transport/transport.h"
+#include "types/types.h"
+
+namespace tutti::wireup {
+class Wireup;
+}
+
+namespace tutti::p2p {
+
+inline constexpr int kAnySource = -1;
+inline constexpr int kAnyTag = -1;  // matches tags >= 0
+
+struct Status {
+  int source = kAnySource;
+  int tag = kAnyTag;
+  Code code = Code::ok;
+  bool cancelled = false;
+  std::int64_t bytes = 0;
+};
+
+enum class Mode : std::uint8_t { standard, synchronous, ready, buffered };
+
+struct Envelope {
+  std::uint32_t context = 0;
+  int source = 0;  // sending: my rank in the communicator; receiving: wanted one or kAnySource
+  int tag = 0;
+  std::uint32_t fingerprint = 0;  // collectives: (collective, count, type, op, root); else 0
+};
+
+// A pending send or receive. From the endpoint's pool; the fields below `done` are the
+// endpoint's own. Completed requests stay until release().
+struct Request {
+  bool done = false;
+  Status status;
+  // Called once on completion, inside progress, gate held; may post new requests.
+  void (*on_done)(Request* self) = nullptr;
+  void* owner = nullptr;
+  virtual ~Request() = default;
+};
+
+// A message taken out of matching by a matched probe (MPI 5.0, 3.8.2).
+struct Message;
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  // Opens transports, publishes addresses. Links are made at first use.
+  static Result<std::unique_ptr<Endpoint>> open(wireup::Wireup& wireup, const Knobs& knobs);
+
+  // Sends at once, without a request, when the message is short and the link has room: the
+  // path of small messages. False: nothing was sent, use send().
+  virtual bool try_send(int peer, const Envelope& envelope, const void* data,
+                        std::size_t bytes) = 0;
+  virtual Request* send(Mode mode, int peer, const Envelope& envelope,
+                        const types::Buffer& buffer) = 0;
+  // peer: rank in the job, or kAnySource.
+  virtual Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer) = 0;
+  // Receives at once and to the end: the path of blocking receives. No request is made when
+  // the message is short and there, or comes while polling.
+  virtual Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) = 0;
+
+  virtual bool probe(int peer, const Envelope& envelope, Status* status) = 0;  // one look
+  virtual Message* take(int peer, const Envelope& envelope, Status* status) = 0;
+  virtual Request* recv_taken(Message* message, const types::Buffer& buffer) = 0;
+  virtual void cancel(Request* request) = 0;  // receives that did not match yet
+  virtual void release(Request* request) = 0; // detached: freed when it is done
+
+  virtual int progress() = 0;             // one round over the transports that are in use
+  virtual void wait(Request* request) = 0;  // until done
+  // Waits once (poll, yield or sleep) when progress found nothing; for loops over many.
+  virtual void idle() = 0;
+  virtual void active() = 0;  // something moved: poll afresh
+
+  // For the cost model and --report-links.
+  virtual transport::Traits traits(int peer) = 0;
+  virtual std::string link_name(int peer) = 0;
+  virtual std::string links_text() = 0;  // one line per peer: link and why
+  virtual wireup::Wireup& wireup() = 0;
+  virtual transport::Waiter& waiter() = 0;
+  // How waits let other threads in; null: single thread.
+  virtual void set_gate(const transport::Waiter::Gate& gate) = 0;
+  // Sends what is still queued, tells peers, closes links. After it nothing is received.
+  virtual void close() = 0;
+};
+
+}  // namespace tutti::p2p

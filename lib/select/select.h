@@ -1,0 +1,53 @@
+// select: which algorithm serves a call, and why. Pure; the model's facts come in.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/knobs.h"
+#include "coll/coll.h"
+
+namespace tutti::select {
+
+// Latency (us), inverse bandwidth and fold cost (us per byte) of a class of links.
+struct LinkClass {
+  double latency_us = 1;
+  double us_per_byte = 1e-4;
+};
+
+// What is known of a team. Measured or from transports' traits; built once a communicator.
+struct TeamFacts {
+  int size = 1;
+  int hosts = 1;
+  int largest_host = 1;      // ranks on the fullest host
+  bool crowded = false;      // some host has more ranks than cores
+  bool shm_delegate = false; // the whole team sits on one host and has an area
+  LinkClass inside;
+  LinkClass between;
+  double fold_us_per_byte = 1e-4;
+};
+
+struct Question {
+  coll::Collective collective;
+  std::int64_t bytes;        // of `count` units (per block where there are blocks)
+  std::int64_t count;
+  bool commutative;
+  bool predefined_op;        // the delegate folds only those
+  std::string forced;        // info key of the communicator; empty: knobs decide
+};
+
+struct Choice {
+  const coll::Algorithm* algorithm = nullptr;  // null: the shm delegate
+  std::int64_t segment_bytes = 0;
+  std::string why;           // filled only when asked to explain
+};
+
+// Errors: a forced name that is unknown (nearest names are given) or cannot serve the call.
+Result<Choice> choose(const Question& question, const TeamFacts& team, const Knobs& knobs,
+                      bool explain);
+
+// Predicted time in us of one algorithm for one call: the cost model itself.
+double predict_us(const coll::Algorithm& algorithm, const Question& question,
+                  const TeamFacts& team, std::int64_t segment_bytes);
+
+}  // namespace tutti::select

@@ -1,0 +1,39 @@
+// topo: what a host is made of: packages, NUMA nodes, caches, cores, hardware threads.
+//
+// A Machine is a value: read from hwloc here, from XML, or made up for tests. hwloc stays
+// inside this room; ranks never load it (the daemon does and puts XML in the job segment).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tutti::topo {
+
+struct Thread {            // a hardware thread this process may use
+  int os_index = 0;
+  int core = 0;            // logical index on the machine
+  int l3 = 0;
+  int numa = 0;
+  int package = 0;
+};
+
+struct Machine {
+  std::vector<Thread> threads;   // allowed ones, by core then thread
+  int cores = 0;                 // distinct cores among them
+  double cpu_quota = 0;          // cgroup cpu.max in cores; 0: none
+  std::string xml;               // hwloc export, empty for made-up machines
+  // Processors that ranks can use together: cores, cut by the quota; at least 1.
+  int usable_cores() const;
+  int usable_threads() const;
+};
+
+Result<Machine> read_this_machine();                   // cgroup, affinity and quota respected
+Result<Machine> from_xml(const std::string& xml);
+Result<Machine> synthetic(const std::string& description);  // hwloc's "package:2 core:4 pu:2"
+
+// Binds the calling process (between fork and exec: async-signal-safe, no allocation).
+bool bind_self(const std::vector<int>& os_indices);
+
+}  // namespace tutti::topo

@@ -1,0 +1,166 @@
+// transport: moves frames between two processes. Knows no tags, communicators, collectives.
+//
+// Owner: the world owns the transports, transports own their links. Everything here is called
+// with the world's gate held (one thread at a time) and nothing blocks except Waiter::sleep.
+// Frames between one pair of processes arrive in the order they were posted. A transport calls
+// back only through the Sink it was given, and only from inside progress() or try_post().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/knobs.h"
+#include "base/result.h"
+
+namespace tutti::wireup {
+class Wireup;
+}
+
+namespace tutti::transport {
+
+// 32 bytes in front of every payload. Transports carry it; only p2p gives its fields meaning.
+struct FrameHeader {
+  std::uint32_t context = 0;  // communicator's context
+  std::int32_t tag = 0;
+  std::uint32_t source = 0;  // sender's rank in that communicator
+  std::uint8_t kind = 0;
+  std::uint8_t flags = 0;
+  std::uint16_t aux = 0;
+  std::uint64_t length = 0;  // of the whole message, or an offset, by kind
+  std::uint64_t cookie = 0;  // a request of one side, or a fingerprint, by kind
+};
+static_assert(sizeof(FrameHeader) == 32);
+
+// Called once when a pinned payload may be changed again.
+struct Done {
+  void (*fire)(Done* self, bool ok) = nullptr;
+};
+
+struct FrameView {
+  const FrameHeader* header;
+  const std::byte* payload;
+  std::size_t bytes;
+  // Null: the payload is copied or gone when try_post returns true. Set: it stays valid until
+  // done->fire, which may come before try_post returns.
+  Done* done = nullptr;
+};
+
+enum class MemoryKind : std::uint8_t { host, cuda };
+
+struct Memory {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  MemoryKind kind = MemoryKind::host;
+  int device = 0;
+};
+
+using Key = Blob;  // what a peer needs to read exposed memory; at most 64 bytes
+
+struct Peer {
+  int rank = 0;  // in the job
+  int host = 0;
+  int local_rank = 0;
+  bool same_host = false;
+};
+
+// Receives what transports deliver. Implemented by p2p (and by test doubles).
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // A whole frame. `payload` is valid during the call only, unless place() gave its address.
+  virtual void on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) = 0;
+  // Before the payload of a long frame is read from a stream: where it should go, or null for
+  // the transport's own staging. The address must stay valid until on_frame for it.
+  virtual std::byte* place(int from, const FrameHeader& header, std::size_t bytes) = 0;
+  // The process is gone; no frame of it comes any more. Called once per peer.
+  virtual void on_peer_gone(int peer, const Error& why) = 0;
+};
+
+struct Traits {
+  bool reaches = false;
+  std::string why;             // one clause, for --report-links: "same host", "no RDMA device"
+  double latency_us = 0;       // for the cost model
+  double bandwidth_gbs = 0;    // 1e9 bytes/s
+  std::size_t max_frame = 0;   // payload bytes of one frame
+  std::size_t eager_bytes = 0; // up to here one frame without asking is cheapest
+  bool fetches = false;        // expose/fetch work
+  std::size_t fetch_from = 0;  // bytes from which fetch beats frames (measured)
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+  // False: full for now; call progress() and retry. Never partial.
+  virtual bool try_post(const FrameView& frame) = 0;
+  virtual Result<Key> expose(const Memory& memory) = 0;
+  // Reads into.bytes from the start of the exposed memory; fires done, possibly at once.
+  virtual Result<void> fetch(const Key& key, const Memory& into, Done* done) = 0;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual const char* name() const = 0;
+  virtual Traits traits(const Peer& peer) const = 0;
+  virtual Blob address() const = 0;  // empty: peers need nothing
+  virtual Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) = 0;
+  virtual int progress() = 0;  // events handled; 0 means idle
+  // A descriptor that polls readable when progress() would find something, or -1 when the
+  // transport wakes sleepers through the job segment (shm) or never needs to (self).
+  virtual int wait_fd() = 0;
+};
+
+// Everything a transport is made from; outlives it.
+struct Surroundings {
+  wireup::Wireup* wireup;
+  Sink* sink;
+  const Knobs* knobs;
+};
+
+// The explicit list, in order of preference (order.cc): self, shm, ucx, tcp. Each only if this
+// job can use it. A transport that cannot start is left out, and says why in the report.
+struct Opened {
+  std::vector<std::unique_ptr<Transport>> transports;
+  std::vector<std::string> left_out;  // "ucx: libucp.so.0 not found"
+};
+Opened open_all(const Surroundings& around);
+
+// Index into `transports` for this peer, cheapest that reaches, TUTTI_LINK honoured; an error
+// names the peer, its host and every transport's reason.
+struct Picked {
+  std::size_t index;
+  Traits traits;
+};
+Result<Picked> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
+                    const Knobs& knobs);
+
+// Waiting, the same everywhere (architecture.md, section 6): poll, then yield, then sleep.
+// One per world. A waiter loops: { progress; if idle waiter.pause(); else waiter.busy(); }
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  virtual void busy() = 0;   // something happened: start polling afresh
+  // Nothing happened: spins, yields, or sleeps until a peer, a descriptor or the daemon wakes
+  // this rank. May return early at any time. `release`/`retake` are called around real sleep
+  // and yields (the gate's, so that other threads get in); they may be null.
+  struct Gate {
+    void (*release)(void*) = nullptr;
+    void (*retake)(void*) = nullptr;
+    void* self = nullptr;
+  };
+  virtual void pause(const Gate& gate) = 0;
+  // Wakes this rank from another thread of this process, or a peer of this host by local rank.
+  virtual void wake_self() = 0;
+};
+std::unique_ptr<Waiter> make_waiter(const Surroundings& around,
+                                    std::span<const std::unique_ptr<Transport>> transports);
+// To be called after data for local rank `local` became visible in the segment by other means
+// than a link (the shm delegate): wakes it if it sleeps. A load when it is awake.
+void nudge(wireup::Wireup& wireup, int local);
+
+}  // namespace tutti::transport

@@ -1,0 +1,176 @@
+// types: what a buffer's elements are, and what can be folded.
+//
+// Owner: nobody; datatypes and operations are immutable once made and shared by Ref. Nothing
+// here blocks. Sizes and offsets are bytes unless named count (elements).
+//
+// A message is the *packed stream* of a Buffer: its bytes in type-map order without gaps
+// (MPI 5.0, 5.1). Everything above addresses messages by offsets in that stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/object.h"
+#include "base/result.h"
+
+namespace tutti::types {
+
+using Count = std::int64_t;
+
+// How the elements of a predefined type behave under operations.
+enum class Element : std::uint8_t {
+  none, byte, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+  float16, float32, float64, float_long, complex32, complex64, complex128, complex_long,
+  logical8, logical16, logical32, logical64,
+  float_int, double_int, long_int, int_int, short_int, long_double_int,
+  float_float, double_double,
+};
+
+// One run of bytes of a flattened type, relative to the element's address.
+struct Run {
+  Count offset;
+  Count bytes;
+};
+
+struct Layout;  // flattened form, layout.cc
+
+class Datatype final : public Object {
+ public:
+  Count size() const { return size_; }
+  Count extent() const { return extent_; }
+  Count lower_bound() const { return lower_bound_; }
+  Count true_extent() const { return true_extent_; }
+  Count true_lower_bound() const { return true_lower_bound_; }
+  // count elements are one run starting at the buffer's address: memcpy serves.
+  bool is_contiguous() const { return contiguous_; }
+  Element element() const { return element_; }  // of the single predefined type inside, or none
+  bool is_committed() const { return committed_; }
+  void commit() { committed_ = true; }
+  const Layout& layout() const { return *layout_; }
+
+  struct Made;  // envelope and contents, derived.cc
+  const Made& made() const { return *made_; }
+  std::string name() const;
+  void set_name(std::string name);
+
+ private:
+  friend struct Maker;
+  Datatype(Handle handle);
+  ~Datatype();
+  friend class tutti::Object;
+  Count size_ = 0, extent_ = 0, lower_bound_ = 0, true_extent_ = 0, true_lower_bound_ = 0;
+  bool contiguous_ = false;
+  bool committed_ = false;
+  Element element_ = Element::none;
+  std::unique_ptr<Layout> layout_;
+  std::unique_ptr<Made> made_;
+};
+
+using TypeRef = Ref<Datatype>;
+
+// The predefined type with this standard handle, or null. O(1).
+Datatype* predefined_type(Handle handle);
+// Any valid handle to its object: predefined by table, others are the address itself.
+inline Datatype* type_of(Handle handle) {
+  return handle < 0x400 ? predefined_type(handle) : reinterpret_cast<Datatype*>(handle);
+}
+
+// Constructors (MPI 5.0, 5.1.2). Displacements in bytes where the name says h or byte.
+Result<TypeRef> make_contiguous(Count count, Datatype& old);
+Result<TypeRef> make_vector(Count count, Count block, Count stride, Datatype& old);
+Result<TypeRef> make_hvector(Count count, Count block, Count stride_bytes, Datatype& old);
+Result<TypeRef> make_indexed(std::span<const Count> blocks, std::span<const Count> offsets,
+                             Datatype& old);
+Result<TypeRef> make_hindexed(std::span<const Count> blocks, std::span<const Count> offset_bytes,
+                              Datatype& old);
+Result<TypeRef> make_indexed_block(Count block, std::span<const Count> offsets, Datatype& old);
+Result<TypeRef> make_hindexed_block(Count block, std::span<const Count> offset_bytes,
+                                    Datatype& old);
+Result<TypeRef> make_struct(std::span<const Count> blocks, std::span<const Count> offset_bytes,
+                            std::span<Datatype* const> olds);
+Result<TypeRef> make_resized(Datatype& old, Count lower_bound, Count extent);
+Result<TypeRef> make_dup(Datatype& old);
+enum class Order { c, fortran };
+Result<TypeRef> make_subarray(std::span<const Count> sizes, std::span<const Count> subsizes,
+                              std::span<const Count> starts, Order order, Datatype& old);
+
+// A message in memory: bytes [skip, skip + bytes) of the packed stream of count elements.
+struct Buffer {
+  void* data = nullptr;
+  Count count = 0;
+  const Datatype* type = nullptr;  // null: plain bytes, data + skip is the first of them
+  Count skip = 0;
+  Count bytes = 0;
+
+  static Buffer whole(void* data, Count count, const Datatype& type) {
+    return {data, count, &type, 0, count * type.size()};
+  }
+  static Buffer plain(void* data, Count bytes) { return {data, bytes, nullptr, 0, bytes}; }
+  // True when the message lies in memory as one run; then at() is its first byte.
+  bool is_contiguous() const { return type == nullptr || type->is_contiguous(); }
+  std::byte* at() const {
+    const Count lead = type == nullptr ? 0 : type->true_lower_bound();
+    return static_cast<std::byte*>(data) + lead + skip;
+  }
+  // Bytes [from, from + length) of this message, as a Buffer of its own.
+  Buffer part(Count from, Count length) const { return {data, count, type, skip + from, length}; }
+};
+
+// Copies bytes [offset, offset + out.size()) of the message into out / out of in.
+void pack(const Buffer& from, Count offset, std::span<std::byte> out);
+void unpack(const Buffer& into, Count offset, std::span<const std::byte> in);
+// Copies a whole message; lengths are the smaller of both. Overlap is not allowed.
+void copy(const Buffer& from, const Buffer& into);
+// Copies up to `most` runs of a message, in stream order from `offset`, as addresses (for
+// writev and readv); returns how many runs, `bytes` what they cover.
+struct Piece {
+  std::byte* data;
+  std::size_t bytes;
+};
+std::size_t pieces(const Buffer& buffer, Count offset, std::span<Piece> out, Count* bytes);
+
+// Operations (MPI 5.0, 6.9).
+class Op final : public Object {
+ public:
+  // How a user's function is called: by whom it was registered decides (C, C with large
+  // counts, another ABI). a: input, b: input and result, both count elements.
+  using Invoke = void (*)(void* function, const void* a, void* b, Count count, Handle type);
+  using Kernel = void (*)(const void* a, const void* b, void* out, Count count);
+
+  bool is_commutative() const { return commutative_; }
+  bool is_user() const { return invoke_ != nullptr; }
+  // True when this operation is defined on that type (MPI 5.0, 6.9.2, and user operations).
+  bool accepts(const Datatype& type) const;
+  // Predefined operations on predefined types: out[i] = a[i] op b[i]; out may be a or b.
+  // Null when there is none.
+  Kernel kernel(const Datatype& type) const;
+  // into[i] = from[i] op into[i], the MPI order. `type` as the user gave it.
+  void fold(const void* from, void* into, Count count, const Datatype& type) const;
+  // into[i] = into[i] op from[i]: the same with the operands' order swapped; `spare` has room
+  // for count elements and is used only when the operation does not commute.
+  void fold_right(const void* from, void* into, Count count, const Datatype& type,
+                  void* spare) const;
+
+  static Ref<Op> user(void* function, Invoke invoke, bool commutative);
+
+ private:
+  friend struct OpTable;
+  explicit Op(Handle handle);
+  ~Op() = default;
+  friend class tutti::Object;
+  bool commutative_ = true;
+  void* function_ = nullptr;
+  Invoke invoke_ = nullptr;
+};
+
+Op* predefined_op(Handle handle);
+inline Op* op_of(Handle handle) {
+  return handle < 0x400 ? predefined_op(handle) : reinterpret_cast<Op*>(handle);
+}
+
+}  // namespace tutti::types

@@ -1,0 +1,33 @@
+// What a rank and its daemon say to each other: datagrams on an inherited SOCK_SEQPACKET pair.
+//
+// One datagram is one message: RankMessage, then `bytes` of payload. The rank's side needs no
+// library for it. Everything bulky or shared goes through the job segment instead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::wireup {
+
+// The variables by which a rank finds its world (launcher/daemon/rank_env.cc sets them).
+inline constexpr const char* kSegmentFdVariable = "TUTTI_SEGMENT_FD";
+inline constexpr const char* kControlFdVariable = "TUTTI_CONTROL_FD";
+inline constexpr const char* kLocalRankVariable = "TUTTI_LOCAL_RANK";
+inline constexpr const char* kJobVariable = "TUTTI_JOB_ID";  // a sign of a launcher
+
+enum class RankSays : std::uint32_t {
+  joined = 1,     // value: pid
+  address = 2,    // payload: transport addresses of this rank
+  finalized = 3,  // orderly end: its exit is not a failure any more
+  abort = 4,      // value: exit status; payload: reason, one line
+  links = 5,      // payload: lines for --report-links, text
+};
+
+struct RankMessage {
+  std::uint32_t says;
+  std::int32_t value;
+  std::uint32_t bytes;
+};
+inline constexpr std::size_t kMaxRankPayload = 64 * 1024;
+
+}  // namespace tutti::wireup

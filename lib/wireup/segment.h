@@ -1,0 +1,148 @@
+// The job segment: everything the ranks of one host share, in one memory file.
+//
+// The daemon (or a rank that starts alone, or a test) makes it with memfd_create, sizes it by
+// plan_segment, fills it with fill_segment and hands the descriptor to every rank. There is no
+// name in any file system, so nothing can be left behind, and the limit of /dev/shm does not
+// apply. The file is sparse: a lane that is not used costs no memory.
+//
+//   | SegmentHeader | HostRecord[hosts] | RankRecord[ranks] | LocalRecord[local] |
+//   | topology text | lanes: local x local | team areas |
+//
+// All fields are fixed-size and position-free (offsets, not pointers). Zero-filled memory is a
+// valid empty state of every lane and area. Atomics state their partner where they are used.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace tutti::wireup {
+
+inline constexpr std::uint32_t kSegmentVersion = 1;
+inline constexpr std::size_t kAddressBytes = 228;
+inline constexpr std::size_t kHostNameBytes = 64;
+
+enum class RankState : std::uint32_t { starting, running, finalized, gone };
+// What a sender must do to wake this rank; written by the sleeper (transport/waiter.cc).
+enum class SleepState : std::uint32_t { awake, futex, doorbell };
+
+struct HostRecord {
+  char name[kHostNameBytes];  // as the launcher says, zero-terminated
+  std::uint32_t local_ranks;
+  std::uint32_t reserved[3];
+};
+
+// One per rank of the job. `ready` is set (release) by the daemon after the bytes are there;
+// readers load it with acquire.
+struct RankRecord {
+  std::int32_t host;
+  std::int32_t local_rank;
+  std::atomic<std::uint32_t> ready;
+  std::uint32_t address_bytes;
+  std::atomic<std::uint32_t> gone;  // 1: the process ended without finalizing; set by daemons
+  std::uint32_t reserved;
+  std::byte address[kAddressBytes];
+};
+static_assert(sizeof(RankRecord) % 4 == 0);
+
+// What a rank is in, written by the rank, read by the daemon (architecture.md, section 8).
+struct WatchRecord {
+  std::atomic<std::uint32_t> function;  // index in the interface table + 1; 0: computing
+  std::uint32_t context;
+  std::atomic<std::uint64_t> calls;     // entries so far: the daemon sees movement
+  std::int32_t peer;
+  std::int32_t tag;
+  std::uint64_t bytes;
+  std::uint64_t sequence;               // collective number on that communicator
+  std::int64_t since_ns;
+  std::uint64_t spare;
+};
+
+// One per rank of this host, on lines of its own.
+struct alignas(kCacheLine) LocalRecord {
+  // Line 0: read by every sender, written rarely.
+  std::atomic<std::uint32_t> sleep;      // SleepState
+  std::atomic<std::uint32_t> wake_word;  // futex word: bumped by whoever wakes
+  std::int32_t rank;                     // in the job
+  std::int32_t pid;                      // 0 until the rank has joined; for process_vm_readv
+  std::atomic<std::uint32_t> state;      // RankState
+  std::int32_t numa;                     // -1: not bound to one
+  std::int32_t package;
+  std::int32_t cores_allowed;            // size of this rank's affinity mask
+  std::uint64_t first_contact[4];        // spare for the shm transport
+  // Line 1: watch record.
+  alignas(kCacheLine) WatchRecord watch;
+  // Lines 2..: bitmap of local ranks that have ever sent here (the shm transport's).
+  alignas(kCacheLine) std::atomic<std::uint64_t> senders[64];  // 4096 local ranks
+};
+
+struct SegmentHeader {
+  char magic[8];  // "tuttiseg"
+  std::uint32_t version;
+  std::uint32_t ranks;
+  std::uint32_t hosts;
+  std::uint32_t this_host;
+  std::uint32_t local_ranks;
+  std::uint32_t cores;  // processors the ranks of this host may use together (cgroup, quota,
+                        // affinity included): decides "crowded"
+  std::uint64_t job_id;
+  std::uint8_t job_key[32];  // secret of this job (libsodium), the same on every host
+  std::uint64_t bytes;
+  std::uint64_t hosts_at, ranks_at, locals_at, topology_at, topology_bytes;
+  std::uint64_t lanes_at, lane_bytes;            // lane(from, to): see lane_offset
+  std::uint32_t lane_lines, lane_data_bytes;     // geometry of a lane
+  std::uint64_t areas_at, area_bytes;            // team areas (shm delegate)
+  std::uint32_t area_count, area_slot_bytes;     // an area: local_ranks slots
+  std::atomic<std::uint64_t> areas_used[4];      // bitmap; taken by CAS by a team's lowest rank
+  alignas(kCacheLine) std::atomic<std::uint32_t> addresses_epoch;  // futex: addresses arrived
+  std::atomic<std::uint32_t> aborted;            // 1: the job is being ended; futex-woken
+};
+
+struct SegmentShape {
+  std::uint32_t ranks = 1;
+  std::uint32_t hosts = 1;
+  std::uint32_t local_ranks = 1;
+  std::size_t topology_bytes = 0;
+};
+
+// Offsets and geometry for a job of this shape (everything but names, keys and facts).
+SegmentHeader plan_segment(const SegmentShape& shape);
+
+// A mapped segment. Move-only; unmaps at the end. Pointers stay valid for its lifetime.
+class Segment {
+ public:
+  Segment() = default;
+  Segment(Segment&& other) noexcept;
+  Segment& operator=(Segment&& other) noexcept;
+  ~Segment();
+
+  // Makes the file, sizes and seals it, maps it and writes `header`. Errors: no memory file.
+  static Result<Segment> create(const SegmentHeader& header);
+  // Maps an inherited descriptor; checks magic, version and size.
+  static Result<Segment> attach(int fd);
+
+  int fd() const { return fd_.get(); }
+  SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
+  HostRecord& host(std::uint32_t host) const;
+  RankRecord& rank(std::uint32_t rank) const;
+  LocalRecord& local(std::uint32_t local) const;
+  std::byte* lane(std::uint32_t from_local, std::uint32_t to_local) const;
+  std::byte* area(std::uint32_t area) const;  // area_slot_bytes per local rank
+  std::string_view topology() const;          // hwloc XML, may be empty
+  std::byte* base() const { return base_; }
+
+ private:
+  UniqueFd fd_;
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tutti::wireup

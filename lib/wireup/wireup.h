@@ -1,0 +1,57 @@
+// wireup: how a process learns its world. One client per way of being started.
+//
+// prun: segment and control socket inherited. alone: a world of one, its own segment.
+// In tests: n ranks as n threads over one segment. Later: PMIx, PMI-1, MASTER_ADDR.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "wireup/segment.h"
+
+namespace tutti::wireup {
+
+class Wireup {
+ public:
+  virtual ~Wireup() = default;
+
+  int rank() const { return rank_; }
+  int local_rank() const { return local_rank_; }
+  int size() const { return static_cast<int>(segment().header().ranks); }
+  int local_size() const { return static_cast<int>(segment().header().local_ranks); }
+  int host() const { return static_cast<int>(segment().header().this_host); }
+  int host_of(int rank) const { return segment().rank(static_cast<unsigned>(rank)).host; }
+  const Segment& segment() const { return *segment_; }
+
+  // Publishes this rank's transport addresses to the job. At most kAddressBytes.
+  virtual Result<void> put(BlobView address) = 0;
+  // Addresses of another rank; waits for them (seconds at most, then an error that names the
+  // rank and its host).
+  virtual Result<BlobView> get(int rank) = 0;
+  // Ends the job with this status; does not return when a launcher is there to end us.
+  virtual void abort(int status, std::string_view reason) = 0;
+  virtual Result<void> finalized() = 0;
+  virtual void report_links(std::string_view lines) = 0;
+
+ protected:
+  int rank_ = 0;
+  int local_rank_ = 0;
+  std::shared_ptr<Segment> segment_;
+};
+
+using Lookup = std::function<const char*(const char*)>;
+
+// Finds out how this process was started and joins. Errors: signs of a launcher that cannot be
+// joined (says which, and the cure); never silently a world of one then.
+Result<std::unique_ptr<Wireup>> join(const Lookup& getenv);
+
+// n ranks in this process over one segment: for tests. hosts[i] is the host of rank i; ranks
+// of different "hosts" must not use each other's lanes. Element i serves rank i.
+std::vector<std::unique_ptr<Wireup>> in_threads(const std::vector<int>& hosts);
+
+}  // namespace tutti::wireup

@@ -1,0 +1,43 @@
+// world: makes and connects the rooms. The only place that knows them all.
+//
+// Owner: the bindings hold the process's one world; tests hold eight in eight threads.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/knobs.h"
+#include "base/result.h"
+#include "comm/comm.h"
+#include "wireup/wireup.h"
+
+namespace tutti::world {
+
+enum class ThreadLevel : int { single = 0, funneled = 1, serialized = 2, multiple = 3 };
+
+class World {
+ public:
+  virtual ~World() = default;
+  // From a joined wire-up client (join() in a process, in_threads() in tests).
+  static Result<std::unique_ptr<World>> open(std::unique_ptr<wireup::Wireup> wireup,
+                                             const Knobs& knobs, ThreadLevel level);
+
+  // One thread at a time below the bindings. Recursive; free of cost unless `multiple`.
+  virtual void enter() = 0;
+  virtual void leave() = 0;
+  virtual ThreadLevel level() const = 0;
+
+  virtual comm::Communicator& world_comm() = 0;
+  virtual comm::Communicator& self_comm() = 0;
+  virtual p2p::Endpoint& endpoint() = 0;
+  virtual wireup::Wireup& wireup() = 0;
+  virtual const Knobs& knobs() = 0;
+  virtual wireup::WatchRecord& watch() = 0;
+
+  // Ends the whole job; does not return.
+  [[noreturn]] virtual void abort(int status, std::string_view reason) = 0;
+  // Waits until every rank arrived and all messages are through, then says goodbye.
+  virtual Result<void> finalize() = 0;
+};
+
+}  // namespace tutti::world

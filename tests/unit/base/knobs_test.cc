@@ -1,0 +1,37 @@
+// The table of knobs and reading it.
+#include "base/knobs.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "catch.h"
+
+using tutti::Knobs;
+
+TEST_CASE("a knob comes from the environment and falls back to its default", "[base]") {
+  const auto knobs = Knobs::read([](const char* name) -> const char* {
+    return std::strcmp(name, "TUTTI_UNEXPECTED_BYTES") == 0 ? "64k" : nullptr;
+  });
+  REQUIRE(knobs);
+  CHECK(knobs->integer("TUTTI_UNEXPECTED_BYTES") == 65536);
+  CHECK(knobs->is_set("TUTTI_UNEXPECTED_BYTES"));
+  CHECK(knobs->text("TUTTI_LINK") == "auto");
+  CHECK_FALSE(knobs->is_set("TUTTI_LINK"));
+}
+
+TEST_CASE("a knob that does not parse names itself and the form wanted", "[base]") {
+  const auto knobs = Knobs::read([](const char* name) -> const char* {
+    return std::strcmp(name, "TUTTI_EXPLAIN") == 0 ? "maybe" : nullptr;
+  });
+  REQUIRE_FALSE(knobs);
+  CHECK(knobs.error().text.find("TUTTI_EXPLAIN=maybe") != std::string::npos);
+  CHECK(knobs.error().text.find("0 or 1") != std::string::npos);
+}
+
+TEST_CASE("the table keeps its budget and its names are unique", "[base]") {
+  CHECK(Knobs::rows().size() <= 60);
+  for (const auto& a : Knobs::rows())
+    CHECK(std::count_if(Knobs::rows().begin(), Knobs::rows().end(),
+                        [&](const auto& b) { return std::strcmp(a.name, b.name) == 0; }) == 1);
+  CHECK(tutti::nearest_knob("TUTTI_LNIK") == "TUTTI_LINK");
+}

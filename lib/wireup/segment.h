@@ -1,7 +1,7 @@
 // The job segment: everything the ranks of one host share, in one memory file.
 //
-// The daemon (or a rank that starts alone, or a test) makes it with memfd_create, sizes it by
-// plan_segment, fills it with fill_segment and hands the descriptor to every rank. There is no
+// The daemon (or a rank that starts alone, or a test) makes it with memfd_create, sizes and
+// fills it (make_segment) and hands the descriptor to every rank. There is no
 // name in any file system, so nothing can be left behind, and the limit of /dev/shm does not
 // apply. The file is sparse: a lane that is not used costs no memory.
 //
@@ -57,11 +57,11 @@ static_assert(sizeof(RankRecord) % 4 == 0);
 struct WatchRecord {
   std::atomic<std::uint32_t> function;  // index in the interface table + 1; 0: computing
   std::uint32_t context;
-  std::atomic<std::uint64_t> calls;     // entries so far: the daemon sees movement
+  std::atomic<std::uint64_t> calls;  // entries so far: the daemon sees movement
   std::int32_t peer;
   std::int32_t tag;
   std::uint64_t bytes;
-  std::uint64_t sequence;               // collective number on that communicator
+  std::uint64_t sequence;  // collective number on that communicator
   std::int64_t since_ns;
   std::uint64_t spare;
 };
@@ -76,15 +76,16 @@ struct alignas(kCacheLine) LocalRecord {
   std::atomic<std::uint32_t> state;      // RankState
   std::int32_t numa;                     // -1: not bound to one
   std::int32_t package;
-  std::int32_t cores_allowed;            // size of this rank's affinity mask
-  std::uint64_t first_contact[4];        // spare for the shm transport
+  std::int32_t cores_allowed;      // size of this rank's affinity mask
+  std::uint64_t first_contact[4];  // spare for the shm transport
   // Line 1: watch record.
   alignas(kCacheLine) WatchRecord watch;
   // Lines 2..: bitmap of local ranks that have ever sent here (the shm transport's).
   alignas(kCacheLine) std::atomic<std::uint64_t> senders[64];  // 4096 local ranks
 };
 
-struct SegmentHeader {
+// The plain part of the header: written before any rank starts, constant from then on.
+struct SegmentFacts {
   char magic[8];  // "tuttiseg"
   std::uint32_t version;
   std::uint32_t ranks;
@@ -97,13 +98,16 @@ struct SegmentHeader {
   std::uint8_t job_key[32];  // secret of this job (libsodium), the same on every host
   std::uint64_t bytes;
   std::uint64_t hosts_at, ranks_at, locals_at, topology_at, topology_bytes;
-  std::uint64_t lanes_at, lane_bytes;            // lane(from, to): see lane_offset
-  std::uint32_t lane_lines, lane_data_bytes;     // geometry of a lane
-  std::uint64_t areas_at, area_bytes;            // team areas (shm delegate)
-  std::uint32_t area_count, area_slot_bytes;     // an area: local_ranks slots
-  std::atomic<std::uint64_t> areas_used[4];      // bitmap; taken by CAS by a team's lowest rank
+  std::uint64_t lanes_at, lane_bytes;         // lane(from, to): see lane_offset
+  std::uint32_t lane_lines, lane_data_bytes;  // geometry of a lane
+  std::uint64_t areas_at, area_bytes;         // team areas (shm delegate)
+  std::uint32_t area_count, area_slot_bytes;  // an area: local_ranks slots
+};
+
+struct SegmentHeader : SegmentFacts {
+  std::atomic<std::uint64_t> areas_used[4];  // bitmap; taken by CAS by a team's lowest rank
   alignas(kCacheLine) std::atomic<std::uint32_t> addresses_epoch;  // futex: addresses arrived
-  std::atomic<std::uint32_t> aborted;            // 1: the job is being ended; futex-woken
+  std::atomic<std::uint32_t> aborted;  // 1: the job is being ended; futex-woken
 };
 
 struct SegmentShape {
@@ -114,7 +118,7 @@ struct SegmentShape {
 };
 
 // Offsets and geometry for a job of this shape (everything but names, keys and facts).
-SegmentHeader plan_segment(const SegmentShape& shape);
+SegmentFacts plan_segment(const SegmentShape& shape);
 
 // A mapped segment. Move-only; unmaps at the end. Pointers stay valid for its lifetime.
 class Segment {
@@ -124,8 +128,8 @@ class Segment {
   Segment& operator=(Segment&& other) noexcept;
   ~Segment();
 
-  // Makes the file, sizes and seals it, maps it and writes `header`. Errors: no memory file.
-  static Result<Segment> create(const SegmentHeader& header);
+  // Makes the file, sizes and seals it, maps it and writes `facts`. Errors: no memory file.
+  static Result<Segment> create(const SegmentFacts& facts);
   // Maps an inherited descriptor; checks magic, version and size.
   static Result<Segment> attach(int fd);
 
@@ -144,5 +148,19 @@ class Segment {
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
 };
+
+// What a launcher knows of a job, as far as one host needs it.
+struct JobFacts {
+  std::vector<std::string> hosts;  // names, as the launcher says
+  std::vector<int> host_of;        // host index of each rank of the job
+  int this_host = 0;
+  std::uint32_t cores = 1;  // processors the ranks of this host may use together
+  std::uint64_t job_id = 0;
+  std::span<const std::uint8_t> key;  // 32 bytes
+  std::string_view topology;          // hwloc XML, may be empty
+};
+
+// Makes and fills the segment of one host. Local ranks are numbered in rank order.
+Result<Segment> make_segment(const JobFacts& facts);
 
 }  // namespace tutti::wireup

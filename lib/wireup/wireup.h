@@ -54,4 +54,10 @@ Result<std::unique_ptr<Wireup>> join(const Lookup& getenv);
 // of different "hosts" must not use each other's lanes. Element i serves rank i.
 std::vector<std::unique_ptr<Wireup>> in_threads(const std::vector<int>& hosts);
 
+// Clients by way of being started; join() chooses.
+Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv);
+Result<std::unique_ptr<Wireup>> join_alone();
+// The sign of another launcher with more than one rank, as "NAME=value", or empty.
+std::string foreign_launcher(const Lookup& getenv);
+
 }  // namespace tutti::wireup

@@ -1,0 +1,152 @@
+// The client of prun: the segment and the control socket are inherited from the daemon.
+//
+// MPI_Init is: read three variables, map, say "joined". Nothing is waited for; addresses of
+// other hosts' ranks are awaited when the first message to them needs one.
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "wireup/protocol.h"
+#include "wireup/wireup.h"
+
+namespace tutti::wireup {
+namespace {
+
+constexpr std::int64_t kAddressWaitNs = 120'000'000'000;
+
+// Sleeps until `word` is no longer `seen`, for at most 100 ms.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
+  timespec limit{0, 100'000'000};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0);
+}
+
+class PrunClient final : public Wireup {
+ public:
+  PrunClient(std::shared_ptr<Segment> segment, UniqueFd control, int local)
+      : control_(std::move(control)) {
+    segment_ = std::move(segment);
+    local_rank_ = local;
+    LocalRecord& record = segment_->local(static_cast<std::uint32_t>(local));
+    rank_ = record.rank;
+    record.pid = static_cast<std::int32_t>(::getpid());
+    // release: who sees "running" also sees the pid above (the daemon and single-copy peers).
+    record.state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
+  }
+
+  Result<void> say(RankSays what, int value, std::string_view payload) {
+    RankMessage head{static_cast<std::uint32_t>(what), value,
+                     static_cast<std::uint32_t>(payload.size())};
+    iovec parts[2] = {{&head, sizeof head}, {const_cast<char*>(payload.data()), payload.size()}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = payload.empty() ? 1 : 2;
+    for (;;) {
+      if (::sendmsg(control_.get(), &message, MSG_NOSIGNAL) >= 0) return {};
+      if (errno == EINTR) continue;
+      return fail(Code::other, std::string("the daemon of this host is gone: ") +
+                                   std::strerror(errno) + "; the job is ending");
+    }
+  }
+
+  Result<void> put(BlobView address) override {
+    if (address.size() > kAddressBytes)
+      return fail(Code::intern, "addresses of " + std::to_string(address.size()) + " bytes");
+    return say(RankSays::address, 0,
+               {reinterpret_cast<const char*>(address.data()), address.size()});
+  }
+
+  Result<BlobView> get(int rank) override {
+    RankRecord& record = segment_->rank(static_cast<std::uint32_t>(rank));
+    auto& epoch = segment_->header().addresses_epoch;
+    const std::int64_t deadline = now_ns() + kAddressWaitNs;
+    for (;;) {
+      const std::uint32_t seen = epoch.load(std::memory_order_acquire);
+      // acquire: pairs with the daemon's release after it wrote the address.
+      if (record.ready.load(std::memory_order_acquire) != 0)
+        return BlobView(record.address, record.address_bytes);
+      if (record.gone.load(std::memory_order_acquire) != 0)
+        return fail(Code::proc_aborted, name_of(rank) + " ended before it gave its address");
+      if (now_ns() > deadline)
+        return fail(Code::other, name_of(rank) + " gave no address for " +
+                                     std::to_string(kAddressWaitNs / 1'000'000'000) +
+                                     " s; has it called MPI_Init?");
+      futex_wait(epoch, seen);
+    }
+  }
+
+  void abort(int status, std::string_view reason) override {
+    // The daemon ends this process; the pause bounds how long we rely on it.
+    if (say(RankSays::abort, status, reason.substr(0, kMaxRankPayload))) ::sleep(10);
+    std::_Exit(status);
+  }
+
+  Result<void> finalized() override {
+    segment_->local(static_cast<std::uint32_t>(local_rank_))
+        .state.store(static_cast<std::uint32_t>(RankState::finalized), std::memory_order_release);
+    return say(RankSays::finalized, 0, {});
+  }
+
+  void report_links(std::string_view lines) override {
+    // A report that cannot be delivered is not worth failing for: the daemon's end is reported
+    // by whoever needs the daemon next.
+    (void)say(RankSays::links, 0, lines.substr(0, kMaxRankPayload));
+  }
+
+ private:
+  std::string name_of(int rank) const {
+    const RankRecord& record = segment_->rank(static_cast<std::uint32_t>(rank));
+    return "rank " + std::to_string(rank) + " on host " +
+           segment_->host(static_cast<std::uint32_t>(record.host)).name;
+  }
+
+  UniqueFd control_;
+};
+
+// The descriptor a variable names, or an error when it is not a number.
+Result<int> number_in(const Lookup& getenv, const char* name) {
+  const char* text = getenv(name);
+  const auto value = text == nullptr ? std::nullopt : text::parse_int(text);
+  if (!value || *value < 0 || *value > INT_MAX)
+    return fail(Code::other, std::string(name) + (text == nullptr ? " is missing" : " is wrong") +
+                                 " although prun started this process; something changed the "
+                                 "environment between prun and the program");
+  return static_cast<int>(*value);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv) {
+  TUTTI_TRY(segment_fd, number_in(getenv, kSegmentFdVariable));
+  TUTTI_TRY(control_fd, number_in(getenv, kControlFdVariable));
+  TUTTI_TRY(local, number_in(getenv, kLocalRankVariable));
+  int type = 0;
+  socklen_t length = sizeof type;
+  if (::fcntl(segment_fd, F_GETFD) < 0 ||
+      ::getsockopt(control_fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_SEQPACKET)
+    return fail(Code::other,
+                "the descriptors that prun passed are closed in this process; a program between "
+                "prun and this one closed them (Python's subprocess needs close_fds=False)");
+  TUTTI_TRY(attached, Segment::attach(segment_fd));
+  auto segment = std::make_shared<Segment>(std::move(attached));
+  if (static_cast<std::uint32_t>(local) >= segment->header().local_ranks)
+    return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
+                                 " is not a rank of this host");
+  // Children of this rank are not ranks.
+  ::fcntl(segment_fd, F_SETFD, FD_CLOEXEC);
+  ::fcntl(control_fd, F_SETFD, FD_CLOEXEC);
+  auto client = std::make_unique<PrunClient>(std::move(segment), UniqueFd(control_fd), local);
+  TUTTI_DO(client->say(RankSays::joined, static_cast<int>(::getpid()), {}));
+  return std::unique_ptr<Wireup>(std::move(client));
+}
+
+}  // namespace tutti::wireup

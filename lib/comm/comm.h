@@ -22,7 +22,7 @@ namespace tutti::comm {
 
 using types::Count;
 inline constexpr int kUndefined = -32766;  // MPI_UNDEFINED of the standard ABI
-inline constexpr int kProcNull = -2;       // internal; the bindings map MPI_PROC_NULL to it
+inline constexpr int kProcNull = -3;        // MPI_PROC_NULL of the standard ABI
 
 // An ordered set of ranks of the job (MPI 5.0, 7.2).
 class Group final : public Object {

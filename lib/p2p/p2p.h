@@ -22,8 +22,8 @@ class Wireup;
 
 namespace tutti::p2p {
 
-inline constexpr int kAnySource = -1;
-inline constexpr int kAnyTag = -1;  // matches tags >= 0
+inline constexpr int kAnySource = -1;  // MPI_ANY_SOURCE of the standard ABI
+inline constexpr int kAnyTag = -2;     // MPI_ANY_TAG of the standard ABI; matches tags >= 0
 
 struct Status {
   int source = kAnySource;

@@ -56,7 +56,11 @@ inline constexpr std::array kExitStatuses{
     ExitStatusRow{ExitStatus::not_finalized, "a rank ended with status 0 without MPI_Finalize"},
 };
 
-constexpr int status_of(ExitStatus status) { return static_cast<int>(status); }
-constexpr int status_of_signal(int signal) { return 128 + signal; }
+constexpr int status_of(ExitStatus status) {
+  return static_cast<int>(status);
+}
+constexpr int status_of_signal(int signal) {
+  return 128 + signal;
+}
 
 }  // namespace tutti::launch

@@ -11,25 +11,25 @@
 
 namespace tutti::topo {
 
-struct Thread {            // a hardware thread this process may use
+struct Thread {  // a hardware thread this process may use
   int os_index = 0;
-  int core = 0;            // logical index on the machine
+  int core = 0;  // logical index on the machine
   int l3 = 0;
   int numa = 0;
   int package = 0;
 };
 
 struct Machine {
-  std::vector<Thread> threads;   // allowed ones, by core then thread
-  int cores = 0;                 // distinct cores among them
-  double cpu_quota = 0;          // cgroup cpu.max in cores; 0: none
-  std::string xml;               // hwloc export, empty for made-up machines
+  std::vector<Thread> threads;  // allowed ones, by core then thread
+  int cores = 0;                // distinct cores among them
+  double cpu_quota = 0;         // cgroup cpu.max in cores; 0: none
+  std::string xml;              // hwloc export, empty for made-up machines
   // Processors that ranks can use together: cores, cut by the quota; at least 1.
   int usable_cores() const;
   int usable_threads() const;
 };
 
-Result<Machine> read_this_machine();                   // cgroup, affinity and quota respected
+Result<Machine> read_this_machine();  // cgroup, affinity and quota respected
 Result<Machine> from_xml(const std::string& xml);
 Result<Machine> synthetic(const std::string& description);  // hwloc's "package:2 core:4 pu:2"
 

@@ -1,0 +1,165 @@
+// A Machine out of hwloc: this host, an XML text, or a synthetic description.
+//
+// hwloc sees the control group's cpuset, but neither our affinity mask nor the quota: the
+// topology of this host is restricted to the mask before it is exported, and the quota travels
+// in the XML as an info of the root, so from_xml gives the same Machine anywhere. I/O objects
+// are not loaded (they cost 8 ms; nothing here needs them yet).
+#include <hwloc.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "topo/quota.h"
+#include "topo/topo.h"
+
+namespace tutti::topo {
+namespace {
+
+constexpr const char* kQuotaInfo = "TuttiCpuQuota";
+
+struct Destroy {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+  void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Topology = std::unique_ptr<hwloc_topology, Destroy>;
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, Destroy>;
+
+Result<Topology> make_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return fail(Code::no_mem, "hwloc cannot be initialized");
+  return Topology(raw);
+}
+
+// The index of the object of `type` above a processor; 0 where the machine has none.
+int ancestor(hwloc_topology_t topology, hwloc_obj_t pu, hwloc_obj_type_t type) {
+  const hwloc_obj_t above = hwloc_get_ancestor_obj_by_type(topology, type, pu);
+  return above == nullptr ? 0 : static_cast<int>(above->logical_index);
+}
+
+// NUMA nodes hang beside the tree; the smallest one that holds the processor is its own.
+int numa_of(hwloc_topology_t topology, hwloc_obj_t pu) {
+  hwloc_obj_t best = nullptr;
+  hwloc_obj_t node = nullptr;
+  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
+    if (hwloc_bitmap_isset(node->cpuset, pu->os_index) == 0) continue;
+    if (best == nullptr || hwloc_bitmap_weight(node->cpuset) < hwloc_bitmap_weight(best->cpuset))
+      best = node;
+  }
+  return best == nullptr ? 0 : static_cast<int>(best->logical_index);
+}
+
+Result<Machine> to_machine(hwloc_topology_t topology) {
+  Machine machine;
+  std::set<int> cores;
+  const bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
+  const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology);
+  hwloc_obj_t pu = nullptr;
+  while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr) {
+    if (hwloc_bitmap_isset(allowed, pu->os_index) == 0) continue;
+    Thread thread;
+    thread.os_index = static_cast<int>(pu->os_index);
+    thread.core =
+        has_cores ? ancestor(topology, pu, HWLOC_OBJ_CORE) : static_cast<int>(pu->logical_index);
+    thread.l3 = ancestor(topology, pu, HWLOC_OBJ_L3CACHE);
+    thread.numa = numa_of(topology, pu);
+    thread.package = ancestor(topology, pu, HWLOC_OBJ_PACKAGE);
+    cores.insert(thread.core);
+    machine.threads.push_back(thread);
+  }
+  if (machine.threads.empty()) return fail(Code::other, "hwloc found no usable processor");
+  std::stable_sort(machine.threads.begin(), machine.threads.end(),
+                   [](const Thread& a, const Thread& b) { return a.core < b.core; });
+  machine.cores = static_cast<int>(cores.size());
+  if (const char* quota = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology), kQuotaInfo))
+    machine.cpu_quota = std::strtod(quota, nullptr);
+  return machine;
+}
+
+Result<std::string> export_xml(hwloc_topology_t topology) {
+  char* buffer = nullptr;
+  int bytes = 0;
+  if (hwloc_topology_export_xmlbuffer(topology, &buffer, &bytes, 0) != 0)
+    return fail(Code::no_mem, "hwloc cannot export this machine's topology");
+  std::string xml(buffer);
+  hwloc_free_xmlbuffer(topology, buffer);
+  return xml;
+}
+
+// Leaves only the processors of our affinity mask (taskset, a batch system's step).
+Result<void> restrict_to_affinity(hwloc_topology_t topology) {
+  const Bitmap mask(hwloc_bitmap_alloc());
+  if (hwloc_get_cpubind(topology, mask.get(), HWLOC_CPUBIND_PROCESS) != 0) return {};
+  hwloc_bitmap_and(mask.get(), mask.get(), hwloc_topology_get_allowed_cpuset(topology));
+  if (hwloc_bitmap_iszero(mask.get()) != 0)
+    return fail(Code::other,
+                "no processor is both in the affinity mask and in the control group's cpuset");
+  if (hwloc_topology_restrict(topology, mask.get(), 0) != 0)
+    return fail(Code::other, "hwloc cannot restrict the topology to the affinity mask");
+  return {};
+}
+
+std::optional<std::string> read_text(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+int Machine::usable_cores() const {
+  if (cpu_quota <= 0) return std::max(1, cores);
+  return std::clamp(static_cast<int>(std::floor(cpu_quota)), 1, std::max(1, cores));
+}
+
+int Machine::usable_threads() const {
+  const int count = std::max(1, static_cast<int>(threads.size()));
+  if (cpu_quota <= 0) return count;
+  return std::clamp(static_cast<int>(std::floor(cpu_quota)), 1, count);
+}
+
+Result<Machine> read_this_machine() {
+  TUTTI_TRY(topology, make_topology());
+  if (hwloc_topology_load(topology.get()) != 0)
+    return fail(Code::other,
+                "hwloc cannot read this machine's topology; check that /sys is mounted");
+  TUTTI_DO(restrict_to_affinity(topology.get()));
+  if (const double quota = cpu_quota(read_text); quota > 0) {
+    const std::string text = std::to_string(quota);
+    hwloc_obj_add_info(hwloc_get_root_obj(topology.get()), kQuotaInfo, text.c_str());
+  }
+  TUTTI_TRY(machine, to_machine(topology.get()));
+  TUTTI_TRY(xml, export_xml(topology.get()));
+  machine.xml = std::move(xml);
+  return machine;
+}
+
+Result<Machine> from_xml(const std::string& xml) {
+  TUTTI_TRY(topology, make_topology());
+  // hwloc wants the length with the terminating zero.
+  if (hwloc_topology_set_xmlbuffer(topology.get(), xml.c_str(), static_cast<int>(xml.size() + 1)) !=
+          0 ||
+      hwloc_topology_load(topology.get()) != 0)
+    return fail(Code::arg, "this is not a machine's description in hwloc's XML");
+  TUTTI_TRY(machine, to_machine(topology.get()));
+  machine.xml = xml;
+  return machine;
+}
+
+Result<Machine> synthetic(const std::string& description) {
+  TUTTI_TRY(topology, make_topology());
+  if (hwloc_topology_set_synthetic(topology.get(), description.c_str()) != 0 ||
+      hwloc_topology_load(topology.get()) != 0)
+    return fail(Code::arg, "'" + description +
+                               "' describes no machine; write such as 'package:2 core:4 pu:2'");
+  return to_machine(topology.get());
+}
+
+}  // namespace tutti::topo

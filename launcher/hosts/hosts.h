@@ -11,18 +11,18 @@
 namespace tutti::launch {
 
 struct HostSlots {
-  std::string name;       // as the user wrote it; what ssh is given
+  std::string name;  // as the user wrote it; what ssh is given
   int slots = 1;
-  int max_slots = 0;      // 0: no limit
+  int max_slots = 0;  // 0: no limit
   bool slots_given = false;
-  std::string source;     // "-H", "hostfiles/two-hosts:3", "this machine"
-  std::string user;       // empty: ssh decides
-  int port = 0;           // 0: ssh decides
+  std::string source;  // "-H", "hostfiles/two-hosts:3", "this machine"
+  std::string user;    // empty: ssh decides
+  int port = 0;        // 0: ssh decides
 };
 
 struct Allocation {
   std::vector<HostSlots> hosts;
-  bool given = false;     // by the user or a batch system; false: this machine alone
+  bool given = false;  // by the user or a batch system; false: this machine alone
 };
 
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;

@@ -38,10 +38,17 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
   if (text.empty()) return std::nullopt;
   int shift = 0;
   switch (text.back() | 0x20) {
-    case 'k': shift = 10; break;
-    case 'm': shift = 20; break;
-    case 'g': shift = 30; break;
-    default: break;
+    case 'k':
+      shift = 10;
+      break;
+    case 'm':
+      shift = 20;
+      break;
+    case 'g':
+      shift = 30;
+      break;
+    default:
+      break;
   }
   if (shift != 0) text.remove_suffix(1);
   const auto value = parse_int(text);
@@ -81,7 +88,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  std::size_t best_distance = word.size() / 3 + 1;
+  // Two letters swapped count two, which a word of four or more letters may have.
+  std::size_t best_distance = std::max<std::size_t>(word.size() / 3 + 1, word.size() < 4 ? 0 : 3);
   for (const auto& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

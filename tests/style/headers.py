@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Every header compiles alone. Usage: headers.py COMPILER [flags ...]"""
+import concurrent.futures
+import os
+import subprocess
+import sys
+
+import tree
+
+ROOTS = ("lib", "launcher", "tests/support")
+
+
+def compile_alone(path, compiler):
+    includes = [f"-I{tree.ROOT / root}" for root in ROOTS]
+    command = [*compiler, "-std=c++20", "-D_GNU_SOURCE", "-fsyntax-only", "-x", "c++", *includes, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 0:
+        return None
+    first = [line for line in done.stderr.splitlines() if "error" in line][:1]
+    return f"{tree.name(path)}: {first[0] if first else 'does not compile'}"
+
+
+def main():
+    compiler = sys.argv[1:] or ["c++"]
+    paths = [path for path in tree.files(".h") if tree.name(path).startswith(ROOTS)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(lambda path: compile_alone(path, compiler), paths))
+    tree.finish([line for line in found if line], len(paths))
+
+
+main()

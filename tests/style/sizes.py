@@ -7,7 +7,7 @@ import re
 
 import tree
 
-FILE, DOOR, ALGORITHM, FUNCTION = 350, 120, 60, 60
+FILE, DOOR, ALGORITHM, FUNCTION = 350, 160, 60, 60
 
 # The short list of exceptions, each with its reason.
 EXCEPTIONS = {

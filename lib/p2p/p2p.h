@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,12 +43,14 @@ struct Envelope {
   std::uint32_t fingerprint = 0;  // collectives: (collective, count, type, op, root); else 0
 };
 
-// A pending send or receive. From the endpoint's pool; the fields below `done` are the
-// endpoint's own. Completed requests stay until release().
+// A pending send or receive, from the endpoint's pool. Stays until release(). It may be done
+// when it is handed out; only if it is not, set on_done at once. `done` becomes true just
+// before on_done runs, never earlier, so whoever sees it may release the request.
 struct Request {
   bool done = false;
   Status status;
-  // Called once on completion, inside progress, gate held; may post new requests.
+  // Called once on completion, inside progress, gate held, also when released before; may
+  // post new requests and release this one, must not wait.
   void (*on_done)(Request* self) = nullptr;
   void* owner = nullptr;
   virtual ~Request() = default;
@@ -61,6 +64,10 @@ class Endpoint {
   virtual ~Endpoint() = default;
   // Opens transports, publishes addresses. Links are made at first use.
   static Result<std::unique_ptr<Endpoint>> open(wireup::Wireup& wireup, const Knobs& knobs);
+  // The same over transports of the caller's choice: for tests.
+  using Opener = std::function<transport::Opened(const transport::Surroundings&)>;
+  static Result<std::unique_ptr<Endpoint>> open_over(wireup::Wireup& wireup, const Knobs& knobs,
+                                                     const Opener& opener);
 
   // Sends at once, without a request, when the message is short and the link has room: the
   // path of small messages. False: nothing was sent, use send().
@@ -90,6 +97,11 @@ class Endpoint {
   virtual transport::Traits traits(int peer) = 0;
   virtual std::string link_name(int peer) = 0;
   virtual std::string links_text() = 0;  // one line per peer: link and why
+  // A receive whose fingerprint differs from its message's ends with Code::other; this is what
+  // was said about the last one (both ranks named), empty when there was none. The hook turns
+  // a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
+  virtual std::string mismatch_text() = 0;
+  virtual void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) = 0;
   virtual wireup::Wireup& wireup() = 0;
   virtual transport::Waiter& waiter() = 0;
   // How waits let other threads in; null: single thread.

@@ -1,0 +1,127 @@
+// Matching: which posted receive takes an arriving message, which message a new receive takes.
+//
+// Two queues in order of arrival. A short queue is searched from its front, which is exact and
+// costs nothing when it holds one entry. Beyond kIndexFrom entries it is indexed by a hash of
+// (context, source, tag), wildcards being keys of their own; an arriving message then looks
+// at most at four keys and takes the oldest stamp, so a thousand posted receives cost what ten
+// do, and the order of MPI 5.0, 3.5 is kept exactly.
+//
+// Single thread (the gate). Nodes are the caller's; a queue never frees one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "p2p/p2p.h"
+
+namespace tutti::p2p {
+
+struct MatchNode {
+  std::uint32_t context = 0;
+  int source = 0;  // or kAnySource
+  int tag = 0;     // or kAnyTag
+  std::uint64_t stamp = 0;
+  MatchNode* older = nullptr;  // the queue, in order
+  MatchNode* newer = nullptr;
+  MatchNode* before = nullptr;  // the bucket, in order
+  MatchNode* after = nullptr;
+};
+
+struct MatchKey {
+  std::uint32_t context;
+  int source;
+  int tag;
+};
+
+// True when a receive for `wanted` takes a message that says `is`.
+inline bool accepts(const MatchKey& wanted, const MatchKey& is) {
+  return wanted.context == is.context &&
+         (wanted.source == is.source || wanted.source == kAnySource) &&
+         (wanted.tag == is.tag || (wanted.tag == kAnyTag && is.tag >= 0));
+}
+inline MatchKey key_of(const MatchNode& node) { return {node.context, node.source, node.tag}; }
+
+// First in, first out, with an index by key once it is long. It stays indexed until empty.
+class MatchQueue {
+ public:
+  static constexpr std::size_t kIndexFrom = 8;
+
+  bool is_empty() const { return oldest_ == nullptr; }
+  std::size_t size() const { return size_; }
+  MatchNode* oldest() const { return oldest_; }
+
+  void add(MatchNode* node) {
+    node->stamp = ++stamps_;
+    node->newer = nullptr;
+    node->older = newest_;
+    (newest_ == nullptr ? oldest_ : newest_->newer) = node;
+    newest_ = node;
+    ++size_;
+    if (size_ > kIndexFrom || indexed_) [[unlikely]] add_to_index(node);
+  }
+  void remove(MatchNode* node) {
+    (node->older == nullptr ? oldest_ : node->older->newer) = node->newer;
+    (node->newer == nullptr ? newest_ : node->newer->older) = node->older;
+    --size_;
+    if (indexed_) [[unlikely]] remove_from_index(node);
+  }
+
+ protected:
+  struct Bucket {
+    MatchNode* first = nullptr;
+    MatchNode* last = nullptr;
+  };
+  bool is_indexed() const { return indexed_; }
+  // How many indexed nodes have wildcards: [any source][any tag].
+  std::size_t counted(bool any_source, bool any_tag) const { return shapes_[any_source][any_tag]; }
+  MatchNode* first_with(const MatchKey& key) const;
+
+ private:
+  void add_to_index(MatchNode* node);
+  void remove_from_index(MatchNode* node);
+  void link(MatchNode* node);
+  void grow();
+  std::size_t bucket_of(const MatchKey& key) const;
+
+  MatchNode* oldest_ = nullptr;
+  MatchNode* newest_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t stamps_ = 0;
+  bool indexed_ = false;
+  std::size_t shapes_[2][2] = {};
+  std::vector<Bucket> buckets_;  // a power of two, at least size_
+};
+
+// Receives that wait for a message.
+class PostedQueue : public MatchQueue {
+ public:
+  // Takes the oldest receive that accepts a message with this key, or null.
+  MatchNode* take(const MatchKey& message) {
+    if (is_indexed()) [[unlikely]] return take_indexed(message);
+    for (MatchNode* node = oldest(); node != nullptr; node = node->newer)
+      if (accepts(key_of(*node), message)) {
+        remove(node);
+        return node;
+      }
+    return nullptr;
+  }
+
+ private:
+  MatchNode* take_indexed(const MatchKey& message);
+};
+
+// Messages that wait for a receive.
+class UnexpectedQueue : public MatchQueue {
+ public:
+  // The oldest message that a receive for `wanted` accepts, left in the queue; or null.
+  MatchNode* find(const MatchKey& wanted) const {
+    if (is_indexed() && wanted.source != kAnySource && wanted.tag != kAnyTag)
+      return first_with(wanted);
+    for (MatchNode* node = oldest(); node != nullptr; node = node->newer)
+      if (accepts(wanted, key_of(*node))) return node;
+    return nullptr;
+  }
+};
+
+}  // namespace tutti::p2p

@@ -1,0 +1,81 @@
+// Pools: free lists by size class, and slabs of transfers.
+#include "p2p/pool.h"
+
+#include <bit>
+#include <new>
+
+#include "p2p/transfer.h"
+
+namespace tutti::p2p {
+namespace {
+
+std::size_t class_of(std::size_t bytes) {
+  const std::size_t rounded = std::bit_ceil(bytes < BytePool::kSmallest ? BytePool::kSmallest : bytes);
+  return static_cast<std::size_t>(std::countr_zero(rounded) -
+                                  std::countr_zero(BytePool::kSmallest));
+}
+
+}  // namespace
+
+BytePool::~BytePool() {
+  for (Free* each : free_)
+    while (each != nullptr) {
+      Free* next = each->next;
+      ::operator delete(each);
+      each = next;
+    }
+}
+
+void* BytePool::take(std::size_t bytes) {
+  in_use_ += bytes;
+  const std::size_t kind = class_of(bytes);
+  if (kind >= kClasses) return ::operator new(bytes);
+  Free* block = free_[kind];
+  if (block == nullptr) return ::operator new(kSmallest << kind);
+  free_[kind] = block->next;
+  kept_ -= kSmallest << kind;
+  return block;
+}
+
+void BytePool::give(void* block, std::size_t bytes) {
+  in_use_ -= bytes;
+  const std::size_t kind = class_of(bytes);
+  const std::size_t size = kSmallest << kind;
+  if (kind >= kClasses || kept_ + size > kMostKept) return ::operator delete(block);
+  free_[kind] = new (block) Free{free_[kind]};
+  kept_ += size;
+}
+
+TransferPool::~TransferPool() = default;
+
+void TransferPool::extend() {
+  slabs_.push_back(std::make_unique<Transfer[]>(kSlab));
+  const std::uint32_t first = count() - kSlab;
+  for (std::uint32_t i = kSlab; i-- > 0;) {
+    Transfer& each = slabs_.back()[i];
+    each.id = first + i;
+    each.core = core_;
+    each.pin.transfer = &each;
+    each.next = free_;
+    free_ = &each;
+  }
+}
+
+Transfer* TransferPool::take() {
+  if (free_ == nullptr) [[unlikely]] extend();
+  Transfer* transfer = free_;
+  free_ = transfer->next;
+  return transfer;
+}
+
+void TransferPool::give(Transfer* transfer) {
+  transfer->phase = Phase::unused;
+  transfer->next = free_;
+  free_ = transfer;
+}
+
+Transfer* TransferPool::find(std::uint32_t id) const {
+  return id < count() ? &slabs_[id / kSlab][id % kSlab] : nullptr;
+}
+
+}  // namespace tutti::p2p

@@ -1,0 +1,89 @@
+// Transfer: a request as the endpoint sees it, and Message: one that nobody asked for yet.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "p2p/match.h"
+#include "p2p/p2p.h"
+#include "p2p/pool.h"
+
+namespace tutti::p2p {
+
+// Where a transfer stands.
+//
+//   send:  waiting -> [pinned] -> complete                        eager
+//          waiting -> unconfirmed -> complete                     eager, synchronous
+//          waiting -> offered -> sending -> pinned -> complete    rendezvous by frames
+//          waiting -> offered -> complete                         rendezvous by fetch
+//   recv:  posted -> [placed] -> complete                         eager
+//          posted -> matched -> granted or fetching -> complete   rendezvous
+enum class Phase : std::uint8_t {
+  unused, waiting, pinned, unconfirmed, offered, sending,
+  posted, placed, matched, granted, fetching, complete,
+};
+
+inline constexpr std::size_t kMostKeyBytes = 64;
+
+struct Transfer final : Request, MatchNode {
+  // Fires once for each pinned frame, and once for a fetch.
+  struct Pin : transport::Done {
+    Transfer* transfer = nullptr;
+  };
+
+  Phase phase = Phase::unused;
+  Mode mode = Mode::standard;
+  bool detached = false;
+  Code failure = Code::ok;        // why it will end badly once its pins are back
+  int peer = kAnySource;
+  std::uint32_t id = 0;           // fixed: its number in the pool
+  std::uint32_t fingerprint = 0;
+  std::uint32_t remote = 0;       // the other side's id
+  std::uint32_t in_flight = 0;    // pinned frames not yet fired
+  types::Buffer buffer;
+  std::uint64_t total = 0;        // bytes that will move
+  std::uint64_t moved = 0;        // posted, or arrived
+  Transfer* next = nullptr;       // in the peer's waiting line, the completions, the free list
+  Core* core = nullptr;           // fixed
+  Pin pin;
+  // Packed part of a non-contiguous message that did not fit in the link yet.
+  std::byte* staging = nullptr;
+  std::size_t staging_bytes = 0;  // size taken from the pool
+  std::size_t staged = 0;         // bytes of it that are packed, 0: none
+  std::uint8_t key_bytes = 0;
+  std::array<std::byte, kMostKeyBytes> key;
+};
+
+// A line of transfers, first in, first out.
+class TransferLine {
+ public:
+  bool is_empty() const { return first_ == nullptr; }
+  Transfer* first() const { return first_; }
+  void push(Transfer* transfer) {
+    transfer->next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = transfer;
+    last_ = transfer;
+  }
+  Transfer* pop() {
+    Transfer* transfer = first_;
+    first_ = transfer->next;
+    return transfer;
+  }
+
+ private:
+  Transfer* first_ = nullptr;
+  Transfer* last_ = nullptr;
+};
+
+// Arrived, not asked for: the header and what came with it, in one block of the byte pool.
+struct Message : MatchNode {
+  transport::FrameHeader header;
+  int from = 0;
+  std::uint32_t bytes = 0;
+  std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
+  std::span<std::byte> content() { return {payload(), bytes}; }
+};
+
+}  // namespace tutti::p2p

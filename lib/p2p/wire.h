@@ -1,0 +1,43 @@
+// What p2p writes in a frame's header: the kinds of frames, and which field means what.
+//
+//   kind     payload     length            cookie (low | high)            answered by
+//   eager    message     message bytes     fingerprint | sender's id      taken, if asked
+//   offer    key or none message bytes     fingerprint | sender's id      grant or taken
+//   grant    none        bytes wanted      sender's id | receiver's id    data
+//   data     a part      its offset        receiver's id                  -
+//   taken    none        -                 sender's id                    -
+//   credit, goodbye      none              -                              -
+//
+// Ids number transfers at the side they belong to. `aux` of every kind returns credit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/transport.h"
+
+namespace tutti::p2p {
+
+enum class Kind : std::uint8_t { eager = 1, offer, grant, data, taken, credit, goodbye };
+
+inline constexpr std::uint8_t kWantsTaken = 1;  // eager: the sender waits for the match
+
+constexpr std::uint64_t cookie_of(std::uint32_t low, std::uint32_t high) {
+  return low | (static_cast<std::uint64_t>(high) << 32);
+}
+constexpr std::uint32_t low_of(std::uint64_t cookie) { return static_cast<std::uint32_t>(cookie); }
+constexpr std::uint32_t high_of(std::uint64_t cookie) {
+  return static_cast<std::uint32_t>(cookie >> 32);
+}
+
+// Credit is counted in units of 64 bytes, so that a frame's 16-bit field can return 4 MiB. A
+// message costs its bytes and its record, so empty messages are bounded too.
+inline constexpr std::size_t kCreditUnit = 64;
+inline constexpr std::size_t kRecordCost = 128;
+inline constexpr std::uint32_t kMostReturned = 0xffff;
+
+constexpr std::uint32_t cost_of(std::size_t bytes) {
+  return static_cast<std::uint32_t>((bytes + kRecordCost + kCreditUnit - 1) / kCreditUnit);
+}
+
+}  // namespace tutti::p2p

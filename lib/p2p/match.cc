@@ -11,8 +11,8 @@ constexpr std::size_t kFirstBuckets = 64;
 
 std::size_t MatchQueue::bucket_of(const MatchKey& key) const {
   // Multiply and fold: the tags of a program are often consecutive or share low bits.
-  std::uint64_t mixed = (static_cast<std::uint64_t>(key.context) << 32) ^
-                        static_cast<std::uint32_t>(key.source);
+  std::uint64_t mixed =
+      (static_cast<std::uint64_t>(key.context) << 32) ^ static_cast<std::uint32_t>(key.source);
   mixed *= 0x9e3779b97f4a7c15U;
   mixed ^= mixed >> 32;
   mixed += static_cast<std::uint32_t>(key.tag);
@@ -63,7 +63,7 @@ MatchNode* MatchQueue::first_with(const MatchKey& key) const {
   return node;
 }
 
-MatchNode* PostedQueue::take_indexed(const MatchKey& message) {
+MatchNode* PostedQueue::find_indexed(const MatchKey& message) const {
   MatchNode* best = nullptr;
   for (const bool any_source : {false, true})
     for (const bool any_tag : {false, true}) {
@@ -72,7 +72,6 @@ MatchNode* PostedQueue::take_indexed(const MatchKey& message) {
                                     any_tag ? kAnyTag : message.tag});
       if (node != nullptr && (best == nullptr || node->stamp < best->stamp)) best = node;
     }
-  if (best != nullptr) remove(best);
   return best;
 }
 

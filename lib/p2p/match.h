@@ -40,7 +40,9 @@ inline bool accepts(const MatchKey& wanted, const MatchKey& is) {
          (wanted.source == is.source || wanted.source == kAnySource) &&
          (wanted.tag == is.tag || (wanted.tag == kAnyTag && is.tag >= 0));
 }
-inline MatchKey key_of(const MatchNode& node) { return {node.context, node.source, node.tag}; }
+inline MatchKey key_of(const MatchNode& node) {
+  return {node.context, node.source, node.tag};
+}
 
 // First in, first out, with an index by key once it is long. It stays indexed until empty.
 class MatchQueue {
@@ -58,13 +60,15 @@ class MatchQueue {
     (newest_ == nullptr ? oldest_ : newest_->newer) = node;
     newest_ = node;
     ++size_;
-    if (size_ > kIndexFrom || indexed_) [[unlikely]] add_to_index(node);
+    if (size_ > kIndexFrom || indexed_) [[unlikely]]
+      add_to_index(node);
   }
   void remove(MatchNode* node) {
     (node->older == nullptr ? oldest_ : node->older->newer) = node->newer;
     (node->newer == nullptr ? newest_ : node->newer->older) = node->older;
     --size_;
-    if (indexed_) [[unlikely]] remove_from_index(node);
+    if (indexed_) [[unlikely]]
+      remove_from_index(node);
   }
 
  protected:
@@ -96,19 +100,22 @@ class MatchQueue {
 // Receives that wait for a message.
 class PostedQueue : public MatchQueue {
  public:
-  // Takes the oldest receive that accepts a message with this key, or null.
+  // The oldest receive that accepts a message with this key, left in the queue; or null.
+  MatchNode* find(const MatchKey& message) const {
+    if (is_indexed()) [[unlikely]]
+      return find_indexed(message);
+    MatchNode* node = oldest();
+    while (node != nullptr && !accepts(key_of(*node), message)) node = node->newer;
+    return node;
+  }
   MatchNode* take(const MatchKey& message) {
-    if (is_indexed()) [[unlikely]] return take_indexed(message);
-    for (MatchNode* node = oldest(); node != nullptr; node = node->newer)
-      if (accepts(key_of(*node), message)) {
-        remove(node);
-        return node;
-      }
-    return nullptr;
+    MatchNode* const node = find(message);
+    if (node != nullptr) remove(node);
+    return node;
   }
 
  private:
-  MatchNode* take_indexed(const MatchKey& message);
+  MatchNode* find_indexed(const MatchKey& message) const;
 };
 
 // Messages that wait for a receive.

@@ -81,13 +81,15 @@ class Endpoint {
   // the message is short and there, or comes while polling.
   virtual Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) = 0;
 
-  virtual bool probe(int peer, const Envelope& envelope, Status* status) = 0;  // one look
+  // One look. A peer that is gone and left nothing: probe is true, take null, and the status
+  // has a code that is not ok; otherwise the code is ok.
+  virtual bool probe(int peer, const Envelope& envelope, Status* status) = 0;
   virtual Message* take(int peer, const Envelope& envelope, Status* status) = 0;
   virtual Request* recv_taken(Message* message, const types::Buffer& buffer) = 0;
-  virtual void cancel(Request* request) = 0;  // receives that did not match yet
-  virtual void release(Request* request) = 0; // detached: freed when it is done
+  virtual void cancel(Request* request) = 0;   // receives that did not match yet
+  virtual void release(Request* request) = 0;  // detached: freed when it is done
 
-  virtual int progress() = 0;             // one round over the transports that are in use
+  virtual int progress() = 0;               // one round over the transports that are in use
   virtual void wait(Request* request) = 0;  // until done
   // Waits once (poll, yield or sleep) when progress found nothing; for loops over many.
   virtual void idle() = 0;

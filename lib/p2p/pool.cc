@@ -10,7 +10,8 @@ namespace tutti::p2p {
 namespace {
 
 std::size_t class_of(std::size_t bytes) {
-  const std::size_t rounded = std::bit_ceil(bytes < BytePool::kSmallest ? BytePool::kSmallest : bytes);
+  const std::size_t rounded =
+      std::bit_ceil(bytes < BytePool::kSmallest ? BytePool::kSmallest : bytes);
   return static_cast<std::size_t>(std::countr_zero(rounded) -
                                   std::countr_zero(BytePool::kSmallest));
 }
@@ -62,7 +63,8 @@ void TransferPool::extend() {
 }
 
 Transfer* TransferPool::take() {
-  if (free_ == nullptr) [[unlikely]] extend();
+  if (free_ == nullptr) [[unlikely]]
+    extend();
   Transfer* transfer = free_;
   free_ = transfer->next;
   return transfer;

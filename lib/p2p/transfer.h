@@ -21,14 +21,24 @@ namespace tutti::p2p {
 //   recv:  posted -> [placed] -> complete                         eager
 //          posted -> matched -> granted or fetching -> complete   rendezvous
 enum class Phase : std::uint8_t {
-  unused, waiting, pinned, unconfirmed, offered, sending,
-  posted, placed, matched, granted, fetching, complete,
+  unused,
+  waiting,
+  pinned,
+  unconfirmed,
+  offered,
+  sending,
+  posted,
+  placed,
+  matched,
+  granted,
+  fetching,
+  complete,
 };
 
 inline constexpr std::size_t kMostKeyBytes = 64;
 
 struct Transfer final : Request, MatchNode {
-  // Fires once for each pinned frame, and once for a fetch.
+  // Fires once for each pinned frame, and once for a fetch (Core::on_pin).
   struct Pin : transport::Done {
     Transfer* transfer = nullptr;
   };
@@ -36,17 +46,17 @@ struct Transfer final : Request, MatchNode {
   Phase phase = Phase::unused;
   Mode mode = Mode::standard;
   bool detached = false;
-  Code failure = Code::ok;        // why it will end badly once its pins are back
+  Code failure = Code::ok;  // why it will end badly once its pins are back
   int peer = kAnySource;
-  std::uint32_t id = 0;           // fixed: its number in the pool
+  std::uint32_t id = 0;  // fixed: its number in the pool
   std::uint32_t fingerprint = 0;
-  std::uint32_t remote = 0;       // the other side's id
-  std::uint32_t in_flight = 0;    // pinned frames not yet fired
+  std::uint32_t remote = 0;     // the other side's id
+  std::uint32_t in_flight = 0;  // pinned frames not yet fired
   types::Buffer buffer;
-  std::uint64_t total = 0;        // bytes that will move
-  std::uint64_t moved = 0;        // posted, or arrived
-  Transfer* next = nullptr;       // in the peer's waiting line, the completions, the free list
-  Core* core = nullptr;           // fixed
+  std::uint64_t total = 0;   // bytes that will move
+  std::uint64_t moved = 0;   // posted, or arrived
+  Transfer* next = nullptr;  // in the peer's waiting line, the completions, the free list
+  Core* core = nullptr;      // fixed
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet.
   std::byte* staging = nullptr;
@@ -54,6 +64,28 @@ struct Transfer final : Request, MatchNode {
   std::size_t staged = 0;         // bytes of it that are packed, 0: none
   std::uint8_t key_bytes = 0;
   std::array<std::byte, kMostKeyBytes> key;
+
+  // From the pool, before use; what it leaves alone is as recycling left it.
+  void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {
+    done = false;
+    status = Status{};
+    on_done = nullptr;
+    owner = nullptr;
+    context = envelope.context;
+    source = envelope.source;
+    tag = envelope.tag;
+    phase = first;
+    mode = Mode::standard;
+    detached = false;
+    failure = Code::ok;
+    peer = rank;
+    fingerprint = envelope.fingerprint;
+    in_flight = 0;
+    buffer = memory;
+    total = static_cast<std::uint64_t>(memory.bytes);
+    moved = 0;
+    key_bytes = 0;
+  }
 };
 
 // A line of transfers, first in, first out.
@@ -65,6 +97,11 @@ class TransferLine {
     transfer->next = nullptr;
     (first_ == nullptr ? first_ : last_->next) = transfer;
     last_ = transfer;
+  }
+  void push_front(Transfer* transfer) {
+    transfer->next = first_;
+    if (first_ == nullptr) last_ = transfer;
+    first_ = transfer;
   }
   Transfer* pop() {
     Transfer* transfer = first_;

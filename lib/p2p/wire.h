@@ -25,7 +25,9 @@ inline constexpr std::uint8_t kWantsTaken = 1;  // eager: the sender waits for t
 constexpr std::uint64_t cookie_of(std::uint32_t low, std::uint32_t high) {
   return low | (static_cast<std::uint64_t>(high) << 32);
 }
-constexpr std::uint32_t low_of(std::uint64_t cookie) { return static_cast<std::uint32_t>(cookie); }
+constexpr std::uint32_t low_of(std::uint64_t cookie) {
+  return static_cast<std::uint32_t>(cookie);
+}
 constexpr std::uint32_t high_of(std::uint64_t cookie) {
   return static_cast<std::uint32_t>(cookie >> 32);
 }

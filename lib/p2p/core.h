@@ -1,0 +1,179 @@
+// Core: the endpoint itself. One matcher, the protocols on top of it, and the transports below.
+//
+// Transports call on_frame, place and on_peer_gone from inside progress() or try_post(). These
+// only change state and put work on lists; frames in answer are posted by pump(), after the
+// transports have returned. So a link is never entered twice, and a receive that completes
+// inside a send to oneself is nothing special.
+//
+//   try_send, send -> eager.cc ----> Link::try_post        eager.cc, rendezvous.cc  protocols
+//   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
+//   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "p2p/match.h"
+#include "p2p/p2p.h"
+#include "p2p/peers.h"
+#include "p2p/pool.h"
+#include "p2p/transfer.h"
+#include "p2p/wire.h"
+#include "wireup/wireup.h"
+
+namespace tutti::p2p {
+
+class Core final : public Endpoint, public transport::Sink {
+ public:
+  Core(wireup::Wireup& wireup, const Knobs& knobs);
+  ~Core() override;
+  Result<void> start(const Opener& opener);
+
+  // Endpoint.
+  bool try_send(int peer, const Envelope& envelope, const void* data, std::size_t bytes) override;
+  Request* send(Mode mode, int peer, const Envelope& envelope,
+                const types::Buffer& buffer) override;
+  Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
+  Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
+  bool probe(int peer, const Envelope& envelope, Status* status) override;
+  Message* take(int peer, const Envelope& envelope, Status* status) override;
+  Request* recv_taken(Message* message, const types::Buffer& buffer) override;
+  void cancel(Request* request) override;
+  void release(Request* request) override;
+  int progress() override;
+  void wait(Request* request) override;
+  void idle() override;
+  void active() override;
+  transport::Traits traits(int peer) override;
+  std::string link_name(int peer) override;
+  std::string links_text() override;
+  std::string mismatch_text() override { return mismatch_; }
+  void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) override;
+  wireup::Wireup& wireup() override { return wireup_; }
+  transport::Waiter& waiter() override { return *waiter_; }
+  void set_gate(const transport::Waiter::Gate& gate) override { gate_ = gate; }
+  void close() override;
+
+  // Sink.
+  void on_frame(int from, const transport::FrameHeader& header,
+                std::span<std::byte> payload) override;
+  std::byte* place(int from, const transport::FrameHeader& header, std::size_t bytes) override;
+  void on_peer_gone(int peer, const Error& why) override;
+
+ private:
+  struct Active {
+    transport::Transport* transport;
+    bool is_costly;  // polling it is a system call
+  };
+
+  // peers.cc
+  PeerState& peer(int rank) {
+    PeerState* known = peers_[static_cast<std::size_t>(rank)].get();
+    return known != nullptr ? *known : make_peer(rank);
+  }
+  PeerState& make_peer(int rank);
+  PeerState& routed(int rank);     // with a transport picked, or gone
+  PeerState& connected(int rank);  // with a link, or gone
+  transport::Peer describe(int rank) const;
+  Result<void> route(PeerState& peer);
+  Result<void> connect(PeerState& peer);
+  Result<void> publish_addresses();
+  Result<BlobView> address_of(const PeerState& peer);
+  void activate(std::size_t transport);
+  void activate_all();
+  void lose(PeerState& peer, Code code);
+  void lose_transfer(Transfer* transfer, Code code);
+  void update_open(PeerState& peer);
+
+  // eager.cc
+  bool post_first(PeerState& peer, Transfer* transfer);
+  bool post_eager(PeerState& peer, Transfer* transfer);
+  std::span<const std::byte> stage(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
+  void drop_staging(Transfer* transfer);
+  void consumed(PeerState& peer, std::size_t bytes);
+  void explain_flood(PeerState& peer);
+
+  // rendezvous.cc
+  bool post_offer(PeerState& peer, Transfer* transfer);
+  void match_offer(Transfer* transfer, int from, const transport::FrameHeader& header,
+                   std::span<const std::byte> key);
+  void answer(Transfer* transfer);
+  bool start_fetch(PeerState& peer, Transfer* transfer);
+  void grant(PeerState& peer, Transfer* transfer);
+  void on_grant(int from, const transport::FrameHeader& header);
+  void on_taken(int from, const transport::FrameHeader& header);
+  void on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
+  int pump_data(Transfer* transfer);
+  static void on_pin(transport::Done* self, bool ok);
+  void unpinned(Transfer* transfer, bool ok);
+  Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
+
+  // receive.cc
+  Transfer* post_recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
+  void give_message(Transfer* transfer, Message* message);
+  Message* look(int peer, const Envelope& envelope, Status* status);
+
+  // deliver.cc
+  void on_message(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
+  void meet(Transfer* transfer, int from, const transport::FrameHeader& header);
+  void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
+                     std::span<const std::byte> payload);
+  void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
+  void report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs);
+  void finish_delivery(PeerState& peer, Transfer* transfer, const transport::FrameHeader& header,
+                       std::size_t bytes);
+
+  // progress.cc
+  void complete(Transfer* transfer);
+  void fail_with(Transfer* transfer, Code code);
+  void recycle(Transfer* transfer);
+  void run_completions();
+  int poll();
+  int pump();
+  int flush(PeerState& peer);
+  void list_busy(PeerState& peer);
+  void queue_control(PeerState& peer, Kind kind, std::uint64_t length, std::uint64_t cookie);
+  bool post_control(PeerState& peer, Control* control);
+  void drop_control(PeerState& peer);
+  void wait_for(const bool& done);
+  void pause();
+  bool has_unsent() const;
+  bool flush_all(std::int64_t patience_ns);
+
+  wireup::Wireup& wireup_;
+  const Knobs knobs_;
+  transport::Waiter::Gate gate_;
+  bool work_ = false;  // some list below is not empty
+  std::uint32_t rounds_ = 0;
+  int sleepers_ = 0;  // threads inside Waiter::pause
+  std::vector<Active> active_;
+  std::vector<std::unique_ptr<PeerState>> peers_;
+  PostedQueue posted_;
+  UnexpectedQueue unexpected_;
+  TransferPool transfers_{this};
+  BytePool bytes_;
+  std::uint32_t window_ = 0;       // units a peer may leave here
+  std::uint32_t return_from_ = 0;  // owed units that are returned in a frame of their own
+
+  std::vector<Transfer*> matched_;  // offers matched inside a transport, to be answered
+  std::vector<Transfer*> sending_;  // sends with data to post; null: dropped
+  std::vector<PeerState*> busy_;    // peers with something queued
+  struct Loss {
+    int peer;
+    Error why;
+  };
+  std::vector<Loss> losses_;  // told by transports, to be handled
+  TransferLine completions_;  // done, on_done not yet called
+  bool is_completing_ = false;
+  bool is_closed_ = false;
+  bool warned_any_source_ = false;
+  std::string mismatch_;
+  std::function<std::string(std::uint32_t)> describe_;
+
+  transport::Opened opened_;
+  std::unique_ptr<transport::Waiter> waiter_;
+};
+
+}  // namespace tutti::p2p

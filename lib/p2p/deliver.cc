@@ -1,0 +1,154 @@
+// What arrives: each frame to its transfer, messages to the receives they match.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/log.h"
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+namespace {
+
+MatchKey key_of(const transport::FrameHeader& header) {
+  return {header.context, static_cast<int>(header.source), header.tag};
+}
+
+}  // namespace
+
+void Core::on_frame(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
+  PeerState& sender = peer(from);
+  sender.credit += header.aux;
+  switch (static_cast<Kind>(header.kind)) {
+    case Kind::eager:
+    case Kind::offer:
+      return on_message(from, header, payload);
+    case Kind::data:
+      return on_data(from, header, payload);
+    case Kind::grant:
+      return on_grant(from, header);
+    case Kind::taken:
+      return on_taken(from, header);
+    case Kind::credit:
+      return;
+    case Kind::goodbye:
+      sender.left = true;
+      return;
+  }
+  log::warn("dropped a frame of unknown kind " + std::to_string(header.kind) + " from rank " +
+            std::to_string(from));
+}
+
+void Core::on_message(int from, const transport::FrameHeader& header,
+                      std::span<std::byte> payload) {
+  PeerState& sender = peer(from);
+  if (sender.placed != nullptr) [[unlikely]] {  // matched when place() was asked
+    Transfer* const transfer = sender.placed;
+    sender.placed = nullptr;
+    std::byte* const into = transfer->buffer.at();
+    if (into != payload.data()) std::memcpy(into, payload.data(), payload.size());
+    return finish_delivery(sender, transfer, header, payload.size());
+  }
+  Transfer* const transfer = static_cast<Transfer*>(posted_.take(key_of(header)));
+  if (transfer == nullptr) return keep(from, header, payload);
+  if (header.kind == static_cast<std::uint8_t>(Kind::eager)) [[likely]]
+    return deliver_eager(transfer, from, header, payload);
+  match_offer(transfer, from, header, payload);
+  matched_.push_back(transfer);
+  work_ = true;
+}
+
+// Where the payload of a long frame should be read to.
+std::byte* Core::place(int from, const transport::FrameHeader& header, std::size_t bytes) {
+  if (header.kind == static_cast<std::uint8_t>(Kind::data)) {
+    Transfer* const transfer = transfers_.find(low_of(header.cookie));
+    const bool fits = transfer != nullptr && transfer->phase == Phase::granted &&
+                      transfer->peer == from && transfer->buffer.is_contiguous() &&
+                      header.length + bytes <= transfer->total;
+    return fits ? transfer->buffer.at() + header.length : nullptr;
+  }
+  PeerState& sender = peer(from);
+  if (header.kind != static_cast<std::uint8_t>(Kind::eager) || sender.placed != nullptr)
+    return nullptr;
+  // Matching happens now: all earlier frames of this peer were delivered already. A receive
+  // that will not take exactly these bytes in one run is left for on_frame to find again.
+  Transfer* const transfer = static_cast<Transfer*>(posted_.find(key_of(header)));
+  if (transfer == nullptr || !transfer->buffer.is_contiguous() || header.length != bytes ||
+      static_cast<std::uint64_t>(transfer->buffer.bytes) < bytes || bytes == 0)
+    return nullptr;
+  posted_.remove(transfer);
+  meet(transfer, from, header);
+  transfer->phase = Phase::placed;
+  sender.placed = transfer;
+  return transfer->buffer.at();
+}
+
+// Fills the status of a receive that takes this message; says what of it will be received.
+void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& header) {
+  transfer->peer = from;
+  Status& status = transfer->status;
+  status.source = static_cast<int>(header.source);
+  status.tag = header.tag;
+  status.bytes = static_cast<std::int64_t>(header.length);
+  if (status.bytes > transfer->buffer.bytes) [[unlikely]] {
+    status.bytes = transfer->buffer.bytes;
+    status.code = Code::truncate;
+  }
+  const std::uint32_t theirs = low_of(header.cookie);
+  if (theirs != transfer->fingerprint && theirs != 0 && transfer->fingerprint != 0) [[unlikely]] {
+    status.bytes = 0;
+    status.code = Code::other;
+    report_mismatch(*transfer, from, theirs);
+  }
+}
+
+void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
+                         std::span<const std::byte> payload) {
+  meet(transfer, from, header);
+  const auto bytes = static_cast<std::size_t>(transfer->status.bytes);
+  if (transfer->buffer.is_contiguous()) [[likely]] {
+    if (bytes > 0) std::memcpy(transfer->buffer.at(), payload.data(), bytes);
+  } else {
+    types::unpack(transfer->buffer, 0, payload.first(bytes));
+  }
+  finish_delivery(*peers_[static_cast<std::size_t>(from)], transfer, header, payload.size());
+}
+
+void Core::finish_delivery(PeerState& peer, Transfer* transfer,
+                           const transport::FrameHeader& header, std::size_t bytes) {
+  consumed(peer, bytes);
+  if ((header.flags & kWantsTaken) != 0) [[unlikely]]
+    queue_control(peer, Kind::taken, 0, high_of(header.cookie));
+  complete(transfer);
+}
+
+// Nobody asked for it yet: kept in the order of arrival.
+void Core::keep(int from, const transport::FrameHeader& header,
+                std::span<const std::byte> payload) {
+  void* const block = bytes_.take(sizeof(Message) + payload.size());
+  Message* const message = new (block) Message;
+  message->context = header.context;
+  message->source = static_cast<int>(header.source);
+  message->tag = header.tag;
+  message->header = header;
+  message->from = from;
+  message->bytes = static_cast<std::uint32_t>(payload.size());
+  if (!payload.empty()) std::memcpy(message->payload(), payload.data(), payload.size());
+  unexpected_.add(message);
+}
+
+void Core::report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs) {
+  const auto say = [this](std::uint32_t fingerprint) {
+    return describe_ ? describe_(fingerprint) : "call " + std::to_string(fingerprint);
+  };
+  mismatch_ = "ranks called different collectives: rank " + std::to_string(wireup_.rank()) +
+              " is in " + say(transfer.fingerprint) + ", rank " + std::to_string(from) + " is in " +
+              say(theirs) + " (call number " + std::to_string(transfer.tag) +
+              " of this communicator)";
+  log::warn(mismatch_);
+}
+
+void Core::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {
+  describe_ = std::move(describe);
+}
+
+}  // namespace tutti::p2p

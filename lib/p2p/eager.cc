@@ -1,0 +1,156 @@
+// Eager messages: one frame that carries envelope and data, sent without asking.
+//
+// The sender pays for each with credit, as if it stayed unmatched; the receiver gives the
+// credit back when a receive has taken the message, on the next frame that goes the other way
+// or, from a quarter of the window on, in a frame of its own. A sender without credit offers
+// its message instead (rendezvous.cc): it waits for its receive, nothing is lost.
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.h"
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+namespace {
+
+// From here a pending send lends its buffer to the link instead of having it copied there.
+constexpr std::size_t kPinFrom = 4096;
+
+transport::FrameHeader header_of(Kind kind, const Envelope& envelope, const PeerState& peer) {
+  transport::FrameHeader header;
+  header.context = envelope.context;
+  header.tag = envelope.tag;
+  header.source = static_cast<std::uint32_t>(envelope.source);
+  header.kind = static_cast<std::uint8_t>(kind);
+  header.aux = static_cast<std::uint16_t>(std::min(peer.owed, kMostReturned));
+  return header;
+}
+
+}  // namespace
+
+bool Core::try_send(int rank, const Envelope& envelope, const void* data, std::size_t bytes) {
+  PeerState* const peer = peers_[static_cast<std::size_t>(rank)].get();
+  if (peer == nullptr || static_cast<std::int64_t>(bytes) > peer->open_bytes) [[unlikely]] {
+    if (peer != nullptr && peer->link != nullptr) return false;
+    if (connected(rank).link == nullptr) return false;
+    return static_cast<std::int64_t>(bytes) <= this->peer(rank).open_bytes &&
+           try_send(rank, envelope, data, bytes);
+  }
+  const std::uint32_t cost = cost_of(bytes);
+  if (cost > peer->credit) [[unlikely]]
+    return false;
+  transport::FrameHeader header = header_of(Kind::eager, envelope, *peer);
+  header.length = bytes;
+  header.cookie = envelope.fingerprint;
+  // Booked before: a link to oneself delivers, and returns credit, inside try_post.
+  const std::uint32_t returned = header.aux;
+  peer->credit -= cost;
+  peer->owed -= returned;
+  if (peer->link->try_post({&header, static_cast<const std::byte*>(data), bytes, nullptr}))
+      [[likely]]
+    return true;
+  peer->credit += cost;
+  peer->owed += returned;
+  return false;
+}
+
+Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::Buffer& buffer) {
+  Transfer* const transfer = transfers_.take();
+  transfer->begin(Phase::waiting, rank, envelope, buffer);
+  transfer->mode = mode;
+  PeerState& to = connected(rank);
+  if (to.gone) {
+    transfer->status.code = to.failure;
+    complete(transfer);
+  } else if (!to.waiting.is_empty() || !post_first(to, transfer)) {
+    to.waiting.push(transfer);
+    list_busy(to);
+    update_open(to);
+  }
+  return transfer;
+}
+
+// Posts the frame that opens a message. False: no room, nothing happened.
+bool Core::post_first(PeerState& peer, Transfer* transfer) {
+  if (transfer->total <= peer.eager_bytes) {
+    if (cost_of(transfer->total) <= peer.credit) return post_eager(peer, transfer);
+    explain_flood(peer);
+  }
+  return post_offer(peer, transfer);
+}
+
+bool Core::post_eager(PeerState& peer, Transfer* transfer) {
+  const bool confirms = transfer->mode == Mode::synchronous;
+  const std::size_t bytes = transfer->total;
+  const bool lies_flat = transfer->buffer.is_contiguous();
+  const bool pins = lies_flat && !confirms && bytes >= kPinFrom;
+  transport::FrameHeader header =
+      header_of(Kind::eager, {transfer->context, transfer->source, transfer->tag, 0}, peer);
+  header.length = bytes;
+  header.flags = confirms ? kWantsTaken : 0;
+  header.cookie = cookie_of(transfer->fingerprint, transfer->id);
+  const std::byte* const data = bytes == 0  ? nullptr
+                                : lies_flat ? transfer->buffer.at()
+                                            : stage(transfer, 0, bytes).data();
+  const std::uint32_t cost = cost_of(bytes);
+  const std::uint32_t returned = header.aux;
+  peer.credit -= cost;
+  peer.owed -= returned;
+  transfer->in_flight = pins ? 1 : 0;
+  // Sent to oneself, it may be confirmed inside try_post.
+  transfer->phase = confirms ? Phase::unconfirmed : Phase::waiting;
+  if (!peer.link->try_post({&header, data, bytes, pins ? &transfer->pin : nullptr})) {
+    peer.credit += cost;
+    peer.owed += returned;
+    transfer->in_flight = 0;
+    transfer->phase = Phase::waiting;
+    return false;
+  }
+  drop_staging(transfer);
+  if (confirms) return true;
+  transfer->phase = Phase::pinned;
+  if (transfer->in_flight == 0) {
+    transfer->status.code = transfer->failure;
+    complete(transfer);
+  }
+  return true;
+}
+
+// Bytes [offset, offset + bytes) of a non-contiguous message, packed. Kept until posted, so a
+// full link does not make us pack again.
+std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
+                                       std::size_t bytes) {
+  if (transfer->staging == nullptr) {
+    transfer->staging_bytes = bytes;
+    transfer->staging = static_cast<std::byte*>(bytes_.take(bytes));
+    transfer->staged = 0;
+  }
+  if (transfer->staged == 0) {
+    types::pack(transfer->buffer, static_cast<types::Count>(offset), {transfer->staging, bytes});
+    transfer->staged = bytes;
+  }
+  return {transfer->staging, bytes};
+}
+
+void Core::drop_staging(Transfer* transfer) {
+  if (transfer->staging == nullptr) return;
+  bytes_.give(transfer->staging, transfer->staging_bytes);
+  transfer->staging = nullptr;
+}
+
+// A receive has taken an eager message of this peer: its credit can go back.
+void Core::consumed(PeerState& peer, std::size_t bytes) {
+  peer.owed += cost_of(bytes);
+  if (peer.owed >= return_from_ && peer.control_first == nullptr) [[unlikely]]
+    queue_control(peer, Kind::credit, 0, 0);
+}
+
+void Core::explain_flood(PeerState& peer) {
+  if (peer.explained_flood) return;
+  peer.explained_flood = true;
+  log::explain("rank " + std::to_string(wireup_.rank()) + " sends to rank " +
+               std::to_string(peer.rank) +
+               " faster than that receives; its sends wait from here on (TUTTI_UNEXPECTED_BYTES)");
+}
+
+}  // namespace tutti::p2p

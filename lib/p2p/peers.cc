@@ -1,0 +1,202 @@
+// Peers: which transport reaches them, their links, and what happens when they are lost.
+//
+// Addresses travel once, as one blob per rank: for each transport that needs one
+//   | name length, 1 byte | name | address length, 1 byte | address |
+#include <cstring>
+
+#include "base/log.h"
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+
+Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
+    : wireup_(wireup), knobs_(knobs), peers_(static_cast<std::size_t>(wireup.size())) {
+  const auto unexpected = static_cast<std::uint64_t>(knobs.integer("TUTTI_UNEXPECTED_BYTES"));
+  constexpr std::uint64_t kMostUnits = 0x7fffffff;
+  window_ = static_cast<std::uint32_t>(std::min(unexpected / kCreditUnit, kMostUnits));
+  return_from_ = std::min(std::max(window_ / 4, 1U), kMostReturned);
+}
+
+Core::~Core() {
+  for (const auto& each : peers_) {
+    if (each == nullptr) continue;
+    each->owned_link.reset();
+    drop_control(*each);
+  }
+  while (!unexpected_.is_empty()) {
+    Message* const message = static_cast<Message*>(unexpected_.oldest());
+    unexpected_.remove(message);
+    bytes_.give(message, sizeof(Message) + message->bytes);
+  }
+}
+
+Result<void> Core::start(const Opener& opener) {
+  const transport::Surroundings around{&wireup_, this, &knobs_};
+  opened_ = opener(around);
+  waiter_ = transport::make_waiter(around, opened_.transports);
+  return publish_addresses();
+}
+
+Result<void> Core::publish_addresses() {
+  Blob all;
+  for (const auto& each : opened_.transports) {
+    const Blob address = each->address();
+    if (address.empty()) continue;
+    const std::string_view name = each->name();
+    if (address.size() > 255)
+      return fail(Code::intern, "the address of " + std::string(name) + " is too long");
+    const BlobView text = std::as_bytes(std::span(name));
+    all.push_back(static_cast<std::byte>(name.size()));
+    all.insert(all.end(), text.begin(), text.end());
+    all.push_back(static_cast<std::byte>(address.size()));
+    all.insert(all.end(), address.begin(), address.end());
+  }
+  if (all.empty()) return {};
+  return wireup_.put(all);
+}
+
+// This peer's address for the transport it is reached by; empty when none is needed.
+Result<BlobView> Core::address_of(const PeerState& peer) {
+  const auto& transport = opened_.transports[peer.transport];
+  if (transport->address().empty()) return BlobView{};
+  TUTTI_TRY(all, wireup_.get(peer.rank));
+  const std::string_view wanted = transport->name();
+  while (all.size() > 1) {
+    const std::size_t name_bytes = std::to_integer<std::size_t>(all[0]);
+    if (all.size() < name_bytes + 2) break;
+    const std::string_view name(reinterpret_cast<const char*>(all.data() + 1), name_bytes);
+    const std::size_t bytes = std::to_integer<std::size_t>(all[name_bytes + 1]);
+    all = all.subspan(name_bytes + 2);
+    if (all.size() < bytes) break;
+    if (name == wanted) return all.first(bytes);
+    all = all.subspan(bytes);
+  }
+  return fail(Code::other, "rank " + std::to_string(peer.rank) + " has no address for " +
+                               std::string(wanted) + "; do all hosts run the same build?");
+}
+
+PeerState& Core::make_peer(int rank) {
+  auto& slot = peers_[static_cast<std::size_t>(rank)];
+  slot = std::make_unique<PeerState>();
+  slot->rank = rank;
+  slot->credit = window_;
+  return *slot;
+}
+
+transport::Peer Core::describe(int rank) const {
+  const auto& record = wireup_.segment().rank(static_cast<std::uint32_t>(rank));
+  return {rank, record.host, record.local_rank, record.host == wireup_.host()};
+}
+
+Result<void> Core::route(PeerState& peer) {
+  TUTTI_TRY(picked, transport::pick(opened_.transports, describe(peer.rank), knobs_));
+  peer.transport = picked.index;
+  peer.traits = picked.traits;
+  const auto wanted = static_cast<std::size_t>(knobs_.integer("TUTTI_EAGER_BYTES"));
+  peer.eager_bytes =
+      std::min(wanted > 0 ? wanted : picked.traits.eager_bytes, picked.traits.max_frame);
+  peer.routed = true;
+  activate(picked.index);
+  return {};
+}
+
+Result<void> Core::connect(PeerState& peer) {
+  TUTTI_TRY(address, address_of(peer));
+  TUTTI_TRY(link, opened_.transports[peer.transport]->connect(describe(peer.rank), address));
+  peer.owned_link = std::move(link);
+  peer.link = peer.owned_link.get();
+  update_open(peer);
+  return {};
+}
+
+PeerState& Core::routed(int rank) {
+  PeerState& found = peer(rank);
+  if (found.routed || found.gone) [[likely]]
+    return found;
+  if (const auto done = route(found); !done) {
+    log::warn(done.error().text);
+    lose(found, done.error().code);
+  }
+  return found;
+}
+
+PeerState& Core::connected(int rank) {
+  PeerState& found = routed(rank);
+  if (found.link != nullptr || found.gone) [[likely]]
+    return found;
+  if (const auto done = connect(found); !done) {
+    log::warn(done.error().text);
+    lose(found, done.error().code);
+  }
+  return found;
+}
+
+void Core::update_open(PeerState& peer) {
+  const bool is_open = peer.link != nullptr && !peer.gone && peer.waiting.is_empty();
+  peer.open_bytes = is_open ? static_cast<std::int64_t>(peer.eager_bytes) : -1;
+}
+
+void Core::activate(std::size_t index) {
+  transport::Transport* const transport = opened_.transports[index].get();
+  for (const Active& each : active_)
+    if (each.transport == transport) return;
+  active_.push_back({transport, transport->wait_fd() >= 0});
+}
+
+void Core::activate_all() {
+  if (active_.size() == opened_.transports.size()) return;
+  for (std::size_t i = 0; i < opened_.transports.size(); ++i) activate(i);
+}
+
+void Core::on_peer_gone(int rank, const Error& why) {
+  losses_.push_back({rank, why});
+  work_ = true;
+}
+
+// Ends everything that needs this peer. What it sent in full can still be received.
+void Core::lose(PeerState& peer, Code code) {
+  if (peer.gone) return;
+  peer.gone = true;
+  peer.failure = code == Code::ok ? Code::proc_aborted : code;
+  peer.placed = nullptr;
+  update_open(peer);
+  drop_control(peer);
+  while (!peer.waiting.is_empty()) fail_with(peer.waiting.pop(), peer.failure);
+  bool has_any_source = false;
+  for (std::uint32_t id = 0; id < transfers_.count(); ++id) {
+    Transfer* const each = transfers_.find(id);
+    if (each->peer == peer.rank) lose_transfer(each, peer.failure);
+    has_any_source |= each->phase == Phase::posted && each->source == kAnySource;
+  }
+  if (has_any_source && !peer.left && !warned_any_source_) {
+    warned_any_source_ = true;
+    log::warn("rank " + std::to_string(peer.rank) +
+              " is gone; receives from any source go on waiting for the others");
+  }
+}
+
+void Core::lose_transfer(Transfer* transfer, Code code) {
+  switch (transfer->phase) {
+    case Phase::unused:
+    case Phase::complete:
+    case Phase::waiting:  // being posted by the caller
+    case Phase::matched:  // answer() will see it
+      return;
+    case Phase::posted:
+      posted_.remove(transfer);
+      return fail_with(transfer, code);
+    case Phase::unconfirmed:
+    case Phase::offered:
+    case Phase::placed:
+    case Phase::granted:
+      return fail_with(transfer, code);
+    case Phase::sending:  // pump() ends it
+    case Phase::pinned:   // ends when the transport gives the memory back
+    case Phase::fetching:
+      transfer->failure = code;
+      work_ = true;
+      return;
+  }
+}
+
+}  // namespace tutti::p2p

@@ -1,0 +1,48 @@
+// What the endpoint keeps about another rank. Made when that rank is first used; until then it
+// costs one pointer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "p2p/transfer.h"
+#include "transport/transport.h"
+
+namespace tutti::p2p {
+
+// A frame without payload that waits for room in the link. From the byte pool.
+struct Control {
+  transport::FrameHeader header;
+  Control* next = nullptr;
+};
+
+struct PeerState {
+  // Read by try_send: a message of up to this many bytes may go now; -1: use the long way.
+  std::int64_t open_bytes = -1;
+  transport::Link* link = nullptr;
+  std::uint32_t credit = 0;  // units I may still send eagerly
+  std::uint32_t owed = 0;    // units consumed here and not yet returned
+
+  int rank = 0;
+  bool routed = false;     // a transport was picked
+  bool gone = false;       // no frame comes or goes any more; `failure` says why
+  bool left = false;       // it said goodbye
+  bool is_listed = false;  // in Core::busy_
+  bool explained_flood = false;
+  std::size_t transport = 0;
+  transport::Traits traits;
+  std::size_t eager_bytes = 0;
+  Code failure = Code::proc_aborted;
+  std::unique_ptr<transport::Link> owned_link;
+
+  TransferLine waiting;  // sends whose first frame was not posted yet, in order
+  Control* control_first = nullptr;
+  Control* control_last = nullptr;
+  Transfer* placed = nullptr;  // the receive whose eager payload the transport is reading
+
+  bool has_queued() const { return control_first != nullptr || !waiting.is_empty(); }
+};
+
+}  // namespace tutti::p2p

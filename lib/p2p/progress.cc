@@ -1,0 +1,249 @@
+// Progress, waiting and completion.
+//
+// A round polls the transports in use, then posts what is queued (pump), then calls on_done of
+// what became complete. Callbacks run from a queue, one after another, so a callback that
+// completes further requests does not nest.
+#include <algorithm>
+#include <new>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+namespace {
+
+constexpr std::uint32_t kCostlyEvery = 4;    // rounds between polls that are system calls
+constexpr std::uint32_t kOthersEvery = 256;  // and polls of transports not in use yet
+constexpr int kQuickPolls = 32;              // before the waiter is asked
+constexpr std::int64_t kFlushPatience_ns = 10'000'000'000;
+constexpr std::int64_t kGoodbyePatience_ns = 200'000'000;
+
+}  // namespace
+
+int Core::poll() {
+  int events = 0;
+  ++rounds_;
+  const bool polls_costly = rounds_ % kCostlyEvery == 0;
+  for (const Active& each : active_)
+    if (!each.is_costly || polls_costly) events += each.transport->progress();
+  if (rounds_ % kOthersEvery == 0) [[unlikely]]
+    for (const auto& each : opened_.transports) events += each->progress();
+  if (work_) [[unlikely]]
+    events += pump();
+  if (!completions_.is_empty()) run_completions();
+  // Another thread may wait for what this one has received.
+  if (events > 0 && sleepers_ > 0) [[unlikely]]
+    waiter_->wake_self();
+  return events;
+}
+
+int Core::progress() {
+  return poll();
+}
+
+void Core::wait_for(const bool& done) {
+  int quick = kQuickPolls;
+  bool has_paused = false;
+  while (!done) {
+    if (poll() > 0) {
+      if (has_paused) waiter_->busy();
+      has_paused = false;
+      quick = kQuickPolls;
+    } else if (--quick < 0) {
+      pause();
+      has_paused = true;
+    }
+  }
+}
+
+void Core::pause() {
+  ++sleepers_;
+  waiter_->pause(gate_);
+  --sleepers_;
+}
+
+void Core::wait(Request* request) {
+  wait_for(request->done);
+}
+void Core::idle() {
+  pause();
+}
+void Core::active() {
+  waiter_->busy();
+}
+
+void Core::complete(Transfer* transfer) {
+  transfer->phase = Phase::complete;
+  drop_staging(transfer);
+  if (transfer->on_done != nullptr) return completions_.push(transfer);
+  transfer->done = true;
+  if (transfer->detached) recycle(transfer);
+}
+
+void Core::fail_with(Transfer* transfer, Code code) {
+  transfer->status.code = code;
+  complete(transfer);
+}
+
+void Core::recycle(Transfer* transfer) {
+  transfers_.give(transfer);
+}
+
+void Core::run_completions() {
+  if (is_completing_) return;
+  is_completing_ = true;
+  while (!completions_.is_empty()) {
+    Transfer* const transfer = completions_.pop();
+    const bool was_released = transfer->detached;
+    transfer->done = true;
+    transfer->on_done(transfer);
+    if (was_released) recycle(transfer);
+  }
+  is_completing_ = false;
+}
+
+// Posts what is queued, as far as links have room. Returns how many things moved.
+int Core::pump() {
+  work_ = false;
+  int moved = 0;
+  for (std::size_t i = 0; i < losses_.size(); ++i, ++moved) {
+    const Loss loss = losses_[i];
+    lose(peer(loss.peer), loss.why.code);
+  }
+  losses_.clear();
+  for (std::size_t i = 0; i < matched_.size(); ++i, ++moved) answer(matched_[i]);
+  matched_.clear();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < busy_.size(); ++i) {
+    PeerState* const each = busy_[i];
+    moved += flush(*each);
+    each->is_listed = each->has_queued();
+    if (each->is_listed) busy_[kept++] = each;
+  }
+  busy_.resize(kept);
+  kept = 0;
+  for (std::size_t i = 0; i < sending_.size(); ++i) {
+    Transfer* const each = sending_[i];
+    moved += pump_data(each);
+    if (each->moved < each->total && each->failure == Code::ok) {
+      sending_[kept++] = each;
+      continue;
+    }
+    each->phase = Phase::pinned;
+    if (each->in_flight == 0) fail_with(each, each->failure);
+  }
+  sending_.resize(kept);
+  work_ = work_ || !busy_.empty() || !sending_.empty();
+  return moved;
+}
+
+// Posts a peer's queued frames: answers first, then messages in order.
+int Core::flush(PeerState& queued) {
+  PeerState& to = connected(queued.rank);
+  if (to.gone || to.left) drop_control(to);
+  int posted = 0;
+  while (to.control_first != nullptr && post_control(to, to.control_first)) ++posted;
+  while (!to.waiting.is_empty()) {
+    Transfer* const transfer = to.waiting.pop();
+    if (!to.gone && !post_first(to, transfer)) {
+      to.waiting.push_front(transfer);
+      break;
+    }
+    if (to.gone) fail_with(transfer, to.failure);
+    ++posted;
+  }
+  update_open(to);
+  return posted;
+}
+
+void Core::list_busy(PeerState& peer) {
+  work_ = true;
+  if (peer.is_listed) return;
+  peer.is_listed = true;
+  busy_.push_back(&peer);
+}
+
+void Core::queue_control(PeerState& peer, Kind kind, std::uint64_t length, std::uint64_t cookie) {
+  Control* const control = new (bytes_.take(sizeof(Control))) Control;
+  control->header.kind = static_cast<std::uint8_t>(kind);
+  control->header.length = length;
+  control->header.cookie = cookie;
+  (peer.control_first == nullptr ? peer.control_first : peer.control_last->next) = control;
+  peer.control_last = control;
+  list_busy(peer);
+}
+
+// Posts the first queued frame, with whatever credit is owed. False: no room.
+bool Core::post_control(PeerState& peer, Control* control) {
+  const std::uint32_t returned = std::min(peer.owed, kMostReturned);
+  control->header.aux = static_cast<std::uint16_t>(returned);
+  peer.owed -= returned;
+  const transport::FrameHeader header = control->header;
+  // Off the line first: sent to oneself, it may queue another inside try_post.
+  peer.control_first = control->next;
+  if (peer.link->try_post({&header, nullptr, 0, nullptr})) {
+    bytes_.give(control, sizeof(Control));
+    return true;
+  }
+  peer.owed += returned;
+  if (peer.control_first == nullptr) peer.control_last = control;
+  control->next = peer.control_first;
+  peer.control_first = control;
+  return false;
+}
+
+void Core::drop_control(PeerState& peer) {
+  while (peer.control_first != nullptr) {
+    Control* const control = peer.control_first;
+    peer.control_first = control->next;
+    bytes_.give(control, sizeof(Control));
+  }
+}
+
+bool Core::has_unsent() const {
+  const auto is_pinned = [this](std::uint32_t id) {
+    const Transfer& each = *transfers_.find(id);
+    return each.phase == Phase::pinned || each.phase == Phase::sending;
+  };
+  for (std::uint32_t id = 0; id < transfers_.count(); ++id)
+    if (is_pinned(id)) return true;
+  return !busy_.empty() || !matched_.empty();
+}
+
+// Waits until all is posted, or nothing was for a while. False: something is left.
+bool Core::flush_all(std::int64_t patience_ns) {
+  std::int64_t deadline = now_ns() + patience_ns;
+  while (has_unsent()) {
+    if (poll() > 0) {
+      waiter_->busy();
+      deadline = now_ns() + patience_ns;
+    } else if (now_ns() > deadline) {
+      return false;
+    } else {
+      pause();
+    }
+  }
+  return true;
+}
+
+void Core::close() {
+  if (is_closed_) return;
+  is_closed_ = true;
+  if (!flush_all(kFlushPatience_ns))
+    log::warn("messages were left behind at the end: a peer did not take them for 10 s");
+  for (const auto& each : peers_)
+    if (each != nullptr && each->link != nullptr && !each->gone && !each->left &&
+        each->rank != wireup_.rank())
+      queue_control(*each, Kind::goodbye, 0, 0);
+  flush_all(kGoodbyePatience_ns);  // a courtesy: a peer that ended already does not take it
+  for (const auto& each : peers_) {
+    if (each == nullptr) continue;
+    each->link = nullptr;
+    each->open_bytes = -1;
+    each->gone = true;
+    each->owned_link.reset();
+  }
+}
+
+}  // namespace tutti::p2p

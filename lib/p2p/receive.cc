@@ -1,0 +1,109 @@
+// Receives and probes: first what has arrived already, then the line of posted receives.
+#include <cstring>
+
+#include "base/check.h"
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+
+Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
+  Transfer* const transfer = transfers_.take();
+  transfer->begin(Phase::posted, rank, envelope, buffer);
+  if (!unexpected_.is_empty()) [[unlikely]] {
+    MatchNode* const found = unexpected_.find(key_of(*transfer));
+    if (found != nullptr) {
+      unexpected_.remove(found);
+      give_message(transfer, static_cast<Message*>(found));
+      return transfer;
+    }
+  }
+  if (rank == kAnySource) {
+    if (active_.size() != opened_.transports.size()) activate_all();
+  } else if (const PeerState& from = routed(rank); from.gone) [[unlikely]] {
+    fail_with(transfer, from.failure);
+    return transfer;
+  }
+  posted_.add(transfer);
+  return transfer;
+}
+
+Request* Core::recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
+  return post_recv(rank, envelope, buffer);
+}
+
+Status Core::recv_now(int rank, const Envelope& envelope, const types::Buffer& buffer) {
+  Transfer* const transfer = post_recv(rank, envelope, buffer);
+  if (!transfer->done) wait_for(transfer->done);
+  const Status status = transfer->status;
+  recycle(transfer);
+  return status;
+}
+
+// Hands a kept message to the receive that takes it, and forgets it.
+void Core::give_message(Transfer* transfer, Message* message) {
+  if (message->header.kind == static_cast<std::uint8_t>(Kind::eager)) {
+    deliver_eager(transfer, message->from, message->header, message->content());
+  } else {
+    match_offer(transfer, message->from, message->header, message->content());
+    answer(transfer);
+  }
+  bytes_.give(message, sizeof(Message) + message->bytes);
+}
+
+// The message a receive would take now, after one round of progress if need be. When there
+// is none and none can come any more, status->code says so.
+Message* Core::look(int rank, const Envelope& envelope, Status* status) {
+  const MatchKey wanted{envelope.context, envelope.source, envelope.tag};
+  if (rank == kAnySource) activate_all();
+  PeerState* const from = rank == kAnySource ? nullptr : &routed(rank);
+  MatchNode* found = unexpected_.find(wanted);
+  if (found == nullptr) {
+    poll();
+    found = unexpected_.find(wanted);
+  }
+  *status = Status{};
+  if (found == nullptr) {
+    if (from != nullptr && from->gone) status->code = from->failure;
+    return nullptr;
+  }
+  Message* const message = static_cast<Message*>(found);
+  status->source = message->source;
+  status->tag = message->tag;
+  status->bytes = static_cast<std::int64_t>(message->header.length);
+  return message;
+}
+
+bool Core::probe(int rank, const Envelope& envelope, Status* status) {
+  return look(rank, envelope, status) != nullptr || status->code != Code::ok;
+}
+
+Message* Core::take(int rank, const Envelope& envelope, Status* status) {
+  Message* const message = look(rank, envelope, status);
+  if (message != nullptr) unexpected_.remove(message);
+  return message;
+}
+
+Request* Core::recv_taken(Message* message, const types::Buffer& buffer) {
+  Transfer* const transfer = transfers_.take();
+  transfer->begin(Phase::posted, message->from,
+                  {message->context, message->source, message->tag, 0}, buffer);
+  give_message(transfer, message);
+  return transfer;
+}
+
+void Core::cancel(Request* request) {
+  Transfer* const transfer = static_cast<Transfer*>(request);
+  if (transfer->phase != Phase::posted) return;
+  posted_.remove(transfer);
+  transfer->status.cancelled = true;
+  complete(transfer);
+}
+
+void Core::release(Request* request) {
+  Transfer* const transfer = static_cast<Transfer*>(request);
+  TUTTI_CHECK(transfer->phase != Phase::unused && !transfer->detached, "released twice");
+  if (transfer->done) return recycle(transfer);
+  transfer->detached = true;
+}
+
+}  // namespace tutti::p2p

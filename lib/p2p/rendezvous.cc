@@ -1,0 +1,187 @@
+// Rendezvous: long messages ask first, then go straight from buffer to buffer.
+//
+//   sender                        receiver
+//   offer  ------------------->   matched with a receive; then either
+//          <------------- grant   "send me so many bytes"
+//   data, data, data --------->   complete when all are there
+//   or, where the link can read the peer's memory:
+//                                 fetch ... complete
+//          <------------- taken   complete
+//
+// A grant of fewer bytes than offered (a receive that is too short) or of none ends the
+// message all the same. A fetch that fails falls back to a grant.
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+namespace {
+
+constexpr std::uint32_t kMostInFlight = 16;                 // pinned frames of one message
+constexpr int kBurst = 32;                                  // frames posted before receiving again
+constexpr std::size_t kMostStaged = std::size_t{64} << 10;  // packed at a time
+
+}  // namespace
+
+bool Core::post_offer(PeerState& peer, Transfer* transfer) {
+  transport::FrameHeader header;
+  header.context = transfer->context;
+  header.tag = transfer->tag;
+  header.source = static_cast<std::uint32_t>(transfer->source);
+  header.kind = static_cast<std::uint8_t>(Kind::offer);
+  header.length = transfer->total;
+  header.cookie = cookie_of(transfer->fingerprint, transfer->id);
+  if (transfer->key_bytes == 0 && peer.traits.fetches && transfer->total > 0 &&
+      transfer->total >= peer.traits.fetch_from && transfer->buffer.is_contiguous()) {
+    const auto key = peer.link->expose({transfer->buffer.at(), transfer->total});
+    if (key && key->size() <= kMostKeyBytes) {
+      std::copy(key->begin(), key->end(), transfer->key.begin());
+      transfer->key_bytes = static_cast<std::uint8_t>(key->size());
+    }
+  }
+  transfer->phase = Phase::offered;
+  if (peer.link->try_post({&header, transfer->key.data(), transfer->key_bytes, nullptr}))
+    return true;
+  transfer->phase = Phase::waiting;
+  return false;
+}
+
+// A receive has met an offer; answer() does the rest where posting is allowed.
+void Core::match_offer(Transfer* transfer, int from, const transport::FrameHeader& header,
+                       std::span<const std::byte> key) {
+  meet(transfer, from, header);
+  transfer->phase = Phase::matched;
+  transfer->remote = high_of(header.cookie);
+  transfer->total = static_cast<std::uint64_t>(transfer->status.bytes);
+  transfer->moved = 0;
+  transfer->key_bytes = static_cast<std::uint8_t>(std::min(key.size(), kMostKeyBytes));
+  std::copy_n(key.begin(), transfer->key_bytes, transfer->key.begin());
+}
+
+void Core::answer(Transfer* transfer) {
+  PeerState& from = connected(transfer->peer);
+  if (from.gone) return fail_with(transfer, from.failure);
+  if (transfer->total > 0 && transfer->key_bytes > 0 && start_fetch(from, transfer)) return;
+  grant(from, transfer);
+}
+
+bool Core::start_fetch(PeerState& peer, Transfer* transfer) {
+  if (!peer.traits.fetches || !transfer->buffer.is_contiguous()) return false;
+  const BlobView view(transfer->key.data(), transfer->key_bytes);
+  transfer->phase = Phase::fetching;
+  transfer->in_flight = 1;
+  const auto started = peer.link->fetch(Blob(view.begin(), view.end()),
+                                        {transfer->buffer.at(), transfer->total}, &transfer->pin);
+  if (started) return true;
+  transfer->in_flight = 0;
+  return false;
+}
+
+void Core::grant(PeerState& peer, Transfer* transfer) {
+  transfer->phase = Phase::granted;
+  const std::uint64_t cookie = cookie_of(transfer->remote, transfer->id);
+  queue_control(peer, Kind::grant, transfer->total, cookie);
+  if (transfer->total == 0) complete(transfer);
+}
+
+Transfer* Core::find_active(std::uint32_t id, int from, Phase phase, const char* what) {
+  Transfer* const transfer = transfers_.find(id);
+  if (transfer != nullptr && transfer->phase == phase && transfer->peer == from) return transfer;
+  log::warn(std::string("dropped a ") + what + " frame from rank " + std::to_string(from) +
+            " for message " + std::to_string(id) + ", which does not wait for one");
+  return nullptr;
+}
+
+void Core::on_grant(int from, const transport::FrameHeader& header) {
+  Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::offered, "grant");
+  if (transfer == nullptr) return;
+  transfer->remote = high_of(header.cookie);
+  transfer->total = std::min(transfer->total, header.length);
+  if (transfer->total == 0) return complete(transfer);
+  transfer->phase = Phase::sending;
+  sending_.push_back(transfer);
+  work_ = true;
+}
+
+void Core::on_taken(int from, const transport::FrameHeader& header) {
+  Transfer* const transfer = transfers_.find(low_of(header.cookie));
+  const bool is_offered = transfer != nullptr && transfer->phase == Phase::offered;
+  if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
+                  "taken") != nullptr)
+    complete(transfer);
+}
+
+void Core::on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
+  Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::granted, "data");
+  if (transfer == nullptr) return;
+  TUTTI_CHECK(header.length + payload.size() <= transfer->total,
+              "data at " + std::to_string(header.length) + " of " +
+                  std::to_string(transfer->total) + " from rank " + std::to_string(from));
+  if (!transfer->buffer.is_contiguous()) {
+    types::unpack(transfer->buffer, static_cast<types::Count>(header.length), payload);
+  } else if (std::byte* const into = transfer->buffer.at() + header.length;
+             into != payload.data()) {
+    std::memcpy(into, payload.data(), payload.size());
+  }
+  transfer->moved += payload.size();
+  if (transfer->moved == transfer->total) complete(transfer);
+}
+
+// Posts what the link takes. Returns how many frames went.
+int Core::pump_data(Transfer* transfer) {
+  PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
+  const bool lies_flat = transfer->buffer.is_contiguous();
+  const std::size_t most =
+      lies_flat ? to.traits.max_frame : std::min(to.traits.max_frame, kMostStaged);
+  transport::FrameHeader header;
+  header.kind = static_cast<std::uint8_t>(Kind::data);
+  header.cookie = transfer->remote;
+  int posted = 0;
+  while (transfer->moved < transfer->total && transfer->in_flight < kMostInFlight &&
+         posted < kBurst && transfer->failure == Code::ok) {
+    const std::size_t bytes = std::min<std::uint64_t>(most, transfer->total - transfer->moved);
+    header.length = transfer->moved;
+    const std::byte* const data = lies_flat ? transfer->buffer.at() + transfer->moved
+                                            : stage(transfer, transfer->moved, bytes).data();
+    if (lies_flat) ++transfer->in_flight;
+    if (!to.link->try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr})) {
+      if (lies_flat) --transfer->in_flight;
+      break;
+    }
+    transfer->staged = 0;
+    transfer->moved += bytes;
+    ++posted;
+  }
+  return posted;
+}
+
+void Core::on_pin(transport::Done* self, bool ok) {
+  Transfer* const transfer = static_cast<Transfer::Pin*>(self)->transfer;
+  transfer->core->unpinned(transfer, ok);
+}
+
+// A pinned frame is out of our memory, or a fetch has ended.
+void Core::unpinned(Transfer* transfer, bool ok) {
+  --transfer->in_flight;
+  if (!ok && transfer->failure == Code::ok) transfer->failure = Code::proc_aborted;
+  if (transfer->in_flight > 0) return;
+  if (transfer->phase == Phase::pinned) {
+    transfer->status.code = transfer->failure;
+    return complete(transfer);
+  }
+  if (transfer->phase != Phase::fetching) return;
+  PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
+  if (ok) {
+    queue_control(from, Kind::taken, 0, transfer->remote);
+    return complete(transfer);
+  }
+  if (from.gone) return fail_with(transfer, from.failure);
+  // The memory could not be read: let the sender send it.
+  transfer->failure = Code::ok;
+  grant(from, transfer);
+}
+
+}  // namespace tutti::p2p

@@ -1,0 +1,42 @@
+// Opening an endpoint, and what it says about its links.
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+
+Result<std::unique_ptr<Endpoint>> Endpoint::open_over(wireup::Wireup& wireup, const Knobs& knobs,
+                                                      const Opener& opener) {
+  auto core = std::make_unique<Core>(wireup, knobs);
+  TUTTI_DO(core->start(opener));
+  return std::unique_ptr<Endpoint>(std::move(core));
+}
+
+Result<std::unique_ptr<Endpoint>> Endpoint::open(wireup::Wireup& wireup, const Knobs& knobs) {
+  return open_over(wireup, knobs, &transport::open_all);
+}
+
+transport::Traits Core::traits(int rank) {
+  if (const auto& known = peers_[static_cast<std::size_t>(rank)]; known && known->routed)
+    return known->traits;
+  const auto picked = transport::pick(opened_.transports, describe(rank), knobs_);
+  if (picked) return picked->traits;
+  transport::Traits none;
+  none.why = picked.error().text;
+  return none;
+}
+
+std::string Core::link_name(int rank) {
+  const auto picked = transport::pick(opened_.transports, describe(rank), knobs_);
+  return picked ? opened_.transports[picked->index]->name() : "none";
+}
+
+std::string Core::links_text() {
+  std::string text;
+  for (int rank = 0; rank < wireup_.size(); ++rank) {
+    text += "rank " + std::to_string(wireup_.rank()) + " -> rank " + std::to_string(rank) + ": " +
+            link_name(rank) + " (" + traits(rank).why + ")\n";
+  }
+  for (const std::string& each : opened_.left_out) text += "not used: " + each + "\n";
+  return text;
+}
+
+}  // namespace tutti::p2p

@@ -17,10 +17,21 @@ namespace tutti::coll {
 using sched::Count;
 
 enum class Collective : std::uint8_t {
-  barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall,
-  gatherv, scatterv, allgatherv, alltoallv,
-  reduce_scatter,        // counts per rank (block form: equal counts)
-  scan, exscan,
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  gather,
+  scatter,
+  allgather,
+  alltoall,
+  gatherv,
+  scatterv,
+  allgatherv,
+  alltoallv,
+  reduce_scatter,  // counts per rank (block form: equal counts)
+  scan,
+  exscan,
 };
 inline constexpr int kCollectives = 15;
 std::string_view name_of(Collective collective);
@@ -49,18 +60,18 @@ struct Call {
   std::span<const Count> send_counts;
   bool in_place = false;
   bool commutative = true;
-  Count segment = 0;            // units per pipeline segment; 0: none
-  std::span<const int> host_of; // host index of each rank, for hierarchical composition
+  Count segment = 0;             // units per pipeline segment; 0: none
+  std::span<const int> host_of;  // host index of each rank, for hierarchical composition
 };
 
 // An entry of the catalogue.
 struct Algorithm {
   Collective collective;
-  const char* name;          // what TUTTI_ALLREDUCE=... takes
+  const char* name;  // what TUTTI_ALLREDUCE=... takes
   bool needs_commutative;
   bool takes_segments;
-  bool needs_hosts;          // a composition over hosts
-  const char* good_for;      // one clause
+  bool needs_hosts;      // a composition over hosts
+  const char* good_for;  // one clause
 };
 std::span<const Algorithm> catalogue();
 // Null: no such name for this collective.

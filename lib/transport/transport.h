@@ -83,13 +83,13 @@ class Sink {
 
 struct Traits {
   bool reaches = false;
-  std::string why;             // one clause, for --report-links: "same host", "no RDMA device"
-  double latency_us = 0;       // for the cost model
-  double bandwidth_gbs = 0;    // 1e9 bytes/s
-  std::size_t max_frame = 0;   // payload bytes of one frame
-  std::size_t eager_bytes = 0; // up to here one frame without asking is cheapest
-  bool fetches = false;        // expose/fetch work
-  std::size_t fetch_from = 0;  // bytes from which fetch beats frames (measured)
+  std::string why;              // one clause, for --report-links: "same host", "no RDMA device"
+  double latency_us = 0;        // for the cost model
+  double bandwidth_gbs = 0;     // 1e9 bytes/s
+  std::size_t max_frame = 0;    // payload bytes of one frame
+  std::size_t eager_bytes = 0;  // up to here one frame without asking is cheapest
+  bool fetches = false;         // expose/fetch work
+  std::size_t fetch_from = 0;   // bytes from which fetch beats frames (measured)
 };
 
 class Link {
@@ -111,8 +111,12 @@ class Transport {
   virtual Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) = 0;
   virtual int progress() = 0;  // events handled; 0 means idle
   // A descriptor that polls readable when progress() would find something, or -1 when the
-  // transport wakes sleepers through the job segment (shm) or never needs to (self).
+  // transport wakes sleepers through the job segment (shm) or never needs to (self). Always the
+  // same one; asking arms it, so the waiter asks before every sleep, then progresses once more.
   virtual int wait_fd() = 0;
+  // Asked now and then while the rank waits: the next progress() also looks for peers that are
+  // gone without having said so on a link.
+  virtual void look_around() {}
 };
 
 // Everything a transport is made from; outlives it.
@@ -144,7 +148,7 @@ Result<Picked> pick(std::span<const std::unique_ptr<Transport>> transports, cons
 class Waiter {
  public:
   virtual ~Waiter() = default;
-  virtual void busy() = 0;   // something happened: start polling afresh
+  virtual void busy() = 0;  // something happened: start polling afresh
   // Nothing happened: spins, yields, or sleeps until a peer, a descriptor or the daemon wakes
   // this rank. May return early at any time. `release`/`retake` are called around real sleep
   // and yields (the gate's, so that other threads get in); they may be null.

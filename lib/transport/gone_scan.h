@@ -1,0 +1,68 @@
+// gone_scan: finds out from the job segment which peers ended without finalizing.
+//
+// Daemons set RankRecord::gone. Looking costs a cache line per rank, so it is done only when the
+// waiter asked for it (Transport::look_around) and a bounded number of ranks at a time.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wireup/wireup.h"
+
+namespace tutti::transport {
+
+class GoneScan {
+ public:
+  explicit GoneScan(const wireup::Wireup& wireup) : wireup_(wireup) {}
+
+  void ask() { asked_ = true; }
+  bool is_asked() const { return asked_; }
+
+  // Calls found(rank) for ranks that are gone and not reported yet, and for which reaches(rank)
+  // holds. `found` returns whether it reported the rank; if not it is asked again later.
+  template <class Reaches, class Found>
+  void look(Reaches&& reaches, Found&& found) {
+    asked_ = false;
+    const int size = wireup_.size();
+    for (int left = std::min(size, kRanksPerLook); left > 0; --left) {
+      const int rank = next_;
+      next_ = next_ + 1 == size ? 0 : next_ + 1;
+      // acquire: pairs with the daemon's release; all that the rank wrote is visible then.
+      if (wireup_.segment()
+              .rank(static_cast<unsigned>(rank))
+              .gone.load(std::memory_order_acquire) == 0)
+        continue;
+      if (rank == wireup_.rank() || is_reported(rank) || !reaches(rank)) continue;
+      if (found(rank)) mark(rank);
+    }
+  }
+
+  // False: it was marked before.
+  bool mark(int rank) {
+    if (reported_.empty()) reported_.resize(static_cast<std::size_t>(wireup_.size()));
+    if (is_reported(rank)) return false;
+    reported_[static_cast<std::size_t>(rank)] = true;
+    return true;
+  }
+  bool is_reported(int rank) const {
+    return !reported_.empty() && reported_[static_cast<std::size_t>(rank)];
+  }
+
+  Error error_for(int rank) const {
+    const int host = wireup_.host_of(rank);
+    return Error{Code::proc_aborted, "rank " + std::to_string(rank) + " on host " +
+                                         wireup_.segment().host(static_cast<unsigned>(host)).name +
+                                         " ended without MPI_Finalize"};
+  }
+
+ private:
+  static constexpr int kRanksPerLook = 1024;
+  const wireup::Wireup& wireup_;
+  std::vector<bool> reported_;  // sized when the first rank is gone
+  int next_ = 0;
+  bool asked_ = false;
+};
+
+}  // namespace tutti::transport

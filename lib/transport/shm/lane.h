@@ -1,0 +1,202 @@
+// lane: the road from one local rank to another in the job segment. One writer, one reader.
+//
+//   | counters (4 lines) | lines: lane_lines x 64 B | ring: lane_data_bytes |
+//
+// A frame is one line: control word, frame header, and up to 24 bytes of payload, so flag and
+// data travel in one cache line. Longer payloads lie in the ring; the line says where. The
+// control word is (lap << 32 | payload bytes): a line is new when its lap is the one the reader
+// is in, so nobody ever clears a line. The reader publishes how far it has read on a line of its
+// own; the writer looks there only when the lane seems full. Zeroed memory is an empty lane.
+//
+// Both ends are plain single-threaded objects; everything shared is in the two atomics below.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "transport/transport.h"
+#include "wireup/segment.h"
+
+namespace tutti::transport::shm {
+
+inline constexpr std::size_t kInlineBytes = 24;
+inline constexpr std::uint32_t kCounterLines = 4;
+
+struct alignas(kCacheLine) Line {
+  std::atomic<std::uint64_t> control;  // release by the writer, acquire by the reader
+  FrameHeader header;
+  union {
+    std::byte inlined[kInlineBytes];
+    struct {
+      std::uint32_t at;   // of the payload in the ring, in units
+      std::uint32_t end;  // value of the writer's unit counter behind this frame
+    } ring;
+  };
+};
+static_assert(sizeof(Line) == kCacheLine);
+
+struct alignas(kCacheLine) Counters {
+  // lines read << 32 | ring units read; release by the reader, acquire by the writer.
+  std::atomic<std::uint64_t> consumed;
+};
+
+inline constexpr std::uint32_t kUnit = 64;  // the ring is handed out in cache lines
+
+struct Geometry {
+  std::uint32_t lines = 0;
+  std::uint32_t units = 0;
+
+  static Geometry of(const wireup::SegmentFacts& facts) {
+    return {facts.lane_lines, static_cast<std::uint32_t>(facts.lane_data_bytes / kUnit)};
+  }
+  // Several frames must fit, or writer and reader take turns instead of overlapping.
+  std::size_t max_frame() const {
+    return std::min<std::size_t>(std::size_t{units} * kUnit / 8, 32 << 10);
+  }
+};
+
+// memcpy for 0..24 bytes without a call: the compiler cannot inline a variable length.
+inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes >= 8) {
+    std::memcpy(to, from, 8);
+    if (bytes > 16) std::memcpy(to + 8, from + 8, 8);
+    std::memcpy(to + bytes - 8, from + bytes - 8, 8);
+  } else if (bytes >= 4) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + bytes - 4, from + bytes - 4, 4);
+  } else if (bytes > 0) {
+    to[0] = from[0];
+    to[bytes / 2] = from[bytes / 2];
+    to[bytes - 1] = from[bytes - 1];
+  }
+}
+
+// The writer's end.
+class Writer {
+ public:
+  Writer(std::byte* lane, const Geometry& geometry)
+      : counters_(reinterpret_cast<Counters*>(lane)),
+        begin_(reinterpret_cast<Line*>(lane + kCounterLines * kCacheLine)),
+        end_(begin_ + geometry.lines),
+        next_(begin_),
+        ring_(reinterpret_cast<std::byte*>(end_)),
+        geometry_(geometry) {}
+
+  // False: full. `bytes` is at most max_frame().
+  bool try_write(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
+    if (free_lines_ == 0 && !look_for_lines()) return false;
+    Line& line = *next_;
+    if (bytes <= kInlineBytes)
+      copy_short(line.inlined, payload, bytes);
+    else if (!write_to_ring(line, payload, static_cast<std::uint32_t>(bytes)))
+      return false;
+    line.header = header;
+    // release: whoever sees this lap sees header and payload.
+    line.control.store(std::uint64_t{lap_} << 32 | bytes, std::memory_order_release);
+    --free_lines_;
+    ++written_;
+    if (++next_ == end_) {
+      next_ = begin_;
+      ++lap_;
+    }
+    return true;
+  }
+
+ private:
+  bool look_for_lines() {
+    refresh();
+    return free_lines_ != 0;
+  }
+
+  void refresh() {
+    // acquire: what was read is read to the end before we write over it.
+    const std::uint64_t consumed = counters_->consumed.load(std::memory_order_acquire);
+    free_lines_ = geometry_.lines - (written_ - static_cast<std::uint32_t>(consumed >> 32));
+    units_read_ = static_cast<std::uint32_t>(consumed);
+  }
+
+  bool write_to_ring(Line& line, const std::byte* payload, std::uint32_t bytes) {
+    const std::uint32_t units = (bytes + kUnit - 1) / kUnit;
+    // A payload is contiguous: one that does not fit before the end starts at the beginning.
+    const bool wraps = ring_at_ + units > geometry_.units;
+    const std::uint32_t skipped = wraps ? geometry_.units - ring_at_ : 0;
+    const std::uint32_t end = units_written_ + skipped + units;
+    if (end - units_read_ > geometry_.units) {
+      refresh();
+      if (end - units_read_ > geometry_.units) return false;
+    }
+    if (wraps) ring_at_ = 0;
+    std::memcpy(ring_ + ring_at_ * kUnit, payload, bytes);
+    line.ring.at = ring_at_;
+    line.ring.end = end;
+    ring_at_ += units;
+    units_written_ = end;
+    return true;
+  }
+
+  Counters* counters_;
+  Line* begin_;
+  Line* end_;
+  Line* next_;
+  std::byte* ring_;
+  std::uint32_t free_lines_ = 0;  // known to be free; 0 at first, so the first write looks
+  std::uint32_t lap_ = 1;
+  std::uint32_t written_ = 0;
+  std::uint32_t ring_at_ = 0;
+  std::uint32_t units_written_ = 0;
+  std::uint32_t units_read_ = 0;
+  Geometry geometry_;
+};
+
+// The reader's end.
+class Reader {
+ public:
+  Reader(std::byte* lane, const Geometry& geometry, int from)
+      : begin_(reinterpret_cast<Line*>(lane + kCounterLines * kCacheLine)),
+        end_(begin_ + geometry.lines),
+        next_(begin_),
+        counters_(reinterpret_cast<Counters*>(lane)),
+        from_(from) {}
+
+  bool has_frame() const {
+    // acquire: pairs with the release in try_write.
+    return static_cast<std::uint32_t>(next_->control.load(std::memory_order_acquire) >> 32) == lap_;
+  }
+
+  // Hands the next frame, which must be there, to the sink; its space is free afterwards.
+  void deliver(Sink& sink) {
+    Line& line = *next_;
+    const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
+    std::byte* payload = line.inlined;
+    if (bytes > kInlineBytes) {
+      payload = reinterpret_cast<std::byte*>(end_) + line.ring.at * kUnit;
+      units_read_ = line.ring.end;
+    }
+    ++read_;
+    if (++next_ == end_) {
+      next_ = begin_;
+      ++lap_;
+    }
+    sink.on_frame(from_, line.header, {payload, bytes});
+    // release: our reads of line and ring are done before the writer may reuse them.
+    counters_->consumed.store(std::uint64_t{read_} << 32 | units_read_, std::memory_order_release);
+  }
+
+  int from() const { return from_; }
+
+ private:
+  Line* begin_;
+  Line* end_;
+  Line* next_;
+  Counters* counters_;
+  std::uint32_t lap_ = 1;
+  std::uint32_t read_ = 0;
+  std::uint32_t units_read_ = 0;
+  int from_;  // rank in the job
+};
+
+}  // namespace tutti::transport::shm

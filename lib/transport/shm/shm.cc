@@ -1,0 +1,203 @@
+// Transport and Link of the job segment: lanes (lane.h) for frames, single copy for fetches.
+//
+// Only lanes that were ever used are polled: a writer announces itself once in the reader's
+// bitmap `senders`, which the reader compares with what it knows on every round. That is one
+// line for up to 512 ranks, and it stays in the reader's cache. Peers that died are reported
+// after the last frame they left in their lane.
+#include "transport/shm/shm.h"
+
+#include <bit>
+#include <limits>
+
+#include "base/check.h"
+#include "transport/gone_scan.h"
+#include "transport/shm/lane.h"
+#include "transport/shm/single_copy.h"
+#include "transport/wake.h"
+#include "wireup/wireup.h"
+
+namespace tutti::transport::shm {
+namespace {
+
+// Frames taken from one lane before the others are looked at.
+constexpr int kBatch = 32;
+constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+
+std::uint32_t local_of(const wireup::Wireup& wireup) {
+  return static_cast<std::uint32_t>(wireup.local_rank());
+}
+
+class ShmLink final : public Link {
+ public:
+  ShmLink(const wireup::Wireup& wireup, SingleCopy& single_copy, std::uint32_t to)
+      : segment_(wireup.segment()),
+        single_copy_(single_copy),
+        writer_(segment_.lane(local_of(wireup), to), Geometry::of(segment_.header())),
+        peer_(segment_.local(to)),
+        to_(to),
+        fence_(needs_fence(segment_.local(local_of(wireup)))),
+        word_(local_of(wireup) / 64),
+        bit_(std::uint64_t{1} << local_of(wireup) % 64) {}
+
+  bool try_post(const FrameView& frame) override {
+    if (!writer_.try_write(*frame.header, frame.payload, frame.bytes)) return false;
+    if (!announced_) announce();
+    wake_if_asleep(segment_, to_, peer_, fence_);
+    if (frame.done != nullptr) frame.done->fire(frame.done, true);
+    return true;
+  }
+
+  Result<Key> expose(const Memory& memory) override {
+    if (memory.kind != MemoryKind::host)
+      return fail(Code::unsupported, "shm exposes memory of the host only");
+    return single_copy_.expose(memory);
+  }
+
+  Result<void> fetch(const Key& key, const Memory& into, Done* done) override {
+    TUTTI_DO(single_copy_.read(to_, key, into));
+    if (done != nullptr) done->fire(done, true);
+    return {};
+  }
+
+ private:
+  void announce() {
+    // release: the lane is in use before the bit says so; pairs with find_lanes.
+    peer_.senders[word_].fetch_or(bit_, std::memory_order_release);
+    announced_ = true;
+  }
+
+  const wireup::Segment& segment_;
+  SingleCopy& single_copy_;
+  Writer writer_;
+  wireup::LocalRecord& peer_;
+  std::uint32_t to_;
+  bool fence_;
+  bool announced_ = false;
+  std::size_t word_;
+  std::uint64_t bit_;
+};
+
+class ShmTransport final : public Transport {
+ public:
+  ShmTransport(const Surroundings& around, bool crowded)
+      : wireup_(*around.wireup),
+        sink_(*around.sink),
+        segment_(wireup_.segment()),
+        own_(segment_.local(local_of(wireup_))),
+        known_((static_cast<std::size_t>(wireup_.local_size()) + 63) / 64),
+        gone_(wireup_),
+        single_copy_(segment_, local_of(wireup_), around.knobs->text("TUTTI_SINGLE_COPY") != "off"),
+        fetch_from_(fetch_from(around.knobs->text("TUTTI_SINGLE_COPY"), crowded)) {
+    register_barriers(own_);
+  }
+
+  const char* name() const override { return "shm"; }
+
+  Traits traits(const Peer& peer) const override {
+    Traits traits;
+    traits.reaches = peer.same_host;
+    traits.why = peer.same_host ? "same host" : "another host";
+    if (!peer.same_host) return traits;
+    traits.latency_us = 0.12;
+    traits.bandwidth_gbs = 40;
+    traits.max_frame = Geometry::of(segment_.header()).max_frame();
+    traits.eager_bytes = traits.max_frame;
+    traits.fetches = single_copy_.works(static_cast<std::uint32_t>(peer.local_rank));
+    traits.fetch_from = traits.fetches ? fetch_from_ : kNever;
+    traits.why +=
+        traits.fetches ? ", single copy works" : ", no single copy: " + single_copy_.reason();
+    return traits;
+  }
+
+  Blob address() const override { return {}; }
+
+  Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView) override {
+    TUTTI_CHECK(peer.same_host, "shm does not reach rank " + std::to_string(peer.rank));
+    return std::unique_ptr<Link>(std::make_unique<ShmLink>(
+        wireup_, single_copy_, static_cast<std::uint32_t>(peer.local_rank)));
+  }
+
+  int progress() override {
+    if (inside_) return 0;  // a callback came round: frames stay in order
+    inside_ = true;
+    for (std::size_t word = 0; word < known_.size(); ++word) {
+      // acquire: pairs with the release in announce().
+      const std::uint64_t senders = own_.senders[word].load(std::memory_order_acquire);
+      if (senders != known_[word]) [[unlikely]]
+        add_lanes(word, senders);
+    }
+    int events = 0;
+    for (Reader& reader : hot_)
+      if (reader.has_frame()) events += drain(reader, kBatch);
+    if (gone_.is_asked()) [[unlikely]]
+      events += look_for_gone();
+    inside_ = false;
+    return events;
+  }
+
+  int wait_fd() override { return -1; }
+  void look_around() override { gone_.ask(); }
+
+ private:
+  // A single copy keeps one core busy where the lane's two copies keep two: with a core for
+  // everyone the lane is faster on ordinary pages (facts.md, section 1), in a crowd it is not.
+  static std::size_t fetch_from(const std::string& wanted, bool crowded) {
+    constexpr std::size_t from = std::size_t{64} << 10;
+    return wanted == "on" || crowded ? from : kNever;
+  }
+
+  int drain(Reader& reader, int limit) {
+    int taken = 0;
+    do reader.deliver(sink_);
+    while (++taken < limit && reader.has_frame());
+    return taken;
+  }
+
+  void add_lanes(std::size_t word, std::uint64_t senders) {
+    for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1) {
+      const auto from = static_cast<std::uint32_t>(word * 64) +
+                        static_cast<std::uint32_t>(std::countr_zero(fresh));
+      hot_.emplace_back(segment_.lane(from, local_of(wireup_)), Geometry::of(segment_.header()),
+                        segment_.local(from).rank);
+    }
+    known_[word] = senders;
+  }
+
+  int look_for_gone() {
+    int found = 0;
+    gone_.look([this](int rank) { return wireup_.host_of(rank) == wireup_.host(); },
+               [this, &found](int rank) {
+                 for (Reader& reader : hot_)
+                   while (reader.from() == rank && reader.has_frame()) reader.deliver(sink_);
+                 sink_.on_peer_gone(rank, gone_.error_for(rank));
+                 ++found;
+                 return true;
+               });
+    return found;
+  }
+
+  wireup::Wireup& wireup_;
+  Sink& sink_;
+  const wireup::Segment& segment_;
+  wireup::LocalRecord& own_;
+  std::vector<std::uint64_t> known_;  // senders whose lanes are polled
+  std::vector<Reader> hot_;
+  GoneScan gone_;
+  mutable SingleCopy single_copy_;  // remembers proofs
+  std::size_t fetch_from_;
+  bool inside_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
+  const wireup::Wireup& wireup = *around.wireup;
+  if (wireup.local_size() < 2) return fail(Code::other, "this rank is alone on its host");
+  if (!allows(named_links(*around.knobs), "shm"))
+    return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
+  const wireup::SegmentFacts& facts = wireup.segment().header();
+  return std::unique_ptr<Transport>(
+      std::make_unique<ShmTransport>(around, facts.local_ranks > facts.cores));
+}
+
+}  // namespace tutti::transport::shm

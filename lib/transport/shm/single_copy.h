@@ -1,0 +1,47 @@
+// single_copy: reading a neighbour's memory directly, by process_vm_readv.
+//
+// Whether the kernel lets us is found out, never assumed: every rank publishes the address of a
+// word it owns, and the first question about a peer reads that word. Containers refuse by
+// seccomp, Yama by parentage (lifted for our own ranks by naming ourselves traceable).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/transport.h"
+#include "wireup/segment.h"
+
+namespace tutti::transport::shm {
+
+class SingleCopy {
+ public:
+  // `wanted`: TUTTI_SINGLE_COPY is not "off". Publishes this rank's word.
+  SingleCopy(const wireup::Segment& segment, std::uint32_t local, bool wanted);
+  ~SingleCopy();
+  SingleCopy(const SingleCopy&) = delete;
+  SingleCopy& operator=(const SingleCopy&) = delete;
+
+  // Whether memory of local rank `peer` can be read. A peer that has not started yet is
+  // believed to be like ourselves; reading it later may then still fail.
+  bool works(std::uint32_t peer);
+  const std::string& reason() const { return reason_; }  // why not, once works() said false
+
+  Key expose(const Memory& memory) const;
+  Result<void> read(std::uint32_t peer, const Key& key, const Memory& into);
+
+ private:
+  enum class Proof : std::uint8_t { unknown, yes, no };
+  Result<void> read_process(int pid, std::uint64_t from, void* to, std::size_t bytes) const;
+  bool probe(std::uint32_t peer, Proof& proof);
+
+  const wireup::Segment& segment_;
+  std::uint32_t local_;
+  volatile std::uint64_t word_;  // what peers read to prove that they can
+  std::vector<Proof> proofs_;    // by local rank, from the first question on
+  std::string reason_;
+  bool wanted_;
+};
+
+}  // namespace tutti::transport::shm

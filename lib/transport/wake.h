@@ -1,0 +1,55 @@
+// wake: putting ranks of one host to sleep and waking them, without a fence per message.
+//
+//   sender                          sleeper
+//   write frame                     sleep word := futex or doorbell
+//   load peer's sleep word          heavy_fence (a barrier on every running thread of the host)
+//   not awake? wake_sleeper         look once more; nothing? sleep
+//
+// Without the fence the sender's load could pass its store, and both would miss each other. The
+// sleeper pays for both sides (membarrier), because it is about to lose microseconds anyway.
+// Where the kernel has no membarrier, register_barriers says so in the rank's own record and
+// senders fence themselves (needs_fence). Every sleep has a time limit besides.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/unique_fd.h"
+#include "wireup/segment.h"
+
+namespace tutti::transport {
+
+// Use of LocalRecord::first_contact.
+inline constexpr std::size_t kProbeAddress = 0;  // of a word in that rank's memory
+inline constexpr std::size_t kProbeValue = 1;    // what the word holds; 0: not there yet
+inline constexpr std::size_t kHasBarriers = 2;   // 1: membarrier works in that rank
+
+// Once per rank, before it sends or sleeps.
+void register_barriers(wireup::LocalRecord& own);
+inline bool needs_fence(const wireup::LocalRecord& own) {
+  return own.first_contact[kHasBarriers] == 0;
+}
+void heavy_fence(const wireup::LocalRecord& own);
+
+// Wakes local rank `local`, which was seen not to be awake. Any thread may call it.
+void wake_sleeper(const wireup::Segment& segment, std::uint32_t local);
+
+// To be called after something for `peer` was made visible.
+inline void wake_if_asleep(const wireup::Segment& segment, std::uint32_t local,
+                           const wireup::LocalRecord& peer, bool fence) {
+  if (fence) std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with heavy_fence
+  // relaxed: ordered against the sleeper by its heavy_fence, see above.
+  if (peer.sleep.load(std::memory_order_relaxed) !=
+      static_cast<std::uint32_t>(wireup::SleepState::awake)) [[unlikely]]
+    wake_sleeper(segment, local);
+}
+
+// The socket a rank listens on while it sleeps on descriptors: its name is in no file system.
+UniqueFd open_doorbell(const wireup::Segment& segment, std::uint32_t local);
+void drain_doorbell(int fd);
+
+// Sleeps while `word` holds `seen`, for at most `limit_ms`.
+void futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, int limit_ms);
+void futex_wake(std::atomic<std::uint32_t>& word);
+
+}  // namespace tutti::transport

@@ -1,0 +1,275 @@
+// The fake transport: one queue per ordered pair, one lock, one random number generator.
+#include "fake_transport.h"
+
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace tutti::test {
+
+using namespace transport;
+
+namespace {
+
+struct Flying {
+  FrameHeader header;
+  std::vector<std::byte> bytes;  // copied payload, unless pinned
+  const std::byte* pinned = nullptr;
+  std::size_t size = 0;
+  Done* done = nullptr;  // of the sender, fired by the sender's progress
+  int rounds = 0;        // still to wait
+};
+
+struct Fetching {
+  Done* done;
+  int rounds;
+};
+
+}  // namespace
+
+struct FakeNet::State {
+  State(int count, const FakeOptions& given)
+      : ranks(count),
+        options(given),
+        random(given.seed),
+        flying(static_cast<std::size_t>(count * count)),
+        finished(static_cast<std::size_t>(count)),
+        lost(static_cast<std::size_t>(count)) {}
+
+  std::deque<Flying>& between(int from, int to) {
+    return flying[static_cast<std::size_t>(from * ranks + to)];
+  }
+  int draw(int limit) {  // 0..limit
+    return limit <= 0 ? 0 : static_cast<int>(random() % static_cast<std::uint64_t>(limit + 1));
+  }
+
+  std::mutex mutex;
+  int ranks;
+  FakeOptions options;
+  std::mt19937_64 random;
+  std::vector<std::deque<Flying>> flying;
+  std::vector<std::vector<Done*>> finished;  // by sender: payloads that may be changed again
+  std::vector<bool> lost;
+  std::uint64_t frames = 0;
+};
+
+namespace {
+
+class FakeTransport final : public Transport {
+ public:
+  FakeTransport(FakeNet::State& net, int rank, Sink* sink)
+      : net_(net), rank_(rank), sink_(*sink), told_(static_cast<std::size_t>(net.ranks)) {}
+
+  const char* name() const override { return "fake"; }
+
+  Traits traits(const Peer&) const override {
+    Traits traits;
+    traits.reaches = true;
+    traits.why = "a test";
+    traits.latency_us = 1;
+    traits.bandwidth_gbs = 1;
+    traits.max_frame = net_.options.max_frame;
+    traits.eager_bytes = net_.options.eager_bytes;
+    traits.fetches = net_.options.fetches;
+    traits.fetch_from = net_.options.fetch_from;
+    return traits;
+  }
+
+  Blob address() const override { return Blob(1); }
+  Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) override;
+  int progress() override;
+  int wait_fd() override { return -1; }
+
+  FakeNet::State& net() { return net_; }
+  int rank() const { return rank_; }
+  std::vector<Fetching>& fetches() { return fetches_; }
+
+ private:
+  int deliver(int from, bool everything);
+  int tell_of_lost();
+  void drop_frames_to(int peer);
+  int finish_own();
+
+  FakeNet::State& net_;
+  int rank_;
+  Sink& sink_;
+  std::vector<bool> told_;
+  std::vector<Fetching> fetches_;
+  bool inside_ = false;
+};
+
+class FakeLink final : public Link {
+ public:
+  FakeLink(FakeTransport& owner, int to) : owner_(owner), to_(to) {}
+
+  bool try_post(const FrameView& frame) override {
+    FakeNet::State& net = owner_.net();
+    Done* done_now = nullptr;
+    {
+      const std::lock_guard lock(net.mutex);
+      auto& queue = net.between(owner_.rank(), to_);
+      if (net.lost[static_cast<std::size_t>(to_)] || queue.size() >= net.options.capacity ||
+          net.draw(99) < net.options.refuse_percent)
+        return false;
+      Flying flying;
+      flying.header = *frame.header;
+      flying.size = frame.bytes;
+      flying.rounds = net.draw(net.options.longest_delay);
+      if (frame.done != nullptr && net.options.late_done) {
+        flying.pinned = frame.payload;
+        flying.done = frame.done;
+      } else {
+        flying.bytes.assign(frame.payload, frame.payload + frame.bytes);
+        done_now = frame.done;
+      }
+      queue.push_back(std::move(flying));
+      ++net.frames;
+    }
+    if (done_now != nullptr) done_now->fire(done_now, true);
+    return true;
+  }
+
+  Result<Key> expose(const Memory& memory) override {
+    Key key(sizeof memory.data);
+    std::memcpy(key.data(), &memory.data, key.size());
+    return key;
+  }
+
+  Result<void> fetch(const Key& key, const Memory& into, Done* done) override {
+    FakeNet::State& net = owner_.net();
+    if (net.options.fetch_fails) return fail(Code::other, "the fake transport refuses to fetch");
+    const void* from = nullptr;
+    std::memcpy(&from, key.data(), sizeof from);
+    std::memcpy(into.data, from, into.bytes);
+    if (net.options.fetch_delay > 0)
+      owner_.fetches().push_back({done, net.options.fetch_delay});
+    else
+      done->fire(done, true);
+    return {};
+  }
+
+ private:
+  FakeTransport& owner_;
+  int to_;
+};
+
+Result<std::unique_ptr<Link>> FakeTransport::connect(const Peer& peer, BlobView) {
+  return std::unique_ptr<Link>(std::make_unique<FakeLink>(*this, peer.rank));
+}
+
+int FakeTransport::progress() {
+  if (inside_) return 0;
+  inside_ = true;
+  int events = finish_own();
+  // Another peer comes first every time: peers overtake each other.
+  int first = 0;
+  {
+    const std::lock_guard lock(net_.mutex);
+    first = net_.draw(net_.ranks - 1);
+  }
+  for (int i = 0; i < net_.ranks; ++i) events += deliver((first + i) % net_.ranks, false);
+  events += tell_of_lost();
+  inside_ = false;
+  return events;
+}
+
+// Fires what became free on this side: the other side only notes it.
+int FakeTransport::finish_own() {
+  std::vector<Done*> ready;
+  {
+    const std::lock_guard lock(net_.mutex);
+    ready.swap(net_.finished[static_cast<std::size_t>(rank_)]);
+  }
+  std::vector<Fetching> waiting;
+  waiting.swap(fetches_);
+  for (Fetching& fetching : waiting) {
+    if (--fetching.rounds <= 0)
+      ready.push_back(fetching.done);
+    else
+      fetches_.push_back(fetching);
+  }
+  for (Done* done : ready) done->fire(done, true);
+  return static_cast<int>(ready.size());
+}
+
+int FakeTransport::deliver(int from, bool everything) {
+  int events = 0;
+  for (;;) {
+    Flying flying;
+    {
+      const std::lock_guard lock(net_.mutex);
+      auto& queue = net_.between(from, rank_);
+      if (queue.empty()) return events;
+      if (!everything && queue.front().rounds-- > 0) return events;
+      flying = std::move(queue.front());
+      queue.pop_front();
+      if (flying.pinned != nullptr) flying.bytes.assign(flying.pinned, flying.pinned + flying.size);
+      if (flying.done != nullptr)
+        net_.finished[static_cast<std::size_t>(from)].push_back(flying.done);
+    }
+    std::byte* payload = flying.bytes.data();
+    std::byte* placed = net_.options.places && flying.size >= 512
+                            ? sink_.place(from, flying.header, flying.size)
+                            : nullptr;
+    if (placed != nullptr) {
+      std::memcpy(placed, payload, flying.size);
+      payload = placed;
+    }
+    sink_.on_frame(from, flying.header, {payload, flying.size});
+    ++events;
+  }
+}
+
+// What was on its way to a lost peer arrives nowhere: pinned payloads are given back as failed.
+void FakeTransport::drop_frames_to(int peer) {
+  std::deque<Flying> dropped;
+  {
+    const std::lock_guard lock(net_.mutex);
+    dropped.swap(net_.between(rank_, peer));
+  }
+  for (Flying& flying : dropped)
+    if (flying.done != nullptr) flying.done->fire(flying.done, false);
+}
+
+int FakeTransport::tell_of_lost() {
+  int events = 0;
+  for (int peer = 0; peer < net_.ranks; ++peer) {
+    const auto at = static_cast<std::size_t>(peer);
+    {
+      const std::lock_guard lock(net_.mutex);
+      if (!net_.lost[at] || told_[at] || peer == rank_) continue;
+    }
+    told_[at] = true;
+    deliver(peer, true);
+    drop_frames_to(peer);
+    sink_.on_peer_gone(
+        peer, Error{Code::proc_aborted, "rank " + std::to_string(peer) + " was lost by the test"});
+    ++events;
+  }
+  return events;
+}
+
+}  // namespace
+
+FakeNet::FakeNet(int ranks, const FakeOptions& options)
+    : state_(std::make_unique<State>(ranks, options)) {}
+FakeNet::~FakeNet() = default;
+
+std::unique_ptr<Transport> FakeNet::open(int rank, Sink* sink) {
+  return std::make_unique<FakeTransport>(*state_, rank, sink);
+}
+
+void FakeNet::lose(int rank) {
+  const std::lock_guard lock(state_->mutex);
+  state_->lost[static_cast<std::size_t>(rank)] = true;
+}
+
+std::uint64_t FakeNet::frames() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->frames;
+}
+
+}  // namespace tutti::test

@@ -1,0 +1,45 @@
+// A transport for tests that behaves as badly as a transport may: it delays frames, lets peers
+// overtake each other (never frames of one pair), fills up, splits work over many rounds, and
+// loses peers. Deterministic by seed. Ranks may be driven by one thread or by one each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "transport/transport.h"
+
+namespace tutti::test {
+
+struct FakeOptions {
+  std::uint64_t seed = 1;
+  int longest_delay = 0;      // a frame is held back for 0..this many rounds
+  std::size_t capacity = 64;  // frames under way per ordered pair; more: try_post says no
+  int refuse_percent = 0;     // try_post says no this often though there is room
+  std::size_t max_frame = 4096;
+  std::size_t eager_bytes = 1024;
+  bool fetches = false;
+  std::size_t fetch_from = 64 << 10;
+  int fetch_delay = 0;       // rounds until a fetch is done
+  bool fetch_fails = false;  // fetch returns an error
+  bool places = true;        // asks place() for frames from 512 bytes on
+  bool late_done = false;    // a pinned payload is read at delivery, done fires then
+};
+
+// What joins the fake transports of one test; outlives them.
+class FakeNet {
+ public:
+  FakeNet(int ranks, const FakeOptions& options);
+  ~FakeNet();
+  // The transport of one rank; delivers to `sink`.
+  std::unique_ptr<transport::Transport> open(int rank, transport::Sink* sink);
+  // From now on nothing passes from or to `rank`; all others are told at their next progress.
+  // What `rank` had sent before is delivered first.
+  void lose(int rank);
+  std::uint64_t frames() const;  // posted so far, all ranks
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tutti::test

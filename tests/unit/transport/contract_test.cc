@@ -1,0 +1,241 @@
+// The contract of transport.h, asked of every transport that can be opened here.
+#include <algorithm>
+#include <numeric>
+
+#include "rig.h"
+
+using namespace tutti;
+using namespace tutti::test;
+
+namespace {
+
+// Links this machine has. "self" joins rank 0 to itself, the others 0 and 1.
+std::vector<std::string> links_here() {
+  std::vector<std::string> names{"self"};
+  for (const char* name : {"shm", "tcp", "ucx"}) {
+    Rig rig = Rig::over(name, 2);
+    if (rig[0].transport(name) != nullptr) names.emplace_back(name);
+  }
+  return names;
+}
+
+int target(const std::string& name) {
+  return name == "self" ? 0 : 1;
+}
+
+template <class Body>
+void for_every_link(Body&& body) {
+  for (const std::string& name : links_here()) {
+    INFO("link " << name);
+    body(name);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("frames of one pair arrive whole and in the order they were posted", "[contract]") {
+  for_every_link([](const std::string& name) {
+    Rig rig = Rig::over(name, 2);
+    const int to = target(name);
+    Link& link = rig.link(name, 0, to);
+    const Traits traits = rig[0].transport(name)->traits(rig.peer(0, to));
+    std::vector<std::size_t> sizes{0,  1,  2,  3,  4,  7,   8,   9,   16,   23,   24,  25,
+                                   31, 32, 63, 64, 65, 100, 127, 128, 1000, 4096, 8191};
+    sizes.push_back(traits.max_frame / 2 + 3);
+    sizes.push_back(traits.max_frame);
+    constexpr std::size_t kFrames = 3000;
+    for (std::size_t i = 0; i < kFrames; ++i)
+      post(rig, link, i, pattern(sizes[i % 200 < 180 ? i % 12 : i % sizes.size()], i));
+    auto& frames = rig[to].sink.frames;
+    rig.until([&] { return frames.size() == kFrames; });
+    for (std::size_t i = 0; i < kFrames; ++i) {
+      REQUIRE(frames[i].from == 0);
+      REQUIRE(frames[i].header.length == i);
+      REQUIRE(frames[i].header.cookie == ~std::uint64_t{i});
+      const std::size_t size = sizes[i % 200 < 180 ? i % 12 : i % sizes.size()];
+      REQUIRE(frames[i].payload == pattern(size, i));
+    }
+  });
+}
+
+TEST_CASE("a link whose peer does not read fills up, says so, and loses nothing", "[contract]") {
+  for_every_link([](const std::string& name) {
+    Rig rig = Rig::over(name, 2);
+    const int to = target(name);
+    Link& link = rig.link(name, 0, to);
+    post(rig, link, 0, pattern(10, 0));
+    rig.until([&] { return rig[to].sink.frames.size() == 1; });
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{3000}}) {
+      rig[to].sink.frames.clear();
+      std::size_t posted = 0;
+      const auto data = pattern(bytes, 5);
+      for (;; ++posted) {
+        const FrameHeader header = header_for(posted);
+        if (!link.try_post({&header, data.data(), data.size(), nullptr})) break;
+        REQUIRE(posted < 50'000'000);
+      }
+      REQUIRE(posted > 0);
+      rig.until([&] { return rig[to].sink.frames.size() == posted; });
+      post(rig, link, posted, data);
+      rig.until([&] { return rig[to].sink.frames.size() == posted + 1; });
+      for (std::size_t i = 0; i <= posted; ++i) REQUIRE(rig[to].sink.frames[i].header.length == i);
+    }
+  });
+}
+
+TEST_CASE("pinned payloads are given back once each", "[contract]") {
+  for_every_link([](const std::string& name) {
+    Rig rig = Rig::over(name, 2);
+    const int to = target(name);
+    Link& link = rig.link(name, 0, to);
+    const std::size_t bytes = rig[0].transport(name)->traits(rig.peer(0, to)).max_frame;
+    const auto data = pattern(bytes, 3);
+    std::vector<CountedDone> dones(100);
+    for (std::size_t i = 0; i < dones.size(); ++i) post(rig, link, i, data, &dones[i]);
+    rig.until([&] {
+      return rig[to].sink.frames.size() == dones.size() &&
+             std::all_of(dones.begin(), dones.end(),
+                         [](const CountedDone& done) { return done.fired > 0; });
+    });
+    for (const CountedDone& done : dones) REQUIRE((done.fired == 1 && done.ok));
+    for (const Received& frame : rig[to].sink.frames) REQUIRE(frame.payload == data);
+  });
+}
+
+TEST_CASE("long frames go where the sink wants them, or to the transport's own memory",
+          "[contract]") {
+  for_every_link([](const std::string& name) {
+    for (const bool places : {false, true}) {
+      Rig rig = Rig::over(name, 2);
+      const int to = target(name);
+      rig[to].sink.places = places;
+      Link& link = rig.link(name, 0, to);
+      const std::size_t largest = rig[0].transport(name)->traits(rig.peer(0, to)).max_frame;
+      std::size_t count = 0;
+      for (std::size_t bytes = 1; bytes <= largest; bytes = bytes * 3 + 1)
+        post(rig, link, count++, pattern(bytes, bytes));
+      rig.until([&] { return rig[to].sink.frames.size() == count; });
+      std::size_t at = 0;
+      for (std::size_t bytes = 1; bytes <= largest; bytes = bytes * 3 + 1)
+        REQUIRE(rig[to].sink.frames[at++].payload == pattern(bytes, bytes));
+    }
+  });
+}
+
+TEST_CASE("exposed memory is fetched whole, from nothing to several megabytes", "[contract]") {
+  for_every_link([](const std::string& name) {
+    Rig rig = Rig::over(name, 2);
+    const int to = target(name);
+    const Traits traits = rig[0].transport(name)->traits(rig.peer(0, to));
+    if (!traits.fetches) return;
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{1}, std::size_t{4097}, std::size_t{5} << 20}) {
+      auto data = pattern(bytes, 9);
+      std::vector<std::byte> copy(bytes);
+      const auto key = rig.link(name, 0, to).expose({data.data(), bytes, MemoryKind::host, 0});
+      REQUIRE(key.has_value());
+      REQUIRE(key->size() <= 64);
+      CountedDone done;
+      REQUIRE(rig.link(name, to, 0)
+                  .fetch(*key, {copy.data(), bytes, MemoryKind::host, 0}, &done)
+                  .has_value());
+      rig.until([&] { return done.fired > 0; });
+      REQUIRE(done.ok);
+      REQUIRE(copy == data);
+    }
+  });
+}
+
+TEST_CASE("callbacks may post: an answer to every frame, both ways at once", "[contract]") {
+  for_every_link([](const std::string& name) {
+    if (name == "self") return;
+    Rig rig = Rig::over(name, 2);
+    Link* links[2] = {&rig.link(name, 0, 1), &rig.link(name, 1, 0)};
+    std::vector<FrameHeader> owed[2];
+    constexpr std::size_t kRounds = 2000;
+    for (int me = 0; me < 2; ++me)
+      rig[me].sink.also = [&, me](const Received& frame) {
+        if (frame.header.length < kRounds) owed[me].push_back(header_for(frame.header.length + 1));
+      };
+    post(rig, *links[0], 0, {});
+    post(rig, *links[1], 0, {});
+    rig.until([&] {
+      for (int me = 0; me < 2; ++me)
+        while (!owed[me].empty() && links[me]->try_post({&owed[me].front(), nullptr, 0, nullptr}))
+          owed[me].erase(owed[me].begin());
+      return rig[0].sink.frames.size() == kRounds + 1 && rig[1].sink.frames.size() == kRounds + 1;
+    });
+    for (int me = 0; me < 2; ++me)
+      for (std::size_t i = 0; i <= kRounds; ++i) REQUIRE(rig[me].sink.frames[i].header.length == i);
+  });
+}
+
+TEST_CASE("two ranks that flood each other from threads of their own lose nothing", "[contract]") {
+  for_every_link([](const std::string& name) {
+    if (name == "self") return;
+    Rig rig = Rig::over(name, 2);
+    rig.link(name, 0, 1);
+    rig.link(name, 1, 0);
+    constexpr std::size_t kFrames = 20000;
+    const auto run = [&](int me) {
+      Link& link = *rig[me].links[1 - me];
+      auto& frames = rig[me].sink.frames;
+      std::size_t sent = 0;
+      const auto data = pattern(600, 1);
+      while (sent < kFrames || frames.size() < kFrames) {
+        const FrameHeader header = header_for(sent);
+        const std::size_t bytes = sent % 7 == 0 ? 600 : sent % 25;
+        if (sent < kFrames && link.try_post({&header, data.data(), bytes, nullptr}))
+          ++sent;
+        else if (rig[me].progress() == 0)
+          std::this_thread::yield();
+      }
+    };
+    std::thread other(run, 1);
+    run(0);
+    other.join();
+    for (int me = 0; me < 2; ++me)
+      for (std::size_t i = 0; i < kFrames; ++i) {
+        REQUIRE(rig[me].sink.frames[i].header.length == i);
+        REQUIRE(rig[me].sink.frames[i].payload.size() == (i % 7 == 0 ? 600 : i % 25));
+      }
+  });
+}
+
+TEST_CASE("a peer that the daemon declares gone is reported once, after its last frame",
+          "[contract]") {
+  for_every_link([](const std::string& name) {
+    if (name == "self") return;
+    Rig rig = Rig::over(name, 3);
+    post(rig, rig.link(name, 1, 0), 1, pattern(100, 1));
+    rig.until([&] { return rig[0].sink.frames.size() == 1; });
+    const FrameHeader last = header_for(2);
+    REQUIRE(rig.link(name, 1, 0).try_post({&last, nullptr, 0, nullptr}));
+    // What daemons do when a process ends: every host's segment says so.
+    for (int rank = 0; rank < 3; ++rank)
+      rig[rank].wireup->segment().rank(1).gone.store(1, std::memory_order_release);
+    rig.until([&] {
+      for (auto& transport : rig[0].opened.transports) transport->look_around();
+      return !rig[0].sink.gone.empty();
+    });
+    for (int i = 0; i < 100; ++i) {
+      for (auto& transport : rig[0].opened.transports) transport->look_around();
+      rig[0].progress();
+    }
+    REQUIRE(rig[0].sink.gone == std::vector<int>{1});
+    REQUIRE(rig[0].sink.frames.size() == 2);
+    REQUIRE(rig[0].sink.reasons[0].find("rank 1") != std::string::npos);
+  });
+}
+
+TEST_CASE("a job may be opened and closed again many times", "[contract]") {
+  for_every_link([](const std::string& name) {
+    if (name == "ucx") return;  // milliseconds each; its own test opens it often enough
+    for (int round = 0; round < 200; ++round) {
+      Rig rig = Rig::over(name, 2);
+      const int to = target(name);
+      post(rig, rig.link(name, 0, to), 1, pattern(40, 1));
+      rig.until([&] { return rig[to].sink.frames.size() == 1; });
+    }
+  });
+}

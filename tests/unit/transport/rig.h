@@ -1,0 +1,184 @@
+// A rig: the ranks of a small job as objects of one test, driven by one thread.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "catch.h"
+#include "transport/transport.h"
+#include "wireup/wireup.h"
+
+namespace tutti::test {
+
+using namespace transport;
+
+struct Received {
+  int from;
+  FrameHeader header;
+  std::vector<std::byte> payload;
+  bool placed;
+};
+
+// Keeps what arrives; gives memory for long frames when asked to.
+class Recorder final : public Sink {
+ public:
+  bool places = false;
+  std::vector<Received> frames;
+  std::vector<int> gone;
+  std::vector<std::string> reasons;
+  std::function<void(const Received&)> also;
+
+  void on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) override {
+    const bool placed = !payload.empty() && payload.data() == placed_.data();
+    frames.push_back({from, header, {payload.begin(), payload.end()}, placed});
+    if (also) also(frames.back());
+  }
+  std::byte* place(int, const FrameHeader&, std::size_t bytes) override {
+    if (!places) return nullptr;
+    placed_.assign(bytes, std::byte{0});
+    return placed_.data();
+  }
+  void on_peer_gone(int peer, const Error& why) override {
+    gone.push_back(peer);
+    reasons.push_back(why.text);
+  }
+
+ private:
+  std::vector<std::byte> placed_;
+};
+
+struct CountedDone : Done {
+  int fired = 0;
+  bool ok = false;
+  CountedDone() {
+    fire = [](Done* self, bool good) {
+      ++static_cast<CountedDone*>(self)->fired;
+      static_cast<CountedDone*>(self)->ok = good;
+    };
+  }
+};
+
+inline Knobs knobs_with(std::map<std::string, std::string> values) {
+  const auto knobs = Knobs::read([&](const char* name) -> const char* {
+    const auto found = values.find(name);
+    return found == values.end() ? nullptr : found->second.c_str();
+  });
+  REQUIRE(knobs.has_value());
+  return *knobs;
+}
+
+// One rank with all the transports it could open.
+struct End {
+  std::unique_ptr<wireup::Wireup> wireup;
+  Knobs knobs;
+  Recorder sink;
+  Opened opened;
+  std::map<int, std::unique_ptr<Link>> links;
+
+  Surroundings around() { return {wireup.get(), &sink, &knobs}; }
+  Transport* transport(const std::string& name) {
+    for (auto& each : opened.transports)
+      if (each->name() == name) return each.get();
+    return nullptr;
+  }
+  int progress() {
+    int events = 0;
+    for (auto& each : opened.transports) events += each->progress();
+    return events;
+  }
+  ~End() { links.clear(); }
+};
+
+class Rig {
+ public:
+  Rig(const std::vector<int>& hosts, const Knobs& knobs) {
+    for (auto& wireup : wireup::in_threads(hosts)) {
+      ends_.push_back(std::make_unique<End>());
+      End& end = *ends_.back();
+      end.wireup = std::move(wireup);
+      end.knobs = knobs;
+      end.opened = open_all(end.around());
+    }
+  }
+  // A job whose ranks are on one host for shm, on hosts of their own for the others.
+  static Rig over(const std::string& link, int ranks) {
+    std::vector<int> hosts;
+    for (int rank = 0; rank < ranks; ++rank)
+      hosts.push_back(link == "shm" || link == "self" ? 0 : rank);
+    if (link == "self") return Rig(hosts, Knobs::defaults());
+    return Rig(hosts, knobs_with({{"TUTTI_LINK", link}}));
+  }
+
+  End& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
+  int size() const { return static_cast<int>(ends_.size()); }
+
+  Peer peer(int from, int to) {
+    const wireup::Wireup& other = *(*this)[to].wireup;
+    return {to, other.host(), other.local_rank(), (*this)[from].wireup->host() == other.host()};
+  }
+
+  Link& link(const std::string& name, int from, int to) {
+    auto& slot = (*this)[from].links[to];
+    if (!slot) {
+      Transport* transport = (*this)[from].transport(name);
+      REQUIRE(transport != nullptr);
+      const Blob address = (*this)[to].transport(name)->address();
+      auto made = transport->connect(peer(from, to), address);
+      INFO((made ? std::string() : made.error().text));
+      REQUIRE(made.has_value());
+      slot = std::move(*made);
+    }
+    return *slot;
+  }
+
+  void progress() {
+    for (auto& end : ends_)
+      if (end) end->progress();
+  }
+
+  // Progresses everybody until it holds; fails the test after a generous limit.
+  void until(const std::function<bool()>& holds) {
+    const std::int64_t limit = now_ns() + 60'000'000'000;
+    while (!holds()) {
+      progress();
+      REQUIRE(now_ns() < limit);
+    }
+  }
+
+  void drop(int rank) { ends_[static_cast<std::size_t>(rank)].reset(); }
+
+ private:
+  std::vector<std::unique_ptr<End>> ends_;
+};
+
+inline std::vector<std::byte> pattern(std::size_t bytes, std::size_t seed) {
+  std::vector<std::byte> data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i)
+    data[i] = static_cast<std::byte>((i * 31 + seed * 17 + (i >> 8)) & 0xff);
+  return data;
+}
+
+inline FrameHeader header_for(std::uint64_t number) {
+  FrameHeader header;
+  header.context = 7;
+  header.tag = static_cast<std::int32_t>(number);
+  header.length = number;
+  header.cookie = ~number;
+  return header;
+}
+
+// Posts one frame, progressing everybody until the link takes it.
+inline void post(Rig& rig, Link& link, std::uint64_t number, const std::vector<std::byte>& data,
+                 Done* done = nullptr) {
+  const FrameHeader header = header_for(number);
+  const FrameView frame{&header, data.data(), data.size(), done};
+  rig.until([&] { return link.try_post(frame); });
+}
+
+}  // namespace tutti::test

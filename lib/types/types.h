@@ -24,20 +24,45 @@ using Count = std::int64_t;
 
 // How the elements of a predefined type behave under operations.
 enum class Element : std::uint8_t {
-  none, byte, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
-  float16, float32, float64, float_long, complex32, complex64, complex128, complex_long,
-  logical8, logical16, logical32, logical64,
-  float_int, double_int, long_int, int_int, short_int, long_double_int,
-  float_float, double_double,
+  none,
+  byte,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  float32,
+  float64,
+  float_long,
+  complex32,
+  complex64,
+  complex128,
+  complex_long,
+  logical8,
+  logical16,
+  logical32,
+  logical64,
+  float_int,
+  double_int,
+  long_int,
+  int_int,
+  short_int,
+  long_double_int,
+  float_float,
+  double_double,
+  int128,
+  logical128,
+  float128,
+  complex256,  // Fortran's *16, and COMPLEX*32
 };
+inline constexpr std::size_t kElements = 34;
 
-// One run of bytes of a flattened type, relative to the element's address.
-struct Run {
-  Count offset;
-  Count bytes;
-};
-
-struct Layout;  // flattened form, layout.cc
+struct Layout;  // flattened form, layout.h
+struct Made;    // envelope and contents, below
 
 class Datatype final : public Object {
  public:
@@ -53,34 +78,53 @@ class Datatype final : public Object {
   void commit() { committed_ = true; }
   const Layout& layout() const { return *layout_; }
 
-  struct Made;  // envelope and contents, derived.cc
   const Made& made() const { return *made_; }
   std::string name() const;
   void set_name(std::string name);
 
  private:
   friend struct Maker;
-  Datatype(Handle handle);
+  explicit Datatype(Handle handle);
   ~Datatype();
   friend class tutti::Object;
   Count size_ = 0, extent_ = 0, lower_bound_ = 0, true_extent_ = 0, true_lower_bound_ = 0;
   bool contiguous_ = false;
   bool committed_ = false;
   Element element_ = Element::none;
+  bool marked_ = false;         // bounds were set by hand: types made of it keep to them
+  std::uint8_t alignment_ = 1;  // of the strictest predefined type inside
   std::unique_ptr<Layout> layout_;
   std::unique_ptr<Made> made_;
 };
 
 using TypeRef = Ref<Datatype>;
 
-// The predefined type with this standard handle, or null. O(1).
-Datatype* predefined_type(Handle handle);
+// How a type was made, for MPI 5.0, 5.1.13: arguments in the order of its tables.
+struct Made {
+  int combiner = 0;       // the standard's number: 101 named, 102 dup, ... 117 value_index
+  bool is_large = false;  // made by a large-count function: its numbers are all in `counts`
+  std::vector<Count> integers, addresses, counts;
+  std::vector<TypeRef> types;
+  std::string name;
+};
+
+inline constexpr Handle kFirstType = 0x200;  // handle of the null type
+inline constexpr Handle kLastType = 0x2ff;
+// By handle - kFirstType; filled when the program is loaded, constant after that.
+extern Datatype* predefined_types[kLastType - kFirstType + 1];
+
+// The predefined type with this standard handle, or null (so also for the null type). O(1).
+inline Datatype* predefined_type(Handle handle) {
+  return handle - kFirstType <= kLastType - kFirstType ? predefined_types[handle - kFirstType]
+                                                       : nullptr;
+}
 // Any valid handle to its object: predefined by table, others are the address itself.
 inline Datatype* type_of(Handle handle) {
   return handle < 0x400 ? predefined_type(handle) : reinterpret_cast<Datatype*>(handle);
 }
 
-// Constructors (MPI 5.0, 5.1.2). Displacements in bytes where the name says h or byte.
+// Constructors (MPI 5.0, 5.1.2). Displacements in bytes where the name says h or byte. They
+// fail on negative counts and where a size, bound or displacement does not fit a Count.
 Result<TypeRef> make_contiguous(Count count, Datatype& old);
 Result<TypeRef> make_vector(Count count, Count block, Count stride, Datatype& old);
 Result<TypeRef> make_hvector(Count count, Count block, Count stride_bytes, Datatype& old);
@@ -98,6 +142,17 @@ Result<TypeRef> make_dup(Datatype& old);
 enum class Order { c, fortran };
 Result<TypeRef> make_subarray(std::span<const Count> sizes, std::span<const Count> subsizes,
                               std::span<const Count> starts, Order order, Datatype& old);
+enum class Spread : std::uint8_t { none, block, cyclic };
+// One dimension of a distributed array: `size` elements dealt to `ranks` ranks.
+struct Deal {
+  Count size = 0;
+  Spread spread = Spread::none;
+  Count argument = 0;  // elements a block; 0: the default
+  int ranks = 1;
+};
+Result<TypeRef> make_darray(int rank, std::span<const Deal> dims, Order order, Datatype& old);
+// Says that `type` was made by a large-count function; call it before others see the type.
+void mark_large(Datatype& type);
 
 // A message in memory: bytes [skip, skip + bytes) of the packed stream of count elements.
 struct Buffer {
@@ -124,10 +179,10 @@ struct Buffer {
 // Copies bytes [offset, offset + out.size()) of the message into out / out of in.
 void pack(const Buffer& from, Count offset, std::span<std::byte> out);
 void unpack(const Buffer& into, Count offset, std::span<const std::byte> in);
-// Copies a whole message; lengths are the smaller of both. Overlap is not allowed.
-void copy(const Buffer& from, const Buffer& into);
-// Copies up to `most` runs of a message, in stream order from `offset`, as addresses (for
-// writev and readv); returns how many runs, `bytes` what they cover.
+// Copies a whole message; returns its bytes, the smaller of both lengths. No overlap.
+Count copy(const Buffer& from, const Buffer& into);
+// Lists runs of a message in stream order from `offset`, as addresses (for writev and readv),
+// until `out` is full or the message ends; returns how many, *bytes what they cover.
 struct Piece {
   std::byte* data;
   std::size_t bytes;
@@ -144,15 +199,21 @@ class Op final : public Object {
 
   bool is_commutative() const { return commutative_; }
   bool is_user() const { return invoke_ != nullptr; }
-  // True when this operation is defined on that type (MPI 5.0, 6.9.2, and user operations).
+  // True when this operation is defined on that type: user operations and replace, no_op on
+  // every type, the others on the predefined types that MPI 5.0, 6.9.2 names.
   bool accepts(const Datatype& type) const;
-  // Predefined operations on predefined types: out[i] = a[i] op b[i]; out may be a or b.
-  // Null when there is none.
-  Kernel kernel(const Datatype& type) const;
-  // into[i] = from[i] op into[i], the MPI order. `type` as the user gave it.
+  // Predefined operations on predefined types: out[i] = a[i] op b[i]; out may be a or b, but
+  // not overlap them otherwise; any alignment. Null when there is none (user operations,
+  // derived types, replace, no_op).
+  Kernel kernel(const Datatype& type) const {
+    return type.is_predefined() ? kernels_[static_cast<std::size_t>(type.element())] : nullptr;
+  }
+  // into[i] = from[i] op into[i], the MPI order. `type` as the user gave it. Addresses are
+  // MPI's: the first byte lies at the type's true lower bound from them.
   void fold(const void* from, void* into, Count count, const Datatype& type) const;
-  // into[i] = into[i] op from[i]: the same with the operands' order swapped; `spare` has room
-  // for count elements and is used only when the operation does not commute.
+  // into[i] = into[i] op from[i]: the same with the operands' order swapped; `spare` (an
+  // address like the others) has room for count elements and is used only when the operation
+  // does not commute.
   void fold_right(const void* from, void* into, Count count, const Datatype& type,
                   void* spare) const;
 
@@ -164,10 +225,12 @@ class Op final : public Object {
   ~Op() = default;
   friend class tutti::Object;
   bool commutative_ = true;
+  const Kernel* kernels_;  // by element; all null for user operations
   void* function_ = nullptr;
   Invoke invoke_ = nullptr;
 };
 
+// The predefined operation with this standard handle, or null (so also for the null one). O(1).
 Op* predefined_op(Handle handle);
 inline Op* op_of(Handle handle) {
   return handle < 0x400 ? predefined_op(handle) : reinterpret_cast<Op*>(handle);

@@ -1,0 +1,134 @@
+// op.cc: operations: the table of the predefined ones, and calls of users' functions.
+#include "base/check.h"
+#include "types/kernels/kernels.h"
+
+namespace tutti::types {
+
+namespace {
+
+constexpr Handle kFirstOp = 0x20;  // the null operation
+constexpr Handle kLastOp = 0x3f;
+
+constexpr Handle kReplace = 0x3c;
+constexpr Handle kNoOp = 0x3d;
+
+struct Named {
+  Handle handle;
+  Operation operation;
+};
+
+constexpr Named kNamed[] = {
+    {0x21, Operation::sum},         {0x22, Operation::min},    {0x23, Operation::max},
+    {0x24, Operation::prod},        {0x28, Operation::band},   {0x29, Operation::bor},
+    {0x2a, Operation::bxor},        {0x30, Operation::land},   {0x31, Operation::lor},
+    {0x32, Operation::lxor},        {0x38, Operation::minloc}, {0x39, Operation::maxloc},
+    {kReplace, Operation::replace}, {kNoOp, Operation::no_op},
+};
+
+constexpr Op::Kernel kNoKernels[kElements] = {};
+
+KernelTable kernel_table;  // filled when the program is loaded, constant after that
+Op* predefined_ops[kLastOp - kFirstOp + 1];  // likewise
+
+void fill_kernels(KernelTable& table) {
+#if defined(TUTTI_KERNELS_AVX512)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    avx512::fill_arithmetic(table);
+    avx512::fill_minmax(table);
+    avx512::fill_logic(table);
+    avx512::fill_loc(table);
+    return;
+  }
+#endif
+#if defined(TUTTI_KERNELS_AVX2)
+  if (__builtin_cpu_supports("avx2")) {
+    avx2::fill_arithmetic(table);
+    avx2::fill_minmax(table);
+    avx2::fill_logic(table);
+    avx2::fill_loc(table);
+    return;
+  }
+#endif
+  plain::fill_arithmetic(table);
+  plain::fill_minmax(table);
+  plain::fill_logic(table);
+  plain::fill_loc(table);
+}
+
+}  // namespace
+
+Op::Op(Handle handle)
+    : Object(ObjectKind::op, &Object::destroy_as<Op>, handle), kernels_(kNoKernels) {}
+
+struct OpTable {
+  static void fill() {
+#if defined(TUTTI_KERNELS_AVX2)
+    __builtin_cpu_init();
+#endif
+    fill_kernels(kernel_table);
+    for (const Named& named : kNamed) {
+      Op* op = new Op(named.handle);
+      op->kernels_ = kernel_table.rows[static_cast<std::size_t>(named.operation)];
+      op->commutative_ = named.handle != kReplace && named.handle != kNoOp;
+      predefined_ops[named.handle - kFirstOp] = op;
+    }
+  }
+};
+
+namespace {
+// When the program is loaded, before the initialisers of other files.
+[[gnu::constructor(200)]] void fill_operations() {
+  OpTable::fill();
+}
+}  // namespace
+
+Op* predefined_op(Handle handle) {
+  return handle - kFirstOp <= kLastOp - kFirstOp ? predefined_ops[handle - kFirstOp] : nullptr;
+}
+
+Ref<Op> Op::user(void* function, Invoke invoke, bool commutative) {
+  Op* op = new Op(0);
+  op->function_ = function;
+  op->invoke_ = invoke;
+  op->commutative_ = commutative;
+  return Ref<Op>::adopt(op);
+}
+
+bool Op::accepts(const Datatype& type) const {
+  return is_user() || handle() == kReplace || handle() == kNoOp || kernel(type) != nullptr;
+}
+
+void Op::fold(const void* from, void* into, Count count, const Datatype& type) const {
+  if (const Kernel fast = kernel(type)) {
+    fast(from, into, into, count);
+  } else if (is_user()) {
+    invoke_(function_, from, into, count, type.handle());
+  } else if (handle() == kNoOp) {  // the first operand
+    copy(Buffer::whole(const_cast<void*>(from), count, type), Buffer::whole(into, count, type));
+  } else {
+    TUTTI_CHECK(handle() == kReplace, "no such operation on " + type.name());
+  }
+}
+
+void Op::fold_right(const void* from, void* into, Count count, const Datatype& type,
+                    void* spare) const {
+  const Buffer source = Buffer::whole(const_cast<void*>(from), count, type);
+  const Buffer target = Buffer::whole(into, count, type);
+  if (const Kernel fast = kernel(type)) {
+    fast(into, from, into, count);
+  } else if (is_user() && commutative_) {
+    invoke_(function_, from, into, count, type.handle());
+  } else if (is_user()) {
+    const Buffer result = Buffer::whole(spare, count, type);
+    copy(source, result);
+    invoke_(function_, into, spare, count, type.handle());
+    copy(result, target);
+  } else if (handle() == kReplace) {  // the second operand
+    copy(source, target);
+  } else {
+    TUTTI_CHECK(handle() == kNoOp, "no such operation on " + type.name());
+  }
+}
+
+}  // namespace tutti::types

@@ -1,0 +1,294 @@
+// pack.cc: moving messages between their memory layout and the packed stream.
+//
+// A walk goes over part of a layout and hands a sink equal blocks at equal distances in
+// memory and stream (one run is one block). The first and last element of a part may be cut
+// anywhere; what lies between is handed over in bulk. Nothing here allocates.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/check.h"
+#include "types/layout.h"
+
+namespace tutti::types {
+
+namespace {
+
+// `count` blocks of `bytes`, `apart` in memory and `stream_apart` in the packed stream.
+struct Blocks {
+  Count bytes;
+  Count count;
+  Count apart;
+  Count stream_apart;
+};
+
+template <std::size_t kBytes>
+void copy_fixed(std::byte* to, Count to_apart, const std::byte* from, Count from_apart,
+                Count count) {
+  for (Count i = 0; i < count; ++i) {
+    std::memcpy(to, from, kBytes);
+    to += to_apart;
+    from += from_apart;
+  }
+}
+
+void copy_blocks(std::byte* to, Count to_apart, const std::byte* from, Count from_apart,
+                 const Blocks& blocks) {
+  const Count n = blocks.count;
+  if (to_apart == blocks.bytes && from_apart == blocks.bytes) {
+    std::memcpy(to, from, static_cast<std::size_t>(n * blocks.bytes));
+    return;
+  }
+  switch (blocks.bytes) {
+    case 1:
+      return copy_fixed<1>(to, to_apart, from, from_apart, n);
+    case 2:
+      return copy_fixed<2>(to, to_apart, from, from_apart, n);
+    case 4:
+      return copy_fixed<4>(to, to_apart, from, from_apart, n);
+    case 8:
+      return copy_fixed<8>(to, to_apart, from, from_apart, n);
+    case 12:
+      return copy_fixed<12>(to, to_apart, from, from_apart, n);
+    case 16:
+      return copy_fixed<16>(to, to_apart, from, from_apart, n);
+    case 24:
+      return copy_fixed<24>(to, to_apart, from, from_apart, n);
+    case 32:
+      return copy_fixed<32>(to, to_apart, from, from_apart, n);
+    case 48:
+      return copy_fixed<48>(to, to_apart, from, from_apart, n);
+    case 64:
+      return copy_fixed<64>(to, to_apart, from, from_apart, n);
+    default:
+      break;
+  }
+  const auto bytes = static_cast<std::size_t>(blocks.bytes);
+  for (Count i = 0; i < n; ++i) std::memcpy(to + i * to_apart, from + i * from_apart, bytes);
+}
+
+// Sinks: `stream` is the place in the packed stream where the walk began, or the position
+// in it; they take blocks in any order inside one element, else in stream order.
+struct Packer {
+  static constexpr bool kOrdered = false;
+  std::byte* stream;
+  void take(std::byte* memory, Count position, const Blocks& blocks) const {
+    copy_blocks(stream + position, blocks.stream_apart, memory, blocks.apart, blocks);
+  }
+  static bool is_full() { return false; }
+};
+
+struct Unpacker {
+  static constexpr bool kOrdered = false;
+  const std::byte* stream;
+  void take(std::byte* memory, Count position, const Blocks& blocks) const {
+    copy_blocks(memory, blocks.apart, stream + position, blocks.stream_apart, blocks);
+  }
+  static bool is_full() { return false; }
+};
+
+// Lists runs as pieces, joined where they touch.
+struct Lister {
+  static constexpr bool kOrdered = true;
+  std::span<Piece> out;
+  std::size_t used = 0;
+  Count covered = 0;
+  bool full = false;
+
+  void take(std::byte* memory, Count, const Blocks& blocks) {
+    const auto bytes = static_cast<std::size_t>(blocks.bytes);
+    for (Count i = 0; i < blocks.count && !full; ++i) add(memory + i * blocks.apart, bytes);
+  }
+  void add(std::byte* at, std::size_t bytes) {
+    if (used > 0 && out[used - 1].data + out[used - 1].bytes == at) {
+      out[used - 1].bytes += bytes;
+    } else if (used < out.size()) {
+      out[used++] = {at, bytes};
+    } else {
+      full = true;
+      return;
+    }
+    covered += static_cast<Count>(bytes);
+  }
+  bool is_full() const { return full; }
+};
+
+// A walk over stream bytes [from, to) of nodes; `origin` is the stream position that the
+// sink calls 0.
+template <class Sink>
+class Walk {
+ public:
+  explicit Walk(Sink& sink) : sink_(sink) {}
+
+  // Bytes [from, to) of `count` bodies, which begin at position `position`.
+  void loop(const Node& body, Count stride, std::byte* at, Count position, Count from, Count to) {
+    const Count each = body.bytes;
+    const Count first = from / each;
+    const Count last = to / each;
+    if (first == last) {
+      part(body, at + first * stride, position + first * each, from - first * each,
+           to - first * each);
+      return;
+    }
+    Count i = first;
+    if (from > first * each) {
+      part(body, at + i * stride, position + i * each, from - i * each, each);
+      ++i;
+    }
+    if (i < last) whole(body, stride, at + i * stride, position + i * each, last - i);
+    if (to > last * each) {
+      part(body, at + last * stride, position + last * each, 0, to - last * each);
+    }
+  }
+
+ private:
+  static constexpr Count kColumnBytes = 16384;  // so many at a time, that they stay in L1
+
+  // `count` whole bodies from `at` on.
+  void whole(const Node& body, Count stride, std::byte* at, Count position, Count count) {
+    if (body.kind == Node::Kind::run) {
+      sink_.take(at, position, {body.bytes, count, stride, body.bytes});
+      return;
+    }
+    if (body.kind == Node::Kind::runs && !Sink::kOrdered) {
+      columns(body, stride, at, position, count);
+      return;
+    }
+    for (Count i = 0; i < count && !sink_.is_full(); ++i) {
+      part(body, at + i * stride, position + i * body.bytes, 0, body.bytes);
+    }
+  }
+
+  // The same run of many elements, then the next run.
+  void columns(const Node& body, Count stride, std::byte* at, Count position, Count count) {
+    const Count wide = std::max({body.bytes, stride, -stride, kColumnBytes / 64});
+    const Count height = std::max<Count>(1, kColumnBytes / wide);
+    for (Count first = 0; first < count; first += height) {
+      const Count some = std::min(height, count - first);
+      for (const Run& run : body.runs) {
+        sink_.take(at + first * stride + run.offset, position + first * body.bytes + run.start,
+                   {run.bytes, some, stride, body.bytes});
+      }
+    }
+  }
+
+  // Bytes [from, to) of one node at `at`, which begins at position `position`.
+  void part(const Node& node, std::byte* at, Count position, Count from, Count to) {
+    switch (node.kind) {
+      case Node::Kind::run:
+        sink_.take(at + from, position + from, {to - from, 1, 0, 0});
+        break;
+      case Node::Kind::loop:
+        loop(*node.body, node.stride, at, position, from, to);
+        break;
+      case Node::Kind::runs:
+        runs(node, at, position, from, to);
+        break;
+      case Node::Kind::list:
+        list(node, at, position, from, to);
+        break;
+    }
+  }
+
+  void runs(const Node& node, std::byte* at, Count position, Count from, Count to) {
+    for (const Run* run = find(node.runs, from); from < to && !sink_.is_full(); ++run) {
+      const Count cut = from - run->start;
+      const Count bytes = std::min(run->bytes - cut, to - from);
+      sink_.take(at + run->offset + cut, position + from, {bytes, 1, 0, 0});
+      from += bytes;
+    }
+  }
+
+  void list(const Node& node, std::byte* at, Count position, Count from, Count to) {
+    for (const Node::Child* child = find(node.list, from); from < to && !sink_.is_full(); ++child) {
+      const Count cut = from - child->start;
+      const Count end = std::min(child->node->bytes, to - child->start);
+      part(*child->node, at + child->offset, position + child->start, cut, end);
+      from = child->start + end;
+    }
+  }
+
+  // The entry that holds stream position `from`.
+  template <class Entry>
+  static const Entry* find(const std::vector<Entry>& entries, Count from) {
+    if (from == 0) return entries.data();
+    const auto next =
+        std::upper_bound(entries.begin(), entries.end(), from,
+                         [](Count position, const Entry& entry) { return position < entry.start; });
+    return &*(next - 1);
+  }
+
+  Sink& sink_;
+};
+
+// Bytes [offset, offset + bytes) of a message that is not contiguous.
+template <class Sink>
+void walk(const Buffer& buffer, Count offset, Count bytes, Sink& sink) {
+  const Placed& root = buffer.type->layout().root;
+  const Count from = buffer.skip + offset;
+  TUTTI_CHECK(from >= 0 && from + bytes <= buffer.count * buffer.type->size(),
+              "bytes outside the message");
+  Walk<Sink>(sink).loop(*root.node, buffer.type->extent(),
+                        static_cast<std::byte*>(buffer.data) + root.offset, -from, from,
+                        from + bytes);
+}
+
+}  // namespace
+
+void pack(const Buffer& from, Count offset, std::span<std::byte> out) {
+  if (out.empty()) return;
+  if (from.is_contiguous()) {
+    std::memcpy(out.data(), from.at() + offset, out.size());
+    return;
+  }
+  Packer sink{out.data()};
+  walk(from, offset, static_cast<Count>(out.size()), sink);
+}
+
+void unpack(const Buffer& into, Count offset, std::span<const std::byte> in) {
+  if (in.empty()) return;
+  if (into.is_contiguous()) {
+    std::memcpy(into.at() + offset, in.data(), in.size());
+    return;
+  }
+  Unpacker sink{in.data()};
+  walk(into, offset, static_cast<Count>(in.size()), sink);
+}
+
+Count copy(const Buffer& from, const Buffer& into) {
+  const Count bytes = std::min(from.bytes, into.bytes);
+  const auto length = static_cast<std::size_t>(bytes);
+  if (into.is_contiguous()) {
+    pack(from, 0, {into.at(), length});
+    return bytes;
+  }
+  if (from.is_contiguous()) {
+    unpack(into, 0, {from.at(), length});
+    return bytes;
+  }
+  std::array<std::byte, 8192> chunk;
+  for (Count done = 0; done < bytes;) {
+    const Count some = std::min<Count>(bytes - done, chunk.size());
+    pack(from, done, {chunk.data(), static_cast<std::size_t>(some)});
+    unpack(into, done, {chunk.data(), static_cast<std::size_t>(some)});
+    done += some;
+  }
+  return bytes;
+}
+
+std::size_t pieces(const Buffer& buffer, Count offset, std::span<Piece> out, Count* bytes) {
+  *bytes = 0;
+  const Count left = buffer.bytes - offset;
+  if (left <= 0 || out.empty()) return 0;
+  if (buffer.is_contiguous()) {
+    out[0] = {buffer.at() + offset, static_cast<std::size_t>(left)};
+    *bytes = left;
+    return 1;
+  }
+  Lister sink{out};
+  walk(buffer, offset, left, sink);
+  *bytes = sink.covered;
+  return sink.used;
+}
+
+}  // namespace tutti::types

@@ -1,0 +1,19 @@
+// Running a small system tool (ip, tc) to its end, with its words kept for the error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tutti::launch {
+
+// Runs argv with `input` on its standard input. Errors: not found (names the Debian package),
+// or its exit status and what it printed.
+Result<void> run_tool(const std::vector<std::string>& argv, const std::string& input);
+
+// Limits what leaves through `device`: rate as tc takes it ("1gbit"), delay ("50us"); empty: not.
+Result<void> shape_link(const std::string& device, const std::string& rate,
+                        const std::string& delay);
+
+}  // namespace tutti::launch

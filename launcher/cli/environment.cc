@@ -1,0 +1,114 @@
+// Options that change the ranks' environment and working folder.
+//
+// -x and -genv reach every program, unless a program sets the same name by itself; -env and a
+// later program's -x are that program's own.
+#include "base/text.h"
+#include "cli/options.h"
+
+namespace tutti::launch {
+namespace {
+
+Result<EnvChange> change_of(const Given& given, const std::string& word) {
+  const auto equals = word.find('=');
+  EnvChange change;
+  change.name = word.substr(0, equals);
+  if (equals != std::string::npos) change.value = word.substr(equals + 1);
+  if (change.name.empty())
+    return fail(Code::arg,
+                given.spelling + " '" + word + "' has no variable name; write NAME or NAME=VALUE");
+  return change;
+}
+
+// A second mention of a name replaces the first.
+void put(std::vector<EnvChange>& changes, EnvChange change) {
+  for (EnvChange& known : changes) {
+    if (known.name != change.name) continue;
+    known = std::move(change);
+    return;
+  }
+  changes.push_back(std::move(change));
+}
+
+// One word "NAME=VALUE", or two.
+Result<EnvChange> pair_of(const Given& given) {
+  if (given.words.size() == 1) return change_of(given, given.words[0]);
+  if (given.words[0].empty()) return fail(Code::arg, given.spelling + " has no variable name");
+  EnvChange change;
+  change.name = given.words[0];
+  change.value = given.words[1];
+  return change;
+}
+
+Result<void> put_list(std::vector<EnvChange>& changes, const Given& given) {
+  for (const std::string& word : text::split(given.words[0], ',')) {
+    TUTTI_TRY(change, change_of(given, word));
+    put(changes, std::move(change));
+  }
+  return {};
+}
+
+}  // namespace
+
+namespace apply {
+
+Result<void> export_variable(Draft& draft, const Given& given) {
+  TUTTI_TRY(change, change_of(given, given.words[0]));
+  put(draft.job.apps.empty() ? draft.shared : draft.app.environment, std::move(change));
+  return {};
+}
+
+Result<void> set_variable(Draft& draft, const Given& given) {
+  TUTTI_TRY(change, pair_of(given));
+  put(draft.app.environment, std::move(change));
+  return {};
+}
+
+Result<void> list_variables(Draft& draft, const Given& given) {
+  return put_list(draft.app.environment, given);
+}
+
+Result<void> set_shared_variable(Draft& draft, const Given& given) {
+  TUTTI_TRY(change, pair_of(given));
+  put(draft.shared, std::move(change));
+  return {};
+}
+
+Result<void> list_shared_variables(Draft& draft, const Given& given) {
+  return put_list(draft.shared, given);
+}
+
+Result<void> unset_variable(Draft& draft, const Given& given) {
+  TUTTI_TRY(named, change_of(given, given.words[0]));
+  EnvChange gone;
+  gone.name = named.name;
+  gone.unset = true;
+  put(draft.app.environment, std::move(gone));
+  return {};
+}
+
+Result<void> export_list(Draft& draft, const Given& given) {
+  for (const std::string& word : text::split(given.words[0], ',')) {
+    if (word == "ALL") continue;  // as always
+    if (word == "NONE" || word == "NIL")
+      return fail(Code::unsupported,
+                  given.spelling + " NONE is not supported yet; use --unset-env NAME");
+    TUTTI_TRY(change, change_of(given, word));
+    put(draft.app.environment, std::move(change));
+  }
+  return {};
+}
+
+Result<void> working_directory(Draft& draft, const Given& given) {
+  if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a folder");
+  draft.app.working_directory = given.words[0];
+  return {};
+}
+
+Result<void> shared_working_directory(Draft& draft, const Given& given) {
+  if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a folder");
+  draft.shared_directory = given.words[0];
+  return {};
+}
+
+}  // namespace apply
+}  // namespace tutti::launch

@@ -1,0 +1,90 @@
+// Help, printed from the table of options and from the table of exit statuses.
+#include <array>
+
+#include "cli/options.h"
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+struct SectionName {
+  Section section;
+  const char* topic;
+  const char* title;
+};
+constexpr std::array kSections{
+    SectionName{Section::ranks, "ranks", "How many ranks"},
+    SectionName{Section::placement, "placement", "Where they go"},
+    SectionName{Section::hosts, "hosts", "Hosts, and how to reach them"},
+    SectionName{Section::environment, "environment", "Environment of the ranks"},
+    SectionName{Section::output, "output", "Output"},
+    SectionName{Section::running, "running", "Running"},
+    SectionName{Section::accepted, "accepted", "Accepted for other launchers' sake"},
+};
+
+constexpr const char* kUsage =
+    "usage: prun [options] PROGRAM [arguments] [: [options] PROGRAM [arguments]]...\n"
+    "\n"
+    "  prun -np 4 ./app                          this machine\n"
+    "  prun -np 4 -H a:2,b:2 ./app               two hosts, by ssh\n"
+    "  prun -np 4 --hostfile FILE ./app          hosts of a file\n"
+    "  prun --virtual -np 4 -H a:2,b:2 ./app     two hosts made on this machine\n"
+    "  prun -np 1 ./head : -np 3 ./worker        two programs\n"
+    "\n"
+    "Options take one or two dashes, '-' or '_', and '=' or a space before a value.\n"
+    "The options of mpirun (Open MPI), mpiexec (Hydra) and srun in common use are known.\n";
+
+std::string row_text(const OptionRow& row) {
+  std::string line = " ";
+  bool first = true;
+  for (const std::string& name : names_of(row)) {
+    line += (first ? " " : ", ") + dashed(name);
+    if (first && row.words[0] != '\0')
+      line += (row.words[0] == '[' ? "=" : " ") + std::string(row.words);
+    first = false;
+  }
+  line += "\n      " + std::string(row.meaning);
+  if (row.fallback[0] != '\0') line += " (default: " + std::string(row.fallback) + ")";
+  return line + "\n";
+}
+
+std::string section_text(const SectionName& section) {
+  std::string text = std::string(section.title) + " (--help=" + section.topic + "):\n";
+  for (const OptionRow& row : option_rows())
+    if (row.section == section.section) text += row_text(row);
+  return text;
+}
+
+std::string exit_text() {
+  std::string text =
+      "prun ends with the status of the first rank that failed, or:\n\n"
+      "  128+N  the first rank to fail was killed by signal N (139: segmentation fault)\n";
+  for (const ExitStatusRow& row : kExitStatuses) {
+    std::string number = std::to_string(status_of(row.status));
+    number.insert(0, 5 - number.size(), ' ');
+    text += number + "    " + row.meaning + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string help_text(const std::string& topic) {
+  if (topic == "exit") return exit_text();
+  std::string text;
+  for (const SectionName& section : kSections) {
+    const bool common = section.section != Section::accepted;
+    if (topic == section.topic) return section_text(section);
+    if (topic == "all" || (topic.empty() && common)) text += "\n" + section_text(section);
+  }
+  if (!text.empty())
+    return kUsage + text + "\n" + "Exit statuses: --help=exit. Everything: --help=all.\n";
+  const auto letters = topic.find_first_not_of('-');
+  if (letters != std::string::npos)
+    if (const OptionRow* row = find_option(topic.substr(letters))) return row_text(*row);
+  text = "no help on '" + topic + "'; topics are exit, all, any option,";
+  for (const SectionName& section : kSections) text += std::string(" ") + section.topic;
+  return text + "\n";
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,68 @@
+// --mca NAME VALUE and its kin: Open MPI's parameters.
+//
+// Scripts are full of them. Those that say what one of our options says are taken for it; all
+// others (which network module to load, mostly) are noted once, by name, and have no effect.
+#include <array>
+
+#include "base/text.h"
+#include "cli/options.h"
+
+namespace tutti::launch {
+namespace {
+
+Result<void> agent_args(Draft& draft, const Given& given) {
+  for (const std::string& word : text::split(given.words[0], ' '))
+    if (!word.empty()) draft.job.agent_args.push_back(word);
+  return {};
+}
+
+// A switch: on for 1, true, yes; off for everything else, where off is the default.
+struct Parameter {
+  const char* name;
+  Apply apply;
+  bool is_switch;
+};
+
+constexpr std::array kParameters{
+    Parameter{"plm_rsh_agent", apply::launch_agent, false},
+    Parameter{"plm_ssh_agent", apply::launch_agent, false},
+    Parameter{"plm_rsh_args", agent_args, false},
+    Parameter{"plm_ssh_args", agent_args, false},
+    Parameter{"rmaps_base_mapping_policy", apply::map_by, false},
+    Parameter{"rmaps_default_mapping_policy", apply::map_by, false},
+    Parameter{"rmaps_base_ranking_policy", apply::rank_by, false},
+    Parameter{"rmaps_default_ranking_policy", apply::rank_by, false},
+    Parameter{"hwloc_base_binding_policy", apply::bind_to, false},
+    Parameter{"hwloc_default_binding_policy", apply::bind_to, false},
+    Parameter{"rmaps_base_oversubscribe", apply::oversubscribe, true},
+    Parameter{"rmaps_base_no_oversubscribe", apply::no_oversubscribe, true},
+    Parameter{"hwloc_base_report_bindings", apply::report_bindings, true},
+    Parameter{"hwloc_base_use_hwthreads_as_cpus", apply::use_hwthreads, true},
+    Parameter{"orte_tag_output", apply::tag_output, true},
+    Parameter{"orte_timestamp_output", apply::timestamps, true},
+    Parameter{"orte_default_hostfile", apply::hostfile, false},
+    Parameter{"default_hostfile", apply::hostfile, false},
+};
+
+bool is_on(const std::string& value) {
+  return value == "1" || value == "true" || value == "yes" || value == "on";
+}
+
+}  // namespace
+
+namespace apply {
+
+Result<void> mca(Draft& draft, const Given& given) {
+  const std::string& name = given.words[0];
+  const std::string& value = given.words[1];
+  for (const Parameter& parameter : kParameters) {
+    if (name != parameter.name) continue;
+    if (parameter.is_switch && !is_on(value)) return {};
+    return parameter.apply(draft, Given{given.spelling + " " + name, {value}});
+  }
+  draft.ignored_mca.push_back(name);
+  return {};
+}
+
+}  // namespace apply
+}  // namespace tutti::launch

@@ -1,0 +1,187 @@
+// argv -> JobSpec: programs separated by ':', each with its options in front of it.
+//
+// One pass over the words. An option is looked up in the table without its dashes; its words
+// are what follows '=' and then the next words. The first word that is no option is the
+// program; everything from there to ':' or the end belongs to it, whatever it looks like.
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/options.h"
+
+namespace tutti::launch {
+namespace {
+
+class Parser {
+ public:
+  explicit Parser(const std::vector<std::string>& argv)
+      : argv_(argv), tool_(argv.empty() ? "prun" : argv[0].substr(argv[0].rfind('/') + 1)) {}
+
+  Result<JobSpec> run() {
+    while (at_ < argv_.size()) {
+      const std::string& word = argv_[at_];
+      if (word == ":") {
+        TUTTI_DO(end_app());
+        ++at_;
+      } else if (word.size() > 1 && word.front() == '-' && word != "--") {
+        TUTTI_DO(option());
+        if (asks_instead()) return std::move(draft_.job);
+      } else {
+        program();
+      }
+    }
+    if (draft_.job.show == "check") {
+      draft_.job.apps.push_back(std::move(draft_.app));
+    } else {
+      TUTTI_DO(end_app());
+    }
+    finish();
+    return std::move(draft_.job);
+  }
+
+ private:
+  // --help and --version need no program and no further reading.
+  bool asks_instead() const { return !draft_.job.show.empty() && draft_.job.show != "check"; }
+
+  void program() {
+    if (argv_[at_] == "--") ++at_;
+    while (at_ < argv_.size() && argv_[at_] != ":") draft_.app.argv.push_back(argv_[at_++]);
+  }
+
+  Result<void> end_app() {
+    if (draft_.app.argv.empty() || draft_.app.argv[0].empty())
+      return fail(Code::arg, draft_.job.apps.empty() && at_ >= argv_.size()
+                                 ? "no program to run; '" + tool_ + " --help' shows how"
+                                 : std::string("no program beside ':'; write PROGRAM : PROGRAM"));
+    draft_.job.apps.push_back(std::move(draft_.app));
+    draft_.app = AppSpec{};
+    return {};
+  }
+
+  Result<void> option() {
+    Given given;
+    given.spelling = argv_[at_].substr(0, argv_[at_].find('='));
+    const bool has_value = given.spelling.size() < argv_[at_].size();
+    if (has_value) given.words.push_back(argv_[at_].substr(given.spelling.size() + 1));
+    const std::string name = given.spelling.substr(given.spelling.compare(0, 2, "--") == 0 ? 2 : 1);
+    const OptionRow* row = find_option(name);
+    if (row == nullptr) row = find_with_number(given);
+    if (row == nullptr) return unknown(given.spelling, name);
+    ++at_;
+    TUTTI_DO(take_words(*row, given));
+    return row->apply(draft_, given);
+  }
+
+  // srun's "-n4": a letter with its number.
+  static const OptionRow* find_with_number(Given& given) {
+    const std::string& word = given.spelling;
+    const auto digits = word.find_first_of("0123456789");
+    if (!given.words.empty() || digits == std::string::npos || word[1] == '-') return nullptr;
+    const std::string name = word.substr(1, digits - 1);
+    if (name != "n" && name != "np" && name != "N" && name != "c" && name != "ppn") return nullptr;
+    given.words.push_back(word.substr(digits));
+    given.spelling.resize(digits);
+    return find_option(name);
+  }
+
+  Result<void> take_words(const OptionRow& row, Given& given) {
+    const auto wanted = static_cast<std::size_t>(words_of(row));
+    const bool optional = row.words[0] == '[';
+    if (optional) {
+      // "--help exit": the next word counts when it is a topic.
+      if (given.words.empty() && at_ < argv_.size() && is_topic(argv_[at_]))
+        given.words.push_back(argv_[at_++]);
+      return {};
+    }
+    if (given.words.size() > wanted)
+      return fail(Code::arg,
+                  given.spelling + " takes no value; leave out '=" + given.words[0] + "'");
+    while (given.words.size() < wanted && at_ < argv_.size()) {
+      if (pair_is_complete(row, given)) return {};
+      given.words.push_back(argv_[at_++]);
+    }
+    if (given.words.size() == wanted || pair_is_complete(row, given)) return {};
+    return fail(Code::arg, given.spelling + " needs " + row.words + " after it");
+  }
+
+  // "-env NAME=VALUE" is as good as "-env NAME VALUE".
+  static bool pair_is_complete(const OptionRow& row, const Given& given) {
+    const bool is_variable =
+        row.apply == apply::set_variable || row.apply == apply::set_shared_variable;
+    return is_variable && given.words.size() == 1 && given.words[0].find('=') != std::string::npos;
+  }
+
+  static bool is_topic(const std::string& word) {
+    return word == "exit" || word == "all" || word == "ranks" || word == "placement" ||
+           word == "hosts" || word == "environment" || word == "output" || word == "running" ||
+           find_option(word) != nullptr;
+  }
+
+  Result<void> unknown(const std::string& spelling, const std::string& name) const {
+    std::string wanted = name;
+    std::replace(wanted.begin(), wanted.end(), '_', '-');
+    std::vector<std::string> names;
+    for (const OptionRow& row : option_rows())
+      for (const std::string& known : names_of(row))
+        if (known.size() > 1) names.push_back(known);
+    const std::string near = text::nearest(wanted, names);
+    return fail(Code::arg, "unknown option " + spelling +
+                               (near.empty() ? "" : "; did you mean " + dashed(near) + "?") +
+                               (near.empty() ? "; '" + tool_ + " --help' lists all" : ""));
+  }
+
+  void finish() {
+    for (AppSpec& app : draft_.job.apps) {
+      std::vector<EnvChange> merged;
+      for (const EnvChange& change : draft_.shared) {
+        const bool own =
+            std::any_of(app.environment.begin(), app.environment.end(),
+                        [&](const EnvChange& mine) { return mine.name == change.name; });
+        if (!own) merged.push_back(change);
+      }
+      merged.insert(merged.end(), app.environment.begin(), app.environment.end());
+      app.environment = std::move(merged);
+      if (app.working_directory.empty()) app.working_directory = draft_.shared_directory;
+    }
+    note("without effect here: ", draft_.ignored);
+    note("MCA parameters without effect here: ", draft_.ignored_mca);
+  }
+
+  // One line for all of a kind, each name once.
+  void note(const std::string& prefix, const std::vector<std::string>& names) {
+    std::vector<std::string> seen;
+    std::string line;
+    for (const std::string& name : names) {
+      if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
+      seen.push_back(name);
+      line += (line.empty() ? prefix : ", ") + name;
+    }
+    if (!line.empty()) draft_.job.notes.push_back(line);
+  }
+
+  const std::vector<std::string>& argv_;
+  const std::string tool_;
+  std::size_t at_ = 1;
+  Draft draft_;
+};
+
+}  // namespace
+
+Result<JobSpec> parse_command_line(const std::vector<std::string>& argv) {
+  return Parser(argv).run();
+}
+
+std::vector<std::string> hosts_of(const JobSpec& job) {
+  std::vector<std::string> all;
+  for (const AppSpec& app : job.apps) all.insert(all.end(), app.hosts.begin(), app.hosts.end());
+  return all;
+}
+
+std::vector<std::string> hostfiles_of(const JobSpec& job) {
+  std::vector<std::string> all;
+  for (const AppSpec& app : job.apps)
+    for (const std::string& file : app.hostfiles)
+      if (std::find(all.begin(), all.end(), file) == all.end()) all.push_back(file);
+  return all;
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,105 @@
+// The lines that users of other launchers bring along.
+#include "catch.h"
+#include "parse.h"
+
+using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+
+namespace {
+const EnvChange* change(const AppSpec& app, const std::string& name) {
+  for (const EnvChange& one : app.environment)
+    if (one.name == name) return &one;
+  return nullptr;
+}
+}  // namespace
+
+TEST_CASE("the line that tutorials teach is understood", "[cli]") {
+  const auto job = parse(
+      "prun -np 4 -H a:2,b:2 -x MASTER_ADDR=a -x MASTER_PORT=1234 -x PATH -bind-to none "
+      "-map-by slot -mca pml ob1 -mca btl ^openib python3 main.py");
+  REQUIRE(job);
+  REQUIRE(job->apps.size() == 1);
+  const AppSpec& app = job->apps[0];
+  CHECK(app.ranks == 4);
+  CHECK(app.hosts == std::vector<std::string>{"a:2,b:2"});
+  CHECK(app.argv == cut("python3 main.py"));
+  CHECK(*change(app, "MASTER_ADDR")->value == "a");
+  CHECK(*change(app, "MASTER_PORT")->value == "1234");
+  CHECK_FALSE(change(app, "PATH")->value.has_value());
+  CHECK(job->placement.bind_to == BindTo::none);
+  CHECK(job->placement.map_by == MapBy::slot);
+  CHECK(job->notes == std::vector<std::string>{"MCA parameters without effect here: pml, btl"});
+}
+
+TEST_CASE("Open MPI's parameters that mean an option are taken for it", "[cli]") {
+  const auto job =
+      parse_command_line({"prun", "--mca", "plm_rsh_agent", "rsh -q", "--prtemca", "plm_ssh_args",
+                          "-p 22", "--gmca", "hwloc_base_binding_policy", "numa", "-mca",
+                          "rmaps_base_oversubscribe", "1", "-mca", "orte_tag_output", "0", "a"});
+  REQUIRE(job);
+  CHECK(job->launch_agent == "rsh");
+  CHECK(job->agent_args == std::vector<std::string>{"-q", "-p", "22"});
+  CHECK(job->placement.bind_to == BindTo::numa);
+  CHECK(job->placement.oversubscribe);
+  CHECK_FALSE(job->output.tag);
+  CHECK(job->notes.empty());
+}
+
+TEST_CASE("Hydra's line is understood", "[cli]") {
+  const auto job = parse(
+      "mpiexec -f hosts -ppn 2 -n 4 -genv A 1 -genv B=2 -env C 3 -genvlist D,E -envall -wdir /tmp "
+      "-prepend-rank -bind-to core:2 -map-by numa ./a : -n 1 -env A 9 ./b");
+  REQUIRE(job);
+  REQUIRE(job->apps.size() == 2);
+  CHECK(job->apps[0].hostfiles == std::vector<std::string>{"hosts"});
+  CHECK(job->placement.ranks_per_node == 2);
+  CHECK(job->placement.cpus_per_rank == 2);
+  CHECK(job->placement.map_by == MapBy::numa);
+  CHECK(job->output.label);
+  CHECK(job->apps[0].working_directory == "/tmp");
+  CHECK(job->apps[1].working_directory.empty());
+  CHECK(*change(job->apps[0], "A")->value == "1");
+  CHECK(*change(job->apps[0], "B")->value == "2");
+  CHECK(*change(job->apps[0], "C")->value == "3");
+  CHECK_FALSE(change(job->apps[0], "D")->value.has_value());
+  CHECK(*change(job->apps[1], "A")->value == "9");
+  CHECK(*change(job->apps[1], "B")->value == "2");
+  CHECK(change(job->apps[1], "C") == nullptr);
+}
+
+TEST_CASE("srun's line is understood", "[cli]") {
+  const auto job = parse(
+      "srun --ntasks=4 --ntasks-per-node=2 -w a,b --export=ALL,A=1,B -D /tmp -O --label -m cyclic "
+      "./a");
+  REQUIRE(job);
+  CHECK(job->apps[0].ranks == 4);
+  CHECK(job->placement.ranks_per_node == 2);
+  CHECK(job->apps[0].hosts == std::vector<std::string>{"a,b"});
+  CHECK(*change(job->apps[0], "A")->value == "1");
+  CHECK(change(job->apps[0], "B") != nullptr);
+  CHECK(job->apps[0].working_directory == "/tmp");
+  CHECK(job->placement.oversubscribe);
+  CHECK(job->placement.map_by == MapBy::node);
+}
+
+TEST_CASE("a variable of the first program reaches the others unless they set their own", "[cli]") {
+  const auto job = parse("prun -x A=1 -x B=1 -np 1 ./a : -x B=2 -np 1 ./b");
+  REQUIRE(job);
+  CHECK(*change(job->apps[1], "A")->value == "1");
+  CHECK(*change(job->apps[1], "B")->value == "2");
+  CHECK(*change(job->apps[0], "B")->value == "1");
+  CHECK(error_of("prun -x =1 a").find("no variable name") != std::string::npos);
+  CHECK(parse("prun --unset-env A a")->apps[0].environment[0].unset);
+  CHECK(*parse("prun -x A= a")->apps[0].environment[0].value == "");
+}
+
+TEST_CASE("options without effect are noted once, on one line", "[cli]") {
+  const auto job =
+      parse("prun --personality ompi --tune f --personality ompi --allow-run-as-root a");
+  REQUIRE(job);
+  CHECK(job->notes == std::vector<std::string>{"without effect here: --personality, --tune"});
+}
+
+TEST_CASE("what would change the job and is not there yet is refused", "[cli]") {
+  CHECK(error_of("prun --rankfile f a") == "--rankfile is not supported yet; leave it out");
+  CHECK(error_of("prun -envnone a").find("not supported yet") != std::string::npos);
+}

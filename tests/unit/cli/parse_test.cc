@@ -1,0 +1,116 @@
+// Options, programs, and what is said about command lines that are wrong.
+#include "parse.h"
+
+#include "catch.h"
+
+using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+
+TEST_CASE("options stop at the first word of the program", "[cli]") {
+  const auto job = parse("prun -np 4 ./app -np 7 --hostfile x -- : -n 2 ./b -x");
+  REQUIRE(job);
+  REQUIRE(job->apps.size() == 2);
+  CHECK(job->apps[0].ranks == 4);
+  CHECK(job->apps[0].argv == cut("./app -np 7 --hostfile x --"));
+  CHECK(job->apps[1].ranks == 2);
+  CHECK(job->apps[1].argv == cut("./b -x"));
+  CHECK(job->apps[0].hostfiles.empty());
+}
+
+TEST_CASE("two dashes alone end the options", "[cli]") {
+  const auto job = parse("prun -np 2 -- -odd-name 1");
+  REQUIRE(job);
+  CHECK(job->apps[0].argv == cut("-odd-name 1"));
+}
+
+TEST_CASE("one dash or two, dash or underscore, space or equals sign are the same", "[cli]") {
+  for (const char* line : {"prun -report-bindings -np 3 a", "prun --report_bindings --np 3 a",
+                           "prun -report_bindings --np=3 a", "prun --report-bindings -np=3 a",
+                           "prun -report-bindings -n3 a"}) {
+    INFO(line);
+    const auto job = parse(line);
+    REQUIRE(job);
+    CHECK(job->report_bindings);
+    CHECK(job->apps[0].ranks == 3);
+  }
+}
+
+TEST_CASE("an unknown option is named with the nearest known one", "[cli]") {
+  CHECK(error_of("prun --hostfiel x ./a") == "unknown option --hostfiel; did you mean --hostfile?");
+  CHECK(error_of("prun -bindto core ./a").find("--bind-to") != std::string::npos);
+  CHECK(error_of("/usr/bin/mpirun --qqqqqqqqqq ./a") ==
+        "unknown option --qqqqqqqqqq; 'mpirun --help' lists all");
+}
+
+TEST_CASE("numbers that are none are refused with their option", "[cli]") {
+  for (const char* line : {"prun -np 0 a", "prun -np -3 a", "prun -np x a", "prun -np 4x a",
+                           "prun -N 0 a", "prun -np 99999999999 a", "prun --np= a"}) {
+    INFO(line);
+    CHECK(error_of(line).find("needs a whole number") != std::string::npos);
+  }
+  CHECK(error_of("prun --timeout soon a").find("needs seconds") != std::string::npos);
+  CHECK(error_of("prun --timeout nan a").find("needs seconds") != std::string::npos);
+  CHECK(error_of("prun --stdin some a").find("all, none or ranks") != std::string::npos);
+}
+
+TEST_CASE("missing words are asked for", "[cli]") {
+  CHECK(error_of("prun") == "no program to run; 'prun --help' shows how");
+  CHECK(error_of("prun -np 4") == "no program to run; 'prun --help' shows how");
+  CHECK(error_of("prun -np") == "-np needs N after it");
+  CHECK(error_of("prun a --mca x") == "no error");
+  CHECK(error_of("prun --mca btl") == "--mca needs NAME VALUE after it");
+  CHECK(error_of("prun a : : b").find("no program beside ':'") == 0);
+  CHECK(error_of("prun : b").find("no program beside ':'") == 0);
+  CHECK(error_of("prun --oversubscribe=1 a").find("takes no value") != std::string::npos);
+}
+
+TEST_CASE("settings land where they belong", "[cli]") {
+  const auto job = parse(
+      "prun --virtual --link-rate 10gbit --link-delay=50us --timeout 2.5 --stdin 0,2 --tag-output "
+      "-l "
+      "--timestamp-output --merge-stderr-to-stdout --output-directory out --report-links --dry-run "
+      "--display map,allocation -v --launch-agent ssh2 -np 1 a");
+  REQUIRE(job);
+  CHECK(job->starter == Starter::virtual_hosts);
+  CHECK(job->virtual_rate == "10gbit");
+  CHECK(job->virtual_delay == "50us");
+  CHECK(job->timeout_s == Approx(2.5));
+  CHECK(job->stdin_to == std::vector<std::string>{"0", "2"});
+  CHECK(job->output.tag);
+  CHECK(job->output.label);
+  CHECK(job->output.timestamps);
+  CHECK(job->output.merge_stderr);
+  CHECK(job->output.directory == "out");
+  CHECK(job->report_links);
+  CHECK(job->dry_run);
+  CHECK(job->display_map);
+  CHECK(job->display_allocation);
+  CHECK(job->verbose);
+  CHECK(job->launch_agent == "ssh2");
+  CHECK(job->notes.empty());
+}
+
+TEST_CASE("a launch agent may bring arguments", "[cli]") {
+  const auto job = parse_command_line({"prun", "--launch-agent", "ssh -p 2222", "a"});
+  REQUIRE(job);
+  CHECK(job->launch_agent == "ssh");
+  CHECK(job->agent_args == std::vector<std::string>{"-p", "2222"});
+}
+
+TEST_CASE("hosts belong to their program and are collected for the allocation", "[cli]") {
+  const auto job = parse("prun -np 1 -H a ./x : -np 1 -H b:2 --hostfile f ./y");
+  REQUIRE(job);
+  CHECK(job->apps[0].hosts == std::vector<std::string>{"a"});
+  CHECK(job->apps[1].hosts == std::vector<std::string>{"b:2"});
+  CHECK(hosts_of(*job) == std::vector<std::string>{"a", "b:2"});
+  CHECK(hostfiles_of(*job) == std::vector<std::string>{"f"});
+}
+
+TEST_CASE("help and version need no program", "[cli]") {
+  CHECK(parse("prun --help")->show == "help");
+  CHECK(parse("prun -h")->show == "help");
+  CHECK(parse("prun --help=exit")->show == "help=exit");
+  CHECK(parse("prun --help exit")->show == "help=exit");
+  CHECK(parse("prun -np 4 --version")->show == "version");
+  CHECK(parse("prun --check -H a,b")->show == "check");
+  CHECK(parse("prun --check -H a,b")->apps[0].hosts == std::vector<std::string>{"a,b"});
+}

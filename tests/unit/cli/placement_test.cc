@@ -1,0 +1,63 @@
+// The grammar of --map-by, --rank-by and --bind-to.
+#include "catch.h"
+#include "parse.h"
+
+using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+
+TEST_CASE("a mapping policy takes modifiers after colons and commas", "[cli]") {
+  for (const char* line :
+       {"prun -map-by package:PE=2:OVERSUBSCRIBE a", "prun --map-by socket:pe=2,oversubscribe a",
+        "prun --map_by=PACKAGE,PE=2 --oversubscribe a"}) {
+    INFO(line);
+    const auto job = parse(line);
+    REQUIRE(job);
+    CHECK(job->placement.map_by == MapBy::package);
+    CHECK(job->placement.cpus_per_rank == 2);
+    CHECK(job->placement.oversubscribe);
+  }
+}
+
+TEST_CASE("a modifier alone keeps the policy", "[cli]") {
+  const auto job = parse("prun -map-by node -map-by :OVERSUBSCRIBE a");
+  REQUIRE(job);
+  CHECK(job->placement.map_by == MapBy::node);
+  CHECK(job->placement.oversubscribe);
+}
+
+TEST_CASE("ranks per node are said in many ways", "[cli]") {
+  for (const char* line :
+       {"prun -N 3 a", "prun -ppn 3 a", "prun --map-by ppr:3:node a", "prun --npernode 3 a",
+        "prun -perhost 3 a", "prun --nproc_per_node=3 a"}) {
+    INFO(line);
+    CHECK(parse(line)->placement.ranks_per_node == 3);
+  }
+  CHECK(parse("prun --pernode a")->placement.ranks_per_node == 1);
+  CHECK(error_of("prun --map-by ppr:2 a").find("ppr:N:node") != std::string::npos);
+  CHECK(error_of("prun --map-by ppr:x:node a").find("ppr:N:node") != std::string::npos);
+  CHECK(error_of("prun --map-by ppr:2:numa a").find("not supported yet") != std::string::npos);
+}
+
+TEST_CASE("misspelt policies name the nearest one", "[cli]") {
+  CHECK(error_of("prun --map-by pakage a").find("did you mean 'package'") != std::string::npos);
+  CHECK(error_of("prun --bind-to coer a").find("did you mean 'core'") != std::string::npos);
+  CHECK(error_of("prun --map-by slot:PQ=2 a").find("known are OVERSUBSCRIBE") != std::string::npos);
+  CHECK(error_of("prun --map-by slot:PE=0 a").find("at least 1") != std::string::npos);
+  CHECK(error_of("prun --rank-by height a").find("known are slot, node") != std::string::npos);
+}
+
+TEST_CASE("binding targets and their old spellings", "[cli]") {
+  CHECK(parse("prun a")->placement.bind_to == BindTo::unset);
+  CHECK(parse("prun -bind-to none a")->placement.bind_to == BindTo::none);
+  CHECK(parse("prun --bind-to socket:overload-allowed a")->placement.bind_to == BindTo::package);
+  CHECK(parse("prun --bind-to l3cache a")->placement.bind_to == BindTo::l3cache);
+  CHECK(parse("prun -bind-to-core a")->placement.bind_to == BindTo::core);
+  CHECK(parse("prun --cpu-bind=threads a")->placement.bind_to == BindTo::hwthread);
+}
+
+TEST_CASE("the later of two contrary options counts", "[cli]") {
+  const auto job = parse("prun --oversubscribe --nooversubscribe a");
+  CHECK_FALSE(job->placement.oversubscribe);
+  CHECK(job->placement.no_oversubscribe);
+  CHECK(parse("prun --rank-by node a")->placement.rank_by == RankBy::node);
+  CHECK(parse("prun --rank-by fill a")->placement.rank_by == RankBy::slot);
+}

@@ -80,4 +80,7 @@ const Algorithm* find(Collective collective, std::string_view name);
 // This rank's schedule. Errors: the algorithm cannot serve this call, and why.
 Result<sched::Schedule> build(const Algorithm& algorithm, const Call& call);
 
+// What this rank starts with and must end with: what sched::check proves of any algorithm.
+sched::Contract contract(const Call& call);
+
 }  // namespace tutti::coll

@@ -19,9 +19,9 @@ struct LinkClass {
 struct TeamFacts {
   int size = 1;
   int hosts = 1;
-  int largest_host = 1;      // ranks on the fullest host
-  bool crowded = false;      // some host has more ranks than cores
-  bool shm_delegate = false; // the whole team sits on one host and has an area
+  int largest_host = 1;       // ranks on the fullest host
+  bool crowded = false;       // some host has more ranks than cores
+  bool shm_delegate = false;  // the whole team sits on one host and has an area
   LinkClass inside;
   LinkClass between;
   double fold_us_per_byte = 1e-4;
@@ -29,17 +29,17 @@ struct TeamFacts {
 
 struct Question {
   coll::Collective collective;
-  std::int64_t bytes;        // of `count` units (per block where there are blocks)
+  std::int64_t bytes;  // of `count` units (per block where there are blocks)
   std::int64_t count;
   bool commutative;
-  bool predefined_op;        // the delegate folds only those
-  std::string forced;        // info key of the communicator; empty: knobs decide
+  bool predefined_op;  // the delegate folds only those
+  std::string forced;  // info key of the communicator; empty: knobs decide
 };
 
 struct Choice {
   const coll::Algorithm* algorithm = nullptr;  // null: the shm delegate
   std::int64_t segment_bytes = 0;
-  std::string why;           // filled only when asked to explain
+  std::string why;  // filled only when asked to explain
 };
 
 // Errors: a forced name that is unknown (nearest names are given) or cannot serve the call.
@@ -47,7 +47,7 @@ Result<Choice> choose(const Question& question, const TeamFacts& team, const Kno
                       bool explain);
 
 // Predicted time in us of one algorithm for one call: the cost model itself.
-double predict_us(const coll::Algorithm& algorithm, const Question& question,
-                  const TeamFacts& team, std::int64_t segment_bytes);
+double predict_us(const coll::Algorithm& algorithm, const Question& question, const TeamFacts& team,
+                  std::int64_t segment_bytes);
 
 }  // namespace tutti::select

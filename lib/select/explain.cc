@@ -1,0 +1,44 @@
+// The words of TUTTI_EXPLAIN: who was considered, with which predicted time, who was taken.
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text.h"
+#include "select/candidates.h"
+
+namespace tutti::select {
+namespace {
+
+std::string name_of(const Candidate& candidate) {
+  return candidate.algorithm == nullptr ? "shm" : candidate.algorithm->name;
+}
+
+std::string time_of(const Candidate& candidate) {
+  char text[32];
+  std::snprintf(text, sizeof text, candidate.predicted_us < 100 ? "%.1f us" : "%.0f us",
+                candidate.predicted_us);
+  return text;
+}
+
+}  // namespace
+
+std::string explanation(const Question& question, const TeamFacts& team,
+                        const std::vector<Candidate>& all, const Candidate& taken) {
+  std::vector<Candidate> sorted(all);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) {
+    return a.predicted_us < b.predicted_us;
+  });
+  std::string text = std::string(coll::name_of(question.collective)) + " of " +
+                     text::format_bytes(static_cast<std::uint64_t>(question.bytes)) + " on " +
+                     std::to_string(team.size) + " ranks, " + std::to_string(team.hosts) +
+                     (team.hosts == 1 ? " host: " : " hosts: ") + name_of(taken);
+  if (taken.segment_bytes > 0)
+    text +=
+        " in segments of " + text::format_bytes(static_cast<std::uint64_t>(taken.segment_bytes));
+  text += ", predicted quickest of";
+  for (const Candidate& candidate : sorted)
+    text +=
+        (&candidate == sorted.data() ? " " : ", ") + name_of(candidate) + " " + time_of(candidate);
+  return text;
+}
+
+}  // namespace tutti::select

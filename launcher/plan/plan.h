@@ -17,7 +17,7 @@ namespace tutti::launch {
 struct PlannedRank {
   int rank = 0;
   int app = 0;
-  int host = 0;         // index into Plan::hosts
+  int host = 0;  // index into Plan::hosts
   int local_rank = 0;
   std::vector<int> cpus;  // OS indices; empty: not bound
 };
@@ -29,18 +29,17 @@ struct PlannedHost {
 };
 
 struct Plan {
-  std::vector<PlannedHost> hosts;   // only those with ranks
-  std::vector<PlannedRank> ranks;   // by rank
+  std::vector<PlannedHost> hosts;  // only those with ranks
+  std::vector<PlannedRank> ranks;  // by rank
   BindTo bind_to = BindTo::none;
-  std::vector<std::string> notes;   // one-line remarks for the user (more ranks than cores)
+  std::vector<std::string> notes;  // one-line remarks for the user (more ranks than cores)
 };
 
 // Two steps, because binding needs each machine and mapping (by slot, node) does not:
 // daemons report their machine first, then get their part of the plan.
 Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation);
 // machines[i] belongs to plan.hosts[i].
-Result<void> bind_ranks(Plan& plan, const JobSpec& job,
-                        const std::vector<topo::Machine>& machines);
+Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<topo::Machine>& machines);
 
 std::string print_plan(const Plan& plan, const JobSpec& job);
 std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& machines);

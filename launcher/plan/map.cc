@@ -1,0 +1,253 @@
+// Mapping: how many ranks of each program go to which host.
+//
+// Programs are mapped one after the other, each into what is left. A policy fills slots host by
+// host (slot, core, numa, ...) or deals them out in turn (node). What does not fit into slots
+// is spread so that every host is equally overfull, where that is allowed at all:
+//
+//   hosts given with slots     an error, unless --oversubscribe
+//   a hostfile of bare names   dealt out in turn, with a note: nobody counted slots
+//   this machine alone         allowed, with a note, unless --nooversubscribe
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/text.h"
+#include "plan/plan.h"
+#include "plan/rank.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr int kNoLimit = std::numeric_limits<int>::max();
+
+// One host as one program sees it.
+struct Share {
+  int slots = 0;        // as given: the weight when slots are overfull
+  int room = 0;         // slots still free for this program
+  int most = kNoLimit;  // never more, overfull or not
+  int count = 0;
+};
+
+int left_of(const Share& share) {
+  return share.most == kNoLimit ? kNoLimit : share.most - share.count;
+}
+
+class Mapper {
+ public:
+  Mapper(const JobSpec& job, const Allocation& allocation)
+      : job_(job), allocation_(allocation), used_(allocation.hosts.size(), 0) {}
+
+  // counts[h] for this program.
+  Result<std::vector<int>> map(const AppSpec& app) {
+    TUTTI_TRY(shares, shares_of(app));
+    const int ranks = ranks_of(app, shares);
+    TUTTI_DO(check_per_node(ranks, shares));
+    int left = fill(shares, ranks);
+    if (left > 0 && !may_overfill()) return too_few_slots(ranks);
+    left = overfill(shares, left);
+    if (left > 0) return limit_reached(ranks, left);
+    std::vector<int> counts;
+    for (std::size_t h = 0; h < shares.size(); ++h) {
+      counts.push_back(shares[h].count);
+      used_[h] += shares[h].count;
+    }
+    return counts;
+  }
+
+  std::vector<std::string> notes() const {
+    const int ranks = std::accumulate(used_.begin(), used_.end(), 0);
+    if (ranks <= total_slots() || allocation_.hosts.empty()) return {};
+    const HostSlots& first = allocation_.hosts.front();
+    const std::string count = std::to_string(ranks) + " ranks ";
+    if (!allocation_.given)
+      return {count + "on the " + std::to_string(first.slots) +
+              (first.slots == 1 ? " core" : " cores") + " of this machine: they take turns"};
+    if (no_slots_given())
+      return {count + "dealt out in turn over " + std::to_string(allocation_.hosts.size()) +
+              (allocation_.hosts.size() == 1 ? " host: " : " hosts: ") +
+              first.source.substr(0, first.source.rfind(':')) + " gives no slots"};
+    return {};
+  }
+
+ private:
+  Result<std::vector<Share>> shares_of(const AppSpec& app) const {
+    TUTTI_TRY(named, parse_dash_host(app.hosts));
+    std::vector<Share> shares(allocation_.hosts.size());
+    for (std::size_t h = 0; h < shares.size(); ++h) {
+      const HostSlots& host = allocation_.hosts[h];
+      int room = host.slots - used_[h];
+      if (!named.hosts.empty()) {
+        const auto mine = std::find_if(named.hosts.begin(), named.hosts.end(),
+                                       [&](const HostSlots& one) { return one.name == host.name; });
+        if (mine == named.hosts.end()) {
+          shares[h].most = 0;
+          continue;
+        }
+        if (mine->slots_given || host.source == "-H") room = std::min(room, mine->slots);
+      }
+      shares[h].slots = host.slots;
+      shares[h].room = std::max(0, room);
+      if (host.max_slots > 0) shares[h].most = std::max(0, host.max_slots - used_[h]);
+      if (job_.placement.ranks_per_node > 0)
+        shares[h].most = std::min(shares[h].most, job_.placement.ranks_per_node);
+    }
+    return shares;
+  }
+
+  int ranks_of(const AppSpec& app, const std::vector<Share>& shares) const {
+    if (app.ranks > 0) return app.ranks;
+    int ranks = 0;
+    for (const Share& share : shares) {
+      if (share.slots == 0) continue;
+      ranks += job_.placement.ranks_per_node > 0 ? job_.placement.ranks_per_node
+                                                 : std::min(share.room, share.most);
+    }
+    return std::max(1, ranks);
+  }
+
+  Result<void> check_per_node(int ranks, const std::vector<Share>& shares) const {
+    const int per_node = job_.placement.ranks_per_node;
+    const auto hosts = std::count_if(shares.begin(), shares.end(),
+                                     [](const Share& share) { return share.slots > 0; });
+    if (per_node == 0 || ranks <= per_node * hosts) return {};
+    return fail(Code::arg, std::to_string(ranks) + " ranks do not fit: " +
+                               std::to_string(per_node) + " on each of " + std::to_string(hosts) +
+                               " hosts are " + std::to_string(per_node * hosts) +
+                               "\nlower -np, raise the ranks per node, or name more hosts");
+  }
+
+  // Into free slots; returns how many ranks are left over.
+  int fill(std::vector<Share>& shares, int left) const {
+    const bool in_turn = job_.placement.map_by == MapBy::node;
+    bool moved = true;
+    while (left > 0 && moved) {
+      moved = false;
+      for (Share& share : shares) {
+        const int fits = std::min({share.room - share.count, left_of(share), left});
+        const int now = in_turn ? std::min(fits, 1) : fits;
+        if (now <= 0) continue;
+        share.count += now;
+        left -= now;
+        moved = true;
+      }
+    }
+    return left;
+  }
+
+  bool no_slots_given() const {
+    return std::none_of(allocation_.hosts.begin(), allocation_.hosts.end(),
+                        [](const HostSlots& host) { return host.slots_given; });
+  }
+
+  bool may_overfill() const {
+    const Placement& placement = job_.placement;
+    if (placement.oversubscribe) return true;
+    if (placement.no_oversubscribe) return false;
+    return !allocation_.given || no_slots_given();
+  }
+
+  // One rank at a time to the host that is least overfull; returns what no limit lets in.
+  static int overfill(std::vector<Share>& shares, int left) {
+    while (left > 0) {
+      Share* best = nullptr;
+      for (Share& share : shares) {
+        if (share.slots == 0 || left_of(share) <= 0) continue;
+        // (count + 1) / slots, compared without division
+        if (best == nullptr || static_cast<long>(share.count + 1) * best->slots <
+                                   static_cast<long>(best->count + 1) * share.slots)
+          best = &share;
+      }
+      if (best == nullptr) return left;
+      ++best->count;
+      --left;
+    }
+    return 0;
+  }
+
+  int total_slots() const {
+    return std::accumulate(allocation_.hosts.begin(), allocation_.hosts.end(), 0,
+                           [](int sum, const HostSlots& host) { return sum + host.slots; });
+  }
+
+  std::string slots_text() const {
+    constexpr std::size_t kShown = 4;
+    std::string text;
+    for (std::size_t h = 0; h < std::min(kShown, allocation_.hosts.size()); ++h) {
+      const HostSlots& host = allocation_.hosts[h];
+      text += (h == 0 ? "" : "; ") + host.name + ": " + std::to_string(host.slots) + " by " +
+              host.source;
+    }
+    if (allocation_.hosts.size() > kShown)
+      text += "; " + std::to_string(allocation_.hosts.size() - kShown) + " more hosts";
+    return text;
+  }
+
+  tl::unexpected<Error> too_few_slots(int ranks) const {
+    const int all = ranks + std::accumulate(used_.begin(), used_.end(), 0);
+    return fail(
+        Code::arg,
+        "too few slots: " + std::to_string(all) + " ranks, " + std::to_string(total_slots()) +
+            " slots (" + slots_text() + ")\n" +
+            (allocation_.given ? "raise the slots there, name more hosts, or add --oversubscribe"
+                               : "leave out --nooversubscribe to let ranks take turns"));
+  }
+
+  tl::unexpected<Error> limit_reached(int ranks, int left) const {
+    return fail(Code::arg, "too few slots: " + std::to_string(left) + " of " +
+                               std::to_string(ranks) +
+                               " ranks do not fit within max_slots or the hosts of this program (" +
+                               slots_text() + ")\nraise max_slots there, or name more hosts");
+  }
+
+  const JobSpec& job_;
+  const Allocation& allocation_;
+  std::vector<int> used_;  // ranks already mapped, by host
+};
+
+Result<void> check_stdin(const JobSpec& job, std::size_t ranks) {
+  for (const std::string& who : job.stdin_to) {
+    const auto rank = text::parse_int(who);
+    if (rank && static_cast<std::size_t>(*rank) >= ranks)
+      return fail(Code::arg,
+                  "--stdin " + who + ": the job has ranks 0 to " + std::to_string(ranks - 1));
+  }
+  return {};
+}
+
+// Only hosts with ranks are kept, in the allocation's order.
+void keep_used_hosts(Plan& plan, const Allocation& allocation) {
+  std::vector<int> local(allocation.hosts.size(), 0);
+  for (PlannedRank& rank : plan.ranks)
+    rank.local_rank = local[static_cast<std::size_t>(rank.host)]++;
+  std::vector<int> index(allocation.hosts.size(), -1);
+  for (std::size_t h = 0; h < allocation.hosts.size(); ++h) {
+    if (local[h] == 0) continue;
+    index[h] = static_cast<int>(plan.hosts.size());
+    plan.hosts.push_back({allocation.hosts[h].name, allocation.hosts[h].slots, local[h]});
+  }
+  for (PlannedRank& rank : plan.ranks) rank.host = index[static_cast<std::size_t>(rank.host)];
+}
+
+}  // namespace
+
+Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation) {
+  if (allocation.hosts.empty()) return fail(Code::arg, "there is no host to run on");
+  Plan plan;
+  Mapper mapper(job, allocation);
+  for (std::size_t a = 0; a < job.apps.size(); ++a) {
+    TUTTI_TRY(counts, mapper.map(job.apps[a]));
+    for (const int host : number_ranks(counts, job.placement.map_by, job.placement.rank_by)) {
+      PlannedRank rank;
+      rank.rank = static_cast<int>(plan.ranks.size());
+      rank.app = static_cast<int>(a);
+      rank.host = host;
+      plan.ranks.push_back(std::move(rank));
+    }
+  }
+  TUTTI_DO(check_stdin(job, plan.ranks.size()));
+  keep_used_hosts(plan, allocation);
+  plan.notes = mapper.notes();
+  return plan;
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,118 @@
+// The plan as text: for --dry-run and --display map, and the drawing of --report-bindings.
+//
+//   rank 1 on a: [../BB][../..]   a package in brackets, cores between slashes, one letter a
+//                                 hardware thread, B where the rank may run
+#include <algorithm>
+
+#include "base/check.h"
+#include "plan/plan.h"
+
+namespace tutti::launch {
+namespace {
+
+const char* name_of(MapBy map_by) {
+  switch (map_by) {
+    case MapBy::slot:
+      return "slot";
+    case MapBy::node:
+      return "node";
+    case MapBy::core:
+      return "core";
+    case MapBy::numa:
+      return "numa";
+    case MapBy::package:
+      return "package";
+    case MapBy::hwthread:
+      return "hwthread";
+    case MapBy::l3cache:
+      return "l3cache";
+  }
+  return "?";
+}
+
+const char* name_of(BindTo bind_to) {
+  switch (bind_to) {
+    case BindTo::unset:
+    case BindTo::none:
+      return "nothing";
+    case BindTo::core:
+      return "core";
+    case BindTo::hwthread:
+      return "hwthread";
+    case BindTo::numa:
+      return "numa";
+    case BindTo::package:
+      return "package";
+    case BindTo::l3cache:
+      return "l3cache";
+  }
+  return "?";
+}
+
+std::string counted(std::size_t count, const std::string& thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+// 0,1,2,5 -> "0-2,5"
+std::string ranges(const std::vector<int>& sorted) {
+  std::string text;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t end = i + 1;
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) ++end;
+    text += (text.empty() ? "" : ",") + std::to_string(sorted[i]);
+    if (end - i > 1) text += "-" + std::to_string(sorted[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+std::string draw(const topo::Machine& machine, const std::vector<int>& cpus) {
+  std::string text;
+  const topo::Thread* before = nullptr;
+  for (const topo::Thread& thread : machine.threads) {
+    if (before == nullptr || before->package != thread.package)
+      text += before == nullptr ? "[" : "][";
+    else if (before->core != thread.core)
+      text += "/";
+    text += std::find(cpus.begin(), cpus.end(), thread.os_index) != cpus.end() ? 'B' : '.';
+    before = &thread;
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+std::string print_plan(const Plan& plan, const JobSpec& job) {
+  std::string text = "plan: " + counted(plan.ranks.size(), "rank") + " on " +
+                     counted(plan.hosts.size(), "host") + ", mapped by " +
+                     name_of(job.placement.map_by) + ", bound to " + name_of(plan.bind_to) + "\n";
+  for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
+    const PlannedHost& host = plan.hosts[h];
+    text += "host " + host.name + ": " +
+            counted(static_cast<std::size_t>(host.local_ranks), "rank") + ", " +
+            counted(static_cast<std::size_t>(host.slots), "slot") + "\n";
+    for (const PlannedRank& rank : plan.ranks) {
+      if (rank.host != static_cast<int>(h)) continue;
+      const AppSpec& app = job.apps[static_cast<std::size_t>(rank.app)];
+      text += "  rank " + std::to_string(rank.rank) + "  local " + std::to_string(rank.local_rank) +
+              (rank.cpus.empty() ? "" : "  cpus " + ranges(rank.cpus)) + "  " + app.argv[0] + "\n";
+    }
+  }
+  for (const std::string& note : plan.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& machines) {
+  TUTTI_CHECK(machines.size() == plan.hosts.size(), std::to_string(machines.size()) + " machines");
+  std::string text;
+  for (const PlannedRank& rank : plan.ranks) {
+    const auto h = static_cast<std::size_t>(rank.host);
+    text += "rank " + std::to_string(rank.rank) + " on " + plan.hosts[h].name + ": " +
+            (rank.cpus.empty() ? "not bound"
+                               : draw(machines[h], rank.cpus) + " cpus " + ranges(rank.cpus)) +
+            "\n";
+  }
+  return text;
+}
+
+}  // namespace tutti::launch

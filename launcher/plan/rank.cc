@@ -1,0 +1,26 @@
+// Numbering by slot goes host by host (a a b b), by node in turn over the hosts (a b a b).
+// Without --rank-by ranks are numbered in the order in which the policy mapped them.
+#include "plan/rank.h"
+
+#include <numeric>
+
+namespace tutti::launch {
+
+std::vector<int> number_ranks(const std::vector<int>& counts, MapBy map_by, RankBy rank_by) {
+  const bool in_turn =
+      rank_by == RankBy::node || (rank_by == RankBy::unset && map_by == MapBy::node);
+  const int total = std::accumulate(counts.begin(), counts.end(), 0);
+  std::vector<int> left = counts;
+  std::vector<int> hosts;
+  hosts.reserve(static_cast<std::size_t>(total));
+  while (static_cast<int>(hosts.size()) < total) {
+    for (std::size_t h = 0; h < left.size(); ++h) {
+      const int now = in_turn ? std::min(left[h], 1) : left[h];
+      hosts.insert(hosts.end(), static_cast<std::size_t>(now), static_cast<int>(h));
+      left[h] -= now;
+    }
+  }
+  return hosts;
+}
+
+}  // namespace tutti::launch

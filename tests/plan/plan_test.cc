@@ -1,0 +1,129 @@
+// Every case of tests/plan/cases gives its golden text, and every plan keeps its invariants.
+//
+// TUTTI_UPDATE_GOLDEN=1 writes the texts anew.
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "catch.h"
+#include "cli/cli.h"
+#include "hosts/hosts.h"
+#include "read_case.h"
+
+using namespace tutti;          // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+
+namespace {
+
+struct Outcome {
+  std::string text;
+  Plan plan;
+  std::vector<topo::Machine> machines;
+  bool planned = false;
+};
+
+std::vector<topo::Machine> machines_of(const PlanCase& one, const Plan& plan) {
+  std::vector<topo::Machine> machines;
+  for (const PlannedHost& host : plan.hosts) {
+    auto found = one.machines.find(host.name);
+    if (found == one.machines.end()) found = one.machines.find("*");
+    const std::string text = found == one.machines.end()
+                                 ? "core:" + std::to_string(one.this_cores) + " pu:1"
+                                 : found->second;
+    auto machine = topo::synthetic(text);
+    INFO(text);
+    REQUIRE(machine);
+    if (const auto quota = one.quotas.find(host.name); quota != one.quotas.end())
+      machine->cpu_quota = quota->second;
+    machines.push_back(std::move(*machine));
+  }
+  return machines;
+}
+
+Outcome run(const PlanCase& one) {
+  Outcome out;
+  const auto failed = [&](const char* stage, const Error& error) {
+    out.text = std::string(stage) + ": " + error.text + "\n";
+    return out;
+  };
+  const auto job = parse_command_line(one.command);
+  if (!job) return failed("command line", job.error());
+  const ReadFile read = [&](const std::string& path) -> Result<std::string> {
+    const auto found = one.files.find(path);
+    if (found == one.files.end()) return fail(Code::arg, "hostfile " + path + " cannot be read");
+    return found->second;
+  };
+  const auto allocation =
+      allocate(hosts_of(*job), hostfiles_of(*job), read, one.this_host, one.this_cores);
+  if (!allocation) return failed("hosts", allocation.error());
+  auto plan = map_ranks(*job, *allocation);
+  if (!plan) return failed("plan", plan.error());
+  out.machines = machines_of(one, *plan);
+  if (const auto bound = bind_ranks(*plan, *job, out.machines); !bound)
+    return failed("plan", bound.error());
+  out.plan = *plan;
+  out.planned = true;
+  for (const std::string& note : job->notes) out.text += "note: " + note + "\n";
+  out.text += print_plan(*plan, *job);
+  if (job->report_bindings) out.text += print_bindings(*plan, out.machines);
+  return out;
+}
+
+void check_invariants(const Outcome& out) {
+  std::vector<int> local(out.plan.hosts.size(), 0);
+  int app = 0;
+  for (std::size_t r = 0; r < out.plan.ranks.size(); ++r) {
+    const PlannedRank& rank = out.plan.ranks[r];
+    CHECK(rank.rank == static_cast<int>(r));
+    CHECK(rank.app >= app);
+    app = rank.app;
+    const auto h = static_cast<std::size_t>(rank.host);
+    REQUIRE(h < out.plan.hosts.size());
+    CHECK(rank.local_rank == local[h]++);
+    CHECK(std::is_sorted(rank.cpus.begin(), rank.cpus.end()));
+    std::set<int> there;
+    for (const auto& thread : out.machines[h].threads) there.insert(thread.os_index);
+    for (const int cpu : rank.cpus) CHECK(there.count(cpu) == 1);
+  }
+  for (std::size_t h = 0; h < local.size(); ++h) {
+    CHECK(local[h] > 0);
+    CHECK(local[h] == out.plan.hosts[h].local_ranks);
+  }
+}
+
+std::vector<std::string> case_paths() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(TUTTI_PLAN_CASES))
+    if (entry.path().extension() == ".case") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace
+
+TEST_CASE("every case gives its golden plan", "[plan]") {
+  const auto paths = case_paths();
+  CHECK(paths.size() >= 25);
+  const char* update = std::getenv("TUTTI_UPDATE_GOLDEN");
+  for (const std::string& path : paths) {
+    INFO(path);
+    const PlanCase one = read_case(path);
+    const Outcome out = run(one);
+    if (out.planned) check_invariants(out);
+    if (update != nullptr)
+      std::ofstream(path) << one.input << out.text;
+    else
+      CHECK(out.text == one.expected);
+  }
+}
+
+TEST_CASE("the same input gives the same plan", "[plan]") {
+  for (const std::string& path : case_paths()) {
+    const PlanCase one = read_case(path);
+    CHECK(run(one).text == run(one).text);
+  }
+}

@@ -1,0 +1,47 @@
+// Numbering; mapping and binding are tested by the golden plans of tests/plan.
+#include "plan/rank.h"
+
+#include "catch.h"
+#include "plan/plan.h"
+
+using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+
+TEST_CASE("numbering by slot goes host by host, by node in turn", "[plan]") {
+  const std::vector<int> counts{2, 0, 3};
+  CHECK(number_ranks(counts, MapBy::slot, RankBy::unset) == std::vector<int>{0, 0, 2, 2, 2});
+  CHECK(number_ranks(counts, MapBy::node, RankBy::unset) == std::vector<int>{0, 2, 0, 2, 2});
+  CHECK(number_ranks(counts, MapBy::node, RankBy::slot) == std::vector<int>{0, 0, 2, 2, 2});
+  CHECK(number_ranks(counts, MapBy::numa, RankBy::node) == std::vector<int>{0, 2, 0, 2, 2});
+  CHECK(number_ranks({}, MapBy::slot, RankBy::unset).empty());
+}
+
+TEST_CASE("a hundred thousand ranks are mapped on a thousand hosts", "[plan]") {
+  JobSpec job;
+  job.apps.emplace_back();
+  job.apps[0].argv = {"app"};
+  job.apps[0].ranks = 100000;
+  Allocation allocation;
+  allocation.given = true;
+  for (int h = 0; h < 1000; ++h) {
+    HostSlots host;
+    host.name = "n" + std::to_string(h);
+    host.slots = 100;
+    host.slots_given = true;
+    allocation.hosts.push_back(host);
+  }
+  for (const MapBy map_by : {MapBy::slot, MapBy::node}) {
+    job.placement.map_by = map_by;
+    const auto plan = map_ranks(job, allocation);
+    REQUIRE(plan);
+    CHECK(plan->ranks.size() == 100000);
+    CHECK(plan->hosts.size() == 1000);
+    CHECK(plan->hosts[999].local_ranks == 100);
+    CHECK(plan->ranks[99999].host == 999);
+  }
+}
+
+TEST_CASE("an empty allocation is an error", "[plan]") {
+  JobSpec job;
+  job.apps.emplace_back();
+  CHECK_FALSE(map_ranks(job, Allocation{}));
+}

@@ -1,0 +1,146 @@
+// The table of attribute keys, and values in Communicator::attributes.
+#include "mpi/attributes.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "mpi/trouble.h"
+
+namespace tutti::mpi {
+namespace {
+
+struct Key {
+  ObjectKind serves = ObjectKind::comm;
+  CopyFunction copy = nullptr;
+  DeleteFunction remove = nullptr;
+  void* extra = nullptr;
+  int uses = 0;        // values under this key, on all objects
+  bool freed = false;  // by the user
+};
+// What Communicator::attributes points to; `order` says which came first.
+struct Value {
+  void* value;
+  std::int64_t order;
+};
+
+constexpr int kFirstKey = 0x1000;  // above the predefined keys
+
+std::map<int, Key>& keys() {
+  static std::map<int, Key> table;
+  return table;
+}
+
+Key* find_key(ObjectKind serves, int key) {
+  const auto found = keys().find(key);
+  return found == keys().end() || found->second.serves != serves ? nullptr : &found->second;
+}
+
+void unuse(int number) {
+  Key& key = keys().at(number);
+  if (--key.uses == 0 && key.freed) keys().erase(number);
+}
+
+void store(comm::Communicator& comm, int number, void* value) {
+  static std::int64_t order = 0;
+  comm.attributes[number] = new Value{value, ++order};
+  ++keys().at(number).uses;
+}
+
+// Null and dup functions are the numbers 0 and 1 (standard ABI).
+bool is_null_function(CopyFunction copy) {
+  return copy == nullptr;
+}
+bool is_dup_function(CopyFunction copy) {
+  return reinterpret_cast<std::uintptr_t>(copy) ==
+         reinterpret_cast<std::uintptr_t>(MPI_COMM_DUP_FN);
+}
+
+void* user_handle(const comm::Communicator& comm) {
+  return reinterpret_cast<void*>(comm.handle());
+}
+
+}  // namespace
+
+int create_key(ObjectKind serves, CopyFunction copy, DeleteFunction remove, void* extra) {
+  static int last = kFirstKey;
+  keys()[++last] = Key{serves, copy, remove, extra, 0, false};
+  return last;
+}
+
+bool is_key(ObjectKind serves, int key) {
+  return find_key(serves, key) != nullptr;
+}
+
+Code free_key(ObjectKind serves, int number) {
+  Key* const key = find_key(serves, number);
+  if (key == nullptr || key->freed)
+    return refuse(Code::keyval, "key " + std::to_string(number) + " is not one of the user's");
+  key->freed = true;
+  if (key->uses == 0) keys().erase(number);
+  return Code::ok;
+}
+
+Code drop_attribute(comm::Communicator& comm, int number) {
+  const auto found = comm.attributes.find(number);
+  if (found == comm.attributes.end())
+    return refuse(Code::keyval, "there is no value under key " + std::to_string(number));
+  const Key key = keys().at(number);
+  auto* const value = static_cast<Value*>(found->second);
+  if (key.remove != nullptr) {
+    const int code = key.remove(user_handle(comm), number, value->value, key.extra);
+    if (code != MPI_SUCCESS) return refuse(static_cast<Code>(code), "a delete function failed");
+  }
+  delete value;
+  comm.attributes.erase(number);
+  unuse(number);
+  return Code::ok;
+}
+
+Code set_attribute(comm::Communicator& comm, int number, void* value) {
+  if (!is_key(ObjectKind::comm, number))
+    return refuse(Code::keyval, "key " + std::to_string(number) + " is not for communicators");
+  if (comm.attributes.count(number) != 0)
+    if (const Code code = drop_attribute(comm, number); code != Code::ok) return code;
+  store(comm, number, value);
+  return Code::ok;
+}
+
+bool get_attribute(const comm::Communicator& comm, int number, void** value) {
+  const auto found = comm.attributes.find(number);
+  if (found == comm.attributes.end()) return false;
+  *value = static_cast<const Value*>(found->second)->value;
+  return true;
+}
+
+Code drop_all_attributes(comm::Communicator& comm) {
+  while (!comm.attributes.empty()) {
+    const auto newest = std::max_element(comm.attributes.begin(), comm.attributes.end(),
+                                         [](const auto& a, const auto& b) {
+                                           return static_cast<const Value*>(a.second)->order <
+                                                  static_cast<const Value*>(b.second)->order;
+                                         });
+    if (const Code code = drop_attribute(comm, newest->first); code != Code::ok) return code;
+  }
+  return Code::ok;
+}
+
+Code copy_attributes(comm::Communicator& from, comm::Communicator& to) {
+  const std::map<int, void*> before = from.attributes;  // a copy function may change it
+  for (const auto& [number, stored] : before) {
+    const Key key = keys().at(number);
+    void* const in = static_cast<const Value*>(stored)->value;
+    if (is_null_function(key.copy)) continue;
+    void* out = in;
+    int flag = 1;
+    if (!is_dup_function(key.copy)) {
+      flag = 0;
+      const int code = key.copy(user_handle(from), number, key.extra, in, &out, &flag);
+      if (code != MPI_SUCCESS) return refuse(static_cast<Code>(code), "a copy function failed");
+    }
+    if (flag != 0) store(to, number, out);
+  }
+  return Code::ok;
+}
+
+}  // namespace tutti::mpi

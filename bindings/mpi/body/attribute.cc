@@ -1,0 +1,79 @@
+// Chapter 7: attributes on communicators, predefined ones included.
+#include <cstring>
+
+#include "bodies.h"
+#include "mpi/attributes.h"
+#include "mpi/checks.h"
+#include "mpi/errors.h"
+
+namespace tutti::mpi::body {
+namespace {
+
+// Values of the predefined keys; users get pointers to them.
+int* predefined_value(int key) {
+  static int tag_limit = kLargestTag, any = MPI_ANY_SOURCE, none = MPI_PROC_NULL, no = 0;
+  static int universe = 0;
+  switch (key) {
+    case MPI_TAG_UB:
+      return &tag_limit;
+    case MPI_IO:
+      return &any;
+    case MPI_HOST:
+      return &none;
+    case MPI_WTIME_IS_GLOBAL:
+      return &no;
+    case MPI_APPNUM:
+      return &no;
+    case MPI_LASTUSEDCODE:
+      return last_used_code();
+    case MPI_UNIVERSE_SIZE:
+      universe = process.world_comm->size();
+      return &universe;
+    default:
+      return nullptr;
+  }
+}
+bool is_predefined_key(int key) {
+  return predefined_value(key) != nullptr;
+}
+
+Code changed_predefined() {
+  return refuse(Code::keyval, "a predefined attribute cannot change");
+}
+
+}  // namespace
+
+Code comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn,
+                        MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval,
+                        void* extra_state) {
+  *comm_keyval = create_key(ObjectKind::comm, reinterpret_cast<CopyFunction>(comm_copy_attr_fn),
+                            reinterpret_cast<DeleteFunction>(comm_delete_attr_fn), extra_state);
+  return Code::ok;
+}
+
+Code comm_free_keyval(int* comm_keyval) {
+  if (const Code code = free_key(ObjectKind::comm, *comm_keyval); code != Code::ok) return code;
+  *comm_keyval = MPI_KEYVAL_INVALID;
+  return Code::ok;
+}
+
+Code comm_set_attr(comm::Communicator& comm, int comm_keyval, void* attribute_val) {
+  if (is_predefined_key(comm_keyval)) return changed_predefined();
+  return set_attribute(comm, comm_keyval, attribute_val);
+}
+
+Code comm_get_attr(comm::Communicator& comm, int comm_keyval, void* attribute_val, int* flag) {
+  void* value = predefined_value(comm_keyval);
+  if (value == nullptr && !is_key(ObjectKind::comm, comm_keyval))
+    return refuse(Code::keyval, "key " + std::to_string(comm_keyval) + " is unknown");
+  *flag = value != nullptr || get_attribute(comm, comm_keyval, &value);
+  if (*flag != 0) std::memcpy(attribute_val, &value, sizeof value);
+  return Code::ok;
+}
+
+Code comm_delete_attr(comm::Communicator& comm, int comm_keyval) {
+  if (is_predefined_key(comm_keyval)) return changed_predefined();
+  return drop_attribute(comm, comm_keyval);
+}
+
+}  // namespace tutti::mpi::body

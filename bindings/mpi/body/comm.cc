@@ -1,0 +1,117 @@
+// Chapter 7: communicators: who am I, making and freeing them, names and hints.
+#include <cstring>
+
+#include "bodies.h"
+#include "mpi/attributes.h"
+#include "mpi/convert.h"
+#include "mpi/errors.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi::body {
+namespace {
+
+// A new communicator has its parent's error handler (MPI 5.0, 9.3).
+Code give_comm(comm::Communicator& parent, Result<comm::CommRef>&& made, MPI_Comm* newcomm) {
+  if (!made) return note(made);
+  if (!*made) {
+    *newcomm = MPI_COMM_NULL;
+    return Code::ok;
+  }
+  if (parent.errhandler != 0) set_errhandler(**made, errhandler_on(parent));
+  *newcomm = handle_to(made->detach(), MPI_COMM_NULL);
+  return Code::ok;
+}
+
+}  // namespace
+
+Code comm_size(comm::Communicator& comm, int* size) {
+  *size = comm.size();
+  return Code::ok;
+}
+
+Code comm_rank(comm::Communicator& comm, int* rank) {
+  *rank = comm.rank();
+  return Code::ok;
+}
+
+Code comm_compare(comm::Communicator& comm1, comm::Communicator& comm2, int* result) {
+  *result = to_mpi(comm::compare(comm1, comm2));
+  return Code::ok;
+}
+
+Code comm_group(comm::Communicator& comm, MPI_Group* group) {
+  comm.group().retain();
+  *group = handle_to(&comm.group(), MPI_GROUP_NULL);
+  return Code::ok;
+}
+
+Code comm_test_inter(comm::Communicator& /*comm*/, int* flag) {
+  *flag = 0;
+  return Code::ok;
+}
+
+Code comm_dup(comm::Communicator& comm, MPI_Comm* newcomm) {
+  Result<comm::CommRef> made = comm::dup(comm);
+  if (made)
+    if (const Code code = copy_attributes(comm, **made); code != Code::ok) return code;
+  return give_comm(comm, std::move(made), newcomm);
+}
+
+Code comm_dup_with_info(comm::Communicator& comm, Info* /*info*/, MPI_Comm* newcomm) {
+  return comm_dup(comm, newcomm);  // no hint is honoured yet, which MPI allows
+}
+
+Code comm_split(comm::Communicator& comm, int color, int key, MPI_Comm* newcomm) {
+  if (color < 0 && color != MPI_UNDEFINED)
+    return refuse(Code::arg, "color is " + std::to_string(color) + ", below zero");
+  return give_comm(comm, comm::split(comm, color, key), newcomm);
+}
+
+Code comm_split_type(comm::Communicator& comm, int split_type, int key, Info* /*info*/,
+                     MPI_Comm* newcomm) {
+  if (split_type == MPI_UNDEFINED)
+    return give_comm(comm, comm::split(comm, MPI_UNDEFINED, key), newcomm);
+  if (split_type == MPI_COMM_TYPE_SHARED)
+    return give_comm(comm, comm::split_shared(comm, key), newcomm);
+  return refuse(Code::arg, "only MPI_COMM_TYPE_SHARED and MPI_UNDEFINED are supported");
+}
+
+Code comm_create(comm::Communicator& comm, comm::Group& group, MPI_Comm* newcomm) {
+  return give_comm(comm, comm::create(comm, group), newcomm);
+}
+
+Code comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, MPI_Comm* newcomm) {
+  return give_comm(comm, comm::create_group(comm, group, tag), newcomm);
+}
+
+Code comm_free(MPI_Comm* comm) {
+  comm::Communicator* const object = comm_of(*comm);
+  if (object == nullptr || object->kind() != ObjectKind::comm || object->is_predefined())
+    return refuse(Code::comm, "comm is not a communicator of the user's");
+  if (const Code code = drop_all_attributes(*object); code != Code::ok) return code;
+  set_errhandler(*object, nullptr);
+  object->release();
+  *comm = MPI_COMM_NULL;
+  return Code::ok;
+}
+
+Code comm_set_name(comm::Communicator& comm, const char* comm_name) {
+  comm.name.assign(comm_name, ::strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1));
+  return Code::ok;
+}
+
+Code comm_get_name(comm::Communicator& comm, char* comm_name, int* resultlen) {
+  *resultlen = put_text(comm.name, comm_name, MPI_MAX_OBJECT_NAME);
+  return Code::ok;
+}
+
+Code comm_set_info(comm::Communicator& /*comm*/, Info& /*info*/) {
+  return Code::ok;
+}
+
+Code comm_get_info(comm::Communicator& /*comm*/, MPI_Info* info_used) {
+  *info_used = handle_to(new Info(), MPI_INFO_NULL);  // the hints in use: none
+  return Code::ok;
+}
+
+}  // namespace tutti::mpi::body

@@ -1,0 +1,91 @@
+// Chapter 9: error handlers on communicators; classes, codes and strings.
+#include "bodies.h"
+#include "mpi/convert.h"
+#include "mpi/errors.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi::body {
+
+Code comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn,
+                            MPI_Errhandler* errhandler) {
+  if (comm_errhandler_fn == nullptr) return refuse(Code::arg, "the function is null");
+  auto made = Errhandler::user(ObjectKind::comm, comm_errhandler_fn);
+  *errhandler = handle_to(made.detach(), MPI_ERRHANDLER_NULL);
+  return Code::ok;
+}
+
+Code comm_set_errhandler(comm::Communicator& comm, Errhandler& errhandler) {
+  if (errhandler.action == Errhandler::Action::user && errhandler.serves != ObjectKind::comm)
+    return refuse(Code::errhandler, "the error handler was not made for communicators");
+  set_errhandler(comm, &errhandler);
+  return Code::ok;
+}
+
+Code comm_get_errhandler(comm::Communicator& comm, MPI_Errhandler* errhandler) {
+  Errhandler* const handler = errhandler_on(comm);
+  handler->retain();  // the user frees it
+  *errhandler = handle_to(handler, MPI_ERRHANDLER_NULL);
+  return Code::ok;
+}
+
+Code comm_call_errhandler(comm::Communicator& comm, int errorcode) {
+  raise("MPI_Comm_call_errhandler", errorcode, &comm, {});
+  return Code::ok;
+}
+
+Code errhandler_free(MPI_Errhandler* errhandler) {
+  const Errhandler* const handler = errhandler_of(*errhandler);
+  if (handler == nullptr || handler->kind() != ObjectKind::errhandler)
+    return refuse(Code::errhandler, "errhandler is not a valid error handler");
+  // A predefined one is only forgotten: get_errhandler handed out a reference to it.
+  if (!handler->is_predefined()) handler->release();
+  *errhandler = MPI_ERRHANDLER_NULL;
+  return Code::ok;
+}
+
+Code error_class(int errorcode, int* errorclass) {
+  const auto found = class_of(errorcode);
+  if (!found) return refuse(Code::arg, std::to_string(errorcode) + " is not an error code");
+  *errorclass = *found;
+  return Code::ok;
+}
+
+Code error_string(int errorcode, char* string, int* resultlen) {
+  if (!class_of(errorcode))
+    return refuse(Code::arg, std::to_string(errorcode) + " is not an error code");
+  *resultlen = put_text(describe(errorcode), string, MPI_MAX_ERROR_STRING);
+  return Code::ok;
+}
+
+Code add_error_class(int* errorclass) {
+  *errorclass = add_class();
+  return Code::ok;
+}
+
+Code add_error_code(int errorclass, int* errorcode) {
+  const auto code = add_code(errorclass);
+  if (!code) return refuse(Code::arg, std::to_string(errorclass) + " is not an error class");
+  *errorcode = *code;
+  return Code::ok;
+}
+
+Code add_error_string(int errorcode, const char* string) {
+  if (set_string(errorcode, string) == Code::ok) return Code::ok;
+  return refuse(Code::arg, std::to_string(errorcode) + " was not added by the user");
+}
+
+Code remove_error_class(int errorclass) {
+  if (remove_code(errorclass, true)) return Code::ok;
+  return refuse(Code::arg, std::to_string(errorclass) + " is no unused class of the user's");
+}
+
+Code remove_error_code(int errorcode) {
+  if (remove_code(errorcode, false)) return Code::ok;
+  return refuse(Code::arg, std::to_string(errorcode) + " is no code of the user's");
+}
+
+Code remove_error_string(int errorcode) {
+  return add_error_string(errorcode, "");
+}
+
+}  // namespace tutti::mpi::body

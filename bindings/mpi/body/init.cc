@@ -1,0 +1,72 @@
+// Chapter 11: starting and ending MPI, thread levels, abort.
+#include <pthread.h>
+
+#include "bodies.h"
+#include "mpi/attributes.h"
+#include "mpi/convert.h"
+#include "mpi/errors.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi::body {
+namespace {
+
+pthread_t g_main_thread;  // who called MPI_Init; valid while running
+
+}  // namespace
+
+Code init_thread(int* /*argc*/, char*** /*argv*/, int required, int* provided) {
+  if (process.phase.load(std::memory_order_acquire) != Phase::before_init)
+    return refuse(Code::other, "MPI was initialised before; it can be done once");
+  if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
+    return refuse(Code::arg, "required is not a thread level");
+  g_main_thread = ::pthread_self();
+  const Result<void> opened = open_world(level_from_mpi(required));
+  if (!opened) return note(opened);
+  *provided = level_to_mpi(process.world->level());
+  return Code::ok;
+}
+
+Code init(int* argc, char*** argv) {
+  int provided = MPI_THREAD_SINGLE;
+  return init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+}
+
+Code initialized(int* flag) {
+  *flag = process.phase.load(std::memory_order_acquire) != Phase::before_init;
+  return Code::ok;
+}
+
+Code finalized(int* flag) {
+  *flag = process.phase.load(std::memory_order_acquire) == Phase::finalized;
+  return Code::ok;
+}
+
+Code finalize() {
+  // Attributes of MPI_COMM_SELF first: programs hang their own finalisers there (11.2.4).
+  for (comm::Communicator* comm : {process.self_comm, process.world_comm})
+    if (const Code code = drop_all_attributes(*comm); code != Code::ok) return code;
+  for (comm::Communicator* comm : {process.self_comm, process.world_comm})
+    set_errhandler(*comm, nullptr);
+  const Result<void> closed = close_world();
+  return closed ? Code::ok : note(closed);
+}
+
+Code query_thread(int* provided) {
+  *provided = level_to_mpi(process.world->level());
+  return Code::ok;
+}
+
+Code is_thread_main(int* flag) {
+  *flag = ::pthread_equal(g_main_thread, ::pthread_self()) != 0;
+  return Code::ok;
+}
+
+Code abort(comm::Communicator& comm, int errorcode) {
+  const std::string reason =
+      "called MPI_Abort(" + comm.name + ", " + std::to_string(errorcode) + ")";
+  if (process.world == nullptr) return refuse(Code::other, reason + " while MPI is not running");
+  process.world->abort(errorcode, reason);
+  return Code::other;  // not reached
+}
+
+}  // namespace tutti::mpi::body

@@ -1,0 +1,68 @@
+// Chapter 6: operations, users' ones too.
+#include <algorithm>
+#include <limits>
+
+#include "bodies.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi::body {
+namespace {
+
+// How a function registered through the C interface is called; int counts are cut in pieces.
+void invoke_small(void* function, const void* a, void* b, Count count, Handle type) {
+  auto* const user = reinterpret_cast<MPI_User_function*>(function);
+  auto handle = reinterpret_cast<MPI_Datatype>(type);
+  const Count extent = types::type_of(type)->extent();
+  auto* in = static_cast<std::byte*>(const_cast<void*>(a));
+  auto* inout = static_cast<std::byte*>(b);
+  while (count > 0) {
+    int part = static_cast<int>(std::min<Count>(count, std::numeric_limits<int>::max()));
+    const Count done = part;
+    user(in, inout, &part, &handle);
+    in += done * extent;
+    inout += done * extent;
+    count -= done;
+  }
+}
+
+void invoke_large(void* function, const void* a, void* b, Count count, Handle type) {
+  auto handle = reinterpret_cast<MPI_Datatype>(type);
+  reinterpret_cast<MPI_User_function_c*>(function)(const_cast<void*>(a), b, &count, &handle);
+}
+
+Code make(void* function, types::Op::Invoke invoke, int commute, MPI_Op* op) {
+  if (function == nullptr) return refuse(Code::arg, "user_fn is a null pointer");
+  *op = handle_to(types::Op::user(function, invoke, commute != 0).detach(), MPI_OP_NULL);
+  return Code::ok;
+}
+
+}  // namespace
+
+Code op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
+  return make(reinterpret_cast<void*>(user_fn), invoke_small, commute, op);
+}
+Code op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
+  return make(reinterpret_cast<void*>(user_fn), invoke_large, commute, op);
+}
+
+Code op_free(MPI_Op* op) {
+  const types::Op* const object = op_of(*op);
+  if (object == nullptr || object->kind() != ObjectKind::op || object->is_predefined())
+    return refuse(Code::op, "op is not an operation of the user's");
+  object->release();
+  *op = MPI_OP_NULL;
+  return Code::ok;
+}
+
+Code op_commutative(types::Op& op, int* commute) {
+  *commute = op.is_commutative();
+  return Code::ok;
+}
+
+Code reduce_local(const void* inbuf, void* inoutbuf, Count count, types::Datatype& datatype,
+                  types::Op& op) {
+  op.fold(inbuf, inoutbuf, count, datatype);
+  return Code::ok;
+}
+
+}  // namespace tutti::mpi::body

@@ -1,0 +1,198 @@
+// Chapter 3: waiting for and testing requests.
+#include "bodies.h"
+#include "mpi/convert.h"
+#include "mpi/requests.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi::body {
+namespace {
+
+MPI_Status* status_at(MPI_Status* statuses, int i) {
+  return statuses == MPI_STATUSES_IGNORE ? nullptr : statuses + i;
+}
+
+// One entry of a call on all: inactive ones give the empty status.
+Code finish_entry(MPI_Request* request, MPI_Status* status) {
+  if (!is_active(*request)) {
+    put_empty_status(status);
+    return Code::ok;
+  }
+  const Code code = finish_quietly(request, status);
+  if (status != nullptr) status->MPI_ERROR = static_cast<int>(code);
+  return code;
+}
+
+Code finish_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+  comm::Communicator* where = nullptr;
+  for (int i = 0; i < count; ++i) {
+    comm::Communicator* const own =
+        is_active(requests[i]) ? request_of(requests[i])->comm() : nullptr;
+    if (finish_entry(requests + i, status_at(statuses, i)) != Code::ok) where = own;
+  }
+  if (where == nullptr) return Code::ok;
+  return refuse_on(where, Code::in_status, "one of the requests failed");
+}
+
+bool all_done(int count, const MPI_Request* requests) {
+  for (int i = 0; i < count; ++i)
+    if (is_active(requests[i]) && !is_done(requests[i])) return false;
+  return true;
+}
+
+// The first done request, or -1 when some are active and none is done, or MPI_UNDEFINED.
+int first_done(int count, const MPI_Request* requests) {
+  int found = MPI_UNDEFINED;
+  for (int i = 0; i < count; ++i) {
+    if (!is_active(requests[i])) continue;
+    if (is_done(requests[i])) return i;
+    found = -1;
+  }
+  return found;
+}
+
+// Completes every done request; *outcount MPI_UNDEFINED when none is active.
+Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
+                 MPI_Status* statuses) {
+  *outcount = first_done(count, requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
+  comm::Communicator* where = nullptr;
+  for (int i = 0; i < count; ++i) {
+    if (!is_active(requests[i]) || !is_done(requests[i])) continue;
+    comm::Communicator* const own = request_of(requests[i])->comm();
+    if (finish_entry(requests + i, status_at(statuses, *outcount)) != Code::ok) where = own;
+    indices[(*outcount)++] = i;
+  }
+  if (where == nullptr) return Code::ok;
+  return refuse_on(where, Code::in_status, "one of the requests failed");
+}
+
+void poll_once() {
+  comm::progress(process.world_comm->world());
+}
+
+}  // namespace
+
+Code wait(MPI_Request* request, MPI_Status* status) {
+  if (!is_active(*request)) {
+    put_empty_status(status);
+    return Code::ok;
+  }
+  comm::wait(process.world_comm->world(), *request_of(*request));
+  return finish(request, status);
+}
+
+Code test(MPI_Request* request, int* flag, MPI_Status* status) {
+  *flag = 1;
+  if (!is_active(*request)) {
+    put_empty_status(status);
+    return Code::ok;
+  }
+  if (!is_done(*request)) poll_once();
+  *flag = is_done(*request);
+  return *flag != 0 ? finish(request, status) : Code::ok;
+}
+
+Code waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses) {
+  for (int i = 0; i < count; ++i)
+    if (is_active(array_of_requests[i]) && !is_done(array_of_requests[i]))
+      comm::wait(process.world_comm->world(), *request_of(array_of_requests[i]));
+  return finish_all(count, array_of_requests, array_of_statuses);
+}
+
+Code testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
+  if (!all_done(count, array_of_requests)) poll_once();
+  *flag = all_done(count, array_of_requests);
+  return *flag != 0 ? finish_all(count, array_of_requests, array_of_statuses) : Code::ok;
+}
+
+Code waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) {
+  progress_until([&] { return (*indx = first_done(count, array_of_requests)) != -1; });
+  if (*indx != MPI_UNDEFINED) return finish(array_of_requests + *indx, status);
+  put_empty_status(status);
+  return Code::ok;
+}
+
+Code testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
+  *indx = first_done(count, array_of_requests);
+  if (*indx == -1) {
+    poll_once();
+    *indx = first_done(count, array_of_requests);
+  }
+  *flag = *indx != -1;
+  if (*indx >= 0) return finish(array_of_requests + *indx, status);
+  if (*flag != 0) put_empty_status(status);
+  *indx = MPI_UNDEFINED;
+  return Code::ok;
+}
+
+Code waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+              MPI_Status* array_of_statuses) {
+  progress_until([&] { return first_done(incount, array_of_requests) != -1; });
+  return finish_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+}
+
+Code testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+              MPI_Status* array_of_statuses) {
+  if (first_done(incount, array_of_requests) == -1) poll_once();
+  return finish_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+}
+
+Code request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  *flag = 1;
+  if (!is_active(request)) {
+    put_empty_status(status);
+    return Code::ok;
+  }
+  if (!is_done(request)) poll_once();
+  *flag = is_done(request);
+  if (*flag != 0) put_status(request_of(request)->status(), status);
+  return Code::ok;
+}
+
+Code request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag,
+                            MPI_Status* array_of_statuses) {
+  if (!all_done(count, array_of_requests)) poll_once();
+  *flag = all_done(count, array_of_requests);
+  int unused = 0;
+  for (int i = 0; *flag != 0 && i < count; ++i)
+    request_get_status(array_of_requests[i], &unused, status_at(array_of_statuses, i));
+  return Code::ok;
+}
+
+Code request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag,
+                            MPI_Status* status) {
+  if (first_done(count, array_of_requests) == -1) poll_once();
+  *indx = first_done(count, array_of_requests);
+  *flag = *indx != -1;
+  if (*indx >= 0) return request_get_status(array_of_requests[*indx], flag, status);
+  if (*flag != 0) put_empty_status(status);
+  *indx = MPI_UNDEFINED;
+  return Code::ok;
+}
+
+Code request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount,
+                             int array_of_indices[], MPI_Status* array_of_statuses) {
+  if (first_done(incount, array_of_requests) == -1) poll_once();
+  *outcount = first_done(incount, array_of_requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
+  for (int i = 0; i < incount; ++i) {
+    if (!is_active(array_of_requests[i]) || !is_done(array_of_requests[i])) continue;
+    put_status(request_of(array_of_requests[i])->status(), status_at(array_of_statuses, *outcount));
+    array_of_indices[(*outcount)++] = i;
+  }
+  return Code::ok;
+}
+
+Code request_free(MPI_Request* request) {
+  comm::Request* const object = request_of(*request);
+  if (object == nullptr) return refuse(Code::request, "request is MPI_REQUEST_NULL");
+  object->release();  // an operation under way keeps itself alive
+  *request = MPI_REQUEST_NULL;
+  return Code::ok;
+}
+
+Code cancel(MPI_Request* request) {
+  if (!is_active(*request)) return refuse(Code::request, "request is not active");
+  comm::cancel(*request_of(*request));
+  return Code::ok;
+}
+
+}  // namespace tutti::mpi::body

@@ -1,0 +1,82 @@
+// Collective calls as values: what the user passed, MPI_IN_PLACE understood.
+#pragma once
+
+#include <span>
+
+#include "mpi/checks.h"
+
+namespace tutti::mpi {
+
+using coll::Collective;
+
+// One side of a data-moving collective: blocks of `count`, or of `counts` at `displs`.
+struct Side {
+  const void* data = nullptr;
+  Count count = 0;
+  const types::Datatype* type = nullptr;
+  std::span<const Count> counts = {};
+  std::span<const Count> displs = {};
+};
+
+inline comm::CollCall call_barrier() {
+  return {};
+}
+
+inline comm::CollCall call_bcast(void* buffer, Count count, const types::Datatype& type, int root) {
+  comm::CollCall call;
+  call.collective = Collective::bcast;
+  call.recv = buffer;
+  call.recv_count = count;
+  call.recv_type = &type;
+  call.root = root;
+  return call;
+}
+
+// MPI_IN_PLACE on either side: that side's arguments were not looked at.
+inline comm::CollCall call_blocks(Collective collective, const Side& send, const Side& recv,
+                                  int root = 0) {
+  comm::CollCall call;
+  call.collective = collective;
+  call.root = root;
+  call.in_place = is_in_place(send.data) || is_in_place(recv.data);
+  if (!is_in_place(send.data)) {
+    call.send = send.data;
+    call.send_count = send.count;
+    call.send_type = send.type;
+    call.send_counts = send.counts;
+    call.send_displs = send.displs;
+  }
+  if (!is_in_place(recv.data)) {
+    call.recv = const_cast<void*>(recv.data);
+    call.recv_count = recv.count;
+    call.recv_type = recv.type;
+    call.recv_counts = recv.counts;
+    call.recv_displs = recv.displs;
+  }
+  return call;
+}
+
+// Reductions: the same count and type on both sides.
+inline comm::CollCall call_fold(Collective collective, const void* send, void* recv, Count count,
+                                const types::Datatype& type, const types::Op& op) {
+  comm::CollCall call = call_blocks(collective, {send, count, &type}, {recv, count, &type});
+  call.op = &op;
+  return call;
+}
+
+inline comm::CollCall call_reduce(const void* send, void* recv, Count count,
+                                  const types::Datatype& type, const types::Op& op, int root) {
+  comm::CollCall call = call_fold(Collective::reduce, send, recv, count, type, op);
+  call.root = root;
+  return call;
+}
+
+// Counts per rank, or one count for all of them when there are none.
+inline comm::CollCall call_reduce_scatter(const void* send, const Side& recv, const types::Op& op) {
+  comm::CollCall call =
+      call_blocks(Collective::reduce_scatter, {send, recv.count, recv.type}, recv);
+  call.op = &op;
+  return call;
+}
+
+}  // namespace tutti::mpi

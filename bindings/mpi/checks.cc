@@ -1,0 +1,54 @@
+// The sentences for arguments that failed a check (checks.h).
+#include "mpi/checks.h"
+
+namespace tutti::mpi::bad {
+namespace {
+
+bool no(Code code, std::string text) {
+  tutti::mpi::refuse(code, std::move(text));
+  return false;
+}
+std::string range(int size) {
+  return "0.." + std::to_string(size - 1);
+}
+
+}  // namespace
+
+bool handle(Code code, const char* what, const char* name) {
+  return no(code, std::string(name) + " is not a valid " + what);
+}
+bool number(Code code, Count value, const char* name) {
+  return no(code, std::string(name) + " is " + std::to_string(value) + ", below zero");
+}
+bool number_at(Code code, Count value, const char* name, Count index) {
+  return no(code, std::string(name) + "[" + std::to_string(index) + "] is " +
+                      std::to_string(value) + ", below zero");
+}
+bool rank(int rank, int size) {
+  return no(Code::rank, "rank " + std::to_string(rank) + " is not in " + range(size));
+}
+bool root(int root, int size) {
+  return no(Code::root, "root " + std::to_string(root) + " is not in " + range(size));
+}
+bool tag(int tag) {
+  return no(Code::tag,
+            "tag " + std::to_string(tag) + " is not in 0.." + std::to_string(kLargestTag));
+}
+bool null_buffer(const char* name, Count count) {
+  return no(Code::buffer, std::string(name) + " is null but the count is " + std::to_string(count));
+}
+bool in_place(const char* name) {
+  return no(Code::buffer, "MPI_IN_PLACE is not allowed as " + std::string(name) + " here");
+}
+bool uncommitted(const char* name) {
+  return no(Code::type, std::string(name) + " is not committed; call MPI_Type_commit first");
+}
+bool op_on(const types::Op& op, const types::Datatype& type) {
+  return no(Code::op,
+            "operation " + std::to_string(op.handle()) + " is not defined on " + type.name());
+}
+bool pointer(const char* name) {
+  return no(Code::arg, std::string(name) + " is a null pointer");
+}
+
+}  // namespace tutti::mpi::bad

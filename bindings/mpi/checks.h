@@ -1,0 +1,128 @@
+// Argument checks: each is true when the argument is good. The test is inline; on failure the
+// sentence for the user is made out of line and noted (trouble.h).
+#pragma once
+
+#include "mpi/objects.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi {
+
+inline constexpr int kLargestTag = 0x7fffffff;  // MPI_TAG_UB
+
+namespace bad {  // all return false
+[[gnu::cold]] bool handle(Code code, const char* what, const char* name);
+[[gnu::cold]] bool number(Code code, Count value, const char* name);
+[[gnu::cold]] bool number_at(Code code, Count value, const char* name, Count index);
+[[gnu::cold]] bool rank(int rank, int size);
+[[gnu::cold]] bool root(int root, int size);
+[[gnu::cold]] bool tag(int tag);
+[[gnu::cold]] bool null_buffer(const char* name, Count count);
+[[gnu::cold]] bool in_place(const char* name);
+[[gnu::cold]] bool uncommitted(const char* name);
+[[gnu::cold]] bool op_on(const types::Op& op, const types::Datatype& type);
+[[gnu::cold]] bool pointer(const char* name);
+}  // namespace bad
+
+inline bool is_in_place(const void* buffer) {
+  return buffer == MPI_IN_PLACE;
+}
+inline bool is_root(const comm::Communicator* comm, int root) {
+  return comm->rank() == root;
+}
+
+inline bool has_kind(const Object* object, ObjectKind kind) {
+  return object != nullptr && object->kind() == kind;
+}
+inline bool good_comm(const comm::Communicator* comm, const char* name) {
+  return has_kind(comm, ObjectKind::comm) || bad::handle(Code::comm, "communicator", name);
+}
+inline bool good_type(const types::Datatype* type, const char* name) {
+  return has_kind(type, ObjectKind::datatype) || bad::handle(Code::type, "datatype", name);
+}
+inline bool good_committed(const types::Datatype* type, const char* name) {
+  return good_type(type, name) && (type->is_committed() || bad::uncommitted(name));
+}
+inline bool good_op(const types::Op* op, const char* name) {
+  return has_kind(op, ObjectKind::op) || bad::handle(Code::op, "operation", name);
+}
+inline bool good_op_on(const types::Op* op, const types::Datatype* type) {
+  return op->accepts(*type) || bad::op_on(*op, *type);
+}
+inline bool good_group(const comm::Group* group, const char* name) {
+  return has_kind(group, ObjectKind::group) || bad::handle(Code::group, "group", name);
+}
+inline bool good_errhandler(const Errhandler* handler, const char* name) {
+  return has_kind(handler, ObjectKind::errhandler) ||
+         bad::handle(Code::errhandler, "error handler", name);
+}
+inline bool good_info(const Info* info, const char* name) {
+  return has_kind(info, ObjectKind::info) ||
+         bad::handle(static_cast<Code>(MPI_ERR_INFO), "info object", name);
+}
+// The same where the null handle is allowed.
+inline bool good_info_or_null(const Info* info, MPI_Info handle, const char* name) {
+  return handle == MPI_INFO_NULL || good_info(info, name);
+}
+inline bool good_comm_or_null(const comm::Communicator* comm, MPI_Comm handle, const char* name) {
+  return handle == MPI_COMM_NULL || good_comm(comm, name);
+}
+inline bool good_group_or_null(const comm::Group* group, MPI_Group handle, const char* name) {
+  return handle == MPI_GROUP_NULL || good_group(group, name);
+}
+inline bool good_type_or_null(const types::Datatype* type, MPI_Datatype handle, const char* name) {
+  return handle == MPI_DATATYPE_NULL || good_type(type, name);
+}
+
+inline bool good_rank(int rank, const comm::Communicator* comm, bool any, bool nobody) {
+  if (rank >= 0 && rank < comm->size()) [[likely]]
+    return true;
+  if ((any && rank == MPI_ANY_SOURCE) || (nobody && rank == MPI_PROC_NULL)) return true;
+  return bad::rank(rank, comm->size());
+}
+inline bool good_root(int root, const comm::Communicator* comm) {
+  return (root >= 0 && root < comm->size()) || bad::root(root, comm->size());
+}
+inline bool good_tag(int tag, bool any) {
+  return tag >= 0 || (any && tag == MPI_ANY_TAG) || bad::tag(tag);
+}
+inline bool good_number(Count value, Code code, const char* name) {
+  return value >= 0 || bad::number(code, value, name);
+}
+template <class Integer>
+bool good_numbers(const Integer* values, Count size, Code code, const char* name) {
+  if (size > 0 && values == nullptr) return bad::pointer(name);
+  for (Count i = 0; i < size; ++i)
+    if (values[i] < 0) return bad::number_at(code, values[i], name, i);
+  return true;
+}
+
+// A null buffer is MPI_BOTTOM: right with a derived type of absolute addresses, a mistake with
+// a predefined one.
+inline bool good_place(const void* buffer, bool in_place, const char* name) {
+  return !is_in_place(buffer) || in_place || bad::in_place(name);
+}
+inline bool good_buffer(const void* buffer, Count count, const types::Datatype* type, bool in_place,
+                        const char* name) {
+  if (bits_of(buffer) > 1) [[likely]]
+    return true;
+  if (is_in_place(buffer)) return in_place || bad::in_place(name);
+  const bool needs_memory =
+      count > 0 && type != nullptr && type->is_predefined() && type->size() > 0;
+  return !needs_memory || bad::null_buffer(name, count);
+}
+inline bool good_pointer(const void* pointer, const char* name) {
+  return pointer != nullptr || bad::pointer(name);
+}
+inline bool good_request(const MPI_Request* request, const char* name) {
+  if (request == nullptr) return bad::pointer(name);
+  return *request == MPI_REQUEST_NULL || has_kind(request_of(*request), ObjectKind::request) ||
+         bad::handle(Code::request, "request", name);
+}
+inline bool good_requests(const MPI_Request* requests, Count size, const char* name) {
+  if (size > 0 && requests == nullptr) return bad::pointer(name);
+  for (Count i = 0; i < size; ++i)
+    if (!good_request(requests + i, name)) return false;
+  return true;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,122 @@
+// Raising errors: the thread's trouble, the handler, and the one line before the job ends.
+#include "mpi/errors.h"
+
+#include <cstdlib>
+
+#include "base/log.h"
+#include "mpi/call.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi {
+namespace {
+
+// Kept from MPI_Comm_set_errhandler until the communicator is freed or gets another one.
+Errhandler g_fatal{Errhandler::Action::fatal, bits_of(MPI_ERRORS_ARE_FATAL)};
+Errhandler g_abort{Errhandler::Action::abort, bits_of(MPI_ERRORS_ABORT)};
+Errhandler g_return{Errhandler::Action::returns, bits_of(MPI_ERRORS_RETURN)};
+
+std::string name_of(const comm::Communicator* comm) {
+  if (comm == nullptr) return {};
+  if (!comm->name.empty()) return " on " + comm->name;
+  return " on a communicator of " + std::to_string(comm->size()) + " ranks";
+}
+
+[[noreturn]] void end_job(const char* function, int code, comm::Communicator* comm,
+                          const std::string& text) {
+  const std::string meaning = describe(code);
+  std::string line = std::string(function) + name_of(comm) + ": ";
+  line += text.empty() ? meaning : text + " (" + class_name(code) + ")";
+  const int status = code > 0 && code < 126 ? code : 1;
+  if (process.world != nullptr) process.world->abort(status, line + "; the job ends");
+  log::warn(line);
+  std::_Exit(status);
+}
+
+}  // namespace
+
+Ref<Errhandler> Errhandler::user(ObjectKind serves, Function function) {
+  auto* made = new Errhandler(Action::user, 0);
+  made->serves = serves;
+  made->function = function;
+  return Ref<Errhandler>::adopt(made);
+}
+
+Errhandler* predefined_errhandler(Handle bits) {
+  for (Errhandler* handler : {&g_fatal, &g_abort, &g_return})
+    if (handler->handle() == bits) return handler;
+  return nullptr;
+}
+
+Errhandler* errhandler_on(comm::Communicator& comm) {
+  if (comm.errhandler == 0) return &g_fatal;
+  return errhandler_of(reinterpret_cast<MPI_Errhandler>(comm.errhandler));
+}
+
+void set_errhandler(comm::Communicator& comm, Errhandler* handler) {
+  if (handler != nullptr) handler->retain();
+  const Errhandler* const old = comm.errhandler == 0 ? nullptr : errhandler_on(comm);
+  comm.errhandler = handler == nullptr ? 0 : handler->handle();
+  if (old != nullptr) old->release();
+}
+
+Trouble& trouble() {
+  thread_local Trouble mine;
+  return mine;
+}
+
+Code refuse(Code code, std::string text) {
+  return refuse_on(nullptr, code, std::move(text));
+}
+
+Code refuse_on(comm::Communicator* where, Code code, std::string text) {
+  trouble() = {code, std::move(text), where};
+  return code;
+}
+
+int raise(const char* function, int code, comm::Communicator* comm, const std::string& text) {
+  if (comm == nullptr) comm = fallback_comm();
+  Errhandler* const handler = comm == nullptr ? &g_fatal : errhandler_on(*comm);
+  switch (handler->action) {
+    case Errhandler::Action::fatal:
+    case Errhandler::Action::abort:
+      end_job(function, code, comm, text);
+    case Errhandler::Action::returns:
+      break;
+    case Errhandler::Action::user: {
+      const auto keep = Ref<Errhandler>::share(handler);  // it may free itself
+      auto handle = reinterpret_cast<MPI_Comm>(comm->handle());
+      int raised = code;
+      handler->function(&handle, &raised);
+      break;
+    }
+  }
+  return code;
+}
+
+int Call::fail(Code code, comm::Communicator* comm) const {
+  Trouble mine = std::exchange(trouble(), {});
+  if (mine.code != code) mine = {code, {}, nullptr};
+  return raise(kNames[number_], static_cast<int>(code), mine.where != nullptr ? mine.where : comm,
+               mine.text);
+}
+
+int Call::refuse(comm::Communicator* comm) const {
+  if (!allowed_) {
+    // acquire: partner is the release in open_world and close_world.
+    const bool ended = process.phase.load(std::memory_order_acquire) == Phase::finalized;
+    return raise(kNames[number_], MPI_ERR_OTHER, nullptr,
+                 ended ? "called after MPI_Finalize" : "called before MPI_Init");
+  }
+  // A communicator that failed its check cannot be asked for its handler.
+  const Code code = trouble().code;
+  return fail(code, code == Code::comm ? nullptr : comm);
+}
+
+int Call::unsupported(comm::Communicator* comm) const {
+  if (!allowed_) return refuse(nullptr);
+  if (comm != nullptr && comm->kind() != ObjectKind::comm) comm = nullptr;
+  return raise(kNames[number_], MPI_ERR_UNSUPPORTED_OPERATION, comm,
+               "this version of Tutti does not have it yet");
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,32 @@
+// Error classes, codes and strings, and raising an error through a handler.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "mpi/objects.h"
+
+namespace tutti::mpi {
+
+// One line for a class or code, predefined or added by the user; empty when unknown.
+std::string describe(int code);
+// The name of a predefined class such as MPI_ERR_RANK; empty for others.
+const char* class_name(int code);
+
+// The user's own classes and codes (MPI 5.0, 9.5). Numbers follow MPI_ERR_LASTCODE.
+int add_class();
+std::optional<int> add_code(int error_class);  // empty: no such class
+Code set_string(int code, const char* text);
+bool remove_code(int code, bool is_class);  // false: not one of the user's, or in use
+std::optional<int> class_of(int code);
+int* last_used_code();  // the value of MPI_LASTUSEDCODE
+
+// Does what the handler of `comm` (null: of MPI_COMM_SELF) says and returns the code.
+int raise(const char* function, int code, comm::Communicator* comm, const std::string& text);
+
+// The error handler attached to a communicator; never null.
+Errhandler* errhandler_on(comm::Communicator& comm);
+// Attaches one (counted) or, with null, goes back to the default.
+void set_errhandler(comm::Communicator& comm, Errhandler* handler);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""generate.py API_FOLDER WHAT OUTPUT [BODY.cc ...] -- writes one generated file.
+
+WHAT: header, bodies, functions, map, linktest, coverage, or the number of a chapter.
+"""
+import sys
+
+import coverage
+import header
+import table as tables
+import tests
+import wrappers
+
+
+def produce(table, what, bodies):
+    if what.isdigit():
+        return wrappers.write_chapter(table, int(what), bodies)
+    makers = {
+        "header": lambda: header.write(table),
+        "bodies": lambda: wrappers.write_bodies(table, bodies),
+        "functions": lambda: wrappers.write_functions(table),
+        "map": lambda: wrappers.write_map(table),
+        "linktest": lambda: tests.write(table),
+        "coverage": lambda: coverage.write(table, bodies),
+    }
+    if what not in makers:
+        sys.exit(__doc__)
+    return makers[what]()
+
+
+def known_bodies(table, paths):
+    """Bodies found in the sources; a body that no function has is a mistake."""
+    found = tables.scan_bodies(paths)
+    names = {f.body_name(large) for f in table.functions for large in f.forms()}
+    return found & names
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    table = tables.Table(sys.argv[1])
+    text = produce(table, sys.argv[2], known_bodies(table, sys.argv[4:]))
+    with open(sys.argv[3], "w") as stream:
+        stream.write(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,339 @@
+"""The C++ entry points: state and argument checks, 64-bit counts, then the body.
+
+For each function: `Call` (initialised? gate, watch record), handles to objects, one chain of
+checks, the body, narrowing of results, and the error handler when the body says so. A function
+without a body raises MPI_ERR_UNSUPPORTED_OPERATION by name. MPI_X is weak over strong PMPI_X.
+"""
+import re
+
+from table import OBJECTS, declare, prototype
+
+EXPORTED = 'extern "C" __attribute__((visibility("default"))) '
+FILE_OPENING = """\
+// Entry points of MPI chapter %d. Generated from the interface table; do not edit.
+#include "bodies.h"
+#include "functions.h"
+#include "mpi/call.h"
+#include "mpi/checks.h"
+#include "mpi/widen.h"
+
+namespace tutti::mpi {
+"""
+BODIES_OPENING = """\
+// What every hand-written body looks like. Generated from the interface table; do not edit.
+#pragma once
+
+#include <span>
+
+#include "mpi.h"
+#include "mpi/objects.h"
+
+namespace tutti::mpi::body {
+"""
+FUNCTIONS_OPENING = """\
+// The functions by number: their place in the interface table. Generated; do not edit.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::mpi {
+
+"""
+
+
+class Writer:
+    """Writes one entry point in one form (small or large counts)."""
+
+    def __init__(self, function, large):
+        self.f = function
+        self.large = large
+        self.params = function.visible(large)
+        self.owners = self.find_owners()
+
+    def find_owners(self):
+        """Counts, displacements and types belong to the last buffer before them."""
+        owners, last = {}, None
+        for p in self.params:
+            if p.kind == "BUFFER":
+                last = p
+            owners[p.name] = last
+        return owners
+
+    # --- what the body sees
+
+    def owner_may_be_absent(self, p):
+        owner = self.owners[p.name]
+        return p.root_only or (owner is not None and owner.kind == "BUFFER"
+                               and "MPI_IN_PLACE" in owner.accepts)
+
+    def as_pointer(self, p):
+        return p.may_be_null_handle or (p.kind == "DATATYPE" and self.owner_may_be_absent(p))
+
+    def body_type(self, p):
+        if p.is_object:
+            return OBJECTS[p.kind][0] + ("*" if self.as_pointer(p) else "&")
+        if p.is_count_array:
+            return "std::span<const Count>"
+        c_type = p.c_type(True)
+        if p.kind == "POLYFUNCTION":
+            c_type = p.c_type(self.large)
+        if p.kind.startswith("POLY") and p.kind != "POLYFUNCTION":
+            return "Count*" if c_type.endswith("*") else "Count"
+        return c_type
+
+    def body_declaration(self):
+        args = [declare(self.body_type(p), p.name) for p in self.params if p.kind != "VARARGS"]
+        returns = "Code" if self.f.reports_errors else self.f.returns
+        return "%s %s(%s);" % (returns, self.f.body_name(self.large), ", ".join(args))
+
+    # --- conversions before the checks and after them
+
+    def objects(self):
+        for p in self.params:
+            if p.is_object:
+                kind, convert, _ = OBJECTS[p.kind]
+                yield "  %s* const %s_object = %s(%s);" % (kind, p.name, convert, p.name)
+
+    def length_of(self, p):
+        if p.length in ("nproc(comm)", "size(comm)"):
+            return "%s_object->size()" % self.f.communicator.name
+        if re.fullmatch(r"\w+", p.length):
+            return p.length
+        raise SystemExit("%s: no rule for the length %s" % (self.f.name, p.length))
+
+    def absent(self, p):
+        """C++ text: this parameter is not significant in this call; empty if it always is."""
+        tests = []
+        if p.root_only:
+            tests.append("!%s" % self.at_root())
+        owner = self.owners[p.name]
+        if p.kind != "BUFFER" and owner is not None and "MPI_IN_PLACE" in owner.accepts:
+            tests.append("is_in_place(%s)" % owner.name)
+        return " || ".join(tests)
+
+    def at_root(self):
+        return "is_root(%s_object, %s)" % (self.f.communicator.name, self.f.root.name)
+
+    def spans(self):
+        for p in self.params:
+            if not p.is_count_array:
+                continue
+            length = self.length_of(p)
+            absent = self.absent(p)
+            size = "(%s) ? 0 : %s" % (absent, length) if absent else length
+            yield "  const Widened %s_wide(%s, %s);" % (p.name, p.name, size)
+
+    def is_narrow_out(self, p):
+        return p.is_pointer_out and p.kind.startswith("POLY") and not self.large and p.is_narrow
+
+    def narrow_locals(self):
+        for p in self.params:
+            if self.is_narrow_out(p):
+                first = "*" + p.name if p.direction == "inout" else "0"
+                yield "  Count %s_wide = %s;" % (p.name, first)
+
+    def body_argument(self, p):
+        if p.is_object:
+            return ("" if self.as_pointer(p) else "*") + p.name + "_object"
+        if p.is_count_array:
+            return p.name + "_wide.span()"
+        if self.is_narrow_out(p):
+            return "&%s_wide" % p.name
+        return p.name
+
+    # --- checks
+
+    def check_of(self, p):
+        """One C++ condition that is true when the argument is good, or nothing."""
+        quoted = '"%s"' % p.name
+        if p.is_object:
+            return self.check_object(p, quoted)
+        if p.kind == "BUFFER" and not p.is_array:
+            return self.check_buffer(p, quoted)
+        if p.kind == "RANK" and p.direction == "in" and not p.is_array and self.f.communicator:
+            comm = self.f.communicator.name + "_object"
+            if p is self.f.root:
+                return "good_root(%s, %s)" % (p.name, comm)
+            return "good_rank(%s, %s, %s, %s)" % (
+                p.name, comm, truth("MPI_ANY_SOURCE" in p.accepts),
+                truth("MPI_PROC_NULL" in p.accepts))
+        if p.kind == "TAG" and p.direction == "in":
+            return "good_tag(%s, %s)" % (p.name, truth("MPI_ANY_TAG" in p.accepts))
+        if p.kind == "REQUEST" and p.direction != "out":
+            return self.check_requests(p, quoted)
+        if p.kind.endswith("_NNI") and p.direction == "in" and p.kind != "RANK_NNI":
+            return self.check_natural(p, quoted)
+        if p.kind == "STATUS" and p.direction == "in":
+            return "good_pointer(%s, %s)" % (p.name, quoted)
+        may_be_null = "NULL" in p.accepts or p.kind == "STATUS"
+        is_text = p.kind == "STRING" and not p.is_array
+        if (p.is_pointer_out or is_text) and not may_be_null:
+            return "good_pointer(%s, %s)" % (p.name, quoted)
+        return None
+
+    def check_object(self, p, quoted):
+        kind = OBJECTS[p.kind][2]
+        if p.may_be_null_handle:
+            return "good_%s_or_null(%s_object, %s, %s)" % (kind, p.name, p.name, quoted)
+        checks = ["good_%s(%s_object, %s)" % (kind, p.name, quoted)]
+        if p.kind == "DATATYPE" and self.f.communicates:
+            checks = ["good_committed(%s_object, %s)" % (p.name, quoted)]
+        if p.kind == "OPERATION":
+            typed = self.f.first(lambda q: q.kind == "DATATYPE" and q.is_object)
+            if typed is not None:
+                checks.append("good_op_on(%s_object, %s_object)" % (p.name, typed.name))
+        return " && ".join(checks)
+
+    def check_buffer(self, p, quoted):
+        following = self.params[self.params.index(p) + 1:]
+        count = next((q for q in following if "NUM_ELEM" in q.kind), None)
+        typed = next((q for q in following if q.kind == "DATATYPE"), None)
+        in_place = "false"
+        if "MPI_IN_PLACE" in p.accepts:
+            in_place = self.at_root() if self.f.root else "true"
+        if count is None or typed is None or count.is_array or typed.is_array:
+            return "good_place(%s, %s, %s)" % (p.name, in_place, quoted)
+        return "good_buffer(%s, %s, %s_object, %s, %s)" % (
+            p.name, count.name, typed.name, in_place, quoted)
+
+    def check_requests(self, p, quoted):
+        if p.is_array:
+            return "good_requests(%s, %s, %s)" % (p.name, p.length, quoted)
+        by_value = not p.small_type.endswith("*")
+        return "good_request(%s%s, %s)" % ("&" if by_value else "", p.name, quoted)
+
+    def check_natural(self, p, quoted):
+        kind = "Code::count" if "NUM_ELEM" in p.kind else "Code::arg"
+        if p.is_count_array:
+            return "good_numbers(%s, %s, %s, %s)" % (p.name, self.length_of(p), kind, quoted)
+        if p.is_array:
+            return None
+        return "good_number(%s, %s, %s)" % (p.name, kind, quoted)
+
+    def checks(self):
+        """Communicators first, then types: later checks lean on them."""
+        order = {"COMMUNICATOR": 0, "RANK": 1, "DATATYPE": 2}
+        for p in sorted(self.params, key=lambda q: order.get(q.kind, 3)):
+            check = self.check_of(p)
+            if check is None:
+                continue
+            absent = self.absent(p)
+            if absent:
+                yield "(%s || (%s))" % (absent, check)
+            else:
+                yield check
+
+    # --- the text
+
+    def signature(self, named):
+        text = prototype(self.f, self.large, True)
+        if named:
+            return text
+        kept = self.f.communicator.name if self.f.communicator else None
+        args = []
+        for p in self.params:
+            args.append(declare(p.c_type(self.large), p.name if p.name == kept else "")
+                        if p.kind != "VARARGS" else "...")
+        name = self.f.c_name(self.large, True)
+        return "%s %s(%s)" % (self.f.returns, name, ", ".join(a.strip() for a in args))
+
+    def alias(self):
+        name = self.f.c_name(self.large)
+        return EXPORTED + '__attribute__((weak, alias("P%s"))) %s;' % (
+            name, prototype(self.f, self.large))
+
+    def opening(self):
+        when = "Call::anytime" if self.f.anytime else "Call::inside"
+        return "  Call call(function::%s, %s);" % (self.f.name[4:], when)
+
+    def unsupported(self):
+        comm = "comm_of(%s)" % self.f.communicator.name if self.f.communicator else "nullptr"
+        yield EXPORTED + "%s {" % self.signature(False)
+        if not self.f.is_silent:
+            yield self.opening()
+        if self.f.is_silent:
+            yield "  return MPI_T_ERR_NOT_SUPPORTED;"
+        elif self.f.reports_errors:
+            yield "  return call.unsupported(%s);" % comm
+        else:
+            yield "  call.unsupported(%s);" % comm
+            yield "  return {};"
+        yield "}"
+
+    def direct(self):
+        yield EXPORTED + "%s {" % self.signature(True)
+        yield "  return body::%s(%s);" % (self.f.body_name(self.large),
+                                          ", ".join(p.name for p in self.params))
+        yield "}"
+
+    def full(self):
+        comm = self.f.communicator.name + "_object" if self.f.communicator else "nullptr"
+        yield EXPORTED + "%s {" % self.signature(True)
+        yield self.opening()
+        yield "  if (!call.allowed()) [[unlikely]] return call.refuse(nullptr);"
+        yield from self.objects()
+        checks = list(self.checks())
+        if checks:
+            yield "  if (call.checks() &&"
+            yield "      !(%s)) [[unlikely]]" % (" &&\n        ".join(checks))
+            yield "    return call.refuse(%s);" % comm
+        yield from self.spans()
+        yield from self.narrow_locals()
+        args = ", ".join(self.body_argument(p) for p in self.params if p.kind != "VARARGS")
+        yield "  const Code code = body::%s(%s);" % (self.f.body_name(self.large), args)
+        yield "  if (code != Code::ok) [[unlikely]] return call.fail(code, %s);" % comm
+        for p in self.params:
+            if self.is_narrow_out(p):
+                yield "  *%s = narrow(%s_wide);" % (p.name, p.name)
+        yield "  return MPI_SUCCESS;"
+        yield "}"
+
+    def lines(self, bodies):
+        if self.f.body_name(self.large) not in bodies:
+            yield from self.unsupported()
+        elif self.f.reports_errors:
+            yield from self.full()
+        else:
+            yield from self.direct()
+        yield self.alias()
+        yield ""
+
+
+def truth(value):
+    return "true" if value else "false"
+
+
+def write_chapter(table, chapter, bodies):
+    lines = [FILE_OPENING % chapter]
+    for function in table.functions:
+        if function.chapter == chapter:
+            for large in function.forms():
+                lines.extend(Writer(function, large).lines(bodies))
+    lines.append("}  // namespace tutti::mpi\n")
+    return "\n".join(lines)
+
+
+def write_bodies(table, bodies):
+    lines, seen = [BODIES_OPENING], set()
+    for function in table.functions:
+        for large in function.forms():
+            name = function.body_name(large)
+            if name in bodies and name not in seen:
+                seen.add(name)
+                lines.append(Writer(function, large).body_declaration())
+    lines.append("\n}  // namespace tutti::mpi::body\n")
+    return "\n".join(lines)
+
+
+def write_functions(table):
+    lines = [FUNCTIONS_OPENING + "namespace function {", "enum Number : std::uint32_t {"]
+    lines += ["  %s = %d," % (f.name[4:], f.index) for f in table.functions]
+    lines += ["};", "}  // namespace function", "", "inline constexpr const char* kNames[] = {"]
+    lines += ['    "%s",' % f.name for f in table.functions]
+    lines += ["};", "", "}  // namespace tutti::mpi", ""]
+    return "\n".join(lines)
+
+
+def write_map(table):
+    names = "\n".join("    %s;" % s for s in table.symbols())
+    return "{\n  global:\n%s\n  local:\n    *;\n};\n" % names

@@ -1,0 +1,41 @@
+// The process-wide state of the bindings: the one world, and what every call looks at first.
+//
+// Globals live here and only here (house rule 6). The fields a call reads are plain words in one
+// cache line, constant-initialised: no constructor runs when the library is loaded.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "world/world.h"
+
+namespace tutti::mpi {
+
+enum class Phase : std::uint8_t { before_init, running, finalized };
+
+struct Process {
+  world::World* world = nullptr;  // null before MPI_Init and after MPI_Finalize
+  comm::Communicator* world_comm = nullptr;
+  comm::Communicator* self_comm = nullptr;
+  wireup::WatchRecord* watch = nullptr;
+  bool checks = true;  // TUTTI_CHECKS
+  bool gated = false;  // MPI_THREAD_MULTIPLE: one thread at a time below
+  // release in init and finalize, acquire in MPI_Initialized and MPI_Finalized: a thread that
+  // sees "running" also sees the pointers above.
+  std::atomic<Phase> phase{Phase::before_init};
+};
+extern constinit Process process;
+
+// The communicator errors go to that belong to no communicator (MPI 5.0, 9.3).
+inline comm::Communicator* fallback_comm() {
+  return process.self_comm;
+}
+
+// MPI_Init and MPI_Finalize: body/init.cc says what else they do.
+Result<void> open_world(world::ThreadLevel level);
+Result<void> close_world();
+
+// "rank 3 on host b", as far as it is known.
+std::string who_am_i();
+
+}  // namespace tutti::mpi

@@ -31,6 +31,9 @@ class Core final : public Endpoint, public transport::Sink {
   ~Core() override;
   Result<void> start(const Opener& opener);
 
+  // Bytes of memory held for messages nobody asked for yet, and for frames that wait.
+  std::size_t kept_bytes() const { return bytes_.in_use(); }
+
   // Endpoint.
   bool try_send(int peer, const Envelope& envelope, const void* data, std::size_t bytes) override;
   Request* send(Mode mode, int peer, const Envelope& envelope,

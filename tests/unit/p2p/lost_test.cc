@@ -1,0 +1,102 @@
+// A peer is lost at any moment: what needs it ends with an error, the rest goes on.
+#include <random>
+
+#include "worlds.h"
+
+using namespace tutti;
+using namespace tutti::test;
+
+TEST_CASE("every request to or from a lost peer ends, whatever it was doing", "[p2p][lost]") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    FakeOptions options;
+    options.seed = seed;
+    options.longest_delay = 2;
+    options.capacity = 5;
+    options.fetches = seed % 2 == 0;
+    options.fetch_from = 2048;
+    options.fetch_delay = 4;
+    options.places = seed % 3 != 0;
+    INFO("seed " << seed);
+    Worlds worlds(3, options);
+    std::mt19937 random(seed);
+    std::vector<std::vector<std::byte>> memory;
+    memory.reserve(100);
+    std::vector<Request*> requests;
+    const auto post = [&](int i) {
+      const std::size_t bytes = random() % 3 == 0 ? 20'000 : random() % 1500;
+      std::vector<std::byte>& data = memory.emplace_back(bytes);
+      const Mode mode = random() % 2 == 0 ? Mode::synchronous : Mode::standard;
+      requests.push_back(i % 2 == 0 ? worlds.send(0, 1, i / 4, data, mode)
+                                    : worlds.recv(0, 1, i / 4, data));
+    };
+    const auto peer_post = [&](int i) {
+      const std::size_t bytes = random() % 3 == 0 ? 20'000 : random() % 1500;
+      std::vector<std::byte>& data = memory.emplace_back(bytes);
+      if (i % 2 == 0)
+        worlds.recv(1, 0, i / 4, data);
+      else
+        worlds.send(1, 0, i / 4, data);
+    };
+    for (int i = 0; i < 40; ++i) {
+      post(i);
+      if (random() % 3 != 0) peer_post(i);
+      worlds.rounds(static_cast<int>(random() % 3));
+    }
+    worlds.net().lose(1);
+    const bool ended = worlds.until([&] {
+      return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+    });
+    REQUIRE(ended);
+    for (Request* each : requests) {
+      const Code code = each->status.code;
+      REQUIRE((code == Code::ok || code == Code::proc_aborted || code == Code::truncate));
+      worlds[0].release(each);
+    }
+    // Later ones end at once.
+    std::vector<std::byte> data(10);
+    REQUIRE_FALSE(worlds[0].try_send(1, {1, 0, 0, 0}, data.data(), data.size()));
+    Request* send = worlds.send(0, 1, 99, data);
+    Request* receive = worlds.recv(0, 1, 99, data);
+    REQUIRE((send->done && send->status.code == Code::proc_aborted));
+    REQUIRE((receive->done && receive->status.code == Code::proc_aborted));
+    Status status;
+    REQUIRE(worlds[0].probe(1, {1, 1, 99, 0}, &status));
+    REQUIRE(status.code == Code::proc_aborted);
+    // The other peer is not concerned.
+    auto alive = pattern(5000, 1);
+    std::vector<std::byte> into(5000);
+    Request* there = worlds.send(2, 0, 1, alive);
+    Request* here = worlds.recv(0, 2, 1, into);
+    REQUIRE(worlds.until([&] { return there->done && here->done; }));
+    REQUIRE(into == alive);
+  }
+}
+
+TEST_CASE("what a lost peer had sent in full can still be received", "[p2p][lost]") {
+  Worlds worlds(2);
+  auto data = pattern(200, 1);
+  Request* send = worlds.send(1, 0, 3, data);
+  REQUIRE(send->done);
+  worlds.rounds(3);
+  worlds.net().lose(1);
+  worlds.rounds(3);
+  std::vector<std::byte> into(200);
+  Request* receive = worlds.recv(0, 1, 3, into);
+  REQUIRE(receive->done);
+  REQUIRE(receive->status.code == Code::ok);
+  REQUIRE(into == data);
+}
+
+TEST_CASE("a receive from any source outlives one of its sources", "[p2p][lost]") {
+  Worlds worlds(3);
+  std::vector<std::byte> into(8);
+  Request* receive = worlds[0].recv(kAnySource, {1, kAnySource, kAnyTag, 0}, plain(into));
+  worlds.net().lose(1);
+  worlds.rounds(20);
+  REQUIRE_FALSE(receive->done);
+  auto data = pattern(8, 2);
+  worlds.send(2, 0, 4, data);
+  REQUIRE(worlds.until([&] { return receive->done; }));
+  REQUIRE(receive->status.source == 2);
+  REQUIRE(into == data);
+}

@@ -1,0 +1,218 @@
+// What becomes of one message: short, long, empty, cut, to oneself, in pieces of a datatype.
+#include "base/object.h"
+#include "worlds.h"
+
+using namespace tutti;
+using namespace tutti::test;
+
+namespace {
+
+// Every way a link may behave, by name.
+struct Variant {
+  const char* name;
+  FakeOptions options;
+};
+
+std::vector<Variant> variants() {
+  std::vector<Variant> all(6);
+  all[0].name = "plain";
+  all[1].name = "full and slow";
+  all[1].options.capacity = 2;
+  all[1].options.longest_delay = 3;
+  all[1].options.refuse_percent = 30;
+  all[2].name = "fetches";
+  all[2].options.fetches = true;
+  all[2].options.fetch_from = 2000;
+  all[3].name = "fetches late";
+  all[3].options = all[2].options;
+  all[3].options.fetch_delay = 5;
+  all[4].name = "cannot fetch in the end";
+  all[4].options = all[2].options;
+  all[4].options.fetch_fails = true;
+  all[5].name = "gives pinned memory back late, does not place";
+  all[5].options.late_done = true;
+  all[5].options.places = false;
+  return all;
+}
+
+const std::vector<std::size_t> kSizes = {0,    1,    8,    63,   511,  512,
+                                         1023, 1024, 1025, 4096, 4097, 100'000};
+
+}  // namespace
+
+TEST_CASE("a message arrives whole, whoever comes first", "[p2p][protocol]") {
+  for (const Variant& variant : variants())
+    for (const std::size_t bytes : kSizes)
+      for (const bool receive_first : {false, true})
+        for (const Mode mode : {Mode::standard, Mode::synchronous, Mode::ready}) {
+          INFO(variant.name << ", " << bytes << " bytes, receive first " << receive_first);
+          Worlds worlds(2, variant.options);
+          auto data = pattern(bytes, bytes);
+          std::vector<std::byte> into(bytes + 10, std::byte{7});
+          Request* receive = nullptr;
+          if (receive_first) receive = worlds.recv(1, 0, 5, into);
+          Request* send = worlds.send(0, 1, 5, data, mode);
+          if (!receive_first) {
+            worlds.rounds(10);
+            receive = worlds.recv(1, 0, 5, into);
+          }
+          REQUIRE(worlds.until([&] { return send->done && receive->done; }));
+          REQUIRE(send->status.code == Code::ok);
+          REQUIRE(receive->status.code == Code::ok);
+          REQUIRE(receive->status.source == 0);
+          REQUIRE(receive->status.tag == 5);
+          REQUIRE(receive->status.bytes == static_cast<std::int64_t>(bytes));
+          REQUIRE(std::equal(data.begin(), data.end(), into.begin()));
+          for (std::size_t i = bytes; i < into.size(); ++i) REQUIRE(into[i] == std::byte{7});
+          worlds[0].release(send);
+          worlds[1].release(receive);
+          REQUIRE(worlds.core(1).kept_bytes() == 0);
+        }
+}
+
+TEST_CASE("a message longer than its receive is cut, says so, and ends on both sides",
+          "[p2p][protocol]") {
+  for (const Variant& variant : variants())
+    for (const std::size_t bytes : kSizes)
+      for (const bool receive_first : {false, true}) {
+        if (bytes == 0) continue;
+        INFO(variant.name << ", " << bytes << " bytes, receive first " << receive_first);
+        Worlds worlds(2, variant.options);
+        auto data = pattern(bytes, 3);
+        const std::size_t room = bytes / 2;
+        std::vector<std::byte> into(room);
+        auto next = pattern(8, 4);
+        std::vector<std::byte> next_into(8);
+        Request* receive = nullptr;
+        if (receive_first) receive = worlds.recv(1, 0, 5, into);
+        Request* send = worlds.send(0, 1, 5, data);
+        Request* second = worlds.send(0, 1, 5, next, Mode::synchronous);
+        if (!receive_first) {
+          worlds.rounds(10);
+          receive = worlds.recv(1, 0, 5, into);
+        }
+        Request* last = worlds.recv(1, 0, 5, next_into);
+        REQUIRE(worlds.until(
+            [&] { return send->done && second->done && receive->done && last->done; }));
+        REQUIRE(send->status.code == Code::ok);
+        REQUIRE(receive->status.code == Code::truncate);
+        REQUIRE(std::equal(into.begin(), into.end(), data.begin()));
+        REQUIRE(last->status.code == Code::ok);
+        REQUIRE(next_into == next);
+      }
+}
+
+TEST_CASE("a synchronous send waits for its receive, a standard short one does not",
+          "[p2p][protocol]") {
+  for (const Variant& variant : variants()) {
+    INFO(variant.name);
+    Worlds worlds(2, variant.options);
+    auto data = pattern(100, 1);
+    std::vector<std::byte> into(100);
+    Request* standard = worlds.send(0, 1, 1, data);
+    Request* synchronous = worlds.send(0, 1, 2, data, Mode::synchronous);
+    REQUIRE(worlds.until([&] { return standard->done; }));
+    worlds.rounds(200);
+    REQUIRE_FALSE(synchronous->done);
+    Request* receive = worlds.recv(1, 0, 2, into);
+    REQUIRE(worlds.until([&] { return synchronous->done && receive->done; }));
+  }
+}
+
+TEST_CASE("long messages go both ways at once, many of them", "[p2p][protocol]") {
+  for (const Variant& variant : variants()) {
+    INFO(variant.name);
+    Worlds worlds(2, variant.options);
+    constexpr int kCount = 20;
+    std::vector<std::vector<std::byte>> out, in;
+    std::vector<Request*> requests;
+    for (int i = 0; i < 2 * kCount; ++i) {
+      out.push_back(pattern(20'000 + static_cast<std::size_t>(i), static_cast<unsigned>(i)));
+      in.emplace_back(out.back().size());
+    }
+    for (int i = 0; i < 2 * kCount; ++i) {
+      const int from = i % 2;
+      const auto at = static_cast<std::size_t>(i);
+      requests.push_back(worlds.send(from, 1 - from, i, out[at]));
+      requests.push_back(worlds.recv(1 - from, from, i, in[at]));
+    }
+    REQUIRE(worlds.until([&] {
+      return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+    }));
+    REQUIRE(in == out);
+  }
+}
+
+TEST_CASE("a rank sends to itself", "[p2p][protocol]") {
+  in_ranks(1, [](int, Endpoint& endpoint) {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, std::size_t{300'000}}) {
+      auto data = pattern(bytes, 1);
+      std::vector<std::byte> into(bytes);
+      Request* send = endpoint.send(Mode::synchronous, 0, {1, 0, 4, 0}, plain(data));
+      CHECK_FALSE(send->done);
+      const Status status = endpoint.recv_now(0, {1, 0, 4, 0}, plain(into));
+      endpoint.wait(send);
+      CHECK(status.code == Code::ok);
+      CHECK(into == data);
+      endpoint.release(send);
+    }
+  });
+}
+
+TEST_CASE("messages of datatypes with gaps are packed and unpacked part by part",
+          "[p2p][protocol]") {
+  types::Datatype* const word = types::predefined_type(0x250);  // MPI_INT32_T
+  REQUIRE(word != nullptr);
+  REQUIRE(word->size() == 4);
+  for (const Variant& variant : variants())
+    for (const int count : {1, 10, 300, 30'000})
+      for (const bool gaps_in : {false, true})
+        for (const bool gaps_out : {false, true}) {
+          INFO(variant.name << ", " << count << " words, gaps " << gaps_out << gaps_in);
+          Worlds worlds(2, variant.options);
+          // Every other word of the buffer.
+          auto vector = types::make_vector(count, 1, 2, *word);
+          REQUIRE(vector.has_value());
+          (*vector)->commit();
+          const auto words = static_cast<std::size_t>(count);
+          std::vector<std::int32_t> out(2 * words), in(2 * words, -1);
+          for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int32_t>(i);
+          const auto buffer = [&](std::vector<std::int32_t>& memory, bool gaps) {
+            return gaps ? Buffer::whole(memory.data(), 1, **vector)
+                        : Buffer::whole(memory.data(), count, *word);
+          };
+          Request* send = worlds[0].send(Mode::standard, 1, {1, 0, 2, 0}, buffer(out, gaps_out));
+          Request* receive = worlds[1].recv(0, {1, 0, 2, 0}, buffer(in, gaps_in));
+          REQUIRE(worlds.until([&] { return send->done && receive->done; }));
+          REQUIRE(receive->status.bytes == 4 * count);
+          bool right = true;
+          for (std::size_t i = 0; i < words; ++i)
+            right &= in[gaps_in ? 2 * i : i] == out[gaps_out ? 2 * i : i];
+          for (std::size_t i = 0; gaps_in && i < words; ++i) right &= in[2 * i + 1] == -1;
+          REQUIRE(right);
+        }
+}
+
+TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]") {
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{50'000}}) {
+    Worlds worlds(2);
+    worlds[1].set_fingerprint_text(
+        [](std::uint32_t number) { return number == 11 ? "a bcast" : "a reduce"; });
+    auto data = pattern(bytes, 1);
+    std::vector<std::byte> into(bytes);
+    Request* send = worlds[0].send(Mode::standard, 1, {3, 0, 17, 11}, plain(data));
+    Request* receive = worlds[1].recv(0, {3, 0, 17, 12}, plain(into));
+    REQUIRE(worlds.until([&] { return send->done && receive->done; }));
+    REQUIRE(receive->status.code == Code::other);
+    const std::string text = worlds[1].mismatch_text();
+    REQUIRE(text.find("rank 1 is in a reduce") != std::string::npos);
+    REQUIRE(text.find("rank 0 is in a bcast") != std::string::npos);
+    // Alike, or unknown, is no mismatch.
+    for (const std::uint32_t theirs : {0U, 12U}) {
+      Request* again = worlds[0].send(Mode::standard, 1, {3, 0, 18, theirs}, plain(data));
+      Request* taken = worlds[1].recv(0, {3, 0, 18, 12}, plain(into));
+      REQUIRE(worlds.until([&] { return again->done && taken->done; }));
+      REQUIRE(taken->status.code == Code::ok);
+    }
+  }
+}

@@ -1,0 +1,135 @@
+// Requests: probe, matched probe, cancel, release while active, completion callbacks.
+#include "worlds.h"
+
+using namespace tutti;
+using namespace tutti::test;
+
+TEST_CASE("a probe shows a message and leaves it, a matched probe takes it", "[p2p][request]") {
+  for (const std::size_t bytes : {std::size_t{40}, std::size_t{40'000}}) {
+    Worlds worlds(2);
+    Status status;
+    REQUIRE_FALSE(worlds[1].probe(0, {1, 0, 9, 0}, &status));
+    auto first = pattern(bytes, 1);
+    auto second = pattern(bytes, 2);
+    worlds.send(0, 1, 9, first);
+    worlds.send(0, 1, 9, second);
+    REQUIRE(worlds.until([&] { return worlds[1].probe(0, {1, 0, 9, 0}, &status); }));
+    REQUIRE(status.bytes == static_cast<std::int64_t>(bytes));
+    REQUIRE(status.code == Code::ok);
+    REQUIRE_FALSE(worlds[1].probe(0, {1, 0, 8, 0}, &status));
+    const Envelope any{1, kAnySource, kAnyTag, 0};
+    REQUIRE(worlds[1].probe(kAnySource, any, &status));
+    REQUIRE(status.tag == 9);
+    p2p::Message* message = worlds[1].take(kAnySource, any, &status);
+    REQUIRE(message != nullptr);
+    // The next receive gets the other one, though posted before the taken one is received.
+    std::vector<std::byte> late(bytes), taken(bytes);
+    Request* receive = worlds.recv(1, 0, 9, late);
+    REQUIRE(worlds.until([&] { return receive->done; }));
+    Request* matched = worlds[1].recv_taken(message, plain(taken));
+    REQUIRE(worlds.until([&] { return matched->done; }));
+    REQUIRE(taken == first);
+    REQUIRE(late == second);
+    REQUIRE(worlds.core(1).kept_bytes() == 0);
+  }
+}
+
+TEST_CASE("a receive is cancelled until it has matched", "[p2p][request]") {
+  Worlds worlds(2);
+  std::vector<std::byte> into(4096), data(4096);
+  Request* lonely = worlds.recv(1, 0, 1, into);
+  worlds[1].cancel(lonely);
+  REQUIRE(lonely->done);
+  REQUIRE(lonely->status.cancelled);
+  // Its message goes to the next one.
+  worlds.send(0, 1, 1, data);
+  Request* next = worlds.recv(1, 0, 1, into);
+  REQUIRE(worlds.until([&] { return next->done; }));
+  worlds[1].cancel(next);
+  REQUIRE_FALSE(next->status.cancelled);
+  REQUIRE(next->status.bytes == 4096);
+}
+
+TEST_CASE("a request released while active still does its work", "[p2p][request]") {
+  for (const std::size_t bytes : {std::size_t{10}, std::size_t{50'000}}) {
+    Worlds worlds(2);
+    auto data = pattern(bytes, 1);
+    std::vector<std::byte> into(bytes), last(1);
+    worlds[1].release(worlds.recv(1, 0, 1, into));
+    worlds[0].release(worlds.send(0, 1, 1, data));
+    Request* after = worlds.recv(1, 0, 2, last);
+    worlds[0].release(worlds.send(0, 1, 2, last, Mode::synchronous));
+    REQUIRE(worlds.until([&] { return after->done && into == data; }));
+  }
+}
+
+namespace {
+
+// Each completion posts the next receive, of a message that is there already or comes later.
+struct Chain {
+  Endpoint* endpoint;
+  int left;
+  int depth = 0;
+  int deepest = 0;
+  std::vector<std::byte> into = std::vector<std::byte>(8);
+
+  void post() {
+    while (left > 0) {
+      Request* request = endpoint->recv(0, {1, 0, 1, 0}, plain(into));
+      --left;
+      if (!request->done) {
+        request->owner = this;
+        request->on_done = [](Request* self) { static_cast<Chain*>(self->owner)->next(self); };
+        return;
+      }
+      endpoint->release(request);
+    }
+  }
+  void next(Request* request) {
+    ++depth;
+    deepest = std::max(deepest, depth);
+    endpoint->release(request);
+    post();
+    --depth;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("completion callbacks post new requests and never nest", "[p2p][request]") {
+  Worlds worlds(2);
+  Chain chain{&worlds[1], 10'000};
+  chain.post();
+  auto data = pattern(8, 1);
+  for (int i = 0; i < 10'000; ++i) {
+    while (!worlds[0].try_send(1, {1, 0, 1, 0}, data.data(), 8)) worlds.progress();
+    if (i % 7 == 0) worlds.progress();
+  }
+  REQUIRE(worlds.until([&] { return chain.left == 0 && chain.depth == 0; }));
+  REQUIRE(chain.deepest == 1);
+}
+
+TEST_CASE("a callback runs once, also when its request was released before", "[p2p][request]") {
+  Worlds worlds(2);
+  static int calls = 0;
+  calls = 0;
+  std::vector<std::byte> into(8), data(8);
+  Request* receive = worlds.recv(1, 0, 1, into);
+  receive->on_done = [](Request* self) {
+    ++calls;
+    CHECK(self->done);
+  };
+  worlds[1].release(receive);
+  worlds.send(0, 1, 1, data);
+  REQUIRE(worlds.until([&] { return calls > 0; }));
+  worlds.rounds(20);
+  REQUIRE(calls == 1);
+}
+
+TEST_CASE("links are reported with their reason", "[p2p][request]") {
+  Worlds worlds(2);
+  const std::string text = worlds[0].links_text();
+  REQUIRE(text.find("rank 0 -> rank 1: fake (a test)") != std::string::npos);
+  REQUIRE(worlds[0].link_name(1) == "fake");
+  REQUIRE(worlds[0].traits(1).eager_bytes == FakeOptions{}.eager_bytes);
+}

@@ -64,6 +64,7 @@ class Core final : public Endpoint, public transport::Sink {
                 std::span<std::byte> payload) override;
   std::byte* place(int from, const transport::FrameHeader& header, std::size_t bytes) override;
   void on_peer_gone(int peer, const Error& why) override;
+  static void on_pin(transport::Done* self, bool ok);  // of every Transfer::Pin
 
  private:
   struct Active {
@@ -109,7 +110,6 @@ class Core final : public Endpoint, public transport::Sink {
   void on_taken(int from, const transport::FrameHeader& header);
   void on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   int pump_data(Transfer* transfer);
-  static void on_pin(transport::Done* self, bool ok);
   void unpinned(Transfer* transfer, bool ok);
   Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <new>
 
+#include "p2p/core.h"
 #include "p2p/transfer.h"
 
 namespace tutti::p2p {
@@ -57,6 +58,7 @@ void TransferPool::extend() {
     each.id = first + i;
     each.core = core_;
     each.pin.transfer = &each;
+    each.pin.fire = &Core::on_pin;
     each.next = free_;
     free_ = &each;
   }

@@ -90,6 +90,7 @@ void Core::grant(PeerState& peer, Transfer* transfer) {
 Transfer* Core::find_active(std::uint32_t id, int from, Phase phase, const char* what) {
   Transfer* const transfer = transfers_.find(id);
   if (transfer != nullptr && transfer->phase == phase && transfer->peer == from) return transfer;
+  if (peer(from).gone) return nullptr;  // its transfers were ended when it was lost
   log::warn(std::string("dropped a ") + what + " frame from rank " + std::to_string(from) +
             " for message " + std::to_string(id) + ", which does not wait for one");
   return nullptr;

@@ -2,6 +2,7 @@
 // one thread each over the real one (in_ranks).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "catch.h"
 #include "fake_transport.h"
@@ -69,11 +71,16 @@ class Worlds {
 
   Endpoint& operator[](int rank) { return *endpoints_[static_cast<std::size_t>(rank)]; }
   p2p::Core& core(int rank) { return static_cast<p2p::Core&>((*this)[rank]); }
-  FakeNet& net() { return net_; }
+  // From now on this rank is dead: nothing passes, it does nothing more.
+  void lose(int rank) {
+    net_.lose(rank);
+    lost_ = rank;
+  }
 
   int progress() {
     int events = 0;
-    for (const auto& each : endpoints_) events += each->progress();
+    for (int rank = 0; rank < static_cast<int>(endpoints_.size()); ++rank)
+      if (rank != lost_) events += (*this)[rank].progress();
     return events;
   }
   // False when it did not become true within the patience.
@@ -98,6 +105,7 @@ class Worlds {
   }
 
  private:
+  int lost_ = -1;
   FakeNet net_;
   std::vector<std::unique_ptr<wireup::Wireup>> wireups_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;

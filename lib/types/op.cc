@@ -30,33 +30,44 @@ constexpr Op::Kernel kNoKernels[kElements] = {};
 KernelTable kernel_table;  // filled when the program is loaded, constant after that
 Op* predefined_ops[kLastOp - kFirstOp + 1];  // likewise
 
-void fill_kernels(KernelTable& table) {
+}  // namespace
+
+bool fill_kernels(KernelLevel level, KernelTable& table) {
+  switch (level) {
+    case KernelLevel::avx512:
 #if defined(TUTTI_KERNELS_AVX512)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    avx512::fill_arithmetic(table);
-    avx512::fill_minmax(table);
-    avx512::fill_logic(table);
-    avx512::fill_loc(table);
-    return;
-  }
+      if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+          !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
+        return false;
+      }
+      avx512::fill_arithmetic(table);
+      avx512::fill_minmax(table);
+      avx512::fill_logic(table);
+      avx512::fill_loc(table);
+      return true;
+#else
+      return false;
 #endif
+    case KernelLevel::avx2:
 #if defined(TUTTI_KERNELS_AVX2)
-  if (__builtin_cpu_supports("avx2")) {
-    avx2::fill_arithmetic(table);
-    avx2::fill_minmax(table);
-    avx2::fill_logic(table);
-    avx2::fill_loc(table);
-    return;
-  }
+      if (!__builtin_cpu_supports("avx2")) return false;
+      avx2::fill_arithmetic(table);
+      avx2::fill_minmax(table);
+      avx2::fill_logic(table);
+      avx2::fill_loc(table);
+      return true;
+#else
+      return false;
 #endif
+    case KernelLevel::plain:
+      break;
+  }
   plain::fill_arithmetic(table);
   plain::fill_minmax(table);
   plain::fill_logic(table);
   plain::fill_loc(table);
+  return true;
 }
-
-}  // namespace
 
 Op::Op(Handle handle)
     : Object(ObjectKind::op, &Object::destroy_as<Op>, handle), kernels_(kNoKernels) {}
@@ -66,7 +77,10 @@ struct OpTable {
 #if defined(TUTTI_KERNELS_AVX2)
     __builtin_cpu_init();
 #endif
-    fill_kernels(kernel_table);
+    const bool filled = fill_kernels(KernelLevel::avx512, kernel_table) ||
+                        fill_kernels(KernelLevel::avx2, kernel_table) ||
+                        fill_kernels(KernelLevel::plain, kernel_table);
+    TUTTI_CHECK(filled, "no level of kernels");
     for (const Named& named : kNamed) {
       Op* op = new Op(named.handle);
       op->kernels_ = kernel_table.rows[static_cast<std::size_t>(named.operation)];

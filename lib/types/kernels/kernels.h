@@ -39,6 +39,10 @@ struct KernelTable {
   }
 };
 
+enum class KernelLevel : std::uint8_t { plain, avx2, avx512 };
+// False when this processor, or this build, does not have the level.
+bool fill_kernels(KernelLevel level, KernelTable& table);
+
 // Each source fills in its part of the table.
 #define TUTTI_KERNEL_LEVEL(level)           \
   namespace level {                         \

@@ -1,0 +1,191 @@
+// micro_p2p: what the endpoint costs, without the rooms above it. Two processes on two cores.
+//
+//   bare        one cache line handed to and fro: the floor of this machine
+//   latency     half round trips of try_send and recv_now, by size
+//   stream      long messages in a window of nonblocking sends, bytes per second
+//   matching    half round trip with 10 and with 1000 other receives posted
+//
+// Every figure is the median of many batches. Run it alone: it needs both cores.
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "p2p/p2p.h"
+#include "wireup/wireup.h"
+
+namespace {
+
+using namespace tutti;
+using p2p::Endpoint;
+using types::Buffer;
+
+constexpr int kBatches = 51;
+
+struct alignas(kCacheLine) Line {
+  std::atomic<std::uint64_t> word;
+};
+
+void bind_to(int which) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  ::sched_getaffinity(0, sizeof all, &all);
+  int seen = 0;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &all) || seen++ != which) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ::sched_setaffinity(0, sizeof one, &one);
+  }
+}
+
+double median(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Runs body() `repeats` times per batch; the median time of one run, in microseconds.
+template <class Body>
+double time_us(int repeats, Body&& body) {
+  std::vector<double> batches;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const std::int64_t begin = now_ns();
+    for (int i = 0; i < repeats; ++i) body();
+    batches.push_back(static_cast<double>(now_ns() - begin) / 1000.0 / repeats);
+  }
+  return median(batches);
+}
+
+void bare(int rank, Line* lines) {
+  std::uint64_t count = 0;
+  const double us = time_us(2000, [&] {
+    ++count;
+    // release, acquire: each side's store is the other's load.
+    if (rank == 0) lines[0].word.store(count, std::memory_order_release);
+    while (lines[1 - rank].word.load(std::memory_order_acquire) < count) {
+    }
+    if (rank == 1) lines[1].word.store(count, std::memory_order_release);
+  });
+  if (rank == 0) std::printf("bare cache line     %10.3f us half round trip\n", us / 2);
+}
+
+class Side {
+ public:
+  Side(int rank, Endpoint& endpoint) : rank_(rank), peer_(1 - rank), endpoint_(endpoint) {}
+
+  void send(void* data, std::size_t bytes, int tag) {
+    const p2p::Envelope envelope{1, rank_, tag, 0};
+    if (endpoint_.try_send(peer_, envelope, data, bytes)) return;
+    p2p::Request* request = endpoint_.send(p2p::Mode::standard, peer_, envelope,
+                                           Buffer::plain(data, static_cast<types::Count>(bytes)));
+    endpoint_.wait(request);
+    endpoint_.release(request);
+  }
+  void recv(void* data, std::size_t bytes, int tag) {
+    const p2p::Status status = endpoint_.recv_now(
+        peer_, {1, peer_, tag, 0}, Buffer::plain(data, static_cast<types::Count>(bytes)));
+    TUTTI_CHECK(status.code == Code::ok && status.bytes == static_cast<std::int64_t>(bytes));
+  }
+
+  double ping_pong(std::size_t bytes) {
+    std::vector<std::byte> out(bytes), in(bytes);
+    const int repeats = bytes <= 1024 ? 2000 : bytes <= 65536 ? 200 : 10;
+    return time_us(repeats,
+                   [&] {
+                     if (rank_ == 0) send(out.data(), bytes, 1);
+                     recv(in.data(), bytes, 1);
+                     if (rank_ == 1) send(out.data(), bytes, 1);
+                   }) /
+           2;
+  }
+
+  // Rank 0 sends a window of messages, rank 1 answers with one byte.
+  double stream_gbs(std::size_t bytes) {
+    constexpr int kWindow = 16;
+    std::vector<std::byte> data(bytes);
+    std::byte answer{};
+    std::vector<p2p::Request*> window(kWindow);
+    const Buffer buffer = Buffer::plain(data.data(), static_cast<types::Count>(bytes));
+    const double us = time_us(bytes <= 65536 ? 20 : 1, [&] {
+      for (p2p::Request*& each : window)
+        each = rank_ == 0 ? endpoint_.send(p2p::Mode::standard, peer_, {1, rank_, 2, 0}, buffer)
+                          : endpoint_.recv(peer_, {1, peer_, 2, 0}, buffer);
+      for (p2p::Request* each : window) {
+        endpoint_.wait(each);
+        endpoint_.release(each);
+      }
+      if (rank_ == 0) recv(&answer, 1, 3);
+      if (rank_ == 1) send(&answer, 1, 3);
+    });
+    return static_cast<double>(bytes) * kWindow / us / 1000.0;
+  }
+
+  double with_posted(int count) {
+    std::vector<p2p::Request*> others;
+    std::byte byte{};
+    for (int i = 0; i < count; ++i)
+      others.push_back(endpoint_.recv(peer_, {1, peer_, 1000 + i, 0}, Buffer::plain(&byte, 1)));
+    const double us = ping_pong(8);
+    for (p2p::Request* each : others) {
+      endpoint_.cancel(each);
+      endpoint_.release(each);
+    }
+    return us;
+  }
+
+  void run() {
+    for (const std::size_t bytes : {8UL, 64UL, 1024UL, 8192UL, 65536UL, 1UL << 20, 4UL << 20})
+      say("latency", bytes, ping_pong(bytes), "us half round trip");
+    for (const std::size_t bytes : {8UL, 8192UL, 65536UL, 1UL << 20, 4UL << 20})
+      say("stream", bytes, stream_gbs(bytes), "GB/s");
+    for (const int count : {0, 10, 1000})
+      say("posted", static_cast<std::size_t>(count), with_posted(count), "us half round trip");
+  }
+
+ private:
+  void say(const char* what, std::size_t size, double value, const char* unit) const {
+    if (rank_ == 0) std::printf("%-10s %8zu %10.3f %s\n", what, size, value, unit);
+    std::fflush(stdout);
+  }
+
+  int rank_;
+  int peer_;
+  Endpoint& endpoint_;
+};
+
+int run_rank(int rank, wireup::Wireup& wireup, Line* lines) {
+  bind_to(rank);
+  wireup.segment().local(static_cast<std::uint32_t>(rank)).pid = ::getpid();
+  bare(rank, lines);
+  auto endpoint = Endpoint::open(wireup, *Knobs::read([](const char* n) { return ::getenv(n); }));
+  TUTTI_CHECK(endpoint.has_value(), endpoint.error().text);
+  Side(rank, **endpoint).run();
+  (*endpoint)->close();
+  return 0;
+}
+
+}  // namespace
+
+int main() {
+  const auto worlds = tutti::wireup::in_threads({0, 0});
+  void* shared = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 1;
+  Line* const lines = static_cast<Line*>(shared);
+  const pid_t child = ::fork();
+  if (child < 0) return 1;
+  if (child == 0) return run_rank(1, *worlds[1], lines);
+  const int status = run_rank(0, *worlds[0], lines);
+  int ended = 0;
+  ::waitpid(child, &ended, 0);
+  return status != 0 ? status : (ended == 0 ? 0 : 1);
+}

@@ -44,7 +44,7 @@ WholeEmitter allreduce_ring, allreduce_recursive_doubling, allreduce_rabenseifne
 SpreadEmitter gather_binomial, gather_linear, scatter_binomial, scatter_linear;
 
 BlockedEmitter allgather_ring, allgather_bruck, allgather_recursive_doubling, allgather_linear,
-    allgather_two_level;
+    allgather_neighbour, allgather_two_level;
 
 AlltoallEmitter alltoall_pairwise, alltoall_linear, alltoall_bruck;
 

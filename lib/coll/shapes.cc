@@ -50,7 +50,7 @@ KnomialTree::KnomialTree(const Team& team, int root, int radix)
   if (position > 0) parent = rank_at(position - position / stride % radix * stride);
   span = std::min(stride, p - position);
   for (int below = stride / radix; below >= 1; below /= radix)
-    for (int digit = 1; digit < radix; ++digit) {
+    for (int digit = radix - 1; digit >= 1; --digit) {
       const int v = position + digit * below;
       if (v < p) children.push_back({rank_at(v), v, std::min(below, p - v)});
     }
@@ -140,6 +140,25 @@ int Fold::at(int index) const {
 
 int Fold::first_member(int index) const {
   return index < extra_ ? 2 * index : index + extra_;
+}
+
+int Fold::worker_for(int member) const {
+  return member < 2 * extra_ ? member / 2 : member - extra_;
+}
+
+Halving::Halving(const Fold& fold, Start start) {
+  const int workers = fold.size();
+  Range mine{0, workers};
+  for (int k = 1; k < workers; k *= 2) {
+    const int bit = start == Start::nearest ? k : workers / (2 * k);
+    const int middle = (mine.first + mine.last) / 2;
+    const Range low{mine.first, middle};
+    const Range high{middle, mine.last};
+    const bool upper = (fold.index() & bit) != 0;
+    const Range keep = upper ? high : low;
+    rounds.push_back({bit, fold.at(fold.index() ^ bit), upper, upper ? low : high, keep});
+    mine = keep;
+  }
 }
 
 Hosts::Hosts(const Team& team, int root) : groups_team_({}, 0), leaders_({}, 0) {

@@ -55,7 +55,8 @@ struct Chain {
 };
 
 // The k-nomial tree over positions counted from the root; k = 2 is binomial. A member at
-// position v owns the subtree [v, v + span). Children are listed deepest subtree first.
+// position v owns the subtree [v, v + span). Children are listed farthest first; backwards they are
+// in rank order.
 struct KnomialTree {
   KnomialTree(const Team& team, int root, int radix);
   struct Child {
@@ -68,6 +69,8 @@ struct KnomialTree {
   int parent = -1;  // rank, or -1 at the root
   std::vector<Child> children;
 };
+
+inline constexpr int kRadix = 4;  // of the catalogue's k-nomial entries
 
 struct BinomialTree : KnomialTree {
   BinomialTree(const Team& team, int root) : KnomialTree(team, root, 2) {}
@@ -96,6 +99,7 @@ class Fold {
   int index() const { return index_; }  // among those that work
   int at(int index) const;              // rank of a worker
   int first_member(int index) const;    // first team index a worker stands for
+  int worker_for(int member) const;     // index of the worker that stands for a member
 
  private:
   const Team& team_;
@@ -105,6 +109,25 @@ class Fold {
   bool for_two_ = false;
   int mate_ = -1;
   int index_ = -1;
+};
+
+// Recursive halving among the workers of a fold: in each round a worker gives half of its range
+// of P blocks to a partner and keeps the other half, until one block is left. With the nearest
+// partner first, folds join neighbouring runs of ranks; with the farthest first, worker i ends
+// with block i.
+struct Halving {
+  enum class Start { nearest, farthest };
+  Halving(const Fold& fold, Start start);
+  struct Range {
+    int first = 0, last = 0;  // blocks first .. last - 1
+  };
+  struct Round {
+    int bit = 0;                 // in which the partner's index differs
+    int partner = -1;            // rank
+    bool partner_first = false;  // its operand comes first in rank order
+    Range give, keep;
+  };
+  std::vector<Round> rounds;
 };
 
 // The hosts of a team: my host's members, one leader a host, and where I stand.

@@ -1,0 +1,130 @@
+// Command lines of nonsense, to the plan: no crash, no empty error, and a plan that adds up.
+#include "catch.h"
+#include "cli/cli.h"
+#include "hosts/hosts.h"
+#include "mutate.h"
+#include "plan/plan.h"
+
+using namespace tutti;          // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+
+namespace {
+
+const std::vector<std::string> kWords{"-np",
+                                      "4",
+                                      "-n=2",
+                                      "-H",
+                                      "a:2,b:2",
+                                      "--hostfile",
+                                      "f",
+                                      "-x",
+                                      "A=1",
+                                      "-genv",
+                                      "B",
+                                      "./app",
+                                      ":",
+                                      "--",
+                                      "-map-by",
+                                      "ppr:2:node",
+                                      "slot:PE=2",
+                                      ":OVERSUBSCRIBE",
+                                      "--bind-to",
+                                      "core:2",
+                                      "none",
+                                      "-mca",
+                                      "btl",
+                                      "^openib",
+                                      "--oversubscribe",
+                                      "-N",
+                                      "1",
+                                      "--timeout",
+                                      "0.5",
+                                      "--stdin",
+                                      "all",
+                                      "--rank-by",
+                                      "node",
+                                      "--export=ALL,C",
+                                      "-",
+                                      "---",
+                                      "=",
+                                      "--=",
+                                      "-wdir",
+                                      "/tmp",
+                                      "--launch-agent",
+                                      "--tag_output",
+                                      "-n3",
+                                      "--output",
+                                      "tag,dir=x",
+                                      "--display",
+                                      "map",
+                                      "--check",
+                                      "--unset-env"};
+const std::string kLetters = "-_=:,. 01aHnxNP";
+
+// Bounds what a fuzzed number may cost: the plan of 16 million ranks is right but slow.
+bool is_small(const JobSpec& job) {
+  for (const AppSpec& app : job.apps)
+    if (app.ranks > 4096) return false;
+  return job.placement.ranks_per_node <= 4096;
+}
+
+void plan(const JobSpec& job) {
+  const ReadFile read = [](const std::string&) -> Result<std::string> {
+    return std::string("a slots=3\nb slots=1 max_slots=2\n");
+  };
+  const auto allocation = allocate(hosts_of(job), hostfiles_of(job), read, "here", 4);
+  if (!allocation) {
+    CHECK_FALSE(allocation.error().text.empty());
+    return;
+  }
+  for (const HostSlots& host : allocation->hosts)
+    if (host.slots > 4096) return;
+  auto plan = map_ranks(job, *allocation);
+  if (!plan) {
+    CHECK_FALSE(plan.error().text.empty());
+    return;
+  }
+  const auto machine = topo::synthetic("package:2 core:2 pu:2");
+  REQUIRE(machine);
+  const std::vector<topo::Machine> machines(plan->hosts.size(), *machine);
+  int local = 0;
+  for (const PlannedHost& host : plan->hosts) local += host.local_ranks;
+  CHECK(static_cast<std::size_t>(local) == plan->ranks.size());
+  if (bind_ranks(*plan, job, machines)) {
+    CHECK_FALSE(print_plan(*plan, job).empty());
+    CHECK_FALSE(print_bindings(*plan, machines).empty());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("no command line crashes prun's parser or planner", "[fuzz]") {
+  int accepted = 0;
+  const int rounds = fuzz::rounds(20000);
+  for (int round = 0; round < rounds; ++round) {
+    fuzz::Random random(static_cast<std::uint64_t>(round) + 2000000);
+    std::vector<std::string> argv{"prun"};
+    for (std::size_t words = random.below(12); words > 0; --words)
+      argv.push_back(random.below(3) == 0 ? fuzz::mutate(random, kWords, kLetters)
+                                          : kWords[random.below(kWords.size())]);
+    argv.emplace_back("./app");
+    std::string line;
+    for (const std::string& word : argv) line += word + " ";
+    INFO("round " << round << ": " << line);
+    const auto job = parse_command_line(argv);
+    if (!job) {
+      CHECK_FALSE(job.error().text.empty());
+      continue;
+    }
+    ++accepted;
+    if (!job->show.empty()) {
+      CHECK_FALSE(help_text(job->show).empty());
+      continue;
+    }
+    REQUIRE_FALSE(job->apps.empty());
+    for (const AppSpec& app : job->apps) REQUIRE_FALSE(app.argv.empty());
+    if (is_small(*job)) plan(*job);
+  }
+  CHECK(accepted > rounds / 20);
+  CHECK(accepted < rounds);
+}

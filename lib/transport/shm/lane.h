@@ -39,10 +39,14 @@ struct alignas(kCacheLine) Line {
 };
 static_assert(sizeof(Line) == kCacheLine);
 
-struct alignas(kCacheLine) Counters {
+struct Counters {
   // lines read << 32 | ring units read; release by the reader, acquire by the writer.
-  std::atomic<std::uint64_t> consumed;
+  alignas(kCacheLine) std::atomic<std::uint64_t> consumed;
+  // 1: the writer found the lane full and may be asleep; the reader, which clears it, wakes it
+  // when there is room. relaxed: a writer about to sleep issues heavy_fence and tries once more.
+  alignas(kCacheLine) std::atomic<std::uint32_t> starving;
 };
+static_assert(sizeof(Counters) <= kCounterLines * kCacheLine);
 
 inline constexpr std::uint32_t kUnit = 64;  // the ring is handed out in cache lines
 
@@ -88,12 +92,12 @@ class Writer {
 
   // False: full. `bytes` is at most max_frame().
   bool try_write(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
-    if (free_lines_ == 0 && !look_for_lines()) return false;
+    if (free_lines_ == 0 && !look_for_lines()) return starve();
     Line& line = *next_;
     if (bytes <= kInlineBytes)
       copy_short(line.inlined, payload, bytes);
     else if (!write_to_ring(line, payload, static_cast<std::uint32_t>(bytes)))
-      return false;
+      return starve();
     line.header = header;
     // release: whoever sees this lap sees header and payload.
     line.control.store(std::uint64_t{lap_} << 32 | bytes, std::memory_order_release);
@@ -107,6 +111,11 @@ class Writer {
   }
 
  private:
+  bool starve() {
+    counters_->starving.store(1, std::memory_order_relaxed);  // pairs with has_starved
+    return false;
+  }
+
   bool look_for_lines() {
     refresh();
     return free_lines_ != 0;
@@ -184,6 +193,13 @@ class Reader {
     sink.on_frame(from_, line.header, {payload, bytes});
     // release: our reads of line and ring are done before the writer may reuse them.
     counters_->consumed.store(std::uint64_t{read_} << 32 | units_read_, std::memory_order_release);
+  }
+
+  // True once after the writer found the lane full: it may sleep until it is woken.
+  bool has_starved() {
+    if (counters_->starving.load(std::memory_order_relaxed) == 0) return false;
+    counters_->starving.store(0, std::memory_order_relaxed);
+    return true;
   }
 
   int from() const { return from_; }

@@ -150,7 +150,15 @@ class ShmTransport final : public Transport {
     int taken = 0;
     do reader.deliver(sink_);
     while (++taken < limit && reader.has_frame());
+    if (reader.has_starved()) [[unlikely]]
+      wake_writer(reader.from());
     return taken;
+  }
+
+  void wake_writer(int rank) {
+    const auto local =
+        static_cast<std::uint32_t>(segment_.rank(static_cast<std::uint32_t>(rank)).local_rank);
+    wake_if_asleep(segment_, local, segment_.local(local), needs_fence(own_));
   }
 
   void add_lanes(std::size_t word, std::uint64_t senders) {

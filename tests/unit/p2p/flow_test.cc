@@ -88,3 +88,26 @@ TEST_CASE("two ranks that flood each other before receiving both finish", "[p2p]
       },
       knobs_with("TUTTI_UNEXPECTED_BYTES", "65536"));
 }
+
+TEST_CASE("a sender that sleeps on a full lane is woken by its receiver", "[p2p][flow]") {
+  // Without the waking every message costs a sleep to its time limit.
+  in_ranks(2, [](int rank, Endpoint& endpoint) {
+    auto data = pattern(2'000'000, 3);
+    std::vector<std::byte> into(data.size());
+    for (int i = 0; i < 40; ++i) {
+      if (rank == 0) {
+        Request* send = endpoint.send(Mode::standard, 1, {1, 0, 1, 0}, plain(data));
+        endpoint.wait(send);
+        endpoint.release(send);
+        continue;
+      }
+      Request* receive = endpoint.recv(0, {1, 0, 1, 0}, plain(into));
+      endpoint.progress();  // grants it; then this rank computes, and the lane fills up
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      endpoint.wait(receive);
+      TUTTI_CHECK(receive->status.code == Code::ok);
+      endpoint.release(receive);
+    }
+    TUTTI_CHECK(rank == 0 || into == data);
+  });
+}

@@ -11,12 +11,17 @@ import tree
 MORE_DOORS = {
     "wireup/segment.h": "the layout that the daemon, the transports and the delegate share",
     "wireup/protocol.h": "the messages between a rank and its daemon",
-    "job/exit_status.h": "the statuses that help prints",
+    "control/messages.h": "one table of messages, which every actor of the launcher reads",
+}
+# Headers that every room of the launcher may include.
+LAUNCHER_EVERYWHERE = {
+    "job/exit_status.h": "the one table of statuses: help prints it, whoever fails first uses it",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
-def allowed_rooms():
+def read_table():
+    """Room -> rooms it may include. Rooms of the launcher are 'launcher/NAME'."""
     table = {}
     for line in (tree.ROOT / "lib/layers.txt").read_text().splitlines():
         line = line.split("#")[0].strip()
@@ -30,29 +35,68 @@ def room_of(path):
     parts = path.relative_to(tree.ROOT).parts
     if parts[0] == "lib" and len(parts) > 2:
         return parts[1]
-    return parts[0] if parts[0] in ("bindings", "launcher") else None
+    if parts[0] == "launcher" and len(parts) > 2:
+        return "launcher/" + parts[1]
+    return parts[0] if parts[0] == "bindings" else None
+
+
+def target_of(included, room, table):
+    """The room whose header this is, or None when it is no room's (or a file of the own room)."""
+    first = included.split("/")[0] if "/" in included else None
+    if first is None:
+        return None
+    if room.startswith("launcher/") and "launcher/" + first in table:
+        return "launcher/" + first
+    return first if first in table else None
+
+
+def rooms_allowed(room, table):
+    if room.startswith("launcher/"):
+        own = ["launcher/" + other for other in table[room] if other != "*"]
+        own += [name for name in table if table[room] == ["*"] and name.startswith("launcher/")]
+        return own + table["launcher"]
+    return list(table) if table[room] == ["*"] else table[room]
 
 
 def check(path, table, problems):
     room = room_of(path)
-    may = table.get(room)
-    if may is None:
+    if room not in table:
         problems.append(f"{tree.name(path)}: room '{room}' is not in lib/layers.txt")
         return
     for included in INCLUDE.findall(path.read_text(errors="replace")):
-        other = included.split("/")[0]
-        if other not in table or other == room or "/" not in included:
+        target = target_of(included, room, table)
+        if target is None or target == room or included in LAUNCHER_EVERYWHERE:
             continue
-        if may != ["*"] and other not in may:
+        if target not in rooms_allowed(room, table):
             problems.append(f"{tree.name(path)}: {room} may not include {included}")
-        is_door = included == f"{other}/{other}.h" or included in MORE_DOORS
-        if other != "base" and not is_door:
-            problems.append(f"{tree.name(path)}: {included} is not a door of {other}")
+        name = target.split("/")[-1]
+        is_door = included == f"{name}/{name}.h" or included in MORE_DOORS
+        if target != "base" and not is_door:
+            problems.append(f"{tree.name(path)}: {included} is not a door of {target}")
+
+
+def has_cycle(table):
+    """A table with a circle would not be layers."""
+    done, doing = set(), set()
+
+    def visit(room):
+        if room in doing:
+            return True
+        if room in done or room not in table:
+            return False
+        doing.add(room)
+        prefix = "launcher/" if room.startswith("launcher/") else ""
+        found = any(visit(prefix + other) for other in table[room] if other != "*")
+        doing.discard(room)
+        done.add(room)
+        return found
+
+    return any(visit(room) for room in table)
 
 
 def main():
-    table = allowed_rooms()
-    problems = []
+    table = read_table()
+    problems = ["lib/layers.txt: has a circle"] if has_cycle(table) else []
     paths = [path for path in tree.files(".h", ".cc") if room_of(path)]
     for path in paths:
         check(path, table, problems)

@@ -3,11 +3,13 @@
 
 Doors and algorithms are counted without comments and blank lines: their comments are the contract.
 """
-import re
-
+import scan
 import tree
 
 FILE, DOOR, ALGORITHM, FUNCTION = 350, 160, 60, 60
+PARAMETERS, NESTING = 6, 3
+# These functions have the parameters that the MPI standard gives them.
+MPI_PARAMETERS = ("bindings/", "benchmarks/")
 
 # The short list of exceptions, each with its reason.
 EXCEPTIONS = {
@@ -30,16 +32,16 @@ def code_lines(text):
     return sum(1 for line in stripped if line and not line.startswith("//"))
 
 
-def functions(text):
-    """(line, length) of each brace block that starts in column 0 and is a function body."""
-    start = None
-    for number, line in enumerate(text.splitlines(), 1):
-        if start is None and re.match(r"^[A-Za-z_].*\)[^;]*\{\s*$|^    .*\)( const| override)* \{$", line):
-            if not line.startswith(("namespace", "class", "struct", "extern", " ")):
-                start = number
-        elif start is not None and line.startswith("}"):
-            yield start, number - start + 1
-            start = None
+def function_problems(name, text):
+    """Length, parameters and nesting of every function of a file."""
+    for function in scan.functions(text):
+        where = f"{name}:{function.line}: {function.name}"
+        if function.length > FUNCTION:
+            yield f"{where}: {function.length} lines, at most {FUNCTION}"
+        if function.parameters > PARAMETERS and not name.startswith(MPI_PARAMETERS):
+            yield f"{where}: {function.parameters} parameters, at most {PARAMETERS}"
+        if function.nesting > NESTING:
+            yield f"{where}: nested {function.nesting} deep, at most {NESTING}"
 
 
 def main():
@@ -56,9 +58,8 @@ def main():
             lines = code_lines(text)
         if lines > limit:
             problems.append(f"{name}: {lines} lines, at most {limit}")
-        if path.suffix == ".cc":
-            problems += [f"{name}:{line}: function of {length} lines, at most {FUNCTION}"
-                         for line, length in functions(text) if length > FUNCTION]
+        if path.suffix in (".cc", ".h"):
+            problems += function_problems(name, text)
     tree.finish(problems, len(paths))
 
 

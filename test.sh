@@ -3,7 +3,8 @@
 #
 #   ./test.sh                 everything
 #   ./test.sh --suite unit    one suite: unit, schedule, plan, ranks, hosts, fault, fuzz, style
-#   ./test.sh --sanitize address,undefined   the same tests in a sanitized build
+#   ./test.sh --quick         shorter sweeps
+#   ./test.sh --sanitize address,undefined   the same tests in a sanitized build (or: thread)
 #   ./test.sh --no-install    never call apt-get
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -13,27 +14,38 @@ cd "$(dirname "$0")"
 directory=build
 install=yes
 setup=(--buildtype=debugoptimized)
+suites=()
 arguments=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    --suite) arguments+=(--suite "$2"); shift 2 ;;
+    --suite)
+      [ $# -ge 2 ] || { echo "test.sh: --suite needs a name" >&2; exit 2; }
+      suites+=(--suite "$2"); shift 2 ;;
     --sanitize)
+      [ $# -ge 2 ] || { echo "test.sh: --sanitize needs a list such as address,undefined" >&2; exit 2; }
       directory=build-${2//,/-}
-      setup=(--buildtype=debugoptimized "-Db_sanitize=$2" -Db_lundef=false)
+      setup=(--buildtype=debugoptimized "-Db_sanitize=$2" -Db_lundef=false -Dbenchmarks=disabled)
+      arguments+=(--timeout-multiplier 5)
       shift 2 ;;
     --no-install) install=no; shift ;;
     --quick) export TUTTI_TEST_QUICK=1; shift ;;
-    -h|--help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "test.sh: unknown option $1 (see ./test.sh --help)" >&2; exit 2 ;;
   esac
 done
 
 [ "$install" = no ] || need_packages scripts/packages.build scripts/packages.test
 echo "building in $directory"
-build_tree "$directory" "${setup[@]}"
+if [ "${#suites[@]}" -eq 0 ]; then
+  build_tree "$directory" "${setup[@]}"
+  arguments+=(--no-rebuild)
+else # meson builds what these suites need, no more
+  configure_tree "$directory" "${setup[@]}"
+fi
 
 echo "testing"
+rm -f "$directory/meson-logs/testlog.json"
 status=0
-meson test -C "$directory" --no-rebuild --print-errorlogs "${arguments[@]}" || status=$?
+meson test -C "$directory" --print-errorlogs "${arguments[@]}" "${suites[@]}" || status=$?
 python3 scripts/count_tests.py "$directory/meson-logs/testlog.json" || status=1
 exit "$status"

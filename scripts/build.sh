@@ -1,29 +1,40 @@
 # Sourced: configure once, build quietly, show what went wrong.
 #
-#   build_tree DIRECTORY [meson options...]
+#   configure_tree DIRECTORY [meson options...]
+#   build_tree DIRECTORY [meson options...]         configures as well
 
+configure_tree() {
+  local directory=$1 log=$1.setup.log
+  shift
+  [ -f "$directory/build.ninja" ] && return 0
+  rm -rf "$directory" # what an interrupted configuration left
+  local compiler=(env)
+  if command -v ccache >/dev/null && [ -z "${CXX:-}" ]; then
+    compiler=(env CC="ccache gcc" CXX="ccache g++")
+  fi
+  if ! "${compiler[@]}" meson setup "$directory" "$@" >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "meson setup failed (whole log: $log)" >&2
+    return 1
+  fi
+  mv "$log" "$directory/setup.log"
+}
+
+# On a terminal ninja shows its own progress; elsewhere a line every quarter of the way.
 build_tree() {
   local directory=$1
-  shift
-  if [ ! -f "$directory/build.ninja" ]; then
-    local compiler=()
-    if command -v ccache >/dev/null && [ -z "${CXX:-}" ]; then
-      compiler=(env CC="ccache gcc" CXX="ccache g++")
-    fi
-    if ! "${compiler[@]}" meson setup "$directory" "$@" >"$directory.log" 2>&1; then
-      tail -n 20 "$directory.log" >&2
-      echo "meson setup failed (whole log: $directory.log)" >&2
-      return 1
-    fi
-    mv "$directory.log" "$directory/setup.log"
-  fi
+  configure_tree "$@" || return 1
   if [ -t 1 ]; then
     ninja -C "$directory"
-  else
-    ninja -C "$directory" >"$directory/build.log" 2>&1 || {
-      grep -E -A 12 'FAILED|error' "$directory/build.log" | head -n 60 >&2
-      echo "the build failed (whole log: $directory/build.log)" >&2
-      return 1
-    }
+    return
+  fi
+  NINJA_STATUS='[%f/%t] ' ninja -C "$directory" 2>&1 | tee "$directory/build.log" |
+    awk 'match($0, /^\[[0-9]+\/[0-9]+\]/) {
+           split(substr($0, 2, RLENGTH - 2), n, "/"); quarter = int(4 * n[1] / n[2])
+           if (quarter > shown) { shown = quarter; print "  built " n[1] " of " n[2]; fflush() } }'
+  if [ "${PIPESTATUS[0]}" -ne 0 ]; then
+    grep -E -A 12 '^FAILED|error:' "$directory/build.log" | head -n 60 >&2
+    echo "the build failed (whole log: $directory/build.log)" >&2
+    return 1
   fi
 }

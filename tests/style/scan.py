@@ -49,7 +49,7 @@ def count_parameters(text):
 
 
 def classify(head, stack):
-    if stack and stack[-1][0] in ("function", "control", "other"):
+    if stack and stack[-1] in ("function", "control", "other"):
         return "control" if CONTROL.match(head) else "other"
     if re.search(r"\)[^()=]*$", without_initializers(head)) and "=" not in head.split("(")[0]:
         return "function"
@@ -58,30 +58,26 @@ def classify(head, stack):
 
 def functions(text):
     text = blank(text)
-    stack, found, start, parens = [], [], 0, 0
-    for at, letter in enumerate(text):
+    stack, opened, done, start, parens = [], [], [], 0, 0
+    for mark in re.finditer(r"[{}();]", text):
+        at, letter = mark.start(), mark.group()
         parens += {"(": 1, ")": -1}.get(letter, 0)
         if letter == "{":
-            stack.append((classify(text[start:at], stack), start, at))
-            control = sum(1 for kind, _, _ in stack if kind == "control")
-            for entry in found:
-                if entry["open"]:
-                    entry["nesting"] = max(entry["nesting"], control)
-            if stack[-1][0] == "function":
-                found.append({"open": True, "nesting": 0, "at": at, "head": text[start:at],
-                              "depth": len(stack)})
+            head = text[start:at]
+            stack.append(classify(head, stack))
+            control = stack.count("control")
+            for entry in opened:
+                entry["nesting"] = max(entry["nesting"], control)
+            if stack[-1] == "function":
+                opened.append({"nesting": 0, "at": at, "head": head})
         elif letter == "}" and stack:
-            if stack[-1][0] == "function":
-                entry = next(e for e in reversed(found) if e["open"] and e["depth"] == len(stack))
-                entry["open"], entry["end"] = False, at
-            stack.pop()
+            if stack.pop() == "function":
+                done.append({**opened.pop(), "end": at})
         # A for's semicolons stand in parentheses and end no statement.
         if letter in "{}" or (letter == ";" and parens <= 0):
             start = at + 1
             parens = 0 if letter == ";" else parens
-    for entry in found:
-        if entry["open"]:
-            continue
+    for entry in done:
         match = SIGNATURE.search(without_initializers(entry["head"]))
         if match is None:
             continue

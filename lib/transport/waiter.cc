@@ -97,7 +97,8 @@ class Policy final : public Waiter {
       began_ns_ = 0;
       sleep_ms_ = first_sleep_ms_;
     }
-    if (gate.release != nullptr && idle_ % kGateEvery == 0) with_open_gate(gate, [] {});
+    // Returns then: another thread may have armed or gone to sleep meanwhile.
+    if (gate.release != nullptr && idle_ % kGateEvery == 0) return with_open_gate(gate, [] {});
     if (idle_ <= budget_.polls_at_least) return;
     if (!yielding_now() && idle_ % kClockEvery != 0) return;
     const std::int64_t now = now_ns();

@@ -35,6 +35,8 @@ class Group final : public Object {
 
  private:
   std::vector<int> members_;
+  std::vector<int> by_member_;  // ranks, in ascending order of their members
+  bool counts_up_;              // member i is job rank i: no table needed
 };
 using GroupRef = Ref<Group>;
 enum class Comparison { identical, congruent, similar, unequal };
@@ -53,13 +55,14 @@ class Errhandler;
 // A request as users see it: send, receive, collective (also composed of several).
 class Request;
 
-class World;  // context: endpoint, selection, contexts; lib/comm/context.h
+class World;  // what all communicators of a process share; context.h
 
 class Communicator final : public Object {
  public:
   int rank() const { return rank_; }
   int size() const { return group_->size(); }
   const Group& group() const { return *group_; }
+  const GroupRef& group_ref() const { return group_; }
   std::uint32_t context() const { return context_; }       // point-to-point
   std::uint32_t coll_context() const { return context_ + 1; }
   int peer(int rank) const { return group_->at(rank); }    // rank in the job
@@ -68,7 +71,10 @@ class Communicator final : public Object {
   Handle errhandler = 0;                                   // the bindings' object
   std::map<int, void*> attributes;                         // keyval -> value; bindings' copies
 
-  struct State;  // selection facts, delegate team, schedule cache, sequence number
+  // See force().
+  const std::string& forced() const { return forced_; }
+
+  struct State;  // selection facts, delegate team, schedule cache, sequence number (state.h)
   State& state() const { return *state_; }
 
  private:
@@ -80,9 +86,27 @@ class Communicator final : public Object {
   GroupRef group_;
   int rank_;
   std::uint32_t context_;
+  std::string forced_;
   std::unique_ptr<State> state_;
 };
 using CommRef = Ref<Communicator>;
+
+// What a world is made on; outlives it. let_in: lets a thread in that waits for the gate.
+struct Ground {
+  p2p::Endpoint* endpoint = nullptr;
+  wireup::Wireup* wireup = nullptr;
+  const Knobs* knobs = nullptr;
+  void (*let_in)(void* self) = nullptr;  // null: single thread
+  void* self = nullptr;
+};
+struct CloseWorld {
+  void operator()(World* world) const;
+};
+using WorldPtr = std::unique_ptr<World, CloseWorld>;
+WorldPtr open_world(const Ground& ground);
+// MPI_COMM_WORLD and MPI_COMM_SELF. The first is collective over the job.
+Result<CommRef> make_world_comm(World& world);
+Result<CommRef> make_self_comm(World& world);
 
 // Collective over `comm`. An empty ref means "not a member" (MPI_COMM_NULL).
 Result<CommRef> dup(Communicator& comm);
@@ -91,8 +115,16 @@ Result<CommRef> split_shared(Communicator& comm, int key);           // ranks of
 Result<CommRef> create(Communicator& comm, const Group& group);      // collective over comm
 Result<CommRef> create_group(Communicator& comm, const Group& group, int tag);  // over group
 Comparison compare(const Communicator& a, const Communicator& b);
+// How collectives run here from now on, alike on all members: "allreduce=ring,bcast=binomial";
+// "shm" is the delegate; empty: knobs decide. Local.
+void force(Communicator& comm, std::string algorithms);
 
 // One collective call, as the user made it. Unused fields stay empty.
+//   reductions   count and type in recv_count, recv_type (reduce_scatter: recv_counts, or
+//                recv_count alone for equal blocks); `recv` may be null where it means nothing
+//   bcast        the buffer in recv, recv_count, recv_type
+//   others       as MPI names them; on ranks where a side means nothing it stays empty
+//   in_place     `send` (on the root of scatter: `recv`) is not looked at
 struct CollCall {
   coll::Collective collective = coll::Collective::barrier;
   const void* send = nullptr;
@@ -111,25 +143,31 @@ struct CollCall {
 Code run(Communicator& comm, const CollCall& call);  // blocking
 Result<Request*> start(Communicator& comm, const CollCall& call);  // nonblocking
 
-// Requests behind handles. A request keeps its communicator (and types, ops) alive.
+// Requests behind handles. A request keeps its communicator, types and ops alive, and itself
+// until it is done: the user's reference may go at any time.
 class Request final : public Object {
  public:
-  bool is_done() const;
-  p2p::Status status() const;
+  bool is_done() const { return done_; }
+  const p2p::Status& status() const { return status_; }
   bool is_active() const { return active_; }  // false: inactive persistent, or completed
   bool is_persistent() const { return persistent_; }
   Communicator* comm() const { return comm_.get(); }
-  struct Parts;
 
  private:
   friend struct RequestMaker;
-  Request(CommRef comm);
-  ~Request();
   friend class tutti::Object;
+  struct Collective;  // request.h
+  explicit Request(Communicator& comm);
+  ~Request();
+  static void destroy(const Object* object);
   CommRef comm_;
+  p2p::Request* message_ = nullptr;
+  std::unique_ptr<Collective> collective_;
+  types::TypeRef type_;
+  p2p::Status status_;
+  bool done_ = false;
   bool active_ = true;
   bool persistent_ = false;
-  std::unique_ptr<Parts> parts_;
 };
 
 // Point-to-point on a communicator; ranks in the communicator, kProcNull and wildcards allowed.
@@ -148,7 +186,7 @@ void cancel(Request& request);
 // Progress until the request is done. Completing does not free it.
 void wait(World& world, Request& request);
 // One round of progress when nothing of `requests` is done; used by the test and wait families.
-void progress(World& world);
+int progress(World& world);  // events handled
 void idle(World& world);    // nothing moved: poll, yield or sleep
 void active(World& world);  // something moved
 

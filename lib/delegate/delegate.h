@@ -1,13 +1,14 @@
 // delegate: whole collectives that cannot be said as messages.
 //
 // One today: `shm`, the ranks of one host working in a team area of the job segment (small
-// vectors by slots whose flag and data share a line, longer ones in chunks, reduce-scatter then
-// allgather). NCCL joins later. Called with the gate held.
+// vectors by lines whose flag and data arrive together, longer ones in chunks, reduce-scatter
+// then allgather). NCCL joins later. Called with the gate held; blocks until the call is done.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -20,47 +21,54 @@ namespace tutti::delegate {
 
 using types::Count;
 
-// One collective call as the user made it, any space contiguous or not.
+// One collective call of a member.
 struct Call {
   coll::Collective collective = coll::Collective::barrier;
-  const void* send = nullptr;  // null with in_place
-  void* recv = nullptr;        // bcast: the message
-  Count count = 0;             // elements of `type`; per block where there are blocks
+  int root = 0;
+  std::uint32_t fingerprint = 0;  // of what every rank must say alike; a mismatch is an error
+  // Reductions: count elements of `type` (reduce_scatter: per rank). `send` may be `recv`:
+  // that is in place.
+  const void* send = nullptr;
+  void* recv = nullptr;
+  Count count = 0;
   const types::Datatype* type = nullptr;
   const types::Op* op = nullptr;
-  int root = 0;
-  bool in_place = false;
-  std::uint32_t fingerprint = 0;  // of what every rank must say alike; a mismatch is an error
+  // Data movement: blocks of `block` packed bytes. `from`: what this rank gives (its block, or
+  // one per rank); `into`: what it gets, in rank order. Unused ones are empty. bcast: `into`.
+  types::Buffer from, into;
+  Count block = 0;
+  bool in_place = false;  // data movement: the own block stands in `into` already
 };
 
 // The members of one communicator that all live on this host, with an area of the segment.
 class Team {
  public:
   virtual ~Team() = default;
-  // Whether this delegate can serve the call at all (collective, type, op).
+  // Whether this delegate can serve the call at all. All members answer alike.
   virtual bool takes(const Call& call) const = 0;
-  // Runs it to the end; `idle` is asked to make other progress and to pause while waiting.
+  // Runs it to the end. Members call in the same order. After an error the team stays broken.
   virtual Code run(const Call& call) = 0;
-  // Nonblocking: begins; true from test() when complete. One at a time per team, in order;
-  // the caller queues. Never sleeps.
-  virtual void begin(const Call& call) = 0;
-  virtual bool test(Code* code) = 0;
 };
 
 // While a team call waits it must let messages move and sleep properly: this is how.
 struct Waiting {
-  int (*progress)(void* self);  // p2p progress; events handled
-  void (*idle)(void* self);     // nothing moved: poll, yield or sleep; gate handled
-  void (*active)(void* self);
-  void* self;
+  int (*progress)(void* self) = nullptr;  // p2p progress; events handled
+  void (*idle)(void* self) = nullptr;     // nothing moved: poll, yield or sleep; gate handled
+  void (*active)(void* self) = nullptr;
+  void* self = nullptr;
+  // Turns a fingerprint into words for the message about a mismatch.
+  std::string (*describe)(std::uint32_t fingerprint) = nullptr;
 };
 
-// locals[i]: local rank of team member i; `me` indexes it. `area`: agreed by all members.
+// locals[i]: local rank of team member i; `me` indexes it. `area`: agreed by all members. The
+// last member to destroy its team gives the area back.
 std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,
                                     std::uint32_t area, const Waiting& waiting);
 
-// Takes and gives back areas (by one member, the others are told). Empty: none left.
-std::optional<std::uint32_t> take_area(wireup::Wireup& wireup);
-void give_area(wireup::Wireup& wireup, std::uint32_t area);
+// Takes an area and clears it for these members (by one of them, who tells the others). Empty:
+// none left.
+std::optional<std::uint32_t> take_area(wireup::Wireup& wireup, const std::vector<int>& locals);
+// The area of all ranks of the host, theirs from the start: no one needs to tell the others.
+std::uint32_t host_area(wireup::Wireup& wireup);
 
 }  // namespace tutti::delegate

@@ -1,0 +1,171 @@
+// Collective calls: to the delegate when it serves them best, else to a schedule in the engine.
+//
+// Nonblocking calls always take schedules: the delegate keeps the order of calls by blocking.
+#include <bit>
+
+#include "base/log.h"
+#include "comm/fingerprint.h"
+#include "comm/request.h"
+#include "comm/state.h"
+
+namespace tutti::comm {
+namespace {
+
+using coll::Collective;
+using Route = Communicator::State::Route;
+
+const types::Datatype* type_of_reduction(const CollCall& call) {
+  return call.recv_type != nullptr ? call.recv_type : call.send_type;
+}
+
+types::Buffer message(const void* data, Count count, const types::Datatype* type) {
+  if (type == nullptr) return {};
+  return types::Buffer::whole(const_cast<void*>(data), count, *type);
+}
+
+void delegate_reduction(const CollCall& call, delegate::Call& to) {
+  to.type = type_of_reduction(call);
+  to.count = call.recv_type != nullptr ? call.recv_count : call.send_count;
+  to.op = call.op;
+  to.recv = call.recv;
+  to.send = call.in_place ? call.recv : call.send;
+}
+
+void delegate_movement(const Communicator& comm, const CollCall& call, delegate::Call& to) {
+  const Count size = comm.size();
+  const bool is_root = comm.rank() == call.root;
+  const types::Buffer send = message(call.send, call.send_count, call.send_type);
+  const types::Buffer recv = message(call.recv, call.recv_count, call.recv_type);
+  switch (call.collective) {
+    case Collective::gather:
+      to.from = send;
+      to.block = is_root ? recv.bytes : send.bytes;
+      if (is_root) to.into = message(call.recv, call.recv_count * size, call.recv_type);
+      break;
+    case Collective::scatter:
+      to.into = recv;
+      to.block = is_root ? send.bytes : recv.bytes;
+      if (is_root) to.from = message(call.send, call.send_count * size, call.send_type);
+      break;
+    case Collective::allgather:
+    case Collective::alltoall:
+      to.block = recv.bytes;
+      to.from = call.collective == Collective::allgather
+                    ? send
+                    : message(call.send, call.send_count * size, call.send_type);
+      to.into = message(call.recv, call.recv_count * size, call.recv_type);
+      break;
+    default:  // bcast
+      to.into = recv;
+      to.block = recv.bytes;
+      break;
+  }
+}
+
+// The call in the delegate's words. False: it knows no such call.
+bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::Call& to) {
+  to.collective = call.collective;
+  to.root = call.root;
+  to.in_place = call.in_place;
+  switch (call.collective) {
+    case Collective::barrier:
+      break;
+    case Collective::reduce:
+    case Collective::allreduce:
+    case Collective::scan:
+    case Collective::exscan:
+      delegate_reduction(call, to);
+      to.block = to.count * to.type->size();
+      break;
+    case Collective::reduce_scatter:
+      if (!call.recv_counts.empty()) return false;
+      delegate_reduction(call, to);
+      to.block = to.count * to.type->size();
+      break;
+    case Collective::bcast:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::allgather:
+      delegate_movement(comm, call, to);
+      break;
+    case Collective::alltoall:
+      if (call.in_place) return false;
+      delegate_movement(comm, call, to);
+      break;
+    default:
+      return false;
+  }
+  to.fingerprint = fingerprint_of(call.collective, to.op, call.root, to.block);
+  return true;
+}
+
+Route find_route(Communicator& comm, const CollCall& call, const delegate::Call& said) {
+  if (!comm.state().team->takes(said)) return Route::schedule;
+  const auto choice = choice_for(comm, shape_of(comm, call), true);
+  return choice && (*choice)->algorithm == nullptr ? Route::delegate : Route::schedule;
+}
+
+// The table holds what the model says of sizes; operations it cannot know are asked for here.
+bool takes_delegate(Communicator& comm, const CollCall& call, const delegate::Call& said) {
+  if (said.op != nullptr && !comm.state().team->takes(said)) return false;
+  const auto size_class =
+      static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(said.block)));
+  Route& route =
+      comm.state().routes[static_cast<std::size_t>(call.collective)][size_class & 63U];
+  if (route == Route::unknown) [[unlikely]]
+    route = find_route(comm, call, said);
+  return route == Route::delegate;
+}
+
+Code run_schedule(Communicator& comm, const CollCall& call) {
+  auto bound = bind_call(comm, call);
+  if (!bound) {
+    log::warn(bound.error().text);
+    return bound.error().code;
+  }
+  World& world = comm.world();
+  bound->run->begin(std::move(bound->binding));
+  const Code code = engine::wait(world.endpoint, *bound->run);
+  if (code == Code::ok) {
+    give_run(*bound->prepared, std::move(bound->run));
+    world.scratch.give(std::move(bound->temporary));
+  } else if (const std::string text = world.endpoint.mismatch_text(); !text.empty()) {
+    log::warn(text);
+  }
+  return code;
+}
+
+}  // namespace
+
+Result<BoundCall> bind_call(Communicator& comm, const CollCall& call) {
+  const Shape shape = shape_of(comm, call);
+  TUTTI_TRY(choice, choice_for(comm, shape, false));
+  BoundCall bound;
+  TUTTI_TRY(prepared, prepare(comm, shape, *choice));
+  bound.prepared = std::move(prepared);
+  bind_spaces(comm, call, shape, bound.binding, bound.temporary);
+  bound.binding.context = comm.coll_context();
+  bound.binding.tag = comm.state().next_tag();
+  bound.binding.fingerprint =
+      fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes);
+  bound.binding.rank = comm.rank();
+  bound.binding.peers = comm.group().members();
+  bound.run = take_run(comm, *bound.prepared);
+  return bound;
+}
+
+Code run(Communicator& comm, const CollCall& call) {
+  if (comm.state().team != nullptr) {
+    delegate::Call said;
+    if (say_to_delegate(comm, call, said) && takes_delegate(comm, call, said))
+      return comm.state().team->run(said);
+  }
+  return run_schedule(comm, call);
+}
+
+Result<Request*> start(Communicator& comm, const CollCall& call) {
+  TUTTI_TRY(bound, bind_call(comm, call));
+  return RequestMaker::start(comm, call, std::move(bound));
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,191 @@
+// Communicators: their birth and end, and what their members settle between them.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "comm/fingerprint.h"
+#include "comm/state.h"
+#include "types/types.h"
+
+namespace tutti::comm {
+namespace {
+
+constexpr Handle kWorldHandle = 0x101;  // MPI_COMM_WORLD, MPI_COMM_SELF of the standard ABI
+constexpr Handle kSelfHandle = 0x102;
+constexpr std::uint32_t kWorldContext = 0;
+constexpr std::uint32_t kSelfContext = 2;
+
+// What all members must know alike: choices rest on it. Sent from rank 0 as bytes, between
+// processes of one library.
+struct Settled {
+  select::TeamFacts facts;
+  std::int64_t area = -1;  // of the segment; -1: none
+};
+
+select::LinkClass link_class(p2p::Endpoint& endpoint, int peer) {
+  const transport::Traits traits = endpoint.traits(peer);
+  select::LinkClass link;
+  if (traits.latency_us > 0) link.latency_us = traits.latency_us;
+  if (traits.bandwidth_gbs > 0) link.us_per_byte = 1e-3 / traits.bandwidth_gbs;
+  return link;
+}
+
+// Numbers hosts in the order of their first member.
+std::vector<int> hosts_of(const Communicator& comm) {
+  std::map<int, int> index;
+  std::vector<int> hosts;
+  for (const int member : comm.group().members()) {
+    const int host = comm.world().wireup.host_of(member);
+    hosts.push_back(index.try_emplace(host, static_cast<int>(index.size())).first->second);
+  }
+  return hosts;
+}
+
+select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& host_of) {
+  World& world = comm.world();
+  select::TeamFacts facts;
+  facts.size = comm.size();
+  std::map<int, int> ranks;
+  for (const int host : host_of) ++ranks[host];
+  facts.hosts = static_cast<int>(ranks.size());
+  for (const auto& [host, count] : ranks) facts.largest_host = std::max(facts.largest_host, count);
+  const wireup::SegmentHeader& header = world.wireup.segment().header();
+  facts.crowded = header.local_ranks > header.cores;
+  const auto mine = static_cast<std::size_t>(comm.rank());
+  bool knows_inside = false, knows_between = false;
+  for (std::size_t r = 0; r < host_of.size() && !(knows_inside && knows_between); ++r) {
+    if (r == mine) continue;
+    bool& knows = host_of[r] == host_of[mine] ? knows_inside : knows_between;
+    if (knows) continue;
+    (host_of[r] == host_of[mine] ? facts.inside : facts.between) =
+        link_class(world.endpoint, comm.peer(static_cast<int>(r)));
+    knows = true;
+  }
+  return facts;
+}
+
+std::vector<int> locals_of(const Communicator& comm) {
+  std::vector<int> locals;
+  for (const int member : comm.group().members())
+    locals.push_back(comm.world().wireup.segment().rank(static_cast<unsigned>(member)).local_rank);
+  return locals;
+}
+
+bool holds_whole_host(const Communicator& comm) {
+  return comm.context() == kWorldContext && comm.size() == comm.world().wireup.local_size();
+}
+
+// Sends rank 0's word to all, by a schedule: nothing is chosen yet.
+Code tell(Communicator& comm, Settled& settled) {
+  Shape shape;
+  shape.collective = coll::Collective::bcast;
+  shape.count = shape.bytes = sizeof settled;
+  select::Choice choice;
+  choice.algorithm = coll::find(shape.collective, "binomial");
+  auto prepared = prepare(comm, shape, choice);
+  if (!prepared) return prepared.error().code;
+  engine::Binding binding;
+  binding.out.whole = {&settled, sizeof settled, nullptr};
+  binding.context = comm.coll_context();
+  binding.tag = comm.state().next_tag();
+  binding.fingerprint = fingerprint_of(shape.collective, nullptr, 0, sizeof settled);
+  binding.rank = comm.rank();
+  binding.peers = comm.group().members();
+  auto run = take_run(comm, **prepared);
+  run->begin(std::move(binding));
+  return engine::wait(comm.world().endpoint, *run);
+}
+
+}  // namespace
+
+WorldPtr open_world(const Ground& ground) {
+  ground.endpoint->set_fingerprint_text(&describe_fingerprint);
+  return WorldPtr(new World(ground));
+}
+
+void CloseWorld::operator()(World* world) const { delete world; }
+
+delegate::Waiting World::waiting() {
+  delegate::Waiting waiting;
+  waiting.progress = [](void* self) { return progress(*static_cast<World*>(self)); };
+  waiting.idle = [](void* self) { idle(*static_cast<World*>(self)); };
+  waiting.active = [](void* self) { active(*static_cast<World*>(self)); };
+  waiting.self = this;
+  waiting.describe = &describe_fingerprint;
+  return waiting;
+}
+
+Communicator::Communicator(World& world, GroupRef group, int rank, std::uint32_t context,
+                           Handle handle)
+    : Object(ObjectKind::comm, &Object::destroy_as<Communicator>, handle),
+      world_(&world),
+      group_(std::move(group)),
+      rank_(rank),
+      context_(context),
+      state_(std::make_unique<State>()) {}
+
+Communicator::~Communicator() { world_->contexts.give(context_); }
+
+CommRef CommMaker::make(World& world, GroupRef group, std::uint32_t context, Handle handle) {
+  const int rank = group->rank_of(world.rank());
+  return CommRef::adopt(new Communicator(world, std::move(group), rank, context, handle));
+}
+
+void CommMaker::force(Communicator& comm, std::string algorithms) {
+  comm.forced_ = std::move(algorithms);
+  comm.state().choices.clear();
+  comm.state().routes = {};
+}
+
+void force(Communicator& comm, std::string algorithms) {
+  CommMaker::force(comm, std::move(algorithms));
+}
+
+Result<void> settle(Communicator& comm) {
+  Communicator::State& state = comm.state();
+  state.host_of = hosts_of(comm);
+  Settled settled;
+  settled.facts = facts_of(comm, state.host_of);
+  state.facts = settled.facts;
+  if (comm.size() == 1) return {};
+  wireup::Wireup& wireup = comm.world().wireup;
+  const bool whole = holds_whole_host(comm);
+  const bool together = settled.facts.hosts == 1;
+  if (whole)
+    settled.area = delegate::host_area(wireup);
+  else if (together && comm.rank() == 0)
+    if (const auto area = delegate::take_area(wireup, locals_of(comm))) settled.area = *area;
+  // The ranks of one host see the same facts and know their area: nothing to tell.
+  if (!whole)
+    if (const Code code = tell(comm, settled); code != Code::ok)
+      return fail(code, "members could not settle a new communicator");
+  settled.facts.shm_delegate = settled.area >= 0;
+  state.facts = settled.facts;
+  if (settled.area >= 0)
+    state.team = delegate::make_shm_team(wireup, locals_of(comm), comm.rank(),
+                                         static_cast<std::uint32_t>(settled.area),
+                                         comm.world().waiting());
+  return {};
+}
+
+Result<CommRef> make_world_comm(World& world) {
+  std::vector<int> members;
+  for (int rank = 0; rank < world.wireup.size(); ++rank) members.push_back(rank);
+  world.contexts.take(kWorldContext);
+  auto comm = CommMaker::make(world, GroupRef::adopt(new Group(std::move(members))),
+                              kWorldContext, kWorldHandle);
+  comm->name = "MPI_COMM_WORLD";
+  TUTTI_DO(settle(*comm));
+  return comm;
+}
+
+Result<CommRef> make_self_comm(World& world) {
+  world.contexts.take(kSelfContext);
+  auto comm = CommMaker::make(world, GroupRef::adopt(new Group({world.rank()})), kSelfContext,
+                              kSelfHandle);
+  comm->name = "MPI_COMM_SELF";
+  TUTTI_DO(settle(*comm));
+  return comm;
+}
+
+}  // namespace tutti::comm

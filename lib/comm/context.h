@@ -1,0 +1,56 @@
+// The world as communicators see it: what they run on, shared by all of them.
+//
+// Everything with the world's gate held. Private to comm.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/knobs.h"
+#include "comm/comm.h"
+#include "comm/contexts.h"
+#include "delegate/delegate.h"
+#include "engine/engine.h"
+#include "wireup/wireup.h"
+
+namespace tutti::comm {
+
+// Memory of requests, given back and taken again without the heap.
+class RequestPool {
+ public:
+  RequestPool() = default;
+  RequestPool(const RequestPool&) = delete;
+  RequestPool& operator=(const RequestPool&) = delete;
+  ~RequestPool();
+  void* take();
+  void give(void* memory) { free_.push_back(memory); }
+
+ private:
+  std::vector<void*> free_;
+};
+
+class World {
+ public:
+  explicit World(const Ground& ground)
+      : endpoint(*ground.endpoint),
+        wireup(*ground.wireup),
+        knobs(*ground.knobs),
+        let_in(ground.let_in),
+        let_in_self(ground.self) {}
+
+  p2p::Endpoint& endpoint;
+  wireup::Wireup& wireup;
+  const Knobs& knobs;
+  void (*let_in)(void* self);
+  void* let_in_self;
+  engine::ScratchPool scratch;
+  ContextIds contexts;
+  RequestPool requests;
+
+  int rank() const { return wireup.rank(); }
+  delegate::Waiting waiting();
+};
+
+}  // namespace tutti::comm

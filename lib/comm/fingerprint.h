@@ -1,0 +1,18 @@
+// Fingerprint of a collective call: 32 bits that every member must say alike, and that can be
+// turned back into words when two differ ("allreduce of 4 KiB with sum").
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "comm/comm.h"
+
+namespace tutti::comm {
+
+// collective + 1: 4 bits; op: 5 bits (0: none, 31: user's); root: 7 bits; bytes: 16 bits, six
+// of exponent and ten of mantissa.
+std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, int root,
+                             Count bytes);
+std::string describe_fingerprint(std::uint32_t fingerprint);
+
+}  // namespace tutti::comm

@@ -1,0 +1,104 @@
+// Point-to-point calls on a communicator: ranks to peers, then p2p.
+#include "comm/request.h"
+
+namespace tutti::comm {
+namespace {
+
+constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a request
+
+const p2p::Status kNullStatus{kProcNull, p2p::kAnyTag, Code::ok, false, 0};
+
+types::Buffer buffer_of(const void* data, Count count, const types::Datatype& type) {
+  return types::Buffer::whole(const_cast<void*>(data), count, type);
+}
+
+p2p::Envelope outgoing(const Communicator& comm, int tag) {
+  return {comm.context(), comm.rank(), tag, 0};
+}
+
+p2p::Envelope wanted(const Communicator& comm, int source, int tag) {
+  return {comm.context(), source, tag, 0};
+}
+
+int peer_of(const Communicator& comm, int source) {
+  return source == p2p::kAnySource ? p2p::kAnySource : comm.peer(source);
+}
+
+bool sent_at_once(Communicator& comm, p2p::Mode mode, const types::Buffer& buffer, int dest,
+                  int tag) {
+  if (mode == p2p::Mode::synchronous || buffer.bytes > kTryBytes || !buffer.is_contiguous())
+    return false;
+  return comm.world().endpoint.try_send(comm.peer(dest), outgoing(comm, tag), buffer.at(),
+                                        static_cast<std::size_t>(buffer.bytes));
+}
+
+}  // namespace
+
+Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
+          const types::Datatype& type, int dest, int tag) {
+  if (dest == kProcNull) return Code::ok;
+  const types::Buffer buffer = buffer_of(data, count, type);
+  if (sent_at_once(comm, mode, buffer, dest, tag)) return Code::ok;
+  p2p::Endpoint& endpoint = comm.world().endpoint;
+  p2p::Request* const request =
+      endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
+  if (!request->done) endpoint.wait(request);
+  const Code code = request->status.code;
+  endpoint.release(request);
+  return code;
+}
+
+p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datatype& type,
+                 int source, int tag) {
+  if (source == kProcNull) return kNullStatus;
+  return comm.world().endpoint.recv_now(peer_of(comm, source), wanted(comm, source, tag),
+                                        buffer_of(data, count, type));
+}
+
+Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count,
+               const types::Datatype& type, int dest, int tag) {
+  if (dest == kProcNull) return RequestMaker::completed(comm, kNullStatus);
+  const types::Buffer buffer = buffer_of(data, count, type);
+  if (sent_at_once(comm, mode, buffer, dest, tag)) return RequestMaker::completed(comm, {});
+  p2p::Request* const message =
+      comm.world().endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
+  return RequestMaker::of_message(comm, message, type);
+}
+
+Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type,
+               int source, int tag) {
+  if (source == kProcNull) return RequestMaker::completed(comm, kNullStatus);
+  p2p::Request* const message = comm.world().endpoint.recv(
+      peer_of(comm, source), wanted(comm, source, tag), buffer_of(data, count, type));
+  return RequestMaker::of_message(comm, message, type);
+}
+
+bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status) {
+  if (source == kProcNull) {
+    *status = kNullStatus;
+    return true;
+  }
+  p2p::Endpoint& endpoint = comm.world().endpoint;
+  const int peer = peer_of(comm, source);
+  const p2p::Envelope envelope = wanted(comm, source, tag);
+  if (endpoint.probe(peer, envelope, status)) return true;
+  endpoint.progress();
+  return endpoint.probe(peer, envelope, status);
+}
+
+p2p::Status probe(Communicator& comm, int source, int tag) {
+  p2p::Status status = kNullStatus;
+  if (source == kProcNull) return status;
+  World& world = comm.world();
+  const int peer = peer_of(comm, source);
+  const p2p::Envelope envelope = wanted(comm, source, tag);
+  while (!world.endpoint.probe(peer, envelope, &status)) {
+    if (progress(world) > 0)
+      active(world);
+    else
+      idle(world);
+  }
+  return status;
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,138 @@
+// Requests as users see them, over messages and runs of the engine.
+#include "comm/request.h"
+
+#include <new>
+#include <utility>
+
+#include "base/log.h"
+
+namespace tutti::comm {
+namespace {
+
+types::TypeRef keep(const types::Datatype* type) {
+  if (type == nullptr || type->is_predefined()) return {};
+  return types::TypeRef::share(const_cast<types::Datatype*>(type));
+}
+
+}  // namespace
+
+RequestPool::~RequestPool() {
+  for (void* memory : free_) ::operator delete(memory);
+}
+
+void* RequestPool::take() {
+  if (free_.empty()) return ::operator new(sizeof(Request));
+  void* memory = free_.back();
+  free_.pop_back();
+  return memory;
+}
+
+Request::Request(Communicator& comm)
+    : Object(ObjectKind::request, &Request::destroy), comm_(CommRef::share(&comm)) {}
+
+Request::~Request() = default;
+
+void Request::destroy(const Object* object) {
+  auto* const request = const_cast<Request*>(static_cast<const Request*>(object));
+  const CommRef comm = std::move(request->comm_);  // the pool's world lives as long as this
+  request->~Request();
+  comm->world().requests.give(request);
+}
+
+Request* RequestMaker::make(Communicator& comm) {
+  return new (comm.world().requests.take()) Request(comm);
+}
+
+Request* RequestMaker::completed(Communicator& comm, const p2p::Status& status) {
+  Request* const request = make(comm);
+  request->status_ = status;
+  request->done_ = true;
+  return request;
+}
+
+void RequestMaker::take_status(Request& request, p2p::Request* message) {
+  request.status_ = message->status;
+  request.message_ = nullptr;
+  request.comm_->world().endpoint.release(message);
+  request.type_.reset();
+  request.done_ = true;
+}
+
+Request* RequestMaker::of_message(Communicator& comm, p2p::Request* message,
+                                  const types::Datatype& type) {
+  Request* const request = make(comm);
+  if (message->done) {
+    take_status(*request, message);
+    return request;
+  }
+  request->message_ = message;
+  request->type_ = keep(&type);
+  request->retain();  // until on_message
+  message->owner = request;
+  message->on_done = &RequestMaker::on_message;
+  return request;
+}
+
+void RequestMaker::on_message(p2p::Request* message) {
+  auto* const request = static_cast<Request*>(message->owner);
+  take_status(*request, message);
+  request->release();
+}
+
+Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall bound) {
+  Request* const request = make(comm);
+  request->collective_ = std::make_unique<Request::Collective>();
+  Request::Collective& collective = *request->collective_;
+  collective.bound = std::move(bound);
+  collective.send_type = keep(call.send_type);
+  collective.recv_type = keep(call.recv_type);
+  collective.op = Ref<const types::Op>::share(call.op);
+  engine::Run* const run = collective.bound.run.get();
+  run->owner = request;
+  run->on_done = &RequestMaker::on_run;
+  request->retain();  // until on_run
+  run->begin(std::move(collective.bound.binding));
+  return request;
+}
+
+void RequestMaker::on_run(engine::Run* run) {
+  auto* const request = static_cast<Request*>(run->owner);
+  BoundCall bound = std::move(request->collective_->bound);
+  World& world = request->comm_->world();
+  request->status_.code = run->code();
+  if (run->code() == Code::ok) {
+    give_run(*bound.prepared, std::move(bound.run));
+    world.scratch.give(std::move(bound.temporary));
+  } else if (const std::string text = world.endpoint.mismatch_text(); !text.empty()) {
+    log::warn(text);
+  }
+  request->collective_.reset();
+  request->done_ = true;
+  request->release();
+}
+
+void RequestMaker::cancel(Request& request) {
+  if (request.message_ != nullptr) request.comm_->world().endpoint.cancel(request.message_);
+}
+
+void cancel(Request& request) { RequestMaker::cancel(request); }
+
+void wait(World& world, Request& request) {
+  while (!request.is_done()) {
+    if (progress(world) > 0)
+      active(world);
+    else
+      idle(world);
+  }
+}
+
+int progress(World& world) { return world.endpoint.progress(); }
+
+void idle(World& world) {
+  if (world.let_in != nullptr) world.let_in(world.let_in_self);
+  world.endpoint.idle();
+}
+
+void active(World& world) { world.endpoint.active(); }
+
+}  // namespace tutti::comm

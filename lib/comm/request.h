@@ -1,0 +1,33 @@
+// Making requests. Private to comm.
+#pragma once
+
+#include <memory>
+
+#include "comm/context.h"
+#include "comm/state.h"
+
+namespace tutti::comm {
+
+// A collective under way: what must live until it is done.
+struct Request::Collective {
+  BoundCall bound;
+  types::TypeRef send_type, recv_type;
+  Ref<const types::Op> op;
+};
+
+struct RequestMaker {
+  // Done from the start: null peers, short sends.
+  static Request* completed(Communicator& comm, const p2p::Status& status);
+  static Request* of_message(Communicator& comm, p2p::Request* message,
+                             const types::Datatype& type);
+  static Request* start(Communicator& comm, const CollCall& call, BoundCall bound);
+  static void cancel(Request& request);
+
+ private:
+  static Request* make(Communicator& comm);
+  static void on_message(p2p::Request* message);
+  static void on_run(engine::Run* run);
+  static void take_status(Request& request, p2p::Request* message);
+};
+
+}  // namespace tutti::comm

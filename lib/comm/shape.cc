@@ -1,0 +1,222 @@
+// From user calls to units, and from spaces to user memory.
+#include "comm/shape.h"
+
+#include "comm/context.h"
+
+namespace tutti::comm {
+namespace {
+
+using coll::Collective;
+using engine::Block;
+
+Count bytes_of(Count count, const types::Datatype* type) {
+  return type == nullptr ? 0 : count * type->size();
+}
+
+std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type) {
+  std::vector<Count> bytes;
+  bytes.reserve(counts.size());
+  for (const Count count : counts) bytes.push_back(bytes_of(count, type));
+  return bytes;
+}
+
+Count sum(const std::vector<Count>& counts) {
+  Count total = 0;
+  for (const Count count : counts) total += count;
+  return total;
+}
+
+void shape_reduction(const Communicator& comm, const CollCall& call, Shape& shape) {
+  shape.reduces = true;
+  shape.op = call.op;
+  shape.type = call.recv_type != nullptr ? call.recv_type : call.send_type;
+  shape.count = call.recv_type != nullptr ? call.recv_count : call.send_count;
+  if (call.collective == Collective::reduce_scatter) {
+    if (call.recv_counts.empty())
+      shape.counts.assign(static_cast<std::size_t>(comm.size()), shape.count);
+    else
+      shape.counts.assign(call.recv_counts.begin(), call.recv_counts.end());
+    shape.count = sum(shape.counts);
+    shape.copies_first = call.in_place;
+  } else {
+    shape.copies_first = call.in_place && call.collective == Collective::exscan;
+    shape.in_place = call.in_place && !shape.copies_first;
+  }
+  shape.bytes = bytes_of(shape.count, shape.type);
+}
+
+// gatherv and scatterv: only the root knows all blocks; the others know their own.
+void shape_rooted_blocks(const Communicator& comm, const CollCall& call, Shape& shape) {
+  const bool gathers = call.collective == Collective::gatherv;
+  const bool is_root = comm.rank() == call.root;
+  shape.in_place = call.in_place && is_root;
+  if (is_root) {
+    shape.counts = gathers ? byte_counts(call.recv_counts, call.recv_type)
+                           : byte_counts(call.send_counts, call.send_type);
+    shape.count = shape.counts[static_cast<std::size_t>(comm.rank())];
+  } else {
+    shape.count = gathers ? bytes_of(call.send_count, call.send_type)
+                          : bytes_of(call.recv_count, call.recv_type);
+  }
+}
+
+void shape_movement(const Communicator& comm, const CollCall& call, Shape& shape) {
+  const bool is_root = comm.rank() == call.root;
+  switch (call.collective) {
+    case Collective::gather:
+      shape.in_place = call.in_place && is_root;
+      shape.count = is_root ? bytes_of(call.recv_count, call.recv_type)
+                            : bytes_of(call.send_count, call.send_type);
+      break;
+    case Collective::scatter:
+      shape.in_place = call.in_place && is_root;
+      shape.count = is_root ? bytes_of(call.send_count, call.send_type)
+                            : bytes_of(call.recv_count, call.recv_type);
+      break;
+    case Collective::alltoall:
+      shape.copies_first = call.in_place;
+      shape.count = bytes_of(call.recv_count, call.recv_type);
+      break;
+    case Collective::alltoallv:
+      shape.copies_first = call.in_place;
+      shape.counts = byte_counts(call.recv_counts, call.recv_type);
+      shape.send_counts =
+          call.in_place ? shape.counts : byte_counts(call.send_counts, call.send_type);
+      return;  // nobody knows the whole: algorithms are chosen without bytes
+    case Collective::allgatherv:
+      shape.in_place = call.in_place;
+      shape.counts = byte_counts(call.recv_counts, call.recv_type);
+      shape.count = shape.counts[static_cast<std::size_t>(comm.rank())];
+      shape.bytes = sum(shape.counts) / comm.size();
+      return;
+    case Collective::gatherv:
+    case Collective::scatterv:
+      return shape_rooted_blocks(comm, call, shape);
+    default:  // bcast, allgather
+      shape.in_place = call.in_place;
+      shape.count = bytes_of(call.recv_count, call.recv_type);
+      break;
+  }
+  shape.bytes = shape.count;
+}
+
+// Blocks at displacements (in extents of the type).
+std::vector<Block> blocks_at(const void* data, std::span<const Count> counts,
+                             std::span<const Count> displs, const types::Datatype& type) {
+  std::vector<Block> blocks;
+  blocks.reserve(counts.size());
+  auto* const base = static_cast<std::byte*>(const_cast<void*>(data));
+  for (std::size_t b = 0; b < counts.size(); ++b)
+    blocks.push_back({base + displs[b] * type.extent(), counts[b], &type});
+  return blocks;
+}
+
+void bind_movement(const Communicator& comm, const CollCall& call, engine::Binding& binding) {
+  const Count size = comm.size();
+  const bool is_root = comm.rank() == call.root;
+  void* const send = const_cast<void*>(call.send);  // the engine never writes `in`
+  Block in{send, call.send_count, call.send_type};
+  Block out{call.recv, call.recv_count, call.recv_type};
+  switch (call.collective) {
+    case Collective::bcast:
+      in = {};
+      break;
+    case Collective::gather:
+      out.count = is_root ? call.recv_count * size : 0;
+      break;
+    case Collective::scatter:
+      in.count = is_root ? call.send_count * size : 0;
+      break;
+    case Collective::allgather:
+      out.count *= size;
+      break;
+    case Collective::alltoall:
+      in.count *= size;
+      out.count *= size;
+      break;
+    default:  // v forms
+      if (!call.send_counts.empty())
+        binding.in.blocks = blocks_at(call.send, call.send_counts, call.send_displs,
+                                      *call.send_type);
+      if (!call.recv_counts.empty())
+        binding.out.blocks = blocks_at(call.recv, call.recv_counts, call.recv_displs,
+                                       *call.recv_type);
+      break;
+  }
+  const bool scatters =
+      call.collective == Collective::scatter || call.collective == Collective::scatterv;
+  // In place the root of a scatter has no `out`; everybody else has no `in`.
+  if (in.type != nullptr && !(call.in_place && !scatters)) binding.in.whole = in;
+  if (out.type != nullptr && !(call.in_place && scatters)) binding.out.whole = out;
+}
+
+// In place where the emitters want an `in`: the contribution is copied out of `recv` first.
+void copy_first(const Communicator& comm, const CollCall& call, const Shape& shape,
+                engine::Binding& binding, engine::ScratchPool::Piece& temporary) {
+  engine::ScratchPool& pool = comm.world().scratch;
+  if (shape.reduces) {
+    if (shape.count == 0) return;
+    void* const copy = engine::take_elements(pool, shape.count, *shape.type, temporary);
+    types::copy(types::Buffer::whole(call.recv, shape.count, *shape.type),
+                types::Buffer::whole(copy, shape.count, *shape.type));
+    binding.in.whole = {copy, shape.count, shape.type};
+    return;
+  }
+  const Count bytes = call.collective == Collective::alltoall ? shape.count * comm.size()
+                                                              : sum(shape.counts);
+  temporary = pool.take(static_cast<std::size_t>(bytes));
+  std::byte* to = temporary.memory.get();
+  binding.in.blocks.clear();
+  binding.in.whole = {to, bytes, nullptr};
+  const auto pack_block = [&to](const Block& block) {
+    const Count length = bytes_of(block.count, block.type);
+    if (length == 0) return;
+    types::pack(types::Buffer::whole(block.data, block.count, *block.type), 0,
+                {to, static_cast<std::size_t>(length)});
+    to += length;
+  };
+  if (binding.out.blocks.empty()) pack_block(binding.out.whole);
+  for (const Block& block : binding.out.blocks) pack_block(block);
+}
+
+}  // namespace
+
+bool is_reduction(Collective collective) {
+  return collective == Collective::reduce || collective == Collective::allreduce ||
+         collective == Collective::reduce_scatter || collective == Collective::scan ||
+         collective == Collective::exscan;
+}
+
+bool has_counts(Collective collective) {
+  return collective == Collective::gatherv || collective == Collective::scatterv ||
+         collective == Collective::allgatherv || collective == Collective::alltoallv ||
+         collective == Collective::reduce_scatter;
+}
+
+Shape shape_of(const Communicator& comm, const CollCall& call) {
+  Shape shape;
+  shape.collective = call.collective;
+  shape.root = call.root;
+  if (call.collective == Collective::barrier) return shape;
+  if (is_reduction(call.collective))
+    shape_reduction(comm, call, shape);
+  else
+    shape_movement(comm, call, shape);
+  return shape;
+}
+
+void bind_spaces(const Communicator& comm, const CollCall& call, const Shape& shape,
+                 engine::Binding& binding, engine::ScratchPool::Piece& temporary) {
+  if (call.collective == Collective::barrier) return;
+  if (shape.reduces) {
+    binding.op = shape.op;
+    binding.type = shape.type;
+    if (!call.in_place) binding.in.whole = {const_cast<void*>(call.send), shape.count, shape.type};
+    binding.out.whole = {call.recv, shape.count, shape.type};
+  } else {
+    bind_movement(comm, call, binding);
+  }
+  if (shape.copies_first) copy_first(comm, call, shape, binding, temporary);
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,40 @@
+// Shape of a collective call: a user's call in the units of schedules. Pure.
+//
+// Reductions count elements of their type; data movement counts packed bytes, so that two ranks
+// who describe the same bytes by different types agree.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "comm/comm.h"
+#include "engine/engine.h"
+
+namespace tutti::comm {
+
+struct Shape {
+  coll::Collective collective = coll::Collective::barrier;
+  bool reduces = false;
+  bool in_place = false;      // as the emitter sees it
+  bool copies_first = false;  // in place, but its emitters need an `in`: a copy serves
+  int root = 0;
+  Count count = 0;                  // units
+  Count bytes = 0;                  // what algorithms are chosen by; alike on all ranks
+  std::vector<Count> counts;        // units, where this rank knows them
+  std::vector<Count> send_counts;
+  const types::Op* op = nullptr;
+  const types::Datatype* type = nullptr;  // of a reduction
+};
+
+bool is_reduction(coll::Collective collective);
+// v forms and reduce_scatter: blocks of their own sizes; their schedules are not kept.
+bool has_counts(coll::Collective collective);
+
+Shape shape_of(const Communicator& comm, const CollCall& call);
+
+// Binds spaces to the call's buffers (schedules built for the shape). `temporary` holds the copy
+// of an in-place call that needs one; it must live as long as the run.
+void bind_spaces(const Communicator& comm, const CollCall& call, const Shape& shape,
+                 engine::Binding& binding, engine::ScratchPool::Piece& temporary);
+
+}  // namespace tutti::comm

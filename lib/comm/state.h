@@ -1,0 +1,80 @@
+// What a communicator keeps for its collectives: facts, team, choices, schedules made before.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "comm/context.h"
+#include "comm/shape.h"
+#include "delegate/delegate.h"
+#include "engine/engine.h"
+#include "select/select.h"
+
+namespace tutti::comm {
+
+// What a schedule depends on besides the communicator.
+struct ScheduleKey {
+  const coll::Algorithm* algorithm;
+  Count count;
+  Count segment;
+  int root;
+  bool in_place;
+  bool commutative;
+  auto operator<=>(const ScheduleKey&) const = default;
+};
+
+// A program and the runs of it that are not under way.
+struct Prepared {
+  std::shared_ptr<const engine::Program> program;
+  std::vector<std::unique_ptr<engine::Run>> idle;
+};
+
+struct Communicator::State {
+  select::TeamFacts facts;
+  std::vector<int> host_of;  // by rank: which of the communicator's hosts, 0, 1, ...
+  std::unique_ptr<delegate::Team> team;
+  std::uint32_t sequence = 0;  // collectives so far: their messages' tag
+
+  // Choices by what they depend on; sizes by their power of two (collectives.cc).
+  std::map<std::uint64_t, select::Choice> choices;
+  enum class Route : std::uint8_t { unknown, delegate, schedule };
+  std::array<std::array<Route, 64>, coll::kCollectives> routes{};
+
+  std::map<ScheduleKey, std::shared_ptr<Prepared>> prepared;
+  // Whole calls with blocks of their own sizes are not kept.
+  static constexpr std::size_t kMostPrepared = 64;
+  static constexpr std::size_t kMostIdle = 4;
+
+  int next_tag() { return static_cast<int>(sequence++ & 0x7fffffffU); }
+};
+
+// Which algorithm serves the shape here. `delegates`: the team may be chosen (null algorithm).
+Result<const select::Choice*> choice_for(Communicator& comm, const Shape& shape, bool delegates);
+// The schedule of the shape by that choice, made ready to run.
+Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape,
+                                          const select::Choice& choice);
+// A run of it, new or used before; give it back when it went well.
+std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared);
+void give_run(Prepared& prepared, std::unique_ptr<engine::Run> run);
+
+// A call bound and ready to begin.
+struct BoundCall {
+  std::shared_ptr<Prepared> prepared;
+  std::unique_ptr<engine::Run> run;
+  engine::Binding binding;
+  engine::ScratchPool::Piece temporary;
+};
+Result<BoundCall> bind_call(Communicator& comm, const CollCall& call);
+
+// Learns what the members must know alike and makes the delegate's team. Collective over comm.
+Result<void> settle(Communicator& comm);
+
+struct CommMaker {
+  static CommRef make(World& world, GroupRef group, std::uint32_t context, Handle handle = 0);
+  static void force(Communicator& comm, std::string algorithms);
+};
+
+}  // namespace tutti::comm

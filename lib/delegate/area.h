@@ -1,0 +1,61 @@
+// A team area: one slot per member, in the slot of its local rank.
+//
+//   | Control: 4 lines | entries: kEntries x (line + payload) | chunks |
+//
+// An entry is what a rank says in one call: a line whose first word is the call's number and
+// fingerprint, written last. Entries are used in turn. Chunks carry long vectors in rounds.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "wireup/wireup.h"
+
+namespace tutti::delegate {
+
+// Counters of one rank, each on its own line: written by it (release), read by the others
+// (acquire), never going down.
+struct Control {
+  alignas(kCacheLine) std::atomic<std::int32_t> members;  // in the first member's slot: not left
+  alignas(kCacheLine) std::atomic<std::uint64_t> done;    // calls whose data it has read
+  alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
+  alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others
+  alignas(kCacheLine) std::atomic<std::uint64_t> folded;  // rounds folded into its chunks
+};
+
+struct alignas(kCacheLine) Entry {
+  // Low half: the call's number; high half: its fingerprint. Stored with release after the
+  // payload, loaded with acquire before it.
+  std::atomic<std::uint64_t> flag;
+  std::uint64_t unused;
+  std::byte short_payload[48];
+  std::byte* payload(std::size_t bytes) {
+    return bytes <= sizeof short_payload ? short_payload
+                                         : reinterpret_cast<std::byte*>(this) + sizeof(Entry);
+  }
+};
+static_assert(sizeof(Entry) == kCacheLine);
+
+inline constexpr std::uint64_t kEntries = 8;
+
+struct Geometry {
+  std::size_t slot_bytes;
+  std::size_t entry_bytes;  // payload
+  std::size_t chunk_bytes;  // all chunks of a slot
+  std::size_t entries_at() const { return sizeof(Control); }
+  std::size_t entry_stride() const { return sizeof(Entry) + entry_bytes; }
+  std::size_t chunks_at() const { return entries_at() + kEntries * entry_stride(); }
+};
+
+inline Geometry geometry_of(const wireup::SegmentFacts& facts) {
+  Geometry geometry{};
+  geometry.slot_bytes = facts.area_slot_bytes;
+  // An eighth of the slot for the entries, so that an entry serves up to 8 KiB in a large slot.
+  geometry.entry_bytes = facts.area_slot_bytes / 16 / kEntries;
+  geometry.chunk_bytes = geometry.slot_bytes - geometry.chunks_at();
+  return geometry;
+}
+
+}  // namespace tutti::delegate

@@ -1,0 +1,145 @@
+// Reductions of long vectors: reduce-scatter, then allgather, through the chunks, in rounds.
+//
+// A round carries `size` pieces of the vector; member i folds piece i. Everyone copies the
+// others' pieces into his chunks (fill), folds his own piece from all chunks (fold), and copies
+// the folded pieces of the others out of their chunks (collect). The three stages of three
+// rounds interleave, so that a wait is for something the others did a round ago:
+//
+//   iteration k:   fill(k)   fold(k-1)   collect(k-2)
+//
+// Chunks are kept three deep. fill(k) overwrites round k-3, which all have folded: collect(k-3)
+// saw that in iteration k-1. fold(k-1) overwrites the folded piece of k-4, which all have
+// collected before their fill(k-1), whose count fold(k-1) waits for. All ranks fold in rank
+// order. The root of a reduce collects; the others only wait for the counters.
+#include <algorithm>
+#include <cstring>
+
+#include "delegate/team.h"
+
+namespace tutti::delegate {
+namespace {
+
+constexpr Count kDepth = 3;
+constexpr Count kMostPiece = 32 << 10;  // bytes: fill, fold and collect of one stay in cache
+constexpr Count kBlock = 4 << 10;       // bytes folded, then copied on while they are in L1
+
+}  // namespace
+
+struct ShmTeam::Folding {
+  const Call& call;
+  types::Op::Kernel kernel;
+  Count extent;
+  Count piece;   // elements
+  Count stride;  // bytes of a piece in the chunks
+  Count rounds;
+  int size;
+  bool collects;
+
+  struct Range {
+    Count from, count;  // elements of the vector
+  };
+  Range range(Count round, int member) const {
+    const Count from = std::min(call.count, (round * size + member) * piece);
+    return {from, std::min(piece, call.count - from)};
+  }
+  // In a rank's chunks: pieces for the others to fold, then its own folded one.
+  Count given_at(Count round, int member) const {
+    return (round % kDepth * (size + 1) + member) * stride;
+  }
+  Count folded_at(Count round) const { return given_at(round, size); }
+  const std::byte* own(Count element) const {
+    return static_cast<const std::byte*>(call.send) + element * extent;
+  }
+  std::byte* result(Count element) const {
+    return static_cast<std::byte*>(call.recv) + element * extent;
+  }
+};
+
+Code ShmTeam::fold_long(const Call& call, types::Op::Kernel kernel) {
+  if (const Code code = claim_entry(); code != Code::ok) return code;
+  if (const Code code = claim_chunks(); code != Code::ok) return code;
+  publish(call.fingerprint);
+  const Count extent = call.type->extent();
+  const auto room = static_cast<Count>(geometry_.chunk_bytes) / (kDepth * (size_ + 1));
+  const Count line = static_cast<Count>(kCacheLine);
+  const Count most = std::max<Count>(1, std::min(kMostPiece, room / line * line) / extent);
+  const Count rounds = (call.count + most * size_ - 1) / (most * size_);
+  // Even pieces, whole lines where that fits.
+  Count piece = (call.count + rounds * size_ - 1) / (rounds * size_);
+  if (line % extent == 0) piece = std::min(most, (piece * extent + line - 1) / line * line / extent);
+  const Folding folding{call,   kernel, extent, piece, (piece * extent + line - 1) / line * line,
+                        rounds, size_,
+                        call.collective == coll::Collective::allreduce || me_ == call.root};
+  if (const Code code = hear_all(call.fingerprint); code != Code::ok) return code;
+  for (Count k = 0; k < rounds + 2; ++k) {
+    if (k < rounds) fill_pieces(folding, k);
+    if (k >= 1 && k - 1 < rounds) {
+      for (int member = 0; member < size_; ++member) {
+        const Code code = member == me_ ? Code::ok
+                                        : await(control(member).filled,
+                                                rounds_ + static_cast<std::uint64_t>(k));
+        if (code != Code::ok) return code;
+      }
+      fold_piece(folding, k - 1);
+    }
+    if (k >= 2)
+      if (const Code code = collect_pieces(folding, k - 2); code != Code::ok) return code;
+  }
+  rounds_ += static_cast<std::uint64_t>(rounds);
+  all_entered();
+  end_call();
+  return Code::ok;
+}
+
+void ShmTeam::fill_pieces(const Folding& folding, Count round) {
+  for (int i = 1; i < size_; ++i) {
+    const int member = (me_ + i) % size_;
+    const auto [from, count] = folding.range(round, member);
+    if (count > 0)
+      std::memcpy(chunks(me_) + folding.given_at(round, member), folding.own(from),
+                  static_cast<std::size_t>(count * folding.extent));
+  }
+  // release: pairs with the acquire in await().
+  control(me_).filled.store(rounds_ + static_cast<std::uint64_t>(round) + 1,
+                            std::memory_order_release);
+  wake_others();
+}
+
+void ShmTeam::fold_piece(const Folding& folding, Count round) {
+  const auto [from, count] = folding.range(round, me_);
+  std::byte* const into = chunks(me_) + folding.folded_at(round);
+  const Count block = std::max<Count>(1, kBlock / folding.extent);
+  const auto operand = [&](int member, Count at) -> const std::byte* {
+    if (member == me_) return folding.own(from + at);
+    return chunks(member) + folding.given_at(round, me_) + at * folding.extent;
+  };
+  for (Count at = 0; at < count; at += block) {
+    const Count length = std::min(block, count - at);
+    std::byte* const out = into + at * folding.extent;
+    folding.kernel(operand(0, at), operand(1, at), out, length);
+    for (int member = 2; member < size_; ++member)
+      folding.kernel(out, operand(member, at), out, length);
+    if (folding.collects)
+      std::memcpy(folding.result(from + at), out, static_cast<std::size_t>(length * folding.extent));
+  }
+  // release: pairs with the acquire in await().
+  control(me_).folded.store(rounds_ + static_cast<std::uint64_t>(round) + 1,
+                            std::memory_order_release);
+  wake_others();
+}
+
+Code ShmTeam::collect_pieces(const Folding& folding, Count round) {
+  for (int i = 1; i < size_; ++i) {
+    const int member = (me_ + i) % size_;
+    const Code code =
+        await(control(member).folded, rounds_ + static_cast<std::uint64_t>(round) + 1);
+    if (code != Code::ok) return code;
+    const auto [from, count] = folding.range(round, member);
+    if (folding.collects && count > 0)
+      std::memcpy(folding.result(from), chunks(member) + folding.folded_at(round),
+                  static_cast<std::size_t>(count * folding.extent));
+  }
+  return Code::ok;
+}
+
+}  // namespace tutti::delegate

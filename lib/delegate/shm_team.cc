@@ -1,0 +1,94 @@
+// The shm delegate: which calls it takes, and who serves them.
+#include "delegate/team.h"
+
+namespace tutti::delegate {
+namespace {
+
+using coll::Collective;
+
+constexpr int kPolls = 1000;       // about 2 us: a core for every rank
+constexpr int kCrowdedPolls = 16;  // the awaited rank may need this core
+constexpr std::uint32_t kBits = 64;
+constexpr std::size_t kDeepest = 4;  // rounds kept in the chunks, see exchange.cc, fold_long.cc
+
+}  // namespace
+
+ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
+                 const Waiting& waiting)
+    : wireup_(wireup),
+      segment_(wireup.segment()),
+      locals_(std::move(locals)),
+      size_(static_cast<int>(locals_.size())),
+      me_(me),
+      area_(area),
+      waiting_(waiting),
+      geometry_(geometry_of(segment_.header())) {
+  const wireup::SegmentHeader& header = segment_.header();
+  polls_ = header.local_ranks > header.cores ? kCrowdedPolls : kPolls;
+  // Every member's piece of a round must have a line to itself.
+  has_room_ = geometry_.chunk_bytes / (kDeepest * (locals_.size() + 1)) >= kCacheLine;
+  for (const int local : locals_)
+    slots_.push_back(segment_.area(area) + static_cast<std::size_t>(local) * geometry_.slot_bytes);
+  // Nobody may hand the host's own area to another team.
+  if (area_ == host_area(wireup_))
+    segment_.header().areas_used[0].fetch_or(1, std::memory_order_relaxed);
+}
+
+ShmTeam::~ShmTeam() {
+  if (area_ == host_area(wireup_)) return;
+  // acq_rel: the last one to leave passes on what all did to the area.
+  if (control(0).members.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::uint64_t bit = std::uint64_t{1} << area_ % kBits;
+  segment_.header().areas_used[area_ / kBits].fetch_and(~bit, std::memory_order_acq_rel);
+}
+
+bool ShmTeam::takes(const Call& call) const {
+  switch (call.collective) {
+    case Collective::barrier:
+    case Collective::bcast:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::allgather:
+    case Collective::alltoall:
+      return has_room_;
+    case Collective::reduce:
+    case Collective::allreduce:
+      return has_room_ && call.op->kernel(*call.type) != nullptr;
+    default:
+      return false;
+  }
+}
+
+Code ShmTeam::run(const Call& call) {
+  if (broken_ != Code::ok) return broken_;
+  ++number_;
+  broken_ = serve(call);
+  return broken_;
+}
+
+Code ShmTeam::serve(const Call& call) {
+  switch (call.collective) {
+    case Collective::barrier:
+      return barrier(call);
+    case Collective::reduce:
+    case Collective::allreduce:
+      return fold(call);
+    default:
+      return move(call);
+  }
+}
+
+Code ShmTeam::barrier(const Call& call) {
+  if (const Code code = claim_entry(); code != Code::ok) return code;
+  publish(call.fingerprint);
+  const Code code = hear_all(call.fingerprint);
+  all_entered();
+  return code;
+}
+
+std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,
+                                    std::uint32_t area, const Waiting& waiting) {
+  return std::make_unique<ShmTeam>(wireup, std::move(locals), me, area, waiting);
+}
+
+}  // namespace tutti::delegate

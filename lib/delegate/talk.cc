@@ -1,0 +1,133 @@
+// Saying and hearing in a team: entries, counters, waiting, faults.
+#include <string>
+
+#include "base/log.h"
+#include "delegate/team.h"
+
+namespace tutti::delegate {
+namespace {
+
+constexpr int kLooksBetween = 32;       // at the flag, between rounds of progress
+constexpr int kRoundsBetweenDeaths = 16;  // rounds of progress between looks at the members
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+int ShmTeam::job_rank(int member) const {
+  return segment_.local(static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(member)])).rank;
+}
+
+Code ShmTeam::claim_entry() {
+  if (past_ + kEntries >= number_) [[likely]]
+    return Code::ok;
+  const std::uint64_t needed = number_ - kEntries;
+  std::uint64_t past = number_ - 1;
+  for (int member = 0; member < size_; ++member) {
+    if (member == me_) continue;
+    if (const Code code = await(control(member).done, needed); code != Code::ok) return code;
+    // acquire: pairs with end_call; its reads of our entry are over.
+    past = std::min(past, control(member).done.load(std::memory_order_acquire));
+  }
+  past_ = past;
+  return Code::ok;
+}
+
+Code ShmTeam::claim_chunks() {
+  if (past_ < last_chunked_)
+    for (int member = 0; member < size_; ++member) {
+      if (member == me_) continue;
+      const Code code = await(control(member).done, last_chunked_);
+      if (code != Code::ok) return code;
+    }
+  last_chunked_ = number_;
+  return Code::ok;
+}
+
+void ShmTeam::publish(std::uint32_t fingerprint) {
+  const std::uint64_t flag = (number_ & 0xffffffffU) | std::uint64_t{fingerprint} << 32;
+  entry(me_).flag.store(flag, std::memory_order_release);  // pairs with hear()
+  wake_others();
+}
+
+void ShmTeam::wake_others() {
+  for (int member = 0; member < size_; ++member)
+    if (member != me_) transport::nudge(wireup_, locals_[static_cast<std::size_t>(member)]);
+}
+
+Code ShmTeam::hear(int member, std::uint32_t fingerprint) {
+  const std::atomic<std::uint64_t>& flag = entry(member).flag;
+  const auto wanted = static_cast<std::uint32_t>(number_);
+  std::uint64_t seen = 0;
+  const auto published = [&flag, &seen, wanted] {
+    seen = flag.load(std::memory_order_acquire);  // pairs with publish()
+    return static_cast<std::uint32_t>(seen) == wanted;
+  };
+  if (const Code code = wait_until(published); code != Code::ok) return code;
+  const auto theirs = static_cast<std::uint32_t>(seen >> 32);
+  return theirs == fingerprint ? Code::ok : mismatch(member, fingerprint, theirs);
+}
+
+Code ShmTeam::hear_all(std::uint32_t fingerprint) {
+  for (int member = 0; member < size_; ++member)
+    if (member != me_)
+      if (const Code code = hear(member, fingerprint); code != Code::ok) return code;
+  return Code::ok;
+}
+
+Code ShmTeam::await(const std::atomic<std::uint64_t>& counter, std::uint64_t least) {
+  return wait_until([&counter, least] {
+    return counter.load(std::memory_order_acquire) >= least;  // pairs with the counter's store
+  });
+}
+
+void ShmTeam::end_call() {
+  // release: our reads of others' entries and chunks end before they see it (claim_*).
+  control(me_).done.store(number_, std::memory_order_release);
+  wake_others();
+}
+
+Code ShmTeam::mismatch(int member, std::uint32_t mine, std::uint32_t theirs) {
+  log::warn("collective calls do not match: rank " + std::to_string(job_rank(me_)) + " calls " +
+            waiting_.describe(mine) + ", rank " + std::to_string(job_rank(member)) + " calls " +
+            waiting_.describe(theirs));
+  return Code::other;
+}
+
+Code ShmTeam::lost_member() const {
+  for (int member = 0; member < size_; ++member) {
+    const auto rank = static_cast<std::uint32_t>(job_rank(member));
+    // acquire: set by the daemon when the process has ended.
+    if (segment_.rank(rank).gone.load(std::memory_order_acquire) != 0) return Code::proc_aborted;
+  }
+  return Code::ok;
+}
+
+Code ShmTeam::wait_long(const void* self, bool (*ready)(const void* self)) {
+  Code code = Code::ok;
+  for (int round = 0;; ++round) {
+    if (waiting_.progress(waiting_.self) > 0)
+      waiting_.active(waiting_.self);
+    else
+      waiting_.idle(waiting_.self);
+    bool is_ready = ready(self);
+    for (int i = 0; i < kLooksBetween && !is_ready && polls_ > kLooksBetween; ++i) {
+      relax();
+      is_ready = ready(self);
+    }
+    if (is_ready) break;
+    if (round % kRoundsBetweenDeaths != 0) continue;
+    code = lost_member();
+    // What a member said before it died still counts.
+    if (code != Code::ok && !ready(self)) break;
+    code = Code::ok;
+  }
+  waiting_.active(waiting_.self);
+  return code;
+}
+
+}  // namespace tutti::delegate

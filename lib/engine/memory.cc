@@ -1,0 +1,140 @@
+// Slices to memory.
+#include "engine/memory.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+
+namespace tutti::engine {
+namespace {
+
+types::Buffer message_of(const Block& block) {
+  if (block.type == nullptr) return types::Buffer::plain(block.data, block.count);
+  return types::Buffer::whole(block.data, block.count, *block.type);
+}
+
+Count bytes_of(const Block& block) {
+  return block.type == nullptr ? block.count : block.count * block.type->size();
+}
+
+}  // namespace
+
+void Memory::bind_blocks(const Space& space, Bound& bound) {
+  bound.blocks = space.blocks.empty() ? std::span<const Block>(&space.whole, 1)
+                                      : std::span<const Block>(space.blocks);
+  bound.begins.clear();
+  bound.begins.push_back(0);
+  for (const Block& block : bound.blocks)
+    bound.begins.push_back(bound.begins.back() + bytes_of(block));
+}
+
+bool Memory::needs_staging(const Bound& bound, sched::Space space, const Program& program) {
+  if (bound.blocks.size() == 1) return false;
+  const auto crosses = [&](const sched::Slice& slice) {
+    return slice.space == space && slice.count > 0 && find(bound, slice).bytes != slice.count;
+  };
+  return std::any_of(program.schedule.steps.begin(), program.schedule.steps.end(),
+                     [&](const sched::Step& step) {
+                       return crosses(step.from) || crosses(step.into);
+                     });
+}
+
+void Memory::stage(Bound& bound, ScratchPool::Piece& piece) {
+  piece = pool_.take(static_cast<std::size_t>(bound.begins.back()));
+  bound.staged = piece.memory.get();
+  for (std::size_t b = 0; b < bound.blocks.size(); ++b) {
+    const Count bytes = bound.begins[b + 1] - bound.begins[b];
+    if (bytes > 0)
+      types::pack(message_of(bound.blocks[b]), 0,
+                  {bound.staged + bound.begins[b], static_cast<std::size_t>(bytes)});
+  }
+}
+
+void Memory::bind(const Binding& binding, const Program& program) {
+  release();
+  type_ = binding.op != nullptr ? binding.type : nullptr;
+  if (type_ != nullptr) {
+    in_base_ = static_cast<std::byte*>(binding.in.whole.data);
+    out_base_ = static_cast<std::byte*>(binding.out.whole.data);
+    scratch_base_ = take_elements(pool_, program.schedule.scratch, *type_, scratch_);
+    const bool swaps = program.most_swapped > 0 && !binding.op->is_commutative();
+    spare_ = swaps ? take_elements(pool_, program.most_swapped, *type_, spare_piece_) : nullptr;
+    return;
+  }
+  bind_blocks(binding.in, in_);
+  bind_blocks(binding.out, out_);
+  scratch_ = pool_.take(static_cast<std::size_t>(program.schedule.scratch));
+  scratch_base_ = scratch_.memory.get();
+  if (needs_staging(in_, sched::Space::in, program)) stage(in_, staged_in_);
+  if (needs_staging(out_, sched::Space::out, program)) stage(out_, staged_out_);
+}
+
+void Memory::deliver() {
+  if (out_.staged == nullptr) return;
+  for (std::size_t b = 0; b < out_.blocks.size(); ++b) {
+    const Count bytes = out_.begins[b + 1] - out_.begins[b];
+    if (bytes > 0)
+      types::unpack(message_of(out_.blocks[b]), 0,
+                    {out_.staged + out_.begins[b], static_cast<std::size_t>(bytes)});
+  }
+}
+
+void Memory::release() {
+  for (ScratchPool::Piece* piece : {&scratch_, &spare_piece_, &staged_in_, &staged_out_})
+    pool_.give(std::exchange(*piece, {}));
+  in_.staged = out_.staged = nullptr;
+}
+
+void Memory::abandon() {
+  for (ScratchPool::Piece* piece : {&scratch_, &staged_in_, &staged_out_}) {
+    [[maybe_unused]] const auto* kept_for_the_message = piece->memory.release();
+    *piece = {};
+  }
+  release();
+}
+
+// The packed range as a message; shorter than the slice when that crosses blocks apart.
+types::Buffer Memory::find(const Bound& bound, const sched::Slice& slice) {
+  const auto after = std::upper_bound(bound.begins.begin(), bound.begins.end() - 1, slice.offset);
+  const auto first = static_cast<std::size_t>(after - bound.begins.begin()) - 1;
+  const Count within = slice.offset - bound.begins[first];
+  const types::Buffer start = message_of(bound.blocks[first]);
+  if (within + slice.count <= start.bytes) return start.part(within, slice.count);
+  if (!start.is_contiguous()) return start.part(within, start.bytes - within);
+  // Blocks that follow one another in memory serve as one.
+  std::byte* const begin = start.at() + within;
+  Count found = start.bytes - within;
+  for (std::size_t b = first + 1; b < bound.blocks.size() && found < slice.count; ++b) {
+    const types::Buffer next = message_of(bound.blocks[b]);
+    if (next.bytes == 0) continue;
+    if (!next.is_contiguous() || next.at() != begin + found) break;
+    found += next.bytes;
+  }
+  return types::Buffer::plain(begin, std::min(found, slice.count));
+}
+
+types::Buffer Memory::buffer(const sched::Slice& slice) const {
+  if (slice.count == 0) return types::Buffer::plain(nullptr, 0);
+  if (type_ != nullptr) return types::Buffer::whole(element(slice), slice.count, *type_);
+  if (slice.space == sched::Space::scratch)
+    return types::Buffer::plain(scratch_base_ + slice.offset, slice.count);
+  const Bound& bound = slice.space == sched::Space::in ? in_ : out_;
+  if (bound.staged != nullptr)
+    return types::Buffer::plain(bound.staged + slice.offset, slice.count);
+  const types::Buffer found = find(bound, slice);
+  TUTTI_CHECK(found.bytes == slice.count, "slice of " + std::to_string(slice.count) +
+                                              " units at " + std::to_string(slice.offset) +
+                                              " lies outside its space");
+  return found;
+}
+
+void* Memory::element(const sched::Slice& slice) const {
+  std::byte* const base = slice.space == sched::Space::in    ? in_base_
+                          : slice.space == sched::Space::out ? out_base_
+                                                             : scratch_base_;
+  return base + slice.offset * type_->extent();
+}
+
+}  // namespace tutti::engine

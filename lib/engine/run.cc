@@ -1,0 +1,243 @@
+// Running a program: steps whose conditions are met are started, ends of steps meet conditions.
+//
+// A condition of a step is a predecessor's end, or the start of the message before it to the
+// same peer. Ends of messages come from p2p's callbacks; they only count down and queue. One
+// loop (advance) starts what is queued, so nothing recurses however long a chain is. Receives
+// go first: a posted receive spares its message a copy.
+#include <utility>
+
+#include "base/check.h"
+#include "engine/memory.h"
+
+namespace tutti::engine {
+namespace {
+
+using sched::Kind;
+using sched::Step;
+
+constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a request
+
+class ScheduleRun final : public Run {
+ public:
+  ScheduleRun(p2p::Endpoint& endpoint, ScratchPool& pool, std::shared_ptr<const Program> program)
+      : endpoint_(endpoint), program_(std::move(program)), memory_(pool) {
+    const std::size_t steps = program_->schedule.steps.size();
+    messages_.resize(steps);
+    for (std::size_t s = 0; s < steps; ++s)
+      messages_[s] = {this, static_cast<std::uint32_t>(s), nullptr};
+    receives_.reserve(steps);
+    others_.reserve(steps);
+  }
+  ~ScheduleRun() override { drop_messages(); }
+
+  void begin(Binding binding) override {
+    TUTTI_CHECK(done_, "a run is begun while it is under way");
+    binding_ = std::move(binding);
+    restart();
+  }
+  void restart() override;
+  bool is_done() const override { return done_; }
+  Code code() const override { return code_; }
+
+ private:
+  struct Message {
+    ScheduleRun* run;
+    std::uint32_t step;
+    p2p::Request* request;
+  };
+
+  static void message_done(p2p::Request* request) {
+    const Message* message = static_cast<Message*>(request->owner);
+    message->run->end_message(message->step, request);
+    message->run->advance();
+  }
+  void meet(std::uint32_t step);
+  void advance();
+  void start(std::uint32_t step);
+  void start_send(std::uint32_t index, const Step& step);
+  void watch(std::uint32_t index, p2p::Request* request);
+  void end_message(std::uint32_t index, p2p::Request* request);
+  void end_step(std::uint32_t index);
+  void fold(const Step& step);
+  void fail_with(Code code);
+  void drop_messages();
+  void finish();
+  p2p::Envelope envelope(int source) const {
+    return {binding_.context, source, binding_.tag, binding_.fingerprint};
+  }
+  int job_rank(const Step& step) const {
+    return binding_.peers[static_cast<std::size_t>(step.peer)];
+  }
+
+  p2p::Endpoint& endpoint_;
+  std::shared_ptr<const Program> program_;
+  Binding binding_;
+  Memory memory_;
+  std::vector<std::uint32_t> conditions_;  // unmet, by step
+  std::vector<Message> messages_;          // by step
+  std::vector<std::uint32_t> receives_, others_;  // queued; read from the heads
+  std::size_t receives_head_ = 0, others_head_ = 0;
+  std::size_t unfinished_ = 0;
+  Code code_ = Code::ok;
+  bool done_ = true;
+  bool advancing_ = false;
+};
+
+void ScheduleRun::restart() {
+  code_ = Code::ok;
+  done_ = false;
+  memory_.bind(binding_, *program_);
+  conditions_ = program_->conditions;
+  unfinished_ = conditions_.size();
+  receives_.clear();
+  others_.clear();
+  receives_head_ = others_head_ = 0;
+  advancing_ = true;
+  for (std::uint32_t s = 0; s < conditions_.size(); ++s)
+    if (conditions_[s] == 0) {
+      conditions_[s] = 1;
+      meet(s);
+    }
+  advancing_ = false;
+  advance();
+}
+
+void ScheduleRun::meet(std::uint32_t step) {
+  TUTTI_CHECK(conditions_[step] > 0, "step " + std::to_string(step) + " ran twice");
+  if (--conditions_[step] != 0) return;
+  const bool receives = program_->schedule.steps[step].kind == Kind::recv;
+  (receives ? receives_ : others_).push_back(step);
+}
+
+void ScheduleRun::advance() {
+  if (advancing_ || done_) return;
+  advancing_ = true;
+  while (code_ == Code::ok) {
+    if (receives_head_ < receives_.size())
+      start(receives_[receives_head_++]);
+    else if (others_head_ < others_.size())
+      start(others_[others_head_++]);
+    else
+      break;
+  }
+  advancing_ = false;
+  if (code_ != Code::ok || unfinished_ == 0) finish();  // may destroy this run
+}
+
+void ScheduleRun::start(std::uint32_t index) {
+  const Step& step = program_->schedule.steps[index];
+  switch (step.kind) {
+    case Kind::recv:
+      watch(index, endpoint_.recv(job_rank(step), envelope(step.peer), memory_.buffer(step.into)));
+      break;
+    case Kind::send:
+      start_send(index, step);
+      break;
+    case Kind::copy: {
+      const types::Buffer from = memory_.buffer(step.from);
+      const types::Buffer into = memory_.buffer(step.into);
+      // In-place calls bind two spaces to the same memory.
+      const bool same = from.data == into.data && from.skip == into.skip && from.type == into.type;
+      if (!same && from.bytes > 0) types::copy(from, into);
+      end_step(index);
+      break;
+    }
+    case Kind::reduce:
+      fold(step);
+      end_step(index);
+      break;
+  }
+  if (const std::uint32_t next = program_->next_to_peer[index]; next != Program::kNone) meet(next);
+}
+
+void ScheduleRun::start_send(std::uint32_t index, const Step& step) {
+  const types::Buffer buffer = memory_.buffer(step.from);
+  const int peer = job_rank(step);
+  const p2p::Envelope mine = envelope(binding_.rank);
+  if (buffer.bytes <= kTryBytes && buffer.is_contiguous()) {
+    const void* data = buffer.bytes == 0 ? nullptr : buffer.at();
+    if (endpoint_.try_send(peer, mine, data, static_cast<std::size_t>(buffer.bytes)))
+      return end_step(index);
+  }
+  watch(index, endpoint_.send(p2p::Mode::standard, peer, mine, buffer));
+}
+
+void ScheduleRun::watch(std::uint32_t index, p2p::Request* request) {
+  if (request->done) return end_message(index, request);
+  messages_[index].request = request;
+  request->owner = &messages_[index];
+  request->on_done = &message_done;
+}
+
+void ScheduleRun::end_message(std::uint32_t index, p2p::Request* request) {
+  const p2p::Status status = request->status;
+  messages_[index].request = nullptr;
+  endpoint_.release(request);
+  if (status.code != Code::ok) return fail_with(status.code);
+  end_step(index);
+}
+
+void ScheduleRun::end_step(std::uint32_t index) {
+  const sched::Schedule& schedule = program_->schedule;
+  const Step& step = schedule.steps[index];
+  --unfinished_;
+  for (std::uint32_t s = 0; s < step.successor_count; ++s)
+    meet(schedule.successors[step.first_successor + s]);
+}
+
+void ScheduleRun::fold(const Step& step) {
+  if (step.from.count == 0) return;
+  const void* from = memory_.element(step.from);
+  void* into = memory_.element(step.into);
+  if (step.from_first)
+    binding_.op->fold(from, into, step.from.count, *binding_.type);
+  else
+    binding_.op->fold_right(from, into, step.from.count, *binding_.type, memory_.spare());
+}
+
+void ScheduleRun::fail_with(Code code) {
+  if (code_ == Code::ok) code_ = code;
+}
+
+// Receives that did not match are cancelled; other messages run on without us (their memory
+// stays: see Memory::abandon).
+void ScheduleRun::drop_messages() {
+  for (Message& message : messages_) {
+    p2p::Request* request = std::exchange(message.request, nullptr);
+    if (request == nullptr) continue;
+    request->on_done = nullptr;
+    if (program_->schedule.steps[message.step].kind == Kind::recv) endpoint_.cancel(request);
+    endpoint_.release(request);
+  }
+}
+
+void ScheduleRun::finish() {
+  if (code_ == Code::ok) {
+    memory_.deliver();
+    memory_.release();
+  } else {
+    drop_messages();
+    memory_.abandon();
+  }
+  done_ = true;
+  if (on_done != nullptr) on_done(this);
+}
+
+}  // namespace
+
+std::unique_ptr<Run> make_run(p2p::Endpoint& endpoint, ScratchPool& scratch,
+                              std::shared_ptr<const Program> program) {
+  return std::make_unique<ScheduleRun>(endpoint, scratch, std::move(program));
+}
+
+Code wait(p2p::Endpoint& endpoint, Run& run) {
+  while (!run.is_done()) {
+    if (endpoint.progress() > 0)
+      endpoint.active();
+    else
+      endpoint.idle();
+  }
+  return run.code();
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,60 @@
+// Scratch memory that stays warm: fresh pages of a long vector cost more than folding it.
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace tutti::engine {
+namespace {
+
+constexpr std::size_t kMostKept = std::size_t{64} << 20;  // bytes that lie idle at most
+constexpr std::size_t kLeast = 4096;
+
+}  // namespace
+
+ScratchPool::Piece ScratchPool::take(std::size_t bytes) {
+  if (bytes == 0) return {};
+  // The smallest that serves, unless it is far too large.
+  auto best = free_.end();
+  for (auto piece = free_.begin(); piece != free_.end(); ++piece)
+    if (piece->bytes >= bytes && piece->bytes <= 8 * std::max(bytes, kLeast) &&
+        (best == free_.end() || piece->bytes < best->bytes))
+      best = piece;
+  if (best == free_.end()) {
+    const std::size_t size = std::max(bytes, kLeast);
+    return {std::unique_ptr<std::byte[]>(new std::byte[size]), size};
+  }
+  Piece piece = std::move(*best);
+  kept_ -= piece.bytes;
+  *best = std::move(free_.back());
+  free_.pop_back();
+  return piece;
+}
+
+void ScratchPool::give(Piece piece) {
+  if (piece.bytes == 0) return;
+  while (!free_.empty() && kept_ + piece.bytes > kMostKept) {
+    kept_ -= free_.back().bytes;
+    free_.pop_back();
+  }
+  if (piece.bytes > kMostKept) return;
+  kept_ += piece.bytes;
+  free_.push_back(std::move(piece));
+}
+
+// Elements are spaced by their extent; the first one's address may lie outside the memory when
+// the true lower bound is not zero (MPI 5.0, 5.1.8).
+std::byte* take_elements(ScratchPool& pool, Count count, const types::Datatype& type,
+                         ScratchPool::Piece& piece) {
+  if (count == 0) return nullptr;
+  const Count stride = (count - 1) * type.extent();
+  const Count lowest = std::min<Count>(0, stride) + type.true_lower_bound();
+  const Count bytes = std::max(stride, -stride) + type.true_extent();
+  constexpr std::uintptr_t kAlignment = 64;
+  piece = pool.take(static_cast<std::size_t>(bytes) + kAlignment);
+  // Element 0 is aligned, whatever lies before it.
+  const auto earliest = reinterpret_cast<std::uintptr_t>(piece.memory.get()) -
+                        static_cast<std::uintptr_t>(lowest);
+  return reinterpret_cast<std::byte*>((earliest + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+}  // namespace tutti::engine

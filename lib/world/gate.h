@@ -1,0 +1,52 @@
+// The gate: one thread at a time below the bindings.
+//
+// Recursive, because a user's operation or callback may call MPI again. Without
+// MPI_THREAD_MULTIPLE it costs a test. Waits let go of it entirely, whatever the depth.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace tutti::world {
+
+class Gate {
+ public:
+  explicit Gate(bool many) : many_(many) {}
+
+  void enter() {
+    if (!many_) return;
+    // relaxed: it equals our own id only if we wrote it.
+    if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+      ++depth_;
+      return;
+    }
+    take();
+    depth_ = 1;
+  }
+  void leave() {
+    if (many_ && --depth_ == 0) drop();
+  }
+
+  // Around a wait: the gate is free in between, the depth is kept.
+  void release();
+  void retake();
+  // Lets a thread in that waits for the gate, if there is one.
+  void let_in();
+
+ private:
+  void take();
+  void drop();
+
+  const bool many_;
+  std::mutex mutex_;
+  std::atomic<std::thread::id> owner_{};
+  int depth_ = 0;                       // guarded by mutex_
+  std::map<std::thread::id, int> kept_;  // depths of threads between release and retake; same
+  std::atomic<int> waiting_{0};         // threads in take(); relaxed: a hint
+  std::atomic<std::uint64_t> turns_{0};  // relaxed: a hint for let_in
+};
+
+}  // namespace tutti::world

@@ -1,0 +1,103 @@
+// The world: constructs and connects the rooms.
+#include "world/world.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/log.h"
+#include "world/gate.h"
+
+namespace tutti::world {
+namespace {
+
+class Assembled final : public World {
+ public:
+  Assembled(std::unique_ptr<wireup::Wireup> wireup, const Knobs& knobs, ThreadLevel level)
+      : wireup_(std::move(wireup)),
+        knobs_(knobs),
+        level_(level),
+        gate_(level == ThreadLevel::multiple) {}
+
+  Result<void> connect();
+
+  void enter() override { gate_.enter(); }
+  void leave() override { gate_.leave(); }
+  ThreadLevel level() const override { return level_; }
+  comm::Communicator& world_comm() override { return *world_comm_; }
+  comm::Communicator& self_comm() override { return *self_comm_; }
+  p2p::Endpoint& endpoint() override { return *endpoint_; }
+  wireup::Wireup& wireup() override { return *wireup_; }
+  const Knobs& knobs() override { return knobs_; }
+  wireup::WatchRecord& watch() override {
+    return wireup_->segment().local(static_cast<std::uint32_t>(wireup_->local_rank())).watch;
+  }
+
+  void abort(int status, std::string_view reason) override {
+    wireup_->abort(status, reason);
+    std::_Exit(status);
+  }
+  Result<void> finalize() override;
+
+ private:
+  // In order of construction; destroyed in reverse.
+  std::unique_ptr<wireup::Wireup> wireup_;
+  Knobs knobs_;
+  ThreadLevel level_;
+  Gate gate_;
+  std::unique_ptr<p2p::Endpoint> endpoint_;
+  comm::WorldPtr comms_;
+  comm::CommRef world_comm_, self_comm_;
+};
+
+Result<void> Assembled::connect() {
+  TUTTI_TRY(endpoint, p2p::Endpoint::open(*wireup_, knobs_));
+  endpoint_ = std::move(endpoint);
+  comm::Ground ground{endpoint_.get(), wireup_.get(), &knobs_, nullptr, nullptr};
+  if (level_ == ThreadLevel::multiple) {
+    transport::Waiter::Gate gate;
+    gate.release = [](void* self) { static_cast<Gate*>(self)->release(); };
+    gate.retake = [](void* self) { static_cast<Gate*>(self)->retake(); };
+    gate.self = &gate_;
+    endpoint_->set_gate(gate);
+    ground.let_in = [](void* self) { static_cast<Gate*>(self)->let_in(); };
+    ground.self = &gate_;
+  }
+  comms_ = comm::open_world(ground);
+  gate_.enter();
+  auto self_comm = comm::make_self_comm(*comms_);
+  auto world_comm = comm::make_world_comm(*comms_);
+  gate_.leave();
+  if (!self_comm) return tl::unexpected<Error>(std::move(self_comm).error());
+  if (!world_comm) return tl::unexpected<Error>(std::move(world_comm).error());
+  self_comm_ = std::move(*self_comm);
+  world_comm_ = std::move(*world_comm);
+  return {};
+}
+
+// Behind the barrier nobody sends to us any more, and all that was sent to us by then is matched
+// or abandoned; close() sees our own last messages off.
+Result<void> Assembled::finalize() {
+  gate_.enter();
+  comm::CollCall barrier;
+  barrier.collective = coll::Collective::barrier;
+  const Code code = comm::run(*world_comm_, barrier);
+  endpoint_->close();
+  gate_.leave();
+  TUTTI_DO(wireup_->finalized());
+  if (code != Code::ok)
+    return fail(code, "not every rank came to the end of the job; see the lines above");
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<World>> World::open(std::unique_ptr<wireup::Wireup> wireup,
+                                           const Knobs& knobs, ThreadLevel level) {
+  log::set_explain(knobs.flag("TUTTI_EXPLAIN"));
+  log::set_rank(wireup->rank());
+  auto world = std::make_unique<Assembled>(std::move(wireup), knobs, level);
+  TUTTI_DO(world->connect());
+  return std::unique_ptr<World>(std::move(world));
+}
+
+}  // namespace tutti::world

@@ -1,0 +1,81 @@
+// Ranks as threads: n worlds over one or several "hosts", one body run by each.
+//
+// The body must not use Catch's assertions (they are not for many threads): it calls expect(),
+// whose first failure is reported by run_ranks on the main thread.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "catch.h"
+#include "world/world.h"
+
+namespace tutti::support {
+
+class Findings {
+ public:
+  void add(std::string what) {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+    if (first_.empty()) first_ = std::move(what);
+  }
+  int count() const { return count_; }
+  const std::string& first() const { return first_; }
+
+ private:
+  std::mutex mutex_;
+  int count_ = 0;
+  std::string first_;
+};
+
+struct Rank {
+  world::World& world;
+  comm::Communicator& comm;  // of the whole world
+  int rank, size;
+  Findings& findings;
+  void expect(bool good, const std::string& what) const {
+    if (!good) findings.add("rank " + std::to_string(rank) + ": " + what);
+  }
+};
+
+using Body = std::function<void(const Rank&)>;
+
+inline Knobs knobs_of(const std::vector<std::pair<std::string, std::string>>& set) {
+  const auto knobs = Knobs::read([&set](const char* name) -> const char* {
+    for (const auto& [key, value] : set)
+      if (key == name) return value.c_str();
+    return nullptr;
+  });
+  REQUIRE(knobs.has_value());
+  return *knobs;
+}
+
+inline void run_ranks(const std::vector<int>& hosts, const Body& body,
+                      const Knobs& knobs = Knobs::defaults(),
+                      world::ThreadLevel level = world::ThreadLevel::single) {
+  Findings findings;
+  auto wireups = wireup::in_threads(hosts);
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < hosts.size(); ++r)
+    threads.emplace_back([&, r] {
+      auto opened = world::World::open(std::move(wireups[r]), knobs, level);
+      if (!opened) return findings.add("open: " + opened.error().text);
+      world::World& world = **opened;
+      comm::Communicator& comm = world.world_comm();
+      body(Rank{world, comm, comm.rank(), comm.size(), findings});
+      if (const auto ended = world.finalize(); !ended)
+        findings.add("finalize: " + ended.error().text);
+    });
+  for (std::thread& thread : threads) thread.join();
+  INFO(findings.first());
+  REQUIRE(findings.count() == 0);
+}
+
+inline std::vector<int> one_host(int ranks) {
+  return std::vector<int>(static_cast<std::size_t>(ranks), 0);
+}
+
+}  // namespace tutti::support

@@ -1,0 +1,122 @@
+// Blocking collectives on every path: chosen, forced by name, through the delegate.
+#include <string>
+
+#include "reference.h"
+
+namespace {
+
+using namespace tutti;
+using reference::Collective;
+using reference::Plan;
+using reference::Trial;
+using support::Rank;
+
+void try_plan(const Rank& me, comm::Communicator& comm, const Plan& plan, const char* how) {
+  Trial trial(comm, plan);
+  const Code code = comm::run(comm, trial.call());
+  me.expect(code == Code::ok && trial.check(),
+            trial.what() + " by " + how + ", code " + std::to_string(static_cast<int>(code)));
+}
+
+void all_chosen(const Rank& me) {
+  for (const types::Count count : {0, 1, 3, 64, 1000, 30011})
+    for (const Plan& plan : reference::plans(me.size, count)) try_plan(me, me.comm, plan, "choice");
+}
+
+void all_forced(const Rank& me) {
+  for (const coll::Algorithm& algorithm : coll::catalogue()) {
+    comm::force(me.comm, std::string(coll::name_of(algorithm.collective)) + "=" + algorithm.name);
+    for (const types::Count count : {0, 1, 5, 777})
+      for (const Plan& plan : reference::plans(me.size, count))
+        if (plan.collective == algorithm.collective) try_plan(me, me.comm, plan, algorithm.name);
+  }
+  comm::force(me.comm, "");
+}
+
+void all_ordered(const Rank& me) {
+  const auto compose = reference::compose_op();
+  for (const types::Count count : {0, 1, 7, 500})
+    for (Plan plan : reference::plans(me.size, count)) {
+      const bool reduces = plan.collective == Collective::reduce ||
+                           plan.collective == Collective::allreduce ||
+                           plan.collective == Collective::reduce_scatter ||
+                           plan.collective == Collective::scan ||
+                           plan.collective == Collective::exscan;
+      if (!reduces) continue;
+      plan.op = compose.get();
+      try_plan(me, me.comm, plan, "choice");
+      for (const coll::Algorithm& algorithm : coll::catalogue()) {
+        if (algorithm.collective != plan.collective || algorithm.needs_commutative) continue;
+        comm::force(me.comm,
+                    std::string(coll::name_of(plan.collective)) + "=" + algorithm.name);
+        try_plan(me, me.comm, plan, algorithm.name);
+      }
+      comm::force(me.comm, "");
+    }
+}
+
+constexpr int kSizes[] = {1, 2, 3, 4, 5, 7, 8};
+
+}  // namespace
+
+TEST_CASE("every collective is right on one host", "[comm]") {
+  for (const int size : kSizes) support::run_ranks(support::one_host(size), all_chosen);
+}
+
+TEST_CASE("every algorithm of the catalogue is right when forced", "[comm]") {
+  for (const int size : kSizes) support::run_ranks(support::one_host(size), all_forced);
+}
+
+TEST_CASE("operations that do not commute keep the order of ranks", "[comm]") {
+  for (const int size : {2, 3, 5, 8}) support::run_ranks(support::one_host(size), all_ordered);
+}
+
+TEST_CASE("every collective is right over two and three hosts", "[comm]") {
+  support::run_ranks({0, 0, 1, 1}, all_chosen);
+  support::run_ranks({0, 1, 0, 2, 1}, all_chosen);
+}
+
+TEST_CASE("every algorithm is right over two hosts", "[comm]") {
+  support::run_ranks({0, 0, 1, 1, 1}, all_forced);
+}
+
+TEST_CASE("a broadcast between different descriptions of the same bytes", "[comm]") {
+  support::run_ranks(support::one_host(3), [](const Rank& me) {
+    types::Datatype& integer = *types::predefined_type(reference::kInt);
+    auto every_other = *types::make_vector(500, 1, 2, integer);
+    every_other->commit();
+    for (int round = 0; round < 2; ++round) {
+      comm::force(me.comm, round == 0 ? "" : "bcast=binomial");
+      std::vector<std::int32_t> ints(1000, -1);
+      const bool strided = me.rank == 1;
+      for (int i = 0; i < 500 && me.rank == 0; ++i) ints[static_cast<std::size_t>(i)] = i;
+      comm::CollCall call;
+      call.collective = Collective::bcast;
+      call.recv = ints.data();
+      call.recv_count = strided ? 1 : 500;
+      call.recv_type = strided ? every_other.get() : &integer;
+      me.expect(comm::run(me.comm, call) == Code::ok, "bcast");
+      for (int i = 0; i < 500; ++i) {
+        const int at = strided ? 2 * i : i;
+        me.expect(ints[static_cast<std::size_t>(at)] == i, "strided element");
+        if (strided) me.expect(ints[static_cast<std::size_t>(at) + 1] == -1, "gap untouched");
+      }
+    }
+  });
+}
+
+TEST_CASE("members that call different collectives are told", "[comm]") {
+  support::run_ranks(support::one_host(2), [](const Rank& me) {
+    comm::CommRef both = *comm::dup(me.comm);
+    std::int32_t values[4] = {1, 2, 3, 4};
+    std::int32_t sums[4] = {};
+    comm::CollCall call;
+    call.collective = Collective::allreduce;
+    call.send = values;
+    call.recv = sums;
+    call.recv_count = me.rank == 0 ? 4 : 3;
+    call.recv_type = types::predefined_type(reference::kInt);
+    call.op = types::predefined_op(reference::kSum);
+    me.expect(comm::run(*both, call) != Code::ok, "a mismatch is an error");
+  });
+}

@@ -1,0 +1,158 @@
+// A channel: frames over two descriptors, with back-pressure and heartbeats.
+//
+// Writing is tried at once and queued when the kernel is full. A failure is reported from the
+// loop, never from inside send(), so that callers need not expect to lose what they stand on.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "control/control.h"
+
+namespace tutti::launch {
+namespace {
+constexpr std::size_t kReadBytes = 256U << 10;
+constexpr std::size_t kCompactBytes = 1U << 20;
+}  // namespace
+
+Channel::Channel(Loop& loop, UniqueFd in, UniqueFd out)
+    : loop_(loop), in_(std::move(in)), out_(std::move(out)) {
+  for (const int fd : {in_.get(), out_.get()})
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+Channel::~Channel() {
+  *alive_ = false;
+  close();
+}
+
+void Channel::open(OnFrame on_frame, OnClosed on_closed, std::string_view already) {
+  on_frame_ = std::move(on_frame);
+  on_closed_ = std::move(on_closed);
+  open_ = true;
+  heard_ns_ = now_ns();
+  reader_.feed(already);
+  loop_.on_readable(in_.get(), [this] { read_some(); });
+  if (!already.empty()) {
+    loop_.post([this, alive = alive_] {
+      if (*alive && open_) deliver_frames();
+    });
+  }
+}
+
+void Channel::read_some() {
+  static thread_local std::array<char, kReadBytes> buffer;
+  const ssize_t got = ::read(in_.get(), buffer.data(), buffer.size());
+  if (got < 0) {
+    if (errno == EAGAIN || errno == EINTR) return;
+    return fail_later(std::strerror(errno));
+  }
+  if (got == 0) return fail_later(reader_.in_the_middle() ? "cut off in a message" : "closed");
+  heard_ns_ = now_ns();
+  reader_.feed({buffer.data(), static_cast<std::size_t>(got)});
+  deliver_frames();
+}
+
+// False when the channel is gone or was closed by a callback.
+bool Channel::deliver_frames() {
+  const auto alive = alive_;
+  Frame one;
+  for (;;) {
+    const auto whole = reader_.next(&one);
+    if (!whole) {
+      fail_later(whole.error().text);
+      return false;
+    }
+    if (!*whole) return true;
+    on_frame_(std::move(one));
+    if (!*alive || !open_) return false;
+  }
+}
+
+void Channel::send_raw(int host, std::string_view body) {
+  if (!open_ || deaf_) return;
+  if (written_ > kCompactBytes) {
+    queued_.erase(0, written_);
+    written_ = 0;
+  }
+  queued_.append(frame(host, body));
+  if (!writing_) write_some();
+}
+
+void Channel::write_some() {
+  while (written_ < queued_.size()) {
+    const ssize_t put = ::write(out_.get(), queued_.data() + written_, queued_.size() - written_);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN) {
+      if (!writing_) loop_.on_writable(out_.get(), [this] { write_some(); });
+      writing_ = true;
+      return;
+    }
+    if (put < 0) {
+      // The peer is gone. What it said before is still to be read; the end of that is reported.
+      queued_.clear();
+      written_ = 0;
+      deaf_ = true;
+      break;
+    }
+    written_ += static_cast<std::size_t>(put);
+  }
+  queued_.clear();
+  written_ = 0;
+  if (writing_) loop_.on_writable(out_.get(), nullptr);
+  writing_ = false;
+  if (drained_) drained_();
+}
+
+void Channel::pause_reading(bool pause) {
+  if (pause == paused_ || !open_) return;
+  paused_ = pause;
+  heard_ns_ = now_ns();
+  if (pause)
+    loop_.on_readable(in_.get(), nullptr);
+  else
+    loop_.on_readable(in_.get(), [this] { read_some(); });
+}
+
+void Channel::fail_later(std::string why) {
+  if (!open_) return;
+  close();
+  loop_.post([this, alive = alive_, why = std::move(why)] {
+    if (*alive && on_closed_) on_closed_(why);
+  });
+}
+
+void Channel::close() {
+  open_ = false;
+  loop_.cancel(beat_timer_);
+  for (UniqueFd* fd : {&in_, &out_}) {
+    if (!fd->is_open()) continue;
+    loop_.forget(fd->get());
+    if (fd == &in_ && in_.get() == out_.get()) out_.release();
+    fd->reset();
+  }
+}
+
+void Channel::keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence) {
+  every_ = every;
+  silence_ = silence;
+  heard_ns_ = now_ns();
+  loop_.cancel(beat_timer_);
+  if (every.count() > 0) beat();
+}
+
+void Channel::beat() {
+  if (!open_) return;
+  const std::int64_t silent_ms = (now_ns() - heard_ns_) / 1'000'000;
+  if (!paused_ && silent_ms > silence_.count())
+    return fail_later("silent for " + std::to_string(silent_ms / 1000) + " s");
+  // A peer that does not read gets no pile of heartbeats.
+  if (queued_bytes() == 0) send(kEveryHost, Heartbeat{});
+  beat_timer_ = loop_.after(every_, [this] { beat(); });
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,164 @@
+// Messages to bytes and back: [number, {name: value}] in MessagePack.
+//
+// One visitor writes every field a message lists, another reads them. The reader takes nothing
+// for granted: sizes are limited before anything is allocated, a value of the wrong type is an
+// error that names the field. msgpack reports bad bytes by exceptions; they end here.
+#define MSGPACK_NO_BOOST
+#include <limits>
+#include <msgpack.hpp>
+#include <type_traits>
+
+#include "control/control.h"
+
+namespace tutti::launch {
+namespace {
+
+template <class T>
+concept Record = requires(T& t) { t.fields([](const char*, auto&) {}); };
+
+template <class T>
+struct is_vector : std::false_type {};
+template <class T>
+struct is_vector<std::vector<T>> : std::true_type {};
+
+class Writer {
+ public:
+  explicit Writer(msgpack::sbuffer& out) : pack_(out) {}
+
+  template <class T>
+  void value(const T& v) {
+    if constexpr (Record<T>) {
+      std::uint32_t count = 0;
+      const_cast<T&>(v).fields([&count](const char*, auto&) { ++count; });
+      pack_.pack_map(count);
+      const_cast<T&>(v).fields([this](const char* name, auto& field) {
+        pack_.pack(name);
+        value(field);
+      });
+    } else if constexpr (is_vector<T>::value) {
+      pack_.pack_array(static_cast<std::uint32_t>(v.size()));
+      for (const auto& item : v) value(item);
+    } else {
+      pack_.pack(v);
+    }
+  }
+  void head(std::uint32_t number) {
+    pack_.pack_array(2);
+    pack_.pack(number);
+  }
+
+ private:
+  msgpack::packer<msgpack::sbuffer> pack_;
+};
+
+class Reader {
+ public:
+  template <class T>
+  void value(const msgpack::object& from, T& v) {
+    if constexpr (Record<T>) {
+      record(from, v);
+    } else if constexpr (is_vector<T>::value) {
+      if (from.type != msgpack::type::ARRAY) return wrong("not a list");
+      v.clear();
+      for (std::uint32_t i = 0; i < from.via.array.size && error_.empty(); ++i)
+        value(from.via.array.ptr[i], v.emplace_back());
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      if (from.type != msgpack::type::STR) return wrong("not text");
+      v.assign(from.via.str.ptr, from.via.str.size);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      if (from.type != msgpack::type::BOOLEAN) return wrong("not a boolean");
+      v = from.via.boolean;
+    } else if constexpr (std::is_same_v<T, double>) {
+      number(from, v);
+    } else {
+      integer(from, v);
+    }
+  }
+  const std::string& error() const { return error_; }
+
+ private:
+  template <class T>
+  void record(const msgpack::object& from, T& v) {
+    if (from.type != msgpack::type::MAP) return wrong("not a record");
+    v.fields([this, &from](const char* name, auto& field) {
+      for (std::uint32_t i = 0; i < from.via.map.size && error_.empty(); ++i) {
+        const auto& [key, item] = from.via.map.ptr[i];
+        if (key.type != msgpack::type::STR) return wrong("a field without a name");
+        if (std::string_view(key.via.str.ptr, key.via.str.size) != name) continue;
+        value(item, field);
+        if (!error_.empty()) error_ += std::string(" in ") + name;
+        return;
+      }
+    });
+  }
+  void number(const msgpack::object& from, double& v) {
+    if (from.type == msgpack::type::FLOAT64 || from.type == msgpack::type::FLOAT32)
+      v = from.via.f64;
+    else if (from.type == msgpack::type::POSITIVE_INTEGER)
+      v = static_cast<double>(from.via.u64);
+    else
+      wrong("not a number");
+  }
+  template <class T>
+  void integer(const msgpack::object& from, T& v) {
+    using Limits = std::numeric_limits<T>;
+    if (from.type == msgpack::type::POSITIVE_INTEGER) {
+      if (from.via.u64 > static_cast<std::uint64_t>(Limits::max())) return wrong("out of range");
+      v = static_cast<T>(from.via.u64);
+    } else if (from.type == msgpack::type::NEGATIVE_INTEGER && std::is_signed_v<T>) {
+      if (from.via.i64 < static_cast<std::int64_t>(Limits::min())) return wrong("out of range");
+      v = static_cast<T>(from.via.i64);
+    } else {
+      wrong("not an integer");
+    }
+  }
+  void wrong(const char* what) {
+    if (error_.empty()) error_ = what;
+  }
+
+  std::string error_;
+};
+
+template <std::size_t I = 0>
+Result<Message> read_as(std::uint64_t kind, const msgpack::object& body) {
+  if constexpr (I == std::variant_size_v<Message>) {
+    return fail(Code::other, "a message of unknown kind " + std::to_string(kind));
+  } else {
+    if (kind != I) return read_as<I + 1>(kind, body);
+    std::variant_alternative_t<I, Message> message;
+    Reader reader;
+    reader.value(body, message);
+    if (!reader.error().empty())
+      return fail(Code::other, "message " + std::to_string(kind) + ": " + reader.error());
+    return Message(std::move(message));
+  }
+}
+
+}  // namespace
+
+std::string encode(const Message& message) {
+  msgpack::sbuffer out;
+  Writer writer(out);
+  writer.head(static_cast<std::uint32_t>(message.index()));
+  std::visit([&writer](const auto& m) { writer.value(m); }, message);
+  return {out.data(), out.size()};
+}
+
+Result<Message> decode(std::string_view bytes) {
+  // Nothing in a frame can be longer than the frame itself.
+  const std::size_t most = bytes.size();
+  const msgpack::unpack_limit limit(most, most, most, most, most, 16);
+  try {
+    msgpack::object_handle handle =
+        msgpack::unpack(bytes.data(), bytes.size(), nullptr, nullptr, limit);
+    const msgpack::object& all = handle.get();
+    if (all.type != msgpack::type::ARRAY || all.via.array.size != 2 ||
+        all.via.array.ptr[0].type != msgpack::type::POSITIVE_INTEGER)
+      return fail(Code::other, "not a message");
+    return read_as(all.via.array.ptr[0].via.u64, all.via.array.ptr[1]);
+  } catch (const std::exception& problem) {
+    return fail(Code::other, std::string("malformed message: ") + problem.what());
+  }
+}
+
+}  // namespace tutti::launch

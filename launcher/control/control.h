@@ -1,0 +1,126 @@
+// control: how prun and its daemons talk, and the event loop both of them live in.
+//
+// A Channel carries Messages in frames over the start-up channel itself (ssh's stdin and
+// stdout, or a socket pair); nothing listens anywhere. Every frame names a host: where it goes
+// (down) or comes from (up), so that a daemon in the tree can pass it on unread. A peer's bytes
+// are never trusted: lengths are bounded, and a malformed frame closes the channel with a reason.
+// One thread: everything runs in callbacks of one Loop, and no callback blocks.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "control/messages.h"
+
+namespace tutti::launch {
+
+inline constexpr std::size_t kMaxFrameBytes = 64U << 20;
+inline constexpr int kEveryHost = -1;
+
+std::string encode(const Message& message);
+// Errors: what is malformed. Unknown fields are skipped, missing ones keep their defaults.
+Result<Message> decode(std::string_view bytes);
+
+// One frame: length, host, body.
+std::string frame(int host, std::string_view body);
+struct Frame {
+  int host = kEveryHost;
+  std::string body;
+};
+// Cuts a byte stream into frames.
+class FrameReader {
+ public:
+  void feed(std::string_view bytes);
+  // A whole frame, nothing yet (false), or an error: a length that cannot be.
+  Result<bool> next(Frame* out);
+  bool in_the_middle() const { return at_ < buffer_.size(); }
+
+ private:
+  std::string buffer_;
+  std::size_t at_ = 0;
+};
+
+// Descriptors, timers and signals on one thread. Callbacks may change any watch. Making one
+// ignores SIGPIPE for the process.
+class Loop {
+ public:
+  using Callback = std::function<void()>;
+  using TimerId = std::uint64_t;
+
+  Loop();
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  // Called as long as the descriptor is ready; null stops. The descriptor stays the caller's,
+  // who must forget() it before closing. Works for any kind, regular files included.
+  void on_readable(int fd, Callback ready);
+  void on_writable(int fd, Callback ready);
+  void forget(int fd);
+  TimerId after(std::chrono::milliseconds delay, Callback fire);
+  void cancel(TimerId timer);
+  // Blocks these signals for the process and delivers them here instead. Once per loop.
+  void on_signals(std::initializer_list<int> signals, std::function<void(int)> deliver);
+  void post(Callback work);
+  void run();  // until stop()
+  void stop();
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+// Both directions of one start-up channel. Owns its descriptors (in and out may be the same).
+class Channel {
+ public:
+  using OnFrame = std::function<void(Frame&&)>;
+  using OnClosed = std::function<void(const std::string& why)>;
+
+  Channel(Loop& loop, UniqueFd in, UniqueFd out);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // `already` was read from the descriptor before the channel took over. on_closed is called
+  // once, never from inside send().
+  void open(OnFrame on_frame, OnClosed on_closed, std::string_view already = {});
+  void send(int host, const Message& message) { send_raw(host, encode(message)); }
+  void send_raw(int host, std::string_view body);
+  std::size_t queued_bytes() const { return queued_.size() - written_; }
+  void pause_reading(bool pause);  // back-pressure: the peer's bytes wait in the kernel
+  void on_drained(std::function<void()> drained) { drained_ = std::move(drained); }
+  void close();  // drops what is queued
+  // Heartbeats every `every`; closed with a reason after `silence` without a byte. Zero: off.
+  void keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence);
+  bool is_open() const { return open_; }
+
+ private:
+  void read_some();
+  void write_some();
+  void beat();
+  void fail_later(std::string why);
+  bool deliver_frames();
+
+  Loop& loop_;
+  UniqueFd in_, out_;
+  bool open_ = false, paused_ = false, writing_ = false, deaf_ = false;
+  OnFrame on_frame_;
+  OnClosed on_closed_;
+  std::function<void()> drained_;
+  FrameReader reader_;
+  std::string queued_;
+  std::size_t written_ = 0;
+  std::chrono::milliseconds every_{0}, silence_{0};
+  std::int64_t heard_ns_ = 0;
+  Loop::TimerId beat_timer_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace tutti::launch

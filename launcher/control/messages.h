@@ -1,0 +1,294 @@
+// The messages between prun and its daemons: one table.
+//
+// A message is a struct; `fields` lists what travels, by name, so that a field can be added
+// without breaking an older peer. The order of the variant at the end is the number on the
+// wire: append only. Text may hold any bytes. "up" is daemon to head, "down" head to daemon.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tutti::launch {
+
+// down, first: what the daemon must know before it looks at its machine.
+struct Prepare {
+  int host = 0;  // index of this host in the job
+  std::string name;
+  std::string version;
+  bool want_machine = true;
+  template <class F>
+  void fields(F&& f) {
+    f("host", host), f("name", name), f("version", version), f("want_machine", want_machine);
+  }
+};
+
+// up, answer to Prepare.
+struct Hello {
+  std::string version;
+  std::string host_name;
+  int pid = 0;
+  std::string machine;                 // hwloc XML; empty when it was not asked for
+  double cpu_quota = 0;                // cores; 0: none
+  int cores = 1;                       // usable together
+  std::string head_address;            // the head, as this host sees it; empty: not known
+  std::string own_address;             // this host, as the head reached it; empty: not known
+  int free_port = 0;
+  template <class F>
+  void fields(F&& f) {
+    f("version", version), f("host_name", host_name), f("pid", pid), f("machine", machine);
+    f("cpu_quota", cpu_quota), f("cores", cores), f("head_address", head_address);
+    f("own_address", own_address), f("free_port", free_port);
+  }
+};
+
+struct Variable {
+  std::string name;
+  std::string value;
+  bool unset = false;
+  template <class F>
+  void fields(F&& f) {
+    f("name", name), f("value", value), f("unset", unset);
+  }
+};
+
+struct AppPart {
+  std::vector<std::string> argv;
+  std::string working_directory;
+  bool directory_required = false;  // the user named it; otherwise home will do
+  int ranks = 0;
+  int first_rank = 0;
+  std::vector<Variable> environment;
+  template <class F>
+  void fields(F&& f) {
+    f("argv", argv), f("working_directory", working_directory);
+    f("directory_required", directory_required), f("ranks", ranks), f("first_rank", first_rank);
+    f("environment", environment);
+  }
+};
+
+struct RankPart {
+  int rank = 0;
+  int app = 0;
+  bool takes_stdin = false;
+  std::vector<int> cpus;  // empty: not bound
+  template <class F>
+  void fields(F&& f) {
+    f("rank", rank), f("app", app), f("takes_stdin", takes_stdin), f("cpus", cpus);
+  }
+};
+
+struct OutputPart {
+  bool tag = false;
+  bool timestamps = false;
+  bool label = false;
+  bool merge_stderr = false;
+  std::string directory;
+  template <class F>
+  void fields(F&& f) {
+    f("tag", tag), f("timestamps", timestamps), f("label", label);
+    f("merge_stderr", merge_stderr), f("directory", directory);
+  }
+};
+
+// down: everything this host must start.
+struct Launch {
+  std::uint64_t job_id = 0;
+  std::string job_key;  // 32 bytes
+  int universe = 0;     // slots of the job
+  std::vector<std::string> hosts;
+  std::vector<int> host_of;  // of each rank of the job
+  std::vector<AppPart> apps;
+  std::vector<RankPart> ranks;  // of this host, in rank order
+  OutputPart output;
+  std::string master_address;
+  int master_port = 0;
+  bool report_links = false;
+  template <class F>
+  void fields(F&& f) {
+    f("job_id", job_id), f("job_key", job_key), f("universe", universe), f("hosts", hosts);
+    f("host_of", host_of), f("apps", apps), f("ranks", ranks), f("output", output);
+    f("master_address", master_address), f("master_port", master_port);
+    f("report_links", report_links);
+  }
+};
+
+// up: every rank of this host runs its program.
+struct Started {
+  template <class F>
+  void fields(F&&) {}
+};
+
+// up: whole lines (or the last piece) a rank wrote.
+struct Output {
+  int rank = 0;
+  int stream = 1;  // 1 or 2
+  std::string text;
+  template <class F>
+  void fields(F&& f) {
+    f("rank", rank), f("stream", stream), f("text", text);
+  }
+};
+
+// down: bytes for the ranks that take stdin; `end` closes it.
+struct Input {
+  std::string text;
+  bool end = false;
+  template <class F>
+  void fields(F&& f) {
+    f("text", text), f("end", end);
+  }
+};
+
+// up: so many bytes of Input are written; the head sends more.
+struct InputTaken {
+  std::uint64_t bytes = 0;
+  template <class F>
+  void fields(F&& f) {
+    f("bytes", bytes);
+  }
+};
+
+// up: of this host's ranks; down: of all the others.
+struct Addresses {
+  std::vector<int> ranks;
+  std::vector<std::string> addresses;
+  template <class F>
+  void fields(F&& f) {
+    f("ranks", ranks), f("addresses", addresses);
+  }
+};
+
+// up: a rank's process has ended, or never ran its program.
+struct RankEnded {
+  int rank = 0;
+  int wait_status = 0;  // as waitpid gives it
+  bool joined = false;
+  bool finalized = false;
+  int launch_status = 0;  // not 0: could not be started; then `reason` says why
+  std::string reason;
+  template <class F>
+  void fields(F&& f) {
+    f("rank", rank), f("wait_status", wait_status), f("joined", joined);
+    f("finalized", finalized), f("launch_status", launch_status), f("reason", reason);
+  }
+};
+
+// up: a rank called MPI_Abort.
+struct RankAborts {
+  int rank = 0;
+  int status = 1;
+  std::string reason;
+  template <class F>
+  void fields(F&& f) {
+    f("rank", rank), f("status", status), f("reason", reason);
+  }
+};
+
+// down: these ranks are gone without finalizing.
+struct Gone {
+  std::vector<int> ranks;
+  template <class F>
+  void fields(F&& f) {
+    f("ranks", ranks);
+  }
+};
+
+// down: to every rank of the host.
+struct Signal {
+  int number = 0;
+  template <class F>
+  void fields(F&& f) {
+    f("number", number);
+  }
+};
+
+// down: end the ranks, kindly first.
+struct End {
+  int grace_ms = 0;
+  template <class F>
+  void fields(F&& f) {
+    f("grace_ms", grace_ms);
+  }
+};
+
+// up: what a rank says about its links, for --report-links.
+struct Links {
+  int rank = 0;
+  std::string text;
+  template <class F>
+  void fields(F&& f) {
+    f("rank", rank), f("text", text);
+  }
+};
+
+// both: the other side is alive. Silence means that the way between is broken.
+struct Heartbeat {
+  template <class F>
+  void fields(F&&) {}
+};
+
+// down: nothing more to do, leave. up: left in order, nothing follows.
+struct Bye {
+  template <class F>
+  void fields(F&&) {}
+};
+
+struct HostPart {
+  int host = 0;
+  std::string name;
+  std::string user;
+  int port = 0;
+  template <class F>
+  void fields(F&& f) {
+    f("host", host), f("name", name), f("user", user), f("port", port);
+  }
+};
+
+// down: start daemons on these hosts and pass their messages on (the tree).
+struct Grow {
+  std::vector<HostPart> hosts;
+  std::vector<std::string> agent;
+  std::string prefix;
+  template <class F>
+  void fields(F&& f) {
+    f("hosts", hosts), f("agent", agent), f("prefix", prefix);
+  }
+};
+
+// up: a host could not be started or was lost, said by the daemon that started it.
+struct HostFailed {
+  int host = 0;
+  int status = 0;
+  std::string reason;
+  template <class F>
+  void fields(F&& f) {
+    f("host", host), f("status", status), f("reason", reason);
+  }
+};
+
+// up: a remark for the user.
+struct Note {
+  std::string text;
+  template <class F>
+  void fields(F&& f) {
+    f("text", text);
+  }
+};
+
+// up: this daemon cannot go on (no memory file, no processes left).
+struct DaemonFailed {
+  int status = 0;
+  std::string reason;
+  template <class F>
+  void fields(F&& f) {
+    f("status", status), f("reason", reason);
+  }
+};
+
+using Message = std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses,
+                             RankEnded, RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow,
+                             HostFailed, Note, DaemonFailed>;
+
+}  // namespace tutti::launch

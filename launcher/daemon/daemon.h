@@ -1,0 +1,60 @@
+// daemon: what runs on each host: starts the ranks, forwards their output, ends them all.
+//
+// One process per host, one thread, one loop. It speaks with its parent (prun, or a daemon of
+// the tree) over one channel; when that channel closes, its ranks are killed and it leaves.
+// Whoever starts a process owns its end: the daemon adopts every orphan of its ranks
+// (subreaper) and its own parent (prun, or the keeper) adopts and ends what a killed daemon leaves.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "control/control.h"
+
+namespace tutti::launch {
+
+// What a spawner tells whoever asked for a host. `lost` may come after `ready`.
+struct SpawnReports {
+  // The daemon of this host answers on these descriptors; `already` was read from `in`.
+  std::function<void(int host, UniqueFd in, UniqueFd out, std::string already)> ready;
+  // It does not, and never will. status: of the table in job/exit_status.h.
+  std::function<void(int host, int status, std::string reason)> failed;
+};
+
+// Starts daemons on hosts. No method blocks. Destruction ends what it started.
+class Spawner {
+ public:
+  virtual ~Spawner() = default;
+  virtual void start(const std::vector<HostPart>& hosts) = 0;
+  // What is known about a daemon that went away: ssh's own words, or nothing.
+  virtual std::string last_words(int host) = 0;
+};
+// Makes the spawner by which a daemon starts further daemons (the tree).
+using MakeSpawner =
+    std::function<std::unique_ptr<Spawner>(Loop&, const Grow& grow, SpawnReports reports)>;
+
+struct DaemonPlace {
+  UniqueFd in, out;
+  bool over_network = false;  // heartbeats; the ranks' environment is this host's, not prun's
+  std::string library_folder;  // where libmpi_abi is when the program does not find it; or empty
+  MakeSpawner make_spawner;    // null: cannot grow a tree
+};
+
+// Serves one job and returns the process's exit status. The caller is a process of its own.
+int run_daemon(DaemonPlace place);
+
+// Orphans of our descendants become our children from now on.
+void adopt_orphans();
+// Kills every descendant but `keep` and their descendants; waits for the end of each, 1.5 s at
+// most. Reaps. Needs adopt_orphans() long before.
+void kill_descendants(const std::vector<pid_t>& keep = {});
+
+// The variables each rank sees, for docs/env.md.
+std::string describe_rank_environment();
+
+}  // namespace tutti::launch

@@ -1,0 +1,193 @@
+// Fork, bind, exec. Between fork and exec only async-signal-safe calls: everything that needs
+// memory is made before. The child dies with the daemon (parent-death signal) and leads a
+// process group of its own, so that a signal reaches what it starts, too.
+#include "daemon/launch.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+#include "job/exit_status.h"
+#include "topo/topo.h"
+
+namespace tutti::launch {
+namespace {
+
+// All that the child needs, as plain pointers.
+struct Child {
+  const char* path;
+  const char* directory;
+  char* const* argv;
+  char* const* environment;
+  int stdio[3];
+  int segment, control, status;
+  pid_t daemon;
+  const std::vector<int>* cpus;
+  const rlimit* open_files;
+};
+
+[[noreturn]] void give_up(const Child& child, int error) {
+  (void)!::write(child.status, &error, sizeof error);
+  ::_exit(127);
+}
+
+void restore_signals() {
+  std::signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void become_rank(const Child& child) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != child.daemon) ::_exit(127);  // it died before the line above
+  for (int i = 0; i < 3; ++i)
+    if (::dup2(child.stdio[i], i) < 0) give_up(child, errno);
+  if (::dup2(child.segment, kSegmentFd) < 0 || ::dup2(child.control, kControlFd) < 0)
+    give_up(child, errno);
+  ::setrlimit(RLIMIT_NOFILE, child.open_files);
+  if (::chdir(child.directory) != 0) give_up(child, errno);
+  if (!child.cpus->empty() && !topo::bind_self(*child.cpus)) give_up(child, EINVAL);
+  restore_signals();
+  ::execve(child.path, child.argv, child.environment);
+  if (errno == ENOEXEC) {
+    // A script without its first line: the shell runs it, as everywhere.
+    int count = 0;
+    while (child.argv[count] != nullptr) ++count;
+    char* again[1024] = {};
+    if (count < 1022) {
+      again[0] = const_cast<char*>("/bin/sh");
+      again[1] = const_cast<char*>(child.path);
+      for (int i = 1; i < count; ++i) again[i + 1] = child.argv[i];
+      ::execve("/bin/sh", again, child.environment);
+    }
+    errno = ENOEXEC;
+  }
+  give_up(child, errno);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+enum class Kind { program, not_executable, directory, absent };
+
+Kind look_at(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    return errno == EACCES ? Kind::not_executable : Kind::absent;
+  if (S_ISDIR(status.st_mode)) return Kind::directory;
+  return ::access(path.c_str(), X_OK) == 0 ? Kind::program : Kind::not_executable;
+}
+
+std::string from(const std::string& directory, const std::string& name) {
+  return name.starts_with('/') ? name : directory + "/" + name;
+}
+
+struct Pipe {
+  UniqueFd read, write;
+};
+
+bool make_pipe(Pipe* out) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  out->read.reset(ends[0]);
+  out->write.reset(ends[1]);
+  return true;
+}
+
+void never_block(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+Result<void> no_descriptors() {
+  return fail(Code::other, std::string("cannot make pipes for a rank: ") + std::strerror(errno) +
+                               "; raise the limit of open files (ulimit -n)");
+}
+
+}  // namespace
+
+CannotStart find_program(const std::string& name, const std::string& search_path,
+                         const std::string& directory, std::string* path) {
+  const int not_executable = status_of(ExitStatus::not_executable);
+  const int not_found = status_of(ExitStatus::not_found);
+  if (name.find('/') != std::string::npos) {
+    *path = name;
+    const std::string full = from(directory, name);
+    switch (look_at(full)) {
+      case Kind::program: return {};
+      case Kind::directory: return {not_executable, full + " is a folder, not a program"};
+      case Kind::not_executable:
+        return {not_executable, full + " is not executable; try chmod +x " + full};
+      case Kind::absent: break;
+    }
+    return {not_found, "no program " + full + "; check its path, and that this host has it"};
+  }
+  std::string seen_unusable;
+  for (const std::string& folder : text::split(search_path, ':')) {
+    *path = (folder.empty() ? directory : from(directory, folder)) + "/" + name;
+    const Kind kind = look_at(*path);
+    if (kind == Kind::program) return {};
+    if (kind == Kind::not_executable && seen_unusable.empty()) seen_unusable = *path;
+  }
+  if (!seen_unusable.empty())
+    return {not_executable, seen_unusable + " is not executable; try chmod +x " + seen_unusable};
+  if (look_at(directory + "/" + name) == Kind::program)
+    return {not_found, "no program " + name + " in PATH; it is in the working folder: say ./" + name};
+  return {not_found, "no program " + name + " in PATH (" + search_path + ")"};
+}
+
+Result<void> start_rank(RankProcess& rank, const RankStart& start) {
+  Pipe input, output, errors, status;
+  int sockets[2];
+  UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const bool takes_input = rank.part.takes_stdin;
+  if ((takes_input && !make_pipe(&input)) || !make_pipe(&output) || !make_pipe(&status) ||
+      (!start.merge_stderr && !make_pipe(&errors)))
+    return no_descriptors();
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return no_descriptors();
+  rank.control.reset(sockets[0]);
+  const UniqueFd theirs(sockets[1]);
+
+  const std::vector<char*> argv = pointers(*start.argv);
+  const std::vector<char*> environment = pointers(start.environment);
+  const int stdout_fd = output.write.get();
+  const Child child{start.path.c_str(),
+                    start.directory.c_str(),
+                    argv.data(),
+                    environment.data(),
+                    {takes_input ? input.read.get() : nothing.get(), stdout_fd,
+                     start.merge_stderr ? stdout_fd : errors.write.get()},
+                    start.segment_fd,
+                    theirs.get(),
+                    status.write.get(),
+                    ::getpid(),
+                    &rank.part.cpus,
+                    &start.open_files};
+  rank.pid = ::fork();
+  if (rank.pid == 0) become_rank(child);
+  if (rank.pid < 0)
+    return fail(Code::other, std::string("cannot start a process: ") + std::strerror(errno) +
+                                 "; raise the limit of processes (ulimit -u)");
+  ::setpgid(rank.pid, rank.pid);  // both sides do it: no signal goes astray meanwhile
+  rank.input = std::move(input.write);
+  rank.output[0] = std::move(output.read);
+  rank.output[1] = std::move(errors.read);
+  rank.exec_status = std::move(status.read);
+  for (const UniqueFd* fd : {&rank.control, &rank.input, &rank.output[0], &rank.output[1],
+                             &rank.exec_status})
+    if (fd->is_open()) never_block(fd->get());
+  return {};
+}
+
+}  // namespace tutti::launch

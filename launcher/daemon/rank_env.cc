@@ -1,0 +1,157 @@
+// The one table of variables that a rank sees because prun started it.
+//
+// Ours, those that Open MPI's programs and scripts read, and those of torchrun. A variable that
+// promises a server (PMI_FD, PMIX_*) is never set before there is one. Variables of a launcher
+// further up (a prun in a Slurm step, or under another mpirun) are removed first: a rank must
+// not take itself for somebody else's.
+#include "daemon/rank_env.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "daemon/daemon.h"
+#include "wireup/protocol.h"
+
+namespace tutti::launch {
+namespace {
+
+using std::to_string;
+
+struct Row {
+  const char* name;
+  const char* meaning;
+  std::string (*value)(const RankFacts&);  // empty: not set
+};
+
+std::string arguments(const RankFacts& f) {
+  std::string joined;
+  for (std::size_t i = 1; f.program != nullptr && i < f.program->argv.size(); ++i)
+    joined.append(i > 1 ? " " : "").append(f.program->argv[i]);
+  return joined;
+}
+
+constexpr auto kRank = [](const RankFacts& f) { return to_string(f.rank); };
+constexpr auto kSize = [](const RankFacts& f) { return to_string(f.size); };
+constexpr auto kLocalRank = [](const RankFacts& f) { return to_string(f.local_rank); };
+constexpr auto kLocalSize = [](const RankFacts& f) { return to_string(f.local_size); };
+constexpr auto kHost = [](const RankFacts& f) { return to_string(f.host); };
+constexpr auto kHosts = [](const RankFacts& f) { return to_string(f.hosts); };
+constexpr auto kZero = [](const RankFacts&) { return std::string("0"); };
+
+const std::array kRows{
+    Row{wireup::kSegmentFdVariable, "descriptor of the job segment",
+        [](const RankFacts& f) { return to_string(f.segment_fd); }},
+    Row{wireup::kControlFdVariable, "descriptor of the socket to the daemon",
+        [](const RankFacts& f) { return to_string(f.control_fd); }},
+    Row{wireup::kLocalRankVariable, "rank among the ranks of this host", kLocalRank},
+    Row{wireup::kJobVariable, "number of the job",
+        [](const RankFacts& f) { return to_string(f.job_id); }},
+    Row{"TUTTI_REPORT_LINKS", "1: tell the launcher which link joins which ranks",
+        [](const RankFacts& f) { return std::string(f.report_links ? "1" : ""); }},
+    Row{"OMPI_COMM_WORLD_SIZE", "number of ranks", kSize},
+    Row{"OMPI_COMM_WORLD_RANK", "this rank", kRank},
+    Row{"OMPI_COMM_WORLD_LOCAL_RANK", "rank among the ranks of this host", kLocalRank},
+    Row{"OMPI_COMM_WORLD_LOCAL_SIZE", "ranks on this host", kLocalSize},
+    Row{"OMPI_COMM_WORLD_NODE_RANK", "rank among the ranks of this host", kLocalRank},
+    Row{"OMPI_WORLD_SIZE", "number of ranks", kSize},
+    Row{"OMPI_WORLD_LOCAL_SIZE", "ranks on this host", kLocalSize},
+    Row{"OMPI_UNIVERSE_SIZE", "slots of the job",
+        [](const RankFacts& f) { return to_string(f.universe); }},
+    Row{"OMPI_NUM_APP_CTX", "programs of the job",
+        [](const RankFacts& f) { return to_string(f.apps); }},
+    Row{"OMPI_COMMAND", "the program",
+        [](const RankFacts& f) { return f.program != nullptr ? f.program->argv.at(0) : ""; }},
+    Row{"OMPI_ARGV", "its arguments", arguments},
+    Row{"MPI_LOCALRANKID", "rank among the ranks of this host", kLocalRank},
+    Row{"MPI_LOCALNRANKS", "ranks on this host", kLocalSize},
+    Row{"RANK", "this rank", kRank},
+    Row{"WORLD_SIZE", "number of ranks", kSize},
+    Row{"LOCAL_RANK", "rank among the ranks of this host", kLocalRank},
+    Row{"LOCAL_WORLD_SIZE", "ranks on this host", kLocalSize},
+    Row{"GROUP_RANK", "number of this host", kHost},
+    Row{"GROUP_WORLD_SIZE", "number of hosts", kHosts},
+    Row{"ROLE_RANK", "this rank", kRank},
+    Row{"ROLE_WORLD_SIZE", "number of ranks", kSize},
+    Row{"ROLE_NAME", "role of this rank", [](const RankFacts&) { return std::string("default"); }},
+    Row{"MASTER_ADDR", "address of rank 0's host, as the other hosts reach it",
+        [](const RankFacts& f) { return f.master_address; }},
+    Row{"MASTER_PORT", "a port found free on rank 0's host",
+        [](const RankFacts& f) { return f.master_port > 0 ? to_string(f.master_port) : ""; }},
+    Row{"TORCHELASTIC_RESTART_COUNT", "restarts so far", kZero},
+    Row{"TORCHELASTIC_MAX_RESTARTS", "restarts allowed", kZero},
+    Row{"TORCHELASTIC_RUN_ID", "number of the job",
+        [](const RankFacts& f) { return to_string(f.job_id); }},
+    Row{"TORCHELASTIC_USE_AGENT_STORE", "whether a store listens at MASTER_PORT already",
+        [](const RankFacts&) { return std::string("False"); }},
+    Row{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "an NCCL error ends the rank",
+        [](const RankFacts&) { return std::string("1"); }},
+};
+
+// What launchers set in their children. SLURM_* stays: it tells programs where they are.
+constexpr std::array<std::string_view, 11> kForeignPrefixes{
+    "OMPI_COMM_WORLD_", "OMPI_WORLD_", "OMPI_MCA_ess_", "OMPI_MCA_orte_", "PMIX_",    "PMI_",
+    "PRTE_",            "HYDI_",       "HYDRA_",        "TORCHELASTIC_",  "MPI_LOCAL"};
+constexpr std::array<std::string_view, 9> kForeignNames{
+    "OMPI_APP_CTX_NUM_PROCS", "OMPI_FIRST_RANKS", "OMPI_FILE_LOCATION",
+    "OMPI_TOOL_NAME",         "PALS_RANKID",      "I_MPI_HYDRA_UUID",
+    "TUTTI_REPORT_LINKS",     "MASTER_ADDR",      "MASTER_PORT"};
+
+std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+
+bool is_foreign(std::string_view entry) {
+  const std::string_view name = name_of(entry);
+  const auto begins = [name](std::string_view prefix) { return name.starts_with(prefix); };
+  return std::any_of(kForeignPrefixes.begin(), kForeignPrefixes.end(), begins) ||
+         std::find(kForeignNames.begin(), kForeignNames.end(), name) != kForeignNames.end();
+}
+
+void set(std::vector<std::string>& environment, const std::string& name, const std::string& value,
+         bool unset = false) {
+  std::erase_if(environment, [&name](const std::string& entry) { return name_of(entry) == name; });
+  if (!unset) environment.push_back(name + "=" + value);
+}
+
+}  // namespace
+
+std::string value_in(const std::vector<std::string>& environment, const std::string& name) {
+  for (const std::string& entry : environment)
+    if (name_of(entry) == name && entry.size() > name.size()) return entry.substr(name.size() + 1);
+  return "";
+}
+
+std::vector<std::string> rank_environment(const std::vector<std::string>& inherited,
+                                          const RankFacts& facts) {
+  std::vector<std::string> environment;
+  environment.reserve(inherited.size() + kRows.size() + 8);
+  std::vector<std::string_view> ours;
+  for (const Row& row : kRows) ours.emplace_back(row.name);
+  std::sort(ours.begin(), ours.end());
+  for (const std::string& entry : inherited)
+    if (!is_foreign(entry) && !std::binary_search(ours.begin(), ours.end(), name_of(entry)))
+      environment.push_back(entry);
+  for (const Row& row : kRows)
+    if (const std::string value = row.value(facts); !value.empty())
+      environment.push_back(std::string(row.name) + "=" + value);
+  if (facts.local_size > 1 && value_in(environment, "OMP_NUM_THREADS").empty())
+    set(environment, "OMP_NUM_THREADS", "1");
+  if (!facts.library_folder.empty()) {
+    const std::string before = value_in(environment, "LD_LIBRARY_PATH");
+    set(environment, "LD_LIBRARY_PATH",
+        before.empty() ? facts.library_folder : before + ":" + facts.library_folder);
+  }
+  if (facts.program != nullptr)
+    for (const Variable& change : facts.program->environment)
+      set(environment, change.name, change.value, change.unset);
+  return environment;
+}
+
+std::string describe_rank_environment() {
+  std::string page = "| variable | meaning |\n| --- | --- |\n";
+  for (const Row& row : kRows)
+    page.append("| `").append(row.name).append("` | ").append(row.meaning).append(" |\n");
+  page += "| `OMP_NUM_THREADS` | 1, if unset and several ranks share the host |\n";
+  return page;
+}
+
+}  // namespace tutti::launch

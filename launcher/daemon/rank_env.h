@@ -1,0 +1,33 @@
+// The environment of one rank, made from facts; pure. The table is in rank_env.cc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "control/messages.h"
+
+namespace tutti::launch {
+
+struct RankFacts {
+  std::uint64_t job_id = 0;
+  int rank = 0, size = 1;
+  int local_rank = 0, local_size = 1;
+  int host = 0, hosts = 1;
+  int universe = 1, app = 0, apps = 1;
+  int segment_fd = -1, control_fd = -1;
+  std::string master_address;
+  int master_port = 0;
+  std::string library_folder;
+  bool report_links = false;
+  const AppPart* program = nullptr;
+};
+
+// `inherited`: the daemon's own environment, "NAME=value". A parent launcher's variables are
+// left out, the table's are set, and what the user said (-x) wins over both.
+std::vector<std::string> rank_environment(const std::vector<std::string>& inherited,
+                                          const RankFacts& facts);
+// Value of a variable in such a list; empty when it is not there.
+std::string value_in(const std::vector<std::string>& environment, const std::string& name);
+
+}  // namespace tutti::launch

@@ -1,0 +1,79 @@
+// The end of processes: orphans are adopted, and whoever is still there is killed.
+//
+// A process that its parent has left becomes a child of the nearest subreaper above. So killing
+// our children until there are none reaches every descendant, double-forked ones included,
+// whatever process group or session they are in.
+#include <dirent.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <fstream>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "daemon/daemon.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::int64_t kKillNs = 1'500'000'000;
+
+// Parent of a process, or 0. The name in field two may contain anything, ')' included.
+pid_t parent_of(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t after = line.rfind(')');
+  if (after == std::string::npos) return 0;
+  const auto fields = text::split(line.substr(after + 1), ' ');  // "", state, ppid
+  return fields.size() > 2 ? static_cast<pid_t>(text::parse_int(fields[2]).value_or(0)) : 0;
+}
+
+std::vector<pid_t> children_by_search() {
+  std::vector<pid_t> children;
+  DIR* all = ::opendir("/proc");
+  if (all == nullptr) return children;
+  while (const dirent* entry = ::readdir(all)) {
+    const auto pid = text::parse_int(entry->d_name);
+    if (pid && parent_of(entry->d_name) == ::getpid())
+      children.push_back(static_cast<pid_t>(*pid));
+  }
+  ::closedir(all);
+  return children;
+}
+
+std::vector<pid_t> children_now() {
+  const std::string me = std::to_string(::getpid());
+  std::ifstream file("/proc/" + me + "/task/" + me + "/children");
+  if (!file) return children_by_search();  // a kernel without this list
+  std::vector<pid_t> children;
+  for (pid_t pid = 0; file >> pid;) children.push_back(pid);
+  return children;
+}
+
+}  // namespace
+
+void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+void kill_descendants(const std::vector<pid_t>& keep) {
+  const std::int64_t deadline = now_ns() + kKillNs;
+  while (now_ns() < deadline) {
+    bool any = false;
+    for (const pid_t pid : children_now()) {
+      if (std::find(keep.begin(), keep.end(), pid) != keep.end()) continue;
+      any = true;
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, WNOHANG);
+    }
+    if (!any) return;
+    const timespec moment{0, 200'000};
+    ::nanosleep(&moment, nullptr);
+  }
+}
+
+}  // namespace tutti::launch

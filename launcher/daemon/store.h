@@ -1,0 +1,19 @@
+// The daemon's hand in the job segment: what ranks wait for there.
+#pragma once
+
+#include <string_view>
+
+#include "wireup/segment.h"
+
+namespace tutti::launch {
+
+// Writes a rank's addresses and wakes whoever waits for some.
+void publish_address(const wireup::Segment& segment, int rank, std::string_view address);
+// Marks a rank as gone without finalizing and wakes every rank of this host to see it.
+void publish_gone(const wireup::Segment& segment, int rank);
+// Marks the job as ending.
+void publish_abort(const wireup::Segment& segment);
+// Where a rank may run: for its record.
+void publish_binding(const wireup::Segment& segment, int local, int cores, int numa, int package);
+
+}  // namespace tutti::launch

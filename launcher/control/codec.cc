@@ -136,6 +136,8 @@ Result<Message> read_as(std::uint64_t kind, const msgpack::object& body) {
 
 }  // namespace
 
+std::string version() { return TUTTI_VERSION; }
+
 std::string encode(const Message& message) {
   msgpack::sbuffer out;
   Writer writer(out);

@@ -24,6 +24,9 @@ namespace tutti::launch {
 inline constexpr std::size_t kMaxFrameBytes = 64U << 20;
 inline constexpr int kEveryHost = -1;
 
+// Of this build, as both sides must have it.
+std::string version();
+
 std::string encode(const Message& message);
 // Errors: what is malformed. Unknown fields are skipped, missing ones keep their defaults.
 Result<Message> decode(std::string_view bytes);

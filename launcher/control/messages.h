@@ -29,17 +29,18 @@ struct Hello {
   std::string version;
   std::string host_name;
   int pid = 0;
-  std::string machine;                 // hwloc XML; empty when it was not asked for
-  double cpu_quota = 0;                // cores; 0: none
-  int cores = 1;                       // usable together
-  std::string head_address;            // the head, as this host sees it; empty: not known
-  std::string own_address;             // this host, as the head reached it; empty: not known
+  // The machine (topo::Machine), when it was asked for: five numbers a hardware thread.
+  std::vector<int> threads;
+  int machine_cores = 0;
+  double cpu_quota = 0;
+  std::string head_address;  // the head, as this host sees it; empty: not known
+  std::string own_address;   // this host, as the head reached it; empty: not known
   int free_port = 0;
   template <class F>
   void fields(F&& f) {
-    f("version", version), f("host_name", host_name), f("pid", pid), f("machine", machine);
-    f("cpu_quota", cpu_quota), f("cores", cores), f("head_address", head_address);
-    f("own_address", own_address), f("free_port", free_port);
+    f("version", version), f("host_name", host_name), f("pid", pid), f("threads", threads);
+    f("machine_cores", machine_cores), f("cpu_quota", cpu_quota);
+    f("head_address", head_address), f("own_address", own_address), f("free_port", free_port);
   }
 };
 

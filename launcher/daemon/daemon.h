@@ -41,6 +41,7 @@ using MakeSpawner =
 struct DaemonPlace {
   UniqueFd in, out;
   bool over_network = false;  // heartbeats; the ranks' environment is this host's, not prun's
+  std::string own_address;  // how other hosts reach this one, when the spawner knows
   std::string library_folder;  // where libmpi_abi is when the program does not find it; or empty
   MakeSpawner make_spawner;    // null: cannot grow a tree
 };

@@ -1,0 +1,275 @@
+// The daemon of one host: messages in, messages out, and an orderly end.
+//
+//   parent --Prepare--> hello --Launch--> ranks run --Bye--> finish, Bye, leave
+//
+// A closed channel, SIGTERM (the parent died) or a failure of its own ends the ranks at once.
+// In the tree it also passes frames on: down to the child that leads to the host they name, up
+// from any child.
+#include "daemon/daemon.h"
+
+#include <arpa/inet.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "daemon/ranks.h"
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::size_t kHoldBytes = 4U << 20;  // output queued for a slow head
+constexpr std::chrono::seconds kBeat{5};
+constexpr std::chrono::seconds kSilence{30};
+
+// A port nobody listens on now. The ranks' own framework takes it soon.
+int find_free_port() {
+  const UniqueFd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (!probe.is_open() || ::bind(probe.get(), generic, length) != 0 ||
+      ::getsockname(probe.get(), generic, &length) != 0)
+    return 0;
+  return ntohs(address.sin_port);
+}
+
+class Daemon {
+ public:
+  explicit Daemon(DaemonPlace place)
+      : place_(std::move(place)),
+        up_(loop_, std::move(place_.in), std::move(place_.out)),
+        ranks_(loop_, [this](const Message& message) { say(message); }) {}
+
+  int run();
+
+ private:
+  // A daemon that this one started for the tree.
+  struct Child {
+    int host;
+    std::unique_ptr<Channel> channel;
+  };
+
+  void say(const Message& message);
+  void hold(bool on);
+  void on_frame(Frame&& one);
+  void on_up_closed(const std::string& why);
+  void on_signal(int number);
+  void reap();
+  void pass_down(const Frame& one);
+
+  void handle(const Prepare& prepare);
+  void handle(Launch& launch);
+  void handle(const Input& input) { ranks_.input(input); }
+  void handle(const Addresses& addresses) { ranks_.publish(addresses); }
+  void handle(const Gone& gone) { ranks_.gone(gone); }
+  void handle(const Signal& signal);
+  void handle(const End& end) { ranks_.end(end.grace_ms); }
+  void handle(const Bye&);
+  void handle(const Grow& grow);
+  template <class T>
+  void handle(const T&) {}  // Heartbeat, and what only goes up
+
+  void add_child(int host, UniqueFd in, UniqueFd out, std::string already);
+  void child_failed(int host, int status, const std::string& reason);
+  void drop_child(int host);
+  void leave_when_done();
+
+  DaemonPlace place_;
+  Loop loop_;
+  Channel up_;
+  Ranks ranks_;
+  int host_ = kEveryHost;
+  std::optional<topo::Machine> machine_;
+  std::unique_ptr<Spawner> spawner_;
+  std::map<int, Child> children_;
+  bool leaving_ = false;
+  int status_ = 0;
+};
+
+int Daemon::run() {
+  adopt_orphans();
+  loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2},
+                   [this](int number) { on_signal(number); });
+  up_.open([this](Frame&& one) { on_frame(std::move(one)); },
+           [this](const std::string& why) { on_up_closed(why); });
+  up_.on_drained([this] { hold(false); });
+  if (place_.over_network) up_.keep_alive(kBeat, kSilence);
+  loop_.run();
+  return status_;
+}
+
+void Daemon::say(const Message& message) {
+  up_.send(host_, message);
+  if (up_.queued_bytes() > kHoldBytes) hold(true);
+}
+
+// A slow head slows the ranks, and the daemons below, instead of filling this one's memory.
+void Daemon::hold(bool on) {
+  ranks_.hold_output(on);
+  for (auto& [host, child] : children_) child.channel->pause_reading(on);
+}
+
+void Daemon::on_frame(Frame&& one) {
+  if (one.host != kEveryHost && host_ != kEveryHost && one.host != host_) return pass_down(one);
+  if (one.host == kEveryHost) pass_down(one);
+  auto message = decode(one.body);
+  if (!message) {
+    say(DaemonFailed{status_of(ExitStatus::internal), message.error().text});
+    return;
+  }
+  std::visit([this](auto& what) { handle(what); }, *message);
+}
+
+void Daemon::pass_down(const Frame& one) {
+  if (one.host == kEveryHost) {
+    for (auto& [host, child] : children_) child.channel->send_raw(kEveryHost, one.body);
+  } else if (const auto child = children_.find(one.host); child != children_.end()) {
+    child->second.channel->send_raw(one.host, one.body);
+  }
+}
+
+void Daemon::on_up_closed(const std::string&) {
+  // Nobody is left to report to; what remains is that nothing remains.
+  ranks_.end(0);
+  spawner_.reset();
+  kill_descendants();
+  status_ = 1;
+  loop_.stop();
+}
+
+void Daemon::on_signal(int number) {
+  if (number == SIGCHLD) return reap();
+  if (number == SIGTERM) on_up_closed("terminated");
+  // The others come from a terminal that we happen to share; the head forwards what is meant.
+}
+
+void Daemon::reap() {
+  int status = 0;
+  for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
+       pid = ::waitpid(-1, &status, WNOHANG))
+    ranks_.on_child_ended(pid, status);
+}
+
+void Daemon::handle(const Prepare& prepare) {
+  host_ = prepare.host;
+  Hello hello;
+  hello.version = version();
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  hello.host_name = name.data();
+  hello.pid = ::getpid();
+  if (prepare.want_machine) {
+    if (auto machine = topo::read_this_machine()) {
+      machine_ = std::move(*machine);
+      for (const topo::Thread& t : machine_->threads)
+        hello.threads.insert(hello.threads.end(), {t.os_index, t.core, t.l3, t.numa, t.package});
+      hello.machine_cores = machine_->cores;
+      hello.cpu_quota = machine_->cpu_quota;
+    } else {
+      say(Note{"host " + prepare.name + ": " + machine.error().text});
+    }
+  }
+  hello.own_address = place_.own_address;
+  if (const char* connection = std::getenv("SSH_CONNECTION");
+      connection != nullptr && place_.over_network) {
+    const auto words = text::split(connection, ' ');  // client, its port, server, its port
+    if (words.size() == 4) {
+      hello.head_address = words[0];
+      hello.own_address = words[2];
+    }
+  }
+  hello.free_port = find_free_port();
+  say(hello);
+}
+
+void Daemon::handle(Launch& launch) {
+  Ranks::Place place;
+  place.host = host_;
+  place.library_folder = place_.library_folder;
+  place.machine = machine_;
+  if (const auto done = ranks_.launch(std::move(launch), place); !done)
+    say(DaemonFailed{status_of(ExitStatus::no_resources), done.error().text});
+}
+
+void Daemon::handle(const Signal& signal) {
+  // A stopped head sends no heartbeats; that is not silence.
+  if (signal.number == SIGTSTP || signal.number == SIGSTOP)
+    up_.keep_alive(std::chrono::seconds{0}, kSilence);
+  else if (signal.number == SIGCONT && place_.over_network)
+    up_.keep_alive(kBeat, kSilence);
+  // Stopping is not left to the program: one in an orphaned process group would not stop.
+  ranks_.signal(signal.number == SIGTSTP ? SIGSTOP : signal.number);
+}
+
+void Daemon::handle(const Bye&) {
+  ranks_.finish();
+  leaving_ = true;
+  leave_when_done();
+}
+
+void Daemon::leave_when_done() {
+  if (!leaving_ || !children_.empty()) return;
+  say(Bye{});
+  if (up_.queued_bytes() == 0) return loop_.stop();
+  up_.on_drained([this] { loop_.stop(); });
+}
+
+void Daemon::handle(const Grow& grow) {
+  if (!place_.make_spawner) {
+    for (const HostPart& host : grow.hosts)
+      child_failed(host.host, status_of(ExitStatus::internal), "this daemon starts no others");
+    return;
+  }
+  SpawnReports reports;
+  reports.ready = [this](int host, UniqueFd in, UniqueFd out, std::string already) {
+    add_child(host, std::move(in), std::move(out), std::move(already));
+  };
+  reports.failed = [this](int host, int status, const std::string& reason) {
+    child_failed(host, status, reason);
+  };
+  spawner_ = place_.make_spawner(loop_, grow, std::move(reports));
+  spawner_->start(grow.hosts);
+}
+
+void Daemon::add_child(int host, UniqueFd in, UniqueFd out, std::string already) {
+  auto channel = std::make_unique<Channel>(loop_, std::move(in), std::move(out));
+  channel->open([this](Frame&& one) {
+                  up_.send_raw(one.host, one.body);
+                  if (up_.queued_bytes() > kHoldBytes) hold(true);
+                },
+                [this, host](const std::string& why) {
+                  std::string words = spawner_ ? spawner_->last_words(host) : "";
+                  if (!leaving_)
+                    child_failed(host, status_of(ExitStatus::host_lost),
+                                 "the connection was " + why + (words.empty() ? "" : ": " + words));
+                  drop_child(host);
+                },
+                already);
+  channel->keep_alive(kBeat, kSilence);
+  children_[host] = Child{host, std::move(channel)};
+  // The host is there: its own messages say the rest, and the head sends it Prepare.
+  up_.send(host, Heartbeat{});
+}
+
+void Daemon::child_failed(int host, int status, const std::string& reason) {
+  say(HostFailed{host, status, reason});
+}
+
+void Daemon::drop_child(int host) {
+  children_.erase(host);
+  leave_when_done();
+}
+
+}  // namespace
+
+int run_daemon(DaemonPlace place) { return Daemon(std::move(place)).run(); }
+
+}  // namespace tutti::launch

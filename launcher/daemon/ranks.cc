@@ -1,0 +1,277 @@
+// Starting the ranks of a host, and what is done to all of them.
+#include "daemon/ranks.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include "daemon/daemon.h"
+#include "daemon/rank_env.h"
+#include "daemon/store.h"
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+// Makes this and all missing folders above it.
+bool make_folders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1))
+    ::mkdir(path.substr(0, slash).c_str(), 0777);
+  return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+std::vector<std::string> inherited_environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
+}
+
+// As many descriptors as there may be: a rank takes up to six. Returns the limit before.
+rlimit raise_open_files() {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit most{before.rlim_max, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &most);
+  return before;
+}
+
+}  // namespace
+
+Ranks::Ranks(Loop& loop, Say say)
+    : loop_(loop), say_(std::move(say)), open_files_limit_(raise_open_files()) {
+  // The ranks' descriptor numbers are kept free in this process.
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  for (const int fd : {kSegmentFd, kControlFd}) ::dup3(nothing.get(), fd, O_CLOEXEC);
+}
+
+Ranks::~Ranks() {
+  for (RankProcess& rank : ranks_)
+    for (const int file : rank.file)
+      if (file >= 0) ::close(file);
+}
+
+Result<void> Ranks::launch(Launch launch, const Place& place) {
+  launch_ = std::move(launch);
+  place_ = place;
+  TUTTI_DO(make_job_segment(place));
+  const std::vector<std::string> inherited = inherited_environment();
+  prepare_apps(inherited);
+  for (std::size_t i = 0; i < launch_.ranks.size(); ++i) {
+    RankProcess& rank = ranks_.emplace_back();
+    rank.part = launch_.ranks[i];
+    rank.local = static_cast<int>(i);
+    for (const int stream : {0, 1})
+      rank.lines[stream] = LineCutter(launch_.output, rank.part.rank, stream + 1);
+    if (rank.part.takes_stdin) input_offsets_[rank.local] = 0;
+  }
+  for (RankProcess& rank : ranks_) {
+    const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
+    if (app.problem.reason.empty()) {
+      bind_record(rank, place);
+      TUTTI_DO(start(rank, inherited));
+    } else {
+      report_not_started(rank, app.problem);
+    }
+  }
+  return {};
+}
+
+Result<void> Ranks::make_job_segment(const Place& place) {
+  wireup::JobFacts facts;
+  facts.hosts = launch_.hosts;
+  facts.host_of = launch_.host_of;
+  facts.this_host = place.host;
+  facts.job_id = launch_.job_id;
+  if (launch_.job_key.size() != sizeof(wireup::SegmentFacts::job_key))
+    return fail(Code::other, "a job key of wrong length");
+  facts.key = {reinterpret_cast<const std::uint8_t*>(launch_.job_key.data()),
+               launch_.job_key.size()};
+  if (place.machine) {
+    facts.cores = static_cast<std::uint32_t>(place.machine->usable_cores());
+    facts.topology = place.machine->xml;
+  }
+  TUTTI_TRY(segment, wireup::make_segment(facts));
+  segment_ = std::move(segment);
+  return {};
+}
+
+// Folder and program of each app, looked up once.
+void Ranks::prepare_apps(const std::vector<std::string>& inherited) {
+  for (const AppPart& part : launch_.apps) {
+    App app;
+    app.directory = part.working_directory;
+    if (!is_folder(app.directory)) {
+      if (part.directory_required) {
+        app.problem = {status_of(ExitStatus::not_found),
+                       "no folder " + app.directory + " to work in"};
+      } else {
+        const char* home = std::getenv("HOME");
+        app.directory = home != nullptr && is_folder(home) ? home : "/";
+        say_(Note{"host " + launch_.hosts.at(static_cast<std::size_t>(place_.host)) +
+                  " has no folder " + part.working_directory + "; its ranks start in " +
+                  app.directory});
+      }
+    }
+    RankFacts facts;
+    facts.program = &part;
+    const auto environment = rank_environment(inherited, facts);
+    if (app.problem.reason.empty())
+      app.problem = find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory,
+                                 &app.path);
+    apps_.push_back(std::move(app));
+  }
+}
+
+Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inherited) {
+  const AppPart& part = launch_.apps.at(static_cast<std::size_t>(rank.part.app));
+  const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
+  RankFacts facts;
+  facts.job_id = launch_.job_id;
+  facts.rank = rank.part.rank;
+  facts.size = static_cast<int>(launch_.host_of.size());
+  facts.local_rank = rank.local;
+  facts.local_size = static_cast<int>(ranks_.size());
+  facts.host = place_.host;
+  facts.hosts = static_cast<int>(launch_.hosts.size());
+  facts.universe = launch_.universe;
+  facts.app = rank.part.app;
+  facts.apps = static_cast<int>(launch_.apps.size());
+  facts.segment_fd = kSegmentFd;
+  facts.control_fd = kControlFd;
+  facts.master_address = launch_.master_address;
+  facts.master_port = launch_.master_port;
+  facts.library_folder = place_.library_folder;
+  facts.report_links = launch_.report_links;
+  facts.program = &part;
+  if (!open_files(rank)) return {};
+  RankStart how;
+  how.path = app.path;
+  how.directory = app.directory;
+  how.argv = &part.argv;
+  how.environment = rank_environment(inherited, facts);
+  how.segment_fd = segment_->fd();
+  how.merge_stderr = launch_.output.merge_stderr;
+  how.open_files = open_files_limit_;
+  TUTTI_DO(start_rank(rank, how));
+  by_pid_[rank.pid] = &rank;
+  watch(rank);
+  return {};
+}
+
+// Per-rank files when asked for. False: reported.
+bool Ranks::open_files(RankProcess& rank) {
+  if (launch_.output.directory.empty()) return true;
+  const std::string folder =
+      launch_.output.directory + "/1/rank." + std::to_string(rank.part.rank);
+  bool good = make_folders(folder);
+  for (const int stream : {0, 1}) {
+    if (!good) break;
+    const std::string path = folder + (stream == 0 ? "/stdout" : "/stderr");
+    rank.file[stream] = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    good = rank.file[stream] >= 0;
+  }
+  if (!good)
+    report_not_started(rank, {status_of(ExitStatus::no_resources),
+                              "cannot write to " + folder + ": " + std::strerror(errno)});
+  return good;
+}
+
+void Ranks::bind_record(const RankProcess& rank, const Place& place) {
+  if (!place.machine) return;
+  const auto& cpus = rank.part.cpus;
+  std::set<int> cores, numas, packages;
+  for (const topo::Thread& thread : place.machine->threads) {
+    if (!cpus.empty() && std::find(cpus.begin(), cpus.end(), thread.os_index) == cpus.end())
+      continue;
+    cores.insert(thread.core);
+    numas.insert(thread.numa);
+    packages.insert(thread.package);
+  }
+  const auto only = [](const std::set<int>& all) { return all.size() == 1 ? *all.begin() : -1; };
+  publish_binding(*segment_, rank.local, static_cast<int>(cores.size()), only(numas),
+                  only(packages));
+}
+
+void Ranks::watch(RankProcess& rank) {
+  loop_.on_readable(rank.exec_status.get(), [this, &rank] { read_exec_status(rank); });
+  loop_.on_readable(rank.control.get(), [this, &rank] { read_control(rank); });
+  for (const int stream : {0, 1}) watch_output(rank, stream);
+}
+
+void Ranks::report_not_started(RankProcess& rank, const CannotStart& problem) {
+  rank.ended = true;
+  RankEnded report;
+  report.rank = rank.part.rank;
+  report.launch_status = problem.status;
+  report.reason = problem.reason;
+  say_(report);
+}
+
+void Ranks::publish(const Addresses& addresses) {
+  if (!segment_ || addresses.ranks.size() != addresses.addresses.size()) return;
+  for (std::size_t i = 0; i < addresses.ranks.size(); ++i)
+    publish_address(*segment_, addresses.ranks[i], addresses.addresses[i]);
+}
+
+void Ranks::gone(const Gone& gone) {
+  if (!segment_) return;
+  for (const int rank : gone.ranks) publish_gone(*segment_, rank);
+}
+
+void Ranks::signal(int number) {
+  for (const RankProcess& rank : ranks_) {
+    if (rank.ended) continue;
+    // A rank may have left the group it was given (setsid, an interactive shell).
+    if (::kill(-rank.pid, number) != 0) ::kill(rank.pid, number);
+  }
+}
+
+void Ranks::end(int grace_ms) {
+  if (segment_ && !ending_) publish_abort(*segment_);
+  ending_ = true;
+  if (grace_ms > 0) {
+    signal(SIGTERM);
+    signal(SIGCONT);
+    loop_.cancel(end_timer_);
+    end_timer_ = loop_.after(std::chrono::milliseconds(grace_ms), [this] { signal(SIGKILL); });
+  } else {
+    signal(SIGKILL);
+  }
+}
+
+void Ranks::on_child_ended(pid_t pid, int wait_status) {
+  const auto found = by_pid_.find(pid);
+  if (found == by_pid_.end()) return;
+  RankProcess& rank = *found->second;
+  by_pid_.erase(found);
+  rank.ended = true;
+  rank.wait_status = wait_status;
+  // Its group may go on without it: what a rank started ends with it when the job is ending.
+  if (ending_) ::kill(-pid, SIGKILL);
+  report_end(rank);
+}
+
+void Ranks::finish() {
+  kill_descendants();
+  for (RankProcess& rank : ranks_) {
+    for (const int stream : {0, 1}) {
+      while (read_output(rank, stream)) {
+      }
+      show(rank, stream, rank.lines[stream].flush());
+    }
+  }
+}
+
+}  // namespace tutti::launch

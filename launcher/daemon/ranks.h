@@ -1,0 +1,99 @@
+// The ranks of this host: started, listened to, fed, signalled and ended.
+//
+// Owner: the Daemon, which passes on what the head says and gives `say` to answer it. Reports
+// about a rank come in the order: what it wrote, then that it ended.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/control.h"
+#include "daemon/launch.h"
+#include "topo/topo.h"
+#include "wireup/protocol.h"
+#include "wireup/segment.h"
+
+namespace tutti::launch {
+
+class Ranks {
+ public:
+  using Say = std::function<void(const Message&)>;
+
+  Ranks(Loop& loop, Say say);
+  ~Ranks();
+
+  // What a launch needs to know of the place.
+  struct Place {
+    int host = 0;
+    std::string library_folder;
+    std::optional<topo::Machine> machine;
+  };
+  // Starts everything. Ranks that cannot start are reported as ended; errors are the host's.
+  Result<void> launch(Launch launch, const Place& place);
+
+  void input(const Input& input);
+  void publish(const Addresses& addresses);
+  void gone(const Gone& gone);
+  void signal(int number);
+  void end(int grace_ms);
+  void on_child_ended(pid_t pid, int wait_status);  // of any child; others' are ignored
+  void hold_output(bool hold);
+  // Kills what the ranks left behind and shows the last of what was written.
+  void finish();
+
+ private:
+  struct App {
+    CannotStart problem;
+    std::string path, directory;
+  };
+  void prepare_apps(const std::vector<std::string>& inherited);
+  Result<void> make_job_segment(const Place& place);
+  Result<void> start(RankProcess& rank, const std::vector<std::string>& inherited);
+  bool open_files(RankProcess& rank);
+  void bind_record(const RankProcess& rank, const Place& place);
+  void watch(RankProcess& rank);
+  void report_not_started(RankProcess& rank, const CannotStart& problem);
+
+  // stream.cc
+  void watch_output(RankProcess& rank, int stream);
+  bool read_output(RankProcess& rank, int stream);
+  void show(RankProcess& rank, int stream, const std::string& text);
+  void show_piece_soon();
+  void write_input();
+  std::size_t write_input_to(RankProcess& rank, std::size_t offset);
+
+  // talk.cc
+  void read_exec_status(RankProcess& rank);
+  void read_control(RankProcess& rank);
+  void hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload);
+  void send_addresses();
+  void report_end(RankProcess& rank);
+
+  Loop& loop_;
+  Say say_;
+  Launch launch_;
+  Place place_;
+  rlimit open_files_limit_{};
+  std::optional<wireup::Segment> segment_;
+  std::vector<App> apps_;
+  std::deque<RankProcess> ranks_;  // addresses stay: callbacks hold them
+  std::map<pid_t, RankProcess*> by_pid_;
+  std::size_t running_programs_ = 0;
+  bool told_started_ = false;
+  bool hold_ = false;
+  bool ending_ = false;
+  bool piece_timer_ = false;
+  Loop::TimerId end_timer_ = 0;
+  Addresses pending_;
+  std::size_t addresses_sent_ = 0;
+  Loop::TimerId address_timer_ = 0;
+  std::string input_;
+  std::map<int, std::size_t> input_offsets_;  // by local rank, into input_
+  bool input_ended_ = false;
+};
+
+}  // namespace tutti::launch

@@ -1,0 +1,140 @@
+// What ranks write and read: forwarded in whole lines, held back when the head is slow.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/ranks.h"
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::chrono::milliseconds kPieceDelay{100};
+
+// Writes all of it; false on the first failure.
+bool write_whole(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(fd, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+}  // namespace
+
+void Ranks::watch_output(RankProcess& rank, int stream) {
+  if (!rank.output[stream].is_open()) return;
+  const int fd = rank.output[stream].get();
+  if (hold_)
+    loop_.on_readable(fd, nullptr);
+  else
+    loop_.on_readable(fd, [this, &rank, stream] { read_output(rank, stream); });
+}
+
+// One piece. False: nothing more for now, or for ever.
+bool Ranks::read_output(RankProcess& rank, int stream) {
+  if (!rank.output[stream].is_open()) return false;
+  static thread_local std::array<char, 64U << 10> buffer;
+  const ssize_t got = ::read(rank.output[stream].get(), buffer.data(), buffer.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) {
+    loop_.forget(rank.output[stream].get());
+    rank.output[stream].reset();
+    show(rank, stream, rank.lines[stream].flush());
+    return false;
+  }
+  show(rank, stream,
+       rank.lines[stream].feed({buffer.data(), static_cast<std::size_t>(got)}));
+  if (rank.part.takes_stdin && !rank.lines[stream].tags() && rank.lines[stream].holds_a_piece())
+    show_piece_soon();
+  return true;
+}
+
+// A prompt has no line end: who is asked for input must see the question.
+void Ranks::show_piece_soon() {
+  if (piece_timer_) return;
+  piece_timer_ = true;
+  loop_.after(kPieceDelay, [this] {
+    piece_timer_ = false;
+    for (RankProcess& rank : ranks_)
+      for (const int stream : {0, 1})
+        if (rank.part.takes_stdin) show(rank, stream, rank.lines[stream].flush());
+  });
+}
+
+void Ranks::show(RankProcess& rank, int stream, const std::string& text) {
+  if (text.empty()) return;
+  if (rank.file[stream] < 0) return say_(Output{rank.part.rank, stream + 1, text});
+  if (write_whole(rank.file[stream], text)) return;
+  // A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
+  DaemonFailed problem;
+  problem.status = status_of(ExitStatus::no_resources);
+  problem.reason = "cannot write the output of rank " + std::to_string(rank.part.rank) + " to " +
+                   launch_.output.directory + ": " + std::strerror(errno);
+  ::close(rank.file[stream]);
+  rank.file[stream] = -1;
+  say_(Output{rank.part.rank, stream + 1, text});
+  say_(problem);
+}
+
+void Ranks::hold_output(bool hold) {
+  if (hold == hold_) return;
+  hold_ = hold;
+  for (RankProcess& rank : ranks_)
+    for (const int stream : {0, 1}) watch_output(rank, stream);
+}
+
+void Ranks::input(const Input& input) {
+  input_ += input.text;
+  input_ended_ = input_ended_ || input.end;
+  write_input();
+}
+
+// Every taker reads the same bytes at its own pace; what all have read is dropped and told.
+void Ranks::write_input() {
+  std::size_t least = input_.size();
+  for (RankProcess& rank : ranks_) {
+    const auto offset = input_offsets_.find(rank.local);
+    if (offset == input_offsets_.end()) continue;
+    offset->second = write_input_to(rank, offset->second);
+    if (rank.input.is_open()) least = std::min(least, offset->second);
+  }
+  if (least > 0) {
+    say_(InputTaken{least});
+    input_.erase(0, least);
+    for (auto& [local, offset] : input_offsets_) offset -= std::min(offset, least);
+  }
+}
+
+std::size_t Ranks::write_input_to(RankProcess& rank, std::size_t offset) {
+  const int fd = rank.input.get();
+  while (rank.input.is_open() && offset < input_.size()) {
+    const ssize_t put = ::write(fd, input_.data() + offset, input_.size() - offset);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN) {
+      loop_.on_writable(fd, [this] { write_input(); });
+      return offset;
+    }
+    if (put < 0) {  // it does not read any more
+      loop_.forget(fd);
+      rank.input.reset();
+      return input_.size();
+    }
+    offset += static_cast<std::size_t>(put);
+  }
+  if (!rank.input.is_open()) return input_.size();
+  loop_.on_writable(fd, nullptr);
+  if (input_ended_) {
+    loop_.forget(fd);
+    rank.input.reset();
+  }
+  return offset;
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,119 @@
+// What ranks say to their daemon, and how their end is told to the head.
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/ranks.h"
+#include "daemon/store.h"
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+constexpr std::chrono::milliseconds kAddressDelay{10};
+constexpr int kMostReads = 64;  // per stream at the end of a rank: its children may write on
+}  // namespace
+
+void Ranks::read_exec_status(RankProcess& rank) {
+  if (!rank.exec_status.is_open()) return;
+  int error = 0;
+  const ssize_t got = ::read(rank.exec_status.get(), &error, sizeof error);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  loop_.forget(rank.exec_status.get());
+  rank.exec_status.reset();
+  if (got == static_cast<ssize_t>(sizeof error)) {
+    const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
+    const bool absent = error == ENOENT || error == ENOTDIR;
+    const bool room = error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE;
+    CannotStart problem;
+    problem.status = status_of(room     ? ExitStatus::no_resources
+                               : absent ? ExitStatus::not_found
+                                        : ExitStatus::not_executable);
+    problem.reason = "cannot execute " + app.path + ": " +
+                     (absent ? "the interpreter its first line names is missing"
+                             : std::string(std::strerror(error)));
+    report_not_started(rank, problem);
+    return;
+  }
+  rank.program_runs = true;
+  if (++running_programs_ == ranks_.size() && !told_started_) {
+    told_started_ = true;
+    say_(Started{});
+  }
+}
+
+void Ranks::read_control(RankProcess& rank) {
+  static thread_local std::array<char, sizeof(wireup::RankMessage) + wireup::kMaxRankPayload>
+      buffer;
+  while (rank.control.is_open()) {
+    const ssize_t got = ::recv(rank.control.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) {
+      loop_.forget(rank.control.get());
+      rank.control.reset();
+      return;
+    }
+    wireup::RankMessage head{};
+    if (static_cast<std::size_t>(got) < sizeof head) continue;
+    std::memcpy(&head, buffer.data(), sizeof head);
+    const std::string_view payload(buffer.data() + sizeof head,
+                                   static_cast<std::size_t>(got) - sizeof head);
+    if (payload.size() == head.bytes) hear(rank, head, payload);
+  }
+}
+
+void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload) {
+  using wireup::RankSays;
+  switch (static_cast<RankSays>(head.says)) {
+    case RankSays::joined: rank.joined = true; break;
+    case RankSays::finalized: rank.finalized = true; break;
+    case RankSays::abort: {
+      while (read_output(rank, 0) || read_output(rank, 1)) {
+      }
+      say_(RankAborts{rank.part.rank, head.value, std::string(payload)});
+      break;
+    }
+    case RankSays::links: say_(Links{rank.part.rank, std::string(payload)}); break;
+    case RankSays::address:
+      publish_address(*segment_, rank.part.rank, payload);
+      if (launch_.hosts.size() == 1) break;
+      pending_.ranks.push_back(rank.part.rank);
+      pending_.addresses.emplace_back(payload);
+      if (addresses_sent_ + pending_.ranks.size() >= ranks_.size()) {
+        send_addresses();
+      } else {
+        loop_.cancel(address_timer_);
+        address_timer_ = loop_.after(kAddressDelay, [this] { send_addresses(); });
+      }
+      break;
+  }
+}
+
+void Ranks::send_addresses() {
+  if (pending_.ranks.empty()) return;
+  addresses_sent_ += pending_.ranks.size();
+  say_(pending_);
+  pending_ = {};
+}
+
+void Ranks::report_end(RankProcess& rank) {
+  read_exec_status(rank);
+  if (!rank.program_runs) return;  // reported already
+  if (rank.control.is_open()) read_control(rank);
+  for (const int stream : {0, 1}) {
+    for (int i = 0; i < kMostReads && read_output(rank, stream);) ++i;
+    show(rank, stream, rank.lines[stream].flush());
+  }
+  if (!rank.finalized) publish_gone(*segment_, rank.part.rank);
+  RankEnded report;
+  report.rank = rank.part.rank;
+  report.wait_status = rank.wait_status;
+  report.joined = rank.joined;
+  report.finalized = rank.finalized;
+  say_(report);
+}
+
+}  // namespace tutti::launch

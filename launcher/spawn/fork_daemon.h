@@ -1,0 +1,14 @@
+// A forked copy of this process becomes a daemon: shared by local.cc and virtual.cc.
+#pragma once
+
+#include "daemon/daemon.h"
+
+namespace tutti::launch {
+
+// In a fresh copy: `fd` becomes `as`, every other descriptor above is closed, stdin and stdout
+// are /dev/null.
+void keep_only(int fd, int as);
+// In a fresh copy: serves as the daemon on this channel; does not return.
+[[noreturn]] void become_daemon(int channel, DaemonPlace place);
+
+}  // namespace tutti::launch

@@ -166,16 +166,18 @@ void Daemon::handle(const Prepare& prepare) {
   ::gethostname(name.data(), name.size() - 1);
   hello.host_name = name.data();
   hello.pid = ::getpid();
-  if (prepare.want_machine) {
-    if (auto machine = topo::read_this_machine()) {
+  machine_ = std::move(place_.machine);
+  if (!machine_ && prepare.want_machine) {
+    if (auto machine = topo::read_this_machine())
       machine_ = std::move(*machine);
-      for (const topo::Thread& t : machine_->threads)
-        hello.threads.insert(hello.threads.end(), {t.os_index, t.core, t.l3, t.numa, t.package});
-      hello.machine_cores = machine_->cores;
-      hello.cpu_quota = machine_->cpu_quota;
-    } else {
+    else
       say(Note{"host " + prepare.name + ": " + machine.error().text});
-    }
+  }
+  if (machine_) {
+    for (const topo::Thread& t : machine_->threads)
+      hello.threads.insert(hello.threads.end(), {t.os_index, t.core, t.l3, t.numa, t.package});
+    hello.machine_cores = machine_->cores;
+    hello.cpu_quota = machine_->cpu_quota;
   }
   hello.own_address = place_.own_address;
   if (const char* connection = std::getenv("SSH_CONNECTION");

@@ -10,11 +10,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/unique_fd.h"
 #include "control/control.h"
+#include "topo/topo.h"
 
 namespace tutti::launch {
 
@@ -41,6 +43,7 @@ using MakeSpawner =
 struct DaemonPlace {
   UniqueFd in, out;
   bool over_network = false;  // heartbeats; the ranks' environment is this host's, not prun's
+  std::optional<topo::Machine> machine;  // when the caller knows it; else it is read if asked for
   std::string own_address;  // how other hosts reach this one, when the spawner knows
   std::string library_folder;  // where libmpi_abi is when the program does not find it; or empty
   MakeSpawner make_spawner;    // null: cannot grow a tree

@@ -38,7 +38,8 @@ namespace {
 
 class Local final : public Spawner {
  public:
-  Local(Loop& loop, SpawnReports reports) : loop_(loop), reports_(std::move(reports)) {}
+  Local(Loop& loop, SpawnReports reports, std::optional<topo::Machine> machine)
+      : loop_(loop), reports_(std::move(reports)), machine_(std::move(machine)) {}
 
   void start(const std::vector<HostPart>& hosts) override {
     for (const HostPart& host : hosts) start_one(host.host);
@@ -53,7 +54,11 @@ class Local final : public Spawner {
     const UniqueFd theirs(ends[1]);
     const pid_t pid = ::fork();
     if (pid < 0) return fail_later(host);
-    if (pid == 0) become_daemon(theirs.get(), DaemonPlace{});
+    if (pid == 0) {
+      DaemonPlace place;
+      place.machine = std::move(machine_);
+      become_daemon(theirs.get(), std::move(place));
+    }
     const int fd = ours.release();
     loop_.post([this, host, fd] {
       reports_.ready(host, UniqueFd(fd), UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), {});
@@ -67,12 +72,14 @@ class Local final : public Spawner {
 
   Loop& loop_;
   SpawnReports reports_;
+  std::optional<topo::Machine> machine_;
 };
 
 }  // namespace
 
-std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports) {
-  return std::make_unique<Local>(loop, std::move(reports));
+std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports,
+                                     std::optional<topo::Machine> machine) {
+  return std::make_unique<Local>(loop, std::move(reports), std::move(machine));
 }
 
 }  // namespace tutti::launch

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@
 namespace tutti::launch {
 
 // This machine: the daemon is a forked copy of this process, so that nothing is loaded twice.
-std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports);
+// `machine`: what this process knows already.
+std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports,
+                                     std::optional<topo::Machine> machine);
 
 struct SshPlan {
   std::vector<std::string> agent{"ssh"};  // program and options
@@ -29,6 +32,7 @@ struct VirtualPlan {
   std::string rate;   // "10gbit"; empty: unlimited
   std::string delay;  // "50us"; empty: none
 };
-std::unique_ptr<Spawner> spawn_virtual(Loop& loop, VirtualPlan plan, SpawnReports reports);
+std::unique_ptr<Spawner> spawn_virtual(Loop& loop, VirtualPlan plan, SpawnReports reports,
+                                       std::optional<topo::Machine> machine);
 
 }  // namespace tutti::launch

@@ -1,0 +1,223 @@
+// The states of a job and what moves it from one to the next.
+#include "job/head.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr int kGraceMs = 1000;  // between SIGTERM and SIGKILL when the job ends by a failure
+constexpr std::chrono::seconds kSignalGrace{5};   // after the user's SIGINT or SIGTERM
+constexpr std::chrono::milliseconds kCollect{300};  // for other hosts' reasons to come in
+constexpr std::chrono::seconds kQuietStart{3};
+
+}  // namespace
+
+int run_job(JobRequest request) { return Head(std::move(request)).run(); }
+
+Head::Head(JobRequest request)
+    : request_(std::move(request)), terminal_(loop_, [this](int stream, int error) {
+        const std::string name = stream == 2 ? "standard error" : "standard output";
+        // A reader that has seen enough (head, less) ends the job without a word.
+        if (error == EPIPE) return fail(status_of_signal(SIGPIPE), "");
+        fail(status_of(ExitStatus::no_resources),
+             "cannot write to " + name + ": " + std::string(std::strerror(error)));
+      }) {
+  hosts_.resize(request_.plan.hosts.size());
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    hosts_[i].via = static_cast<int>(i);
+    hosts_[i].ranks_left = request_.plan.hosts[i].local_ranks;
+  }
+  ranks_left_ = request_.plan.ranks.size();
+  rank_ended_.resize(ranks_left_);
+}
+
+int Head::run() {
+  adopt_orphans();
+  loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2},
+                   [this](int number) { on_signal(number); });
+  terminal_.on_drained([this] {
+    for (Host& host : hosts_)
+      if (host.channel) host.channel->pause_reading(false);
+    if (state_ == State::done) loop_.stop();
+  });
+  enter(State::starting);
+  if (request_.spec.timeout_s > 0) {
+    loop_.after(std::chrono::milliseconds(static_cast<long>(request_.spec.timeout_s * 1000)), [this] {
+      std::string limit = std::to_string(request_.spec.timeout_s);
+      limit.erase(limit.find_last_not_of('0') + 1);
+      if (limit.back() == '.') limit.pop_back();
+      fail(status_of(ExitStatus::time_limit),
+           "the time limit of " + limit + " s (--timeout) is over; the job was ended");
+    });
+  }
+  loop_.after(kQuietStart, [this] { show_progress(); });
+  start_hosts();
+  loop_.run();
+  starters_ = {};
+  kill_descendants();
+  return status_;
+}
+
+void Head::enter(State state) {
+  state_ = state;
+  loop_.cancel(limit_);
+  const StateRow& row = row_of(state);
+  if (row.limit.count() > 0) limit_ = loop_.after(row.limit, [this, state] { on_limit(state); });
+  if (state == State::ending) {
+    if (!launched_) {
+      loop_.after(kCollect, [this] {
+        if (state_ == State::ending) enter(State::leaving);
+      });
+    } else {
+      send_all(End{kGraceMs});
+    }
+  } else if (state == State::leaving) {
+    terminal_.stop_input();
+    send_all(Bye{});
+    for (Host& host : hosts_)
+      if (!host.said_hello) host.left = true;  // it never came; its spawner ends with the job
+  } else if (state == State::done) {
+    finish();
+    return;
+  }
+  look_for_end();
+}
+
+void Head::on_limit(State state) {
+  if (state != state_) return;
+  if (state == State::starting || state == State::launching)
+    return fail(status_of(ExitStatus::host_unreachable),
+                std::string(row_of(state).doing) + " took more than " +
+                    std::to_string(row_of(state).limit.count()) + " s; no answer from " +
+                    awaited());
+  enter(row_of(state).after_failure);
+}
+
+// The first failure decides the status; later ones follow from it.
+void Head::fail(int status, const std::string& line) {
+  if (state_ == State::leaving || state_ == State::done) {
+    if (!failed_) status_ = status;
+    failed_ = true;
+    return;
+  }
+  if (!failed_) {
+    status_ = status;
+    if (!line.empty()) terminal_.say(line);
+  }
+  failed_ = true;
+  if (state_ != State::ending) enter(row_of(state_).after_failure);
+}
+
+void Head::host_failed(int index, int status, const std::string& reason) {
+  Host& lost = host(index);
+  if (lost.left) return;
+  const std::string line = "host " + name_of(index) + ": " + reason;
+  // While hosts are started every reason counts: each is its own cure.
+  if (!launched_ && failed_ && state_ == State::ending) terminal_.say(line);
+  fail(status, line);
+  host_left(index);
+}
+
+void Head::host_left(int index) {
+  Host& gone = host(index);
+  if (gone.left) return;
+  gone.left = true;
+  for (const PlannedRank& rank : request_.plan.ranks) {
+    if (rank.host != index || rank_ended_[at(rank.rank)]) continue;
+    rank_ended_[at(rank.rank)] = true;
+    --ranks_left_;
+  }
+  for (std::size_t i = 0; i < hosts_.size(); ++i)  // those behind it are gone with it
+    if (hosts_[i].via == index && static_cast<int>(i) != index && state_ != State::leaving)
+      host_left(static_cast<int>(i));
+  look_for_end();
+}
+
+void Head::look_for_end() {
+  if (launched_ && ranks_left_ == 0 &&
+      (state_ == State::launching || state_ == State::running || state_ == State::ending))
+    return enter(State::leaving);
+  if (state_ == State::leaving &&
+      std::all_of(hosts_.begin(), hosts_.end(), [](const Host& one) { return one.left; }))
+    enter(State::done);
+}
+
+void Head::finish() {
+  if (!links_.empty()) print_links();
+  if (terminal_.queued_bytes() == 0) loop_.stop();
+}
+
+void Head::send(int index, const Message& message) {
+  Host& direct = host(host(index).via);
+  if (direct.channel) direct.channel->send(index, message);
+}
+
+void Head::send_all(const Message& message) {
+  const std::string body = encode(message);
+  for (Host& one : hosts_)
+    if (one.channel) one.channel->send_raw(kEveryHost, body);
+}
+
+void Head::on_signal(int number) {
+  if (number == SIGTSTP) return stop_self();
+  if (number == SIGCONT) return send_all(Signal{SIGCONT});
+  const bool ends = number != SIGUSR1 && number != SIGUSR2;
+  if (ends) forwarded_ = number;
+  if (!launched_) {
+    if (ends) fail(status_of_signal(number), "ended by a signal while " +
+                                                 std::string(row_of(state_).doing));
+    return;
+  }
+  if (number == SIGINT && ++interrupts_ > 1) {
+    send_all(End{0});
+    return fail(status_of_signal(number), "interrupted twice; every rank was killed");
+  }
+  send_all(Signal{number});
+  if (!ends) return;
+  loop_.cancel(signal_timer_);
+  signal_timer_ = loop_.after(kSignalGrace, [this, number] {
+    send_all(End{0});
+    fail(status_of_signal(number), "ranks that did not end within 5 s of the signal were killed");
+  });
+}
+
+void Head::stop_self() {
+  send_all(Signal{SIGTSTP});
+  // The messages leave before we stop.
+  loop_.after(std::chrono::milliseconds(20), [] { ::kill(::getpid(), SIGSTOP); });
+}
+
+std::string Head::awaited() const {
+  std::string names;
+  int more = 0;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const bool here = state_ == State::starting ? hosts_[i].said_hello : hosts_[i].started;
+    if (here || hosts_[i].left) continue;
+    if (names.size() > 60)
+      ++more;
+    else
+      names.append(names.empty() ? "" : ", ").append(request_.plan.hosts[i].name);
+  }
+  return more > 0 ? names + " and " + std::to_string(more) + " more" : names;
+}
+
+void Head::show_progress() {
+  if (state_ != State::starting && state_ != State::launching) return;
+  terminal_.status(std::string(row_of(state_).doing) + ", waiting for " + awaited());
+  loop_.after(std::chrono::seconds(1), [this] { show_progress(); });
+}
+
+std::string Head::host_of_rank(int rank) const {
+  if (rank < 0 || at(rank) >= request_.plan.ranks.size()) return "?";
+  return name_of(request_.plan.ranks[at(rank)].host);
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,121 @@
+// The head of a running job: knows every host and rank, hears the daemons, decides the status.
+//
+// Owner: run_job, for the time of one job. Messages come in through hear.cc, states change in
+// head.cc; starters.cc decides how each host is reached.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/control.h"
+#include "daemon/daemon.h"
+#include "job/job.h"
+#include "job/reasons.h"
+#include "job/states.h"
+#include "job/terminal.h"
+
+namespace tutti::launch {
+
+// Spawners of this job, and which of them each host is started by.
+struct Starters {
+  std::vector<std::unique_ptr<Spawner>> spawners;
+  std::map<int, Spawner*> of_host;
+};
+
+class Head {
+ public:
+  explicit Head(JobRequest request);
+  int run();
+
+ private:
+  struct Host {
+    std::unique_ptr<Channel> channel;  // null: reached through `via`
+    int via = -1;                      // itself, or the host whose daemon started it
+    bool said_hello = false, started = false;
+    bool over_network = false;         // not on this machine
+    bool left = false;                 // nothing more comes from it
+    int ranks_left = 0;
+    std::uint64_t input_taken = 0;
+    std::vector<HostPart> to_grow;     // hosts that its daemon is to start
+    Hello hello;
+  };
+
+  // starters.cc
+  void start_hosts();
+  void start_over_network(const std::vector<HostPart>& hosts);
+  Spawner& add_spawner(std::unique_ptr<Spawner> spawner, const std::vector<HostPart>& hosts);
+  SpawnReports reports();
+  Grow grow_message(std::vector<HostPart> hosts) const;
+
+  // head.cc: states
+  void enter(State state);
+  void on_limit(State state);
+  void fail(int status, const std::string& line);
+  void host_failed(int host, int status, const std::string& reason);
+  void host_left(int host);
+  void look_for_end();
+  void finish();
+  void send(int host, const Message& message);
+  void send_all(const Message& message);
+  void on_signal(int number);
+  void stop_self();
+  void show_progress();
+  std::string awaited() const;
+
+  // hear.cc: messages
+  void on_ready(int host, UniqueFd in, UniqueFd out, const std::string& already);
+  void on_closed(int host, const std::string& why);
+  void on_frame(int direct, Frame&& one);
+  void handle(int host, const Hello& hello);
+  void handle(int host, const Started&);
+  void handle(int host, const Output& output);
+  void handle(int host, const InputTaken& taken);
+  void handle(int host, const Addresses& addresses);
+  void handle(int host, const RankEnded& report);
+  void handle(int host, const RankAborts& report);
+  void handle(int host, const Links& links);
+  void handle(int host, const HostFailed& report);
+  void handle(int host, const Note& note);
+  void handle(int host, const DaemonFailed& report);
+  void handle(int host, const Heartbeat&);
+  void handle(int host, const Bye&) { host_left(host); }
+  template <class T>
+  void handle(int host, const T&) {
+    host_failed(host, 200, "its daemon said what a daemon does not say");
+  }
+  void launch();
+  void send_addresses();
+  void feed_input();
+  void print_links();
+
+  const std::string& name_of(int host) const { return request_.plan.hosts.at(at(host)).name; }
+  Host& host(int index) { return hosts_.at(at(index)); }
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  std::string host_of_rank(int rank) const;
+
+  JobRequest request_;
+  Loop loop_;
+  Terminal terminal_;
+  Starters starters_;
+  std::vector<Host> hosts_;
+  State state_ = State::starting;
+  Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0;
+  bool launched_ = false;
+  int status_ = 0;         // of the first failure
+  bool failed_ = false;
+  int forwarded_ = 0;      // last of INT, TERM, HUP, QUIT that the user sent
+  int interrupts_ = 0;
+  std::size_t ranks_left_ = 0;
+  std::vector<bool> rank_ended_;
+  Addresses addresses_;
+  std::size_t addresses_sent_ = 0;
+  std::map<int, std::string> links_;
+  std::uint64_t input_sent_ = 0, input_freed_ = 0;
+};
+
+// True for names of the machine that prun runs on.
+bool is_this_machine(const std::string& name);
+
+}  // namespace tutti::launch

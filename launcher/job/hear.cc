@@ -1,0 +1,249 @@
+// What the head does with each message of a daemon.
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/check.h"
+#include "job/exit_status.h"
+#include "job/head.h"
+#include "job/parts.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::size_t kHoldBytes = 1U << 20;    // output queued for a slow terminal
+constexpr std::size_t kInputRoom = 256U << 10;  // stdin on its way to ranks
+constexpr std::chrono::milliseconds kAddressDelay{10};
+constexpr std::chrono::seconds kBeat{5};
+constexpr std::chrono::seconds kSilence{30};
+
+JobSecrets make_secrets() {
+  JobSecrets secrets;
+  secrets.key.resize(32);
+  TUTTI_CHECK(::getrandom(secrets.key.data(), secrets.key.size(), 0) == 32, "no random numbers");
+  TUTTI_CHECK(::getrandom(&secrets.job_id, sizeof secrets.job_id, 0) == 8, "no random numbers");
+  secrets.job_id >>= 1;  // fits a signed number, for scripts
+  return secrets;
+}
+
+std::string current_directory() {
+  char* path = ::getcwd(nullptr, 0);
+  std::string copy = path != nullptr ? path : "/";
+  std::free(path);
+  return copy;
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
+}
+
+}  // namespace
+
+void Head::on_ready(int index, UniqueFd in, UniqueFd out, const std::string& already) {
+  Host& fresh = host(index);
+  if (fresh.left) return;  // the job is over before it came
+  fresh.via = index;
+  fresh.channel = std::make_unique<Channel>(loop_, std::move(in), std::move(out));
+  fresh.channel->open([this, index](Frame&& one) { on_frame(index, std::move(one)); },
+                      [this, index](const std::string& why) { on_closed(index, why); }, already);
+  Prepare prepare;
+  prepare.host = index;
+  prepare.name = name_of(index);
+  prepare.version = version();
+  fresh.channel->send(index, prepare);
+}
+
+void Head::on_closed(int index, const std::string& why) {
+  host(index).channel.reset();
+  if (host(index).left) return;
+  const auto starter = starters_.of_host.find(index);
+  const std::string words =
+      starter != starters_.of_host.end() ? starter->second->last_words(index) : "";
+  host_failed(index, status_of(ExitStatus::host_lost),
+              "its daemon was lost (connection " + why + ")" +
+                  (words.empty() ? "" : ": " + words) + "; its ranks are gone");
+}
+
+void Head::on_frame(int direct, Frame&& one) {
+  const int from = one.host == kEveryHost ? direct : one.host;
+  auto message = decode(one.body);
+  if (!message || from < 0 || at(from) >= hosts_.size() || host(from).via != direct)
+    return host_failed(direct, status_of(ExitStatus::host_lost),
+                       "its daemon said something unintelligible" +
+                           (message ? "" : " (" + message.error().text + ")"));
+  std::visit([this, from](const auto& what) { handle(from, what); }, *message);
+}
+
+void Head::handle(int index, const Heartbeat&) {
+  // The first sign of a host that another daemon started: it is ready for us.
+  Host& fresh = host(index);
+  if (fresh.said_hello || fresh.channel || fresh.left) return;
+  Prepare prepare;
+  prepare.host = index;
+  prepare.name = name_of(index);
+  prepare.version = version();
+  send(index, prepare);
+}
+
+void Head::handle(int index, const Hello& hello) {
+  Host& fresh = host(index);
+  if (fresh.said_hello) return;
+  if (hello.version != version())
+    return host_failed(index, status_of(ExitStatus::version_mismatch),
+                       "its prund is version " + hello.version + ", this prun " + version());
+  fresh.said_hello = true;
+  fresh.hello = hello;
+  if (fresh.over_network && fresh.channel) fresh.channel->keep_alive(kBeat, kSilence);
+  if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
+  for (const Host& one : hosts_)
+    if (!one.said_hello) return;
+  if (state_ == State::starting) launch();
+}
+
+// Every host is there: bind, and tell each what to start.
+void Head::launch() {
+  Plan& plan = request_.plan;
+  std::vector<topo::Machine> machines;
+  std::vector<Hello> hellos;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    machines.push_back(machine_of(hosts_[i].hello));
+    hellos.push_back(hosts_[i].hello);
+    names.push_back(plan.hosts[i].name);
+  }
+  if (const auto bound = bind_ranks(plan, request_.spec, machines); !bound)
+    return fail(status_of(ExitStatus::too_few_slots), bound.error().text);
+  for (const std::string& note : plan.notes) terminal_.say(note);
+  if (request_.spec.report_bindings) terminal_.write(2, print_bindings(plan, machines));
+
+  const JobSecrets secrets = make_secrets();
+  const std::size_t first = at(plan.ranks.at(0).host);
+  const auto environment = own_environment();
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    Launch launch = common_part(request_.spec, plan, secrets, current_directory(), environment,
+                                hosts_[i].over_network);
+    launch.master_address = proven_address(hellos, names, first);
+    launch.master_port = hellos[first].free_port;
+    add_ranks(launch, request_.spec, plan, static_cast<int>(i));
+    send(static_cast<int>(i), launch);
+  }
+  launched_ = true;
+  enter(State::launching);
+  feed_input();
+}
+
+void Head::handle(int index, const Started&) {
+  host(index).started = true;
+  for (const Host& one : hosts_)
+    if (!one.started) return;
+  if (state_ == State::launching) enter(State::running);
+}
+
+void Head::handle(int, const Output& output) {
+  terminal_.write(output.stream, output.text);
+  if (terminal_.queued_bytes() < kHoldBytes) return;
+  for (Host& host : hosts_)
+    if (host.channel) host.channel->pause_reading(true);
+}
+
+void Head::feed_input() {
+  bool any = false;
+  for (const PlannedRank& rank : request_.plan.ranks)
+    any = any || takes_stdin(request_.spec, rank.rank);
+  if (!any) return;
+  terminal_.read_input([this](std::string text, bool end) {
+    input_sent_ += text.size();
+    const Input input{std::move(text), end};
+    std::vector<bool> told(hosts_.size());
+    for (const PlannedRank& rank : request_.plan.ranks) {
+      if (!takes_stdin(request_.spec, rank.rank) || told[at(rank.host)]) continue;
+      told[at(rank.host)] = true;
+      send(rank.host, input);
+    }
+  });
+  terminal_.allow_input(kInputRoom);
+}
+
+void Head::handle(int index, const InputTaken& taken) {
+  host(index).input_taken += taken.bytes;
+  std::uint64_t least = input_sent_;
+  for (const PlannedRank& rank : request_.plan.ranks)
+    if (takes_stdin(request_.spec, rank.rank) && !host(rank.host).left)
+      least = std::min(least, host(rank.host).input_taken);
+  if (least <= input_freed_) return;
+  terminal_.allow_input(least - input_freed_);
+  input_freed_ = least;
+}
+
+void Head::handle(int, const Addresses& addresses) {
+  auto& all = addresses_;
+  all.ranks.insert(all.ranks.end(), addresses.ranks.begin(), addresses.ranks.end());
+  all.addresses.insert(all.addresses.end(), addresses.addresses.begin(),
+                       addresses.addresses.end());
+  if (addresses_sent_ + all.ranks.size() >= request_.plan.ranks.size()) return send_addresses();
+  loop_.cancel(address_timer_);
+  address_timer_ = loop_.after(kAddressDelay, [this] { send_addresses(); });
+}
+
+void Head::send_addresses() {
+  if (addresses_.ranks.empty()) return;
+  addresses_sent_ += addresses_.ranks.size();
+  send_all(addresses_);
+  addresses_ = {};
+}
+
+void Head::handle(int index, const RankEnded& report) {
+  if (report.rank < 0 || at(report.rank) >= rank_ended_.size() || rank_ended_[at(report.rank)])
+    return;
+  rank_ended_[at(report.rank)] = true;
+  --ranks_left_;
+  const Verdict verdict = judge(report, name_of(index));
+  const bool by_user = forwarded_ != 0 && WIFSIGNALED(report.wait_status) &&
+                       WTERMSIG(report.wait_status) == forwarded_;
+  if (verdict.status != 0) fail(verdict.status, by_user ? "" : verdict.line);
+  if (!report.finalized && ranks_left_ > 0 && hosts_.size() > 1) send_all(Gone{{report.rank}});
+  look_for_end();
+}
+
+void Head::handle(int index, const RankAborts& report) {
+  const Verdict verdict = judge(report, name_of(index));
+  fail(verdict.status, verdict.line);
+}
+
+void Head::handle(int, const Links& links) { links_[links.rank] += links.text; }
+
+void Head::print_links() {
+  terminal_.write(1, "links\n");
+  for (const auto& [rank, text] : links_) {
+    terminal_.write(1, "rank " + std::to_string(rank) + " on " + host_of_rank(rank) + "\n");
+    terminal_.write(1, text.ends_with('\n') ? text : text + "\n");
+  }
+}
+
+void Head::handle(int, const HostFailed& report) {
+  if (report.host < 0 || at(report.host) >= hosts_.size()) return;
+  Host& lost = host(report.host);
+  if (lost.left) return;
+  if (!lost.said_hello && !lost.channel && state_ == State::starting &&
+      report.status != status_of(ExitStatus::host_lost)) {
+    // Hosts that cannot reach each other: we may still reach it ourselves.
+    HostPart part;
+    part.host = report.host;
+    part.name = name_of(report.host);
+    return start_over_network({part});
+  }
+  host_failed(report.host, report.status, report.reason);
+}
+
+void Head::handle(int, const Note& note) { terminal_.say(note.text); }
+
+void Head::handle(int index, const DaemonFailed& report) {
+  host_failed(index, report.status, report.reason);
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,28 @@
+// job: the life of one job at the head, from daemons starting to the exit status.
+//
+// A table of states with single-threaded handlers on one loop (states.cc); no handler blocks,
+// and every state has a time limit and says where its failure leads.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/cli.h"
+#include "hosts/hosts.h"
+#include "plan/plan.h"
+#include "topo/topo.h"
+
+namespace tutti::launch {
+
+struct JobRequest {
+  JobSpec spec;
+  Allocation allocation;
+  Plan plan;           // mapped; bound once the machines are known
+  std::optional<topo::Machine> machine;  // this one, when it was read for the allocation
+  std::string prefix;  // folder above bin/prun; where prund and the library are found
+};
+
+// Runs the job to its end and returns prun's exit status. Prints to stderr what went wrong.
+int run_job(JobRequest request);
+
+}  // namespace tutti::launch

@@ -1,0 +1,35 @@
+// From the plan to what each host is told: pure.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/cli.h"
+#include "control/messages.h"
+#include "plan/plan.h"
+#include "topo/topo.h"
+
+namespace tutti::launch {
+
+struct JobSecrets {
+  std::uint64_t job_id = 0;
+  std::string key;  // 32 bytes
+};
+
+// What is the same on every host. `environment` is prun's own, "NAME=value"; `over_network`:
+// ranks do not inherit it, so the knobs (TUTTI_*) travel by name.
+Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secrets,
+                   const std::string& directory, const std::vector<std::string>& environment,
+                   bool over_network);
+// Adds what this host starts.
+void add_ranks(Launch& launch, const JobSpec& spec, const Plan& plan, int host);
+
+bool takes_stdin(const JobSpec& spec, int rank);
+topo::Machine machine_of(const Hello& hello);
+// The address by which the other hosts reach host `of`, as far as the start-up channels proved
+// one; the host's name when they did not. Only one host: loopback.
+std::string proven_address(const std::vector<Hello>& hellos, const std::vector<std::string>& names,
+                           std::size_t of);
+
+}  // namespace tutti::launch

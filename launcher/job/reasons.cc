@@ -1,0 +1,48 @@
+// The sentences about ranks that failed.
+#include "job/reasons.h"
+
+#include <sys/wait.h>
+
+#include <cstring>
+
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+std::string name_of(int rank, const std::string& host) {
+  return "rank " + std::to_string(rank) + " on host " + host;
+}
+
+}  // namespace
+
+Verdict judge(const RankEnded& report, const std::string& host) {
+  if (report.launch_status != 0)
+    return {report.launch_status, "host " + host + ": " + report.reason};
+  const std::string who = name_of(report.rank, host);
+  const int status = report.wait_status;
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return {status_of_signal(signal), who + " was killed by signal " + std::to_string(signal) +
+                                          " (" + ::strsignal(signal) + ")" +
+                                          (WCOREDUMP(status) ? ", core dumped" : "")};
+  }
+  if (WEXITSTATUS(status) != 0)
+    return {WEXITSTATUS(status), who + " ended with status " + std::to_string(WEXITSTATUS(status))};
+  if (report.joined && !report.finalized)
+    return {status_of(ExitStatus::not_finalized),
+            who + " ended with status 0 between MPI_Init and MPI_Finalize; the others would wait "
+                  "for it for ever"};
+  return {};
+}
+
+Verdict judge(const RankAborts& report, const std::string& host) {
+  // The kernel keeps eight bits of a status; 0 would hide the abort.
+  const int kept = report.status & 0xff;
+  std::string line = name_of(report.rank, host) + " called MPI_Abort with code " +
+                     std::to_string(report.status);
+  if (!report.reason.empty()) line += ": " + report.reason;
+  return {kept == 0 ? 1 : kept, line};
+}
+
+}  // namespace tutti::launch

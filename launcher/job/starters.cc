@@ -1,0 +1,132 @@
+// How each host of the job is reached: this machine, virtual hosts, or over the network.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "job/exit_status.h"
+#include "job/head.h"
+#include "spawn/spawn.h"
+
+namespace tutti::launch {
+namespace {
+
+// From how many hosts on daemons start daemons.
+constexpr std::size_t kTreeFrom = 33;
+
+bool is_own_address(const sockaddr* address) {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return false;
+  bool own = false;
+  for (const ifaddrs* one = all; one != nullptr && !own; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != address->sa_family) continue;
+    if (address->sa_family == AF_INET)
+      own = reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr ==
+            reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr;
+    else if (address->sa_family == AF_INET6)
+      own = std::memcmp(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr,
+                        &reinterpret_cast<const sockaddr_in6*>(one->ifa_addr)->sin6_addr,
+                        sizeof(in6_addr)) == 0;
+  }
+  ::freeifaddrs(all);
+  return own;
+}
+
+}  // namespace
+
+bool is_this_machine(const std::string& name) {
+  if (name == "localhost" || name == "127.0.0.1" || name == "::1") return true;
+  std::array<char, 256> own{};
+  ::gethostname(own.data(), own.size() - 1);
+  const std::string mine = own.data();
+  if (name == mine || name == mine.substr(0, mine.find('.'))) return true;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return false;
+  bool own_address = false;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
+    own_address = own_address || is_own_address(one->ai_addr);
+  ::freeaddrinfo(found);
+  return own_address;
+}
+
+SpawnReports Head::reports() {
+  SpawnReports reports;
+  reports.ready = [this](int index, UniqueFd in, UniqueFd out, std::string already) {
+    on_ready(index, std::move(in), std::move(out), already);
+  };
+  reports.failed = [this](int index, int status, const std::string& reason) {
+    host_failed(index, status, reason);
+  };
+  return reports;
+}
+
+Spawner& Head::add_spawner(std::unique_ptr<Spawner> spawner, const std::vector<HostPart>& hosts) {
+  for (const HostPart& host : hosts) starters_.of_host[host.host] = spawner.get();
+  starters_.spawners.push_back(std::move(spawner));
+  return *starters_.spawners.back();
+}
+
+void Head::start_hosts() {
+  std::vector<HostPart> here, remote, made;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    HostPart part;
+    part.host = static_cast<int>(i);
+    part.name = request_.plan.hosts[i].name;
+    for (const HostSlots& given : request_.allocation.hosts) {
+      if (given.name != part.name) continue;
+      part.user = given.user;
+      part.port = given.port;
+    }
+    if (request_.spec.starter == Starter::virtual_hosts)
+      made.push_back(part);
+    else if (request_.spec.starter == Starter::local || !request_.allocation.given ||
+             is_this_machine(part.name))
+      here.push_back(part);
+    else
+      remote.push_back(part);
+  }
+  for (const HostPart& part : remote) host(part.host).over_network = true;
+  if (!here.empty())
+    add_spawner(spawn_local(loop_, reports(), request_.machine), here).start(here);
+  if (!made.empty()) {
+    VirtualPlan plan{request_.spec.virtual_rate, request_.spec.virtual_delay};
+    add_spawner(spawn_virtual(loop_, std::move(plan), reports(), request_.machine), made).start(made);
+  }
+  if (remote.size() < kTreeFrom) return start_over_network(remote);
+  // A tree of two levels: about as many relays as each of them has hosts.
+  const auto relays = static_cast<std::size_t>(std::ceil(std::sqrt(remote.size())));
+  std::vector<HostPart> first(remote.begin(), remote.begin() + static_cast<long>(relays));
+  for (std::size_t i = relays; i < remote.size(); ++i) {
+    const HostPart& relay = first[i % relays];
+    host(remote[i].host).via = relay.host;
+    host(relay.host).to_grow.push_back(remote[i]);
+  }
+  start_over_network(first);
+}
+
+void Head::start_over_network(const std::vector<HostPart>& hosts) {
+  if (hosts.empty()) return;
+  for (const HostPart& part : hosts) host(part.host).via = part.host;
+  const Grow grow = grow_message({});
+  SshPlan plan = ssh_plan(grow);
+  add_spawner(spawn_ssh(loop_, std::move(plan), reports()), hosts).start(hosts);
+}
+
+Grow Head::grow_message(std::vector<HostPart> hosts) const {
+  Grow grow;
+  grow.hosts = std::move(hosts);
+  grow.agent.push_back(request_.spec.launch_agent.empty() ? "ssh" : request_.spec.launch_agent);
+  grow.agent.insert(grow.agent.end(), request_.spec.agent_args.begin(),
+                    request_.spec.agent_args.end());
+  grow.prefix = request_.prefix;
+  return grow;
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,139 @@
+// Virtual hosts: a daemon in each, forked from this process and moved into its namespaces.
+//
+// The processors of this machine are shared out: each host gets cores of its own when there are
+// enough, else all of them see all. What goes wrong inside a host is told over its channel.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <set>
+
+#include "job/exit_status.h"
+#include "spawn/fork_daemon.h"
+#include "spawn/namespaces.h"
+#include "spawn/spawn.h"
+
+namespace tutti::launch {
+namespace {
+
+// The processors of one share of `shares`, whole cores; empty: there are not enough.
+std::vector<int> share_of(const topo::Machine& machine, int share, int shares) {
+  std::vector<int> cores;
+  for (const topo::Thread& thread : machine.threads)
+    if (cores.empty() || cores.back() != thread.core) cores.push_back(thread.core);
+  const auto count = static_cast<int>(cores.size());
+  if (count < shares) return {};
+  std::set<int> mine;
+  for (int i = share * count / shares; i < (share + 1) * count / shares; ++i)
+    mine.insert(cores[static_cast<std::size_t>(i)]);
+  std::vector<int> processors;
+  for (const topo::Thread& thread : machine.threads)
+    if (mine.count(thread.core) != 0) processors.push_back(thread.os_index);
+  return processors;
+}
+
+// The part of the machine that a host is left with.
+topo::Machine part_of(const topo::Machine& machine, const std::vector<int>& processors) {
+  if (processors.empty()) return machine;
+  topo::Machine part = machine;
+  std::set<int> cores;
+  part.threads.clear();
+  for (const topo::Thread& thread : machine.threads) {
+    if (std::find(processors.begin(), processors.end(), thread.os_index) == processors.end())
+      continue;
+    part.threads.push_back(thread);
+    cores.insert(thread.core);
+  }
+  part.cores = static_cast<int>(cores.size());
+  return part;
+}
+
+class Virtual final : public Spawner {
+ public:
+  Virtual(Loop& loop, VirtualPlan plan, SpawnReports reports, std::optional<topo::Machine> machine)
+      : loop_(loop),
+        plan_(std::move(plan)),
+        reports_(std::move(reports)),
+        machine_(std::move(machine)) {}
+
+  void start(const std::vector<HostPart>& hosts) override;
+  std::string last_words(int) override { return "its daemon ended"; }
+
+ private:
+  void start_one(const HostPart& host, int number, int count);
+  [[noreturn]] void become_host(int channel, const HostPart& host, int number, int count);
+  void fail_later(int host, int status, std::string why);
+
+  Loop& loop_;
+  VirtualPlan plan_;
+  SpawnReports reports_;
+  std::optional<topo::Machine> machine_;
+  std::optional<VirtualNet> net_;
+};
+
+void Virtual::start(const std::vector<HostPart>& hosts) {
+  std::vector<std::string> names;
+  for (const HostPart& host : hosts) names.push_back(host.name);
+  if (!machine_)
+    if (auto machine = topo::read_this_machine()) machine_ = std::move(*machine);
+  auto net = VirtualNet::create(std::move(names), {plan_.rate, plan_.delay});
+  if (!net)
+    return fail_later(hosts.at(0).host, status_of(ExitStatus::virtual_refused), net.error().text);
+  net_.emplace(std::move(*net));
+  const auto count = static_cast<int>(hosts.size());
+  for (int i = 0; i < count; ++i) start_one(hosts[static_cast<std::size_t>(i)], i, count);
+}
+
+void Virtual::start_one(const HostPart& host, int number, int count) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return fail_later(host.host, status_of(ExitStatus::no_resources), std::strerror(errno));
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid < 0)
+    return fail_later(host.host, status_of(ExitStatus::no_resources),
+                      std::string("cannot start a process: ") + std::strerror(errno));
+  if (pid == 0) become_host(theirs.get(), host, number, count);
+  const int fd = ours.release();
+  loop_.post([this, index = host.host, fd] {
+    reports_.ready(index, UniqueFd(fd), UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), {});
+  });
+}
+
+void Virtual::become_host(int channel, const HostPart& host, int number, int count) {
+  const auto entered = net_->enter(number);
+  if (!entered) {
+    const std::string last = frame(
+        host.host, encode(DaemonFailed{status_of(ExitStatus::virtual_refused), entered.error().text}));
+    (void)!::write(channel, last.data(), last.size());
+    ::_exit(1);
+  }
+  DaemonPlace place;
+  place.own_address = VirtualNet::ipv4(number);
+  if (machine_) {
+    const std::vector<int> processors = share_of(*machine_, number, count);
+    if (!processors.empty()) topo::bind_self(processors);
+    place.machine = part_of(*machine_, processors);
+  }
+  become_daemon(channel, std::move(place));
+}
+
+void Virtual::fail_later(int host, int status, std::string why) {
+  loop_.post([this, host, status, why = std::move(why)] { reports_.failed(host, status, why); });
+}
+
+}  // namespace
+
+std::unique_ptr<Spawner> spawn_virtual(Loop& loop, VirtualPlan plan, SpawnReports reports,
+                                       std::optional<topo::Machine> machine) {
+  return std::make_unique<Virtual>(loop, std::move(plan), std::move(reports), std::move(machine));
+}
+
+}  // namespace tutti::launch

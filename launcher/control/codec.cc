@@ -14,7 +14,9 @@ namespace tutti::launch {
 namespace {
 
 template <class T>
-concept Record = requires(T& t) { t.fields([](const char*, auto&) {}); };
+concept Record = requires(T& t) {
+  t.fields([](const char*, auto&) {});
+};
 
 template <class T>
 struct is_vector : std::false_type {};
@@ -136,7 +138,9 @@ Result<Message> read_as(std::uint64_t kind, const msgpack::object& body) {
 
 }  // namespace
 
-std::string version() { return TUTTI_VERSION; }
+std::string version() {
+  return TUTTI_VERSION;
+}
 
 std::string encode(const Message& message) {
   msgpack::sbuffer out;

@@ -106,7 +106,7 @@ void Loop::Inside::dispatch(int fd, std::uint64_t generation, std::uint32_t even
   const auto current = [&]() -> Watch* {
     const auto found = watches.find(fd);
     return found != watches.end() && found->second.generation == generation ? &found->second
-                                                                             : nullptr;
+                                                                            : nullptr;
   };
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0)
     if (Watch* watch = current(); watch != nullptr && watch->on_read) Callback(watch->on_read)();
@@ -137,8 +137,7 @@ void Loop::on_writable(int fd, Callback ready) {
 void Loop::forget(int fd) {
   const auto found = inside_->watches.find(fd);
   if (found == inside_->watches.end()) return;
-  if (found->second.waiting)
-    ::epoll_ctl(inside_->gate.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
+  if (found->second.waiting) ::epoll_ctl(inside_->gate.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
   inside_->watches.erase(found);
 }
 
@@ -152,7 +151,9 @@ Loop::TimerId Loop::after(std::chrono::milliseconds delay, Callback fire) {
   return id;
 }
 
-void Loop::cancel(TimerId timer) { inside_->timers.erase(timer); }
+void Loop::cancel(TimerId timer) {
+  inside_->timers.erase(timer);
+}
 
 void Loop::on_signals(std::initializer_list<int> signals, std::function<void(int)> deliver) {
   sigset_t set;
@@ -168,11 +169,15 @@ void Loop::on_signals(std::initializer_list<int> signals, std::function<void(int
   });
 }
 
-void Loop::post(Callback work) { asio::post(inside_->context, std::move(work)); }
+void Loop::post(Callback work) {
+  asio::post(inside_->context, std::move(work));
+}
 void Loop::run() {
   inside_->context.restart();
   inside_->context.run();
 }
-void Loop::stop() { inside_->context.stop(); }
+void Loop::stop() {
+  inside_->context.stop();
+}
 
 }  // namespace tutti::launch

@@ -18,6 +18,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "daemon/rank_env.h"
 #include "daemon/ranks.h"
 #include "job/exit_status.h"
 
@@ -153,8 +154,7 @@ void Daemon::on_signal(int number) {
 
 void Daemon::reap() {
   int status = 0;
-  for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
-       pid = ::waitpid(-1, &status, WNOHANG))
+  for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG))
     ranks_.on_child_ended(pid, status);
 }
 
@@ -180,8 +180,8 @@ void Daemon::handle(const Prepare& prepare) {
     hello.cpu_quota = machine_->cpu_quota;
   }
   hello.own_address = place_.own_address;
-  if (const char* connection = std::getenv("SSH_CONNECTION");
-      connection != nullptr && place_.over_network) {
+  if (const std::string connection = value_in(place_.environment, "SSH_CONNECTION");
+      place_.over_network) {
     const auto words = text::split(connection, ' ');  // client, its port, server, its port
     if (words.size() == 4) {
       hello.head_address = words[0];
@@ -196,6 +196,7 @@ void Daemon::handle(Launch& launch) {
   Ranks::Place place;
   place.host = host_;
   place.library_folder = place_.library_folder;
+  place.environment = place_.environment;
   place.machine = machine_;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)
     say(DaemonFailed{status_of(ExitStatus::no_resources), done.error().text});
@@ -243,18 +244,19 @@ void Daemon::handle(const Grow& grow) {
 
 void Daemon::add_child(int host, UniqueFd in, UniqueFd out, std::string already) {
   auto channel = std::make_unique<Channel>(loop_, std::move(in), std::move(out));
-  channel->open([this](Frame&& one) {
-                  up_.send_raw(one.host, one.body);
-                  if (up_.queued_bytes() > kHoldBytes) hold(true);
-                },
-                [this, host](const std::string& why) {
-                  std::string words = spawner_ ? spawner_->last_words(host) : "";
-                  if (!leaving_)
-                    child_failed(host, status_of(ExitStatus::host_lost),
-                                 "the connection was " + why + (words.empty() ? "" : ": " + words));
-                  drop_child(host);
-                },
-                already);
+  channel->open(
+      [this](Frame&& one) {
+        up_.send_raw(one.host, one.body);
+        if (up_.queued_bytes() > kHoldBytes) hold(true);
+      },
+      [this, host](const std::string& why) {
+        std::string words = spawner_ ? spawner_->last_words(host) : "";
+        if (!leaving_)
+          child_failed(host, status_of(ExitStatus::host_lost),
+                       "the connection was " + why + (words.empty() ? "" : ": " + words));
+        drop_child(host);
+      },
+      already);
   channel->keep_alive(kBeat, kSilence);
   children_[host] = Child{host, std::move(channel)};
   // The host is there: its own messages say the rest, and the head sends it Prepare.
@@ -272,6 +274,8 @@ void Daemon::drop_child(int host) {
 
 }  // namespace
 
-int run_daemon(DaemonPlace place) { return Daemon(std::move(place)).run(); }
+int run_daemon(DaemonPlace place) {
+  return Daemon(std::move(place)).run();
+}
 
 }  // namespace tutti::launch

@@ -44,13 +44,16 @@ struct DaemonPlace {
   UniqueFd in, out;
   bool over_network = false;  // heartbeats; the ranks' environment is this host's, not prun's
   std::optional<topo::Machine> machine;  // when the caller knows it; else it is read if asked for
-  std::string own_address;  // how other hosts reach this one, when the spawner knows
+  std::vector<std::string> environment;  // that the ranks inherit, "NAME=value"
+  std::string own_address;               // how other hosts reach this one, when the spawner knows
   std::string library_folder;  // where libmpi_abi is when the program does not find it; or empty
   MakeSpawner make_spawner;    // null: cannot grow a tree
 };
 
 // Serves one job and returns the process's exit status. The caller is a process of its own.
 int run_daemon(DaemonPlace place);
+// The same with a keeper: a parent that ends what a killed daemon would leave behind.
+int run_kept_daemon(DaemonPlace place);
 
 // Orphans of our descendants become our children from now on.
 void adopt_orphans();

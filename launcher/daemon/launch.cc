@@ -108,7 +108,9 @@ bool make_pipe(Pipe* out) {
   return true;
 }
 
-void never_block(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+void never_block(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
 
 Result<void> no_descriptors() {
   return fail(Code::other, std::string("cannot make pipes for a rank: ") + std::strerror(errno) +
@@ -125,11 +127,14 @@ CannotStart find_program(const std::string& name, const std::string& search_path
     *path = name;
     const std::string full = from(directory, name);
     switch (look_at(full)) {
-      case Kind::program: return {};
-      case Kind::directory: return {not_executable, full + " is a folder, not a program"};
+      case Kind::program:
+        return {};
+      case Kind::directory:
+        return {not_executable, full + " is a folder, not a program"};
       case Kind::not_executable:
         return {not_executable, full + " is not executable; try chmod +x " + full};
-      case Kind::absent: break;
+      case Kind::absent:
+        break;
     }
     return {not_found, "no program " + full + "; check its path, and that this host has it"};
   }
@@ -143,7 +148,8 @@ CannotStart find_program(const std::string& name, const std::string& search_path
   if (!seen_unusable.empty())
     return {not_executable, seen_unusable + " is not executable; try chmod +x " + seen_unusable};
   if (look_at(directory + "/" + name) == Kind::program)
-    return {not_found, "no program " + name + " in PATH; it is in the working folder: say ./" + name};
+    return {not_found,
+            "no program " + name + " in PATH; it is in the working folder: say ./" + name};
   return {not_found, "no program " + name + " in PATH (" + search_path + ")"};
 }
 
@@ -155,7 +161,8 @@ Result<void> start_rank(RankProcess& rank, const RankStart& start) {
   if ((takes_input && !make_pipe(&input)) || !make_pipe(&output) || !make_pipe(&status) ||
       (!start.merge_stderr && !make_pipe(&errors)))
     return no_descriptors();
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return no_descriptors();
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+    return no_descriptors();
   rank.control.reset(sockets[0]);
   const UniqueFd theirs(sockets[1]);
 
@@ -184,8 +191,8 @@ Result<void> start_rank(RankProcess& rank, const RankStart& start) {
   rank.output[0] = std::move(output.read);
   rank.output[1] = std::move(errors.read);
   rank.exec_status = std::move(status.read);
-  for (const UniqueFd* fd : {&rank.control, &rank.input, &rank.output[0], &rank.output[1],
-                             &rank.exec_status})
+  for (const UniqueFd* fd :
+       {&rank.control, &rank.input, &rank.output[0], &rank.output[1], &rank.exec_status})
     if (fd->is_open()) never_block(fd->get());
   return {};
 }

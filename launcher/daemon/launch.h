@@ -31,7 +31,7 @@ struct RankProcess {
   int file[2] = {-1, -1};  // per-rank output files, when asked for
   bool program_runs = false;
   bool joined = false, finalized = false;
-  bool ended = false;     // reaped
+  bool ended = false;  // reaped
   int wait_status = 0;
 };
 

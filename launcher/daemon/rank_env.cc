@@ -89,15 +89,25 @@ const std::array kRows{
 };
 
 // What launchers set in their children. SLURM_* stays: it tells programs where they are.
-constexpr std::array<std::string_view, 11> kForeignPrefixes{
-    "OMPI_COMM_WORLD_", "OMPI_WORLD_", "OMPI_MCA_ess_", "OMPI_MCA_orte_", "PMIX_",    "PMI_",
-    "PRTE_",            "HYDI_",       "HYDRA_",        "TORCHELASTIC_",  "MPI_LOCAL"};
+constexpr std::array<std::string_view, 11> kForeignPrefixes{"OMPI_COMM_WORLD_",
+                                                            "OMPI_WORLD_",
+                                                            "OMPI_MCA_ess_",
+                                                            "OMPI_MCA_orte_",
+                                                            "PMIX_",
+                                                            "PMI_",
+                                                            "PRTE_",
+                                                            "HYDI_",
+                                                            "HYDRA_",
+                                                            "TORCHELASTIC_",
+                                                            "MPI_LOCAL"};
 constexpr std::array<std::string_view, 9> kForeignNames{
     "OMPI_APP_CTX_NUM_PROCS", "OMPI_FIRST_RANKS", "OMPI_FILE_LOCATION",
     "OMPI_TOOL_NAME",         "PALS_RANKID",      "I_MPI_HYDRA_UUID",
     "TUTTI_REPORT_LINKS",     "MASTER_ADDR",      "MASTER_PORT"};
 
-std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+std::string_view name_of(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
 
 bool is_foreign(std::string_view entry) {
   const std::string_view name = name_of(entry);

@@ -32,12 +32,6 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-std::vector<std::string> inherited_environment() {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
-  return all;
-}
-
 // As many descriptors as there may be: a rank takes up to six. Returns the limit before.
 rlimit raise_open_files() {
   rlimit before{};
@@ -66,8 +60,7 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
   launch_ = std::move(launch);
   place_ = place;
   TUTTI_DO(make_job_segment(place));
-  const std::vector<std::string> inherited = inherited_environment();
-  prepare_apps(inherited);
+  prepare_apps(place.environment);
   for (std::size_t i = 0; i < launch_.ranks.size(); ++i) {
     RankProcess& rank = ranks_.emplace_back();
     rank.part = launch_.ranks[i];
@@ -80,7 +73,7 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
     const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
     if (app.problem.reason.empty()) {
       bind_record(rank, place);
-      TUTTI_DO(start(rank, inherited));
+      TUTTI_DO(start(rank, place.environment));
     } else {
       report_not_started(rank, app.problem);
     }
@@ -117,8 +110,8 @@ void Ranks::prepare_apps(const std::vector<std::string>& inherited) {
         app.problem = {status_of(ExitStatus::not_found),
                        "no folder " + app.directory + " to work in"};
       } else {
-        const char* home = std::getenv("HOME");
-        app.directory = home != nullptr && is_folder(home) ? home : "/";
+        const std::string home = value_in(inherited, "HOME");
+        app.directory = is_folder(home) ? home : "/";
         say_(Note{"host " + launch_.hosts.at(static_cast<std::size_t>(place_.host)) +
                   " has no folder " + part.working_directory + "; its ranks start in " +
                   app.directory});
@@ -128,8 +121,8 @@ void Ranks::prepare_apps(const std::vector<std::string>& inherited) {
     facts.program = &part;
     const auto environment = rank_environment(inherited, facts);
     if (app.problem.reason.empty())
-      app.problem = find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory,
-                                 &app.path);
+      app.problem =
+          find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory, &app.path);
     apps_.push_back(std::move(app));
   }
 }
@@ -173,8 +166,7 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
 // Per-rank files when asked for. False: reported.
 bool Ranks::open_files(RankProcess& rank) {
   if (launch_.output.directory.empty()) return true;
-  const std::string folder =
-      launch_.output.directory + "/1/rank." + std::to_string(rank.part.rank);
+  const std::string folder = launch_.output.directory + "/1/rank." + std::to_string(rank.part.rank);
   bool good = make_folders(folder);
   for (const int stream : {0, 1}) {
     if (!good) break;

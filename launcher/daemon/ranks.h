@@ -30,6 +30,7 @@ class Ranks {
   struct Place {
     int host = 0;
     std::string library_folder;
+    std::vector<std::string> environment;
     std::optional<topo::Machine> machine;
   };
   // Starts everything. Ranks that cannot start are reported as ended; errors are the host's.

@@ -40,8 +40,7 @@ std::vector<pid_t> children_by_search() {
   if (all == nullptr) return children;
   while (const dirent* entry = ::readdir(all)) {
     const auto pid = text::parse_int(entry->d_name);
-    if (pid && parent_of(entry->d_name) == ::getpid())
-      children.push_back(static_cast<pid_t>(*pid));
+    if (pid && parent_of(entry->d_name) == ::getpid()) children.push_back(static_cast<pid_t>(*pid));
   }
   ::closedir(all);
   return children;
@@ -58,7 +57,9 @@ std::vector<pid_t> children_now() {
 
 }  // namespace
 
-void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+void adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
 
 void kill_descendants(const std::vector<pid_t>& keep) {
   const std::int64_t deadline = now_ns() + kKillNs;

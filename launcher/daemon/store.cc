@@ -24,8 +24,7 @@ void wake(std::atomic<std::uint32_t>& word) {
 
 void wake_local_ranks(const wireup::Segment& segment) {
   wake(segment.header().addresses_epoch);
-  for (std::uint32_t i = 0; i < segment.header().local_ranks; ++i)
-    wake(segment.local(i).wake_word);
+  for (std::uint32_t i = 0; i < segment.header().local_ranks; ++i) wake(segment.local(i).wake_word);
 }
 
 }  // namespace

@@ -49,8 +49,7 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
     show(rank, stream, rank.lines[stream].flush());
     return false;
   }
-  show(rank, stream,
-       rank.lines[stream].feed({buffer.data(), static_cast<std::size_t>(got)}));
+  show(rank, stream, rank.lines[stream].feed({buffer.data(), static_cast<std::size_t>(got)}));
   if (rank.part.takes_stdin && !rank.lines[stream].tags() && rank.lines[stream].holds_a_piece())
     show_piece_soon();
   return true;

@@ -68,15 +68,21 @@ void Ranks::read_control(RankProcess& rank) {
 void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload) {
   using wireup::RankSays;
   switch (static_cast<RankSays>(head.says)) {
-    case RankSays::joined: rank.joined = true; break;
-    case RankSays::finalized: rank.finalized = true; break;
+    case RankSays::joined:
+      rank.joined = true;
+      break;
+    case RankSays::finalized:
+      rank.finalized = true;
+      break;
     case RankSays::abort: {
       while (read_output(rank, 0) || read_output(rank, 1)) {
       }
       say_(RankAborts{rank.part.rank, head.value, std::string(payload)});
       break;
     }
-    case RankSays::links: say_(Links{rank.part.rank, std::string(payload)}); break;
+    case RankSays::links:
+      say_(Links{rank.part.rank, std::string(payload)});
+      break;
     case RankSays::address:
       publish_address(*segment_, rank.part.rank, payload);
       if (launch_.hosts.size() == 1) break;

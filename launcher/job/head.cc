@@ -14,13 +14,15 @@ namespace tutti::launch {
 namespace {
 
 constexpr int kGraceMs = 1000;  // between SIGTERM and SIGKILL when the job ends by a failure
-constexpr std::chrono::seconds kSignalGrace{5};   // after the user's SIGINT or SIGTERM
+constexpr std::chrono::seconds kSignalGrace{5};     // after the user's SIGINT or SIGTERM
 constexpr std::chrono::milliseconds kCollect{300};  // for other hosts' reasons to come in
 constexpr std::chrono::seconds kQuietStart{3};
 
 }  // namespace
 
-int run_job(JobRequest request) { return Head(std::move(request)).run(); }
+int run_job(JobRequest request) {
+  return Head(std::move(request)).run();
+}
 
 Head::Head(JobRequest request)
     : request_(std::move(request)), terminal_(loop_, [this](int stream, int error) {
@@ -50,13 +52,14 @@ int Head::run() {
   });
   enter(State::starting);
   if (request_.spec.timeout_s > 0) {
-    loop_.after(std::chrono::milliseconds(static_cast<long>(request_.spec.timeout_s * 1000)), [this] {
-      std::string limit = std::to_string(request_.spec.timeout_s);
-      limit.erase(limit.find_last_not_of('0') + 1);
-      if (limit.back() == '.') limit.pop_back();
-      fail(status_of(ExitStatus::time_limit),
-           "the time limit of " + limit + " s (--timeout) is over; the job was ended");
-    });
+    loop_.after(std::chrono::milliseconds(static_cast<long>(request_.spec.timeout_s * 1000)),
+                [this] {
+                  std::string limit = std::to_string(request_.spec.timeout_s);
+                  limit.erase(limit.find_last_not_of('0') + 1);
+                  if (limit.back() == '.') limit.pop_back();
+                  fail(status_of(ExitStatus::time_limit),
+                       "the time limit of " + limit + " s (--timeout) is over; the job was ended");
+                });
   }
   loop_.after(kQuietStart, [this] { show_progress(); });
   start_hosts();
@@ -172,8 +175,9 @@ void Head::on_signal(int number) {
   const bool ends = number != SIGUSR1 && number != SIGUSR2;
   if (ends) forwarded_ = number;
   if (!launched_) {
-    if (ends) fail(status_of_signal(number), "ended by a signal while " +
-                                                 std::string(row_of(state_).doing));
+    if (ends)
+      fail(status_of_signal(number),
+           "ended by a signal while " + std::string(row_of(state_).doing));
     return;
   }
   if (number == SIGINT && ++interrupts_ > 1) {

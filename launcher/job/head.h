@@ -34,11 +34,11 @@ class Head {
     std::unique_ptr<Channel> channel;  // null: reached through `via`
     int via = -1;                      // itself, or the host whose daemon started it
     bool said_hello = false, started = false;
-    bool over_network = false;         // not on this machine
-    bool left = false;                 // nothing more comes from it
+    bool over_network = false;  // not on this machine
+    bool left = false;          // nothing more comes from it
     int ranks_left = 0;
     std::uint64_t input_taken = 0;
-    std::vector<HostPart> to_grow;     // hosts that its daemon is to start
+    std::vector<HostPart> to_grow;  // hosts that its daemon is to start
     Hello hello;
   };
 
@@ -103,9 +103,9 @@ class Head {
   State state_ = State::starting;
   Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0;
   bool launched_ = false;
-  int status_ = 0;         // of the first failure
+  int status_ = 0;  // of the first failure
   bool failed_ = false;
-  int forwarded_ = 0;      // last of INT, TERM, HUP, QUIT that the user sent
+  int forwarded_ = 0;  // last of INT, TERM, HUP, QUIT that the user sent
   int interrupts_ = 0;
   std::size_t ranks_left_ = 0;
   std::vector<bool> rank_ended_;

@@ -36,12 +36,6 @@ std::string current_directory() {
   return copy;
 }
 
-std::vector<std::string> own_environment() {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
-  return all;
-}
-
 }  // namespace
 
 void Head::on_ready(int index, UniqueFd in, UniqueFd out, const std::string& already) {
@@ -65,8 +59,8 @@ void Head::on_closed(int index, const std::string& why) {
   const std::string words =
       starter != starters_.of_host.end() ? starter->second->last_words(index) : "";
   host_failed(index, status_of(ExitStatus::host_lost),
-              "its daemon was lost (connection " + why + ")" +
-                  (words.empty() ? "" : ": " + words) + "; its ranks are gone");
+              "its daemon was lost (connection " + why + ")" + (words.empty() ? "" : ": " + words) +
+                  "; its ranks are gone");
 }
 
 void Head::on_frame(int direct, Frame&& one) {
@@ -123,10 +117,9 @@ void Head::launch() {
 
   const JobSecrets secrets = make_secrets();
   const std::size_t first = at(plan.ranks.at(0).host);
-  const auto environment = own_environment();
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    Launch launch = common_part(request_.spec, plan, secrets, current_directory(), environment,
-                                hosts_[i].over_network);
+    Launch launch = common_part(request_.spec, plan, secrets, current_directory(),
+                                request_.environment, hosts_[i].over_network);
     launch.master_address = proven_address(hellos, names, first);
     launch.master_port = hellos[first].free_port;
     add_ranks(launch, request_.spec, plan, static_cast<int>(i));
@@ -183,8 +176,7 @@ void Head::handle(int index, const InputTaken& taken) {
 void Head::handle(int, const Addresses& addresses) {
   auto& all = addresses_;
   all.ranks.insert(all.ranks.end(), addresses.ranks.begin(), addresses.ranks.end());
-  all.addresses.insert(all.addresses.end(), addresses.addresses.begin(),
-                       addresses.addresses.end());
+  all.addresses.insert(all.addresses.end(), addresses.addresses.begin(), addresses.addresses.end());
   if (addresses_sent_ + all.ranks.size() >= request_.plan.ranks.size()) return send_addresses();
   loop_.cancel(address_timer_);
   address_timer_ = loop_.after(kAddressDelay, [this] { send_addresses(); });
@@ -215,7 +207,9 @@ void Head::handle(int index, const RankAborts& report) {
   fail(verdict.status, verdict.line);
 }
 
-void Head::handle(int, const Links& links) { links_[links.rank] += links.text; }
+void Head::handle(int, const Links& links) {
+  links_[links.rank] += links.text;
+}
 
 void Head::print_links() {
   terminal_.write(1, "links\n");
@@ -240,7 +234,9 @@ void Head::handle(int, const HostFailed& report) {
   host_failed(report.host, report.status, report.reason);
 }
 
-void Head::handle(int, const Note& note) { terminal_.say(note.text); }
+void Head::handle(int, const Note& note) {
+  terminal_.say(note.text);
+}
 
 void Head::handle(int index, const DaemonFailed& report) {
   host_failed(index, report.status, report.reason);

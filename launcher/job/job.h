@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/cli.h"
 #include "hosts/hosts.h"
@@ -17,8 +18,9 @@ namespace tutti::launch {
 struct JobRequest {
   JobSpec spec;
   Allocation allocation;
-  Plan plan;           // mapped; bound once the machines are known
+  Plan plan;                             // mapped; bound once the machines are known
   std::optional<topo::Machine> machine;  // this one, when it was read for the allocation
+  std::vector<std::string> environment;  // of prun, "NAME=value"
   std::string prefix;  // folder above bin/prun; where prund and the library are found
 };
 

@@ -8,7 +8,9 @@
 namespace tutti::launch {
 namespace {
 
-std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+std::string_view name_of(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
 
 const std::string* find(const std::vector<std::string>& environment, const std::string& name) {
   for (const std::string& entry : environment)

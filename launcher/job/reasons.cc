@@ -31,16 +31,17 @@ Verdict judge(const RankEnded& report, const std::string& host) {
     return {WEXITSTATUS(status), who + " ended with status " + std::to_string(WEXITSTATUS(status))};
   if (report.joined && !report.finalized)
     return {status_of(ExitStatus::not_finalized),
-            who + " ended with status 0 between MPI_Init and MPI_Finalize; the others would wait "
-                  "for it for ever"};
+            who +
+                " ended with status 0 between MPI_Init and MPI_Finalize; the others would wait "
+                "for it for ever"};
   return {};
 }
 
 Verdict judge(const RankAborts& report, const std::string& host) {
   // The kernel keeps eight bits of a status; 0 would hide the abort.
   const int kept = report.status & 0xff;
-  std::string line = name_of(report.rank, host) + " called MPI_Abort with code " +
-                     std::to_string(report.status);
+  std::string line =
+      name_of(report.rank, host) + " called MPI_Abort with code " + std::to_string(report.status);
   if (!report.reason.empty()) line += ": " + report.reason;
   return {kept == 0 ? 1 : kept, line};
 }

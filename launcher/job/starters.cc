@@ -93,11 +93,11 @@ void Head::start_hosts() {
       remote.push_back(part);
   }
   for (const HostPart& part : remote) host(part.host).over_network = true;
-  if (!here.empty())
-    add_spawner(spawn_local(loop_, reports(), request_.machine), here).start(here);
+  const Given given{request_.machine, request_.environment};
+  if (!here.empty()) add_spawner(spawn_local(loop_, reports(), given), here).start(here);
   if (!made.empty()) {
     VirtualPlan plan{request_.spec.virtual_rate, request_.spec.virtual_delay};
-    add_spawner(spawn_virtual(loop_, std::move(plan), reports(), request_.machine), made).start(made);
+    add_spawner(spawn_virtual(loop_, std::move(plan), reports(), given), made).start(made);
   }
   if (remote.size() < kTreeFrom) return start_over_network(remote);
   // A tree of two levels: about as many relays as each of them has hosts.
@@ -114,9 +114,7 @@ void Head::start_hosts() {
 void Head::start_over_network(const std::vector<HostPart>& hosts) {
   if (hosts.empty()) return;
   for (const HostPart& part : hosts) host(part.host).via = part.host;
-  const Grow grow = grow_message({});
-  SshPlan plan = ssh_plan(grow);
-  add_spawner(spawn_ssh(loop_, std::move(plan), reports()), hosts).start(hosts);
+  add_spawner(spawn_ssh(loop_, grow_message({}), reports()), hosts).start(hosts);
 }
 
 Grow Head::grow_message(std::vector<HostPart> hosts) const {

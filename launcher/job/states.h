@@ -10,9 +10,9 @@ enum class State { starting, launching, running, ending, leaving, done };
 
 struct StateRow {
   State state;
-  const char* doing;              // for the status line and for messages
-  std::chrono::seconds limit;     // 0: none
-  State after_failure;            // where a failure or the limit leads
+  const char* doing;           // for the status line and for messages
+  std::chrono::seconds limit;  // 0: none
+  State after_failure;         // where a failure or the limit leads
 };
 
 // starting:  daemons are being started and say hello

@@ -27,7 +27,9 @@ bool is_regular(int fd) {
 }
 
 // Reading from a terminal whose foreground belongs to somebody else would stop us.
-bool may_read(int fd) { return ::isatty(fd) == 0 || ::tcgetpgrp(fd) == ::getpgrp(); }
+bool may_read(int fd) {
+  return ::isatty(fd) == 0 || ::tcgetpgrp(fd) == ::getpgrp();
+}
 
 }  // namespace
 

@@ -38,8 +38,8 @@ namespace {
 
 class Local final : public Spawner {
  public:
-  Local(Loop& loop, SpawnReports reports, std::optional<topo::Machine> machine)
-      : loop_(loop), reports_(std::move(reports)), machine_(std::move(machine)) {}
+  Local(Loop& loop, SpawnReports reports, Given given)
+      : loop_(loop), reports_(std::move(reports)), given_(std::move(given)) {}
 
   void start(const std::vector<HostPart>& hosts) override {
     for (const HostPart& host : hosts) start_one(host.host);
@@ -56,7 +56,8 @@ class Local final : public Spawner {
     if (pid < 0) return fail_later(host);
     if (pid == 0) {
       DaemonPlace place;
-      place.machine = std::move(machine_);
+      place.machine = std::move(given_.machine);
+      place.environment = std::move(given_.environment);
       become_daemon(theirs.get(), std::move(place));
     }
     const int fd = ours.release();
@@ -72,14 +73,13 @@ class Local final : public Spawner {
 
   Loop& loop_;
   SpawnReports reports_;
-  std::optional<topo::Machine> machine_;
+  Given given_;
 };
 
 }  // namespace
 
-std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports,
-                                     std::optional<topo::Machine> machine) {
-  return std::make_unique<Local>(loop, std::move(reports), std::move(machine));
+std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports, Given given) {
+  return std::make_unique<Local>(loop, std::move(reports), std::move(given));
 }
 
 }  // namespace tutti::launch

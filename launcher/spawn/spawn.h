@@ -15,24 +15,24 @@
 
 namespace tutti::launch {
 
-// This machine: the daemon is a forked copy of this process, so that nothing is loaded twice.
-// `machine`: what this process knows already.
-std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports,
-                                     std::optional<topo::Machine> machine);
-
-struct SshPlan {
-  std::vector<std::string> agent{"ssh"};  // program and options
-  std::string prefix;                     // where prun is installed: prefix/bin/prund
-  std::string daemon_file;                // the prund to send to hosts that have none
-  std::string library_file;               // libmpi_abi to send along; empty: none
+// What daemons on this machine are given, as prun has it.
+struct Given {
+  std::optional<topo::Machine> machine;
+  std::vector<std::string> environment;
 };
-std::unique_ptr<Spawner> spawn_ssh(Loop& loop, SshPlan plan, SpawnReports reports);
+
+// This machine: the daemon is a forked copy of this process, so that nothing is loaded twice.
+std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports, Given given);
+
+// By ssh, one connection a host: `how` names the program with its options and the prefix of this
+// installation. A host without a daemon of this build gets it through the same connection.
+std::unique_ptr<Spawner> spawn_ssh(Loop& loop, Grow how, SpawnReports reports);
 
 struct VirtualPlan {
   std::string rate;   // "10gbit"; empty: unlimited
   std::string delay;  // "50us"; empty: none
 };
 std::unique_ptr<Spawner> spawn_virtual(Loop& loop, VirtualPlan plan, SpawnReports reports,
-                                       std::optional<topo::Machine> machine);
+                                       Given given);
 
 }  // namespace tutti::launch

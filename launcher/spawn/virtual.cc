@@ -56,11 +56,12 @@ topo::Machine part_of(const topo::Machine& machine, const std::vector<int>& proc
 
 class Virtual final : public Spawner {
  public:
-  Virtual(Loop& loop, VirtualPlan plan, SpawnReports reports, std::optional<topo::Machine> machine)
+  Virtual(Loop& loop, VirtualPlan plan, SpawnReports reports, Given given)
       : loop_(loop),
         plan_(std::move(plan)),
         reports_(std::move(reports)),
-        machine_(std::move(machine)) {}
+        machine_(std::move(given.machine)),
+        environment_(std::move(given.environment)) {}
 
   void start(const std::vector<HostPart>& hosts) override;
   std::string last_words(int) override { return "its daemon ended"; }
@@ -74,6 +75,7 @@ class Virtual final : public Spawner {
   VirtualPlan plan_;
   SpawnReports reports_;
   std::optional<topo::Machine> machine_;
+  std::vector<std::string> environment_;
   std::optional<VirtualNet> net_;
 };
 
@@ -110,12 +112,14 @@ void Virtual::start_one(const HostPart& host, int number, int count) {
 void Virtual::become_host(int channel, const HostPart& host, int number, int count) {
   const auto entered = net_->enter(number);
   if (!entered) {
-    const std::string last = frame(
-        host.host, encode(DaemonFailed{status_of(ExitStatus::virtual_refused), entered.error().text}));
+    const std::string last =
+        frame(host.host,
+              encode(DaemonFailed{status_of(ExitStatus::virtual_refused), entered.error().text}));
     (void)!::write(channel, last.data(), last.size());
     ::_exit(1);
   }
   DaemonPlace place;
+  place.environment = environment_;
   place.own_address = VirtualNet::ipv4(number);
   if (machine_) {
     const std::vector<int> processors = share_of(*machine_, number, count);
@@ -132,8 +136,8 @@ void Virtual::fail_later(int host, int status, std::string why) {
 }  // namespace
 
 std::unique_ptr<Spawner> spawn_virtual(Loop& loop, VirtualPlan plan, SpawnReports reports,
-                                       std::optional<topo::Machine> machine) {
-  return std::make_unique<Virtual>(loop, std::move(plan), std::move(reports), std::move(machine));
+                                       Given given) {
+  return std::make_unique<Virtual>(loop, std::move(plan), std::move(reports), std::move(given));
 }
 
 }  // namespace tutti::launch

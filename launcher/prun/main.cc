@@ -1,0 +1,84 @@
+// prun: starts a job and returns its status. argv -> cli -> hosts -> plan -> job.
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "cli/cli.h"
+#include "control/control.h"
+#include "hosts/hosts.h"
+#include "job/exit_status.h"
+#include "job/job.h"
+#include "plan/plan.h"
+
+using namespace tutti;
+using namespace tutti::launch;
+
+namespace {
+
+int complain(ExitStatus status, const std::string& line) {
+  std::fprintf(stderr, "prun: %s\n", line.c_str());
+  return status_of(status);
+}
+
+int show(const std::string& what) {
+  const std::string text = what == "version"
+                               ? "Tutti prun " + version() + " (MPI 5.0 standard ABI)\n"
+                               : help_text(what.starts_with("help=") ? what.substr(5) : "");
+  std::fputs(text.c_str(), stdout);
+  return status_of(ExitStatus::success);
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return fail(Code::arg, "cannot read " + path);
+  return text.str();
+}
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+// The folder above the one this program is in.
+std::string installed_prefix() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  const std::string self(path.data(), static_cast<std::size_t>(length < 0 ? 0 : length));
+  const std::string folder = self.substr(0, self.rfind('/'));
+  return folder.substr(0, folder.rfind('/'));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto spec = parse_command_line({argv, argv + argc});
+  if (!spec) return complain(ExitStatus::usage, spec.error().text);
+  if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help="))
+    return show(spec->show);
+  for (const std::string& note : spec->notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
+
+  JobRequest request;
+  auto machine = topo::read_this_machine();
+  const int cores = machine ? machine->usable_cores() : 1;
+  auto allocation = allocate(hosts_of(*spec), hostfiles_of(*spec), read_file, this_host(), cores);
+  if (!allocation) return complain(ExitStatus::bad_hostfile, allocation.error().text);
+  auto plan = map_ranks(*spec, *allocation);
+  if (!plan) return complain(ExitStatus::too_few_slots, plan.error().text);
+  if (spec->dry_run || spec->display_map) std::fputs(print_plan(*plan, *spec).c_str(), stdout);
+  if (spec->dry_run) return status_of(ExitStatus::success);
+
+  if (machine) request.machine = std::move(*machine);
+  request.spec = std::move(*spec);
+  request.allocation = std::move(*allocation);
+  request.plan = std::move(*plan);
+  for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
+  request.prefix = installed_prefix();
+  std::fflush(stdout);
+  return run_job(std::move(request));
+}

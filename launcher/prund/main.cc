@@ -1,0 +1,54 @@
+// prund: the daemon on a host that prun reached over a network. Its stdin and stdout are the
+// channel; what it prints on stderr is shown to the user when the host is lost.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "control/control.h"
+#include "daemon/daemon.h"
+#include "spawn/installation.h"
+#include "spawn/spawn.h"
+#include "spawn/ssh_words.h"
+
+using namespace tutti;
+using namespace tutti::launch;
+
+namespace {
+
+int serve(char** environment) {
+  DaemonPlace place;
+  for (; *environment != nullptr; ++environment) place.environment.emplace_back(*environment);
+  place.in.reset(::fcntl(0, F_DUPFD_CLOEXEC, 3));
+  place.out.reset(::fcntl(1, F_DUPFD_CLOEXEC, 3));
+  if (!place.in.is_open() || !place.out.is_open()) {
+    std::fputs("prund: is started by prun, not by hand\n", stderr);
+    return 2;
+  }
+  const std::string ready = std::string(kReadyLine) + "\n";
+  if (::write(place.out.get(), ready.data(), ready.size()) < 0) return 1;
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  ::dup2(nothing.get(), 0);
+  ::dup2(nothing.get(), 1);
+  place.over_network = true;
+  place.library_folder = this_installation().library_folder;
+  place.make_spawner = [](Loop& loop, const Grow& grow, SpawnReports reports) {
+    return spawn_ssh(loop, grow, std::move(reports));
+  };
+  return run_kept_daemon(std::move(place));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "--serve") return serve(environ);
+  if (what == "--hash") {
+    std::puts(name_of_bytes("/proc/self/exe").c_str());
+    return 0;
+  }
+  std::printf("Tutti prund %s: the daemon that prun starts on each host\n", version().c_str());
+  return what == "--version" ? 0 : 2;
+}

@@ -1,0 +1,20 @@
+// Where this installation's files are, found from where this program itself is, so that an
+// installed tree can be moved and a daemon in a host's private cache finds its neighbours.
+#pragma once
+
+#include <string>
+
+namespace tutti::launch {
+
+struct Installation {
+  std::string prefix;          // folder above bin
+  std::string daemon_file;     // prund; empty: not found
+  std::string library_folder;  // where libmpi_abi.so.1 is; empty: not found
+};
+
+const Installation& this_installation();
+
+// A name for a file's bytes: equal names, equal files. Empty: cannot be read.
+std::string name_of_bytes(const std::string& path);
+
+}  // namespace tutti::launch

@@ -1,0 +1,314 @@
+// Hosts reached by ssh: one ssh process each, all at once; its stdin and stdout are the channel.
+//
+//   ssh host 'line' --> [need daemon --> its bytes] --> [need library --> its bytes] --> ready
+//
+// Whatever a login shell prints before is skipped. What ssh says on stderr becomes the reason,
+// one line a host. Each ssh dies with us (parent-death signal).
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "base/text.h"
+#include "job/exit_status.h"
+#include "spawn/installation.h"
+#include "spawn/spawn.h"
+#include "spawn/ssh_words.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::size_t kMostWords = 64U << 10;
+constexpr int kMostTries = 4;
+constexpr std::chrono::milliseconds kPause{300};
+
+struct Connection {
+  HostPart host;
+  pid_t pid = 0;
+  UniqueFd process;  // pidfd
+  UniqueFd in, out, errors;
+  std::string heard;  // from its stdout, before the daemon
+  std::string words;  // from its stderr
+  const std::string* sending = nullptr;
+  std::size_t sent = 0;
+  int tries = 0;
+  bool ready = false;
+};
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Ssh final : public Spawner {
+ public:
+  Ssh(Loop& loop, Grow how, SpawnReports reports)
+      : loop_(loop), how_(std::move(how)), reports_(std::move(reports)) {}
+  ~Ssh() override;
+
+  void start(const std::vector<HostPart>& hosts) override;
+  std::string last_words(int host) override;
+
+ private:
+  bool load_files();
+  std::vector<std::string> command(const HostPart& host) const;
+  void connect(Connection& one);
+  bool spawn(Connection& one);
+  void listen(Connection& one);
+  void hear(Connection& one);
+  void hear_line(Connection& one, std::string_view line);
+  void send_some(Connection& one);
+  void hand_over(Connection& one, std::string already);
+  void read_words(Connection& one);
+  void on_end(Connection& one);
+  void drop(Connection& one);
+
+  Loop& loop_;
+  Grow how_;
+  SpawnReports reports_;
+  RemoteFiles files_;
+  std::string daemon_, library_;  // their bytes
+  std::map<int, Connection> connections_;
+};
+
+Ssh::~Ssh() {
+  for (auto& [host, one] : connections_) {
+    drop(one);
+    if (one.pid <= 0) continue;
+    ::kill(one.pid, SIGTERM);
+    ::waitpid(one.pid, nullptr, WNOHANG);  // the rest is reaped with the last descendants
+  }
+}
+
+// The bytes are read now, before anything can replace the files.
+bool Ssh::load_files() {
+  const Installation& mine = this_installation();
+  if (mine.daemon_file.empty()) return false;
+  daemon_ = read_whole(mine.daemon_file);
+  files_.prefix = how_.prefix;
+  files_.daemon_name = files_.cache_name = name_of_bytes(mine.daemon_file);
+  files_.daemon_bytes = daemon_.size();
+  if (!mine.library_folder.empty()) {
+    const std::string path = mine.library_folder + "/libmpi_abi.so.1";
+    library_ = read_whole(path);
+    files_.library_bytes = library_.size();
+    files_.cache_name += name_of_bytes(path).substr(0, 16);
+  }
+  utsname machine{};
+  ::uname(&machine);
+  files_.machine = machine.machine;
+  return !daemon_.empty();
+}
+
+void Ssh::start(const std::vector<HostPart>& hosts) {
+  const bool good = load_files();
+  for (const HostPart& host : hosts) {
+    Connection& one = connections_[host.host];
+    one.host = host;
+    std::string problem;
+    if (!good) problem = "prund is not beside this prun; reinstall, or build it";
+    if (host.name.starts_with('-')) problem = "no host has such a name";
+    if (problem.empty()) {
+      connect(one);
+      continue;
+    }
+    loop_.post([this, index = host.host, problem] {
+      reports_.failed(index, status_of(ExitStatus::host_unknown), problem);
+    });
+  }
+}
+
+std::vector<std::string> Ssh::command(const HostPart& host) const {
+  std::vector<std::string> words = how_.agent;
+  const std::string& agent = words.at(0);
+  const std::string name = agent.substr(agent.rfind('/') + 1);
+  if (name.starts_with("ssh")) {
+    // After the user's own options: the first of a kind counts.
+    words.insert(words.end(), {"-T", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30"});
+    if (host.port > 0) words.insert(words.end(), {"-p", std::to_string(host.port)});
+  }
+  if (!host.user.empty()) words.insert(words.end(), {"-l", host.user});
+  words.push_back(host.name);
+  words.push_back(remote_line(files_));
+  return words;
+}
+
+void Ssh::connect(Connection& one) {
+  ++one.tries;
+  one.heard.clear();
+  one.words.clear();
+  one.sending = nullptr;
+  if (spawn(one)) return listen(one);
+  loop_.post([this, index = one.host.host, error = errno] {
+    reports_.failed(index, status_of(ExitStatus::no_resources),
+                    std::string("cannot start ssh: ") + std::strerror(error));
+  });
+}
+
+bool Ssh::spawn(Connection& one) {
+  int to[2], from[2], errors[2];
+  if (::pipe2(to, O_CLOEXEC) != 0) return false;
+  one.in.reset(to[1]);
+  const UniqueFd theirs_in(to[0]);
+  if (::pipe2(from, O_CLOEXEC) != 0) return false;
+  one.out.reset(from[0]);
+  const UniqueFd theirs_out(from[1]);
+  if (::pipe2(errors, O_CLOEXEC) != 0) return false;
+  one.errors.reset(errors[0]);
+  const UniqueFd theirs_errors(errors[1]);
+
+  const std::vector<std::string> words = command(one.host);
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const pid_t parent = ::getpid();
+  one.pid = ::fork();
+  if (one.pid < 0) return false;
+  if (one.pid == 0) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) ::_exit(255);
+    ::dup2(theirs_in.get(), 0);
+    ::dup2(theirs_out.get(), 1);
+    ::dup2(theirs_errors.get(), 2);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    std::signal(SIGPIPE, SIG_DFL);
+    ::execvp(argv[0], argv.data());
+    const char* why = std::strerror(errno);
+    (void)!::write(2, argv[0], std::strlen(argv[0]));
+    (void)!::write(2, ": ", 2);
+    (void)!::write(2, why, std::strlen(why));
+    ::_exit(127);
+  }
+  one.process.reset(static_cast<int>(::syscall(SYS_pidfd_open, one.pid, 0)));
+  return one.process.is_open();
+}
+
+void Ssh::listen(Connection& one) {
+  for (const UniqueFd* fd : {&one.in, &one.out, &one.errors})
+    ::fcntl(fd->get(), F_SETFL, ::fcntl(fd->get(), F_GETFL) | O_NONBLOCK);
+  loop_.on_readable(one.out.get(), [this, &one] { hear(one); });
+  loop_.on_readable(one.errors.get(), [this, &one] { read_words(one); });
+  loop_.on_readable(one.process.get(), [this, &one] { on_end(one); });
+}
+
+void Ssh::hear(Connection& one) {
+  std::array<char, 4096> buffer;
+  const ssize_t got = ::read(one.out.get(), buffer.data(), buffer.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return loop_.forget(one.out.get());  // the end of ssh itself tells more
+  one.heard.append(buffer.data(), static_cast<std::size_t>(got));
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = one.heard.find('\n', begin);
+    if (end == std::string::npos) break;
+    const std::string line(text::trim(std::string_view(one.heard).substr(begin, end - begin)));
+    begin = end + 1;
+    if (line == kReadyLine) return hand_over(one, one.heard.substr(begin));
+    const bool ours = line == kNeedDaemonLine || line == kNeedLibraryLine;
+    if (!ours) continue;
+    one.heard.erase(0, begin);
+    begin = 0;
+    hear_line(one, line);
+  }
+  if (one.heard.size() > kMostWords) one.heard.erase(0, one.heard.size() - kMostWords / 2);
+}
+
+void Ssh::hear_line(Connection& one, std::string_view line) {
+  one.sending = line == kNeedDaemonLine ? &daemon_ : &library_;
+  one.sent = 0;
+  send_some(one);
+}
+
+void Ssh::send_some(Connection& one) {
+  while (one.sending != nullptr && one.sent < one.sending->size()) {
+    const ssize_t put =
+        ::write(one.in.get(), one.sending->data() + one.sent, one.sending->size() - one.sent);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN)
+      return loop_.on_writable(one.in.get(), [this, &one] { send_some(one); });
+    if (put < 0) break;  // ssh has ended; that is told by its end
+    one.sent += static_cast<std::size_t>(put);
+  }
+  one.sending = nullptr;
+  loop_.on_writable(one.in.get(), nullptr);
+}
+
+void Ssh::hand_over(Connection& one, std::string already) {
+  one.ready = true;
+  loop_.forget(one.in.get());
+  loop_.forget(one.out.get());
+  reports_.ready(one.host.host, std::move(one.out), std::move(one.in), std::move(already));
+}
+
+void Ssh::read_words(Connection& one) {
+  std::array<char, 4096> buffer;
+  while (one.errors.is_open()) {
+    const ssize_t got = ::read(one.errors.get(), buffer.data(), buffer.size());
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) {
+      loop_.forget(one.errors.get());
+      one.errors.reset();
+      return;
+    }
+    if (one.words.size() < kMostWords)
+      one.words.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+void Ssh::on_end(Connection& one) {
+  int status = 0;
+  if (::waitpid(one.pid, &status, WNOHANG) == 0) return;
+  one.pid = 0;
+  if (one.errors.is_open()) read_words(one);
+  if (!one.ready && one.out.is_open()) {
+    // The last of its stdout may say why.
+    std::array<char, 4096> buffer;
+    const ssize_t got = ::read(one.out.get(), buffer.data(), buffer.size());
+    if (got > 0) one.heard.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  drop(one);
+  if (one.ready) return;  // its channel closes, and asks for last_words
+  const Diagnosis why = diagnose(one.host.name, how_.agent.at(0), status, one.words, one.heard);
+  if (why.again && one.tries < kMostTries) {
+    loop_.after(kPause * one.tries, [this, &one] { connect(one); });
+    return;
+  }
+  reports_.failed(one.host.host, why.status, why.reason);
+}
+
+void Ssh::drop(Connection& one) {
+  for (UniqueFd* fd : {&one.in, &one.out, &one.errors, &one.process}) {
+    if (!fd->is_open()) continue;
+    loop_.forget(fd->get());
+    fd->reset();
+  }
+}
+
+std::string Ssh::last_words(int host) {
+  const auto found = connections_.find(host);
+  if (found == connections_.end()) return {};
+  if (found->second.errors.is_open()) read_words(found->second);
+  return telling_line(found->second.words);
+}
+
+}  // namespace
+
+std::unique_ptr<Spawner> spawn_ssh(Loop& loop, Grow how, SpawnReports reports) {
+  return std::make_unique<Ssh>(loop, std::move(how), std::move(reports));
+}
+
+}  // namespace tutti::launch

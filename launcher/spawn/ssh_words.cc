@@ -1,0 +1,149 @@
+// The remote line and the table of ssh's complaints.
+#include "spawn/ssh_words.h"
+
+#include <sys/wait.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+// In single quotes, for any Bourne-like or C-like shell.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  }
+  return out + "'";
+}
+
+// Shell text that reads `bytes` bytes from stdin into $C/name, in one step seen from outside.
+std::string receive(std::string_view need, std::size_t bytes, const std::string& name,
+                    const std::string& mode) {
+  const std::string size = std::to_string(bytes);
+  return "echo " + std::string(need) + "; T=\"$C/." + name + ".$$\"; head -c " + size +
+         " >\"$T\" && [ $(wc -c <\"$T\") -eq " + size + " ] && chmod " + mode +
+         " \"$T\" && mv -f \"$T\" \"$C/" + name + "\" || { rm -f \"$T\"; echo " +
+         std::string(kFailedLine) + "; exit 1; }; ";
+}
+
+struct Complaint {
+  std::string_view words;
+  ExitStatus status;
+  std::string_view cure;  // %: the host
+  bool again;
+};
+
+// The first row whose words are in ssh's stderr counts.
+constexpr std::array kComplaints{
+    Complaint{"REMOTE HOST IDENTIFICATION HAS CHANGED", ExitStatus::host_key,
+              "its ssh key is not the one known here; if it was reinstalled: ssh-keygen -R %",
+              false},
+    Complaint{"Could not resolve hostname", ExitStatus::host_unknown,
+              "check the spelling, /etc/hosts and ~/.ssh/config", false},
+    Complaint{"Host key verification failed", ExitStatus::host_key,
+              "its ssh key is not known here; look at it once by hand: ssh %", false},
+    Complaint{"Too many authentication failures", ExitStatus::login_refused,
+              "name one key for it in ~/.ssh/config (IdentityFile, IdentitiesOnly yes)", false},
+    Complaint{"Permission denied", ExitStatus::login_refused,
+              "check that 'ssh % true' works without a password", false},
+    Complaint{"Connection refused", ExitStatus::host_unreachable,
+              "no ssh server answers there; is the host up, and the port right?", false},
+    Complaint{"timed out", ExitStatus::host_unreachable,
+              "is the host up, and does a firewall let ssh through?", false},
+    Complaint{"No route to host", ExitStatus::host_unreachable, "is the host up?", false},
+    Complaint{"Network is unreachable", ExitStatus::host_unreachable,
+              "this machine has no way to it", false},
+    Complaint{"kex_exchange_identification", ExitStatus::host_unreachable,
+              "its ssh server closed the connection (MaxStartups in sshd_config?)", true},
+    Complaint{"Connection reset", ExitStatus::host_unreachable,
+              "its ssh server closed the connection", true},
+    Complaint{"Connection closed", ExitStatus::host_unreachable,
+              "its ssh server closed the connection", true},
+    Complaint{"account is currently not available", ExitStatus::login_refused,
+              "this user may not log in there", false},
+    Complaint{"Bad configuration option", ExitStatus::usage, "look at ~/.ssh/config", false},
+};
+
+std::string for_host(std::string_view text, const std::string& host) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '%')
+      out += host;
+    else
+      out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string remote_line(const RemoteFiles& files) {
+  const std::string library = files.library_bytes > 0 ? "yes" : "";
+  std::string script =
+      "umask 077; [ \"$(uname -m)\" = " + files.machine + " ] || { echo " +
+      std::string(kMachineLine) + " \"$(uname -m)\"; exit 1; }; P=" + quoted(files.prefix) +
+      "; D=\"$P/bin/prund\"; if [ -x \"$D\" ] && [ \"$(\"$D\" --hash 2>/dev/null)\" = " +
+      files.daemon_name + " ]; then exec \"$D\" --serve; fi; " +
+      "C=\"${XDG_CACHE_HOME:-$HOME/.cache}/tutti/" + files.cache_name +
+      "\"; mkdir -p \"$C\" || { echo " + std::string(kFailedLine) + "; exit 1; }; " +
+      "if [ ! -x \"$C/prund\" ]; then " +
+      receive(kNeedDaemonLine, files.daemon_bytes, "prund", "700") + "fi; ";
+  if (!library.empty())
+    script += "if [ ! -e \"$C/libmpi_abi.so.1\" ]; then " +
+              receive(kNeedLibraryLine, files.library_bytes, "libmpi_abi.so.1", "600") + "fi; ";
+  script += "exec \"$C/prund\" --serve";
+  return "exec /bin/sh -c " + quoted(script);
+}
+
+std::string telling_line(const std::string& words) {
+  std::string best;
+  for (const std::string& one : text::split(words, '\n')) {
+    const std::string_view line = text::trim(one);
+    if (line.empty() || line.starts_with("Warning: Permanently added") || line.starts_with("@@@"))
+      continue;
+    best = line;
+  }
+  return best;
+}
+
+Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_status,
+                   const std::string& words, const std::string& noise) {
+  const std::string line = telling_line(words);
+  const std::string how = WIFEXITED(wait_status)
+                              ? " exited " + std::to_string(WEXITSTATUS(wait_status))
+                              : " was killed by signal " + std::to_string(WTERMSIG(wait_status));
+  if (noise.find(kMachineLine) != std::string::npos)
+    return {
+        status_of(ExitStatus::version_mismatch),
+        "it is another kind of machine (" +
+            std::string(text::trim(noise.substr(noise.find(kMachineLine) + kMachineLine.size()))) +
+            "); install this version of Tutti there",
+        false};
+  if (noise.find(kFailedLine) != std::string::npos)
+    return {status_of(ExitStatus::no_resources),
+            "cannot keep the daemon in ~/.cache/tutti there" +
+                (line.empty() ? "" : " (" + line + ")") +
+                "; is there room, and may you write to it?",
+            false};
+  for (const Complaint& row : kComplaints) {
+    if (words.find(row.words) == std::string::npos) continue;
+    return {status_of(row.status), agent + how + " (" + line + "); " + for_host(row.cure, host),
+            row.again};
+  }
+  std::string reason = agent + how + " before a daemon answered";
+  if (!line.empty()) reason += " (" + line + ")";
+  if (const std::string_view said = text::trim(noise); !said.empty())
+    reason +=
+        "; its login shell said: " + std::string(said.substr(0, said.find('\n')).substr(0, 120));
+  return {status_of(ExitStatus::host_unreachable),
+          reason + "; check that '" + agent + " " + host + " true' works", false};
+}
+
+}  // namespace tutti::launch

@@ -122,7 +122,7 @@ struct Timeline {
   double total_us = 0;
 };
 Result<Timeline> cost(std::span<const Schedule> ranks, const Machine& machine);
-std::string draw(std::span<const Schedule> ranks, const Machine& machine,
-                 const std::string& title);  // SVG: time to the right, a lane a rank
+Result<std::string> draw(std::span<const Schedule> ranks, const Machine& machine,
+                         const std::string& title);  // SVG: time to the right, a lane a rank
 
 }  // namespace tutti::sched

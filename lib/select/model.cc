@@ -1,60 +1,203 @@
-// The cost model: predicted time of each algorithm, in closed form.
+// Closed forms of the patterns.
+#include "select/model.h"
+
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
-#include "select/candidates.h"
-
 namespace tutti::select {
+namespace {
 
-using coll::Algorithm;
-using coll::Collective;
+// As in the simulation of sched: a message keeps its ports busy for this share of the latency.
+constexpr double kGapShare = 0.25;
+constexpr double kCopyShare = 0.5;  // of an inside link's time a byte, for a local copy
 
-bool delegate_serves(Collective collective) {
-  using enum Collective;
-  return collective == barrier || collective == bcast || collective == reduce ||
-         collective == allreduce || collective == allgather;
+double levels(double n) {
+  return n <= 1 ? 0 : std::ceil(std::log2(n) - 1e-9);
+}
+double levels(double n, int radix) {
+  return n <= 1 ? 0 : std::ceil(std::log2(n) / std::log2(radix) - 1e-9);
 }
 
-bool delegate_can(const Question& question, const TeamFacts& team) {
-  const bool folds =
-      question.collective == Collective::allreduce || question.collective == Collective::reduce;
-  return team.shm_delegate && delegate_serves(question.collective) &&
-         (!folds || question.predefined_op);
+// Children of the root of a k-nomial tree.
+double children(double n, int radix) {
+  double count = 0;
+  for (double stride = 1; stride < n; stride *= radix)
+    count += std::min<double>(radix - 1, std::ceil(n / stride) - 1);
+  return count;
 }
 
-std::int64_t segment_for(const Algorithm& algorithm, const Question& question,
-                         const TeamFacts& team, const Knobs& knobs) {
-  if (!algorithm.takes_segments) return 0;
-  if (const auto forced = knobs.integer("TUTTI_SEGMENT_BYTES"); forced > 0) return forced;
-  (void)team;
-  return question.bytes > 256 * 1024 ? 64 * 1024 : 0;
+}  // namespace
+
+Model::Link Model::link_of(const LinkClass& facts, double slowdown) {
+  const double latency = facts.latency_us * slowdown;
+  return {latency, facts.us_per_byte, latency * kGapShare};
 }
 
-double predict_us(const Algorithm& algorithm, const Question& question, const TeamFacts& team,
-                  std::int64_t segment_bytes) {
-  (void)segment_bytes;
-  const LinkClass& link = team.hosts > 1 ? team.between : team.inside;
-  const double rounds = std::bit_width(static_cast<unsigned>(team.size - 1));
-  const double bytes = static_cast<double>(question.bytes);
-  const std::string_view name = algorithm.name;
-  const double p = team.size;
-  if (name == "ring")
-    return 2 * (p - 1) * (link.latency_us + bytes / p * (link.us_per_byte + team.fold_us_per_byte));
-  return rounds * (link.latency_us + bytes * (link.us_per_byte + team.fold_us_per_byte));
+Model::Model(const TeamFacts& team, std::int64_t segment_bytes)
+    : p_(team.size),
+      hosts_(std::max(team.hosts, 1)),
+      local_(std::ceil(p_ / hosts_)),
+      segment_(static_cast<double>(segment_bytes)),
+      fold_(team.fold_us_per_byte),
+      // Ranks that share a core answer one after another.
+      inside_(link_of(team.inside, team.crowded ? 1 + team.largest_host / 2.0 : 1)),
+      between_(link_of(team.between, 1)) {}
+
+Model Model::inside_host() const {
+  Model part(*this);
+  part.p_ = local_;
+  part.hosts_ = 1;
+  return part;
 }
 
-std::vector<Candidate> candidates(const Question& question, const TeamFacts& team,
-                                  const Knobs& knobs) {
-  std::vector<Candidate> all;
-  if (delegate_can(question, team)) all.push_back({nullptr, 0, 0});
-  for (const Algorithm& algorithm : coll::catalogue()) {
-    if (algorithm.collective != question.collective) continue;
-    if (algorithm.needs_commutative && !question.commutative) continue;
-    const auto segment = segment_for(algorithm, question, team, knobs);
-    all.push_back({&algorithm, segment, predict_us(algorithm, question, team, segment)});
+Model Model::leaders() const {
+  Model part(*this);
+  part.p_ = hosts_;
+  part.local_ = 1;
+  return part;
+}
+
+double Model::pieces(double n) const {
+  return segment_ > 0 && n > segment_ ? std::ceil(n / segment_) : 1;
+}
+double Model::piece(double n) const {
+  return n / pieces(n);
+}
+
+double Model::hop(double n) const {
+  return spans_hosts() ? between_.message(n) : inside_.message(n);
+}
+
+double Model::star(double n, double fold) const {
+  const double near = (local_ - 1) * (inside_.busy(n) + fold * n);
+  const double far = (p_ - local_) * (between_.busy(n) + fold * n);
+  return p_ <= 1 ? 0 : hop(0) + near + far;
+}
+
+double Model::tree(double n, int radix, double fold) const {
+  if (p_ <= 1) return 0;
+  const double s = piece(n);
+  const double near = levels(local_, radix);
+  const double far = levels(hosts_, radix);
+  const double near_children = children(local_, radix);
+  const double far_children = children(hosts_, radix);
+  const double folding = (near_children + far_children) * fold * s;
+  const double fill = near * inside_.message(s) + (near_children - near) * inside_.busy(s) +
+                      far * between_.message(s) + (far_children - far) * between_.busy(s) + folding;
+  const double busiest =
+      std::max({near_children * inside_.busy(s), far_children * between_.busy(s), folding});
+  return fill + (pieces(n) - 1) * busiest;
+}
+
+double Model::chain(double n, double fold) const {
+  if (p_ <= 1) return 0;
+  const double s = piece(n);
+  const double far = hosts_ - 1;
+  const double near = p_ - hosts_;
+  const double fill = near * inside_.message(s) + far * between_.message(s) + (p_ - 1) * fold * s;
+  const double busiest =
+      std::max({near > 0 ? inside_.busy(s) : 0, far > 0 ? between_.busy(s) : 0, fold * s});
+  return fill + (pieces(n) - 1) * busiest;
+}
+
+double Model::double_tree(double n, double fold) const {
+  if (p_ <= 1) return 0;
+  const double half = n / 2;
+  const double s = piece(half);
+  const double depth = levels(p_);
+  const double far = std::min(depth, levels(hosts_) + (hosts_ > 2 ? 1 : 0));
+  const double fill = (depth - far) * (inside_.message(s) + inside_.busy(s)) +
+                      far * (between_.message(s) + between_.busy(s)) + depth * fold * s;
+  // Each rank moves both halves in and both out; a host's port carries what crosses it.
+  const double busiest =
+      std::max(2 * inside_.busy(s), spans_hosts() ? (local_ > 1 ? 3 : 2) * between_.busy(s) : 0);
+  return fill + (pieces(half) - 1) * (busiest + fold * s);
+}
+
+double Model::ring(double n, double fold) const {
+  if (p_ <= 1) return 0;
+  const double steps = p_ - 1;
+  const double far = std::min(steps, spans_hosts() ? hosts_ : 0);
+  const double around = (steps - far) * inside_.message(n) + far * between_.message(n);
+  const double crossing = spans_hosts() ? steps * between_.busy(n) + between_.latency : 0;
+  return std::max(around, crossing) + steps * fold * n;
+}
+
+double Model::segmented_ring(double n, double fold) const {
+  if (p_ <= 1) return 0;
+  const double m = pieces(n);
+  if (m <= 1) return ring(n, fold);
+  const double steps = p_ - 1;
+  const Link& link = spans_hosts() ? between_ : inside_;
+  const double s = piece(n);
+  return link.latency + steps * m * std::max(link.busy(s), fold * s) + fold * s;
+}
+
+double Model::doubling(double n, double fold) const {
+  const double near = levels(local_);
+  const double far = levels(hosts_);
+  return near * inside_.message(n) + far * (between_.message(n) + (local_ - 1) * between_.busy(n)) +
+         (near + far) * fold * n;
+}
+
+double Model::halving(double n, double fold) const {
+  double time = 0;
+  double part = n / 2;
+  for (double k = 0; k < levels(local_); ++k, part /= 2)
+    time += inside_.message(part) + fold * part;
+  for (double k = 0; k < levels(hosts_); ++k, part /= 2)
+    time += between_.message(part) + (local_ - 1) * between_.busy(part) + fold * part;
+  return time;
+}
+
+double Model::far_halving(double n, double fold) const {
+  double time = 0;
+  double part = n / 2;
+  for (double k = 0; k < levels(hosts_); ++k, part /= 2)
+    time += between_.message(part) + (local_ - 1) * between_.busy(part) + fold * part;
+  for (double k = 0; k < levels(local_); ++k, part /= 2)
+    time += inside_.message(part) + fold * part;
+  return time;
+}
+
+double Model::dissemination(double n, double growth, double fold) const {
+  double time = 0;
+  for (double distance = 1; distance < p_; distance *= 2, n *= growth) {
+    const double crossing = std::min(distance, local_);  // ranks of a host that leave it
+    time += hop(n) + fold * n;
+    if (spans_hosts()) time += (crossing - 1) * between_.busy(n);
   }
-  return all;
+  return time;
+}
+
+double Model::folding(double n, double fold) const {
+  if (p_ <= 1 || std::exp2(levels(p_)) == p_) return 0;
+  const Link& link = local_ > 1 ? inside_ : between_;
+  return 2 * link.message(n) + fold * n;
+}
+
+double Model::gather(double n) const {
+  if (p_ <= 1) return 0;
+  const double bytes_in = n * (local_ - 1) / p_;
+  const double bytes_between = n * (p_ - local_) / p_;
+  return levels(local_) * inside_.latency + bytes_in * inside_.per_byte +
+         levels(hosts_) * between_.latency + bytes_between * between_.per_byte;
+}
+
+double Model::all_pairs(double n, double fold) const {
+  if (p_ <= 1) return 0;
+  const double near = (local_ - 1) * inside_.busy(n);
+  const double far = (p_ - local_) * local_ * between_.busy(n);  // a host's ranks share its port
+  return hop(0) + std::max({near, far, (p_ - 1) * fold * n}) + fold * n;  // folds overlap
+}
+
+double Model::bruck_alltoall(double n) const {
+  const double half = n * p_ / 2;
+  const double rounds = levels(p_);
+  const double pack = 2 * half * kCopyShare * inside_.per_byte;
+  const double sharing = spans_hosts() ? local_ : 1;
+  return rounds * (hop(half) + (sharing - 1) * between_.busy(half) + pack) +
+         2 * n * p_ * kCopyShare * inside_.per_byte;
 }
 
 }  // namespace tutti::select

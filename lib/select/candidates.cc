@@ -1,0 +1,72 @@
+// Who could serve a call, each with the segment that suits it and its predicted time.
+#include "select/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tutti::select {
+
+using coll::Algorithm;
+using coll::Collective;
+
+namespace {
+
+// Segments that are weighed: powers of two around the product of bandwidth and latency.
+constexpr std::int64_t kSmallestSegment = 8 << 10;
+constexpr std::int64_t kLargestSegment = 1 << 20;
+
+// Slots and direct reads: everyone writes once and reads once, each folds its share.
+double delegate_us(const Question& question, const TeamFacts& team) {
+  const double n = static_cast<double>(question.bytes);
+  const double p = std::max(team.size, 1);
+  const double meet = 0.4 * team.inside.latency_us * std::ceil(std::log2(p));
+  return meet + n * (team.inside.us_per_byte + team.fold_us_per_byte / p);
+}
+
+}  // namespace
+
+bool delegate_serves(Collective collective) {
+  using enum Collective;
+  return collective == barrier || collective == bcast || collective == reduce ||
+         collective == allreduce || collective == allgather;
+}
+
+bool delegate_can(const Question& question, const TeamFacts& team) {
+  const bool folds =
+      question.collective == Collective::allreduce || question.collective == Collective::reduce;
+  return team.shm_delegate && delegate_serves(question.collective) &&
+         (!folds || question.predefined_op);
+}
+
+std::int64_t segment_for(const Algorithm& algorithm, const Question& question,
+                         const TeamFacts& team, const Knobs& knobs) {
+  if (!algorithm.takes_segments) return 0;
+  if (const auto forced = knobs.integer("TUTTI_SEGMENT_BYTES"); forced > 0) return forced;
+  std::int64_t best = 0;
+  double best_us = predict_us(algorithm, question, team, 0);
+  for (std::int64_t segment = kSmallestSegment; segment <= kLargestSegment; segment *= 2) {
+    if (segment >= question.bytes) break;
+    const double us = predict_us(algorithm, question, team, segment);
+    if (us < best_us) {
+      best = segment;
+      best_us = us;
+    }
+  }
+  return best;
+}
+
+std::vector<Candidate> candidates(const Question& question, const TeamFacts& team,
+                                  const Knobs& knobs) {
+  std::vector<Candidate> all;
+  if (delegate_can(question, team)) all.push_back({nullptr, 0, delegate_us(question, team)});
+  for (const Algorithm& algorithm : coll::catalogue()) {
+    if (algorithm.collective != question.collective) continue;
+    if (algorithm.needs_commutative && !question.commutative) continue;
+    if (algorithm.needs_hosts && (team.hosts <= 1 || team.largest_host <= 1)) continue;
+    const auto segment = segment_for(algorithm, question, team, knobs);
+    all.push_back({&algorithm, segment, predict_us(algorithm, question, team, segment)});
+  }
+  return all;
+}
+
+}  // namespace tutti::select

@@ -1,0 +1,70 @@
+// The cost model's arithmetic: what the patterns that algorithms are made of take.
+//
+// Closed forms over p ranks on h hosts with L ranks each, placed host by host. A message of n
+// bytes takes latency + n * us_per_byte; a port is busy for the bytes and a share of the
+// latency. Private to select. Times in us.
+#pragma once
+
+#include "select/select.h"
+
+namespace tutti::select {
+
+class Model {
+ public:
+  Model(const TeamFacts& team, std::int64_t segment_bytes);
+
+  // The same model for another set of ranks: those of a host, one leader a host.
+  Model inside_host() const;
+  Model leaders() const;
+
+  double p() const { return p_; }
+  double fold() const { return fold_; }  // us per byte
+
+  // One message on the slowest kind of link that the team spans.
+  double hop(double n) const;
+  // The root of p ranks serves the others one after another; each costs `fold` a byte more.
+  double star(double n, double fold) const;
+  // A message through a tree of this radix, cut in segments.
+  double tree(double n, int radix, double fold) const;
+  // Through all ranks one after another, cut in segments.
+  double chain(double n, double fold) const;
+  // Two half messages through two binary trees, cut in segments.
+  double double_tree(double n, double fold) const;
+  // p - 1 steps around the ring, a message of n each, `fold` a byte in each step.
+  double ring(double n, double fold) const;
+  // As ring, each message cut in segments that overlap with folding.
+  double segmented_ring(double n, double fold) const;
+  // log p exchanges of n bytes with partners at distance 1, 2, 4 ...
+  double doubling(double n, double fold) const;
+  // log p exchanges: n/2 with the nearest partner, n/4 with the next ...; or the farthest first.
+  double halving(double n, double fold) const;
+  double far_halving(double n, double fold) const;
+  // log p messages to the rank 1, 2, 4 ... further on, each `growth` times the one before.
+  double dissemination(double n, double growth, double fold) const;
+  // Standing aside of ranks beyond a power of two: their vector comes, the result goes.
+  double folding(double n, double fold) const;
+  // Blocks of n/p that gather at the root up a binomial tree.
+  double gather(double n) const;
+  // Everyone sends n bytes to everyone.
+  double all_pairs(double n, double fold) const;
+  // Bruck's rounds: half of n moves in each, packed and unpacked.
+  double bruck_alltoall(double n) const;
+
+ private:
+  struct Link {
+    double latency, per_byte, gap;
+    double message(double n) const { return latency + n * per_byte; }
+    double busy(double n) const { return gap + n * per_byte; }
+  };
+  static Link link_of(const LinkClass& facts, double slowdown);
+  double pieces(double n) const;  // segments of a message
+  double piece(double n) const;   // bytes of one
+  bool spans_hosts() const { return hosts_ > 1; }
+
+  double p_, hosts_, local_;
+  double segment_;
+  double fold_;
+  Link inside_, between_;
+};
+
+}  // namespace tutti::select

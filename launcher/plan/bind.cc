@@ -111,8 +111,12 @@ std::vector<int> widen(const Machine& machine, const Units& units, BindTo target
   return cpus;
 }
 
-BindTo natural_target(MapBy map_by) {
-  switch (map_by) {
+bool counts_threads(const Placement& placement) {
+  return placement.use_hwthreads || placement.map_by == MapBy::hwthread;
+}
+
+BindTo natural_target(const Placement& placement) {
+  switch (placement.map_by) {
     case MapBy::numa:
       return BindTo::numa;
     case MapBy::package:
@@ -120,17 +124,12 @@ BindTo natural_target(MapBy map_by) {
     case MapBy::l3cache:
       return BindTo::l3cache;
     case MapBy::hwthread:
-      return BindTo::hwthread;
     case MapBy::slot:
     case MapBy::node:
     case MapBy::core:
-      return BindTo::core;
+      break;
   }
-  return BindTo::core;
-}
-
-bool counts_threads(const Placement& placement) {
-  return placement.use_hwthreads || placement.map_by == MapBy::hwthread;
+  return counts_threads(placement) ? BindTo::hwthread : BindTo::core;
 }
 
 // The first host whose ranks want more processors than it has; -1: none.
@@ -149,7 +148,7 @@ int first_crowded(const Plan& plan, const Placement& placement,
 BindTo choose_target(Plan& plan, const JobSpec& job, const std::vector<Machine>& machines) {
   const Placement& placement = job.placement;
   if (placement.bind_to != BindTo::unset) return placement.bind_to;
-  const BindTo natural = natural_target(placement.map_by);
+  const BindTo natural = natural_target(placement);
   if (placement.cpus_per_rank > 1) return natural;
   const int crowded = first_crowded(plan, placement, machines);
   if (crowded >= 0) {

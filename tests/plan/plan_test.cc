@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "catch.h"
 #include "cli/cli.h"
@@ -26,6 +27,15 @@ struct Outcome {
   bool planned = false;
 };
 
+// A machine recorded by read_this_machine(), as hwloc's XML.
+Result<topo::Machine> recorded(const std::string& name) {
+  std::ifstream file(std::filesystem::path(TUTTI_PLAN_CASES) / ".." / "machines" / name);
+  REQUIRE(file);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return topo::from_xml(text.str());
+}
+
 std::vector<topo::Machine> machines_of(const PlanCase& one, const Plan& plan) {
   std::vector<topo::Machine> machines;
   for (const PlannedHost& host : plan.hosts) {
@@ -34,7 +44,7 @@ std::vector<topo::Machine> machines_of(const PlanCase& one, const Plan& plan) {
     const std::string text = found == one.machines.end()
                                  ? "core:" + std::to_string(one.this_cores) + " pu:1"
                                  : found->second;
-    auto machine = topo::synthetic(text);
+    auto machine = text.rfind("xml ", 0) == 0 ? recorded(text.substr(4)) : topo::synthetic(text);
     INFO(text);
     REQUIRE(machine);
     if (const auto quota = one.quotas.find(host.name); quota != one.quotas.end())

@@ -6,6 +6,7 @@
 //   file f:                               a hostfile; its lines are indented
 //     a slots=2
 //   machine *: package:2 core:4 pu:2      hwloc's synthetic form, by host; * for all others
+//   machine a: xml two_core_vm.xml        a recorded one, from tests/plan/machines
 //   quota a: 1.5                          cpu.max of a host, in processors
 //   ---
 //   the expected text, to the end of the file

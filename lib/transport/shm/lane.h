@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "transport/shm/pace.h"
 #include "transport/transport.h"
 #include "wireup/segment.h"
 
@@ -88,7 +89,8 @@ class Writer {
         end_(begin_ + geometry.lines),
         next_(begin_),
         ring_(reinterpret_cast<std::byte*>(end_)),
-        geometry_(geometry) {}
+        geometry_(geometry),
+        pace_(geometry.max_frame()) {}
 
   // False: full. `bytes` is at most max_frame().
   bool try_write(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
@@ -139,12 +141,20 @@ class Writer {
       if (end - units_read_ > geometry_.units) return false;
     }
     if (wraps) ring_at_ = 0;
-    std::memcpy(ring_ + ring_at_ * kUnit, payload, bytes);
+    copy_long(ring_ + ring_at_ * kUnit, payload, bytes);
     line.ring.at = ring_at_;
     line.ring.end = end;
     ring_at_ += units;
     units_written_ = end;
     return true;
+  }
+
+  void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (pace_.streams(bytes))
+      Pace::stream_copy(to, from, bytes);
+    else
+      std::memcpy(to, from, bytes);
+    if (bytes == geometry_.max_frame()) pace_.count_longest();
   }
 
   Counters* counters_;
@@ -159,6 +169,7 @@ class Writer {
   std::uint32_t units_written_ = 0;
   std::uint32_t units_read_ = 0;
   Geometry geometry_;
+  Pace pace_;
 };
 
 // The reader's end.

@@ -48,6 +48,7 @@ void BytePool::give(void* block, std::size_t bytes) {
   kept_ += size;
 }
 
+TransferPool::TransferPool(Core* core) : core_(core) {}
 TransferPool::~TransferPool() = default;
 
 void TransferPool::extend() {

@@ -43,7 +43,7 @@ class BytePool {
 
 class TransferPool {
  public:
-  explicit TransferPool(Core* core) : core_(core) {}
+  explicit TransferPool(Core* core);
   TransferPool(const TransferPool&) = delete;
   TransferPool& operator=(const TransferPool&) = delete;
   ~TransferPool();

@@ -202,12 +202,13 @@ void Core::drop_control(PeerState& peer) {
 }
 
 bool Core::has_unsent() const {
-  const auto is_pinned = [this](std::uint32_t id) {
+  const auto uses_memory = [this](std::uint32_t id) {
     const Transfer& each = *transfers_.find(id);
-    return each.phase == Phase::pinned || each.phase == Phase::sending;
+    return each.phase == Phase::pinned || each.phase == Phase::sending ||
+           each.phase == Phase::fetching;
   };
   for (std::uint32_t id = 0; id < transfers_.count(); ++id)
-    if (is_pinned(id)) return true;
+    if (uses_memory(id)) return true;
   return !busy_.empty() || !matched_.empty();
 }
 

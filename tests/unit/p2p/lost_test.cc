@@ -6,6 +6,53 @@
 using namespace tutti;
 using namespace tutti::test;
 
+namespace {
+
+// Ranks 0 and 1 in the middle of random traffic with each other.
+struct Traffic {
+  Traffic(Worlds& among, unsigned seed) : worlds(among), random(seed) { memory.reserve(100); }
+
+  std::vector<std::byte>& take_memory() {
+    return memory.emplace_back(random() % 3 == 0 ? 20'000 : random() % 1500);
+  }
+  void step(int i) {
+    std::vector<std::byte>& data = take_memory();
+    const Mode mode = random() % 2 == 0 ? Mode::synchronous : Mode::standard;
+    requests.push_back(i % 2 == 0 ? worlds.send(0, 1, i / 4, data, mode)
+                                  : worlds.recv(0, 1, i / 4, data));
+    if (random() % 3 != 0) {
+      std::vector<std::byte>& theirs = take_memory();
+      if (i % 2 == 0)
+        worlds.recv(1, 0, i / 4, theirs);
+      else
+        worlds.send(1, 0, i / 4, theirs);
+    }
+    worlds.rounds(static_cast<int>(random() % 3));
+  }
+  bool all_done() const {
+    return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+  }
+
+  Worlds& worlds;
+  std::mt19937 random;
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<Request*> requests;  // of rank 0
+};
+
+void require_gone(Worlds& worlds, int rank) {
+  std::vector<std::byte> data(10);
+  REQUIRE_FALSE(worlds[0].try_send(rank, {1, 0, 0, 0}, data.data(), data.size()));
+  Request* send = worlds.send(0, rank, 99, data);
+  Request* receive = worlds.recv(0, rank, 99, data);
+  REQUIRE((send->done && send->status.code == Code::proc_aborted));
+  REQUIRE((receive->done && receive->status.code == Code::proc_aborted));
+  Status status;
+  REQUIRE(worlds[0].probe(rank, {1, rank, 99, 0}, &status));
+  REQUIRE(status.code == Code::proc_aborted);
+}
+
+}  // namespace
+
 TEST_CASE("every request to or from a lost peer ends, whatever it was doing", "[p2p][lost]") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     FakeOptions options;
@@ -18,50 +65,16 @@ TEST_CASE("every request to or from a lost peer ends, whatever it was doing", "[
     options.places = seed % 3 != 0;
     INFO("seed " << seed);
     Worlds worlds(3, options);
-    std::mt19937 random(seed);
-    std::vector<std::vector<std::byte>> memory;
-    memory.reserve(100);
-    std::vector<Request*> requests;
-    const auto post = [&](int i) {
-      const std::size_t bytes = random() % 3 == 0 ? 20'000 : random() % 1500;
-      std::vector<std::byte>& data = memory.emplace_back(bytes);
-      const Mode mode = random() % 2 == 0 ? Mode::synchronous : Mode::standard;
-      requests.push_back(i % 2 == 0 ? worlds.send(0, 1, i / 4, data, mode)
-                                    : worlds.recv(0, 1, i / 4, data));
-    };
-    const auto peer_post = [&](int i) {
-      const std::size_t bytes = random() % 3 == 0 ? 20'000 : random() % 1500;
-      std::vector<std::byte>& data = memory.emplace_back(bytes);
-      if (i % 2 == 0)
-        worlds.recv(1, 0, i / 4, data);
-      else
-        worlds.send(1, 0, i / 4, data);
-    };
-    for (int i = 0; i < 40; ++i) {
-      post(i);
-      if (random() % 3 != 0) peer_post(i);
-      worlds.rounds(static_cast<int>(random() % 3));
-    }
+    Traffic traffic(worlds, seed);
+    for (int i = 0; i < 40; ++i) traffic.step(i);
     worlds.lose(1);
-    const bool ended = worlds.until([&] {
-      return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
-    });
-    REQUIRE(ended);
-    for (Request* each : requests) {
+    REQUIRE(worlds.until([&] { return traffic.all_done(); }));
+    for (Request* each : traffic.requests) {
       const Code code = each->status.code;
       REQUIRE((code == Code::ok || code == Code::proc_aborted || code == Code::truncate));
       worlds[0].release(each);
     }
-    // Later ones end at once.
-    std::vector<std::byte> data(10);
-    REQUIRE_FALSE(worlds[0].try_send(1, {1, 0, 0, 0}, data.data(), data.size()));
-    Request* send = worlds.send(0, 1, 99, data);
-    Request* receive = worlds.recv(0, 1, 99, data);
-    REQUIRE((send->done && send->status.code == Code::proc_aborted));
-    REQUIRE((receive->done && receive->status.code == Code::proc_aborted));
-    Status status;
-    REQUIRE(worlds[0].probe(1, {1, 1, 99, 0}, &status));
-    REQUIRE(status.code == Code::proc_aborted);
+    require_gone(worlds, 1);
     // The other peer is not concerned.
     auto alive = pattern(5000, 1);
     std::vector<std::byte> into(5000);

@@ -23,42 +23,16 @@ namespace tutti::types {
 using Count = std::int64_t;
 
 // How the elements of a predefined type behave under operations.
+// clang-format off
 enum class Element : std::uint8_t {
-  none,
-  byte,
-  int8,
-  int16,
-  int32,
-  int64,
-  uint8,
-  uint16,
-  uint32,
-  uint64,
-  float16,
-  float32,
-  float64,
-  float_long,
-  complex32,
-  complex64,
-  complex128,
-  complex_long,
-  logical8,
-  logical16,
-  logical32,
-  logical64,
-  float_int,
-  double_int,
-  long_int,
-  int_int,
-  short_int,
-  long_double_int,
-  float_float,
+  none, byte, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+  float16, float32, float64, float_long, complex32, complex64, complex128, complex_long,
+  logical8, logical16, logical32, logical64,
+  float_int, double_int, long_int, int_int, short_int, long_double_int, float_float,
   double_double,
-  int128,
-  logical128,
-  float128,
-  complex256,  // Fortran's *16, and COMPLEX*32
+  int128, logical128, float128, complex256,  // Fortran's *16, and COMPLEX*32
 };
+// clang-format on
 inline constexpr std::size_t kElements = 34;
 
 struct Layout;  // flattened form, layout.h

@@ -1,0 +1,128 @@
+// sweep.cc: measures a case over its sizes.
+//
+// A sample is so many runs that the clock and the barrier before it do not matter; there are
+// as many samples as the time allows. All ranks take the same decisions, because they decide
+// by the slowest rank's time, which all of them know.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "harness.h"
+
+namespace bench {
+
+namespace {
+
+constexpr double kSampleTime = 0.5e-3;
+constexpr double kWarmUpTime = 2e-3;
+constexpr long kMostRuns = 1 << 16;
+
+double slowest(double mine) {
+  double all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return all;
+}
+
+double time_of(Case& what, long runs) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  for (long i = 0; i < runs; ++i) what.run(i);
+  return MPI_Wtime() - start;
+}
+
+// Seconds of one run, once connections, caches and buffers are warm. The least of several:
+// a rank that lost its core for a moment must not make the samples short.
+double warm_up(Case& what) {
+  double per_run = slowest(time_of(what, 1));
+  for (long runs = 1; runs < kMostRuns; runs *= 2) {
+    const double time = slowest(time_of(what, runs));
+    per_run = std::min(per_run, time / static_cast<double>(runs));
+    if (per_run * static_cast<double>(runs) > kWarmUpTime) break;
+  }
+  return std::max(per_run, 1e-9);
+}
+
+Point measure_size(Case& what, std::size_t bytes, const Options& options) {
+  Point point;
+  point.bytes = bytes;
+  what.prepare(bytes);
+  const double per_run = warm_up(what);
+  point.iterations = std::clamp(std::lround(kSampleTime / per_run), 1L, kMostRuns);
+  const double per_sample = per_run * static_cast<double>(point.iterations);
+  const double fewest = per_sample > 0.05 ? 3 : 9;
+  point.samples =
+      static_cast<std::size_t>(std::clamp(options.min_time / per_sample, fewest, 2000.0));
+  std::vector<double> mine(point.samples);
+  for (double& sample : mine) {
+    sample =
+        time_of(what, point.iterations) / static_cast<double>(point.iterations) / what.operations();
+  }
+  std::vector<double> samples(point.samples);
+  MPI_Allreduce(mine.data(), samples.data(), static_cast<int>(point.samples), MPI_DOUBLE, MPI_MAX,
+                MPI_COMM_WORLD);
+  point.time = summarise(samples);
+  point.bandwidth = what.bus_bytes(bytes) / point.time.median;
+  int wrong_here = what.verify() ? 0 : 1;
+  int wrong = 0;
+  MPI_Allreduce(&wrong_here, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  point.is_right = wrong == 0;
+  return point;
+}
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+std::string library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string version(text, static_cast<std::size_t>(length));
+  while (!version.empty() && (version.back() == '\n' || version.back() == '\0')) version.pop_back();
+  return version.substr(0, version.find('\0'));
+}
+
+int sweep(Case& what, const Options& options, int rank) {
+  Report report;
+  report.name = what.name();
+  report.library = library_version();
+  report.options = options;
+  MPI_Comm_size(MPI_COMM_WORLD, &report.ranks);
+  if (what.ranks() != 0 && what.ranks() != report.ranks) {
+    if (rank == 0) {
+      std::fprintf(stderr, "%s needs %d ranks, not %d\n", report.name.c_str(), what.ranks(),
+                   report.ranks);
+    }
+    return 2;
+  }
+  if (rank == 0) print(table_head(report));
+  const std::vector<std::size_t> sizes =
+      what.has_sizes() ? sizes_of(options) : std::vector<std::size_t>{0};
+  for (const std::size_t bytes : sizes) {
+    report.points.push_back(measure_size(what, bytes, options));
+    if (rank == 0) print(table_row(report, report.points.back()));
+  }
+  bool is_well = std::all_of(report.points.begin(), report.points.end(),
+                             [](const Point& point) { return point.is_right; });
+  if (rank == 0 && !options.json.empty()) {
+    is_well = write_file(options.json, json_text(report)) && is_well;
+  }
+  return is_well ? 0 : 1;
+}
+
+}  // namespace
+
+int measure(int argc, char** argv, Case& what) {
+  Options options;
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int status = parse(argc, argv, options, rank == 0) ? sweep(what, options, rank) : 2;
+  MPI_Finalize();
+  return status;
+}
+
+}  // namespace bench

@@ -40,7 +40,7 @@ std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, i
 std::string describe_fingerprint(std::uint32_t fingerprint) {
   const std::uint32_t which = fingerprint >> 28;
   if (which == 0 || which > static_cast<std::uint32_t>(coll::kCollectives))
-    return "a message that is no collective's";
+    return fingerprint == 1 ? "a collective that failed there" : "no collective";
   const auto collective = static_cast<coll::Collective>(which - 1);
   const std::uint32_t shift = (fingerprint & 0xffffU) >> kMantissa;
   const std::uint64_t mantissa = fingerprint & ((1U << kMantissa) - 1);

@@ -19,6 +19,7 @@ namespace tutti::delegate {
 // (acquire), never going down.
 struct Control {
   alignas(kCacheLine) std::atomic<std::int32_t> members;  // in the first member's slot: not left
+  std::atomic<std::uint32_t> broken;                      // 1: this rank gave up; written once
   alignas(kCacheLine) std::atomic<std::uint64_t> done;    // calls whose data it has read
   alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others

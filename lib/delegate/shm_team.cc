@@ -63,6 +63,10 @@ Code ShmTeam::run(const Call& call) {
   if (broken_ != Code::ok) return broken_;
   ++number_;
   broken_ = serve(call);
+  if (broken_ != Code::ok) [[unlikely]] {
+    control(me_).broken.store(1, std::memory_order_relaxed);  // see lost_member()
+    wake_others();
+  }
   return broken_;
 }
 

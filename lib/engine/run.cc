@@ -15,6 +15,9 @@ namespace {
 using sched::Kind;
 using sched::Step;
 
+// What a rank says whose part of the collective failed, in the place of its messages: it is no
+// call's fingerprint, so its receivers end with an error too instead of waiting.
+constexpr std::uint32_t kFailed = 1;
 constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a request
 
 class ScheduleRun final : public Run {
@@ -24,11 +27,13 @@ class ScheduleRun final : public Run {
     const std::size_t steps = program_->schedule.steps.size();
     messages_.resize(steps);
     for (std::size_t s = 0; s < steps; ++s)
-      messages_[s] = {this, static_cast<std::uint32_t>(s), nullptr};
+      messages_[s] = {this, static_cast<std::uint32_t>(s), nullptr, false};
     receives_.reserve(steps);
     others_.reserve(steps);
   }
-  ~ScheduleRun() override { drop_messages(); }
+  ~ScheduleRun() override {
+    if (!done_) part_company();
+  }
 
   void begin(Binding binding) override {
     TUTTI_CHECK(done_, "a run is begun while it is under way");
@@ -43,7 +48,8 @@ class ScheduleRun final : public Run {
   struct Message {
     ScheduleRun* run;
     std::uint32_t step;
-    p2p::Request* request;
+    p2p::Request* request;  // while it is under way
+    bool started;
   };
 
   static void message_done(p2p::Request* request) {
@@ -60,7 +66,7 @@ class ScheduleRun final : public Run {
   void end_step(std::uint32_t index);
   void fold(const Step& step);
   void fail_with(Code code);
-  void drop_messages();
+  void part_company();
   void finish();
   p2p::Envelope envelope(int source) const {
     return {binding_.context, source, binding_.tag, binding_.fingerprint};
@@ -88,6 +94,7 @@ void ScheduleRun::restart() {
   done_ = false;
   memory_.bind(binding_, *program_);
   conditions_ = program_->conditions;
+  for (Message& message : messages_) message.started = false;
   unfinished_ = conditions_.size();
   receives_.clear();
   others_.clear();
@@ -126,6 +133,7 @@ void ScheduleRun::advance() {
 
 void ScheduleRun::start(std::uint32_t index) {
   const Step& step = program_->schedule.steps[index];
+  messages_[index].started = true;
   switch (step.kind) {
     case Kind::recv:
       watch(index, endpoint_.recv(job_rank(step), envelope(step.peer), memory_.buffer(step.into)));
@@ -199,15 +207,31 @@ void ScheduleRun::fail_with(Code code) {
   if (code_ == Code::ok) code_ = code;
 }
 
-// Receives that did not match are cancelled; other messages run on without us (their memory
-// stays: see Memory::abandon).
-void ScheduleRun::drop_messages() {
+// After a failure the others must not wait for us: what we would have sent is replaced by word
+// of the failure, what they send to us is taken and dropped. Messages under way run on alone
+// (their memory stays: see Memory::abandon).
+void ScheduleRun::part_company() {
   for (Message& message : messages_) {
+    const Step& step = program_->schedule.steps[message.step];
     p2p::Request* request = std::exchange(message.request, nullptr);
-    if (request == nullptr) continue;
-    request->on_done = nullptr;
-    if (program_->schedule.steps[message.step].kind == Kind::recv) endpoint_.cancel(request);
-    endpoint_.release(request);
+    if (request != nullptr) request->on_done = nullptr;
+    if (step.kind == Kind::recv && (request != nullptr || !message.started)) {
+      if (request != nullptr) {
+        endpoint_.cancel(request);
+        const bool was_posted = request->done && request->status.cancelled;
+        endpoint_.release(request);
+        if (!was_posted) continue;
+      }
+      endpoint_.release(
+          endpoint_.recv(job_rank(step), envelope(step.peer), types::Buffer::plain(nullptr, 0)));
+    } else if (step.kind == Kind::send) {
+      if (request != nullptr) endpoint_.release(request);
+      if (message.started) continue;
+      p2p::Envelope word = envelope(binding_.rank);
+      word.fingerprint = kFailed;
+      endpoint_.release(endpoint_.send(p2p::Mode::standard, job_rank(step), word,
+                                       types::Buffer::plain(nullptr, 0)));
+    }
   }
 }
 
@@ -216,7 +240,7 @@ void ScheduleRun::finish() {
     memory_.deliver();
     memory_.release();
   } else {
-    drop_messages();
+    part_company();
     memory_.abandon();
   }
   done_ = true;

@@ -72,7 +72,7 @@ Trial::Trial(const Communicator& comm, const Plan& plan)
   else
     make_movement();
   before_ = recv_;
-  call_.send = plan.in_place && plan.collective != Collective::scatter &&
+  call_.send = plan_.in_place && plan.collective != Collective::scatter &&
                        plan.collective != Collective::scatterv
                    ? nullptr
                    : send_.data();

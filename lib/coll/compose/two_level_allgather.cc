@@ -41,16 +41,17 @@ void allgather_two_level(Builder& b, const Team& team, const Blocks& block) {
     return packed.part(by_rank[static_cast<std::size_t>(member)], block[member].count);
   };
   const Team& local = hosts.local();
-  b.copy(block[team.rank()], packed_block(team.rank()));
-  if (!hosts.is_leader()) b.send(packed_block(team.rank()), local.at(0));
+  if (!hosts.is_leader()) b.send(block[team.rank()], local.at(0));
   if (hosts.is_leader()) {
+    b.copy(block[team.rank()], packed_block(team.rank()));
     for (int i = 1; i < local.size(); ++i)
       b.recv(packed_block(hosts.members(hosts.my_host())[static_cast<std::size_t>(i)]),
              local.at(i));
     allgather_ring(b, hosts.leaders(), Blocks(packed, of_host));
   }
   bcast_binomial(b, local, 0, packed);
-  for (int member = 0; member < team.size(); ++member) b.copy(packed_block(member), block[member]);
+  for (int member = 0; member < team.size(); ++member)
+    if (member != team.rank()) b.copy(packed_block(member), block[member]);
 }
 
 }  // namespace tutti::coll

@@ -83,8 +83,8 @@ TEST_CASE("an unknown name is refused with the nearest one", "[select]") {
 }
 
 TEST_CASE("a wrong entry of the list is refused whatever collective is asked for", "[select]") {
-  const auto text = refused(ask(Collective::barrier, 0), one_host(4),
-                            {{"TUTTI_ALGORITHMS", "alreduce=ring"}});
+  const auto text =
+      refused(ask(Collective::barrier, 0), one_host(4), {{"TUTTI_ALGORITHMS", "alreduce=ring"}});
   CHECK(text.find("allreduce") != std::string::npos);
 }
 
@@ -132,8 +132,8 @@ TEST_CASE("the delegate can be forced, and is refused across hosts", "[select]")
   auto team = one_host(4);
   team.shm_delegate = true;
   CHECK(taken(ask(Collective::bcast, 8), team, {{"TUTTI_BCAST", "shm"}}) == "shm");
-  CHECK(refused(ask(Collective::bcast, 8), hosts(2, 2), {{"TUTTI_BCAST", "shm"}})
-            .find("host") != std::string::npos);
+  CHECK(refused(ask(Collective::bcast, 8), hosts(2, 2), {{"TUTTI_BCAST", "shm"}}).find("host") !=
+        std::string::npos);
 }
 
 TEST_CASE("short vectors take few rounds, long ones move little data", "[select]") {
@@ -147,8 +147,8 @@ TEST_CASE("short vectors take few rounds, long ones move little data", "[select]
 TEST_CASE("a forced segment size is obeyed, and only where segments are taken", "[select]") {
   const std::map<std::string, std::string> segments{{"TUTTI_ALLREDUCE", "segmented_ring"},
                                                     {"TUTTI_SEGMENT_BYTES", "32k"}};
-  const auto cut = choose(ask(Collective::allreduce, 1 << 24), one_host(4), knobs_with(segments),
-                          false);
+  const auto cut =
+      choose(ask(Collective::allreduce, 1 << 24), one_host(4), knobs_with(segments), false);
   REQUIRE(cut);
   CHECK(cut->segment_bytes == 32768);
   const auto whole =

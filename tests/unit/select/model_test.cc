@@ -1,7 +1,7 @@
 // The closed forms against the simulation of the same schedules.
 #include "catch.h"
-#include "select/select.h"
 #include "sched/sched.h"
+#include "select/select.h"
 
 using namespace tutti;
 using coll::Collective;
@@ -61,7 +61,8 @@ bool is_plain(Collective c) {  // v forms are their plain forms with mean blocks
          c != Collective::alltoallv;
 }
 
-const std::vector<Place> kPlaces = {{1, 2}, {1, 4}, {1, 16}, {2, 1}, {2, 2}, {2, 8}, {4, 4}, {8, 1}};
+const std::vector<Place> kPlaces = {{1, 2}, {1, 4}, {1, 16}, {2, 1},
+                                    {2, 2}, {2, 8}, {4, 4},  {8, 1}};
 
 }  // namespace
 
@@ -87,9 +88,8 @@ TEST_CASE("a prediction stays within a small factor of the simulated schedule", 
 TEST_CASE("the algorithm chosen is near the best in the simulation", "[select]") {
   const Knobs knobs = Knobs::defaults();
   using enum Collective;
-  for (const Collective collective :
-       {barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall, reduce_scatter,
-        scan})
+  for (const Collective collective : {barrier, bcast, reduce, allreduce, gather, scatter, allgather,
+                                      alltoall, reduce_scatter, scan})
     for (const Place place : kPlaces)
       for (const Count bytes : {8, 4096, 65536, 1 << 22}) {
         if (has_blocks(collective) && bytes > 65536) continue;
@@ -97,8 +97,7 @@ TEST_CASE("the algorithm chosen is near the best in the simulation", "[select]")
         const auto choice = choose(question, facts_of(place), knobs, false);
         REQUIRE(choice);
         REQUIRE(choice->algorithm != nullptr);
-        const double taken =
-            simulated_us(*choice->algorithm, place, bytes, choice->segment_bytes);
+        const double taken = simulated_us(*choice->algorithm, place, bytes, choice->segment_bytes);
         double best = taken;
         std::string best_name = choice->algorithm->name;
         for (const auto& algorithm : coll::catalogue()) {
@@ -110,11 +109,10 @@ TEST_CASE("the algorithm chosen is near the best in the simulation", "[select]")
             best = std::min(best, us);
           }
         }
-        INFO(coll::name_of(collective) << " hosts=" << place.hosts << " local=" << place.local
-                                       << " bytes=" << bytes << " took "
-                                       << choice->algorithm->name << " segment "
-                                       << choice->segment_bytes << " " << taken << " us, best "
-                                       << best_name << " " << best << " us");
+        INFO(coll::name_of(collective)
+             << " hosts=" << place.hosts << " local=" << place.local << " bytes=" << bytes
+             << " took " << choice->algorithm->name << " segment " << choice->segment_bytes << " "
+             << taken << " us, best " << best_name << " " << best << " us");
         CHECK(taken <= best * 1.7);
       }
 }

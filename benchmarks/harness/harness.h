@@ -76,6 +76,7 @@ std::string size_text(std::size_t bytes);  // "8", "64K", "4M"
 std::string table_head(const Report& report);
 std::string table_row(const Report& report, const Point& point);
 std::string json_text(const Report& report);
+// "-": standard output, which a launcher brings home from another host.
 bool write_file(const std::string& path, const std::string& text);
 
 struct Machine {

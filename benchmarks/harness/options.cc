@@ -13,7 +13,7 @@ const char* const kUsage =
     "  --sizes A:B[:F]   from A to B bytes, each F times the one before (8:64M:2)\n"
     "  --min-time S      seconds of measurement per size (0.2)\n"
     "  --quick           fewer sizes, less time per size\n"
-    "  --json FILE       also write a report for programs\n"
+    "  --json FILE       also write a report for programs (-: to standard output)\n"
     "  --label TEXT      what is special about this run\n";
 
 // "64K" -> 65536; 0 when it is no size.

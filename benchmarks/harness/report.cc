@@ -97,6 +97,7 @@ std::string json_text(const Report& report) {
 }
 
 bool write_file(const std::string& path, const std::string& text) {
+  if (path == "-") return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   std::ofstream file(path);
   file << text;
   file.close();

@@ -1,0 +1,125 @@
+"""What the drivers share: running a benchmark program, reading its report, drawing tables.
+
+A benchmark run with `--json -` prints its table, then its report as one JSON object that begins
+and ends on lines of its own; a launcher brings that home from whatever host rank 0 is on.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+WAIT_S = 600
+
+
+class Failed(Exception):
+    """A run that ended badly; the text says which one and how, in words for the user."""
+
+
+def run(command, environment=None, progress=None, wait_s=WAIT_S):
+    """Runs to the end; returns (standard output, standard error). Raises Failed."""
+    whole = dict(os.environ, **(environment or {}))
+    process = subprocess.Popen(command, env=whole, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True)
+    lines, errors = [], []
+    reader = threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True)
+    reader.start()
+    timer = threading.Timer(wait_s, lambda: os.killpg(process.pid, signal.SIGKILL))
+    timer.start()
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            if progress:
+                progress(line)
+        status = process.wait()
+    finally:
+        timer.cancel()
+        if process.poll() is None:  # we were interrupted: the launcher ends its job
+            process.terminate()
+            process.wait()
+    reader.join(timeout=10)
+    if status != 0:
+        said = "".join(errors).strip().splitlines() or "".join(lines).strip().splitlines()
+        how = f"ended by signal {-status}" if status < 0 else f"status {status}"
+        raise Failed(f"{' '.join(command)}: {how}\n  " + "\n  ".join(said[-12:]))
+    return "".join(lines), "".join(errors)
+
+
+def report_in(output):
+    """The JSON object inside a benchmark's output."""
+    lines = output.splitlines()
+    try:
+        first = lines.index("{")
+        last = lines.index("}", first)
+        return json.loads("\n".join(lines[first:last + 1]))
+    except ValueError as error:
+        raise Failed(f"no report in the output ({error}):\n{output[-2000:]}") from None
+
+
+def measure(command, environment=None, progress=None):
+    """A run with `--json -` added; returns its report. Raises Failed, also on wrong results."""
+    output, _ = run([*command, "--json", "-"], environment, progress)
+    report = report_in(output)
+    wrong = [point["bytes"] for point in report["results"] if not point["verified"]]
+    if wrong:
+        raise Failed(f"{' '.join(command)}: wrong results at {wrong} bytes")
+    return report
+
+
+class Progress:
+    """Shows that something moves: on one line, sizes as they are done, then the time it took."""
+
+    def __init__(self, title):
+        self.start = time.monotonic()
+        print(f"  {title:24s}", end="", flush=True)
+
+    def __call__(self, line):
+        words = line.split()
+        if line.startswith(" ") and words and words[0][0].isdigit():
+            print(f" {words[0]}", end="", flush=True)
+
+    def done(self, text=""):
+        print(f"  {text}({time.monotonic() - self.start:.1f} s)", flush=True)
+
+
+def size_text(size):
+    for unit in ("", "K", "M", "G"):
+        if size < 1024 or size % 1024:
+            return f"{size}{unit}"
+        size //= 1024
+    return f"{size}T"
+
+
+def time_text(us):
+    if us >= 1e5:
+        return f"{us / 1e3:.0f} ms"
+    if us >= 1e3:
+        return f"{us / 1e3:.2f} ms"
+    return f"{us:.2f} us" if us < 100 else f"{us:.1f} us"
+
+
+def table(head, rows):
+    """Text columns, the first to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
+                       for i, (cell, width) in enumerate(zip(row, widths))) for row in [head, *rows]]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def write_json(path, value):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+        file.write("\n")
+
+
+def median(numbers):
+    numbers = sorted(numbers)
+    middle = len(numbers) // 2
+    return numbers[middle] if len(numbers) % 2 else (numbers[middle - 1] + numbers[middle]) / 2
+
+
+def stop(text):
+    print(text, file=sys.stderr)
+    sys.exit(1)

@@ -136,8 +136,7 @@ BindTo natural_target(const Placement& placement) {
 int first_crowded(const Plan& plan, const Placement& placement,
                   const std::vector<Machine>& machines) {
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
-    const int usable =
-        counts_threads(placement) ? machines[h].usable_threads() : machines[h].usable_cores();
+    const int usable = usable_slots(machines[h], placement);
     if (static_cast<long>(plan.hosts[h].local_ranks) * placement.cpus_per_rank > usable)
       return static_cast<int>(h);
   }
@@ -191,6 +190,10 @@ Result<void> bind_host(Plan& plan, std::size_t h, const Placement& placement,
 }
 
 }  // namespace
+
+int usable_slots(const Machine& machine, const Placement& placement) {
+  return counts_threads(placement) ? machine.usable_threads() : machine.usable_cores();
+}
 
 Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<Machine>& machines) {
   TUTTI_CHECK(machines.size() == plan.hosts.size(), std::to_string(machines.size()) + " machines");

@@ -31,7 +31,7 @@ struct PlannedHost {
 struct Plan {
   std::vector<PlannedHost> hosts;  // only those with ranks
   std::vector<PlannedRank> ranks;  // by rank
-  BindTo bind_to = BindTo::none;
+  BindTo bind_to = BindTo::unset;  // until bind_ranks decides
   std::vector<std::string> notes;  // one-line remarks for the user (more ranks than cores)
 };
 
@@ -41,6 +41,12 @@ Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation);
 // machines[i] belongs to plan.hosts[i].
 Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<topo::Machine>& machines);
 
+// Slots of a machine that was given none: its cores, or threads where those are asked for.
+int usable_slots(const topo::Machine& machine, const Placement& placement);
+
+// What --dry-run prints. `here`: the machine, when the job runs on this one alone; else null.
+Result<std::string> dry_run(Plan plan, const JobSpec& job, const topo::Machine* here);
+std::string print_allocation(const Allocation& allocation);
 std::string print_plan(const Plan& plan, const JobSpec& job);
 std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& machines);
 

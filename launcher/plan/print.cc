@@ -30,21 +30,23 @@ const char* name_of(MapBy map_by) {
   return "?";
 }
 
-const char* name_of(BindTo bind_to) {
-  switch (bind_to) {
+// What the plan says about binding, as a clause.
+std::string binding_of(const Plan& plan) {
+  switch (plan.bind_to) {
     case BindTo::unset:
+      return "to be bound when the hosts are known";
     case BindTo::none:
-      return "nothing";
+      return "not bound";
     case BindTo::core:
-      return "core";
+      return "bound to core";
     case BindTo::hwthread:
-      return "hwthread";
+      return "bound to hwthread";
     case BindTo::numa:
-      return "numa";
+      return "bound to numa";
     case BindTo::package:
-      return "package";
+      return "bound to package";
     case BindTo::l3cache:
-      return "l3cache";
+      return "bound to l3cache";
   }
   return "?";
 }
@@ -82,10 +84,20 @@ std::string draw(const topo::Machine& machine, const std::vector<int>& cpus) {
 
 }  // namespace
 
+std::string print_allocation(const Allocation& allocation) {
+  std::string text = "allocation: " + counted(allocation.hosts.size(), "host") + "\n";
+  for (const HostSlots& host : allocation.hosts) {
+    text += "host " + host.name + ": " + counted(static_cast<std::size_t>(host.slots), "slot");
+    if (host.max_slots > 0) text += ", at most " + std::to_string(host.max_slots);
+    text += ", by " + host.source + "\n";
+  }
+  return text;
+}
+
 std::string print_plan(const Plan& plan, const JobSpec& job) {
   std::string text = "plan: " + counted(plan.ranks.size(), "rank") + " on " +
                      counted(plan.hosts.size(), "host") + ", mapped by " +
-                     name_of(job.placement.map_by) + ", bound to " + name_of(plan.bind_to) + "\n";
+                     name_of(job.placement.map_by) + ", " + binding_of(plan) + "\n";
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
     const PlannedHost& host = plan.hosts[h];
     text += "host " + host.name + ": " +
@@ -100,6 +112,13 @@ std::string print_plan(const Plan& plan, const JobSpec& job) {
   }
   for (const std::string& note : plan.notes) text += "note: " + note + "\n";
   return text;
+}
+
+Result<std::string> dry_run(Plan plan, const JobSpec& job, const topo::Machine* here) {
+  if (here == nullptr) return print_plan(plan, job);
+  const std::vector<topo::Machine> machines{*here};
+  TUTTI_DO(bind_ranks(plan, job, machines));
+  return print_plan(plan, job) + (job.report_bindings ? print_bindings(plan, machines) : "");
 }
 
 std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& machines) {

@@ -65,13 +65,20 @@ int main(int argc, char** argv) {
 
   JobRequest request;
   auto machine = topo::read_this_machine();
-  const int cores = machine ? machine->usable_cores() : 1;
-  auto allocation = allocate(hosts_of(*spec), hostfiles_of(*spec), read_file, this_host(), cores);
+  auto allocation = allocate(hosts_of(*spec), hostfiles_of(*spec), read_file, this_host(),
+                             machine ? usable_slots(*machine, spec->placement) : 1);
   if (!allocation) return complain(ExitStatus::bad_hostfile, allocation.error().text);
   auto plan = map_ranks(*spec, *allocation);
   if (!plan) return complain(ExitStatus::too_few_slots, plan.error().text);
-  if (spec->dry_run || spec->display_map) std::fputs(print_plan(*plan, *spec).c_str(), stdout);
-  if (spec->dry_run) return status_of(ExitStatus::success);
+  if (spec->display_allocation) std::fputs(print_allocation(*allocation).c_str(), stdout);
+  if (spec->dry_run) {
+    const bool here = machine && !allocation->given;  // other hosts' machines are not known yet
+    auto text = dry_run(std::move(*plan), *spec, here ? &*machine : nullptr);
+    if (!text) return complain(ExitStatus::usage, text.error().text);
+    std::fputs(text->c_str(), stdout);
+    return status_of(ExitStatus::success);
+  }
+  if (spec->display_map) std::fputs(print_plan(*plan, *spec).c_str(), stdout);
 
   if (machine) request.machine = std::move(*machine);
   request.spec = std::move(*spec);

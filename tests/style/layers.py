@@ -11,6 +11,8 @@ import tree
 MORE_DOORS = {
     "wireup/segment.h": "the layout that the daemon, the transports and the delegate share",
     "wireup/protocol.h": "the messages between a rank and its daemon",
+    "spawn/installation.h": "where prun and prund find the files beside themselves",
+    "spawn/ssh_words.h": "what prund and the starter that sends it must agree on",
     "control/messages.h": "one table of messages, which every actor of the launcher reads",
 }
 # Headers that every room of the launcher may include.

@@ -1,0 +1,203 @@
+// A real daemon in a process of its own, driven over its channel.
+#include "daemon/daemon.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "catch.h"
+
+namespace tutti::launch {
+namespace {
+
+// The head's side of one daemon. Reads are plain and blocking: the daemon is another process.
+class Driver {
+ public:
+  Driver() {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    fd_.reset(ends[0]);
+    UniqueFd theirs(ends[1]);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      fd_.reset();
+      DaemonPlace place;
+      place.environment = {"PATH=/usr/bin:/bin", "HOME=/"};
+      place.out.reset(::dup(theirs.get()));
+      place.in = std::move(theirs);
+      ::_exit(run_daemon(std::move(place)));
+    }
+    Prepare prepare;
+    prepare.want_machine = false;
+    send(prepare);
+    CHECK(wait_for<Hello>().version == version());
+  }
+  ~Driver() {
+    fd_.reset();
+    int status = 0;
+    if (pid_ > 0) ::waitpid(pid_, &status, 0);
+  }
+
+  void send(const Message& message) {
+    const std::string bytes = frame(0, encode(message));
+    REQUIRE(::write(fd_.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  }
+
+  void launch(const std::string& script, int ranks = 1, bool with_input = false) {
+    Launch launch;
+    launch.job_key.assign(32, 'k');
+    launch.hosts = {"here"};
+    launch.host_of.assign(static_cast<std::size_t>(ranks), 0);
+    AppPart app;
+    app.argv = {"sh", "-c", script};
+    app.working_directory = "/";
+    launch.apps.push_back(app);
+    for (int i = 0; i < ranks; ++i) launch.ranks.push_back({i, 0, with_input && i == 0, {}});
+    send(launch);
+  }
+
+  // The next message of this kind; output met on the way is collected.
+  template <class T>
+  T wait_for() {
+    for (;;) {
+      Frame one;
+      auto more = reader_.next(&one);
+      REQUIRE(more);
+      if (!*more) {
+        char buffer[4096];
+        const ssize_t got = ::read(fd_.get(), buffer, sizeof buffer);
+        REQUIRE(got > 0);
+        reader_.feed({buffer, static_cast<std::size_t>(got)});
+        continue;
+      }
+      const auto message = decode(one.body);
+      REQUIRE(message);
+      if (const auto* output = std::get_if<Output>(&*message)) output_ += output->text;
+      if (const auto* wanted = std::get_if<T>(&*message)) return *wanted;
+    }
+  }
+
+  void leave() {
+    send(Bye{});
+    wait_for<Bye>();
+    int status = -1;
+    REQUIRE(::waitpid(pid_, &status, 0) == pid_);
+    pid_ = 0;
+    CHECK(status == 0);
+  }
+
+  UniqueFd fd_;
+  pid_t pid_ = 0;
+  FrameReader reader_;
+  std::string output_;
+};
+
+TEST_CASE("ranks run, what they write comes before their end", "[daemon]") {
+  Driver driver;
+  driver.launch("echo rank $RANK of $WORLD_SIZE; exit 3", 2);
+  for (int i = 0; i < 2; ++i) {
+    const RankEnded ended = driver.wait_for<RankEnded>();
+    CHECK(WEXITSTATUS(ended.wait_status) == 3);
+    CHECK(driver.output_.find("rank " + std::to_string(ended.rank) + " of 2\n") !=
+          std::string::npos);
+    CHECK_FALSE(ended.joined);
+  }
+  driver.leave();
+}
+
+TEST_CASE("stdin reaches its rank and ends; the other reads end of file", "[daemon]") {
+  Driver driver;
+  driver.launch("cat; echo end of $RANK", 2, true);
+  driver.send(Input{"hello\n", false});
+  CHECK(driver.wait_for<InputTaken>().bytes == 6);
+  driver.send(Input{"", true});
+  driver.wait_for<RankEnded>();
+  driver.wait_for<RankEnded>();
+  CHECK(driver.output_.find("hello\n") != std::string::npos);
+  CHECK(driver.output_.find("end of 0\n") != std::string::npos);
+  CHECK(driver.output_.find("end of 1\n") != std::string::npos);
+  driver.leave();
+}
+
+TEST_CASE("a program that cannot start is reported for each of its ranks", "[daemon]") {
+  Driver driver;
+  Launch launch;
+  launch.job_key.assign(32, 'k');
+  launch.hosts = {"here"};
+  launch.host_of = {0, 0};
+  AppPart app;
+  app.argv = {"/nowhere/program"};
+  app.working_directory = "/";
+  launch.apps.push_back(app);
+  launch.ranks = {{0, 0, false, {}}, {1, 0, false, {}}};
+  driver.send(launch);
+  for (int i = 0; i < 2; ++i) {
+    const RankEnded ended = driver.wait_for<RankEnded>();
+    CHECK(ended.launch_status == 127);
+    CHECK(ended.reason.find("/nowhere/program") != std::string::npos);
+  }
+  driver.leave();
+}
+
+TEST_CASE("ending is kind first, then certain", "[daemon]") {
+  Driver driver;
+  driver.launch("if [ $RANK = 0 ]; then trap '' TERM; fi; echo up; while :; do sleep 1; done", 2);
+  while (driver.output_.size() < 6) driver.wait_for<Output>();
+  driver.send(End{300});
+  int killed = 0, terminated = 0;
+  for (int i = 0; i < 2; ++i) {
+    const RankEnded ended = driver.wait_for<RankEnded>();
+    REQUIRE(WIFSIGNALED(ended.wait_status));
+    killed += WTERMSIG(ended.wait_status) == SIGKILL ? 1 : 0;
+    terminated += WTERMSIG(ended.wait_status) == SIGTERM ? 1 : 0;
+  }
+  CHECK(killed == 1);
+  CHECK(terminated == 1);
+  driver.leave();
+}
+
+TEST_CASE("signals are forwarded to the rank's whole group", "[daemon]") {
+  Driver driver;
+  driver.launch("trap 'echo got it; exit 5' USR1; echo up; while :; do sleep 0.1; done");
+  driver.wait_for<Output>();
+  driver.send(Signal{SIGUSR1});
+  const RankEnded ended = driver.wait_for<RankEnded>();
+  CHECK(WEXITSTATUS(ended.wait_status) == 5);
+  CHECK(driver.output_.find("got it") != std::string::npos);
+  driver.leave();
+}
+
+TEST_CASE("a daemon whose channel closes kills its ranks and leaves", "[daemon]") {
+  Driver driver;
+  driver.launch("trap '' TERM HUP; setsid sleep 1000 & echo $! $$; wait; sleep 1000");
+  driver.wait_for<Output>();
+  int first = 0, second = 0;
+  REQUIRE(std::sscanf(driver.output_.c_str(), "%d %d", &first, &second) == 2);
+  driver.fd_.reset();
+  int status = -1;
+  REQUIRE(::waitpid(driver.pid_, &status, 0) == driver.pid_);
+  driver.pid_ = 0;
+  CHECK(WIFEXITED(status));
+  CHECK(::kill(first, 0) != 0);
+  CHECK(::kill(second, 0) != 0);
+}
+
+TEST_CASE("a long output loses nothing when the head reads late", "[daemon]") {
+  Driver driver;
+  driver.launch(
+      "i=0; while [ $i -lt 20000 ]; do echo line $i of many to fill the way; "
+      "i=$((i+1)); done");
+  ::usleep(200'000);
+  driver.wait_for<RankEnded>();
+  std::size_t lines = 0;
+  for (const char c : driver.output_) lines += c == '\n' ? 1 : 0;
+  CHECK(lines == 20000);
+  CHECK(driver.output_.find("line 19999 ") != std::string::npos);
+  driver.leave();
+}
+
+}  // namespace
+}  // namespace tutti::launch

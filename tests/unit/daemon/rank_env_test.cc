@@ -1,0 +1,91 @@
+// The environment of a rank.
+#include "daemon/rank_env.h"
+
+#include "catch.h"
+
+namespace tutti::launch {
+namespace {
+
+RankFacts some_facts() {
+  RankFacts facts;
+  facts.rank = 3;
+  facts.size = 4;
+  facts.local_rank = 1;
+  facts.local_size = 2;
+  facts.host = 1;
+  facts.hosts = 2;
+  facts.segment_fd = 960;
+  facts.control_fd = 961;
+  facts.master_address = "10.0.0.1";
+  facts.master_port = 4242;
+  return facts;
+}
+
+TEST_CASE("a rank sees Open MPI's and torchrun's variables", "[daemon]") {
+  const auto environment = rank_environment({}, some_facts());
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"OMPI_COMM_WORLD_RANK", "3"},
+                                                        {"OMPI_COMM_WORLD_SIZE", "4"},
+                                                        {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                                        {"OMPI_COMM_WORLD_NODE_RANK", "1"},
+                                                        {"RANK", "3"},
+                                                        {"WORLD_SIZE", "4"},
+                                                        {"LOCAL_RANK", "1"},
+                                                        {"LOCAL_WORLD_SIZE", "2"},
+                                                        {"GROUP_RANK", "1"},
+                                                        {"GROUP_WORLD_SIZE", "2"},
+                                                        {"ROLE_RANK", "3"},
+                                                        {"ROLE_NAME", "default"},
+                                                        {"MASTER_ADDR", "10.0.0.1"},
+                                                        {"MASTER_PORT", "4242"},
+                                                        {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+                                                        {"MPI_LOCALRANKID", "1"},
+                                                        {"OMP_NUM_THREADS", "1"}})
+    CHECK(value_in(environment, name) == value);
+}
+
+TEST_CASE("a parent launcher's variables do not leak into ranks", "[daemon]") {
+  const auto environment = rank_environment(
+      {"PMI_FD=5", "PMIX_RANK=7", "OMPI_COMM_WORLD_RANK=9", "TORCHELASTIC_ERROR_FILE=/x",
+       "MASTER_ADDR=elsewhere", "SLURM_PROCID=2", "HOME=/root"},
+      some_facts());
+  CHECK(value_in(environment, "PMI_FD").empty());
+  CHECK(value_in(environment, "PMIX_RANK").empty());
+  CHECK(value_in(environment, "TORCHELASTIC_ERROR_FILE").empty());
+  CHECK(value_in(environment, "OMPI_COMM_WORLD_RANK") == "3");
+  CHECK(value_in(environment, "MASTER_ADDR") == "10.0.0.1");
+  CHECK(value_in(environment, "SLURM_PROCID") == "2");
+  CHECK(value_in(environment, "HOME") == "/root");
+}
+
+TEST_CASE("what the user says wins, unsetting included", "[daemon]") {
+  AppPart app;
+  app.argv = {"./app", "a", "b"};
+  app.environment = {{"MASTER_ADDR", "a", false}, {"HOME", "", true}, {"RANK", "x", false}};
+  RankFacts facts = some_facts();
+  facts.program = &app;
+  const auto environment = rank_environment({"HOME=/root"}, facts);
+  CHECK(value_in(environment, "MASTER_ADDR") == "a");
+  CHECK(value_in(environment, "RANK") == "x");
+  CHECK(value_in(environment, "HOME").empty());
+  CHECK(value_in(environment, "OMPI_ARGV") == "a b");
+}
+
+TEST_CASE("a number of threads that is set stays; one rank a host may use them all", "[daemon]") {
+  CHECK(value_in(rank_environment({"OMP_NUM_THREADS=6"}, some_facts()), "OMP_NUM_THREADS") == "6");
+  RankFacts facts = some_facts();
+  facts.local_size = 1;
+  CHECK(value_in(rank_environment({}, facts), "OMP_NUM_THREADS").empty());
+}
+
+TEST_CASE("the library's folder comes after what the user has", "[daemon]") {
+  RankFacts facts = some_facts();
+  facts.library_folder = "/cache";
+  CHECK(value_in(rank_environment({"LD_LIBRARY_PATH=/mine"}, facts), "LD_LIBRARY_PATH") ==
+        "/mine:/cache");
+  CHECK(value_in(rank_environment({}, facts), "LD_LIBRARY_PATH") == "/cache");
+}
+
+}  // namespace
+}  // namespace tutti::launch

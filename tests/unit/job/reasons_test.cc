@@ -1,0 +1,59 @@
+// Statuses and sentences for ranks that end.
+#include "job/reasons.h"
+
+#include <csignal>
+
+#include "catch.h"
+#include "job/exit_status.h"
+#include "job/states.h"
+
+namespace tutti::launch {
+namespace {
+
+TEST_CASE("a rank's own status is the job's", "[job]") {
+  RankEnded report;
+  report.rank = 1;
+  report.wait_status = 3 << 8;
+  CHECK(judge(report, "b").status == 3);
+  CHECK(judge(report, "b").line == "rank 1 on host b ended with status 3");
+  report.wait_status = 0;
+  CHECK(judge(report, "b").status == 0);
+}
+
+TEST_CASE("a signal is 128 more, and named", "[job]") {
+  RankEnded report;
+  report.wait_status = SIGSEGV;
+  const Verdict verdict = judge(report, "b");
+  CHECK(verdict.status == 139);
+  CHECK(verdict.line == "rank 0 on host b was killed by signal 11 (Segmentation fault)");
+}
+
+TEST_CASE("leaving between init and finalize is a failure", "[job]") {
+  RankEnded report;
+  report.joined = true;
+  CHECK(judge(report, "b").status == status_of(ExitStatus::not_finalized));
+  report.finalized = true;
+  CHECK(judge(report, "b").status == 0);
+}
+
+TEST_CASE("a program that was not started names host and reason", "[job]") {
+  RankEnded report;
+  report.launch_status = 127;
+  report.reason = "no program x";
+  CHECK(judge(report, "b").status == 127);
+  CHECK(judge(report, "b").line == "host b: no program x");
+}
+
+TEST_CASE("an abort keeps its status where the kernel can, and never becomes 0", "[job]") {
+  CHECK(judge(RankAborts{2, 5, ""}, "b").status == 5);
+  CHECK(judge(RankAborts{2, 256, ""}, "b").status == 1);
+  CHECK(judge(RankAborts{2, 5, "no room"}, "b").line.find("no room") != std::string::npos);
+}
+
+TEST_CASE("the table of states is in the order of its enumeration", "[job]") {
+  for (std::size_t i = 0; i < kStates.size(); ++i)
+    CHECK(static_cast<std::size_t>(kStates[i].state) == i);
+}
+
+}  // namespace
+}  // namespace tutti::launch

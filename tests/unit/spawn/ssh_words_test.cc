@@ -1,0 +1,129 @@
+// What is said to a host's shell, and what ssh's words mean.
+#include "spawn/ssh_words.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "catch.h"
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr int kExited255 = 255 << 8;
+
+int status_for(const std::string& words) {
+  return diagnose("b", "ssh", kExited255, words, "").status;
+}
+
+// A private home, and what the remote line prints when a shell runs it there.
+struct Home {
+  Home() {
+    char name[] = "/tmp/tutti-words-XXXXXX";
+    REQUIRE(::mkdtemp(name) != nullptr);
+    path = name;
+  }
+  ~Home() { CHECK(std::system(("rm -rf " + path).c_str()) == 0); }
+  std::string run(const RemoteFiles& files, const std::string& input) const {
+    std::ofstream(path + "/line") << "HOME=" << path << "; unset XDG_CACHE_HOME; "
+                                  << remote_line(files) << "\n";
+    std::ofstream(path + "/input") << input;
+    std::FILE* pipe = ::popen(("sh " + path + "/line < " + path + "/input 2>&1").c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::string out;
+    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) out += static_cast<char>(c);
+    ::pclose(pipe);
+    return out;
+  }
+  std::string path;
+};
+
+RemoteFiles some_files(const std::string& daemon) {
+  RemoteFiles files;
+  files.prefix = "/nowhere/it's here";
+  files.daemon_name = "d1";
+  files.cache_name = "c1";
+  files.daemon_bytes = daemon.size();
+  files.machine = "$(uname -m)";
+  return files;
+}
+
+const std::string kScript = "#!/bin/sh\necho I am the daemon $1\n";
+
+TEST_CASE("a host without the daemon asks for it, keeps it and becomes it", "[spawn]") {
+  const Home home;
+  const RemoteFiles files = some_files(kScript);
+  CHECK(home.run(files, kScript) == std::string(kNeedDaemonLine) + "\nI am the daemon --serve\n");
+  CHECK(home.run(files, "") == "I am the daemon --serve\n");  // the second time it is there
+}
+
+TEST_CASE("the library is asked for after the daemon", "[spawn]") {
+  const Home home;
+  RemoteFiles files = some_files(kScript);
+  files.library_bytes = 4;
+  const std::string out = home.run(files, kScript + "LIBS");
+  CHECK(out == std::string(kNeedDaemonLine) + "\n" + std::string(kNeedLibraryLine) +
+                   "\nI am the daemon --serve\n");
+  std::ifstream library(home.path + "/.cache/tutti/c1/libmpi_abi.so.1");
+  CHECK(std::string(std::istreambuf_iterator<char>(library), {}) == "LIBS");
+}
+
+TEST_CASE("a daemon that arrives cut short is not kept", "[spawn]") {
+  const Home home;
+  const RemoteFiles files = some_files(kScript);
+  const std::string out = home.run(files, kScript.substr(0, 10));
+  CHECK(out.find(kFailedLine) != std::string::npos);
+  CHECK(::access((home.path + "/.cache/tutti/c1/prund").c_str(), F_OK) != 0);
+  CHECK(std::system(("test -z \"$(ls -A " + home.path + "/.cache/tutti/c1)\"").c_str()) == 0);
+}
+
+TEST_CASE("another kind of machine says so before anything is sent", "[spawn]") {
+  const Home home;
+  RemoteFiles files = some_files(kScript);
+  files.machine = "pdp11";
+  const std::string out = home.run(files, kScript);
+  CHECK(out.starts_with(kMachineLine));
+  const Diagnosis why = diagnose("b", "ssh", 1 << 8, "", out);
+  CHECK(why.status == status_of(ExitStatus::version_mismatch));
+}
+
+TEST_CASE("ssh's complaints get their documented statuses", "[spawn]") {
+  CHECK(status_for("ssh: Could not resolve hostname b: Name or service not known\r\n") ==
+        status_of(ExitStatus::host_unknown));
+  CHECK(status_for("ssh: connect to host b port 22: Connection refused\r\n") ==
+        status_of(ExitStatus::host_unreachable));
+  CHECK(status_for("root@b: Permission denied (publickey).\r\n") ==
+        status_of(ExitStatus::login_refused));
+  CHECK(status_for("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification "
+                   "failed.\n") == status_of(ExitStatus::host_key));
+  CHECK(status_for("Host key verification failed.\n") == status_of(ExitStatus::host_key));
+  CHECK(status_for("something new\n") == status_of(ExitStatus::host_unreachable));
+}
+
+TEST_CASE("a reason quotes ssh, names the host and says what to try", "[spawn]") {
+  const Diagnosis why = diagnose(
+      "b", "ssh", kExited255,
+      "Warning: Permanently added 'b' to the list\r\nme@b: Permission denied (publickey).\r\n", "");
+  CHECK(why.reason.find("me@b: Permission denied (publickey).") != std::string::npos);
+  CHECK(why.reason.find("ssh b true") != std::string::npos);
+  CHECK(why.reason.find('\n') == std::string::npos);
+}
+
+TEST_CASE("a login shell that never lets the daemon through is quoted", "[spawn]") {
+  const Diagnosis why = diagnose("b", "ssh", 0, "", "This account is closed.\nBye.\n");
+  CHECK(why.reason.find("This account is closed.") != std::string::npos);
+}
+
+TEST_CASE("a server that closes early is tried again, a refused key is not", "[spawn]") {
+  CHECK(diagnose("b", "ssh", kExited255,
+                 "kex_exchange_identification: Connection closed by remote host\n", "")
+            .again);
+  CHECK_FALSE(diagnose("b", "ssh", kExited255, "Permission denied (publickey).\n", "").again);
+}
+
+}  // namespace
+}  // namespace tutti::launch

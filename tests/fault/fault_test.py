@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Kills each actor at each stage of a job and looks for survivors and leftovers.
+
+Usage: fault_test.py PRUN. Actors: prun, a daemon, a rank. Stages: starting (as soon as prun has a
+child), running, ending (ranks that refuse to end). Ways: this machine, virtual hosts, ssh hosts.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from world import Job, Sshd, leftovers, processes_with, wait_until
+
+# A rank that is hard to end: it ignores SIGTERM and starts processes in other sessions.
+STUBBORN = """
+trap '' TERM INT HUP
+setsid sleep 1000 &
+(setsid sh -c 'sleep 1001 & exec sleep 1002' &)
+echo up
+while :; do sleep 1003; done
+"""
+
+
+class Suite:
+    def __init__(self, prun):
+        self.prun = prun
+        self.before = leftovers()
+        self.failures = []
+        self.checked = 0
+
+    def check(self, good, what, job=None):
+        self.checked += 1
+        if not good:
+            self.failures.append(what)
+            print(f"FAILED {what}\n{job.said() if job else ''}", flush=True)
+
+    def clean_after(self, job, what):
+        try:
+            took = job.survivors_gone()
+            print(f"ok {what} (nothing left after {took:.2f} s)", flush=True)
+        except AssertionError as problem:
+            self.check(False, f"{what}: {problem}", job)
+            for pid in processes_with(job.mark):
+                os.kill(pid, signal.SIGKILL)
+        extra = leftovers() - self.before
+        self.check(not extra, f"{what}: left behind {extra}", job)
+
+
+def stubborn(suite, way, ranks=4):
+    job = Job(suite.prun, way, ["sh", "-c", STUBBORN], ranks=ranks)
+    wait_until(lambda: job.said().count("up\n") >= ranks or job.prun.poll() is not None, "all ranks")
+    return job
+
+
+def kill_running(suite, name, way):
+    for actor in ("prun", "daemon", "rank"):
+        job = stubborn(suite, way)
+        what = f"{name}: {actor} killed while running"
+        if job.prun.poll() is not None:
+            suite.check(False, f"{what}: prun ended early", job)
+            continue
+        victim = {"prun": lambda: job.prun.pid, "daemon": job.daemon,
+                  "rank": lambda: job.ranks()[0]}[actor]()
+        job.kill(victim)
+        status = job.wait()
+        suite.clean_after(job, what)
+        expected = {"prun": -9, "daemon": 206, "rank": 137}[actor]
+        suite.check(status == expected, f"{what}: status {status}, not {expected}", job)
+        if actor == "rank":
+            suite.check("was killed by signal 9" in job.said(), f"{what}: says so", job)
+
+
+def kill_starting(suite, name, way):
+    for pause_ms in (0, 5, 20, 60):
+        job = Job(suite.prun, way, ["sh", "-c", STUBBORN])
+        wait_until(lambda: len(processes_with(job.mark)) > 1 or job.prun.poll() is not None, "a child")
+        subprocess.run(["sleep", str(pause_ms / 1000)], check=True)
+        job.kill(job.prun.pid)
+        job.wait()
+        suite.clean_after(job, f"{name}: prun killed {pause_ms} ms after its first child")
+
+
+def kill_ending(suite, name, way):
+    """A rank has failed, the others refuse to end; then prun or a daemon is killed too."""
+    for actor in ("prun", "daemon"):
+        job = stubborn(suite, way)
+        daemon = job.daemon()
+        job.kill(job.ranks()[0])
+        job.kill(job.prun.pid if actor == "prun" else daemon)
+        job.wait()
+        suite.clean_after(job, f"{name}: {actor} killed while ending")
+
+
+def signals(suite, name, way):
+    for number, kind in ((signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")):
+        job = Job(suite.prun, way, ["sh", "-c", "echo up; exec sleep 1000"])
+        wait_until(lambda: job.said().count("up\n") >= 4, "all ranks")
+        job.prun.send_signal(number)
+        status = job.wait()
+        suite.clean_after(job, f"{name}: {kind}")
+        suite.check(status == 128 + number, f"{name}: {kind}: status {status}", job)
+    job = stubborn(suite, way)
+    job.prun.send_signal(signal.SIGINT)
+    job.prun.send_signal(signal.SIGINT)
+    subprocess.run(["sleep", "0.2"], check=True)
+    job.prun.send_signal(signal.SIGINT)
+    status = job.wait()
+    suite.clean_after(job, f"{name}: SIGINT twice against ranks that refuse to end")
+    suite.check(status == 130, f"{name}: SIGINT twice: status {status}", job)
+
+
+def one_line(suite, job, status, words, what):
+    got = job.wait()
+    suite.clean_after(job, what)
+    suite.check(got == status, f"{what}: status {got}, not {status}", job)
+    lines = [line for line in job.said().splitlines()
+             if line.startswith("prun: ") and "they take turns" not in line]
+    suite.check(len(lines) == 1 and words in lines[0], f"{what}: one line with '{words}': {lines}", job)
+
+
+def bad_input(suite, name, way):
+    run = lambda *program, **more: Job(suite.prun, way, program, **more)
+    one_line(suite, run("./no-such-program"), 127, "no program", f"{name}: missing program")
+    one_line(suite, run("/etc/passwd"), 126, "not executable", f"{name}: not executable")
+    one_line(suite, run("sh", "-c", "exit $RANK", ranks=2), 1, "rank 1", f"{name}: a rank exits 1")
+    one_line(suite, run("sh", "-c", "sleep 1000", options=("--timeout", "1")), 207, "time limit",
+             f"{name}: time limit")
+    one_line(suite, run("true", options=("-wdir", "/no/such/folder")), 127, "no folder",
+             f"{name}: missing working folder")
+    with open("/dev/full", "w") as full:
+        one_line(suite, run("sh", "-c", "echo text; sleep 1000", stdout=full), 212,
+                 "No space left on device", f"{name}: a full disk")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        open(f"{folder}/file", "w").close()
+        one_line(suite, run("true", options=("--output-filename", f"{folder}/file")), 212,
+                 "cannot write", f"{name}: output into a file's folder")
+
+
+def ways(suite):
+    """Each way of starting that this machine permits."""
+    yield "this machine", []
+    hosts = ["-H", "a:2,b:2"]
+    tried = subprocess.run([suite.prun, "--virtual", *hosts, "-np", "2", "true"], capture_output=True, text=True)
+    if tried.returncode == 0:
+        yield "virtual hosts", ["--virtual", *hosts]
+    else:
+        print(f"skipped virtual hosts: {tried.stderr.strip()}")
+    if not shutil.which("ssh") or not os.path.exists("/usr/sbin/sshd"):
+        print("skipped ssh hosts: no ssh or sshd on this machine")
+        return
+    try:
+        server = Sshd(["a", "b"])
+    except AssertionError as problem:
+        print(f"skipped ssh hosts: {problem}")
+        return
+    try:
+        suite.before = leftovers()
+        yield "ssh hosts", ["--launch-agent", server.agent, *hosts]
+    finally:
+        server.close()
+
+
+def main():
+    os.chdir(os.path.dirname(os.path.abspath(__file__)))
+    suite = Suite(sys.argv[1])
+    for name, way in ways(suite):
+        way = ["--oversubscribe", *way]
+        for stage in (kill_running, kill_starting, kill_ending, signals, bad_input):
+            stage(suite, name, way)
+    print(f"{suite.checked} checks, {len(suite.failures)} failures")
+    for failure in suite.failures:
+        print(f"FAILED {failure}")
+    sys.exit(1 if suite.failures else 0)
+
+
+main()

@@ -1,0 +1,161 @@
+"""What the fault tests stand on: ways to start a job, its processes found by a mark in their
+environment, and what could be left behind."""
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+LIMIT_S = 60  # generous: a loaded machine is no failure
+
+
+def processes_with(mark):
+    """Live processes that carry MARK in their environment, as pid -> command line."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if f"TUTTI_TEST_MARK={mark}\0".encode() not in file.read():
+                    continue
+            with open(f"/proc/{name}/stat") as file:
+                state = file.read().rsplit(")", 1)[1].split()[0]
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                command = file.read().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:
+            continue
+        if state not in "ZX":
+            found[int(name)] = command
+    return found
+
+
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"waited {LIMIT_S} s for {what}")
+
+
+def leftovers():
+    """Everything outside processes that a job might leave: files, interfaces, sockets."""
+    found = set()
+    for folder in ("/dev/shm", tempfile.gettempdir()):
+        found |= {f"{folder}/{name}" for name in os.listdir(folder) if "tutti" in name}
+    found |= {f"interface {name}" for name in os.listdir("/sys/class/net") if name.startswith(("port", "br0"))}
+    with open("/proc/net/unix") as file:
+        found |= {f"socket {line.split()[-1]}" for line in file if "@tutti" in line}
+    with open("/proc/self/mounts") as file:
+        found |= {f"mount {line.split()[1]}" for line in file if line.startswith("tutti")}
+    return found
+
+
+class Sshd:
+    """A private ssh server on loopback that lets this user in by a private key."""
+
+    def __init__(self, names):
+        self.folder = tempfile.mkdtemp(prefix="fault-ssh-")
+        for key in ("host", "user"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.path(key)], check=True)
+        shutil.copy(self.path("user.pub"), self.path("authorized"))
+        self.port = self.free_port()
+        with open(self.path("sshd_config"), "w") as file:
+            file.write(
+                f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.path('host')}\n"
+                f"AuthorizedKeysFile {self.path('authorized')}\nStrictModes no\nUsePAM no\nPidFile none\n"
+                f"PermitRootLogin yes\nMaxStartups 100\nSetEnv XDG_CACHE_HOME={self.path('cache')}\n"
+            )
+        with open(self.path("host.pub")) as file:
+            host_key = file.read()
+        with open(self.path("known"), "w") as file:
+            file.write(f"[127.0.0.1]:{self.port} {host_key}")
+        with open(self.path("config"), "w") as file:
+            file.write(
+                f"Host {' '.join(names)}\n  HostName 127.0.0.1\n  Port {self.port}\n"
+                f"  IdentityFile {self.path('user')}\n  IdentitiesOnly yes\n"
+                f"  UserKnownHostsFile {self.path('known')}\n"
+            )
+        if os.geteuid() == 0:
+            os.makedirs("/run/sshd", exist_ok=True)
+        self.server = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", self.path("sshd_config")],
+                                       stderr=subprocess.DEVNULL)
+        self.agent = f"ssh -F {self.path('config')}"
+        try:
+            wait_until(self.answers, "the private ssh server")
+        except AssertionError:
+            self.close()
+            raise
+
+    def path(self, name):
+        return f"{self.folder}/{name}"
+
+    @staticmethod
+    def free_port():
+        import socket
+
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+
+    def answers(self):
+        done = subprocess.run([*self.agent.split(), "-o", "BatchMode=yes", "a", "true"],
+                              stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        return done.returncode == 0
+
+    def close(self):
+        self.server.terminate()
+        self.server.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Job:
+    """One prun and everything it starts, marked."""
+
+    count = 0
+
+    def __init__(self, prun, way, program, *, options=(), ranks=4, **popen):
+        Job.count += 1
+        self.mark = f"{os.getpid()}-{Job.count}"
+        environment = dict(os.environ, TUTTI_TEST_MARK=self.mark)
+        command = [prun, *way, *options, "-np", str(ranks), "-x", "TUTTI_TEST_MARK", *program]
+        self.log = tempfile.TemporaryFile()
+        popen.setdefault("stdout", self.log)
+        self.prun = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+                                     stderr=self.log, start_new_session=True, **popen)
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace")
+
+    def ranks(self):
+        """Pids of the ranks themselves: a forked daemon's command line is prun's."""
+        return sorted(pid for pid, command in processes_with(self.mark).items()
+                      if command.startswith("sh -c") and "trap ''" in command
+                      and not processes_with(self.mark).get(parent_of(pid), "").startswith("sh -c"))
+
+    def daemon(self):
+        return parent_of(self.ranks()[0])
+
+    def wait(self):
+        return self.prun.wait(LIMIT_S)
+
+    def survivors_gone(self):
+        begin = time.monotonic()
+        wait_until(lambda: not processes_with(self.mark),
+                   f"the end of {processes_with(self.mark)}\n{self.said()}")
+        return time.monotonic() - begin
+
+    def kill(self, pid):
+        os.kill(pid, signal.SIGKILL)

@@ -17,8 +17,11 @@ constexpr std::int64_t kLargestSegment = 1 << 20;
 
 // Slots and direct reads: everyone writes once and reads once, each folds its share.
 double delegate_us(const Question& question, const TeamFacts& team) {
-  const double n = static_cast<double>(question.bytes);
+  using enum Collective;
+  const bool has_blocks = question.collective == gather || question.collective == scatter ||
+                          question.collective == allgather || question.collective == alltoall;
   const double p = std::max(team.size, 1);
+  const double n = static_cast<double>(question.bytes) * (has_blocks ? p - 1 : 1);
   const double meet = 0.4 * team.inside.latency_us * std::ceil(std::log2(p));
   return meet + n * (team.inside.us_per_byte + team.fold_us_per_byte / p);
 }
@@ -27,8 +30,19 @@ double delegate_us(const Question& question, const TeamFacts& team) {
 
 bool delegate_serves(Collective collective) {
   using enum Collective;
-  return collective == barrier || collective == bcast || collective == reduce ||
-         collective == allreduce || collective == allgather;
+  switch (collective) {
+    case barrier:
+    case bcast:
+    case reduce:
+    case allreduce:
+    case gather:
+    case scatter:
+    case allgather:
+    case alltoall:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool delegate_can(const Question& question, const TeamFacts& team) {

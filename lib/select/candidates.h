@@ -26,7 +26,6 @@ std::int64_t segment_for(const coll::Algorithm& algorithm, const Question& quest
                          const TeamFacts& team, const Knobs& knobs);
 
 // The text for TUTTI_EXPLAIN.
-std::string explanation(const Question& question, const TeamFacts& team,
-                        const std::vector<Candidate>& all, const Candidate& taken);
+std::string explanation(const TeamFacts& team, const std::vector<Candidate>& all);
 
 }  // namespace tutti::select

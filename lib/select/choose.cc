@@ -151,7 +151,7 @@ Result<Choice> choose(const Question& question, const TeamFacts& team, const Kno
                                        std::string(coll::name_of(question.collective)) +
                                        " can serve this call");
   Choice choice{best->algorithm, best->segment_bytes, ""};
-  if (explain) choice.why = explanation(question, team, all, *best);
+  if (explain) choice.why = explanation(team, all);
   return choice;
 }
 

@@ -1,4 +1,4 @@
-// The words of TUTTI_EXPLAIN: who was considered, with which predicted time, who was taken.
+// The words of TUTTI_EXPLAIN: who was considered, with which predicted time; the first is taken.
 #include <algorithm>
 #include <cstdio>
 
@@ -21,20 +21,13 @@ std::string time_of(const Candidate& candidate) {
 
 }  // namespace
 
-std::string explanation(const Question& question, const TeamFacts& team,
-                        const std::vector<Candidate>& all, const Candidate& taken) {
+std::string explanation(const TeamFacts& team, const std::vector<Candidate>& all) {
   std::vector<Candidate> sorted(all);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) {
     return a.predicted_us < b.predicted_us;
   });
-  std::string text = std::string(coll::name_of(question.collective)) + " of " +
-                     text::format_bytes(static_cast<std::uint64_t>(question.bytes)) + " on " +
-                     std::to_string(team.size) + " ranks, " + std::to_string(team.hosts) +
-                     (team.hosts == 1 ? " host: " : " hosts: ") + name_of(taken);
-  if (taken.segment_bytes > 0)
-    text +=
-        " in segments of " + text::format_bytes(static_cast<std::uint64_t>(taken.segment_bytes));
-  text += ", predicted quickest of";
+  std::string text = std::to_string(team.size) + " ranks, " + std::to_string(team.hosts) +
+                     (team.hosts == 1 ? " host" : " hosts") + ", predicted:";
   for (const Candidate& candidate : sorted)
     text +=
         (&candidate == sorted.data() ? " " : ", ") + name_of(candidate) + " " + time_of(candidate);

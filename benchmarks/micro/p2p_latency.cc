@@ -5,7 +5,7 @@
 //   stream      long messages in a window of nonblocking sends, bytes per second
 //   matching    half round trip with 10 and with 1000 other receives posted
 //
-// Every figure is the median of many batches. Run it alone: it needs both cores.
+// Each line: median over batches, fastest tenth. Run it alone: it needs both cores.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ using namespace tutti;
 using p2p::Endpoint;
 using types::Buffer;
 
-constexpr int kBatches = 51;
+constexpr int kBatches = 101;
 
 struct alignas(kCacheLine) Line {
   std::atomic<std::uint64_t> word;
@@ -49,26 +49,39 @@ void bind_to(int which) {
   }
 }
 
-double median(std::vector<double>& values) {
+// Times of one run, over batches: the middle one, and the fastest tenth (what a busy machine
+// would do if it were quiet).
+struct Times {
+  double median_us;
+  double tenth_us;
+};
+
+Times summary(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return {values[values.size() / 2], values[values.size() / 10]};
 }
 
-// Runs body() `repeats` times per batch; the median time of one run, in microseconds.
+// Runs body() `repeats` times per batch.
 template <class Body>
-double time_us(int repeats, Body&& body) {
+Times time_us(int repeats, Body&& body) {
   std::vector<double> batches;
   for (int batch = 0; batch < kBatches; ++batch) {
     const std::int64_t begin = now_ns();
     for (int i = 0; i < repeats; ++i) body();
     batches.push_back(static_cast<double>(now_ns() - begin) / 1000.0 / repeats);
   }
-  return median(batches);
+  return summary(batches);
+}
+
+void say(int rank, const char* what, std::size_t size, const Times& times, const char* unit) {
+  if (rank != 0) return;
+  std::printf("%-10s %8zu %10.3f %10.3f  %s\n", what, size, times.median_us, times.tenth_us, unit);
+  std::fflush(stdout);
 }
 
 void bare(int rank, Line* lines) {
   std::uint64_t count = 0;
-  const double us = time_us(2000, [&] {
+  const Times times = time_us(500, [&] {
     ++count;
     // release, acquire: each side's store is the other's load.
     if (rank == 0) lines[0].word.store(count, std::memory_order_release);
@@ -76,7 +89,7 @@ void bare(int rank, Line* lines) {
     }
     if (rank == 1) lines[1].word.store(count, std::memory_order_release);
   });
-  if (rank == 0) std::printf("bare cache line     %10.3f us half round trip\n", us / 2);
+  say(rank, "bare line", 0, {times.median_us / 2, times.tenth_us / 2}, "us half round trip");
 }
 
 class Side {
@@ -97,26 +110,25 @@ class Side {
     TUTTI_CHECK(status.code == Code::ok && status.bytes == static_cast<std::int64_t>(bytes));
   }
 
-  double ping_pong(std::size_t bytes) {
+  Times ping_pong(std::size_t bytes) {
     std::vector<std::byte> out(bytes), in(bytes);
-    const int repeats = bytes <= 1024 ? 2000 : bytes <= 65536 ? 200 : 10;
-    return time_us(repeats,
-                   [&] {
-                     if (rank_ == 0) send(out.data(), bytes, 1);
-                     recv(in.data(), bytes, 1);
-                     if (rank_ == 1) send(out.data(), bytes, 1);
-                   }) /
-           2;
+    const int repeats = bytes <= 1024 ? 500 : bytes <= 65536 ? 50 : 4;
+    const Times times = time_us(repeats, [&] {
+      if (rank_ == 0) send(out.data(), bytes, 1);
+      recv(in.data(), bytes, 1);
+      if (rank_ == 1) send(out.data(), bytes, 1);
+    });
+    return {times.median_us / 2, times.tenth_us / 2};
   }
 
   // Rank 0 sends a window of messages, rank 1 answers with one byte.
-  double stream_gbs(std::size_t bytes) {
+  Times stream_gbs(std::size_t bytes) {
     constexpr int kWindow = 16;
     std::vector<std::byte> data(bytes);
     std::byte answer{};
     std::vector<p2p::Request*> window(kWindow);
     const Buffer buffer = Buffer::plain(data.data(), static_cast<types::Count>(bytes));
-    const double us = time_us(bytes <= 65536 ? 20 : 1, [&] {
+    const Times times = time_us(bytes <= 65536 ? 10 : 1, [&] {
       for (p2p::Request*& each : window)
         each = rank_ == 0 ? endpoint_.send(p2p::Mode::standard, peer_, {1, rank_, 2, 0}, buffer)
                           : endpoint_.recv(peer_, {1, peer_, 2, 0}, buffer);
@@ -127,37 +139,34 @@ class Side {
       if (rank_ == 0) recv(&answer, 1, 3);
       if (rank_ == 1) send(&answer, 1, 3);
     });
-    return static_cast<double>(bytes) * kWindow / us / 1000.0;
+    const double kilobytes = static_cast<double>(bytes) * kWindow / 1000.0;
+    return {kilobytes / times.median_us, kilobytes / times.tenth_us};
   }
 
-  double with_posted(int count) {
+  Times with_posted(int count) {
     std::vector<p2p::Request*> others;
     std::byte byte{};
     for (int i = 0; i < count; ++i)
       others.push_back(endpoint_.recv(peer_, {1, peer_, 1000 + i, 0}, Buffer::plain(&byte, 1)));
-    const double us = ping_pong(8);
+    const Times times = ping_pong(8);
     for (p2p::Request* each : others) {
       endpoint_.cancel(each);
       endpoint_.release(each);
     }
-    return us;
+    return times;
   }
 
   void run() {
     for (const std::size_t bytes : {8UL, 64UL, 1024UL, 8192UL, 65536UL, 1UL << 20, 4UL << 20})
-      say("latency", bytes, ping_pong(bytes), "us half round trip");
+      say(rank_, "latency", bytes, ping_pong(bytes), "us half round trip");
     for (const std::size_t bytes : {8UL, 8192UL, 65536UL, 1UL << 20, 4UL << 20})
-      say("stream", bytes, stream_gbs(bytes), "GB/s");
+      say(rank_, "stream", bytes, stream_gbs(bytes), "GB/s");
     for (const int count : {0, 10, 1000})
-      say("posted", static_cast<std::size_t>(count), with_posted(count), "us half round trip");
+      say(rank_, "posted", static_cast<std::size_t>(count), with_posted(count),
+          "us half round trip");
   }
 
  private:
-  void say(const char* what, std::size_t size, double value, const char* unit) const {
-    if (rank_ == 0) std::printf("%-10s %8zu %10.3f %s\n", what, size, value, unit);
-    std::fflush(stdout);
-  }
-
   int rank_;
   int peer_;
   Endpoint& endpoint_;

@@ -123,10 +123,10 @@ class Side {
 
   // Rank 0 sends a window of messages, rank 1 answers with one byte.
   Times stream_gbs(std::size_t bytes) {
-    constexpr int kWindow = 16;
+    const std::size_t window_size = std::clamp<std::size_t>((8UL << 20) / bytes, 2, 64);
     std::vector<std::byte> data(bytes);
     std::byte answer{};
-    std::vector<p2p::Request*> window(kWindow);
+    std::vector<p2p::Request*> window(window_size);
     const Buffer buffer = Buffer::plain(data.data(), static_cast<types::Count>(bytes));
     const Times times = time_us(bytes <= 65536 ? 10 : 1, [&] {
       for (p2p::Request*& each : window)
@@ -139,7 +139,7 @@ class Side {
       if (rank_ == 0) recv(&answer, 1, 3);
       if (rank_ == 1) send(&answer, 1, 3);
     });
-    const double kilobytes = static_cast<double>(bytes) * kWindow / 1000.0;
+    const double kilobytes = static_cast<double>(bytes * window_size) / 1000.0;
     return {kilobytes / times.median_us, kilobytes / times.tenth_us};
   }
 

@@ -1,0 +1,77 @@
+// Members agree on numbers of communicators, whatever each of them has in use.
+#include "comm/contexts.h"
+
+#include <barrier>
+#include <mutex>
+#include <thread>
+
+#include "catch.h"
+
+namespace {
+
+using namespace tutti;
+using comm::ContextIds;
+
+// What an allreduce is to ranks, for members that are threads.
+class Table {
+ public:
+  explicit Table(int members) : barrier_(members) {}
+  Code maximum(std::int64_t (&values)[2]) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (int i = 0; i < 2; ++i) best_[i] = fresh_ ? values[i] : std::max(best_[i], values[i]);
+      fresh_ = false;
+    }
+    barrier_.arrive_and_wait();
+    for (int i = 0; i < 2; ++i) values[i] = best_[i];
+    barrier_.arrive_and_wait();
+    fresh_ = true;  // all have read; every thread writes the same value
+    barrier_.arrive_and_wait();
+    return Code::ok;
+  }
+
+ private:
+  std::barrier<> barrier_;
+  std::mutex mutex_;
+  std::int64_t best_[2] = {};
+  std::atomic<bool> fresh_{true};
+};
+
+std::vector<std::uint32_t> agree(std::vector<ContextIds>& members) {
+  Table table(static_cast<int>(members.size()));
+  std::vector<std::uint32_t> agreed(members.size());
+  std::vector<std::thread> threads;
+  for (std::size_t m = 0; m < members.size(); ++m)
+    threads.emplace_back([&, m] {
+      const auto context = members[m].agree(
+          {0, 0}, [&table](std::int64_t(&values)[2]) { return table.maximum(values); }, [] {});
+      agreed[m] = context.value_or(~0U);
+    });
+  for (std::thread& thread : threads) thread.join();
+  return agreed;
+}
+
+}  // namespace
+
+TEST_CASE("members with nothing in use agree on the first number", "[comm][contexts]") {
+  std::vector<ContextIds> members(3);
+  CHECK(agree(members) == std::vector<std::uint32_t>{0, 0, 0});
+}
+
+TEST_CASE("a number must be free on every member", "[comm][contexts]") {
+  std::vector<ContextIds> members(3);
+  for (const std::uint32_t c : {0U, 4U, 6U}) members[0].take(c);
+  for (const std::uint32_t c : {0U, 2U}) members[1].take(c);
+  for (const std::uint32_t c : {8U}) members[2].take(c);
+  CHECK(agree(members) == std::vector<std::uint32_t>{10, 10, 10});
+}
+
+TEST_CASE("a number that was given back is taken again", "[comm][contexts]") {
+  std::vector<ContextIds> members(2);
+  for (ContextIds& member : members) {
+    member.take(0);
+    member.take(2);
+    member.give(0);
+  }
+  CHECK(agree(members) == std::vector<std::uint32_t>{0, 0});
+}

@@ -1,0 +1,135 @@
+// New communicators: who is in them, and that their messages are their own.
+#include <thread>
+
+#include "reference.h"
+
+namespace {
+
+using namespace tutti;
+using comm::CommRef;
+using comm::Comparison;
+using reference::Trial;
+using support::Rank;
+
+bool sums_right(comm::Communicator& comm) {
+  Trial trial(comm, {coll::Collective::allreduce, 3, 0, false, nullptr});
+  return comm::run(comm, trial.call()) == Code::ok && trial.check();
+}
+
+const types::Datatype& integer() { return *types::predefined_type(reference::kInt); }
+
+}  // namespace
+
+TEST_CASE("a duplicate is congruent and its messages do not meet the parent's", "[comm][create]") {
+  support::run_ranks(support::one_host(3), [](const Rank& me) {
+    const CommRef copy = *comm::dup(me.comm);
+    me.expect(comm::compare(me.comm, *copy) == Comparison::congruent, "congruent");
+    me.expect(comm::compare(*copy, *copy) == Comparison::identical, "identical");
+    const int right = (me.rank + 1) % me.size, left = (me.rank + me.size - 1) % me.size;
+    const int first = 1, second = 2;
+    comm::send(*copy, p2p::Mode::standard, &first, 1, integer(), right, 0);
+    comm::send(me.comm, p2p::Mode::standard, &second, 1, integer(), right, 0);
+    int got = 0;
+    comm::recv(me.comm, &got, 1, integer(), left, p2p::kAnyTag);
+    me.expect(got == second, "the parent's message");
+    comm::recv(*copy, &got, 1, integer(), left, p2p::kAnyTag);
+    me.expect(got == first, "the copy's message");
+  });
+}
+
+TEST_CASE("split orders by key, then by rank, and leaves out who is undefined", "[comm][create]") {
+  support::run_ranks(support::one_host(7), [](const Rank& me) {
+    const bool out = me.rank == 6;
+    const auto made = comm::split(me.comm, out ? comm::kUndefined : me.rank % 2, -me.rank);
+    me.expect(made.has_value() && static_cast<bool>(*made) == !out, "member or not");
+    if (out) return;
+    comm::Communicator& part = **made;
+    me.expect(part.size() == 3 && part.rank() == (4 + me.rank % 2 - me.rank) / 2, "order");
+    me.expect(sums_right(part), "works");
+    const auto equal = comm::split(part, 0, 0);
+    me.expect((*equal)->rank() == part.rank(), "equal keys keep the order");
+  });
+}
+
+TEST_CASE("create makes a communicator of some of the ranks", "[comm][create]") {
+  support::run_ranks(support::one_host(5), [](const Rank& me) {
+    const int some[] = {4, 1, 2};
+    const comm::GroupRef group = *comm::include(me.comm.group(), some);
+    const auto made = comm::create(me.comm, *group);
+    const bool in = group->rank_of(me.rank) != comm::kUndefined;
+    me.expect(made.has_value() && static_cast<bool>(*made) == in, "member or not");
+    if (in) me.expect((*made)->rank() == group->rank_of(me.rank) && sums_right(**made), "works");
+  });
+}
+
+TEST_CASE("create_group needs its members only", "[comm][create]") {
+  support::run_ranks(support::one_host(5), [](const Rank& me) {
+    for (int round = 0; round < 20; ++round) {
+      const int some[] = {3, 0, 1};
+      const comm::GroupRef group = *comm::include(me.comm.group(), some);
+      if (group->rank_of(me.rank) == comm::kUndefined) continue;
+      const auto made = comm::create_group(me.comm, *group, 1234567 + round);
+      me.expect(made.has_value() && (*made)->size() == 3 && sums_right(**made), "works");
+    }
+  });
+}
+
+TEST_CASE("the ranks of one host share a communicator", "[comm][create]") {
+  support::run_ranks(support::one_host(4), [](const Rank& me) {
+    const auto made = comm::split_shared(me.comm, 0);
+    me.expect(made.has_value() && (*made)->size() == 4 && sums_right(**made), "all of them");
+  });
+}
+
+TEST_CASE("communicators are made and freed by the thousand, and numbers return",
+          "[comm][create]") {
+  support::run_ranks(support::one_host(3), [](const Rank& me) {
+    std::vector<CommRef> kept;
+    for (int round = 0; round < 2000; ++round) {
+      auto made = comm::dup(me.comm);
+      me.expect(made.has_value(), "dup");
+      if (!made) return;
+      me.expect((*made)->context() < 400, "numbers are used again");
+      if (round % 97 == 0) me.expect(sums_right(**made), "works");
+      if (round % 20 == 0) kept.push_back(std::move(*made));
+    }
+    for (const CommRef& comm : kept) me.expect(sums_right(*comm), "kept ones work");
+  });
+}
+
+TEST_CASE("a communicator may be let go while a collective runs on it", "[comm][create]") {
+  support::run_ranks(support::one_host(3), [](const Rank& me) {
+    for (int round = 0; round < 50; ++round) {
+      CommRef made = *comm::dup(me.comm);
+      Trial trial(*made, {coll::Collective::allreduce, 20000, 0, false, nullptr});
+      comm::Request* request = *comm::start(*made, trial.call());
+      comm::World& world = made->world();
+      made.reset();
+      comm::wait(world, *request);
+      me.expect(trial.check(), "result");
+      request->release();
+    }
+  });
+}
+
+TEST_CASE("threads make communicators at the same time", "[comm][create][threads]") {
+  const auto body = [](const Rank& me) {
+    me.world.enter();
+    const CommRef first = *comm::dup(me.comm), second = *comm::dup(me.comm);
+    me.world.leave();
+    const auto make = [&me](comm::Communicator& parent) {
+      for (int round = 0; round < 30; ++round) {
+        me.world.enter();
+        {
+          const auto made = comm::dup(parent);
+          me.expect(made.has_value() && sums_right(**made), "dup in a thread");
+        }
+        me.world.leave();
+      }
+    };
+    std::thread other([&] { make(*second); });
+    make(*first);
+    other.join();
+  };
+  support::run_ranks(support::one_host(2), body, Knobs::defaults(), world::ThreadLevel::multiple);
+}

@@ -1,0 +1,176 @@
+// Nonblocking calls: many at once, ended in any order, freed early, mixed with blocking ones.
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "reference.h"
+
+namespace {
+
+using namespace tutti;
+using reference::Plan;
+using reference::Trial;
+using support::Rank;
+
+const types::Datatype& integer() { return *types::predefined_type(reference::kInt); }
+
+struct Pending {
+  std::unique_ptr<Trial> trial;
+  comm::Request* request;
+};
+
+void start_all(const Rank& me, comm::Communicator& comm, types::Count count,
+               std::vector<Pending>& pending) {
+  for (const Plan& plan : reference::plans(me.size, count)) {
+    auto trial = std::make_unique<Trial>(comm, plan);
+    auto request = comm::start(comm, trial->call());
+    me.expect(request.has_value(), "start " + trial->what());
+    if (request) pending.push_back({std::move(trial), *request});
+  }
+}
+
+void end_all(const Rank& me, std::vector<Pending>& pending) {
+  for (Pending& one : pending) {
+    comm::wait(me.comm.world(), *one.request);
+    me.expect(one.request->status().code == Code::ok && one.trial->check(), one.trial->what());
+    one.request->release();
+  }
+  pending.clear();
+}
+
+}  // namespace
+
+TEST_CASE("all collectives run at once and end in any order", "[comm][nonblocking]") {
+  for (const int size : {1, 2, 3, 5, 8})
+    support::run_ranks(support::one_host(size), [](const Rank& me) {
+      std::vector<Pending> pending;
+      std::mt19937 random(static_cast<unsigned>(me.rank));
+      for (const types::Count count : {0, 1, 100, 20000}) {
+        start_all(me, me.comm, count, pending);
+        // Each rank waits in an order of its own.
+        std::shuffle(pending.begin(), pending.end(), random);
+        end_all(me, pending);
+      }
+    });
+}
+
+TEST_CASE("blocking collectives pass nonblocking ones under way", "[comm][nonblocking]") {
+  support::run_ranks(support::one_host(4), [](const Rank& me) {
+    std::vector<Pending> pending;
+    for (int round = 0; round < 20; ++round) {
+      Trial slow(me.comm, {coll::Collective::allreduce, 50000, 0, false, nullptr});
+      comm::Request* request = *comm::start(me.comm, slow.call());
+      for (const Plan& plan : reference::plans(me.size, 10)) {
+        Trial quick(me.comm, plan);
+        me.expect(comm::run(me.comm, quick.call()) == Code::ok && quick.check(), quick.what());
+      }
+      comm::wait(me.comm.world(), *request);
+      me.expect(slow.check(), slow.what());
+      request->release();
+    }
+  });
+}
+
+TEST_CASE("hundreds of the same collective keep their order", "[comm][nonblocking]") {
+  support::run_ranks(support::one_host(3), [](const Rank& me) {
+    std::vector<Pending> pending;
+    for (int i = 0; i < 300; ++i) {
+      auto trial = std::make_unique<Trial>(
+          me.comm, Plan{coll::Collective::bcast, 5 + i % 7, i % me.size, false, nullptr});
+      comm::Request* request = *comm::start(me.comm, trial->call());
+      pending.push_back({std::move(trial), request});
+    }
+    std::reverse(pending.begin(), pending.end());
+    end_all(me, pending);
+  });
+}
+
+TEST_CASE("null peers complete at once", "[comm][nonblocking]") {
+  support::run_ranks({0}, [](const Rank& me) {
+    int value = 5;
+    comm::Request* send = comm::isend(me.comm, p2p::Mode::synchronous, &value, 1, integer(),
+                                      comm::kProcNull, 0);
+    comm::Request* recv = comm::irecv(me.comm, &value, 1, integer(), comm::kProcNull, 0);
+    me.expect(send->is_done() && recv->is_done(), "done");
+    me.expect(recv->status().source == comm::kProcNull && recv->status().bytes == 0, "status");
+    me.expect(value == 5, "untouched");
+    p2p::Status status;
+    me.expect(comm::iprobe(me.comm, comm::kProcNull, 0, &status), "probe");
+    send->release();
+    recv->release();
+  });
+}
+
+TEST_CASE("messages to oneself, wildcards, probes and cancelled receives", "[comm][nonblocking]") {
+  support::run_ranks(support::one_host(2), [](const Rank& me) {
+    std::vector<int> out(30000, me.rank), in(30000, -1);
+    const types::Count count = 30000;
+    comm::Request* recv =
+        comm::irecv(me.comm, in.data(), count, integer(), p2p::kAnySource, p2p::kAnyTag);
+    comm::Request* send = comm::isend(me.comm, p2p::Mode::standard, out.data(), count, integer(),
+                                      me.rank, 3);
+    comm::wait(me.comm.world(), *recv);
+    comm::wait(me.comm.world(), *send);
+    me.expect(in == out && recv->status().source == me.rank && recv->status().tag == 3, "to self");
+    recv->release();
+    send->release();
+    const int other = 1 - me.rank;
+    comm::Request* greeting = comm::isend(me.comm, p2p::Mode::synchronous, out.data(), 7, integer(),
+                                          other, 9);
+    const p2p::Status seen = comm::probe(me.comm, p2p::kAnySource, 9);
+    me.expect(seen.source == other && seen.bytes == 7 * 4, "probe");
+    me.expect(comm::recv(me.comm, in.data(), 7, integer(), seen.source, seen.tag).bytes == 28,
+              "recv");
+    comm::wait(me.comm.world(), *greeting);
+    greeting->release();
+    comm::Request* never = comm::irecv(me.comm, in.data(), 1, integer(), other, 77);
+    comm::cancel(*never);
+    comm::wait(me.comm.world(), *never);
+    me.expect(never->status().cancelled, "cancelled");
+    never->release();
+  });
+}
+
+TEST_CASE("a request let go early still completes", "[comm][nonblocking]") {
+  support::run_ranks(support::one_host(2), [](const Rank& me) {
+    std::vector<int> out(200000, me.rank + 1), in(200000, 0);
+    const int other = 1 - me.rank;
+    comm::isend(me.comm, p2p::Mode::standard, out.data(), 200000, integer(), other, 1)->release();
+    const p2p::Status status = comm::recv(me.comm, in.data(), 200000, integer(), other, 1);
+    me.expect(status.code == Code::ok && in.front() == other + 1 && in.back() == other + 1, "data");
+    comm::CollCall barrier;
+    comm::run(me.comm, barrier);  // `out` must live until the other has it
+  });
+}
+
+TEST_CASE("threads wait for different things at once", "[comm][nonblocking][threads]") {
+  const auto body = [](const Rank& me) {
+    constexpr int kThreads = 3;
+    me.world.enter();
+    std::vector<comm::CommRef> comms;
+    for (int t = 0; t < kThreads; ++t) comms.push_back(*comm::dup(me.comm));
+    me.world.leave();
+    const auto work = [&me](comm::Communicator& comm, int seed) {
+      std::mt19937 random(static_cast<unsigned>(seed));
+      for (int round = 0; round < 40; ++round) {
+        me.world.enter();
+        const types::Count count = static_cast<types::Count>(random() % 3000);
+        Trial trial(comm, {coll::Collective::allreduce, count, 0, false, nullptr});
+        if (round % 2 == 0) {
+          me.expect(comm::run(comm, trial.call()) == Code::ok && trial.check(), "blocking");
+        } else {
+          comm::Request* request = *comm::start(comm, trial.call());
+          comm::wait(comm.world(), *request);
+          me.expect(trial.check(), "nonblocking");
+          request->release();
+        }
+        me.world.leave();
+      }
+    };
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back(work, std::ref(*comms[static_cast<std::size_t>(t)]), t);
+    for (std::thread& thread : threads) thread.join();
+  };
+  support::run_ranks(support::one_host(2), body, Knobs::defaults(), world::ThreadLevel::multiple);
+}

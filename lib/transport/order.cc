@@ -2,6 +2,7 @@
 #include "transport/opened.h"
 #include "transport/self/self.h"
 #include "transport/shm/shm.h"
+#include "transport/tcp/tcp.h"
 
 namespace tutti::transport {
 namespace {
@@ -14,6 +15,7 @@ struct Kind {
 constexpr Kind kOrder[] = {
     {"self", self::open},
     {"shm", shm::open},
+    {"tcp", tcp::open},
 };
 
 }  // namespace

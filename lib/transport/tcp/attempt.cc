@@ -1,0 +1,148 @@
+// Tries: one socket each, from connecting to the verdict.
+#include "transport/tcp/attempt.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace tutti::transport::tcp {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kBesideNs = 1000 * kMs;     // a slow address gets company after this
+constexpr std::int64_t kConnectNs = 10'000 * kMs;  // for the connection, not the handshake
+constexpr std::int64_t kRoundNs = 300 * kMs;       // pause between rounds
+constexpr int kFirstWaitMs = 2;
+
+}  // namespace
+
+struct Attempt::Try final : Watched {
+  enum class State : std::uint8_t { connecting, shaking, ended };
+
+  Try(Attempt& all, std::size_t which)
+      : attempt(all), candidate(which), handshake(all.own_, all.peer_) {}
+  ~Try() override {
+    if (fd.is_open()) attempt.poller_.remove(fd.get());
+  }
+  void on_ready(std::uint32_t) override { attempt.advance(*this); }
+
+  Attempt& attempt;
+  std::size_t candidate;
+  UniqueFd fd;
+  State state = State::connecting;
+  std::int64_t began_ns = 0;
+  Initiator handshake;
+  Gather gather;
+};
+
+Attempt::Attempt(const Identity& own, int peer, std::vector<SocketAddress> candidates,
+                 Poller& poller)
+    : own_(own),
+      peer_(peer),
+      candidates_(std::move(candidates)),
+      outcomes_(candidates_.size()),
+      poller_(poller) {
+  if (candidates_.empty()) failed_ = true;
+  tick(now_ns());
+}
+
+Attempt::~Attempt() = default;
+
+void Attempt::tick(std::int64_t now) {
+  if (has_won() || failed_) return;
+  reap(now);
+  if (next_ < candidates_.size() && (tries_.empty() || now >= next_at_ns_)) {
+    if (next_ == 0 && now < next_at_ns_) return;  // between rounds
+    start(next_++, now);
+    return;
+  }
+  if (!tries_.empty() || next_ < candidates_.size()) return;
+  if (--rounds_left_ > 0) {
+    next_ = 0;
+    next_at_ns_ = now + kRoundNs;
+  } else {
+    failed_ = true;
+  }
+}
+
+void Attempt::reap(std::int64_t now) {
+  for (auto& one : tries_)
+    if (one->state == Try::State::connecting && now - one->began_ns > kConnectNs)
+      end(*one, "no answer for 10 s");
+  std::erase_if(tries_, [](const auto& one) { return one->state == Try::State::ended; });
+}
+
+void Attempt::start(std::size_t candidate, std::int64_t now) {
+  next_at_ns_ = now + kBesideNs;
+  auto fd = start_connecting(candidates_[candidate]);
+  if (!fd) {
+    outcomes_[candidate] = fd.error().text;
+    return;
+  }
+  auto one = std::make_unique<Try>(*this, candidate);
+  one->fd = std::move(*fd);
+  one->began_ns = now;
+  poller_.add(one->fd.get(), EPOLLOUT, one.get());
+  // On a quiet network the connection stands at once; then the peer hears of us even if this
+  // rank goes on to compute.
+  pollfd soon{one->fd.get(), POLLOUT, 0};
+  if (::poll(&soon, 1, kFirstWaitMs) > 0) advance(*one);
+  tries_.push_back(std::move(one));
+}
+
+bool Attempt::introduce(Try& one) {
+  const auto connected = is_connected(one.fd.get());
+  if (!connected) return end(one, connected.error().text), false;
+  if (!*connected) return false;
+  if (!send_whole(one.fd.get(), one.handshake.hello()))
+    return end(one, "it closed the connection"), false;
+  one.state = Try::State::shaking;
+  introduced_ = true;
+  poller_.change(one.fd.get(), EPOLLIN);
+  return true;
+}
+
+void Attempt::advance(Try& one) {
+  if (has_won() || one.state == Try::State::ended) return;
+  if (one.state == Try::State::connecting && !introduce(one)) return;
+  for (;;) {
+    switch (one.gather.read(one.fd.get(), one.handshake.wants())) {
+      case Gather::State::more:
+        return;
+      case Gather::State::ended:
+        return end(one, "it closed the connection");
+      case Gather::State::whole:
+        break;
+    }
+    Blob answer;
+    const Outcome outcome = one.handshake.feed(one.gather.bytes(), answer);
+    one.gather.clear();
+    if (outcome == Outcome::refused) return end(one, one.handshake.reason());
+    if (!answer.empty() && !send_whole(one.fd.get(), answer))
+      return end(one, "it closed the connection");
+    if (outcome == Outcome::proved) break;
+  }
+  poller_.remove(one.fd.get());
+  winner_ = std::move(one.fd);
+  one.state = Try::State::ended;
+}
+
+void Attempt::end(Try& one, const std::string& why) {
+  outcomes_[one.candidate] = why;
+  poller_.remove(one.fd.get());
+  one.fd.reset();
+  one.state = Try::State::ended;
+}
+
+std::string Attempt::reasons() const {
+  if (candidates_.empty()) return "it published no address";
+  std::string text;
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    text += (i == 0 ? "" : ", ") + candidates_[i].text() + " (" +
+            (outcomes_[i].empty() ? "no answer" : outcomes_[i]) + ")";
+  return text;
+}
+
+}  // namespace tutti::transport::tcp

@@ -1,0 +1,68 @@
+// handshake: both sides prove that they know the job's key. Bytes in, bytes out, no sockets.
+//
+// Each side says how many bytes it wants next and is fed exactly those; what it answers is to be
+// sent at once. Whatever arrives, the outcome is one of: goes on, proved, refused.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "transport/tcp/wire.h"
+
+namespace tutti::transport::tcp {
+
+struct Identity {
+  std::uint64_t job = 0;
+  std::array<std::uint8_t, 32> key{};
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;
+};
+
+enum class Outcome : std::uint8_t { goes_on, proved, refused };
+
+// The side that was connected to. After `proved` it may send verdict().
+class Acceptor {
+ public:
+  explicit Acceptor(const Identity& own) : own_(own) {}
+  std::size_t wants() const { return has_hello_ ? sizeof(Proof) : sizeof(Hello); }
+  Outcome feed(BlobView bytes, Blob& answer);
+  Blob verdict() const;
+  bool has_hello() const { return has_hello_; }
+  int peer() const { return static_cast<int>(hello_.from); }  // proved: the other rank
+  const char* reason() const { return reason_; }              // refused: why
+
+ private:
+  Outcome take_hello(BlobView bytes, Blob& answer);
+  Outcome refuse(const char* why) {
+    reason_ = why;
+    return Outcome::refused;
+  }
+
+  const Identity& own_;
+  Hello hello_{};
+  Nonce nonce_{};
+  bool has_hello_ = false;
+  const char* reason_ = "";
+};
+
+// The side that connects. `proved` means that the link stands.
+class Initiator {
+ public:
+  Initiator(const Identity& own, int peer);
+  Blob hello() const;
+  std::size_t wants() const { return is_challenged_ ? sizeof(Verdict) : sizeof(Challenge); }
+  Outcome feed(BlobView bytes, Blob& answer);
+  const char* reason() const { return reason_; }
+
+ private:
+  const Identity& own_;
+  Hello hello_{};
+  Nonce their_nonce_{};
+  bool is_challenged_ = false;
+  const char* reason_ = "";
+};
+
+}  // namespace tutti::transport::tcp

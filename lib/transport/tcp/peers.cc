@@ -1,0 +1,234 @@
+// Slots: attempts, guests, streams, and who wins when two connections meet.
+#include "transport/tcp/peers.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace tutti::transport::tcp {
+namespace {
+
+constexpr std::size_t kMostHot = 4;
+constexpr int kFruitlessPulls = 256;  // then a stream is left to epoll
+constexpr std::int64_t kTickNs = 20'000'000;
+constexpr std::int64_t kDoomNs = 1'000'000'000;
+constexpr int kGoodbyeMs = 3000;
+
+Identity identity_of(const wireup::Wireup& wireup) {
+  const wireup::SegmentHeader& header = wireup.segment().header();
+  Identity own;
+  own.job = header.job_id;
+  std::copy(std::begin(header.job_key), std::end(header.job_key), own.key.begin());
+  own.rank = static_cast<std::uint32_t>(wireup.rank());
+  own.ranks = header.ranks;
+  return own;
+}
+
+}  // namespace
+
+Peers::Peers(const wireup::Wireup& wireup, Sink& sink, bool serves_own_host)
+    : wireup_(wireup),
+      sink_(sink),
+      serves_own_host_(serves_own_host),
+      own_(identity_of(wireup)),
+      reception_(own_, poller_, [this](Guest guest) { welcome(std::move(guest)); }),
+      gone_(wireup) {}
+
+Peers::~Peers() {
+  for (Slot* each : open_)
+    if (each->stream->ending() == Ending::open) each->stream->say_goodbye(kGoodbyeMs);
+  slots_.clear();
+}
+
+Result<void> Peers::listen(Family family) {
+  interfaces_ = usable_interfaces(family);
+  if (interfaces_.empty()) return fail(Code::other, "no network interface is up");
+  if (!poller_.is_open()) return fail(Code::other, "out of file descriptors");
+  std::uint16_t ports[2] = {0, 0};
+  std::string why;
+  std::vector<SocketAddress> addresses;
+  for (const Interface& each : interfaces_) {
+    const bool ipv6 = each.address.is_ipv6;
+    std::uint16_t& port = ports[ipv6 ? 1 : 0];
+    if (port == 0) {
+      const auto opened = reception_.open(ipv6);
+      if (!opened) {
+        why = opened.error().text;
+        continue;
+      }
+      port = *opened;
+    }
+    addresses.push_back(each.address);
+    addresses.back().port = port;
+  }
+  if (addresses.empty()) return fail(Code::other, "cannot listen: " + why);
+  address_ = encode(addresses);
+  return {};
+}
+
+Slot& Peers::slot(int rank) {
+  auto& found = slots_[rank];
+  if (!found) found = std::make_unique<Slot>(rank);
+  return *found;
+}
+
+Result<void> Peers::wish(Slot& slot, BlobView address) {
+  if (slot.stream || slot.attempt || slot.is_over) return {};
+  TUTTI_TRY(theirs, decode(address));
+  slot.attempt = std::make_unique<Attempt>(
+      own_, slot.rank, order_candidates(std::move(theirs), interfaces_), poller_);
+  unsettled_.push_back(&slot);
+  return {};
+}
+
+void Peers::welcome(Guest guest) {
+  Slot& from = slot(guest.handshake.peer());
+  if (from.stream || from.is_over) return;  // it has a link already: this one closes
+  const bool ours_goes_first = from.attempt && from.attempt->has_introduced_itself() &&
+                               !from.attempt->has_failed() && wireup_.rank() < from.rank;
+  if (ours_goes_first) {
+    from.guest = std::make_unique<Guest>(std::move(guest));
+    return;
+  }
+  if (!send_whole(guest.fd.get(), guest.handshake.verdict())) return;
+  from.attempt.reset();
+  establish(from, std::move(guest.fd));
+}
+
+void Peers::establish(Slot& slot, UniqueFd fd) {
+  const int number = fd.get();
+  slot.stream = std::make_unique<Stream>(std::move(fd), slot.rank, poller_, scratch_, sink_);
+  poller_.add(number, EPOLLIN | EPOLLOUT, slot.stream.get());  // OUT once: the link is ready
+  slot.stream->expect_room();
+  open_.push_back(&slot);
+  heat(*slot.stream);
+}
+
+void Peers::settle(Slot& slot) {
+  if (slot.attempt && slot.attempt->has_won()) {
+    establish(slot, slot.attempt->take_winner());
+    slot.attempt.reset();
+    slot.guest.reset();
+  } else if (slot.attempt && slot.attempt->has_failed()) {
+    if (slot.guest) {
+      auto guest = std::move(slot.guest);
+      slot.attempt.reset();
+      welcome(std::move(*guest));
+    }
+    if (!slot.stream)
+      lose(slot,
+           explain(slot, "cannot be reached by tcp: " +
+                             (slot.attempt ? slot.attempt->reasons() : "its connection broke")));
+    slot.attempt.reset();
+  }
+}
+
+void Peers::tick() {
+  const std::int64_t now = now_ns();
+  if (now - ticked_ns_ < kTickNs) return;
+  ticked_ns_ = now;
+  for (Slot* each : unsettled_)
+    if (each->attempt) each->attempt->tick(now);
+  reception_.tick(now);
+}
+
+int Peers::pull_hot() {
+  int events = 0;
+  for (std::size_t i = 0; i < hot_.size(); ++i) {
+    const int got = hot_[i].stream->pull();
+    hot_[i].fruitless = got > 0 ? 0 : hot_[i].fruitless + 1;
+    events += got;
+  }
+  std::erase_if(hot_, [](const Hot& each) { return each.fruitless > kFruitlessPulls; });
+  return events;
+}
+
+int Peers::serve() {
+  int events = 0;
+  if (poller_.serve() > 0)
+    for (Slot* each : open_) {
+      const int got = each->stream->take_events();
+      if (got > 0) heat(*each->stream);
+      events += got;
+    }
+  if (!unsettled_.empty() || !reception_.is_empty()) {
+    tick();
+    for (Slot* each : unsettled_) settle(*each);
+    std::erase_if(unsettled_, [](const Slot* each) { return !each->attempt && !each->guest; });
+  }
+  for (std::size_t i = 0; i < open_.size();)
+    if (open_[i]->stream->ending() == Ending::open)
+      ++i;
+    else
+      events += bury(*open_[i]);
+  return events;
+}
+
+// The stream ended, by goodbye or otherwise.
+int Peers::bury(Slot& slot) {
+  const Ending ending = slot.stream->ending();
+  const std::string reason = slot.stream->reason();
+  cool(slot.stream.get());
+  std::erase(open_, &slot);
+  slot.stream.reset();
+  if (ending == Ending::goodbye)
+    slot.is_over = true;
+  else
+    lose(slot, explain(slot, "lost its tcp connection: " + reason));
+  return 1;
+}
+
+void Peers::lose(Slot& slot, const Error& why) {
+  slot.is_over = true;
+  if (gone_.mark(slot.rank)) sink_.on_peer_gone(slot.rank, why);
+}
+
+Error Peers::explain(const Slot& slot, const std::string& what) const {
+  const auto host = static_cast<unsigned>(wireup_.host_of(slot.rank));
+  return Error{Code::proc_aborted, "rank " + std::to_string(slot.rank) + " on host " +
+                                       wireup_.segment().host(host).name + " " + what};
+}
+
+void Peers::look_for_gone() {
+  const auto reaches = [this](int rank) {
+    return serves_own_host_ || wireup_.host_of(rank) != wireup_.host();
+  };
+  gone_.look(reaches, [this](int rank) {
+    Slot& found = slot(rank);
+    if (found.is_over) return true;
+    const std::int64_t now = now_ns();
+    if (found.doomed_at_ns == 0) found.doomed_at_ns = now;
+    // What it sent before may still be on its way; its kernel closes the connection behind it.
+    if (found.stream && now - found.doomed_at_ns < kDoomNs) return false;
+    if (found.stream) {
+      found.stream->fail_with("its process ended");
+      return false;  // buried in the next round
+    }
+    found.attempt.reset();
+    found.guest.reset();
+    found.is_over = true;
+    sink_.on_peer_gone(rank, gone_.error_for(rank));
+    return true;
+  });
+}
+
+void Peers::heat(Stream& stream) {
+  for (Hot& each : hot_)
+    if (each.stream == &stream) {
+      each.fruitless = 0;
+      return;
+    }
+  if (hot_.size() == kMostHot) hot_.erase(hot_.begin());
+  hot_.push_back({&stream, 0});
+}
+
+void Peers::cool(const Stream* stream) {
+  std::erase_if(hot_, [stream](const Hot& each) { return each.stream == stream; });
+}
+
+}  // namespace tutti::transport::tcp

@@ -1,0 +1,84 @@
+// peers: the connection to each peer, whoever made it, from first wish to goodbye.
+//
+// Two ranks may connect to each other at the same time; one connection must stay. The lower
+// rank's does: the higher one, asked by the lower, gives up its own attempt; the lower one,
+// asked while its own attempt has introduced itself, keeps the caller waiting until that ends.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/gone_scan.h"
+#include "transport/tcp/attempt.h"
+#include "transport/tcp/reception.h"
+#include "transport/tcp/stream.h"
+
+namespace tutti::transport::tcp {
+
+// One peer that this rank ever talked to.
+struct Slot {
+  explicit Slot(int number) : rank(number) {}
+  int rank;
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Attempt> attempt;
+  std::unique_ptr<Guest> guest;   // waits for the end of `attempt`
+  bool is_over = false;           // said goodbye, or is gone
+  std::int64_t doomed_at_ns = 0;  // when the daemon was first seen to call it gone
+};
+
+class Peers {
+ public:
+  Peers(const wireup::Wireup& wireup, Sink& sink, bool serves_own_host);
+  ~Peers();
+
+  Result<void> listen(Family family);
+  const Blob& address() const { return address_; }
+  const std::vector<Interface>& interfaces() const { return interfaces_; }
+  int wait_fd() const { return poller_.fd(); }
+
+  Slot& slot(int rank);
+  // Begins to connect, unless a connection stands or is on its way.
+  Result<void> wish(Slot& slot, BlobView address);
+  int pull_hot();  // reads where something arrived lately
+  bool has_hot() const { return !hot_.empty(); }
+  int serve();  // everything that is ready, and what time brings
+  void look_for_gone();
+
+ private:
+  void welcome(Guest guest);
+  void establish(Slot& slot, UniqueFd fd);
+  void tick();
+  void settle(Slot& slot);
+  int bury(Slot& slot);
+  void lose(Slot& slot, const Error& why);
+  Error explain(const Slot& slot, const std::string& what) const;
+  void heat(Stream& stream);
+  void cool(const Stream* stream);
+
+  struct Hot {
+    Stream* stream;
+    int fruitless;
+  };
+
+  const wireup::Wireup& wireup_;
+  Sink& sink_;
+  bool serves_own_host_;
+  Identity own_;
+  Poller poller_;
+  Reception reception_;
+  Scratch scratch_;
+  GoneScan gone_;
+  std::vector<Interface> interfaces_;
+  Blob address_;
+  std::unordered_map<int, std::unique_ptr<Slot>> slots_;
+  std::vector<Slot*> unsettled_;  // with an attempt or a guest
+  std::vector<Slot*> open_;       // with a stream
+  std::vector<Hot> hot_;
+  std::int64_t ticked_ns_ = 0;
+
+ public:
+  GoneScan& gone() { return gone_; }
+};
+
+}  // namespace tutti::transport::tcp

@@ -1,0 +1,66 @@
+// poller: sockets and who wants to hear of them, over one epoll descriptor.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+
+#include "base/unique_fd.h"
+
+namespace tutti::transport::tcp {
+
+class Watched {
+ public:
+  virtual ~Watched() = default;
+  virtual void on_ready(std::uint32_t events) = 0;  // may destroy itself and others
+};
+
+class Poller {
+ public:
+  Poller() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
+  bool is_open() const { return epoll_.is_open(); }
+  int fd() const { return epoll_.get(); }
+
+  bool add(int fd, std::uint32_t events, Watched* watched) {
+    if (!control(EPOLL_CTL_ADD, fd, events)) return false;
+    watched_[fd] = watched;
+    return true;
+  }
+  void change(int fd, std::uint32_t events) { control(EPOLL_CTL_MOD, fd, events); }
+  void hand_over(int fd, std::uint32_t events, Watched* watched) {
+    watched_[fd] = watched;
+    change(fd, events);
+  }
+  void remove(int fd) {
+    control(EPOLL_CTL_DEL, fd, 0);
+    watched_.erase(fd);
+  }
+
+  // Serves what is ready now, without waiting; how many descriptors that were. Descriptors are
+  // looked up one by one: an earlier one may have closed a later one.
+  int serve() {
+    std::array<epoll_event, 32> events;
+    const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+    for (int i = 0; i < ready; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      const auto found = watched_.find(event.data.fd);
+      if (found != watched_.end()) found->second->on_ready(event.events);
+    }
+    return ready > 0 ? ready : 0;
+  }
+
+ private:
+  bool control(int operation, int fd, std::uint32_t events) {
+    epoll_event event{};
+    event.events = events;
+    event.data.fd = fd;
+    return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
+  }
+
+  UniqueFd epoll_;
+  std::unordered_map<int, Watched*> watched_;
+};
+
+}  // namespace tutti::transport::tcp

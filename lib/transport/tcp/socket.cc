@@ -1,0 +1,104 @@
+// Sockets: listening, connecting, tuning.
+#include "transport/tcp/socket.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace tutti::transport::tcp {
+namespace {
+
+Error last_error(const std::string& what) {
+  return Error{Code::other, what + ": " + std::strerror(errno)};
+}
+
+void set(int fd, int level, int option, int value) {
+  // Each of these only makes a link better; without it the link still works.
+  ::setsockopt(fd, level, option, &value, sizeof value);
+}
+
+}  // namespace
+
+Result<UniqueFd> listen_on(bool ipv6, std::uint16_t& port) {
+  UniqueFd fd(::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.is_open()) return tl::unexpected(last_error("socket"));
+  if (ipv6) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  SocketAddress any;
+  any.is_ipv6 = ipv6;
+  sockaddr_storage storage{};
+  socklen_t bytes = any.fill(storage);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), bytes) != 0)
+    return tl::unexpected(last_error("bind"));
+  if (::listen(fd.get(), 1024) != 0) return tl::unexpected(last_error("listen"));
+  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &bytes) != 0)
+    return tl::unexpected(last_error("getsockname"));
+  port = SocketAddress::of(storage).port;
+  return fd;
+}
+
+Result<UniqueFd> start_connecting(const SocketAddress& address) {
+  UniqueFd fd(::socket(address.is_ipv6 ? AF_INET6 : AF_INET,
+                       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.is_open()) return tl::unexpected(last_error("socket"));
+  tune(fd.get());
+  sockaddr_storage storage{};
+  const socklen_t bytes = address.fill(storage);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), bytes) != 0 &&
+      errno != EINPROGRESS)
+    return tl::unexpected(Error{Code::other, std::strerror(errno)});
+  return fd;
+}
+
+Result<bool> is_connected(int fd) {
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
+  if (error != 0) return fail(Code::other, std::strerror(error));
+  sockaddr_storage peer{};
+  bytes = sizeof peer;
+  return ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0;
+}
+
+UniqueFd accept_from(int listener, SocketAddress& from) {
+  sockaddr_storage storage{};
+  socklen_t bytes = sizeof storage;
+  UniqueFd fd(::accept4(listener, reinterpret_cast<sockaddr*>(&storage), &bytes,
+                        SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (fd.is_open()) {
+    from = SocketAddress::of(storage);
+    tune(fd.get());
+  }
+  return fd;
+}
+
+void tune(int fd) {
+  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  // A host that vanished is noticed within 15 s on an idle link. No TCP_USER_TIMEOUT: it would
+  // also end links to ranks that compute for long and do not read.
+  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 6);
+  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 3);
+  set(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+bool send_whole(int fd, BlobView bytes) {
+  return ::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
+Gather::State Gather::read(int fd, std::size_t wanted) {
+  while (got_ < wanted) {
+    const ssize_t got = ::recv(fd, bytes_.data() + got_, wanted - got_, MSG_DONTWAIT);
+    if (got == 0) return State::ended;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? State::more : State::ended;
+    got_ += static_cast<std::size_t>(got);
+  }
+  return State::whole;
+}
+
+}  // namespace tutti::transport::tcp

@@ -1,0 +1,37 @@
+// socket: the few system calls around sockets that attempts, strangers and the transport share.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "transport/tcp/interfaces.h"
+
+namespace tutti::transport::tcp {
+
+// A non-blocking listening socket on any address of the family, and the port it got.
+Result<UniqueFd> listen_on(bool ipv6, std::uint16_t& port);
+// A non-blocking socket on its way to `address`, or an error when that is hopeless at once.
+Result<UniqueFd> start_connecting(const SocketAddress& address);
+// Whether the connection stands; an error when it never will.
+Result<bool> is_connected(int fd);
+// The next connection, if there is one.
+UniqueFd accept_from(int listener, SocketAddress& from);
+// No delay, probes of silent links.
+void tune(int fd);
+bool send_whole(int fd, BlobView bytes);  // short messages on a fresh socket
+
+// A message of known length that arrives piece by piece.
+class Gather {
+ public:
+  enum class State : std::uint8_t { more, whole, ended };
+  State read(int fd, std::size_t wanted);
+  BlobView bytes() const { return {bytes_.data(), got_}; }
+  void clear() { got_ = 0; }
+
+ private:
+  std::array<std::byte, 64> bytes_{};
+  std::size_t got_ = 0;
+};
+
+}  // namespace tutti::transport::tcp

@@ -1,0 +1,246 @@
+// Frames on a socket that never blocks.
+#include "transport/tcp/stream.h"
+
+#include <linux/sockios.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace tutti::transport::tcp {
+namespace {
+
+constexpr int kReadsPerPull = 8;          // then others get their turn
+constexpr std::size_t kPlaceFrom = 2048;  // shorter payloads are staged
+constexpr std::size_t kStagingKept = std::size_t{64} << 10;
+
+WireHead head_for(WireKind kind, const FrameHeader& header, std::size_t bytes) {
+  return {static_cast<std::uint32_t>(bytes), static_cast<std::uint16_t>(kind), kWireCheck, header};
+}
+
+}  // namespace
+
+Stream::Stream(UniqueFd fd, int peer, Poller& poller, Scratch& scratch, Sink& sink)
+    : fd_(std::move(fd)), peer_(peer), poller_(poller), scratch_(scratch), sink_(sink) {}
+
+Stream::~Stream() {
+  poller_.remove(fd_.get());
+  finish_pending(false);
+}
+
+void Stream::fail_with(const std::string& why) {
+  if (ending_ != Ending::open) return;
+  ending_ = Ending::broken;
+  reason_ = why;
+  poller_.change(fd_.get(), 0);
+}
+
+// How much the socket took of head and payload behind `from`; 0: it is full or broken.
+std::size_t Stream::send_some(const WireHead& head, const std::byte* payload, std::size_t from) {
+  iovec parts[2];
+  std::size_t count = 0;
+  if (from < sizeof head)
+    parts[count++] = {const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&head)) + from,
+                      sizeof head - from};
+  const std::size_t skip = from < sizeof head ? 0 : from - sizeof head;
+  if (skip < head.bytes)
+    parts[count++] = {const_cast<std::byte*>(payload) + skip, head.bytes - skip};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = count;
+  const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0) return static_cast<std::size_t>(sent);
+  if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ENOBUFS)
+    fail_with(std::string("writing: ") + std::strerror(errno));
+  return 0;
+}
+
+bool Stream::try_send(const FrameView& frame) {
+  if (waits_ || ending_ != Ending::open) return false;
+  const WireHead head = head_for(WireKind::frame, *frame.header, frame.bytes);
+  const std::size_t sent = send_some(head, frame.payload, 0);
+  if (sent == sizeof head + frame.bytes) [[likely]] {
+    if (frame.done != nullptr) frame.done->fire(frame.done, true);
+    return true;
+  }
+  if (ending_ != Ending::open) return false;
+  listen_for(true);
+  if (sent == 0) return false;
+  keep_rest(frame, head, sent);
+  return true;
+}
+
+void Stream::keep_rest(const FrameView& frame, const WireHead& head, std::size_t sent) {
+  pending_.head = head;
+  pending_.sent = sent;
+  pending_.payload = frame.payload;
+  pending_.done = frame.done;
+  if (frame.done == nullptr) {
+    pending_.copy.assign(frame.payload, frame.payload + frame.bytes);
+    pending_.payload = pending_.copy.data();
+  }
+  waits_ = true;
+}
+
+void Stream::push() {
+  const std::size_t total = sizeof(WireHead) + pending_.head.bytes;
+  while (waits_) {
+    const std::size_t sent = send_some(pending_.head, pending_.payload, pending_.sent);
+    if (sent == 0) return;
+    pending_.sent += sent;
+    if (pending_.sent == total) finish_pending(true);
+  }
+  listen_for(false);
+}
+
+void Stream::finish_pending(bool ok) {
+  if (!std::exchange(waits_, false)) return;
+  ++events_;
+  if (pending_.copy.capacity() > kStagingKept) pending_.copy = {};
+  if (pending_.done != nullptr) pending_.done->fire(pending_.done, ok);
+}
+
+void Stream::listen_for(bool room) {
+  if (room == listens_for_room_ || ending_ != Ending::open) return;
+  listens_for_room_ = room;
+  poller_.change(fd_.get(), room ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+void Stream::on_ready(std::uint32_t events) {
+  if ((events & EPOLLOUT) != 0) {
+    ++events_;  // room again: whoever was refused may retry
+    push();
+  }
+  if ((events & ~EPOLLOUT) != 0) events_ += pull();
+}
+
+int Stream::pull() {
+  const int before = events_;
+  for (int reads = 0; reads < kReadsPerPull && ending_ == Ending::open; ++reads) {
+    std::size_t into_frame = 0;
+    const std::size_t got = read_some(into_frame);
+    if (got == 0) break;
+    if (into_frame > 0) {
+      into_got_ += std::min(got, into_frame);
+      ++events_;
+      if (into_got_ == head_.bytes) deliver(into_);
+    }
+    if (got > into_frame) take({scratch_.bytes.data(), got - into_frame});
+    if (got < into_frame + scratch_.bytes.size()) break;  // that was all
+  }
+  return std::exchange(events_, before) - before;
+}
+
+// One read: first the rest of the payload under way, then what follows. 0: nothing, or the end.
+std::size_t Stream::read_some(std::size_t& into_frame) {
+  iovec parts[2];
+  std::size_t count = 0;
+  into_frame = into_ != nullptr ? head_.bytes - into_got_ : 0;
+  if (into_frame > 0) parts[count++] = {into_ + into_got_, into_frame};
+  parts[count++] = {scratch_.bytes.data(), scratch_.bytes.size()};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = count;
+  const ssize_t got = count == 1
+                          ? ::recv(fd_.get(), parts[0].iov_base, parts[0].iov_len, MSG_DONTWAIT)
+                          : ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
+  if (got > 0) return static_cast<std::size_t>(got);
+  if (got == 0)
+    fail_with("it closed the connection without a goodbye");
+  else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+    fail_with(std::string("reading: ") + std::strerror(errno));
+  return 0;
+}
+
+// Cuts bytes into frames.
+void Stream::take(std::span<std::byte> bytes) {
+  while (!bytes.empty() && ending_ == Ending::open) {
+    bytes = take_head(bytes);
+    if (head_got_ < sizeof head_ || ending_ != Ending::open) return;
+    if (bytes.size() >= head_.bytes) {
+      const auto payload = bytes.first(head_.bytes);
+      bytes = bytes.subspan(head_.bytes);
+      deliver(payload.data());
+    } else {
+      begin_payload(bytes);
+      return;
+    }
+  }
+}
+
+std::span<std::byte> Stream::take_head(std::span<std::byte> bytes) {
+  const std::size_t missing = std::min(bytes.size(), sizeof head_ - head_got_);
+  std::memcpy(reinterpret_cast<std::byte*>(&head_) + head_got_, bytes.data(), missing);
+  head_got_ += missing;
+  if (head_got_ < sizeof head_) return {};
+  if (!is_sound(head_)) {
+    fail_with("what arrives is no frame");
+  } else if (head_.kind == static_cast<std::uint16_t>(WireKind::goodbye)) {
+    ending_ = Ending::goodbye;
+    poller_.change(fd_.get(), 0);
+  }
+  return bytes.subspan(missing);
+}
+
+void Stream::begin_payload(std::span<std::byte> first) {
+  into_ = head_.bytes >= kPlaceFrom ? sink_.place(peer_, head_.header, head_.bytes) : nullptr;
+  if (into_ == nullptr) {
+    if (staging_.size() < head_.bytes) staging_.resize(head_.bytes);
+    into_ = staging_.data();
+  }
+  std::memcpy(into_, first.data(), first.size());
+  into_got_ = first.size();
+}
+
+void Stream::deliver(std::byte* payload) {
+  const std::size_t bytes = head_.bytes;
+  head_got_ = 0;
+  into_ = nullptr;
+  ++events_;
+  sink_.on_frame(peer_, head_.header, {payload, bytes});
+  if (staging_.size() > kStagingKept) staging_ = {};
+}
+
+int Stream::wait_for(short what, int patience_ms) const {
+  pollfd one{fd_.get(), what, 0};
+  return ::poll(&one, 1, patience_ms) > 0 ? one.revents : 0;
+}
+
+void Stream::say_goodbye(int patience_ms) {
+  const std::int64_t limit = now_ns() + std::int64_t{patience_ms} * 1'000'000;
+  const auto left_ms = [limit] {
+    return static_cast<int>(std::max<std::int64_t>(0, (limit - now_ns()) / 1'000'000));
+  };
+  while (waits_ && ending_ == Ending::open && left_ms() > 0) {
+    push();
+    if (waits_) wait_for(POLLOUT, left_ms());
+  }
+  if (waits_ || ending_ == Ending::broken) return;
+  const WireHead head = head_for(WireKind::goodbye, {}, 0);
+  // Alone and short: a socket that does not take it whole is one nobody reads from.
+  ::send(fd_.get(), &head, sizeof head, MSG_DONTWAIT | MSG_NOSIGNAL);
+  ::shutdown(fd_.get(), SHUT_WR);
+  drain(left_ms());
+}
+
+// Closing a socket with unread bytes resets it, and a reset may overtake what we sent: so read
+// until the other kernel has everything.
+void Stream::drain(int patience_ms) {
+  const std::int64_t limit = now_ns() + std::int64_t{patience_ms} * 1'000'000;
+  int unsent = 0;
+  do {
+    while (::recv(fd_.get(), scratch_.bytes.data(), scratch_.bytes.size(), MSG_DONTWAIT) > 0) {
+    }
+    if (::ioctl(fd_.get(), SIOCOUTQ, &unsent) != 0 || unsent == 0) return;
+    // HUP: the peer has closed, too; what we sent is the kernel's business then.
+  } while ((wait_for(POLLIN, 1) & (POLLHUP | POLLERR)) == 0 && now_ns() < limit);
+}
+
+}  // namespace tutti::transport::tcp

@@ -1,0 +1,93 @@
+// stream: an established connection to one peer: frames out, frames in.
+//
+// Out: one system call from the user's memory. What the socket did not take stays where it is
+// when the payload is pinned, and is copied only when it is not. One frame at most waits here;
+// until it is gone, try_send says no. In: short frames are delivered from a buffer shared by all
+// streams, long ones are read straight to where the sink wants them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "transport/tcp/poller.h"
+#include "transport/tcp/wire.h"
+#include "transport/transport.h"
+
+namespace tutti::transport::tcp {
+
+enum class Ending : std::uint8_t { open, goodbye, broken };
+
+// Shared by the streams of a transport: reading needs it only during a call.
+struct Scratch {
+  std::vector<std::byte> bytes = std::vector<std::byte>(std::size_t{16} << 10);
+};
+
+class Stream final : public Watched {
+ public:
+  Stream(UniqueFd fd, int peer, Poller& poller, Scratch& scratch, Sink& sink);
+  ~Stream() override;  // pending payloads are given back as failed
+
+  bool try_send(const FrameView& frame);
+  // Reads and delivers what has arrived, within bounds; events.
+  int pull();
+  // Sends what waits.
+  void push();
+  void on_ready(std::uint32_t events) override;
+  void expect_room() { listens_for_room_ = true; }  // the poller was told so already
+  int take_events() { return std::exchange(events_, 0); }
+
+  int peer() const { return peer_; }
+  Ending ending() const { return ending_; }
+  const std::string& reason() const { return reason_; }
+  bool has_pending() const { return waits_; }
+
+  // Ends the stream in order, within `patience_ms`: sends what waits and a goodbye, and sees
+  // that the peer's kernel has it.
+  void say_goodbye(int patience_ms);
+  void fail_with(const std::string& why);
+
+ private:
+  struct Pending {
+    WireHead head{};
+    std::size_t sent = 0;  // of head and payload together
+    const std::byte* payload = nullptr;
+    std::vector<std::byte> copy;
+    Done* done = nullptr;
+  };
+
+  std::size_t send_some(const WireHead& head, const std::byte* payload, std::size_t from);
+  void keep_rest(const FrameView& frame, const WireHead& head, std::size_t sent);
+  void finish_pending(bool ok);
+  void listen_for(bool room);
+  std::size_t read_some(std::size_t& into_frame);
+  void take(std::span<std::byte> bytes);
+  std::span<std::byte> take_head(std::span<std::byte> bytes);
+  void begin_payload(std::span<std::byte> first);
+  void deliver(std::byte* payload);
+  int wait_for(short what, int patience_ms) const;  // what came true; 0: nothing
+  void drain(int patience_ms);
+
+  UniqueFd fd_;
+  int peer_;
+  Poller& poller_;
+  Scratch& scratch_;
+  Sink& sink_;
+  Ending ending_ = Ending::open;
+  std::string reason_;
+  int events_ = 0;
+
+  bool waits_ = false;  // pending_ holds a frame
+  bool listens_for_room_ = false;
+  Pending pending_;
+
+  WireHead head_{};  // of the frame that is arriving
+  std::size_t head_got_ = 0;
+  std::byte* into_ = nullptr;  // where its payload goes, once begun
+  std::size_t into_got_ = 0;
+  std::vector<std::byte> staging_;
+};
+
+}  // namespace tutti::transport::tcp

@@ -1,0 +1,129 @@
+// The tcp transport: when to look at which socket.
+//
+// A rank that exchanges messages over one connection reads from it directly, one system call a
+// poll. All other sockets are served through epoll, every few polls while something is hot, and
+// at most every few microseconds while nothing is, so that ranks which talk through shared
+// memory do not pay for the network. Before the rank sleeps everything is looked at once.
+#include "transport/tcp/tcp.h"
+
+#include <sodium.h>
+
+#include <limits>
+
+#include "base/clock.h"
+#include "transport/tcp/peers.h"
+
+namespace tutti::transport::tcp {
+namespace {
+
+constexpr std::uint32_t kServeEvery = 32;      // polls, while something is hot
+constexpr std::int64_t kServeEveryNs = 4'000;  // while nothing is
+
+class TcpLink final : public Link {
+ public:
+  explicit TcpLink(Slot& slot) : slot_(slot) {}
+
+  bool try_post(const FrameView& frame) override {
+    return slot_.stream != nullptr && slot_.stream->try_send(frame);
+  }
+  Result<Key> expose(const Memory&) override { return no_fetch(); }
+  Result<void> fetch(const Key&, const Memory&, Done*) override { return no_fetch(); }
+
+ private:
+  static tl::unexpected<Error> no_fetch() {
+    return fail(Code::unsupported, "tcp does not read a peer's memory");
+  }
+  Slot& slot_;
+};
+
+class TcpTransport final : public Transport {
+ public:
+  TcpTransport(const Surroundings& around, bool serves_own_host)
+      : rank_(around.wireup->rank()), peers_(*around.wireup, *around.sink, serves_own_host) {}
+
+  Result<void> listen(Family family) { return peers_.listen(family); }
+
+  const char* name() const override { return "tcp"; }
+
+  Traits traits(const Peer& peer) const override {
+    Traits traits;
+    traits.reaches = peer.rank != rank_;
+    traits.why = "authenticated connection";
+    traits.latency_us = 15;
+    traits.bandwidth_gbs = 1.2;
+    traits.max_frame = kMaxFrame;
+    traits.eager_bytes = std::size_t{64} << 10;
+    traits.fetch_from = std::numeric_limits<std::size_t>::max();
+    return traits;
+  }
+
+  Blob address() const override { return peers_.address(); }
+
+  Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) override {
+    Slot& slot = peers_.slot(peer.rank);
+    TUTTI_DO(peers_.wish(slot, address));
+    return std::unique_ptr<Link>(std::make_unique<TcpLink>(slot));
+  }
+
+  int progress() override {
+    if (inside_) return 0;
+    inside_ = true;
+    int events = peers_.has_hot() ? peers_.pull_hot() : 0;
+    if (events == 0 && is_due()) events += serve();
+    inside_ = false;
+    return events;
+  }
+
+  int wait_fd() override {
+    must_serve_ = true;
+    return peers_.wait_fd();
+  }
+
+  void look_around() override {
+    peers_.gone().ask();
+    must_serve_ = true;
+  }
+
+ private:
+  bool is_due() {
+    if (must_serve_) return true;
+    if (peers_.has_hot()) return ++skipped_ >= kServeEvery;
+    return now_ns() - served_ns_ >= kServeEveryNs;
+  }
+
+  int serve() {
+    must_serve_ = false;
+    skipped_ = 0;
+    int events = peers_.serve();
+    if (peers_.gone().is_asked()) peers_.look_for_gone();
+    served_ns_ = now_ns();
+    return events;
+  }
+
+  int rank_;
+  Peers peers_;
+  bool inside_ = false;
+  bool must_serve_ = true;
+  std::uint32_t skipped_ = 0;
+  std::int64_t served_ns_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
+  const auto named = named_links(*around.knobs);
+  if (!allows(named, "tcp"))
+    return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
+  if (around.wireup->segment().header().hosts < 2 && named.empty())
+    return fail(Code::other, "all ranks are on one host");
+  if (around.wireup->size() < 2) return fail(Code::other, "there is no other rank");
+  if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
+  TUTTI_TRY(family, family_named(around.knobs->text("TUTTI_TCP_FAMILY")));
+  // With shm at hand, neighbours are shm's to watch.
+  const bool serves_own_host = !named.empty() && !allows(named, "shm");
+  auto transport = std::make_unique<TcpTransport>(around, serves_own_host);
+  TUTTI_DO(transport->listen(family));
+  return std::unique_ptr<Transport>(std::move(transport));
+}
+
+}  // namespace tutti::transport::tcp

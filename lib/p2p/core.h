@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "p2p/match.h"
@@ -52,7 +53,7 @@ class Core final : public Endpoint, public transport::Sink {
   transport::Traits traits(int peer) override;
   std::string link_name(int peer) override;
   std::string links_text() override;
-  std::string mismatch_text() override { return mismatch_; }
+  std::string mismatch_text() override { return std::exchange(mismatch_, {}); }
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) override;
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }

@@ -144,7 +144,6 @@ void Core::report_mismatch(const Transfer& transfer, int from, std::uint32_t the
               " is in " + say(transfer.fingerprint) + ", rank " + std::to_string(from) + " is in " +
               say(theirs) + " (call number " + std::to_string(transfer.tag) +
               " of this communicator)";
-  log::warn(mismatch_);
 }
 
 void Core::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {

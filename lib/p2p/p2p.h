@@ -50,7 +50,7 @@ struct Request {
   bool done = false;
   Status status;
   // Called once on completion, inside progress, gate held, also when released before; may
-  // post new requests and release this one, must not wait.
+  // post new requests and release this one, must not wait. Set to null it is not called.
   void (*on_done)(Request* self) = nullptr;
   void* owner = nullptr;
   virtual ~Request() = default;
@@ -99,9 +99,9 @@ class Endpoint {
   virtual transport::Traits traits(int peer) = 0;
   virtual std::string link_name(int peer) = 0;
   virtual std::string links_text() = 0;  // one line per peer: link and why
-  // A receive whose fingerprint differs from its message's ends with Code::other; this is what
-  // was said about the last one (both ranks named), empty when there was none. The hook turns
-  // a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
+  // A receive whose fingerprint differs from its message's ends with Code::other; this is the
+  // line to print about the last one (both ranks named), handed out once, then empty. The hook
+  // turns a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
   virtual std::string mismatch_text() = 0;
   virtual void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) = 0;
   virtual wireup::Wireup& wireup() = 0;

@@ -97,7 +97,8 @@ void Core::run_completions() {
     Transfer* const transfer = completions_.pop();
     const bool was_released = transfer->detached;
     transfer->done = true;
-    transfer->on_done(transfer);
+    // Its owner may have lost interest since it was queued.
+    if (transfer->on_done != nullptr) transfer->on_done(transfer);
     if (was_released) recycle(transfer);
   }
   is_completing_ = false;

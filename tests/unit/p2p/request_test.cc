@@ -126,6 +126,23 @@ TEST_CASE("a callback runs once, also when its request was released before", "[p
   REQUIRE(calls == 1);
 }
 
+TEST_CASE("an owner that lost interest is not called, even by what is complete already",
+          "[p2p][request]") {
+  Worlds worlds(2);
+  std::vector<std::byte> into(8), data(8);
+  std::vector<Request*> receives;
+  for (int i = 0; i < 2; ++i) receives.push_back(worlds.recv(1, 0, 1, into));
+  // The first to complete takes the interest away from the second, in the same round.
+  receives[0]->owner = receives[1];
+  receives[0]->on_done = [](Request* self) {
+    static_cast<Request*>(self->owner)->on_done = nullptr;
+  };
+  receives[1]->on_done = [](Request*) { FAIL("called without interest"); };
+  worlds.send(0, 1, 1, data);
+  worlds.send(0, 1, 1, data);
+  REQUIRE(worlds.until([&] { return receives[0]->done && receives[1]->done; }));
+}
+
 TEST_CASE("links are reported with their reason", "[p2p][request]") {
   Worlds worlds(2);
   const std::string text = worlds[0].links_text();

@@ -16,9 +16,7 @@
 namespace bench {
 
 struct Options {
-  std::size_t smallest = 8;
-  std::size_t largest = std::size_t{64} << 20;
-  std::size_t factor = 2;
+  std::vector<std::size_t> sizes;
   double min_time = 0.2;  // seconds of measurement per size
   bool is_quick = false;
   std::string json;   // file; empty: none
@@ -70,7 +68,6 @@ struct Report {
 
 // False: leave with status 2; the usage was printed to standard error if `is_loud`.
 bool parse(int argc, char** argv, Options& options, bool is_loud = true);
-std::vector<std::size_t> sizes_of(const Options& options);
 std::string size_text(std::size_t bytes);  // "8", "64K", "4M"
 
 std::string table_head(const Report& report);

@@ -10,7 +10,8 @@ namespace bench {
 namespace {
 
 const char* const kUsage =
-    "  --sizes A:B[:F]   from A to B bytes, each F times the one before (8:64M:2)\n"
+    "  --sizes A:B[:F]   from A to B bytes, each F times the one before (8:64M:2);\n"
+    "                    several of these, or single sizes, with commas\n"
     "  --min-time S      seconds of measurement per size (0.2)\n"
     "  --quick           fewer sizes, less time per size\n"
     "  --json FILE       also write a report for programs (-: to standard output)\n"
@@ -30,17 +31,33 @@ std::size_t parse_size(const char* text, const char** rest) {
   return size;
 }
 
-bool parse_sizes(const char* text, Options& options) {
-  const char* rest = text;
-  options.smallest = options.largest = parse_size(rest, &rest);
-  if (*rest == ':') options.largest = parse_size(rest + 1, &rest);
-  if (*rest == ':') options.factor = parse_size(rest + 1, &rest);
-  return *rest == '\0' && options.smallest > 0 && options.largest >= options.smallest &&
-         options.factor > 1;
+// One of "A", "A:B" and "A:B:F", and where it ends; false when it is none of them.
+bool parse_range(const char** text, std::size_t factor, std::vector<std::size_t>& sizes) {
+  const char* rest = *text;
+  const std::size_t smallest = parse_size(rest, &rest);
+  std::size_t largest = smallest;
+  if (*rest == ':') largest = parse_size(rest + 1, &rest);
+  if (*rest == ':') factor = parse_size(rest + 1, &rest);
+  if (smallest == 0 || largest < smallest || factor < 2) return false;
+  for (std::size_t size = smallest; size < largest; size *= factor) sizes.push_back(size);
+  sizes.push_back(largest);
+  *text = rest;
+  return true;
 }
 
-bool take(const std::string& name, const char* value, Options& options) {
-  if (name == "--sizes") return parse_sizes(value, options);
+bool parse_sizes(const char* text, std::size_t factor, std::vector<std::size_t>& sizes) {
+  while (parse_range(&text, factor, sizes)) {
+    if (*text == '\0') return true;
+    if (*text++ != ',') return false;
+  }
+  return false;
+}
+
+bool take(const std::string& name, const char* value, Options& options, std::string& sizes) {
+  if (name == "--sizes") {
+    sizes = value;
+    return true;
+  }
   if (name == "--json") {
     options.json = value;
     return true;
@@ -59,35 +76,29 @@ bool take(const std::string& name, const char* value, Options& options) {
 }  // namespace
 
 bool parse(int argc, char** argv, Options& options, bool is_loud) {
+  std::string sizes = "8:64M";
+  const char* wrong = nullptr;
   for (int i = 0; i < argc; ++i) options.command += (i == 0 ? "" : " ") + std::string(argv[i]);
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 1; i < argc && wrong == nullptr; ++i) {
     const std::string argument = argv[i];
     if (argument == "--quick") {
       options.is_quick = true;
-      options.factor = 4;
       options.min_time = 0.03;
-      continue;
-    }
-    if (i + 1 < argc && take(argument, argv[i + 1], options)) {
+    } else if (i + 1 < argc && take(argument, argv[i + 1], options, sizes)) {
       ++i;
-      continue;
+    } else {
+      wrong = argv[i];
     }
-    if (is_loud) {
-      std::fprintf(stderr, "%s: cannot use '%s'\nusage: %s [options]\n%s", argv[0], argv[i],
-                   argv[0], kUsage);
-    }
-    return false;
   }
-  return true;
-}
-
-std::vector<std::size_t> sizes_of(const Options& options) {
-  std::vector<std::size_t> sizes;
-  for (std::size_t size = options.smallest; size < options.largest; size *= options.factor) {
-    sizes.push_back(size);
+  if (wrong == nullptr && !parse_sizes(sizes.c_str(), options.is_quick ? 4 : 2, options.sizes)) {
+    wrong = sizes.c_str();
   }
-  sizes.push_back(options.largest);
-  return sizes;
+  if (wrong == nullptr) return true;
+  if (is_loud) {
+    std::fprintf(stderr, "%s: cannot use '%s'\nusage: %s [options]\n%s", argv[0], wrong, argv[0],
+                 kUsage);
+  }
+  return false;
 }
 
 std::string size_text(std::size_t bytes) {

@@ -100,7 +100,7 @@ int sweep(Case& what, const Options& options, int rank) {
   }
   if (rank == 0) print(table_head(report));
   const std::vector<std::size_t> sizes =
-      what.has_sizes() ? sizes_of(options) : std::vector<std::size_t>{0};
+      what.has_sizes() ? options.sizes : std::vector<std::size_t>{0};
   for (const std::size_t bytes : sizes) {
     report.points.push_back(measure_size(what, bytes, options));
     if (rank == 0) print(table_row(report, report.points.back()));

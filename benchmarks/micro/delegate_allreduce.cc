@@ -55,14 +55,15 @@ double time_us(int batches, int repeats, Body&& body) {
 // One way of a cache line between two threads.
 double bare_us(int rank) {
   std::uint64_t number = 0;
-  return time_us(51, 5000, [&] {
-           ++number;
-           // release/acquire: the two lines are a ping-pong.
-           if (rank == 0) g_lines[0].word.store(number, std::memory_order_release);
-           while (g_lines[1 - rank].word.load(std::memory_order_acquire) != number) {
-           }
-           if (rank == 1) g_lines[1].word.store(number, std::memory_order_release);
-         }) /
+  return time_us(51, 5000,
+                 [&] {
+                   ++number;
+                   // release/acquire: the two lines are a ping-pong.
+                   if (rank == 0) g_lines[0].word.store(number, std::memory_order_release);
+                   while (g_lines[1 - rank].word.load(std::memory_order_acquire) != number) {
+                   }
+                   if (rank == 1) g_lines[1].word.store(number, std::memory_order_release);
+                 }) /
          2;
 }
 
@@ -94,7 +95,8 @@ void measure(world::World& world, int ranks, bool crowded) {
     if (prints) std::printf("bare line    %8.3f us\n", bare);
   }
   const int batches = 31;
-  const double us = time_us(batches, repeats_for(8, ranks, crowded), [&] { comm::run(comm, barrier); });
+  const double us =
+      time_us(batches, repeats_for(8, ranks, crowded), [&] { comm::run(comm, barrier); });
   if (prints) std::printf("barrier      %8.3f us\n", us);
   for (const std::size_t bytes : {8UL, 64UL, 1024UL, 8192UL, 65536UL, 1UL << 20, 1UL << 24}) {
     std::vector<double> in(bytes / 8, 1.0), out(bytes / 8, 0.0);

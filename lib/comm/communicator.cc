@@ -49,6 +49,7 @@ select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& hos
   for (const int host : host_of) ++ranks[host];
   facts.hosts = static_cast<int>(ranks.size());
   for (const auto& [host, count] : ranks) facts.largest_host = std::max(facts.largest_host, count);
+  facts.consecutive = std::is_sorted(host_of.begin(), host_of.end());
   const wireup::SegmentHeader& header = world.wireup.segment().header();
   facts.crowded = header.local_ranks > header.cores;
   const auto mine = static_cast<std::size_t>(comm.rank());

@@ -37,8 +37,10 @@ Model::Model(const TeamFacts& team, std::int64_t segment_bytes)
     : p_(team.size),
       hosts_(std::max(team.hosts, 1)),
       local_(std::ceil(p_ / hosts_)),
+      share_(team.consecutive ? 1 : local_),
       segment_(static_cast<double>(segment_bytes)),
       fold_(team.fold_us_per_byte),
+      in_turns_(!team.consecutive && team.hosts > 1),
       // Ranks that share a core answer one after another.
       inside_(link_of(team.inside, team.crowded ? 1 + team.largest_host / 2.0 : 1)),
       between_(link_of(team.between, 1)) {}
@@ -46,14 +48,23 @@ Model::Model(const TeamFacts& team, std::int64_t segment_bytes)
 Model Model::inside_host() const {
   Model part(*this);
   part.p_ = local_;
-  part.hosts_ = 1;
+  part.hosts_ = part.share_ = 1;
+  part.in_turns_ = false;
   return part;
 }
 
 Model Model::leaders() const {
   Model part(*this);
   part.p_ = hosts_;
-  part.local_ = 1;
+  part.local_ = part.share_ = 1;
+  part.in_turns_ = false;
+  return part;
+}
+
+Model Model::host_by_host() const {
+  Model part(*this);
+  part.share_ = 1;
+  part.in_turns_ = false;
   return part;
 }
 
@@ -83,20 +94,21 @@ double Model::tree(double n, int radix, double fold) const {
   const double far_children = children(hosts_, radix);
   const double folding = (near_children + far_children) * fold * s;
   const double fill = near * inside_.message(s) + (near_children - near) * inside_.busy(s) +
-                      far * between_.message(s) + (far_children - far) * between_.busy(s) + folding;
-  const double busiest =
-      std::max({near_children * inside_.busy(s), far_children * between_.busy(s), folding});
+                      far * between_.message(s) + (share_ * far_children - far) * between_.busy(s) +
+                      folding;
+  const double busiest = std::max(
+      {near_children * inside_.busy(s), share_ * far_children * between_.busy(s), folding});
   return fill + (pieces(n) - 1) * busiest;
 }
 
 double Model::chain(double n, double fold) const {
   if (p_ <= 1) return 0;
   const double s = piece(n);
-  const double far = hosts_ - 1;
-  const double near = p_ - hosts_;
+  const double far = in_turns_ ? p_ - 1 : hosts_ - 1;
+  const double near = p_ - 1 - far;
   const double fill = near * inside_.message(s) + far * between_.message(s) + (p_ - 1) * fold * s;
   const double busiest =
-      std::max({near > 0 ? inside_.busy(s) : 0, far > 0 ? between_.busy(s) : 0, fold * s});
+      std::max({near > 0 ? inside_.busy(s) : 0, far > 0 ? share_ * between_.busy(s) : 0, fold * s});
   return fill + (pieces(n) - 1) * busiest;
 }
 
@@ -105,21 +117,22 @@ double Model::double_tree(double n, double fold) const {
   const double half = n / 2;
   const double s = piece(half);
   const double depth = levels(p_);
-  const double far = std::min(depth, levels(hosts_) + (hosts_ > 2 ? 1 : 0));
+  const double far = in_turns_ ? depth : std::min(depth, levels(hosts_) + (hosts_ > 2 ? 1 : 0));
   const double fill = (depth - far) * (inside_.message(s) + inside_.busy(s)) +
                       far * (between_.message(s) + between_.busy(s)) + depth * fold * s;
   // Each rank moves both halves in and both out; a host's port carries what crosses it.
+  const double crossing = local_ > 1 ? std::max(3.0, 1.3 * share_) : 2;
   const double busiest =
-      std::max(2 * inside_.busy(s), spans_hosts() ? (local_ > 1 ? 3 : 2) * between_.busy(s) : 0);
+      std::max(2 * inside_.busy(s), spans_hosts() ? crossing * between_.busy(s) : 0);
   return fill + (pieces(half) - 1) * (busiest + fold * s);
 }
 
 double Model::ring(double n, double fold) const {
   if (p_ <= 1) return 0;
   const double steps = p_ - 1;
-  const double far = std::min(steps, spans_hosts() ? hosts_ : 0);
+  const double far = in_turns_ ? steps : std::min(steps, spans_hosts() ? hosts_ : 0);
   const double around = (steps - far) * inside_.message(n) + far * between_.message(n);
-  const double crossing = spans_hosts() ? steps * between_.busy(n) + between_.latency : 0;
+  const double crossing = spans_hosts() ? steps * share_ * between_.busy(n) + between_.latency : 0;
   return std::max(around, crossing) + steps * fold * n;
 }
 
@@ -130,7 +143,7 @@ double Model::segmented_ring(double n, double fold) const {
   const double steps = p_ - 1;
   const Link& link = spans_hosts() ? between_ : inside_;
   const double s = piece(n);
-  return link.latency + steps * m * std::max(link.busy(s), fold * s) + fold * s;
+  return link.latency + steps * m * std::max(share_ * link.busy(s), fold * s) + fold * s;
 }
 
 double Model::doubling(double n, double fold) const {
@@ -140,32 +153,37 @@ double Model::doubling(double n, double fold) const {
          (near + far) * fold * n;
 }
 
+// Partners at `distance` are on one host when it is a whole number of turns, or below L.
+double Model::round(double n, double distance) const {
+  const bool inside = in_turns_ ? std::fmod(distance, hosts_) == 0 : distance < local_;
+  if (!spans_hosts() || inside) return inside_.message(n);
+  return between_.message(n) + (local_ - 1) * between_.busy(n);
+}
+
 double Model::halving(double n, double fold) const {
   double time = 0;
   double part = n / 2;
-  for (double k = 0; k < levels(local_); ++k, part /= 2)
-    time += inside_.message(part) + fold * part;
-  for (double k = 0; k < levels(hosts_); ++k, part /= 2)
-    time += between_.message(part) + (local_ - 1) * between_.busy(part) + fold * part;
+  for (double distance = 1; distance < p_; distance *= 2, part /= 2)
+    time += round(part, distance) + fold * part;
   return time;
 }
 
 double Model::far_halving(double n, double fold) const {
   double time = 0;
   double part = n / 2;
-  for (double k = 0; k < levels(hosts_); ++k, part /= 2)
-    time += between_.message(part) + (local_ - 1) * between_.busy(part) + fold * part;
-  for (double k = 0; k < levels(local_); ++k, part /= 2)
-    time += inside_.message(part) + fold * part;
+  for (double distance = std::exp2(levels(p_) - 1); distance >= 1; distance /= 2, part /= 2)
+    time += round(part, distance) + fold * part;
   return time;
 }
 
 double Model::dissemination(double n, double growth, double fold) const {
   double time = 0;
   for (double distance = 1; distance < p_; distance *= 2, n *= growth) {
-    const double crossing = std::min(distance, local_);  // ranks of a host that leave it
-    time += hop(n) + fold * n;
-    if (spans_hosts()) time += (crossing - 1) * between_.busy(n);
+    time += fold * n;
+    // Host by host, only the last ranks of a host reach over its end.
+    const bool few_cross = spans_hosts() && !in_turns_ && distance < local_;
+    time +=
+        few_cross ? between_.message(n) + (distance - 1) * between_.busy(n) : round(n, distance);
   }
   return time;
 }
@@ -193,11 +211,8 @@ double Model::all_pairs(double n, double fold) const {
 
 double Model::bruck_alltoall(double n) const {
   const double half = n * p_ / 2;
-  const double rounds = levels(p_);
-  const double pack = 2 * half * kCopyShare * inside_.per_byte;
-  const double sharing = spans_hosts() ? local_ : 1;
-  return rounds * (hop(half) + (sharing - 1) * between_.busy(half) + pack) +
-         2 * n * p_ * kCopyShare * inside_.per_byte;
+  const double copy = kCopyShare * inside_.per_byte;
+  return dissemination(half, 1, 2 * copy) + 2 * n * p_ * copy;
 }
 
 }  // namespace tutti::select

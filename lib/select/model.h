@@ -1,6 +1,8 @@
 // The cost model's arithmetic: what the patterns that algorithms are made of take.
 //
-// Closed forms over p ranks on h hosts with L ranks each, placed host by host. A message of n
+// Closed forms over p ranks on h hosts with L ranks each, placed host by host (neighbours share a
+// host) or in turns (neighbours do not, and ranks h apart do: then all L ranks of a host use its
+// port at a time where otherwise one would). A message of n
 // bytes takes latency + n * us_per_byte; a port is busy for the bytes and a share of the
 // latency. Private to select. Times in us.
 #pragma once
@@ -16,6 +18,7 @@ class Model {
   // The same model for another set of ranks: those of a host, one leader a host.
   Model inside_host() const;
   Model leaders() const;
+  Model host_by_host() const;  // all, as a composition over hosts arranges them
 
   double p() const { return p_; }
   double fold() const { return fold_; }  // us per byte
@@ -61,9 +64,14 @@ class Model {
   double piece(double n) const;   // bytes of one
   bool spans_hosts() const { return hosts_ > 1; }
 
+  // The time of one round of exchanges in which all ranks send n bytes that far.
+  double round(double n, double distance) const;
+
   double p_, hosts_, local_;
+  double share_;  // neighbours' messages that leave a host at a time
   double segment_;
   double fold_;
+  bool in_turns_;
   Link inside_, between_;
 };
 

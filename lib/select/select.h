@@ -20,6 +20,7 @@ struct TeamFacts {
   int size = 1;
   int hosts = 1;
   int largest_host = 1;       // ranks on the fullest host
+  bool consecutive = true;    // ranks of a host follow one another
   bool crowded = false;       // some host has more ranks than cores
   bool shm_delegate = false;  // the whole team sits on one host and has an area
   LinkClass inside;

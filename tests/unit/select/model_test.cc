@@ -11,6 +11,8 @@ namespace {
 
 struct Place {
   int hosts, local;
+  bool consecutive = true;
+  int host_of(int rank) const { return consecutive ? rank / local : rank % hosts; }
 };
 
 select::TeamFacts facts_of(Place place) {
@@ -18,6 +20,7 @@ select::TeamFacts facts_of(Place place) {
   facts.size = place.hosts * place.local;
   facts.hosts = place.hosts;
   facts.largest_host = place.local;
+  facts.consecutive = place.consecutive;
   facts.inside = {0.5, 1e-4};
   facts.between = {20, 1e-3};
   return facts;
@@ -31,7 +34,7 @@ bool has_blocks(Collective c) {
 double simulated_us(const coll::Algorithm& algorithm, Place place, Count bytes, Count segment) {
   const int p = place.hosts * place.local;
   std::vector<int> host_of;
-  for (int rank = 0; rank < p; ++rank) host_of.push_back(rank / place.local);
+  for (int rank = 0; rank < p; ++rank) host_of.push_back(place.host_of(rank));
   const std::vector<Count> counts(static_cast<std::size_t>(p), bytes);
   std::vector<sched::Schedule> ranks;
   for (int rank = 0; rank < p; ++rank) {
@@ -61,8 +64,9 @@ bool is_plain(Collective c) {  // v forms are their plain forms with mean blocks
          c != Collective::alltoallv;
 }
 
-const std::vector<Place> kPlaces = {{1, 2}, {1, 4}, {1, 16}, {2, 1},
-                                    {2, 2}, {2, 8}, {4, 4},  {8, 1}};
+const std::vector<Place> kPlaces = {{1, 2},        {1, 4},        {1, 16},      {2, 1},
+                                    {2, 2},        {2, 8},        {4, 4},       {8, 1},
+                                    {2, 2, false}, {2, 8, false}, {4, 4, false}};
 
 }  // namespace
 
@@ -78,7 +82,8 @@ TEST_CASE("a prediction stays within a small factor of the simulated schedule", 
         const double simulated = simulated_us(algorithm, place, bytes, segment);
         INFO(coll::name_of(algorithm.collective)
              << "/" << algorithm.name << " hosts=" << place.hosts << " local=" << place.local
-             << " bytes=" << bytes << " predicted=" << predicted << " simulated=" << simulated);
+             << (place.consecutive ? "" : " scattered") << " bytes=" << bytes
+             << " predicted=" << predicted << " simulated=" << simulated);
         CHECK(predicted < simulated * 2.6);
         CHECK(predicted > simulated / 2.6);
       }

@@ -17,7 +17,7 @@ constexpr std::size_t kMostHot = 4;
 constexpr int kFruitlessPulls = 256;  // then a stream is left to epoll
 constexpr std::int64_t kTickNs = 20'000'000;
 constexpr std::int64_t kDoomNs = 1'000'000'000;
-constexpr int kGoodbyeMs = 3000;
+constexpr std::int64_t kGoodbyeNs = 3'000'000'000;
 
 Identity identity_of(const wireup::Wireup& wireup) {
   const wireup::SegmentHeader& header = wireup.segment().header();
@@ -40,8 +40,9 @@ Peers::Peers(const wireup::Wireup& wireup, Sink& sink, bool serves_own_host)
       gone_(wireup) {}
 
 Peers::~Peers() {
-  for (Slot* each : open_)
-    if (each->stream->ending() == Ending::open) each->stream->say_goodbye(kGoodbyeMs);
+  const std::int64_t limit = now_ns() + kGoodbyeNs;
+  for (Slot* each : open_) each->stream->say_goodbye(limit);
+  for (Slot* each : open_) each->stream->see_off(limit);
   slots_.clear();
 }
 

@@ -213,34 +213,28 @@ int Stream::wait_for(short what, int patience_ms) const {
   return ::poll(&one, 1, patience_ms) > 0 ? one.revents : 0;
 }
 
-void Stream::say_goodbye(int patience_ms) {
-  const std::int64_t limit = now_ns() + std::int64_t{patience_ms} * 1'000'000;
-  const auto left_ms = [limit] {
-    return static_cast<int>(std::max<std::int64_t>(0, (limit - now_ns()) / 1'000'000));
-  };
-  while (waits_ && ending_ == Ending::open && left_ms() > 0) {
+void Stream::say_goodbye(std::int64_t limit_ns) {
+  while (waits_ && ending_ == Ending::open && now_ns() < limit_ns) {
     push();
-    if (waits_) wait_for(POLLOUT, left_ms());
+    if (waits_) wait_for(POLLOUT, 10);
   }
   if (waits_ || ending_ == Ending::broken) return;
   const WireHead head = head_for(WireKind::goodbye, {}, 0);
   // Alone and short: a socket that does not take it whole is one nobody reads from.
   ::send(fd_.get(), &head, sizeof head, MSG_DONTWAIT | MSG_NOSIGNAL);
   ::shutdown(fd_.get(), SHUT_WR);
-  drain(left_ms());
 }
 
 // Closing a socket with unread bytes resets it, and a reset may overtake what we sent: so read
 // until the other kernel has everything.
-void Stream::drain(int patience_ms) {
-  const std::int64_t limit = now_ns() + std::int64_t{patience_ms} * 1'000'000;
+void Stream::see_off(std::int64_t limit_ns) {
   int unsent = 0;
   do {
     while (::recv(fd_.get(), scratch_.bytes.data(), scratch_.bytes.size(), MSG_DONTWAIT) > 0) {
     }
     if (::ioctl(fd_.get(), SIOCOUTQ, &unsent) != 0 || unsent == 0) return;
     // HUP: the peer has closed, too; what we sent is the kernel's business then.
-  } while ((wait_for(POLLIN, 1) & (POLLHUP | POLLERR)) == 0 && now_ns() < limit);
+  } while ((wait_for(POLLIN, 1) & (POLLHUP | POLLERR)) == 0 && now_ns() < limit_ns);
 }
 
 }  // namespace tutti::transport::tcp

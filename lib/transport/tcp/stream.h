@@ -44,9 +44,10 @@ class Stream final : public Watched {
   const std::string& reason() const { return reason_; }
   bool has_pending() const { return waits_; }
 
-  // Ends the stream in order, within `patience_ms`: sends what waits and a goodbye, and sees
-  // that the peer's kernel has it.
-  void say_goodbye(int patience_ms);
+  // Ends the stream in order: sends what waits and a goodbye, then sees that the peer's kernel
+  // has it. Two calls, so that many streams do the second part together.
+  void say_goodbye(std::int64_t limit_ns);
+  void see_off(std::int64_t limit_ns);
   void fail_with(const std::string& why);
 
  private:
@@ -68,7 +69,6 @@ class Stream final : public Watched {
   void begin_payload(std::span<std::byte> first);
   void deliver(std::byte* payload);
   int wait_for(short what, int patience_ms) const;  // what came true; 0: nothing
-  void drain(int patience_ms);
 
   UniqueFd fd_;
   int peer_;

@@ -97,8 +97,9 @@ struct End {
 
 class Rig {
  public:
-  Rig(const std::vector<int>& hosts, const Knobs& knobs) {
-    for (auto& wireup : wireup::in_threads(hosts)) {
+  Rig(const std::vector<int>& hosts, const Knobs& knobs) : Rig(knobs, wireup::in_threads(hosts)) {}
+  Rig(const Knobs& knobs, std::vector<std::unique_ptr<wireup::Wireup>> worlds) {
+    for (auto& wireup : worlds) {
       ends_.push_back(std::make_unique<End>());
       End& end = *ends_.back();
       end.wireup = std::move(wireup);

@@ -1,0 +1,281 @@
+// tcp: who is let in, who connects to whom, and how ends are told apart.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "rig.h"
+#include "transport/tcp/interfaces.h"
+#include "transport/tcp/wire.h"
+
+using namespace tutti;
+using namespace tutti::test;
+
+namespace {
+
+const std::map<std::string, std::string> kForced{{"TUTTI_LINK", "tcp"}};
+
+// A plain socket connected to the first address a rank published.
+UniqueFd stranger_to(Rig& rig, int rank) {
+  const auto addresses = tcp::decode(rig[rank].transport("tcp")->address());
+  REQUIRE(addresses.has_value());
+  sockaddr_storage storage{};
+  const socklen_t bytes = addresses->front().fill(storage);
+  UniqueFd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  REQUIRE(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), bytes) == 0);
+  return fd;
+}
+
+void exchange(Rig& rig, int from, int to) {
+  const std::size_t before = rig[to].sink.frames.size();
+  post(rig, rig.link("tcp", from, to), 1, pattern(5000, 2));
+  rig.until([&] { return rig[to].sink.frames.size() > before; });
+  REQUIRE(rig[to].sink.frames.back().payload == pattern(5000, 2));
+}
+
+}  // namespace
+
+TEST_CASE("ranks that connect to each other at the same time end up with one link", "[tcp]") {
+  for (int round = 0; round < 30; ++round) {
+    constexpr int kRanks = 4;
+    Rig rig = Rig::over("tcp", kRanks);
+    for (int from = 0; from < kRanks; ++from)
+      for (int to = 0; to < kRanks; ++to)
+        if (from != to) rig.link("tcp", from, to);
+    std::vector<std::uint64_t> sent(kRanks * kRanks);
+    constexpr std::uint64_t kFrames = 20;
+    rig.until([&] {
+      bool all = true;
+      for (int from = 0; from < kRanks; ++from)
+        for (int to = 0; to < kRanks; ++to) {
+          auto& count = sent[static_cast<std::size_t>(from * kRanks + to)];
+          const FrameHeader header = header_for(count);
+          if (from != to && count < kFrames &&
+              rig[from].links[to]->try_post({&header, nullptr, 0, nullptr}))
+            ++count;
+          all = all && (from == to || count == kFrames);
+        }
+      for (int rank = 0; rank < kRanks; ++rank)
+        all = all && rig[rank].sink.frames.size() == kFrames * (kRanks - 1);
+      return all;
+    });
+    for (int rank = 0; rank < kRanks; ++rank) {
+      std::map<int, std::uint64_t> next;
+      for (const Received& frame : rig[rank].sink.frames)
+        REQUIRE(frame.header.length == next[frame.from]++);
+      REQUIRE(rig[rank].sink.gone.empty());
+    }
+  }
+}
+
+TEST_CASE("ranks in threads that connect to each other lose nothing", "[tcp]") {
+  for (int round = 0; round < 30; ++round) {
+    Rig rig = Rig::over("tcp", 2);
+    const auto run = [&](int me) {
+      Link& link = rig.link("tcp", me, 1 - me);
+      bool sent = false;
+      const FrameHeader header = header_for(1);
+      while (!sent || rig[me].sink.frames.empty()) {
+        if (!sent) sent = link.try_post({&header, nullptr, 0, nullptr});
+        if (rig[me].progress() == 0) std::this_thread::yield();
+      }
+    };
+    std::thread other(run, 1);
+    run(0);
+    other.join();
+    REQUIRE(rig[0].sink.gone.empty());
+    REQUIRE(rig[1].sink.gone.empty());
+  }
+}
+
+TEST_CASE("both address families carry frames", "[tcp]") {
+  for (const char* family : {"ipv4", "ipv6"}) {
+    if (tcp::usable_interfaces(*tcp::family_named(family)).empty()) continue;
+    INFO(family);
+    Rig rig({0, 1}, knobs_with({{"TUTTI_LINK", "tcp"}, {"TUTTI_TCP_FAMILY", family}}));
+    exchange(rig, 0, 1);
+    exchange(rig, 1, 0);
+  }
+}
+
+TEST_CASE("an unknown address family is refused by name", "[tcp]") {
+  Rig rig({0, 1}, knobs_with({{"TUTTI_LINK", "tcp"}, {"TUTTI_TCP_FAMILY", "ipx"}}));
+  REQUIRE(rig[0].transport("tcp") == nullptr);
+  std::string all;
+  for (const auto& line : rig[0].opened.left_out) all += line;
+  REQUIRE(all.find("TUTTI_TCP_FAMILY=ipx") != std::string::npos);
+}
+
+TEST_CASE("a rank with another secret is turned away, and says why it got nowhere", "[tcp]") {
+  auto worlds = wireup::in_threads({0, 1});
+  worlds[1]->segment().header().job_key[5] ^= 1;
+  Rig rig(knobs_with(kForced), std::move(worlds));
+  rig.link("tcp", 0, 1);
+  rig.until([&] { return !rig[0].sink.gone.empty(); });
+  REQUIRE(rig[0].sink.reasons[0].find("secret") != std::string::npos);
+  REQUIRE(rig[0].sink.reasons[0].find("rank 1") != std::string::npos);
+  REQUIRE(rig[1].sink.frames.empty());
+}
+
+TEST_CASE("a peer nobody listens for is named with its host and every address", "[tcp]") {
+  Rig rig({0, 1}, knobs_with(kForced));
+  // The port of a listener that is gone.
+  auto addresses = *tcp::decode(rig[1].transport("tcp")->address());
+  rig[1].opened.transports.clear();
+  auto link = rig[0].transport("tcp")->connect(rig.peer(0, 1), tcp::encode(addresses));
+  REQUIRE(link.has_value());
+  rig[0].links[1] = std::move(*link);
+  rig.until([&] { return !rig[0].sink.gone.empty(); });
+  const std::string& text = rig[0].sink.reasons[0];
+  INFO(text);
+  REQUIRE(text.find("rank 1 on host host1") != std::string::npos);
+  REQUIRE(text.find(addresses[0].text() + " (Connection refused)") != std::string::npos);
+  REQUIRE(rig[0].sink.gone == std::vector<int>{1});
+}
+
+TEST_CASE("an address that does not answer is passed over for one that does", "[tcp]") {
+  Rig rig({0, 1}, knobs_with(kForced));
+  auto addresses = *tcp::decode(rig[1].transport("tcp")->address());
+  // A listener that accepts and stays silent comes first.
+  UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  tcp::SocketAddress local;
+  local.bytes = {127, 0, 0, 1};
+  sockaddr_storage storage{};
+  socklen_t bytes = local.fill(storage);
+  REQUIRE(::bind(silent.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
+  REQUIRE(::listen(silent.get(), 5) == 0);
+  ::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
+  addresses.insert(addresses.begin(), tcp::SocketAddress::of(storage));
+  rig[0].links[1] =
+      std::move(*rig[0].transport("tcp")->connect(rig.peer(0, 1), tcp::encode(addresses)));
+  post(rig, *rig[0].links[1], 7, pattern(100, 7));
+  rig.until([&] { return rig[1].sink.frames.size() == 1; });
+}
+
+TEST_CASE("garbage, silence and crowds of strangers on the port do not disturb the job", "[tcp]") {
+  Rig rig({0, 1}, knobs_with(kForced));
+  std::vector<UniqueFd> strangers;
+  for (int i = 0; i < 300; ++i) {
+    strangers.push_back(stranger_to(rig, 1));
+    const auto noise = pattern(static_cast<std::size_t>(i) * 7, static_cast<std::size_t>(i));
+    if (i % 2 == 0) ::send(strangers.back().get(), noise.data(), noise.size(), MSG_NOSIGNAL);
+    if (i % 50 == 0) exchange(rig, 0, 1);
+    rig.progress();
+  }
+  exchange(rig, 0, 1);
+  exchange(rig, 1, 0);
+  REQUIRE(rig[1].sink.gone.empty());
+  // Those who sent garbage are turned away at once.
+  char byte = 0;
+  rig.until([&] {
+    const auto got = ::recv(strangers[100].get(), &byte, 1, MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno == ECONNRESET);
+  });
+}
+
+TEST_CASE("a captured handshake is worth nothing when it is played back", "[tcp]") {
+  Rig rig({0, 1}, knobs_with(kForced));
+  // What rank 0 would say first, with the right job and ranks, but without the key.
+  tcp::Hello hello{};
+  hello.magic = tcp::kMagic;
+  hello.version = tcp::kVersion;
+  hello.to = 1;
+  hello.job = rig[0].wireup->segment().header().job_id;
+  const UniqueFd fd = stranger_to(rig, 1);
+  REQUIRE(::send(fd.get(), &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello);
+  tcp::Challenge challenge{};
+  rig.until([&] {
+    return ::recv(fd.get(), &challenge, sizeof challenge, MSG_DONTWAIT) == sizeof challenge;
+  });
+  // Its own mac, reflected as our proof.
+  const tcp::Proof proof{challenge.mac};
+  REQUIRE(::send(fd.get(), &proof, sizeof proof, MSG_NOSIGNAL) == sizeof proof);
+  char byte = 0;
+  rig.until([&] { return ::recv(fd.get(), &byte, 1, MSG_DONTWAIT) == 0; });
+  exchange(rig, 0, 1);
+}
+
+TEST_CASE("a peer that leaves in order is not reported, and all it sent arrives", "[tcp]") {
+  Rig rig = Rig::over("tcp", 2);
+  exchange(rig, 1, 0);
+  Link& link = rig.link("tcp", 1, 0);
+  std::size_t posted = 0;
+  const auto data = pattern(100'000, 4);
+  std::vector<CountedDone> dones(8);
+  for (; posted < dones.size(); ++posted) {
+    const FrameHeader header = header_for(posted);
+    if (!link.try_post({&header, data.data(), data.size(), &dones[posted]})) break;
+  }
+  std::thread leaving([&] { rig.drop(1); });
+  rig.until([&] { return rig[0].sink.frames.size() == 1 + posted; });
+  leaving.join();
+  for (int i = 0; i < 1000; ++i) rig.progress();
+  REQUIRE(rig[0].sink.gone.empty());
+  REQUIRE(rig[0].sink.frames.back().payload == data);
+}
+
+TEST_CASE("a peer whose process dies is reported once, with what it was", "[tcp]") {
+  Rig rig = Rig::over("tcp", 2);
+  rig.link("tcp", 0, 1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Rank 1 lives here; what the parent has of it is never used.
+    while (rig[1].sink.frames.empty()) rig[1].progress();
+    ::_exit(0);
+  }
+  const FrameHeader header = header_for(1);
+  while (!rig[0].links[1]->try_post({&header, nullptr, 0, nullptr})) rig[0].progress();
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  const std::int64_t limit = now_ns() + 60'000'000'000;
+  while (rig[0].sink.gone.empty()) {
+    rig[0].progress();
+    REQUIRE(now_ns() < limit);
+  }
+  for (int i = 0; i < 1000; ++i) rig[0].progress();
+  REQUIRE(rig[0].sink.gone == std::vector<int>{1});
+  REQUIRE(rig[0].sink.reasons[0].find("lost its tcp connection") != std::string::npos);
+  REQUIRE_FALSE(rig[0].links[1]->try_post({&header, nullptr, 0, nullptr}));
+}
+
+TEST_CASE("a link may be dropped and taken up again a thousand times", "[tcp]") {
+  Rig rig = Rig::over("tcp", 2);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    rig[0].links.clear();
+    post(rig, rig.link("tcp", 0, 1), i, pattern(30, i));
+  }
+  rig.until([&] { return rig[1].sink.frames.size() == 1000; });
+  for (std::uint64_t i = 0; i < 1000; ++i) REQUIRE(rig[1].sink.frames[i].header.length == i);
+}
+
+TEST_CASE("addresses survive being published, and cut ones are refused", "[tcp]") {
+  std::vector<tcp::SocketAddress> addresses(3);
+  addresses[0].bytes = {10, 0, 0, 1};
+  addresses[0].port = 1;
+  addresses[1].is_ipv6 = true;
+  addresses[1].bytes = {0xfd, 0, 1};
+  addresses[1].port = 65535;
+  addresses[2].bytes = {192, 168, 7, 200};
+  addresses[2].port = 4711;
+  const Blob blob = tcp::encode(addresses);
+  REQUIRE(*tcp::decode(blob) == addresses);
+  for (std::size_t cut = 0; cut < blob.size(); ++cut)
+    REQUIRE_FALSE(tcp::decode(BlobView(blob).first(cut)).has_value());
+  REQUIRE(addresses[1].text() == "[fd00:100::]:65535");
+}
+
+TEST_CASE("addresses of a common subnet are tried first", "[tcp]") {
+  tcp::Interface own;
+  own.address.bytes = {192, 168, 7, 1};
+  own.prefix_bits = 22;
+  std::vector<tcp::SocketAddress> theirs(3);
+  theirs[0].bytes = {10, 0, 0, 1};
+  theirs[1].bytes = {192, 168, 8, 9};
+  theirs[2].bytes = {192, 168, 5, 9};
+  const auto ordered = tcp::order_candidates(theirs, {own});
+  REQUIRE(ordered[0] == theirs[2]);
+  REQUIRE(ordered[1] == theirs[0]);
+  REQUIRE(ordered[2] == theirs[1]);
+}

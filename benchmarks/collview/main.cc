@@ -1,9 +1,11 @@
-// collview: look at schedules. Lists the catalogue, draws, proves, costs and prints schedules.
+// collview: look at schedules. Lists the catalogue, draws, proves, costs, times and prints them.
 //
 // Uses the same emitters, checker and model as the library, so what it shows is what runs.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
+#include "base/clock.h"
 #include "options.h"
 #include "sched/sched.h"
 
@@ -18,12 +20,15 @@ struct Built {
   std::vector<sched::Contract> contracts;
 };
 
-Result<Built> build(const Options& options) {
-  Built built;
-  const auto p = static_cast<std::size_t>(options.size);
-  const std::vector<coll::Count> counts(p, options.count);
-  for (int rank = 0; rank < options.size; ++rank) {
-    coll::Call call;
+// A call of one rank, with the counts it points to.
+struct Call {
+  coll::Call call;
+  std::vector<coll::Count> counts;
+
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  Call(const Options& options, int rank)
+      : counts(static_cast<std::size_t>(options.size), options.count) {
     call.collective = options.algorithm->collective;
     call.rank = rank;
     call.size = options.size;
@@ -39,9 +44,16 @@ Result<Built> build(const Options& options) {
          (call.collective == Collective::gatherv || call.collective == Collective::scatterv));
     if (has_counts) call.counts = counts;
     if (call.collective == Collective::alltoallv) call.send_counts = counts;
-    TUTTI_TRY(schedule, coll::build(*options.algorithm, call));
+  }
+};
+
+Result<Built> build(const Options& options) {
+  Built built;
+  for (int rank = 0; rank < options.size; ++rank) {
+    const Call one(options, rank);
+    TUTTI_TRY(schedule, coll::build(*options.algorithm, one.call));
     built.schedules.push_back(std::move(schedule));
-    built.contracts.push_back(coll::contract(call));
+    built.contracts.push_back(coll::contract(one.call));
   }
   return built;
 }
@@ -123,8 +135,29 @@ std::string dump(const Options& options, const Built& built) {
   return text;
 }
 
+// How long one rank takes to build its schedule: the median of many.
+Result<std::string> time(const Options& options) {
+  constexpr int kRounds = 201;
+  std::vector<std::int64_t> taken_ns;
+  Call call(options, options.rank < 0 ? options.size / 2 : options.rank);
+  std::size_t steps = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::int64_t start_ns = now_ns();
+    TUTTI_TRY(schedule, coll::build(*options.algorithm, call.call));
+    taken_ns.push_back(now_ns() - start_ns);
+    steps = schedule.steps.size();
+  }
+  std::sort(taken_ns.begin(), taken_ns.end());
+  char text[160];
+  std::snprintf(text, sizeof text, "%s: %zu steps built in %.2f us\n",
+                full_name(*options.algorithm).c_str(), steps,
+                static_cast<double>(taken_ns[kRounds / 2]) / 1e3);
+  return std::string(text);
+}
+
 Result<std::string> run(const Options& options) {
   if (options.verb == "list") return list(options.markdown);
+  if (options.verb == "time") return time(options);
   TUTTI_TRY(built, build(options));
   if (options.verb == "check") return check(options, built);
   if (options.verb == "cost") return cost(options, built);

@@ -88,7 +88,7 @@ Result<Options> parse(const std::vector<std::string>& words) {
       return fail(Code::arg, "unknown option " + word);
     }
   }
-  const std::vector<std::string> verbs{"list", "draw", "check", "cost", "dump"};
+  const std::vector<std::string> verbs{"list", "draw", "check", "cost", "dump", "time"};
   if (plain.empty() || std::find(verbs.begin(), verbs.end(), plain[0]) == verbs.end())
     return fail(Code::arg, plain.empty() ? "what to do is missing" : "unknown verb " + plain[0]);
   options.verb = plain[0];

@@ -10,7 +10,7 @@
 namespace tutti::collview {
 
 struct Options {
-  std::string verb;                            // list, draw, check, cost, dump
+  std::string verb;                            // list, draw, check, cost, dump, time
   const coll::Algorithm* algorithm = nullptr;  // all but list
   int size = 4;
   int root = 0;
@@ -29,6 +29,7 @@ inline constexpr const char* kUsage =
     "       collview check COLLECTIVE ALGORITHM [options] [--seeds N]\n"
     "       collview cost  COLLECTIVE ALGORITHM [options]\n"
     "       collview dump  COLLECTIVE ALGORITHM [options] [--rank R]\n"
+    "       collview time  COLLECTIVE ALGORITHM [options] [--rank R]\n"
     "options: -p RANKS (4)  -n UNITS (8)  --root R (0)  --segment UNITS (0)\n"
     "         --hosts L (ranks a host, consecutive) or --hosts 0,1,0,1 (host of each rank)\n";
 

@@ -23,5 +23,4 @@ echo "2/3 build (build-release/)"
 build_tree build-release --buildtype=release -Dtests=disabled
 echo "3/3 ring against tree: allreduce, 4 ranks on hosts a and b"
 mkdir -p out
-PATH="$PWD/build-release/launcher:$PATH" benchmarks/ring_against_tree --build build-release \
-  --out out "${quick[@]}"
+benchmarks/ring_against_tree --build build-release --out out "${quick[@]}"

@@ -34,7 +34,7 @@ class Tutti:
         self.build = pathlib.Path(build).resolve()
 
     def prepare(self):
-        for program in [*(f"benchmarks/{name}" for name in PROGRAMS), "launcher/prun"]:
+        for program in [*(f"benchmarks/{name}" for name in PROGRAMS), "launcher/prun/prun"]:
             if not (self.build / program).exists():
                 raise runs.Failed(f"{self.build / program} is not there: ninja -C {self.build}")
 
@@ -42,7 +42,7 @@ class Tutti:
         return str(self.build / "benchmarks" / name)
 
     def command(self, ranks, crowded, hosts=None):
-        command = [str(self.build / "launcher" / "prun"), "-np", str(ranks)]
+        command = [str(self.build / "launcher" / "prun" / "prun"), "-np", str(ranks)]
         if hosts:
             return [*command, "--virtual", "-H", hosts]
         return command + (["--oversubscribe"] if crowded else ["-bind-to", "core"])

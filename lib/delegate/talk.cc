@@ -103,9 +103,10 @@ Code ShmTeam::lost_member() const {
     const auto rank = static_cast<std::uint32_t>(job_rank(member));
     // acquire: set by the daemon when the process has ended.
     if (segment_.rank(rank).gone.load(std::memory_order_acquire) != 0) return Code::proc_aborted;
+  }
+  for (int member = 0; member < size_; ++member)
     // relaxed: nothing else is read because of it.
     if (control(member).broken.load(std::memory_order_relaxed) != 0) return Code::other;
-  }
   return Code::ok;
 }
 

@@ -45,6 +45,11 @@ inline bool good_committed(const types::Datatype* type, const char* name) {
 inline bool good_op(const types::Op* op, const char* name) {
   return has_kind(op, ObjectKind::op) || bad::handle(Code::op, "operation", name);
 }
+// MPI_REPLACE and MPI_NO_OP are for one-sided communication only.
+inline bool good_in_reductions(const types::Op* op) {
+  return (op->handle() != bits_of(MPI_REPLACE) && op->handle() != bits_of(MPI_NO_OP)) ||
+         bad::handle(Code::op, "operation here", "op");
+}
 inline bool good_op_on(const types::Op* op, const types::Datatype* type) {
   return op->accepts(*type) || bad::op_on(*op, *type);
 }

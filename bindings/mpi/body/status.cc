@@ -26,11 +26,6 @@ Code status_set_cancelled(MPI_Status* status, int flag) {
   return Code::ok;
 }
 
-Code status_set_elements(MPI_Status* status, types::Datatype& datatype, Count count) {
-  set_bytes(*status, count * datatype.size());
-  return Code::ok;
-}
-
 Code status_get_error(const MPI_Status* status, int* error) {
   *error = status->MPI_ERROR;
   return Code::ok;

@@ -179,6 +179,8 @@ class Writer:
         if p.kind == "DATATYPE" and self.f.communicates:
             checks = ["good_committed(%s_object, %s)" % (p.name, quoted)]
         if p.kind == "OPERATION":
+            if not p.accepts:
+                checks.append("good_in_reductions(%s_object)" % p.name)
             typed = self.f.first(lambda q: q.kind == "DATATYPE" and q.is_object)
             if typed is not None:
                 checks.append("good_op_on(%s_object, %s_object)" % (p.name, typed.name))
@@ -285,6 +287,8 @@ class Writer:
         for p in self.params:
             if self.is_narrow_out(p):
                 yield "  *%s = narrow(%s_wide);" % (p.name, p.name)
+            if self.large and p.kind == "DATATYPE" and p.is_pointer_out and p.direction == "out":
+                yield "  types::mark_large(*type_of(*%s));" % p.name
         yield "  return MPI_SUCCESS;"
         yield "}"
 

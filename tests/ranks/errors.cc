@@ -1,0 +1,143 @@
+// Errors: truncation, wrong arguments, handlers, classes and strings. Nothing here is fatal.
+#include <cstring>
+
+#include "check.h"
+
+using namespace ranks;
+
+namespace {
+
+int calls = 0;
+int last_code = 0;
+MPI_Comm last_comm = MPI_COMM_NULL;
+
+void remember(MPI_Comm* comm, int* code, ...) {
+  ++calls;
+  last_code = *code;
+  last_comm = *comm;
+}
+
+int class_of(int code) {
+  int error_class = -1;
+  MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
+// Both lengths: one that is sent at once and one that is asked for first.
+void truncation() {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  for (int n : {10, 200000}) {
+    const std::vector<int> out(static_cast<std::size_t>(n), 3);
+    std::vector<int> in(static_cast<std::size_t>(n), -1);
+    MPI_Request request;
+    MPI_Isend(out.data(), n, MPI_INT, right, 1, MPI_COMM_WORLD, &request);
+    const int code = MPI_Recv(in.data(), n - 1, MPI_INT, left, 1, MPI_COMM_WORLD,
+                              MPI_STATUS_IGNORE);
+    CHECK(class_of(code) == MPI_ERR_TRUNCATE);
+    CHECK(in[static_cast<std::size_t>(n) - 1] == -1);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+
+    MPI_Request both[2];
+    MPI_Status statuses[2];
+    MPI_Irecv(in.data(), n - 1, MPI_INT, left, 2, MPI_COMM_WORLD, &both[0]);
+    MPI_Isend(out.data(), n, MPI_INT, right, 2, MPI_COMM_WORLD, &both[1]);
+    CHECK(class_of(MPI_Waitall(2, both, statuses)) == MPI_ERR_IN_STATUS);
+    CHECK(class_of(statuses[0].MPI_ERROR) == MPI_ERR_TRUNCATE);
+    CHECK(statuses[1].MPI_ERROR == MPI_SUCCESS);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);  // all is well afterwards
+}
+
+void wrong_arguments() {
+  int word = 0;
+  const MPI_Comm world = MPI_COMM_WORLD;
+  CHECK(class_of(MPI_Send(&word, 1, MPI_INT, size, 0, world)) == MPI_ERR_RANK);
+  CHECK(class_of(MPI_Send(&word, 1, MPI_INT, -7, 0, world)) == MPI_ERR_RANK);
+  CHECK(class_of(MPI_Send(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, world)) == MPI_ERR_RANK);
+  CHECK(class_of(MPI_Send(&word, -1, MPI_INT, 0, 0, world)) == MPI_ERR_COUNT);
+  CHECK(class_of(MPI_Send(&word, 1, MPI_INT, 0, -1, world)) == MPI_ERR_TAG);
+  CHECK(class_of(MPI_Send(&word, 1, MPI_INT, 0, MPI_ANY_TAG, world)) == MPI_ERR_TAG);
+  CHECK(class_of(MPI_Send(&word, 1, MPI_DATATYPE_NULL, 0, 0, world)) == MPI_ERR_TYPE);
+  CHECK(class_of(MPI_Send(nullptr, 1, MPI_INT, 0, 0, world)) == MPI_ERR_BUFFER);
+  CHECK(class_of(MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_NULL)) == MPI_ERR_COMM);
+  CHECK(class_of(MPI_Bcast(&word, 1, MPI_INT, size, world)) == MPI_ERR_ROOT);
+  CHECK(class_of(MPI_Bcast(&word, 1, MPI_INT, -1, world)) == MPI_ERR_ROOT);
+  CHECK(class_of(MPI_Allreduce(&word, &word, 1, MPI_INT, MPI_OP_NULL, world)) == MPI_ERR_OP);
+  double number = 0;
+  CHECK(class_of(MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_DOUBLE, MPI_BAND, world)) ==
+        MPI_ERR_OP);
+  CHECK(class_of(MPI_Comm_rank(world, nullptr)) == MPI_ERR_ARG);
+  CHECK(class_of(MPI_Wait(nullptr, MPI_STATUS_IGNORE)) == MPI_ERR_ARG);
+  MPI_Datatype pair;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  int two[2] = {0, 0};
+  CHECK(class_of(MPI_Send(two, 1, pair, 0, 0, world)) == MPI_ERR_TYPE);  // not committed
+  MPI_Type_free(&pair);
+  CHECK(pair == MPI_DATATYPE_NULL);
+  CHECK(class_of(MPI_Type_contiguous(-1, MPI_INT, &pair)) == MPI_ERR_COUNT);
+}
+
+void handlers() {
+  MPI_Errhandler handler, got;
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_create_errhandler(remember, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  MPI_Comm_get_errhandler(comm, &got);
+  CHECK(got == handler);
+  MPI_Errhandler_free(&got);
+  MPI_Errhandler_free(&handler);
+  CHECK(handler == MPI_ERRHANDLER_NULL);
+  calls = 0;
+  CHECK(class_of(MPI_Send(nullptr, -1, MPI_INT, 0, 0, comm)) == MPI_ERR_COUNT);
+  CHECK(calls == 1 && class_of(last_code) == MPI_ERR_COUNT && last_comm == comm);
+  MPI_Comm child;  // inherits
+  MPI_Comm_split(comm, 0, rank, &child);
+  MPI_Comm_call_errhandler(child, MPI_ERR_OTHER);
+  CHECK(calls == 2 && last_code == MPI_ERR_OTHER && last_comm == child);
+  MPI_Comm_free(&child);
+  MPI_Comm_free(&comm);
+  MPI_Comm_get_errhandler(MPI_COMM_SELF, &got);
+  CHECK(got == MPI_ERRORS_RETURN);
+  MPI_Errhandler_free(&got);
+}
+
+void strings() {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0, own_class = 0, own_code = 0, *last = nullptr, flag = 0;
+  MPI_Error_string(MPI_ERR_TRUNCATE, text, &length);
+  CHECK(std::strlen(text) == static_cast<std::size_t>(length) && length > 10);
+  CHECK(std::strstr(text, "MPI_ERR_TRUNCATE") != nullptr);
+  MPI_Add_error_class(&own_class);
+  CHECK(own_class > MPI_ERR_LASTCODE);
+  MPI_Add_error_code(own_class, &own_code);
+  CHECK(own_code != own_class && class_of(own_code) == own_class);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag);
+  CHECK(flag != 0 && *last == own_code);
+  MPI_Add_error_string(own_code, "the kettle is empty");
+  MPI_Error_string(own_code, text, &length);
+  CHECK(std::string(text) == "the kettle is empty");
+  CHECK(class_of(MPI_Add_error_string(MPI_ERR_RANK, "no")) == MPI_ERR_ARG);
+}
+
+// What is not there yet says so, and harms nothing.
+void unsupported() {
+  MPI_Win window;
+  int word = 0;
+  CHECK(class_of(MPI_Win_create(&word, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &window)) ==
+        MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
+}  // namespace
+
+int main() {
+  begin();
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  truncation();
+  wrong_arguments();
+  handlers();
+  strings();
+  unsupported();
+  return done();
+}

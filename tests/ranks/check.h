@@ -37,9 +37,10 @@ inline int done() {
 }
 
 // A value that names its sender, receiver and place, so that a mix-up shows.
-inline int value_of(int from, int to, int i) { return from * 1000003 + to * 1009 + i; }
+inline int value_of(int from, int to, int i) {
+  return from * 1000003 + to * 1009 + i;
+}
 
 }  // namespace ranks
 
-#define CHECK(condition) \
-  ((condition) ? void() : ::ranks::report(__FILE__, __LINE__, #condition))
+#define CHECK(condition) ((condition) ? void() : ::ranks::report(__FILE__, __LINE__, #condition))

@@ -59,9 +59,8 @@ void reductions(bool blocking) {
              : MPI_Iallreduce(in.data(), out.data(), n, MPI_INT, MPI_SUM, kWorld, &request);
     finish(request, blocking);
     CHECK(out == wanted);
-    blocking
-        ? MPI_Allreduce(MPI_IN_PLACE, both.data(), n, MPI_INT, MPI_SUM, kWorld)
-        : MPI_Iallreduce(MPI_IN_PLACE, both.data(), n, MPI_INT, MPI_SUM, kWorld, &request);
+    blocking ? MPI_Allreduce(MPI_IN_PLACE, both.data(), n, MPI_INT, MPI_SUM, kWorld)
+             : MPI_Iallreduce(MPI_IN_PLACE, both.data(), n, MPI_INT, MPI_SUM, kWorld, &request);
     finish(request, blocking);
     CHECK(both == wanted);
     for (int root = 0; root < size; ++root) {
@@ -131,19 +130,18 @@ void reduce_scatters(bool blocking) {
     finish(request, blocking);
     CHECK(out == wanted);
     both.resize(static_cast<std::size_t>(std::max(total, own)));
-    blocking ? MPI_Reduce_scatter(MPI_IN_PLACE, both.data(), counts.data(), MPI_INT, MPI_SUM,
-                                  kWorld)
-             : MPI_Ireduce_scatter(MPI_IN_PLACE, both.data(), counts.data(), MPI_INT, MPI_SUM,
-                                   kWorld, &request);
+    blocking
+        ? MPI_Reduce_scatter(MPI_IN_PLACE, both.data(), counts.data(), MPI_INT, MPI_SUM, kWorld)
+        : MPI_Ireduce_scatter(MPI_IN_PLACE, both.data(), counts.data(), MPI_INT, MPI_SUM, kWorld,
+                              &request);
     finish(request, blocking);
     CHECK(std::equal(wanted.begin(), wanted.end(), both.begin()));
 
     const Ints blocks = small(base * size);
     Ints block(static_cast<std::size_t>(base), -1);
-    blocking
-        ? MPI_Reduce_scatter_block(blocks.data(), block.data(), base, MPI_INT, MPI_SUM, kWorld)
-        : MPI_Ireduce_scatter_block(blocks.data(), block.data(), base, MPI_INT, MPI_SUM, kWorld,
-                                    &request);
+    blocking ? MPI_Reduce_scatter_block(blocks.data(), block.data(), base, MPI_INT, MPI_SUM, kWorld)
+             : MPI_Ireduce_scatter_block(blocks.data(), block.data(), base, MPI_INT, MPI_SUM,
+                                         kWorld, &request);
     finish(request, blocking);
     CHECK(block == filled(base, [base](int i) { return sum_at(rank * base + i); }));
   }
@@ -160,16 +158,15 @@ void gathers(bool blocking) {
       const bool in_place = rank == root && root % 2 == 0;
       if (in_place) std::copy(in.begin(), in.end(), out.begin() + rank * n);
       const void* from = in_place ? MPI_IN_PLACE : in.data();
-      blocking
-          ? MPI_Gather(from, n, MPI_INT, out.data(), n, MPI_INT, root, kWorld)
-          : MPI_Igather(from, n, MPI_INT, out.data(), n, MPI_INT, root, kWorld, &request);
+      blocking ? MPI_Gather(from, n, MPI_INT, out.data(), n, MPI_INT, root, kWorld)
+               : MPI_Igather(from, n, MPI_INT, out.data(), n, MPI_INT, root, kWorld, &request);
       finish(request, blocking);
       if (rank == root) CHECK(out == wanted);
       Ints part(static_cast<std::size_t>(n), -1);
       const Ints whole = rank == root ? wanted : Ints();
-      blocking ? MPI_Scatter(whole.data(), n, MPI_INT, part.data(), n, MPI_INT, root, kWorld)
-               : MPI_Iscatter(whole.data(), n, MPI_INT, part.data(), n, MPI_INT, root, kWorld,
-                              &request);
+      blocking
+          ? MPI_Scatter(whole.data(), n, MPI_INT, part.data(), n, MPI_INT, root, kWorld)
+          : MPI_Iscatter(whole.data(), n, MPI_INT, part.data(), n, MPI_INT, root, kWorld, &request);
       finish(request, blocking);
       CHECK(part == in);
     }
@@ -219,10 +216,10 @@ void uneven_gathers(bool blocking) {
     const int *counts = shape.counts.data(), *displs = shape.displs.data();
     for (int root = 0; root < size; ++root) {
       Ints out(static_cast<std::size_t>(shape.room), -1), part(static_cast<std::size_t>(own), -1);
-      blocking ? MPI_Gatherv(in.data(), own, MPI_INT, out.data(), counts, displs, MPI_INT, root,
-                             kWorld)
-               : MPI_Igatherv(in.data(), own, MPI_INT, out.data(), counts, displs, MPI_INT, root,
-                              kWorld, &request);
+      blocking
+          ? MPI_Gatherv(in.data(), own, MPI_INT, out.data(), counts, displs, MPI_INT, root, kWorld)
+          : MPI_Igatherv(in.data(), own, MPI_INT, out.data(), counts, displs, MPI_INT, root, kWorld,
+                         &request);
       finish(request, blocking);
       if (rank == root) CHECK(out == wanted);
       blocking ? MPI_Scatterv(wanted.data(), counts, displs, MPI_INT, part.data(), own, MPI_INT,
@@ -233,17 +230,15 @@ void uneven_gathers(bool blocking) {
       CHECK(part == in);
     }
     Ints out(static_cast<std::size_t>(shape.room), -1);
-    blocking
-        ? MPI_Allgatherv(in.data(), own, MPI_INT, out.data(), counts, displs, MPI_INT, kWorld)
-        : MPI_Iallgatherv(in.data(), own, MPI_INT, out.data(), counts, displs, MPI_INT, kWorld,
-                          &request);
+    blocking ? MPI_Allgatherv(in.data(), own, MPI_INT, out.data(), counts, displs, MPI_INT, kWorld)
+             : MPI_Iallgatherv(in.data(), own, MPI_INT, out.data(), counts, displs, MPI_INT, kWorld,
+                               &request);
     finish(request, blocking);
     CHECK(out == wanted);
     std::fill(out.begin(), out.end(), -1);
     const int place = shape.displs[static_cast<std::size_t>(rank)];
     std::copy(in.begin(), in.end(), out.begin() + place);
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out.data(), counts, displs, MPI_INT,
-                   kWorld);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out.data(), counts, displs, MPI_INT, kWorld);
     CHECK(out == wanted);
   }
 }

@@ -31,8 +31,8 @@ void truncation() {
     std::vector<int> in(static_cast<std::size_t>(n), -1);
     MPI_Request request;
     MPI_Isend(out.data(), n, MPI_INT, right, 1, MPI_COMM_WORLD, &request);
-    const int code = MPI_Recv(in.data(), n - 1, MPI_INT, left, 1, MPI_COMM_WORLD,
-                              MPI_STATUS_IGNORE);
+    const int code =
+        MPI_Recv(in.data(), n - 1, MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(class_of(code) == MPI_ERR_TRUNCATE);
     CHECK(in[static_cast<std::size_t>(n) - 1] == -1);
     MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -11,8 +11,8 @@ void messages() {
   const std::vector<int> out(static_cast<std::size_t>(n), rank);
   std::vector<int> in(static_cast<std::size_t>(n), -1);
   MPI_Status status;
-  MPI_Sendrecv_c(out.data(), n, MPI_INT, right, 1, in.data(), n, MPI_INT, left, 1,
-                 MPI_COMM_WORLD, &status);
+  MPI_Sendrecv_c(out.data(), n, MPI_INT, right, 1, in.data(), n, MPI_INT, left, 1, MPI_COMM_WORLD,
+                 &status);
   MPI_Count count = -1;
   MPI_Get_count_c(&status, MPI_INT, &count);
   CHECK(count == n && in == std::vector<int>(static_cast<std::size_t>(n), left));
@@ -35,16 +35,16 @@ void collectives() {
   const std::vector<int> in(static_cast<std::size_t>(rank) + 1, rank);
   std::vector<int> out(static_cast<std::size_t>(room), -1), wanted;
   for (int r = 0; r < size; ++r) wanted.insert(wanted.end(), static_cast<std::size_t>(r) + 1, r);
-  MPI_Allgatherv_c(in.data(), rank + 1, MPI_INT, out.data(), counts.data(), displs.data(),
-                   MPI_INT, MPI_COMM_WORLD);
+  MPI_Allgatherv_c(in.data(), rank + 1, MPI_INT, out.data(), counts.data(), displs.data(), MPI_INT,
+                   MPI_COMM_WORLD);
   CHECK(out == wanted);
   std::int64_t one = 1, sum = 0;
   MPI_Allreduce_c(&one, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   CHECK(sum == size);
   MPI_Request request;
   std::fill(out.begin(), out.end(), -1);
-  MPI_Iallgatherv_c(in.data(), rank + 1, MPI_INT, out.data(), counts.data(), displs.data(),
-                    MPI_INT, MPI_COMM_WORLD, &request);
+  MPI_Iallgatherv_c(in.data(), rank + 1, MPI_INT, out.data(), counts.data(), displs.data(), MPI_INT,
+                    MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   CHECK(out == wanted);
 }

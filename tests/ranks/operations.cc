@@ -30,7 +30,8 @@ void expect(MPI_Datatype type, MPI_Op op, Fold fold) {
     for (int i = 0; i < n; ++i) in.push_back(number<T>(rank, i));
     MPI_Allreduce(in.data(), out.data(), n, type, op, MPI_COMM_WORLD);
     bool same = true;
-    for (int i = 0; i < n; ++i) same = same && out[static_cast<std::size_t>(i)] == folded<T>(i, fold);
+    for (int i = 0; i < n; ++i)
+      same = same && out[static_cast<std::size_t>(i)] == folded<T>(i, fold);
     CHECK(same);
   }
 }
@@ -80,7 +81,9 @@ Matrix product(const Matrix& x, const Matrix& y) {
   return {(x.a * y.a + x.b * y.c) % 9973, (x.a * y.b + x.b * y.d) % 9973,
           (x.c * y.a + x.d * y.c) % 9973, (x.c * y.b + x.d * y.d) % 9973};
 }
-Matrix matrix_of(int r, int i) { return {r + 1, i % 5, 2, r + i % 3 + 1}; }
+Matrix matrix_of(int r, int i) {
+  return {r + 1, i % 5, 2, r + i % 3 + 1};
+}
 
 template <class Length>
 void multiply(void* in, void* inout, Length* length, MPI_Datatype* /*type*/) {

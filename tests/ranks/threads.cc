@@ -37,9 +37,8 @@ void collect(MPI_Comm comm, int me) {
 // One thread waits long in a receive; the others must not stand behind it.
 void blocked_receive() {
   int word = 0;
-  std::thread waiter([&word] {
-    MPI_Recv(&word, 1, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  });
+  std::thread waiter(
+      [&word] { MPI_Recv(&word, 1, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE); });
   const int value = 17;
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Send(&value, 1, MPI_INT, rank, 99, MPI_COMM_WORLD);

@@ -1,0 +1,94 @@
+// tutti-info: what this build has and what this machine offers, a line each.
+//
+//   tutti-info              build, machine, algorithms
+//   tutti-info --knobs      every variable, its default and what it is for
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "base/knobs.h"
+#include "base/text.h"
+#include "coll/coll.h"
+#include "topo/topo.h"
+
+namespace {
+
+void line(const char* what, const std::string& value) {
+  std::printf("%-22s %s\n", what, value.c_str());
+}
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string text;
+  std::getline(file, text);
+  return text.empty() ? "unknown" : text;
+}
+
+void build() {
+  line("Tutti", TUTTI_VERSION);
+  line("MPI", "5.0, standard ABI 1.0 (libmpi_abi.so.1)");
+  line("compiler", TUTTI_COMPILER);
+  line("build type", TUTTI_BUILD_TYPE);
+  line("argument checks", TUTTI_CHECKS_BUILT);
+  line("links", TUTTI_LINKS);
+}
+
+void machine() {
+  utsname system{};
+  if (::uname(&system) == 0)
+    line("system", std::string(system.sysname) + " " + system.release + " " + system.machine);
+  const auto found = tutti::topo::read_this_machine();
+  if (!found) {
+    line("processors", "unknown: " + found.error().text);
+  } else {
+    line("processors", std::to_string(found->cores) + " cores, " +
+                           std::to_string(found->threads.size()) + " hardware threads allowed, " +
+                           std::to_string(found->usable_cores()) + " usable at once");
+  }
+  line("transparent pages", first_line("/sys/kernel/mm/transparent_hugepage/enabled"));
+  line("single copy (ptrace)", "ptrace_scope " + first_line("/proc/sys/kernel/yama/ptrace_scope"));
+  line("user namespaces",
+       "at most " + first_line("/proc/sys/user/max_user_namespaces") + " (virtual hosts)");
+  line("RDMA devices", ::access("/sys/class/infiniband", F_OK) == 0 ? "present" : "none");
+}
+
+void algorithms() {
+  std::string names;
+  const tutti::coll::Algorithm* last = nullptr;
+  for (const tutti::coll::Algorithm& entry : tutti::coll::catalogue()) {
+    if (last != nullptr && last->collective != entry.collective) {
+      line(std::string(tutti::coll::name_of(last->collective)).c_str(), names);
+      names.clear();
+    }
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+    last = &entry;
+  }
+  if (last != nullptr) line(std::string(tutti::coll::name_of(last->collective)).c_str(), names);
+}
+
+void knobs() {
+  for (const tutti::KnobRow& row : tutti::Knobs::rows())
+    std::printf("%-24s %-6s %-8s %s\n", row.name, row.unit,
+                *row.fallback == '\0' ? "-" : row.fallback, row.why);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--knobs") == 0) {
+    knobs();
+    return 0;
+  }
+  if (argc != 1) {
+    std::fprintf(stderr, "usage: tutti-info [--knobs]\n");
+    return 2;
+  }
+  build();
+  machine();
+  algorithms();
+  return 0;
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""install_test.py BUILD -- an installed tree works after it was moved.
+
+Installs into a folder, moves it, and then: mpicc and mpicxx compile and run a program, print what
+they would do, take another compiler; pkg-config and CMake's own FindMPI find the moved tree.
+A part whose tool is absent is skipped with a line. Exit status 1 on a failure.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+C_PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(void) {
+  int size = 0;
+  MPI_Init(0, 0);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Finalize();
+  printf("size %d\\n", size);
+  return 0;
+}
+"""
+CMAKE = """
+cmake_minimum_required(VERSION 3.16)
+project(probe C CXX)
+find_package(MPI REQUIRED COMPONENTS C CXX)
+message(STATUS "version ${MPI_C_VERSION} library ${MPI_mpi_abi_LIBRARY}")
+add_executable(probe_c probe.c)
+target_link_libraries(probe_c MPI::MPI_C)
+add_executable(probe_cxx probe.cc)
+target_link_libraries(probe_cxx MPI::MPI_CXX)
+"""
+
+
+def run(*command, folder=None, env=None):
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit("%s: status %d\n%s%s" % (" ".join(command), done.returncode, done.stdout,
+                                          done.stderr))
+    return done.stdout
+
+
+def expect(condition, what):
+    if not condition:
+        sys.exit("failed: " + what)
+    print("ok:", what)
+
+
+def write(path, text):
+    with open(path, "w") as stream:
+        stream.write(text)
+
+
+def clean_environment():
+    """As a user has it: nothing that names a launcher or a compiler."""
+    return {k: v for k, v in os.environ.items()
+            if not k.startswith(("TUTTI_", "OMPI_", "MPICH_", "PMI", "CC", "CXX"))}
+
+
+def compilers(prefix, work, env):
+    write(work + "/probe.c", C_PROGRAM)
+    write(work + "/probe.cc", C_PROGRAM)
+    for wrapper, source in (("mpicc", "probe.c"), ("mpicxx", "probe.cc"), ("mpic++", "probe.cc")):
+        tool = os.path.join(prefix, "bin", wrapper)
+        run(tool, source, "-o", "program", "-Wall", folder=work, env=env)
+        expect(run("./program", folder=work, env=env) == "size 1\n", wrapper + " links and runs")
+        run(tool, "-c", source, "-o", "a.o", folder=work, env=env)
+        shown = run(tool, "-show", source, "-o", "two words", env=env)
+        expect("-lmpi_abi" in shown and prefix in shown, wrapper + " -show")
+        expect("-lmpi" not in run(tool, "-compile_info", env=env), wrapper + " -compile_info")
+        expect(run(tool, "--showme:incdirs", env=env).strip() == prefix + "/include",
+               wrapper + " --showme:incdirs")
+    named = run(os.path.join(prefix, "bin", "mpicc"), "-show", env=dict(env, TUTTI_CC="other"))
+    expect(named.startswith("other "), "TUTTI_CC is taken")
+    link = os.path.join(work, "mpicc")
+    os.symlink(os.path.join(prefix, "bin", "mpicc"), link)
+    expect(prefix in run(link, "-show", env=env), "a symbolic link to mpicc finds the tree")
+
+
+def packages(prefix, env):
+    if shutil.which("pkg-config") is None:
+        print("skipped: pkg-config is not installed")
+        return
+    env = dict(env, PKG_CONFIG_PATH=prefix + "/lib/pkgconfig")
+    for name in ("mpi", "mpi-c", "mpi-cxx", "tutti"):
+        flags = run("pkg-config", "--cflags", "--libs", name, env=env)
+        expect("-lmpi_abi" in flags, "pkg-config " + name)
+
+
+def cmake(prefix, work, env):
+    if shutil.which("cmake") is None:
+        print("skipped: cmake is not installed")
+        return
+    write(work + "/CMakeLists.txt", CMAKE)
+    env = dict(env, PATH=prefix + "/bin:" + env["PATH"])
+    out = run("cmake", "-S", ".", "-B", "out", "-DMPI_HOME=" + prefix, folder=work, env=env)
+    expect("version 5.0" in out and prefix in out, "FindMPI finds the moved tree")
+    run("cmake", "--build", "out", folder=work, env=env)
+    for program in ("probe_c", "probe_cxx"):
+        expect(run(work + "/out/" + program, env=env) == "size 1\n", program + " runs")
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="tutti-install-")
+    try:
+        first, moved = work + "/first", work + "/moved/place"
+        env = clean_environment()
+        run("meson", "install", "-C", sys.argv[1], "--no-rebuild", "--destdir", first, env=env)
+        tree = [folder for folder, _, files in os.walk(first) if "mpicc" in files][0]
+        os.makedirs(os.path.dirname(moved))
+        os.rename(os.path.dirname(tree), moved)
+        compilers(moved, work, env)
+        packages(moved, env)
+        cmake(moved, work, env)
+        expect("standard ABI" in run(moved + "/bin/tutti-info", env=env), "tutti-info")
+    finally:
+        shutil.rmtree(work)
+
+
+if __name__ == "__main__":
+    main()

@@ -28,9 +28,7 @@ template <class Ready>
 void progress_until(Ready ready) {
   comm::World& world = process.world_comm->world();
   while (!ready()) {
-    comm::progress(world);
-    if (ready()) break;
-    comm::idle(world);
+    if (comm::progress(world) == 0) comm::idle(world);
   }
   comm::active(world);
 }

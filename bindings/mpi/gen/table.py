@@ -147,10 +147,11 @@ class Table:
 
 
 def scan_bodies(paths):
-    """Names of the bodies defined in hand-written sources: `Code name(` at a line's start."""
+    """Names of the bodies defined in hand-written sources, outside anonymous namespaces."""
     found = set()
     for path in paths:
         with open(path) as stream:
-            text = stream.read()
+            text = re.sub(r"^namespace \{$.*?^\}  // namespace$", "", stream.read(),
+                          flags=re.M | re.S)
         found.update(re.findall(r"^[A-Za-z_][\w:]*[ *&]+(\w+)\([^;]*?\)\s*\{", text, re.M))
     return found

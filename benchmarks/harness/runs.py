@@ -5,6 +5,7 @@ and ends on lines of its own; a launcher brings that home from whatever host ran
 """
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -16,6 +17,11 @@ WAIT_S = 600
 
 class Failed(Exception):
     """A run that ended badly; the text says which one and how, in words for the user."""
+
+
+def prun_of(build):
+    """Where a build folder has the launcher."""
+    return pathlib.Path(build).resolve() / "launcher" / "prun" / "prun"
 
 
 def run(command, environment=None, progress=None, wait_s=WAIT_S):

@@ -34,15 +34,15 @@ class Tutti:
         self.build = pathlib.Path(build).resolve()
 
     def prepare(self):
-        for program in [*(f"benchmarks/{name}" for name in PROGRAMS), "launcher/prun/prun"]:
-            if not (self.build / program).exists():
-                raise runs.Failed(f"{self.build / program} is not there: ninja -C {self.build}")
+        for program in [*(self.build / "benchmarks" / name for name in PROGRAMS), runs.prun_of(self.build)]:
+            if not program.exists():
+                raise runs.Failed(f"{program} is not there: ninja -C {self.build}")
 
     def program(self, name):
         return str(self.build / "benchmarks" / name)
 
     def command(self, ranks, crowded, hosts=None):
-        command = [str(self.build / "launcher" / "prun" / "prun"), "-np", str(ranks)]
+        command = [str(runs.prun_of(self.build)), "-np", str(ranks)]
         if hosts:
             return [*command, "--virtual", "-H", hosts]
         return command + (["--oversubscribe"] if crowded else ["-bind-to", "core"])

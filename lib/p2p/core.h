@@ -151,7 +151,8 @@ class Core final : public Endpoint, public transport::Sink {
   transport::Waiter::Gate gate_;
   bool work_ = false;  // some list below is not empty
   std::uint32_t rounds_ = 0;
-  int sleepers_ = 0;  // threads inside Waiter::pause
+  std::uint32_t costly_every_ = 1;  // rounds between polls that are system calls
+  int sleepers_ = 0;                // threads inside Waiter::pause
   std::vector<Active> active_;
   std::vector<std::unique_ptr<PeerState>> peers_;
   PostedQueue posted_;

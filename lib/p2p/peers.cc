@@ -2,7 +2,8 @@
 //
 // Addresses travel once, as one blob per rank: for each transport that needs one
 //   | name length, 1 byte | name | address length, 1 byte | address |
-#include <cstring>
+#include <algorithm>
+#include <string_view>
 
 #include "base/log.h"
 #include "p2p/core.h"
@@ -141,6 +142,9 @@ void Core::activate(std::size_t index) {
   for (const Active& each : active_)
     if (each.transport == transport) return;
   active_.push_back({transport, transport->wait_fd() >= 0});
+  // Neighbours in shared memory answer in a fraction of a system call: they come first.
+  constexpr std::uint32_t kBesideShared = 4;
+  if (std::string_view(transport->name()) == "shm") costly_every_ = kBesideShared;
 }
 
 void Core::activate_all() {

@@ -13,7 +13,6 @@
 namespace tutti::p2p {
 namespace {
 
-constexpr std::uint32_t kCostlyEvery = 4;    // rounds between polls that are system calls
 constexpr std::uint32_t kOthersEvery = 256;  // and polls of transports not in use yet
 constexpr int kQuickPolls = 32;              // before the waiter is asked
 constexpr std::int64_t kFlushPatience_ns = 10'000'000'000;
@@ -24,7 +23,7 @@ constexpr std::int64_t kGoodbyePatience_ns = 200'000'000;
 int Core::poll() {
   int events = 0;
   ++rounds_;
-  const bool polls_costly = rounds_ % kCostlyEvery == 0;
+  const bool polls_costly = rounds_ % costly_every_ == 0;
   for (const Active& each : active_)
     if (!each.is_costly || polls_costly) events += each.transport->progress();
   if (rounds_ % kOthersEvery == 0) [[unlikely]]

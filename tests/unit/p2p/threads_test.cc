@@ -8,25 +8,30 @@
 using namespace tutti;
 using namespace tutti::test;
 
-TEST_CASE("eight ranks exchange messages of all sizes with each other", "[p2p][threads]") {
-  constexpr int kRanks = 8;
+namespace {
+
+// Everybody sends to everybody, themselves included, messages of agreed random sizes. Returns
+// how many arrived wrong.
+int exchange_all(const std::vector<int>& hosts, int rounds) {
+  const int ranks = static_cast<int>(hosts.size());
   std::atomic<int> wrong{0};  // relaxed everywhere: read after the threads have ended
-  in_ranks(kRanks, [&](int rank, Endpoint& endpoint) {
-    std::mt19937 random(5);  // the same in all ranks: they agree on the sizes
-    for (int round = 0; round < 12; ++round) {
-      std::vector<std::vector<std::byte>> out, in;
-      std::vector<Request*> requests;
-      std::vector<std::size_t> sizes(kRanks * kRanks);
+  in_ranks(hosts, [&](int rank, Endpoint& endpoint) {
+    std::mt19937 random(5);  // the same in all ranks
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<std::size_t> sizes(hosts.size() * hosts.size());
       for (std::size_t& each : sizes)
         each = random() % 3 == 0 ? random() % 200'000 : random() % 300;
-      const auto size = [&](int from, int to) {
-        return sizes[static_cast<std::size_t>(from * kRanks + to)];
+      const auto message = [&](int from, int to) {
+        return pattern(sizes[static_cast<std::size_t>(from * ranks + to)],
+                       static_cast<unsigned>(from * 100 + to));
       };
-      for (int peer = 0; peer < kRanks; ++peer) {
-        out.push_back(pattern(size(rank, peer), static_cast<unsigned>(rank * 100 + peer)));
-        in.emplace_back(size(peer, rank));
+      std::vector<std::vector<std::byte>> out, in;
+      std::vector<Request*> requests;
+      for (int peer = 0; peer < ranks; ++peer) {
+        out.push_back(message(rank, peer));
+        in.emplace_back(message(peer, rank).size());
       }
-      for (int peer = 0; peer < kRanks; ++peer) {
+      for (int peer = 0; peer < ranks; ++peer) {
         const auto at = static_cast<std::size_t>(peer);
         requests.push_back(endpoint.recv(peer, {2, peer, round, 0}, plain(in[at])));
         requests.push_back(
@@ -36,13 +41,46 @@ TEST_CASE("eight ranks exchange messages of all sizes with each other", "[p2p][t
         endpoint.wait(each);
         endpoint.release(each);
       }
-      for (int peer = 0; peer < kRanks; ++peer)
-        if (in[static_cast<std::size_t>(peer)] !=
-            pattern(size(peer, rank), static_cast<unsigned>(peer * 100 + rank)))
+      for (int peer = 0; peer < ranks; ++peer)
+        if (in[static_cast<std::size_t>(peer)] != message(peer, rank))
           wrong.fetch_add(1, std::memory_order_relaxed);
     }
   });
-  REQUIRE(wrong.load(std::memory_order_relaxed) == 0);
+  return wrong.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+TEST_CASE("eight ranks exchange messages of all sizes with each other", "[p2p][threads]") {
+  REQUIRE(exchange_all(std::vector<int>(8, 0), 12) == 0);
+}
+
+TEST_CASE("ranks of two hosts exchange messages of all sizes over mixed links", "[p2p][threads]") {
+  REQUIRE(exchange_all({0, 0, 1, 1, 1}, 12) == 0);
+}
+
+TEST_CASE("a receive from any source hears ranks over every link", "[p2p][threads]") {
+  constexpr int kEach = 200;
+  const std::vector<int> hosts{0, 0, 1, 0, 1};
+  in_ranks(hosts, [&](int rank, Endpoint& endpoint) {
+    const int senders = static_cast<int>(hosts.size()) - 1;
+    std::vector<int> next(hosts.size(), 0);
+    for (int i = 0; i < (rank == 0 ? senders * kEach : kEach); ++i) {
+      int number = i;
+      if (rank != 0) {
+        Request* send =
+            endpoint.send(Mode::standard, 0, {1, rank, i % 7, 0}, Buffer::plain(&number, 4));
+        endpoint.wait(send);
+        endpoint.release(send);
+        continue;
+      }
+      const Status status =
+          endpoint.recv_now(kAnySource, {1, kAnySource, kAnyTag, 0}, Buffer::plain(&number, 4));
+      TUTTI_CHECK(status.code == Code::ok && status.tag == number % 7);
+      // In order from each of them.
+      TUTTI_CHECK(next[static_cast<std::size_t>(status.source)]++ == number);
+    }
+  });
 }
 
 TEST_CASE("blocking sends and receives go round a ring", "[p2p][threads]") {

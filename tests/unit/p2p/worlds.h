@@ -111,12 +111,12 @@ class Worlds {
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
 };
 
-// Runs body(rank, endpoint) in a thread per rank, over the transports of one host.
-inline void in_ranks(int ranks, const std::function<void(int, Endpoint&)>& body,
+// Runs body(rank, endpoint) in a thread per rank; hosts[i] is the host of rank i.
+inline void in_ranks(const std::vector<int>& hosts, const std::function<void(int, Endpoint&)>& body,
                      const Knobs& knobs = Knobs::defaults()) {
-  auto wireups = wireup::in_threads(std::vector<int>(static_cast<std::size_t>(ranks), 0));
+  auto wireups = wireup::in_threads(hosts);
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
+  for (int rank = 0; rank < static_cast<int>(hosts.size()); ++rank)
     threads.emplace_back([&, rank] {
       auto opened = Endpoint::open(*wireups[static_cast<std::size_t>(rank)], knobs);
       TUTTI_CHECK(opened.has_value(), opened.error().text);
@@ -124,6 +124,12 @@ inline void in_ranks(int ranks, const std::function<void(int, Endpoint&)>& body,
       (*opened)->close();
     });
   for (std::thread& each : threads) each.join();
+}
+
+// All on one host.
+inline void in_ranks(int ranks, const std::function<void(int, Endpoint&)>& body,
+                     const Knobs& knobs = Knobs::defaults()) {
+  in_ranks(std::vector<int>(static_cast<std::size_t>(ranks), 0), body, knobs);
 }
 
 }  // namespace tutti::test

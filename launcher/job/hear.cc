@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "job/exit_status.h"
 #include "job/head.h"
+#include "job/links.h"
 #include "job/parts.h"
 
 namespace tutti::launch {
@@ -212,11 +213,10 @@ void Head::handle(int, const Links& links) {
 }
 
 void Head::print_links() {
-  terminal_.write(1, "links\n");
-  for (const auto& [rank, text] : links_) {
-    terminal_.write(1, "rank " + std::to_string(rank) + " on " + host_of_rank(rank) + "\n");
-    terminal_.write(1, text.ends_with('\n') ? text : text + "\n");
-  }
+  std::vector<std::string> hosts;
+  for (std::size_t rank = 0; rank < rank_ended_.size(); ++rank)
+    hosts.push_back(host_of_rank(static_cast<int>(rank)));
+  terminal_.write(1, link_matrix(links_, hosts));
 }
 
 void Head::handle(int, const HostFailed& report) {

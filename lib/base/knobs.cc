@@ -38,6 +38,8 @@ const std::vector<KnobRow> kRows = {
     {"TUTTI_EXSCAN", "name", "", "select", "forced algorithm"},
     {"TUTTI_SEGMENT_BYTES", "bytes", "0", "select",
      "pipeline segment of long collectives; 0: from the model"},
+    {"TUTTI_REPORT_LINKS", "0/1", "0", "world",
+     "tell the launcher which link joins this rank with every other (prun --report-links)"},
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
 };
 

@@ -98,10 +98,11 @@ class Endpoint {
   // For the cost model and --report-links.
   virtual transport::Traits traits(int peer) = 0;
   virtual std::string link_name(int peer) = 0;
-  virtual std::string links_text() = 0;  // one line per peer: link and why
-  // A receive whose fingerprint differs from its message's ends with Code::other; this is the
-  // line to print about the last one (both ranks named), handed out once, then empty. The hook
-  // turns a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
+  // Lines "peer TAB link TAB why", and "- TAB not used TAB why" for transports left out.
+  virtual std::string links_text() = 0;
+  // A receive whose fingerprint differs from its message's ends with Code::other; this is what
+  // was said about the last one (both ranks named), empty when there was none. The hook turns
+  // a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
   virtual std::string mismatch_text() = 0;
   virtual void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) = 0;
   virtual wireup::Wireup& wireup() = 0;

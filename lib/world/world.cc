@@ -71,6 +71,7 @@ Result<void> Assembled::connect() {
   if (!world_comm) return tl::unexpected<Error>(std::move(world_comm).error());
   self_comm_ = std::move(*self_comm);
   world_comm_ = std::move(*world_comm);
+  if (knobs_.flag("TUTTI_REPORT_LINKS")) wireup_->report_links(endpoint_->links_text());
   return {};
 }
 

@@ -1,0 +1,16 @@
+// --report-links: what the ranks said of their links, as one matrix with reasons.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tutti::launch {
+
+// said[rank]: lines "peer TAB link TAB why" and "- TAB not used TAB why" (p2p.h). hosts[rank]: its
+// host. Up to 32 ranks: a row a rank; above that one line per pair of hosts. Then each link's
+// reasons, once each, and what was left out.
+std::string link_matrix(const std::map<int, std::string>& said,
+                        const std::vector<std::string>& hosts);
+
+}  // namespace tutti::launch

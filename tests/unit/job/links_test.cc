@@ -1,0 +1,39 @@
+// The matrix that --report-links prints.
+#include "job/links.h"
+
+#include "catch.h"
+
+using tutti::launch::link_matrix;
+
+TEST_CASE("the matrix has a row a rank, and each reason once", "[job]") {
+  const std::map<int, std::string> said{
+      {0, "0\tself\titself\n1\ttcp\tanother host\n-\tnot used\tucx: no RDMA device\n"},
+      {1, "0\ttcp\tanother host\n1\tself\titself\n-\tnot used\tucx: no RDMA device\n"}};
+  CHECK(link_matrix(said, {"a", "b"}) ==
+        "links (row sends to column)\n"
+        "           0     1\n"
+        "   a 0  self   tcp\n"
+        "   b 1   tcp  self\n"
+        "self: itself (2)\n"
+        "tcp: another host (2)\n"
+        "not used: ucx: no RDMA device\n");
+}
+
+TEST_CASE("a rank that said nothing shows as unknown", "[job]") {
+  const std::map<int, std::string> said{{0, "0\tself\titself\nnonsense\n"}};
+  CHECK(link_matrix(said, {"a", "a"}).find("   a 1     ?     ?\n") != std::string::npos);
+}
+
+TEST_CASE("many ranks are summed up by pairs of hosts", "[job]") {
+  std::map<int, std::string> said;
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < 40; ++rank) {
+    hosts.push_back(rank < 20 ? "a" : "b");
+    for (int peer = 0; peer < 40; ++peer)
+      said[rank] +=
+          std::to_string(peer) + "\t" + ((rank < 20) == (peer < 20) ? "shm" : "tcp") + "\twhy\n";
+  }
+  const std::string text = link_matrix(said, hosts);
+  CHECK(text.find("a -> b: tcp x400\n") != std::string::npos);
+  CHECK(text.find("a -> a: shm x380\n") != std::string::npos);
+}

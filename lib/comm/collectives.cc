@@ -110,8 +110,7 @@ bool takes_delegate(Communicator& comm, const CollCall& call, const delegate::Ca
   if (said.op != nullptr && !comm.state().team->takes(said)) return false;
   const auto size_class =
       static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(said.block)));
-  Route& route =
-      comm.state().routes[static_cast<std::size_t>(call.collective)][size_class & 63U];
+  Route& route = comm.state().routes[static_cast<std::size_t>(call.collective)][size_class & 63U];
   if (route == Route::unknown) [[unlikely]]
     route = find_route(comm, call, said);
   return route == Route::delegate;
@@ -146,8 +145,7 @@ Result<BoundCall> bind_call(Communicator& comm, const CollCall& call) {
   bind_spaces(comm, call, shape, bound.binding, bound.temporary);
   bound.binding.context = comm.coll_context();
   bound.binding.tag = comm.state().next_tag();
-  bound.binding.fingerprint =
-      fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes);
+  bound.binding.fingerprint = fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes);
   bound.binding.rank = comm.rank();
   bound.binding.peers = comm.group().members();
   bound.run = take_run(comm, *bound.prepared);

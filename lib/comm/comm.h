@@ -22,7 +22,7 @@ namespace tutti::comm {
 
 using types::Count;
 inline constexpr int kUndefined = -32766;  // MPI_UNDEFINED of the standard ABI
-inline constexpr int kProcNull = -3;        // MPI_PROC_NULL of the standard ABI
+inline constexpr int kProcNull = -3;       // MPI_PROC_NULL of the standard ABI
 
 // An ordered set of ranks of the job (MPI 5.0, 7.2).
 class Group final : public Object {
@@ -46,7 +46,9 @@ GroupRef intersection_of(const Group& a, const Group& b);
 GroupRef difference_of(const Group& a, const Group& b);
 Result<GroupRef> include(const Group& group, std::span<const int> ranks);
 Result<GroupRef> exclude(const Group& group, std::span<const int> ranks);
-struct Range { int first, last, stride; };
+struct Range {
+  int first, last, stride;
+};
 Result<GroupRef> include_ranges(const Group& group, std::span<const Range> ranges);
 Result<GroupRef> exclude_ranges(const Group& group, std::span<const Range> ranges);
 
@@ -63,13 +65,13 @@ class Communicator final : public Object {
   int size() const { return group_->size(); }
   const Group& group() const { return *group_; }
   const GroupRef& group_ref() const { return group_; }
-  std::uint32_t context() const { return context_; }       // point-to-point
+  std::uint32_t context() const { return context_; }  // point-to-point
   std::uint32_t coll_context() const { return context_ + 1; }
-  int peer(int rank) const { return group_->at(rank); }    // rank in the job
+  int peer(int rank) const { return group_->at(rank); }  // rank in the job
   World& world() const { return *world_; }
   std::string name;
-  Handle errhandler = 0;                                   // the bindings' object
-  std::map<int, void*> attributes;                         // keyval -> value; bindings' copies
+  Handle errhandler = 0;            // the bindings' object
+  std::map<int, void*> attributes;  // keyval -> value; bindings' copies
 
   // See force().
   const std::string& forced() const { return forced_; }
@@ -111,8 +113,8 @@ Result<CommRef> make_self_comm(World& world);
 // Collective over `comm`. An empty ref means "not a member" (MPI_COMM_NULL).
 Result<CommRef> dup(Communicator& comm);
 Result<CommRef> split(Communicator& comm, int color, int key);
-Result<CommRef> split_shared(Communicator& comm, int key);           // ranks of one host
-Result<CommRef> create(Communicator& comm, const Group& group);      // collective over comm
+Result<CommRef> split_shared(Communicator& comm, int key);       // ranks of one host
+Result<CommRef> create(Communicator& comm, const Group& group);  // collective over comm
 Result<CommRef> create_group(Communicator& comm, const Group& group, int tag);  // over group
 Comparison compare(const Communicator& a, const Communicator& b);
 // How collectives run here from now on, alike on all members: "allreduce=ring,bcast=binomial";
@@ -140,7 +142,7 @@ struct CollCall {
   bool in_place = false;
 };
 
-Code run(Communicator& comm, const CollCall& call);  // blocking
+Code run(Communicator& comm, const CollCall& call);                // blocking
 Result<Request*> start(Communicator& comm, const CollCall& call);  // nonblocking
 
 // Requests behind handles. A request keeps its communicator, types and ops alive, and itself
@@ -177,8 +179,8 @@ p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datat
                  int source, int tag);
 Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count,
                const types::Datatype& type, int dest, int tag);
-Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type,
-               int source, int tag);
+Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type, int source,
+               int tag);
 bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status);
 p2p::Status probe(Communicator& comm, int source, int tag);  // blocks
 void cancel(Request& request);
@@ -187,7 +189,7 @@ void cancel(Request& request);
 void wait(World& world, Request& request);
 // One round of progress when nothing of `requests` is done; used by the test and wait families.
 int progress(World& world);  // events handled
-void idle(World& world);    // nothing moved: poll, yield or sleep
-void active(World& world);  // something moved
+void idle(World& world);     // nothing moved: poll, yield or sleep
+void active(World& world);   // something moved
 
 }  // namespace tutti::comm

@@ -104,7 +104,9 @@ WorldPtr open_world(const Ground& ground) {
   return WorldPtr(new World(ground));
 }
 
-void CloseWorld::operator()(World* world) const { delete world; }
+void CloseWorld::operator()(World* world) const {
+  delete world;
+}
 
 delegate::Waiting World::waiting() {
   delegate::Waiting waiting;
@@ -125,7 +127,9 @@ Communicator::Communicator(World& world, GroupRef group, int rank, std::uint32_t
       context_(context),
       state_(std::make_unique<State>()) {}
 
-Communicator::~Communicator() { world_->contexts.give(context_); }
+Communicator::~Communicator() {
+  world_->contexts.give(context_);
+}
 
 CommRef CommMaker::make(World& world, GroupRef group, std::uint32_t context, Handle handle) {
   const int rank = group->rank_of(world.rank());
@@ -163,9 +167,9 @@ Result<void> settle(Communicator& comm) {
   settled.facts.shm_delegate = settled.area >= 0;
   state.facts = settled.facts;
   if (settled.area >= 0)
-    state.team = delegate::make_shm_team(wireup, locals_of(comm), comm.rank(),
-                                         static_cast<std::uint32_t>(settled.area),
-                                         comm.world().waiting());
+    state.team =
+        delegate::make_shm_team(wireup, locals_of(comm), comm.rank(),
+                                static_cast<std::uint32_t>(settled.area), comm.world().waiting());
   return {};
 }
 
@@ -173,8 +177,8 @@ Result<CommRef> make_world_comm(World& world) {
   std::vector<int> members;
   for (int rank = 0; rank < world.wireup.size(); ++rank) members.push_back(rank);
   world.contexts.take(kWorldContext);
-  auto comm = CommMaker::make(world, GroupRef::adopt(new Group(std::move(members))),
-                              kWorldContext, kWorldHandle);
+  auto comm = CommMaker::make(world, GroupRef::adopt(new Group(std::move(members))), kWorldContext,
+                              kWorldHandle);
   comm->name = "MPI_COMM_WORLD";
   TUTTI_DO(settle(*comm));
   return comm;
@@ -182,8 +186,8 @@ Result<CommRef> make_world_comm(World& world) {
 
 Result<CommRef> make_self_comm(World& world) {
   world.contexts.take(kSelfContext);
-  auto comm = CommMaker::make(world, GroupRef::adopt(new Group({world.rank()})), kSelfContext,
-                              kSelfHandle);
+  auto comm =
+      CommMaker::make(world, GroupRef::adopt(new Group({world.rank()})), kSelfContext, kSelfHandle);
   comm->name = "MPI_COMM_SELF";
   TUTTI_DO(settle(*comm));
   return comm;

@@ -23,7 +23,9 @@ void ContextIds::take(std::uint32_t context) {
   used_[index] = true;
 }
 
-void ContextIds::give(std::uint32_t context) { used_[context / 2] = false; }
+void ContextIds::give(std::uint32_t context) {
+  used_[context / 2] = false;
+}
 
 bool ContextIds::try_hold(const Claim& claim) {
   if (held_ || *waiting_.begin() != claim) return false;

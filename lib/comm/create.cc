@@ -144,8 +144,7 @@ Result<CommRef> split_shared(Communicator& comm, int key) {
 Result<CommRef> create(Communicator& comm, const Group& group) {
   TUTTI_TRY(context, agree_over(comm));
   if (group.rank_of(comm.world().rank()) == kUndefined) return CommRef();
-  TUTTI_TRY(made,
-            finish(comm.world(), GroupRef::adopt(new Group(group.members())), context));
+  TUTTI_TRY(made, finish(comm.world(), GroupRef::adopt(new Group(group.members())), context));
   copy_settings(comm, *made);
   return made;
 }

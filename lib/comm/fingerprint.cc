@@ -12,10 +12,38 @@ constexpr std::uint32_t kUserOp = 31;
 constexpr Handle kFirstOp = 0x20;  // MPI_OP_NULL in the standard ABI
 constexpr int kMantissa = 10;
 
-constexpr const char* kOpNames[] = {"no op", "sum", "min",     "max",  "product", "", "", "",
-                                    "bitwise and", "bitwise or", "bitwise xor", "", "", "", "", "",
-                                    "logical and", "logical or", "logical xor", "", "", "", "", "",
-                                    "minloc", "maxloc", "", "", "replace", "no-op", "", "user op"};
+constexpr const char* kOpNames[] = {"no op",
+                                    "sum",
+                                    "min",
+                                    "max",
+                                    "product",
+                                    "",
+                                    "",
+                                    "",
+                                    "bitwise and",
+                                    "bitwise or",
+                                    "bitwise xor",
+                                    "",
+                                    "",
+                                    "",
+                                    "",
+                                    "",
+                                    "logical and",
+                                    "logical or",
+                                    "logical xor",
+                                    "",
+                                    "",
+                                    "",
+                                    "",
+                                    "",
+                                    "minloc",
+                                    "maxloc",
+                                    "",
+                                    "",
+                                    "replace",
+                                    "no-op",
+                                    "",
+                                    "user op"};
 
 std::uint32_t pack_bytes(Count bytes) {
   const auto value = static_cast<std::uint64_t>(bytes);
@@ -31,8 +59,8 @@ std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, i
                              Count bytes) {
   std::uint32_t which = 0;
   if (op != nullptr)
-    which = op->is_predefined() ? static_cast<std::uint32_t>(op->handle() - kFirstOp) & 31U
-                                : kUserOp;
+    which =
+        op->is_predefined() ? static_cast<std::uint32_t>(op->handle() - kFirstOp) & 31U : kUserOp;
   return (static_cast<std::uint32_t>(collective) + 1) << 28 | which << 23 |
          (static_cast<std::uint32_t>(root) & 127U) << 16 | pack_bytes(bytes);
 }

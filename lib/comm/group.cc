@@ -49,10 +49,11 @@ Result<std::vector<int>> expand(const Group& group, std::span<const Range> range
   for (const Range& range : ranges) {
     if (range.stride == 0) return fail(Code::arg, "a range of ranks has stride 0");
     const std::int64_t stride = range.stride;
-    for (std::int64_t rank = range.first;
-         stride > 0 ? rank <= range.last : rank >= range.last; rank += stride) {
+    for (std::int64_t rank = range.first; stride > 0 ? rank <= range.last : rank >= range.last;
+         rank += stride) {
       if (rank < 0 || rank >= group.size())
-        return fail(Code::rank, "rank " + std::to_string(rank) + " of a range is not in a group of " +
+        return fail(Code::rank, "rank " + std::to_string(rank) +
+                                    " of a range is not in a group of " +
                                     std::to_string(group.size()));
       ranks.push_back(static_cast<int>(rank));
     }

@@ -40,8 +40,7 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
   const types::Buffer buffer = buffer_of(data, count, type);
   if (sent_at_once(comm, mode, buffer, dest, tag)) return Code::ok;
   p2p::Endpoint& endpoint = comm.world().endpoint;
-  p2p::Request* const request =
-      endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
+  p2p::Request* const request = endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
   if (!request->done) endpoint.wait(request);
   const Code code = request->status.code;
   endpoint.release(request);
@@ -65,8 +64,8 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
   return RequestMaker::of_message(comm, message, type);
 }
 
-Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type,
-               int source, int tag) {
+Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type, int source,
+               int tag) {
   if (source == kProcNull) return RequestMaker::completed(comm, kNullStatus);
   p2p::Request* const message = comm.world().endpoint.recv(
       peer_of(comm, source), wanted(comm, source, tag), buffer_of(data, count, type));

@@ -115,7 +115,9 @@ void RequestMaker::cancel(Request& request) {
   if (request.message_ != nullptr) request.comm_->world().endpoint.cancel(request.message_);
 }
 
-void cancel(Request& request) { RequestMaker::cancel(request); }
+void cancel(Request& request) {
+  RequestMaker::cancel(request);
+}
 
 void wait(World& world, Request& request) {
   while (!request.is_done()) {
@@ -126,13 +128,17 @@ void wait(World& world, Request& request) {
   }
 }
 
-int progress(World& world) { return world.endpoint.progress(); }
+int progress(World& world) {
+  return world.endpoint.progress();
+}
 
 void idle(World& world) {
   if (world.let_in != nullptr) world.let_in(world.let_in_self);
   world.endpoint.idle();
 }
 
-void active(World& world) { world.endpoint.active(); }
+void active(World& world) {
+  world.endpoint.active();
+}
 
 }  // namespace tutti::comm

@@ -43,8 +43,8 @@ void explain(const Communicator& comm, const select::Question& question,
   line += ", " + text::format_bytes(static_cast<std::uint64_t>(question.bytes)) + ": ";
   line += choice.algorithm == nullptr ? "shm" : choice.algorithm->name;
   if (choice.segment_bytes > 0)
-    line += " in segments of " +
-            text::format_bytes(static_cast<std::uint64_t>(choice.segment_bytes));
+    line +=
+        " in segments of " + text::format_bytes(static_cast<std::uint64_t>(choice.segment_bytes));
   log::explain(line + "; " + choice.why);
 }
 
@@ -60,11 +60,10 @@ Result<const select::Choice*> choice_for(Communicator& comm, const Shape& shape,
   question.commutative = is_commutative(shape);
   question.predefined_op = shape.op == nullptr || !shape.op->is_user();
   delegates = delegates && state.team != nullptr;
-  const std::uint64_t key = static_cast<std::uint64_t>(shape.collective) |
-                            std::uint64_t{delegates} << 8 |
-                            std::uint64_t{question.commutative} << 9 |
-                            std::uint64_t{question.predefined_op} << 10 |
-                            width(question.bytes) << 16 | width(question.count) << 24;
+  const std::uint64_t key =
+      static_cast<std::uint64_t>(shape.collective) | std::uint64_t{delegates} << 8 |
+      std::uint64_t{question.commutative} << 9 | std::uint64_t{question.predefined_op} << 10 |
+      width(question.bytes) << 16 | width(question.count) << 24;
   if (const auto found = state.choices.find(key); found != state.choices.end())
     return &found->second;
   question.forced = forced_name(comm.forced(), shape.collective);

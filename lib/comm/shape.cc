@@ -136,11 +136,11 @@ void bind_movement(const Communicator& comm, const CollCall& call, engine::Bindi
       break;
     default:  // v forms
       if (!call.send_counts.empty())
-        binding.in.blocks = blocks_at(call.send, call.send_counts, call.send_displs,
-                                      *call.send_type);
+        binding.in.blocks =
+            blocks_at(call.send, call.send_counts, call.send_displs, *call.send_type);
       if (!call.recv_counts.empty())
-        binding.out.blocks = blocks_at(call.recv, call.recv_counts, call.recv_displs,
-                                       *call.recv_type);
+        binding.out.blocks =
+            blocks_at(call.recv, call.recv_counts, call.recv_displs, *call.recv_type);
       break;
   }
   const bool scatters =
@@ -162,8 +162,8 @@ void copy_first(const Communicator& comm, const CollCall& call, const Shape& sha
     binding.in.whole = {copy, shape.count, shape.type};
     return;
   }
-  const Count bytes = call.collective == Collective::alltoall ? shape.count * comm.size()
-                                                              : sum(shape.counts);
+  const Count bytes =
+      call.collective == Collective::alltoall ? shape.count * comm.size() : sum(shape.counts);
   temporary = pool.take(static_cast<std::size_t>(bytes));
   std::byte* to = temporary.memory.get();
   binding.in.blocks.clear();

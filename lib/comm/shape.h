@@ -18,9 +18,9 @@ struct Shape {
   bool in_place = false;      // as the emitter sees it
   bool copies_first = false;  // in place, but its emitters need an `in`: a copy serves
   int root = 0;
-  Count count = 0;                  // units
-  Count bytes = 0;                  // what algorithms are chosen by; alike on all ranks
-  std::vector<Count> counts;        // units, where this rank knows them
+  Count count = 0;            // units
+  Count bytes = 0;            // what algorithms are chosen by; alike on all ranks
+  std::vector<Count> counts;  // units, where this rank knows them
   std::vector<Count> send_counts;
   const types::Op* op = nullptr;
   const types::Datatype* type = nullptr;  // of a reduction

@@ -39,6 +39,8 @@ std::optional<std::uint32_t> take_area(wireup::Wireup& wireup, const std::vector
   return std::nullopt;
 }
 
-std::uint32_t host_area(wireup::Wireup&) { return kHostArea; }
+std::uint32_t host_area(wireup::Wireup&) {
+  return kHostArea;
+}
 
 }  // namespace tutti::delegate

@@ -37,12 +37,12 @@ void unpack(const types::Buffer& into, Count offset, const std::byte* in, Count 
 
 struct ShmTeam::Exchange {
   const Call& call;
-  types::Buffer from;      // what this member gives
-  bool everyone_gives;     // else the root
-  bool everyone_takes;     // else the root
-  bool to_each;            // a giver has a block for each member
+  types::Buffer from;   // what this member gives
+  bool everyone_gives;  // else the root
+  bool everyone_takes;  // else the root
+  bool to_each;         // a giver has a block for each member
   int size, me;
-  Count part = 0;          // bytes of a block in a round
+  Count part = 0;  // bytes of a block in a round
   Count rounds = 0;
 
   bool gives(int member) const { return everyone_gives || member == call.root; }
@@ -59,12 +59,9 @@ Code ShmTeam::move(const Call& call) {
   const bool scatters = call.collective == Collective::scatter;
   const bool to_each = scatters || call.collective == Collective::alltoall;
   const bool rooted = scatters || call.collective == Collective::bcast;
-  Exchange exchange{call,
-                    call.collective == Collective::bcast ? call.into : call.from,
-                    !rooted,
-                    call.collective != Collective::gather,
-                    to_each,
-                    size_,
+  Exchange exchange{call,    call.collective == Collective::bcast ? call.into : call.from,
+                    !rooted, call.collective != Collective::gather,
+                    to_each, size_,
                     me_};
   if (call.in_place && !scatters) exchange.from = call.into.part(me_ * call.block, call.block);
   // The own block does not travel.
@@ -124,8 +121,8 @@ Code ShmTeam::move_long(const Call& call, const Exchange& plan) {
 Code ShmTeam::give_round(const Exchange& exchange, Count round) {
   for (int member = 0; member < size_ && round >= kDepth; ++member) {
     if (member == me_ || !exchange.takes(member)) continue;
-    const Code code = await(control(member).read,
-                            rounds_ + static_cast<std::uint64_t>(round - kDepth) + 1);
+    const Code code =
+        await(control(member).read, rounds_ + static_cast<std::uint64_t>(round - kDepth) + 1);
     if (code != Code::ok) return code;
   }
   const Count bytes = exchange.part_of(round);

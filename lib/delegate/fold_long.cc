@@ -66,18 +66,24 @@ Code ShmTeam::fold_long(const Call& call, types::Op::Kernel kernel) {
   const Count rounds = (call.count + most * size_ - 1) / (most * size_);
   // Even pieces, whole lines where that fits.
   Count piece = (call.count + rounds * size_ - 1) / (rounds * size_);
-  if (line % extent == 0) piece = std::min(most, (piece * extent + line - 1) / line * line / extent);
-  const Folding folding{call,   kernel, extent, piece, (piece * extent + line - 1) / line * line,
-                        rounds, size_,
+  if (line % extent == 0)
+    piece = std::min(most, (piece * extent + line - 1) / line * line / extent);
+  const Folding folding{call,
+                        kernel,
+                        extent,
+                        piece,
+                        (piece * extent + line - 1) / line * line,
+                        rounds,
+                        size_,
                         call.collective == coll::Collective::allreduce || me_ == call.root};
   if (const Code code = hear_all(call.fingerprint); code != Code::ok) return code;
   for (Count k = 0; k < rounds + 2; ++k) {
     if (k < rounds) fill_pieces(folding, k);
     if (k >= 1 && k - 1 < rounds) {
       for (int member = 0; member < size_; ++member) {
-        const Code code = member == me_ ? Code::ok
-                                        : await(control(member).filled,
-                                                rounds_ + static_cast<std::uint64_t>(k));
+        const Code code =
+            member == me_ ? Code::ok
+                          : await(control(member).filled, rounds_ + static_cast<std::uint64_t>(k));
         if (code != Code::ok) return code;
       }
       fold_piece(folding, k - 1);
@@ -120,7 +126,8 @@ void ShmTeam::fold_piece(const Folding& folding, Count round) {
     for (int member = 2; member < size_; ++member)
       folding.kernel(out, operand(member, at), out, length);
     if (folding.collects)
-      std::memcpy(folding.result(from + at), out, static_cast<std::size_t>(length * folding.extent));
+      std::memcpy(folding.result(from + at), out,
+                  static_cast<std::size_t>(length * folding.extent));
   }
   // release: pairs with the acquire in await().
   control(me_).folded.store(rounds_ + static_cast<std::uint64_t>(round) + 1,

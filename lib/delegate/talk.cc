@@ -7,7 +7,7 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr int kLooksBetween = 32;       // at the flag, between rounds of progress
+constexpr int kLooksBetween = 32;         // at the flag, between rounds of progress
 constexpr int kRoundsBetweenDeaths = 16;  // rounds of progress between looks at the members
 
 inline void relax() {

@@ -35,10 +35,9 @@ bool Memory::needs_staging(const Bound& bound, sched::Space space, const Program
   const auto crosses = [&](const sched::Slice& slice) {
     return slice.space == space && slice.count > 0 && find(bound, slice).bytes != slice.count;
   };
-  return std::any_of(program.schedule.steps.begin(), program.schedule.steps.end(),
-                     [&](const sched::Step& step) {
-                       return crosses(step.from) || crosses(step.into);
-                     });
+  return std::any_of(
+      program.schedule.steps.begin(), program.schedule.steps.end(),
+      [&](const sched::Step& step) { return crosses(step.from) || crosses(step.into); });
 }
 
 void Memory::stage(Bound& bound, ScratchPool::Piece& piece) {
@@ -124,8 +123,8 @@ types::Buffer Memory::buffer(const sched::Slice& slice) const {
   if (bound.staged != nullptr)
     return types::Buffer::plain(bound.staged + slice.offset, slice.count);
   const types::Buffer found = find(bound, slice);
-  TUTTI_CHECK(found.bytes == slice.count, "slice of " + std::to_string(slice.count) +
-                                              " units at " + std::to_string(slice.offset) +
+  TUTTI_CHECK(found.bytes == slice.count, "slice of " + std::to_string(slice.count) + " units at " +
+                                              std::to_string(slice.offset) +
                                               " lies outside its space");
   return found;
 }

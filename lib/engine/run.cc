@@ -79,8 +79,8 @@ class ScheduleRun final : public Run {
   std::shared_ptr<const Program> program_;
   Binding binding_;
   Memory memory_;
-  std::vector<std::uint32_t> conditions_;  // unmet, by step
-  std::vector<Message> messages_;          // by step
+  std::vector<std::uint32_t> conditions_;         // unmet, by step
+  std::vector<Message> messages_;                 // by step
   std::vector<std::uint32_t> receives_, others_;  // queued; read from the heads
   std::size_t receives_head_ = 0, others_head_ = 0;
   std::size_t unfinished_ = 0;

@@ -52,8 +52,8 @@ std::byte* take_elements(ScratchPool& pool, Count count, const types::Datatype& 
   constexpr std::uintptr_t kAlignment = 64;
   piece = pool.take(static_cast<std::size_t>(bytes) + kAlignment);
   // Element 0 is aligned, whatever lies before it.
-  const auto earliest = reinterpret_cast<std::uintptr_t>(piece.memory.get()) -
-                        static_cast<std::uintptr_t>(lowest);
+  const auto earliest =
+      reinterpret_cast<std::uintptr_t>(piece.memory.get()) - static_cast<std::uintptr_t>(lowest);
   return reinterpret_cast<std::byte*>((earliest + kAlignment - 1) / kAlignment * kAlignment);
 }
 

@@ -43,9 +43,9 @@ class Gate {
   const bool many_;
   std::mutex mutex_;
   std::atomic<std::thread::id> owner_{};
-  int depth_ = 0;                       // guarded by mutex_
+  int depth_ = 0;                        // guarded by mutex_
   std::map<std::thread::id, int> kept_;  // depths of threads between release and retake; same
-  std::atomic<int> waiting_{0};         // threads in take(); relaxed: a hint
+  std::atomic<int> waiting_{0};          // threads in take(); relaxed: a hint
   std::atomic<std::uint64_t> turns_{0};  // relaxed: a hint for let_in
 };
 

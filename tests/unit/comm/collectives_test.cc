@@ -37,18 +37,16 @@ void all_ordered(const Rank& me) {
   const auto compose = reference::compose_op();
   for (const types::Count count : {0, 1, 7, 500})
     for (Plan plan : reference::plans(me.size, count)) {
-      const bool reduces = plan.collective == Collective::reduce ||
-                           plan.collective == Collective::allreduce ||
-                           plan.collective == Collective::reduce_scatter ||
-                           plan.collective == Collective::scan ||
-                           plan.collective == Collective::exscan;
+      const bool reduces =
+          plan.collective == Collective::reduce || plan.collective == Collective::allreduce ||
+          plan.collective == Collective::reduce_scatter || plan.collective == Collective::scan ||
+          plan.collective == Collective::exscan;
       if (!reduces) continue;
       plan.op = compose.get();
       try_plan(me, me.comm, plan, "choice");
       for (const coll::Algorithm& algorithm : coll::catalogue()) {
         if (algorithm.collective != plan.collective || algorithm.needs_commutative) continue;
-        comm::force(me.comm,
-                    std::string(coll::name_of(plan.collective)) + "=" + algorithm.name);
+        comm::force(me.comm, std::string(coll::name_of(plan.collective)) + "=" + algorithm.name);
         try_plan(me, me.comm, plan, algorithm.name);
       }
       comm::force(me.comm, "");

@@ -16,7 +16,9 @@ bool sums_right(comm::Communicator& comm) {
   return comm::run(comm, trial.call()) == Code::ok && trial.check();
 }
 
-const types::Datatype& integer() { return *types::predefined_type(reference::kInt); }
+const types::Datatype& integer() {
+  return *types::predefined_type(reference::kInt);
+}
 
 }  // namespace
 
@@ -78,6 +80,21 @@ TEST_CASE("the ranks of one host share a communicator", "[comm][create]") {
   support::run_ranks(support::one_host(4), [](const Rank& me) {
     const auto made = comm::split_shared(me.comm, 0);
     me.expect(made.has_value() && (*made)->size() == 4 && sums_right(**made), "all of them");
+  });
+}
+
+TEST_CASE("hosts are told apart when communicators are made", "[comm][create][hosts]") {
+  support::run_ranks({0, 1, 0, 1, 1}, [](const Rank& me) {
+    const auto host = comm::split_shared(me.comm, me.rank);
+    me.expect(host.has_value() && (*host)->size() == (me.rank % 2 == 1 || me.rank == 4 ? 3 : 2),
+              "those of the host");
+    me.expect(sums_right(**host), "works inside");
+    const auto turned = comm::split(me.comm, 0, -me.rank);
+    me.expect((*turned)->rank() == 4 - me.rank && sums_right(**turned), "works across");
+    const int some[] = {4, 0};
+    const comm::GroupRef group = *comm::include(me.comm.group(), some);
+    const auto pair = comm::create(me.comm, *group);
+    if (*pair) me.expect(sums_right(**pair), "works for a pair");
   });
 }
 

@@ -12,7 +12,9 @@ using reference::Plan;
 using reference::Trial;
 using support::Rank;
 
-const types::Datatype& integer() { return *types::predefined_type(reference::kInt); }
+const types::Datatype& integer() {
+  return *types::predefined_type(reference::kInt);
+}
 
 struct Pending {
   std::unique_ptr<Trial> trial;
@@ -54,6 +56,17 @@ TEST_CASE("all collectives run at once and end in any order", "[comm][nonblockin
     });
 }
 
+TEST_CASE("all collectives run at once over three hosts", "[comm][nonblocking][hosts]") {
+  support::run_ranks({0, 0, 1, 2, 1}, [](const Rank& me) {
+    std::vector<Pending> pending;
+    for (const types::Count count : {1, 3000}) {
+      start_all(me, me.comm, count, pending);
+      std::reverse(pending.begin(), pending.end());
+      end_all(me, pending);
+    }
+  });
+}
+
 TEST_CASE("blocking collectives pass nonblocking ones under way", "[comm][nonblocking]") {
   support::run_ranks(support::one_host(4), [](const Rank& me) {
     std::vector<Pending> pending;
@@ -88,8 +101,8 @@ TEST_CASE("hundreds of the same collective keep their order", "[comm][nonblockin
 TEST_CASE("null peers complete at once", "[comm][nonblocking]") {
   support::run_ranks({0}, [](const Rank& me) {
     int value = 5;
-    comm::Request* send = comm::isend(me.comm, p2p::Mode::synchronous, &value, 1, integer(),
-                                      comm::kProcNull, 0);
+    comm::Request* send =
+        comm::isend(me.comm, p2p::Mode::synchronous, &value, 1, integer(), comm::kProcNull, 0);
     comm::Request* recv = comm::irecv(me.comm, &value, 1, integer(), comm::kProcNull, 0);
     me.expect(send->is_done() && recv->is_done(), "done");
     me.expect(recv->status().source == comm::kProcNull && recv->status().bytes == 0, "status");
@@ -107,16 +120,16 @@ TEST_CASE("messages to oneself, wildcards, probes and cancelled receives", "[com
     const types::Count count = 30000;
     comm::Request* recv =
         comm::irecv(me.comm, in.data(), count, integer(), p2p::kAnySource, p2p::kAnyTag);
-    comm::Request* send = comm::isend(me.comm, p2p::Mode::standard, out.data(), count, integer(),
-                                      me.rank, 3);
+    comm::Request* send =
+        comm::isend(me.comm, p2p::Mode::standard, out.data(), count, integer(), me.rank, 3);
     comm::wait(me.comm.world(), *recv);
     comm::wait(me.comm.world(), *send);
     me.expect(in == out && recv->status().source == me.rank && recv->status().tag == 3, "to self");
     recv->release();
     send->release();
     const int other = 1 - me.rank;
-    comm::Request* greeting = comm::isend(me.comm, p2p::Mode::synchronous, out.data(), 7, integer(),
-                                          other, 9);
+    comm::Request* greeting =
+        comm::isend(me.comm, p2p::Mode::synchronous, out.data(), 7, integer(), other, 9);
     const p2p::Status seen = comm::probe(me.comm, p2p::kAnySource, 9);
     me.expect(seen.source == other && seen.bytes == 7 * 4, "probe");
     me.expect(comm::recv(me.comm, in.data(), 7, integer(), seen.source, seen.tag).bytes == 28,

@@ -14,7 +14,9 @@ std::int32_t value(int rank, Count index) {
 }
 
 // What `from` sends to `to` at `index`.
-std::int32_t value(int from, int to, Count index) { return value(from * 31 + to, index); }
+std::int32_t value(int from, int to, Count index) {
+  return value(from * 31 + to, index);
+}
 
 void compose(void*, const void* a, void* b, Count count, Handle) {
   const auto* first = static_cast<const std::int32_t*>(a);
@@ -44,13 +46,15 @@ bool is_uneven(Collective c) {
 }
 
 bool reduces(Collective c) {
-  return c == Collective::reduce || c == Collective::allreduce ||
-         c == Collective::reduce_scatter || c == Collective::scan || c == Collective::exscan;
+  return c == Collective::reduce || c == Collective::allreduce || c == Collective::reduce_scatter ||
+         c == Collective::scan || c == Collective::exscan;
 }
 
 }  // namespace
 
-Ref<types::Op> compose_op() { return types::Op::user(nullptr, &compose, false); }
+Ref<types::Op> compose_op() {
+  return types::Op::user(nullptr, &compose, false);
+}
 
 types::TypeRef pair_type() {
   auto type = types::make_contiguous(2, *types::predefined_type(kInt));
@@ -221,8 +225,7 @@ Trial::Ints Trial::expected_movement() const {
   }
   for (int r = 0; r < size_; ++r)
     for (Count i = 0; i < count; ++i)
-      result.push_back(plan_.collective == Collective::alltoall ? value(r, rank_, i)
-                                                                : value(r, i));
+      result.push_back(plan_.collective == Collective::alltoall ? value(r, rank_, i) : value(r, i));
   return result;
 }
 
@@ -248,7 +251,9 @@ Trial::Ints Trial::expected() const {
   return is_uneven(plan_.collective) ? expected_uneven() : expected_movement();
 }
 
-bool Trial::check() const { return recv_ == expected(); }
+bool Trial::check() const {
+  return recv_ == expected();
+}
 
 std::string Trial::what() const {
   std::string text(coll::name_of(plan_.collective));

@@ -13,9 +13,9 @@
 
 namespace tutti::reference {
 
+using coll::Collective;
 using comm::CollCall;
 using comm::Communicator;
-using coll::Collective;
 using types::Count;
 
 inline constexpr Handle kInt = 0x209, kSum = 0x21, kMax = 0x23;

@@ -125,9 +125,8 @@ class Mixer {
   std::vector<std::int32_t> in_, out_;
 };
 
-constexpr Collective kServed[] = {Collective::barrier,   Collective::bcast,
-                                  Collective::reduce,    Collective::allreduce,
-                                  Collective::gather,    Collective::scatter,
+constexpr Collective kServed[] = {Collective::barrier,   Collective::bcast,   Collective::reduce,
+                                  Collective::allreduce, Collective::gather,  Collective::scatter,
                                   Collective::allgather, Collective::alltoall};
 
 }  // namespace
@@ -154,8 +153,8 @@ TEST_CASE("one kind again and again, at every size around the limits", "[delegat
   for (const Collective collective : kServed)
     run_team(3, [collective](Team& team, int rank) {
       Mixer mixer(team, rank, 3);
-      for (const Count count : {0, 1, 11, 12, 13, 682, 683, 2047, 2048, 2049, 8191, 8192, 8193,
-                                24577, 200001})
+      for (const Count count :
+           {0, 1, 11, 12, 13, 682, 683, 2047, 2048, 2049, 8191, 8192, 8193, 24577, 200001})
         for (int i = 0; i < 3; ++i)
           if (!mixer.step(collective, count, i)) return false;
       for (int i = 0; i < 500; ++i)
@@ -171,7 +170,8 @@ TEST_CASE("all ranks get the same bits of a sum of doubles", "[delegate]") {
   run_team(kSize, [&results](Team& team, int rank) {
     std::mt19937_64 random(static_cast<unsigned>(rank));
     std::vector<double> in(kCount), out(kCount);
-    for (double& x : in) x = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 40));
+    for (double& x : in)
+      x = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 40));
     Call call;
     call.collective = Collective::allreduce;
     call.send = in.data();
@@ -191,8 +191,7 @@ TEST_CASE("a broadcast unpacks into types with gaps", "[delegate]") {
   run_team(2, [](Team& team, int rank) {
     auto strided = *types::make_vector(30000, 1, 2, *types::predefined_type(kInt));
     std::vector<std::int32_t> ints(60000, -5);
-    for (std::size_t i = 0; i < 60000 && rank == 0; i += 2)
-      ints[i] = static_cast<std::int32_t>(i);
+    for (std::size_t i = 0; i < 60000 && rank == 0; i += 2) ints[i] = static_cast<std::int32_t>(i);
     Call call;
     call.collective = Collective::bcast;
     call.into = Buffer::whole(ints.data(), 1, *strided);
@@ -242,7 +241,8 @@ TEST_CASE("areas are given back by the last member and serve again", "[delegate]
     std::vector<std::thread> threads;
     for (int member = 0; member < 2; ++member)
       threads.emplace_back([&, member] {
-        wireup::Wireup& own = *wireups[static_cast<std::size_t>(locals[static_cast<std::size_t>(member)])];
+        wireup::Wireup& own =
+            *wireups[static_cast<std::size_t>(locals[static_cast<std::size_t>(member)])];
         const auto team = delegate::make_shm_team(own, locals, member, taken[0], waiting());
         Mixer mixer(*team, member, 2);
         bool all = true;

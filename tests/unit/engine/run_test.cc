@@ -18,7 +18,9 @@ engine::Block block(Ints& ints) {
   return {ints.data(), static_cast<types::Count>(ints.size() * 4), nullptr};
 }
 
-Slice at(Space space, int index, int count = 1) { return {space, index * 4, count * 4}; }
+Slice at(Space space, int index, int count = 1) {
+  return {space, index * 4, count * 4};
+}
 
 }  // namespace
 

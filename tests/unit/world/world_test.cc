@@ -39,8 +39,18 @@ TEST_CASE("two ranks of one host greet each other and sum", "[world]") {
   support::run_ranks({0, 0}, greet_and_sum);
 }
 
-TEST_CASE("a world of one works", "[world]") { support::run_ranks({0}, greet_and_sum); }
+TEST_CASE("a world of one works", "[world]") {
+  support::run_ranks({0}, greet_and_sum);
+}
 
 TEST_CASE("eight ranks of one host greet each other and sum", "[world]") {
   support::run_ranks(support::one_host(8), greet_and_sum);
+}
+
+TEST_CASE("ranks of two hosts greet each other and sum", "[world]") {
+  support::run_ranks({0, 1, 1, 0}, greet_and_sum);
+}
+
+TEST_CASE("any number of worlds, one after another", "[world]") {
+  for (int round = 0; round < 20; ++round) support::run_ranks({0, 0, 0}, greet_and_sum);
 }

@@ -97,6 +97,9 @@ Result<void> Core::route(PeerState& peer) {
   peer.eager_bytes =
       std::min(wanted > 0 ? wanted : picked.traits.eager_bytes, picked.traits.max_frame);
   peer.routed = true;
+  if (log::explains())
+    log::explain("link to rank " + std::to_string(peer.rank) + ": " +
+                 opened_.transports[picked.index]->name() + " (" + picked.traits.why + ")");
   activate(picked.index);
   return {};
 }

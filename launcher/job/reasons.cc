@@ -41,7 +41,7 @@ Verdict judge(const RankAborts& report, const std::string& host) {
   // The kernel keeps eight bits of a status; 0 would hide the abort.
   const int kept = report.status & 0xff;
   std::string line =
-      name_of(report.rank, host) + " called MPI_Abort with code " + std::to_string(report.status);
+      name_of(report.rank, host) + " ended the job with status " + std::to_string(report.status);
   if (!report.reason.empty()) line += ": " + report.reason;
   return {kept == 0 ? 1 : kept, line};
 }

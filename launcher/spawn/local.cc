@@ -11,6 +11,7 @@
 
 #include "job/exit_status.h"
 #include "spawn/fork_daemon.h"
+#include "spawn/installation.h"
 #include "spawn/spawn.h"
 
 namespace tutti::launch {
@@ -56,6 +57,7 @@ class Local final : public Spawner {
     if (pid < 0) return fail_later(host);
     if (pid == 0) {
       DaemonPlace place;
+      place.library_folder = this_installation().library_folder;
       place.machine = std::move(given_.machine);
       place.environment = std::move(given_.environment);
       become_daemon(theirs.get(), std::move(place));

@@ -16,6 +16,7 @@
 
 #include "job/exit_status.h"
 #include "spawn/fork_daemon.h"
+#include "spawn/installation.h"
 #include "spawn/namespaces.h"
 #include "spawn/spawn.h"
 
@@ -119,6 +120,7 @@ void Virtual::become_host(int channel, const HostPart& host, int number, int cou
     ::_exit(1);
   }
   DaemonPlace place;
+  place.library_folder = this_installation().library_folder;
   place.environment = environment_;
   place.own_address = VirtualNet::ipv4(number);
   if (machine_) {

@@ -3,6 +3,9 @@
 #include "transport/self/self.h"
 #include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
+#if defined(TUTTI_HAS_UCX)
+#include "transport/ucx/ucx.h"
+#endif
 
 namespace tutti::transport {
 namespace {
@@ -12,9 +15,18 @@ struct Kind {
   Result<std::unique_ptr<Transport>> (*open)(const Surroundings& around);
 };
 
+#if defined(TUTTI_HAS_UCX)
+constexpr auto open_ucx = &ucx::open;
+#else
+Result<std::unique_ptr<Transport>> open_ucx(const Surroundings&) {
+  return fail(Code::other, "this build has none");
+}
+#endif
+
 constexpr Kind kOrder[] = {
     {"self", self::open},
     {"shm", shm::open},
+    {"ucx", open_ucx},
     {"tcp", tcp::open},
 };
 

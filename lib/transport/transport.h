@@ -75,7 +75,8 @@ class Sink {
   // A whole frame. `payload` is valid during the call only, unless place() gave its address.
   virtual void on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) = 0;
   // Before the payload of a long frame is read from a stream: where it should go, or null for
-  // the transport's own staging. The address must stay valid until on_frame for it.
+  // the transport's own staging. The address must stay valid until on_frame for it. All earlier
+  // frames of that peer were delivered, and its next on_frame is for this one.
   virtual std::byte* place(int from, const FrameHeader& header, std::size_t bytes) = 0;
   // The process is gone; no frame of it comes any more. Called once per peer.
   virtual void on_peer_gone(int peer, const Error& why) = 0;

@@ -1,0 +1,89 @@
+// dlopen of libucp, and the question whether there is anything for it to drive.
+#include "transport/ucx/library.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+namespace tutti::transport::ucx {
+namespace {
+
+constexpr unsigned kOldestMinor = 12;  // of version 1: active messages as we use them
+
+// Sets a variable for the lifetime of this object, unless the user has set it.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name), own_(::getenv(name) == nullptr) {
+    if (own_) ::setenv(name, value, 0);
+  }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+  ~Setting() {
+    if (own_) ::unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  bool own_;
+};
+
+template <class Function>
+bool load(void* handle, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(handle, name));
+  return function != nullptr;
+}
+
+bool load_all(void* at, Library& all) {
+  return load(at, "ucp_get_version", all.get_version) &&
+         load(at, "ucp_init_version", all.init_version) && load(at, "ucp_cleanup", all.cleanup) &&
+         load(at, "ucp_config_read", all.config_read) &&
+         load(at, "ucp_config_modify", all.config_modify) &&
+         load(at, "ucp_config_release", all.config_release) &&
+         load(at, "ucp_worker_create", all.worker_create) &&
+         load(at, "ucp_worker_destroy", all.worker_destroy) &&
+         load(at, "ucp_worker_get_address", all.worker_get_address) &&
+         load(at, "ucp_worker_release_address", all.worker_release_address) &&
+         load(at, "ucp_worker_progress", all.worker_progress) &&
+         load(at, "ucp_worker_get_efd", all.worker_get_efd) &&
+         load(at, "ucp_worker_arm", all.worker_arm) &&
+         load(at, "ucp_worker_set_am_recv_handler", all.set_am_recv_handler) &&
+         load(at, "ucp_ep_create", all.ep_create) &&
+         load(at, "ucp_ep_close_nbx", all.ep_close_nbx) &&
+         load(at, "ucp_am_send_nbx", all.am_send_nbx) &&
+         load(at, "ucp_am_recv_data_nbx", all.am_recv_data_nbx) &&
+         load(at, "ucp_request_free", all.request_free) &&
+         load(at, "ucp_request_check_status", all.request_check_status) &&
+         load(at, "ucs_status_string", all.status_string);
+}
+
+}  // namespace
+
+Result<Library> Library::open() {
+  const Setting no_handlers("UCX_HANDLE_ERRORS", "none");
+  const Setting no_warnings("UCX_WARN_UNUSED_ENV_VARS", "n");
+  void* const handle = ::dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return fail(Code::other, "libucp.so.0 not found");
+  Library all;
+  if (!load_all(handle, all)) return fail(Code::other, "libucp.so.0 lacks functions: too old");
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  all.get_version(&major, &minor, &release);
+  if (major != 1 || minor < kOldestMinor)
+    return fail(Code::other, "UCX " + std::to_string(major) + "." + std::to_string(minor) +
+                                 " is older than 1." + std::to_string(kOldestMinor));
+  return all;
+}
+
+std::string rdma_device() {
+  std::string name;
+  DIR* const folder = ::opendir("/sys/class/infiniband");
+  if (folder == nullptr) return name;
+  while (const dirent* entry = ::readdir(folder))
+    if (entry->d_name[0] != '.' && (name.empty() || entry->d_name < name)) name = entry->d_name;
+  ::closedir(folder);
+  return name.empty() ? name : name + ":1";
+}
+
+}  // namespace tutti::transport::ucx

@@ -1,0 +1,60 @@
+// outlet: frames to one peer, as active messages with a bounded number under way.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/ucx/inlet.h"
+#include "transport/ucx/worker.h"
+
+namespace tutti::transport::ucx {
+
+class Outlet {
+ public:
+  Outlet(Worker& worker, std::uint32_t own_rank, std::uint64_t token, int peer);
+  ~Outlet();
+
+  Result<void> connect(BlobView address);
+  void use(ucp_ep_h endpoint) { endpoint_ = endpoint; }  // borrowed, for a goodbye
+  bool try_send(const FrameView& frame);
+  void say_goodbye();
+  bool is_calm() const { return under_way_ == 0; }
+  int take_events() { return std::exchange(events_, 0); }
+
+  int peer() const { return peer_; }
+  bool is_broken() const { return is_broken_; }
+  const std::string& reason() const { return reason_; }
+  void* begin_close();  // a request to wait for, or null
+
+ private:
+  struct Operation {
+    WireHeader header{};
+    std::vector<std::byte> copy;
+    Done* done = nullptr;
+    Outlet* outlet = nullptr;
+  };
+
+  Operation* take_operation();
+  bool submit(Operation* operation, const std::byte* payload, std::size_t bytes);
+  void finish(Operation* operation, bool ok);
+  void break_off(ucs_status_t status);
+  static void on_sent(void* request, ucs_status_t status, void* operation);
+  static void on_error(void* outlet, ucp_ep_h endpoint, ucs_status_t status);
+
+  Worker& worker_;
+  std::uint32_t own_rank_;
+  std::uint64_t token_;
+  int peer_;
+  ucp_ep_h endpoint_ = nullptr;
+  bool owns_endpoint_ = false;
+  bool is_broken_ = false;
+  std::string reason_;
+  std::uint64_t number_ = 0;
+  int under_way_ = 0;
+  int events_ = 0;
+  std::vector<std::unique_ptr<Operation>> all_;
+  std::vector<Operation*> free_;
+};
+
+}  // namespace tutti::transport::ucx

@@ -1,0 +1,277 @@
+// The ucx transport: outlets and inlets by peer over one worker.
+//
+// UCX has no authentication; a token of the job in every frame keeps jobs apart that meet by
+// mistake, not attackers. Peers that die are reported by the endpoint, if we have one, or by
+// the daemons through the job segment.
+#include "transport/ucx/ucx.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "transport/gone_scan.h"
+#include "transport/ucx/outlet.h"
+
+namespace tutti::transport::ucx {
+namespace {
+
+constexpr unsigned kMessageId = 1;
+constexpr int kRoundsPerCall = 16;
+constexpr std::size_t kLongestAddress = 160;  // all transports share the record of the segment
+constexpr std::int64_t kGoodbyeNs = 2'000'000'000;
+// Closing asks the other side, which may not look for a while; the goodbye is out already.
+constexpr std::int64_t kCloseNs = 100'000'000;
+
+// What all frames of this job carry; nothing can be learnt about the key from it.
+std::uint64_t token_of(const wireup::SegmentHeader& header) {
+  std::array<std::uint8_t, 16> hash{};
+  constexpr std::array<std::uint8_t, 4> label{'u', 'c', 'x', '1'};
+  crypto_generichash(hash.data(), hash.size(), label.data(), label.size(), header.job_key,
+                     sizeof header.job_key);
+  std::uint64_t token = 0;
+  std::memcpy(&token, hash.data(), sizeof token);
+  return token;
+}
+
+class UcxLink final : public Link {
+ public:
+  explicit UcxLink(Outlet& outlet) : outlet_(outlet) {}
+  bool try_post(const FrameView& frame) override { return outlet_.try_send(frame); }
+  Result<Key> expose(const Memory&) override { return no_fetch(); }
+  Result<void> fetch(const Key&, const Memory&, Done*) override { return no_fetch(); }
+
+ private:
+  static tl::unexpected<Error> no_fetch() {
+    return fail(Code::unsupported, "ucx moves long frames itself");
+  }
+  Outlet& outlet_;
+};
+
+class UcxTransport final : public Transport {
+ public:
+  UcxTransport(const Surroundings& around, std::unique_ptr<Worker> worker, std::string device)
+      : wireup_(*around.wireup),
+        sink_(*around.sink),
+        worker_(std::move(worker)),
+        device_(std::move(device)),
+        token_(token_of(wireup_.segment().header())),
+        gone_(wireup_) {}
+  ~UcxTransport() override;
+
+  Result<void> start();
+  const char* name() const override { return "ucx"; }
+  Traits traits(const Peer& peer) const override;
+  Blob address() const override { return address_; }
+  Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) override;
+  int progress() override;
+  int wait_fd() override;
+  void look_around() override { gone_.ask(); }
+
+ private:
+  Inlet& inlet(int peer);
+  Outlet& outlet(int peer);
+  int collect();
+  int look_for_gone();
+  void lose(int peer, const Error& why);
+  void close_all(std::int64_t limit);
+  bool wait_until_calm(std::int64_t limit);
+  static ucs_status_t on_message(void* self, const void* header, std::size_t header_bytes,
+                                 void* data, std::size_t bytes, const ucp_am_recv_param_t* param);
+
+  wireup::Wireup& wireup_;
+  Sink& sink_;
+  std::unique_ptr<Worker> worker_;
+  std::string device_;
+  std::uint64_t token_;
+  Blob address_;
+  GoneScan gone_;
+  std::unordered_map<int, std::unique_ptr<Inlet>> inlets_;
+  std::unordered_map<int, std::unique_ptr<Outlet>> outlets_;
+  bool inside_ = false;
+  bool is_leaving_ = false;
+};
+
+Result<void> UcxTransport::start() {
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = kMessageId;
+  handler.cb = &UcxTransport::on_message;
+  handler.arg = this;
+  const ucs_status_t status = worker_->library().set_am_recv_handler(worker_->get(), &handler);
+  if (status != UCS_OK)
+    return fail(Code::other, "active messages: " + worker_->library().text(status));
+  TUTTI_TRY(address, worker_->address());
+  if (address.size() > kLongestAddress)
+    return fail(Code::other, "its address takes " + std::to_string(address.size()) +
+                                 " bytes; name one device in UCX_NET_DEVICES");
+  address_ = std::move(address);
+  return {};
+}
+
+Traits UcxTransport::traits(const Peer& peer) const {
+  Traits traits;
+  traits.reaches = peer.rank != wireup_.rank();
+  traits.why = device_.empty() ? "over UCX's tcp" : "RDMA device " + device_;
+  traits.latency_us = device_.empty() ? 17 : 2;
+  traits.bandwidth_gbs = device_.empty() ? 1.2 : 10;
+  traits.max_frame = std::size_t{device_.empty() ? 512U : 4096U} << 10;
+  traits.eager_bytes = device_.empty() ? std::size_t{64} << 10 : std::size_t{8} << 10;
+  traits.fetch_from = std::numeric_limits<std::size_t>::max();
+  return traits;
+}
+
+Inlet& UcxTransport::inlet(int peer) {
+  auto& found = inlets_[peer];
+  if (!found) found = std::make_unique<Inlet>(worker_->library(), worker_->get(), sink_, peer);
+  return *found;
+}
+
+Outlet& UcxTransport::outlet(int peer) {
+  auto& found = outlets_[peer];
+  if (!found)
+    found = std::make_unique<Outlet>(*worker_, static_cast<std::uint32_t>(wireup_.rank()), token_,
+                                     peer);
+  return *found;
+}
+
+Result<std::unique_ptr<Link>> UcxTransport::connect(const Peer& peer, BlobView address) {
+  const bool is_new = !outlets_.contains(peer.rank);
+  Outlet& to = outlet(peer.rank);
+  if (is_new) {
+    if (auto connected = to.connect(address); !connected) {
+      outlets_.erase(peer.rank);
+      return tl::unexpected(std::move(connected).error());
+    }
+  }
+  return std::unique_ptr<Link>(std::make_unique<UcxLink>(to));
+}
+
+ucs_status_t UcxTransport::on_message(void* data, const void* header_bytes, std::size_t length,
+                                      void* payload, std::size_t bytes,
+                                      const ucp_am_recv_param_t* param) {
+  auto& self = *static_cast<UcxTransport*>(data);
+  WireHeader header{};
+  if (length != sizeof header) return UCS_OK;
+  std::memcpy(&header, header_bytes, sizeof header);
+  if (header.token != self.token_ || header.from >= self.wireup_.segment().header().ranks ||
+      self.is_leaving_)
+    return UCS_OK;
+  Inlet& from = self.inlet(static_cast<int>(header.from));
+  if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0) from.reply_to = param->reply_ep;
+  return from.accept(header, payload, bytes, param->recv_attr);
+}
+
+int UcxTransport::progress() {
+  if (inside_) return 0;
+  inside_ = true;
+  worker_->calm();
+  for (int round = 0; round < kRoundsPerCall && worker_->progress(); ++round) {
+  }
+  int events = collect();
+  if (gone_.is_asked()) events += look_for_gone();
+  inside_ = false;
+  return events;
+}
+
+int UcxTransport::collect() {
+  int events = 0;
+  for (auto& [peer, each] : inlets_) events += each->take_events();
+  for (auto& [peer, each] : outlets_) {
+    const int more = each->take_events();
+    if (more > 0 && each->is_broken() && !inlet(peer).has_left()) {
+      const auto host = static_cast<unsigned>(wireup_.host_of(peer));
+      lose(peer, Error{Code::proc_aborted, "rank " + std::to_string(peer) + " on host " +
+                                               wireup_.segment().host(host).name +
+                                               " lost its ucx connection: " + each->reason()});
+    }
+    events += more;
+  }
+  return events;
+}
+
+int UcxTransport::look_for_gone() {
+  int found = 0;
+  gone_.look([](int) { return true; },
+             [this, &found](int rank) {
+               while (worker_->progress()) {
+               }
+               sink_.on_peer_gone(rank, gone_.error_for(rank));
+               ++found;
+               return true;
+             });
+  return found;
+}
+
+void UcxTransport::lose(int peer, const Error& why) {
+  if (gone_.mark(peer)) sink_.on_peer_gone(peer, why);
+}
+
+int UcxTransport::wait_fd() {
+  worker_->arm();
+  return worker_->wait_fd();
+}
+
+bool UcxTransport::wait_until_calm(std::int64_t limit) {
+  for (;;) {
+    worker_->progress();
+    bool calm = true;
+    for (auto& [peer, each] : outlets_) calm = calm && (each->is_calm() || each->is_broken());
+    if (calm) return true;
+    if (now_ns() > limit) return false;
+  }
+}
+
+UcxTransport::~UcxTransport() {
+  is_leaving_ = true;
+  const std::int64_t limit = now_ns() + kGoodbyeNs;
+  for (auto& [peer, each] : inlets_) {
+    if (each->reply_to == nullptr || each->has_left() || outlets_.contains(peer)) continue;
+    outlet(peer).use(each->reply_to);
+  }
+  for (auto& [peer, each] : outlets_)
+    if (!inlet(peer).has_left()) each->say_goodbye();
+  wait_until_calm(limit);
+  close_all(std::min(limit, now_ns() + kCloseNs));
+}
+
+void UcxTransport::close_all(std::int64_t limit) {
+  std::vector<void*> closing;
+  for (auto& [peer, each] : outlets_)
+    if (void* const request = each->begin_close()) closing.push_back(request);
+  const Library& library = worker_->library();
+  for (void* const request : closing) {
+    while (library.request_check_status(request) == UCS_INPROGRESS && now_ns() < limit)
+      worker_->progress();
+    library.request_free(request);
+  }
+  worker_.reset();  // before outlets and inlets, whose memory its callbacks use
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
+  const auto named = named_links(*around.knobs);
+  if (!allows(named, "ucx"))
+    return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
+  if (around.wireup->size() < 2) return fail(Code::other, "there is no other rank");
+  const std::string device = rdma_device();
+  if (named.empty()) {
+    if (around.wireup->segment().header().hosts < 2)
+      return fail(Code::other, "all ranks are on one host");
+    if (device.empty()) return fail(Code::other, "no RDMA device (TUTTI_LINK=ucx uses its tcp)");
+  }
+  if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
+  TUTTI_TRY(library, Library::open());
+  TUTTI_TRY(worker, Worker::open(library, device));
+  auto transport = std::make_unique<UcxTransport>(around, std::move(worker), device);
+  TUTTI_DO(transport->start());
+  return std::unique_ptr<Transport>(std::move(transport));
+}
+
+}  // namespace tutti::transport::ucx

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -41,6 +42,26 @@ rlimit raise_open_files() {
   return before;
 }
 
+// What the head said is used as it came: it must make sense.
+bool makes_sense(const Launch& launch, int host) {
+  const auto apps = static_cast<int>(launch.apps.size());
+  const auto hosts = static_cast<int>(launch.hosts.size());
+  const auto within = [](int index, int count) { return index >= 0 && index < count; };
+  return within(host, hosts) &&
+         std::all_of(launch.apps.begin(), launch.apps.end(),
+                     [](const AppPart& app) { return !app.argv.empty(); }) &&
+         std::all_of(launch.host_of.begin(), launch.host_of.end(),
+                     [&](int one) { return within(one, hosts); }) &&
+         std::all_of(launch.ranks.begin(), launch.ranks.end(),
+                     [&](const RankPart& rank) {
+                       return within(rank.app, apps) &&
+                              within(rank.rank, static_cast<int>(launch.host_of.size())) &&
+                              launch.host_of[static_cast<std::size_t>(rank.rank)] == host;
+                     }) &&
+         std::count(launch.host_of.begin(), launch.host_of.end(), host) ==
+             static_cast<std::ptrdiff_t>(launch.ranks.size());
+}
+
 }  // namespace
 
 Ranks::Ranks(Loop& loop, Say say)
@@ -57,6 +78,8 @@ Ranks::~Ranks() {
 }
 
 Result<void> Ranks::launch(Launch launch, const Place& place) {
+  if (!ranks_.empty() || !makes_sense(launch, place.host))
+    return fail(Code::intern, "prun sent a plan that makes no sense");
   launch_ = std::move(launch);
   place_ = place;
   TUTTI_DO(make_job_segment(place));

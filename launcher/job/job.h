@@ -21,7 +21,6 @@ struct JobRequest {
   Plan plan;                             // mapped; bound once the machines are known
   std::optional<topo::Machine> machine;  // this one, when it was read for the allocation
   std::vector<std::string> environment;  // of prun, "NAME=value"
-  std::string prefix;  // folder above bin/prun; where prund and the library are found
 };
 
 // Runs the job to its end and returns prun's exit status. Prints to stderr what went wrong.

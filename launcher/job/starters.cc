@@ -11,6 +11,7 @@
 
 #include "job/exit_status.h"
 #include "job/head.h"
+#include "spawn/installation.h"
 #include "spawn/spawn.h"
 
 namespace tutti::launch {
@@ -123,7 +124,7 @@ Grow Head::grow_message(std::vector<HostPart> hosts) const {
   grow.agent.push_back(request_.spec.launch_agent.empty() ? "ssh" : request_.spec.launch_agent);
   grow.agent.insert(grow.agent.end(), request_.spec.agent_args.begin(),
                     request_.spec.agent_args.end());
-  grow.prefix = request_.prefix;
+  grow.prefix = this_installation().prefix;
   return grow;
 }
 

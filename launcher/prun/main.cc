@@ -1,11 +1,10 @@
 // prun: starts a job and returns its status. argv -> cli -> hosts -> plan -> job.
+#include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
-#include <climits>
 #include <cstdio>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 #include "cli/cli.h"
 #include "control/control.h"
@@ -34,24 +33,13 @@ int show(const std::string& what) {
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return fail(Code::arg, "cannot read " + path);
-  return text.str();
+  if (!file) return fail(Code::arg, "cannot read " + path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 std::string this_host() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-// The folder above the one this program is in.
-std::string installed_prefix() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  const std::string self(path.data(), static_cast<std::size_t>(length < 0 ? 0 : length));
-  const std::string folder = self.substr(0, self.rfind('/'));
-  return folder.substr(0, folder.rfind('/'));
+  utsname names{};
+  return ::uname(&names) == 0 ? names.nodename : "localhost";
 }
 
 }  // namespace
@@ -61,6 +49,10 @@ int main(int argc, char** argv) {
   if (!spec) return complain(ExitStatus::usage, spec.error().text);
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help="))
     return show(spec->show);
+  if (!spec->show.empty())
+    return complain(ExitStatus::usage, "--" + spec->show +
+                                           " is not supported yet; 'prun -np 1 -H " +
+                                           "HOST hostname' shows whether a host can be reached");
   for (const std::string& note : spec->notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
 
   JobRequest request;
@@ -85,7 +77,6 @@ int main(int argc, char** argv) {
   request.allocation = std::move(*allocation);
   request.plan = std::move(*plan);
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
-  request.prefix = installed_prefix();
   std::fflush(stdout);
   return run_job(std::move(request));
 }

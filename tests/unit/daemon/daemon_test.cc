@@ -142,6 +142,18 @@ TEST_CASE("a program that cannot start is reported for each of its ranks", "[dae
   driver.leave();
 }
 
+TEST_CASE("a plan that makes no sense is refused in words", "[daemon]") {
+  Driver driver;
+  Launch launch;
+  launch.job_key.assign(32, 'k');
+  launch.hosts = {"here"};
+  launch.host_of = {0};
+  launch.ranks = {{0, 7, false, {}}};
+  driver.send(launch);
+  CHECK(driver.wait_for<DaemonFailed>().reason.find("makes no sense") != std::string::npos);
+  driver.leave();
+}
+
 TEST_CASE("ending is kind first, then certain", "[daemon]") {
   Driver driver;
   driver.launch("if [ $RANK = 0 ]; then trap '' TERM; fi; echo up; while :; do sleep 1; done", 2);

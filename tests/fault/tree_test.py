@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""More hosts than prun reaches by itself: daemons start daemons, and a lost one takes its own along.
+
+Usage: tree_test.py PRUN. All hosts are names of one private ssh server on loopback.
+"""
+import os
+import shutil
+import sys
+
+from world import Job, Sshd, wait_until
+
+HOSTS = 36
+
+
+def finish(job, what, status, words=""):
+    got = job.wait()
+    job.survivors_gone()
+    assert got == status, f"{what}: status {got}, not {status}\n{job.said()}"
+    assert words in job.said(), f"{what}: '{words}' not in\n{job.said()}"
+    print(f"ok {what}", flush=True)
+
+
+def everybody_runs(prun, way, what):
+    job = Job(prun, way, ["sh", "-c", "echo rank $RANK of $WORLD_SIZE on $GROUP_RANK"], ranks=HOSTS)
+    finish(job, what, 0)
+    lines = {line for line in job.said().splitlines() if line.startswith("rank")}
+    expected = {f"rank {i} of {HOSTS} on {i}" for i in range(HOSTS)}
+    assert lines == expected, f"{what}: {expected - lines} missing\n{job.said()}"
+
+
+def relay_lost(prun, way):
+    job = Job(prun, way, ["sh", "-c", "echo up; exec sleep 1000"], ranks=HOSTS)
+    wait_until(lambda: job.said().count("up\n") >= HOSTS or job.prun.poll() is not None, "all ranks")
+    # A relay is a daemon with ssh children: the parent of an ssh that is not prun's.
+    relays = set()
+    for pid in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                is_ssh = file.read().startswith(b"ssh\0")
+            with open(f"/proc/{pid}/stat") as file:
+                parent = int(file.read().rsplit(")", 1)[1].split()[1])
+            with open(f"/proc/{parent}/cmdline", "rb") as file:
+                if is_ssh and b"prund" in file.read():
+                    relays.add(parent)
+        except (OSError, ValueError):
+            continue
+    assert relays, "no daemon started other daemons"
+    job.kill(min(relays))
+    finish(job, "a relay killed: its hosts go with it, the job ends", 206, "daemon was lost")
+
+
+def main():
+    if not shutil.which("ssh") or not os.path.exists("/usr/sbin/sshd"):
+        print("skipped: no ssh or sshd on this machine")
+        sys.exit(77)
+    prun = sys.argv[1]
+    names = ["a"] + [f"host{i}" for i in range(1, HOSTS)]
+    server = Sshd(names)
+    try:
+        way = ["--launch-agent", server.agent, "-H", ",".join(names)]
+        everybody_runs(prun, way, f"{HOSTS} hosts by a tree")
+        job = Job(prun, way, ["sh", "-c", f"test $RANK = {HOSTS - 1} && exit 9; exec sleep 1000"], ranks=HOSTS)
+        finish(job, "a rank behind a relay fails", 9, f"rank {HOSTS - 1} on host host{HOSTS - 1}")
+        relay_lost(prun, way)
+        # An ssh that works from the head only: the head reaches every host itself then.
+        only_head = server.path("ssh-from-head")
+        with open(only_head, "w") as file:
+            file.write(f'#!/bin/sh\n[ -n "$SSH_CONNECTION" ] && {{ echo no way >&2; exit 255; }}\n'
+                       f'exec {server.agent} "$@"\n')
+        os.chmod(only_head, 0o755)
+        way = ["--launch-agent", only_head, "-H", ",".join(names)]
+        os.environ.pop("SSH_CONNECTION", None)
+        everybody_runs(prun, way, "hosts that cannot reach each other")
+    finally:
+        server.close()
+
+
+main()

@@ -2,7 +2,7 @@
 # Builds what is missing and runs the tests. Ends with 'N passed, N failed, N skipped'.
 #
 #   ./test.sh                 everything
-#   ./test.sh --suite unit    one suite: unit, schedule, plan, ranks, hosts, fault, fuzz, style
+#   ./test.sh --suite unit    one suite: unit, schedule, plan, ranks, virtual, fault, fuzz, style
 #   ./test.sh --quick         shorter sweeps
 #   ./test.sh --sanitize address,undefined   the same tests in a sanitized build (or: thread)
 #   ./test.sh --no-install    never call apt-get
@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 
 directory=build
 install=yes
-setup=(--buildtype=debugoptimized)
+setup=(-Doptimization=2 -Ddebug=false)
 suites=()
 arguments=()
 while [ $# -gt 0 ]; do
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
     --sanitize)
       [ $# -ge 2 ] || { echo "test.sh: --sanitize needs a list such as address,undefined" >&2; exit 2; }
       directory=build-${2//,/-}
-      setup=(--buildtype=debugoptimized "-Db_sanitize=$2" -Db_lundef=false -Dbenchmarks=disabled)
+      setup=(-Doptimization=1 -Ddebug=true "-Db_sanitize=$2" -Db_lundef=false -Dbenchmarks=disabled)
       arguments+=(--timeout-multiplier 5)
       shift 2 ;;
     --no-install) install=no; shift ;;

@@ -38,8 +38,10 @@ struct Child {
   ::_exit(127);
 }
 
+// prun passes these signals on, so a rank must hear them even when the shell that started prun
+// in the background made it ignore them.
 void restore_signals() {
-  std::signal(SIGPIPE, SIG_DFL);
+  for (const int signal : {SIGPIPE, SIGINT, SIGQUIT, SIGTERM}) std::signal(signal, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

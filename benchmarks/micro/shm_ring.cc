@@ -181,21 +181,37 @@ void pair(const std::vector<std::unique_ptr<wireup::Wireup>>& worlds, Flag* flag
   }
 }
 
+// Counts what arrived, by round of the barrier.
+struct Counter final : Sink {
+  std::array<int, 16> got{};
+  void on_frame(int, const FrameHeader& header, std::span<std::byte>) override {
+    ++got[static_cast<std::size_t>(header.tag)];
+  }
+  std::byte* place(int, const FrameHeader&, std::size_t) override { return nullptr; }
+  void on_peer_gone(int, const Error&) override {}
+};
+
+// One round: a frame to the right, and wait until the left has sent as many as we have.
+void pass_round(Transport& shm, Waiter& waiter, Link& right, const Counter& counter, int round,
+                int passed) {
+  FrameHeader header;
+  header.tag = round;
+  while (!right.try_post({&header, nullptr, 0, nullptr})) shm.progress();
+  while (counter.got[static_cast<std::size_t>(round)] < passed) {
+    if (shm.progress() > 0)
+      waiter.busy();
+    else
+      waiter.pause({});
+  }
+}
+
 // Dissemination barrier over lanes.
 void crowd(const std::vector<std::unique_ptr<wireup::Wireup>>& worlds, int me, int bind) {
   if (bind) bind_to(me % 2);
   const int ranks = static_cast<int>(worlds.size());
   End end;
   end.open(*worlds[static_cast<std::size_t>(me)]);
-  struct Counter final : Sink {
-    std::array<int, 16> got{};
-    void on_frame(int, const FrameHeader& header, std::span<std::byte>) override {
-      ++got[static_cast<std::size_t>(header.tag)];
-    }
-    std::byte* place(int, const FrameHeader&, std::size_t) override { return nullptr; }
-    void on_peer_gone(int, const Error&) override {}
-  } counter;
-  End own;
+  Counter counter;
   Surroundings around{end.wireup, &counter, &end.knobs};
   Opened opened = open_all(around);
   Transport* shm = nullptr;
@@ -213,17 +229,8 @@ void crowd(const std::vector<std::unique_ptr<wireup::Wireup>>& worlds, int me, i
     const std::int64_t began = now_ns();
     for (int i = 0; i < kRounds; ++i) {
       ++passed;
-      for (std::size_t round = 0; round < links.size(); ++round) {
-        FrameHeader header;
-        header.tag = static_cast<int>(round);
-        while (!links[round]->try_post({&header, nullptr, 0, nullptr})) shm->progress();
-        while (counter.got[round] < passed) {
-          if (shm->progress() > 0)
-            end.waiter->busy();
-          else
-            end.waiter->pause({});
-        }
-      }
+      for (std::size_t round = 0; round < links.size(); ++round)
+        pass_round(*shm, *end.waiter, *links[round], counter, static_cast<int>(round), passed);
     }
     samples.push_back(static_cast<double>(now_ns() - began) / kRounds / 1e3);
   }

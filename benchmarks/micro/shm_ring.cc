@@ -1,7 +1,7 @@
 // The shm transport alone: half round trips, streams, and a crowd's barrier, beside the bare
 // exchange of a cache line. Two processes on two cores; the crowd on the same two.
 //
-// Usage: shm_ring [frame_bytes]
+// Usage: shm_ring [frame_bytes | crowd]
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -181,8 +181,8 @@ void pair(const std::vector<std::unique_ptr<wireup::Wireup>>& worlds, Flag* flag
   }
 }
 
-// Counts what arrived, by round of the barrier.
-struct Counter final : Sink {
+class Counter final : public Sink {
+ public:
   std::array<int, 16> got{};
   void on_frame(int, const FrameHeader& header, std::span<std::byte>) override {
     ++got[static_cast<std::size_t>(header.tag)];
@@ -191,55 +191,61 @@ struct Counter final : Sink {
   void on_peer_gone(int, const Error&) override {}
 };
 
-// One round: a frame to the right, and wait until the left has sent as many as we have.
-void pass_round(Transport& shm, Waiter& waiter, Link& right, const Counter& counter, int round,
-                int passed) {
-  FrameHeader header;
-  header.tag = round;
-  while (!right.try_post({&header, nullptr, 0, nullptr})) shm.progress();
-  while (counter.got[static_cast<std::size_t>(round)] < passed) {
-    if (shm.progress() > 0)
-      waiter.busy();
-    else
-      waiter.pause({});
+// One rank's part of a dissemination barrier over lanes.
+class Barrier {
+ public:
+  Barrier(wireup::Wireup& wireup, int ranks) {
+    const Surroundings around{&wireup, &counter_, &knobs_};
+    opened_ = open_all(around);
+    for (auto& each : opened_.transports)
+      if (std::strcmp(each->name(), "shm") == 0) shm_ = each.get();
+    waiter_ = make_waiter(around, opened_.transports);
+    for (int step = 1; step < ranks; step *= 2) {
+      const int to = (wireup.rank() + step) % ranks;
+      links_.push_back(*shm_->connect(Peer{to, 0, to, true}, {}));
+    }
   }
-}
+  void pass() {
+    ++passed_;
+    for (std::size_t round = 0; round < links_.size(); ++round) {
+      FrameHeader header;
+      header.tag = static_cast<int>(round);
+      while (!links_[round]->try_post({&header, nullptr, 0, nullptr})) shm_->progress();
+      while (counter_.got[round] < passed_) wait_once();
+    }
+  }
 
-// Dissemination barrier over lanes.
-void crowd(const std::vector<std::unique_ptr<wireup::Wireup>>& worlds, int me, int bind) {
-  if (bind) bind_to(me % 2);
-  const int ranks = static_cast<int>(worlds.size());
-  End end;
-  end.open(*worlds[static_cast<std::size_t>(me)]);
-  Counter counter;
-  Surroundings around{end.wireup, &counter, &end.knobs};
-  Opened opened = open_all(around);
-  Transport* shm = nullptr;
-  for (auto& each : opened.transports)
-    if (std::strcmp(each->name(), "shm") == 0) shm = each.get();
-  std::vector<std::unique_ptr<Link>> links;
-  for (int step = 1; step < ranks; step *= 2) {
-    const int to = (me + step) % ranks;
-    links.push_back(*shm->connect(Peer{to, 0, to, true}, {}));
+ private:
+  void wait_once() {
+    if (shm_->progress() > 0)
+      waiter_->busy();
+    else
+      waiter_->pause({});
   }
+
+  Knobs knobs_ = Knobs::defaults();
+  Counter counter_;
+  Opened opened_;
+  Transport* shm_ = nullptr;
+  std::unique_ptr<Waiter> waiter_;
+  std::vector<std::unique_ptr<Link>> links_;
+  int passed_ = 0;
+};
+
+void crowd(const std::vector<std::unique_ptr<wireup::Wireup>>& worlds, int me, bool bind) {
+  if (bind) bind_to(me % 2);
+  Barrier barrier(*worlds[static_cast<std::size_t>(me)], static_cast<int>(worlds.size()));
   std::vector<double> samples;
-  int passed = 0;
   for (int sample = 0; sample < 15; ++sample) {
     constexpr int kRounds = 300;
     const std::int64_t began = now_ns();
-    for (int i = 0; i < kRounds; ++i) {
-      ++passed;
-      for (std::size_t round = 0; round < links.size(); ++round)
-        pass_round(*shm, *end.waiter, *links[round], counter, static_cast<int>(round), passed);
-    }
+    for (int i = 0; i < kRounds; ++i) barrier.pass();
     samples.push_back(static_cast<double>(now_ns() - began) / kRounds / 1e3);
   }
-  if (me == 0) {
-    std::sort(samples.begin(), samples.end());
-    std::printf(
-        "%d ranks on 2 cores, dissemination barrier: median %.1f us, best %.1f, worst %.1f\n",
-        ranks, samples[7], samples[0], samples[14]);
-  }
+  if (me != 0) return;
+  std::sort(samples.begin(), samples.end());
+  std::printf("%zu ranks on 2 cores%s, dissemination barrier: median %.1f us, %.1f to %.1f\n",
+              worlds.size(), bind ? ", bound" : "", samples[7], samples[0], samples[14]);
 }
 
 template <class Body>
@@ -260,17 +266,19 @@ void in_processes(int count, Body&& body) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool is_crowd = argc > 1 && std::strcmp(argv[1], "crowd") == 0;
   const std::size_t frame_bytes = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 0;
   auto* flags = static_cast<Flag*>(
       ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  if (argc > 1) {
+  if (!is_crowd) {
     const auto worlds = wireup::in_threads({0, 0});
     in_processes(2, [&](int me) { pair(worlds, flags, me, frame_bytes); });
-  } else
-    for (int bind = 0; bind < 2; ++bind)
-      for (const int ranks : {4, 16}) {
-        const auto worlds =
-            wireup::in_threads(std::vector<int>(static_cast<std::size_t>(ranks), 0));
-        in_processes(ranks, [&](int me) { crowd(worlds, me, bind); });
-      }
+    return 0;
+  }
+  for (const bool bind : {false, true})
+    for (const int ranks : {4, 16}) {
+      const auto worlds = wireup::in_threads(std::vector<int>(static_cast<std::size_t>(ranks), 0));
+      in_processes(ranks, [&](int me) { crowd(worlds, me, bind); });
+    }
+  return 0;
 }

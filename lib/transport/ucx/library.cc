@@ -76,6 +76,10 @@ Result<Library> Library::open() {
   return all;
 }
 
+bool is_set_by_user(const char* ucx_variable) {
+  return ::getenv(ucx_variable) != nullptr;
+}
+
 std::string rdma_device() {
   std::string name;
   DIR* const folder = ::opendir("/sys/class/infiniband");

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -30,9 +29,9 @@ Result<void> Worker::start(const std::string& device) {
   ucs_status_t status = library_.config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) return failed("ucp_config_read", status);
   // What the user chose for UCX stands.
-  if (::getenv("UCX_TLS") == nullptr)
+  if (!is_set_by_user("UCX_TLS"))
     library_.config_modify(config, "TLS", device.empty() ? "tcp" : "ib,tcp");
-  if (!device.empty() && ::getenv("UCX_NET_DEVICES") == nullptr)
+  if (!device.empty() && !is_set_by_user("UCX_NET_DEVICES"))
     library_.config_modify(config, "NET_DEVICES", device.c_str());
 
   ucp_params_t params{};

@@ -1,0 +1,167 @@
+// Nonsense for the tcp transport: handshakes, addresses, and frames on an established stream.
+// Nothing crashes, nobody is let in, and what a stream delivers is what its bytes say.
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "catch.h"
+#include "mutate.h"
+#include "transport/tcp/handshake.h"
+#include "transport/tcp/interfaces.h"
+#include "transport/tcp/stream.h"
+
+using namespace tutti;                  // NOLINT(google-build-using-namespace): a test
+using namespace tutti::transport;       // NOLINT(google-build-using-namespace): a test
+using namespace tutti::transport::tcp;  // NOLINT(google-build-using-namespace): a test
+
+namespace {
+
+std::vector<std::byte> noise(fuzz::Random& random, std::size_t bytes) {
+  std::vector<std::byte> out(bytes);
+  for (auto& byte : out) byte = static_cast<std::byte>(random.next() >> 32);
+  return out;
+}
+
+Identity identity(std::uint32_t rank) {
+  Identity own;
+  own.job = 5;
+  own.key.fill(3);
+  own.rank = rank;
+  own.ranks = 3;
+  return own;
+}
+
+// Counts frames and checks that payloads are what the sender wrote.
+class Reader final : public Sink {
+ public:
+  std::size_t frames = 0;
+  bool is_right = true;
+  void on_frame(int, const FrameHeader& header, std::span<std::byte> payload) override {
+    ++frames;
+    for (const std::byte byte : payload)
+      is_right = is_right && byte == static_cast<std::byte>(header.cookie);
+  }
+  std::byte* place(int, const FrameHeader& header, std::size_t bytes) override {
+    placed_.resize(bytes);
+    return header.tag % 2 == 0 ? placed_.data() : nullptr;
+  }
+  void on_peer_gone(int, const Error&) override {}
+
+ private:
+  std::vector<std::byte> placed_;
+};
+
+struct Pipe {
+  UniqueFd ours;
+  Poller poller;
+  Scratch scratch;
+  Reader reader;
+  std::unique_ptr<Stream> stream;
+
+  Pipe() {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+    ours.reset(ends[0]);
+    stream = std::make_unique<Stream>(UniqueFd(ends[1]), 1, poller, scratch, reader);
+    poller.add(ends[1], EPOLLIN, stream.get());
+  }
+  // Writes everything, in pieces of random length, the stream reading in between.
+  void feed(fuzz::Random& random, const std::vector<std::byte>& bytes) {
+    std::size_t at = 0;
+    while (at < bytes.size() && stream->ending() == Ending::open) {
+      const std::size_t piece = std::min(bytes.size() - at, random.below(5000) + 1);
+      const ssize_t sent = ::send(ours.get(), bytes.data() + at, piece, MSG_NOSIGNAL);
+      if (sent > 0) at += static_cast<std::size_t>(sent);
+      stream->pull();
+    }
+    while (stream->pull() > 0) {
+    }
+  }
+};
+
+void append_frame(std::vector<std::byte>& bytes, fuzz::Random& random) {
+  WireHead head{};
+  head.bytes = static_cast<std::uint32_t>(random.below(random.below(4) == 0 ? 40'000 : 200));
+  head.kind = static_cast<std::uint16_t>(WireKind::frame);
+  head.check = kWireCheck;
+  head.header.tag = static_cast<std::int32_t>(random.below(2));
+  head.header.cookie = random.next();
+  const auto raw = std::as_bytes(std::span(&head, 1));
+  bytes.insert(bytes.end(), raw.begin(), raw.end());
+  bytes.insert(bytes.end(), head.bytes, static_cast<std::byte>(head.header.cookie));
+}
+
+}  // namespace
+
+TEST_CASE("no nonsense gets through a handshake", "[fuzz]") {
+  const Identity one = identity(1);
+  const Identity zero = identity(0);
+  const int rounds = fuzz::rounds(20000);
+  for (int round = 0; round < rounds; ++round) {
+    fuzz::Random random(static_cast<std::uint64_t>(round));
+    Acceptor acceptor(one);
+    Initiator initiator(zero, 1);
+    Blob bytes = random.below(2) == 0 ? initiator.hello() : noise(random, sizeof(Hello));
+    for (std::size_t changes = random.below(3); changes > 0; --changes)
+      bytes[random.below(bytes.size())] = static_cast<std::byte>(random.next());
+    Blob answer;
+    if (acceptor.feed(bytes, answer) == Outcome::goes_on)
+      REQUIRE(acceptor.feed(noise(random, acceptor.wants()), answer) == Outcome::refused);
+    REQUIRE(initiator.feed(noise(random, random.below(130)), answer) == Outcome::refused);
+  }
+}
+
+TEST_CASE("no nonsense is taken for addresses beyond its end", "[fuzz]") {
+  const int rounds = fuzz::rounds(50000);
+  int accepted = 0;
+  for (int round = 0; round < rounds; ++round) {
+    fuzz::Random random(static_cast<std::uint64_t>(round));
+    Blob bytes = noise(random, random.below(60));
+    if (!bytes.empty()) bytes[0] = static_cast<std::byte>(random.below(4));
+    for (std::size_t i = 1; i < bytes.size(); i += 7)
+      bytes[i] = static_cast<std::byte>(random.below(2) == 0 ? 4 : 6);
+    const auto decoded = decode(bytes);
+    if (!decoded) continue;
+    ++accepted;
+    REQUIRE(decoded->size() <= 3);
+  }
+  CHECK(accepted > 0);
+  CHECK(accepted < rounds);
+}
+
+TEST_CASE("a stream cut in any pieces delivers every frame", "[fuzz]") {
+  const int rounds = fuzz::rounds(300);
+  for (int round = 0; round < rounds; ++round) {
+    INFO("round " << round);
+    fuzz::Random random(static_cast<std::uint64_t>(round));
+    Pipe pipe;
+    std::vector<std::byte> bytes;
+    const std::size_t frames = random.below(40);
+    for (std::size_t i = 0; i < frames; ++i) append_frame(bytes, random);
+    pipe.feed(random, bytes);
+    REQUIRE(pipe.reader.frames == frames);
+    REQUIRE(pipe.reader.is_right);
+    REQUIRE(pipe.stream->ending() == Ending::open);
+  }
+}
+
+TEST_CASE("nonsense in a stream ends the stream, not the process", "[fuzz]") {
+  const int rounds = fuzz::rounds(2000);
+  int broken = 0;
+  for (int round = 0; round < rounds; ++round) {
+    INFO("round " << round);
+    fuzz::Random random(static_cast<std::uint64_t>(round));
+    Pipe pipe;
+    std::vector<std::byte> bytes;
+    for (std::size_t frames = random.below(5); frames > 0; --frames) append_frame(bytes, random);
+    const auto more = noise(random, random.below(500));
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    for (std::size_t changes = random.below(4); changes > 0 && !bytes.empty(); --changes)
+      bytes[random.below(bytes.size())] = static_cast<std::byte>(random.next());
+    pipe.feed(random, bytes);
+    broken += pipe.stream->ending() == Ending::open ? 0 : 1;
+  }
+  CHECK(broken > rounds / 4);
+}

@@ -61,7 +61,4 @@ void adopt_orphans();
 // most. Reaps. Needs adopt_orphans() long before.
 void kill_descendants(const std::vector<pid_t>& keep = {});
 
-// The variables each rank sees, for docs/env.md.
-std::string describe_rank_environment();
-
 }  // namespace tutti::launch

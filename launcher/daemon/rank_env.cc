@@ -10,7 +10,6 @@
 #include <array>
 #include <string_view>
 
-#include "daemon/daemon.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch {
@@ -28,6 +27,15 @@ std::string arguments(const RankFacts& f) {
   std::string joined;
   for (std::size_t i = 1; f.program != nullptr && i < f.program->argv.size(); ++i)
     joined.append(i > 1 ? " " : "").append(f.program->argv[i]);
+  return joined;
+}
+
+// One number for each program; empty for a job of one program, as Open MPI 5 does it.
+std::string per_program(const RankFacts& f, int AppPart::*number) {
+  std::string joined;
+  if (f.programs == nullptr || f.programs->size() < 2) return joined;
+  for (const AppPart& part : *f.programs)
+    joined.append(joined.empty() ? "" : " ").append(to_string(part.*number));
   return joined;
 }
 
@@ -60,6 +68,10 @@ const std::array kRows{
         [](const RankFacts& f) { return to_string(f.universe); }},
     Row{"OMPI_NUM_APP_CTX", "programs of the job",
         [](const RankFacts& f) { return to_string(f.apps); }},
+    Row{"OMPI_APP_CTX_NUM_PROCS", "ranks of each program, when there are several",
+        [](const RankFacts& f) { return per_program(f, &AppPart::ranks); }},
+    Row{"OMPI_FIRST_RANKS", "first rank of each program, when there are several",
+        [](const RankFacts& f) { return per_program(f, &AppPart::first_rank); }},
     Row{"OMPI_COMMAND", "the program",
         [](const RankFacts& f) { return f.program != nullptr ? f.program->argv.at(0) : ""; }},
     Row{"OMPI_ARGV", "its arguments", arguments},
@@ -100,10 +112,9 @@ constexpr std::array<std::string_view, 11> kForeignPrefixes{"OMPI_COMM_WORLD_",
                                                             "HYDRA_",
                                                             "TORCHELASTIC_",
                                                             "MPI_LOCAL"};
-constexpr std::array<std::string_view, 9> kForeignNames{
-    "OMPI_APP_CTX_NUM_PROCS", "OMPI_FIRST_RANKS", "OMPI_FILE_LOCATION",
-    "OMPI_TOOL_NAME",         "PALS_RANKID",      "I_MPI_HYDRA_UUID",
-    "TUTTI_REPORT_LINKS",     "MASTER_ADDR",      "MASTER_PORT"};
+constexpr std::array<std::string_view, 6> kForeignNames{"OMPI_FILE_LOCATION", "OMPI_TOOL_NAME",
+                                                        "PALS_RANKID",        "I_MPI_HYDRA_UUID",
+                                                        "MASTER_ADDR",        "MASTER_PORT"};
 
 std::string_view name_of(std::string_view entry) {
   return entry.substr(0, entry.find('='));
@@ -154,14 +165,6 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
     for (const Variable& change : facts.program->environment)
       set(environment, change.name, change.value, change.unset);
   return environment;
-}
-
-std::string describe_rank_environment() {
-  std::string page = "| variable | meaning |\n| --- | --- |\n";
-  for (const Row& row : kRows)
-    page.append("| `").append(row.name).append("` | ").append(row.meaning).append(" |\n");
-  page += "| `OMP_NUM_THREADS` | 1, if unset and several ranks share the host |\n";
-  return page;
 }
 
 }  // namespace tutti::launch

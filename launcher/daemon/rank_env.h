@@ -21,6 +21,7 @@ struct RankFacts {
   std::string library_folder;
   bool report_links = false;
   const AppPart* program = nullptr;
+  const std::vector<AppPart>* programs = nullptr;  // all of the job
 };
 
 // `inherited`: the daemon's own environment, "NAME=value". A parent launcher's variables are

@@ -171,6 +171,7 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
   facts.library_folder = place_.library_folder;
   facts.report_links = launch_.report_links;
   facts.program = &part;
+  facts.programs = &launch_.apps;
   if (!open_files(rank)) return {};
   RankStart how;
   how.path = app.path;

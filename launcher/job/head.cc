@@ -14,8 +14,8 @@ namespace tutti::launch {
 namespace {
 
 constexpr int kGraceMs = 1000;  // between SIGTERM and SIGKILL when the job ends by a failure
-constexpr std::chrono::seconds kSignalGrace{5};     // after the user's SIGINT or SIGTERM
-constexpr std::chrono::milliseconds kCollect{300};  // for other hosts' reasons to come in
+constexpr std::chrono::seconds kSignalGrace{5};  // after the user's SIGINT or SIGTERM
+constexpr std::chrono::seconds kCollect{2};      // for other hosts' reasons to come in
 constexpr std::chrono::seconds kQuietStart{3};
 
 }  // namespace
@@ -124,7 +124,9 @@ void Head::host_failed(int index, int status, const std::string& reason) {
   if (lost.left) return;
   const std::string line = "host " + name_of(index) + ": " + reason;
   // While hosts are started every reason counts: each is its own cure.
-  if (!launched_ && failed_ && state_ == State::ending) terminal_.say(line);
+  if (!launched_ && failed_ && state_ == State::ending && reason != last_reason_)
+    terminal_.say(line);
+  last_reason_ = reason;
   fail(status, line);
   host_left(index);
 }
@@ -145,6 +147,10 @@ void Head::host_left(int index) {
 }
 
 void Head::look_for_end() {
+  if (state_ == State::ending && !launched_ &&
+      std::all_of(hosts_.begin(), hosts_.end(),
+                  [](const Host& one) { return one.left || one.said_hello; }))
+    return enter(State::leaving);  // every host's reason is told
   if (launched_ && ranks_left_ == 0 &&
       (state_ == State::launching || state_ == State::running || state_ == State::ending))
     return enter(State::leaving);

@@ -105,6 +105,7 @@ class Head {
   bool launched_ = false;
   int status_ = 0;  // of the first failure
   bool failed_ = false;
+  std::string last_reason_;
   int forwarded_ = 0;  // last of INT, TERM, HUP, QUIT that the user sent
   int interrupts_ = 0;
   std::size_t ranks_left_ = 0;

@@ -195,7 +195,10 @@ void Head::handle(int index, const RankEnded& report) {
     return;
   rank_ended_[at(report.rank)] = true;
   --ranks_left_;
-  const Verdict verdict = judge(report, name_of(index));
+  Verdict verdict = judge(report, name_of(index));
+  if (const std::string& folder = request_.spec.output.directory;
+      !folder.empty() && report.launch_status == 0)
+    verdict.line += "; its output is in " + folder + "/1/rank." + std::to_string(report.rank);
   const bool by_user = forwarded_ != 0 && WIFSIGNALED(report.wait_status) &&
                        WTERMSIG(report.wait_status) == forwarded_;
   if (verdict.status != 0) fail(verdict.status, by_user ? "" : verdict.line);

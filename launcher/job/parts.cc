@@ -60,6 +60,11 @@ Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secr
   for (const PlannedRank& rank : plan.ranks) launch.host_of.push_back(rank.host);
   for (const AppSpec& app : spec.apps) {
     AppPart part = app_part(app, directory, environment);
+    const int number = static_cast<int>(launch.apps.size());
+    for (const PlannedRank& rank : plan.ranks) {
+      if (rank.app != number) continue;
+      if (part.ranks++ == 0) part.first_rank = rank.rank;
+    }
     if (over_network) {
       const auto knobs = travelling_knobs(environment);
       part.environment.insert(part.environment.begin(), knobs.begin(), knobs.end());

@@ -86,8 +86,11 @@ void Virtual::start(const std::vector<HostPart>& hosts) {
   if (!machine_)
     if (auto machine = topo::read_this_machine()) machine_ = std::move(*machine);
   auto net = VirtualNet::create(std::move(names), {plan_.rate, plan_.delay});
-  if (!net)
-    return fail_later(hosts.at(0).host, status_of(ExitStatus::virtual_refused), net.error().text);
+  if (!net) {
+    for (const HostPart& host : hosts)
+      fail_later(host.host, status_of(ExitStatus::virtual_refused), net.error().text);
+    return;
+  }
   net_.emplace(std::move(*net));
   const auto count = static_cast<int>(hosts.size());
   for (int i = 0; i < count; ++i) start_one(hosts[static_cast<std::size_t>(i)], i, count);

@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-from world import Job, Sshd, leftovers, processes_with, wait_until
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from jobs import Job, Sshd, leftovers, processes_with, wait_until
 
 # A rank that is hard to end: it ignores SIGTERM and starts processes in other sessions.
 STUBBORN = """

@@ -7,7 +7,8 @@ import os
 import shutil
 import sys
 
-from world import Job, Sshd, wait_until
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from jobs import Job, Sshd, wait_until
 
 HOSTS = 36
 

@@ -79,6 +79,21 @@ TEST_CASE("a number of threads that is set stays; one rank a host may use them a
   CHECK(value_in(rank_environment({}, facts), "OMP_NUM_THREADS").empty());
 }
 
+TEST_CASE("several programs are told how many ranks each has", "[daemon]") {
+  RankFacts facts = some_facts();
+  std::vector<AppPart> apps(2);
+  apps[0].argv = apps[1].argv = {"x"};
+  apps[0].ranks = 1;
+  apps[1].ranks = 3;
+  apps[1].first_rank = 1;
+  facts.programs = &apps;
+  const auto environment = rank_environment({"OMPI_FIRST_RANKS=7 8"}, facts);
+  CHECK(value_in(environment, "OMPI_APP_CTX_NUM_PROCS") == "1 3");
+  CHECK(value_in(environment, "OMPI_FIRST_RANKS") == "0 1");
+  CHECK(
+      value_in(rank_environment({"OMPI_FIRST_RANKS=7"}, some_facts()), "OMPI_FIRST_RANKS").empty());
+}
+
 TEST_CASE("the library's folder comes after what the user has", "[daemon]") {
   RankFacts facts = some_facts();
   facts.library_folder = "/cache";

@@ -1,4 +1,4 @@
-"""What the fault tests stand on: ways to start a job, its processes found by a mark in their
+"""What tests of whole jobs stand on: ways to start a job, its processes found by a mark in their
 environment, and what could be left behind."""
 import os
 import shutil
@@ -125,14 +125,15 @@ class Job:
 
     count = 0
 
-    def __init__(self, prun, way, program, *, options=(), ranks=4, **popen):
+    def __init__(self, prun, way, program, *, options=(), ranks=4, inside=(), **popen):
+        # inside: a command that runs prun somewhere else (in a namespace).
         Job.count += 1
         self.mark = f"{os.getpid()}-{Job.count}"
         environment = dict(os.environ, TUTTI_TEST_MARK=self.mark)
-        command = [prun, *way, *options, "-np", str(ranks), "-x", "TUTTI_TEST_MARK", *program]
+        command = [*inside, prun, *way, *options, "-np", str(ranks), "-x", "TUTTI_TEST_MARK", *program]
         self.log = tempfile.TemporaryFile()
         popen.setdefault("stdout", self.log)
-        self.prun = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+        self.prun = subprocess.Popen(command, env=environment, stdin=popen.pop("stdin", subprocess.DEVNULL),
                                      stderr=self.log, start_new_session=True, **popen)
 
     def said(self):

@@ -120,7 +120,9 @@ inline bool good_pointer(const void* pointer, const char* name) {
 }
 inline bool good_request(const MPI_Request* request, const char* name) {
   if (request == nullptr) return bad::pointer(name);
-  return *request == MPI_REQUEST_NULL || has_kind(request_of(*request), ObjectKind::request) ||
+  if (*request == MPI_REQUEST_NULL) return true;
+  const auto* const object = reinterpret_cast<const Object*>(*request);
+  return has_kind(object, ObjectKind::request) || has_kind(object, ObjectKind::other) ||
          bad::handle(Code::request, "request", name);
 }
 inline bool good_requests(const MPI_Request* requests, Count size, const char* name) {

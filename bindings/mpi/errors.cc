@@ -69,7 +69,7 @@ Code refuse(Code code, std::string text) {
 }
 
 Code refuse_on(comm::Communicator* where, Code code, std::string text) {
-  trouble() = {code, std::move(text), where};
+  trouble() = {code, std::move(text), comm::CommRef::share(where)};
   return code;
 }
 
@@ -95,8 +95,8 @@ int raise(const char* function, int code, comm::Communicator* comm, const std::s
 
 int Call::fail(Code code, comm::Communicator* comm) const {
   Trouble mine = std::exchange(trouble(), {});
-  if (mine.code != code) mine = {code, {}, nullptr};
-  return raise(kNames[number_], static_cast<int>(code), mine.where != nullptr ? mine.where : comm,
+  if (mine.code != code) mine = {code, {}, {}};
+  return raise(kNames[number_], static_cast<int>(code), mine.where ? mine.where.get() : comm,
                mine.text);
 }
 

@@ -86,9 +86,5 @@ inline Info* info_of(MPI_Info handle) {
   if (!is_predefined(bits)) return reinterpret_cast<Info*>(bits);
   return handle == MPI_INFO_ENV ? environment_info() : nullptr;
 }
-// Null for MPI_REQUEST_NULL.
-inline comm::Request* request_of(MPI_Request handle) {
-  return handle == MPI_REQUEST_NULL ? nullptr : reinterpret_cast<comm::Request*>(bits_of(handle));
-}
 
 }  // namespace tutti::mpi

@@ -12,19 +12,31 @@ Code give_request(Result<comm::Request*>&& made, MPI_Request* handle) {
   return Code::ok;
 }
 
-Code finish_quietly(MPI_Request* handle, MPI_Status* status) {
-  comm::Request* const request = request_of(*handle);
-  const p2p::Status result = request->status();
+Code finish(MPI_Request* handle, MPI_Status* status) {
+  comm::Request* const request = operation_of(*handle);
+  const p2p::Status& result = request->status();
   put_status(result, status);
+  const Code code = result.code;
+  if (code != Code::ok) [[unlikely]]
+    refuse_on(request->comm(), code, {});
+  if (bits_of(*handle) == bits_of(request))
+    *handle = MPI_REQUEST_NULL;
+  else
+    reinterpret_cast<Persistent*>(bits_of(*handle))->current = nullptr;
   request->release();
-  *handle = MPI_REQUEST_NULL;
-  return result.code;
+  return code;
 }
 
-Code finish(MPI_Request* handle, MPI_Status* status) {
-  comm::Communicator* const where = request_of(*handle)->comm();
-  const Code code = finish_quietly(handle, status);
-  return code == Code::ok ? code : refuse_on(where, code, {});
+Code Persistent::start() {
+  Result<comm::Request*> begun = begin_();
+  if (!begun) return note(begun);
+  current = *begun;
+  return Code::ok;
+}
+
+Code give_persistent(comm::Communicator& comm, Persistent::Begin begin, MPI_Request* request) {
+  *request = handle_to(new Persistent(comm, std::move(begin)), MPI_REQUEST_NULL);
+  return Code::ok;
 }
 
 }  // namespace tutti::mpi

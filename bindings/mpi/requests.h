@@ -2,26 +2,31 @@
 #pragma once
 
 #include "mpi/objects.h"
+#include "mpi/persistent.h"
 
 namespace tutti::mpi {
 
-// True for a request that can complete: not null, not an inactive persistent one.
+// The operation behind a handle: null for MPI_REQUEST_NULL and inactive persistent requests.
+inline comm::Request* operation_of(MPI_Request handle) {
+  if (handle == MPI_REQUEST_NULL) return nullptr;
+  auto* const object = reinterpret_cast<Object*>(bits_of(handle));
+  if (object->kind() == ObjectKind::request) [[likely]]
+    return static_cast<comm::Request*>(object);
+  return static_cast<Persistent*>(object)->current;
+}
 inline bool is_active(MPI_Request handle) {
-  const comm::Request* const request = request_of(handle);
-  return request != nullptr && request->is_active();
+  return operation_of(handle) != nullptr;
 }
 inline bool is_done(MPI_Request handle) {
-  return request_of(handle)->is_done();
+  return operation_of(handle)->is_done();
 }
 
 // Hands a new request to the user; an error is noted.
 Code give_request(Result<comm::Request*>&& made, MPI_Request* handle);
 
 // For a done request: fills the status, frees it (a persistent one becomes inactive) and
-// returns its error, which belongs to the request's communicator.
+// returns its error, noted for the handler of its communicator.
 Code finish(MPI_Request* handle, MPI_Status* status);
-// The same without a note: the error goes to the status of a call on many requests.
-Code finish_quietly(MPI_Request* handle, MPI_Status* status);
 
 // Progress until `ready` says so. `ready` is asked between rounds.
 template <class Ready>

@@ -13,7 +13,7 @@ namespace tutti::mpi {
 struct Trouble {
   Code code = Code::ok;
   std::string text;
-  comm::Communicator* where = nullptr;  // raises the error instead of the call's communicator
+  comm::CommRef where;  // raises the error instead of the call's communicator
 };
 
 // This thread's trouble. The reference stays valid for the thread's life.

@@ -70,7 +70,7 @@ class Communicator final : public Object {
   int peer(int rank) const { return group_->at(rank); }  // rank in the job
   World& world() const { return *world_; }
   std::string name;
-  Handle errhandler = 0;            // the bindings' object
+  Handle errhandler = 0;  // the bindings' object; they count it and pass it on to children
   std::map<int, void*> attributes;  // keyval -> value; bindings' copies
 
   // See force().
@@ -184,6 +184,22 @@ Request* irecv(Communicator& comm, void* data, Count count, const types::Datatyp
 bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status);
 p2p::Status probe(Communicator& comm, int source, int tag);  // blocks
 void cancel(Request& request);
+
+// A message taken out of matching (MPI 5.0, 3.8.2): it is received once, by irecv_taken.
+class Message final : public Object {
+ public:
+  Message(Communicator& comm, p2p::Message* taken);
+  Communicator& comm() const { return *comm_; }
+
+ private:
+  friend Request* irecv_taken(Message&, void*, Count, const types::Datatype&);
+  CommRef comm_;
+  p2p::Message* taken_;
+};
+// `block`: waits for one. Null: none there, or none can come (status->code says why). The
+// source is not kProcNull.
+Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* status);
+Request* irecv_taken(Message& message, void* data, Count count, const types::Datatype& type);
 
 // Progress until the request is done. Completing does not free it.
 void wait(World& world, Request& request);

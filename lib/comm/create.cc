@@ -109,16 +109,11 @@ Result<std::vector<Member>> members_of(Communicator& comm, int color, int key) {
   return members;
 }
 
-void copy_settings(const Communicator& from, Communicator& to) {
-  to.errhandler = from.errhandler;
-}
-
 }  // namespace
 
 Result<CommRef> dup(Communicator& comm) {
   TUTTI_TRY(context, agree_over(comm));
   TUTTI_TRY(made, finish(comm.world(), comm.group_ref(), context));
-  copy_settings(comm, *made);
   force(*made, comm.forced());
   return made;
 }
@@ -133,7 +128,6 @@ Result<CommRef> split(Communicator& comm, int color, int key) {
   std::vector<int> ranks;
   for (const Member& member : members) ranks.push_back(comm.peer(member.rank));
   TUTTI_TRY(made, finish(comm.world(), GroupRef::adopt(new Group(std::move(ranks))), context));
-  copy_settings(comm, *made);
   return made;
 }
 
@@ -145,7 +139,6 @@ Result<CommRef> create(Communicator& comm, const Group& group) {
   TUTTI_TRY(context, agree_over(comm));
   if (group.rank_of(comm.world().rank()) == kUndefined) return CommRef();
   TUTTI_TRY(made, finish(comm.world(), GroupRef::adopt(new Group(group.members())), context));
-  copy_settings(comm, *made);
   return made;
 }
 
@@ -159,7 +152,6 @@ Result<CommRef> create_group(Communicator& comm, const Group& group, int tag) {
                          [&maximum](std::int64_t(&values)[2]) { return maximum.run(values); },
                          pause_of(world)));
   TUTTI_TRY(made, finish(world, GroupRef::adopt(new Group(group.members())), context));
-  copy_settings(comm, *made);
   return made;
 }
 

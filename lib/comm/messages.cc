@@ -1,4 +1,6 @@
 // Point-to-point calls on a communicator: ranks to peers, then p2p.
+#include <utility>
+
 #include "comm/request.h"
 
 namespace tutti::comm {
@@ -98,6 +100,34 @@ p2p::Status probe(Communicator& comm, int source, int tag) {
       idle(world);
   }
   return status;
+}
+
+Message::Message(Communicator& comm, p2p::Message* taken)
+    : Object(ObjectKind::message, &Object::destroy_as<Message>),
+      comm_(CommRef::share(&comm)),
+      taken_(taken) {}
+
+Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* status) {
+  World& world = comm.world();
+  const int peer = peer_of(comm, source);
+  const p2p::Envelope envelope = wanted(comm, source, tag);
+  for (bool polled = false;; polled = true) {
+    status->code = Code::ok;
+    p2p::Message* const taken = world.endpoint.take(peer, envelope, status);
+    if (taken != nullptr) return new Message(comm, taken);
+    if (status->code != Code::ok || (polled && !block)) return nullptr;
+    if (progress(world) > 0)
+      active(world);
+    else if (block)
+      idle(world);
+  }
+}
+
+Request* irecv_taken(Message& message, void* data, Count count, const types::Datatype& type) {
+  Communicator& comm = message.comm();
+  p2p::Request* const request = comm.world().endpoint.recv_taken(
+      std::exchange(message.taken_, nullptr), buffer_of(data, count, type));
+  return RequestMaker::of_message(comm, request, type);
 }
 
 }  // namespace tutti::comm

@@ -206,6 +206,20 @@ void environment() {
   MPI_Free_mem(memory);
 }
 
+void numbers() {
+  CHECK(MPI_Comm_toint(MPI_COMM_WORLD) == 257);
+  CHECK(MPI_Type_fromint(MPI_Type_toint(MPI_DOUBLE)) == MPI_DOUBLE);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  const int number = MPI_Comm_toint(comm);
+  CHECK(number >= 0x400 && MPI_Comm_toint(comm) == number);
+  CHECK(MPI_Comm_fromint(number) == comm);
+  MPI_Comm_free(&comm);
+  int major = 0, minor = -1;
+  MPI_Abi_get_version(&major, &minor);
+  CHECK(major == 1 && minor == 0);
+}
+
 int finalizers = 0;
 int at_the_end(MPI_Comm, int, void*, void*) {
   int ended = 1;
@@ -228,6 +242,7 @@ int main() {
   names();
   infos();
   environment();
+  numbers();
   int key;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &key, nullptr);
   MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);

@@ -3,6 +3,7 @@
 
 #include "bodies.h"
 #include "mpi/attributes.h"
+#include "mpi/buffered.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
 #include "mpi/trouble.h"
@@ -89,6 +90,7 @@ Code comm_free(MPI_Comm* comm) {
   if (object == nullptr || object->kind() != ObjectKind::comm || object->is_predefined())
     return refuse(Code::comm, "comm is not a communicator of the user's");
   if (const Code code = drop_all_attributes(*object); code != Code::ok) return code;
+  close_buffer_room(object);
   set_errhandler(*object, nullptr);
   object->release();
   *comm = MPI_COMM_NULL;

@@ -3,6 +3,7 @@
 
 #include "bodies.h"
 #include "mpi/attributes.h"
+#include "mpi/buffered.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
 #include "mpi/trouble.h"
@@ -45,8 +46,11 @@ Code finalize() {
   // Attributes of MPI_COMM_SELF first: programs hang their own finalisers there (11.2.4).
   for (comm::Communicator* comm : {process.self_comm, process.world_comm})
     if (const Code code = drop_all_attributes(*comm); code != Code::ok) return code;
-  for (comm::Communicator* comm : {process.self_comm, process.world_comm})
+  for (comm::Communicator* comm : {process.self_comm, process.world_comm}) {
+    close_buffer_room(comm);
     set_errhandler(*comm, nullptr);
+  }
+  close_buffer_room(nullptr);
   const Result<void> closed = close_world();
   return closed ? Code::ok : note(closed);
 }

@@ -17,20 +17,23 @@ Code finish_entry(MPI_Request* request, MPI_Status* status) {
     put_empty_status(status);
     return Code::ok;
   }
-  const Code code = finish_quietly(request, status);
+  const Code code = finish(request, status);
   if (status != nullptr) status->MPI_ERROR = static_cast<int>(code);
   return code;
 }
 
+// The last failure was noted with its communicator; the call on many says it is in a status.
+Code in_status() {
+  trouble().code = Code::in_status;
+  trouble().text = "one of the requests failed";
+  return Code::in_status;
+}
+
 Code finish_all(int count, MPI_Request* requests, MPI_Status* statuses) {
-  comm::Communicator* where = nullptr;
-  for (int i = 0; i < count; ++i) {
-    comm::Communicator* const own =
-        is_active(requests[i]) ? request_of(requests[i])->comm() : nullptr;
-    if (finish_entry(requests + i, status_at(statuses, i)) != Code::ok) where = own;
-  }
-  if (where == nullptr) return Code::ok;
-  return refuse_on(where, Code::in_status, "one of the requests failed");
+  bool failed = false;
+  for (int i = 0; i < count; ++i)
+    if (finish_entry(requests + i, status_at(statuses, i)) != Code::ok) failed = true;
+  return failed ? in_status() : Code::ok;
 }
 
 bool all_done(int count, const MPI_Request* requests) {
@@ -54,15 +57,13 @@ int first_done(int count, const MPI_Request* requests) {
 Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
                  MPI_Status* statuses) {
   *outcount = first_done(count, requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
-  comm::Communicator* where = nullptr;
+  bool failed = false;
   for (int i = 0; i < count; ++i) {
     if (!is_active(requests[i]) || !is_done(requests[i])) continue;
-    comm::Communicator* const own = request_of(requests[i])->comm();
-    if (finish_entry(requests + i, status_at(statuses, *outcount)) != Code::ok) where = own;
+    if (finish_entry(requests + i, status_at(statuses, *outcount)) != Code::ok) failed = true;
     indices[(*outcount)++] = i;
   }
-  if (where == nullptr) return Code::ok;
-  return refuse_on(where, Code::in_status, "one of the requests failed");
+  return failed ? in_status() : Code::ok;
 }
 
 void poll_once() {
@@ -76,7 +77,7 @@ Code wait(MPI_Request* request, MPI_Status* status) {
     put_empty_status(status);
     return Code::ok;
   }
-  comm::wait(process.world_comm->world(), *request_of(*request));
+  comm::wait(process.world_comm->world(), *operation_of(*request));
   return finish(request, status);
 }
 
@@ -94,7 +95,7 @@ Code test(MPI_Request* request, int* flag, MPI_Status* status) {
 Code waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses) {
   for (int i = 0; i < count; ++i)
     if (is_active(array_of_requests[i]) && !is_done(array_of_requests[i]))
-      comm::wait(process.world_comm->world(), *request_of(array_of_requests[i]));
+      comm::wait(process.world_comm->world(), *operation_of(array_of_requests[i]));
   return finish_all(count, array_of_requests, array_of_statuses);
 }
 
@@ -144,7 +145,7 @@ Code request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   }
   if (!is_done(request)) poll_once();
   *flag = is_done(request);
-  if (*flag != 0) put_status(request_of(request)->status(), status);
+  if (*flag != 0) put_status(operation_of(request)->status(), status);
   return Code::ok;
 }
 
@@ -175,23 +176,39 @@ Code request_get_status_some(int incount, const MPI_Request array_of_requests[],
   *outcount = first_done(incount, array_of_requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
   for (int i = 0; i < incount; ++i) {
     if (!is_active(array_of_requests[i]) || !is_done(array_of_requests[i])) continue;
-    put_status(request_of(array_of_requests[i])->status(), status_at(array_of_statuses, *outcount));
+    put_status(operation_of(array_of_requests[i])->status(),
+               status_at(array_of_statuses, *outcount));
     array_of_indices[(*outcount)++] = i;
   }
   return Code::ok;
 }
 
 Code request_free(MPI_Request* request) {
-  comm::Request* const object = request_of(*request);
-  if (object == nullptr) return refuse(Code::request, "request is MPI_REQUEST_NULL");
-  object->release();  // an operation under way keeps itself alive
+  if (*request == MPI_REQUEST_NULL) return refuse(Code::request, "request is MPI_REQUEST_NULL");
+  reinterpret_cast<Object*>(*request)->release();  // an operation under way keeps itself alive
   *request = MPI_REQUEST_NULL;
+  return Code::ok;
+}
+
+Code start(MPI_Request* request) {
+  auto* const object = reinterpret_cast<Object*>(*request);
+  if (object == nullptr || *request == MPI_REQUEST_NULL || object->kind() != ObjectKind::other)
+    return refuse(Code::request, "request is not persistent");
+  auto* const persistent = static_cast<Persistent*>(object);
+  if (persistent->current != nullptr)
+    return refuse_on(&persistent->comm(), Code::request, "request is active already");
+  return persistent->start();
+}
+
+Code startall(int count, MPI_Request array_of_requests[]) {
+  for (int i = 0; i < count; ++i)
+    if (const Code code = start(array_of_requests + i); code != Code::ok) return code;
   return Code::ok;
 }
 
 Code cancel(MPI_Request* request) {
   if (!is_active(*request)) return refuse(Code::request, "request is not active");
-  comm::cancel(*request_of(*request));
+  comm::cancel(*operation_of(*request));
   return Code::ok;
 }
 

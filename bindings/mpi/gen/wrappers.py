@@ -82,7 +82,8 @@ class Writer:
         return c_type
 
     def body_declaration(self):
-        args = [declare(self.body_type(p), p.name) for p in self.params if p.kind != "VARARGS"]
+        seen = self.body_type if self.f.reports_errors else lambda p: p.c_type(self.large)
+        args = [declare(seen(p), p.name) for p in self.params if p.kind != "VARARGS"]
         returns = "Code" if self.f.reports_errors else self.f.returns
         return "%s %s(%s);" % (returns, self.f.body_name(self.large), ", ".join(args))
 

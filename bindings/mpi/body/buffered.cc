@@ -1,0 +1,74 @@
+// Chapter 3: buffered sends and the buffers they use.
+#include "mpi/buffered.h"
+
+#include "bodies.h"
+#include "mpi/requests.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi::body {
+namespace {
+
+Code attach(const comm::Communicator* comm, void* buffer, Count size) {
+  std::unique_ptr<BufferRoom>& room = buffer_room(comm);
+  if (room != nullptr) return refuse(Code::buffer, "a buffer is attached already");
+  room = std::make_unique<BufferRoom>(buffer, size);
+  return Code::ok;
+}
+
+Code detach(const comm::Communicator* comm, void* address_out, Count* size) {
+  std::unique_ptr<BufferRoom>& room = buffer_room(comm);
+  void* memory = nullptr;
+  *size = 0;
+  if (room != nullptr) {
+    room->flush();
+    memory = room->memory();
+    *size = room->bytes();
+    room.reset();
+  }
+  *static_cast<void**>(address_out) = memory;
+  return Code::ok;
+}
+
+Code flush(const comm::Communicator* comm) {
+  if (const auto& room = buffer_room(comm); room != nullptr) room->flush();
+  return Code::ok;
+}
+
+}  // namespace
+
+Code buffer_attach(void* buffer, Count size) {
+  return attach(nullptr, buffer, size);
+}
+Code buffer_detach(void* buffer_addr, Count* size) {
+  return detach(nullptr, buffer_addr, size);
+}
+Code buffer_flush() {
+  return flush(nullptr);
+}
+
+Code comm_attach_buffer(comm::Communicator& comm, void* buffer, Count size) {
+  return attach(&comm, buffer, size);
+}
+Code comm_detach_buffer(comm::Communicator& comm, void* buffer_addr, Count* size) {
+  return detach(&comm, buffer_addr, size);
+}
+Code comm_flush_buffer(comm::Communicator& comm) {
+  return flush(&comm);
+}
+
+Code bsend(const void* buf, Count count, types::Datatype& datatype, int dest, int tag,
+           comm::Communicator& comm) {
+  if (dest == MPI_PROC_NULL) return Code::ok;
+  BufferRoom* const room = room_for(comm);
+  if (room == nullptr) return refuse(Code::buffer, "no buffer is attached (MPI_Buffer_attach)");
+  return room->send(comm, types::Buffer::whole(const_cast<void*>(buf), count, datatype), dest, tag);
+}
+
+// Complete as soon as the message is in the buffer.
+Code ibsend(const void* buf, Count count, types::Datatype& datatype, int dest, int tag,
+            comm::Communicator& comm, MPI_Request* request) {
+  if (const Code code = bsend(buf, count, datatype, dest, tag, comm); code != Code::ok) return code;
+  return isend(nullptr, 0, *type_of(MPI_PACKED), MPI_PROC_NULL, 0, comm, request);
+}
+
+}  // namespace tutti::mpi::body

@@ -84,7 +84,8 @@ def packages(prefix, env):
     if shutil.which("pkg-config") is None:
         print("skipped: pkg-config is not installed")
         return
-    env = dict(env, PKG_CONFIG_PATH=prefix + "/lib/pkgconfig")
+    folders = [folder for folder, _, files in os.walk(prefix) if "mpi.pc" in files]
+    env = dict(env, PKG_CONFIG_PATH=folders[0])
     for name in ("mpi", "mpi-c", "mpi-cxx", "tutti"):
         flags = run("pkg-config", "--cflags", "--libs", name, env=env)
         expect("-lmpi_abi" in flags, "pkg-config " + name)

@@ -34,7 +34,8 @@ std::vector<Deferred::Copy> Deferred::take(const Slice& slice) {
     }
     it = pieces_.erase(it);
     taken.push_back({piece.from.part(from - key.second, to - from), {key.first, from, to - from}});
-    if (from > key.second) pieces_[key] = Piece{from - key.second, piece.from.part(0, from - key.second)};
+    if (from > key.second)
+      pieces_[key] = Piece{from - key.second, piece.from.part(0, from - key.second)};
     const Count rest = key.second + piece.count - to;
     if (rest > 0) pieces_[{key.first, to}] = Piece{rest, piece.from.part(to - key.second, rest)};
   }

@@ -166,7 +166,7 @@ def ways(suite):
 
 def main():
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
-    suite = Suite(sys.argv[1])
+    suite = Suite(os.path.abspath(sys.argv[1]))
     for name, way in ways(suite):
         way = ["--oversubscribe", *way]
         for stage in (kill_running, kill_starting, kill_ending, signals, bad_input):

@@ -54,7 +54,7 @@ def main():
     if not shutil.which("ssh") or not os.path.exists("/usr/sbin/sshd"):
         print("skipped: no ssh or sshd on this machine")
         sys.exit(77)
-    prun = sys.argv[1]
+    prun = os.path.abspath(sys.argv[1])
     names = ["a"] + [f"host{i}" for i in range(1, HOSTS)]
     server = Sshd(names)
     try:

@@ -3,6 +3,7 @@
 #
 #   ./test.sh                 everything
 #   ./test.sh --suite unit    one suite: unit, schedule, plan, ranks, virtual, fault, fuzz, style
+#   ./test.sh --only "p2p comm"   tests by name
 #   ./test.sh --quick         shorter sweeps
 #   ./test.sh --sanitize address,undefined   the same tests in a sanitized build (or: thread)
 #   ./test.sh --no-install    never call apt-get
@@ -21,6 +22,9 @@ while [ $# -gt 0 ]; do
     --suite)
       [ $# -ge 2 ] || { echo "test.sh: --suite needs a name" >&2; exit 2; }
       suites+=(--suite "$2"); shift 2 ;;
+    --only)
+      [ $# -ge 2 ] || { echo "test.sh: --only needs names of tests" >&2; exit 2; }
+      read -r -a names <<<"$2"; suites+=("${names[@]}"); shift 2 ;;
     --sanitize)
       [ $# -ge 2 ] || { echo "test.sh: --sanitize needs a list such as address,undefined" >&2; exit 2; }
       directory=build-${2//,/-}
@@ -29,7 +33,7 @@ while [ $# -gt 0 ]; do
       shift 2 ;;
     --no-install) install=no; shift ;;
     --quick) export TUTTI_TEST_QUICK=1; shift ;;
-    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "test.sh: unknown option $1 (see ./test.sh --help)" >&2; exit 2 ;;
   esac
 done

@@ -9,8 +9,8 @@ namespace tutti {
 }
 
 // TUTTI_CHECK(condition, "state as text"): the text is only built on failure.
-#define TUTTI_CHECK(condition, ...)                                                    \
-  do {                                                                                 \
-    if (!(condition)) [[unlikely]]                                                     \
+#define TUTTI_CHECK(condition, ...)                                                 \
+  do {                                                                              \
+    if (!(condition)) [[unlikely]]                                                  \
       ::tutti::check_failed(__FILE__, __LINE__, #condition, std::string{__VA_ARGS__}); \
   } while (false)

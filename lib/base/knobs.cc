@@ -23,7 +23,8 @@ const std::vector<KnobRow> kRows = {
     {"TUTTI_POLL_US", "us", "-1", "transport",
      "how long a wait polls before it sleeps; -1: derived from ranks and cores"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
-    {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
+    {"TUTTI_ALGORITHMS", "text", "", "select",
+     "forced algorithms: allreduce=ring,bcast=binomial"},
     {"TUTTI_BARRIER", "name", "", "select", "forced algorithm"},
     {"TUTTI_BCAST", "name", "", "select", "forced algorithm"},
     {"TUTTI_REDUCE", "name", "", "select", "forced algorithm"},
@@ -56,9 +57,7 @@ std::string form_of(const KnobRow& row) {
 
 }  // namespace
 
-const std::vector<KnobRow>& Knobs::rows() {
-  return kRows;
-}
+const std::vector<KnobRow>& Knobs::rows() { return kRows; }
 
 Result<Knobs> Knobs::read(const Lookup& lookup) {
   Knobs knobs;
@@ -86,15 +85,9 @@ Knobs Knobs::defaults() {
   return *read([](const char*) { return nullptr; });
 }
 
-std::int64_t Knobs::integer(std::string_view name) const {
-  return values_[index_of(name)].number;
-}
-const std::string& Knobs::text(std::string_view name) const {
-  return values_[index_of(name)].text;
-}
-bool Knobs::is_set(std::string_view name) const {
-  return values_[index_of(name)].set;
-}
+std::int64_t Knobs::integer(std::string_view name) const { return values_[index_of(name)].number; }
+const std::string& Knobs::text(std::string_view name) const { return values_[index_of(name)].text; }
+bool Knobs::is_set(std::string_view name) const { return values_[index_of(name)].set; }
 
 std::string nearest_knob(std::string_view name) {
   std::vector<std::string> names;

@@ -8,7 +8,7 @@
 
 namespace tutti::log {
 
-void set_rank(int rank);  // from then on lines start "tutti: rank N: "
+void set_rank(int rank);           // from then on lines start "tutti: rank N: "
 void set_explain(bool on);
 bool explains();
 void warn(std::string_view line);

@@ -14,17 +14,7 @@ namespace tutti {
 using Handle = std::uintptr_t;
 
 enum class ObjectKind : std::uint8_t {
-  datatype,
-  op,
-  group,
-  comm,
-  request,
-  errhandler,
-  info,
-  message,
-  session,
-  keyval,
-  other
+  datatype, op, group, comm, request, errhandler, info, message, session, keyval, other
 };
 
 class Object {

@@ -7,8 +7,9 @@
 
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
+
+#include <tl/expected.hpp>
 
 namespace tutti {
 
@@ -68,13 +69,14 @@ inline tl::unexpected<Error> fail(Code code, std::string text) {
 #define TUTTI_CONCAT(a, b) TUTTI_CONCAT_(a, b)
 
 // TUTTI_TRY(name, expression): name is the value, or the function returns the error.
-#define TUTTI_TRY(name, ...)                                                                      \
-  auto TUTTI_CONCAT(tutti_try_, __LINE__) = (__VA_ARGS__);                                        \
-  if (!TUTTI_CONCAT(tutti_try_, __LINE__))                                                        \
-    return tl::unexpected<::tutti::Error>(std::move(TUTTI_CONCAT(tutti_try_, __LINE__)).error()); \
+#define TUTTI_TRY(name, ...)                                                        \
+  auto TUTTI_CONCAT(tutti_try_, __LINE__) = (__VA_ARGS__);                          \
+  if (!TUTTI_CONCAT(tutti_try_, __LINE__))                                          \
+    return tl::unexpected<::tutti::Error>(                                          \
+        std::move(TUTTI_CONCAT(tutti_try_, __LINE__)).error());                     \
   auto name = std::move(*TUTTI_CONCAT(tutti_try_, __LINE__))
 
 // TUTTI_DO(expression): returns the error of a Result<void>, or goes on.
-#define TUTTI_DO(...)                           \
-  if (auto tutti_do = (__VA_ARGS__); !tutti_do) \
+#define TUTTI_DO(...)                                                               \
+  if (auto tutti_do = (__VA_ARGS__); !tutti_do)                                     \
   return tl::unexpected<::tutti::Error>(std::move(tutti_do).error())

@@ -12,6 +12,9 @@ import tree
 
 VERSION = "14."  # other versions break lines differently
 SKIPPED = 77
+# Laid out by hand, tables and one-line macros mostly: clang-format would spread them out.
+BY_HAND = {"lib/base/check.h", "lib/base/knobs.cc", "lib/base/log.cc", "lib/base/log.h",
+           "lib/base/object.h", "lib/base/result.h", "tests/support/catch_main.cc"}
 
 
 def find_tool():
@@ -28,7 +31,7 @@ def main():
     if tool is None:
         print("skipped: clang-format 14 is not installed")
         sys.exit(SKIPPED)
-    paths = tree.files(".cc", ".h")
+    paths = [path for path in tree.files(".cc", ".h") if tree.name(path) not in BY_HAND]
     if sys.argv[1:] == ["--write"]:
         subprocess.run([tool, "-i", *map(str, paths)], check=True)
         return

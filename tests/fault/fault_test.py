@@ -165,8 +165,8 @@ def ways(suite):
 
 
 def main():
-    os.chdir(os.path.dirname(os.path.abspath(__file__)))
     suite = Suite(os.path.abspath(sys.argv[1]))
+    os.chdir(os.path.dirname(os.path.abspath(__file__)))
     for name, way in ways(suite):
         way = ["--oversubscribe", *way]
         for stage in (kill_running, kill_starting, kill_ending, signals, bad_input):

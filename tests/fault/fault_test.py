@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import Job, Sshd, leftovers, processes_with, wait_until
+from jobs import Job, Sshd, leftovers, new_leftovers, processes_with, wait_until
 
 # A rank that is hard to end: it ignores SIGTERM and starts processes in other sessions.
 STUBBORN = """
@@ -45,7 +45,7 @@ class Suite:
             self.check(False, f"{what}: {problem}", job)
             for pid in processes_with(job.mark):
                 os.kill(pid, signal.SIGKILL)
-        extra = leftovers() - self.before
+        extra = new_leftovers(self.before)
         self.check(not extra, f"{what}: left behind {extra}", job)
 
 

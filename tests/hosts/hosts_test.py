@@ -9,7 +9,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, f"{HERE}/../support")
-from jobs import Job, leftovers, wait_until  # noqa: E402
+from jobs import Job, leftovers, new_leftovers, wait_until  # noqa: E402
 import lab as labs  # noqa: E402
 
 # The line that tutorials teach.
@@ -29,7 +29,7 @@ class Suite:
         took = job.survivors_gone()
         problems = [f"status {got}, not {status}"] if got != status else []
         problems += [f"'{word}' is not in its output" for word in words if word not in job.said()]
-        problems += [f"left behind {extra}" for extra in leftovers() - before]
+        problems += [f"left behind {extra}" for extra in new_leftovers(before)]
         self.failures += 1 if problems else 0
         print(f"{'FAILED' if problems else 'ok'} {what} (nothing left after {took:.2f} s) {'; '.join(problems)}")
         if problems:

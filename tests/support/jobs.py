@@ -51,15 +51,22 @@ def wait_until(condition, what):
 
 def leftovers():
     """Everything outside processes that a job might leave: files, interfaces, sockets."""
-    found = set()
-    for folder in ("/dev/shm", tempfile.gettempdir()):
-        found |= {f"{folder}/{name}" for name in os.listdir(folder) if "tutti" in name}
+    found = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if "tutti" in name}
     found |= {f"interface {name}" for name in os.listdir("/sys/class/net") if name.startswith(("port", "br0"))}
     with open("/proc/net/unix") as file:
         found |= {f"socket {line.split()[-1]}" for line in file if "@tutti" in line}
     with open("/proc/self/mounts") as file:
         found |= {f"mount {line.split()[1]}" for line in file if line.startswith("tutti")}
     return found
+
+
+def new_leftovers(before):
+    """What is left now and was not before. Jobs of others on this machine come and go: only what
+    stays counts."""
+    deadline = time.monotonic() + LIMIT_S
+    while (extra := leftovers() - before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return extra
 
 
 class Sshd:
@@ -129,7 +136,9 @@ class Job:
         # inside: a command that runs prun somewhere else (in a namespace).
         Job.count += 1
         self.mark = f"{os.getpid()}-{Job.count}"
-        environment = dict(os.environ, TUTTI_TEST_MARK=self.mark)
+        # Temporary files of the job would be here.
+        self.folder = tempfile.mkdtemp(prefix="job-")
+        environment = dict(os.environ, TUTTI_TEST_MARK=self.mark, TMPDIR=self.folder)
         command = [*inside, prun, *way, *options, "-np", str(ranks), "-x", "TUTTI_TEST_MARK", *program]
         self.log = tempfile.TemporaryFile()
         popen.setdefault("stdout", self.log)
@@ -153,10 +162,15 @@ class Job:
         return self.prun.wait(LIMIT_S)
 
     def survivors_gone(self):
+        """Waits for the end of every process of the job; how long that took."""
         begin = time.monotonic()
         wait_until(lambda: not processes_with(self.mark),
                    f"the end of {processes_with(self.mark)}\n{self.said()}")
-        return time.monotonic() - begin
+        took = time.monotonic() - begin
+        files = os.listdir(self.folder)
+        shutil.rmtree(self.folder)
+        assert not files, f"temporary files are left: {files}"
+        return took
 
     def kill(self, pid):
         os.kill(pid, signal.SIGKILL)

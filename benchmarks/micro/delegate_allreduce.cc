@@ -138,6 +138,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", world.error().text.c_str());
         std::exit(1);
       }
+      if (!schedules) comm::force((*world)->world_comm(), "barrier=shm,allreduce=shm,bcast=shm");
       if (schedules)
         comm::force((*world)->world_comm(),
                     "barrier=dissemination,allreduce=recursive_doubling,bcast=binomial");

@@ -53,7 +53,7 @@ struct Geometry {
 inline Geometry geometry_of(const wireup::SegmentFacts& facts) {
   Geometry geometry{};
   geometry.slot_bytes = facts.area_slot_bytes;
-  // An eighth of the slot for the entries, so that an entry serves up to 8 KiB in a large slot.
+  // A sixteenth of the slot for the entries: an entry serves up to 8 KiB in a large slot.
   geometry.entry_bytes = facts.area_slot_bytes / 16 / kEntries;
   geometry.chunk_bytes = geometry.slot_bytes - geometry.chunks_at();
   return geometry;

@@ -14,8 +14,7 @@ namespace {
 
 using coll::Collective;
 
-constexpr Count kDepth = 4;
-constexpr Count kMostPart = 32 << 10;  // bytes of a block in a round
+constexpr Count kDepth = 8;
 
 void pack(const types::Buffer& from, Count offset, std::byte* out, Count bytes) {
   if (bytes == 0) return;
@@ -99,9 +98,7 @@ Code ShmTeam::move_long(const Call& call, const Exchange& plan) {
   if (const Code code = claim_entry(); code != Code::ok) return code;
   if (const Code code = claim_chunks(); code != Code::ok) return code;
   Exchange exchange = plan;
-  const Count line = static_cast<Count>(kCacheLine);
-  const Count room = static_cast<Count>(geometry_.chunk_bytes) / (kDepth * exchange.blocks());
-  exchange.part = std::min(kMostPart, room / line * line);
+  exchange.part = part_bytes(kDepth * exchange.blocks(), call.block);
   exchange.rounds = (call.block + exchange.part - 1) / exchange.part;
   if (exchange.gives(me_)) publish(call.fingerprint);
   for (int member = 0; member < size_ && exchange.takes(me_); ++member)
@@ -126,13 +123,15 @@ Code ShmTeam::give_round(const Exchange& exchange, Count round) {
     if (code != Code::ok) return code;
   }
   const Count bytes = exchange.part_of(round);
-  for (Count block = 0; block < exchange.blocks(); ++block)
-    pack(exchange.from, block * exchange.call.block + round * exchange.part,
-         chunks(me_) + exchange.chunk_at(round) + block * exchange.part, bytes);
-  // release: pairs with the acquire in await().
-  control(me_).filled.store(rounds_ + static_cast<std::uint64_t>(round) + 1,
-                            std::memory_order_release);
-  wake_others();
+  for (Count block = 0; block < exchange.blocks(); ++block) {
+    const Count offset = block * exchange.call.block + round * exchange.part;
+    std::byte* const to = chunks(me_) + exchange.chunk_at(round) + block * exchange.part;
+    if (exchange.from.is_contiguous())
+      put(to, exchange.from.at() + offset, bytes);
+    else
+      pack(exchange.from, offset, to, bytes);
+  }
+  tell(control(me_).filled, round + 1);
   return Code::ok;
 }
 
@@ -146,9 +145,7 @@ Code ShmTeam::take_round(const Exchange& exchange, Count round) {
            chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
            exchange.part_of(round));
   }
-  // release: our reads of this round end before the givers overwrite it.
-  control(me_).read.store(count, std::memory_order_release);
-  wake_others();
+  tell(control(me_).read, round + 1);
   return Code::ok;
 }
 

@@ -20,8 +20,7 @@ namespace tutti::delegate {
 namespace {
 
 constexpr Count kDepth = 3;
-constexpr Count kMostPiece = 32 << 10;  // bytes: fill, fold and collect of one stay in cache
-constexpr Count kBlock = 4 << 10;       // bytes folded, then copied on while they are in L1
+constexpr Count kBlock = 4 << 10;  // bytes folded, then copied on while they are in L1
 
 }  // namespace
 
@@ -60,9 +59,8 @@ Code ShmTeam::fold_long(const Call& call, types::Op::Kernel kernel) {
   if (const Code code = claim_chunks(); code != Code::ok) return code;
   publish(call.fingerprint);
   const Count extent = call.type->extent();
-  const auto room = static_cast<Count>(geometry_.chunk_bytes) / (kDepth * (size_ + 1));
   const Count line = static_cast<Count>(kCacheLine);
-  const Count most = std::max<Count>(1, std::min(kMostPiece, room / line * line) / extent);
+  const Count most = part_bytes(kDepth * (size_ + 1), call.count * extent / size_) / extent;
   const Count rounds = (call.count + most * size_ - 1) / (most * size_);
   // Even pieces, whole lines where that fits.
   Count piece = (call.count + rounds * size_ - 1) / (rounds * size_);
@@ -102,37 +100,31 @@ void ShmTeam::fill_pieces(const Folding& folding, Count round) {
     const int member = (me_ + i) % size_;
     const auto [from, count] = folding.range(round, member);
     if (count > 0)
-      std::memcpy(chunks(me_) + folding.given_at(round, member), folding.own(from),
-                  static_cast<std::size_t>(count * folding.extent));
+      put(chunks(me_) + folding.given_at(round, member), folding.own(from), count * folding.extent);
   }
-  // release: pairs with the acquire in await().
-  control(me_).filled.store(rounds_ + static_cast<std::uint64_t>(round) + 1,
-                            std::memory_order_release);
-  wake_others();
+  tell(control(me_).filled, round + 1);
 }
 
 void ShmTeam::fold_piece(const Folding& folding, Count round) {
   const auto [from, count] = folding.range(round, me_);
   std::byte* const into = chunks(me_) + folding.folded_at(round);
-  const Count block = std::max<Count>(1, kBlock / folding.extent);
+  const Count block = kBlock / folding.extent;
   const auto operand = [&](int member, Count at) -> const std::byte* {
     if (member == me_) return folding.own(from + at);
     return chunks(member) + folding.given_at(round, me_) + at * folding.extent;
   };
+  alignas(kCacheLine) std::byte out[kBlock];
   for (Count at = 0; at < count; at += block) {
     const Count length = std::min(block, count - at);
-    std::byte* const out = into + at * folding.extent;
     folding.kernel(operand(0, at), operand(1, at), out, length);
     for (int member = 2; member < size_; ++member)
       folding.kernel(out, operand(member, at), out, length);
+    put(into + at * folding.extent, out, length * folding.extent);
     if (folding.collects)
       std::memcpy(folding.result(from + at), out,
                   static_cast<std::size_t>(length * folding.extent));
   }
-  // release: pairs with the acquire in await().
-  control(me_).folded.store(rounds_ + static_cast<std::uint64_t>(round) + 1,
-                            std::memory_order_release);
-  wake_others();
+  tell(control(me_).folded, round + 1);
 }
 
 Code ShmTeam::collect_pieces(const Folding& folding, Count round) {

@@ -9,6 +9,7 @@ namespace tutti::delegate {
 namespace {
 
 constexpr std::size_t kAlwaysShort = 512;
+constexpr std::size_t kPairShort = 4 << 10;
 constexpr std::size_t kMostRead = 24 << 10;  // bytes one rank reads, above that they share work
 
 }  // namespace
@@ -17,9 +18,10 @@ Code ShmTeam::fold(const Call& call) {
   const types::Op::Kernel kernel = call.op->kernel(*call.type);
   const auto bytes = static_cast<std::size_t>(call.count * call.type->extent());
   const std::size_t read = bytes * static_cast<std::size_t>(size_ - 1);
-  if (bytes <= geometry_.entry_bytes && (bytes <= kAlwaysShort || read <= kMostRead))
-    return fold_short(call, kernel, bytes);
-  return fold_long(call, kernel);
+  const bool is_short =
+      size_ == 2 && !is_crowded_ ? bytes <= kPairShort : bytes <= kAlwaysShort || read <= kMostRead;
+  if (is_short && bytes <= geometry_.entry_bytes) return fold_short(call, kernel, bytes);
+  return size_ == 2 ? fold_pair(call, kernel) : fold_long(call, kernel);
 }
 
 Code ShmTeam::fold_short(const Call& call, types::Op::Kernel kernel, std::size_t bytes) {

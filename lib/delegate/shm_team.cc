@@ -9,7 +9,7 @@ using coll::Collective;
 constexpr int kPolls = 1000;       // about 2 us: a core for every rank
 constexpr int kCrowdedPolls = 16;  // the awaited rank may need this core
 constexpr std::uint32_t kBits = 64;
-constexpr std::size_t kDeepest = 4;  // rounds kept in the chunks, see exchange.cc, fold_long.cc
+constexpr std::size_t kDeepest = 8;  // rounds kept in the chunks, see exchange.cc, fold_*.cc
 
 }  // namespace
 
@@ -24,7 +24,8 @@ ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::u
       waiting_(waiting),
       geometry_(geometry_of(segment_.header())) {
   const wireup::SegmentHeader& header = segment_.header();
-  polls_ = header.local_ranks > header.cores ? kCrowdedPolls : kPolls;
+  is_crowded_ = header.local_ranks > header.cores;
+  polls_ = is_crowded_ ? kCrowdedPolls : kPolls;
   // Every member's piece of a round must have a line to itself.
   has_room_ = geometry_.chunk_bytes / (kDeepest * (locals_.size() + 1)) >= kCacheLine;
   for (const int local : locals_)

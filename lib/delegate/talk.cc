@@ -1,12 +1,18 @@
 // Saying and hearing in a team: entries, counters, waiting, faults.
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "base/log.h"
+#include "delegate/stream.h"
 #include "delegate/team.h"
 
 namespace tutti::delegate {
 namespace {
 
+constexpr Count kLeastPart = 4 << 10;
+constexpr Count kMostPart = 32 << 10;
+constexpr Count kStreamFrom = 2 << 10;
 constexpr int kLooksBetween = 32;         // at the flag, between rounds of progress
 constexpr int kRoundsBetweenDeaths = 16;  // rounds of progress between looks at the members
 
@@ -85,6 +91,28 @@ Code ShmTeam::await(const std::atomic<std::uint64_t>& counter, std::uint64_t lea
   });
 }
 
+void ShmTeam::tell(std::atomic<std::uint64_t>& counter, Count rounds) {
+  // release: pairs with the acquire in await().
+  counter.store(rounds_ + static_cast<std::uint64_t>(rounds), std::memory_order_release);
+  wake_others();
+}
+
+Count ShmTeam::part_bytes(Count pieces, Count bytes) const {
+  const Count line = static_cast<Count>(kCacheLine);
+  const Count room = static_cast<Count>(geometry_.chunk_bytes) / pieces / line * line;
+  // Two rounds at least overlap; beyond the most, more of them gain nothing.
+  const Count wanted = std::clamp((bytes / 2 + line - 1) / line * line, kLeastPart, kMostPart);
+  return std::min(wanted, room);
+}
+
+void ShmTeam::put(std::byte* to, const std::byte* from, Count bytes) const {
+  // A crowd shares cores, and its caches serve best.
+  if (is_crowded_ || bytes < kStreamFrom)
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  else
+    stream_copy(to, from, static_cast<std::size_t>(bytes));
+}
+
 void ShmTeam::end_call() {
   // release: our reads of others' entries and chunks end before they see it (claim_*).
   control(me_).done.store(number_, std::memory_order_release);
@@ -118,7 +146,7 @@ Code ShmTeam::wait_long(const void* self, bool (*ready)(const void* self)) {
     else
       waiting_.idle(waiting_.self);
     bool is_ready = ready(self);
-    for (int i = 0; i < kLooksBetween && !is_ready && polls_ > kLooksBetween; ++i) {
+    for (int i = 0; i < kLooksBetween && !is_ready && !is_crowded_; ++i) {
       relax();
       is_ready = ready(self);
     }

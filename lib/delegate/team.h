@@ -33,9 +33,10 @@ class ShmTeam final : public Team {
   Code serve(const Call& call);
   Code barrier(const Call& call);
 
-  // fold_short.cc, fold_long.cc: reductions.
+  // fold_short.cc, fold_pair.cc, fold_long.cc: reductions.
   Code fold(const Call& call);
   Code fold_short(const Call& call, types::Op::Kernel kernel, std::size_t bytes);
+  Code fold_pair(const Call& call, types::Op::Kernel kernel);
   Code fold_long(const Call& call, types::Op::Kernel kernel);
   void fill_pieces(const Folding& folding, Count round);
   void fold_piece(const Folding& folding, Count round);
@@ -71,6 +72,12 @@ class ShmTeam final : public Team {
   Code await(const std::atomic<std::uint64_t>& counter, std::uint64_t least);
   // Everybody was heard in this call: all are past the calls before it.
   void all_entered() { past_ = number_ - 1; }
+  // Says in a counter of ours how many rounds of this call are over.
+  void tell(std::atomic<std::uint64_t>& counter, Count rounds);
+  // Bytes of a chunk when `pieces` of them share a slot, for a vector (block) of `bytes`.
+  Count part_bytes(Count pieces, Count bytes) const;
+  // Copies into our chunks.
+  void put(std::byte* to, const std::byte* from, Count bytes) const;
   void end_call();  // says that we have read all there was for us
   Code mismatch(int member, std::uint32_t mine, std::uint32_t theirs);
   Code lost_member() const;
@@ -94,6 +101,7 @@ class ShmTeam final : public Team {
   const Waiting waiting_;
   const Geometry geometry_;
   bool has_room_;                   // there are not too many members for the chunks
+  bool is_crowded_;                 // more ranks than cores on this host
   int polls_;                       // looks at a flag before messages get their turn
   std::vector<std::byte*> slots_;   // by member
   std::uint64_t number_ = 0;        // of the call under way; the first is 1

@@ -132,13 +132,16 @@ int main(int argc, char** argv) {
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       if (ranks <= cores) bind_to(rank % cores);
-      auto world = world::World::open(std::move(wireups[static_cast<std::size_t>(rank)]),
-                                      Knobs::defaults(), world::ThreadLevel::single);
+      auto world =
+          world::World::open(std::move(wireups[static_cast<std::size_t>(rank)]),
+                             *Knobs::read([](const char* name) { return std::getenv(name); }),
+                             world::ThreadLevel::single);
       if (!world) {
         std::fprintf(stderr, "%s\n", world.error().text.c_str());
         std::exit(1);
       }
-      if (!schedules) comm::force((*world)->world_comm(), "barrier=shm,allreduce=shm,bcast=shm");
+      if (argc > 2 && !schedules)
+        comm::force((*world)->world_comm(), "barrier=shm,allreduce=shm,bcast=shm");
       if (schedules)
         comm::force((*world)->world_comm(),
                     "barrier=dissemination,allreduce=recursive_doubling,bcast=binomial");

@@ -13,6 +13,8 @@
 namespace tutti::comm {
 namespace {
 
+constexpr std::uint64_t kMayDelegate = 1U << 8;  // in the key of a choice
+
 Count class_floor(Count value) {
   return value <= 0 ? 0 : static_cast<Count>(std::bit_floor(static_cast<std::uint64_t>(value)));
 }
@@ -61,16 +63,19 @@ Result<const select::Choice*> choice_for(Communicator& comm, const Shape& shape,
   question.predefined_op = shape.op == nullptr || !shape.op->is_user();
   delegates = delegates && state.team != nullptr;
   const std::uint64_t key =
-      static_cast<std::uint64_t>(shape.collective) | std::uint64_t{delegates} << 8 |
+      static_cast<std::uint64_t>(shape.collective) | (delegates ? kMayDelegate : 0) |
       std::uint64_t{question.commutative} << 9 | std::uint64_t{question.predefined_op} << 10 |
       width(question.bytes) << 16 | width(question.count) << 24;
   if (const auto found = state.choices.find(key); found != state.choices.end())
     return &found->second;
   question.forced = forced_name(comm.forced(), shape.collective);
-  select::TeamFacts facts = state.facts;
-  facts.shm_delegate = delegates;
-  TUTTI_TRY(choice, select::choose(question, facts, comm.world().knobs, log::explains()));
-  if (log::explains() && comm.rank() == 0) explain(comm, question, choice);
+  // Over several hosts a forced "shm" is an error; elsewhere it gives way call by call.
+  question.may_delegate = delegates || state.facts.hosts > 1;
+  TUTTI_TRY(choice, select::choose(question, state.facts, comm.world().knobs, log::explains()));
+  // Asked again without the delegate, because a schedule was better anyway: said before.
+  const auto before = state.choices.find(key | kMayDelegate);
+  const bool is_new = before == state.choices.end() || before->second.algorithm != choice.algorithm;
+  if (log::explains() && is_new && comm.rank() == 0) explain(comm, question, choice);
   return &state.choices.emplace(key, std::move(choice)).first->second;
 }
 

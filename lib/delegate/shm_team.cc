@@ -54,7 +54,8 @@ bool ShmTeam::takes(const Call& call) const {
       return has_room_;
     case Collective::reduce:
     case Collective::allreduce:
-      return has_room_ && call.op->kernel(*call.type) != nullptr;
+      // Elements with gaps between them are not copied as bytes: the gaps are the user's.
+      return has_room_ && call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr;
     default:
       return false;
   }

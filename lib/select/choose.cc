@@ -139,8 +139,10 @@ Result<Choice> forced_choice(const Question& question, const TeamFacts& team, co
 Result<Choice> choose(const Question& question, const TeamFacts& team, const Knobs& knobs,
                       bool explain) {
   TUTTI_TRY(forced, forced_name(question, knobs));
-  const bool obeys = !forced.name.empty() && (coll::find(question.collective, forced.name) ||
-                                              !is_for_plain_form(question, forced));
+  const bool names_other = forced.name == kDelegate && !question.may_delegate;
+  const bool obeys =
+      !forced.name.empty() && !names_other &&
+      (coll::find(question.collective, forced.name) || !is_for_plain_form(question, forced));
   if (obeys) return forced_choice(question, team, knobs, forced);
   const auto all = candidates(question, team, knobs);
   const auto best = std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) {

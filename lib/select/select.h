@@ -35,6 +35,9 @@ struct Question {
   bool commutative;
   bool predefined_op;  // the delegate folds only those
   std::string forced;  // info key of the communicator; empty: knobs decide
+  // False: the delegate does not take this call (nonblocking, elements with gaps); a forced
+  // "shm" is left to the model then.
+  bool may_delegate = true;
 };
 
 struct Choice {

@@ -103,6 +103,27 @@ TEST_CASE("a broadcast between different descriptions of the same bytes", "[comm
   });
 }
 
+TEST_CASE("a forced delegate gives way where it cannot serve, and is an error over hosts",
+          "[comm][hosts]") {
+  const auto sums = [](const Rank& me) {
+    Trial trial(me.comm, {Collective::allreduce, 9, 0, false, nullptr});
+    comm::Request* request = *comm::start(me.comm, trial.call());
+    comm::wait(me.comm.world(), *request);
+    me.expect(trial.check(), "nonblocking");
+    request->release();
+    Trial alone(me.world.self_comm(), {Collective::allreduce, 9, 0, false, nullptr});
+    me.expect(comm::run(me.world.self_comm(), alone.call()) == Code::ok && alone.check(), "alone");
+    try_plan(me, me.comm, {Collective::allreduce, 9, 0, false, nullptr}, "shm");
+  };
+  const Knobs forced = support::knobs_of({{"TUTTI_ALLREDUCE", "shm"}});
+  support::run_ranks(support::one_host(3), sums, forced);
+  const auto refused = [](const Rank& me) {
+    Trial trial(me.comm, {Collective::allreduce, 9, 0, false, nullptr});
+    me.expect(comm::run(me.comm, trial.call()) == Code::unsupported, "refused");
+  };
+  support::run_ranks({0, 1}, refused, forced);
+}
+
 TEST_CASE("members that call different collectives are told", "[comm]") {
   support::run_ranks(support::one_host(2), [](const Rank& me) {
     comm::CommRef both = *comm::dup(me.comm);

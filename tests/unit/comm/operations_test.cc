@@ -38,6 +38,11 @@ void fill(std::vector<std::byte>& bytes, const types::Datatype& type, int rank) 
         std::memcpy(at, &f, sizeof f);
         break;
       }
+      case types::Element::float_long: {
+        const long double f = value;
+        std::memcpy(at, &f, sizeof f);
+        break;
+      }
       case types::Element::double_int: {
         const double f = value;
         std::memcpy(at, &f, sizeof f);
@@ -49,6 +54,18 @@ void fill(std::vector<std::byte>& bytes, const types::Datatype& type, int rank) 
         break;
     }
   }
+}
+
+// Long doubles have bytes that mean nothing.
+bool is_same(const std::vector<std::byte>& a, const std::vector<std::byte>& b,
+             const types::Datatype& type) {
+  const bool padded = type.element() == types::Element::float_long ||
+                      type.element() == types::Element::complex_long;
+  if (!padded) return a == b;
+  constexpr std::size_t kValue = 10;
+  for (std::size_t at = 0; at < a.size(); at += sizeof(long double))
+    if (std::memcmp(a.data() + at, b.data() + at, kValue) != 0) return false;
+  return true;
 }
 
 void try_all(const Rank& me, const char* how, Count count) {
@@ -74,7 +91,7 @@ void try_all(const Rank& me, const char* how, Count count) {
       call.recv_count = count;
       call.recv_type = type;
       call.op = &op;
-      me.expect(comm::run(me.comm, call) == Code::ok && got == wanted,
+      me.expect(comm::run(me.comm, call) == Code::ok && is_same(got, wanted, *type),
                 std::string(how) + ", type " + type->name() + ", op " + std::to_string(handle));
     }
   comm::force(me.comm, "");

@@ -21,11 +21,20 @@ std::string name_of(const comm::Communicator* comm) {
   return " on a communicator of " + std::to_string(comm->size()) + " ranks";
 }
 
+// A call that failed because a rank is lost says which one and why.
+std::string loss_behind(int code) {
+  if (process.world == nullptr || code != MPI_ERR_PROC_ABORTED) return {};
+  return process.world->endpoint().loss_text();
+}
+
 [[noreturn]] void end_job(const char* function, int code, comm::Communicator* comm,
                           const std::string& text) {
   const std::string meaning = describe(code);
   std::string line = std::string(function) + name_of(comm) + ": ";
   line += text.empty() ? meaning : text + " (" + class_name(code) + ")";
+  if (const std::string why = loss_behind(code);
+      !why.empty() && line.find(why) == std::string::npos)
+    line += "; " + why;
   const int status = code > 0 && code < 126 ? code : 1;
   if (process.world != nullptr) process.world->abort(status, line + "; the job ends");
   log::warn(line);

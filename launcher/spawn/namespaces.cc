@@ -2,9 +2,11 @@
 #include "spawn/namespaces.h"
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -139,6 +141,23 @@ Result<void> mount_hosts_file(const std::string& text) {
   return {};
 }
 
+// The kernel notes a carrier some time after both ends are up; until then ranks would not take
+// the interface for a usable one.
+Result<void> await_carrier(const char* name) {
+  constexpr int kLooks = 20'000;
+  constexpr useconds_t kPauseUs = 500;
+  const UniqueFd any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  std::strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
+  for (int look = 0; look < kLooks; ++look) {
+    if (::ioctl(any.get(), SIOCGIFFLAGS, &request) != 0)
+      return fail(Code::spawn, why_forbidden("asking for the state of eth0"));
+    if ((request.ifr_flags & IFF_RUNNING) != 0) return {};
+    ::usleep(kPauseUs);
+  }
+  return fail(Code::spawn, "virtual hosts: eth0 got no carrier within 10 s");
+}
+
 }  // namespace
 
 std::string VirtualNet::ipv4(int host) {
@@ -240,6 +259,7 @@ Result<void> VirtualNet::enter(int host) {
   TUTTI_DO(run_tool({"ip", "-batch", "-"}, "link set lo up\naddr add " + ipv4(host) +
                                                "/16 dev eth0\naddr add " + ipv6(host) +
                                                "/64 dev eth0 nodad\nlink set eth0 up\n"));
+  TUTTI_DO(await_carrier("eth0"));
   return shape_link("eth0", link_.rate, link_.delay);
 }
 

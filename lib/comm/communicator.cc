@@ -163,7 +163,8 @@ Result<void> settle(Communicator& comm) {
   // The ranks of one host see the same facts and know their area: nothing to tell.
   if (!whole)
     if (const Code code = tell(comm, settled); code != Code::ok)
-      return fail(code, "members could not settle a new communicator");
+      return fail(code, "members could not settle a new communicator: " +
+                            comm.world().endpoint.loss_text());
   settled.facts.shm_delegate = settled.area >= 0;
   state.facts = settled.facts;
   if (settled.area >= 0)

@@ -54,6 +54,7 @@ class Core final : public Endpoint, public transport::Sink {
   std::string link_name(int peer) override;
   std::string links_text() override;
   std::string mismatch_text() override { return std::exchange(mismatch_, {}); }
+  const std::string& loss_text() const override { return loss_; }
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) override;
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }
@@ -170,6 +171,7 @@ class Core final : public Endpoint, public transport::Sink {
     Error why;
   };
   std::vector<Loss> losses_;  // told by transports, to be handled
+  std::string loss_;          // why the latest of them was lost
   TransferLine completions_;  // done, on_done not yet called
   bool is_completing_ = false;
   bool is_closed_ = false;

@@ -109,6 +109,7 @@ int Core::pump() {
   int moved = 0;
   for (std::size_t i = 0; i < losses_.size(); ++i, ++moved) {
     const Loss loss = losses_[i];
+    loss_ = loss.why.text;
     lose(peer(loss.peer), loss.why.code);
   }
   losses_.clear();

@@ -62,6 +62,7 @@ struct Call {
   bool commutative = true;
   Count segment = 0;             // units per pipeline segment; 0: none
   std::span<const int> host_of;  // host index of each rank, for hierarchical composition
+  int first_group = 0;           // between two groups: ranks of the first; see build_between
 };
 
 // An entry of the catalogue.
@@ -82,5 +83,31 @@ Result<sched::Schedule> build(const Algorithm& algorithm, const Call& call);
 
 // What this rank starts with and must end with: what sched::check proves of any algorithm.
 sched::Contract contract(const Call& call);
+
+// Between two groups: ranks 0 .. first_group - 1 and the rest. `counts` are the blocks of the
+// other group's members, for allgather, alltoall (send_counts too) and at the root of gather and
+// scatter also where blocks are equal; of reduce_scatter, those of my own group. `count` is my
+// own block. root -1: a rank of the root's group that has no part. Nothing is in place.
+Result<sched::Schedule> build_between(const Call& call);
+sched::Contract contract_between(const Call& call);
+struct Sides {
+  explicit Sides(const Call& call);
+  int own_first, own, other_first, other;  // first rank and size of my group and the other
+};
+
+// Among neighbours, by rank; below zero: nobody there. Grids: entries 2d and 2d + 1 are the
+// neighbours in the negative and positive direction of dimension d.
+struct Neighbours {
+  std::vector<int> sources, destinations;
+  bool is_grid = false;
+};
+// Blocks one after another in `out`, one a source; in `in` one block of `count` for all, or
+// (not gathers) one a destination.
+struct NeighbourCall {
+  bool gathers = true;
+  Count count = 0;
+  std::span<const Count> send_counts, counts;
+};
+sched::Schedule build_neighbours(const Neighbours& around, const NeighbourCall& call);
 
 }  // namespace tutti::coll

@@ -1,14 +1,16 @@
 // First fit in the attached room; pieces are given back in any order.
 #include "mpi/buffered.h"
 
+#include <algorithm>
 #include <map>
 
+#include "mpi/process.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi {
 namespace {
 
-using Rooms = std::map<const comm::Communicator*, std::unique_ptr<BufferRoom>>;
+using Rooms = std::map<const Object*, std::unique_ptr<BufferRoom>>;
 
 Rooms& rooms() {
   static Rooms all;
@@ -17,12 +19,12 @@ Rooms& rooms() {
 
 }  // namespace
 
-std::unique_ptr<BufferRoom>& buffer_room(const comm::Communicator* comm) {
-  return rooms()[comm];
+std::unique_ptr<BufferRoom>& buffer_room(const Object* owner) {
+  return rooms()[owner];
 }
 
-void close_buffer_room(const comm::Communicator* comm) {
-  const auto found = rooms().find(comm);
+void close_buffer_room(const Object* owner) {
+  const auto found = rooms().find(owner);
   if (found == rooms().end()) return;
   if (found->second != nullptr) found->second->flush();
   rooms().erase(found);
@@ -35,20 +37,8 @@ BufferRoom* room_for(const comm::Communicator& comm) {
   return found == all.end() ? nullptr : found->second.get();
 }
 
-void BufferRoom::drop_done() {
-  for (auto piece = pieces_.begin(); piece != pieces_.end();) {
-    if (piece->send->is_done()) {
-      piece->send->release();
-      piece = pieces_.erase(piece);
-    } else {
-      ++piece;
-    }
-  }
-}
-
 // Null when no gap is large enough; else `before` is where the piece goes in the list.
-std::byte* BufferRoom::place(Count bytes, std::list<Piece>::iterator* before) {
-  drop_done();
+std::byte* BufferRoom::find_gap(Count bytes, std::list<Piece>::iterator* before) {
   Count free_from = 0;
   for (*before = pieces_.begin(); *before != pieces_.end(); ++*before) {
     if ((*before)->begin - free_from >= bytes) break;
@@ -59,19 +49,17 @@ std::byte* BufferRoom::place(Count bytes, std::list<Piece>::iterator* before) {
 }
 
 Code BufferRoom::send(comm::Communicator& comm, const types::Buffer& message, int dest, int tag) {
-  Piece piece{0, 0, nullptr, nullptr};
+  Piece piece{0, 0, this, {}, ++sends_, nullptr};
   auto before = pieces_.end();
   std::byte* at = nullptr;
   if (memory_ == static_cast<void*>(MPI_BUFFER_AUTOMATIC)) {
-    drop_done();
     piece.own = std::make_unique<std::byte[]>(static_cast<std::size_t>(message.bytes));
     at = piece.own.get();
-    before = pieces_.end();
   } else {
-    at = place(message.bytes, &before);
+    at = find_gap(message.bytes, &before);
     for (int round = 0; at == nullptr && round < 100; ++round) {
       comm::progress(comm.world());
-      at = place(message.bytes, &before);
+      at = find_gap(message.bytes, &before);
     }
     if (at == nullptr)
       return refuse(Code::buffer, "the attached buffer has no room for " +
@@ -80,15 +68,47 @@ Code BufferRoom::send(comm::Communicator& comm, const types::Buffer& message, in
     piece.end = piece.begin + message.bytes;
   }
   types::pack(message, 0, {at, static_cast<std::size_t>(message.bytes)});
-  piece.send =
+  const auto place = pieces_.insert(before, std::move(piece));
+  place->place = place;
+  comm::Request* const send =
       comm::isend(comm, p2p::Mode::standard, at, message.bytes, *type_of(MPI_PACKED), dest, tag);
-  pieces_.insert(before, std::move(piece));
-  return Code::ok;
+  const Code code = send->is_done() ? send->status().code : Code::ok;
+  if (send->is_done())
+    drop(*place);
+  else
+    send->when_done(&on_sent, &*place);
+  send->release();
+  return code;
+}
+
+void BufferRoom::on_sent(void* piece, const comm::Request&) {
+  auto& done = *static_cast<Piece*>(piece);
+  done.room->drop(done);
+}
+
+void BufferRoom::drop(Piece& piece) {
+  for (Flush& each : flushes_)
+    if (piece.number <= each.up_to && --each.left == 0) comm::complete(*each.request, {});
+  flushes_.erase(std::remove_if(flushes_.begin(), flushes_.end(),
+                                [](const Flush& each) { return each.left == 0; }),
+                 flushes_.end());
+  pieces_.erase(piece.place);
+}
+
+comm::Request* BufferRoom::start_flush() {
+  comm::Request* const request = comm::open_request(*process.self_comm, nullptr);
+  if (pieces_.empty())
+    comm::complete(*request, {});
+  else
+    flushes_.push_back({request, sends_, pieces_.size()});
+  return request;
 }
 
 void BufferRoom::flush() {
-  for (const Piece& piece : pieces_) comm::wait(piece.send->comm()->world(), *piece.send);
-  drop_done();
+  if (pieces_.empty()) return;
+  comm::Request* const request = start_flush();
+  comm::wait(process.self_comm->world(), *request);
+  request->release();
 }
 
 }  // namespace tutti::mpi

@@ -1,11 +1,13 @@
 // Buffered sends (MPI 5.0, 3.6): room that users attach, or that we allocate when they ask us to.
 //
 // A message is packed into the room and sent from there; its piece is free again when the send
-// is done. One room for the process, and one for each communicator that has its own. Gate held.
+// is done. One room for the process, and one for each communicator or session that has its own.
+// Gate held.
 #pragma once
 
 #include <list>
 #include <memory>
+#include <vector>
 
 #include "mpi/objects.h"
 
@@ -20,27 +22,39 @@ class BufferRoom {
 
   // Packs and starts a send. Errors: no room left even after progress.
   Code send(comm::Communicator& comm, const types::Buffer& message, int dest, int tag);
-  // Waits until every message has left.
+  // Waits until every message that is in it now has left.
   void flush();
+  // A request for the same.
+  comm::Request* start_flush();
 
  private:
   struct Piece {
     Count begin, end;
-    comm::Request* send;
+    BufferRoom* room;
+    std::list<Piece>::iterator place;
+    std::uint64_t number;  // in the order of sends
     std::unique_ptr<std::byte[]> own;
   };
-  void drop_done();
-  std::byte* place(Count bytes, std::list<Piece>::iterator* before);
+  struct Flush {
+    comm::Request* request;
+    std::uint64_t up_to;  // pieces with numbers up to this one
+    std::size_t left;
+  };
+  std::byte* find_gap(Count bytes, std::list<Piece>::iterator* before);
+  static void on_sent(void* piece, const comm::Request& send);
+  void drop(Piece& piece);
 
   std::byte* memory_;
   Count bytes_;
   std::list<Piece> pieces_;  // by address
+  std::uint64_t sends_ = 0;
+  std::vector<Flush> flushes_;
 };
 
-// The process's room (comm null) or a communicator's own; null when none is attached.
-std::unique_ptr<BufferRoom>& buffer_room(const comm::Communicator* comm);
-// Every message out of it, then it is gone: a communicator is freed, or (null) MPI ends.
-void close_buffer_room(const comm::Communicator* comm);
+// The process's room (owner null), or a communicator's or session's own; null: none attached.
+std::unique_ptr<BufferRoom>& buffer_room(const Object* owner);
+// Every message out of it, then it is gone: its owner is freed, or (null) MPI ends.
+void close_buffer_room(const Object* owner);
 // The room a send on `comm` uses.
 BufferRoom* room_for(const comm::Communicator& comm);
 

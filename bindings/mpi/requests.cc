@@ -12,11 +12,20 @@ Code give_request(Result<comm::Request*>&& made, MPI_Request* handle) {
   return Code::ok;
 }
 
+p2p::Status status_of(const comm::Request& request) {
+  p2p::Status status = request.status();
+  if (request.hooks() != nullptr) [[unlikely]]
+    request.hooks()->query(status);
+  return status;
+}
+
 Code finish(MPI_Request* handle, MPI_Status* status) {
   comm::Request* const request = operation_of(*handle);
-  const p2p::Status& result = request->status();
+  const p2p::Status result = status_of(*request);
   put_status(result, status);
-  const Code code = result.code;
+  Code code = result.code;
+  if (request->hooks() != nullptr) [[unlikely]]
+    code = request->hooks()->freed(code);
   if (code != Code::ok) [[unlikely]]
     refuse_on(request->comm(), code, {});
   if (bits_of(*handle) == bits_of(request))

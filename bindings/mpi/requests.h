@@ -24,6 +24,9 @@ inline bool is_done(MPI_Request handle) {
 // Hands a new request to the user; an error is noted.
 Code give_request(Result<comm::Request*>&& made, MPI_Request* handle);
 
+// Of a done request, as its user sees it.
+p2p::Status status_of(const comm::Request& request);
+
 // For a done request: fills the status, frees it (a persistent one becomes inactive) and
 // returns its error, noted for the handler of its communicator.
 Code finish(MPI_Request* handle, MPI_Status* status);

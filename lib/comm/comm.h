@@ -145,15 +145,26 @@ struct CollCall {
 Code run(Communicator& comm, const CollCall& call);                // blocking
 Result<Request*> start(Communicator& comm, const CollCall& call);  // nonblocking
 
+// What the maker of an open request does in its life; it goes with the request.
+struct Hooks {
+  virtual ~Hooks() = default;
+  virtual void query(p2p::Status&) {}             // of a done one: what to tell the user
+  virtual Code freed(Code code) { return code; }  // the user has been told, with this code
+  virtual Code cancel(bool /*is_done*/) { return Code::ok; }
+  virtual bool is_generalized() const { return false; }  // the user completes it
+};
+
 // Requests behind handles. A request keeps its communicator, types and ops alive, and itself
 // until it is done: the user's reference may go at any time.
 class Request final : public Object {
  public:
   bool is_done() const { return done_; }
   const p2p::Status& status() const { return status_; }
-  bool is_active() const { return active_; }  // false: inactive persistent, or completed
-  bool is_persistent() const { return persistent_; }
   Communicator* comm() const { return comm_.get(); }
+  Hooks* hooks() const { return hooks_.get(); }  // null: none
+  // Of one that is not done: called once when it is, inside progress; must not wait.
+  using Then = void (*)(void* self, const Request& request);
+  void when_done(Then then, void* self) { then_ = then, then_self_ = self; }
 
  private:
   friend struct RequestMaker;
@@ -167,10 +178,15 @@ class Request final : public Object {
   std::unique_ptr<Collective> collective_;
   types::TypeRef type_;
   p2p::Status status_;
+  Then then_ = nullptr;
+  void* then_self_ = nullptr;
+  std::unique_ptr<Hooks> hooks_;
   bool done_ = false;
-  bool active_ = true;
-  bool persistent_ = false;
 };
+
+// A request that its maker completes; until then it keeps itself alive. `hooks` may be null.
+Request* open_request(Communicator& comm, std::unique_ptr<Hooks> hooks);
+void complete(Request& request, const p2p::Status& status);
 
 // Point-to-point on a communicator; ranks in the communicator, kProcNull and wildcards allowed.
 Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,

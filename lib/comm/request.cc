@@ -51,11 +51,25 @@ Request* RequestMaker::completed(Communicator& comm, const p2p::Status& status) 
 }
 
 void RequestMaker::take_status(Request& request, p2p::Request* message) {
-  request.status_ = message->status;
+  const p2p::Status status = message->status;
   request.message_ = nullptr;
   request.comm_->world().endpoint.release(message);
   request.type_.reset();
+  finish(request, status);
+}
+
+void RequestMaker::finish(Request& request, const p2p::Status& status) {
+  request.status_ = status;
   request.done_ = true;
+  if (request.then_ != nullptr) [[unlikely]]
+    request.then_(request.then_self_, request);
+}
+
+Request* RequestMaker::open(Communicator& comm, std::unique_ptr<Hooks> hooks) {
+  Request* const request = make(comm);
+  request->hooks_ = std::move(hooks);
+  request->retain();  // until complete()
+  return request;
 }
 
 Request* RequestMaker::of_message(Communicator& comm, p2p::Request* message,
@@ -99,7 +113,7 @@ void RequestMaker::on_run(engine::Run* run) {
   auto* const request = static_cast<Request*>(run->owner);
   BoundCall bound = std::move(request->collective_->bound);
   World& world = request->comm_->world();
-  request->status_.code = run->code();
+  const Code run_code = run->code();
   if (run->code() == Code::ok) {
     give_run(*bound.prepared, std::move(bound.run));
     world.scratch.give(std::move(bound.temporary));
@@ -107,7 +121,9 @@ void RequestMaker::on_run(engine::Run* run) {
     log::warn(text);
   }
   request->collective_.reset();
-  request->done_ = true;
+  p2p::Status status;
+  status.code = run_code;
+  finish(*request, status);
   request->release();
 }
 
@@ -117,6 +133,16 @@ void RequestMaker::cancel(Request& request) {
 
 void cancel(Request& request) {
   RequestMaker::cancel(request);
+}
+
+Request* open_request(Communicator& comm, std::unique_ptr<Hooks> hooks) {
+  return RequestMaker::open(comm, std::move(hooks));
+}
+
+void complete(Request& request, const p2p::Status& status) {
+  RequestMaker::finish(request, status);
+  request.comm()->world().endpoint.active();  // another thread may sleep until then
+  request.release();
 }
 
 void wait(World& world, Request& request) {

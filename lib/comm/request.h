@@ -21,6 +21,8 @@ struct RequestMaker {
   static Request* of_message(Communicator& comm, p2p::Request* message,
                              const types::Datatype& type);
   static Request* start(Communicator& comm, const CollCall& call, BoundCall bound);
+  static Request* open(Communicator& comm, std::unique_ptr<Hooks> hooks);
+  static void finish(Request& request, const p2p::Status& status);
   static void cancel(Request& request);
 
  private:

@@ -120,6 +120,11 @@ class Core final : public Endpoint, public transport::Sink {
   void give_message(Transfer* transfer, Message* message);
   Message* look(int peer, const Envelope& envelope, Status* status);
 
+  // recall.cc
+  void end_cancelled(Transfer* transfer);
+  void on_recall(int from, const transport::FrameHeader& header);
+  void on_recalled(int from, const transport::FrameHeader& header);
+
   // deliver.cc
   void on_message(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   void meet(Transfer* transfer, int from, const transport::FrameHeader& header);

@@ -30,6 +30,10 @@ void Core::on_frame(int from, const transport::FrameHeader& header, std::span<st
       return on_taken(from, header);
     case Kind::credit:
       return;
+    case Kind::recall:
+      return on_recall(from, header);
+    case Kind::recalled:
+      return on_recalled(from, header);
     case Kind::goodbye:
       sender.left = true;
       return;

@@ -62,7 +62,7 @@ Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
   if (to.gone) {
     transfer->status.code = to.failure;
     complete(transfer);
-  } else if (!to.waiting.is_empty() || !post_first(to, transfer)) {
+  } else if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
     to.waiting.push(transfer);
     list_busy(to);
     update_open(to);

@@ -86,7 +86,7 @@ class Endpoint {
   virtual bool probe(int peer, const Envelope& envelope, Status* status) = 0;
   virtual Message* take(int peer, const Envelope& envelope, Status* status) = 0;
   virtual Request* recv_taken(Message* message, const types::Buffer& buffer) = 0;
-  virtual void cancel(Request* request) = 0;   // receives that did not match yet
+  virtual void cancel(Request* request) = 0;   // if no message or receive has met it yet
   virtual void release(Request* request) = 0;  // detached: freed when it is done
 
   virtual int progress() = 0;               // one round over the transports that are in use

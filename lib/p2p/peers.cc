@@ -136,7 +136,8 @@ PeerState& Core::connected(int rank) {
 }
 
 void Core::update_open(PeerState& peer) {
-  const bool is_open = peer.link != nullptr && !peer.gone && peer.waiting.is_empty();
+  const bool is_open =
+      peer.link != nullptr && !peer.gone && peer.waiting.is_empty() && !peer.is_recalling;
   peer.open_bytes = is_open ? static_cast<std::int64_t>(peer.eager_bytes) : -1;
 }
 

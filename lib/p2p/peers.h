@@ -26,10 +26,11 @@ struct PeerState {
   std::uint32_t owed = 0;    // units consumed here and not yet returned
 
   int rank = 0;
-  bool routed = false;     // a transport was picked
-  bool gone = false;       // no frame comes or goes any more; `failure` says why
-  bool left = false;       // it said goodbye
-  bool is_listed = false;  // in Core::busy_
+  bool routed = false;        // a transport was picked
+  bool gone = false;          // no frame comes or goes any more; `failure` says why
+  bool left = false;          // it said goodbye
+  bool is_recalling = false;  // no message may pass a recall that is still queued
+  bool is_listed = false;     // in Core::busy_
   bool explained_flood = false;
   std::size_t transport = 0;
   transport::Traits traits;

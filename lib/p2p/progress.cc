@@ -145,7 +145,8 @@ int Core::flush(PeerState& queued) {
   if (to.gone || to.left) drop_control(to);
   int posted = 0;
   while (to.control_first != nullptr && post_control(to, to.control_first)) ++posted;
-  while (!to.waiting.is_empty()) {
+  if (to.control_first == nullptr) to.is_recalling = false;
+  while (!to.is_recalling && !to.waiting.is_empty()) {
     Transfer* const transfer = to.waiting.pop();
     if (!to.gone && !post_first(to, transfer)) {
       to.waiting.push_front(transfer);

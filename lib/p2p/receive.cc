@@ -91,14 +91,6 @@ Request* Core::recv_taken(Message* message, const types::Buffer& buffer) {
   return transfer;
 }
 
-void Core::cancel(Request* request) {
-  Transfer* const transfer = static_cast<Transfer*>(request);
-  if (transfer->phase != Phase::posted) return;
-  posted_.remove(transfer);
-  transfer->status.cancelled = true;
-  complete(transfer);
-}
-
 void Core::release(Request* request) {
   Transfer* const transfer = static_cast<Transfer*>(request);
   TUTTI_CHECK(transfer->phase != Phase::unused && !transfer->detached, "released twice");

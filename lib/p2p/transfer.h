@@ -103,6 +103,15 @@ class TransferLine {
     if (first_ == nullptr) last_ = transfer;
     first_ = transfer;
   }
+  // False: it is not in the line.
+  bool remove(Transfer* transfer) {
+    Transfer* before = nullptr;
+    for (Transfer* each = first_; each != transfer; before = each, each = each->next)
+      if (each == nullptr) return false;
+    (before == nullptr ? first_ : before->next) = transfer->next;
+    if (last_ == transfer) last_ = before;
+    return true;
+  }
   Transfer* pop() {
     Transfer* transfer = first_;
     first_ = transfer->next;

@@ -6,6 +6,8 @@
 //   grant    none        bytes wanted      sender's id | receiver's id    data
 //   data     a part      its offset        receiver's id                  -
 //   taken    none        -                 sender's id                    -
+//   recall   none        -                 sender's id                    recalled, or as sent
+//   recalled none        -                 sender's id                    -
 //   credit, goodbye      none              -                              -
 //
 // Ids number transfers at the side they belong to. `aux` of every kind returns credit.
@@ -18,7 +20,17 @@
 
 namespace tutti::p2p {
 
-enum class Kind : std::uint8_t { eager = 1, offer, grant, data, taken, credit, goodbye };
+enum class Kind : std::uint8_t {
+  eager = 1,
+  offer,
+  grant,
+  data,
+  taken,
+  credit,
+  goodbye,
+  recall,
+  recalled,
+};
 
 inline constexpr std::uint8_t kWantsTaken = 1;  // eager: the sender waits for the match
 

@@ -8,15 +8,15 @@
 namespace tutti::mpi::body {
 namespace {
 
-Code attach(const comm::Communicator* comm, void* buffer, Count size) {
-  std::unique_ptr<BufferRoom>& room = buffer_room(comm);
+Code attach(const Object* owner, void* buffer, Count size) {
+  std::unique_ptr<BufferRoom>& room = buffer_room(owner);
   if (room != nullptr) return refuse(Code::buffer, "a buffer is attached already");
   room = std::make_unique<BufferRoom>(buffer, size);
   return Code::ok;
 }
 
-Code detach(const comm::Communicator* comm, void* address_out, Count* size) {
-  std::unique_ptr<BufferRoom>& room = buffer_room(comm);
+Code detach(const Object* owner, void* address_out, Count* size) {
+  std::unique_ptr<BufferRoom>& room = buffer_room(owner);
   void* memory = nullptr;
   *size = 0;
   if (room != nullptr) {
@@ -29,8 +29,22 @@ Code detach(const comm::Communicator* comm, void* address_out, Count* size) {
   return Code::ok;
 }
 
-Code flush(const comm::Communicator* comm) {
-  if (const auto& room = buffer_room(comm); room != nullptr) room->flush();
+Code flush(const Object* owner) {
+  if (const auto& room = buffer_room(owner); room != nullptr) room->flush();
+  return Code::ok;
+}
+
+// Nothing attached: complete at once (MPI 5.0, 3.6).
+Code iflush(const Object* owner, MPI_Request* request) {
+  const auto& room = buffer_room(owner);
+  comm::Request* made = nullptr;
+  if (room != nullptr) {
+    made = room->start_flush();
+  } else {
+    made = comm::open_request(*process.self_comm, nullptr);
+    comm::complete(*made, {});
+  }
+  *request = handle_to(made, MPI_REQUEST_NULL);
   return Code::ok;
 }
 
@@ -46,6 +60,10 @@ Code buffer_flush() {
   return flush(nullptr);
 }
 
+Code buffer_iflush(MPI_Request* request) {
+  return iflush(nullptr, request);
+}
+
 Code comm_attach_buffer(comm::Communicator& comm, void* buffer, Count size) {
   return attach(&comm, buffer, size);
 }
@@ -54,6 +72,9 @@ Code comm_detach_buffer(comm::Communicator& comm, void* buffer_addr, Count* size
 }
 Code comm_flush_buffer(comm::Communicator& comm) {
   return flush(&comm);
+}
+Code comm_iflush_buffer(comm::Communicator& comm, MPI_Request* request) {
+  return iflush(&comm, request);
 }
 
 Code bsend(const void* buf, Count count, types::Datatype& datatype, int dest, int tag,

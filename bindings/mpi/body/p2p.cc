@@ -1,8 +1,10 @@
 // Chapter 3: sending and receiving, blocking and not.
 #include <memory>
+#include <utility>
 
 #include "bodies.h"
 #include "mpi/convert.h"
+#include "mpi/exchange.h"
 #include "mpi/requests.h"
 #include "mpi/trouble.h"
 
@@ -82,6 +84,25 @@ Code sendrecv_replace(void* buf, Count count, types::Datatype& datatype, int des
   types::pack(whole, 0, {packed.get(), bytes});
   return sendrecv(packed.get(), whole.bytes, *type_of(MPI_PACKED), dest, sendtag, buf, count,
                   datatype, source, recvtag, comm, status);
+}
+
+Code isendrecv(const void* sendbuf, Count sendcount, types::Datatype& sendtype, int dest,
+               int sendtag, void* recvbuf, Count recvcount, types::Datatype& recvtype, int source,
+               int recvtag, comm::Communicator& comm, MPI_Request* request) {
+  const ExchangeSide out{const_cast<void*>(sendbuf), sendcount, &sendtype, dest, sendtag};
+  const ExchangeSide in{recvbuf, recvcount, &recvtype, source, recvtag};
+  return put_request(start_exchange(comm, out, in, nullptr), request);
+}
+
+Code isendrecv_replace(void* buf, Count count, types::Datatype& datatype, int dest, int sendtag,
+                       int source, int recvtag, comm::Communicator& comm, MPI_Request* request) {
+  const auto whole = types::Buffer::whole(buf, count, datatype);
+  const auto bytes = static_cast<std::size_t>(whole.bytes);
+  auto packed = std::make_unique<std::byte[]>(bytes);
+  types::pack(whole, 0, {packed.get(), bytes});
+  const ExchangeSide out{packed.get(), whole.bytes, type_of(MPI_PACKED), dest, sendtag};
+  const ExchangeSide in{buf, count, &datatype, source, recvtag};
+  return put_request(start_exchange(comm, out, in, std::move(packed)), request);
 }
 
 Code probe(int source, int tag, comm::Communicator& comm, MPI_Status* status) {

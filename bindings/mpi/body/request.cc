@@ -42,13 +42,18 @@ bool all_done(int count, const MPI_Request* requests) {
   return true;
 }
 
-// The first done request, or -1 when some are active and none is done, or MPI_UNDEFINED.
-int first_done(int count, const MPI_Request* requests) {
+// A done request, or -1 when some are active and none is done, or MPI_UNDEFINED. The search goes
+// on behind the last one found, so that none is passed over for ever (MPI 5.0, 3.7.5).
+int any_done(int count, const MPI_Request* requests) {
+  static unsigned turn = 0;  // guarded by the gate
   int found = MPI_UNDEFINED;
-  for (int i = 0; i < count; ++i) {
+  const int first = count > 1 ? static_cast<int>(turn % static_cast<unsigned>(count)) : 0;
+  for (int i = first, left = count; left > 0; --left, i = i + 1 == count ? 0 : i + 1) {
     if (!is_active(requests[i])) continue;
-    if (is_done(requests[i])) return i;
     found = -1;
+    if (!is_done(requests[i])) continue;
+    turn = static_cast<unsigned>(i) + 1;
+    return i;
   }
   return found;
 }
@@ -56,7 +61,7 @@ int first_done(int count, const MPI_Request* requests) {
 // Completes every done request; *outcount MPI_UNDEFINED when none is active.
 Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
                  MPI_Status* statuses) {
-  *outcount = first_done(count, requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
+  *outcount = any_done(count, requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
   bool failed = false;
   for (int i = 0; i < count; ++i) {
     if (!is_active(requests[i]) || !is_done(requests[i])) continue;
@@ -106,17 +111,17 @@ Code testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status* 
 }
 
 Code waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) {
-  progress_until([&] { return (*indx = first_done(count, array_of_requests)) != -1; });
+  progress_until([&] { return (*indx = any_done(count, array_of_requests)) != -1; });
   if (*indx != MPI_UNDEFINED) return finish(array_of_requests + *indx, status);
   put_empty_status(status);
   return Code::ok;
 }
 
 Code testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
-  *indx = first_done(count, array_of_requests);
+  *indx = any_done(count, array_of_requests);
   if (*indx == -1) {
     poll_once();
-    *indx = first_done(count, array_of_requests);
+    *indx = any_done(count, array_of_requests);
   }
   *flag = *indx != -1;
   if (*indx >= 0) return finish(array_of_requests + *indx, status);
@@ -127,13 +132,13 @@ Code testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, M
 
 Code waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
               MPI_Status* array_of_statuses) {
-  progress_until([&] { return first_done(incount, array_of_requests) != -1; });
+  progress_until([&] { return any_done(incount, array_of_requests) != -1; });
   return finish_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
 Code testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
               MPI_Status* array_of_statuses) {
-  if (first_done(incount, array_of_requests) == -1) poll_once();
+  if (any_done(incount, array_of_requests) == -1) poll_once();
   return finish_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
@@ -145,7 +150,7 @@ Code request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   }
   if (!is_done(request)) poll_once();
   *flag = is_done(request);
-  if (*flag != 0) put_status(operation_of(request)->status(), status);
+  if (*flag != 0) put_status(status_of(*operation_of(request)), status);
   return Code::ok;
 }
 
@@ -161,8 +166,8 @@ Code request_get_status_all(int count, const MPI_Request array_of_requests[], in
 
 Code request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag,
                             MPI_Status* status) {
-  if (first_done(count, array_of_requests) == -1) poll_once();
-  *indx = first_done(count, array_of_requests);
+  if (any_done(count, array_of_requests) == -1) poll_once();
+  *indx = any_done(count, array_of_requests);
   *flag = *indx != -1;
   if (*indx >= 0) return request_get_status(array_of_requests[*indx], flag, status);
   if (*flag != 0) put_empty_status(status);
@@ -172,11 +177,11 @@ Code request_get_status_any(int count, const MPI_Request array_of_requests[], in
 
 Code request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount,
                              int array_of_indices[], MPI_Status* array_of_statuses) {
-  if (first_done(incount, array_of_requests) == -1) poll_once();
-  *outcount = first_done(incount, array_of_requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
+  if (any_done(incount, array_of_requests) == -1) poll_once();
+  *outcount = any_done(incount, array_of_requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
   for (int i = 0; i < incount; ++i) {
     if (!is_active(array_of_requests[i]) || !is_done(array_of_requests[i])) continue;
-    put_status(operation_of(array_of_requests[i])->status(),
+    put_status(status_of(*operation_of(array_of_requests[i])),
                status_at(array_of_statuses, *outcount));
     array_of_indices[(*outcount)++] = i;
   }
@@ -185,9 +190,14 @@ Code request_get_status_some(int incount, const MPI_Request array_of_requests[],
 
 Code request_free(MPI_Request* request) {
   if (*request == MPI_REQUEST_NULL) return refuse(Code::request, "request is MPI_REQUEST_NULL");
-  reinterpret_cast<Object*>(*request)->release();  // an operation under way keeps itself alive
+  // An operation under way keeps itself alive.
+  const comm::Request* const operation = operation_of(*request);
+  Code code = Code::ok;
+  if (operation != nullptr && operation->is_done() && operation->hooks() != nullptr)
+    code = operation->hooks()->freed(code);
+  reinterpret_cast<Object*>(*request)->release();
   *request = MPI_REQUEST_NULL;
-  return Code::ok;
+  return code;
 }
 
 Code start(MPI_Request* request) {
@@ -208,7 +218,9 @@ Code startall(int count, MPI_Request array_of_requests[]) {
 
 Code cancel(MPI_Request* request) {
   if (!is_active(*request)) return refuse(Code::request, "request is not active");
-  comm::cancel(*operation_of(*request));
+  comm::Request& operation = *operation_of(*request);
+  if (operation.hooks() != nullptr) return operation.hooks()->cancel(operation.is_done());
+  comm::cancel(operation);
   return Code::ok;
 }
 

@@ -74,7 +74,7 @@ class SelfLink final : public Link {
     const void* from = nullptr;
     TUTTI_CHECK(key.size() == sizeof from, "a key that self did not make");
     std::memcpy(&from, key.data(), sizeof from);
-    std::memmove(into.data, from, into.bytes);
+    if (into.bytes > 0) std::memmove(into.data, from, into.bytes);
     if (done != nullptr) done->fire(done, true);
     return {};
   }

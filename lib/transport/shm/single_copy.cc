@@ -105,7 +105,8 @@ Result<void> SingleCopy::read(std::uint32_t peer, const Key& key, const Memory& 
                                   std::to_string(at.bytes) + " exposed bytes");
   const int pid = segment_.local(peer).pid;
   if (pid == static_cast<int>(::getpid())) {  // ranks as threads
-    std::memcpy(into.data, reinterpret_cast<const void*>(at.address), into.bytes);
+    if (into.bytes > 0)
+      std::memcpy(into.data, reinterpret_cast<const void*>(at.address), into.bytes);
     return {};
   }
   return read_process(pid, at.address, into.data, into.bytes);

@@ -50,6 +50,36 @@ TEST_CASE("a receive is cancelled until it has matched", "[p2p][request]") {
   REQUIRE(next->status.bytes == 4096);
 }
 
+TEST_CASE("a send is cancelled until its message is received", "[p2p][request]") {
+  for (const std::size_t bytes : {std::size_t{10}, std::size_t{50'000}}) {
+    Worlds worlds(2);
+    auto data = pattern(bytes, 1), other = pattern(bytes, 2);
+    std::vector<std::byte> into(bytes);
+    Status status;
+    Request* gone = worlds[0].send(Mode::synchronous, 1, {1, 0, 7, 0}, plain(data));
+    REQUIRE(worlds.until([&] { return worlds[1].probe(0, {1, 0, 7, 0}, &status); }));
+    worlds[0].cancel(gone);
+    Request* kept = worlds[0].send(Mode::synchronous, 1, {1, 0, 7, 0}, plain(other));
+    REQUIRE(worlds.until([&] { return gone->done; }));
+    REQUIRE(gone->status.cancelled);
+    worlds[0].release(gone);
+    Request* receive = worlds.recv(1, 0, 7, into);
+    REQUIRE(worlds.until([&] { return receive->done && kept->done; }));
+    REQUIRE(into == other);
+    REQUIRE_FALSE(kept->status.cancelled);
+    REQUIRE(worlds.core(1).kept_bytes() == 0);
+
+    // Received before the peer hears of it: it ends as if nothing had been said.
+    Request* met = worlds[0].send(Mode::synchronous, 1, {1, 0, 8, 0}, plain(data));
+    REQUIRE(worlds.until([&] { return worlds[1].probe(0, {1, 0, 8, 0}, &status); }));
+    Request* meets = worlds.recv(1, 0, 8, into);
+    worlds[0].cancel(met);
+    REQUIRE(worlds.until([&] { return met->done && meets->done; }));
+    REQUIRE_FALSE(met->status.cancelled);
+    REQUIRE(into == data);
+  }
+}
+
 TEST_CASE("a request released while active still does its work", "[p2p][request]") {
   for (const std::size_t bytes : {std::size_t{10}, std::size_t{50'000}}) {
     Worlds worlds(2);

@@ -1,0 +1,62 @@
+// Cancelling (MPI 5.0, 3.8.4): receives that matched nothing yet, and sends nobody received yet.
+//
+// A send whose first frame is with its peer already is recalled: the peer gives the message up
+// if no receive has taken it, and says so; if one has, the message ends as always.
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+
+void Core::cancel(Request* request) {
+  Transfer* const transfer = static_cast<Transfer*>(request);
+  switch (transfer->phase) {
+    case Phase::posted:
+      posted_.remove(transfer);
+      return end_cancelled(transfer);
+    case Phase::waiting: {
+      PeerState& to = peer(transfer->peer);
+      if (!to.waiting.remove(transfer)) return;  // being posted
+      update_open(to);
+      return end_cancelled(transfer);
+    }
+    case Phase::offered:
+    case Phase::unconfirmed: {
+      PeerState& to = peer(transfer->peer);
+      if (to.gone) return;
+      to.is_recalling = true;
+      update_open(to);
+      return queue_control(to, Kind::recall, 0, transfer->id);
+    }
+    default:
+      return;  // on its way: it ends as if nothing had been said
+  }
+}
+
+void Core::end_cancelled(Transfer* transfer) {
+  transfer->status.cancelled = true;
+  complete(transfer);
+}
+
+// The peer wants its message back. Not in the queue: a receive has it, and was or will be told.
+void Core::on_recall(int from, const transport::FrameHeader& header) {
+  const std::uint32_t id = low_of(header.cookie);
+  for (MatchNode* node = unexpected_.oldest(); node != nullptr; node = node->newer) {
+    Message* const message = static_cast<Message*>(node);
+    const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
+    if (message->from != from || high_of(message->header.cookie) != id) continue;
+    if (is_eager && (message->header.flags & kWantsTaken) == 0) continue;
+    unexpected_.remove(message);
+    if (is_eager) consumed(peer(from), message->bytes);
+    queue_control(peer(from), Kind::recalled, 0, id);
+    return bytes_.give(message, sizeof(Message) + message->bytes);
+  }
+}
+
+void Core::on_recalled(int from, const transport::FrameHeader& header) {
+  Transfer* const transfer = transfers_.find(low_of(header.cookie));
+  const bool is_offered = transfer != nullptr && transfer->phase == Phase::offered;
+  if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
+                  "recalled") != nullptr)
+    end_cancelled(transfer);
+}
+
+}  // namespace tutti::p2p

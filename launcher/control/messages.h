@@ -106,12 +106,13 @@ struct Launch {
   std::string master_address;
   int master_port = 0;
   bool report_links = false;
+  std::string serve;  // servers for programs of other MPIs: pmi1, pmix, none; empty: as needed
   template <class F>
   void fields(F&& f) {
     f("job_id", job_id), f("job_key", job_key), f("universe", universe), f("hosts", hosts);
     f("host_of", host_of), f("apps", apps), f("ranks", ranks), f("output", output);
     f("master_address", master_address), f("master_port", master_port);
-    f("report_links", report_links);
+    f("report_links", report_links), f("serve", serve);
   }
 };
 
@@ -288,8 +289,30 @@ struct DaemonFailed {
   }
 };
 
+// up: what this host's ranks give to all, under a name. When every host that has ranks in it has
+// said one of that name, all parts go down, by host.
+struct Gather {
+  std::string name;
+  std::vector<int> hosts;  // that take part; empty: all
+  std::string part;
+  template <class F>
+  void fields(F&& f) {
+    f("name", name), f("hosts", hosts), f("part", part);
+  }
+};
+
+// down: the parts of all hosts.
+struct Gathered {
+  std::string name;
+  std::vector<std::string> parts;
+  template <class F>
+  void fields(F&& f) {
+    f("name", name), f("parts", parts);
+  }
+};
+
 using Message = std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses,
                              RankEnded, RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow,
-                             HostFailed, Note, DaemonFailed>;
+                             HostFailed, Note, DaemonFailed, Gather, Gathered>;
 
 }  // namespace tutti::launch

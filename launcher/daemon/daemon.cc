@@ -71,6 +71,7 @@ class Daemon {
   void handle(const Input& input) { ranks_.input(input); }
   void handle(const Addresses& addresses) { ranks_.publish(addresses); }
   void handle(const Gone& gone) { ranks_.gone(gone); }
+  void handle(const Gathered& all) { ranks_.gathered(all); }
   void handle(const Signal& signal);
   void handle(const End& end) { ranks_.end(end.grace_ms); }
   void handle(const Bye&);

@@ -27,7 +27,7 @@ struct Child {
   char* const* argv;
   char* const* environment;
   int stdio[3];
-  int segment, control, status;
+  int segment, control, server, status;
   pid_t daemon;
   const std::vector<int>* cpus;
   const rlimit* open_files;
@@ -55,6 +55,7 @@ void restore_signals() {
     if (::dup2(child.stdio[i], i) < 0) give_up(child, errno);
   if (::dup2(child.segment, kSegmentFd) < 0 || ::dup2(child.control, kControlFd) < 0)
     give_up(child, errno);
+  if (child.server >= 0 && ::dup2(child.server, kServerFd) < 0) give_up(child, errno);
   ::setrlimit(RLIMIT_NOFILE, child.open_files);
   if (::chdir(child.directory) != 0) give_up(child, errno);
   if (!child.cpus->empty() && !topo::bind_self(*child.cpus)) give_up(child, EINVAL);
@@ -179,6 +180,7 @@ Result<void> start_rank(RankProcess& rank, const RankStart& start) {
                      start.merge_stderr ? stdout_fd : errors.write.get()},
                     start.segment_fd,
                     theirs.get(),
+                    start.server_fd,
                     status.write.get(),
                     ::getpid(),
                     &rank.part.cpus,

@@ -18,6 +18,8 @@ namespace tutti::launch {
 // limit of select().
 inline constexpr int kSegmentFd = 960;
 inline constexpr int kControlFd = 961;
+inline constexpr int kServerFd =
+    962;  // to the server of another MPI's wire-up, where one is needed
 
 struct RankProcess {
   RankPart part;
@@ -52,6 +54,7 @@ struct RankStart {
   const std::vector<std::string>* argv = nullptr;
   std::vector<std::string> environment;
   int segment_fd = -1;
+  int server_fd = -1;  // -1: none
   bool merge_stderr = false;
   rlimit open_files{};  // the limit before the daemon raised its own
 };

@@ -77,6 +77,8 @@ const std::array kRows{
     Row{"OMPI_ARGV", "its arguments", arguments},
     Row{"MPI_LOCALRANKID", "rank among the ranks of this host", kLocalRank},
     Row{"MPI_LOCALNRANKS", "ranks on this host", kLocalSize},
+    Row{"PMI_RANK", "this rank; PMI_FD is there where a program of MPICH's family needs it", kRank},
+    Row{"PMI_SIZE", "number of ranks", kSize},
     Row{"RANK", "this rank", kRank},
     Row{"WORLD_SIZE", "number of ranks", kSize},
     Row{"LOCAL_RANK", "rank among the ranks of this host", kLocalRank},
@@ -154,6 +156,9 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
   for (const Row& row : kRows)
     if (const std::string value = row.value(facts); !value.empty())
       environment.push_back(std::string(row.name) + "=" + value);
+  if (facts.server_variables != nullptr)
+    environment.insert(environment.end(), facts.server_variables->begin(),
+                       facts.server_variables->end());
   if (facts.local_size > 1 && value_in(environment, "OMP_NUM_THREADS").empty())
     set(environment, "OMP_NUM_THREADS", "1");
   if (!facts.library_folder.empty()) {

@@ -20,6 +20,7 @@ struct RankFacts {
   int master_port = 0;
   std::string library_folder;
   bool report_links = false;
+  const std::vector<std::string>* server_variables = nullptr;  // "NAME=value"; see serve/
   const AppPart* program = nullptr;
   const std::vector<AppPart>* programs = nullptr;  // all of the job
 };

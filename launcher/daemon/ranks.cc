@@ -28,6 +28,10 @@ bool make_folders(const std::string& path) {
   return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
 }
 
+std::string text_path(const std::string& directory, const std::string& path) {
+  return path.starts_with('/') ? path : directory + "/" + path;
+}
+
 bool is_folder(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
@@ -68,7 +72,7 @@ Ranks::Ranks(Loop& loop, Say say)
     : loop_(loop), say_(std::move(say)), open_files_limit_(raise_open_files()) {
   // The ranks' descriptor numbers are kept free in this process.
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  for (const int fd : {kSegmentFd, kControlFd}) ::dup3(nothing.get(), fd, O_CLOEXEC);
+  for (const int fd : {kSegmentFd, kControlFd, kServerFd}) ::dup3(nothing.get(), fd, O_CLOEXEC);
 }
 
 Ranks::~Ranks() {
@@ -92,6 +96,7 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
       rank.lines[stream] = LineCutter(launch_.output, rank.part.rank, stream + 1);
     if (rank.part.takes_stdin) input_offsets_[rank.local] = 0;
   }
+  make_servers();
   for (RankProcess& rank : ranks_) {
     const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
     if (app.problem.reason.empty()) {
@@ -102,6 +107,35 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
     }
   }
   return {};
+}
+
+RankProcess* Ranks::rank_numbered(int rank) {
+  for (RankProcess& one : ranks_)
+    if (one.part.rank == rank) return &one;
+  return nullptr;
+}
+
+void Ranks::make_servers() {
+  ServeReports reports;
+  reports.joined = [this](int rank) { rank_numbered(rank)->joined = true; };
+  reports.finalized = [this](int rank) { rank_numbered(rank)->finalized = true; };
+  reports.aborts = [this](int rank, int status, const std::string& reason) {
+    RankProcess& ending = *rank_numbered(rank);
+    while (read_output(ending, 0) || read_output(ending, 1)) {
+    }
+    say_(RankAborts{rank, status, reason});
+  };
+  reports.note = [this](const std::string& line) { say_(Note{line}); };
+  reports.gather = [this](const Gather& part) {
+    if (launch_.hosts.size() > 1) return say_(part);
+    loop_.post([this, all = Gathered{part.name, {part.part}}] { servers_.on_gathered(all); });
+  };
+  Needs needs;
+  for (const App& app : apps_) {
+    needs.pmi1 = needs.pmi1 || app.needs.pmi1;
+    needs.pmix = needs.pmix || app.needs.pmix;
+  }
+  servers_.open(loop_, launch_, place_.host, needs, std::move(reports));
 }
 
 Result<void> Ranks::make_job_segment(const Place& place) {
@@ -146,6 +180,8 @@ void Ranks::prepare_apps(const std::vector<std::string>& inherited) {
     if (app.problem.reason.empty())
       app.problem =
           find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory, &app.path);
+    if (app.problem.reason.empty())
+      app.needs = needs_of(text_path(app.directory, app.path), part.argv);
     apps_.push_back(std::move(app));
   }
 }
@@ -173,11 +209,14 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
   facts.program = &part;
   facts.programs = &launch_.apps;
   if (!open_files(rank)) return {};
+  TUTTI_TRY(served, servers_.outfit(rank.local, app.needs));
   RankStart how;
   how.path = app.path;
   how.directory = app.directory;
   how.argv = &part.argv;
+  facts.server_variables = &served.variables;
   how.environment = rank_environment(inherited, facts);
+  how.server_fd = served.fd.get();
   how.segment_fd = segment_->fd();
   how.merge_stderr = launch_.output.merge_stderr;
   how.open_files = open_files_limit_;

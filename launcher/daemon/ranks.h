@@ -13,6 +13,7 @@
 
 #include "control/control.h"
 #include "daemon/launch.h"
+#include "daemon/servers.h"
 #include "topo/topo.h"
 #include "wireup/protocol.h"
 #include "wireup/segment.h"
@@ -39,6 +40,7 @@ class Ranks {
   void input(const Input& input);
   void publish(const Addresses& addresses);
   void gone(const Gone& gone);
+  void gathered(const Gathered& all) { servers_.on_gathered(all); }
   void signal(int number);
   void end(int grace_ms);
   void on_child_ended(pid_t pid, int wait_status);  // of any child; others' are ignored
@@ -50,7 +52,10 @@ class Ranks {
   struct App {
     CannotStart problem;
     std::string path, directory;
+    Needs needs;
   };
+  void make_servers();
+  RankProcess* rank_numbered(int rank);
   void prepare_apps(const std::vector<std::string>& inherited);
   Result<void> make_job_segment(const Place& place);
   Result<void> start(RankProcess& rank, const std::vector<std::string>& inherited);
@@ -81,6 +86,7 @@ class Ranks {
   rlimit open_files_limit_{};
   std::optional<wireup::Segment> segment_;
   std::vector<App> apps_;
+  Servers servers_;
   std::deque<RankProcess> ranks_;  // addresses stay: callbacks hold them
   std::map<pid_t, RankProcess*> by_pid_;
   std::size_t running_programs_ = 0;

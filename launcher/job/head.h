@@ -79,6 +79,7 @@ class Head {
   void handle(int host, const HostFailed& report);
   void handle(int host, const Note& note);
   void handle(int host, const DaemonFailed& report);
+  void handle(int host, const Gather& part);
   void handle(int host, const Heartbeat&);
   void handle(int host, const Bye&) { host_left(host); }
   template <class T>
@@ -113,6 +114,7 @@ class Head {
   Addresses addresses_;
   std::size_t addresses_sent_ = 0;
   std::map<int, std::string> links_;
+  std::map<std::string, std::map<int, std::string>> gathers_;  // by name, by host: parts
   std::uint64_t input_sent_ = 0, input_freed_ = 0;
 };
 

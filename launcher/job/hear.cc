@@ -237,6 +237,22 @@ void Head::handle(int, const HostFailed& report) {
   host_failed(report.host, report.status, report.reason);
 }
 
+void Head::handle(int index, const Gather& part) {
+  auto& parts = gathers_[part.name];
+  parts[index] = part.part;
+  std::vector<int> hosts = part.hosts;
+  for (int one = 0; part.hosts.empty() && at(one) < hosts_.size(); ++one) hosts.push_back(one);
+  Gathered all{part.name, {}};
+  for (const int one : hosts) {
+    const auto said = parts.find(one);
+    if (said == parts.end()) return;
+    all.parts.push_back(said->second);
+  }
+  gathers_.erase(part.name);
+  for (const int one : hosts)
+    if (one >= 0 && at(one) < hosts_.size()) send(one, all);
+}
+
 void Head::handle(int, const Note& note) {
   terminal_.say(note.text);
 }

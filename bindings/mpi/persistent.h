@@ -25,6 +25,11 @@ class Persistent final : public Object {
   Code start();
 
   comm::Request* current = nullptr;  // null: inactive
+  // A partitioned message (MPI 5.0, 4); its side is null with MPI_PROC_NULL.
+  enum class Role : std::uint8_t { whole, sends_parts, receives_parts };
+  Role role = Role::whole;
+  int partitions = 0;
+  p2p::Partitioned* side = nullptr;
 
  private:
   comm::CommRef comm_;

@@ -46,6 +46,10 @@ class Core final : public Endpoint, public transport::Sink {
   Request* recv_taken(Message* message, const types::Buffer& buffer) override;
   void cancel(Request* request) override;
   void release(Request* request) override;
+  Partitioned* send_partitioned(int peer, const Envelope& envelope,
+                                const Partitioned::Shape& shape) override;
+  Partitioned* recv_partitioned(int peer, const Envelope& envelope,
+                                const Partitioned::Shape& shape) override;
   int progress() override;
   void wait(Request* request) override;
   void idle() override;
@@ -158,6 +162,7 @@ class Core final : public Endpoint, public transport::Sink {
   bool work_ = false;  // some list below is not empty
   std::uint32_t rounds_ = 0;
   std::uint32_t costly_every_ = 1;  // rounds between polls that are system calls
+  std::uint32_t streams_ = 0;       // partitioned sends so far
   int sleepers_ = 0;                // threads inside Waiter::pause
   std::vector<Active> active_;
   std::vector<std::unique_ptr<PeerState>> peers_;

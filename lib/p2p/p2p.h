@@ -59,6 +59,24 @@ struct Request {
 // A message taken out of matching by a matched probe (MPI 5.0, 3.8.2).
 struct Message;
 
+// One side of a partitioned message (MPI 5.0, 4): met by the other side once, then started as
+// often as wanted. Partitions travel as soon as they are ready; each side counts its own.
+class Partitioned {
+ public:
+  struct Shape {
+    int partitions;
+    types::Buffer message;  // all partitions, of equal size
+  };
+  // Called once a round, when all has left or arrived; gate held, must not wait.
+  using Done = void (*)(void* owner, const Status& status);
+
+  virtual ~Partitioned() = default;
+  virtual void start(Done on_done, void* owner) = 0;  // not while a round is under way
+  virtual bool ready(int partition) = 0;              // sender; false: it was before
+  virtual bool arrived(int partition) = 0;            // receiver
+  virtual void release() = 0;                         // freed when nothing is under way
+};
+
 class Endpoint {
  public:
   virtual ~Endpoint() = default;
@@ -88,6 +106,12 @@ class Endpoint {
   virtual Request* recv_taken(Message* message, const types::Buffer& buffer) = 0;
   virtual void cancel(Request* request) = 0;   // if no message or receive has met it yet
   virtual void release(Request* request) = 0;  // detached: freed when it is done
+
+  // Sides of one (context, source, tag) meet in the order they are made. No wildcards.
+  virtual Partitioned* send_partitioned(int peer, const Envelope& envelope,
+                                        const Partitioned::Shape& shape) = 0;
+  virtual Partitioned* recv_partitioned(int peer, const Envelope& envelope,
+                                        const Partitioned::Shape& shape) = 0;
 
   virtual int progress() = 0;               // one round over the transports that are in use
   virtual void wait(Request* request) = 0;  // until done

@@ -1,0 +1,140 @@
+// Chapter 4: partitioned messages. p2p moves them; here they are persistent requests.
+#include <memory>
+
+#include "bodies.h"
+#include "mpi/requests.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi::body {
+namespace {
+
+using Role = Persistent::Role;
+
+struct Release {
+  void operator()(p2p::Partitioned* side) const { side->release(); }
+};
+
+void on_round(void* owner, const p2p::Status& status) {
+  comm::complete(*static_cast<comm::Request*>(owner), status);
+}
+
+// `side` null: with MPI_PROC_NULL every round is over at once.
+Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role, int partitions,
+                      p2p::Partitioned* side, MPI_Request* request) {
+  std::shared_ptr<p2p::Partitioned> owned;
+  if (side != nullptr) owned = {side, Release()};
+  auto* const made =
+      new Persistent(comm, [&comm, owned, kept = keep(type)]() -> Result<comm::Request*> {
+        if (owned == nullptr)
+          return comm::isend(comm, p2p::Mode::standard, nullptr, 0, *kept, comm::kProcNull, 0);
+        comm::Request* const round = comm::open_request(comm, nullptr);
+        owned->start(&on_round, round);
+        return round;
+      });
+  made->role = role;
+  made->partitions = partitions;
+  made->side = side;
+  *request = handle_to(made, MPI_REQUEST_NULL);
+  return Code::ok;
+}
+
+p2p::Partitioned::Shape shape_of(const void* data, int partitions, Count count,
+                                 types::Datatype& type) {
+  return {partitions, types::Buffer::whole(const_cast<void*>(data), partitions * count, type)};
+}
+
+// The persistent request behind a handle, or null, noted, when it has another role.
+Persistent* partitioned_behind(MPI_Request request, Role role) {
+  auto* const object = reinterpret_cast<Object*>(bits_of(request));
+  if (request != MPI_REQUEST_NULL && object->kind() == ObjectKind::other) {
+    auto* const found = static_cast<Persistent*>(object);
+    if (found->role == role) return found;
+  }
+  refuse(Code::request, role == Role::sends_parts ? "request is not a partitioned send"
+                                                  : "request is not a partitioned receive");
+  return nullptr;
+}
+
+bool is_partition(const Persistent& found, int partition) {
+  if (partition >= 0 && partition < found.partitions) return true;
+  refuse_on(&found.comm(), Code::arg,
+            "partition " + std::to_string(partition) + " is not one of " +
+                std::to_string(found.partitions));
+  return false;
+}
+
+Code ready_one(const Persistent& found, int partition) {
+  if (!is_partition(found, partition)) return Code::arg;
+  if (found.side == nullptr || found.side->ready(partition)) return Code::ok;
+  return refuse_on(&found.comm(), Code::arg,
+                   "partition " + std::to_string(partition) + " was made ready before");
+}
+
+// The sender's request with a round under way, or null, noted.
+Persistent* sending(MPI_Request request) {
+  Persistent* const found = partitioned_behind(request, Role::sends_parts);
+  if (found == nullptr || found->current != nullptr) return found;
+  refuse_on(&found->comm(), Code::request, "request is not active (MPI_Start)");
+  return nullptr;
+}
+
+}  // namespace
+
+Code psend_init(const void* buf, int partitions, Count count, types::Datatype& datatype, int dest,
+                int tag, comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
+  p2p::Partitioned* side = nullptr;
+  if (dest != MPI_PROC_NULL)
+    side = process.world->endpoint().send_partitioned(comm.peer(dest),
+                                                      {comm.context(), comm.rank(), tag, 0},
+                                                      shape_of(buf, partitions, count, datatype));
+  return give_partitioned(comm, datatype, Role::sends_parts, partitions, side, request);
+}
+
+Code precv_init(void* buf, int partitions, Count count, types::Datatype& datatype, int source,
+                int tag, comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
+  p2p::Partitioned* side = nullptr;
+  if (source != MPI_PROC_NULL)
+    side = process.world->endpoint().recv_partitioned(comm.peer(source),
+                                                      {comm.context(), source, tag, 0},
+                                                      shape_of(buf, partitions, count, datatype));
+  return give_partitioned(comm, datatype, Role::receives_parts, partitions, side, request);
+}
+
+Code pready(int partition, MPI_Request request) {
+  const Persistent* const found = sending(request);
+  return found == nullptr ? trouble().code : ready_one(*found, partition);
+}
+
+Code pready_range(int partition_low, int partition_high, MPI_Request request) {
+  const Persistent* const found = sending(request);
+  if (found == nullptr) return trouble().code;
+  for (int each = partition_low; each <= partition_high; ++each)
+    if (const Code code = ready_one(*found, each); code != Code::ok) return code;
+  return Code::ok;
+}
+
+Code pready_list(int length, const int array_of_partitions[], MPI_Request request) {
+  const Persistent* const found = sending(request);
+  if (found == nullptr) return trouble().code;
+  for (int i = 0; i < length; ++i)
+    if (const Code code = ready_one(*found, array_of_partitions[i]); code != Code::ok) return code;
+  return Code::ok;
+}
+
+// True, too, for MPI_REQUEST_NULL and inactive requests.
+Code parrived(MPI_Request request, int partition, int* flag) {
+  *flag = 1;
+  if (request == MPI_REQUEST_NULL) return Code::ok;
+  const Persistent* const found = partitioned_behind(request, Role::receives_parts);
+  if (found == nullptr) return trouble().code;
+  if (!is_partition(*found, partition)) return Code::arg;
+  const auto has_arrived = [found, partition] {
+    return found->current == nullptr || found->current->is_done() || found->side == nullptr ||
+           found->side->arrived(partition);
+  };
+  if (!has_arrived()) comm::progress(found->comm().world());
+  *flag = has_arrived();
+  return Code::ok;
+}
+
+}  // namespace tutti::mpi::body

@@ -1,0 +1,249 @@
+// Partitioned messages (MPI 5.0, 4), made of messages.
+//
+//   sender                                receiver
+//   made:  introduction ---------------->  made: a receive for it, in a context of its own
+//          (stream, partitions, bytes)
+//   ready(k): message, tag k ----------->  started: a receive for each of the *sender's*
+//             in the stream's context      partitions, straight into its place
+//
+// So a partition leaves as soon as it is ready and lands where it belongs without a copy,
+// whatever the two sides' partitions are; the receiver counts, for each partition of its own,
+// how many of the sender's it still lacks. Rounds keep apart by the order of messages.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+namespace {
+
+using types::Count;
+
+// Contexts of communicators are below; introductions and streams have numbers of their own.
+constexpr std::uint32_t kStreams = 0x8000'0000U;
+constexpr std::uint32_t kIntroductions = 0xc000'0000U;
+
+struct Introduction {
+  std::uint32_t stream = 0;
+  int partitions = 0;
+  Count partition_bytes = 0;
+};
+
+Envelope introducing(Envelope envelope) {
+  envelope.context |= kIntroductions;
+  return envelope;
+}
+
+// What both sides share: the round under way, and living on while messages are under way.
+class Side : public Partitioned {
+ public:
+  Side(Endpoint& endpoint, int peer, const Shape& shape)
+      : endpoint_(endpoint), peer_(peer), shape_(shape) {}
+
+  void release() override {
+    is_released_ = true;
+    drop_if_idle();
+  }
+
+ protected:
+  Count partition_bytes() const {
+    return shape_.partitions == 0 ? 0 : shape_.message.bytes / shape_.partitions;
+  }
+  void begin(Done on_done, void* owner) {
+    on_done_ = on_done;
+    owner_ = owner;
+    status_ = {};
+  }
+  void end() { on_done_(owner_, status_); }
+  void note(const Status& part) {
+    if (status_.code == Code::ok) status_.code = part.code;
+    status_.bytes += part.bytes;
+  }
+  // Calls `Handle` of the derived side when the request is done, perhaps at once.
+  template <class Derived, void (Derived::*Handle)(const Status&)>
+  void follow(Request* request) {
+    ++pending_;
+    request->owner = static_cast<Derived*>(this);
+    if (request->done) return settle<Derived, Handle>(request);
+    request->on_done = &settle<Derived, Handle>;
+  }
+
+  Endpoint& endpoint_;
+  const int peer_;
+  const Shape shape_;
+  Status status_;
+
+ private:
+  template <class Derived, void (Derived::*Handle)(const Status&)>
+  static void settle(Request* request) {
+    auto* const self = static_cast<Derived*>(request->owner);
+    const Status status = request->status;
+    self->endpoint_.release(request);
+    (self->*Handle)(status);
+    --self->pending_;
+    self->drop_if_idle();
+  }
+  void drop_if_idle() {
+    if (is_released_ && pending_ == 0) delete this;
+  }
+
+  Done on_done_ = nullptr;
+  void* owner_ = nullptr;
+  int pending_ = 0;  // requests under way, or a handler running
+  bool is_released_ = false;
+};
+
+class Sender final : public Side {
+ public:
+  Sender(Endpoint& endpoint, int peer, const Shape& shape, std::uint32_t stream)
+      : Side(endpoint, peer, shape), stream_(stream) {
+    is_ready_.resize(static_cast<std::size_t>(shape.partitions));
+  }
+
+  void introduce(const Envelope& envelope) {
+    introduction_ = {stream_, shape_.partitions, partition_bytes()};
+    follow<Sender, &Sender::introduced>(
+        endpoint_.send(Mode::standard, peer_, introducing(envelope),
+                       types::Buffer::plain(&introduction_, sizeof introduction_)));
+  }
+
+  void start(Done on_done, void* owner) override {
+    begin(on_done, owner);
+    std::fill(is_ready_.begin(), is_ready_.end(), false);
+    left_ = shape_.partitions;
+    if (left_ == 0) end();
+  }
+
+  bool ready(int partition) override {
+    const auto place = static_cast<std::size_t>(partition);
+    if (is_ready_[place]) return false;
+    is_ready_[place] = true;
+    const types::Buffer part =
+        shape_.message.part(partition * partition_bytes(), partition_bytes());
+    const Envelope envelope{kStreams | stream_, endpoint_.wireup().rank(), partition, 0};
+    if (part.is_contiguous() &&
+        endpoint_.try_send(peer_, envelope, part.at(), static_cast<std::size_t>(part.bytes)))
+      left({});
+    else
+      follow<Sender, &Sender::left>(endpoint_.send(Mode::standard, peer_, envelope, part));
+    return true;
+  }
+  bool arrived(int) override { return false; }
+
+ private:
+  friend class Side;
+  void introduced(const Status&) {}
+  void left(const Status& part) {
+    note(part);
+    if (--left_ == 0) end();
+  }
+
+  const std::uint32_t stream_;
+  Introduction introduction_;
+  std::vector<bool> is_ready_;
+  int left_ = 0;
+};
+
+class Receiver final : public Side {
+ public:
+  Receiver(Endpoint& endpoint, int peer, const Envelope& envelope, const Shape& shape)
+      : Side(endpoint, peer, shape), source_(envelope.source), tag_(envelope.tag) {
+    lacks_.resize(static_cast<std::size_t>(shape.partitions));
+  }
+
+  void meet(const Envelope& envelope) {
+    follow<Receiver, &Receiver::met>(endpoint_.recv(
+        peer_, introducing(envelope), types::Buffer::plain(&introduction_, sizeof introduction_)));
+  }
+
+  void start(Done on_done, void* owner) override {
+    begin(on_done, owner);
+    status_.source = source_;
+    status_.tag = tag_;
+    is_waiting_ = !has_met_;
+    std::fill(lacks_.begin(), lacks_.end(), 1);  // of whatever is to come
+    if (has_met_) expect();
+  }
+
+  bool ready(int) override { return false; }
+  bool arrived(int partition) override { return lacks_[static_cast<std::size_t>(partition)] == 0; }
+
+ private:
+  friend class Side;
+
+  void met(const Status& status) {
+    has_met_ = true;
+    failure_ = status.code;
+    if (!is_waiting_) return;
+    is_waiting_ = false;
+    expect();
+  }
+
+  // Posts a receive for each of the sender's partitions.
+  void expect() {
+    if (failure_ != Code::ok) introduction_.partitions = 0;
+    status_.code = failure_;
+    count_lacks();
+    left_ = introduction_.partitions;
+    if (left_ == 0) return end();
+    const Count whole = shape_.message.bytes, each = introduction_.partition_bytes;
+    for (int k = 0; k < introduction_.partitions; ++k) {
+      const Count from = std::min(k * each, whole);
+      const types::Buffer part = shape_.message.part(from, std::min(each, whole - from));
+      const Envelope envelope{kStreams | introduction_.stream, peer_, k, 0};
+      follow<Receiver, &Receiver::landed>(endpoint_.recv(peer_, envelope, part));
+    }
+  }
+
+  // The partitions of this side that the sender's partition k has bytes of: [first, second).
+  std::pair<Count, Count> touched(int k) const {
+    const Count mine = partition_bytes(), each = introduction_.partition_bytes;
+    if (mine == 0 || each == 0) return {0, 0};
+    const Count end = ((k + 1) * each + mine - 1) / mine;
+    return {k * each / mine, std::min<Count>(end, shape_.partitions)};
+  }
+
+  void count_lacks() {
+    std::fill(lacks_.begin(), lacks_.end(), 0);
+    for (int k = 0; k < introduction_.partitions; ++k) {
+      const auto [first, end] = touched(k);
+      for (Count each = first; each < end; ++each) ++lacks_[static_cast<std::size_t>(each)];
+    }
+  }
+
+  void landed(const Status& part) {
+    note(part);
+    if (part.tag >= 0) {  // it came, and was not lost with its sender
+      const auto [first, last] = touched(part.tag);
+      for (Count each = first; each < last; ++each) --lacks_[static_cast<std::size_t>(each)];
+    }
+    if (--left_ == 0) end();
+  }
+
+  const int source_, tag_;
+  Introduction introduction_;
+  std::vector<int> lacks_;  // for each partition: messages it waits for
+  bool has_met_ = false;
+  bool is_waiting_ = false;  // started before the sides met
+  Code failure_ = Code::ok;
+  int left_ = 0;
+};
+
+}  // namespace
+
+Partitioned* Core::send_partitioned(int peer, const Envelope& envelope,
+                                    const Partitioned::Shape& shape) {
+  auto* const side = new Sender(*this, peer, shape, streams_++ & (kStreams / 2 - 1));
+  side->introduce(envelope);
+  return side;
+}
+
+Partitioned* Core::recv_partitioned(int peer, const Envelope& envelope,
+                                    const Partitioned::Shape& shape) {
+  auto* const side = new Receiver(*this, peer, envelope, shape);
+  side->meet(envelope);
+  return side;
+}
+
+}  // namespace tutti::p2p

@@ -29,6 +29,8 @@ while [ $# -gt 0 ]; do
       [ $# -ge 2 ] || { echo "test.sh: --sanitize needs a list such as address,undefined" >&2; exit 2; }
       directory=build-${2//,/-}
       setup=(-Doptimization=1 -Ddebug=true "-Db_sanitize=$2" -Db_lundef=false -Dbenchmarks=disabled)
+      # UCX is not built for it and cannot run beside it.
+      case "$2" in *thread*) setup+=(-Ducx=disabled) ;; esac
       arguments+=(--timeout-multiplier 5)
       shift 2 ;;
     --no-install) install=no; shift ;;

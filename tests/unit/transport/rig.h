@@ -125,17 +125,22 @@ class Rig {
   }
 
   Link& link(const std::string& name, int from, int to) {
+    const auto made = connect(name, from, to);
+    INFO((made ? std::string() : made.error().text));
+    REQUIRE(made.has_value());
+    return **made;
+  }
+  // The same without an assertion: for threads of `from`.
+  Result<Link*> connect(const std::string& name, int from, int to) {
     auto& slot = (*this)[from].links[to];
     if (!slot) {
       Transport* transport = (*this)[from].transport(name);
-      REQUIRE(transport != nullptr);
+      if (transport == nullptr) return fail(Code::other, "no transport " + name);
       const Blob address = (*this)[to].transport(name)->address();
-      auto made = transport->connect(peer(from, to), address);
-      INFO((made ? std::string() : made.error().text));
-      REQUIRE(made.has_value());
-      slot = std::move(*made);
+      TUTTI_TRY(made, transport->connect(peer(from, to), address));
+      slot = std::move(made);
     }
-    return *slot;
+    return slot.get();
   }
 
   void progress() {
@@ -152,7 +157,9 @@ class Rig {
     }
   }
 
-  void drop(int rank) { ends_[static_cast<std::size_t>(rank)].reset(); }
+  void drop(int rank) { take(rank).reset(); }
+  // The rank's end, to be closed by the caller.
+  std::unique_ptr<End> take(int rank) { return std::move(ends_[static_cast<std::size_t>(rank)]); }
 
  private:
   std::vector<std::unique_ptr<End>> ends_;

@@ -83,12 +83,16 @@ TEST_CASE("a sleeping rank is woken by each of many frames", "[waiter]") {
 
 namespace {
 
-// Rank 1 of a fresh job waits for two seconds; the processor time that took.
-double cost_of_waiting_ms(const std::string& way) {
-  const std::string name = way.substr(0, 3);
-  Rig rig({0, 0, 1}, knobs_with({{"TUTTI_LINK", way}}));
-  post(rig, rig.link(name, 0, 1), 0, {});
-  rig.until([&] { return rig[1].sink.frames.size() == 1; });
+// A job whose ranks 0 and 1 have met over links of that kind.
+std::unique_ptr<Rig> met_over(const std::string& way) {
+  auto rig = std::make_unique<Rig>(std::vector<int>{0, 0, 1}, knobs_with({{"TUTTI_LINK", way}}));
+  post(*rig, rig->link(way.substr(0, 3), 0, 1), 0, {});
+  rig->until([&] { return (*rig)[1].sink.frames.size() == 1; });
+  return rig;
+}
+
+// Rank 1 waits for two seconds; the processor time that took. No assertions: runs in a thread.
+double cost_of_waiting_ms(Rig& rig) {
   double used_ms = 0;
   std::atomic<bool> is_back{false};
   std::thread sleeper([&] {
@@ -114,9 +118,11 @@ double cost_of_waiting_ms(const std::string& way) {
 TEST_CASE("a rank that waits for two seconds uses no processor time", "[waiter]") {
   const auto ways = wake_ways();
   std::vector<double> used(ways.size());
+  std::vector<std::unique_ptr<Rig>> rigs;
+  for (const std::string& way : ways) rigs.push_back(met_over(way));
   std::vector<std::thread> jobs;
   for (std::size_t i = 0; i < ways.size(); ++i)
-    jobs.emplace_back([&, i] { used[i] = cost_of_waiting_ms(ways[i]); });
+    jobs.emplace_back([&, i] { used[i] = cost_of_waiting_ms(*rigs[i]); });
   for (auto& job : jobs) job.join();
   for (std::size_t i = 0; i < ways.size(); ++i) {
     INFO("links " << ways[i]);

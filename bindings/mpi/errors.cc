@@ -105,6 +105,7 @@ int raise(const char* function, int code, comm::Communicator* comm, const std::s
 int Call::fail(Code code, comm::Communicator* comm) const {
   Trouble mine = std::exchange(trouble(), {});
   if (mine.code != code) mine = {code, {}, {}};
+  if (mine.text.empty() && process.world != nullptr) mine.text = process.world->take_reason();
   return raise(kNames[number_], static_cast<int>(code), mine.where ? mine.where.get() : comm,
                mine.text);
 }

@@ -3,7 +3,6 @@
 // Nonblocking calls always take schedules: the delegate keeps the order of calls by blocking.
 #include <bit>
 
-#include "base/log.h"
 #include "comm/fingerprint.h"
 #include "comm/request.h"
 #include "comm/state.h"
@@ -119,7 +118,7 @@ bool takes_delegate(Communicator& comm, const CollCall& call, const delegate::Ca
 Code run_schedule(Communicator& comm, const CollCall& call) {
   auto bound = bind_call(comm, call);
   if (!bound) {
-    log::warn(bound.error().text);
+    comm.world().reason = bound.error().text;
     return bound.error().code;
   }
   World& world = comm.world();
@@ -128,8 +127,8 @@ Code run_schedule(Communicator& comm, const CollCall& call) {
   if (code == Code::ok) {
     give_run(*bound->prepared, std::move(bound->run));
     world.scratch.give(std::move(bound->temporary));
-  } else if (const std::string text = world.endpoint.mismatch_text(); !text.empty()) {
-    log::warn(text);
+  } else {
+    world.reason = world.endpoint.mismatch_text();
   }
   return code;
 }

@@ -106,6 +106,8 @@ struct CloseWorld {
 };
 using WorldPtr = std::unique_ptr<World, CloseWorld>;
 WorldPtr open_world(const Ground& ground);
+// Why the latest call failed, in words, once; empty when its code says it all.
+std::string take_reason(World& world);
 // MPI_COMM_WORLD and MPI_COMM_SELF. The first is collective over the job.
 Result<CommRef> make_world_comm(World& world);
 Result<CommRef> make_self_comm(World& world);

@@ -108,6 +108,10 @@ void CloseWorld::operator()(World* world) const {
   delete world;
 }
 
+std::string take_reason(World& world) {
+  return std::exchange(world.reason, {});
+}
+
 delegate::Waiting World::waiting() {
   delegate::Waiting waiting;
   waiting.progress = [](void* self) { return progress(*static_cast<World*>(self)); };
@@ -115,6 +119,9 @@ delegate::Waiting World::waiting() {
   waiting.active = [](void* self) { active(*static_cast<World*>(self)); };
   waiting.self = this;
   waiting.describe = &describe_fingerprint;
+  waiting.explain = [](void* self, std::string why) {
+    static_cast<World*>(self)->reason = std::move(why);
+  };
   return waiting;
 }
 

@@ -49,6 +49,9 @@ class World {
   ContextIds contexts;
   RequestPool requests;
 
+  // What the latest failure was about, until whoever raises it takes it (take_reason).
+  std::string reason;
+
   int rank() const { return wireup.rank(); }
   delegate::Waiting waiting();
 };

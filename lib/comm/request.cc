@@ -4,8 +4,6 @@
 #include <new>
 #include <utility>
 
-#include "base/log.h"
-
 namespace tutti::comm {
 namespace {
 
@@ -117,8 +115,8 @@ void RequestMaker::on_run(engine::Run* run) {
   if (run->code() == Code::ok) {
     give_run(*bound.prepared, std::move(bound.run));
     world.scratch.give(std::move(bound.temporary));
-  } else if (const std::string text = world.endpoint.mismatch_text(); !text.empty()) {
-    log::warn(text);
+  } else {
+    world.reason = world.endpoint.mismatch_text();
   }
   request->collective_.reset();
   p2p::Status status;

@@ -58,6 +58,8 @@ struct Waiting {
   void* self = nullptr;
   // Turns a fingerprint into words for the message about a mismatch.
   std::string (*describe)(std::uint32_t fingerprint) = nullptr;
+  // Takes the words for a call that is about to fail.
+  void (*explain)(void* self, std::string why) = nullptr;
 };
 
 // locals[i]: local rank of team member i; `me` indexes it. `area`: agreed by all members. The

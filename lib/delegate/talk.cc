@@ -3,7 +3,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/log.h"
 #include "delegate/stream.h"
 #include "delegate/team.h"
 
@@ -120,9 +119,10 @@ void ShmTeam::end_call() {
 }
 
 Code ShmTeam::mismatch(int member, std::uint32_t mine, std::uint32_t theirs) {
-  log::warn("collective calls do not match: rank " + std::to_string(job_rank(me_)) + " calls " +
-            waiting_.describe(mine) + ", rank " + std::to_string(job_rank(member)) + " calls " +
-            waiting_.describe(theirs));
+  waiting_.explain(waiting_.self,
+                   "collective calls do not match: rank " + std::to_string(job_rank(me_)) +
+                       " calls " + waiting_.describe(mine) + ", rank " +
+                       std::to_string(job_rank(member)) + " calls " + waiting_.describe(theirs));
   return Code::other;
 }
 

@@ -1,8 +1,7 @@
-// The table of attribute keys, and values in Communicator::attributes.
+// The table of attribute keys, and the values that objects carry.
 #include "mpi/attributes.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "mpi/trouble.h"
@@ -18,7 +17,7 @@ struct Key {
   int uses = 0;        // values under this key, on all objects
   bool freed = false;  // by the user
 };
-// What Communicator::attributes points to; `order` says which came first.
+// What an object's attributes point to; `order` says which came first.
 struct Value {
   void* value;
   std::int64_t order;
@@ -41,9 +40,9 @@ void unuse(int number) {
   if (--key.uses == 0 && key.freed) keys().erase(number);
 }
 
-void store(comm::Communicator& comm, int number, void* value) {
+void store(const Carrier& on, int number, void* value) {
   static std::int64_t order = 0;
-  comm.attributes[number] = new Value{value, ++order};
+  on.values[number] = new Value{value, ++order};
   ++keys().at(number).uses;
 }
 
@@ -56,8 +55,8 @@ bool is_dup_function(CopyFunction copy) {
          reinterpret_cast<std::uintptr_t>(MPI_COMM_DUP_FN);
 }
 
-void* user_handle(const comm::Communicator& comm) {
-  return reinterpret_cast<void*>(comm.handle());
+void* user_handle(const Carrier& on) {
+  return reinterpret_cast<void*>(on.handle);
 }
 
 }  // namespace
@@ -81,52 +80,52 @@ Code free_key(ObjectKind serves, int number) {
   return Code::ok;
 }
 
-Code drop_attribute(comm::Communicator& comm, int number) {
-  const auto found = comm.attributes.find(number);
-  if (found == comm.attributes.end())
+Code drop_attribute(const Carrier& on, int number) {
+  const auto found = on.values.find(number);
+  if (found == on.values.end())
     return refuse(Code::keyval, "there is no value under key " + std::to_string(number));
   const Key key = keys().at(number);
   auto* const value = static_cast<Value*>(found->second);
   if (key.remove != nullptr) {
-    const int code = key.remove(user_handle(comm), number, value->value, key.extra);
+    const int code = key.remove(user_handle(on), number, value->value, key.extra);
     if (code != MPI_SUCCESS) return refuse(static_cast<Code>(code), "a delete function failed");
   }
   delete value;
-  comm.attributes.erase(number);
+  on.values.erase(number);
   unuse(number);
   return Code::ok;
 }
 
-Code set_attribute(comm::Communicator& comm, int number, void* value) {
-  if (!is_key(ObjectKind::comm, number))
-    return refuse(Code::keyval, "key " + std::to_string(number) + " is not for communicators");
-  if (comm.attributes.count(number) != 0)
-    if (const Code code = drop_attribute(comm, number); code != Code::ok) return code;
-  store(comm, number, value);
+Code set_attribute(const Carrier& on, int number, void* value) {
+  if (!is_key(on.kind, number))
+    return refuse(Code::keyval, "key " + std::to_string(number) + " is not for such an object");
+  if (on.values.count(number) != 0)
+    if (const Code code = drop_attribute(on, number); code != Code::ok) return code;
+  store(on, number, value);
   return Code::ok;
 }
 
-bool get_attribute(const comm::Communicator& comm, int number, void** value) {
-  const auto found = comm.attributes.find(number);
-  if (found == comm.attributes.end()) return false;
+bool get_attribute(const Carrier& on, int number, void** value) {
+  const auto found = on.values.find(number);
+  if (found == on.values.end()) return false;
   *value = static_cast<const Value*>(found->second)->value;
   return true;
 }
 
-Code drop_all_attributes(comm::Communicator& comm) {
-  while (!comm.attributes.empty()) {
-    const auto newest = std::max_element(comm.attributes.begin(), comm.attributes.end(),
-                                         [](const auto& a, const auto& b) {
-                                           return static_cast<const Value*>(a.second)->order <
-                                                  static_cast<const Value*>(b.second)->order;
-                                         });
-    if (const Code code = drop_attribute(comm, newest->first); code != Code::ok) return code;
+Code drop_all_attributes(const Carrier& on) {
+  while (!on.values.empty()) {
+    const auto newest =
+        std::max_element(on.values.begin(), on.values.end(), [](const auto& a, const auto& b) {
+          return static_cast<const Value*>(a.second)->order <
+                 static_cast<const Value*>(b.second)->order;
+        });
+    if (const Code code = drop_attribute(on, newest->first); code != Code::ok) return code;
   }
   return Code::ok;
 }
 
-Code copy_attributes(comm::Communicator& from, comm::Communicator& to) {
-  const std::map<int, void*> before = from.attributes;  // a copy function may change it
+Code copy_attributes(const Carrier& from, const Carrier& to) {
+  const std::map<int, void*> before = from.values;  // a copy function may change it
   for (const auto& [number, stored] : before) {
     const Key key = keys().at(number);
     void* const in = static_cast<const Value*>(stored)->value;

@@ -111,6 +111,7 @@ const Row* row_of(int code) {
 struct Added {
   int error_class;
   std::string text;
+  bool has_text = false;
 };
 // The lock makes these calls right before MPI_Init and without the gate.
 struct Book {
@@ -126,7 +127,7 @@ Book& book() {
 int add(int error_class) {
   Book& all = book();
   const int code = all.added.empty() ? MPI_ERR_LASTCODE + 1 : all.added.rbegin()->first + 1;
-  all.added[code] = {error_class == 0 ? code : error_class, {}};
+  all.added[code].error_class = error_class == 0 ? code : error_class;
   all.last = std::max(all.last, code);
   return code;
 }
@@ -162,7 +163,8 @@ Code set_string(int code, const char* text) {
   const std::scoped_lock hold(book().lock);
   const auto found = book().added.find(code);
   if (found == book().added.end()) return Code::arg;
-  found->second.text = std::string(text).substr(0, MPI_MAX_ERROR_STRING - 1);
+  found->second.has_text = text != nullptr;
+  found->second.text = text == nullptr ? "" : std::string(text).substr(0, MPI_MAX_ERROR_STRING - 1);
   return Code::ok;
 }
 
@@ -174,7 +176,7 @@ bool remove_code(int code, bool is_class) {
   const auto uses = std::count_if(added.begin(), added.end(), [code](const auto& entry) {
     return entry.second.error_class == code;
   });
-  if (is_class && uses > 1) return false;
+  if ((is_class && uses > 1) || found->second.has_text) return false;
   added.erase(found);
   return true;
 }

@@ -16,8 +16,9 @@ const char* class_name(int code);
 // The user's own classes and codes (MPI 5.0, 9.5). Numbers follow MPI_ERR_LASTCODE.
 int add_class();
 std::optional<int> add_code(int error_class);  // empty: no such class
-Code set_string(int code, const char* text);
-bool remove_code(int code, bool is_class);  // false: not one of the user's, or in use
+Code set_string(int code, const char* text);   // null: removes it
+// False: not one of the user's, or in use: it has a string, or the class has codes.
+bool remove_code(int code, bool is_class);
 std::optional<int> class_of(int code);
 int* last_used_code();  // the value of MPI_LASTUSEDCODE
 

@@ -162,6 +162,7 @@ Placed place(const Row& row) {
     shape.true_end = row.size + row.gap;
     shape.alignment = static_cast<std::uint8_t>(row.alignment);
     shape.element = row.element;
+    shape.basic = true;
     Made made;
     made.combiner = kNamed;
     made.name = row.name;

@@ -27,9 +27,29 @@ TypeRef Maker::make(const Shape& shape, const Placed& root, Made made, Handle ha
   type->element_ = shape.element;
   type->marked_ = shape.marked;
   type->alignment_ = shape.alignment;
+  type->basic_ = shape.basic;
   type->layout_ = std::make_unique<Layout>(Layout{root});
   type->made_ = std::make_unique<Made>(std::move(made));
   return TypeRef::adopt(type);
+}
+
+TypeRef make_again(Datatype& old) {
+  Made made = old.made();
+  made.name.clear();
+  TypeRef type = Maker::make(Maker::shape(old), old.layout().root, std::move(made));
+  if (old.is_committed()) type->commit();
+  return type;
+}
+
+TypeRef make_unnamed(int combiner, std::span<const Count> integers, Datatype& base) {
+  Made made;
+  made.combiner = combiner;
+  made.integers.assign(integers.begin(), integers.end());
+  Shape shape = Maker::shape(base);
+  shape.basic = true;
+  TypeRef type = Maker::make(shape, base.layout().root, std::move(made));
+  type->commit();
+  return type;
 }
 
 Shape Maker::shape(const Datatype& type) {

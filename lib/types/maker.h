@@ -27,6 +27,7 @@ struct Shape {
   Count true_begin = 0, true_end = 0;
   std::uint8_t alignment = 1;
   bool marked = false;  // begin and end were set by hand
+  bool basic = false;   // predefined; not inherited by types made of it
   Element element = Element::none;
 };
 

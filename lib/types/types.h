@@ -9,7 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +50,8 @@ class Datatype final : public Object {
   // count elements are one run starting at the buffer's address: memcpy serves.
   bool is_contiguous() const { return contiguous_; }
   Element element() const { return element_; }  // of the single predefined type inside, or none
+  // Predefined, named or not (MPI 5.0, 19.1.5): it has no parts and lives for ever.
+  bool is_basic() const { return basic_; }
   bool is_committed() const { return committed_; }
   void commit() { committed_ = true; }
   const Layout& layout() const { return *layout_; }
@@ -55,6 +59,7 @@ class Datatype final : public Object {
   const Made& made() const { return *made_; }
   std::string name() const;
   void set_name(std::string name);
+  std::map<int, void*> attributes;  // keyval -> value; the bindings fill and empty it
 
  private:
   friend struct Maker;
@@ -64,6 +69,7 @@ class Datatype final : public Object {
   Count size_ = 0, extent_ = 0, lower_bound_ = 0, true_extent_ = 0, true_lower_bound_ = 0;
   bool contiguous_ = false;
   bool committed_ = false;
+  bool basic_ = false;
   Element element_ = Element::none;
   bool marked_ = false;         // bounds were set by hand: types made of it keep to them
   std::uint8_t alignment_ = 1;  // of the strictest predefined type inside
@@ -113,6 +119,11 @@ Result<TypeRef> make_struct(std::span<const Count> blocks, std::span<const Count
                             std::span<Datatype* const> olds);
 Result<TypeRef> make_resized(Datatype& old, Count lower_bound, Count extent);
 Result<TypeRef> make_dup(Datatype& old);
+// A new object with the type map and the making of the old one, but no name and attributes: what
+// MPI_Type_get_contents hands out.
+TypeRef make_again(Datatype& old);
+// An unnamed predefined type (MPI 5.0, 19.1.5) that is `base` but for its envelope.
+TypeRef make_unnamed(int combiner, std::span<const Count> integers, Datatype& base);
 enum class Order { c, fortran };
 Result<TypeRef> make_subarray(std::span<const Count> sizes, std::span<const Count> subsizes,
                               std::span<const Count> starts, Order order, Datatype& old);
@@ -163,51 +174,17 @@ struct Piece {
 };
 std::size_t pieces(const Buffer& buffer, Count offset, std::span<Piece> out, Count* bytes);
 
-// Operations (MPI 5.0, 6.9).
-class Op final : public Object {
- public:
-  // How a user's function is called: by whom it was registered decides (C, C with large
-  // counts, another ABI). a: input, b: input and result, both count elements.
-  using Invoke = void (*)(void* function, const void* a, void* b, Count count, Handle type);
-  using Kernel = void (*)(const void* a, const void* b, void* out, Count count);
+// How many whole basic elements (MPI 5.0, 5.1.11) the first `bytes` of a message of `type`s
+// hold; empty when the bytes end inside one. And the bytes of the first `elements` of them.
+std::optional<Count> elements_in(const Datatype& type, Count bytes);
+Count bytes_of_elements(const Datatype& type, Count elements);
 
-  bool is_commutative() const { return commutative_; }
-  bool is_user() const { return invoke_ != nullptr; }
-  // True when this operation is defined on that type: user operations and replace, no_op on
-  // every type, the others on the predefined types that MPI 5.0, 6.9.2 names.
-  bool accepts(const Datatype& type) const;
-  // Predefined operations on predefined types: out[i] = a[i] op b[i]; out may be a or b, but
-  // not overlap them otherwise; any alignment. Null when there is none (user operations,
-  // derived types, replace, no_op).
-  Kernel kernel(const Datatype& type) const {
-    return type.is_predefined() ? kernels_[static_cast<std::size_t>(type.element())] : nullptr;
-  }
-  // into[i] = from[i] op into[i], the MPI order. `type` as the user gave it. Addresses are
-  // MPI's: the first byte lies at the type's true lower bound from them.
-  void fold(const void* from, void* into, Count count, const Datatype& type) const;
-  // into[i] = into[i] op from[i]: the same with the operands' order swapped; `spare` (an
-  // address like the others) has room for count elements and is used only when the operation
-  // does not commute.
-  void fold_right(const void* from, void* into, Count count, const Datatype& type,
-                  void* spare) const;
-
-  static Ref<Op> user(void* function, Invoke invoke, bool commutative);
-
- private:
-  friend struct OpTable;
-  explicit Op(Handle handle);
-  ~Op() = default;
-  friend class tutti::Object;
-  bool commutative_ = true;
-  const Kernel* kernels_;  // by element; all null for user operations
-  void* function_ = nullptr;
-  Invoke invoke_ = nullptr;
-};
-
-// The predefined operation with this standard handle, or null (so also for the null one). O(1).
-Op* predefined_op(Handle handle);
-inline Op* op_of(Handle handle) {
-  return handle < 0x400 ? predefined_op(handle) : reinterpret_cast<Op*>(handle);
-}
+// The portable representation "external32" (MPI 5.0, 14.5.2): its bytes for one element; packing
+// whole messages into it and out of it. They fail on values that it cannot hold.
+Count external_size(const Datatype& type);
+Result<void> pack_external(const Buffer& from, std::byte* out);
+Result<void> unpack_external(const Buffer& into, const std::byte* in);
 
 }  // namespace tutti::types
+
+#include "types/op.h"  // IWYU pragma: export

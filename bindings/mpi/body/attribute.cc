@@ -1,4 +1,4 @@
-// Chapter 7: attributes on communicators, predefined ones included.
+// Chapter 7: attributes on communicators, predefined ones included, and on datatypes.
 #include <cstring>
 
 #include "bodies.h"
@@ -40,6 +40,9 @@ bool is_predefined_key(int key) {
 Code changed_predefined() {
   return refuse(Code::keyval, "a predefined attribute cannot change");
 }
+Code unknown_key(int key) {
+  return refuse(Code::keyval, "key " + std::to_string(key) + " is unknown");
+}
 
 }  // namespace
 
@@ -59,21 +62,50 @@ Code comm_free_keyval(int* comm_keyval) {
 
 Code comm_set_attr(comm::Communicator& comm, int comm_keyval, void* attribute_val) {
   if (is_predefined_key(comm_keyval)) return changed_predefined();
-  return set_attribute(comm, comm_keyval, attribute_val);
+  return set_attribute(carrier(comm), comm_keyval, attribute_val);
 }
 
 Code comm_get_attr(comm::Communicator& comm, int comm_keyval, void* attribute_val, int* flag) {
   void* value = predefined_value(comm_keyval);
-  if (value == nullptr && !is_key(ObjectKind::comm, comm_keyval))
-    return refuse(Code::keyval, "key " + std::to_string(comm_keyval) + " is unknown");
-  *flag = value != nullptr || get_attribute(comm, comm_keyval, &value);
+  if (value == nullptr && !is_key(ObjectKind::comm, comm_keyval)) return unknown_key(comm_keyval);
+  *flag = value != nullptr || get_attribute(carrier(comm), comm_keyval, &value);
   if (*flag != 0) std::memcpy(attribute_val, &value, sizeof value);
   return Code::ok;
 }
 
 Code comm_delete_attr(comm::Communicator& comm, int comm_keyval) {
   if (is_predefined_key(comm_keyval)) return changed_predefined();
-  return drop_attribute(comm, comm_keyval);
+  return drop_attribute(carrier(comm), comm_keyval);
+}
+
+Code type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn,
+                        MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval,
+                        void* extra_state) {
+  *type_keyval = create_key(ObjectKind::datatype, reinterpret_cast<CopyFunction>(type_copy_attr_fn),
+                            reinterpret_cast<DeleteFunction>(type_delete_attr_fn), extra_state);
+  return Code::ok;
+}
+
+Code type_free_keyval(int* type_keyval) {
+  if (const Code code = free_key(ObjectKind::datatype, *type_keyval); code != Code::ok) return code;
+  *type_keyval = MPI_KEYVAL_INVALID;
+  return Code::ok;
+}
+
+Code type_set_attr(types::Datatype& datatype, int type_keyval, void* attribute_val) {
+  return set_attribute(carrier(datatype), type_keyval, attribute_val);
+}
+
+Code type_get_attr(types::Datatype& datatype, int type_keyval, void* attribute_val, int* flag) {
+  if (!is_key(ObjectKind::datatype, type_keyval)) return unknown_key(type_keyval);
+  void* value = nullptr;
+  *flag = get_attribute(carrier(datatype), type_keyval, &value);
+  if (*flag != 0) std::memcpy(attribute_val, &value, sizeof value);
+  return Code::ok;
+}
+
+Code type_delete_attr(types::Datatype& datatype, int type_keyval) {
+  return drop_attribute(carrier(datatype), type_keyval);
 }
 
 }  // namespace tutti::mpi::body

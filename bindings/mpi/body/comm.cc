@@ -54,7 +54,8 @@ Code comm_test_inter(comm::Communicator& /*comm*/, int* flag) {
 Code comm_dup(comm::Communicator& comm, MPI_Comm* newcomm) {
   Result<comm::CommRef> made = comm::dup(comm);
   if (made)
-    if (const Code code = copy_attributes(comm, **made); code != Code::ok) return code;
+    if (const Code code = copy_attributes(carrier(comm), carrier(**made)); code != Code::ok)
+      return code;
   return give_comm(comm, std::move(made), newcomm);
 }
 
@@ -89,7 +90,7 @@ Code comm_free(MPI_Comm* comm) {
   comm::Communicator* const object = comm_of(*comm);
   if (object == nullptr || object->kind() != ObjectKind::comm || object->is_predefined())
     return refuse(Code::comm, "comm is not a communicator of the user's");
-  if (const Code code = drop_all_attributes(*object); code != Code::ok) return code;
+  if (const Code code = drop_all_attributes(carrier(*object)); code != Code::ok) return code;
   close_buffer_room(object);
   set_errhandler(*object, nullptr);
   object->release();
@@ -102,8 +103,10 @@ Code comm_set_name(comm::Communicator& comm, const char* comm_name) {
   return Code::ok;
 }
 
-Code comm_get_name(comm::Communicator& comm, char* comm_name, int* resultlen) {
-  *resultlen = put_text(comm.name, comm_name, MPI_MAX_OBJECT_NAME);
+// The null handle has a name too (MPI 5.0, 7.8).
+Code comm_get_name(comm::Communicator* comm, char* comm_name, int* resultlen) {
+  const std::string name = comm == nullptr ? "MPI_COMM_NULL" : comm->name;
+  *resultlen = put_text(name, comm_name, MPI_MAX_OBJECT_NAME);
   return Code::ok;
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "bodies.h"
+#include "mpi/attributes.h"
 #include "mpi/convert.h"
 #include "mpi/trouble.h"
 
@@ -74,7 +75,11 @@ Code type_create_resized(types::Datatype& oldtype, Count lb, Count extent, MPI_D
   return give(types::make_resized(oldtype, lb, extent), newtype);
 }
 Code type_dup(types::Datatype& oldtype, MPI_Datatype* newtype) {
-  return give(types::make_dup(oldtype), newtype);
+  auto made = types::make_dup(oldtype);
+  if (!made) return note(made);
+  if (const Code code = copy_attributes(carrier(oldtype), carrier(**made)); code != Code::ok)
+    return code;
+  return give(std::move(made), newtype);
 }
 
 Code type_commit(MPI_Datatype* datatype) {
@@ -85,9 +90,10 @@ Code type_commit(MPI_Datatype* datatype) {
 }
 
 Code type_free(MPI_Datatype* datatype) {
-  const types::Datatype* const type = type_of(*datatype);
-  if (type == nullptr || type->kind() != ObjectKind::datatype || type->is_predefined())
+  types::Datatype* const type = type_of(*datatype);
+  if (type == nullptr || type->kind() != ObjectKind::datatype || type->is_basic())
     return refuse(Code::type, "datatype is not a datatype of the user's");
+  if (const Code code = drop_all_attributes(carrier(*type)); code != Code::ok) return code;
   type->release();
   *datatype = MPI_DATATYPE_NULL;
   return Code::ok;
@@ -112,8 +118,10 @@ Code type_set_name(types::Datatype& datatype, const char* type_name) {
   datatype.set_name({type_name, ::strnlen(type_name, MPI_MAX_OBJECT_NAME - 1)});
   return Code::ok;
 }
-Code type_get_name(types::Datatype& datatype, char* type_name, int* resultlen) {
-  *resultlen = put_text(datatype.name(), type_name, MPI_MAX_OBJECT_NAME);
+// The null handle has a name too (MPI 5.0, 7.8).
+Code type_get_name(types::Datatype* datatype, char* type_name, int* resultlen) {
+  const std::string name = datatype == nullptr ? "MPI_DATATYPE_NULL" : datatype->name();
+  *resultlen = put_text(name, type_name, MPI_MAX_OBJECT_NAME);
   return Code::ok;
 }
 

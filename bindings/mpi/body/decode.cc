@@ -3,7 +3,6 @@
 
 #include "bodies.h"
 #include "mpi/convert.h"
-#include "mpi/elements.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi::body {
@@ -25,12 +24,13 @@ bool put(const std::vector<Count>& numbers, Count room, Integer* into) {
   return true;
 }
 
-// Handles to the older types; the user frees those that are not predefined.
+// Handles to the older types; the user frees those that are not predefined, so they are objects
+// of their own.
 bool put_types(const std::vector<types::TypeRef>& olds, Count room, MPI_Datatype* into) {
   if (room < static_cast<Count>(olds.size())) return false;
   for (const types::TypeRef& old : olds) {
-    if (!old->is_predefined()) old->retain();
-    *into++ = handle_to(old.get(), MPI_DATATYPE_NULL);
+    types::Datatype* const given = old->is_basic() ? old.get() : types::make_again(*old).detach();
+    *into++ = handle_to(given, MPI_DATATYPE_NULL);
   }
   return true;
 }
@@ -79,13 +79,13 @@ Code type_get_contents(types::Datatype& datatype, Count max_integers, Count max_
 }
 
 Code get_elements(const MPI_Status* status, types::Datatype& datatype, Count* count) {
-  const auto elements = elements_in(datatype, bytes_in(*status));
+  const auto elements = types::elements_in(datatype, bytes_in(*status));
   *count = elements ? *elements : Count{MPI_UNDEFINED};
   return Code::ok;
 }
 
 Code status_set_elements(MPI_Status* status, types::Datatype& datatype, Count count) {
-  set_bytes(*status, bytes_of(datatype, count));
+  set_bytes(*status, types::bytes_of_elements(datatype, count));
   return Code::ok;
 }
 

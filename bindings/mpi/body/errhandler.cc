@@ -76,16 +76,19 @@ Code add_error_string(int errorcode, const char* string) {
 
 Code remove_error_class(int errorclass) {
   if (remove_code(errorclass, true)) return Code::ok;
-  return refuse(Code::arg, std::to_string(errorclass) + " is no unused class of the user's");
+  return refuse(Code::arg,
+                std::to_string(errorclass) + " is no class of the user's without codes and string");
 }
 
 Code remove_error_code(int errorcode) {
   if (remove_code(errorcode, false)) return Code::ok;
-  return refuse(Code::arg, std::to_string(errorcode) + " is no code of the user's");
+  return refuse(Code::arg,
+                std::to_string(errorcode) + " is no code of the user's without a string");
 }
 
 Code remove_error_string(int errorcode) {
-  return add_error_string(errorcode, "");
+  if (set_string(errorcode, nullptr) == Code::ok) return Code::ok;
+  return refuse(Code::arg, std::to_string(errorcode) + " was not added by the user");
 }
 
 }  // namespace tutti::mpi::body

@@ -45,7 +45,7 @@ Code finalized(int* flag) {
 Code finalize() {
   // Attributes of MPI_COMM_SELF first: programs hang their own finalisers there (11.2.4).
   for (comm::Communicator* comm : {process.self_comm, process.world_comm})
-    if (const Code code = drop_all_attributes(*comm); code != Code::ok) return code;
+    if (const Code code = drop_all_attributes(carrier(*comm)); code != Code::ok) return code;
   for (comm::Communicator* comm : {process.self_comm, process.world_comm}) {
     close_buffer_room(comm);
     set_errhandler(*comm, nullptr);

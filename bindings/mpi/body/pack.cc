@@ -17,6 +17,14 @@ Code too_short(const char* which, Count needed, Count left) {
                                     " bytes left, " + std::to_string(needed) + " are needed");
 }
 
+bool is_known(const char* datarep) {
+  return std::strcmp(datarep, "external32") == 0;
+}
+Code unknown_form(const char* datarep) {
+  return refuse(static_cast<Code>(MPI_ERR_UNSUPPORTED_DATAREP),
+                "datarep is \"" + std::string(datarep) + "\"; \"external32\" is known");
+}
+
 }  // namespace
 
 Code pack(const void* inbuf, Count incount, types::Datatype& datatype, void* outbuf, Count outsize,
@@ -42,6 +50,39 @@ Code unpack(const void* inbuf, Count insize, Count* position, void* outbuf, Coun
 Code pack_size(Count incount, types::Datatype& datatype, comm::Communicator& /*comm*/,
                Count* size) {
   *size = incount * datatype.size();
+  return Code::ok;
+}
+
+Code pack_external(const char* datarep, const void* inbuf, Count incount, types::Datatype& datatype,
+                   void* outbuf, Count outsize, Count* position) {
+  if (!is_known(datarep)) return unknown_form(datarep);
+  const Count bytes = incount * types::external_size(datatype);
+  if (*position < 0 || bytes > outsize - *position)
+    return too_short("outbuf", bytes, outsize - *position);
+  const auto from = types::Buffer::whole(const_cast<void*>(inbuf), incount, datatype);
+  if (const auto done = types::pack_external(from, window(outbuf, *position, bytes).data()); !done)
+    return note(done);
+  *position += bytes;
+  return Code::ok;
+}
+
+Code unpack_external(const char* datarep, const void* inbuf, Count insize, Count* position,
+                     void* outbuf, Count outcount, types::Datatype& datatype) {
+  if (!is_known(datarep)) return unknown_form(datarep);
+  const Count bytes = outcount * types::external_size(datatype);
+  if (*position < 0 || bytes > insize - *position)
+    return too_short("inbuf", bytes, insize - *position);
+  const auto into = types::Buffer::whole(outbuf, outcount, datatype);
+  if (const auto done = types::unpack_external(into, window(inbuf, *position, bytes).data()); !done)
+    return note(done);
+  *position += bytes;
+  return Code::ok;
+}
+
+Code pack_external_size(const char* datarep, Count incount, types::Datatype& datatype,
+                        Count* size) {
+  if (!is_known(datarep)) return unknown_form(datarep);
+  *size = incount * types::external_size(datatype);
   return Code::ok;
 }
 

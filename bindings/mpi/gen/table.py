@@ -19,7 +19,7 @@ OBJECTS = {
 
 
 class Param:
-    def __init__(self, facts):
+    def __init__(self, facts, accepted):
         self.name = facts["name"]
         self.kind = facts["kind"]
         self.direction = facts.get("dir", "in")
@@ -28,7 +28,7 @@ class Param:
         self.large_only = bool(facts.get("large_only"))
         self.length = facts.get("length")
         self.root_only = bool(facts.get("root_only"))
-        self.accepts = facts.get("accepts", [])
+        self.accepts = facts.get("accepts", []) + accepted
         self.callback = facts.get("callback")
 
     def c_type(self, large):
@@ -76,7 +76,8 @@ class Function:
         self.reports_errors = facts["ret"] == "int" and not facts.get("ret_kind")
         self.has_large = facts["has_large_count"]
         self.deprecated = facts.get("deprecated")
-        self.params = [Param(p) for p in facts["params"]]
+        accepted = overlay["accepts"].get(self.name, {})
+        self.params = [Param(p, accepted.get(p["name"], [])) for p in facts["params"]]
         self.is_local = facts.get("local") is True
         self.form = facts["form"]
         self.anytime = self.name in overlay["anytime"] or self.group in overlay["anytime_groups"]

@@ -180,7 +180,7 @@ class Writer:
         if p.kind == "DATATYPE" and self.f.communicates:
             checks = ["good_committed(%s_object, %s)" % (p.name, quoted)]
         if p.kind == "OPERATION":
-            if not p.accepts:
+            if not p.accepts and self.f.communicates:
                 checks.append("good_in_reductions(%s_object)" % p.name)
             typed = self.f.first(lambda q: q.kind == "DATATYPE" and q.is_object)
             if typed is not None:

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "catch.h"
-#include "mpi/elements.h"
 #include "mpi/errors.h"
 #include "mpi/widen.h"
 
@@ -108,13 +107,14 @@ TEST_CASE("elements of a partial message are counted down the type's making", "[
   const auto many = types::make_vector(2, 2, 5, **pair);
   REQUIRE(many);
   CHECK((*many)->size() == 4 * 28);
-  CHECK(elements_in(**many, 0) == 0);
-  CHECK(elements_in(**many, 28) == 5);
-  CHECK(elements_in(**many, 28 + 8) == 7);
-  CHECK(elements_in(**many, 28 + 12 + 8) == 9);
-  CHECK_FALSE(elements_in(**many, 28 + 12 + 4).has_value());
-  CHECK(elements_in(**many, 4 * 28 + 4) == 21);
-  for (Count n = 0; n < 45; ++n) CHECK(elements_in(**many, bytes_of(**many, n)) == n);
+  CHECK(types::elements_in(**many, 0) == 0);
+  CHECK(types::elements_in(**many, 28) == 5);
+  CHECK(types::elements_in(**many, 28 + 8) == 7);
+  CHECK(types::elements_in(**many, 28 + 12 + 8) == 9);
+  CHECK_FALSE(types::elements_in(**many, 28 + 12 + 4).has_value());
+  CHECK(types::elements_in(**many, 4 * 28 + 4) == 21);
+  for (Count n = 0; n < 45; ++n)
+    CHECK(types::elements_in(**many, types::bytes_of_elements(**many, n)) == n);
 }
 
 TEST_CASE("info pairs keep their order and the last value wins", "[bindings]") {

@@ -1,6 +1,7 @@
 // cli: argv in any dialect -> JobSpec. Pure: no environment, no files; both come in.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,11 +15,27 @@ struct EnvChange {
   std::string name;
   std::optional<std::string> value;  // empty: export the launcher's own value
   bool unset = false;
+  char join = 0;  // not 0: the value is added to what is there, with this between
+  bool in_front = false;
 };
 
-enum class MapBy { slot, node, core, numa, package, hwthread, l3cache };
-enum class RankBy { unset, slot, node };  // unset: in the order of mapping
-enum class BindTo { unset, none, core, hwthread, numa, package, l3cache };
+enum class MapBy {
+  slot,
+  node,
+  core,
+  numa,
+  package,
+  hwthread,
+  l3cache,
+  l2cache,
+  l1cache,
+  seq,
+  rankfile,
+  pe_list,
+  gpu
+};
+enum class RankBy { unset, slot, node, fill, span };  // unset: in the order of mapping
+enum class BindTo { unset, none, core, hwthread, numa, package, l3cache, l2cache, l1cache };
 
 // One program of the job; `:` separates them.
 struct AppSpec {
@@ -26,59 +43,126 @@ struct AppSpec {
   std::vector<std::string> argv;
   std::string working_directory;  // empty: the launcher's
   std::vector<EnvChange> environment;
+  bool clean_environment = false;  // nothing of the launcher's but PATH and HOME
   std::vector<std::string> hosts;  // "a:2", as written; per app
   std::vector<std::string> hostfiles;
+  bool preload = false;                    // copy the program to the hosts
+  std::vector<std::string> preload_files;  // and these
+  int local_rank_at = 0;                   // argv index of "--local-rank=N"; 0: not wanted
 };
 
 // How ranks are placed, numbered and bound.
 struct Placement {
   MapBy map_by = MapBy::slot;
   RankBy rank_by = RankBy::unset;
-  int ranks_per_node = 0;  // 0: no limit but the slots
+  int ranks_per_node = 0;    // 0: no limit but the slots
+  int ranks_per_object = 0;  // ppr:N:object
+  MapBy per_object = MapBy::node;
+  std::string per_node_word;  // torchrun's auto, cpu, gpu: turned into ranks_per_node by main
   int cpus_per_rank = 1;
   BindTo bind_to = BindTo::unset;
+  bool bind_to_max = false;  // if-supported: no error where it cannot be
   bool oversubscribe = false;
   bool no_oversubscribe = false;
   bool use_hwthreads = false;
+  bool span = false;                  // objects of all hosts in turn, as if they were one
+  bool ordered = false;               // pe-list: one processor a rank, in this order
+  bool no_local = false;              // none on the host prun runs on
+  std::string cpu_set;                // "0-3,8": only these processors; for pe-list as well
+  std::string rankfile;               // its text
+  int most_hosts = 0;                 // 0: all
+  std::vector<std::string> excluded;  // hosts not to use
+  bool bind_memory = false;
 };
 
+// What is done with what ranks write.
 struct OutputSpec {
-  bool tag = false;  // "[1,3]<stdout>: " before each line
+  enum class Tag { none, tag, label, detailed, fullname, xml, json, pattern };
+  Tag tag = Tag::none;
+  std::string tag_pattern;  // Hydra's "%r: "
   bool timestamps = false;
-  bool label = false;  // Hydra's -l: "[3] "
   bool merge_stderr = false;
-  std::string directory;  // per-rank files
+  bool fold = false;                   // equal lines of several ranks once: "[0-15] text"
+  bool copy = false;                   // into files and to the terminal
+  std::string directory;               // per-rank files below it; as the user wrote it
+  std::string out_file, err_file;      // patterns: %r rank, %l local rank, %h host, %n host number
+  std::vector<int> only_ranks;         // others are not shown
+  std::vector<int> only_local_ranks;   // torchrun's filter
+  std::map<int, int> redirects, tees;  // local rank (-1: all) -> 1 stdout, 2 stderr, 3 both
 };
 
-enum class Starter { ssh, local, virtual_hosts };
+// What torchrun's words ask for. `used`: the job is torchrun's kind: nodes may meet at an
+// endpoint, and the ranks restart together.
+struct TorchSpec {
+  bool used = false;
+  int min_nodes = 1, max_nodes = 1;
+  int node_rank = -1;
+  std::string run_id = "none";
+  std::string backend = "static";
+  std::string endpoint;
+  double join_timeout_s = 600;
+  std::string log_folder;
+  bool standalone = false, no_python = false, module = false, pass_local_rank = false;
+};
+
+enum class Starter { ssh, local, virtual_hosts, slurm, joined };
 
 struct JobSpec {
   std::vector<AppSpec> apps;
   Placement placement;
   OutputSpec output;
+  TorchSpec torch;
+  std::string role = "default";
+  std::string master_address;  // empty: proven
+  int master_port = 0;
+  std::string local_address;
+  int max_restarts = 0;
   Starter starter = Starter::ssh;  // local is chosen by itself when every host is this one
-  std::string launch_agent;        // empty: ssh
+  bool starter_given = false;
+  std::string launch_agent;  // empty: ssh
   std::vector<std::string> agent_args;
+  std::string remote_prefix;               // where Tutti is on the hosts; empty: as here
+  std::string listen, join;                // "[ADDRESS:]PORT" of prun --listen and --join
+  std::string key_file;                    // what both sides know
   std::string virtual_rate;                // "10gbit"; empty: unlimited
   std::string virtual_delay;               // "50us"; empty: none
   std::vector<std::string> stdin_to{"0"};  // "all", "none" or ranks
   double timeout_s = 0;                    // 0: none
+  double start_timeout_s = 0;              // 0: as the table of states says
+  int universe = 0;                        // 0: the slots
+  int gpus_per_rank = 0;
+  bool keep_going = false;    // a failed rank does not end the others
+  bool report_exits = false;  // every rank's end is told
   bool report_bindings = false;
   bool report_links = false;
   bool dry_run = false;
   bool display_map = false;
   bool display_allocation = false;
+  bool display_topo = false;
   bool verbose = false;
-  bool allow_run_as_root = true;
+  std::string pid_file;            // "-": standard output, "+": standard error
   std::vector<std::string> notes;  // options accepted and without effect, one line each
   // What was asked instead of a job; empty: run it.
   std::string show;  // "help", "help=exit", "version", "check" ...
 };
 
-// argv[0] decides the dialect's name in messages. Errors: one line, with the nearest option.
-Result<JobSpec> parse_command_line(const std::vector<std::string>& argv);
+// What the command line may refer to.
+struct Surroundings {
+  std::function<Result<std::string>(const std::string& path)> read_file;
+  std::function<std::optional<std::string>(const std::string& name)> variable;
+};
+
+// argv[0] decides the dialect. Errors: one line, with the nearest option.
+Result<JobSpec> parse_command_line(const std::vector<std::string>& argv,
+                                   const Surroundings& around = {});
 // From the table of options. topic: "" (all common options), a section, "exit", "all", an option.
 std::string help_text(const std::string& topic);
+// Other pages of the same table: "options" (the table of docs/launcher.md), "man", "bash", "zsh",
+// "fish" (completion). Empty: no such page.
+std::string page_text(const std::string& page);
+// TUTTI_* variables of an environment ("NAME=value") that nobody reads, with the nearest name:
+// what to say, and no error where there is none.
+Result<void> check_variables(const std::vector<std::string>& environment);
 
 // The hosts and hostfiles of all apps, as `allocate` (hosts room) takes them.
 std::vector<std::string> hosts_of(const JobSpec& job);

@@ -22,7 +22,7 @@ Result<EnvChange> change_of(const Given& given, const std::string& word) {
 // A second mention of a name replaces the first.
 void put(std::vector<EnvChange>& changes, EnvChange change) {
   for (EnvChange& known : changes) {
-    if (known.name != change.name) continue;
+    if (known.name != change.name || known.join != 0) continue;
     known = std::move(change);
     return;
   }
@@ -86,12 +86,53 @@ Result<void> unset_variable(Draft& draft, const Given& given) {
   return {};
 }
 
+// "NAME" or Open MPI's "NAME[c]", c the separator.
+Result<void> append_variable(Draft& draft, const Given& given) {
+  TUTTI_TRY(change, pair_of(given));
+  if (!change.value) return fail(Code::arg, given.spelling + " needs NAME VALUE");
+  change.join = ':';
+  const auto size = change.name.size();
+  if (size > 3 && change.name[size - 3] == '[' && change.name[size - 1] == ']') {
+    change.join = change.name[size - 2];
+    change.name.resize(size - 3);
+  }
+  draft.app.environment.push_back(std::move(change));
+  return {};
+}
+
+Result<void> prepend_variable(Draft& draft, const Given& given) {
+  TUTTI_DO(append_variable(draft, given));
+  draft.app.environment.back().in_front = true;
+  return {};
+}
+
+Result<void> search_path(Draft& draft, const Given& given) {
+  return prepend_variable(draft, Given{given.spelling, {"PATH", given.words[0]}});
+}
+
+Result<void> app_prefix(Draft& draft, const Given& given) {
+  TUTTI_DO(search_path(draft, Given{given.spelling, {given.words[0] + "/bin"}}));
+  return prepend_variable(draft,
+                          Given{given.spelling, {"LD_LIBRARY_PATH", given.words[0] + "/lib"}});
+}
+
+Result<void> clean(Draft& draft, const Given&) {
+  draft.app.clean_environment = true;
+  return {};
+}
+
+Result<void> shared_clean(Draft& draft, const Given&) {
+  draft.shared_clean = true;
+  return {};
+}
+
 Result<void> export_list(Draft& draft, const Given& given) {
   for (const std::string& word : text::split(given.words[0], ',')) {
     if (word == "ALL") continue;  // as always
-    if (word == "NONE" || word == "NIL")
-      return fail(Code::unsupported,
-                  given.spelling + " NONE is not supported yet; use --unset-env NAME");
+    if (word == "NONE" || word == "NIL") {
+      draft.app.clean_environment = true;
+      continue;
+    }
     TUTTI_TRY(change, change_of(given, word));
     put(draft.app.environment, std::move(change));
   }

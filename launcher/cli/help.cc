@@ -1,4 +1,5 @@
 // Help, printed from the table of options and from the table of exit statuses.
+#include <algorithm>
 #include <array>
 
 #include "cli/options.h"
@@ -7,11 +8,6 @@
 namespace tutti::launch {
 namespace {
 
-struct SectionName {
-  Section section;
-  const char* topic;
-  const char* title;
-};
 constexpr std::array kSections{
     SectionName{Section::ranks, "ranks", "How many ranks"},
     SectionName{Section::placement, "placement", "Where they go"},
@@ -19,6 +15,7 @@ constexpr std::array kSections{
     SectionName{Section::environment, "environment", "Environment of the ranks"},
     SectionName{Section::output, "output", "Output"},
     SectionName{Section::running, "running", "Running"},
+    SectionName{Section::torchrun, "torchrun", "torchrun's own"},
     SectionName{Section::accepted, "accepted", "Accepted for other launchers' sake"},
 };
 
@@ -32,7 +29,8 @@ constexpr const char* kUsage =
     "  prun -np 1 ./head : -np 3 ./worker        two programs\n"
     "\n"
     "Options take one or two dashes, '-' or '_', and '=' or a space before a value.\n"
-    "The options of mpirun (Open MPI), mpiexec (Hydra) and srun in common use are known.\n";
+    "The options of mpirun (Open MPI), mpiexec (Hydra), torchrun and srun are known; called by\n"
+    "one of these names, prun takes that launcher's meaning where they disagree.\n";
 
 std::string row_text(const OptionRow& row) {
   std::string line = " ";
@@ -69,16 +67,28 @@ std::string exit_text() {
 
 }  // namespace
 
+std::span<const SectionName> section_names() {
+  return kSections;
+}
+
+bool is_topic(const std::string& word) {
+  return word == "exit" || word == "all" || find_option(word) != nullptr ||
+         std::any_of(kSections.begin(), kSections.end(),
+                     [&word](const SectionName& section) { return word == section.topic; });
+}
+
 std::string help_text(const std::string& topic) {
   if (topic == "exit") return exit_text();
   std::string text;
   for (const SectionName& section : kSections) {
-    const bool common = section.section != Section::accepted;
+    const bool common =
+        section.section != Section::accepted && section.section != Section::torchrun;
     if (topic == section.topic) return section_text(section);
     if (topic == "all" || (topic.empty() && common)) text += "\n" + section_text(section);
   }
   if (!text.empty())
-    return kUsage + text + "\n" + "Exit statuses: --help=exit. Everything: --help=all.\n";
+    return kUsage + text + "\n" +
+           "Exit statuses: --help=exit. torchrun: --help=torchrun. Everything: --help=all.\n";
   const auto letters = topic.find_first_not_of('-');
   if (letters != std::string::npos)
     if (const OptionRow* row = find_option(topic.substr(letters))) return row_text(*row);

@@ -16,6 +16,15 @@ Result<void> agent_args(Draft& draft, const Given& given) {
   return {};
 }
 
+// plm: which of its starters Open MPI is to take.
+Result<void> starter(Draft& draft, const Given& given) {
+  const std::string& name = given.words[0];
+  if (name == "slurm" || name == "ssh" || name == "rsh")
+    return apply::launcher(draft, Given{given.spelling, {name == "rsh" ? "ssh" : name}});
+  draft.ignored_mca.push_back("plm");
+  return {};
+}
+
 // A switch: on for 1, true, yes; off for everything else, where off is the default.
 struct Parameter {
   const char* name;
@@ -36,12 +45,30 @@ constexpr std::array kParameters{
     Parameter{"hwloc_default_binding_policy", apply::bind_to, false},
     Parameter{"rmaps_base_oversubscribe", apply::oversubscribe, true},
     Parameter{"rmaps_base_no_oversubscribe", apply::no_oversubscribe, true},
-    Parameter{"hwloc_base_report_bindings", apply::report_bindings, true},
-    Parameter{"hwloc_base_use_hwthreads_as_cpus", apply::use_hwthreads, true},
+    Parameter{"hwloc_base_report_bindings", apply::on<&JobSpec::report_bindings>, true},
+    Parameter{"hwloc_base_use_hwthreads_as_cpus",
+              apply::on_in<&JobSpec::placement, &Placement::use_hwthreads>, true},
     Parameter{"orte_tag_output", apply::tag_output, true},
-    Parameter{"orte_timestamp_output", apply::timestamps, true},
+    Parameter{"orte_timestamp_output", apply::on_in<&JobSpec::output, &OutputSpec::timestamps>,
+              true},
     Parameter{"orte_default_hostfile", apply::hostfile, false},
     Parameter{"default_hostfile", apply::hostfile, false},
+    Parameter{"prte_default_hostfile", apply::hostfile, false},
+    Parameter{"orte_rankfile", apply::rankfile, false},
+    Parameter{"rmaps_rank_file_path", apply::rankfile, false},
+    Parameter{"rmaps_base_pernode", apply::one_per_node, true},
+    Parameter{"rmaps_base_cpus_per_rank", apply::cpus_per_rank, false},
+    Parameter{"hwloc_base_cpu_set", apply::cpu_set, false},
+    Parameter{"hwloc_default_cpu_list", apply::cpu_set, false},
+    Parameter{"orte_output_filename", apply::output_directory, false},
+    Parameter{"orte_xml_output", apply::xml, true},
+    Parameter{"prte_tag_output", apply::tag_output, true},
+    Parameter{"prte_timestamp_output", apply::on_in<&JobSpec::output, &OutputSpec::timestamps>,
+              true},
+    Parameter{"plm", starter, false},
+    Parameter{"plm_base_timeout", apply::start_timeout, false},
+    Parameter{"orte_enable_recovery", apply::on<&JobSpec::keep_going>, true},
+    Parameter{"prte_max_restarts", apply::max_restarts, false},
 };
 
 bool is_on(const std::string& value) {

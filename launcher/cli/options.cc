@@ -1,7 +1,8 @@
 // The table of options: one row a flag, in the order help prints them.
 //
-// Where dialects disagree on a letter, Open MPI's meaning is taken (-N: ranks per node, -c:
-// ranks), because its users are the most. One or two dashes, '-' or '_': all the same.
+// Where dialects disagree on a letter, Open MPI's meaning is taken under the names prun, mpirun
+// and orterun (-N: ranks per node, -c: ranks); called as srun or torchrun that launcher's own
+// meaning counts. One or two dashes, '-' or '_': all the same.
 #include "cli/options.h"
 
 #include <algorithm>
@@ -18,91 +19,169 @@ constexpr Section kHosts = Section::hosts;
 constexpr Section kEnvironment = Section::environment;
 constexpr Section kOutput = Section::output;
 constexpr Section kRunning = Section::running;
+constexpr Section kTorchrun = Section::torchrun;
 constexpr Section kAccepted = Section::accepted;
 
 // clang-format off
 constexpr std::array kRows{
     OptionRow{"np n c ntasks", "N", kRanks, "number of ranks of this program", "as many as slots", apply::ranks},
-    OptionRow{"N npernode ppn perhost ntasks-per-node nproc-per-node", "N", kRanks, "ranks on each host", "", apply::ranks_per_node},
+    OptionRow{"N npernode ppn perhost ntasks-per-node tasks-per-node", "N", kRanks, "ranks on each host", "", apply::ranks_per_node},
+    OptionRow{"nproc-per-node", "N|auto|cpu|gpu", kRanks, "ranks on each host: a number, its cores, or its GPUs", "", apply::per_node_word},
     OptionRow{"pernode", "", kRanks, "one rank on each host", "", apply::one_per_node},
+    OptionRow{"npersocket ntasks-per-socket", "N", kRanks, "ranks on each package, as --map-by ppr:N:package", "", apply::ranks_per_package},
+    OptionRow{"usize", "N", kRanks, "universe size that ranks see, a number or SYSTEM", "the slots", apply::universe},
 
-    OptionRow{"map-by m distribution", "POLICY", kPlacement, "slot, node, core, hwthread, l3cache, numa, package or ppr:N:node; with modifiers, as in slot:OVERSUBSCRIBE,PE=2", "slot", apply::map_by},
-    OptionRow{"bynode rr", "", kPlacement, "the same as --map-by node", "", apply::map_by_node},
-    OptionRow{"byslot", "", kPlacement, "the same as --map-by slot", "", apply::map_by_slot},
-    OptionRow{"bycore", "", kPlacement, "the same as --map-by core", "", apply::map_by_core},
-    OptionRow{"rank-by", "ORDER", kPlacement, "slot: number the ranks host by host; node: in turn over the hosts", "as mapped", apply::rank_by},
-    OptionRow{"bind-to binding cpu-bind", "TARGET", kPlacement, "none, hwthread, core, l3cache, numa or package", "core, where every rank can have one of its own", apply::bind_to},
-    OptionRow{"bind-to-core", "", kPlacement, "the same as --bind-to core", "", apply::bind_to_core},
-    OptionRow{"bind-to-none", "", kPlacement, "the same as --bind-to none", "", apply::bind_to_none},
+    OptionRow{"map-by m distribution", "POLICY", kPlacement, "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, seq, rankfile:FILE=F, ppr:N:OBJECT, pe-list=0,1, device=gpu; with modifiers, as in slot:OVERSUBSCRIBE,PE=2 (SPAN, NOLOCAL, ORDERED, HWTCPUS, DISPLAY)", "slot", apply::map_by},
+    OptionRow{"bynode rr", "", kPlacement, "the same as --map-by node", "", apply::map_as<MapBy::node>},
+    OptionRow{"byslot", "", kPlacement, "the same as --map-by slot", "", apply::map_as<MapBy::slot>},
+    OptionRow{"bycore", "", kPlacement, "the same as --map-by core", "", apply::map_as<MapBy::core>},
+    OptionRow{"rank-by rankmap", "ORDER", kPlacement, "slot: number the ranks host by host; node: in turn over the hosts; fill, span: object by object, in turn over objects", "as mapped", apply::rank_by},
+    OptionRow{"bind-to binding cpu-bind numa-binding", "TARGET", kPlacement, "none, hwthread, core, l1cache, l2cache, l3cache, numa or package; with :overload-allowed, :if-supported", "core, where every rank can have one of its own", apply::bind_to},
+    OptionRow{"bind-to-core", "", kPlacement, "the same as --bind-to core", "", apply::bind_as<BindTo::core>},
+    OptionRow{"bind-to-socket", "", kPlacement, "the same as --bind-to package", "", apply::bind_as<BindTo::package>},
+    OptionRow{"bind-to-none", "", kPlacement, "the same as --bind-to none", "", apply::bind_as<BindTo::none>},
     OptionRow{"cpus-per-rank cpus-per-proc cpus-per-task", "N", kPlacement, "cores a rank is bound to", "1", apply::cpus_per_rank},
-    OptionRow{"use-hwthread-cpus", "", kPlacement, "a hardware thread counts as a core", "", apply::use_hwthreads},
+    OptionRow{"use-hwthread-cpus", "", kPlacement, "a hardware thread counts as a core", "", apply::on_in<&JobSpec::placement, &Placement::use_hwthreads>},
+    OptionRow{"cpu-set cpu-list", "LIST", kPlacement, "use only these processors of each host, such as 0-3,8", "", apply::cpu_set},
+    OptionRow{"rankfile rf", "FILE", kPlacement, "a file that gives ranks their hosts and processors: 'rank 0=a slot=0-1'", "", apply::rankfile},
+    OptionRow{"membind mem-bind", "POLICY", kPlacement, "memory of a rank from its own NUMA nodes: local, bind; or none", "none", apply::memory_binding},
     OptionRow{"oversubscribe O overcommit", "", kPlacement, "allow more ranks than slots", "", apply::oversubscribe},
     OptionRow{"nooversubscribe no-oversubscribe", "", kPlacement, "never more ranks than slots, on this machine neither", "", apply::no_oversubscribe},
-    OptionRow{"report-bindings", "", kPlacement, "draw the cores each rank is bound to", "", apply::report_bindings},
+    OptionRow{"nolocal skip-launch-node", "", kPlacement, "no rank on the host prun runs on", "", apply::on_in<&JobSpec::placement, &Placement::no_local>},
+    OptionRow{"gpus-per-task gpus-per-proc g", "N", kPlacement, "each rank sees this many GPUs of its own (CUDA_VISIBLE_DEVICES)", "all", apply::number<&JobSpec::gpus_per_rank>},
+    OptionRow{"report-bindings", "", kPlacement, "draw the cores each rank is bound to", "", apply::on<&JobSpec::report_bindings>},
 
-    OptionRow{"host H hosts hostlist machines nodelist w", "HOSTS", kHosts, "a:2,b:2 names hosts and their slots; a name repeated adds up; picks from a hostfile when one is given", "this machine", apply::host},
-    OptionRow{"hostfile machinefile f default-hostfile", "FILE", kHosts, "a file of hosts, one a line: 'a slots=2' or 'a:2'", "", apply::hostfile},
+    OptionRow{"host H hosts hostlist machines nodelist w", "HOSTS", kHosts, "a:2,b:2 names hosts and their slots; a name repeated adds up; a[1-4] is four hosts; picks from a hostfile when one is given, +n0 and +e:2 too", "this machine", apply::host},
+    OptionRow{"hostfile machinefile f machine", "FILE", kHosts, "a file of hosts, one a line: 'a slots=2' or 'a:2'", "", apply::hostfile},
+    OptionRow{"default-hostfile", "FILE", kHosts, "the same as --hostfile", "", apply::hostfile},
+    OptionRow{"exclude", "HOSTS", kHosts, "hosts not to use", "", apply::exclude},
+    OptionRow{"nodes", "N", kHosts, "use this many hosts", "all", apply::node_count},
+    OptionRow{"localhost", "NAME", kHosts, "the name of this machine is found anyway", "", apply::as_always},
     OptionRow{"virtual", "", kHosts, "make the hosts on this machine, of namespaces; no root needed", "", apply::virtual_hosts},
-    OptionRow{"link-rate virtual-rate", "RATE", kHosts, "rate of each virtual host's link, such as 10gbit", "unlimited", apply::link_rate},
-    OptionRow{"link-delay virtual-delay", "TIME", kHosts, "delay of each virtual host's link, such as 50us", "none", apply::link_delay},
+    OptionRow{"link-rate virtual-rate", "RATE", kHosts, "rate of each virtual host's link, such as 10gbit", "unlimited", apply::word<&JobSpec::virtual_rate>},
+    OptionRow{"link-delay virtual-delay", "TIME", kHosts, "delay of each virtual host's link, such as 50us", "none", apply::word<&JobSpec::virtual_delay>},
     OptionRow{"launch-agent launcher-exec bootstrap-exec", "COMMAND", kHosts, "command that reaches a host, instead of ssh", "ssh", apply::launch_agent},
-    OptionRow{"launcher bootstrap", "NAME", kHosts, "ssh, rsh or fork (fork: this machine)", "ssh", apply::launcher},
-    OptionRow{"report-links", "", kHosts, "print which link joins which ranks, and why", "", apply::report_links},
+    OptionRow{"launcher bootstrap", "NAME", kHosts, "ssh, rsh, slurm (srun starts the daemons) or fork (this machine)", "ssh", apply::launcher},
+    OptionRow{"prefix", "FOLDER", kHosts, "where Tutti is installed on the hosts", "as here; sent along where it is not", apply::word<&JobSpec::remote_prefix>},
+    OptionRow{"noprefix", "", kHosts, "hosts need no installation anyway", "", apply::as_always},
+    OptionRow{"listen", "[ADDRESS:]PORT", kHosts, "wait for hosts that come by 'prun --join': as many as --nodes, or as the ranks need", "", apply::listen},
+    OptionRow{"join", "ADDRESS:PORT", kHosts, "make this machine a host of the prun that listens there", "", apply::join},
+    OptionRow{"key-file", "FILE", kHosts, "the secret that --listen and --join share; made when missing", "~/.config/tutti/join.key", apply::word<&JobSpec::key_file>},
+    OptionRow{"report-links", "", kHosts, "print which link joins which ranks, and why", "", apply::on<&JobSpec::report_links>},
 
     OptionRow{"x", "NAME[=VALUE]", kEnvironment, "export a variable to the ranks", "", apply::export_variable},
     OptionRow{"env set-env", "NAME VALUE", kEnvironment, "set a variable for this program; NAME=VALUE as well", "", apply::set_variable},
     OptionRow{"genv", "NAME VALUE", kEnvironment, "set a variable for every program; NAME=VALUE as well", "", apply::set_shared_variable},
     OptionRow{"envlist", "NAMES", kEnvironment, "export A,B,... to this program", "", apply::list_variables},
     OptionRow{"genvlist", "NAMES", kEnvironment, "export A,B,... to every program", "", apply::list_shared_variables},
-    OptionRow{"export", "LIST", kEnvironment, "srun's form: ALL,A,B=1", "", apply::export_list},
+    OptionRow{"export", "LIST", kEnvironment, "srun's form: ALL,A,B=1 or NONE", "", apply::export_list},
     OptionRow{"unset-env", "NAME", kEnvironment, "take a variable away from the ranks", "", apply::unset_variable},
+    OptionRow{"append-env", "NAME VALUE", kEnvironment, "add to the end of a variable, after a ':'; NAME[c] for another separator", "", apply::append_variable},
+    OptionRow{"prepend-env", "NAME VALUE", kEnvironment, "add to the front of a variable", "", apply::prepend_variable},
+    OptionRow{"envnone", "", kEnvironment, "this program gets nothing of prun's environment but PATH and HOME", "", apply::clean},
+    OptionRow{"genvnone", "", kEnvironment, "no program gets anything of prun's environment but PATH and HOME", "", apply::shared_clean},
+    OptionRow{"path", "FOLDERS", kEnvironment, "look for the program here first", "", apply::search_path},
+    OptionRow{"app-prefix", "FOLDER", kEnvironment, "its bin and lib come first in PATH and LD_LIBRARY_PATH", "", apply::app_prefix},
     OptionRow{"wdir wd D chdir cwd", "FOLDER", kEnvironment, "working folder of the ranks of this program", "where prun was started", apply::working_directory},
     OptionRow{"gwdir", "FOLDER", kEnvironment, "working folder of every program", "", apply::shared_working_directory},
-    OptionRow{"mca gmca omca prtemca pmixmca", "NAME VALUE", kEnvironment, "Open MPI's parameters: those known here take effect, the rest are noted once", "", apply::mca},
+    OptionRow{"mca gmca omca prtemca pmixmca gpmixmca gprtemca", "NAME VALUE", kEnvironment, "Open MPI's parameters: those known here take effect, the rest are noted once", "", apply::mca},
+    OptionRow{"tune am", "FILE", kEnvironment, "a file of such parameters, 'name = value' a line", "", apply::tune},
+    OptionRow{"app configfile", "FILE", kEnvironment, "a file of programs with their options, one a line", "", apply::app_file},
+    OptionRow{"multi-prog", "", kEnvironment, "the program is srun's file of programs, '0-3 ./a' a line", "", apply::multi_prog},
+    OptionRow{"preload-binary bcast", "", kEnvironment, "copy the program to every host, into a private folder", "", apply::preload},
+    OptionRow{"preload-files", "FILES", kEnvironment, "copy these files to every host as well", "", apply::preload_files},
+    OptionRow{"s", "", kEnvironment, "the same as --preload-binary", "", apply::preload},
+    OptionRow{"s", "WHO", kEnvironment, "the same as --stdin", "", apply::stdin_to, kHydra},
 
     OptionRow{"tag-output", "", kOutput, "each line starts with job, rank and stream: [1,3]<stdout>:", "", apply::tag_output},
     OptionRow{"label l prepend-rank", "", kOutput, "each line starts with its rank: [3]", "", apply::label},
-    OptionRow{"timestamp-output", "", kOutput, "each line starts with the time it arrived", "", apply::timestamps},
-    OptionRow{"merge-stderr-to-stdout", "", kOutput, "forward standard error as standard output", "", apply::merge_stderr},
-    OptionRow{"output-directory output-filename log-dir", "FOLDER", kOutput, "a file for each rank and stream there", "", apply::output_directory},
-    OptionRow{"output", "LIST", kOutput, "Open MPI's form: tag,timestamp,merge,dir=FOLDER", "", apply::output},
+    OptionRow{"prepend-pattern", "TEXT", kOutput, "each line starts with this: %r rank, %l local rank, %h host", "", apply::tag_pattern},
+    OptionRow{"timestamp-output", "", kOutput, "each line starts with the time it arrived", "", apply::on_in<&JobSpec::output, &OutputSpec::timestamps>},
+    OptionRow{"json-output", "", kOutput, "each line is a JSON object: rank, host, stream, time, line", "", apply::json},
+    OptionRow{"xml", "", kOutput, "each line is an XML element", "", apply::xml},
+    OptionRow{"fold-output", "", kOutput, "equal lines of several ranks once, with their ranks: [0-15]", "", apply::on_in<&JobSpec::output, &OutputSpec::fold>},
+    OptionRow{"merge-stderr-to-stdout", "", kOutput, "forward standard error as standard output", "", apply::on_in<&JobSpec::output, &OutputSpec::merge_stderr>},
+    OptionRow{"output-directory output-filename", "FOLDER", kOutput, "a file for each rank and stream there", "", apply::output_directory},
+    OptionRow{"outfile-pattern outfile", "FILE", kOutput, "standard output into files: %r rank, %l local rank, %h host, %n host number", "", apply::out_file},
+    OptionRow{"errfile-pattern errfile", "FILE", kOutput, "standard error into files", "", apply::err_file},
+    OptionRow{"o", "FILE", kOutput, "srun's form: %t rank, %n host number, %N host, %j job", "", apply::slurm_out_file},
+    OptionRow{"e error", "FILE", kOutput, "standard error, in srun's form", "", apply::slurm_err_file},
+    OptionRow{"output-from", "RANKS", kOutput, "show only what these ranks write", "all", apply::only_ranks},
+    OptionRow{"output", "LIST", kOutput, "Open MPI's form: tag,tag-detailed,timestamp,merge,json,xml,fold,copy,dir=FOLDER,file=NAME; or a file, in srun's", "", apply::output},
 
-    OptionRow{"stdin i", "WHO", kRunning, "who reads standard input: all, none or ranks such as 0,2; others read end-of-file", "0", apply::stdin_to},
-    OptionRow{"timeout", "SECONDS", kRunning, "end the job after this time", "none", apply::timeout},
-    OptionRow{"dry-run do-not-launch test-only", "", kRunning, "print the plan and start nothing", "", apply::dry_run},
-    OptionRow{"display", "LIST", kRunning, "map, allocation, bindings", "", apply::display},
-    OptionRow{"display-map", "", kRunning, "print the plan before the job", "", apply::display_map},
-    OptionRow{"display-allocation", "", kRunning, "print hosts and slots before the job", "", apply::display_allocation},
-    OptionRow{"verbose v", "", kRunning, "say what is being done", "", apply::verbose},
+    OptionRow{"stdin i input", "WHO", kRunning, "who reads standard input: all, none or ranks such as 0,2; others read end-of-file", "0", apply::stdin_to},
+    OptionRow{"timeout", "SECONDS", kRunning, "end the job after this time (MPIEXEC_TIMEOUT as well)", "none", apply::timeout},
+    OptionRow{"time t", "TIME", kRunning, "the same, as srun writes it: minutes, M:S, H:M:S or D-H", "none", apply::slurm_time},
+    OptionRow{"spawn-timeout", "SECONDS", kRunning, "how long hosts may take to start", "120", apply::start_timeout},
+    OptionRow{"dry-run do-not-launch test-only", "", kRunning, "print the plan and start nothing", "", apply::on<&JobSpec::dry_run>},
+    OptionRow{"display", "LIST", kRunning, "map, allocation, bindings, topo", "", apply::display},
+    OptionRow{"display-map", "", kRunning, "print the plan before the job", "", apply::on<&JobSpec::display_map>},
+    OptionRow{"display-allocation", "", kRunning, "print hosts and slots before the job", "", apply::on<&JobSpec::display_allocation>},
+    OptionRow{"display-topo", "", kRunning, "print what each host is made of", "", apply::on<&JobSpec::display_topo>},
+    OptionRow{"enable-recovery continuous disable-auto-cleanup", "", kRunning, "a rank that fails does not end the others", "", apply::on<&JobSpec::keep_going>},
+    OptionRow{"kill-on-bad-exit K", "[0|1]", kRunning, "0: a rank that fails does not end the others", "1", apply::kill_on_bad_exit},
+    OptionRow{"no-kill k", "", kRunning, "the same as --enable-recovery", "", apply::on<&JobSpec::keep_going>},
+    OptionRow{"print-all-exitcodes exitinfo", "", kRunning, "say how every rank ended that did not end with 0", "", apply::on<&JobSpec::report_exits>},
+    OptionRow{"max-restarts", "N", kRunning, "start all ranks again when one fails, so many times", "0", apply::max_restarts},
+    OptionRow{"report-pid", "FILE", kRunning, "write prun's process number there; - standard output, + standard error", "", apply::word<&JobSpec::pid_file>},
+    OptionRow{"verbose v", "", kRunning, "say what is being done", "", apply::on<&JobSpec::verbose>},
     OptionRow{"check", "", kRunning, "prove that the hosts can run a job", "", apply::show_check},
     OptionRow{"version V info", "", kRunning, "print the version", "", apply::show_version},
     OptionRow{"help h ?", "[TOPIC]", kRunning, "print help; topics are the sections, exit, all, and any option", "", apply::show_help},
+    OptionRow{"print-page", "PAGE", kRunning, "print man (the manual page), bash, zsh, fish (completion) or options (the table of the documentation)", "", apply::show_page},
+
+    OptionRow{"standalone", "", kTorchrun, "one node, no rendezvous", "", apply::standalone, kTorch},
+    OptionRow{"nnodes", "N|MIN:MAX", kTorchrun, "nodes of the job; with MIN:MAX they may come and go", "1", apply::nnodes, kTorch},
+    OptionRow{"node-rank", "N", kTorchrun, "number of this node, when each is started by itself; 0 leads", "", apply::node_rank, kTorch},
+    OptionRow{"rdzv-id", "NAME", kTorchrun, "name of the job: nodes that say the same meet", "none", apply::run_id, kTorch},
+    OptionRow{"rdzv-backend", "NAME", kTorchrun, "static (fixed nodes) or c10d (they may come and go); etcd is taken as c10d", "static", apply::rendezvous_backend, kTorch},
+    OptionRow{"rdzv-endpoint", "HOST:PORT", kTorchrun, "where the nodes meet: on HOST the first one leads", "", apply::rendezvous_endpoint, kTorch},
+    OptionRow{"rdzv-conf", "LIST", kTorchrun, "join_timeout=S and timeout=S count", "", apply::rendezvous_conf, kTorch},
+    OptionRow{"master-addr", "ADDRESS", kTorchrun, "MASTER_ADDR, and where static nodes meet", "proven", apply::word<&JobSpec::master_address>, kTorch},
+    OptionRow{"master-port", "PORT", kTorchrun, "MASTER_PORT, and where static nodes meet", "found free", apply::master_port, kTorch},
+    OptionRow{"local-addr", "ADDRESS", kTorchrun, "address of this node", "proven", apply::word<&JobSpec::local_address>, kTorch},
+    OptionRow{"m module", "", kTorchrun, "the program is a Python module", "", apply::module, kTorch},
+    OptionRow{"no-python", "", kTorchrun, "the program is no Python script", "", apply::no_python, kTorch},
+    OptionRow{"run-path", "", kTorchrun, "the script is run as any other", "", apply::run_path, kTorch},
+    OptionRow{"pass-local-rank", "", kTorchrun, "give the script --local-rank=N, as torch.distributed.launch does", "", apply::pass_local_rank, kTorch},
+    OptionRow{"use-env", "", kTorchrun, "LOCAL_RANK is in the environment only", "", apply::use_environment, kTorch},
+    OptionRow{"role", "NAME", kTorchrun, "ROLE_NAME", "default", apply::word<&JobSpec::role>, kTorch},
+    OptionRow{"log-dir", "FOLDER", kTorchrun, "files of --redirects and --tee: FOLDER/RUN_JOB/attempt_N/LOCAL_RANK/stdout.log; by itself, of both streams", "", apply::log_folder, kTorch},
+    OptionRow{"redirects r", "WHAT", kTorchrun, "what goes into files: 0 nothing, 1 stdout, 2 stderr, 3 both; or 0:3,1:1 by local rank", "0", apply::redirects, kTorch},
+    OptionRow{"tee t", "WHAT", kTorchrun, "what goes into files and to the terminal", "0", apply::tees, kTorch},
+    OptionRow{"local-ranks-filter", "RANKS", kTorchrun, "show only what these local ranks write", "all", apply::only_local_ranks, kTorch},
+    OptionRow{"monitor-interval", "SECONDS", kTorchrun, "a failure is seen at once", "", apply::as_always, kTorch},
+    OptionRow{"signals-to-handle", "LIST", kTorchrun, "TERM, INT, HUP and QUIT are passed on anyway", "", apply::as_always, kTorch},
+    OptionRow{"start-method", "NAME", kTorchrun, "no effect", "", apply::no_effect, kTorch},
+    OptionRow{"logs-specs", "NAME", kTorchrun, "no effect", "", apply::no_effect, kTorch},
+    OptionRow{"event-log-handler", "NAME", kTorchrun, "no effect", "", apply::no_effect, kTorch},
+    OptionRow{"duplicate-stdout-filters", "LIST", kTorchrun, "no effect", "", apply::no_effect, kTorch},
+    OptionRow{"duplicate-stderr-filters", "LIST", kTorchrun, "no effect", "", apply::no_effect, kTorch},
+    OptionRow{"virtual-local-rank", "", kTorchrun, "no effect", "", apply::no_effect, kTorch},
+
+    OptionRow{"c", "N", kPlacement, "srun: cores of a rank", "1", apply::cpus_per_rank, kSlurm},
+    OptionRow{"N", "N", kHosts, "srun: use this many hosts", "all", apply::node_count, kSlurm},
+    OptionRow{"s", "", kAccepted, "srun: share", "", apply::as_always, kSlurm},
+    OptionRow{"J job-name p partition A account q qos C constraint reservation comment", "NAME", kAccepted, "srun: the allocation is there already", "", apply::no_effect, kSlurm},
+    OptionRow{"E preserve-env X disable-status", "", kAccepted, "srun: no effect", "", apply::no_effect, kSlurm},
+    OptionRow{"d dependency G r relative W wait L licenses B extra-node-info I immediate", "VALUE", kAccepted, "srun: no effect", "", apply::no_effect, kSlurm},
+    OptionRow{"Q", "", kAccepted, "srun: no effect", "", apply::as_always, kSlurm},
 
     OptionRow{"allow-run-as-root", "", kAccepted, "always allowed", "", apply::as_always},
     OptionRow{"envall genvall", "", kAccepted, "the environment is passed on anyway", "", apply::as_always},
-    OptionRow{"kill-on-bad-exit K", "", kAccepted, "a failed rank ends the job anyway", "", apply::as_always},
     OptionRow{"unbuffered u", "", kAccepted, "lines are forwarded as they come", "", apply::as_always},
-    OptionRow{"exitinfo print-all-exitcodes", "", kAccepted, "the failing rank is named anyway", "", apply::as_always},
-    OptionRow{"q quiet show-progress", "", kAccepted, "no effect", "", apply::as_always},
-    OptionRow{"personality", "NAME", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"prefix app-prefix path", "FOLDER", kAccepted, "hosts need no installation", "", apply::no_effect},
-    OptionRow{"noprefix", "", kAccepted, "hosts need no installation", "", apply::no_effect},
-    OptionRow{"tune am", "FILE", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"stream-buffering", "MODE", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"forward-signals", "LIST", kAccepted, "signals are forwarded anyway", "", apply::no_effect},
-    OptionRow{"spawn-timeout", "SECONDS", kAccepted, "no effect", "", apply::no_effect},
+    OptionRow{"q quiet show-progress", "", kAccepted, "the status line comes by itself", "", apply::as_always},
+    OptionRow{"forward-signals", "LIST", kAccepted, "INT, TERM, HUP, QUIT, TSTP, CONT, USR1, USR2, ABRT and ALRM are passed on anyway", "", apply::as_always},
+    OptionRow{"raw", "", kAccepted, "lines are not changed unless asked for", "", apply::as_always},
+    OptionRow{"overlap exact exclusive share", "", kAccepted, "srun's steps: no effect", "", apply::as_always},
+    OptionRow{"personality dvm nameserver dvm-uri", "NAME", kAccepted, "no effect", "", apply::no_effect},
+    OptionRow{"stream-buffering", "MODE", kAccepted, "no effect: programs buffer as they will", "", apply::no_effect},
+    OptionRow{"mpi rmk iface pmi-port port-range initial-errhandler memory-alloc-kinds gpu-support order-nodes hydra-debug topolib localroot", "VALUE", kAccepted, "no effect", "", apply::no_effect},
+    OptionRow{"with-ft runtime-options het-group pack-group gres gpu-bind gpus-per-node gpus gpu-subdevs-per-proc mem mem-per-cpu mem-per-gpu hint ntasks-per-core threads-per-core sockets-per-node cores-per-socket signal bcast-exclude slurmd-debug open-mode network", "VALUE", kAccepted, "no effect", "", apply::no_effect},
+    OptionRow{"soft arch file", "VALUE", kAccepted, "MPI's own words: no effect", "", apply::no_effect},
+    OptionRow{"report-uri output-proctable xterm", "WHERE", kAccepted, "no effect", "", apply::no_effect},
+    OptionRow{"stop-on-exec stop-in-init stop-in-app display-comm display-devel-map display-devel-allocation pty no-pty debug verbose-output", "", kAccepted, "no effect", "", apply::no_effect},
     OptionRow{"get-stack-traces report-state-on-timeout", "", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"mpi rmk iface pmi-port usize initial-errhandler memory-alloc-kinds", "VALUE", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"with-ft max-restarts", "VALUE", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"enable-recovery disable-auto-cleanup", "", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"report-pid report-uri", "WHERE", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"gpus-per-proc g gpus-per-task", "N", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"preload-binary s", "", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"preload-files", "FILES", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"rankfile rf cpu-set cpu-list membind mem-bind", "VALUE", kAccepted, "not supported yet", "", apply::not_yet},
-    OptionRow{"app configfile multi-prog", "FILE", kAccepted, "not supported yet; separate programs by ':'", "", apply::not_yet},
-    OptionRow{"nolocal skip-launch-node envnone genvnone", "", kAccepted, "not supported yet", "", apply::not_yet},
-    OptionRow{"outfile-pattern errfile-pattern prepend-pattern xterm", "VALUE", kAccepted, "not supported yet", "", apply::not_yet},
 };
 // clang-format on
 
@@ -122,13 +201,27 @@ int words_of(const OptionRow& row) {
   return static_cast<int>(text::split(words, ' ').size());
 }
 
-const OptionRow* find_option(std::string name) {
+Dialect dialect_of(const std::string& tool) {
+  if (tool == "torchrun" || tool == "torch.distributed.launch") return kTorch;
+  if (tool == "srun") return kSlurm;
+  if (tool.starts_with("mpiexec")) return kHydra;
+  return kEvery;
+}
+
+const OptionRow* find_option(std::string name, Dialect dialect) {
   std::replace(name.begin(), name.end(), '_', '-');
+  const OptionRow* common = nullptr;
+  const OptionRow* foreign = nullptr;
   for (const OptionRow& row : kRows) {
     const auto names = names_of(row);
-    if (std::find(names.begin(), names.end(), name) != names.end()) return &row;
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    if (row.dialect == dialect && dialect != kEvery) return &row;
+    if (row.dialect == kEvery)
+      common = &row;
+    else if (foreign == nullptr)
+      foreign = &row;
   }
-  return nullptr;
+  return common != nullptr ? common : foreign;
 }
 
 std::string dashed(const std::string& name) {

@@ -2,7 +2,7 @@
 //
 // A row is a flag: its spellings (first is the one help shows), the words it takes, its
 // section, what it means, its default, and the function that applies it to the draft. The
-// parser, help and the nearest-name search all work from this one table.
+// parser, help, completion and the nearest-name search all work from this one table.
 #pragma once
 
 #include <span>
@@ -14,14 +14,24 @@
 
 namespace tutti::launch {
 
+// Whose words a row speaks. A row of one dialect hides a common one of the same name when the
+// program is called by that launcher's name; under other names it counts where no common row
+// has the spelling.
+enum Dialect : unsigned { kTorch = 1, kSlurm = 2, kHydra = 4, kEvery = 0xff };
+Dialect dialect_of(const std::string& tool);
+
 // The command line as far as it has been read.
 struct Draft {
   JobSpec job;
   AppSpec app;                    // the one whose options are being read
   std::vector<EnvChange> shared;  // -genv, and -x of the first program: for every program
+  bool shared_clean = false;
   std::string shared_directory;
   std::vector<std::string> ignored;  // options without effect, as written
   std::vector<std::string> ignored_mca;
+  std::vector<std::string> more;  // words that an option stands for (--app), to be read next
+  Surroundings around;
+  Dialect dialect = kEvery;
 };
 
 // An option as found: its spelling as the user wrote it and its words.
@@ -32,7 +42,7 @@ struct Given {
 
 using Apply = Result<void> (*)(Draft& draft, const Given& given);
 
-enum class Section { ranks, placement, hosts, environment, output, running, accepted };
+enum class Section { ranks, placement, hosts, environment, output, running, torchrun, accepted };
 
 struct OptionRow {
   const char* names;  // "np n c": separated by spaces, without dashes, '-' for '_'
@@ -41,37 +51,85 @@ struct OptionRow {
   const char* meaning;
   const char* fallback;  // default as help shows it; "" for none
   Apply apply;
+  unsigned dialect = kEvery;
 };
 
 std::span<const OptionRow> option_rows();
 std::vector<std::string> names_of(const OptionRow& row);
 int words_of(const OptionRow& row);  // how many it takes; optional ones do not count
 // `name` without dashes; '_' counts as '-'. nullptr: no such option.
-const OptionRow* find_option(std::string name);
+const OptionRow* find_option(std::string name, Dialect dialect = kEvery);
 // "--np" and "-n": with the dashes help shows.
 std::string dashed(const std::string& name);
 
+struct SectionName {
+  Section section;
+  const char* topic;
+  const char* title;
+};
+std::span<const SectionName> section_names();
+bool is_topic(const std::string& word);
+
 // Shared by the functions that apply: a whole number of at least 1, or an error naming both.
 Result<int> positive(const Given& given, std::size_t word = 0);
+// "0-3,8" -> 0,1,2,3,8.
+Result<std::vector<int>> number_list(const Given& given, const std::string& text);
+Result<std::string> file_of(const Draft& draft, const Given& given);
 
 // The functions of the table, by file.
 namespace apply {
+
+// Rows that only set a member of the JobSpec, or of one of its parts.
+template <auto Member>
+Result<void> on(Draft& draft, const Given&) {
+  draft.job.*Member = true;
+  return {};
+}
+template <auto Part, auto Member>
+Result<void> on_in(Draft& draft, const Given&) {
+  (draft.job.*Part).*Member = true;
+  return {};
+}
+template <auto Member>
+Result<void> word(Draft& draft, const Given& given) {
+  if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a value");
+  draft.job.*Member = given.words[0];
+  return {};
+}
+template <auto Member>
+Result<void> number(Draft& draft, const Given& given) {
+  TUTTI_TRY(value, positive(given));
+  draft.job.*Member = value;
+  return {};
+}
+template <MapBy Policy>
+Result<void> map_as(Draft& draft, const Given&) {
+  draft.job.placement.map_by = Policy;
+  return {};
+}
+template <BindTo Target>
+Result<void> bind_as(Draft& draft, const Given&) {
+  draft.job.placement.bind_to = Target;
+  return {};
+}
+
 // placement.cc
 Result<void> map_by(Draft& draft, const Given& given);
-Result<void> map_by_node(Draft& draft, const Given& given);
-Result<void> map_by_slot(Draft& draft, const Given& given);
-Result<void> map_by_core(Draft& draft, const Given& given);
 Result<void> rank_by(Draft& draft, const Given& given);
 Result<void> bind_to(Draft& draft, const Given& given);
-Result<void> bind_to_core(Draft& draft, const Given& given);
-Result<void> bind_to_none(Draft& draft, const Given& given);
+// counts.cc
+Result<void> ranks(Draft& draft, const Given& given);
 Result<void> ranks_per_node(Draft& draft, const Given& given);
+Result<void> ranks_per_package(Draft& draft, const Given& given);
 Result<void> one_per_node(Draft& draft, const Given& given);
+Result<void> node_count(Draft& draft, const Given& given);
+Result<void> universe(Draft& draft, const Given& given);
 Result<void> cpus_per_rank(Draft& draft, const Given& given);
-Result<void> use_hwthreads(Draft& draft, const Given& given);
+Result<void> cpu_set(Draft& draft, const Given& given);
+Result<void> rankfile(Draft& draft, const Given& given);
+Result<void> memory_binding(Draft& draft, const Given& given);
 Result<void> oversubscribe(Draft& draft, const Given& given);
 Result<void> no_oversubscribe(Draft& draft, const Given& given);
-Result<void> report_bindings(Draft& draft, const Given& given);
 // environment.cc
 Result<void> export_variable(Draft& draft, const Given& given);
 Result<void> set_variable(Draft& draft, const Given& given);
@@ -79,40 +137,81 @@ Result<void> list_variables(Draft& draft, const Given& given);
 Result<void> set_shared_variable(Draft& draft, const Given& given);
 Result<void> list_shared_variables(Draft& draft, const Given& given);
 Result<void> unset_variable(Draft& draft, const Given& given);
+Result<void> append_variable(Draft& draft, const Given& given);
+Result<void> prepend_variable(Draft& draft, const Given& given);
 Result<void> export_list(Draft& draft, const Given& given);
+Result<void> clean(Draft& draft, const Given& given);
+Result<void> shared_clean(Draft& draft, const Given& given);
+Result<void> search_path(Draft& draft, const Given& given);
+Result<void> app_prefix(Draft& draft, const Given& given);
 Result<void> working_directory(Draft& draft, const Given& given);
 Result<void> shared_working_directory(Draft& draft, const Given& given);
-// mca.cc
+// mca.cc, files.cc
 Result<void> mca(Draft& draft, const Given& given);
-// settings.cc
-Result<void> ranks(Draft& draft, const Given& given);
-Result<void> host(Draft& draft, const Given& given);
-Result<void> hostfile(Draft& draft, const Given& given);
-Result<void> virtual_hosts(Draft& draft, const Given& given);
-Result<void> link_rate(Draft& draft, const Given& given);
-Result<void> link_delay(Draft& draft, const Given& given);
-Result<void> launch_agent(Draft& draft, const Given& given);
-Result<void> launcher(Draft& draft, const Given& given);
-Result<void> report_links(Draft& draft, const Given& given);
+Result<void> tune(Draft& draft, const Given& given);
+Result<void> app_file(Draft& draft, const Given& given);
+Result<void> multi_prog(Draft& draft, const Given& given);
+Result<void> preload(Draft& draft, const Given& given);
+Result<void> preload_files(Draft& draft, const Given& given);
+// outputs.cc
 Result<void> tag_output(Draft& draft, const Given& given);
 Result<void> label(Draft& draft, const Given& given);
-Result<void> timestamps(Draft& draft, const Given& given);
-Result<void> merge_stderr(Draft& draft, const Given& given);
+Result<void> tag_pattern(Draft& draft, const Given& given);
 Result<void> output_directory(Draft& draft, const Given& given);
 Result<void> output(Draft& draft, const Given& given);
+Result<void> json(Draft& draft, const Given& given);
+Result<void> xml(Draft& draft, const Given& given);
+Result<void> out_file(Draft& draft, const Given& given);
+Result<void> err_file(Draft& draft, const Given& given);
+Result<void> slurm_out_file(Draft& draft, const Given& given);
+Result<void> slurm_err_file(Draft& draft, const Given& given);
+Result<void> only_ranks(Draft& draft, const Given& given);
+Result<void> only_local_ranks(Draft& draft, const Given& given);
+Result<void> redirects(Draft& draft, const Given& given);
+Result<void> tees(Draft& draft, const Given& given);
+Result<void> log_folder(Draft& draft, const Given& given);
+// settings.cc
+Result<void> host(Draft& draft, const Given& given);
+Result<void> exclude(Draft& draft, const Given& given);
+Result<void> hostfile(Draft& draft, const Given& given);
+Result<void> virtual_hosts(Draft& draft, const Given& given);
+Result<void> this_machine(Draft& draft, const Given& given);
+Result<void> launch_agent(Draft& draft, const Given& given);
+Result<void> launcher(Draft& draft, const Given& given);
+Result<void> listen(Draft& draft, const Given& given);
+Result<void> join(Draft& draft, const Given& given);
 Result<void> stdin_to(Draft& draft, const Given& given);
 Result<void> timeout(Draft& draft, const Given& given);
-Result<void> dry_run(Draft& draft, const Given& given);
+Result<void> start_timeout(Draft& draft, const Given& given);
+Result<void> slurm_time(Draft& draft, const Given& given);
 Result<void> display(Draft& draft, const Given& given);
-Result<void> display_map(Draft& draft, const Given& given);
-Result<void> display_allocation(Draft& draft, const Given& given);
-Result<void> verbose(Draft& draft, const Given& given);
+Result<void> max_restarts(Draft& draft, const Given& given);
+Result<void> kill_on_bad_exit(Draft& draft, const Given& given);
 Result<void> show_help(Draft& draft, const Given& given);
+Result<void> show_page(Draft& draft, const Given& given);
 Result<void> show_version(Draft& draft, const Given& given);
 Result<void> show_check(Draft& draft, const Given& given);
 Result<void> as_always(Draft& draft, const Given& given);  // what prun does anyway: no note
 Result<void> no_effect(Draft& draft, const Given& given);  // accepted, noted once
-Result<void> not_yet(Draft& draft, const Given& given);    // would change the job: an error
+// torch.cc
+Result<void> standalone(Draft& draft, const Given& given);
+Result<void> nnodes(Draft& draft, const Given& given);
+Result<void> per_node_word(Draft& draft, const Given& given);
+Result<void> node_rank(Draft& draft, const Given& given);
+Result<void> run_id(Draft& draft, const Given& given);
+Result<void> rendezvous_backend(Draft& draft, const Given& given);
+Result<void> rendezvous_endpoint(Draft& draft, const Given& given);
+Result<void> rendezvous_conf(Draft& draft, const Given& given);
+Result<void> master_port(Draft& draft, const Given& given);
+Result<void> module(Draft& draft, const Given& given);
+Result<void> no_python(Draft& draft, const Given& given);
+Result<void> run_path(Draft& draft, const Given& given);
+Result<void> pass_local_rank(Draft& draft, const Given& given);
+Result<void> use_environment(Draft& draft, const Given& given);
 }  // namespace apply
+
+// torch.cc: PET_* variables as defaults; the end of a torchrun line: python before the script.
+Result<void> read_torch_variables(Draft& draft);
+void finish_torch(Draft& draft);
 
 }  // namespace tutti::launch

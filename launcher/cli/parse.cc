@@ -13,10 +13,16 @@ namespace {
 
 class Parser {
  public:
-  explicit Parser(const std::vector<std::string>& argv)
-      : argv_(argv), tool_(argv.empty() ? "prun" : argv[0].substr(argv[0].rfind('/') + 1)) {}
+  Parser(const std::vector<std::string>& argv, const Surroundings& around)
+      : argv_(argv), tool_(argv.empty() ? "prun" : argv[0].substr(argv[0].rfind('/') + 1)) {
+    draft_.around = around;
+    draft_.dialect = dialect_of(tool_);
+    draft_.job.torch.used = draft_.dialect == kTorch;
+    draft_.job.torch.pass_local_rank = tool_ == "torch.distributed.launch";
+  }
 
   Result<JobSpec> run() {
+    if (draft_.job.torch.used) TUTTI_DO(read_torch_variables(draft_));
     while (at_ < argv_.size()) {
       const std::string& word = argv_[at_];
       if (word == ":") {
@@ -26,7 +32,7 @@ class Parser {
         TUTTI_DO(option());
         if (asks_instead()) return std::move(draft_.job);
       } else {
-        program();
+        TUTTI_DO(program());
       }
     }
     if (draft_.job.show == "check") {
@@ -34,17 +40,50 @@ class Parser {
     } else {
       TUTTI_DO(end_app());
     }
-    finish();
+    TUTTI_DO(finish());
     return std::move(draft_.job);
   }
 
  private:
   // --help and --version need no program and no further reading.
-  bool asks_instead() const { return !draft_.job.show.empty() && draft_.job.show != "check"; }
+  bool asks_instead() const {
+    const std::string& show = draft_.job.show;
+    return !show.empty() && show != "check" && show != "multi-prog";
+  }
 
-  void program() {
+  Result<void> program() {
     if (argv_[at_] == "--") ++at_;
     while (at_ < argv_.size() && argv_[at_] != ":") draft_.app.argv.push_back(argv_[at_++]);
+    if (draft_.job.show != "multi-prog") return {};
+    draft_.job.show.clear();
+    return many_programs();
+  }
+
+  // srun --multi-prog: "0-3 ./a -x" a line, ranks in order and without gaps.
+  Result<void> many_programs() {
+    const std::string path = draft_.app.argv.empty() ? "" : draft_.app.argv[0];
+    TUTTI_TRY(file, file_of(draft_, Given{"--multi-prog", {path}}));
+    std::vector<std::string> words;
+    std::size_t next = 0;
+    for (const std::string& line : text::split(file, '\n')) {
+      std::vector<std::string> cut;
+      for (const std::string& word : text::split(line.substr(0, line.find('#')), ' '))
+        if (!word.empty()) cut.push_back(word);
+      if (cut.size() < 2) continue;
+      TUTTI_TRY(ranks, number_list(Given{"--multi-prog " + path, {}}, cut[0]));
+      if (static_cast<std::size_t>(ranks.front()) != next ||
+          ranks.back() + 1U != next + ranks.size())
+        return fail(Code::unsupported,
+                    path + ": ranks " + cut[0] + " out of order; give them from 0 without gaps");
+      next += ranks.size();
+      if (!words.empty()) words.emplace_back(":");
+      words.insert(words.end(), {"-n", std::to_string(ranks.size())});
+      words.insert(words.end(), cut.begin() + 1, cut.end());
+    }
+    if (words.empty()) return fail(Code::arg, path + ": names no program");
+    draft_.app.argv.clear();
+    argv_.insert(argv_.begin() + static_cast<std::ptrdiff_t>(at_), words.begin(), words.end());
+    return {};
   }
 
   Result<void> end_app() {
@@ -63,24 +102,44 @@ class Parser {
     const bool has_value = given.spelling.size() < argv_[at_].size();
     if (has_value) given.words.push_back(argv_[at_].substr(given.spelling.size() + 1));
     const std::string name = given.spelling.substr(given.spelling.compare(0, 2, "--") == 0 ? 2 : 1);
-    const OptionRow* row = find_option(name);
+    const OptionRow* row = find_option(name, draft_.dialect);
     if (row == nullptr) row = find_with_number(given);
+    if (row == nullptr && draft_.dialect == kTorch) row = find_by_beginning(name);
     if (row == nullptr) return unknown(given.spelling, name);
     ++at_;
     TUTTI_DO(take_words(*row, given));
-    return row->apply(draft_, given);
+    TUTTI_DO(row->apply(draft_, given));
+    argv_.insert(argv_.begin() + static_cast<std::ptrdiff_t>(at_), draft_.more.begin(),
+                 draft_.more.end());
+    draft_.more.clear();
+    return {};
+  }
+
+  // torchrun takes any unmistakable beginning of a name.
+  static const OptionRow* find_by_beginning(std::string name) {
+    std::replace(name.begin(), name.end(), '_', '-');
+    const OptionRow* found = nullptr;
+    for (const OptionRow& row : option_rows()) {
+      const auto names = names_of(row);
+      const bool fits = (row.dialect == kTorch || names[0] == "nproc-per-node") &&
+                        name.size() > 1 && names[0].starts_with(name);
+      if (fits && found != nullptr) return nullptr;
+      if (fits) found = &row;
+    }
+    return found;
   }
 
   // srun's "-n4": a letter with its number.
-  static const OptionRow* find_with_number(Given& given) {
+  const OptionRow* find_with_number(Given& given) const {
     const std::string& word = given.spelling;
     const auto digits = word.find_first_of("0123456789");
     if (!given.words.empty() || digits == std::string::npos || word[1] == '-') return nullptr;
     const std::string name = word.substr(1, digits - 1);
-    if (name != "n" && name != "np" && name != "N" && name != "c" && name != "ppn") return nullptr;
+    if (name != "n" && name != "np" && name != "N" && name != "c" && name != "ppn" && name != "K")
+      return nullptr;
     given.words.push_back(word.substr(digits));
     given.spelling.resize(digits);
-    return find_option(name);
+    return find_option(name, draft_.dialect);
   }
 
   Result<void> take_words(const OptionRow& row, Given& given) {
@@ -88,7 +147,8 @@ class Parser {
     const bool optional = row.words[0] == '[';
     if (optional) {
       // "--help exit": the next word counts when it is a topic.
-      if (given.words.empty() && at_ < argv_.size() && is_topic(argv_[at_]))
+      if (given.words.empty() && at_ < argv_.size() && row.apply == apply::show_help &&
+          is_topic(argv_[at_]))
         given.words.push_back(argv_[at_++]);
       return {};
     }
@@ -106,14 +166,9 @@ class Parser {
   // "-env NAME=VALUE" is as good as "-env NAME VALUE".
   static bool pair_is_complete(const OptionRow& row, const Given& given) {
     const bool is_variable =
-        row.apply == apply::set_variable || row.apply == apply::set_shared_variable;
+        row.apply == apply::set_variable || row.apply == apply::set_shared_variable ||
+        row.apply == apply::append_variable || row.apply == apply::prepend_variable;
     return is_variable && given.words.size() == 1 && given.words[0].find('=') != std::string::npos;
-  }
-
-  static bool is_topic(const std::string& word) {
-    return word == "exit" || word == "all" || word == "ranks" || word == "placement" ||
-           word == "hosts" || word == "environment" || word == "output" || word == "running" ||
-           find_option(word) != nullptr;
   }
 
   Result<void> unknown(const std::string& spelling, const std::string& name) const {
@@ -129,7 +184,7 @@ class Parser {
                                (near.empty() ? "; '" + tool_ + " --help' lists all" : ""));
   }
 
-  void finish() {
+  Result<void> finish() {
     for (AppSpec& app : draft_.job.apps) {
       std::vector<EnvChange> merged;
       for (const EnvChange& change : draft_.shared) {
@@ -141,9 +196,15 @@ class Parser {
       merged.insert(merged.end(), app.environment.begin(), app.environment.end());
       app.environment = std::move(merged);
       if (app.working_directory.empty()) app.working_directory = draft_.shared_directory;
+      app.clean_environment = app.clean_environment || draft_.shared_clean;
     }
+    finish_torch(draft_);
+    if (draft_.job.timeout_s == 0 && draft_.around.variable)
+      if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
+        TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));
     note("without effect here: ", draft_.ignored);
     note("MCA parameters without effect here: ", draft_.ignored_mca);
+    return {};
   }
 
   // One line for all of a kind, each name once.
@@ -158,7 +219,7 @@ class Parser {
     if (!line.empty()) draft_.job.notes.push_back(line);
   }
 
-  const std::vector<std::string>& argv_;
+  std::vector<std::string> argv_;  // words that options stand for are put in
   const std::string tool_;
   std::size_t at_ = 1;
   Draft draft_;
@@ -166,8 +227,9 @@ class Parser {
 
 }  // namespace
 
-Result<JobSpec> parse_command_line(const std::vector<std::string>& argv) {
-  return Parser(argv).run();
+Result<JobSpec> parse_command_line(const std::vector<std::string>& argv,
+                                   const Surroundings& around) {
+  return Parser(argv, around).run();
 }
 
 std::vector<std::string> hosts_of(const JobSpec& job) {

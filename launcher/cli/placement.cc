@@ -1,6 +1,6 @@
-// Options that place, number and bind ranks; the grammar of --map-by and --bind-to.
+// The grammar of --map-by, --rank-by and --bind-to.
 //
-//   --map-by  policy[:modifier[,modifier]...]      --map-by  ppr:N:node[:modifier...]
+//   --map-by  policy[:modifier[,modifier]...]      --map-by  ppr:N:object[:modifier...]
 //   --bind-to target[:modifier...]                 Hydra's -bind-to core:2 is two cores
 #include <algorithm>
 #include <array>
@@ -24,11 +24,17 @@ struct MapName {
 };
 constexpr std::array kMapNames{
     MapName{"slot", MapBy::slot},       MapName{"node", MapBy::node},
-    MapName{"host", MapBy::node},       MapName{"core", MapBy::core},
-    MapName{"numa", MapBy::numa},       MapName{"package", MapBy::package},
-    MapName{"socket", MapBy::package},  MapName{"hwthread", MapBy::hwthread},
+    MapName{"host", MapBy::node},       MapName{"machine", MapBy::node},
+    MapName{"core", MapBy::core},       MapName{"numa", MapBy::numa},
+    MapName{"package", MapBy::package}, MapName{"socket", MapBy::package},
+    MapName{"board", MapBy::package},   MapName{"hwthread", MapBy::hwthread},
     MapName{"l3cache", MapBy::l3cache}, MapName{"l3", MapBy::l3cache},
+    MapName{"l2cache", MapBy::l2cache}, MapName{"l2", MapBy::l2cache},
+    MapName{"l1cache", MapBy::l1cache}, MapName{"l1", MapBy::l1cache},
+    MapName{"seq", MapBy::seq},         MapName{"rankfile", MapBy::rankfile},
+    MapName{"gpu", MapBy::gpu},         MapName{"dist", MapBy::gpu},
     MapName{"block", MapBy::slot},      MapName{"cyclic", MapBy::node},  // srun's words
+    MapName{"arbitrary", MapBy::seq},   MapName{"plane", MapBy::slot},
 };
 
 struct BindName {
@@ -36,12 +42,30 @@ struct BindName {
   BindTo value;
 };
 constexpr std::array kBindNames{
-    BindName{"none", BindTo::none},         BindName{"core", BindTo::core},
-    BindName{"hwthread", BindTo::hwthread}, BindName{"numa", BindTo::numa},
-    BindName{"package", BindTo::package},   BindName{"socket", BindTo::package},
-    BindName{"l3cache", BindTo::l3cache},   BindName{"l3", BindTo::l3cache},
-    BindName{"cores", BindTo::core},        BindName{"threads", BindTo::hwthread},
-    BindName{"sockets", BindTo::package},   BindName{"no", BindTo::none},
+    BindName{"none", BindTo::none},
+    BindName{"core", BindTo::core},
+    BindName{"hwthread", BindTo::hwthread},
+    BindName{"numa", BindTo::numa},
+    BindName{"package", BindTo::package},
+    BindName{"socket", BindTo::package},
+    BindName{"l3cache", BindTo::l3cache},
+    BindName{"l3", BindTo::l3cache},
+    BindName{"l2cache", BindTo::l2cache},
+    BindName{"l2", BindTo::l2cache},
+    BindName{"l1cache", BindTo::l1cache},
+    BindName{"l1", BindTo::l1cache},
+    BindName{"cores", BindTo::core},
+    BindName{"threads", BindTo::hwthread},
+    BindName{"sockets", BindTo::package},
+    BindName{"no", BindTo::none},
+    BindName{"board", BindTo::package},
+    BindName{"machine", BindTo::none},
+    BindName{"rr", BindTo::core},
+    BindName{"rank", BindTo::core},
+    BindName{"ldoms", BindTo::numa},
+    BindName{"node", BindTo::numa},
+    BindName{"core-complex", BindTo::l3cache},
+    BindName{"exclusive", BindTo::core},
 };
 
 tl::unexpected<Error> unknown_word(const Given& given, const std::string& word,
@@ -53,32 +77,54 @@ tl::unexpected<Error> unknown_word(const Given& given, const std::string& word,
                   (near.empty() ? "known are " + known : "did you mean '" + near + "'?"));
 }
 
+Result<void> cpus_each(Draft& draft, const Given& given, const std::string& written) {
+  const auto cpus = text::parse_int(std::string_view(written).substr(3));
+  if (!cpus || *cpus < 1 || *cpus > (1 << 20))
+    return fail(Code::arg, given.spelling + " " + given.words[0] + ": '" + written +
+                               "' needs a whole number of at least 1 after '='");
+  draft.job.placement.cpus_per_rank = static_cast<int>(*cpus);
+  return {};
+}
+
+// Modifiers that are a switch of the Placement.
+struct Switch {
+  const char* name;
+  bool Placement::*on;
+  bool Placement::*off;
+};
+constexpr std::array kSwitches{
+    Switch{"oversubscribe", &Placement::oversubscribe, &Placement::no_oversubscribe},
+    Switch{"nooversubscribe", &Placement::no_oversubscribe, &Placement::oversubscribe},
+    Switch{"hwtcpus", &Placement::use_hwthreads, nullptr},
+    Switch{"span", &Placement::span, nullptr},
+    Switch{"ordered", &Placement::ordered, nullptr},
+    Switch{"nolocal", &Placement::no_local, nullptr},
+};
+
 // "PE=2", "OVERSUBSCRIBE", ... What only describes the default is taken silently.
 Result<void> modifier(Draft& draft, const Given& given, const std::string& written) {
   Placement& placement = draft.job.placement;
   const std::string word = lower(written);
-  if (word.empty()) return {};
-  if (word == "oversubscribe") {
-    placement.oversubscribe = true;
-    placement.no_oversubscribe = false;
-  } else if (word == "nooversubscribe") {
-    placement.no_oversubscribe = true;
-    placement.oversubscribe = false;
-  } else if (word == "hwtcpus") {
-    placement.use_hwthreads = true;
-  } else if (word == "display") {
+  for (const Switch& row : kSwitches) {
+    if (word != row.name) continue;
+    placement.*row.on = true;
+    if (row.off != nullptr) placement.*row.off = false;
+    return {};
+  }
+  if (word.starts_with("pe=")) return cpus_each(draft, given, word);
+  if (word.starts_with("file="))
+    return apply::rankfile(draft, Given{given.spelling, {written.substr(5)}});
+  if (word == "display" || word == "displayalloc" || word == "displaydevel") {
     draft.job.display_map = true;
   } else if (word == "donotlaunch") {
     draft.job.dry_run = true;
-  } else if (word.rfind("pe=", 0) == 0) {
-    const auto cpus = text::parse_int(std::string_view(word).substr(3));
-    if (!cpus || *cpus < 1 || *cpus > (1 << 20))
-      return fail(Code::arg, given.spelling + " " + given.words[0] + ": '" + written +
-                                 "' needs a whole number of at least 1 after '='");
-    placement.cpus_per_rank = static_cast<int>(*cpus);
-  } else if (word != "corecpus" && word != "inherit" && word != "noinherit" && word != "ordered") {
-    return unknown_word(given, written, "OVERSUBSCRIBE, NOOVERSUBSCRIBE, PE=N, HWTCPUS, DISPLAY",
-                        {"oversubscribe", "nooversubscribe", "pe=1", "hwtcpus", "display"});
+  } else if (!word.empty() && word != "corecpus" && word != "inherit" && word != "noinherit" &&
+             word != "gpu") {
+    return unknown_word(
+        given, written,
+        "OVERSUBSCRIBE, NOOVERSUBSCRIBE, PE=N, SPAN, NOLOCAL, ORDERED, HWTCPUS, DISPLAY, FILE=F",
+        {"oversubscribe", "nooversubscribe", "pe=1", "hwtcpus", "display", "span", "nolocal",
+         "ordered"});
   }
   return {};
 }
@@ -91,32 +137,43 @@ Result<void> modifiers(Draft& draft, const Given& given, const std::vector<std::
   return {};
 }
 
-Result<void> map_policy(Draft& draft, const Given& given, const std::string& policy) {
+Result<MapBy> policy_of(const Given& given, const std::string& policy) {
   std::vector<std::string> names;
   for (const MapName& row : kMapNames) {
     names.emplace_back(row.name);
-    if (policy != row.name) continue;
-    draft.job.placement.map_by = row.value;
-    return {};
+    if (policy == row.name) return row.value;
   }
   return unknown_word(given, policy,
-                      "slot, node, core, hwthread, l3cache, numa, package, ppr:N:node", names);
+                      "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, seq, "
+                      "rankfile, pe-list=LIST, device=gpu, ppr:N:OBJECT",
+                      names);
 }
 
-// ppr:N:node, ranks per resource. For objects inside a host the number of ranks would depend on
-// machines that are not known yet.
+// ppr:N:object, ranks per object; the modifiers may come after a comma or a colon.
 Result<void> map_ppr(Draft& draft, const Given& given, const std::vector<std::string>& parts) {
   const auto ranks = parts.size() > 2 ? text::parse_int(parts[1]) : std::nullopt;
   if (!ranks || *ranks < 1 || *ranks > (1 << 20))
-    return fail(Code::arg,
-                given.spelling + " " + given.words[0] + ": write ppr:N:node, N at least 1");
-  const std::string object = lower(parts[2]);
-  if (object != "node" && object != "host")
-    return fail(Code::unsupported, given.spelling + " " + given.words[0] + ": ranks per " + object +
-                                       " are not supported yet; write ppr:N:node --map-by " +
-                                       object);
-  draft.job.placement.ranks_per_node = static_cast<int>(*ranks);
+    return fail(Code::arg, given.spelling + " " + given.words[0] +
+                               ": write ppr:N:node (or core, numa, package...), N at least 1");
+  const auto words = text::split(parts[2], ',');
+  TUTTI_TRY(object, policy_of(given, lower(words[0])));
+  if (object == MapBy::seq || object == MapBy::rankfile || object == MapBy::slot)
+    return unknown_word(given, words[0], "node, package, numa, l3cache, core, hwthread", {});
+  Placement& placement = draft.job.placement;
+  placement.per_object = object;
+  if (object == MapBy::node)
+    placement.ranks_per_node = static_cast<int>(*ranks);
+  else
+    placement.ranks_per_object = static_cast<int>(*ranks), placement.map_by = object;
+  for (std::size_t i = 1; i < words.size(); ++i) TUTTI_DO(modifier(draft, given, words[i]));
   return modifiers(draft, given, parts, 3);
+}
+
+Result<void> map_list(Draft& draft, const Given& given, const std::string& list) {
+  TUTTI_DO(number_list(given, list));
+  draft.job.placement.map_by = MapBy::pe_list;
+  draft.job.placement.cpu_set = list;
+  return {};
 }
 
 }  // namespace
@@ -127,109 +184,70 @@ Result<void> map_by(Draft& draft, const Given& given) {
   const auto parts = text::split(given.words[0], ':');
   const std::string policy = lower(parts[0]);
   if (policy == "ppr") return map_ppr(draft, given, parts);
+  if (policy.starts_with("pe-list=")) {
+    TUTTI_DO(map_list(draft, given, policy.substr(8)));
+    return modifiers(draft, given, parts, 1);
+  }
   // "--map-by :OVERSUBSCRIBE" keeps the policy; "core,PE=2" separates by a comma.
-  const auto words = text::split(policy, ',');
-  if (!words[0].empty()) TUTTI_DO(map_policy(draft, given, words[0]));
+  const auto words = text::split(parts[0], ',');
+  std::string name = lower(words[0]);
+  if (name.starts_with("device=")) name = "gpu";
+  if (name.starts_with("plane=")) name = "plane";
+  if (!name.empty()) {
+    TUTTI_TRY(found, policy_of(given, name));
+    draft.job.placement.map_by = found;
+  }
   for (std::size_t i = 1; i < words.size(); ++i) TUTTI_DO(modifier(draft, given, words[i]));
+  if (draft.dialect == kSlurm || name == "block" || name == "cyclic") return {};  // "block:cyclic"
   return modifiers(draft, given, parts, 1);
-}
-
-Result<void> map_by_node(Draft& draft, const Given&) {
-  draft.job.placement.map_by = MapBy::node;
-  return {};
-}
-
-Result<void> map_by_slot(Draft& draft, const Given&) {
-  draft.job.placement.map_by = MapBy::slot;
-  return {};
-}
-
-Result<void> map_by_core(Draft& draft, const Given&) {
-  draft.job.placement.map_by = MapBy::core;
-  return {};
 }
 
 Result<void> rank_by(Draft& draft, const Given& given) {
   const std::string order = lower(given.words[0].substr(0, given.words[0].find(':')));
   RankBy& rank_by = draft.job.placement.rank_by;
-  if (order == "slot" || order == "fill" || order == "core" || order == "hwthread")
+  if (order == "slot" || order == "core" || order == "hwthread")
     rank_by = RankBy::slot;
-  else if (order == "node" || order == "span")
+  else if (order == "node")
     rank_by = RankBy::node;
+  else if (order == "fill")
+    rank_by = RankBy::fill;
+  else if (order == "span")
+    rank_by = RankBy::span;
   else
-    return unknown_word(given, order, "slot, node", {"slot", "node", "fill", "span"});
+    return unknown_word(given, order, "slot, node, fill, span", {"slot", "node", "fill", "span"});
   return {};
 }
 
 Result<void> bind_to(Draft& draft, const Given& given) {
-  const auto parts = text::split(given.words[0], ':');
-  const std::string target = lower(parts[0]);
+  auto parts = text::split(given.words[0], ':');
+  std::string target = lower(parts[0]);
+  for (const char* talk : {"verbose,", "quiet,", "v,", "q,"})
+    if (target.starts_with(talk)) target.erase(0, std::string_view(talk).size());
+  if ((target == "map_cpu" || target == "user" || target == "cpu-list") && parts.size() > 1) {
+    draft.job.placement.ordered = true;
+    return map_list(draft, given, parts[1]);
+  }
   std::vector<std::string> names;
   for (const BindName& row : kBindNames) {
     names.emplace_back(row.name);
     if (target == row.name) draft.job.placement.bind_to = row.value;
   }
   if (std::find(names.begin(), names.end(), target) == names.end())
-    return unknown_word(given, target, "none, hwthread, core, l3cache, numa, package", names);
+    return unknown_word(given, target,
+                        "none, hwthread, core, l1cache, l2cache, l3cache, numa, package", names);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::string word = lower(parts[i]);
     const auto count = text::parse_int(word);
     if (count && *count >= 1 && *count <= (1 << 20))
       draft.job.placement.cpus_per_rank = static_cast<int>(*count);
-    else if (word != "overload-allowed" && word != "overload" && word != "if-supported" &&
-             word != "no-overload")
+    else if (word == "if-supported")
+      draft.job.placement.bind_to_max = true;
+    else if (word == "report")
+      draft.job.report_bindings = true;
+    else if (word != "overload-allowed" && word != "overload" && word != "no-overload")
       return unknown_word(given, word, "overload-allowed, if-supported",
                           {"overload-allowed", "if-supported"});
   }
-  return {};
-}
-
-Result<void> bind_to_core(Draft& draft, const Given&) {
-  draft.job.placement.bind_to = BindTo::core;
-  return {};
-}
-
-Result<void> bind_to_none(Draft& draft, const Given&) {
-  draft.job.placement.bind_to = BindTo::none;
-  return {};
-}
-
-Result<void> ranks_per_node(Draft& draft, const Given& given) {
-  TUTTI_TRY(ranks, positive(given));
-  draft.job.placement.ranks_per_node = ranks;
-  return {};
-}
-
-Result<void> one_per_node(Draft& draft, const Given&) {
-  draft.job.placement.ranks_per_node = 1;
-  return {};
-}
-
-Result<void> cpus_per_rank(Draft& draft, const Given& given) {
-  TUTTI_TRY(cpus, positive(given));
-  draft.job.placement.cpus_per_rank = cpus;
-  return {};
-}
-
-Result<void> use_hwthreads(Draft& draft, const Given&) {
-  draft.job.placement.use_hwthreads = true;
-  return {};
-}
-
-Result<void> oversubscribe(Draft& draft, const Given&) {
-  draft.job.placement.oversubscribe = true;
-  draft.job.placement.no_oversubscribe = false;
-  return {};
-}
-
-Result<void> no_oversubscribe(Draft& draft, const Given&) {
-  draft.job.placement.no_oversubscribe = true;
-  draft.job.placement.oversubscribe = false;
-  return {};
-}
-
-Result<void> report_bindings(Draft& draft, const Given&) {
-  draft.job.report_bindings = true;
   return {};
 }
 

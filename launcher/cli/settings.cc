@@ -1,4 +1,4 @@
-// Options about hosts, output and running, and those that are accepted for others' sake.
+// Options about hosts and running, and those that are accepted for others' sake.
 #include <cmath>
 #include <cstdlib>
 
@@ -6,27 +6,40 @@
 #include "cli/options.h"
 
 namespace tutti::launch {
+namespace {
 
-Result<int> positive(const Given& given, std::size_t word) {
-  const auto value = text::parse_int(given.words[word]);
-  if (!value || *value < 1 || *value > (1 << 24))
-    return fail(Code::arg, given.spelling + " needs a whole number of at least 1, not '" +
-                               given.words[word] + "'");
-  return static_cast<int>(*value);
+Result<double> seconds_of(const Given& given) {
+  const std::string& word = given.words[0];
+  char* end = nullptr;
+  const double seconds = std::strtod(word.c_str(), &end);
+  const bool whole = !word.empty() && *end == '\0';
+  if (!whole || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e9)
+    return fail(Code::arg, given.spelling + " needs seconds, not '" + word + "'");
+  return seconds;
 }
+
+// "[ADDRESS:]PORT": the port is looked at here, the address where it is used.
+Result<void> check_endpoint(const Given& given) {
+  const std::string& word = given.words[0];
+  const auto port = text::parse_int(word.substr(word.rfind(':') + 1));
+  if (port && *port >= 0 && *port <= 65535) return {};
+  return fail(Code::arg, given.spelling + " needs ADDRESS:PORT or PORT, not '" + word + "'");
+}
+
+}  // namespace
 
 namespace apply {
-
-Result<void> ranks(Draft& draft, const Given& given) {
-  TUTTI_TRY(count, positive(given));
-  draft.app.ranks = count;
-  return {};
-}
 
 Result<void> host(Draft& draft, const Given& given) {
   if (given.words[0].empty())
     return fail(Code::arg, given.spelling + " needs hosts, such as a:2,b:2");
   draft.app.hosts.push_back(given.words[0]);
+  return {};
+}
+
+Result<void> exclude(Draft& draft, const Given& given) {
+  for (const std::string& name : text::split(given.words[0], ','))
+    if (!name.empty()) draft.job.placement.excluded.push_back(name);
   return {};
 }
 
@@ -38,16 +51,7 @@ Result<void> hostfile(Draft& draft, const Given& given) {
 
 Result<void> virtual_hosts(Draft& draft, const Given&) {
   draft.job.starter = Starter::virtual_hosts;
-  return {};
-}
-
-Result<void> link_rate(Draft& draft, const Given& given) {
-  draft.job.virtual_rate = given.words[0];
-  return {};
-}
-
-Result<void> link_delay(Draft& draft, const Given& given) {
-  draft.job.virtual_delay = given.words[0];
+  draft.job.starter_given = true;
   return {};
 }
 
@@ -59,74 +63,41 @@ Result<void> launch_agent(Draft& draft, const Given& given) {
   if (words.empty()) return fail(Code::arg, given.spelling + " needs a command");
   draft.job.launch_agent = words[0];
   draft.job.agent_args.insert(draft.job.agent_args.end(), words.begin() + 1, words.end());
+  draft.job.starter_given = true;
   return {};
 }
 
 Result<void> launcher(Draft& draft, const Given& given) {
   const std::string& name = given.words[0];
-  if (name == "ssh") return {};
-  if (name == "rsh")
+  if (name == "ssh")
+    draft.job.starter = Starter::ssh;
+  else if (name == "rsh")
     draft.job.launch_agent = "rsh";
   else if (name == "fork")
     draft.job.starter = Starter::local;
+  else if (name == "slurm" || name == "srun")
+    draft.job.starter = Starter::slurm;
+  else if (name == "pbs" || name == "pbsdsh" || name == "lsf" || name == "sge" || name == "ll")
+    draft.ignored.push_back(given.spelling + " " + name + " (ssh reaches the hosts)");
   else
     return fail(Code::unsupported,
-                given.spelling + " " + name + " is not supported; known are ssh, rsh, fork");
+                given.spelling + " " + name + " is not supported; known are ssh, rsh, slurm, fork");
+  draft.job.starter_given = true;
   return {};
 }
 
-Result<void> report_links(Draft& draft, const Given&) {
-  draft.job.report_links = true;
+Result<void> listen(Draft& draft, const Given& given) {
+  TUTTI_DO(check_endpoint(given));
+  draft.job.listen = given.words[0];
   return {};
 }
 
-Result<void> tag_output(Draft& draft, const Given&) {
-  draft.job.output.tag = true;
-  return {};
-}
-
-Result<void> label(Draft& draft, const Given&) {
-  draft.job.output.label = true;
-  return {};
-}
-
-Result<void> timestamps(Draft& draft, const Given&) {
-  draft.job.output.timestamps = true;
-  return {};
-}
-
-Result<void> merge_stderr(Draft& draft, const Given&) {
-  draft.job.output.merge_stderr = true;
-  return {};
-}
-
-Result<void> output_directory(Draft& draft, const Given& given) {
-  if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a folder");
-  draft.job.output.directory = given.words[0];
-  return {};
-}
-
-Result<void> output(Draft& draft, const Given& given) {
-  OutputSpec& spec = draft.job.output;
-  for (const std::string& word : text::split(given.words[0], ',')) {
-    const auto cut = word.find_first_of("=:");
-    const std::string name = word.substr(0, cut);
-    const std::string value = cut == std::string::npos ? "" : word.substr(cut + 1);
-    if (name == "tag" || name == "tag-detailed" || name == "tag-fullname")
-      spec.tag = true;
-    else if (name == "rank")
-      spec.label = true;
-    else if (name == "timestamp")
-      spec.timestamps = true;
-    else if (name == "merge-stderr-to-stdout" || name == "merge")
-      spec.merge_stderr = true;
-    else if ((name == "dir" || name == "directory" || name == "file") && !value.empty())
-      spec.directory = value;
-    else
-      return fail(Code::arg,
-                  given.spelling + " '" + word +
-                      "' is not known; known are tag, rank, timestamp, merge, dir=FOLDER");
-  }
+Result<void> join(Draft& draft, const Given& given) {
+  TUTTI_DO(check_endpoint(given));
+  if (given.words[0].find(':') == std::string::npos)
+    return fail(Code::arg, given.spelling + " needs ADDRESS:PORT, as 'prun --listen' says it");
+  draft.job.join = given.words[0];
+  draft.job.show = "join";
   return {};
 }
 
@@ -145,18 +116,37 @@ Result<void> stdin_to(Draft& draft, const Given& given) {
 }
 
 Result<void> timeout(Draft& draft, const Given& given) {
-  const std::string& word = given.words[0];
-  char* end = nullptr;
-  const double seconds = std::strtod(word.c_str(), &end);
-  const bool whole = !word.empty() && *end == '\0';
-  if (!whole || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e9)
-    return fail(Code::arg, given.spelling + " needs seconds, not '" + word + "'");
+  TUTTI_TRY(seconds, seconds_of(given));
   draft.job.timeout_s = seconds;
   return {};
 }
 
-Result<void> dry_run(Draft& draft, const Given&) {
-  draft.job.dry_run = true;
+Result<void> start_timeout(Draft& draft, const Given& given) {
+  TUTTI_TRY(seconds, seconds_of(given));
+  draft.job.start_timeout_s = seconds;
+  return {};
+}
+
+// minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]]; 0: no limit.
+Result<void> slurm_time(Draft& draft, const Given& given) {
+  const std::string& word = given.words[0];
+  const auto dash = word.find('-');
+  const auto parts = text::split(dash == std::string::npos ? word : word.substr(dash + 1), ':');
+  const bool from_hours = dash != std::string::npos || parts.size() == 3;
+  double unit = from_hours ? 3600 : 60;
+  const auto days = dash == std::string::npos ? 0 : text::parse_int(word.substr(0, dash));
+  double seconds = 86400.0 * static_cast<double>(days.value_or(0));
+  bool good = days.has_value() && *days >= 0 && parts.size() <= 3;
+  for (const std::string& part : parts) {
+    const auto value = text::parse_int(part);
+    good = good && value && *value >= 0;
+    seconds += unit * static_cast<double>(value.value_or(0));
+    unit /= 60;
+  }
+  if (!good)
+    return fail(Code::arg,
+                given.spelling + " needs minutes, M:S, H:M:S or D-H, not '" + word + "'");
+  draft.job.timeout_s = seconds;
   return {};
 }
 
@@ -169,30 +159,38 @@ Result<void> display(Draft& draft, const Given& given) {
       draft.job.display_allocation = true;
     else if (word == "bindings" || word == "bind")
       draft.job.report_bindings = true;
+    else if (word == "topo" || word == "topology")
+      draft.job.display_topo = true;
     else
       return fail(Code::arg, given.spelling + " '" + written +
-                                 "' is not known; known are map, allocation, bindings");
+                                 "' is not known; known are map, allocation, bindings, topo");
   }
   return {};
 }
 
-Result<void> display_map(Draft& draft, const Given&) {
-  draft.job.display_map = true;
+Result<void> max_restarts(Draft& draft, const Given& given) {
+  const auto count = text::parse_int(given.words[0]);
+  if (!count || *count < 0 || *count > (1 << 20))
+    return fail(Code::arg, given.spelling + " needs a whole number, not '" + given.words[0] + "'");
+  draft.job.max_restarts = static_cast<int>(*count);
   return {};
 }
 
-Result<void> display_allocation(Draft& draft, const Given&) {
-  draft.job.display_allocation = true;
-  return {};
-}
-
-Result<void> verbose(Draft& draft, const Given&) {
-  draft.job.verbose = true;
+Result<void> kill_on_bad_exit(Draft& draft, const Given& given) {
+  draft.job.keep_going = !given.words.empty() && given.words[0] == "0";
   return {};
 }
 
 Result<void> show_help(Draft& draft, const Given& given) {
   draft.job.show = given.words.empty() ? "help" : "help=" + given.words[0];
+  return {};
+}
+
+Result<void> show_page(Draft& draft, const Given& given) {
+  if (page_text(given.words[0]).empty())
+    return fail(Code::arg, given.spelling + " " + given.words[0] +
+                               ": no such page; there are man, bash, zsh, fish and options");
+  draft.job.show = "page=" + given.words[0];
   return {};
 }
 
@@ -213,10 +211,6 @@ Result<void> as_always(Draft&, const Given&) {
 Result<void> no_effect(Draft& draft, const Given& given) {
   draft.ignored.push_back(given.spelling);
   return {};
-}
-
-Result<void> not_yet(Draft&, const Given& given) {
-  return fail(Code::unsupported, given.spelling + " is not supported yet; leave it out");
 }
 
 }  // namespace apply

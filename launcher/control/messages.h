@@ -48,9 +48,12 @@ struct Variable {
   std::string name;
   std::string value;
   bool unset = false;
+  std::string join{};  // not empty: added to what is there, with this between
+  bool in_front = false;
   template <class F>
   void fields(F&& f) {
-    f("name", name), f("value", value), f("unset", unset);
+    f("name", name), f("value", value), f("unset", unset), f("join", join);
+    f("in_front", in_front);
   }
 };
 
@@ -61,11 +64,14 @@ struct AppPart {
   int ranks = 0;
   int first_rank = 0;
   std::vector<Variable> environment;
+  bool clean_environment = false;  // nothing of the daemon's but PATH and HOME
+  int local_rank_at = 0;           // argv index at which --local-rank=N is put; 0: it is not
   template <class F>
   void fields(F&& f) {
     f("argv", argv), f("working_directory", working_directory);
     f("directory_required", directory_required), f("ranks", ranks), f("first_rank", first_rank);
-    f("environment", environment);
+    f("environment", environment), f("clean_environment", clean_environment);
+    f("local_rank_at", local_rank_at);
   }
 };
 
@@ -73,23 +79,30 @@ struct RankPart {
   int rank = 0;
   int app = 0;
   bool takes_stdin = false;
-  std::vector<int> cpus;  // empty: not bound
+  std::vector<int> cpus;     // empty: not bound
+  std::vector<int> nodes{};  // NUMA nodes its memory is bound to; empty: not
+  int to_file = 0;           // streams that go into files: 1 stdout, 2 stderr, 3 both
+  int to_terminal = 3;       // streams that are shown
   template <class F>
   void fields(F&& f) {
     f("rank", rank), f("app", app), f("takes_stdin", takes_stdin), f("cpus", cpus);
+    f("nodes", nodes), f("to_file", to_file), f("to_terminal", to_terminal);
   }
 };
 
 struct OutputPart {
-  bool tag = false;
+  enum class Tag { none, tag, label, detailed, fullname, xml, json, pattern };
+  int tag = 0;  // of Tag
+  std::string tag_pattern;
   bool timestamps = false;
-  bool label = false;
   bool merge_stderr = false;
-  std::string directory;
+  bool color = false;
+  std::string out_file, err_file;  // absolute; %r rank, %l local rank, %h host, %n its number, %j
   template <class F>
   void fields(F&& f) {
-    f("tag", tag), f("timestamps", timestamps), f("label", label);
-    f("merge_stderr", merge_stderr), f("directory", directory);
+    f("tag", tag), f("tag_pattern", tag_pattern), f("timestamps", timestamps);
+    f("merge_stderr", merge_stderr), f("color", color);
+    f("out_file", out_file), f("err_file", err_file);
   }
 };
 
@@ -107,8 +120,13 @@ struct Launch {
   int master_port = 0;
   bool report_links = false;
   std::string serve;  // servers for programs of other MPIs: pmi1, pmix, none; empty: as needed
+  int restarts = 0, max_restarts = 0;  // so far, and allowed
+  std::string run_id, role;            // torchrun's
+  int gpus_per_rank = 0;
   template <class F>
   void fields(F&& f) {
+    f("restarts", restarts), f("max_restarts", max_restarts), f("run_id", run_id);
+    f("role", role), f("gpus_per_rank", gpus_per_rank);
     f("job_id", job_id), f("job_key", job_key), f("universe", universe), f("hosts", hosts);
     f("host_of", host_of), f("apps", apps), f("ranks", ranks), f("output", output);
     f("master_address", master_address), f("master_port", master_port);
@@ -170,10 +188,12 @@ struct RankEnded {
   bool finalized = false;
   int launch_status = 0;  // not 0: could not be started; then `reason` says why
   std::string reason;
+  std::string last_lines;  // what it wrote last, when its end was no good one
   template <class F>
   void fields(F&& f) {
     f("rank", rank), f("wait_status", wait_status), f("joined", joined);
     f("finalized", finalized), f("launch_status", launch_status), f("reason", reason);
+    f("last_lines", last_lines);
   }
 };
 

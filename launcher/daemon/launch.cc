@@ -7,11 +7,15 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 
 #include "base/text.h"
 #include "job/exit_status.h"
@@ -30,6 +34,7 @@ struct Child {
   int segment, control, server, status;
   pid_t daemon;
   const std::vector<int>* cpus;
+  unsigned long memory_nodes[16];  // bits; all 0: not bound
   const rlimit* open_files;
 };
 
@@ -47,6 +52,15 @@ void restore_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// A kernel without the call, or a node that is not there, leaves the memory unbound.
+void bind_memory(const Child& child) {
+  constexpr int kBind = 2;  // MPOL_BIND
+  const bool any = std::any_of(std::begin(child.memory_nodes), std::end(child.memory_nodes),
+                               [](unsigned long bits) { return bits != 0; });
+  if (any)
+    ::syscall(SYS_set_mempolicy, kBind, child.memory_nodes, sizeof child.memory_nodes * CHAR_BIT);
+}
+
 [[noreturn]] void become_rank(const Child& child) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -59,6 +73,7 @@ void restore_signals() {
   ::setrlimit(RLIMIT_NOFILE, child.open_files);
   if (::chdir(child.directory) != 0) give_up(child, errno);
   if (!child.cpus->empty() && !topo::bind_self(*child.cpus)) give_up(child, EINVAL);
+  bind_memory(child);
   restore_signals();
   ::execve(child.path, child.argv, child.environment);
   if (errno == ENOEXEC) {
@@ -172,19 +187,24 @@ Result<void> start_rank(RankProcess& rank, const RankStart& start) {
   const std::vector<char*> argv = pointers(*start.argv);
   const std::vector<char*> environment = pointers(start.environment);
   const int stdout_fd = output.write.get();
-  const Child child{start.path.c_str(),
-                    start.directory.c_str(),
-                    argv.data(),
-                    environment.data(),
-                    {takes_input ? input.read.get() : nothing.get(), stdout_fd,
-                     start.merge_stderr ? stdout_fd : errors.write.get()},
-                    start.segment_fd,
-                    theirs.get(),
-                    start.server_fd,
-                    status.write.get(),
-                    ::getpid(),
-                    &rank.part.cpus,
-                    &start.open_files};
+  Child child{start.path.c_str(),
+              start.directory.c_str(),
+              argv.data(),
+              environment.data(),
+              {takes_input ? input.read.get() : nothing.get(), stdout_fd,
+               start.merge_stderr ? stdout_fd : errors.write.get()},
+              start.segment_fd,
+              theirs.get(),
+              start.server_fd,
+              status.write.get(),
+              ::getpid(),
+              &rank.part.cpus,
+              {},
+              &start.open_files};
+  for (const int node : rank.part.nodes) {
+    constexpr int kBits = sizeof(unsigned long) * CHAR_BIT;
+    if (node >= 0 && node < 16 * kBits) child.memory_nodes[node / kBits] |= 1UL << (node % kBits);
+  }
   rank.pid = ::fork();
   if (rank.pid == 0) become_rank(child);
   if (rank.pid < 0)

@@ -31,6 +31,7 @@ struct RankProcess {
   UniqueFd exec_status;  // closes when the program runs; else carries errno
   LineCutter lines[2];
   int file[2] = {-1, -1};  // per-rank output files, when asked for
+  std::string tail;        // what it wrote last
   bool program_runs = false;
   bool joined = false, finalized = false;
   bool ended = false;  // reaped
@@ -56,7 +57,8 @@ struct RankStart {
   int segment_fd = -1;
   int server_fd = -1;  // -1: none
   bool merge_stderr = false;
-  rlimit open_files{};  // the limit before the daemon raised its own
+  std::vector<std::string> more_argv;  // argv with something put in; empty: *argv
+  rlimit open_files{};                 // the limit before the daemon raised its own
 };
 
 // Forks. The child's exec is reported through rank.exec_status.

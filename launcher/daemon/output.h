@@ -1,6 +1,7 @@
 // Cuts what a rank writes into whole lines and marks each with its tag; pure but for the clock.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,22 +9,36 @@
 
 namespace tutti::launch {
 
+// Whose output it is: what tags and file names are made of.
+struct Writer {
+  int rank = 0;
+  int local_rank = 0;
+  int host = 0;
+  std::string host_name;
+  std::uint64_t job_id = 0;
+};
+
+// "%r", "%l", "%h", "%n", "%j" and "%%" filled in; "%3r" is padded with zeros, as srun does it.
+std::string fill_pattern(const std::string& pattern, const Writer& writer);
+
 class LineCutter {
  public:
   LineCutter() = default;
-  LineCutter(const OutputPart& how, int rank, int stream);
+  LineCutter(const OutputPart& how, const Writer& writer, int stream);
 
   // Takes bytes as read; returns what may be shown now: whole lines, tagged.
   std::string feed(std::string_view bytes);
   // What is left without a line end. Under tags it gets one, so that tags stay at line starts.
   std::string flush();
   bool holds_a_piece() const { return !piece_.empty(); }
-  bool tags() const { return !prefix_.empty() || timestamps_; }
+  bool tags() const { return kind_ != Kind::plain; }
 
  private:
+  enum class Kind { plain, prefix, json, xml };
   void add_line(std::string& out, std::string_view line) const;
 
-  std::string prefix_;
+  Kind kind_ = Kind::plain;
+  std::string prefix_, suffix_;
   bool timestamps_ = false;
   std::string piece_;
 };

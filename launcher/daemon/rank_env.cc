@@ -10,6 +10,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/text.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch {
@@ -45,7 +46,6 @@ constexpr auto kLocalRank = [](const RankFacts& f) { return to_string(f.local_ra
 constexpr auto kLocalSize = [](const RankFacts& f) { return to_string(f.local_size); };
 constexpr auto kHost = [](const RankFacts& f) { return to_string(f.host); };
 constexpr auto kHosts = [](const RankFacts& f) { return to_string(f.hosts); };
-constexpr auto kZero = [](const RankFacts&) { return std::string("0"); };
 
 const std::array kRows{
     Row{wireup::kSegmentFdVariable, "descriptor of the job segment",
@@ -87,15 +87,18 @@ const std::array kRows{
     Row{"GROUP_WORLD_SIZE", "number of hosts", kHosts},
     Row{"ROLE_RANK", "this rank", kRank},
     Row{"ROLE_WORLD_SIZE", "number of ranks", kSize},
-    Row{"ROLE_NAME", "role of this rank", [](const RankFacts&) { return std::string("default"); }},
+    Row{"ROLE_NAME", "role of this rank",
+        [](const RankFacts& f) { return f.role.empty() ? "default" : f.role; }},
     Row{"MASTER_ADDR", "address of rank 0's host, as the other hosts reach it",
         [](const RankFacts& f) { return f.master_address; }},
     Row{"MASTER_PORT", "a port found free on rank 0's host",
         [](const RankFacts& f) { return f.master_port > 0 ? to_string(f.master_port) : ""; }},
-    Row{"TORCHELASTIC_RESTART_COUNT", "restarts so far", kZero},
-    Row{"TORCHELASTIC_MAX_RESTARTS", "restarts allowed", kZero},
-    Row{"TORCHELASTIC_RUN_ID", "number of the job",
-        [](const RankFacts& f) { return to_string(f.job_id); }},
+    Row{"TORCHELASTIC_RESTART_COUNT", "restarts so far",
+        [](const RankFacts& f) { return to_string(f.restarts); }},
+    Row{"TORCHELASTIC_MAX_RESTARTS", "restarts allowed",
+        [](const RankFacts& f) { return to_string(f.max_restarts); }},
+    Row{"TORCHELASTIC_RUN_ID", "name of the job (--rdzv-id), or its number",
+        [](const RankFacts& f) { return f.run_id.empty() ? to_string(f.job_id) : f.run_id; }},
     Row{"TORCHELASTIC_USE_AGENT_STORE", "whether a store listens at MASTER_PORT already",
         [](const RankFacts&) { return std::string("False"); }},
     Row{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "an NCCL error ends the rank",
@@ -135,6 +138,28 @@ void set(std::vector<std::string>& environment, const std::string& name, const s
   if (!unset) environment.push_back(name + "=" + value);
 }
 
+void apply(std::vector<std::string>& environment, const Variable& change) {
+  const std::string before = change.join.empty() ? "" : value_in(environment, change.name);
+  if (before.empty()) return set(environment, change.name, change.value, change.unset);
+  set(environment, change.name,
+      change.in_front ? change.value + change.join + before : before + change.join + change.value);
+}
+
+// The rank's own of the devices that the host's ranks may use, in turn.
+void share_gpus(std::vector<std::string>& environment, const RankFacts& facts) {
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    const std::string given = value_in(environment, name);
+    const auto all = given.empty() ? std::vector<std::string>{} : text::split(given, ',');
+    std::string mine;
+    for (int i = 0; i < facts.gpus_per_rank; ++i) {
+      const auto number = static_cast<std::size_t>(facts.local_rank * facts.gpus_per_rank + i);
+      mine +=
+          (mine.empty() ? "" : ",") + (all.empty() ? to_string(number) : all[number % all.size()]);
+    }
+    set(environment, name, mine);
+  }
+}
+
 }  // namespace
 
 std::string value_in(const std::vector<std::string>& environment, const std::string& name) {
@@ -150,8 +175,10 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
   std::vector<std::string_view> ours;
   for (const Row& row : kRows) ours.emplace_back(row.name);
   std::sort(ours.begin(), ours.end());
+  const bool clean = facts.program != nullptr && facts.program->clean_environment;
   for (const std::string& entry : inherited)
-    if (!is_foreign(entry) && !std::binary_search(ours.begin(), ours.end(), name_of(entry)))
+    if (!(clean && name_of(entry) != "PATH" && name_of(entry) != "HOME") && !is_foreign(entry) &&
+        !std::binary_search(ours.begin(), ours.end(), name_of(entry)))
       environment.push_back(entry);
   for (const Row& row : kRows)
     if (const std::string value = row.value(facts); !value.empty())
@@ -159,16 +186,22 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
   if (facts.server_variables != nullptr)
     environment.insert(environment.end(), facts.server_variables->begin(),
                        facts.server_variables->end());
-  if (facts.local_size > 1 && value_in(environment, "OMP_NUM_THREADS").empty())
-    set(environment, "OMP_NUM_THREADS", "1");
+  if (value_in(environment, "OMP_NUM_THREADS").empty()) {
+    // As many threads as cores it is bound to (or processors, when those are counted); unbound
+    // ranks that share a host take one each.
+    if (facts.cores > 0)
+      set(environment, "OMP_NUM_THREADS", to_string(facts.cores));
+    else if (facts.local_size > 1)
+      set(environment, "OMP_NUM_THREADS", "1");
+  }
+  if (facts.gpus_per_rank > 0) share_gpus(environment, facts);
   if (!facts.library_folder.empty()) {
     const std::string before = value_in(environment, "LD_LIBRARY_PATH");
     set(environment, "LD_LIBRARY_PATH",
         before.empty() ? facts.library_folder : before + ":" + facts.library_folder);
   }
   if (facts.program != nullptr)
-    for (const Variable& change : facts.program->environment)
-      set(environment, change.name, change.value, change.unset);
+    for (const Variable& change : facts.program->environment) apply(environment, change);
   return environment;
 }
 

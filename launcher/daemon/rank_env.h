@@ -21,6 +21,10 @@ struct RankFacts {
   std::string library_folder;
   bool report_links = false;
   const std::vector<std::string>* server_variables = nullptr;  // "NAME=value"; see serve/
+  int restarts = 0, max_restarts = 0;
+  std::string run_id, role;
+  int gpus_per_rank = 0;
+  int cpus = 0, cores = 0;  // that it is bound to; 0: not bound
   const AppPart* program = nullptr;
   const std::vector<AppPart>* programs = nullptr;  // all of the job
 };

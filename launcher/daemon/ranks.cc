@@ -20,14 +20,6 @@
 namespace tutti::launch {
 namespace {
 
-// Makes this and all missing folders above it.
-bool make_folders(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
-       slash = path.find('/', slash + 1))
-    ::mkdir(path.substr(0, slash).c_str(), 0777);
-  return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
-}
-
 std::string text_path(const std::string& directory, const std::string& path) {
   return path.starts_with('/') ? path : directory + "/" + path;
 }
@@ -66,6 +58,15 @@ bool makes_sense(const Launch& launch, int host) {
              static_cast<std::ptrdiff_t>(launch.ranks.size());
 }
 
+// Cores among these processors; 0: not bound.
+int cores_of(const topo::Machine& machine, const std::vector<int>& cpus) {
+  std::set<int> cores;
+  for (const topo::Thread& thread : machine.threads)
+    if (std::find(cpus.begin(), cpus.end(), thread.os_index) != cpus.end())
+      cores.insert(thread.core);
+  return static_cast<int>(cores.size());
+}
+
 }  // namespace
 
 Ranks::Ranks(Loop& loop, Say say)
@@ -93,7 +94,7 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
     rank.part = launch_.ranks[i];
     rank.local = static_cast<int>(i);
     for (const int stream : {0, 1})
-      rank.lines[stream] = LineCutter(launch_.output, rank.part.rank, stream + 1);
+      rank.lines[stream] = LineCutter(launch_.output, writer_of(rank), stream + 1);
     if (rank.part.takes_stdin) input_offsets_[rank.local] = 0;
   }
   make_servers();
@@ -206,6 +207,13 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
   facts.master_port = launch_.master_port;
   facts.library_folder = place_.library_folder;
   facts.report_links = launch_.report_links;
+  facts.restarts = launch_.restarts;
+  facts.max_restarts = launch_.max_restarts;
+  facts.run_id = launch_.run_id;
+  facts.role = launch_.role;
+  facts.gpus_per_rank = launch_.gpus_per_rank;
+  facts.cpus = static_cast<int>(rank.part.cpus.size());
+  if (place_.machine) facts.cores = cores_of(*place_.machine, rank.part.cpus);
   facts.program = &part;
   facts.programs = &launch_.apps;
   if (!open_files(rank)) return {};
@@ -215,6 +223,13 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
   how.directory = app.directory;
   how.argv = &part.argv;
   facts.server_variables = &served.variables;
+  if (part.local_rank_at > 0) {
+    how.more_argv = part.argv;
+    const auto at = std::min(static_cast<std::size_t>(part.local_rank_at), part.argv.size());
+    how.more_argv.insert(how.more_argv.begin() + static_cast<std::ptrdiff_t>(at),
+                         "--local-rank=" + std::to_string(rank.local));
+    how.argv = &how.more_argv;
+  }
   how.environment = rank_environment(inherited, facts);
   how.server_fd = served.fd.get();
   how.segment_fd = segment_->fd();
@@ -224,23 +239,6 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
   by_pid_[rank.pid] = &rank;
   watch(rank);
   return {};
-}
-
-// Per-rank files when asked for. False: reported.
-bool Ranks::open_files(RankProcess& rank) {
-  if (launch_.output.directory.empty()) return true;
-  const std::string folder = launch_.output.directory + "/1/rank." + std::to_string(rank.part.rank);
-  bool good = make_folders(folder);
-  for (const int stream : {0, 1}) {
-    if (!good) break;
-    const std::string path = folder + (stream == 0 ? "/stdout" : "/stderr");
-    rank.file[stream] = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    good = rank.file[stream] >= 0;
-  }
-  if (!good)
-    report_not_started(rank, {status_of(ExitStatus::no_resources),
-                              "cannot write to " + folder + ": " + std::strerror(errno)});
-  return good;
 }
 
 void Ranks::bind_record(const RankProcess& rank, const Place& place) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ class Ranks {
   Result<void> make_job_segment(const Place& place);
   Result<void> start(RankProcess& rank, const std::vector<std::string>& inherited);
   bool open_files(RankProcess& rank);
+  bool open_file(RankProcess& rank, int stream, const std::string& path);
+  Writer writer_of(const RankProcess& rank) const;
   void bind_record(const RankProcess& rank, const Place& place);
   void watch(RankProcess& rank);
   void report_not_started(RankProcess& rank, const CannotStart& problem);
@@ -89,6 +92,7 @@ class Ranks {
   Servers servers_;
   std::deque<RankProcess> ranks_;  // addresses stay: callbacks hold them
   std::map<pid_t, RankProcess*> by_pid_;
+  std::set<std::string> opened_;  // output files, when several ranks share one
   std::size_t running_programs_ = 0;
   bool told_started_ = false;
   bool hold_ = false;

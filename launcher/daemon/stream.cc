@@ -1,4 +1,5 @@
 // What ranks write and read: forwarded in whole lines, held back when the head is slow.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@ namespace tutti::launch {
 namespace {
 
 constexpr std::chrono::milliseconds kPieceDelay{100};
+constexpr std::size_t kTailBytes = 2048;  // kept of what a rank wrote, to be shown if it fails
 
 // Writes all of it; false on the first failure.
 bool write_whole(int fd, std::string_view text) {
@@ -26,7 +28,44 @@ bool write_whole(int fd, std::string_view text) {
   return true;
 }
 
+// Makes this and all missing folders above it.
+bool make_folders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1))
+    ::mkdir(path.substr(0, slash).c_str(), 0777);
+  return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
+}
+
 }  // namespace
+
+Writer Ranks::writer_of(const RankProcess& rank) const {
+  return {rank.part.rank, rank.local, place_.host,
+          launch_.hosts.at(static_cast<std::size_t>(place_.host)), launch_.job_id};
+}
+
+// Per-rank files when asked for. False: reported.
+bool Ranks::open_files(RankProcess& rank) {
+  for (const int stream : {0, 1}) {
+    const std::string& pattern = stream == 0 ? launch_.output.out_file : launch_.output.err_file;
+    const bool wanted = (rank.part.to_file & (stream == 0 ? 1 : 2)) != 0 && !pattern.empty();
+    const bool merged = stream == 1 && launch_.output.merge_stderr;
+    if (!wanted || merged) continue;
+    if (!open_file(rank, stream, fill_pattern(pattern, writer_of(rank)))) return false;
+  }
+  return true;
+}
+
+// A file that several ranks share (no %r in its name) is appended to, line by line.
+bool Ranks::open_file(RankProcess& rank, int stream, const std::string& path) {
+  const bool first = opened_.insert(path).second;
+  const int how = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (first ? O_TRUNC : 0);
+  const std::string folder = path.substr(0, path.rfind('/'));
+  if (folder.empty() || make_folders(folder)) rank.file[stream] = ::open(path.c_str(), how, 0666);
+  if (rank.file[stream] >= 0) return true;
+  report_not_started(rank, {status_of(ExitStatus::no_resources),
+                            "cannot write to " + path + ": " + std::strerror(errno)});
+  return false;
+}
 
 void Ranks::watch_output(RankProcess& rank, int stream) {
   if (!rank.output[stream].is_open()) return;
@@ -69,16 +108,23 @@ void Ranks::show_piece_soon() {
 
 void Ranks::show(RankProcess& rank, int stream, const std::string& text) {
   if (text.empty()) return;
-  if (rank.file[stream] < 0) return say_(Output{rank.part.rank, stream + 1, text});
-  if (write_whole(rank.file[stream], text)) return;
+  if (text.size() >= kTailBytes)
+    rank.tail = text.substr(text.size() - kTailBytes);
+  else
+    rank.tail.append(text);
+  if (rank.tail.size() > 2 * kTailBytes) rank.tail.erase(0, rank.tail.size() - kTailBytes);
+  const bool shown = (rank.part.to_terminal & (stream == 0 ? 1 : 2)) != 0;
+  if (shown) say_(Output{rank.part.rank, stream + 1, text});
+  if (rank.file[stream] < 0 || write_whole(rank.file[stream], text)) return;
   // A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
   DaemonFailed problem;
   problem.status = status_of(ExitStatus::no_resources);
-  problem.reason = "cannot write the output of rank " + std::to_string(rank.part.rank) + " to " +
-                   launch_.output.directory + ": " + std::strerror(errno);
+  problem.reason = "cannot write the output of rank " + std::to_string(rank.part.rank) +
+                   " to its file: " + std::strerror(errno);
   ::close(rank.file[stream]);
   rank.file[stream] = -1;
-  say_(Output{rank.part.rank, stream + 1, text});
+  if (!shown) say_(Output{rank.part.rank, stream + 1, text});
+  rank.part.to_terminal = 3;
   say_(problem);
 }
 

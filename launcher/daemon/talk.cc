@@ -119,6 +119,7 @@ void Ranks::report_end(RankProcess& rank) {
   report.wait_status = rank.wait_status;
   report.joined = rank.joined;
   report.finalized = rank.finalized;
+  if (rank.wait_status != 0 || (rank.joined && !rank.finalized)) report.last_lines = rank.tail;
   say_(report);
 }
 

@@ -39,6 +39,7 @@ Head::Head(JobRequest request)
   }
   ranks_left_ = request_.plan.ranks.size();
   rank_ended_.resize(ranks_left_);
+  if (request_.spec.output.fold) fold_ = std::make_unique<Fold>(ranks_left_);
 }
 
 int Head::run() {
@@ -160,6 +161,7 @@ void Head::look_for_end() {
 }
 
 void Head::finish() {
+  if (fold_) show_folded(true);
   if (!links_.empty()) print_links();
   if (terminal_.queued_bytes() == 0) loop_.stop();
 }

@@ -11,6 +11,7 @@
 
 #include "control/control.h"
 #include "daemon/daemon.h"
+#include "job/fold.h"
 #include "job/job.h"
 #include "job/reasons.h"
 #include "job/states.h"
@@ -90,6 +91,8 @@ class Head {
   void send_addresses();
   void feed_input();
   void print_links();
+  void show_folded(bool all);
+  void tell_end(const RankEnded& report, const Verdict& verdict);
 
   const std::string& name_of(int host) const { return request_.plan.hosts.at(at(host)).name; }
   Host& host(int index) { return hosts_.at(at(index)); }
@@ -115,6 +118,9 @@ class Head {
   std::size_t addresses_sent_ = 0;
   std::map<int, std::string> links_;
   std::map<std::string, std::map<int, std::string>> gathers_;  // by name, by host: parts
+  std::unique_ptr<Fold> fold_;                                 // null: lines are shown as they come
+  bool fold_timer_ = false;
+  std::uint64_t job_id_ = 0;
   std::uint64_t input_sent_ = 0, input_freed_ = 0;
 };
 

@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kHoldBytes = 1U << 20;    // output queued for a slow terminal
 constexpr std::size_t kInputRoom = 256U << 10;  // stdin on its way to ranks
 constexpr std::chrono::milliseconds kAddressDelay{10};
+constexpr std::chrono::milliseconds kFoldDelay{200};
 constexpr std::chrono::seconds kBeat{5};
 constexpr std::chrono::seconds kSilence{30};
 
@@ -35,6 +36,12 @@ std::string current_directory() {
   std::string copy = path != nullptr ? path : "/";
   std::free(path);
   return copy;
+}
+
+std::string value_of(const std::vector<std::string>& environment, const std::string& name) {
+  for (const std::string& entry : environment)
+    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+  return "";
 }
 
 }  // namespace
@@ -116,13 +123,18 @@ void Head::launch() {
   for (const std::string& note : plan.notes) terminal_.say(note);
   if (request_.spec.report_bindings) terminal_.write(2, print_bindings(plan, machines));
 
-  const JobSecrets secrets = make_secrets();
+  JobSecrets secrets = make_secrets();
+  job_id_ = secrets.job_id;
+  const bool color = ::isatty(1) != 0 && value_of(request_.environment, "NO_COLOR").empty();
   const std::size_t first = at(plan.ranks.at(0).host);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     Launch launch = common_part(request_.spec, plan, secrets, current_directory(),
                                 request_.environment, hosts_[i].over_network);
     launch.master_address = proven_address(hellos, names, first);
     launch.master_port = hellos[first].free_port;
+    launch.output.color = color;
+    if (!request_.spec.master_address.empty()) launch.master_address = request_.spec.master_address;
+    if (request_.spec.master_port > 0) launch.master_port = request_.spec.master_port;
     add_ranks(launch, request_.spec, plan, static_cast<int>(i));
     send(static_cast<int>(i), launch);
   }
@@ -139,10 +151,26 @@ void Head::handle(int index, const Started&) {
 }
 
 void Head::handle(int, const Output& output) {
-  terminal_.write(output.stream, output.text);
+  if (fold_) {
+    fold_->add(output.rank, output.stream, output.text);
+    show_folded(false);
+  } else {
+    terminal_.write(output.stream, output.text);
+  }
   if (terminal_.queued_bytes() < kHoldBytes) return;
   for (Host& host : hosts_)
     if (host.channel) host.channel->pause_reading(true);
+}
+
+// Lines wait a moment for their equals.
+void Head::show_folded(bool all) {
+  for (const Fold::Line& line : fold_->take(all)) terminal_.write(line.stream, line.text);
+  if (fold_->empty() || fold_timer_) return;
+  fold_timer_ = true;
+  loop_.after(kFoldDelay, [this] {
+    fold_timer_ = false;
+    show_folded(true);
+  });
 }
 
 void Head::feed_input() {
@@ -195,15 +223,27 @@ void Head::handle(int index, const RankEnded& report) {
     return;
   rank_ended_[at(report.rank)] = true;
   --ranks_left_;
-  Verdict verdict = judge(report, name_of(index));
-  if (const std::string& folder = request_.spec.output.directory;
-      !folder.empty() && report.launch_status == 0)
-    verdict.line += "; its output is in " + folder + "/1/rank." + std::to_string(report.rank);
-  const bool by_user = forwarded_ != 0 && WIFSIGNALED(report.wait_status) &&
-                       WTERMSIG(report.wait_status) == forwarded_;
-  if (verdict.status != 0) fail(verdict.status, by_user ? "" : verdict.line);
+  tell_end(report, judge(report, name_of(index)));
   if (!report.finalized && ranks_left_ > 0 && hosts_.size() > 1) send_all(Gone{{report.rank}});
   look_for_end();
+}
+
+// The line that says why, where the rank's output is, and what it wrote last.
+void Head::tell_end(const RankEnded& report, const Verdict& verdict) {
+  if (verdict.status == 0) return;
+  const bool by_user = forwarded_ != 0 && WIFSIGNALED(report.wait_status) &&
+                       WTERMSIG(report.wait_status) == forwarded_;
+  std::string line = verdict.line;
+  if (report.launch_status == 0) {
+    line += output_place(request_.spec, report.rank, job_id_);
+    if (request_.plan.ranks.size() > 1) line += last_lines(report.last_lines);
+  }
+  if (request_.spec.keep_going || (request_.spec.report_exits && failed_)) {
+    if (status_ == 0) status_ = verdict.status;
+    if (!by_user) terminal_.say(line);
+    return;
+  }
+  fail(verdict.status, by_user ? "" : line);
 }
 
 void Head::handle(int index, const RankAborts& report) {

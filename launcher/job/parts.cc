@@ -23,7 +23,8 @@ std::vector<Variable> travelling_knobs(const std::vector<std::string>& environme
   std::vector<Variable> all;
   for (const KnobRow& row : Knobs::rows())
     if (const std::string* entry = find(environment, row.name))
-      all.push_back({row.name, entry->substr(std::string_view(row.name).size() + 1), false});
+      all.push_back(
+          {row.name, entry->substr(std::string_view(row.name).size() + 1), false, {}, false});
   return all;
 }
 
@@ -35,17 +36,92 @@ AppPart app_part(const AppSpec& app, const std::string& directory,
   part.working_directory = part.directory_required ? app.working_directory : directory;
   if (!part.working_directory.starts_with('/'))
     part.working_directory = directory + "/" + part.working_directory;
+  part.clean_environment = app.clean_environment;
+  part.local_rank_at = app.local_rank_at;
   for (const EnvChange& change : app.environment) {
     if (change.unset || change.value) {
-      part.environment.push_back({change.name, change.value.value_or(""), change.unset});
+      part.environment.push_back({change.name, change.value.value_or(""), change.unset,
+                                  change.join == 0 ? "" : std::string(1, change.join),
+                                  change.in_front});
     } else if (const std::string* entry = find(environment, change.name)) {
-      part.environment.push_back({change.name, entry->substr(change.name.size() + 1), false});
+      part.environment.push_back(
+          {change.name, entry->substr(change.name.size() + 1), false, {}, false});
     }
   }
   return part;
 }
 
+std::string absolute(const std::string& path, const std::string& directory) {
+  return path.empty() || path.starts_with('/') ? path : directory + "/" + path;
+}
+
+static_assert(static_cast<int>(OutputSpec::Tag::pattern) ==
+                  static_cast<int>(OutputPart::Tag::pattern),
+              "the enumerators travel as numbers");
+
+OutputPart output_part(const JobSpec& spec, const std::string& directory,
+                       const JobSecrets& secrets) {
+  OutputPart part;
+  const OutputSpec& wanted = spec.output;
+  part.tag = static_cast<int>(wanted.fold ? OutputSpec::Tag::none : wanted.tag);
+  part.tag_pattern = wanted.tag_pattern;
+  part.timestamps = wanted.timestamps && !wanted.fold;
+  part.merge_stderr = wanted.merge_stderr;
+  part.out_file = absolute(wanted.out_file, directory);
+  part.err_file = absolute(wanted.err_file, directory);
+  if (!wanted.directory.empty()) {
+    const std::string folder = absolute(wanted.directory, directory) + "/1/rank.%r/";
+    part.out_file = folder + "stdout", part.err_file = folder + "stderr";
+  } else if (wants_logs(spec)) {
+    const std::string folder = absolute(log_folder(spec, secrets.job_id), directory) + "/attempt_" +
+                               std::to_string(secrets.restarts) + "/%l/";
+    part.out_file = folder + "stdout.log", part.err_file = folder + "stderr.log";
+  }
+  return part;
+}
+
+bool holds(const std::vector<int>& numbers, int number) {
+  return numbers.empty() || std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+int streams_of(const std::map<int, int>& streams, int local) {
+  auto found = streams.find(local);
+  if (found == streams.end()) found = streams.find(-1);
+  return found == streams.end() ? 0 : found->second;
+}
+
+// Which streams of a rank go into files, and which are shown.
+void direct_output(RankPart& part, const JobSpec& spec, int local) {
+  const OutputSpec& wanted = spec.output;
+  if (!wanted.out_file.empty()) part.to_file |= 1;
+  if (!wanted.err_file.empty()) part.to_file |= 2;
+  if (!wanted.directory.empty()) part.to_file = 3;
+  if (!wanted.copy) part.to_terminal &= ~part.to_file;
+  // A merged standard error goes where standard output goes: its bit means nothing.
+  if (wants_logs(spec)) {
+    const int tees =
+        wanted.redirects.empty() && wanted.tees.empty() ? 3 : streams_of(wanted.tees, local);
+    const int redirects = streams_of(wanted.redirects, local);
+    part.to_file |= tees | redirects;
+    part.to_terminal &= ~(redirects & ~tees);
+  }
+  if (!holds(wanted.only_ranks, part.rank) || !holds(wanted.only_local_ranks, local))
+    part.to_terminal = 0;
+}
+
 }  // namespace
+
+bool wants_logs(const JobSpec& spec) {
+  return !spec.torch.log_folder.empty() || !spec.output.redirects.empty() ||
+         !spec.output.tees.empty();
+}
+
+std::string log_folder(const JobSpec& spec, std::uint64_t job_id) {
+  const std::string base =
+      spec.torch.log_folder.empty() ? "/tmp/torchrun-logs" : spec.torch.log_folder;
+  return base + "/" + spec.torch.run_id + "_" + std::to_string(job_id) +
+         (spec.torch.max_nodes > 1 ? "/node_%n" : "");
+}
 
 Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secrets,
                    const std::string& directory, const std::vector<std::string>& environment,
@@ -71,13 +147,11 @@ Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secr
     }
     launch.apps.push_back(std::move(part));
   }
-  launch.output.tag = spec.output.tag;
-  launch.output.timestamps = spec.output.timestamps;
-  launch.output.label = spec.output.label;
-  launch.output.merge_stderr = spec.output.merge_stderr;
-  launch.output.directory = spec.output.directory;
-  if (!launch.output.directory.empty() && !launch.output.directory.starts_with('/'))
-    launch.output.directory = directory + "/" + launch.output.directory;
+  launch.output = output_part(spec, directory, secrets);
+  launch.run_id = spec.torch.used ? spec.torch.run_id : "";
+  launch.role = spec.role;
+  launch.gpus_per_rank = spec.gpus_per_rank;
+  if (spec.universe > 0) launch.universe = spec.universe;
   launch.report_links = spec.report_links;
   return launch;
 }
@@ -97,6 +171,8 @@ void add_ranks(Launch& launch, const JobSpec& spec, const Plan& plan, int host) 
     part.app = rank.app;
     part.takes_stdin = takes_stdin(spec, rank.rank);
     part.cpus = rank.cpus;
+    part.nodes = rank.nodes;
+    direct_output(part, spec, rank.local_rank);
     launch.ranks.push_back(std::move(part));
   }
 }

@@ -14,7 +14,8 @@ namespace tutti::launch {
 
 struct JobSecrets {
   std::uint64_t job_id = 0;
-  std::string key;  // 32 bytes
+  std::string key;   // 32 bytes
+  int restarts = 0;  // so far
 };
 
 // What is the same on every host. `environment` is prun's own, "NAME=value"; `over_network`:
@@ -24,6 +25,10 @@ Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secr
                    bool over_network);
 // Adds what this host starts.
 void add_ranks(Launch& launch, const JobSpec& spec, const Plan& plan, int host);
+
+// Whether torchrun's log files are written, and their folder (without the attempt's).
+bool wants_logs(const JobSpec& spec);
+std::string log_folder(const JobSpec& spec, std::uint64_t job_id);
 
 bool takes_stdin(const JobSpec& spec, int rank);
 topo::Machine machine_of(const Hello& hello);

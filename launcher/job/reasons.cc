@@ -3,9 +3,12 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "base/text.h"
 #include "job/exit_status.h"
+#include "job/parts.h"
 
 namespace tutti::launch {
 namespace {
@@ -44,6 +47,24 @@ Verdict judge(const RankAborts& report, const std::string& host) {
       name_of(report.rank, host) + " ended the job with status " + std::to_string(report.status);
   if (!report.reason.empty()) line += ": " + report.reason;
   return {kept == 0 ? 1 : kept, line};
+}
+
+std::string last_lines(const std::string& tail) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> lines = text::split(tail, '\n');
+  std::erase_if(lines, [](const std::string& line) { return text::trim(line).empty(); });
+  if (lines.empty()) return "";
+  std::string out = "; it wrote last:";
+  for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i)
+    out += "\n    " + lines[i];
+  return out;
+}
+
+std::string output_place(const JobSpec& spec, int rank, std::uint64_t job_id) {
+  if (!spec.output.directory.empty())
+    return "; its output is in " + spec.output.directory + "/1/rank." + std::to_string(rank);
+  if (wants_logs(spec)) return "; its logs are in " + log_folder(spec, job_id);
+  return "";
 }
 
 }  // namespace tutti::launch

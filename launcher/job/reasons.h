@@ -1,8 +1,10 @@
 // Why a rank's end is a failure: status and one line. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
+#include "cli/cli.h"
 #include "control/messages.h"
 
 namespace tutti::launch {
@@ -15,5 +17,10 @@ struct Verdict {
 // How a rank's end counts for the job.
 Verdict judge(const RankEnded& report, const std::string& host);
 Verdict judge(const RankAborts& report, const std::string& host);
+
+// What a failed rank wrote last, indented below the line that says so; empty: nothing.
+std::string last_lines(const std::string& tail);
+// "; its output is in ..." when it went into files.
+std::string output_place(const JobSpec& spec, int rank, std::uint64_t job_id);
 
 }  // namespace tutti::launch

@@ -41,6 +41,12 @@ int object_of(const Thread& thread, MapBy map_by) {
     case MapBy::node:
     case MapBy::core:
     case MapBy::hwthread:
+    case MapBy::l2cache:
+    case MapBy::l1cache:
+    case MapBy::seq:
+    case MapBy::rankfile:
+    case MapBy::pe_list:
+    case MapBy::gpu:
       return 0;
   }
   return 0;
@@ -123,10 +129,7 @@ BindTo natural_target(const Placement& placement) {
       return BindTo::package;
     case MapBy::l3cache:
       return BindTo::l3cache;
-    case MapBy::hwthread:
-    case MapBy::slot:
-    case MapBy::node:
-    case MapBy::core:
+    default:
       break;
   }
   return counts_threads(placement) ? BindTo::hwthread : BindTo::core;

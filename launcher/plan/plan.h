@@ -19,7 +19,8 @@ struct PlannedRank {
   int app = 0;
   int host = 0;  // index into Plan::hosts
   int local_rank = 0;
-  std::vector<int> cpus;  // OS indices; empty: not bound
+  std::vector<int> cpus;     // OS indices; empty: not bound
+  std::vector<int> nodes{};  // NUMA nodes for its memory; empty: not bound
 };
 
 struct PlannedHost {

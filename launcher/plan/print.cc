@@ -26,6 +26,18 @@ const char* name_of(MapBy map_by) {
       return "hwthread";
     case MapBy::l3cache:
       return "l3cache";
+    case MapBy::l2cache:
+      return "l2cache";
+    case MapBy::l1cache:
+      return "l1cache";
+    case MapBy::seq:
+      return "seq";
+    case MapBy::rankfile:
+      return "rankfile";
+    case MapBy::pe_list:
+      return "pe-list";
+    case MapBy::gpu:
+      return "gpu";
   }
   return "?";
 }
@@ -47,6 +59,10 @@ std::string binding_of(const Plan& plan) {
       return "bound to package";
     case BindTo::l3cache:
       return "bound to l3cache";
+    case BindTo::l2cache:
+      return "bound to l2cache";
+    case BindTo::l1cache:
+      return "bound to l1cache";
   }
   return "?";
 }

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "cli/cli.h"
 #include "control/control.h"
@@ -24,9 +26,10 @@ int complain(ExitStatus status, const std::string& line) {
 }
 
 int show(const std::string& what) {
-  const std::string text = what == "version"
-                               ? "Tutti prun " + version() + " (MPI 5.0 standard ABI)\n"
-                               : help_text(what.starts_with("help=") ? what.substr(5) : "");
+  const std::string text =
+      what == "version"           ? "Tutti prun " + version() + " (MPI 5.0 standard ABI)\n"
+      : what.starts_with("page=") ? page_text(what.substr(5))
+                                  : help_text(what.starts_with("help=") ? what.substr(5) : "");
   std::fputs(text.c_str(), stdout);
   return status_of(ExitStatus::success);
 }
@@ -37,6 +40,11 @@ Result<std::string> read_file(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 std::string this_host() {
   utsname names{};
   return ::uname(&names) == 0 ? names.nodename : "localhost";
@@ -45,9 +53,14 @@ std::string this_host() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  auto spec = parse_command_line({argv, argv + argc});
+  JobRequest request;
+  for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
+  if (const auto known = check_variables(request.environment); !known)
+    return complain(ExitStatus::usage, known.error().text);
+  auto spec = parse_command_line({argv, argv + argc}, {read_file, variable});
   if (!spec) return complain(ExitStatus::usage, spec.error().text);
-  if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help="))
+  if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
+      spec->show.starts_with("page="))
     return show(spec->show);
   if (!spec->show.empty())
     return complain(ExitStatus::usage, "--" + spec->show +
@@ -55,7 +68,6 @@ int main(int argc, char** argv) {
                                            "HOST hostname' shows whether a host can be reached");
   for (const std::string& note : spec->notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
 
-  JobRequest request;
   auto machine = topo::read_this_machine();
   auto allocation = allocate(hosts_of(*spec), hostfiles_of(*spec), read_file, this_host(),
                              machine ? usable_slots(*machine, spec->placement) : 1);
@@ -76,7 +88,6 @@ int main(int argc, char** argv) {
   request.spec = std::move(*spec);
   request.allocation = std::move(*allocation);
   request.plan = std::move(*plan);
-  for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
   std::fflush(stdout);
   return run_job(std::move(request));
 }

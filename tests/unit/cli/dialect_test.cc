@@ -40,7 +40,7 @@ TEST_CASE("Open MPI's parameters that mean an option are taken for it", "[cli]")
   CHECK(job->agent_args == std::vector<std::string>{"-q", "-p", "22"});
   CHECK(job->placement.bind_to == BindTo::numa);
   CHECK(job->placement.oversubscribe);
-  CHECK_FALSE(job->output.tag);
+  CHECK(job->output.tag == OutputSpec::Tag::none);
   CHECK(job->notes.empty());
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("Hydra's line is understood", "[cli]") {
   CHECK(job->placement.ranks_per_node == 2);
   CHECK(job->placement.cpus_per_rank == 2);
   CHECK(job->placement.map_by == MapBy::numa);
-  CHECK(job->output.label);
+  CHECK(job->output.tag == OutputSpec::Tag::label);
   CHECK(job->apps[0].working_directory == "/tmp");
   CHECK(job->apps[1].working_directory.empty());
   CHECK(*change(job->apps[0], "A")->value == "1");
@@ -94,12 +94,73 @@ TEST_CASE("a variable of the first program reaches the others unless they set th
 
 TEST_CASE("options without effect are noted once, on one line", "[cli]") {
   const auto job =
-      parse("prun --personality ompi --tune f --personality ompi --allow-run-as-root a");
+      parse("prun --personality ompi --rmk f --personality ompi --allow-run-as-root a");
   REQUIRE(job);
-  CHECK(job->notes == std::vector<std::string>{"without effect here: --personality, --tune"});
+  CHECK(job->notes == std::vector<std::string>{"without effect here: --personality, --rmk"});
 }
 
-TEST_CASE("what would change the job and is not there yet is refused", "[cli]") {
-  CHECK(error_of("prun --rankfile f a") == "--rankfile is not supported yet; leave it out");
-  CHECK(error_of("prun -envnone a").find("not supported yet") != std::string::npos);
+TEST_CASE("the name prun is called by decides what a letter means", "[cli]") {
+  CHECK(parse("prun -c 3 a")->apps[0].ranks == 3);
+  CHECK(parse("srun -c 3 a")->placement.cpus_per_rank == 3);
+  CHECK(parse("prun -N 3 a")->placement.ranks_per_node == 3);
+  CHECK(parse("srun -N 3 a")->placement.most_hosts == 3);
+  CHECK(parse("/usr/bin/mpiexec -s all a")->stdin_to == std::vector<std::string>{"all"});
+  CHECK(parse("mpirun -s a")->apps[0].preload);
+  CHECK(parse("srun -t 1:30 a")->timeout_s == 90);
+  CHECK(parse("torchrun -t 3 a.py")->output.tees.at(-1) == 3);
+}
+
+TEST_CASE("the environment of a program can be cleared and added to", "[cli]") {
+  const auto job =
+      parse("prun -envnone --append-env P[;] x --prepend-env Q y -path /bin ./a : ./b");
+  REQUIRE(job);
+  CHECK(job->apps[0].clean_environment);
+  CHECK_FALSE(job->apps[1].clean_environment);
+  CHECK(change(job->apps[0], "P")->join == ';');
+  CHECK(change(job->apps[0], "Q")->in_front);
+  CHECK(*change(job->apps[0], "PATH")->value == "/bin");
+  CHECK(parse("prun -genvnone ./a : ./b")->apps[1].clean_environment);
+  CHECK(parse("srun --export=NONE ./a")->apps[0].clean_environment);
+}
+
+TEST_CASE("programs and parameters come from files", "[cli]") {
+  const auto read = [](const std::string& path) -> tutti::Result<std::string> {
+    if (path == "apps") return std::string("# two programs\n-n 2 ./a 'x y'\n\n-n 1 ./b\n");
+    if (path == "multi") return std::string("0-1 ./a one\n2 ./b # last\n");
+    if (path == "gap") return std::string("0 ./a\n2 ./b\n");
+    if (path == "tune")
+      return std::string("rmaps_base_oversubscribe = 1\n-x A=1 -mca plm_rsh_agent rsh\n");
+    return tutti::fail(tutti::Code::arg, "cannot read " + path);
+  };
+  const Surroundings around{read, {}};
+  auto job = parse_command_line(cut("prun --app apps"), around);
+  REQUIRE(job);
+  REQUIRE(job->apps.size() == 2);
+  CHECK(job->apps[0].argv == std::vector<std::string>{"./a", "x y"});
+  CHECK(job->apps[1].ranks == 1);
+  job = parse_command_line(cut("srun --multi-prog multi"), around);
+  REQUIRE(job);
+  CHECK(job->apps[0].ranks == 2);
+  CHECK(job->apps[1].argv == std::vector<std::string>{"./b"});
+  CHECK_FALSE(parse_command_line(cut("srun --multi-prog gap"), around));
+  job = parse_command_line(cut("mpirun --tune tune ./a"), around);
+  REQUIRE(job);
+  CHECK(job->placement.oversubscribe);
+  CHECK(job->launch_agent == "rsh");
+  CHECK_FALSE(parse_command_line(cut("prun --rankfile none ./a"), around));
+}
+
+TEST_CASE("output goes where it is told", "[cli]") {
+  using Tag = OutputSpec::Tag;
+  CHECK(parse("prun --tag-output a")->output.tag == Tag::tag);
+  CHECK(parse("mpiexec -l a")->output.tag == Tag::label);
+  CHECK(parse("prun --output json,fold,dir=x a")->output.directory == "x");
+  CHECK(parse("prun --output-filename x:copy a")->output.copy);
+  CHECK(parse("srun -o out.%t a")->output.out_file == "out.%r");
+  CHECK(parse("srun -o out.%t a")->output.merge_stderr);
+  CHECK(parse("srun --output=out.%N.%j a")->output.out_file == "out.%h.%j");
+  CHECK(parse("prun -outfile-pattern o.%r a")->output.out_file == "o.%r");
+  CHECK(parse("prun -output-from 0,2-3 a")->output.only_ranks == std::vector<int>{0, 2, 3});
+  CHECK(error_of("prun --output tagg a").find("is not known") != std::string::npos);
+  CHECK(error_of("prun --redirects 4 a").find("needs 0 to 3") != std::string::npos);
 }

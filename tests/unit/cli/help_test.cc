@@ -1,26 +1,51 @@
 // Help comes from the tables, and the table of options is consistent.
+#include <cstdlib>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "catch.h"
 #include "cli/options.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
 
-TEST_CASE("no spelling stands for two options", "[cli]") {
-  std::set<std::string> seen;
+TEST_CASE("no spelling stands for two options of one dialect", "[cli]") {
+  std::set<std::pair<std::string, unsigned>> seen;
   for (const OptionRow& row : option_rows())
     for (const std::string& name : names_of(row)) {
       INFO(name);
-      CHECK(seen.insert(name).second);
-      CHECK(find_option(name) == &row);
+      CHECK(seen.insert({name, row.dialect}).second);
+      CHECK(find_option(name, static_cast<Dialect>(row.dialect)) == &row);
     }
 }
 
-TEST_CASE("every option stands in the full help", "[cli]") {
-  const std::string all = help_text("all");
+TEST_CASE("every option stands in the full help and in each completion", "[cli]") {
+  const std::string all = help_text("all"), bash = page_text("bash"), zsh = page_text("zsh");
   for (const OptionRow& row : option_rows())
-    for (const std::string& name : names_of(row))
+    for (const std::string& name : names_of(row)) {
+      INFO(name);
       CHECK(all.find(dashed(name)) != std::string::npos);
+      CHECK(bash.find(" " + dashed(name)) != std::string::npos);
+      CHECK(zsh.find("'*" + dashed(name) + "[") != std::string::npos);
+    }
+  CHECK(page_text("fish").find("complete -c torchrun -l nproc-per-node") != std::string::npos);
+  CHECK(page_text("man").find(".SH EXIT STATUS") != std::string::npos);
+  CHECK(page_text("cheese").empty());
+}
+
+TEST_CASE("the table of the documentation is the table of options", "[cli]") {
+  const std::string path = TUTTI_OPTIONS_PAGE;
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const std::string mark = "<!-- options: TUTTI_UPDATE_GOLDEN=1 writes what follows -->\n";
+  const auto at = text.str().find(mark);
+  REQUIRE(at != std::string::npos);
+  const std::string fresh = text.str().substr(0, at + mark.size()) + page_text("options");
+  if (std::getenv("TUTTI_UPDATE_GOLDEN") != nullptr)
+    std::ofstream(path) << fresh;
+  else
+    CHECK(text.str() == fresh);
 }
 
 TEST_CASE("the exit statuses are listed", "[cli]") {
@@ -34,6 +59,15 @@ TEST_CASE("help has sections, options and an answer to anything else", "[cli]") 
   CHECK(help_text("").find("--personality") == std::string::npos);
   CHECK(help_text("hosts").find("--hostfile") != std::string::npos);
   CHECK(help_text("hosts").find("--bind-to") == std::string::npos);
+  CHECK(help_text("torchrun").find("--rdzv-endpoint") != std::string::npos);
   CHECK(help_text("--bind-to").find("numa") != std::string::npos);
   CHECK(help_text("cheese").find("no help on 'cheese'") == 0);
+}
+
+TEST_CASE("a misspelt variable names the nearest one", "[cli]") {
+  CHECK(check_variables({"PATH=/bin", "TUTTI_EXPLAIN=1", "TUTTI_JOB_ID=3"}));
+  const auto wrong = check_variables({"TUTTI_EXPLIAN=1"});
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().text == "unknown variable TUTTI_EXPLIAN; did you mean TUTTI_EXPLAIN?");
+  CHECK_FALSE(check_variables({"TUTTI_SOMETHING_QUITE_DIFFERENT=1"}));
 }

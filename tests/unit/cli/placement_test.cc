@@ -34,7 +34,12 @@ TEST_CASE("ranks per node are said in many ways", "[cli]") {
   CHECK(parse("prun --pernode a")->placement.ranks_per_node == 1);
   CHECK(error_of("prun --map-by ppr:2 a").find("ppr:N:node") != std::string::npos);
   CHECK(error_of("prun --map-by ppr:x:node a").find("ppr:N:node") != std::string::npos);
-  CHECK(error_of("prun --map-by ppr:2:numa a").find("not supported yet") != std::string::npos);
+  CHECK(parse("prun --map-by ppr:2:numa:PE=2 a")->placement.ranks_per_object == 2);
+  CHECK(parse("prun --map-by ppr:2:numa:PE=2 a")->placement.cpus_per_rank == 2);
+  CHECK(parse("prun --map-by pe-list=0,2-3:ordered a")->placement.cpu_set == "0,2-3");
+  CHECK(parse("prun --map-by pe-list=0,2-3:ordered a")->placement.ordered);
+  CHECK(parse("prun --map-by seq a")->placement.map_by == MapBy::seq);
+  CHECK(parse("prun --map-by numa:SPAN,NOLOCAL a")->placement.span);
 }
 
 TEST_CASE("misspelt policies name the nearest one", "[cli]") {
@@ -59,5 +64,5 @@ TEST_CASE("the later of two contrary options counts", "[cli]") {
   CHECK_FALSE(job->placement.oversubscribe);
   CHECK(job->placement.no_oversubscribe);
   CHECK(parse("prun --rank-by node a")->placement.rank_by == RankBy::node);
-  CHECK(parse("prun --rank-by fill a")->placement.rank_by == RankBy::slot);
+  CHECK(parse("prun --rank-by fill a")->placement.rank_by == RankBy::fill);
 }

@@ -15,7 +15,7 @@ Launch some_launch() {
   launch.host_of = {0, 0, 1, -1};
   launch.apps.push_back({{"./app", "-n", ""}, "/tmp", true, 4, 0, {{"A", "b\nc", false}}});
   launch.ranks.push_back({3, 0, true, {0, 5}});
-  launch.output.tag = true;
+  launch.output.tag = 1;
   return launch;
 }
 
@@ -31,8 +31,8 @@ TEST_CASE("a message comes back as it was sent", "[control]") {
   CHECK(launch.apps[0].argv == sent.apps[0].argv);
   CHECK(launch.apps[0].environment[0].value == "b\nc");
   CHECK(launch.ranks[0].cpus == std::vector<int>{0, 5});
-  CHECK(launch.output.tag);
-  CHECK_FALSE(launch.output.label);
+  CHECK(launch.output.tag == 1);
+  CHECK_FALSE(launch.output.color);
 }
 
 TEST_CASE("every prefix of a message is an error, not a crash", "[control]") {

@@ -1,0 +1,123 @@
+// Options about counts: ranks, hosts, processors, slots.
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/options.h"
+
+namespace tutti::launch {
+
+Result<int> positive(const Given& given, std::size_t word) {
+  const auto value = text::parse_int(given.words[word]);
+  if (!value || *value < 1 || *value > (1 << 24))
+    return fail(Code::arg, given.spelling + " needs a whole number of at least 1, not '" +
+                               given.words[word] + "'");
+  return static_cast<int>(*value);
+}
+
+Result<std::vector<int>> number_list(const Given& given, const std::string& list) {
+  constexpr std::int64_t kMost = 1 << 20;
+  std::vector<int> numbers;
+  for (const std::string& word : text::split(list, ',')) {
+    const auto dash = word.find('-', 1);
+    const auto from = text::parse_int(word.substr(0, dash));
+    const auto to = dash == std::string::npos ? from : text::parse_int(word.substr(dash + 1));
+    if (!from || !to || *from < 0 || *to < *from || *to >= kMost)
+      return fail(Code::arg, given.spelling + " needs numbers such as 0-3,8, not '" + list + "'");
+    for (auto number = *from; number <= *to; ++number) numbers.push_back(static_cast<int>(number));
+  }
+  return numbers;
+}
+
+namespace apply {
+
+Result<void> ranks(Draft& draft, const Given& given) {
+  TUTTI_TRY(count, positive(given));
+  draft.app.ranks = count;
+  return {};
+}
+
+Result<void> ranks_per_node(Draft& draft, const Given& given) {
+  TUTTI_TRY(ranks, positive(given));
+  draft.job.placement.ranks_per_node = ranks;
+  draft.job.placement.per_node_word.clear();
+  return {};
+}
+
+Result<void> ranks_per_package(Draft& draft, const Given& given) {
+  TUTTI_TRY(ranks, positive(given));
+  draft.job.placement.ranks_per_object = ranks;
+  draft.job.placement.per_object = MapBy::package;
+  return {};
+}
+
+Result<void> one_per_node(Draft& draft, const Given&) {
+  draft.job.placement.ranks_per_node = 1;
+  return {};
+}
+
+// srun's "2-4" is taken at its least.
+Result<void> node_count(Draft& draft, const Given& given) {
+  const std::string& word = given.words[0];
+  TUTTI_TRY(hosts, positive(Given{given.spelling, {word.substr(0, word.find('-', 1))}}));
+  draft.job.placement.most_hosts = hosts;
+  return {};
+}
+
+Result<void> universe(Draft& draft, const Given& given) {
+  std::string word = given.words[0];
+  std::transform(word.begin(), word.end(), word.begin(), ::tolower);
+  if (word == "system") return {};
+  if (word == "infinite") {
+    draft.ignored.push_back(given.spelling + " " + given.words[0]);
+    return {};
+  }
+  TUTTI_TRY(slots, positive(given));
+  draft.job.universe = slots;
+  return {};
+}
+
+Result<void> cpus_per_rank(Draft& draft, const Given& given) {
+  TUTTI_TRY(cpus, positive(given));
+  draft.job.placement.cpus_per_rank = cpus;
+  return {};
+}
+
+Result<void> cpu_set(Draft& draft, const Given& given) {
+  TUTTI_DO(number_list(given, given.words[0]));
+  draft.job.placement.cpu_set = given.words[0];
+  return {};
+}
+
+Result<void> rankfile(Draft& draft, const Given& given) {
+  TUTTI_TRY(file, file_of(draft, given));
+  draft.job.placement.rankfile = std::move(file);
+  draft.job.placement.map_by = MapBy::rankfile;
+  return {};
+}
+
+Result<void> memory_binding(Draft& draft, const Given& given) {
+  const std::string& word = given.words[0];
+  const std::string policy = word.substr(0, word.find_first_of(":="));
+  if (policy == "none" || policy == "no")
+    draft.job.placement.bind_memory = false;
+  else if (policy == "local" || policy == "bind" || policy == "firsttouch" || policy == "numa")
+    draft.job.placement.bind_memory = policy != "firsttouch";
+  else
+    draft.ignored.push_back(given.spelling + " " + word);
+  return {};
+}
+
+Result<void> oversubscribe(Draft& draft, const Given&) {
+  draft.job.placement.oversubscribe = true;
+  draft.job.placement.no_oversubscribe = false;
+  return {};
+}
+
+Result<void> no_oversubscribe(Draft& draft, const Given&) {
+  draft.job.placement.no_oversubscribe = true;
+  draft.job.placement.oversubscribe = false;
+  return {};
+}
+
+}  // namespace apply
+}  // namespace tutti::launch

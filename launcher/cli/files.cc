@@ -1,0 +1,116 @@
+// Options that name files of words: programs (--app, --configfile, --multi-prog), parameters.
+#include <utility>
+
+#include "base/text.h"
+#include "cli/options.h"
+
+namespace tutti::launch {
+namespace {
+
+// The words of a line, as a shell would cut them: quotes keep spaces.
+Result<std::vector<std::string>> shell_words(const std::string& line, const std::string& where) {
+  std::vector<std::string> words;
+  std::string word;
+  bool open = false;
+  char quote = 0;
+  for (const char c : line) {
+    if (quote != 0 && c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+      open = true;
+    } else if (quote == 0 && (c == ' ' || c == '\t' || c == '\r')) {
+      if (open) words.push_back(std::exchange(word, {}));
+      open = false;
+    } else if (quote == 0 && c == '#' && !open) {
+      break;
+    } else {
+      word += c;
+      open = true;
+    }
+  }
+  if (quote != 0) return fail(Code::arg, where + ": a quote is not closed");
+  if (open) words.push_back(word);
+  return words;
+}
+
+Result<void> tune_line(Draft& draft, const std::vector<std::string>& words,
+                       const std::string& line) {
+  if (!words[0].starts_with("-")) {
+    const auto equals = line.find('=');
+    if (equals == std::string::npos) return {};
+    const std::string name(text::trim(line.substr(0, equals)));
+    const std::string value(text::trim(line.substr(equals + 1)));
+    return apply::mca(draft, Given{name, {name, value}});
+  }
+  for (std::size_t i = 0; i + 1 < words.size();) {
+    const bool is_export = words[i] == "-x" || words[i] == "--x";
+    if (is_export) {
+      TUTTI_DO(apply::export_variable(draft, Given{words[i], {words[i + 1]}}));
+    } else if (i + 2 < words.size()) {
+      TUTTI_DO(apply::mca(draft, Given{words[i], {words[i + 1], words[i + 2]}}));
+    }
+    i += is_export ? 2 : 3;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> file_of(const Draft& draft, const Given& given) {
+  if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a file");
+  if (!draft.around.read_file)
+    return fail(Code::arg, given.spelling + " " + given.words[0] + ": cannot read it");
+  return draft.around.read_file(given.words[0]);
+}
+
+namespace apply {
+
+// Each line is a program with its options: ' : ' is put between them.
+Result<void> app_file(Draft& draft, const Given& given) {
+  TUTTI_TRY(file, file_of(draft, given));
+  int number = 0;
+  for (const std::string& line : text::split(file, '\n')) {
+    const std::string where = given.words[0] + ":" + std::to_string(++number);
+    TUTTI_TRY(words, shell_words(line, where));
+    if (words.empty()) continue;
+    if (!draft.more.empty() && draft.more.back() != ":" && words.front() != ":")
+      draft.more.emplace_back(":");
+    draft.more.insert(draft.more.end(), words.begin(), words.end());
+  }
+  if (draft.more.empty()) return fail(Code::arg, given.words[0] + ": names no program");
+  if (draft.more.back() == ":") draft.more.pop_back();
+  return {};
+}
+
+// The file is the program's word, read when the program is known (see Parser).
+Result<void> multi_prog(Draft& draft, const Given&) {
+  draft.job.show = "multi-prog";
+  return {};
+}
+
+// "name = value" lines, or an mpirun line's -mca NAME VALUE and -x NAME=VALUE words.
+Result<void> tune(Draft& draft, const Given& given) {
+  for (const std::string& path : text::split(given.words[0], ',')) {
+    TUTTI_TRY(file, file_of(draft, Given{given.spelling, {path}}));
+    for (const std::string& line : text::split(file, '\n')) {
+      TUTTI_TRY(words, shell_words(line, path));
+      if (!words.empty()) TUTTI_DO(tune_line(draft, words, line));
+    }
+  }
+  return {};
+}
+
+Result<void> preload(Draft& draft, const Given&) {
+  draft.app.preload = true;
+  return {};
+}
+
+Result<void> preload_files(Draft& draft, const Given& given) {
+  for (const std::string& path : text::split(given.words[0], ','))
+    if (!path.empty()) draft.app.preload_files.push_back(path);
+  return {};
+}
+
+}  // namespace apply
+}  // namespace tutti::launch

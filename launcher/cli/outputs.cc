@@ -1,0 +1,200 @@
+// Options about what ranks write: tags, files, filters.
+#include "base/text.h"
+#include "cli/options.h"
+
+namespace tutti::launch {
+namespace {
+
+using Tag = OutputSpec::Tag;
+
+Result<std::string> pattern_of(const Given& given) {
+  if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a file");
+  return given.words[0];
+}
+
+// srun's letters to ours: %t rank, %n host number, %N host, %j and %J job.
+Result<std::string> slurm_pattern(const Given& given) {
+  TUTTI_TRY(pattern, pattern_of(given));
+  std::string ours;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%' || i + 1 == pattern.size()) {
+      ours += pattern[i];
+      continue;
+    }
+    const char letter = pattern[++i];
+    const bool job = letter == 'j' || letter == 'J' || letter == 'A';
+    ours += '%';
+    ours += letter == 't' ? 'r' : letter == 'N' ? 'h' : job ? 'j' : letter;
+  }
+  return ours;
+}
+
+std::string nowhere(const std::string& pattern) {
+  return pattern == "none" ? "/dev/null" : pattern;
+}
+
+// "3", or "0:3,1:1" by local rank.
+Result<std::map<int, int>> streams_of(const Given& given) {
+  std::map<int, int> streams;
+  const bool one = given.words[0].find(':') == std::string::npos;
+  for (const std::string& word : text::split(given.words[0], ',')) {
+    const auto colon = word.find(':');
+    const auto rank =
+        one ? std::optional<std::int64_t>(-1) : text::parse_int(word.substr(0, colon));
+    const auto what = text::parse_int(one ? word : word.substr(colon + 1));
+    if (!rank || *rank < -1 || *rank > (1 << 20) || !what || *what < 0 || *what > 3)
+      return fail(Code::arg, given.spelling + " needs 0 to 3, or 0:3,1:1 by local rank, not '" +
+                                 given.words[0] + "'");
+    streams[static_cast<int>(*rank)] = static_cast<int>(*what);
+  }
+  return streams;
+}
+
+// One word of Open MPI's list. False: not known.
+bool output_word(OutputSpec& spec, const std::string& name, const std::string& value) {
+  if (name == "tag")
+    spec.tag = Tag::tag;
+  else if (name == "tag-detailed")
+    spec.tag = Tag::detailed;
+  else if (name == "tag-fullname")
+    spec.tag = Tag::fullname;
+  else if (name == "rank")
+    spec.tag = Tag::label;
+  else if (name == "json")
+    spec.tag = Tag::json;
+  else if (name == "xml")
+    spec.tag = Tag::xml;
+  else if (name == "fold")
+    spec.fold = true;
+  else if (name == "timestamp")
+    spec.timestamps = true;
+  else if (name == "merge-stderr-to-stdout" || name == "merge")
+    spec.merge_stderr = true;
+  else if (name == "copy")
+    spec.copy = true;
+  else if ((name == "dir" || name == "directory") && !value.empty())
+    spec.directory = value;
+  else if (name == "file" && !value.empty())
+    spec.out_file = value + ".%r.out", spec.err_file = value + ".%r.err";
+  else if (name != "raw" && name != "nocopy" && name != "pattern")
+    return false;
+  return true;
+}
+
+}  // namespace
+
+namespace apply {
+
+Result<void> tag_output(Draft& draft, const Given&) {
+  draft.job.output.tag = Tag::tag;
+  return {};
+}
+
+Result<void> label(Draft& draft, const Given&) {
+  draft.job.output.tag = Tag::label;
+  return {};
+}
+
+Result<void> json(Draft& draft, const Given&) {
+  draft.job.output.tag = Tag::json;
+  return {};
+}
+
+Result<void> xml(Draft& draft, const Given&) {
+  draft.job.output.tag = Tag::xml;
+  return {};
+}
+
+Result<void> tag_pattern(Draft& draft, const Given& given) {
+  draft.job.output.tag = Tag::pattern;
+  draft.job.output.tag_pattern = given.words[0];
+  return {};
+}
+
+Result<void> output_directory(Draft& draft, const Given& given) {
+  const std::string& word = given.words[0];
+  const auto colon = word.find(":nocopy");
+  const auto copy = word.find(":copy");
+  draft.job.output.directory = word.substr(0, std::min(colon, copy));
+  if (copy != std::string::npos) draft.job.output.copy = true;
+  if (draft.job.output.directory.empty())
+    return fail(Code::arg, given.spelling + " needs a folder");
+  return {};
+}
+
+Result<void> out_file(Draft& draft, const Given& given) {
+  TUTTI_TRY(pattern, pattern_of(given));
+  draft.job.output.out_file = std::move(pattern);
+  return {};
+}
+
+Result<void> err_file(Draft& draft, const Given& given) {
+  TUTTI_TRY(pattern, pattern_of(given));
+  draft.job.output.err_file = std::move(pattern);
+  return {};
+}
+
+// srun sends standard error along unless -e says otherwise; "none" is nowhere.
+Result<void> slurm_out_file(Draft& draft, const Given& given) {
+  TUTTI_TRY(pattern, slurm_pattern(given));
+  if (pattern == "all") return {};
+  draft.job.output.out_file = nowhere(pattern);
+  if (draft.job.output.err_file.empty()) draft.job.output.merge_stderr = true;
+  return {};
+}
+
+Result<void> slurm_err_file(Draft& draft, const Given& given) {
+  TUTTI_TRY(pattern, slurm_pattern(given));
+  draft.job.output.err_file = nowhere(pattern);
+  draft.job.output.merge_stderr = false;
+  return {};
+}
+
+Result<void> only_ranks(Draft& draft, const Given& given) {
+  if (given.words[0] == "all") return {};
+  TUTTI_TRY(ranks, number_list(given, given.words[0]));
+  draft.job.output.only_ranks = std::move(ranks);
+  return {};
+}
+
+Result<void> only_local_ranks(Draft& draft, const Given& given) {
+  TUTTI_TRY(ranks, number_list(given, given.words[0]));
+  draft.job.output.only_local_ranks = std::move(ranks);
+  return {};
+}
+
+Result<void> redirects(Draft& draft, const Given& given) {
+  TUTTI_TRY(streams, streams_of(given));
+  draft.job.output.redirects = std::move(streams);
+  return {};
+}
+
+Result<void> tees(Draft& draft, const Given& given) {
+  TUTTI_TRY(streams, streams_of(given));
+  draft.job.output.tees = std::move(streams);
+  return {};
+}
+
+Result<void> log_folder(Draft& draft, const Given& given) {
+  TUTTI_TRY(folder, pattern_of(given));
+  draft.job.torch.log_folder = std::move(folder);
+  return {};
+}
+
+Result<void> output(Draft& draft, const Given& given) {
+  // srun's --output is a file name; a name like those of the list is the list.
+  if (draft.dialect == kSlurm || given.words[0].find('%') != std::string::npos)
+    return slurm_out_file(draft, given);
+  for (const std::string& word : text::split(given.words[0], ',')) {
+    const auto cut = word.find_first_of("=:");
+    const std::string value = cut == std::string::npos ? "" : word.substr(cut + 1);
+    if (!output_word(draft.job.output, word.substr(0, cut), value))
+      return fail(Code::arg, given.spelling + " '" + word +
+                                 "' is not known; known are tag, tag-detailed, rank, timestamp, "
+                                 "merge, json, xml, fold, copy, dir=FOLDER, file=NAME");
+  }
+  return {};
+}
+
+}  // namespace apply
+}  // namespace tutti::launch

@@ -1,0 +1,210 @@
+// Other pages of the table of options: the manual, the table of the documentation, completion.
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "cli/options.h"
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+  return text;
+}
+
+const char* whose(const OptionRow& row) {
+  return row.dialect == kTorch   ? "torchrun"
+         : row.dialect == kSlurm ? "srun"
+         : row.dialect == kHydra ? "mpiexec"
+                                 : "";
+}
+
+const char* effect_of(const OptionRow& row) {
+  if (row.apply == apply::no_effect) return "accepted, noted";
+  return row.apply == apply::as_always ? "as always" : "acts";
+}
+
+// The table of docs/launcher.md.
+std::string markdown() {
+  std::string page = "| option | takes | effect | meaning |\n| --- | --- | --- | --- |\n";
+  for (const OptionRow& row : option_rows()) {
+    std::string names;
+    for (const std::string& name : names_of(row))
+      names += (names.empty() ? "`" : " `") + dashed(name) + "`";
+    const std::string who = whose(row);
+    page += "| " + names + (who.empty() ? "" : " (" + who + ")") + " | " +
+            replaced(row.words, "|", "\\|") + " | " + effect_of(row) + " | " +
+            replaced(row.meaning, "|", "\\|") + " |\n";
+  }
+  return page;
+}
+
+std::string escaped(const std::string& text) {
+  std::string out = replaced(replaced(text, "\\", "\\e"), "-", "\\-");
+  if (!out.empty() && (out[0] == '.' || out[0] == '\'')) out.insert(0, "\\&");
+  return out;
+}
+
+std::string manual() {
+  std::string page =
+      ".TH PRUN 1\n.SH NAME\nprun, mpirun, mpiexec, torchrun \\- run programs of several "
+      "processes\n"
+      ".SH SYNOPSIS\n.B prun\n[options] program [arguments] [: [options] program [arguments]]...\n"
+      ".SH DESCRIPTION\nStarts the ranks of a job on this machine, on hosts reached by ssh, or on "
+      "virtual hosts made here, forwards what they write, and leaves nothing behind. The options "
+      "of "
+      "mpirun (Open MPI), mpiexec (Hydra), torchrun and srun are known; called by one of these "
+      "names, that launcher's meaning counts where they disagree. Options take one or two "
+      "dashes.\n";
+  for (const SectionName& section : section_names()) {
+    page += ".SH " + std::string(section.title) + "\n";
+    for (const OptionRow& row : option_rows()) {
+      if (row.section != section.section) continue;
+      std::string names;
+      for (const std::string& name : names_of(row))
+        names += (names.empty() ? "\\fB" : ", \\fB") + escaped(dashed(name)) + "\\fR";
+      page += ".TP\n" + names + (row.words[0] != 0 ? " \\fI" + escaped(row.words) + "\\fR" : "") +
+              "\n" + escaped(row.meaning) +
+              (row.fallback[0] != 0 ? " (default: " + escaped(row.fallback) + ")" : "") + "\n";
+    }
+  }
+  page +=
+      ".SH EXIT STATUS\nThat of the first rank that failed; 128 + N when signal N killed it; or\n";
+  for (const ExitStatusRow& row : kExitStatuses)
+    page += ".TP\n" + std::to_string(status_of(row.status)) + "\n" + escaped(row.meaning) + "\n";
+  return page;
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> all;
+  for (const OptionRow& row : option_rows())
+    for (const std::string& name : names_of(row)) all.push_back(dashed(name));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+// What completes the word after an option: a file, a folder, a host, one of a list, or nothing.
+std::string kind_of(const OptionRow& row) {
+  const std::string words = row.words;
+  if (words == "FILE" || words == "FILES") return "file";
+  if (words == "FOLDER" || words == "FOLDERS") return "folder";
+  if (words == "HOSTS") return "host";
+  if (row.apply == apply::map_by)
+    return "slot node core hwthread l1cache l2cache l3cache numa package seq ppr: pe-list= "
+           "device=gpu";
+  if (row.apply == apply::bind_to) return "none hwthread core l1cache l2cache l3cache numa package";
+  if (row.apply == apply::rank_by) return "slot node fill span";
+  if (row.apply == apply::display) return "map allocation bindings topo";
+  if (row.apply == apply::stdin_to) return "all none";
+  if (row.apply == apply::launcher) return "ssh rsh slurm fork";
+  return words.empty() || words[0] == '[' ? "" : "any";
+}
+
+constexpr std::array kTools{"prun", "mpirun", "mpiexec", "torchrun"};
+
+// After the program's name the shell's own completion for that program goes on (_command_offset).
+std::string bash() {
+  std::string values, plain;
+  for (const OptionRow& row : option_rows()) {
+    const std::string kind = kind_of(row);
+    std::string names;
+    for (const std::string& name : names_of(row))
+      names += (names.empty() ? "" : "|") + std::string("-") + name + "|--" + name;
+    if (kind.empty()) continue;
+    if (kind == "file")
+      values += "    " + names + ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n";
+    else if (kind == "folder")
+      values += "    " + names + ") COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n";
+    else if (kind == "host")
+      values +=
+          "    " + names + ") COMPREPLY=($(compgen -A hostname -- \"$current\")); return ;;\n";
+    else if (kind == "any")
+      values += "    " + names + ") COMPREPLY=(); return ;;\n";
+    else
+      values += "    " + names + ") COMPREPLY=($(compgen -W '" + kind +
+                "' -- \"$current\")); return ;;\n";
+  }
+  for (const std::string& name : all_names()) plain += " " + name;
+  std::string tools;
+  for (const char* tool : kTools) tools += std::string(" ") + tool;
+  return "# bash completion of prun; put into share/bash-completion/completions/prun\n_prun() {\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  case $before in\n" +
+         values + "  esac\n  if [[ $current == -* ]]; then\n    COMPREPLY=($(compgen -W '" + plain +
+         "' -- \"$current\"))\n  else\n    COMPREPLY=($(compgen -c -f -- \"$current\"))\n  fi\n}\n"
+         "complete -o filenames -F _prun" +
+         tools + "\n";
+}
+
+std::string quoted(const std::string& text) {
+  return replaced(text, "'", "'\\''");
+}
+
+std::string zsh() {
+  std::string tools, rows;
+  for (const char* tool : kTools) tools += std::string(" ") + tool;
+  for (const OptionRow& row : option_rows()) {
+    const std::string kind = kind_of(row);
+    const std::string meaning =
+        replaced(replaced(replaced(row.meaning, "[", "("), "]", ")"), ":", " ");
+    for (const std::string& name : names_of(row)) {
+      rows += " \\\n  '*" + dashed(name) + "[" + quoted(meaning) + "]";
+      if (kind == "file")
+        rows += ":file:_files";
+      else if (kind == "folder")
+        rows += ":folder:_files -/";
+      else if (kind == "host")
+        rows += ":host:_hosts";
+      else if (kind == "any")
+        rows += ":value: ";
+      else if (!kind.empty())
+        rows += ":value:(" + replaced(kind, ":", "\\:") + ")";
+      rows += "'";
+    }
+  }
+  return "#compdef" + tools +
+         "\n# zsh completion of prun; put into a folder of $fpath as _prun\n"
+         "_arguments -S" +
+         rows + " \\\n  '*::program:_normal'\n";
+}
+
+std::string fish() {
+  std::string page = "# fish completion of prun; put into completions/prun.fish\n";
+  for (const char* tool : kTools)
+    for (const OptionRow& row : option_rows()) {
+      const std::string kind = kind_of(row);
+      for (const std::string& name : names_of(row)) {
+        page += "complete -c " + std::string(tool) + (name.size() == 1 ? " -s " : " -l ") +
+                (name == "?" ? "'?'" : name) + " -d '" + replaced(row.meaning, "'", "\\'") + "'";
+        if (kind == "file")
+          page += " -r -F";
+        else if (kind == "folder")
+          page += " -x -a '(__fish_complete_directories)'";
+        else if (kind == "host")
+          page += " -x -a '(__fish_print_hostnames)'";
+        else if (kind == "any")
+          page += " -x";
+        else if (!kind.empty())
+          page += " -x -a '" + kind + "'";
+        page += "\n";
+      }
+    }
+  return page;
+}
+
+}  // namespace
+
+std::string page_text(const std::string& page) {
+  if (page == "options") return markdown();
+  if (page == "man") return manual();
+  if (page == "bash") return bash();
+  if (page == "zsh") return zsh();
+  return page == "fish" ? fish() : "";
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,188 @@
+// torchrun's words, and what they make of a job: nodes that meet, python before the script.
+//
+// Called as torchrun the job has one rank a node unless --nproc-per-node says otherwise, and
+// PET_* variables are defaults of the options of their name. Under other names any of these
+// words but the plain settings (MASTER_ADDR, ROLE_NAME, ...) makes the job torchrun's kind.
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "cli/options.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr int kMostNodes = 1 << 20;
+
+std::string variable_of(std::string name) {
+  for (char& c : name)
+    c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return "PET_" + name;
+}
+
+// "0", "1", "true": what argparse's flags take from PET_*.
+bool is_off(const std::string& value) {
+  return value.empty() || value == "0" || value == "false" || value == "False";
+}
+
+}  // namespace
+
+Result<void> read_torch_variables(Draft& draft) {
+  if (!draft.around.variable) return {};
+  for (const OptionRow& row : option_rows()) {
+    const std::string name = names_of(row)[0].size() > 1 ? names_of(row)[0] : names_of(row).back();
+    const bool taken = row.dialect == kTorch || name == "nproc-per-node" || name == "max-restarts";
+    if (!taken || name.size() < 2) continue;
+    const auto value = draft.around.variable(variable_of(name));
+    if (!value || value->empty()) continue;
+    Given given{variable_of(name), {}};
+    if (words_of(row) > 0)
+      given.words.push_back(*value);
+    else if (is_off(*value))
+      continue;
+    TUTTI_DO(row.apply(draft, given));
+  }
+  return {};
+}
+
+void finish_torch(Draft& draft) {
+  TorchSpec& torch = draft.job.torch;
+  if (!torch.used) return;
+  Placement& placement = draft.job.placement;
+  if (placement.ranks_per_node == 0 && placement.per_node_word.empty() && draft.app.ranks == 0)
+    placement.ranks_per_node = 1;
+  for (AppSpec& app : draft.job.apps) {
+    if (app.argv.empty()) continue;
+    if (!torch.no_python) {
+      const auto python =
+          draft.around.variable ? draft.around.variable("PYTHON_EXEC") : std::nullopt;
+      std::vector<std::string> words{python.value_or("python3"), "-u"};
+      if (torch.module) words.push_back("-m");
+      app.argv.insert(app.argv.begin(), words.begin(), words.end());
+    }
+    if (torch.pass_local_rank) app.local_rank_at = torch.no_python ? 1 : torch.module ? 4 : 3;
+  }
+  draft.job.output.directory.clear();
+}
+
+namespace apply {
+
+Result<void> standalone(Draft& draft, const Given&) {
+  draft.job.torch.used = draft.job.torch.standalone = true;
+  draft.job.torch.min_nodes = draft.job.torch.max_nodes = 1;
+  return {};
+}
+
+Result<void> nnodes(Draft& draft, const Given& given) {
+  const auto parts = text::split(given.words[0], ':');
+  const auto least = text::parse_int(parts[0]);
+  const auto most = text::parse_int(parts.back());
+  if (!least || !most || parts.size() > 2 || *least < 1 || *most < *least || *most > kMostNodes)
+    return fail(Code::arg, given.spelling + " needs N or MIN:MAX, not '" + given.words[0] + "'");
+  TorchSpec& torch = draft.job.torch;
+  torch.used = true;
+  torch.min_nodes = static_cast<int>(*least);
+  torch.max_nodes = static_cast<int>(*most);
+  return {};
+}
+
+Result<void> per_node_word(Draft& draft, const Given& given) {
+  const std::string& word = given.words[0];
+  if (word != "auto" && word != "cpu" && word != "gpu") {
+    const auto count = text::parse_int(word);
+    if (!count || *count < 1 || *count > kMostNodes)
+      return fail(Code::arg,
+                  given.spelling + " needs a number, auto, cpu or gpu, not '" + word + "'");
+    return ranks_per_node(draft, given);
+  }
+  draft.job.placement.per_node_word = word;
+  draft.job.placement.ranks_per_node = 0;
+  return {};
+}
+
+Result<void> node_rank(Draft& draft, const Given& given) {
+  const auto rank = text::parse_int(given.words[0]);
+  if (!rank || *rank < 0 || *rank >= kMostNodes)
+    return fail(Code::arg, given.spelling + " needs a whole number, not '" + given.words[0] + "'");
+  draft.job.torch.used = true;
+  draft.job.torch.node_rank = static_cast<int>(*rank);
+  return {};
+}
+
+Result<void> run_id(Draft& draft, const Given& given) {
+  draft.job.torch.used = true;
+  draft.job.torch.run_id = given.words[0];
+  return {};
+}
+
+Result<void> rendezvous_backend(Draft& draft, const Given& given) {
+  const std::string& name = given.words[0];
+  if (name != "static" && name != "c10d" && name != "etcd" && name != "etcd-v2")
+    return fail(Code::arg,
+                given.spelling + " " + name + " is not known; known are static and c10d");
+  draft.job.torch.used = true;
+  draft.job.torch.backend = name == "static" ? "static" : "c10d";
+  if (name.starts_with("etcd")) draft.ignored.push_back(given.spelling + " " + name);
+  return {};
+}
+
+Result<void> rendezvous_endpoint(Draft& draft, const Given& given) {
+  if (given.words[0].empty()) return {};
+  draft.job.torch.used = true;
+  draft.job.torch.endpoint = given.words[0];
+  return {};
+}
+
+Result<void> rendezvous_conf(Draft& draft, const Given& given) {
+  draft.job.torch.used = true;
+  for (const std::string& word : text::split(given.words[0], ',')) {
+    const auto equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (name == "rank") {
+      TUTTI_DO(node_rank(draft, Given{given.spelling + " rank", {value}}));
+    } else if (name == "timeout" || name == "join_timeout") {
+      TUTTI_TRY(seconds, positive(Given{given.spelling + " " + name, {value}}));
+      draft.job.torch.join_timeout_s = seconds;
+    } else if (!name.empty()) {
+      draft.ignored.push_back(given.spelling + " " + name);
+    }
+  }
+  return {};
+}
+
+Result<void> master_port(Draft& draft, const Given& given) {
+  TUTTI_TRY(port, positive(given));
+  if (port > 65535) return fail(Code::arg, given.spelling + " needs a port, at most 65535");
+  draft.job.master_port = port;
+  return {};
+}
+
+Result<void> module(Draft& draft, const Given&) {
+  draft.job.torch.used = draft.job.torch.module = true;
+  return {};
+}
+
+Result<void> no_python(Draft& draft, const Given&) {
+  draft.job.torch.used = draft.job.torch.no_python = true;
+  return {};
+}
+
+Result<void> run_path(Draft& draft, const Given&) {
+  draft.job.torch.used = true;
+  return {};
+}
+
+Result<void> pass_local_rank(Draft& draft, const Given&) {
+  draft.job.torch.used = draft.job.torch.pass_local_rank = true;
+  return {};
+}
+
+Result<void> use_environment(Draft& draft, const Given&) {
+  draft.job.torch.pass_local_rank = false;
+  return {};
+}
+
+}  // namespace apply
+}  // namespace tutti::launch

@@ -1,0 +1,37 @@
+// Misspelt TUTTI_* variables: nobody reads them, so the user must be told.
+#include <algorithm>
+#include <array>
+
+#include "base/knobs.h"
+#include "base/text.h"
+#include "cli/cli.h"
+
+namespace tutti::launch {
+namespace {
+
+// Read or set beside the knobs: by the launcher in its ranks, and by scripts of this project.
+constexpr std::array kOthers{"TUTTI_SEGMENT_FD", "TUTTI_CONTROL_FD", "TUTTI_LOCAL_RANK",
+                             "TUTTI_JOB_ID", "TUTTI_JOIN_KEY"};
+// Whoever writes tests and benchmarks of this project uses these beginnings.
+constexpr std::array kFreePrefixes{"TUTTI_TEST_", "TUTTI_UPDATE_", "TUTTI_BENCH_"};
+
+}  // namespace
+
+Result<void> check_variables(const std::vector<std::string>& environment) {
+  std::vector<std::string> known(kOthers.begin(), kOthers.end());
+  for (const KnobRow& row : Knobs::rows()) known.emplace_back(row.name);
+  for (const std::string& entry : environment) {
+    const std::string name = entry.substr(0, entry.find('='));
+    if (!name.starts_with("TUTTI_") || std::find(known.begin(), known.end(), name) != known.end() ||
+        std::any_of(kFreePrefixes.begin(), kFreePrefixes.end(),
+                    [&name](const char* prefix) { return name.starts_with(prefix); }))
+      continue;
+    const std::string near = text::nearest(name, known);
+    return fail(Code::arg, "unknown variable " + name +
+                               (near.empty() ? "; docs/env.md lists those that are read; unset it"
+                                             : "; did you mean " + near + "?"));
+  }
+  return {};
+}
+
+}  // namespace tutti::launch

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "wireup/board.h"
 #include "wireup/protocol.h"
 #include "wireup/wireup.h"
 
@@ -24,11 +25,27 @@ std::string foreign_launcher(const Lookup& getenv) {
 Result<std::unique_ptr<Wireup>> join(const Lookup& getenv) {
   if (getenv(kSegmentFdVariable) != nullptr || getenv(kJobVariable) != nullptr)
     return join_prun(getenv);
-  if (const std::string sign = foreign_launcher(getenv); !sign.empty())
+  const std::string sign = foreign_launcher(getenv);
+  if (sign.empty()) return join_alone();
+  const auto has = [&getenv](const char* name) { return getenv(name) != nullptr; };
+  // The innermost launcher first: torchrun may itself run under another.
+  using Open = Result<BoardPtr> (*)(const Lookup&);
+  Open open = nullptr;
+  if (has("RANK") && has("WORLD_SIZE") && has("MASTER_ADDR"))
+    open = open_socket_board;
+  else if (has("PMIX_RANK") && has("PMIX_NAMESPACE"))
+    open = open_pmix_board;
+  else if (has("PMI_FD"))
+    open = open_pmi_board;
+  if (open == nullptr)
     return fail(Code::other,
                 "another launcher started this process (" + sign +
-                    ") and this library cannot join its job; start the program with prun");
-  return join_alone();
+                    ") and this library cannot join its job: neither PMIx, nor PMI, nor RANK with "
+                    "MASTER_ADDR is there; start the program with prun (under srun: --mpi=pmix or "
+                    "--mpi=pmi2)");
+  auto board = open(getenv);
+  if (!board) return tl::unexpected<Error>(std::move(board).error());
+  return join_board(std::move(*board));
 }
 
 }  // namespace tutti::wireup

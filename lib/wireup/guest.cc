@@ -1,0 +1,216 @@
+// A world under another launcher, made out of a board.
+//
+//   each rank:            card (host, where it may run) -> board      fence
+//   lowest rank a host:   reads all cards, makes the segment, hands it to its neighbours
+//   each rank:            addresses -> board, fence; others' are read at first use
+//
+// Ranks are on one host when the launcher says so and they can really share memory: the same
+// kernel, network and process namespaces. The job's secret is rank 0's and travels by the board:
+// it is as private as the launcher's own.
+#include <sched.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "wireup/board.h"
+#include "wireup/handover.h"
+
+namespace tutti::wireup {
+namespace {
+
+constexpr std::size_t kKeyBytes = sizeof(SegmentFacts::job_key);
+
+std::string hex(const void* data, std::size_t bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const auto byte = static_cast<const unsigned char*>(data)[i];
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+int nibble(char digit) {
+  return digit >= 'a' ? digit - 'a' + 10 : digit - '0';
+}
+
+std::vector<std::uint8_t> unhex(const std::string& text) {
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+    bytes.push_back(static_cast<std::uint8_t>(nibble(text[i]) << 4 | nibble(text[i + 1])));
+  return bytes;
+}
+
+std::string own_mask() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ::sched_getaffinity(0, sizeof set, &set);
+  std::string mask;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) mask += (mask.empty() ? "" : ",") + std::to_string(cpu);
+  return mask.size() > 400 ? "" : mask;  // boards take short texts; all of a big machine: none
+}
+
+std::string namespace_of(const char* kind) {
+  struct stat status {};
+  ::stat((std::string("/proc/self/ns/") + kind).c_str(), &status);
+  return std::to_string(status.st_ino);
+}
+
+// Who can share memory with me: "node|boot|net|pid".
+std::string own_place(const std::string& node) {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return node + "|" + boot + "|" + namespace_of("net") + "|" + namespace_of("pid");
+}
+
+struct Cards {
+  std::vector<std::string> places;  // of each host
+  JobFacts facts;
+  std::vector<std::uint8_t> key;
+  std::map<int, int> local_ranks;  // by host
+};
+
+class GuestClient final : public Wireup {
+ public:
+  explicit GuestClient(BoardPtr board) : board_(std::move(board)) {}
+
+  Result<void> start();
+  Result<void> put(BlobView address) override;
+  Result<BlobView> get(int rank) override;
+  void abort(int status, std::string_view reason) override {
+    if (!reason.empty()) log::warn(reason);
+    board_->abort(status, std::string(reason));
+    std::_Exit(status);
+  }
+  Result<void> finalized() override {
+    own().state.store(static_cast<std::uint32_t>(RankState::finalized), std::memory_order_release);
+    return board_->finalized();
+  }
+  void report_links(std::string_view lines) override { log::warn(lines); }
+
+ private:
+  LocalRecord& own() { return segment_->local(static_cast<std::uint32_t>(local_rank_)); }
+  Result<void> put_card();
+  Result<Cards> read_cards();
+  Result<void> share_segment(const Cards& cards);
+
+  BoardPtr board_;
+  std::map<int, std::vector<std::uint8_t>> addresses_;
+};
+
+Result<void> GuestClient::put_card() {
+  std::array<char, kHostNameBytes> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  std::string secret;
+  if (board_->rank() == 0) {
+    std::array<std::uint8_t, kKeyBytes + 8> bytes{};
+    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+      return fail(Code::other, "the kernel gives no random numbers");
+    secret = hex(bytes.data(), bytes.size());
+  }
+  TUTTI_DO(board_->put("card", std::string(name.data()) + "/" + own_place(board_->node()) + "/" +
+                                   own_mask() + "/" + secret));
+  return board_->fence();
+}
+
+Result<Cards> GuestClient::read_cards() {
+  Cards cards;
+  std::map<std::string, int> host_of_place;
+  std::map<int, std::vector<bool>> cpus;
+  for (int rank = 0; rank < board_->size(); ++rank) {
+    TUTTI_TRY(text, board_->get(rank, "card"));
+    const auto parts = text::split(text, '/');
+    if (parts.size() != 4)
+      return fail(Code::other, "rank " + std::to_string(rank) + " put up an unreadable card ('" +
+                                   text + "'); all ranks must use the same Tutti");
+    const auto [at, fresh] = host_of_place.try_emplace(parts[1], host_of_place.size());
+    if (fresh) cards.facts.hosts.push_back(parts[0]);
+    cards.facts.host_of.push_back(at->second);
+    if (rank == board_->rank()) cards.facts.this_host = at->second;
+    ++cards.local_ranks[at->second];
+    auto& mask = cpus[at->second];
+    mask.resize(CPU_SETSIZE);
+    for (const std::string& cpu : text::split(parts[2], ','))
+      if (const auto number = text::parse_int(cpu); number && *number < CPU_SETSIZE)
+        mask[static_cast<std::size_t>(*number)] = true;
+    if (rank == 0) cards.key = unhex(parts[3]);
+  }
+  if (cards.key.size() != kKeyBytes + 8) return fail(Code::other, "rank 0 put up no job key");
+  std::memcpy(&cards.facts.job_id, cards.key.data() + kKeyBytes, 8);
+  cards.key.resize(kKeyBytes);
+  const auto& mine = cpus[cards.facts.this_host];
+  const auto cores = std::count(mine.begin(), mine.end(), true);
+  cards.facts.cores =
+      static_cast<std::uint32_t>(cores > 0 ? cores : ::sysconf(_SC_NPROCESSORS_ONLN));
+  return cards;
+}
+
+Result<void> GuestClient::share_segment(const Cards& cards) {
+  const int here = cards.facts.this_host;
+  const std::string name =
+      "tutti-" + std::to_string(cards.facts.job_id) + "-" + std::to_string(here);
+  const auto& host_of = cards.facts.host_of;
+  const auto lowest = std::find(host_of.begin(), host_of.end(), here) - host_of.begin();
+  if (lowest == board_->rank()) {
+    JobFacts facts = cards.facts;
+    facts.key = cards.key;
+    TUTTI_TRY(made, make_segment(facts));
+    segment_ = std::make_shared<Segment>(std::move(made));
+    return hand_out(name, segment_->fd(), cards.local_ranks.at(here) - 1);
+  }
+  TUTTI_TRY(fd, take_from(name));
+  TUTTI_TRY(attached, Segment::attach(fd.release()));
+  segment_ = std::make_shared<Segment>(std::move(attached));
+  return {};
+}
+
+Result<void> GuestClient::start() {
+  TUTTI_DO(put_card());
+  TUTTI_TRY(cards, read_cards());
+  TUTTI_DO(share_segment(cards));
+  rank_ = board_->rank();
+  local_rank_ = segment_->rank(static_cast<std::uint32_t>(rank_)).local_rank;
+  LocalRecord& record = own();
+  record.pid = static_cast<std::int32_t>(::getpid());
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) record.cores_allowed = CPU_COUNT(&set);
+  // release: as in the client of prun.
+  record.state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
+  return {};
+}
+
+Result<void> GuestClient::put(BlobView address) {
+  TUTTI_DO(board_->put("address", hex(address.data(), address.size())));
+  return board_->fence();
+}
+
+Result<BlobView> GuestClient::get(int rank) {
+  auto& known = addresses_[rank];
+  if (known.empty()) {
+    TUTTI_TRY(text, board_->get(rank, "address"));
+    known = unhex(text);
+  }
+  return BlobView(reinterpret_cast<const std::byte*>(known.data()), known.size());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Wireup>> join_board(BoardPtr board) {
+  auto client = std::make_unique<GuestClient>(std::move(board));
+  TUTTI_DO(client->start());
+  return std::unique_ptr<Wireup>(std::move(client));
+}
+
+}  // namespace tutti::wireup

@@ -1,0 +1,122 @@
+// One connection per taker, one descriptor each. Strangers (of another user) get nothing.
+#include "wireup/handover.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "base/clock.h"
+
+namespace tutti::wireup {
+namespace {
+
+constexpr std::int64_t kLimitNs = 60'000'000'000;
+
+struct Address {
+  sockaddr_un at{};
+  socklen_t length = 0;
+};
+
+Address address_of(const std::string& name) {
+  Address address;
+  address.at.sun_family = AF_UNIX;  // sun_path[0] stays 0: abstract
+  const std::size_t bytes = std::min(name.size(), sizeof address.at.sun_path - 1);
+  std::memcpy(address.at.sun_path + 1, name.data(), bytes);
+  address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + bytes);
+  return address;
+}
+
+tl::unexpected<Error> failed(const char* what) {
+  return fail(Code::other, std::string("cannot ") + what +
+                               " the job segment of this host: " + std::strerror(errno));
+}
+
+bool is_ours(int fd) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
+}
+
+bool send_fd(int socket, int fd) {
+  char byte = 1;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room.data();
+  message.msg_controllen = room.size();
+  cmsghdr* const head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+}
+
+int receive_fd(int socket) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room.data();
+  message.msg_controllen = room.size();
+  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
+  const cmsghdr* const head = CMSG_FIRSTHDR(&message);
+  int fd = -1;
+  if (head != nullptr && head->cmsg_type == SCM_RIGHTS)
+    std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
+  return fd;
+}
+
+}  // namespace
+
+Result<void> hand_out(const std::string& name, int fd, int takers) {
+  if (takers == 0) return {};
+  const UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Address address = address_of(name);
+  if (!listener.is_open() ||
+      ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address.at), address.length) != 0 ||
+      ::listen(listener.get(), 1024) != 0)
+    return failed("offer");
+  const std::int64_t deadline = now_ns() + kLimitNs;
+  while (takers > 0) {
+    pollfd look{listener.get(), POLLIN, 0};
+    if (::poll(&look, 1, 1000) == 0 && now_ns() > deadline)
+      return fail(Code::other, std::to_string(takers) +
+                                   " ranks of this host did not come for the job segment in 60 s");
+    if ((look.revents & POLLIN) == 0) continue;
+    const UniqueFd taker(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (taker.is_open() && is_ours(taker.get()) && send_fd(taker.get(), fd)) --takers;
+  }
+  return {};
+}
+
+Result<UniqueFd> take_from(const std::string& name) {
+  const Address address = address_of(name);
+  const std::int64_t deadline = now_ns() + kLimitNs;
+  for (;;) {
+    UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) return failed("take");
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.at), address.length) ==
+        0) {
+      if (!is_ours(socket.get())) return fail(Code::access, "another user offers a job segment");
+      UniqueFd fd(receive_fd(socket.get()));
+      if (fd.is_open()) return fd;
+    }
+    if (now_ns() > deadline)
+      return fail(Code::other, "the lowest rank of this host offered no job segment in 60 s");
+    ::usleep(2000);
+  }
+}
+
+}  // namespace tutti::wireup

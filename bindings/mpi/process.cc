@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "mpi/objects.h"
+#include "mpi/tool/tool.h"
 
 namespace tutti::mpi {
 
@@ -24,8 +25,13 @@ const char* from_environment(const char* name) {
 
 }  // namespace
 
+const char* knob_from_environment(const char* name) {
+  const char* const written = tool::overridden(name);
+  return written != nullptr ? written : from_environment(name);
+}
+
 Result<void> open_world(world::ThreadLevel level) {
-  TUTTI_TRY(knobs, Knobs::read(from_environment));
+  TUTTI_TRY(knobs, Knobs::read(knob_from_environment));
   log::set_explain(knobs.flag("TUTTI_EXPLAIN"));
   TUTTI_TRY(wireup, wireup::join(from_environment));
   log::set_rank(wireup->rank());
@@ -38,6 +44,7 @@ Result<void> open_world(world::ThreadLevel level) {
   process.world_comm->name = "MPI_COMM_WORLD";
   process.self_comm->name = "MPI_COMM_SELF";
   process.world = world.get();
+  tool::world_opened(*world);
   owner() = std::move(world);
   // release: partner is the acquire in MPI_Initialized.
   process.phase.store(Phase::running, std::memory_order_release);
@@ -45,6 +52,7 @@ Result<void> open_world(world::ThreadLevel level) {
 }
 
 Result<void> close_world() {
+  tool::world_closes(*process.world);
   const Result<void> ended = process.world->finalize();
   process.world = nullptr;
   process.world_comm = process.self_comm = nullptr;

@@ -31,6 +31,9 @@ inline comm::Communicator* fallback_comm() {
   return process.self_comm;
 }
 
+// A knob as it is to be read: what a tool wrote before MPI_Init, else the environment's.
+const char* knob_from_environment(const char* name);
+
 // MPI_Init and MPI_Finalize: body/init.cc says what else they do.
 Result<void> open_world(world::ThreadLevel level);
 Result<void> close_world();

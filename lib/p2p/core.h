@@ -60,6 +60,11 @@ class Core final : public Endpoint, public transport::Sink {
   std::string mismatch_text() override { return std::exchange(mismatch_, {}); }
   const std::string& loss_text() const override { return loss_; }
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) override;
+  Counters counters() const override;
+  void set_observer(Observer observer, void* self) override {
+    observer_ = observer;
+    observer_self_ = self;
+  }
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }
   void set_gate(const transport::Waiter::Gate& gate) override { gate_ = gate; }
@@ -186,6 +191,12 @@ class Core final : public Endpoint, public transport::Sink {
   bool is_completing_ = false;
   bool is_closed_ = false;
   bool warned_any_source_ = false;
+  void tell(const Happening& what) {
+    if (observer_ != nullptr) observer_(observer_self_, what);
+  }
+  Counters counted_;
+  Observer observer_ = nullptr;
+  void* observer_self_ = nullptr;
   std::string mismatch_;
   std::function<std::string(std::uint32_t)> describe_;
 

@@ -97,6 +97,8 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
     status.bytes = transfer->buffer.bytes;
     status.code = Code::truncate;
   }
+  ++counted_.messages_received;
+  counted_.bytes_received += static_cast<std::uint64_t>(status.bytes);
   const std::uint32_t theirs = low_of(header.cookie);
   if (theirs != transfer->fingerprint && theirs != 0 && transfer->fingerprint != 0) [[unlikely]] {
     status.bytes = 0;
@@ -138,6 +140,9 @@ void Core::keep(int from, const transport::FrameHeader& header,
   message->bytes = static_cast<std::uint32_t>(payload.size());
   if (!payload.empty()) std::memcpy(message->payload(), payload.data(), payload.size());
   unexpected_.add(message);
+  ++counted_.unexpected;
+  counted_.unexpected_most = std::max<std::uint64_t>(counted_.unexpected_most, unexpected_.size());
+  tell({Happening::Kind::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});
 }
 
 void Core::report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs) {

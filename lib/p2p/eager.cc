@@ -47,8 +47,11 @@ bool Core::try_send(int rank, const Envelope& envelope, const void* data, std::s
   peer->credit -= cost;
   peer->owed -= returned;
   if (peer->link->try_post({&header, static_cast<const std::byte*>(data), bytes, nullptr}))
-      [[likely]]
+      [[likely]] {
+    ++counted_.messages_sent;
+    counted_.bytes_sent += bytes;
     return true;
+  }
   peer->credit += cost;
   peer->owed += returned;
   return false;
@@ -75,6 +78,11 @@ bool Core::post_first(PeerState& peer, Transfer* transfer) {
   if (transfer->total <= peer.eager_bytes) {
     if (cost_of(transfer->total) <= peer.credit) return post_eager(peer, transfer);
     explain_flood(peer);
+    if (!post_offer(peer, transfer)) return false;
+    ++counted_.sends_delayed;
+    tell({Happening::Kind::send_delayed, peer.rank, transfer->tag,
+          static_cast<std::int64_t>(transfer->total)});
+    return true;
   }
   return post_offer(peer, transfer);
 }
@@ -106,6 +114,8 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer) {
     transfer->phase = Phase::waiting;
     return false;
   }
+  ++counted_.messages_sent;
+  counted_.bytes_sent += bytes;
   drop_staging(transfer);
   if (confirms) return true;
   transfer->phase = Phase::pinned;

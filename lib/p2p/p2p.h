@@ -77,6 +77,26 @@ class Partitioned {
   virtual void release() = 0;                         // freed when nothing is under way
 };
 
+// What an endpoint has done so far, and what it holds now.
+struct Counters {
+  std::uint64_t messages_sent = 0, bytes_sent = 0;
+  std::uint64_t messages_received = 0, bytes_received = 0;
+  std::uint64_t offers_sent = 0;    // messages that asked first
+  std::uint64_t sends_delayed = 0;  // of these, short ones that found no room with their peer
+  std::uint64_t unexpected = 0;     // messages that came before their receive
+  std::uint64_t unexpected_most = 0;
+  std::uint64_t unexpected_now = 0, unexpected_bytes_now = 0, posted_now = 0;
+};
+// Told to an observer as it happens, inside calls and progress; it must not call back.
+struct Happening {
+  enum class Kind : std::uint8_t { unexpected, send_delayed, peer_lost };
+  Kind kind;
+  int peer;
+  int tag;  // 0 for peer_lost, as bytes
+  std::int64_t bytes;
+};
+using Observer = void (*)(void* self, const Happening& what);
+
 class Endpoint {
  public:
   virtual ~Endpoint() = default;
@@ -131,6 +151,8 @@ class Endpoint {
   // Why the peer that was lost last was lost; empty when none was.
   virtual const std::string& loss_text() const = 0;
   virtual void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) = 0;
+  virtual Counters counters() const = 0;
+  virtual void set_observer(Observer observer, void* self) = 0;  // null: none
   virtual wireup::Wireup& wireup() = 0;
   virtual transport::Waiter& waiter() = 0;
   // How waits let other threads in; null: single thread.

@@ -43,8 +43,12 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
     }
   }
   transfer->phase = Phase::offered;
-  if (peer.link->try_post({&header, transfer->key.data(), transfer->key_bytes, nullptr}))
+  if (peer.link->try_post({&header, transfer->key.data(), transfer->key_bytes, nullptr})) {
+    ++counted_.messages_sent;
+    ++counted_.offers_sent;
+    counted_.bytes_sent += header.length;
     return true;
+  }
   transfer->phase = Phase::waiting;
   return false;
 }

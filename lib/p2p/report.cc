@@ -14,6 +14,14 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(wireup::Wireup& wireup, const K
   return open_over(wireup, knobs, &transport::open_all);
 }
 
+Counters Core::counters() const {
+  Counters now = counted_;
+  now.unexpected_now = unexpected_.size();
+  now.unexpected_bytes_now = bytes_.in_use();
+  now.posted_now = posted_.size();
+  return now;
+}
+
 transport::Traits Core::traits(int rank) {
   if (const auto& known = peers_[static_cast<std::size_t>(rank)]; known && known->routed)
     return known->traits;

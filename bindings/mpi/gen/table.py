@@ -73,7 +73,6 @@ class Function:
         self.chapter = facts["chapter"]
         self.group = facts["group"]
         self.returns = facts["ret"]
-        self.reports_errors = facts["ret"] == "int" and not facts.get("ret_kind")
         self.has_large = facts["has_large_count"]
         self.deprecated = facts.get("deprecated")
         accepted = overlay["accepts"].get(self.name, {})
@@ -82,7 +81,10 @@ class Function:
         self.form = facts["form"]
         self.anytime = self.name in overlay["anytime"] or self.group in overlay["anytime_groups"]
         self.body = overlay["body_of"].get(self.name, self.name)[4:].lower()
+        # Silent: its body returns the code itself, and no error handler hears of it.
         self.is_silent = self.group in overlay["silent_groups"]
+        self.reports_errors = (facts["ret"] == "int" and not facts.get("ret_kind")
+                               and not self.is_silent)
         # The two forms differ in more than the width of integers: each has its own body.
         self.own_large_body = any(p.large_only or p.kind == "POLYFUNCTION" for p in self.params)
 

@@ -265,6 +265,8 @@ class Writer:
 
     def direct(self):
         yield EXPORTED + "%s {" % self.signature(True)
+        if self.f.is_silent:
+            yield self.opening()
         yield "  return body::%s(%s);" % (self.f.body_name(self.large),
                                           ", ".join(p.name for p in self.params))
         yield "}"

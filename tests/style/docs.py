@@ -7,8 +7,6 @@ import tree
 # Links in Markdown's form, and files named in code quotes beside a folder of ours.
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 NAMED = re.compile(r"`((?:lib|launcher|bindings|tests|benchmarks|docs|hostfiles|scripts)/[\w./-]+)`")
-# Pages that the build writes.
-GENERATED = {"docs/coverage.md"}
 
 
 def decision_problems():
@@ -36,7 +34,7 @@ def main():
             if not (page.parent / target).exists():
                 problems.append(f"{tree.name(page)}: link to {target}, which is not there")
         for target in NAMED.findall(page.read_text(errors="replace")):
-            if target not in GENERATED and not (tree.ROOT / target.rstrip("/")).exists():
+            if not (tree.ROOT / target.rstrip("/")).exists():
                 problems.append(f"{tree.name(page)}: names {target}, which is not there")
     for root in ("lib", "launcher"):
         for room in sorted(path for path in (tree.ROOT / root).iterdir() if path.is_dir()):

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """generate.py API_FOLDER WHAT OUTPUT [BODY.cc ...] -- writes one generated file.
 
-WHAT: header, bodies, functions, map, linktest, coverage, or the number of a chapter.
+WHAT: header, bodies, functions, map, linktest, or the number of a chapter.
 """
 import sys
 
-import coverage
 import header
 import table as tables
 import tests
@@ -21,7 +20,6 @@ def produce(table, what, bodies):
         "functions": lambda: wrappers.write_functions(table),
         "map": lambda: wrappers.write_map(table),
         "linktest": lambda: tests.write(table),
-        "coverage": lambda: coverage.write(table, bodies),
     }
     if what not in makers:
         sys.exit(__doc__)

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "control/serve_messages.h"
+
 namespace tutti::launch {
 
 // down, first: what the daemon must know before it looks at its machine.
@@ -309,30 +311,9 @@ struct DaemonFailed {
   }
 };
 
-// up: what this host's ranks give to all, under a name. When every host that has ranks in it has
-// said one of that name, all parts go down, by host.
-struct Gather {
-  std::string name;
-  std::vector<int> hosts;  // that take part; empty: all
-  std::string part;
-  template <class F>
-  void fields(F&& f) {
-    f("name", name), f("hosts", hosts), f("part", part);
-  }
-};
-
-// down: the parts of all hosts.
-struct Gathered {
-  std::string name;
-  std::vector<std::string> parts;
-  template <class F>
-  void fields(F&& f) {
-    f("name", name), f("parts", parts);
-  }
-};
-
-using Message = std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses,
-                             RankEnded, RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow,
-                             HostFailed, Note, DaemonFailed, Gather, Gathered>;
+using Message =
+    std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses, RankEnded,
+                 RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow, HostFailed, Note,
+                 DaemonFailed, Gather, Gathered, ServeJob, Serves, Served, Fetch, Fetched>;
 
 }  // namespace tutti::launch

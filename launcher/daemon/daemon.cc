@@ -71,7 +71,9 @@ class Daemon {
   void handle(const Input& input) { ranks_.input(input); }
   void handle(const Addresses& addresses) { ranks_.publish(addresses); }
   void handle(const Gone& gone) { ranks_.gone(gone); }
-  void handle(const Gathered& all) { ranks_.gathered(all); }
+  void handle(const Gathered& all) { ranks_.hear_servers(all); }
+  void handle(const Fetch& fetch) { ranks_.hear_servers(fetch); }
+  void handle(const Fetched& fetched) { ranks_.hear_servers(fetched); }
   void handle(const Signal& signal);
   void handle(const End& end) { ranks_.end(end.grace_ms); }
   void handle(const Bye&);
@@ -197,6 +199,7 @@ void Daemon::handle(Launch& launch) {
   Ranks::Place place;
   place.host = host_;
   place.library_folder = place_.library_folder;
+  place.pmix_program = place_.pmix_program;
   place.environment = place_.environment;
   place.machine = machine_;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)

@@ -47,6 +47,7 @@ struct DaemonPlace {
   std::vector<std::string> environment;  // that the ranks inherit, "NAME=value"
   std::string own_address;               // how other hosts reach this one, when the spawner knows
   std::string library_folder;  // where libmpi_abi is when the program does not find it; or empty
+  std::string pmix_program;    // the PMIx server (launcher/pmix); empty: not here
   MakeSpawner make_spawner;    // null: cannot grow a tree
 };
 

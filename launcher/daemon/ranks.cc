@@ -98,45 +98,23 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
     if (rank.part.takes_stdin) input_offsets_[rank.local] = 0;
   }
   make_servers();
+  return {};
+}
+
+Result<void> Ranks::start_all() {
   for (RankProcess& rank : ranks_) {
     const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
-    if (app.problem.reason.empty()) {
-      bind_record(rank, place);
-      TUTTI_DO(start(rank, place.environment));
+    if (ending_) {
+      report_not_started(rank,
+                         {status_of(ExitStatus::internal), "the job ended before it started"});
+    } else if (app.problem.reason.empty()) {
+      bind_record(rank, place_);
+      TUTTI_DO(start(rank, place_.environment));
     } else {
       report_not_started(rank, app.problem);
     }
   }
   return {};
-}
-
-RankProcess* Ranks::rank_numbered(int rank) {
-  for (RankProcess& one : ranks_)
-    if (one.part.rank == rank) return &one;
-  return nullptr;
-}
-
-void Ranks::make_servers() {
-  ServeReports reports;
-  reports.joined = [this](int rank) { rank_numbered(rank)->joined = true; };
-  reports.finalized = [this](int rank) { rank_numbered(rank)->finalized = true; };
-  reports.aborts = [this](int rank, int status, const std::string& reason) {
-    RankProcess& ending = *rank_numbered(rank);
-    while (read_output(ending, 0) || read_output(ending, 1)) {
-    }
-    say_(RankAborts{rank, status, reason});
-  };
-  reports.note = [this](const std::string& line) { say_(Note{line}); };
-  reports.gather = [this](const Gather& part) {
-    if (launch_.hosts.size() > 1) return say_(part);
-    loop_.post([this, all = Gathered{part.name, {part.part}}] { servers_.on_gathered(all); });
-  };
-  Needs needs;
-  for (const App& app : apps_) {
-    needs.pmi1 = needs.pmi1 || app.needs.pmi1;
-    needs.pmix = needs.pmix || app.needs.pmix;
-  }
-  servers_.open(loop_, launch_, place_.host, needs, std::move(reports));
 }
 
 Result<void> Ranks::make_job_segment(const Place& place) {
@@ -285,7 +263,7 @@ void Ranks::gone(const Gone& gone) {
 
 void Ranks::signal(int number) {
   for (const RankProcess& rank : ranks_) {
-    if (rank.ended) continue;
+    if (rank.ended || rank.pid <= 0) continue;
     // A rank may have left the group it was given (setsid, an interactive shell).
     if (::kill(-rank.pid, number) != 0) ::kill(rank.pid, number);
   }
@@ -317,6 +295,7 @@ void Ranks::on_child_ended(pid_t pid, int wait_status) {
 }
 
 void Ranks::finish() {
+  servers_.close();
   kill_descendants();
   for (RankProcess& rank : ranks_) {
     for (const int stream : {0, 1}) {

@@ -32,6 +32,7 @@ class Ranks {
   struct Place {
     int host = 0;
     std::string library_folder;
+    std::string pmix_program;
     std::vector<std::string> environment;
     std::optional<topo::Machine> machine;
   };
@@ -41,7 +42,7 @@ class Ranks {
   void input(const Input& input);
   void publish(const Addresses& addresses);
   void gone(const Gone& gone);
-  void gathered(const Gathered& all) { servers_.on_gathered(all); }
+  void hear_servers(const Message& message) { servers_.hear(message); }
   void signal(int number);
   void end(int grace_ms);
   void on_child_ended(pid_t pid, int wait_status);  // of any child; others' are ignored
@@ -56,6 +57,8 @@ class Ranks {
     Needs needs;
   };
   void make_servers();
+  void on_served(const std::string& problem);
+  Result<void> start_all();
   RankProcess* rank_numbered(int rank);
   void prepare_apps(const std::vector<std::string>& inherited);
   Result<void> make_job_segment(const Place& place);

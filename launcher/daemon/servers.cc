@@ -26,19 +26,46 @@ ServedJob job_of(const Launch& launch, int host) {
 
 }  // namespace
 
-void Servers::open(Loop& loop, const Launch& launch, int host, Needs needs, ServeReports reports) {
+void Servers::open(Loop& loop, const Launch& launch, const Place& place, Needs needs,
+                   ServeReports reports, const Ready& ready) {
   forced_ = !launch.serve.empty();
-  if (forced_) needs = {launch.serve == "pmi1", launch.serve == "pmix"};
-  if (needs.pmi1) pmi1_ = serve_pmi1(loop, job_of(launch, host), std::move(reports), kServerFd);
+  if (forced_) needs = {launch.serve == "pmi1", launch.serve == "pmix", true};
+  const ServedJob job = job_of(launch, place.host);
+  if (needs.pmi1) pmi1_ = serve_pmi1(loop, job, reports, kServerFd);
+  if (!needs.pmix) return ready("");
+  if (!place.pmix_program.empty()) {
+    pmix_ = serve_pmix(loop, job, std::move(reports), place.pmix_program, ready);
+    return;
+  }
+  // A script may do without; a program of Open MPI would be alone n times.
+  ready(needs.certain ? "this program is of Open MPI and needs a PMIx server, which Tutti has not "
+                        "on this host (prun-pmix); install it there, built with OpenPMIx"
+                      : "");
 }
 
 Result<Server::Outfit> Servers::outfit(int local, const Needs& needs) {
-  if (pmi1_ && (needs.pmi1 || forced_)) return pmi1_->outfit(local);
-  return Server::Outfit{};
+  Server::Outfit outfit;
+  if (pmi1_ && (needs.pmi1 || forced_)) {
+    TUTTI_TRY(mine, pmi1_->outfit(local));
+    outfit = std::move(mine);
+  }
+  if (pmix_ && (needs.pmix || forced_)) {
+    TUTTI_TRY(mine, pmix_->outfit(local));
+    outfit.variables.insert(outfit.variables.end(), mine.variables.begin(), mine.variables.end());
+    // MPICH 5 gives up when it sees signs of both, unless it is told which is meant for it.
+    if (outfit.fd.is_open()) outfit.variables.emplace_back("MPIR_CVAR_PMI_VERSION=1");
+  }
+  return outfit;
 }
 
-void Servers::on_gathered(const Gathered& all) {
-  if (pmi1_) pmi1_->on_gathered(all);
+void Servers::hear(const Message& message) {
+  if (pmi1_) pmi1_->hear(message);
+  if (pmix_) pmix_->hear(message);
+}
+
+void Servers::close() {
+  pmi1_.reset();
+  pmix_.reset();
 }
 
 }  // namespace tutti::launch

@@ -10,15 +10,23 @@ namespace tutti::launch {
 
 class Servers {
  public:
-  // `needs`: of all programs together; what prun was told (launch.serve) goes before it.
-  void open(Loop& loop, const Launch& launch, int host, Needs needs, ServeReports reports);
+  // Makes what the programs need; what prun was told (launch.serve) goes before that. `ready` is
+  // called once, at once or later: `problem` says what cannot be served, or is empty.
+  using Ready = std::function<void(const std::string& problem)>;
+  struct Place {
+    int host = 0;
+    std::string pmix_program;  // empty: not here
+  };
+  void open(Loop& loop, const Launch& launch, const Place& place, Needs needs, ServeReports reports,
+            const Ready& ready);
   // What one rank inherits, given what its program needs.
   Result<Server::Outfit> outfit(int local, const Needs& needs);
-  void on_gathered(const Gathered& all);
+  void hear(const Message& message);
+  void close();
 
  private:
   bool forced_ = false;
-  std::unique_ptr<Server> pmi1_;
+  std::unique_ptr<Server> pmi1_, pmix_;
 };
 
 }  // namespace tutti::launch

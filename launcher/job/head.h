@@ -81,6 +81,8 @@ class Head {
   void handle(int host, const Note& note);
   void handle(int host, const DaemonFailed& report);
   void handle(int host, const Gather& part);
+  void handle(int host, const Fetch& fetch);
+  void handle(int host, const Fetched& fetched);
   void handle(int host, const Heartbeat&);
   void handle(int host, const Bye&) { host_left(host); }
   template <class T>

@@ -293,6 +293,15 @@ void Head::handle(int index, const Gather& part) {
     if (one >= 0 && at(one) < hosts_.size()) send(one, all);
 }
 
+void Head::handle(int, const Fetch& fetch) {
+  if (fetch.rank >= 0 && at(fetch.rank) < request_.plan.ranks.size())
+    send(request_.plan.ranks[at(fetch.rank)].host, fetch);
+}
+
+void Head::handle(int, const Fetched& fetched) {
+  if (fetched.asker >= 0 && at(fetched.asker) < hosts_.size()) send(fetched.asker, fetched);
+}
+
 void Head::handle(int, const Note& note) {
   terminal_.say(note.text);
 }

@@ -34,6 +34,7 @@ int serve(char** environment) {
   ::dup2(nothing.get(), 1);
   place.over_network = true;
   place.library_folder = this_installation().library_folder;
+  place.pmix_program = this_installation().pmix_program;
   place.make_spawner = [](Loop& loop, const Grow& grow, SpawnReports reports) {
     return spawn_ssh(loop, grow, std::move(reports));
   };

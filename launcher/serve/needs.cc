@@ -68,19 +68,19 @@ Needs look_into(const std::string& path) {
   const Mapped file(path);
   const std::string_view text = file.text();
   if (text.empty()) return {};
-  if (!is_program(text)) return {true, true};
+  if (!is_program(text)) return {true, true, false};
   const auto has = [text](std::string_view sign) {
     return ::memmem(text.data(), text.size(), sign.data(), sign.size()) != nullptr;
   };
   return {std::any_of(kPmi1Signs.begin(), kPmi1Signs.end(), has),
-          std::any_of(kPmixSigns.begin(), kPmixSigns.end(), has)};
+          std::any_of(kPmixSigns.begin(), kPmixSigns.end(), has), true};
 }
 
 }  // namespace
 
 Needs needs_of(const std::string& path, const std::vector<std::string>& argv) {
-  Needs needs = carries_others(path) ? Needs{true, true} : look_into(path);
-  if (!argv.empty() && carries_others(argv[0])) needs = {true, true};
+  Needs needs = carries_others(path) ? Needs{true, true, false} : look_into(path);
+  if (!argv.empty() && carries_others(argv[0])) needs = {true, true, false};
   return needs;
 }
 

@@ -36,7 +36,7 @@ class Pmi1Server final : public Server {
   }
 
   Result<Outfit> outfit(int local) override;
-  bool on_gathered(const Gathered& all) override;
+  void hear(const Message& message) override;
 
  private:
   struct Client {
@@ -126,15 +126,15 @@ void Pmi1Server::barrier(std::size_t local) {
   reports_.gather(part);
 }
 
-bool Pmi1Server::on_gathered(const Gathered& all) {
-  if (all.name != kBarrier) return false;
-  for (const std::string& part : all.parts) split_pairs(part, all_);
+void Pmi1Server::hear(const Message& message) {
+  const auto* all = std::get_if<Gathered>(&message);
+  if (all == nullptr || all->name != kBarrier) return;
+  for (const std::string& part : all->parts) split_pairs(part, all_);
   fresh_.clear();
   for (std::size_t local = 0; local < clients_.size(); ++local) {
     clients_[local].waits = false;
     if (clients_[local].socket.is_open()) say(local, "cmd=barrier_out rc=0");
   }
-  return true;
 }
 
 void Pmi1Server::answer(std::size_t local, const Pmi1Command& command) {

@@ -20,29 +20,22 @@ namespace tutti::launch {
 
 // Servers that a program may look for.
 struct Needs {
-  bool pmi1 = false;  // MPICH and its family
-  bool pmix = false;  // Open MPI
+  bool pmi1 = false;     // MPICH and its family
+  bool pmix = false;     // Open MPI
+  bool certain = false;  // the file says so; else it may be so
 };
 // From the files of the command line: which libraries they name. A script or an interpreter may
 // load anything, so it needs everything.
 Needs needs_of(const std::string& path, const std::vector<std::string>& argv);
 
-// The job as servers describe it to their clients.
-struct ServedJob {
-  std::uint64_t job_id = 0;
-  int host = 0;
-  std::vector<std::string> hosts;
-  std::vector<int> host_of;  // of each rank of the job
-  std::vector<int> app_of;   // of each rank of the job
-  std::vector<int> local;    // ranks of this host, by local rank
-  int universe = 1;
-};
+using ServedJob = ServeJob;  // the job as servers describe it to their clients
 
 // What a server tells its daemon about a rank (its number in the job).
 struct ServeReports {
   std::function<void(int rank)> joined, finalized;
   std::function<void(int rank, int status, const std::string& reason)> aborts;
-  std::function<void(const Gather& part)> gather;  // to all hosts; answered by on_gathered
+  std::function<void(const Gather& part)> gather;  // to all hosts; answered by `hear`
+  std::function<void(const Message&)> say;         // Fetch, Fetched: to the head
   std::function<void(const std::string& line)> note;
 };
 
@@ -55,11 +48,18 @@ class Server {
     UniqueFd fd;
   };
   virtual Result<Outfit> outfit(int local) = 0;
-  // True: the parts were for this server.
-  virtual bool on_gathered(const Gathered& all) = 0;
+  // Gathered, Fetch, Fetched from other hosts; others' are left alone.
+  virtual void hear(const Message& message) = 0;
 };
 
 // PMI version 1, a line of text each, on a socket of its own per rank that it inherits as `fd`.
 std::unique_ptr<Server> serve_pmi1(Loop& loop, ServedJob job, ServeReports reports, int fd);
+
+// PMIx: a process of its own (launcher/pmix), because the library brings threads and much else.
+// `ready` is called once, later: it serves, or why it does not. Destruction ends the process and
+// waits for it to clean up, a second at most.
+std::unique_ptr<Server> serve_pmix(Loop& loop, ServedJob job, ServeReports reports,
+                                   const std::string& program,
+                                   std::function<void(const std::string& problem)> ready);
 
 }  // namespace tutti::launch

@@ -10,6 +10,7 @@ struct Installation {
   std::string prefix;          // folder above bin
   std::string daemon_file;     // prund; empty: not found
   std::string library_folder;  // where libmpi_abi.so.1 is; empty: not found
+  std::string pmix_program;    // prun-pmix; empty: not found
 };
 
 const Installation& this_installation();

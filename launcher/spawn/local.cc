@@ -29,6 +29,7 @@ void keep_only(int fd, int as) {
 void become_daemon(int channel, DaemonPlace place) {
   constexpr int kChannel = 3;
   keep_only(channel, kChannel);
+  place.pmix_program = this_installation().pmix_program;
   ::setpgid(0, 0);  // the terminal's signals are for prun, which forwards them
   place.in.reset(kChannel);
   place.out.reset(::fcntl(kChannel, F_DUPFD_CLOEXEC, 0));

@@ -4,7 +4,7 @@
     interop.py PRUN OUR_PROGRAM WORLD_C FOLDER
 
 Debian's Open MPI and MPICH are found by their compiler wrappers' names; others (from wheels, as
-benchmarks/peers installs them) in the folders below $TUTTI_PEERS. Prints the matrix. A pair that
+benchmarks/peers installs them) in the folders below $INTEROP_PEERS. Prints the matrix. A pair that
 is not installed is one line; a pair that fails is a failure.
 """
 import os
@@ -39,7 +39,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 def peers():
     """(found, missing): what can be tried here, and one line for each that cannot."""
-    work = pathlib.Path(os.environ.get("TUTTI_PEERS", "/nonexistent"))
+    work = pathlib.Path(os.environ.get("INTEROP_PEERS", "/nonexistent"))
     known = [
         Peer("Open MPI of Debian", "mpicc.openmpi", ["mpirun.openmpi", "--oversubscribe"], AS_ROOT),
         Peer("MPICH of Debian", "mpicc.mpich", ["mpiexec.mpich"], finalizes=False),
@@ -110,7 +110,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     found, missing = peers()
     matrix = Matrix()
-    for peer in [one for one in found if one.name.startswith("MPICH")]:
+    for peer in found:
         program = peer.build(source, folder)
         matrix.check(peer.name, "prun", [prun, "-np", "4", program], [4] * 4)
         # MPICH 4.0 over UCX 1.13 hangs in MPI_Finalize now and then, under its own launcher too.

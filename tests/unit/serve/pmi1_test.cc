@@ -88,8 +88,9 @@ TEST_CASE("a barrier waits for all ranks here and all hosts", "[serve]") {
   theirs += '\0';
   theirs += "far";
   theirs += '\0';
-  CHECK_FALSE(bench.server->on_gathered({"another", {}}));
-  CHECK(bench.server->on_gathered({bench.gathers[0].name, {bench.gathers[0].part, theirs}}));
+  bench.server->hear(Gathered{"another", {}});
+  CHECK(bench.said(0).empty());
+  bench.server->hear(Gathered{bench.gathers[0].name, {bench.gathers[0].part, theirs}});
   CHECK(bench.said(0) == "cmd=barrier_out rc=0\n");
   CHECK(bench.said(1) == "cmd=barrier_out rc=0\n");
   CHECK(bench.ask(1, "cmd=get kvsname=x key=k\n") == "cmd=get_result rc=0 msg=success value=v w\n");

@@ -1,0 +1,49 @@
+// What the servers for other MPIs' programs say about ranks, and when the ranks may start.
+#include "daemon/ranks.h"
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+
+RankProcess* Ranks::rank_numbered(int rank) {
+  for (RankProcess& one : ranks_)
+    if (one.part.rank == rank) return &one;
+  return nullptr;
+}
+
+void Ranks::make_servers() {
+  ServeReports reports;
+  reports.joined = [this](int rank) { rank_numbered(rank)->joined = true; };
+  reports.finalized = [this](int rank) { rank_numbered(rank)->finalized = true; };
+  reports.aborts = [this](int rank, int status, const std::string& reason) {
+    RankProcess& ending = *rank_numbered(rank);
+    while (read_output(ending, 0) || read_output(ending, 1)) {
+    }
+    say_(RankAborts{rank, status, reason});
+  };
+  reports.note = [this](const std::string& line) { say_(Note{line}); };
+  reports.gather = [this](const Gather& part) {
+    if (launch_.hosts.size() > 1) return say_(part);
+    loop_.post([this, all = Gathered{part.name, {part.part}}] { servers_.hear(all); });
+  };
+  reports.say = say_;
+  Needs needs;
+  for (const App& app : apps_) {
+    needs.pmi1 = needs.pmi1 || app.needs.pmi1;
+    needs.pmix = needs.pmix || app.needs.pmix;
+    needs.certain = needs.certain || (app.needs.pmix && app.needs.certain);
+  }
+  servers_.open(loop_, launch_, {place_.host, place_.pmix_program}, needs, std::move(reports),
+                [this](const std::string& problem) { on_served(problem); });
+}
+
+void Ranks::on_served(const std::string& problem) {
+  DaemonFailed report{status_of(ExitStatus::no_resources), problem};
+  if (problem.empty()) {
+    const auto started = start_all();
+    if (started) return;
+    report.reason = started.error().text;
+  }
+  say_(report);
+}
+
+}  // namespace tutti::launch

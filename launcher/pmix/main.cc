@@ -1,0 +1,34 @@
+// prun-pmix: serves PMIx to the ranks of one host. Started by the daemon, with its socket as
+// descriptor 0; leaves when that closes.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "control/control.h"
+#include "pmix/server.h"
+
+using namespace tutti;
+using namespace tutti::launch;
+
+int main() {
+  UniqueFd in(::fcntl(0, F_DUPFD_CLOEXEC, 3)), out(::fcntl(0, F_DUPFD_CLOEXEC, 3));
+  if (!in.is_open() || ::isatty(0) != 0) {
+    std::fputs("prun-pmix: is started by prun's daemon, not by hand\n", stderr);
+    return 2;
+  }
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  ::dup2(nothing.get(), 0);
+  Loop loop;
+  Channel daemon(loop, std::move(in), std::move(out));
+  const char* where = std::getenv("TMPDIR");
+  PmixHost host(loop, daemon, where != nullptr && *where != '\0' ? where : "/tmp");
+  daemon.open(
+      [&host](Frame&& one) {
+        if (const auto message = decode(one.body)) host.hear(*message);
+      },
+      [&loop](const std::string&) { loop.stop(); });
+  loop.run();
+  return 0;
+}

@@ -1,0 +1,266 @@
+// The callbacks of OpenPMIx, as messages to the daemon and back.
+//
+// The library calls on a thread of its own. Each callback copies what it was given and posts it to
+// the loop; answers go back by the function it came with. The library hands callbacks no pointer
+// of ours, hence the one global below.
+#include "pmix/server.h"
+
+#include <pmix.h>
+#include <pmix_server.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "base/text.h"
+#include "pmix/job_info.h"
+
+namespace tutti::launch {
+namespace {
+
+PmixHost* the_host = nullptr;  // set before the library starts, constant while it runs
+
+constexpr const char* kFolderPrefix = "tutti-pmix-";
+
+pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t,
+                           pmix_op_cbfunc_t, void*) {
+  the_host->loop().post([rank = static_cast<int>(proc->rank)] {
+    the_host->say(Served{rank, false});
+  });
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t done, void* data) {
+  // The rank may end as soon as it is answered: the daemon hears first.
+  the_host->loop().post([rank = static_cast<int>(proc->rank), done, data] {
+    the_host->say(Served{rank, true});
+    if (done != nullptr) done(PMIX_SUCCESS, data);
+  });
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char message[],
+                       pmix_proc_t[], std::size_t, pmix_op_cbfunc_t, void*) {
+  RankAborts aborts{static_cast<int>(proc->rank), status, message == nullptr ? "" : message};
+  aborts.reason = aborts.reason.substr(0, aborts.reason.find('\n'));
+  the_host->loop().post([aborts] { the_host->say(aborts); });
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+void release(void* data) {
+  std::free(data);
+}
+
+// Copies for the library, which calls release() when it has read it.
+PmixHost::Answer answer_by(pmix_modex_cbfunc_t done, void* data) {
+  return [done, data](int status, const std::string& bytes) {
+    auto* copy = static_cast<char*>(std::malloc(bytes.size() + 1));
+    if (copy != nullptr) bytes.copy(copy, bytes.size());
+    done(copy == nullptr ? PMIX_ERR_NOMEM : status, copy, copy == nullptr ? 0 : bytes.size(), data,
+         release, copy);
+  };
+}
+
+pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[],
+                       std::size_t, char* data, std::size_t bytes, pmix_modex_cbfunc_t done,
+                       void* closure) {
+  Gather part;
+  part.name = "pmix";
+  std::set<int> hosts;
+  const ServeJob& job = the_host->job();
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool one = procs[i].rank < job.host_of.size();
+    part.name += one ? " " + std::to_string(procs[i].rank) : " all";
+    if (one)
+      hosts.insert(job.host_of[procs[i].rank]);
+    else
+      hosts.insert(job.host_of.begin(), job.host_of.end());
+  }
+  part.hosts.assign(hosts.begin(), hosts.end());
+  if (data != nullptr) part.part.assign(data, bytes);
+  std::free(data);
+  the_host->loop().post([part = std::move(part), answer = answer_by(done, closure)] {
+    the_host->gather(part, answer);
+  });
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t on_fetch(const pmix_proc_t* proc, const pmix_info_t[], std::size_t,
+                       pmix_modex_cbfunc_t done, void* closure) {
+  the_host->loop().post([rank = static_cast<int>(proc->rank), answer = answer_by(done, closure)] {
+    the_host->fetch(rank, answer);
+  });
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t on_register_events(pmix_status_t*, std::size_t, const pmix_info_t[], std::size_t,
+                                 pmix_op_cbfunc_t, void*) {
+  return PMIX_OPERATION_SUCCEEDED;
+}
+pmix_status_t on_deregister_events(pmix_status_t*, std::size_t, pmix_op_cbfunc_t, void*) {
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_server_module_t callbacks() {
+  pmix_server_module_t module{};
+  module.client_connected2 = on_connected;
+  module.client_finalized = on_finalized;
+  module.abort = on_abort;
+  module.fence_nb = on_fence;
+  module.direct_modex = on_fetch;
+  module.register_events = on_register_events;
+  module.deregister_events = on_deregister_events;
+  return module;
+}
+
+// A folder of our own, named after this process; those of processes that are gone are removed.
+Result<std::string> make_folder(const std::string& where) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path root = where;
+  for (const auto& entry : fs::directory_iterator(root, error)) {
+    const std::string name = entry.path().filename().string();
+    struct stat status {};
+    if (!name.starts_with(kFolderPrefix) || ::lstat(entry.path().c_str(), &status) != 0) continue;
+    const auto pid = text::parse_int(name.substr(std::strlen(kFolderPrefix)));
+    if (pid && status.st_uid == ::geteuid() && ::kill(static_cast<pid_t>(*pid), 0) != 0 &&
+        errno == ESRCH)
+      fs::remove_all(entry.path(), error);
+  }
+  const fs::path mine = root / (kFolderPrefix + std::to_string(::getpid()));
+  fs::remove_all(mine, error);
+  if (::mkdir(mine.c_str(), 0700) != 0)
+    return fail(Code::other, "cannot make the folder " + mine.string() + ": " +
+                                 std::strerror(errno) + "; set TMPDIR to one that can be written");
+  return mine.string();
+}
+
+pmix_proc_t proc_of(const ServeJob& job, int rank) {
+  pmix_proc_t proc{};
+  name_of_job(job).copy(proc.nspace, PMIX_MAX_NSLEN);
+  proc.rank = static_cast<pmix_rank_t>(rank);
+  return proc;
+}
+
+Result<void> done(pmix_status_t status, const char* what) {
+  if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return {};
+  return fail(Code::other, std::string(what) + ": " + PMIx_Error_string(status));
+}
+
+}  // namespace
+
+PmixHost::~PmixHost() {
+  if (serves_) PMIx_server_finalize();
+  std::error_code error;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, error);
+}
+
+Result<void> PmixHost::serve(const ServeJob& job) {
+  job_ = job;
+  TUTTI_TRY(folder, make_folder(where_));
+  folder_ = folder;
+  the_host = this;
+  ::setenv("PMIX_MCA_gds", "hash", 0);  // no shared memory files of its own
+  pmix_server_module_t module = callbacks();
+  Facts how;
+  how.add(PMIX_SERVER_TMPDIR, folder_);
+  how.add(PMIX_SYSTEM_TMPDIR, folder_);
+  how.add(PMIX_HOSTNAME, job.hosts.at(static_cast<std::size_t>(job.host)));
+  how.add(PMIX_SERVER_NSPACE, name_of_job(job) + "-daemons");
+  how.add_rank(PMIX_SERVER_RANK, static_cast<pmix_rank_t>(job.host));
+  TUTTI_DO(done(PMIx_server_init(&module, how.data(), how.size()), "PMIx_server_init"));
+  serves_ = true;
+  Facts facts = facts_of(job, folder_);
+  return done(
+      PMIx_server_register_nspace(name_of_job(job).c_str(), static_cast<int>(job.local.size()),
+                                  facts.data(), facts.size(), nullptr, nullptr),
+      "PMIx_server_register_nspace");
+}
+
+Result<Variables> PmixHost::admit(int rank) {
+  const pmix_proc_t proc = proc_of(job_, rank);
+  TUTTI_DO(
+      done(PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, nullptr, nullptr),
+           "PMIx_server_register_client"));
+  char** environment = nullptr;
+  TUTTI_DO(done(PMIx_server_setup_fork(&proc, &environment), "PMIx_server_setup_fork"));
+  Variables variables;
+  for (char** one = environment; one != nullptr && *one != nullptr; ++one) {
+    variables.all.emplace_back(*one);
+    std::free(*one);
+  }
+  std::free(environment);
+  // Open MPI 4 looks for a daemon of its own before it looks for PMIx: any address will do.
+  variables.all.emplace_back("OMPI_MCA_orte_local_daemon_uri=1.0;tcp://127.0.0.1:1");
+  return variables;
+}
+
+void PmixHost::hear(const Message& message) {
+  if (const auto* job = std::get_if<ServeJob>(&message)) {
+    Serves serves;
+    if (const auto served = serve(*job); !served) serves.problem = served.error().text;
+    for (const int rank : job->local) {
+      if (!serves.problem.empty()) break;
+      auto variables = admit(rank);
+      if (variables)
+        serves.ranks.push_back(std::move(*variables));
+      else
+        serves.problem = variables.error().text;
+    }
+    say(serves);
+  }
+  if (const auto* all = std::get_if<Gathered>(&message)) handle(*all);
+  if (const auto* wanted = std::get_if<Fetch>(&message)) handle(*wanted);
+  if (const auto* got = std::get_if<Fetched>(&message)) handle(*got);
+}
+
+void PmixHost::gather(Gather part, Answer answer) {
+  gathers_[part.name] = std::move(answer);
+  say(part);
+}
+
+void PmixHost::handle(const Gathered& all) {
+  const auto waiting = gathers_.find(all.name);
+  if (waiting == gathers_.end()) return;
+  const Answer answer = std::move(waiting->second);
+  gathers_.erase(waiting);
+  std::string whole;
+  for (const std::string& part : all.parts) whole += part;
+  answer(PMIX_SUCCESS, whole);
+}
+
+void PmixHost::fetch(int rank, Answer answer) {
+  fetches_[++last_fetch_] = std::move(answer);
+  say(Fetch{rank, job_.host, last_fetch_});
+}
+
+void PmixHost::handle(const Fetch& wanted) {
+  const pmix_proc_t proc = proc_of(job_, wanted.rank);
+  auto* question = new Fetch(wanted);
+  const auto status = PMIx_server_dmodex_request(
+      &proc,
+      [](pmix_status_t outcome, char* data, std::size_t bytes, void* closure) {
+        const std::unique_ptr<Fetch> asked(static_cast<Fetch*>(closure));
+        Fetched answer{asked->asker, asked->number, outcome, {}};
+        if (data != nullptr) answer.data.assign(data, bytes);
+        the_host->loop().post([answer] { the_host->say(answer); });
+      },
+      question);
+  if (status == PMIX_SUCCESS) return;
+  delete question;
+  say(Fetched{wanted.asker, wanted.number, status, {}});
+}
+
+void PmixHost::handle(const Fetched& got) {
+  const auto waiting = fetches_.find(got.number);
+  if (waiting == fetches_.end()) return;
+  waiting->second(got.status, got.data);
+  fetches_.erase(waiting);
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,127 @@
+// The daemon's side of the PMIx server: starts prun-pmix and passes its messages on.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "serve/serve.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr int kGoodbyeMs = 1000;
+
+class PmixServer final : public Server {
+ public:
+  PmixServer(Loop& loop, ServedJob job, ServeReports reports,
+             std::function<void(const std::string&)> ready)
+      : loop_(loop), job_(std::move(job)), reports_(std::move(reports)), ready_(std::move(ready)) {}
+  ~PmixServer() override;
+
+  void start(const std::string& program);
+  Result<Outfit> outfit(int local) override {
+    Outfit mine;
+    mine.variables = ranks_.at(static_cast<std::size_t>(local)).all;
+    return mine;
+  }
+  void hear(const Message& message) override {
+    if (channel_ != nullptr) channel_->send(kEveryHost, message);
+  }
+
+ private:
+  void on_message(const Message& message);
+  void on_serves(const Serves& serves);
+  void lost(const std::string& why);
+
+  Loop& loop_;
+  ServedJob job_;
+  ServeReports reports_;
+  std::function<void(const std::string&)> ready_;
+  std::unique_ptr<Channel> channel_;
+  pid_t pid_ = 0;
+  std::vector<Variables> ranks_;
+};
+
+void PmixServer::start(const std::string& program) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return lost("no socket");
+  UniqueFd ours(ends[0]), theirs(ends[1]);
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::dup2(theirs.get(), 0);
+    ::setpgid(0, 0);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execl(program.c_str(), "prun-pmix", static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  if (pid_ < 0) return lost(std::strerror(errno));
+  UniqueFd out(::fcntl(ours.get(), F_DUPFD_CLOEXEC, 0));
+  channel_ = std::make_unique<Channel>(loop_, std::move(ours), std::move(out));
+  channel_->open(
+      [this](Frame&& one) {
+        const auto message = decode(one.body);
+        if (message) on_message(*message);
+      },
+      [this](const std::string& why) { lost("its connection was " + why); });
+  channel_->send(kEveryHost, job_);
+}
+
+// It cleans up when its channel closes.
+PmixServer::~PmixServer() {
+  channel_.reset();
+  if (pid_ <= 0) return;
+  for (int waited = 0; waited < kGoodbyeMs; waited += 5) {
+    const pid_t ended = ::waitpid(pid_, nullptr, WNOHANG);
+    if (ended != 0) return;
+    ::poll(nullptr, 0, 5);
+  }
+  ::kill(pid_, SIGKILL);
+}
+
+void PmixServer::lost(const std::string& why) {
+  const auto tell = std::exchange(ready_, nullptr);
+  if (tell)
+    loop_.post([tell, why] { tell("the PMIx server (prun-pmix) could not be started: " + why); });
+  else
+    reports_.note("the PMIx server of a host ended (" + why + "); ranks that need it will wait");
+}
+
+void PmixServer::on_serves(const Serves& serves) {
+  ranks_ = serves.ranks;
+  const auto tell = std::exchange(ready_, nullptr);
+  const bool whole = ranks_.size() == job_.local.size();
+  if (tell)
+    tell(serves.problem.empty() && !whole ? "the PMIx server said something unintelligible"
+                                          : serves.problem);
+}
+
+void PmixServer::on_message(const Message& message) {
+  if (const auto* serves = std::get_if<Serves>(&message)) on_serves(*serves);
+  if (const auto* served = std::get_if<Served>(&message))
+    (served->finalized ? reports_.finalized : reports_.joined)(served->rank);
+  if (const auto* aborts = std::get_if<RankAborts>(&message))
+    reports_.aborts(aborts->rank, aborts->status, aborts->reason);
+  if (const auto* part = std::get_if<Gather>(&message)) reports_.gather(*part);
+  if (const auto* fetch = std::get_if<Fetch>(&message)) reports_.say(*fetch);
+  if (const auto* fetched = std::get_if<Fetched>(&message)) reports_.say(*fetched);
+}
+
+}  // namespace
+
+std::unique_ptr<Server> serve_pmix(Loop& loop, ServedJob job, ServeReports reports,
+                                   const std::string& program,
+                                   std::function<void(const std::string& problem)> ready) {
+  auto server =
+      std::make_unique<PmixServer>(loop, std::move(job), std::move(reports), std::move(ready));
+  server->start(program);
+  return server;
+}
+
+}  // namespace tutti::launch

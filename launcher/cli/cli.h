@@ -101,6 +101,7 @@ struct TorchSpec {
   std::string backend = "static";
   std::string endpoint;
   double join_timeout_s = 600;
+  double last_call_s = 30;  // for more nodes, once the least number is there
   std::string log_folder;
   bool standalone = false, no_python = false, module = false, pass_local_rank = false;
 };

@@ -64,7 +64,7 @@ constexpr std::array kRows{
     OptionRow{"launcher bootstrap", "NAME", kHosts, "ssh, rsh, slurm (srun starts the daemons) or fork (this machine)", "ssh", apply::launcher},
     OptionRow{"prefix", "FOLDER", kHosts, "where Tutti is installed on the hosts", "as here; sent along where it is not", apply::word<&JobSpec::remote_prefix>},
     OptionRow{"noprefix", "", kHosts, "hosts need no installation anyway", "", apply::as_always},
-    OptionRow{"listen", "[ADDRESS:]PORT", kHosts, "wait for hosts that come by 'prun --join': as many as --nodes, or as the ranks need", "", apply::listen},
+    OptionRow{"listen", "PORT|ADDRESS:PORT", kHosts, "wait for hosts that come by 'prun --join': as many as --nodes, or as the ranks need", "", apply::listen},
     OptionRow{"join", "ADDRESS:PORT", kHosts, "make this machine a host of the prun that listens there", "", apply::join},
     OptionRow{"key-file", "FILE", kHosts, "the secret that --listen and --join share; made when missing", "~/.config/tutti/join.key", apply::word<&JobSpec::key_file>},
     OptionRow{"report-links", "", kHosts, "print which link joins which ranks, and why", "", apply::on<&JobSpec::report_links>},

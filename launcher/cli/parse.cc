@@ -35,7 +35,7 @@ class Parser {
         TUTTI_DO(program());
       }
     }
-    if (draft_.job.show == "check") {
+    if (draft_.job.show == "check" || draft_.job.show == "join") {
       draft_.job.apps.push_back(std::move(draft_.app));
     } else {
       TUTTI_DO(end_app());
@@ -48,7 +48,7 @@ class Parser {
   // --help and --version need no program and no further reading.
   bool asks_instead() const {
     const std::string& show = draft_.job.show;
-    return !show.empty() && show != "check" && show != "multi-prog";
+    return !show.empty() && show != "check" && show != "join" && show != "multi-prog";
   }
 
   Result<void> program() {

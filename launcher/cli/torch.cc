@@ -145,6 +145,9 @@ Result<void> rendezvous_conf(Draft& draft, const Given& given) {
     } else if (name == "timeout" || name == "join_timeout") {
       TUTTI_TRY(seconds, positive(Given{given.spelling + " " + name, {value}}));
       draft.job.torch.join_timeout_s = seconds;
+    } else if (name == "last_call_timeout") {
+      TUTTI_TRY(seconds, positive(Given{given.spelling + " " + name, {value}}));
+      draft.job.torch.last_call_s = seconds;
     } else if (!name.empty()) {
       draft.ignored.push_back(given.spelling + " " + name);
     }

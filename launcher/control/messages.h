@@ -255,8 +255,12 @@ struct Heartbeat {
 
 // down: nothing more to do, leave. up: left in order, nothing follows.
 struct Bye {
+  int status = 0;      // of the job
+  bool again = false;  // its ranks start once more: who joined by himself comes again
   template <class F>
-  void fields(F&&) {}
+  void fields(F&& f) {
+    f("status", status), f("again", again);
+  }
 };
 
 struct HostPart {

@@ -76,7 +76,7 @@ class Daemon {
   void handle(const Fetched& fetched) { ranks_.hear_servers(fetched); }
   void handle(const Signal& signal);
   void handle(const End& end) { ranks_.end(end.grace_ms); }
-  void handle(const Bye&);
+  void handle(const Bye& bye);
   void handle(const Grow& grow);
   template <class T>
   void handle(const T&) {}  // Heartbeat, and what only goes up
@@ -151,7 +151,8 @@ void Daemon::on_up_closed(const std::string&) {
 
 void Daemon::on_signal(int number) {
   if (number == SIGCHLD) return reap();
-  if (number == SIGTERM) on_up_closed("terminated");
+  const bool ends = number == SIGINT || number == SIGQUIT || number == SIGHUP;
+  if (number == SIGTERM || (ends && place_.by_hand)) on_up_closed("terminated");
   // The others come from a terminal that we happen to share; the head forwards what is meant.
 }
 
@@ -183,6 +184,7 @@ void Daemon::handle(const Prepare& prepare) {
     hello.cpu_quota = machine_->cpu_quota;
   }
   hello.own_address = place_.own_address;
+  hello.head_address = place_.head_address;
   if (const std::string connection = value_in(place_.environment, "SSH_CONNECTION");
       place_.over_network) {
     const auto words = text::split(connection, ' ');  // client, its port, server, its port
@@ -202,6 +204,8 @@ void Daemon::handle(Launch& launch) {
   place.pmix_program = place_.pmix_program;
   place.environment = place_.environment;
   place.machine = machine_;
+  place.shows_output = place_.shows_output;
+  place.directory = place_.directory;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)
     say(DaemonFailed{status_of(ExitStatus::no_resources), done.error().text});
 }
@@ -216,7 +220,8 @@ void Daemon::handle(const Signal& signal) {
   ranks_.signal(signal.number == SIGTSTP ? SIGSTOP : signal.number);
 }
 
-void Daemon::handle(const Bye&) {
+void Daemon::handle(const Bye& bye) {
+  if (place_.by_hand) status_ = bye.again ? kComeAgain : bye.status;
   ranks_.finish();
   leaving_ = true;
   leave_when_done();

@@ -140,7 +140,8 @@ Result<void> Ranks::make_job_segment(const Place& place) {
 void Ranks::prepare_apps(const std::vector<std::string>& inherited) {
   for (const AppPart& part : launch_.apps) {
     App app;
-    app.directory = part.working_directory;
+    const bool own = !place_.directory.empty() && !part.directory_required;
+    app.directory = own ? place_.directory : part.working_directory;
     if (!is_folder(app.directory)) {
       if (part.directory_required) {
         app.problem = {status_of(ExitStatus::not_found),

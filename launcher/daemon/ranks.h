@@ -35,6 +35,8 @@ class Ranks {
     std::string pmix_program;
     std::vector<std::string> environment;
     std::optional<topo::Machine> machine;
+    bool shows_output = false;
+    std::string directory;  // instead of the head's; empty: that one
   };
   // Starts everything. Ranks that cannot start are reported as ended; errors are the host's.
   Result<void> launch(Launch launch, const Place& place);

@@ -114,7 +114,10 @@ void Ranks::show(RankProcess& rank, int stream, const std::string& text) {
     rank.tail.append(text);
   if (rank.tail.size() > 2 * kTailBytes) rank.tail.erase(0, rank.tail.size() - kTailBytes);
   const bool shown = (rank.part.to_terminal & (stream == 0 ? 1 : 2)) != 0;
-  if (shown) say_(Output{rank.part.rank, stream + 1, text});
+  if (shown && place_.shows_output)
+    write_whole(stream + 1, text);
+  else if (shown)
+    say_(Output{rank.part.rank, stream + 1, text});
   if (rank.file[stream] < 0 || write_whole(rank.file[stream], text)) return;
   // A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
   DaemonFailed problem;

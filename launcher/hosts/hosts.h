@@ -15,9 +15,10 @@ struct HostSlots {
   int slots = 1;
   int max_slots = 0;  // 0: no limit
   bool slots_given = false;
-  std::string source;  // "-H", "hostfiles/two-hosts:3", "this machine"
-  std::string user;    // empty: ssh decides
-  int port = 0;        // 0: ssh decides
+  std::string source;   // "-H", "hostfiles/two-hosts:3", "this machine"
+  std::string user;     // empty: ssh decides
+  int port = 0;         // 0: ssh decides
+  bool joined = false;  // it came by itself: its daemon is there
 };
 
 struct Allocation {

@@ -20,12 +20,14 @@ constexpr std::chrono::seconds kQuietStart{3};
 
 }  // namespace
 
-int run_job(JobRequest request) {
-  return Head(std::move(request)).run();
+Outcome run_round(Round round) {
+  return Head(std::move(round)).run();
 }
 
-Head::Head(JobRequest request)
-    : request_(std::move(request)), terminal_(loop_, [this](int stream, int error) {
+Head::Head(Round round)
+    : round_(std::move(round)),
+      request_(round_.request),
+      terminal_(loop_, [this](int stream, int error) {
         const std::string name = stream == 2 ? "standard error" : "standard output";
         // A reader that has seen enough (head, less) ends the job without a word.
         if (error == EPIPE) return fail(status_of_signal(SIGPIPE), "");
@@ -42,7 +44,7 @@ Head::Head(JobRequest request)
   if (request_.spec.output.fold) fold_ = std::make_unique<Fold>(ranks_left_);
 }
 
-int Head::run() {
+Outcome Head::run() {
   adopt_orphans();
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
@@ -63,11 +65,14 @@ int Head::run() {
                 });
   }
   loop_.after(kQuietStart, [this] { show_progress(); });
+  if (request_.meeting && round_.elastic)
+    request_.meeting->attach(loop_, [this] { on_newcomer(); });
   start_hosts();
   loop_.run();
+  if (request_.meeting) request_.meeting->detach();
   starters_ = {};
   kill_descendants();
-  return status_;
+  return {status_, forwarded_ != 0 ? Cause::user : cause_, lost_};
 }
 
 void Head::enter(State state) {
@@ -85,7 +90,7 @@ void Head::enter(State state) {
     }
   } else if (state == State::leaving) {
     terminal_.stop_input();
-    send_all(Bye{});
+    send_all(Bye{status_, comes_again()});
     for (Host& host : hosts_)
       if (!host.said_hello) host.left = true;  // it never came; its spawner ends with the job
   } else if (state == State::done) {
@@ -103,6 +108,22 @@ void Head::on_limit(State state) {
                     std::to_string(row_of(state).limit.count()) + " s; no answer from " +
                     awaited());
   enter(row_of(state).after_failure);
+}
+
+// Whether another round follows this one.
+bool Head::comes_again() const {
+  if (forwarded_ != 0) return false;
+  return (cause_ == Cause::rank && round_.restarts_left) || cause_ == Cause::newcomer ||
+         (cause_ == Cause::host && round_.elastic);
+}
+
+// One more than there are: if there is room for it, all ranks start again.
+void Head::on_newcomer() {
+  if (state_ != State::running || request_.meeting->waiting().empty() ||
+      hosts_.size() >= static_cast<std::size_t>(request_.spec.torch.max_nodes))
+    return;
+  cause_ = Cause::newcomer;
+  fail(0, "");
 }
 
 // The first failure decides the status; later ones follow from it.
@@ -128,6 +149,8 @@ void Head::host_failed(int index, int status, const std::string& reason) {
   if (!launched_ && failed_ && state_ == State::ending && reason != last_reason_)
     terminal_.say(line);
   last_reason_ = reason;
+  if (!failed_ && launched_) cause_ = Cause::host;
+  if (launched_ && state_ != State::leaving) lost_.push_back(name_of(index));
   fail(status, line);
   host_left(index);
 }

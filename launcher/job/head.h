@@ -14,6 +14,7 @@
 #include "job/fold.h"
 #include "job/job.h"
 #include "job/reasons.h"
+#include "job/rounds.h"
 #include "job/states.h"
 #include "job/terminal.h"
 
@@ -27,8 +28,8 @@ struct Starters {
 
 class Head {
  public:
-  explicit Head(JobRequest request);
-  int run();
+  explicit Head(Round round);
+  Outcome run();
 
  private:
   struct Host {
@@ -62,6 +63,8 @@ class Head {
   void send_all(const Message& message);
   void on_signal(int number);
   void stop_self();
+  bool comes_again() const;
+  void on_newcomer();
   void show_progress();
   std::string awaited() const;
 
@@ -101,7 +104,8 @@ class Head {
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   std::string host_of_rank(int rank) const;
 
-  JobRequest request_;
+  Round round_;
+  JobRequest& request_;
   Loop loop_;
   Terminal terminal_;
   Starters starters_;
@@ -110,6 +114,8 @@ class Head {
   Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0;
   bool launched_ = false;
   int status_ = 0;  // of the first failure
+  Cause cause_ = Cause::ended;
+  std::vector<std::string> lost_;
   bool failed_ = false;
   std::string last_reason_;
   int forwarded_ = 0;  // last of INT, TERM, HUP, QUIT that the user sent
@@ -125,8 +131,5 @@ class Head {
   std::uint64_t job_id_ = 0;
   std::uint64_t input_sent_ = 0, input_freed_ = 0;
 };
-
-// True for names of the machine that prun runs on.
-bool is_this_machine(const std::string& name);
 
 }  // namespace tutti::launch

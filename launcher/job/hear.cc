@@ -124,6 +124,7 @@ void Head::launch() {
   if (request_.spec.report_bindings) terminal_.write(2, print_bindings(plan, machines));
 
   JobSecrets secrets = make_secrets();
+  secrets.restarts = round_.restarts;
   job_id_ = secrets.job_id;
   const bool color = ::isatty(1) != 0 && value_of(request_.environment, "NO_COLOR").empty();
   const std::size_t first = at(plan.ranks.at(0).host);
@@ -243,11 +244,13 @@ void Head::tell_end(const RankEnded& report, const Verdict& verdict) {
     if (!by_user) terminal_.say(line);
     return;
   }
+  if (!failed_ && report.launch_status == 0) cause_ = Cause::rank;
   fail(verdict.status, by_user ? "" : line);
 }
 
 void Head::handle(int index, const RankAborts& report) {
   const Verdict verdict = judge(report, name_of(index));
+  if (!failed_) cause_ = Cause::rank;
   fail(verdict.status, verdict.line);
 }
 

@@ -1,9 +1,11 @@
 // job: the life of one job at the head, from daemons starting to the exit status.
 //
 // A table of states with single-threaded handlers on one loop (states.cc); no handler blocks,
-// and every state has a time limit and says where its failure leads.
+// and every state has a time limit and says where its failure leads. A job is one round, or
+// several: ranks that restart (--max-restarts), hosts that come and go (rounds.cc).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "cli/cli.h"
 #include "hosts/hosts.h"
 #include "plan/plan.h"
+#include "spawn/meet.h"
 #include "topo/topo.h"
 
 namespace tutti::launch {
@@ -21,9 +24,15 @@ struct JobRequest {
   Plan plan;                             // mapped; bound once the machines are known
   std::optional<topo::Machine> machine;  // this one, when it was read for the allocation
   std::vector<std::string> environment;  // of prun, "NAME=value"
+  // Where further hosts come to; null: nobody comes. Those who came are planned by run_job.
+  std::shared_ptr<Meeting> meeting;
+  bool meeting_is_port = false;  // its port is the ranks' MASTER_PORT: closed while they run
 };
 
 // Runs the job to its end and returns prun's exit status. Prints to stderr what went wrong.
 int run_job(JobRequest request);
+
+// True for names of the machine that prun runs on.
+bool is_this_machine(const std::string& name);
 
 }  // namespace tutti::launch

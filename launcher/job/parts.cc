@@ -150,6 +150,8 @@ Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secr
   launch.output = output_part(spec, directory, secrets);
   launch.run_id = spec.torch.used ? spec.torch.run_id : "";
   launch.role = spec.role;
+  launch.restarts = secrets.restarts;
+  launch.max_restarts = spec.max_restarts;
   launch.gpus_per_rank = spec.gpus_per_rank;
   if (spec.universe > 0) launch.universe = spec.universe;
   launch.report_links = spec.report_links;

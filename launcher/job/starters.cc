@@ -75,7 +75,7 @@ Spawner& Head::add_spawner(std::unique_ptr<Spawner> spawner, const std::vector<H
 }
 
 void Head::start_hosts() {
-  std::vector<HostPart> here, remote, made;
+  std::vector<HostPart> here, remote, made, joined;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     HostPart part;
     part.host = static_cast<int>(i);
@@ -84,7 +84,9 @@ void Head::start_hosts() {
       if (given.name != part.name) continue;
       part.user = given.user;
       part.port = given.port;
+      if (given.joined) joined.push_back(part);
     }
+    if (!joined.empty() && joined.back().host == part.host) continue;
     if (request_.spec.starter == Starter::virtual_hosts)
       made.push_back(part);
     else if (request_.spec.starter == Starter::local || !request_.allocation.given ||
@@ -96,6 +98,9 @@ void Head::start_hosts() {
   for (const HostPart& part : remote) host(part.host).over_network = true;
   const Given given{request_.machine, request_.environment};
   if (!here.empty()) add_spawner(spawn_local(loop_, reports(), given), here).start(here);
+  if (!joined.empty())
+    add_spawner(spawn_joined(loop_, reports(), std::move(round_.joined)), joined).start(joined);
+  for (const HostPart& part : joined) host(part.host).over_network = true;
   if (!made.empty()) {
     VirtualPlan plan{request_.spec.virtual_rate, request_.spec.virtual_delay};
     add_spawner(spawn_virtual(loop_, std::move(plan), reports(), given), made).start(made);

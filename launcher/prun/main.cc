@@ -14,6 +14,7 @@
 #include "job/exit_status.h"
 #include "job/job.h"
 #include "plan/plan.h"
+#include "prun/nodes.h"
 
 using namespace tutti;
 using namespace tutti::launch;
@@ -62,16 +63,24 @@ int main(int argc, char** argv) {
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
     return show(spec->show);
-  if (!spec->show.empty())
+  if (spec->show == "check")
     return complain(ExitStatus::usage, "--" + spec->show +
                                            " is not supported yet; 'prun -np 1 -H " +
                                            "HOST hostname' shows whether a host can be reached");
+  auto machine = topo::read_this_machine();
+  request.machine = machine ? std::optional(*machine) : std::nullopt;
+  settle_torch(*spec, request.machine);
   for (const std::string& note : spec->notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
 
-  auto machine = topo::read_this_machine();
   auto allocation = allocate(hosts_of(*spec), hostfiles_of(*spec), read_file, this_host(),
                              machine ? usable_slots(*machine, spec->placement) : 1);
   if (!allocation) return complain(ExitStatus::bad_hostfile, allocation.error().text);
+  request.spec = *spec;
+  request.allocation = *allocation;
+  auto met = meet(request, request.machine, this_host());
+  if (!met) return complain(ExitStatus::no_allocation, met.error().text);
+  if (*met) return **met;
+  if (request.meeting) return run_job(std::move(request));
   auto plan = map_ranks(*spec, *allocation);
   if (!plan) return complain(ExitStatus::too_few_slots, plan.error().text);
   if (spec->display_allocation) std::fputs(print_allocation(*allocation).c_str(), stdout);
@@ -84,9 +93,6 @@ int main(int argc, char** argv) {
   }
   if (spec->display_map) std::fputs(print_plan(*plan, *spec).c_str(), stdout);
 
-  if (machine) request.machine = std::move(*machine);
-  request.spec = std::move(*spec);
-  request.allocation = std::move(*allocation);
   request.plan = std::move(*plan);
   std::fflush(stdout);
   return run_job(std::move(request));

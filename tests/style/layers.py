@@ -12,6 +12,7 @@ MORE_DOORS = {
     "wireup/segment.h": "the layout that the daemon, the transports and the delegate share",
     "wireup/protocol.h": "the messages between a rank and its daemon",
     "spawn/installation.h": "where prun and prund find the files beside themselves",
+    "spawn/meet.h": "who listens and who joins is decided where the job is described",
     "spawn/ssh_words.h": "what prund and the starter that sends it must agree on",
     "control/messages.h": "one table of messages, which every actor of the launcher reads",
 }

@@ -1,0 +1,247 @@
+// Rounds: gather hosts, plan, run; again after a failure, as long as restarts are left, and
+// whenever hosts come or go between the least and the most that torchrun's --nnodes allows.
+//
+// A host keeps its place from round to round, and so do its ranks; who comes later takes the
+// first place that somebody left.
+#include "job/rounds.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "job/exit_status.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::chrono::seconds kReturn{10};  // for the members of the last round to come back
+constexpr std::chrono::seconds kQuiet{3};
+
+std::string counted(std::size_t count, const std::string& thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+class Rounds {
+ public:
+  explicit Rounds(JobRequest request) : request_(std::move(request)) {
+    const TorchSpec& torch = request_.spec.torch;
+    least_ = torch.used ? static_cast<std::size_t>(torch.min_nodes) : 1;
+    most_ = torch.used ? static_cast<std::size_t>(torch.max_nodes) : 1U << 20;
+    own_hosts_ = request_.allocation.hosts;
+    if (!torch.used && request_.meeting) {
+      const auto wanted = static_cast<std::size_t>(request_.spec.placement.most_hosts);
+      least_ = most_ = wanted + own_hosts_.size();
+      by_slots_ = wanted == 0;
+    }
+  }
+
+  int run();
+
+ private:
+  struct Seat {
+    std::string id;
+    std::string name;
+  };
+  Result<void> gather();
+  bool enough(bool last_call) const;
+  void say_awaited() const;
+  Result<Round> next_round();
+  void take_seats();
+  bool goes_on(const Outcome& outcome);
+  bool elastic() const { return least_ < most_ && request_.spec.torch.used; }
+  int ranks_wanted() const {
+    int ranks = 0;
+    for (const AppSpec& app : request_.spec.apps) ranks += std::max(1, app.ranks);
+    return ranks;
+  }
+
+  JobRequest request_;
+  std::vector<HostSlots> own_hosts_;  // those that did not join
+  std::vector<Seat> seats_;           // of those that joined, in order of their ranks
+  std::size_t least_ = 1, most_ = 1;
+  std::size_t expected_ = 0;  // members of the last round that will come back
+  bool by_slots_ = false;
+  int restarts_ = 0;
+};
+
+bool Rounds::enough(bool last_call) const {
+  const auto& waiting = request_.meeting->waiting();
+  const std::size_t hosts = own_hosts_.size() + waiting.size();
+  if (by_slots_) {
+    int slots = 0;
+    for (const HostSlots& host : own_hosts_) slots += host.slots;
+    for (const auto& one : waiting) slots += one->slots;
+    return slots >= ranks_wanted();
+  }
+  if (hosts >= most_) return true;
+  return hosts >= least_ && (last_call || (expected_ > 0 && waiting.size() >= expected_));
+}
+
+void Rounds::say_awaited() const {
+  const std::size_t here = own_hosts_.size() + request_.meeting->waiting().size();
+  std::fprintf(stderr, "prun: waiting for hosts at port %d: %zu of %s are here\n",
+               request_.meeting->port(), here,
+               by_slots_ ? (std::to_string(ranks_wanted()) + " slots").c_str()
+                         : counted(least_, "host").c_str());
+}
+
+// Until enough hosts are here: all of them; or the least number, and then nobody for a while.
+Result<void> Rounds::gather() {
+  Loop loop;
+  Loop::TimerId call = 0;
+  bool late = false;
+  const auto look = [&] {
+    if (enough(false)) return loop.stop();
+    loop.cancel(call);
+    if (!enough(true)) return;
+    const auto wait =
+        expected_ > 0
+            ? std::chrono::milliseconds(kReturn)
+            : std::chrono::milliseconds(static_cast<long>(1000 * request_.spec.torch.last_call_s));
+    call = loop.after(wait, [&loop] { loop.stop(); });
+  };
+  loop.after(kQuiet, [this] { say_awaited(); });
+  loop.after(
+      std::chrono::milliseconds(static_cast<long>(1000 * request_.spec.torch.join_timeout_s)), [&] {
+        late = true;
+        loop.stop();
+      });
+  request_.meeting->attach(loop, look);
+  loop.post(look);
+  loop.run();
+  request_.meeting->detach();
+  if (!late || enough(true)) return {};
+  return fail(Code::other,
+              "only " + counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
+                  " came to port " + std::to_string(request_.meeting->port()) + " within " +
+                  std::to_string(static_cast<long>(request_.spec.torch.join_timeout_s)) + " s, " +
+                  (by_slots_ ? counted(static_cast<std::size_t>(ranks_wanted()), "slot")
+                             : counted(least_, "host")) +
+                  " are needed");
+}
+
+// The order of those who wait: --node-rank first, then where they sat, then as they came.
+void Rounds::take_seats() {
+  auto& waiting = request_.meeting->waiting();
+  std::vector<Seat> seats = seats_;
+  for (Seat& seat : seats) {
+    const bool back = std::any_of(waiting.begin(), waiting.end(),
+                                  [&](const auto& one) { return one->id == seat.id; });
+    if (!back) seat = {};
+  }
+  for (const auto& one : waiting) {
+    const auto own = [&](const Seat& seat) { return seat.id == one->id; };
+    if (std::any_of(seats.begin(), seats.end(), own)) continue;
+    auto free =
+        std::find_if(seats.begin(), seats.end(), [](const Seat& s) { return s.id.empty(); });
+    if (free == seats.end()) free = seats.insert(seats.end(), Seat{});
+    *free = {one->id, one->name};
+  }
+  std::erase_if(seats, [](const Seat& seat) { return seat.id.empty(); });
+  const auto place = [&](const std::unique_ptr<Newcomer>& one) {
+    const auto seat = std::find_if(seats.begin(), seats.end(),
+                                   [&](const Seat& each) { return each.id == one->id; });
+    return std::pair(one->node_rank < 0 ? 1 << 20 : one->node_rank, seat - seats.begin());
+  };
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  seats_ = std::move(seats);
+}
+
+Result<Round> Rounds::next_round() {
+  Round round;
+  round.request = request_;
+  round.restarts = restarts_;
+  round.restarts_left = restarts_ < request_.spec.max_restarts;
+  round.elastic = elastic();
+  if (!request_.meeting) return round;
+  take_seats();
+  auto& waiting = request_.meeting->waiting();
+  Allocation& allocation = round.request.allocation;
+  allocation.hosts = own_hosts_;
+  allocation.given = true;
+  std::map<std::string, int> names;
+  for (const HostSlots& host : own_hosts_) ++names[host.name];
+  while (!waiting.empty() && allocation.hosts.size() < most_) {
+    HostSlots host;
+    host.name = waiting.front()->name;
+    // Several may come from one machine: each is a host of its own.
+    if (const int before = names[host.name]++; before > 0)
+      host.name += "." + std::to_string(before);
+    host.slots = waiting.front()->slots;
+    host.slots_given = true;
+    host.source = "who joined";
+    host.joined = true;
+    allocation.hosts.push_back(std::move(host));
+    round.joined.push_back(std::move(waiting.front()));
+    waiting.erase(waiting.begin());
+  }
+  TUTTI_TRY(plan, map_ranks(round.request.spec, allocation));
+  round.request.plan = std::move(plan);
+  return round;
+}
+
+// Whether another round follows, and what is said about it.
+bool Rounds::goes_on(const Outcome& outcome) {
+  if (outcome.cause == Cause::newcomer) {
+    std::fprintf(stderr, "prun: a host joins; all ranks start again\n");
+    return true;
+  }
+  if (outcome.cause == Cause::rank && restarts_ < request_.spec.max_restarts) {
+    ++restarts_;
+    std::fprintf(stderr, "prun: all ranks start again (restart %d of %d)\n", restarts_,
+                 request_.spec.max_restarts);
+    return true;
+  }
+  if (outcome.cause != Cause::host || !elastic()) return false;
+  std::fprintf(stderr, "prun: all ranks start again without %s\n",
+               outcome.lost.empty() ? "it" : outcome.lost[0].c_str());
+  return true;
+}
+
+int Rounds::run() {
+  for (;;) {
+    if (request_.meeting) {
+      if (const auto here = gather(); !here) {
+        std::fprintf(stderr, "prun: %s\n", here.error().text.c_str());
+        return status_of(ExitStatus::no_allocation);
+      }
+      if (request_.meeting_is_port) request_.meeting->close_door();
+    }
+    auto round = next_round();
+    if (!round) {
+      std::fprintf(stderr, "prun: %s\n", round.error().text.c_str());
+      return status_of(ExitStatus::too_few_slots);
+    }
+    const std::size_t joined = round->joined.size();
+    const Outcome outcome = run_round(std::move(*round));
+    if (!goes_on(outcome)) return outcome.status;
+    const auto is_lost = [&](const auto& host) {
+      return std::find(outcome.lost.begin(), outcome.lost.end(), host.name) != outcome.lost.end();
+    };
+    const std::size_t own = own_hosts_.size();
+    std::erase_if(own_hosts_, is_lost);
+    if (!request_.meeting) {
+      std::erase_if(request_.allocation.hosts, is_lost);
+      auto plan = map_ranks(request_.spec, request_.allocation);
+      if (!plan || request_.allocation.hosts.size() < least_) return outcome.status;
+      request_.plan = std::move(*plan);
+      continue;
+    }
+    expected_ = joined - std::min(joined, outcome.lost.size() - (own - own_hosts_.size())) +
+                (outcome.cause == Cause::newcomer ? 1 : 0);
+    if (request_.meeting_is_port)
+      if (const auto open = request_.meeting->open_door(); !open) {
+        std::fprintf(stderr, "prun: %s\n", open.error().text.c_str());
+        return status_of(ExitStatus::no_resources);
+      }
+  }
+}
+
+}  // namespace
+
+int run_job(JobRequest request) {
+  return Rounds(std::move(request)).run();
+}
+
+}  // namespace tutti::launch

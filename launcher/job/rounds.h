@@ -1,0 +1,31 @@
+// The rounds of a job: each starts all ranks anew. Inside the room only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "job/job.h"
+
+namespace tutti::launch {
+
+// Why a round ended.
+enum class Cause { ended, rank, host, newcomer, user };
+
+struct Round {
+  JobRequest request;
+  std::vector<std::unique_ptr<Newcomer>> joined;  // one for each host of Starter::joined, in order
+  int restarts = 0;
+  bool restarts_left = false;  // a failed rank starts another round
+  bool elastic = false;        // a lost host does, and so does a newcomer
+};
+
+struct Outcome {
+  int status = 0;
+  Cause cause = Cause::ended;
+  std::vector<std::string> lost;  // hosts
+};
+
+Outcome run_round(Round round);
+
+}  // namespace tutti::launch

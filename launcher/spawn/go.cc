@@ -1,0 +1,198 @@
+// The newcomer's side of a meeting, and what both sides share.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sodium.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "spawn/meet.h"
+#include "spawn/meet_words.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::string hex(const unsigned char* bytes, std::size_t count) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += kDigits[bytes[i] >> 4U];
+    text += kDigits[bytes[i] & 15U];
+  }
+  return text;
+}
+
+std::string numeric(const sockaddr_storage& address, socklen_t length) {
+  std::array<char, NI_MAXHOST> name{};
+  if (::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, name.data(), name.size(),
+                    nullptr, 0, NI_NUMERICHOST) != 0)
+    return "";
+  const std::string text = name.data();
+  return text.starts_with("::ffff:") ? text.substr(7) : text;
+}
+
+// Connected, or why not.
+Result<UniqueFd> connect_to(const Endpoint& where) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(where.port);
+  if (const int error = ::getaddrinfo(where.address.c_str(), port.c_str(), &hints, &found);
+      error != 0)
+    return fail(Code::other, ::gai_strerror(error));
+  std::string problem = "no address";
+  UniqueFd fd;
+  for (const addrinfo* one = found; one != nullptr && !fd.is_open(); one = one->ai_next) {
+    UniqueFd each(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval limit{5, 0};
+    ::setsockopt(each.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    if (::connect(each.get(), one->ai_addr, one->ai_addrlen) == 0)
+      fd = std::move(each);
+    else
+      problem = std::strerror(errno);
+  }
+  ::freeaddrinfo(found);
+  if (!fd.is_open()) return fail(Code::other, problem);
+  const int on = 1;
+  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return fd;
+}
+
+// One line within 10 s; never more than it, so that the channel's bytes stay.
+Result<std::string> read_line(int fd) {
+  std::string line;
+  const std::int64_t deadline = now_ns() + 10 * kSecond;
+  while (line.size() < 4096) {
+    pollfd look{fd, POLLIN, 0};
+    const std::int64_t left_ms = (deadline - now_ns()) / 1'000'000;
+    if (left_ms <= 0 || ::poll(&look, 1, static_cast<int>(left_ms)) <= 0)
+      return fail(Code::other, "nobody answers in Tutti's words there");
+    char c = 0;
+    if (::read(fd, &c, 1) <= 0) return fail(Code::other, "the connection was closed");
+    if (c == '\n') return line;
+    line += c;
+  }
+  return fail(Code::other, "something else listens there");
+}
+
+Result<UniqueFd> try_once(const Endpoint& where, const std::string& key, const Newcomer& self) {
+  TUTTI_TRY(fd, connect_to(where));
+  TUTTI_TRY(meet, read_line(fd.get()));
+  if (!meet.starts_with(std::string(kMeetWord) + " "))
+    return fail(Code::other, "something else listens there");
+  const std::string theirs = meet.substr(kMeetWord.size() + 1), ours = fresh_id();
+  const std::string facts = " " + version() + " " + self.id + " " + std::to_string(self.slots) +
+                            " " + std::to_string(self.node_rank) + " " + self.name;
+  const std::string line = std::string(kJoinWord) + " " + ours + " " +
+                           proof_of(key, theirs + " " + ours + facts) + facts + "\n";
+  if (::write(fd.get(), line.data(), line.size()) < 0)
+    return fail(Code::other, std::strerror(errno));
+  TUTTI_TRY(answer, read_line(fd.get()));
+  if (answer.starts_with(kRefusedWord))
+    return fail(Code::access, "refused: " + answer.substr(kRefusedWord.size() + 1));
+  if (!answer.starts_with(kWelcomeWord) ||
+      !is_same(answer.substr(kWelcomeWord.size() + 1), proof_of(key, ours + " " + theirs)))
+    return fail(Code::access, "who listens there does not know the key");
+  return fd;
+}
+
+}  // namespace
+
+std::string proof_of(const std::string& key, const std::string& text) {
+  std::array<unsigned char, crypto_generichash_KEYBYTES> own{};
+  std::array<unsigned char, 16> proof{};
+  const auto bytes = [](const std::string& t) {
+    return reinterpret_cast<const unsigned char*>(t.data());
+  };
+  crypto_generichash(own.data(), own.size(), bytes(key), key.size(), nullptr, 0);
+  crypto_generichash(proof.data(), proof.size(), bytes(text), text.size(), own.data(), own.size());
+  return hex(proof.data(), proof.size());
+}
+
+bool is_same(const std::string& a, const std::string& b) {
+  return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string fresh_id() {
+  std::array<unsigned char, 16> bytes{};
+  ::randombytes_buf(bytes.data(), bytes.size());
+  return hex(bytes.data(), bytes.size());
+}
+
+std::string own_address(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0
+             ? numeric(address, length)
+             : "";
+}
+
+std::string peer_address(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  return ::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0
+             ? numeric(address, length)
+             : "";
+}
+
+Result<Endpoint> parse_endpoint(const std::string& text, int port) {
+  Endpoint at{text, port};
+  const auto colon = text.rfind(':');
+  const bool bare_v6 = colon != std::string::npos && text.find(':') != colon &&
+                       text.back() != ']' && text.front() != '[';
+  const auto whole = text::parse_int(text);
+  if (whole) {
+    at = {"", static_cast<int>(*whole)};
+  } else if (colon != std::string::npos && !bare_v6 && text.back() != ']') {
+    const auto number = text::parse_int(text.substr(colon + 1));
+    if (!number || *number < 0 || *number > 65535)
+      return fail(Code::arg, "'" + text + "' is not ADDRESS:PORT");
+    at = {text.substr(0, colon), static_cast<int>(*number)};
+  }
+  if (at.address.starts_with('[') && at.address.ends_with(']'))
+    at.address = at.address.substr(1, at.address.size() - 2);
+  if (at.port < 0 || at.port > 65535) return fail(Code::arg, "'" + text + "' is not a port");
+  return at;
+}
+
+Result<void> go_to_meeting(const Endpoint& where, const std::string& key, double patience_s,
+                           Newcomer* self) {
+  if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
+  if (self->id.empty()) self->id = fresh_id();
+  const std::int64_t begin = now_ns();
+  const std::string place = where.address + ":" + std::to_string(where.port);
+  bool said = false;
+  for (;;) {
+    auto fd = try_once(where, key, *self);
+    if (fd) {
+      self->channel = std::move(*fd);
+      return {};
+    }
+    const std::string why = fd.error().text;
+    if (fd.error().code == Code::access)
+      return fail(Code::access, "cannot join the job at " + place + ": " + why);
+    const std::int64_t waited = now_ns() - begin;
+    if (static_cast<double>(waited) > patience_s * kSecond)
+      return fail(Code::other, "cannot join the job at " + place + " within " +
+                                   std::to_string(static_cast<long>(patience_s)) + " s: " + why);
+    if (!said && waited > 3 * kSecond) {
+      std::fprintf(stderr, "prun: waiting for the job at %s (%s)\n", place.c_str(), why.c_str());
+      said = true;
+    }
+    const timespec moment{0, 200'000'000};
+    ::nanosleep(&moment, nullptr);
+  }
+}
+
+}  // namespace tutti::launch

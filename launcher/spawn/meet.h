@@ -1,0 +1,92 @@
+// Hosts that come by themselves: a meeting at an address, for `prun --listen` and torchrun.
+//
+// Whoever comes proves that he knows the key, and so does the meeting (keyed BLAKE2b over fresh
+// numbers of both sides). Then the connection is the start-up channel: the newcomer serves as a
+// daemon on it. Nothing is encrypted: meet on networks that you trust, or use ssh.
+//
+//   meeting:  TUTTI meet NUMBER
+//   newcomer: TUTTI join NUMBER PROOF VERSION ID SLOTS NODE NAME
+//   meeting:  TUTTI welcome PROOF
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "control/control.h"
+#include "daemon/daemon.h"
+
+namespace tutti::launch {
+
+struct Endpoint {
+  std::string address;  // empty: every one of this machine
+  int port = 0;         // 0: one that is free
+};
+// "ADDRESS:PORT", "[v6]:PORT", "PORT" or "ADDRESS"; `port` where none is given.
+Result<Endpoint> parse_endpoint(const std::string& text, int port);
+
+struct Newcomer {
+  std::string id;      // the same when it comes again
+  std::string name;    // of its host
+  int slots = 1;       // ranks it is for
+  int node_rank = -1;  // that it was given by hand; -1: none
+  UniqueFd channel;
+  std::string already;  // read from it
+};
+
+class Meeting {
+ public:
+  // Errors: the address is taken or not ours. `key`: any text that both sides know.
+  static Result<std::unique_ptr<Meeting>> open(const Endpoint& at, const std::string& key);
+  ~Meeting();
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+  int port() const { return port_; }
+  // Lets people in while `loop` runs; `changed` after each who came or went.
+  void attach(Loop& loop, std::function<void()> changed);
+  void detach();
+  // Who waits; taking somebody out of the list is up to the caller.
+  std::vector<std::unique_ptr<Newcomer>>& waiting() { return waiting_; }
+  // Gives the port up (for the ranks' own use), and takes it again.
+  void close_door();
+  Result<void> open_door();
+
+ private:
+  struct Visitor;
+  Meeting() = default;
+  void let_in();
+  void hear(Visitor& visitor);
+  bool welcome(Visitor& visitor, const std::string& line);
+  void watch(Newcomer& one);
+  void beat();
+
+  Endpoint at_;
+  std::string key_;
+  int port_ = 0;
+  UniqueFd door_;
+  std::vector<std::unique_ptr<Visitor>> visitors_;
+  std::vector<std::unique_ptr<Newcomer>> waiting_;
+  Loop* loop_ = nullptr;
+  Loop::TimerId beat_ = 0;
+  std::function<void()> changed_;
+};
+
+// Goes there, and waits until it is let in; tries again for `patience_s`. Blocks. `self`: who
+// comes; its channel is set.
+Result<void> go_to_meeting(const Endpoint& where, const std::string& key, double patience_s,
+                           Newcomer* self);
+// A number nobody else has.
+std::string fresh_id();
+// Addresses of both ends of a connection: ours, theirs.
+std::string own_address(int fd);
+std::string peer_address(int fd);
+
+// Hosts whose daemons are there already.
+std::unique_ptr<Spawner> spawn_joined(Loop& loop, SpawnReports reports,
+                                      std::vector<std::unique_ptr<Newcomer>> hosts);
+
+}  // namespace tutti::launch

@@ -1,0 +1,16 @@
+"""A rank that prints what torchrun's variables say, and then does what its first argument says."""
+import os
+import sys
+import time
+
+NAMES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "TORCHELASTIC_RESTART_COUNT")
+restart = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+print("worker", *[os.environ[name] for name in NAMES], os.environ["MASTER_PORT"], *sys.argv[1:], flush=True)
+what = sys.argv[1] if len(sys.argv) > 1 else ""
+if what == "fail-once" and restart == 0 and os.environ["RANK"] == "1":
+    sys.exit(3)
+if what == "fail-always" and os.environ["RANK"] == "0":
+    sys.exit(4)
+if what == "until":  # a file is there
+    while not os.path.exists(sys.argv[2]):
+        time.sleep(0.02)

@@ -38,6 +38,8 @@ class Case {
   virtual double operations() const { return 1; }
   // Bytes per operation over the slowest wire; 0: no bandwidth column.
   virtual double bus_bytes(std::size_t bytes) const = 0;
+  // Whether several threads of a rank use MPI at once.
+  virtual bool has_threads() const { return false; }
   // Ranks it needs; 0: any number.
   virtual int ranks() const { return 0; }
 };

@@ -117,7 +117,9 @@ int sweep(Case& what, const Options& options, int rank) {
 
 int measure(int argc, char** argv, Case& what) {
   Options options;
-  MPI_Init(&argc, &argv);
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, what.has_threads() ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &provided);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const int status = parse(argc, argv, options, rank == 0) ? sweep(what, options, rank) : 2;

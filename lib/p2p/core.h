@@ -104,7 +104,7 @@ class Core final : public Endpoint, public transport::Sink {
 
   // eager.cc
   bool post_first(PeerState& peer, Transfer* transfer);
-  bool post_eager(PeerState& peer, Transfer* transfer);
+  bool post_eager(PeerState& peer, Transfer* transfer, bool is_charged);
   std::span<const std::byte> stage(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
   void drop_staging(Transfer* transfer);
   void consumed(PeerState& peer, std::size_t bytes);

@@ -121,7 +121,8 @@ void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHea
 
 void Core::finish_delivery(PeerState& peer, Transfer* transfer,
                            const transport::FrameHeader& header, std::size_t bytes) {
-  consumed(peer, bytes);
+  if ((header.flags & kFree) == 0) [[likely]]
+    consumed(peer, bytes);
   if ((header.flags & kWantsTaken) != 0) [[unlikely]]
     queue_control(peer, Kind::taken, 0, high_of(header.cookie));
   complete(transfer);

@@ -3,7 +3,8 @@
 // The sender pays for each with credit, as if it stayed unmatched; the receiver gives the
 // credit back when a receive has taken the message, on the next frame that goes the other way
 // or, from a quarter of the window on, in a frame of its own. A sender without credit offers
-// its message instead (rendezvous.cc): it waits for its receive, nothing is lost.
+// its message instead (rendezvous.cc): it waits for its receive, nothing is lost. A message so
+// short that keeping it takes no more than keeping an offer goes along with the asking.
 #include <algorithm>
 #include <cstring>
 
@@ -15,6 +16,9 @@ namespace {
 
 // From here a pending send lends its buffer to the link instead of having it copied there.
 constexpr std::size_t kPinFrom = 4096;
+// What fits beside the record of a kept message in its block.
+constexpr std::size_t kBesideRecord = BytePool::kSmallest - sizeof(Message);
+static_assert(sizeof(Message) < BytePool::kSmallest);
 
 transport::FrameHeader header_of(Kind kind, const Envelope& envelope, const PeerState& peer) {
   transport::FrameHeader header;
@@ -76,9 +80,10 @@ Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
 // Posts the frame that opens a message. False: no room, nothing happened.
 bool Core::post_first(PeerState& peer, Transfer* transfer) {
   if (transfer->total <= peer.eager_bytes) {
-    if (cost_of(transfer->total) <= peer.credit) return post_eager(peer, transfer);
+    if (cost_of(transfer->total) <= peer.credit) return post_eager(peer, transfer, true);
     explain_flood(peer);
-    if (!post_offer(peer, transfer)) return false;
+    const bool goes_along = transfer->total <= kBesideRecord;
+    if (goes_along ? !post_eager(peer, transfer, false) : !post_offer(peer, transfer)) return false;
     ++counted_.sends_delayed;
     tell({Happening::Kind::send_delayed, peer.rank, transfer->tag,
           static_cast<std::int64_t>(transfer->total)});
@@ -87,20 +92,20 @@ bool Core::post_first(PeerState& peer, Transfer* transfer) {
   return post_offer(peer, transfer);
 }
 
-bool Core::post_eager(PeerState& peer, Transfer* transfer) {
-  const bool confirms = transfer->mode == Mode::synchronous;
+bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
+  const bool confirms = transfer->mode == Mode::synchronous || !is_charged;
   const std::size_t bytes = transfer->total;
   const bool lies_flat = transfer->buffer.is_contiguous();
   const bool pins = lies_flat && !confirms && bytes >= kPinFrom;
   transport::FrameHeader header =
       header_of(Kind::eager, {transfer->context, transfer->source, transfer->tag, 0}, peer);
   header.length = bytes;
-  header.flags = confirms ? kWantsTaken : 0;
+  if (confirms) header.flags = is_charged ? kWantsTaken : kWantsTaken | kFree;
   header.cookie = cookie_of(transfer->fingerprint, transfer->id);
   const std::byte* const data = bytes == 0  ? nullptr
                                 : lies_flat ? transfer->buffer.at()
                                             : stage(transfer, 0, bytes).data();
-  const std::uint32_t cost = cost_of(bytes);
+  const std::uint32_t cost = is_charged ? cost_of(bytes) : 0;
   const std::uint32_t returned = header.aux;
   peer.credit -= cost;
   peer.owed -= returned;

@@ -32,7 +32,9 @@ enum class Kind : std::uint8_t {
   recalled,
 };
 
-inline constexpr std::uint8_t kWantsTaken = 1;  // eager: the sender waits for the match
+// Flags of eager frames.
+inline constexpr std::uint8_t kWantsTaken = 1;  // the sender waits for the match
+inline constexpr std::uint8_t kFree = 2;        // cost no credit: as small as an offer's record
 
 constexpr std::uint64_t cookie_of(std::uint32_t low, std::uint32_t high) {
   return low | (static_cast<std::uint64_t>(high) << 32);

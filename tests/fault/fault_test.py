@@ -5,14 +5,13 @@ Usage: fault_test.py PRUN. Actors: prun, a daemon, a rank. Stages: starting (as 
 child), running, ending (ranks that refuse to end). Ways: this machine, virtual hosts, ssh hosts.
 """
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import Job, Sshd, leftovers, new_leftovers, processes_with, wait_until
+from jobs import Job, Sshd, leftovers, new_leftovers, no_ssh_server, processes_with, wait_until
 
 # A rank that is hard to end: it ignores SIGTERM and starts processes in other sessions.
 STUBBORN = """
@@ -149,8 +148,8 @@ def ways(suite):
         yield "virtual hosts", ["--virtual", *hosts]
     else:
         print(f"skipped virtual hosts: {tried.stderr.strip()}")
-    if not shutil.which("ssh") or not os.path.exists("/usr/sbin/sshd"):
-        print("skipped ssh hosts: no ssh or sshd on this machine")
+    if reason := no_ssh_server():
+        print(f"skipped ssh hosts: {reason}")
         return
     try:
         server = Sshd(["a", "b"])

@@ -4,11 +4,10 @@
 Usage: tree_test.py PRUN. All hosts are names of one private ssh server on loopback.
 """
 import os
-import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import Job, Sshd, wait_until
+from jobs import Job, Sshd, no_ssh_server, wait_until
 
 HOSTS = 36
 
@@ -51,8 +50,8 @@ def relay_lost(prun, way):
 
 
 def main():
-    if not shutil.which("ssh") or not os.path.exists("/usr/sbin/sshd"):
-        print("skipped: no ssh or sshd on this machine")
+    if reason := no_ssh_server():
+        print(f"skipped: {reason}")
         sys.exit(77)
     prun = os.path.abspath(sys.argv[1])
     names = ["a"] + [f"host{i}" for i in range(1, HOSTS)]

@@ -6,14 +6,16 @@ import shutil
 import subprocess
 import tempfile
 
-from jobs import wait_until
+from jobs import no_ssh_server, wait_until
 
 
 def missing():
     """Why there can be no lab here, or nothing."""
     if os.geteuid() != 0:
         return "needs root for namespaces with ssh servers"
-    for tool in ("ssh", "/usr/sbin/sshd", "unshare", "nsenter", "ip"):
+    if reason := no_ssh_server():
+        return reason
+    for tool in ("unshare", "nsenter", "ip"):
         if not shutil.which(tool):
             return f"{tool} is not installed"
     if subprocess.run(["unshare", "-nmu", "true"], capture_output=True).returncode != 0:

@@ -69,6 +69,16 @@ def new_leftovers(before):
     return extra
 
 
+def no_ssh_server():
+    """Why no ssh server can run here, or nothing."""
+    if not shutil.which("ssh") or not os.path.exists("/usr/sbin/sshd"):
+        return "no ssh or sshd on this machine"
+    with open("/proc/self/setgroups") as file:
+        if os.geteuid() == 0 and file.read().strip() == "deny":
+            return "root of this user namespace may not change groups, as sshd must"
+    return ""
+
+
 class Sshd:
     """A private ssh server on loopback that lets this user in by a private key."""
 

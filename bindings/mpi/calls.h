@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "mpi/checks.h"
 
@@ -16,6 +17,27 @@ struct Side {
   const types::Datatype* type = nullptr;
   std::span<const Count> counts = {};
   std::span<const Count> displs = {};
+  std::span<const types::Datatype* const> types = {};  // w forms: one a block
+};
+
+// The types of a w form; good() notes what is wrong with them.
+class TypeList {
+ public:
+  TypeList(const MPI_Datatype* handles, std::size_t size, const char* name)
+      : handles_(handles, handles == nullptr ? 0 : size), name_(name) {
+    for (const MPI_Datatype handle : handles_) types_.push_back(type_of(handle));
+  }
+  bool good() const {
+    for (const types::Datatype* type : types_)
+      if (!good_committed(type, name_)) return false;
+    return true;
+  }
+  std::span<const types::Datatype* const> span() const { return types_; }
+
+ private:
+  std::span<const MPI_Datatype> handles_;
+  const char* name_;
+  std::vector<const types::Datatype*> types_;
 };
 
 inline comm::CollCall call_barrier() {
@@ -45,6 +67,7 @@ inline comm::CollCall call_blocks(Collective collective, const Side& send, const
     call.send_type = send.type;
     call.send_counts = send.counts;
     call.send_displs = send.displs;
+    call.send_types = send.types;
   }
   if (!is_in_place(recv.data)) {
     call.recv = const_cast<void*>(recv.data);
@@ -52,7 +75,15 @@ inline comm::CollCall call_blocks(Collective collective, const Side& send, const
     call.recv_type = recv.type;
     call.recv_counts = recv.counts;
     call.recv_displs = recv.displs;
+    call.recv_types = recv.types;
   }
+  return call;
+}
+
+// Among the neighbours of a topology.
+inline comm::CollCall call_neighbours(Collective collective, const Side& send, const Side& recv) {
+  comm::CollCall call = call_blocks(collective, send, recv);
+  call.neighbours = true;
   return call;
 }
 

@@ -1,6 +1,19 @@
 // The sentences for arguments that failed a check (checks.h).
 #include "mpi/checks.h"
 
+namespace tutti::mpi {
+
+Count indegree_of(const comm::Communicator& comm) {
+  if (comm.topology == nullptr) return 0;
+  return static_cast<Count>(comm.topology->neighbours(comm.rank()).sources.size());
+}
+Count outdegree_of(const comm::Communicator& comm) {
+  if (comm.topology == nullptr) return 0;
+  return static_cast<Count>(comm.topology->neighbours(comm.rank()).destinations.size());
+}
+
+}  // namespace tutti::mpi
+
 namespace tutti::mpi::bad {
 namespace {
 

@@ -27,8 +27,21 @@ inline bool is_in_place(const void* buffer) {
   return buffer == MPI_IN_PLACE;
 }
 inline bool is_root(const comm::Communicator* comm, int root) {
-  return comm->rank() == root;
+  return comm->is_inter() ? root == MPI_ROOT : comm->rank() == root;
 }
+// Between two groups: a rank of the root's group that has no part; such a one or the root.
+inline bool is_idle(const comm::Communicator* comm, int root) {
+  return comm->is_inter() && root == MPI_PROC_NULL;
+}
+inline bool is_idle_or_root(const comm::Communicator* comm, int root) {
+  return comm->is_inter() && root < 0;
+}
+inline bool may_be_in_place(const comm::Communicator* comm) {
+  return !comm->is_inter();
+}
+// Of my place in the topology; 0 without one, which the body refuses.
+Count indegree_of(const comm::Communicator& comm);
+Count outdegree_of(const comm::Communicator& comm);
 
 inline bool has_kind(const Object* object, ObjectKind kind) {
   return object != nullptr && object->kind() == kind;
@@ -79,13 +92,16 @@ inline bool good_type_or_null(const types::Datatype* type, MPI_Datatype handle, 
 }
 
 inline bool good_rank(int rank, const comm::Communicator* comm, bool any, bool nobody) {
-  if (rank >= 0 && rank < comm->size()) [[likely]]
+  if (rank >= 0 && rank < comm->peers().size()) [[likely]]
     return true;
   if ((any && rank == MPI_ANY_SOURCE) || (nobody && rank == MPI_PROC_NULL)) return true;
-  return bad::rank(rank, comm->size());
+  return bad::rank(rank, comm->peers().size());
 }
 inline bool good_root(int root, const comm::Communicator* comm) {
-  return (root >= 0 && root < comm->size()) || bad::root(root, comm->size());
+  if (root >= 0 && root < comm->peers().size()) [[likely]]
+    return true;
+  if (comm->is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL)) return true;
+  return bad::root(root, comm->peers().size());
 }
 inline bool good_tag(int tag, bool any) {
   return tag >= 0 || (any && tag == MPI_ANY_TAG) || bad::tag(tag);

@@ -34,7 +34,7 @@ Code finish(MPI_Request* handle, MPI_Status* status);
 // Progress until `ready` says so. `ready` is asked between rounds.
 template <class Ready>
 void progress_until(Ready ready) {
-  comm::World& world = process.world_comm->world();
+  comm::World& world = process.self_comm->world();
   while (!ready()) {
     if (comm::progress(world) == 0) comm::idle(world);
   }

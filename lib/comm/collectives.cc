@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "comm/fingerprint.h"
+#include "comm/neighbours.h"
 #include "comm/request.h"
 #include "comm/state.h"
 
@@ -116,17 +117,18 @@ bool takes_delegate(Communicator& comm, const CollCall& call, const delegate::Ca
 }
 
 Code run_schedule(Communicator& comm, const CollCall& call) {
-  auto bound = bind_call(comm, call);
-  if (!bound) {
-    comm.world().reason = bound.error().text;
-    return bound.error().code;
+  const auto prepared = prepare_call(comm, call);
+  if (!prepared) {
+    comm.world().reason = prepared.error().text;
+    return prepared.error().code;
   }
+  BoundCall bound = bind_call(comm, call, *prepared);
   World& world = comm.world();
-  bound->run->begin(std::move(bound->binding));
-  const Code code = engine::wait(world.endpoint, *bound->run);
+  bound.run->begin(std::move(bound.binding));
+  const Code code = engine::wait(world.endpoint, *bound.run);
   if (code == Code::ok) {
-    give_run(*bound->prepared, std::move(bound->run));
-    world.scratch.give(std::move(bound->temporary));
+    give_run(*bound.prepared, std::move(bound.run));
+    world.scratch.give(std::move(bound.temporary));
   } else {
     world.reason = world.endpoint.mismatch_text();
   }
@@ -135,24 +137,51 @@ Code run_schedule(Communicator& comm, const CollCall& call) {
 
 }  // namespace
 
-Result<BoundCall> bind_call(Communicator& comm, const CollCall& call) {
-  const Shape shape = shape_of(comm, call);
-  TUTTI_TRY(choice, choice_for(comm, shape, false));
+Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call) {
+  PreparedCall made;
+  made.tag = comm.state().next_tag();
+  if (call.neighbours) {
+    TUTTI_TRY(prepared, prepare_neighbours(comm, call));
+    made.prepared = std::move(prepared);
+    return made;
+  }
+  made.shape = comm.is_inter() ? shape_between(comm, call) : shape_of(comm, call);
+  if (comm.is_inter()) {
+    TUTTI_TRY(prepared, prepare_between(comm, made.shape));
+    made.prepared = std::move(prepared);
+    return made;
+  }
+  TUTTI_TRY(choice, choice_for(comm, made.shape, false));
+  TUTTI_TRY(prepared, prepare(comm, made.shape, *choice));
+  made.prepared = std::move(prepared);
+  return made;
+}
+
+BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared) {
   BoundCall bound;
-  TUTTI_TRY(prepared, prepare(comm, shape, *choice));
-  bound.prepared = std::move(prepared);
-  bind_spaces(comm, call, shape, bound.binding, bound.temporary);
-  bound.binding.context = comm.coll_context();
-  bound.binding.tag = comm.state().next_tag();
-  bound.binding.fingerprint = fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes);
-  bound.binding.rank = comm.rank();
-  bound.binding.peers = comm.group().members();
+  bound.prepared = prepared.prepared;
+  engine::Binding& binding = bound.binding;
+  const Shape& shape = prepared.shape;
+  binding.context = comm.coll_context();
+  binding.tag = prepared.tag;
+  binding.peers = comm.group().members();
+  binding.rank = comm.rank();
+  if (call.neighbours) {
+    bind_neighbours(comm, call, binding);
+    binding.fingerprint = neighbour_fingerprint(call.collective);
+  } else if (comm.is_inter()) {
+    bind_between(comm, call, shape, binding);
+    binding.fingerprint = fingerprint_of(shape.collective, shape.op, 0, shape.bytes);
+  } else {
+    bind_spaces(comm, call, shape, binding, bound.temporary);
+    binding.fingerprint = fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes);
+  }
   bound.run = take_run(comm, *bound.prepared);
   return bound;
 }
 
 Code run(Communicator& comm, const CollCall& call) {
-  if (comm.state().team != nullptr) {
+  if (comm.state().team != nullptr && !call.neighbours) {
     delegate::Call said;
     if (say_to_delegate(comm, call, said) && takes_delegate(comm, call, said))
       return comm.state().team->run(said);
@@ -161,8 +190,31 @@ Code run(Communicator& comm, const CollCall& call) {
 }
 
 Result<Request*> start(Communicator& comm, const CollCall& call) {
-  TUTTI_TRY(bound, bind_call(comm, call));
-  return RequestMaker::start(comm, call, std::move(bound));
+  TUTTI_TRY(prepared, prepare_call(comm, call));
+  return RequestMaker::start(comm, call, bind_call(comm, call, prepared));
+}
+
+namespace {
+
+class PreparedPersistent final : public Persistent {
+ public:
+  PreparedPersistent(Communicator& comm, const CollCall& call, PreparedCall prepared)
+      : comm_(CommRef::share(&comm)), call_(call), prepared_(std::move(prepared)) {}
+  Result<Request*> start() override {
+    return RequestMaker::start(*comm_, call_, bind_call(*comm_, call_, prepared_));
+  }
+
+ private:
+  CommRef comm_;
+  const CollCall call_;
+  const PreparedCall prepared_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Persistent>> Persistent::make(Communicator& comm, const CollCall& call) {
+  TUTTI_TRY(prepared, prepare_call(comm, call));
+  return std::unique_ptr<Persistent>(new PreparedPersistent(comm, call, std::move(prepared)));
 }
 
 }  // namespace tutti::comm

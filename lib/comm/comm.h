@@ -15,42 +15,13 @@
 #include "base/object.h"
 #include "base/result.h"
 #include "coll/coll.h"
+#include "comm/create.h"
+#include "comm/group.h"
+#include "comm/topology.h"
 #include "p2p/p2p.h"
 #include "types/types.h"
 
 namespace tutti::comm {
-
-using types::Count;
-inline constexpr int kUndefined = -32766;  // MPI_UNDEFINED of the standard ABI
-inline constexpr int kProcNull = -3;       // MPI_PROC_NULL of the standard ABI
-
-// An ordered set of ranks of the job (MPI 5.0, 7.2).
-class Group final : public Object {
- public:
-  explicit Group(std::vector<int> members, Handle handle = 0);
-  int size() const { return static_cast<int>(members_.size()); }
-  int at(int rank) const { return members_[static_cast<std::size_t>(rank)]; }  // rank in the job
-  int rank_of(int job_rank) const;  // kUndefined when not a member
-  const std::vector<int>& members() const { return members_; }
-
- private:
-  std::vector<int> members_;
-  std::vector<int> by_member_;  // ranks, in ascending order of their members
-  bool counts_up_;              // member i is job rank i: no table needed
-};
-using GroupRef = Ref<Group>;
-enum class Comparison { identical, congruent, similar, unequal };
-Comparison compare(const Group& a, const Group& b);
-GroupRef union_of(const Group& a, const Group& b);
-GroupRef intersection_of(const Group& a, const Group& b);
-GroupRef difference_of(const Group& a, const Group& b);
-Result<GroupRef> include(const Group& group, std::span<const int> ranks);
-Result<GroupRef> exclude(const Group& group, std::span<const int> ranks);
-struct Range {
-  int first, last, stride;
-};
-Result<GroupRef> include_ranges(const Group& group, std::span<const Range> ranges);
-Result<GroupRef> exclude_ranges(const Group& group, std::span<const Range> ranges);
 
 // What to do with an error on a communicator (MPI 5.0, 9.3). The bindings interpret it.
 class Errhandler;
@@ -62,16 +33,24 @@ class World;  // what all communicators of a process share; context.h
 class Communicator final : public Object {
  public:
   int rank() const { return rank_; }
-  int size() const { return group_->size(); }
+  int size() const { return group_->size(); }  // intercommunicators: of the local group
   const Group& group() const { return *group_; }
   const GroupRef& group_ref() const { return group_; }
+  // Intercommunicators (MPI 5.0, 7.6): messages and collectives go to the remote group.
+  bool is_inter() const { return remote_.get() != nullptr; }
+  const Group& remote_group() const { return *remote_; }
+  const GroupRef& remote_ref() const { return remote_; }
+  bool is_first() const { return first_; }  // my group stands before the remote one, for all alike
+  const Group& peers() const { return *peers_; }      // whom ranks in messages mean
   std::uint32_t context() const { return context_; }  // point-to-point
   std::uint32_t coll_context() const { return context_ + 1; }
-  int peer(int rank) const { return group_->at(rank); }  // rank in the job
+  int peer(int rank) const { return peers_->at(rank); }  // rank in the job
   World& world() const { return *world_; }
   std::string name;
   Handle errhandler = 0;  // the bindings' object; they count it and pass it on to children
-  std::map<int, void*> attributes;  // keyval -> value; bindings' copies
+  std::map<int, void*> attributes;                         // keyval -> value; bindings' copies
+  std::vector<std::pair<std::string, std::string>> hints;  // bindings' too
+  std::shared_ptr<const Topology> topology;                // null: none
 
   // See force().
   const std::string& forced() const { return forced_; }
@@ -85,13 +64,14 @@ class Communicator final : public Object {
   ~Communicator();
   friend class tutti::Object;
   World* world_;
-  GroupRef group_;
+  GroupRef group_, remote_;
+  const Group* peers_;  // one of them
+  bool first_ = true;
   int rank_;
   std::uint32_t context_;
   std::string forced_;
   std::unique_ptr<State> state_;
 };
-using CommRef = Ref<Communicator>;
 
 // What a world is made on; outlives it. let_in: lets a thread in that waits for the gate.
 struct Ground {
@@ -112,12 +92,6 @@ std::string take_reason(World& world);
 Result<CommRef> make_world_comm(World& world);
 Result<CommRef> make_self_comm(World& world);
 
-// Collective over `comm`. An empty ref means "not a member" (MPI_COMM_NULL).
-Result<CommRef> dup(Communicator& comm);
-Result<CommRef> split(Communicator& comm, int color, int key);
-Result<CommRef> split_shared(Communicator& comm, int key);       // ranks of one host
-Result<CommRef> create(Communicator& comm, const Group& group);  // collective over comm
-Result<CommRef> create_group(Communicator& comm, const Group& group, int tag);  // over group
 Comparison compare(const Communicator& a, const Communicator& b);
 // How collectives run here from now on, alike on all members: "allreduce=ring,bcast=binomial";
 // "shm" is the delegate; empty: knobs decide. Local.
@@ -129,6 +103,8 @@ void force(Communicator& comm, std::string algorithms);
 //   bcast        the buffer in recv, recv_count, recv_type
 //   others       as MPI names them; on ranks where a side means nothing it stays empty
 //   in_place     `send` (on the root of scatter: `recv`) is not looked at
+//   w forms      alltoallv with a type a block; displacements are bytes then
+//   neighbours   allgather(v), alltoall(v) among the neighbours of the topology
 struct CollCall {
   coll::Collective collective = coll::Collective::barrier;
   const void* send = nullptr;
@@ -139,13 +115,23 @@ struct CollCall {
   Count recv_count = 0;
   const types::Datatype* recv_type = nullptr;
   std::span<const Count> recv_counts, recv_displs;
+  std::span<const types::Datatype*const> send_types, recv_types;
   const types::Op* op = nullptr;
-  int root = 0;
+  int root = 0;  // intercommunicators: also kRoot, kProcNull
   bool in_place = false;
+  bool neighbours = false;
 };
 
 Code run(Communicator& comm, const CollCall& call);                // blocking
 Result<Request*> start(Communicator& comm, const CollCall& call);  // nonblocking
+// Persistent: members make them in the same order and may start them in any. The call's arrays
+// live as long as this.
+class Persistent {
+ public:
+  static Result<std::unique_ptr<Persistent>> make(Communicator& comm, const CollCall& call);
+  virtual ~Persistent() = default;
+  virtual Result<Request*> start() = 0;
+};
 
 // What the maker of an open request does in its life; it goes with the request.
 struct Hooks {

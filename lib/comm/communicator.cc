@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/fingerprint.h"
+#include "comm/meeting.h"
 #include "comm/state.h"
 #include "types/types.h"
 
@@ -14,13 +15,6 @@ constexpr Handle kWorldHandle = 0x101;  // MPI_COMM_WORLD, MPI_COMM_SELF of the 
 constexpr Handle kSelfHandle = 0x102;
 constexpr std::uint32_t kWorldContext = 0;
 constexpr std::uint32_t kSelfContext = 2;
-
-// What all members must know alike: choices rest on it. Sent from rank 0 as bytes, between
-// processes of one library.
-struct Settled {
-  select::TeamFacts facts;
-  std::int64_t area = -1;  // of the segment; -1: none
-};
 
 select::LinkClass link_class(p2p::Endpoint& endpoint, int peer) {
   const transport::Traits traits = endpoint.traits(peer);
@@ -76,32 +70,14 @@ bool holds_whole_host(const Communicator& comm) {
   return comm.context() == kWorldContext && comm.size() == comm.world().wireup.local_size();
 }
 
-// Sends rank 0's word to all, by a schedule: nothing is chosen yet.
-Code tell(Communicator& comm, Settled& settled) {
-  Shape shape;
-  shape.collective = coll::Collective::bcast;
-  shape.count = shape.bytes = sizeof settled;
-  select::Choice choice;
-  choice.algorithm = coll::find(shape.collective, "binomial");
-  auto prepared = prepare(comm, shape, choice);
-  if (!prepared) return prepared.error().code;
-  engine::Binding binding;
-  binding.out.whole = {&settled, sizeof settled, nullptr};
-  binding.context = comm.coll_context();
-  binding.tag = comm.state().next_tag();
-  binding.fingerprint = fingerprint_of(shape.collective, nullptr, 0, sizeof settled);
-  binding.rank = comm.rank();
-  binding.peers = comm.group().members();
-  auto run = take_run(comm, **prepared);
-  run->begin(std::move(binding));
-  return engine::wait(comm.world().endpoint, *run);
-}
-
 }  // namespace
 
 WorldPtr open_world(const Ground& ground) {
   ground.endpoint->set_fingerprint_text(&describe_fingerprint);
-  return WorldPtr(new World(ground));
+  WorldPtr world(new World(ground));
+  for (const std::uint32_t context : {kWorldContext, kSelfContext, kMeetingContext})
+    world->contexts.take(context);
+  return world;
 }
 
 void CloseWorld::operator()(World* world) const {
@@ -130,17 +106,36 @@ Communicator::Communicator(World& world, GroupRef group, int rank, std::uint32_t
     : Object(ObjectKind::comm, &Object::destroy_as<Communicator>, handle),
       world_(&world),
       group_(std::move(group)),
+      peers_(group_.get()),
       rank_(rank),
       context_(context),
       state_(std::make_unique<State>()) {}
 
 Communicator::~Communicator() {
-  world_->contexts.give(context_);
+  // Those of predefined ones are the world's for good.
+  if (!is_predefined() && context_ != kNoContext) world_->contexts.give(context_);
 }
 
 CommRef CommMaker::make(World& world, GroupRef group, std::uint32_t context, Handle handle) {
   const int rank = group->rank_of(world.rank());
   return CommRef::adopt(new Communicator(world, std::move(group), rank, context, handle));
+}
+
+CommRef CommMaker::make_inter(World& world, const Sides& sides, std::uint32_t context) {
+  CommRef made = make(world, sides.own, context);
+  made->remote_ = sides.remote;
+  made->peers_ = made->remote_.get();
+  made->first_ = sides.own_first;
+  std::vector<int>& joint = made->state().joint;
+  for (const bool first : {true, false}) {
+    const Group& next = first == sides.own_first ? *sides.own : *sides.remote;
+    joint.insert(joint.end(), next.members().begin(), next.members().end());
+  }
+  return made;
+}
+
+void CommMaker::set_context(Communicator& comm, std::uint32_t context) {
+  comm.context_ = context;
 }
 
 void CommMaker::force(Communicator& comm, std::string algorithms) {
@@ -153,38 +148,50 @@ void force(Communicator& comm, std::string algorithms) {
   CommMaker::force(comm, std::move(algorithms));
 }
 
-Result<void> settle(Communicator& comm) {
+Settled propose_settled(Communicator& comm) {
   Communicator::State& state = comm.state();
   state.host_of = hosts_of(comm);
   Settled settled;
   settled.facts = facts_of(comm, state.host_of);
   state.facts = settled.facts;
-  if (comm.size() == 1) return {};
   wireup::Wireup& wireup = comm.world().wireup;
-  const bool whole = holds_whole_host(comm);
-  const bool together = settled.facts.hosts == 1;
-  if (whole)
+  if (comm.size() == 1) return settled;
+  if (holds_whole_host(comm))
     settled.area = delegate::host_area(wireup);
-  else if (together && comm.rank() == 0)
+  else if (settled.facts.hosts == 1 && comm.rank() == 0)
     if (const auto area = delegate::take_area(wireup, locals_of(comm))) settled.area = *area;
-  // The ranks of one host see the same facts and know their area: nothing to tell.
-  if (!whole)
-    if (const Code code = tell(comm, settled); code != Code::ok)
-      return fail(code, "members could not settle a new communicator: " +
-                            comm.world().endpoint.loss_text());
+  return settled;
+}
+
+void adopt_settled(Communicator& comm, Settled& settled) {
   settled.facts.shm_delegate = settled.area >= 0;
-  state.facts = settled.facts;
-  if (settled.area >= 0)
-    state.team =
-        delegate::make_shm_team(wireup, locals_of(comm), comm.rank(),
-                                static_cast<std::uint32_t>(settled.area), comm.world().waiting());
+  comm.state().facts = settled.facts;
+  if (settled.area < 0) return;
+  World& world = comm.world();
+  comm.state().team =
+      delegate::make_shm_team(world.wireup, locals_of(comm), comm.rank(),
+                              static_cast<std::uint32_t>(settled.area), world.waiting());
+}
+
+Result<void> settle(Communicator& comm) {
+  Settled settled = propose_settled(comm);
+  // The ranks of one host see the same facts and know their area: nothing to tell.
+  if (!holds_whole_host(comm)) {
+    World& world = comm.world();
+    const Meeting meeting(world, comm.group().members(), comm.coll_context(),
+                          comm.state().next_tag());
+    const Code code = meeting.tell(std::as_writable_bytes(std::span(&settled, 1)));
+    if (code != Code::ok)
+      return fail(code,
+                  "members could not settle a new communicator: " + world.endpoint.loss_text());
+  }
+  adopt_settled(comm, settled);
   return {};
 }
 
 Result<CommRef> make_world_comm(World& world) {
   std::vector<int> members;
   for (int rank = 0; rank < world.wireup.size(); ++rank) members.push_back(rank);
-  world.contexts.take(kWorldContext);
   auto comm = CommMaker::make(world, GroupRef::adopt(new Group(std::move(members))), kWorldContext,
                               kWorldHandle);
   comm->name = "MPI_COMM_WORLD";
@@ -193,7 +200,6 @@ Result<CommRef> make_world_comm(World& world) {
 }
 
 Result<CommRef> make_self_comm(World& world) {
-  world.contexts.take(kSelfContext);
   auto comm =
       CommMaker::make(world, GroupRef::adopt(new Group({world.rank()})), kSelfContext, kSelfHandle);
   comm->name = "MPI_COMM_SELF";

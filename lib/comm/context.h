@@ -17,6 +17,10 @@
 
 namespace tutti::comm {
 
+// Where ranks meet who have no communicator yet.
+inline constexpr std::uint32_t kMeetingContext = 4;
+inline constexpr std::uint32_t kNoContext = ~1U;  // of a communicator that is being made
+
 // Memory of requests, given back and taken again without the heap.
 class RequestPool {
  public:

@@ -27,40 +27,69 @@ void ContextIds::give(std::uint32_t context) {
   used_[context / 2] = false;
 }
 
+// The number that is proposed elsewhere right now may be agreed there.
+std::uint32_t ContextIds::take_alone() {
+  std::int64_t free = lowest_free(0);
+  if (held_ && free == proposed_) free = lowest_free(free + 1);
+  const auto context = static_cast<std::uint32_t>(free) * 2;
+  take(context);
+  return context;
+}
+
 bool ContextIds::try_hold(const Claim& claim) {
   if (held_ || *waiting_.begin() != claim) return false;
   held_ = true;
   return true;
 }
 
+ContextIds::Agreement::Agreement(ContextIds& ids, const Claim& claim) : ids_(ids), claim_(claim) {
+  ids_.waiting_.insert(claim_);
+}
+
+ContextIds::Agreement::~Agreement() {
+  let_go();
+  ids_.waiting_.erase(ids_.waiting_.find(claim_));
+}
+
+void ContextIds::Agreement::let_go() {
+  if (holds_) ids_.held_ = false;
+  holds_ = false;
+}
+
+void ContextIds::Agreement::propose(Values& values) {
+  if (!holds_) holds_ = ids_.try_hold(claim_);
+  values[0] = holds_ ? ids_.lowest_free(from_) : kBusy;
+  values[1] = -values[0];
+  if (holds_) ids_.proposed_ = values[0];
+}
+
+ContextIds::Agreement::Verdict ContextIds::Agreement::judge(const Values& maximum) {
+  if (maximum[0] == kBusy) {
+    let_go();
+    from_ = 0;
+    return Verdict::busy;
+  }
+  if (maximum[0] == -maximum[1]) {
+    context_ = static_cast<std::uint32_t>(maximum[0]) * 2;
+    ids_.take(context_);
+    return Verdict::agreed;
+  }
+  from_ = maximum[0];
+  return Verdict::again;
+}
+
 Result<std::uint32_t> ContextIds::agree(const Claim& claim, const Maximum& maximum,
                                         const std::function<void()>& pause) {
-  waiting_.insert(claim);
-  bool holds = false;
-  std::int64_t from = 0;
-  Code code = Code::ok;
-  std::int64_t agreed = -1;
-  while (agreed < 0) {
-    if (!holds) holds = try_hold(claim);
-    const std::int64_t mine = holds ? lowest_free(from) : kBusy;
-    std::int64_t values[2] = {mine, -mine};
-    code = maximum(values);
-    if (code != Code::ok) break;
-    if (values[0] == kBusy) {
-      if (holds) held_ = false;
-      holds = false;
-      from = 0;
-      pause();
-    } else if (values[0] == -values[1]) {
-      agreed = values[0];
-    } else {
-      from = values[0];
-    }
+  Agreement agreement(*this, claim);
+  for (;;) {
+    Values values{};
+    agreement.propose(values);
+    if (const Code code = maximum(values); code != Code::ok)
+      return fail(code, "members could not agree on a new communicator");
+    const auto verdict = agreement.judge(values);
+    if (verdict == Agreement::Verdict::agreed) return agreement.context();
+    if (verdict == Agreement::Verdict::busy) pause();
   }
-  if (holds) held_ = false;
-  waiting_.erase(claim);
-  if (code != Code::ok) return fail(code, "members could not agree on a new communicator");
-  return static_cast<std::uint32_t>(agreed) * 2;
 }
 
 }  // namespace tutti::comm

@@ -4,9 +4,9 @@
 // highest and the lowest proposal are equal it is agreed, else all go on from the highest.
 // Numbers come back when their communicator dies, so they stay small.
 //
-// With threads, a process may be in several agreements at once. Only one proposes at a time
-// (the one with the lowest claim); the others say "busy" and that agreement starts over. The
-// lowest claim of all is nobody's second, so somebody always gets through.
+// A process may be in several agreements at once (threads, nonblocking duplication). Only one
+// proposes at a time (the one with the lowest claim); the others say "busy" and that agreement
+// starts over. The lowest claim of all is nobody's second, so somebody always gets through.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,38 @@ namespace tutti::comm {
 
 class ContextIds {
  public:
-  using Claim = std::pair<std::uint32_t, int>;  // context of the parent, tag (create_group)
+  using Claim = std::pair<std::uint32_t, int>;  // context and tag of where it is agreed
+  using Values = std::int64_t[2];
   // Replaces each value by the maximum over all members.
-  using Maximum = std::function<Code(std::int64_t (&values)[2])>;
+  using Maximum = std::function<Code(Values& values)>;
 
-  // Called by all members alike. `pause` lets other threads and messages move.
+  // One agreement, round by round: propose, maximum over the members, judge.
+  class Agreement {
+   public:
+    enum class Verdict : std::uint8_t { agreed, again, busy };
+    Agreement(ContextIds& ids, const Claim& claim);
+    ~Agreement();
+    Agreement(const Agreement&) = delete;
+    Agreement& operator=(const Agreement&) = delete;
+
+    void propose(Values& values);
+    Verdict judge(const Values& maximum);
+    std::uint32_t context() const { return context_; }  // once agreed; it is taken
+
+   private:
+    void let_go();
+    ContextIds& ids_;
+    const Claim claim_;
+    bool holds_ = false;
+    std::int64_t from_ = 0;
+    std::uint32_t context_ = 0;
+  };
+
+  // Called by all members alike; takes the number. `pause` lets other threads and messages move.
   Result<std::uint32_t> agree(const Claim& claim, const Maximum& maximum,
                               const std::function<void()>& pause);
+  // For a communicator of one: nobody to agree with. Takes it.
+  std::uint32_t take_alone();
   void take(std::uint32_t context);
   void give(std::uint32_t context);
 
@@ -36,8 +61,9 @@ class ContextIds {
   bool try_hold(const Claim& claim);
 
   std::vector<bool> used_;  // by context / 2
-  std::set<Claim> waiting_;
+  std::multiset<Claim> waiting_;
   bool held_ = false;
+  std::int64_t proposed_ = -1;  // by who holds
 };
 
 }  // namespace tutti::comm

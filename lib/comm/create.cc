@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "comm/fingerprint.h"
+#include "comm/agree.h"
+#include "comm/meeting.h"
 #include "comm/state.h"
 
 namespace tutti::comm {
@@ -11,6 +12,82 @@ namespace {
 constexpr Handle kInt64 = 0x258;  // MPI_INT64_T, MPI_MAX of the standard ABI
 constexpr Handle kMax = 0x23;
 
+// Everyone's color and key, in rank order (both groups' one after another).
+struct Member {
+  std::int32_t color, key;
+  int rank;  // in the meeting
+};
+
+using Colors = std::vector<std::array<std::int32_t, 2>>;
+
+Code gather_colors(Communicator& comm, int color, int key, Colors& all) {
+  if (comm.is_inter()) {
+    const Meeting meeting = meeting_on(comm);
+    all.resize(static_cast<std::size_t>(meeting.size()));
+    all[static_cast<std::size_t>(meeting.rank())] = {color, key};
+    return meeting.gather(std::as_writable_bytes(std::span(all)));
+  }
+  all.resize(static_cast<std::size_t>(comm.size()));
+  all[static_cast<std::size_t>(comm.rank())] = {color, key};
+  CollCall call;
+  call.collective = coll::Collective::allgather;
+  call.recv = all.data();
+  call.recv_count = 1;
+  call.recv_type = types::predefined_type(kInt64);
+  call.in_place = true;
+  return run(comm, call);
+}
+
+Result<std::vector<Member>> members_of(Communicator& comm, int color, int key) {
+  Colors all;
+  if (const Code code = gather_colors(comm, color, key, all); code != Code::ok)
+    return fail(code, "members could not exchange colors");
+  std::vector<Member> members;
+  for (const auto& [its_color, its_key] : all)
+    members.push_back({its_color, its_key, static_cast<int>(members.size())});
+  return members;
+}
+
+// Of members first .. last - 1 those of the color, by key and rank, as job ranks.
+GroupRef part_of(std::span<const Member> members, int color, std::span<const int> job_ranks) {
+  std::vector<Member> chosen;
+  for (const Member& member : members)
+    if (member.color == color) chosen.push_back(member);
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [](const Member& a, const Member& b) { return a.key < b.key; });
+  std::vector<int> ranks;
+  for (const Member& member : chosen)
+    ranks.push_back(job_ranks[static_cast<std::size_t>(member.rank)]);
+  return GroupRef::adopt(new Group(std::move(ranks)));
+}
+
+// The number that was agreed is not needed here.
+CommRef nobody(World& world, std::uint32_t context) {
+  world.contexts.give(context);
+  return {};
+}
+
+Result<CommRef> split_inter(Communicator& comm, const std::vector<Member>& members, int color,
+                            std::uint32_t context) {
+  const std::vector<int>& joint = comm.state().joint;
+  const auto first = static_cast<std::size_t>(comm.is_first() ? comm.size() : comm.peers().size());
+  const std::span all(members);
+  const GroupRef parts[2] = {part_of(all.first(first), color, joint),
+                             part_of(all.subspan(first), color, joint)};
+  if (parts[0]->size() == 0 || parts[1]->size() == 0) return nobody(comm.world(), context);
+  const int mine = comm.is_first() ? 0 : 1;
+  return finish_inter(comm.world(), {parts[mine], parts[1 - mine], comm.is_first()}, context);
+}
+
+// The group that the other side of an intercommunicator gave.
+Result<GroupRef> remote_choice(Communicator& comm, const Group& group) {
+  const Meeting local(comm.world(), comm.group().members(), comm.coll_context(),
+                      comm.state().next_tag());
+  return swap_groups(local, {0, comm.peers().at(0), local}, group, comm.world());
+}
+
+}  // namespace
+
 std::function<void()> pause_of(World& world) {
   return [&world] {
     progress(world);
@@ -18,8 +95,14 @@ std::function<void()> pause_of(World& world) {
   };
 }
 
+Meeting meeting_on(Communicator& comm) {
+  const std::vector<int>& members = comm.is_inter() ? comm.state().joint : comm.group().members();
+  return {comm.world(), members, comm.coll_context(), comm.state().next_tag()};
+}
+
 Result<std::uint32_t> agree_over(Communicator& comm) {
-  const auto maximum = [&comm](std::int64_t(&values)[2]) {
+  if (comm.is_inter() || comm.size() == 1) return agree_at(comm.world(), meeting_on(comm));
+  const auto maximum = [&comm](ContextIds::Values& values) {
     CollCall call;
     call.collective = coll::Collective::allreduce;
     call.recv = values;
@@ -30,90 +113,34 @@ Result<std::uint32_t> agree_over(Communicator& comm) {
     return run(comm, call);
   };
   World& world = comm.world();
-  return world.contexts.agree({comm.context(), -1}, maximum, pause_of(world));
+  return world.contexts.agree({comm.coll_context(), comm.state().next_tag()}, maximum,
+                              pause_of(world));
+}
+
+Result<std::uint32_t> agree_at(World& world, const Meeting& meeting) {
+  if (meeting.size() == 1) return world.contexts.take_alone();
+  return world.contexts.agree(
+      {meeting.context(), meeting.tag()},
+      [&meeting](ContextIds::Values& v) { return meeting.maximum(v); }, pause_of(world));
 }
 
 Result<CommRef> finish(World& world, GroupRef group, std::uint32_t context) {
-  world.contexts.take(context);
   auto made = CommMaker::make(world, std::move(group), context);
   TUTTI_DO(settle(*made));
   return made;
 }
 
-// The maximum over the members of a group that is no communicator yet, in the space of its
-// parent's collectives; tags there are counted up from zero, these down from -3.
-class GroupMaximum {
- public:
-  GroupMaximum(Communicator& parent, const Group& group, int tag)
-      : parent_(parent), group_(group), tag_(-3 - (tag & 0x3fffffff)) {}
-
-  Result<void> prepare() {
-    coll::Call call;
-    call.collective = coll::Collective::allreduce;
-    call.rank = rank();
-    call.size = group_.size();
-    call.count = 2;
-    call.in_place = true;
-    const coll::Algorithm* algorithm = coll::find(call.collective, "recursive_doubling");
-    TUTTI_TRY(schedule, coll::build(*algorithm, call));
-    World& world = parent_.world();
-    run_ = engine::make_run(world.endpoint, world.scratch,
-                            std::make_shared<const engine::Program>(std::move(schedule)));
-    return {};
-  }
-
-  Code run(std::int64_t (&values)[2]) {
-    engine::Binding binding;
-    binding.type = types::predefined_type(kInt64);
-    binding.op = types::predefined_op(kMax);
-    binding.out.whole = {values, 2, binding.type};
-    binding.context = parent_.coll_context();
-    binding.tag = tag_;
-    binding.fingerprint = fingerprint_of(coll::Collective::allreduce, binding.op, 0, 16);
-    binding.rank = rank();
-    binding.peers = group_.members();
-    run_->begin(std::move(binding));
-    return engine::wait(parent_.world().endpoint, *run_);
-  }
-
- private:
-  int rank() const { return group_.rank_of(parent_.world().rank()); }
-
-  Communicator& parent_;
-  const Group& group_;
-  int tag_;
-  std::unique_ptr<engine::Run> run_;
-};
-
-struct Member {
-  int color, key, rank;
-};
-
-// Everyone's color and key, in rank order.
-Result<std::vector<Member>> members_of(Communicator& comm, int color, int key) {
-  std::vector<std::array<std::int32_t, 2>> all(static_cast<std::size_t>(comm.size()));
-  all[static_cast<std::size_t>(comm.rank())] = {color, key};
-  CollCall call;
-  call.collective = coll::Collective::allgather;
-  call.recv = all.data();
-  call.recv_count = 1;
-  call.recv_type = types::predefined_type(kInt64);
-  call.in_place = true;
-  if (const Code code = run(comm, call); code != Code::ok)
-    return fail(code, "members could not exchange colors");
-  std::vector<Member> members;
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    const auto& [its_color, its_key] = all[static_cast<std::size_t>(rank)];
-    members.push_back({its_color, its_key, rank});
-  }
-  return members;
+CommRef finish_inter(World& world, const Sides& sides, std::uint32_t context) {
+  return CommMaker::make_inter(world, sides, context);
 }
 
-}  // namespace
-
 Result<CommRef> dup(Communicator& comm) {
+  World& world = comm.world();
   TUTTI_TRY(context, agree_over(comm));
-  TUTTI_TRY(made, finish(comm.world(), comm.group_ref(), context));
+  if (comm.is_inter())
+    return finish_inter(world, {comm.group_ref(), comm.remote_ref(), comm.is_first()}, context);
+  TUTTI_TRY(made, finish(world, comm.group_ref(), context));
+  made->topology = comm.topology;
   force(*made, comm.forced());
   return made;
 }
@@ -121,14 +148,9 @@ Result<CommRef> dup(Communicator& comm) {
 Result<CommRef> split(Communicator& comm, int color, int key) {
   TUTTI_TRY(members, members_of(comm, color, key));
   TUTTI_TRY(context, agree_over(comm));
-  if (color == kUndefined) return CommRef();
-  std::erase_if(members, [color](const Member& member) { return member.color != color; });
-  std::stable_sort(members.begin(), members.end(),
-                   [](const Member& a, const Member& b) { return a.key < b.key; });
-  std::vector<int> ranks;
-  for (const Member& member : members) ranks.push_back(comm.peer(member.rank));
-  TUTTI_TRY(made, finish(comm.world(), GroupRef::adopt(new Group(std::move(ranks))), context));
-  return made;
+  if (color == kUndefined) return nobody(comm.world(), context);
+  if (comm.is_inter()) return split_inter(comm, members, color, context);
+  return finish(comm.world(), part_of(members, color, comm.group().members()), context);
 }
 
 Result<CommRef> split_shared(Communicator& comm, int key) {
@@ -136,28 +158,47 @@ Result<CommRef> split_shared(Communicator& comm, int key) {
 }
 
 Result<CommRef> create(Communicator& comm, const Group& group) {
+  World& world = comm.world();
+  GroupRef remote;
+  if (comm.is_inter()) {
+    TUTTI_TRY(theirs, remote_choice(comm, group));
+    remote = theirs;
+  }
   TUTTI_TRY(context, agree_over(comm));
-  if (group.rank_of(comm.world().rank()) == kUndefined) return CommRef();
-  TUTTI_TRY(made, finish(comm.world(), GroupRef::adopt(new Group(group.members())), context));
-  return made;
+  const bool empty = group.size() == 0 || (remote && remote->size() == 0);
+  if (empty || group.rank_of(world.rank()) == kUndefined) return nobody(world, context);
+  GroupRef own = GroupRef::adopt(new Group(group.members()));
+  if (remote) return finish_inter(world, {own, remote, comm.is_first()}, context);
+  return finish(world, own, context);
 }
 
 Result<CommRef> create_group(Communicator& comm, const Group& group, int tag) {
   World& world = comm.world();
   if (group.rank_of(world.rank()) == kUndefined) return CommRef();
-  GroupMaximum maximum(comm, group, tag);
-  TUTTI_DO(maximum.prepare());
-  TUTTI_TRY(context, world.contexts.agree(
-                         {comm.context(), tag},
-                         [&maximum](std::int64_t(&values)[2]) { return maximum.run(values); },
-                         pause_of(world)));
-  TUTTI_TRY(made, finish(world, GroupRef::adopt(new Group(group.members())), context));
+  TUTTI_TRY(context,
+            agree_at(world, Meeting(world, group.members(), comm.coll_context(), group_tag(tag))));
+  return finish(world, GroupRef::adopt(new Group(group.members())), context);
+}
+
+Result<CommRef> create_from_group(World& world, const Group& group, std::string_view text) {
+  TUTTI_TRY(context,
+            agree_at(world, Meeting(world, group.members(), kMeetingContext, text_tag(text))));
+  return finish(world, GroupRef::adopt(new Group(group.members())), context);
+}
+
+Result<CommRef> create_ordered(Communicator& comm, std::span<const int> ranks,
+                               std::shared_ptr<const Topology> topology) {
+  TUTTI_TRY(group, include(comm.group(), ranks));
+  TUTTI_TRY(made, create(comm, *group));
+  if (made) made->topology = std::move(topology);
   return made;
 }
 
 Comparison compare(const Communicator& a, const Communicator& b) {
   if (&a == &b) return Comparison::identical;
-  const Comparison groups = compare(a.group(), b.group());
+  if (a.is_inter() != b.is_inter()) return Comparison::unequal;
+  Comparison groups = compare(a.group(), b.group());
+  if (a.is_inter()) groups = std::max(groups, compare(a.remote_group(), b.remote_group()));
   return groups == Comparison::identical ? Comparison::congruent : groups;
 }
 

@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint32_t kUserOp = 31;
 constexpr Handle kFirstOp = 0x20;  // MPI_OP_NULL in the standard ABI
 constexpr int kMantissa = 10;
+constexpr std::uint32_t kNeighbours = 1U << 23;  // no collective: these have 1 .. 15 above bit 28
 
 constexpr const char* kOpNames[] = {"no op",
                                     "sum",
@@ -65,8 +66,15 @@ std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, i
          (static_cast<std::uint32_t>(root) & 127U) << 16 | pack_bytes(bytes);
 }
 
+std::uint32_t neighbour_fingerprint(coll::Collective collective) {
+  return kNeighbours | static_cast<std::uint32_t>(collective);
+}
+
 std::string describe_fingerprint(std::uint32_t fingerprint) {
   const std::uint32_t which = fingerprint >> 28;
+  if ((fingerprint & ~0xffU) == kNeighbours)
+    return "a neighbourhood " +
+           std::string(coll::name_of(static_cast<coll::Collective>(fingerprint & 0xffU)));
   if (which == 0 || which > static_cast<std::uint32_t>(coll::kCollectives))
     return fingerprint == 1 ? "a collective that failed there" : "no collective";
   const auto collective = static_cast<coll::Collective>(which - 1);

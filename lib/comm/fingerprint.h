@@ -13,6 +13,8 @@ namespace tutti::comm {
 // of exponent and ten of mantissa.
 std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, int root,
                              Count bytes);
+// Neighbours need not say alike how much.
+std::uint32_t neighbour_fingerprint(coll::Collective collective);
 std::string describe_fingerprint(std::uint32_t fingerprint);
 
 }  // namespace tutti::comm

@@ -12,6 +12,7 @@ namespace tutti::comm {
 struct Request::Collective {
   BoundCall bound;
   types::TypeRef send_type, recv_type;
+  std::vector<types::TypeRef> types;  // of the w forms
   Ref<const types::Op> op;
 };
 

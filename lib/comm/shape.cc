@@ -13,13 +13,6 @@ Count bytes_of(Count count, const types::Datatype* type) {
   return type == nullptr ? 0 : count * type->size();
 }
 
-std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type) {
-  std::vector<Count> bytes;
-  bytes.reserve(counts.size());
-  for (const Count count : counts) bytes.push_back(bytes_of(count, type));
-  return bytes;
-}
-
 Count sum(const std::vector<Count>& counts) {
   Count total = 0;
   for (const Count count : counts) total += count;
@@ -51,8 +44,8 @@ void shape_rooted_blocks(const Communicator& comm, const CollCall& call, Shape& 
   const bool is_root = comm.rank() == call.root;
   shape.in_place = call.in_place && is_root;
   if (is_root) {
-    shape.counts = gathers ? byte_counts(call.recv_counts, call.recv_type)
-                           : byte_counts(call.send_counts, call.send_type);
+    shape.counts = gathers ? byte_counts(call.recv_counts, call.recv_type, call.recv_types)
+                           : byte_counts(call.send_counts, call.send_type, call.send_types);
     shape.count = shape.counts[static_cast<std::size_t>(comm.rank())];
   } else {
     shape.count = gathers ? bytes_of(call.send_count, call.send_type)
@@ -79,13 +72,14 @@ void shape_movement(const Communicator& comm, const CollCall& call, Shape& shape
       break;
     case Collective::alltoallv:
       shape.copies_first = call.in_place;
-      shape.counts = byte_counts(call.recv_counts, call.recv_type);
-      shape.send_counts =
-          call.in_place ? shape.counts : byte_counts(call.send_counts, call.send_type);
+      shape.counts = byte_counts(call.recv_counts, call.recv_type, call.recv_types);
+      shape.send_counts = call.in_place
+                              ? shape.counts
+                              : byte_counts(call.send_counts, call.send_type, call.send_types);
       return;  // nobody knows the whole: algorithms are chosen without bytes
     case Collective::allgatherv:
       shape.in_place = call.in_place;
-      shape.counts = byte_counts(call.recv_counts, call.recv_type);
+      shape.counts = byte_counts(call.recv_counts, call.recv_type, call.recv_types);
       shape.count = shape.counts[static_cast<std::size_t>(comm.rank())];
       shape.bytes = sum(shape.counts) / comm.size();
       return;
@@ -100,14 +94,16 @@ void shape_movement(const Communicator& comm, const CollCall& call, Shape& shape
   shape.bytes = shape.count;
 }
 
-// Blocks at displacements (in extents of the type).
-std::vector<Block> blocks_at(const void* data, std::span<const Count> counts,
-                             std::span<const Count> displs, const types::Datatype& type) {
+// Blocks at displacements: in extents of the type, or (w forms) in bytes.
+std::vector<Block> blocks_at(const CallSide& side) {
   std::vector<Block> blocks;
-  blocks.reserve(counts.size());
-  auto* const base = static_cast<std::byte*>(const_cast<void*>(data));
-  for (std::size_t b = 0; b < counts.size(); ++b)
-    blocks.push_back({base + displs[b] * type.extent(), counts[b], &type});
+  blocks.reserve(side.counts.size());
+  auto* const base = static_cast<std::byte*>(const_cast<void*>(side.data));
+  for (std::size_t b = 0; b < side.counts.size(); ++b) {
+    const types::Datatype* const type = side.types.empty() ? side.type : side.types[b];
+    const Count unit = side.types.empty() ? type->extent() : 1;
+    blocks.push_back({base + side.displs[b] * unit, side.counts[b], type});
+  }
   return blocks;
 }
 
@@ -136,11 +132,11 @@ void bind_movement(const Communicator& comm, const CollCall& call, engine::Bindi
       break;
     default:  // v forms
       if (!call.send_counts.empty())
-        binding.in.blocks =
-            blocks_at(call.send, call.send_counts, call.send_displs, *call.send_type);
+        binding.in.blocks = blocks_at(
+            {call.send, 0, call.send_type, call.send_counts, call.send_displs, call.send_types, 0});
       if (!call.recv_counts.empty())
-        binding.out.blocks =
-            blocks_at(call.recv, call.recv_counts, call.recv_displs, *call.recv_type);
+        binding.out.blocks = blocks_at(
+            {call.recv, 0, call.recv_type, call.recv_counts, call.recv_displs, call.recv_types, 0});
       break;
   }
   const bool scatters =
@@ -180,6 +176,22 @@ void copy_first(const Communicator& comm, const CollCall& call, const Shape& sha
 }
 
 }  // namespace
+
+std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
+                               std::span<const types::Datatype* const> types) {
+  std::vector<Count> bytes;
+  bytes.reserve(counts.size());
+  for (std::size_t b = 0; b < counts.size(); ++b)
+    bytes.push_back(bytes_of(counts[b], types.empty() ? type : types[b]));
+  return bytes;
+}
+
+void bind_side(const CallSide& side, engine::Space& space) {
+  if (!side.counts.empty())
+    space.blocks = blocks_at(side);
+  else if (side.type != nullptr)
+    space.whole = {const_cast<void*>(side.data), side.count * side.equal, side.type};
+}
 
 bool is_reduction(Collective collective) {
   return collective == Collective::reduce || collective == Collective::allreduce ||

@@ -32,6 +32,20 @@ bool has_counts(coll::Collective collective);
 
 Shape shape_of(const Communicator& comm, const CollCall& call);
 
+// Packed bytes of blocks: of one type, or (w forms) of a type each.
+std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
+                               std::span<const types::Datatype* const> types);
+// One side of a call as a space: `equal` blocks of `count`, or blocks of their own sizes.
+struct CallSide {
+  const void* data;
+  Count count;
+  const types::Datatype* type;
+  std::span<const Count> counts, displs;
+  std::span<const types::Datatype* const> types;
+  Count equal;
+};
+void bind_side(const CallSide& side, engine::Space& space);
+
 // Binds spaces to the call's buffers (schedules built for the shape). `temporary` holds the copy
 // of an in-place call that needs one; it must live as long as the run.
 void bind_spaces(const Communicator& comm, const CollCall& call, const Shape& shape,

@@ -35,6 +35,7 @@ struct Prepared {
 struct Communicator::State {
   select::TeamFacts facts;
   std::vector<int> host_of;  // by rank: which of the communicator's hosts, 0, 1, ...
+  std::vector<int> joint;    // intercommunicators: job ranks of the first group, then the second
   std::unique_ptr<delegate::Team> team;
   std::uint32_t sequence = 0;  // collectives so far: their messages' tag
 
@@ -60,6 +61,14 @@ Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape
 std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared);
 void give_run(Prepared& prepared, std::unique_ptr<engine::Run> run);
 
+// What of a call stays from one start to the next.
+struct PreparedCall {
+  Shape shape;
+  std::shared_ptr<Prepared> prepared;
+  int tag = 0;
+};
+Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call);
+
 // A call bound and ready to begin.
 struct BoundCall {
   std::shared_ptr<Prepared> prepared;
@@ -67,13 +76,29 @@ struct BoundCall {
   engine::Binding binding;
   engine::ScratchPool::Piece temporary;
 };
-Result<BoundCall> bind_call(Communicator& comm, const CollCall& call);
+BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
 
-// Learns what the members must know alike and makes the delegate's team. Collective over comm.
+// What all members must know alike: choices rest on it. Rank 0's word, as bytes between
+// processes of one library.
+struct Settled {
+  select::TeamFacts facts;
+  std::int64_t area = -1;  // of the segment; -1: none
+};
+Settled propose_settled(Communicator& comm);  // rank 0 may take an area
+void adopt_settled(Communicator& comm, Settled& settled);
+// Both, and rank 0's word between them. Collective over comm.
 Result<void> settle(Communicator& comm);
+
+// The groups of an intercommunicator.
+struct Sides {
+  GroupRef own, remote;
+  bool own_first;
+};
 
 struct CommMaker {
   static CommRef make(World& world, GroupRef group, std::uint32_t context, Handle handle = 0);
+  static CommRef make_inter(World& world, const Sides& sides, std::uint32_t context);
+  static void set_context(Communicator& comm, std::uint32_t context);
   static void force(Communicator& comm, std::string algorithms);
 };
 

@@ -98,4 +98,17 @@ Code alltoallv(const void* sendbuf, std::span<const Count> sendcounts,
                                {recvbuf, 0, &recvtype, recvcounts, rdispls}));
 }
 
+Code alltoallw(const void* sendbuf, std::span<const Count> sendcounts,
+               std::span<const Count> sdispls, const MPI_Datatype sendtypes[], void* recvbuf,
+               std::span<const Count> recvcounts, std::span<const Count> rdispls,
+               const MPI_Datatype recvtypes[], comm::Communicator& comm) {
+  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
+  const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
+  if (!send.good() || !recv.good()) return Code::type;
+  const comm::CollCall call =
+      call_blocks(Collective::alltoallv, {sendbuf, 0, nullptr, sendcounts, sdispls, send.span()},
+                  {recvbuf, 0, nullptr, recvcounts, rdispls, recv.span()});
+  return comm::run(comm, call);
+}
+
 }  // namespace tutti::mpi::body

@@ -5,26 +5,10 @@
 #include "mpi/attributes.h"
 #include "mpi/buffered.h"
 #include "mpi/convert.h"
-#include "mpi/errors.h"
-#include "mpi/trouble.h"
+#include "mpi/give_comm.h"
+#include "mpi/requests.h"
 
 namespace tutti::mpi::body {
-namespace {
-
-// A new communicator has its parent's error handler (MPI 5.0, 9.3).
-Code give_comm(comm::Communicator& parent, Result<comm::CommRef>&& made, MPI_Comm* newcomm) {
-  if (!made) return note(made);
-  if (!*made) {
-    *newcomm = MPI_COMM_NULL;
-    return Code::ok;
-  }
-  if (parent.errhandler != 0) set_errhandler(**made, errhandler_on(parent));
-  *newcomm = handle_to(made->detach(), MPI_COMM_NULL);
-  return Code::ok;
-}
-
-}  // namespace
-
 Code comm_size(comm::Communicator& comm, int* size) {
   *size = comm.size();
   return Code::ok;
@@ -46,21 +30,33 @@ Code comm_group(comm::Communicator& comm, MPI_Group* group) {
   return Code::ok;
 }
 
-Code comm_test_inter(comm::Communicator& /*comm*/, int* flag) {
-  *flag = 0;
-  return Code::ok;
+Code comm_dup(comm::Communicator& comm, MPI_Comm* newcomm) {
+  return comm_dup_with_info(comm, nullptr, newcomm);
 }
 
-Code comm_dup(comm::Communicator& comm, MPI_Comm* newcomm) {
+Code comm_dup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm) {
   Result<comm::CommRef> made = comm::dup(comm);
-  if (made)
-    if (const Code code = copy_attributes(carrier(comm), carrier(**made)); code != Code::ok)
-      return code;
+  if (!made) return note(made);
+  if (const Code code = copy_attributes(carrier(comm), carrier(**made)); code != Code::ok)
+    return code;
+  if (info != nullptr) set_hints(**made, *info);
   return give_comm(comm, std::move(made), newcomm);
 }
 
-Code comm_dup_with_info(comm::Communicator& comm, Info* /*info*/, MPI_Comm* newcomm) {
-  return comm_dup(comm, newcomm);  // no hint is honoured yet, which MPI allows
+Code comm_idup(comm::Communicator& comm, MPI_Comm* newcomm, MPI_Request* request) {
+  return comm_idup_with_info(comm, nullptr, newcomm, request);
+}
+
+Code comm_idup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm,
+                         MPI_Request* request) {
+  comm::CommRef made;
+  Result<comm::Request*> started = comm::start_dup(comm, &made);
+  if (!started) return note(started);
+  if (const Code code = copy_attributes(carrier(comm), carrier(*made)); code != Code::ok)
+    return code;
+  if (info != nullptr) set_hints(*made, *info);
+  const Code code = give_request(std::move(started), request);
+  return code == Code::ok ? give_comm(comm, std::move(made), newcomm) : code;
 }
 
 Code comm_split(comm::Communicator& comm, int color, int key, MPI_Comm* newcomm) {
@@ -69,20 +65,12 @@ Code comm_split(comm::Communicator& comm, int color, int key, MPI_Comm* newcomm)
   return give_comm(comm, comm::split(comm, color, key), newcomm);
 }
 
-Code comm_split_type(comm::Communicator& comm, int split_type, int key, Info* /*info*/,
-                     MPI_Comm* newcomm) {
-  if (split_type == MPI_UNDEFINED)
-    return give_comm(comm, comm::split(comm, MPI_UNDEFINED, key), newcomm);
-  if (split_type == MPI_COMM_TYPE_SHARED)
-    return give_comm(comm, comm::split_shared(comm, key), newcomm);
-  return refuse(Code::arg, "only MPI_COMM_TYPE_SHARED and MPI_UNDEFINED are supported");
-}
-
 Code comm_create(comm::Communicator& comm, comm::Group& group, MPI_Comm* newcomm) {
   return give_comm(comm, comm::create(comm, group), newcomm);
 }
 
 Code comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, MPI_Comm* newcomm) {
+  if (comm.is_inter()) return refuse(Code::comm, "comm is an intercommunicator");
   return give_comm(comm, comm::create_group(comm, group, tag), newcomm);
 }
 
@@ -110,12 +98,13 @@ Code comm_get_name(comm::Communicator* comm, char* comm_name, int* resultlen) {
   return Code::ok;
 }
 
-Code comm_set_info(comm::Communicator& /*comm*/, Info& /*info*/) {
+Code comm_set_info(comm::Communicator& comm, Info& info) {
+  set_hints(comm, info);
   return Code::ok;
 }
 
-Code comm_get_info(comm::Communicator& /*comm*/, MPI_Info* info_used) {
-  *info_used = handle_to(new Info(), MPI_INFO_NULL);  // the hints in use: none
+Code comm_get_info(comm::Communicator& comm, MPI_Info* info_used) {
+  *info_used = handle_to(hints_of(comm), MPI_INFO_NULL);
   return Code::ok;
 }
 

@@ -131,4 +131,17 @@ Code ialltoallv(const void* sendbuf, std::span<const Count> sendcounts,
                       request);
 }
 
+Code ialltoallw(const void* sendbuf, std::span<const Count> sendcounts,
+                std::span<const Count> sdispls, const MPI_Datatype sendtypes[], void* recvbuf,
+                std::span<const Count> recvcounts, std::span<const Count> rdispls,
+                const MPI_Datatype recvtypes[], comm::Communicator& comm, MPI_Request* request) {
+  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
+  const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
+  if (!send.good() || !recv.good()) return Code::type;
+  const comm::CollCall call =
+      call_blocks(Collective::alltoallv, {sendbuf, 0, nullptr, sendcounts, sdispls, send.span()},
+                  {recvbuf, 0, nullptr, recvcounts, rdispls, recv.span()});
+  return give_request(comm::start(comm, call), request);
+}
+
 }  // namespace tutti::mpi::body

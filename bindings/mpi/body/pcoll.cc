@@ -1,46 +1,9 @@
 // Chapter 6: persistent collectives: the calls of coll.cc, kept and begun by MPI_Start.
-#include <memory>
-
 #include "bodies.h"
 #include "mpi/calls.h"
-#include "mpi/persistent.h"
+#include "mpi/kept_call.h"
 
 namespace tutti::mpi::body {
-namespace {
-
-// A call with what it points to: its arrays, types and operation.
-struct KeptCall {
-  explicit KeptCall(const comm::CollCall& from)
-      : call(from),
-        send_counts(from.send_counts.begin(), from.send_counts.end()),
-        send_displs(from.send_displs.begin(), from.send_displs.end()),
-        recv_counts(from.recv_counts.begin(), from.recv_counts.end()),
-        recv_displs(from.recv_displs.begin(), from.recv_displs.end()),
-        send_type(Ref<const types::Datatype>::share(from.send_type)),
-        recv_type(Ref<const types::Datatype>::share(from.recv_type)),
-        op(Ref<const types::Op>::share(from.op)) {
-    call.send_counts = send_counts;
-    call.send_displs = send_displs;
-    call.recv_counts = recv_counts;
-    call.recv_displs = recv_displs;
-  }
-  KeptCall(const KeptCall&) = delete;
-  KeptCall& operator=(const KeptCall&) = delete;
-
-  comm::CollCall call;
-  std::vector<Count> send_counts, send_displs, recv_counts, recv_displs;
-  Ref<const types::Datatype> send_type, recv_type;
-  Ref<const types::Op> op;
-};
-
-Code keep_call(comm::Communicator& comm, const comm::CollCall& call, MPI_Request* request) {
-  const auto kept = std::make_shared<const KeptCall>(call);
-  return give_persistent(
-      comm, [kept, &comm] { return comm::start(comm, kept->call); }, request);
-}
-
-}  // namespace
-
 Code barrier_init(comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
   return keep_call(comm, call_barrier(), request);
 }
@@ -163,6 +126,20 @@ Code alltoallv_init(const void* sendbuf, std::span<const Count> sendcounts,
                    call_blocks(Collective::alltoallv, {sendbuf, 0, sendtype, sendcounts, sdispls},
                                {recvbuf, 0, &recvtype, recvcounts, rdispls}),
                    request);
+}
+
+Code alltoallw_init(const void* sendbuf, std::span<const Count> sendcounts,
+                    std::span<const Count> sdispls, const MPI_Datatype sendtypes[], void* recvbuf,
+                    std::span<const Count> recvcounts, std::span<const Count> rdispls,
+                    const MPI_Datatype recvtypes[], comm::Communicator& comm, Info* /*info*/,
+                    MPI_Request* request) {
+  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
+  const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
+  if (!send.good() || !recv.good()) return Code::type;
+  const comm::CollCall call =
+      call_blocks(Collective::alltoallv, {sendbuf, 0, nullptr, sendcounts, sdispls, send.span()},
+                  {recvbuf, 0, nullptr, recvcounts, rdispls, recv.span()});
+  return keep_call(comm, call, request);
 }
 
 }  // namespace tutti::mpi::body

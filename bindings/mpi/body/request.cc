@@ -72,7 +72,7 @@ Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
 }
 
 void poll_once() {
-  comm::progress(process.world_comm->world());
+  comm::progress(process.self_comm->world());
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Code wait(MPI_Request* request, MPI_Status* status) {
     put_empty_status(status);
     return Code::ok;
   }
-  comm::wait(process.world_comm->world(), *operation_of(*request));
+  comm::wait(process.self_comm->world(), *operation_of(*request));
   return finish(request, status);
 }
 
@@ -100,7 +100,7 @@ Code test(MPI_Request* request, int* flag, MPI_Status* status) {
 Code waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses) {
   for (int i = 0; i < count; ++i)
     if (is_active(array_of_requests[i]) && !is_done(array_of_requests[i]))
-      comm::wait(process.world_comm->world(), *operation_of(array_of_requests[i]));
+      comm::wait(process.self_comm->world(), *operation_of(array_of_requests[i]));
   return finish_all(count, array_of_requests, array_of_statuses);
 }
 

@@ -6,6 +6,7 @@ WHAT: header, bodies, functions, map, linktest, or the number of a chapter.
 import sys
 
 import header
+import names
 import table as tables
 import tests
 import wrappers
@@ -17,8 +18,8 @@ def produce(table, what, bodies):
     makers = {
         "header": lambda: header.write(table),
         "bodies": lambda: wrappers.write_bodies(table, bodies),
-        "functions": lambda: wrappers.write_functions(table),
-        "map": lambda: wrappers.write_map(table),
+        "functions": lambda: names.write_functions(table),
+        "map": lambda: names.write_map(table),
         "linktest": lambda: tests.write(table),
     }
     if what not in makers:
@@ -29,8 +30,8 @@ def produce(table, what, bodies):
 def known_bodies(table, paths):
     """Bodies found in the sources; a body that no function has is a mistake."""
     found = tables.scan_bodies(paths)
-    names = {f.body_name(large) for f in table.functions for large in f.forms()}
-    return found & names
+    known = {f.body_name(large) for f in table.functions for large in f.forms()}
+    return found & known
 
 
 def main():

@@ -30,6 +30,7 @@ class Param:
         self.root_only = bool(facts.get("root_only"))
         self.accepts = facts.get("accepts", []) + accepted
         self.callback = facts.get("callback")
+        self.unchecked = False  # it matters in some calls only: the body knows when
 
     def c_type(self, large):
         return self.large_type if large else self.small_type
@@ -77,6 +78,8 @@ class Function:
         self.deprecated = facts.get("deprecated")
         accepted = overlay["accepts"].get(self.name, {})
         self.params = [Param(p, accepted.get(p["name"], [])) for p in facts["params"]]
+        for p in self.params:
+            p.unchecked = p.name in overlay["unchecked"].get(self.name, [])
         self.is_local = facts.get("local") is True
         self.form = facts["form"]
         self.anytime = self.name in overlay["anytime"] or self.group in overlay["anytime_groups"]

@@ -30,17 +30,6 @@ BODIES_OPENING = """\
 
 namespace tutti::mpi::body {
 """
-FUNCTIONS_OPENING = """\
-// The functions by number: their place in the interface table. Generated; do not edit.
-#pragma once
-
-#include <cstdint>
-
-namespace tutti::mpi {
-
-"""
-
-
 class Writer:
     """Writes one entry point in one form (small or large counts)."""
 
@@ -67,7 +56,7 @@ class Writer:
                                and "MPI_IN_PLACE" in owner.accepts)
 
     def as_pointer(self, p):
-        return p.may_be_null_handle or (p.kind == "DATATYPE" and self.owner_may_be_absent(p))
+        return p.may_be_null_handle or p.unchecked or (p.kind == "DATATYPE" and self.owner_may_be_absent(p))
 
     def body_type(self, p):
         if p.is_object:
@@ -96,8 +85,11 @@ class Writer:
                 yield "  %s* const %s_object = %s(%s);" % (kind, p.name, convert, p.name)
 
     def length_of(self, p):
-        if p.length in ("nproc(comm)", "size(comm)"):
-            return "%s_object->size()" % self.f.communicator.name
+        lengths = {"size(comm)": "%s_object->size()", "nproc(comm)": "%s_object->peers().size()",
+                   "indegree(comm)": "indegree_of(*%s_object)",
+                   "outdegree(comm)": "outdegree_of(*%s_object)"}
+        if p.length in lengths:
+            return lengths[p.length] % self.f.communicator.name
         if re.fullmatch(r"\w+", p.length):
             return p.length
         raise SystemExit("%s: no rule for the length %s" % (self.f.name, p.length))
@@ -105,12 +97,22 @@ class Writer:
     def absent(self, p):
         """C++ text: this parameter is not significant in this call; empty if it always is."""
         tests = []
+        owner = self.owners[p.name]
         if p.root_only:
             tests.append("!%s" % self.at_root())
-        owner = self.owners[p.name]
+        elif self.f.root and p.kind not in ("COMMUNICATOR", "RANK", "INFO", "REQUEST"):
+            tests.append("%s(%s_object, %s)" % (
+                "is_idle_or_root" if self.belongs_to_others(p, owner) else "is_idle",
+                self.f.communicator.name, self.f.root.name))
         if p.kind != "BUFFER" and owner is not None and "MPI_IN_PLACE" in owner.accepts:
             tests.append("is_in_place(%s)" % owner.name)
         return " || ".join(tests)
+
+    def belongs_to_others(self, p, owner):
+        """Between two groups the root has no such side: only the other group's ranks look at it."""
+        buffer = p if p.kind == "BUFFER" else owner
+        return buffer is not None and not buffer.root_only \
+            and any(q.kind == "BUFFER" and q.root_only for q in self.params)
 
     def at_root(self):
         return "is_root(%s_object, %s)" % (self.f.communicator.name, self.f.root.name)
@@ -147,6 +149,8 @@ class Writer:
     def check_of(self, p):
         """One C++ condition that is true when the argument is good, or nothing."""
         quoted = '"%s"' % p.name
+        if p.unchecked:
+            return None
         if p.is_object:
             return self.check_object(p, quoted)
         if p.kind == "BUFFER" and not p.is_array:
@@ -194,6 +198,8 @@ class Writer:
         in_place = "false"
         if "MPI_IN_PLACE" in p.accepts:
             in_place = self.at_root() if self.f.root else "true"
+            if self.f.communicator:
+                in_place += " && may_be_in_place(%s_object)" % self.f.communicator.name
         if count is None or typed is None or count.is_array or typed.is_array:
             return "good_place(%s, %s, %s)" % (p.name, in_place, quoted)
         return "good_buffer(%s, %s, %s_object, %s, %s)" % (
@@ -330,17 +336,3 @@ def write_bodies(table, bodies):
                 lines.append(Writer(function, large).body_declaration())
     lines.append("\n}  // namespace tutti::mpi::body\n")
     return "\n".join(lines)
-
-
-def write_functions(table):
-    lines = [FUNCTIONS_OPENING + "namespace function {", "enum Number : std::uint32_t {"]
-    lines += ["  %s = %d," % (f.name[4:], f.index) for f in table.functions]
-    lines += ["};", "}  // namespace function", "", "inline constexpr const char* kNames[] = {"]
-    lines += ['    "%s",' % f.name for f in table.functions]
-    lines += ["};", "", "}  // namespace tutti::mpi", ""]
-    return "\n".join(lines)
-
-
-def write_map(table):
-    names = "\n".join("    %s;" % s for s in table.symbols())
-    return "{\n  global:\n%s\n  local:\n    *;\n};\n" % names

@@ -1,0 +1,25 @@
+"""The functions by number and name: an enumeration for calls, a map for the linker."""
+
+FUNCTIONS_OPENING = """\
+// The functions by number: their place in the interface table. Generated; do not edit.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::mpi {
+
+"""
+
+
+def write_functions(table):
+    lines = [FUNCTIONS_OPENING + "namespace function {", "enum Number : std::uint32_t {"]
+    lines += ["  %s = %d," % (f.name[4:], f.index) for f in table.functions]
+    lines += ["};", "}  // namespace function", "", "inline constexpr const char* kNames[] = {"]
+    lines += ['    "%s",' % f.name for f in table.functions]
+    lines += ["};", "", "}  // namespace tutti::mpi", ""]
+    return "\n".join(lines)
+
+
+def write_map(table):
+    names = "\n".join("    %s;" % s for s in table.symbols())
+    return "{\n  global:\n%s\n  local:\n    *;\n};\n" % names

@@ -1,0 +1,106 @@
+// Nonblocking duplication: an agreement and a word of rank 0, one collective after another, each
+// begun by the end of the one before.
+//
+// Owner: itself, until its request is done. The new communicator exists from the start and gets
+// its number in between; nobody may use it before.
+#include <optional>
+#include <utility>
+
+#include "comm/agree.h"
+
+namespace tutti::comm {
+namespace {
+
+using Verdict = ContextIds::Agreement::Verdict;
+
+class Duplication {
+ public:
+  Duplication(Communicator& comm, Communicator& made, Request* request)
+      : comm_(CommRef::share(&comm)),
+        made_(CommRef::share(&made)),
+        request_(request),
+        tag_(comm.state().next_tag()) {}
+
+  void begin() {
+    if (members().size() == 1) return name(world().contexts.take_alone());
+    agreement_.emplace(world().contexts, ContextIds::Claim{comm_->coll_context(), tag_});
+    agreement_->propose(values_);
+    go(meeting().plan_maximum(values_), &Duplication::judged);
+  }
+
+ private:
+  World& world() const { return comm_->world(); }
+  std::span<const int> members() const {
+    return comm_->is_inter() ? std::span<const int>(comm_->state().joint)
+                             : std::span<const int>(comm_->group().members());
+  }
+
+  Meeting meeting() const { return {world(), members(), comm_->coll_context(), tag_}; }
+
+  void go(Meeting::Planned planned, void (*then)(engine::Run*)) {
+    run_ = std::move(planned.run);
+    run_->owner = this;
+    run_->on_done = then;
+    run_->begin(std::move(planned.binding));
+  }
+  static void judged(engine::Run* run) { static_cast<Duplication*>(run->owner)->judge(); }
+  static void told(engine::Run* run) { static_cast<Duplication*>(run->owner)->settle(); }
+
+  void judge() {
+    if (run_->code() != Code::ok) return end(run_->code());
+    if (agreement_->judge(values_) != Verdict::agreed) {
+      agreement_->propose(values_);
+      return run_->restart();
+    }
+    name(agreement_->context());
+  }
+
+  void name(std::uint32_t context) {
+    agreement_.reset();
+    CommMaker::set_context(*made_, context);
+    if (made_->is_inter()) return end(Code::ok);
+    settled_ = propose_settled(*made_);
+    if (members().size() == 1) return end(Code::ok);
+    go(meeting().plan_tell(std::as_writable_bytes(std::span(&settled_, 1))), &Duplication::told);
+  }
+
+  void settle() {
+    const Code code = run_->code();
+    if (code == Code::ok) adopt_settled(*made_, settled_);
+    end(code);
+  }
+
+  void end(Code code) {
+    Request* const request = request_;
+    delete this;
+    p2p::Status status;
+    status.code = code;
+    complete(*request, status);
+  }
+
+  CommRef comm_, made_;
+  Request* request_;
+  int tag_;
+  std::optional<ContextIds::Agreement> agreement_;
+  ContextIds::Values values_{};
+  Settled settled_;
+  std::unique_ptr<engine::Run> run_;
+};
+
+}  // namespace
+
+Result<Request*> start_dup(Communicator& comm, CommRef* made) {
+  World& world = comm.world();
+  if (comm.is_inter())
+    *made = CommMaker::make_inter(world, {comm.group_ref(), comm.remote_ref(), comm.is_first()},
+                                  kNoContext);
+  else
+    *made = CommMaker::make(world, comm.group_ref(), kNoContext);
+  (*made)->topology = comm.topology;
+  force(**made, comm.forced());
+  Request* const request = open_request(comm, nullptr);
+  (new Duplication(comm, **made, request))->begin();
+  return request;
+}
+
+}  // namespace tutti::comm

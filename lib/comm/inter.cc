@@ -1,0 +1,141 @@
+// Intercommunicators (MPI 5.0, 7.6): two groups whose leaders know of each other.
+//
+// The leaders swap lists and proposals; within its group each hands on what it heard. Whose
+// leader has the lower rank in the job comes first, for all alike.
+#include <algorithm>
+
+#include "comm/agree.h"
+
+namespace tutti::comm {
+namespace {
+
+// What a leader tells its group of the other side.
+struct Word {
+  std::int64_t code = 0;
+  std::int64_t size = 0;
+  std::int64_t leader = 0;  // of the other side, in the job
+  std::int64_t context = 0, tag = 0;
+};
+
+template <class T>
+std::span<std::byte> bytes_of(T& value) {
+  return std::as_writable_bytes(std::span(&value, 1));
+}
+
+bool leads(const Meeting& local, const Leaders& leaders) {
+  return local.rank() == leaders.local;
+}
+
+Word ask_size(const Leaders& leaders, const Group& mine, World& world) {
+  Word word;
+  std::int64_t size = mine.size();
+  word.code = static_cast<std::int64_t>(
+      swap_words(world, leaders.remote_job_rank, leaders.at, bytes_of(size), bytes_of(word.size)));
+  word.leader = leaders.remote_job_rank;
+  word.context = leaders.at.context();
+  word.tag = leaders.at.tag();
+  return word;
+}
+
+// The other side as all members learn of it.
+struct Heard {
+  Word word;
+  GroupRef group;
+};
+
+Result<Heard> hear(const Meeting& local, const Leaders& leaders, const Group& mine, World& world) {
+  Heard heard;
+  const bool is_leader = leads(local, leaders);
+  if (is_leader) heard.word = ask_size(leaders, mine, world);
+  Code code = local.tell(bytes_of(heard.word), leaders.local);
+  if (code == Code::ok) code = static_cast<Code>(heard.word.code);
+  if (code != Code::ok) return fail(code, "the leaders of two groups could not meet");
+  std::vector<int> members(static_cast<std::size_t>(heard.word.size));
+  const auto list = std::as_writable_bytes(std::span(members));
+  if (is_leader)
+    code = swap_words(world, leaders.remote_job_rank, leaders.at,
+                      std::as_bytes(std::span(mine.members())), list);
+  if (code != Code::ok) return fail(code, "the leaders of two groups could not swap them");
+  if (!members.empty()) code = local.tell(list, leaders.local);
+  if (code != Code::ok) return fail(code, "the members of a group could not hear of the other");
+  heard.group = GroupRef::adopt(new Group(std::move(members)));
+  return heard;
+}
+
+// The maximum over both groups: in mine, between the leaders, in mine.
+Code joint_maximum(const Meeting& local, const Leaders& leaders, World& world,
+                   ContextIds::Values& values) {
+  if (const Code code = local.maximum(values); code != Code::ok) return code;
+  Code code = Code::ok;
+  if (leads(local, leaders)) {
+    ContextIds::Values theirs{};
+    code = swap_words(world, leaders.remote_job_rank, leaders.at, std::as_bytes(std::span(values)),
+                      std::as_writable_bytes(std::span(theirs)));
+    for (int i = 0; i < 2; ++i) values[i] = std::max(values[i], theirs[i]);
+  }
+  const Code told = local.tell(std::as_writable_bytes(std::span(values)), leaders.local);
+  return code != Code::ok ? code : told;
+}
+
+Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine, World& world) {
+  TUTTI_TRY(heard, hear(local, leaders, *mine, world));
+  if (intersection_of(*mine, *heard.group)->size() > 0)
+    return fail(Code::comm, "the groups of an intercommunicator have ranks in common");
+  const ContextIds::Claim claim{static_cast<std::uint32_t>(heard.word.context),
+                                static_cast<int>(heard.word.tag)};
+  TUTTI_TRY(context, world.contexts.agree(
+                         claim,
+                         [&](ContextIds::Values& values) {
+                           return joint_maximum(local, leaders, world, values);
+                         },
+                         pause_of(world)));
+  const int my_leader = mine->at(leaders.local);
+  const bool first = my_leader < heard.word.leader;
+  return finish_inter(world, {std::move(mine), heard.group, first}, context);
+}
+
+}  // namespace
+
+Result<GroupRef> swap_groups(const Meeting& local, const Leaders& leaders, const Group& mine,
+                             World& world) {
+  TUTTI_TRY(heard, hear(local, leaders, mine, world));
+  return heard.group;
+}
+
+Result<CommRef> create_inter(Communicator& comm, const Bridge& bridge) {
+  World& world = comm.world();
+  const Meeting local = meeting_on(comm);
+  if (local.rank() != bridge.local_leader)
+    return join(local, {bridge.local_leader, kProcNull, local}, comm.group_ref(), world);
+  Communicator& peer = *bridge.peer_comm;
+  const Meeting leaders(world, {}, peer.coll_context(), leader_tag(bridge.tag));
+  return join(local, {bridge.local_leader, peer.peer(bridge.remote_leader), leaders},
+              comm.group_ref(), world);
+}
+
+Result<CommRef> create_inter_from_groups(World& world, const Group& group,
+                                         const GroupBridge& bridge) {
+  // Two meetings of one text: the members of a group, and the leaders of both.
+  const Meeting local(world, group.members(), kMeetingContext, text_tag(bridge.text));
+  GroupRef mine = GroupRef::adopt(new Group(group.members()));
+  if (local.rank() != bridge.local_leader)
+    return join(local, {bridge.local_leader, kProcNull, local}, std::move(mine), world);
+  const int remote = bridge.remote->at(bridge.remote_leader);
+  return join(local, {bridge.local_leader, remote, local}, std::move(mine), world);
+}
+
+// The group that says low comes first; when both say the same, the one that is first anyway.
+Result<CommRef> merge(Communicator& inter, bool high) {
+  const Meeting meeting = meeting_on(inter);
+  std::int64_t says[2] = {0, 0};  // the first group's word, the second's
+  says[inter.is_first() ? 0 : 1] = high ? 1 : 0;
+  if (const Code code = meeting.maximum(says); code != Code::ok)
+    return fail(code, "the members of two groups could not agree on their order");
+  TUTTI_TRY(context, agree_at(inter.world(), meeting));
+  std::vector<int> members = inter.state().joint;
+  const int first = inter.is_first() ? inter.size() : inter.peers().size();
+  if (says[0] > says[1]) std::rotate(members.begin(), members.begin() + first, members.end());
+  return finish(inter.world(), GroupRef::adopt(new Group(std::move(members))), context);
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,65 @@
+// A meeting: collectives among ranks who have no communicator yet, or not all the same one.
+//
+// They all know the list of members, a context and a tag that nobody else uses among them. What
+// they say at one meeting goes in the same order on all of them. Blocks. Private to comm.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "coll/coll.h"
+#include "comm/context.h"
+
+namespace tutti::comm {
+
+// Tags of collectives count up from zero; others that share their contexts go down from -3.
+int group_tag(int tag);   // create_group, by the user's tag
+int leader_tag(int tag);  // leaders of groups to be joined, by the user's tag
+int text_tag(std::string_view text);
+
+class Meeting {
+ public:
+  // members: ranks in the job, in the order all know; outlives the meeting.
+  Meeting(World& world, std::span<const int> members, std::uint32_t context, int tag);
+
+  int rank() const { return rank_; }  // -1: not a member
+  int size() const { return static_cast<int>(members_.size()); }
+  std::uint32_t context() const { return context_; }
+  int tag() const { return tag_; }
+
+  // The same as below, to be begun by the caller.
+  struct Planned {
+    std::unique_ptr<engine::Run> run;
+    engine::Binding binding;
+  };
+  Planned plan_maximum(std::span<std::int64_t> values) const;
+  Planned plan_tell(std::span<std::byte> word, int from = 0) const;
+
+  // Each value becomes the maximum over all members.
+  Code maximum(std::span<std::int64_t> values) const;
+  // The word of member `from` reaches all.
+  Code tell(std::span<std::byte> word, int from = 0) const;
+  // Everyone's word of equal length; my own stands in its place.
+  Code gather(std::span<std::byte> all) const;
+
+ private:
+  struct Words {
+    void* data;
+    Count count;
+    bool reduces;
+  };
+  Planned plan(coll::Call call, const char* algorithm, const Words& words) const;
+  Code run(Planned planned) const;
+
+  World& world_;
+  std::span<const int> members_;
+  std::uint32_t context_;
+  int tag_;
+  int rank_ = -1;
+};
+
+// Two ranks swap words of equal length.
+Code swap_words(World& world, int peer, const Meeting& at, std::span<const std::byte> mine,
+                std::span<std::byte> theirs);
+
+}  // namespace tutti::comm

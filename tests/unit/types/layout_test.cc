@@ -1,152 +1,14 @@
 // Random nested types against a naive model: bounds, pack, unpack, copy and pieces.
 #include <cstring>
-#include <numeric>
 
 #include "catch.h"
-#include "model.h"
+#include "random_types.h"
 
 using namespace tutti;
 using namespace tutti::types;
 using namespace tutti::types::test;
 
 namespace {
-
-struct Leaf {
-  Handle handle;
-  std::vector<Count> map;
-  Count alignment;
-};
-
-std::vector<Count> bytes(Count from, Count to) {
-  std::vector<Count> map(static_cast<std::size_t>(to - from));
-  std::iota(map.begin(), map.end(), from);
-  return map;
-}
-
-Sample leaf(Random& random) {
-  static const std::vector<Leaf> leaves = [] {
-    std::vector<Count> short_int = bytes(0, 2);
-    for (Count byte = 4; byte < 8; ++byte) short_int.push_back(byte);
-    return std::vector<Leaf>{{0x247, bytes(0, 1), 1},  {0x248, bytes(0, 2), 2},
-                             {0x209, bytes(0, 4), 4},  {0x214, bytes(0, 8), 8},
-                             {0x229, bytes(0, 12), 8}, {0x22c, short_int, 4},
-                             {0x216, bytes(0, 16), 8}};
-  }();
-  const Leaf& made = leaves[static_cast<std::size_t>(random.between(0, 6))];
-  Datatype* type = predefined_type(made.handle);
-  return {TypeRef::share(type), model_of(*type, made.map, made.alignment)};
-}
-
-std::vector<Count> numbers(Random& random, std::size_t count, Count low, Count high) {
-  std::vector<Count> made;
-  for (std::size_t i = 0; i < count; ++i) made.push_back(random.between(low, high));
-  return made;
-}
-
-void place(std::vector<Copy>& copies, const Model& old, Count block, Count at) {
-  for (Count i = 0; i < block; ++i) copies.push_back({at + i * old.extent(), &old});
-}
-
-Sample vector_of(Random& random, const Sample& old) {
-  const Count count = random.between(0, 5);
-  const Count block = random.between(0, 4);
-  const bool in_bytes = random.between(0, 1) == 0;
-  const Count stride = in_bytes ? random.between(-90, 90) : random.between(-6, 6);
-  const Count apart = in_bytes ? stride : stride * old.model.extent();
-  std::vector<Copy> copies;
-  for (Count i = 0; i < count; ++i) place(copies, old.model, block, i * apart);
-  auto type = in_bytes ? make_hvector(count, block, stride, *old.type)
-                       : make_vector(count, block, stride, *old.type);
-  REQUIRE(type);
-  return {std::move(*type), compose(copies)};
-}
-
-Sample indexed_of(Random& random, const Sample& old) {
-  const auto count = static_cast<std::size_t>(random.between(0, 5));
-  const bool in_bytes = random.between(0, 1) == 0;
-  const std::vector<Count> blocks = numbers(random, count, 0, 3);
-  const std::vector<Count> offsets = numbers(random, count, in_bytes ? -99 : -7, in_bytes ? 99 : 7);
-  const Count unit = in_bytes ? 1 : old.model.extent();
-  std::vector<Copy> copies;
-  for (std::size_t i = 0; i < count; ++i) place(copies, old.model, blocks[i], offsets[i] * unit);
-  auto type = in_bytes ? make_hindexed(blocks, offsets, *old.type)
-                       : make_indexed(blocks, offsets, *old.type);
-  REQUIRE(type);
-  return {std::move(*type), compose(copies)};
-}
-
-Sample indexed_block_of(Random& random, const Sample& old) {
-  const auto count = static_cast<std::size_t>(random.between(0, 6));
-  const bool in_bytes = random.between(0, 1) == 0;
-  const Count block = random.between(0, 3);
-  const std::vector<Count> offsets = numbers(random, count, in_bytes ? -99 : -7, in_bytes ? 99 : 7);
-  const Count unit = in_bytes ? 1 : old.model.extent();
-  std::vector<Copy> copies;
-  for (const Count offset : offsets) place(copies, old.model, block, offset * unit);
-  auto type = in_bytes ? make_hindexed_block(block, offsets, *old.type)
-                       : make_indexed_block(block, offsets, *old.type);
-  REQUIRE(type);
-  return {std::move(*type), compose(copies)};
-}
-
-Sample resized_of(Random& random, const Sample& old) {
-  const Count begin = random.between(-40, 40);
-  const Count extent = random.between(0, 80);
-  auto type = make_resized(*old.type, begin, extent);
-  REQUIRE(type);
-  Model model = old.model;
-  model.any = model.marked = true;
-  model.begin = begin;
-  model.end = begin + extent;
-  return {std::move(*type), model};
-}
-
-Sample any_type(Random& random, int depth);
-
-Sample struct_of(Random& random, int depth) {
-  const auto count = static_cast<std::size_t>(random.between(1, 3));
-  std::vector<Sample> olds;
-  std::vector<Datatype*> types;
-  const std::vector<Count> blocks = numbers(random, count, 0, 2);
-  std::vector<Count> offsets = numbers(random, count, -99, 99);
-  for (std::size_t i = 0; i < count; ++i) olds.push_back(any_type(random, depth - 1));
-  std::vector<Copy> copies;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (random.between(0, 1) == 0)
-      offsets[i] = i == 0 ? 0 : offsets[i - 1] + olds[i].model.extent();
-    types.push_back(olds[i].type.get());
-    place(copies, olds[i].model, blocks[i], offsets[i]);
-  }
-  auto type = make_struct(blocks, offsets, types);
-  REQUIRE(type);
-  return {std::move(*type), compose(copies)};
-}
-
-Sample any_type(Random& random, int depth) {
-  if (depth == 0) return leaf(random);
-  const Count kind = random.between(0, 7);
-  if (kind == 0) return struct_of(random, depth);
-  Sample old = any_type(random, depth - 1);
-  if (old.model.map.size() > 3000) return old;
-  switch (kind) {
-    case 1:
-      return indexed_of(random, old);
-    case 2:
-      return indexed_block_of(random, old);
-    case 3:
-      return resized_of(random, old);
-    case 4: {
-      const Count count = random.between(0, 4);
-      std::vector<Copy> copies;
-      place(copies, old.model, count, 0);
-      return {*make_contiguous(count, *old.type), compose(copies)};
-    }
-    case 5:
-      return {*make_dup(*old.type), old.model};
-    default:
-      return vector_of(random, old);
-  }
-}
 
 void check_bounds(const Sample& sample) {
   const Datatype& type = *sample.type;
@@ -240,7 +102,7 @@ bool lists_right(const Field& field, Count from, std::size_t most) {
 
 TEST_CASE("random nested types have the bounds of their type maps", "[types][layout]") {
   Random random(1);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 100000; ++round) {
     INFO("round " << round);
     check_bounds(any_type(random, static_cast<int>(random.between(1, 4))));
   }
@@ -248,7 +110,7 @@ TEST_CASE("random nested types have the bounds of their type maps", "[types][lay
 
 TEST_CASE("random nested types pack, unpack and list any part of a message", "[types][layout]") {
   Random random(2);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 100000; ++round) {
     INFO("round " << round);
     const Sample sample = any_type(random, static_cast<int>(random.between(1, 4)));
     Field field(sample, random.between(0, 4), random);

@@ -19,6 +19,7 @@ PROGRAMS = {
     "allreduce": "coll/allreduce.cc", "bcast": "coll/bcast.cc", "barrier": "coll/barrier.cc",
     "latency": "micro/latency.cc", "bandwidth": "micro/bandwidth.cc", "socket": "micro/socket.cc",
     "message_rate": "micro/message_rate.cc", "threads_rate": "micro/threads_rate.cc",
+    "pack": "micro/pack.cc",
     "startup": "launch/startup.cc",
 }
 

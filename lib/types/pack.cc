@@ -22,6 +22,34 @@ struct Blocks {
   Count stream_apart;
 };
 
+// Two copies that may overlap cover every length from kBytes to twice that.
+template <std::size_t kBytes>
+[[gnu::always_inline]] inline void copy_ends(std::byte* to, const std::byte* from,
+                                             std::size_t bytes) {
+  std::byte head[kBytes], tail[kBytes];
+  std::memcpy(head, from, kBytes);
+  std::memcpy(tail, from + bytes - kBytes, kBytes);
+  std::memcpy(to, head, kBytes);
+  std::memcpy(to + bytes - kBytes, tail, kBytes);
+}
+
+// One run of an irregular layout: short ones without a call, which would cost more than they.
+[[gnu::always_inline]] inline void copy_run(std::byte* to, const std::byte* from,
+                                            std::size_t bytes) {
+  if (bytes >= 8) {
+    if (bytes <= 16) return copy_ends<8>(to, from, bytes);
+    if (bytes <= 32) return copy_ends<16>(to, from, bytes);
+    if (bytes <= 64) return copy_ends<32>(to, from, bytes);
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 4) {
+    copy_ends<4>(to, from, bytes);
+  } else if (bytes >= 2) {
+    copy_ends<2>(to, from, bytes);
+  } else if (bytes == 1) {
+    *to = *from;
+  }
+}
+
 template <std::size_t kBytes>
 void copy_fixed(std::byte* to, Count to_apart, const std::byte* from, Count from_apart,
                 Count count) {
@@ -75,6 +103,9 @@ struct Packer {
   void take(std::byte* memory, Count position, const Blocks& blocks) const {
     copy_blocks(stream + position, blocks.stream_apart, memory, blocks.apart, blocks);
   }
+  void take_run(std::byte* memory, Count position, Count bytes) const {
+    copy_run(stream + position, memory, static_cast<std::size_t>(bytes));
+  }
   static bool is_full() { return false; }
 };
 
@@ -83,6 +114,9 @@ struct Unpacker {
   const std::byte* stream;
   void take(std::byte* memory, Count position, const Blocks& blocks) const {
     copy_blocks(memory, blocks.apart, stream + position, blocks.stream_apart, blocks);
+  }
+  void take_run(std::byte* memory, Count position, Count bytes) const {
+    copy_run(memory, stream + position, static_cast<std::size_t>(bytes));
   }
   static bool is_full() { return false; }
 };
@@ -98,6 +132,9 @@ struct Lister {
   void take(std::byte* memory, Count, const Blocks& blocks) {
     const auto bytes = static_cast<std::size_t>(blocks.bytes);
     for (Count i = 0; i < blocks.count && !full; ++i) add(memory + i * blocks.apart, bytes);
+  }
+  void take_run(std::byte* memory, Count, Count bytes) {
+    add(memory, static_cast<std::size_t>(bytes));
   }
   void add(std::byte* at, std::size_t bytes) {
     if (used > 0 && out[used - 1].data + out[used - 1].bytes == at) {
@@ -143,6 +180,7 @@ class Walk {
 
  private:
   static constexpr Count kColumnBytes = 16384;  // so many at a time, that they stay in L1
+  static constexpr Count kFewest = 8;           // elements that make columns worth while
 
   // `count` whole bodies from `at` on.
   void whole(const Node& body, Count stride, std::byte* at, Count position, Count count) {
@@ -150,7 +188,8 @@ class Walk {
       sink_.take(at, position, {body.bytes, count, stride, body.bytes});
       return;
     }
-    if (body.kind == Node::Kind::runs && !Sink::kOrdered) {
+    const bool is_small = std::max(stride, -stride) <= kColumnBytes / kFewest;
+    if (body.kind == Node::Kind::runs && !Sink::kOrdered && is_small && count >= kFewest) {
       columns(body, stride, at, position, count);
       return;
     }
@@ -176,7 +215,7 @@ class Walk {
   void part(const Node& node, std::byte* at, Count position, Count from, Count to) {
     switch (node.kind) {
       case Node::Kind::run:
-        sink_.take(at + from, position + from, {to - from, 1, 0, 0});
+        sink_.take_run(at + from, position + from, to - from);
         break;
       case Node::Kind::loop:
         loop(*node.body, node.stride, at, position, from, to);
@@ -191,12 +230,19 @@ class Walk {
   }
 
   void runs(const Node& node, std::byte* at, Count position, Count from, Count to) {
-    for (const Run* run = find(node.runs, from); from < to && !sink_.is_full(); ++run) {
+    const Run* run = find(node.runs, from);
+    if (from > run->start) {  // a cut run first
       const Count cut = from - run->start;
       const Count bytes = std::min(run->bytes - cut, to - from);
-      sink_.take(at + run->offset + cut, position + from, {bytes, 1, 0, 0});
+      sink_.take_run(at + run->offset + cut, position + from, bytes);
       from += bytes;
+      ++run;
     }
+    const Run* const end = node.runs.data() + node.runs.size();
+    for (; run != end && run->start + run->bytes <= to && !sink_.is_full(); ++run)
+      sink_.take_run(at + run->offset, position + run->start, run->bytes);
+    if (run != end && run->start < to && !sink_.is_full() && from <= run->start)
+      sink_.take_run(at + run->offset, position + run->start, to - run->start);
   }
 
   void list(const Node& node, std::byte* at, Count position, Count from, Count to) {

@@ -31,7 +31,7 @@ struct Hello {
   std::string version;
   std::string host_name;
   int pid = 0;
-  // The machine (topo::Machine), when it was asked for: five numbers a hardware thread.
+  // The machine (topo::Machine), when it was asked for: seven numbers a hardware thread.
   std::vector<int> threads;
   int machine_cores = 0;
   double cpu_quota = 0;

@@ -179,7 +179,8 @@ void Daemon::handle(const Prepare& prepare) {
   }
   if (machine_) {
     for (const topo::Thread& t : machine_->threads)
-      hello.threads.insert(hello.threads.end(), {t.os_index, t.core, t.l3, t.numa, t.package});
+      hello.threads.insert(hello.threads.end(),
+                           {t.os_index, t.core, t.l3, t.numa, t.package, t.l2, t.l1});
     hello.machine_cores = machine_->cores;
     hello.cpu_quota = machine_->cpu_quota;
   }

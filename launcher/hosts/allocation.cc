@@ -15,12 +15,15 @@ namespace {
 
 Result<Allocation> read_hostfiles(const std::vector<std::string>& paths, const ReadFile& read) {
   Allocation all;
+  std::vector<std::string> sequence;
   all.given = true;
   for (const std::string& path : paths) {
     TUTTI_TRY(text, read(path));
     TUTTI_TRY(one, parse_hostfile(path, text));
     for (const HostSlots& host : one.hosts) add_host(all, host);
+    sequence.insert(sequence.end(), one.sequence.begin(), one.sequence.end());
   }
+  all.sequence = std::move(sequence);
   return all;
 }
 

@@ -97,6 +97,7 @@ Result<HostSlots> parse_host_word(std::string_view word) {
 }
 
 void add_host(Allocation& allocation, const HostSlots& host) {
+  allocation.sequence.push_back(host.name);
   for (HostSlots& known : allocation.hosts) {
     if (known.name != host.name) continue;
     known.slots = std::min(kMostSlots, known.slots + host.slots);

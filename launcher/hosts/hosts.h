@@ -23,7 +23,8 @@ struct HostSlots {
 
 struct Allocation {
   std::vector<HostSlots> hosts;
-  bool given = false;  // by the user or a batch system; false: this machine alone
+  bool given = false;                 // by the user or a batch system; false: this machine alone
+  std::vector<std::string> sequence;  // names as listed, repeats and all: for --map-by seq
 };
 
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;

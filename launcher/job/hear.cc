@@ -121,6 +121,7 @@ void Head::launch() {
   if (const auto bound = bind_ranks(plan, request_.spec, machines); !bound)
     return fail(status_of(ExitStatus::too_few_slots), bound.error().text);
   for (const std::string& note : plan.notes) terminal_.say(note);
+  if (request_.spec.display_topo) terminal_.write(1, print_topology(plan, machines));
   if (request_.spec.report_bindings) terminal_.write(2, print_bindings(plan, machines));
 
   JobSecrets secrets = make_secrets();

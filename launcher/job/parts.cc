@@ -181,9 +181,9 @@ void add_ranks(Launch& launch, const JobSpec& spec, const Plan& plan, int host) 
 
 topo::Machine machine_of(const Hello& hello) {
   topo::Machine machine;
-  for (std::size_t i = 0; i + 4 < hello.threads.size(); i += 5) {
+  for (std::size_t i = 0; i + 6 < hello.threads.size(); i += 7) {
     const int* at = &hello.threads[i];
-    machine.threads.push_back({at[0], at[1], at[2], at[3], at[4]});
+    machine.threads.push_back({at[0], at[1], at[2], at[3], at[4], at[5], at[6]});
   }
   machine.cores = hello.machine_cores;
   machine.cpu_quota = hello.cpu_quota;

@@ -49,6 +49,7 @@ class Rounds {
   void take_seats();
   bool goes_on(const Outcome& outcome);
   bool elastic() const { return least_ < most_ && request_.spec.torch.used; }
+  const topo::Machine* like() const { return request_.machine ? &*request_.machine : nullptr; }
   int ranks_wanted() const {
     int ranks = 0;
     for (const AppSpec& app : request_.spec.apps) ranks += std::max(1, app.ranks);
@@ -176,7 +177,7 @@ Result<Round> Rounds::next_round() {
     round.joined.push_back(std::move(waiting.front()));
     waiting.erase(waiting.begin());
   }
-  TUTTI_TRY(plan, map_ranks(round.request.spec, allocation));
+  TUTTI_TRY(plan, map_ranks(round.request.spec, allocation, like()));
   round.request.plan = std::move(plan);
   return round;
 }
@@ -223,7 +224,7 @@ int Rounds::run() {
     std::erase_if(own_hosts_, is_lost);
     if (!request_.meeting) {
       std::erase_if(request_.allocation.hosts, is_lost);
-      auto plan = map_ranks(request_.spec, request_.allocation);
+      auto plan = map_ranks(request_.spec, request_.allocation, like());
       if (!plan || request_.allocation.hosts.size() < least_) return outcome.status;
       request_.plan = std::move(*plan);
       continue;

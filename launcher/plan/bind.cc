@@ -1,16 +1,16 @@
 // Binding: which processors each rank may use.
 //
-// On each host ranks are located in turn on units (cores, or hardware threads when asked for),
-// taken in order, or alternating over the objects that the mapping policy names (numa, package,
-// l3cache). The rank is then bound to what --bind-to says around its units.
+// On each host ranks are located in turn on units (cores, or hardware threads when asked for;
+// see deal.cc), and bound to what --bind-to says around their units. A rankfile names the units.
 //
 // Without --bind-to: to the mapped object or a core, when every host has a core for each of its
 // ranks (quota included); a rank alone on its host stays free, because its threads will want
 // the other cores; a crowded host binds nothing, because the kernel then balances better.
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "base/check.h"
+#include "plan/deal.h"
 #include "plan/plan.h"
 
 namespace tutti::launch {
@@ -18,83 +18,25 @@ namespace {
 
 using topo::Machine;
 using topo::Thread;
-using Units = std::vector<std::vector<Thread>>;  // a unit: the threads of a core, or one thread
 
-Units units_of(const Machine& machine, bool by_thread) {
-  Units units;
-  for (const Thread& thread : machine.threads) {
-    if (by_thread || units.empty() || units.back()[0].core != thread.core) units.emplace_back();
-    units.back().push_back(thread);
+bool is_around(const Thread& thread, const Thread& at, BindTo target) {
+  switch (target) {
+    case BindTo::core:
+      return thread.core == at.core;
+    case BindTo::l1cache:
+      return thread.l1 == at.l1;
+    case BindTo::l2cache:
+      return thread.l2 == at.l2;
+    case BindTo::l3cache:
+      return thread.l3 == at.l3;
+    case BindTo::numa:
+      return thread.numa == at.numa;
+    case BindTo::package:
+      return thread.package == at.package;
+    default:
+      return false;
   }
-  return units;
 }
-
-int object_of(const Thread& thread, MapBy map_by) {
-  switch (map_by) {
-    case MapBy::numa:
-      return thread.numa;
-    case MapBy::package:
-      return thread.package;
-    case MapBy::l3cache:
-      return thread.l3;
-    case MapBy::slot:
-    case MapBy::node:
-    case MapBy::core:
-    case MapBy::hwthread:
-    case MapBy::l2cache:
-    case MapBy::l1cache:
-    case MapBy::seq:
-    case MapBy::rankfile:
-    case MapBy::pe_list:
-    case MapBy::gpu:
-      return 0;
-  }
-  return 0;
-}
-
-// Hands out units, `each` at a time, from the objects in turn; starts over when all are taken.
-class Dealer {
- public:
-  Dealer(Units units, MapBy map_by) {
-    std::map<int, Units> groups;
-    for (auto& unit : units) groups[object_of(unit[0], map_by)].push_back(std::move(unit));
-    for (auto& [object, group] : groups) groups_.push_back({std::move(group), 0});
-  }
-
-  std::size_t largest() const {
-    std::size_t most = 0;
-    for (const Group& group : groups_) most = std::max(most, group.units.size());
-    return most;
-  }
-
-  // Some group must hold `each` units (see largest).
-  Units take(std::size_t each) {
-    for (;;) {
-      for (std::size_t tried = 0; tried < groups_.size(); ++tried) {
-        Group& group = groups_[next_];
-        next_ = (next_ + 1) % groups_.size();
-        if (group.units.size() - group.taken < each) continue;
-        const auto begin = group.units.begin() + static_cast<std::ptrdiff_t>(group.taken);
-        group.taken += each;
-        return Units(begin, begin + static_cast<std::ptrdiff_t>(each));
-      }
-      ++rounds_;
-      next_ = 0;
-      for (Group& group : groups_) group.taken = 0;
-    }
-  }
-
-  int rounds() const { return rounds_; }  // how often all units were taken
-
- private:
-  struct Group {
-    Units units;
-    std::size_t taken = 0;
-  };
-  std::vector<Group> groups_;
-  std::size_t next_ = 0;
-  int rounds_ = 0;
-};
 
 // The processors of `target` around the units.
 std::vector<int> widen(const Machine& machine, const Units& units, BindTo target, int round) {
@@ -103,32 +45,30 @@ std::vector<int> widen(const Machine& machine, const Units& units, BindTo target
     for (const auto& unit : units)
       cpus.push_back(unit[static_cast<std::size_t>(round) % unit.size()].os_index);
   }
-  for (const Thread& thread : machine.threads) {
-    const bool inside = std::any_of(units.begin(), units.end(), [&](const auto& unit) {
-      const Thread& at = unit[0];
-      return (target == BindTo::core && thread.core == at.core) ||
-             (target == BindTo::l3cache && thread.l3 == at.l3) ||
-             (target == BindTo::numa && thread.numa == at.numa) ||
-             (target == BindTo::package && thread.package == at.package);
-    });
-    if (inside) cpus.push_back(thread.os_index);
-  }
+  for (const Thread& thread : machine.threads)
+    if (std::any_of(units.begin(), units.end(),
+                    [&](const Unit& unit) { return is_around(thread, unit[0], target); }))
+      cpus.push_back(thread.os_index);
   std::sort(cpus.begin(), cpus.end());
   return cpus;
 }
 
-bool counts_threads(const Placement& placement) {
-  return placement.use_hwthreads || placement.map_by == MapBy::hwthread;
-}
-
 BindTo natural_target(const Placement& placement) {
+  // Processors counted for each rank are its own, not the object around them.
+  if (placement.cpus_per_rank > 1)
+    return counts_threads(placement) ? BindTo::hwthread : BindTo::core;
   switch (placement.map_by) {
     case MapBy::numa:
+    case MapBy::gpu:
       return BindTo::numa;
     case MapBy::package:
       return BindTo::package;
     case MapBy::l3cache:
       return BindTo::l3cache;
+    case MapBy::l2cache:
+      return BindTo::l2cache;
+    case MapBy::l1cache:
+      return BindTo::l1cache;
     default:
       break;
   }
@@ -146,12 +86,18 @@ int first_crowded(const Plan& plan, const Placement& placement,
   return -1;
 }
 
+// The user said where ranks go: nothing about it is ours to decide.
+bool is_explicit(const Placement& placement) {
+  return placement.cpus_per_rank > 1 || placement.map_by == MapBy::pe_list ||
+         placement.map_by == MapBy::rankfile;
+}
+
 // Decides the target when the user did not, and says why nothing is bound, when that matters.
 BindTo choose_target(Plan& plan, const JobSpec& job, const std::vector<Machine>& machines) {
   const Placement& placement = job.placement;
   if (placement.bind_to != BindTo::unset) return placement.bind_to;
   const BindTo natural = natural_target(placement);
-  if (placement.cpus_per_rank > 1) return natural;
+  if (is_explicit(placement)) return natural;
   const int crowded = first_crowded(plan, placement, machines);
   if (crowded >= 0) {
     const PlannedHost& host = plan.hosts[static_cast<std::size_t>(crowded)];
@@ -171,25 +117,67 @@ BindTo choose_target(Plan& plan, const JobSpec& job, const std::vector<Machine>&
 Result<void> bind_host(Plan& plan, std::size_t h, const Placement& placement,
                        const Machine& machine) {
   const PlannedHost& host = plan.hosts[h];
-  Dealer dealer(units_of(machine, counts_threads(placement)), placement.map_by);
-  const auto each = static_cast<std::size_t>(placement.cpus_per_rank);
-  if (each > dealer.largest())
-    return fail(Code::arg, "host " + host.name + ": " + std::to_string(each) +
-                               " processors for each rank were asked for, but at most " +
-                               std::to_string(dealer.largest()) + " are there together; lower PE=");
+  auto dealt = deal(machine, placement, host.local_ranks);
+  if (!dealt && placement.bind_to_max) {
+    plan.notes.push_back("host " + host.name + " is not bound: " + dealt.error().text);
+    return {};
+  }
+  if (!dealt) return fail(dealt.error().code, "host " + host.name + ": " + dealt.error().text);
+  int round = 0;
+  const auto units = units_of(machine, counts_threads(placement)).size();
   for (PlannedRank& rank : plan.ranks) {
     if (rank.host != static_cast<int>(h)) continue;
-    const Units units = dealer.take(each);
-    rank.cpus = widen(machine, units, plan.bind_to, dealer.rounds());
+    // Going round on single hardware threads takes the cores' other threads first.
+    round = rank.local_rank * placement.cpus_per_rank /
+            static_cast<int>(std::max<std::size_t>(1, units));
+    rank.cpus = widen(machine, dealt->units[static_cast<std::size_t>(rank.local_rank)],
+                      plan.bind_to, round);
   }
-  // Going round on single hardware threads takes the cores' other threads first.
   const bool some_free = plan.bind_to == BindTo::hwthread &&
                          static_cast<std::size_t>(host.local_ranks) <= machine.threads.size();
-  if (dealer.rounds() > 0 && !some_free)
+  if (dealt->rounds > 0 && !some_free)
     plan.notes.push_back("host " + host.name + ": " + std::to_string(host.local_ranks) +
                          " ranks are bound to " + std::to_string(machine.cores) +
                          (machine.cores == 1 ? " core" : " cores") + ", some to the same");
   return {};
+}
+
+Result<void> bind_by_file(Plan& plan, const Placement& placement,
+                          const std::vector<Machine>& machines) {
+  for (PlannedRank& rank : plan.ranks) {
+    if (rank.slot.empty()) continue;
+    const auto h = static_cast<std::size_t>(rank.host);
+    auto units = units_named(machines[h], rank.slot, counts_threads(placement));
+    if (!units)
+      return fail(Code::arg, "rankfile: rank " + std::to_string(rank.rank) + " on host " +
+                                 plan.hosts[h].name + ": " + units.error().text);
+    rank.cpus = widen(machines[h], *units, plan.bind_to, 0);
+  }
+  return {};
+}
+
+// ppr counted objects before the hosts were known.
+Result<void> check_objects(const Plan& plan, const Placement& placement,
+                           const std::vector<Machine>& machines) {
+  if (placement.ranks_per_object == 0) return {};
+  for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
+    const int objects = objects_of(machines[h], placement.per_object);
+    if (plan.hosts[h].local_ranks <= objects * placement.ranks_per_object) continue;
+    return fail(Code::arg, "host " + plan.hosts[h].name + " has " + std::to_string(objects) +
+                               (objects == 1 ? " such object" : " such objects") +
+                               ", fewer than this machine: give -np, or use ppr:N:node");
+  }
+  return {};
+}
+
+void bind_memory(Plan& plan, const std::vector<Machine>& machines) {
+  for (PlannedRank& rank : plan.ranks) {
+    std::set<int> nodes;
+    for (const Thread& thread : machines[static_cast<std::size_t>(rank.host)].threads)
+      if (std::find(rank.cpus.begin(), rank.cpus.end(), thread.os_index) != rank.cpus.end())
+        nodes.insert(thread.numa);
+    rank.nodes.assign(nodes.begin(), nodes.end());
+  }
 }
 
 }  // namespace
@@ -198,15 +186,53 @@ int usable_slots(const Machine& machine, const Placement& placement) {
   return counts_threads(placement) ? machine.usable_threads() : machine.usable_cores();
 }
 
-Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<Machine>& machines) {
-  TUTTI_CHECK(machines.size() == plan.hosts.size(), std::to_string(machines.size()) + " machines");
-  plan.bind_to = choose_target(plan, job, machines);
-  if (plan.bind_to == BindTo::none) return {};
-  const bool by_itself = job.placement.bind_to == BindTo::unset && job.placement.cpus_per_rank == 1;
-  for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
-    if (by_itself && plan.hosts[h].local_ranks == 1) continue;
-    TUTTI_DO(bind_host(plan, h, job.placement, machines[h]));
+Result<Machine> restricted(const Machine& machine, const Placement& placement) {
+  if (placement.cpu_set.empty() || placement.map_by == MapBy::pe_list) return machine;
+  TUTTI_TRY(units, units_named(machine, placement.cpu_set, counts_threads(placement)));
+  Machine part = machine;
+  std::set<int> cores;
+  std::set<int> kept;
+  for (const Unit& unit : units)
+    for (const Thread& thread : unit) kept.insert(thread.os_index);
+  std::erase_if(part.threads,
+                [&](const Thread& thread) { return kept.count(thread.os_index) == 0; });
+  for (const Thread& thread : part.threads) cores.insert(thread.core);
+  part.cores = static_cast<int>(cores.size());
+  return part;
+}
+
+Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<Machine>& all) {
+  TUTTI_CHECK(all.size() == plan.hosts.size(), std::to_string(all.size()) + " machines");
+  const Placement& placement = job.placement;
+  std::vector<Machine> machines;
+  for (std::size_t h = 0; h < all.size(); ++h) {
+    auto part = restricted(all[h], placement);
+    if (!part)
+      return fail(Code::arg, "host " + plan.hosts[h].name + ": --cpu-set " + part.error().text);
+    machines.push_back(std::move(*part));
   }
+  TUTTI_DO(check_objects(plan, placement, machines));
+  plan.bind_to = choose_target(plan, job, machines);
+  if (plan.bind_to == BindTo::none && !placement.cpu_set.empty() &&
+      placement.map_by != MapBy::pe_list) {
+    // Not bound one by one, but all of them to the set.
+    for (PlannedRank& rank : plan.ranks)
+      for (const Thread& thread : machines[static_cast<std::size_t>(rank.host)].threads)
+        rank.cpus.push_back(thread.os_index);
+    for (PlannedRank& rank : plan.ranks) std::sort(rank.cpus.begin(), rank.cpus.end());
+    return {};
+  }
+  if (plan.bind_to == BindTo::none) return {};
+  if (placement.map_by == MapBy::rankfile) {
+    TUTTI_DO(bind_by_file(plan, placement, machines));
+  } else {
+    const bool by_itself = placement.bind_to == BindTo::unset && !is_explicit(placement);
+    for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
+      if (by_itself && plan.hosts[h].local_ranks == 1 && placement.cpu_set.empty()) continue;
+      TUTTI_DO(bind_host(plan, h, placement, machines[h]));
+    }
+  }
+  if (placement.bind_memory) bind_memory(plan, machines);
   return {};
 }
 

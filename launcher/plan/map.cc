@@ -12,6 +12,8 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "plan/deal.h"
+#include "plan/explicit.h"
 #include "plan/plan.h"
 #include "plan/rank.h"
 
@@ -34,8 +36,8 @@ int left_of(const Share& share) {
 
 class Mapper {
  public:
-  Mapper(const JobSpec& job, const Allocation& allocation)
-      : job_(job), allocation_(allocation), used_(allocation.hosts.size(), 0) {}
+  Mapper(const JobSpec& job, const Allocation& allocation, int objects)
+      : job_(job), allocation_(allocation), objects_(objects), used_(allocation.hosts.size(), 0) {}
 
   // counts[h] for this program.
   Result<std::vector<int>> map(const AppSpec& app) {
@@ -70,6 +72,15 @@ class Mapper {
   }
 
  private:
+  // Ranks that each host gets at most, by -N or ppr; 0: as many as slots.
+  int per_host() const {
+    const Placement& placement = job_.placement;
+    const int by_objects = placement.ranks_per_object * objects_;
+    if (placement.ranks_per_node == 0 || by_objects == 0)
+      return std::max(placement.ranks_per_node, by_objects);
+    return std::min(placement.ranks_per_node, by_objects);
+  }
+
   Result<std::vector<Share>> shares_of(const AppSpec& app) const {
     TUTTI_TRY(named, parse_dash_host(app.hosts));
     std::vector<Share> shares(allocation_.hosts.size());
@@ -88,8 +99,7 @@ class Mapper {
       shares[h].slots = host.slots;
       shares[h].room = std::max(0, room);
       if (host.max_slots > 0) shares[h].most = std::max(0, host.max_slots - used_[h]);
-      if (job_.placement.ranks_per_node > 0)
-        shares[h].most = std::min(shares[h].most, job_.placement.ranks_per_node);
+      if (per_host() > 0) shares[h].most = std::min(shares[h].most, per_host());
     }
     return shares;
   }
@@ -99,14 +109,13 @@ class Mapper {
     int ranks = 0;
     for (const Share& share : shares) {
       if (share.slots == 0) continue;
-      ranks += job_.placement.ranks_per_node > 0 ? job_.placement.ranks_per_node
-                                                 : std::min(share.room, share.most);
+      ranks += per_host() > 0 ? per_host() : std::min(share.room, share.most);
     }
     return std::max(1, ranks);
   }
 
   Result<void> check_per_node(int ranks, const std::vector<Share>& shares) const {
-    const int per_node = job_.placement.ranks_per_node;
+    const int per_node = per_host();
     const auto hosts = std::count_if(shares.begin(), shares.end(),
                                      [](const Share& share) { return share.slots > 0; });
     if (per_node == 0 || ranks <= per_node * hosts) return {};
@@ -119,12 +128,13 @@ class Mapper {
   // Into free slots; returns how many ranks are left over.
   int fill(std::vector<Share>& shares, int left) const {
     const bool in_turn = job_.placement.map_by == MapBy::node;
+    const int step = in_turn ? 1 : job_.placement.span ? objects_ : kNoLimit;
     bool moved = true;
     while (left > 0 && moved) {
       moved = false;
       for (Share& share : shares) {
         const int fits = std::min({share.room - share.count, left_of(share), left});
-        const int now = in_turn ? std::min(fits, 1) : fits;
+        const int now = std::min(fits, step);
         if (now <= 0) continue;
         share.count += now;
         left -= now;
@@ -201,6 +211,7 @@ class Mapper {
 
   const JobSpec& job_;
   const Allocation& allocation_;
+  const int objects_;      // of each host, that a policy counts
   std::vector<int> used_;  // ranks already mapped, by host
 };
 
@@ -230,13 +241,21 @@ void keep_used_hosts(Plan& plan, const Allocation& allocation) {
 
 }  // namespace
 
-Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation) {
+Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation,
+                       const topo::Machine* like) {
   if (allocation.hosts.empty()) return fail(Code::arg, "there is no host to run on");
+  const Placement& placement = job.placement;
   Plan plan;
-  Mapper mapper(job, allocation);
-  for (std::size_t a = 0; a < job.apps.size(); ++a) {
+  const MapBy counted = placement.ranks_per_object > 0 ? placement.per_object : placement.map_by;
+  const int objects = like == nullptr ? 1 : std::max(1, objects_of(*like, counted));
+  Mapper mapper(job, allocation, objects);
+  if (is_given_by_rank(placement)) {
+    TUTTI_TRY(given, ranks_given(job, allocation));
+    plan.ranks = std::move(given);
+  }
+  for (std::size_t a = 0; a < job.apps.size() && !is_given_by_rank(placement); ++a) {
     TUTTI_TRY(counts, mapper.map(job.apps[a]));
-    for (const int host : number_ranks(counts, job.placement.map_by, job.placement.rank_by)) {
+    for (const int host : number_ranks(counts, placement, objects)) {
       PlannedRank rank;
       rank.rank = static_cast<int>(plan.ranks.size());
       rank.app = static_cast<int>(a);
@@ -247,6 +266,8 @@ Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation) {
   TUTTI_DO(check_stdin(job, plan.ranks.size()));
   keep_used_hosts(plan, allocation);
   plan.notes = mapper.notes();
+  if (placement.map_by == MapBy::gpu)
+    plan.notes.emplace_back("--map-by device: ranks alternate over the NUMA nodes");
   return plan;
 }
 

@@ -21,6 +21,7 @@ struct PlannedRank {
   int local_rank = 0;
   std::vector<int> cpus;     // OS indices; empty: not bound
   std::vector<int> nodes{};  // NUMA nodes for its memory; empty: not bound
+  std::string slot{};        // of a rankfile: cores by number; empty: any
 };
 
 struct PlannedHost {
@@ -38,17 +39,24 @@ struct Plan {
 
 // Two steps, because binding needs each machine and mapping (by slot, node) does not:
 // daemons report their machine first, then get their part of the plan.
-Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation);
+// `like`: the machine that hosts are taken to be like, where a policy counts objects inside them
+// (ppr:N:numa, SPAN); bind_ranks then says where they are not.
+Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation,
+                       const topo::Machine* like = nullptr);
 // machines[i] belongs to plan.hosts[i].
 Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<topo::Machine>& machines);
 
 // Slots of a machine that was given none: its cores, or threads where those are asked for.
 int usable_slots(const topo::Machine& machine, const Placement& placement);
 
+// What --cpu-set leaves of a machine.
+Result<topo::Machine> restricted(const topo::Machine& machine, const Placement& placement);
+
 // What --dry-run prints. `here`: the machine, when the job runs on this one alone; else null.
 Result<std::string> dry_run(Plan plan, const JobSpec& job, const topo::Machine* here);
 std::string print_allocation(const Allocation& allocation);
 std::string print_plan(const Plan& plan, const JobSpec& job);
+std::string print_topology(const Plan& plan, const std::vector<topo::Machine>& machines);
 std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& machines);
 
 }  // namespace tutti::launch

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "plan/deal.h"
 #include "plan/plan.h"
 
 namespace tutti::launch {
@@ -134,7 +135,28 @@ Result<std::string> dry_run(Plan plan, const JobSpec& job, const topo::Machine* 
   if (here == nullptr) return print_plan(plan, job);
   const std::vector<topo::Machine> machines{*here};
   TUTTI_DO(bind_ranks(plan, job, machines));
-  return print_plan(plan, job) + (job.report_bindings ? print_bindings(plan, machines) : "");
+  return print_plan(plan, job) + (job.display_topo ? print_topology(plan, machines) : "") +
+         (job.report_bindings ? print_bindings(plan, machines) : "");
+}
+
+// Packages in brackets, cores between slashes, a dot for each hardware thread.
+std::string print_topology(const Plan& plan, const std::vector<topo::Machine>& machines) {
+  std::string text;
+  for (std::size_t h = 0; h < plan.hosts.size() && h < machines.size(); ++h) {
+    const topo::Machine& machine = machines[h];
+    const auto count = [&machine](MapBy what) {
+      return static_cast<std::size_t>(objects_of(machine, what));
+    };
+    text += "host " + plan.hosts[h].name + ": " + counted(count(MapBy::package), "package") + ", " +
+            counted(count(MapBy::numa), "NUMA node") + ", " +
+            counted(count(MapBy::l3cache), "L3 cache") + ", " +
+            counted(static_cast<std::size_t>(machine.cores), "core") + ", " +
+            counted(machine.threads.size(), "hardware thread");
+    if (machine.cpu_quota > 0)
+      text += ", a quota of " + std::to_string(machine.usable_cores()) + " processors";
+    text += "\n  " + draw(machine, {}) + "\n";
+  }
+  return text;
 }
 
 std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& machines) {

@@ -2,20 +2,25 @@
 // Without --rank-by ranks are numbered in the order in which the policy mapped them.
 #include "plan/rank.h"
 
+#include <limits>
 #include <numeric>
 
 namespace tutti::launch {
 
-std::vector<int> number_ranks(const std::vector<int>& counts, MapBy map_by, RankBy rank_by) {
+std::vector<int> number_ranks(const std::vector<int>& counts, const Placement& placement,
+                              int objects) {
+  const RankBy rank_by = placement.rank_by;
   const bool in_turn =
-      rank_by == RankBy::node || (rank_by == RankBy::unset && map_by == MapBy::node);
+      rank_by == RankBy::node || (rank_by == RankBy::unset && placement.map_by == MapBy::node);
+  const bool spans = rank_by == RankBy::span || (rank_by == RankBy::unset && placement.span);
+  const int step = in_turn ? 1 : spans ? objects : std::numeric_limits<int>::max();
   const int total = std::accumulate(counts.begin(), counts.end(), 0);
   std::vector<int> left = counts;
   std::vector<int> hosts;
   hosts.reserve(static_cast<std::size_t>(total));
   while (static_cast<int>(hosts.size()) < total) {
     for (std::size_t h = 0; h < left.size(); ++h) {
-      const int now = in_turn ? std::min(left[h], 1) : left[h];
+      const int now = std::min(left[h], step);
       hosts.insert(hosts.end(), static_cast<std::size_t>(now), static_cast<int>(h));
       left[h] -= now;
     }

@@ -8,6 +8,8 @@
 namespace tutti::launch {
 
 // counts[h] ranks of one program on host h -> the host of its first, second, ... rank.
-std::vector<int> number_ranks(const std::vector<int>& counts, MapBy map_by, RankBy rank_by);
+// `objects`: of a host, for --rank-by span and SPAN, which go over the objects of all hosts.
+std::vector<int> number_ranks(const std::vector<int>& counts, const Placement& placement,
+                              int objects);
 
 }  // namespace tutti::launch

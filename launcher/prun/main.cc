@@ -68,7 +68,9 @@ int main(int argc, char** argv) {
                                            " is not supported yet; 'prun -np 1 -H " +
                                            "HOST hostname' shows whether a host can be reached");
   auto machine = topo::read_this_machine();
-  request.machine = machine ? std::optional(*machine) : std::nullopt;
+  if (machine) request.machine = *machine;
+  if (machine) machine = restricted(*machine, spec->placement);
+  if (!machine && request.machine) return complain(ExitStatus::usage, machine.error().text);
   settle_torch(*spec, request.machine);
   for (const std::string& note : spec->notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
 
@@ -81,12 +83,12 @@ int main(int argc, char** argv) {
   if (!met) return complain(ExitStatus::no_allocation, met.error().text);
   if (*met) return **met;
   if (request.meeting) return run_job(std::move(request));
-  auto plan = map_ranks(*spec, *allocation);
+  auto plan = map_ranks(*spec, *allocation, request.machine ? &*request.machine : nullptr);
   if (!plan) return complain(ExitStatus::too_few_slots, plan.error().text);
   if (spec->display_allocation) std::fputs(print_allocation(*allocation).c_str(), stdout);
   if (spec->dry_run) {
     const bool here = machine && !allocation->given;  // other hosts' machines are not known yet
-    auto text = dry_run(std::move(*plan), *spec, here ? &*machine : nullptr);
+    auto text = dry_run(std::move(*plan), *spec, here ? &*request.machine : nullptr);
     if (!text) return complain(ExitStatus::usage, text.error().text);
     std::fputs(text->c_str(), stdout);
     return status_of(ExitStatus::success);

@@ -137,7 +137,9 @@ void lead_torch(JobRequest& request, const Role& role, int slots, const std::str
   own.slots = slots;
   own.slots_given = true;
   own.source = "--nproc-per-node";
-  request.allocation = {{own}, true};
+  request.allocation = {};
+  request.allocation.hosts.push_back(std::move(own));
+  request.allocation.given = true;
   request.spec.placement.ranks_per_node = 0;
   if (request.spec.torch.backend != "static") return;
   request.spec.master_address = role.where.address;

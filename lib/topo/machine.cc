@@ -36,10 +36,10 @@ Result<Topology> make_topology() {
   return Topology(raw);
 }
 
-// The index of the object of `type` above a processor; 0 where the machine has none.
-int ancestor(hwloc_topology_t topology, hwloc_obj_t pu, hwloc_obj_type_t type) {
+// The index of the object of `type` above a processor; `without` where the machine has none.
+int ancestor(hwloc_topology_t topology, hwloc_obj_t pu, hwloc_obj_type_t type, int without = 0) {
   const hwloc_obj_t above = hwloc_get_ancestor_obj_by_type(topology, type, pu);
-  return above == nullptr ? 0 : static_cast<int>(above->logical_index);
+  return above == nullptr ? without : static_cast<int>(above->logical_index);
 }
 
 // NUMA nodes hang beside the tree; the smallest one that holds the processor is its own.
@@ -67,6 +67,8 @@ Result<Machine> to_machine(hwloc_topology_t topology) {
     thread.core =
         has_cores ? ancestor(topology, pu, HWLOC_OBJ_CORE) : static_cast<int>(pu->logical_index);
     thread.l3 = ancestor(topology, pu, HWLOC_OBJ_L3CACHE);
+    thread.l2 = ancestor(topology, pu, HWLOC_OBJ_L2CACHE, thread.core);
+    thread.l1 = ancestor(topology, pu, HWLOC_OBJ_L1CACHE, thread.core);
     thread.numa = numa_of(topology, pu);
     thread.package = ancestor(topology, pu, HWLOC_OBJ_PACKAGE);
     cores.insert(thread.core);

@@ -17,6 +17,8 @@ struct Thread {  // a hardware thread this process may use
   int l3 = 0;
   int numa = 0;
   int package = 0;
+  int l2 = 0;  // caches between the core and l3; without one, the core
+  int l1 = 0;
 };
 
 struct Machine {

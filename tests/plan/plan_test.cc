@@ -60,17 +60,21 @@ Outcome run(const PlanCase& one) {
     out.text = std::string(stage) + ": " + error.text + "\n";
     return out;
   };
-  const auto job = parse_command_line(one.command);
-  if (!job) return failed("command line", job.error());
   const ReadFile read = [&](const std::string& path) -> Result<std::string> {
     const auto found = one.files.find(path);
     if (found == one.files.end()) return fail(Code::arg, "hostfile " + path + " cannot be read");
     return found->second;
   };
+  const auto job = parse_command_line(one.command, {read, {}});
+  if (!job) return failed("command line", job.error());
   const auto allocation =
       allocate(hosts_of(*job), hostfiles_of(*job), read, one.this_host, one.this_cores);
   if (!allocation) return failed("hosts", allocation.error());
-  auto plan = map_ranks(*job, *allocation);
+  // The machine prun runs on: what hosts are taken to be like.
+  Plan here;
+  here.hosts.push_back({one.this_host, 1, 1});
+  const auto like = machines_of(one, here);
+  auto plan = map_ranks(*job, *allocation, like.data());
   if (!plan) return failed("plan", plan.error());
   out.machines = machines_of(one, *plan);
   if (const auto bound = bind_ranks(*plan, *job, out.machines); !bound)
@@ -79,6 +83,7 @@ Outcome run(const PlanCase& one) {
   out.planned = true;
   for (const std::string& note : job->notes) out.text += "note: " + note + "\n";
   out.text += print_plan(*plan, *job);
+  if (job->display_topo) out.text += print_topology(*plan, out.machines);
   if (job->report_bindings) out.text += print_bindings(*plan, out.machines);
   return out;
 }

@@ -6,13 +6,22 @@
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
 
+namespace {
+Placement by(MapBy map_by, RankBy rank_by = RankBy::unset) {
+  Placement placement;
+  placement.map_by = map_by;
+  placement.rank_by = rank_by;
+  return placement;
+}
+}  // namespace
+
 TEST_CASE("numbering by slot goes host by host, by node in turn", "[plan]") {
   const std::vector<int> counts{2, 0, 3};
-  CHECK(number_ranks(counts, MapBy::slot, RankBy::unset) == std::vector<int>{0, 0, 2, 2, 2});
-  CHECK(number_ranks(counts, MapBy::node, RankBy::unset) == std::vector<int>{0, 2, 0, 2, 2});
-  CHECK(number_ranks(counts, MapBy::node, RankBy::slot) == std::vector<int>{0, 0, 2, 2, 2});
-  CHECK(number_ranks(counts, MapBy::numa, RankBy::node) == std::vector<int>{0, 2, 0, 2, 2});
-  CHECK(number_ranks({}, MapBy::slot, RankBy::unset).empty());
+  CHECK(number_ranks(counts, by(MapBy::slot), 1) == std::vector<int>{0, 0, 2, 2, 2});
+  CHECK(number_ranks(counts, by(MapBy::node), 1) == std::vector<int>{0, 2, 0, 2, 2});
+  CHECK(number_ranks(counts, by(MapBy::node, RankBy::slot), 1) == std::vector<int>{0, 0, 2, 2, 2});
+  CHECK(number_ranks(counts, by(MapBy::numa, RankBy::node), 1) == std::vector<int>{0, 2, 0, 2, 2});
+  CHECK(number_ranks({}, by(MapBy::slot), 1).empty());
 }
 
 TEST_CASE("a hundred thousand ranks are mapped on a thousand hosts", "[plan]") {
@@ -44,4 +53,7 @@ TEST_CASE("an empty allocation is an error", "[plan]") {
   JobSpec job;
   job.apps.emplace_back();
   CHECK_FALSE(map_ranks(job, Allocation{}));
+  // Over the objects of all hosts, two on each.
+  CHECK(number_ranks({3, 0, 3}, by(MapBy::numa, RankBy::span), 2) ==
+        std::vector<int>{0, 0, 2, 2, 0, 2});
 }

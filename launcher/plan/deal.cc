@@ -1,0 +1,175 @@
+// Dealing out the units of a host.
+//
+//   slot, core, ...   in order               numa, package, caches   alternating over the objects
+//   ppr:N:object      N on each object       --rank-by fill          the same counts, object by
+//   object pe-list           all of the list each; ORDERED: one each, in its order
+#include "plan/deal.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+
+namespace tutti::launch {
+namespace {
+
+using topo::Machine;
+using topo::Thread;
+
+// Hands out units, `each` at a time, from the objects in turn; starts over when all are taken.
+class Dealer {
+ public:
+  Dealer(Units units, const Placement& placement) : block_(placement.ranks_per_object) {
+    std::map<int, Units> groups;
+    for (auto& unit : units)
+      groups[object_of(unit[0], placement.map_by)].push_back(std::move(unit));
+    for (auto& [object, group] : groups) groups_.push_back({std::move(group), 0});
+  }
+
+  std::size_t largest() const {
+    std::size_t most = 0;
+    for (const Group& group : groups_) most = std::max(most, group.units.size());
+    return most;
+  }
+
+  // Some group must hold `each` units (see largest).
+  Units take(std::size_t each) {
+    for (;;) {
+      for (std::size_t tried = 0; tried < groups_.size(); ++tried) {
+        Group& group = groups_[next_];
+        const bool fits = group.units.size() - group.taken >= each;
+        if (!fits || ++dealt_ >= std::max(1, block_)) {
+          dealt_ = 0;
+          next_ = (next_ + 1) % groups_.size();
+        }
+        if (!fits) continue;
+        const auto begin = group.units.begin() + static_cast<std::ptrdiff_t>(group.taken);
+        group.taken += each;
+        return Units(begin, begin + static_cast<std::ptrdiff_t>(each));
+      }
+      ++rounds_;
+      next_ = 0;
+      for (Group& group : groups_) group.taken = 0;
+    }
+  }
+
+  int rounds() const { return rounds_; }
+
+ private:
+  struct Group {
+    Units units;
+    std::size_t taken = 0;
+  };
+  std::vector<Group> groups_;
+  std::size_t next_ = 0;
+  int block_ = 0, dealt_ = 0;
+  int rounds_ = 0;
+};
+
+Result<Dealt> deal_list(const Machine& machine, const Placement& placement, int count) {
+  TUTTI_TRY(units, units_named(machine, placement.cpu_set, counts_threads(placement)));
+  Dealt dealt;
+  for (int i = 0; i < count; ++i) {
+    if (placement.ordered)
+      dealt.units.push_back({units[static_cast<std::size_t>(i) % units.size()]});
+    else
+      dealt.units.push_back(units);
+  }
+  dealt.rounds = placement.ordered && static_cast<std::size_t>(count) > units.size() ? 1 : 0;
+  return dealt;
+}
+
+}  // namespace
+
+bool counts_threads(const Placement& placement) {
+  return placement.use_hwthreads || placement.map_by == MapBy::hwthread;
+}
+
+Units units_of(const Machine& machine, bool by_thread) {
+  Units units;
+  for (const Thread& thread : machine.threads) {
+    if (by_thread || units.empty() || units.back()[0].core != thread.core) units.emplace_back();
+    units.back().push_back(thread);
+  }
+  return units;
+}
+
+int object_of(const Thread& thread, MapBy map_by) {
+  switch (map_by) {
+    case MapBy::numa:
+    case MapBy::gpu:  // devices sit at NUMA nodes
+      return thread.numa;
+    case MapBy::package:
+      return thread.package;
+    case MapBy::l3cache:
+      return thread.l3;
+    case MapBy::l2cache:
+      return thread.l2;
+    case MapBy::l1cache:
+      return thread.l1;
+    default:
+      return 0;
+  }
+}
+
+int objects_of(const Machine& machine, MapBy map_by) {
+  std::set<int> seen;
+  for (const Thread& thread : machine.threads)
+    seen.insert(map_by == MapBy::core       ? thread.core
+                : map_by == MapBy::hwthread ? thread.os_index
+                                            : object_of(thread, map_by));
+  return static_cast<int>(seen.size());
+}
+
+Result<Dealt> deal(const Machine& machine, const Placement& placement, int count) {
+  if (placement.map_by == MapBy::pe_list) return deal_list(machine, placement, count);
+  Dealer dealer(units_of(machine, counts_threads(placement)), placement);
+  const auto each = static_cast<std::size_t>(placement.cpus_per_rank);
+  if (each > dealer.largest())
+    return fail(Code::arg, std::to_string(each) +
+                               " processors for each rank were asked for, but at most " +
+                               std::to_string(dealer.largest()) + " are there together; lower PE=");
+  Dealt dealt;
+  for (int i = 0; i < count; ++i) dealt.units.push_back(dealer.take(each));
+  dealt.rounds = dealer.rounds();
+  if (placement.rank_by == RankBy::fill)
+    std::stable_sort(dealt.units.begin(), dealt.units.end(), [&](const Units& a, const Units& b) {
+      return object_of(a[0][0], placement.map_by) < object_of(b[0][0], placement.map_by);
+    });
+  return dealt;
+}
+
+Result<Units> units_named(const Machine& machine, const std::string& text, bool by_thread) {
+  const Units all = units_of(machine, by_thread);
+  Units named;
+  const auto none = [&](const std::string& word) {
+    return fail(Code::arg, "'" + word + "' names no processor: there are " +
+                               std::to_string(all.size()) + ", numbered from 0");
+  };
+  int package = -1;
+  for (const std::string& word : text::split(text, ',')) {
+    std::string range = word;
+    if (const auto colon = word.find(':'); colon != std::string::npos) {
+      const auto number = text::parse_int(word.substr(word.starts_with('p') ? 1 : 0, colon));
+      if (!number) return none(word);
+      package = static_cast<int>(*number);
+      range = word.substr(colon + 1);
+    }
+    Units within;
+    for (const Unit& unit : all)
+      if (package < 0 || unit[0].package == package) within.push_back(unit);
+    const auto dash = range.find('-');
+    const auto from = range == "*" ? 0 : text::parse_int(range.substr(0, dash));
+    const auto to = range == "*"                ? static_cast<std::int64_t>(within.size()) - 1
+                    : dash == std::string::npos ? from
+                                                : text::parse_int(range.substr(dash + 1));
+    if (!from || !to || *from < 0 || *to < *from || *to >= static_cast<std::int64_t>(within.size()))
+      return none(word);
+    named.insert(named.end(), within.begin() + *from, within.begin() + *to + 1);
+  }
+  if (named.empty()) return none(text);
+  return named;
+}
+
+}  // namespace tutti::launch

@@ -131,6 +131,12 @@ inline bool good_buffer(const void* buffer, Count count, const types::Datatype* 
       count > 0 && type != nullptr && type->is_predefined() && type->size() > 0;
   return !needs_memory || bad::null_buffer(name, count);
 }
+inline bool good_array(const void* array, Count size, const char* name) {
+  return size <= 0 || array != nullptr || bad::pointer(name);
+}
+inline bool good_function(bool is_given, const char* name) {
+  return is_given || bad::pointer(name);
+}
 inline bool good_pointer(const void* pointer, const char* name) {
   return pointer != nullptr || bad::pointer(name);
 }

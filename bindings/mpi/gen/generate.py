@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """generate.py API_FOLDER WHAT OUTPUT [BODY.cc ...] -- writes one generated file.
 
-WHAT: header, bodies, functions, map, linktest, or the number of a chapter.
+WHAT: header, bodies, functions, map, linktest, arguments, or the number of a chapter.
 """
 import sys
 
+import arguments
 import header
 import names
 import table as tables
@@ -20,6 +21,7 @@ def produce(table, what, bodies):
         "bodies": lambda: wrappers.write_bodies(table, bodies),
         "functions": lambda: names.write_functions(table),
         "map": lambda: names.write_map(table),
+        "arguments": lambda: arguments.write(table, bodies),
         "linktest": lambda: tests.write(table),
     }
     if what not in makers:

@@ -16,6 +16,9 @@ OBJECTS = {
     "ERRHANDLER": ("Errhandler", "errhandler_of", "errhandler"),
     "INFO": ("Info", "info_of", "info"),
 }
+# Kinds of numbers below zero that mean nothing, besides those that say so (_NNI).
+NATURAL = ("ARRAY_LENGTH", "ARRAY_LENGTH_PI", "PARTITION", "POLYDTYPE_NUM_ELEM",
+           "POLYDTYPE_PACK_SIZE", "POLYNUM_PARAM_VALUES")
 
 
 class Param:
@@ -62,6 +65,13 @@ class Param:
             and self.large_type != self.small_type
 
     @property
+    def is_natural(self):
+        """A number, or an array of numbers, that must not be below zero."""
+        if self.direction != "in" or "below zero" in self.accepts:
+            return False
+        return self.kind in NATURAL or (self.kind.endswith("_NNI") and self.kind != "RANK_NNI")
+
+    @property
     def is_pointer_out(self):
         return self.direction in ("out", "inout") and not self.is_array \
             and (self.small_type or self.large_type).endswith("*")
@@ -83,6 +93,8 @@ class Function:
         self.is_local = facts.get("local") is True
         self.form = facts["form"]
         self.anytime = self.name in overlay["anytime"] or self.group in overlay["anytime_groups"]
+        # A bad argument ends the job, or there is no good one: left out of gen/arguments.py.
+        self.is_unprobed = self.name in overlay["unprobed"]
         self.body = overlay["body_of"].get(self.name, self.name)[4:].lower()
         # Silent: its body returns the code itself, and no error handler hears of it.
         self.is_silent = self.group in overlay["silent_groups"]

@@ -1,0 +1,121 @@
+"""Argument checks: which condition a good argument of each kind fulfils, as C++ text.
+
+Everything follows from a parameter's kind, direction and what it accepts. The conditions
+themselves are in checks.h; a parameter without one is checked by its body.
+"""
+import re
+
+from table import OBJECTS
+
+# Lengths of arrays that a call states itself, or that its communicator knows.
+LENGTHS = r"\w+(,3)?|(nproc|size|indegree|outdegree)\(comm\)"
+
+
+def truth(value):
+    return "true" if value else "false"
+
+
+class Checks:
+    """The part of a Writer that checks arguments."""
+
+    def check_of(self, p):
+        """One C++ condition that is true when the argument is good, or nothing."""
+        quoted = '"%s"' % p.name
+        if p.unchecked:
+            return None
+        if p.is_object:
+            return self.check_object(p, quoted)
+        if p.kind == "BUFFER" and not p.is_array:
+            return self.check_buffer(p, quoted)
+        if p.kind == "RANK" and p.direction == "in" and not p.is_array and self.f.communicator:
+            comm = self.f.communicator.name + "_object"
+            if p is self.f.root:
+                return "good_root(%s, %s)" % (p.name, comm)
+            return "good_rank(%s, %s, %s, %s)" % (
+                p.name, comm, truth("MPI_ANY_SOURCE" in p.accepts),
+                truth("MPI_PROC_NULL" in p.accepts))
+        if p.kind == "TAG" and p.direction == "in":
+            return "good_tag(%s, %s)" % (p.name, truth("MPI_ANY_TAG" in p.accepts))
+        if p.kind == "REQUEST" and p.direction != "out":
+            return self.check_requests(p, quoted)
+        if p.is_natural:
+            return self.check_natural(p, quoted)
+        if p.is_array:
+            return self.check_array(p, quoted)
+        if p.kind == "STATUS" and p.direction != "out":
+            return "good_pointer(%s, %s)" % (p.name, quoted)
+        if p.kind in ("FUNCTION", "POLYFUNCTION") and not p.accepts:
+            return "good_function(%s != nullptr, %s)" % (p.name, quoted)
+        may_be_null = "NULL" in p.accepts or p.kind == "STATUS"
+        is_text = p.kind == "STRING"
+        if (p.is_pointer_out or is_text) and not may_be_null:
+            return "good_pointer(%s, %s)" % (p.name, quoted)
+        return None
+
+    def check_object(self, p, quoted):
+        kind = OBJECTS[p.kind][2]
+        if p.may_be_null_handle:
+            return "good_%s_or_null(%s_object, %s, %s)" % (kind, p.name, p.name, quoted)
+        checks = ["good_%s(%s_object, %s)" % (kind, p.name, quoted)]
+        if p.kind == "DATATYPE" and self.f.communicates:
+            checks = ["good_committed(%s_object, %s)" % (p.name, quoted)]
+        if p.kind == "OPERATION":
+            if not p.accepts and self.f.communicates:
+                checks.append("good_in_reductions(%s_object)" % p.name)
+            typed = self.f.first(lambda q: q.kind == "DATATYPE" and q.is_object)
+            if typed is not None:
+                checks.append("good_op_on(%s_object, %s_object)" % (p.name, typed.name))
+        return " && ".join(checks)
+
+    def check_buffer(self, p, quoted):
+        following = self.params[self.params.index(p) + 1:]
+        count = next((q for q in following if "NUM_ELEM" in q.kind), None)
+        typed = next((q for q in following if q.kind == "DATATYPE"), None)
+        in_place = "false"
+        if "MPI_IN_PLACE" in p.accepts:
+            in_place = self.at_root() if self.f.root else "true"
+            if self.f.communicator:
+                in_place += " && may_be_in_place(%s_object)" % self.f.communicator.name
+        if count is None or typed is None or count.is_array or typed.is_array:
+            return "good_place(%s, %s, %s)" % (p.name, in_place, quoted)
+        return "good_buffer(%s, %s, %s_object, %s, %s)" % (
+            p.name, count.name, typed.name, in_place, quoted)
+
+    def check_array(self, p, quoted):
+        """Arrays may be null only when they are empty, or where the table names a substitute."""
+        if p.accepts:
+            return None
+        if p.kind == "STRING" and not p.length:
+            return "good_pointer(%s, %s)" % (p.name, quoted)
+        if not re.fullmatch(LENGTHS, p.length or ""):
+            return None
+        return "good_array(%s, %s, %s)" % (p.name, self.length_of(p), quoted)
+
+    def check_requests(self, p, quoted):
+        if p.is_array:
+            return "good_requests(%s, %s, %s)" % (p.name, p.length, quoted)
+        by_value = not p.small_type.endswith("*")
+        return "good_request(%s%s, %s)" % ("&" if by_value else "", p.name, quoted)
+
+    def check_natural(self, p, quoted):
+        kind = "Code::count" if "NUM_ELEM" in p.kind else "Code::arg"
+        if p.is_count_array:
+            return "good_numbers(%s, %s, %s, %s)" % (p.name, self.length_of(p), kind, quoted)
+        if p.is_array:
+            if not re.fullmatch(LENGTHS, p.length or ""):
+                return None
+            return "good_numbers(%s, %s, %s, %s)" % (p.name, self.length_of(p), kind, quoted)
+        return "good_number(%s, %s, %s)" % (p.name, kind, quoted)
+
+    def checks(self):
+        """Communicators first, then types: later checks lean on them."""
+        order = {"COMMUNICATOR": 0, "RANK": 1, "DATATYPE": 2}
+        for p in sorted(self.params, key=lambda q: order.get(q.kind, 3)):
+            check = self.check_of(p)
+            if check is None:
+                continue
+            absent = self.absent(p)
+            if absent:
+                yield "(%s || (%s))" % (absent, check)
+            else:
+                yield check

@@ -31,6 +31,8 @@ HANDLES = {
     "INFO": ("some_info", "MPI_INFO_NULL", "MPI_ERR_INFO"),
     "ERRHANDLER": ("MPI_ERRORS_RETURN", "MPI_ERRHANDLER_NULL", "MPI_ERR_ERRHANDLER"),
 }
+# Areas of the interface whose communicators have neighbours.
+WITH_NEIGHBOURS = ("neighbor", "topology")
 
 
 def pointer(p, large, to):
@@ -56,12 +58,19 @@ def good_scalar(function, p):
         return good_rank(function, p)
     if p.kind == "TAG":
         return "1"
-    return "1" if p.is_natural else "0"
+    is_length = any(q.length == p.name for q in function.params)
+    return "1" if p.is_natural or is_length else "0"
+
+
+def null_handle(p, large):
+    return "null_handle<%s>(%s)" % (p.c_type(large)[:-2], HANDLES[p.kind][1])
 
 
 def good(function, p, large):
     """C++ text of a good argument."""
     c_type = p.c_type(large)
+    if p is function.communicator and function.group in WITH_NEIGHBOURS:
+        return "some_ring"
     if p.kind in HANDLES and not is_pointer(p, large):
         return HANDLES[p.kind][0]
     if p.kind in ("FUNCTION", "POLYFUNCTION"):
@@ -75,7 +84,7 @@ def good(function, p, large):
     if p.kind == "STRING" and p.direction == "in" and not p.length:
         return '"text"'
     if p.kind in HANDLES and p.direction == "inout":
-        return "null_handle<%s>(%s)" % (c_type[:-2], HANDLES[p.kind][1])
+        return null_handle(p, large)
     if is_pointer(p, large):
         return pointer(p, large, "inputs" if p.direction == "in" else "outputs")
     return good_scalar(function, p)
@@ -85,7 +94,7 @@ def bad_handle(p, large):
     _, null, error = HANDLES[p.kind]
     if is_pointer(p, large):
         if p.direction == "inout":
-            yield good(None, p, large), error
+            yield null_handle(p, large), error
         yield "nullptr", "MPI_ERR_ARG"
         return
     if null not in p.accepts:

@@ -95,7 +95,7 @@ bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::C
     default:
       return false;
   }
-  to.fingerprint = fingerprint_of(call.collective, to.op, call.root, to.block);
+  to.fingerprint = fingerprint_of(call.collective, to.op, call.root, to.block, to.type);
   return true;
 }
 
@@ -174,13 +174,31 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
     binding.fingerprint = fingerprint_of(shape.collective, shape.op, 0, shape.bytes);
   } else {
     bind_spaces(comm, call, shape, binding, bound.temporary);
-    binding.fingerprint = fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes);
+    binding.fingerprint = fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes, shape.type);
   }
   bound.run = take_run(comm, *bound.prepared);
   return bound;
 }
 
+namespace {
+
+// For the daemon, should this call never end.
+void note(Communicator& comm, const CollCall& call) {
+  const bool sends = call.send_type != nullptr;
+  const types::Datatype* const type = sends ? call.send_type : call.recv_type;
+  const Count count = sends ? call.send_count : call.recv_count;
+  watch::Detail detail;
+  detail.context = comm.coll_context();
+  detail.sequence = ++comm.state().calls;
+  detail.bytes = type == nullptr ? 0 : static_cast<std::uint64_t>(count * type->size());
+  if (has_root(call.collective) && !comm.is_inter()) detail.peer = comm.peer(call.root);
+  watch::detail(comm.world().watch, detail);
+}
+
+}  // namespace
+
 Code run(Communicator& comm, const CollCall& call) {
+  note(comm, call);
   if (comm.state().team != nullptr && !call.neighbours) {
     delegate::Call said;
     if (say_to_delegate(comm, call, said) && takes_delegate(comm, call, said))

@@ -13,6 +13,7 @@
 #include "comm/contexts.h"
 #include "delegate/delegate.h"
 #include "engine/engine.h"
+#include "watch/watch.h"
 #include "wireup/wireup.h"
 
 namespace tutti::comm {
@@ -41,12 +42,16 @@ class World {
       : endpoint(*ground.endpoint),
         wireup(*ground.wireup),
         knobs(*ground.knobs),
+        watch(ground.wireup->segment()
+                  .local(static_cast<std::uint32_t>(ground.wireup->local_rank()))
+                  .watch),
         let_in(ground.let_in),
         let_in_self(ground.self) {}
 
   p2p::Endpoint& endpoint;
   wireup::Wireup& wireup;
   const Knobs& knobs;
+  wireup::WatchRecord& watch;  // this rank's own
   void (*let_in)(void* self);
   void* let_in_self;
   engine::ScratchPool scratch;

@@ -26,6 +26,12 @@ int peer_of(const Communicator& comm, int source) {
   return source == p2p::kAnySource ? p2p::kAnySource : comm.peer(source);
 }
 
+// For the daemon, should this call never end.
+void note(Communicator& comm, int peer, int tag, Count bytes) {
+  watch::detail(comm.world().watch,
+                {comm.context(), peer, tag, static_cast<std::uint64_t>(bytes), 0});
+}
+
 bool sent_at_once(Communicator& comm, p2p::Mode mode, const types::Buffer& buffer, int dest,
                   int tag) {
   if (mode == p2p::Mode::synchronous || buffer.bytes > kTryBytes || !buffer.is_contiguous())
@@ -41,6 +47,7 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
   if (dest == kProcNull) return Code::ok;
   const types::Buffer buffer = buffer_of(data, count, type);
   if (sent_at_once(comm, mode, buffer, dest, tag)) return Code::ok;
+  note(comm, comm.peer(dest), tag, buffer.bytes);
   p2p::Endpoint& endpoint = comm.world().endpoint;
   p2p::Request* const request = endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
   if (!request->done) endpoint.wait(request);
@@ -52,8 +59,10 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
 p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datatype& type,
                  int source, int tag) {
   if (source == kProcNull) return kNullStatus;
-  return comm.world().endpoint.recv_now(peer_of(comm, source), wanted(comm, source, tag),
-                                        buffer_of(data, count, type));
+  const int peer = peer_of(comm, source);
+  const types::Buffer buffer = buffer_of(data, count, type);
+  note(comm, peer, tag, buffer.bytes);
+  return comm.world().endpoint.recv_now(peer, wanted(comm, source, tag), buffer);
 }
 
 Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count,
@@ -63,7 +72,7 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
   if (sent_at_once(comm, mode, buffer, dest, tag)) return RequestMaker::completed(comm, {});
   p2p::Request* const message =
       comm.world().endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
-  return RequestMaker::of_message(comm, message, type);
+  return RequestMaker::of_message(comm, message, type, comm.peer(dest), tag);
 }
 
 Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type, int source,
@@ -71,7 +80,7 @@ Request* irecv(Communicator& comm, void* data, Count count, const types::Datatyp
   if (source == kProcNull) return RequestMaker::completed(comm, kNullStatus);
   p2p::Request* const message = comm.world().endpoint.recv(
       peer_of(comm, source), wanted(comm, source, tag), buffer_of(data, count, type));
-  return RequestMaker::of_message(comm, message, type);
+  return RequestMaker::of_message(comm, message, type, peer_of(comm, source), tag);
 }
 
 bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status) {
@@ -93,6 +102,7 @@ p2p::Status probe(Communicator& comm, int source, int tag) {
   World& world = comm.world();
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
+  note(comm, peer, tag, 0);
   while (!world.endpoint.probe(peer, envelope, &status)) {
     if (progress(world) > 0)
       active(world);
@@ -111,6 +121,7 @@ Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* 
   World& world = comm.world();
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
+  if (block) note(comm, peer, tag, 0);
   for (bool polled = false;; polled = true) {
     status->code = Code::ok;
     p2p::Message* const taken = world.endpoint.take(peer, envelope, status);

@@ -71,13 +71,15 @@ Request* RequestMaker::open(Communicator& comm, std::unique_ptr<Hooks> hooks) {
 }
 
 Request* RequestMaker::of_message(Communicator& comm, p2p::Request* message,
-                                  const types::Datatype& type) {
+                                  const types::Datatype& type, int peer, int tag) {
   Request* const request = make(comm);
   if (message->done) {
     take_status(*request, message);
     return request;
   }
   request->message_ = message;
+  request->status_.source = peer;  // until it is done
+  request->status_.tag = tag;
   request->type_ = keep(&type);
   request->retain();  // until on_message
   message->owner = request;
@@ -145,7 +147,20 @@ void complete(Request& request, const p2p::Status& status) {
   request.release();
 }
 
+void RequestMaker::note_wait(World& world, const Request& request) {
+  watch::Detail detail;
+  detail.context = request.comm_->context();
+  if (request.message_ != nullptr) {
+    detail.peer = request.status_.source;
+    detail.tag = request.status_.tag;
+  } else if (request.collective_ != nullptr) {
+    detail.context = request.comm_->coll_context();
+  }
+  watch::detail(world.watch, detail);
+}
+
 void wait(World& world, Request& request) {
+  if (!request.is_done()) RequestMaker::note_wait(world, request);
   while (!request.is_done()) {
     if (progress(world) > 0)
       active(world);

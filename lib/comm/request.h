@@ -19,8 +19,10 @@ struct Request::Collective {
 struct RequestMaker {
   // Done from the start: null peers, short sends.
   static Request* completed(Communicator& comm, const p2p::Status& status);
-  static Request* of_message(Communicator& comm, p2p::Request* message,
-                             const types::Datatype& type);
+  // peer (in the job) and tag: what a wait for it says that it waits for.
+  static Request* of_message(Communicator& comm, p2p::Request* message, const types::Datatype& type,
+                             int peer = watch::kNoPeer, int tag = 0);
+  static void note_wait(World& world, const Request& request);
   static Request* start(Communicator& comm, const CollCall& call, BoundCall bound);
   static Request* open(Communicator& comm, std::unique_ptr<Hooks> hooks);
   static void finish(Request& request, const p2p::Status& status);

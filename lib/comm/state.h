@@ -37,6 +37,7 @@ struct Communicator::State {
   std::vector<int> host_of;  // by rank: which of the communicator's hosts, 0, 1, ...
   std::vector<int> joint;    // intercommunicators: job ranks of the first group, then the second
   std::unique_ptr<delegate::Team> team;
+  std::uint64_t calls = 0;     // collectives that waited so far: for the watch record
   std::uint32_t sequence = 0;  // collectives so far: their messages' tag
 
   // Choices by what they depend on; sizes by their power of two (collectives.cc).

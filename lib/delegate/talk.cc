@@ -120,7 +120,7 @@ void ShmTeam::end_call() {
 
 Code ShmTeam::mismatch(int member, std::uint32_t mine, std::uint32_t theirs) {
   waiting_.explain(waiting_.self,
-                   "collective calls do not match: rank " + std::to_string(job_rank(me_)) +
+                   "ranks call different collectives: rank " + std::to_string(job_rank(me_)) +
                        " calls " + waiting_.describe(mine) + ", rank " +
                        std::to_string(job_rank(member)) + " calls " + waiting_.describe(theirs));
   return Code::other;

@@ -150,8 +150,8 @@ void Core::report_mismatch(const Transfer& transfer, int from, std::uint32_t the
   const auto say = [this](std::uint32_t fingerprint) {
     return describe_ ? describe_(fingerprint) : "call " + std::to_string(fingerprint);
   };
-  mismatch_ = "ranks called different collectives: rank " + std::to_string(wireup_.rank()) +
-              " is in " + say(transfer.fingerprint) + ", rank " + std::to_string(from) + " is in " +
+  mismatch_ = "ranks call different collectives: rank " + std::to_string(wireup_.rank()) +
+              " calls " + say(transfer.fingerprint) + ", rank " + std::to_string(from) + " calls " +
               say(theirs) + " (call number " + std::to_string(transfer.tag) +
               " of this communicator)";
 }

@@ -40,11 +40,14 @@ class Scope {
   wireup::WatchRecord& record_;
 };
 
+inline constexpr std::int32_t kAnyPeer = -1;
+inline constexpr std::int32_t kNoPeer = -2;  // a collective without root
+
 // What a call that may wait is about. Plain fields: the daemon reads them for a report only,
 // after `calls` stood still, when nothing writes them any more.
 struct Detail {
   std::uint32_t context = 0;
-  std::int32_t peer = -1;
+  std::int32_t peer = kNoPeer;  // rank in the job; of a collective: its root
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;
   std::uint64_t sequence = 0;
@@ -56,6 +59,10 @@ inline void detail(wireup::WatchRecord& record, const Detail& what) {
   record.tag = what.tag;
   record.bytes = what.bytes;
   record.sequence = what.sequence;
+  record.detailed = record.calls.load(std::memory_order_relaxed);
 }
+
+// The function of this index ("MPI_Send"), or "?"; a number as `function` holds it, less one.
+const char* function_name(std::uint32_t index);
 
 }  // namespace tutti::watch

@@ -63,7 +63,7 @@ struct WatchRecord {
   std::uint64_t bytes;
   std::uint64_t sequence;  // collective number on that communicator
   std::int64_t since_ns;
-  std::uint64_t spare;
+  std::uint64_t detailed;  // the call (its number) that the fields above are about
 };
 
 // One per rank of this host, on lines of its own.

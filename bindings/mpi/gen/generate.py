@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """generate.py API_FOLDER WHAT OUTPUT [BODY.cc ...] -- writes one generated file.
 
-WHAT: header, bodies, functions, map, linktest, arguments, or the number of a chapter.
+WHAT: header, bodies, functions, names, map, linktest, arguments, or the number of a chapter.
 """
 import sys
 
@@ -20,6 +20,7 @@ def produce(table, what, bodies):
         "header": lambda: header.write(table),
         "bodies": lambda: wrappers.write_bodies(table, bodies),
         "functions": lambda: names.write_functions(table),
+        "names": lambda: names.write_names(table),
         "map": lambda: names.write_map(table),
         "arguments": lambda: arguments.write(table, bodies),
         "linktest": lambda: tests.write(table),

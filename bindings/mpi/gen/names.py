@@ -20,6 +20,17 @@ def write_functions(table):
     return "\n".join(lines)
 
 
+def write_names(table):
+    lines = ["// Generated: names of the interface's functions by their number.",
+             '#include "watch/watch.h"', "", "namespace tutti::watch {",
+             "const char* function_name(std::uint32_t index) {",
+             "  constexpr const char* names[] = {"]
+    lines += ['      "%s",' % f.name for f in table.functions]
+    lines += ["  };", '  return index < sizeof names / sizeof *names ? names[index] : "?";', "}",
+              "}  // namespace tutti::watch", ""]
+    return "\n".join(lines)
+
+
 def write_map(table):
     names = "\n".join("    %s;" % s for s in table.symbols())
     return "{\n  global:\n%s\n  local:\n    *;\n};\n" % names

@@ -174,7 +174,8 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
     binding.fingerprint = fingerprint_of(shape.collective, shape.op, 0, shape.bytes);
   } else {
     bind_spaces(comm, call, shape, binding, bound.temporary);
-    binding.fingerprint = fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes, shape.type);
+    binding.fingerprint =
+        fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes, shape.type);
   }
   bound.run = take_run(comm, *bound.prepared);
   return bound;

@@ -49,10 +49,20 @@ constexpr const char* kOpNames[] = {"no op",
                                     "an operation of its own"};
 
 // What a reduction is of, by types::Element: MPI_INT and MPI_INT32_T are one, as they fold alike.
-constexpr const char* kElementNames[types::kElements] = {
-    "",          "MPI_BYTE",       "MPI_INT8_T",  "MPI_INT16_T", "MPI_INT",    "MPI_INT64_T",
-    "MPI_UINT8_T", "MPI_UINT16_T", "MPI_UNSIGNED", "MPI_UINT64_T", "MPI_REAL2", "MPI_FLOAT",
-    "MPI_DOUBLE", "MPI_LONG_DOUBLE"};
+constexpr const char* kElementNames[types::kElements] = {"",
+                                                         "MPI_BYTE",
+                                                         "MPI_INT8_T",
+                                                         "MPI_INT16_T",
+                                                         "MPI_INT",
+                                                         "MPI_INT64_T",
+                                                         "MPI_UINT8_T",
+                                                         "MPI_UINT16_T",
+                                                         "MPI_UNSIGNED",
+                                                         "MPI_UINT64_T",
+                                                         "MPI_REAL2",
+                                                         "MPI_FLOAT",
+                                                         "MPI_DOUBLE",
+                                                         "MPI_LONG_DOUBLE"};
 
 const char* name_of_element(std::uint32_t code) {
   const bool known = code < types::kElements && kElementNames[code] != nullptr;

@@ -126,7 +126,22 @@ Code ShmTeam::mismatch(int member, std::uint32_t mine, std::uint32_t theirs) {
   return Code::other;
 }
 
-Code ShmTeam::lost_member() const {
+// A member that gave up has said why itself, unless this rank comes first: then it says it too.
+Code ShmTeam::broken_by(int member) {
+  // acquire: pairs with publish().
+  const std::uint64_t theirs = entry(member).flag.load(std::memory_order_acquire);
+  const std::uint64_t mine = entry(me_).flag.load(std::memory_order_relaxed);  // our own
+  const auto number = [](std::uint64_t flag) { return static_cast<std::uint32_t>(flag); };
+  const auto wanted = static_cast<std::uint32_t>(number_);
+  if (number(theirs) == wanted && number(mine) == wanted && theirs != mine)
+    return mismatch(member, static_cast<std::uint32_t>(mine >> 32),
+                    static_cast<std::uint32_t>(theirs >> 32));
+  waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(member)) +
+                                      " gave up on the collectives of this communicator");
+  return Code::other;
+}
+
+Code ShmTeam::lost_member() {
   for (int member = 0; member < size_; ++member) {
     const auto rank = static_cast<std::uint32_t>(job_rank(member));
     // acquire: set by the daemon when the process has ended.
@@ -134,7 +149,7 @@ Code ShmTeam::lost_member() const {
   }
   for (int member = 0; member < size_; ++member)
     // relaxed: nothing else is read because of it.
-    if (control(member).broken.load(std::memory_order_relaxed) != 0) return Code::other;
+    if (control(member).broken.load(std::memory_order_relaxed) != 0) return broken_by(member);
   return Code::ok;
 }
 

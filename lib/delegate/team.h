@@ -80,7 +80,8 @@ class ShmTeam final : public Team {
   void put(std::byte* to, const std::byte* from, Count bytes) const;
   void end_call();  // says that we have read all there was for us
   Code mismatch(int member, std::uint32_t mine, std::uint32_t theirs);
-  Code lost_member() const;
+  Code lost_member();
+  Code broken_by(int member);
   int job_rank(int member) const;
 
   template <class Ready>

@@ -13,6 +13,8 @@
 #include <climits>
 #include <cstring>
 
+#include "wireup/doorbell.h"
+
 namespace tutti::launch {
 namespace {
 
@@ -24,7 +26,15 @@ void wake(std::atomic<std::uint32_t>& word) {
 
 void wake_local_ranks(const wireup::Segment& segment) {
   wake(segment.header().addresses_epoch);
-  for (std::uint32_t i = 0; i < segment.header().local_ranks; ++i) wake(segment.local(i).wake_word);
+  // Pairs with the sleeper's heavy_fence: it sees what we stored, or we see that it sleeps.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (std::uint32_t i = 0; i < segment.header().local_ranks; ++i) {
+    wake(segment.local(i).wake_word);
+    // relaxed: ordered by the fence above.
+    const std::uint32_t state = segment.local(i).sleep.load(std::memory_order_relaxed);
+    if (state == static_cast<std::uint32_t>(wireup::SleepState::doorbell))
+      wireup::ring_doorbell(segment, i);
+  }
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "transport/transport.h"
 #include "transport/wake.h"
+#include "wireup/doorbell.h"
 #include "wireup/wireup.h"
 
 namespace tutti::transport {
@@ -120,6 +121,7 @@ class Policy final : public Waiter {
     // relaxed: heavy_fence orders it before our next look and against every sender.
     own_.sleep.store(static_cast<std::uint32_t>(state), std::memory_order_relaxed);
     heavy_fence(own_);
+    look_around(now_ns());  // a daemon that saw us awake rings no bell
     stage_ = Stage::armed;
   }
 
@@ -158,7 +160,7 @@ class Policy final : public Waiter {
         ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), sleep_ms_);
     for (int i = 0; i < ready; ++i)
       if (events[static_cast<std::size_t>(i)].data.fd == doorbell_.get())
-        drain_doorbell(doorbell_.get());
+        wireup::drain_doorbell(doorbell_.get());
   }
 
   // Another thread is the leader.
@@ -199,7 +201,7 @@ class Policy final : public Waiter {
       watch(fd);
     }
     if (!epoll_.is_open()) return;
-    doorbell_ = open_doorbell(segment_, local_);
+    doorbell_ = wireup::open_doorbell(segment_, local_);
     if (doorbell_.is_open()) return watch(doorbell_.get());
     // Nobody can ring: neighbours are found by looking often, at some cost.
     first_sleep_ms_ = longest_sleep_ms_ = 1;

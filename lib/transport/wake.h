@@ -14,7 +14,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/unique_fd.h"
 #include "wireup/segment.h"
 
 namespace tutti::transport {
@@ -43,10 +42,6 @@ inline void wake_if_asleep(const wireup::Segment& segment, std::uint32_t local,
       static_cast<std::uint32_t>(wireup::SleepState::awake)) [[unlikely]]
     wake_sleeper(segment, local);
 }
-
-// The socket a rank listens on while it sleeps on descriptors: its name is in no file system.
-UniqueFd open_doorbell(const wireup::Segment& segment, std::uint32_t local);
-void drain_doorbell(int fd);
 
 // Sleeps while `word` holds `seen`, for at most `limit_ms`.
 void futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, int limit_ms);

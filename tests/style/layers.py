@@ -10,6 +10,7 @@ import tree
 # Headers beside the door that others may include, and why.
 MORE_DOORS = {
     "wireup/segment.h": "the layout that the daemon, the transports and the delegate share",
+    "wireup/doorbell.h": "how a rank that sleeps on descriptors is woken, by neighbours and its daemon",
     "wireup/protocol.h": "the messages between a rank and its daemon",
     "spawn/installation.h": "where prun and prund find the files beside themselves",
     "spawn/meet.h": "who listens and who joins is decided where the job is described",

@@ -140,13 +140,14 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", world.error().text.c_str());
         std::exit(1);
       }
+      (void)(*world)->meet();
       if (argc > 2 && !schedules)
         comm::force((*world)->world_comm(), "barrier=shm,allreduce=shm,bcast=shm");
       if (schedules)
         comm::force((*world)->world_comm(),
                     "barrier=dissemination,allreduce=recursive_doubling,bcast=binomial");
       measure(**world, ranks, ranks > cores);
-      (void)(*world)->finalize();
+      (void)(*world)->part();
     });
   for (std::thread& thread : threads) thread.join();
   return 0;

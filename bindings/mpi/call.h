@@ -11,6 +11,8 @@
 
 namespace tutti::mpi {
 
+class Session;
+
 #if defined(TUTTI_NO_CHECKS)
 inline constexpr bool kChecksBuilt = false;
 #else
@@ -22,19 +24,19 @@ class Call {
   enum When : std::uint8_t { inside, anytime };
 
   Call(function::Number number, When when) : number_(number) {
-    world::World* const world = process.world;
-    allowed_ = world != nullptr || when == anytime;
-    if (world == nullptr) return;
+    entered_ = process.world;
+    allowed_ = entered_ != nullptr || when == anytime;
+    if (entered_ == nullptr) return;
     if (process.gated) [[unlikely]]
-      world->enter();
+      entered_->enter();
     watch::enter(*process.watch, number);
   }
+  // The world stays where it is, also when this call ended the use of it.
   ~Call() {
-    world::World* const world = process.world;
-    if (world == nullptr) return;  // also after MPI_Finalize made it so
+    if (entered_ == nullptr) return;
     watch::leave(*process.watch);
     if (process.gated) [[unlikely]]
-      world->leave();
+      entered_->leave();
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -48,10 +50,14 @@ class Call {
   [[gnu::cold]] int refuse(comm::Communicator* comm) const;
   [[gnu::cold]] int fail(Code code, comm::Communicator* comm) const;
   [[gnu::cold]] int unsupported(comm::Communicator* comm) const;
+  // The same through the handler of a session.
+  [[gnu::cold]] int refuse_session(Session* session) const;
+  [[gnu::cold]] int fail_session(Code code, Session* session) const;
 
  private:
   function::Number number_;
   bool allowed_;
+  world::World* entered_;
 };
 
 }  // namespace tutti::mpi

@@ -73,6 +73,10 @@ inline bool good_errhandler(const Errhandler* handler, const char* name) {
   return has_kind(handler, ObjectKind::errhandler) ||
          bad::handle(Code::errhandler, "error handler", name);
 }
+inline bool good_session(const Session* session, const char* name) {
+  return has_kind(session, ObjectKind::session) ||
+         bad::handle(static_cast<Code>(MPI_ERR_SESSION), "session", name);
+}
 inline bool good_info(const Info* info, const char* name) {
   return has_kind(info, ObjectKind::info) ||
          bad::handle(static_cast<Code>(MPI_ERR_INFO), "info object", name);

@@ -27,10 +27,10 @@ std::string loss_behind(int code) {
   return process.world->endpoint().loss_text();
 }
 
-[[noreturn]] void end_job(const char* function, int code, comm::Communicator* comm,
+[[noreturn]] void end_job(const char* function, int code, const std::string& where,
                           const std::string& text) {
   const std::string meaning = describe(code);
-  std::string line = std::string(function) + name_of(comm) + ": ";
+  std::string line = std::string(function) + where + ": ";
   line += text.empty() ? meaning : text + " (" + class_name(code) + ")";
   if (const std::string why = loss_behind(code);
       !why.empty() && line.find(why) == std::string::npos)
@@ -56,15 +56,15 @@ Errhandler* predefined_errhandler(Handle bits) {
   return nullptr;
 }
 
-Errhandler* errhandler_on(comm::Communicator& comm) {
-  if (comm.errhandler == 0) return &g_fatal;
-  return errhandler_of(reinterpret_cast<MPI_Errhandler>(comm.errhandler));
+Errhandler* errhandler_at(Handle attached) {
+  if (attached == 0) return &g_fatal;
+  return errhandler_of(reinterpret_cast<MPI_Errhandler>(attached));
 }
 
-void set_errhandler(comm::Communicator& comm, Errhandler* handler) {
+void attach(Handle& place, Errhandler* handler) {
   if (handler != nullptr) handler->retain();
-  const Errhandler* const old = comm.errhandler == 0 ? nullptr : errhandler_on(comm);
-  comm.errhandler = handler == nullptr ? 0 : handler->handle();
+  const Errhandler* const old = place == 0 ? nullptr : errhandler_at(place);
+  place = handler == nullptr ? 0 : handler->handle();
   if (old != nullptr) old->release();
 }
 
@@ -82,23 +82,35 @@ Code refuse_on(comm::Communicator* where, Code code, std::string text) {
   return code;
 }
 
+namespace {
+
+bool ends_job(const Errhandler& handler) {
+  return handler.action == Errhandler::Action::fatal || handler.action == Errhandler::Action::abort;
+}
+
+// A user's function sees `handle`: of a communicator or a session, alike to it.
+void tell_user(Errhandler& handler, Handle handle, int code) {
+  if (handler.action != Errhandler::Action::user) return;
+  const auto keep = Ref<Errhandler>::share(&handler);  // it may free itself
+  auto seen = reinterpret_cast<MPI_Comm>(handle);
+  int raised = code;
+  handler.function(&seen, &raised);
+}
+
+}  // namespace
+
 int raise(const char* function, int code, comm::Communicator* comm, const std::string& text) {
   if (comm == nullptr) comm = fallback_comm();
   Errhandler* const handler = comm == nullptr ? &g_fatal : errhandler_on(*comm);
-  switch (handler->action) {
-    case Errhandler::Action::fatal:
-    case Errhandler::Action::abort:
-      end_job(function, code, comm, text);
-    case Errhandler::Action::returns:
-      break;
-    case Errhandler::Action::user: {
-      const auto keep = Ref<Errhandler>::share(handler);  // it may free itself
-      auto handle = reinterpret_cast<MPI_Comm>(comm->handle());
-      int raised = code;
-      handler->function(&handle, &raised);
-      break;
-    }
-  }
+  if (ends_job(*handler)) end_job(function, code, name_of(comm), text);
+  tell_user(*handler, comm->handle(), code);
+  return code;
+}
+
+int raise_on(Session& session, const char* function, int code, const std::string& text) {
+  Errhandler* const handler = errhandler_at(session.errhandler);
+  if (ends_job(*handler)) end_job(function, code, " on a session", text);
+  tell_user(*handler, session.handle(), code);
   return code;
 }
 
@@ -120,6 +132,18 @@ int Call::refuse(comm::Communicator* comm) const {
   // A communicator that failed its check cannot be asked for its handler.
   const Code code = trouble().code;
   return fail(code, code == Code::comm ? nullptr : comm);
+}
+
+int Call::fail_session(Code code, Session* session) const {
+  if (session == nullptr) return fail(code, nullptr);
+  Trouble mine = std::exchange(trouble(), {});
+  if (mine.code != code) mine = {code, {}, {}};
+  return raise_on(*session, kNames[number_], static_cast<int>(code), mine.text);
+}
+
+int Call::refuse_session(Session* session) const {
+  const Code code = trouble().code;
+  return fail_session(code, code == static_cast<Code>(MPI_ERR_SESSION) ? nullptr : session);
 }
 
 int Call::unsupported(comm::Communicator* comm) const {

@@ -25,9 +25,17 @@ int* last_used_code();  // the value of MPI_LASTUSEDCODE
 // Does what the handler of `comm` (null: of MPI_COMM_SELF) says and returns the code.
 int raise(const char* function, int code, comm::Communicator* comm, const std::string& text);
 
-// The error handler attached to a communicator; never null.
-Errhandler* errhandler_on(comm::Communicator& comm);
+int raise_on(Session& session, const char* function, int code, const std::string& text);
+
+// The error handler attached to a communicator or session; never null.
+Errhandler* errhandler_at(Handle attached);
+inline Errhandler* errhandler_on(comm::Communicator& comm) {
+  return errhandler_at(comm.errhandler);
+}
 // Attaches one (counted) or, with null, goes back to the default.
-void set_errhandler(comm::Communicator& comm, Errhandler* handler);
+void attach(Handle& place, Errhandler* handler);
+inline void set_errhandler(comm::Communicator& comm, Errhandler* handler) {
+  attach(comm.errhandler, handler);
+}
 
 }  // namespace tutti::mpi

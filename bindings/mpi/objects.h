@@ -58,8 +58,19 @@ class Info final : public Object {
 };
 Info* environment_info();  // MPI_INFO_ENV
 
+// One use of MPI apart from all others (MPI 5.0, 11.3).
+class Session final : public Object {
+ public:
+  Session() : Object(ObjectKind::session, &Object::destroy_as<Session>) {}
+  Handle errhandler = 0;  // as of communicators
+};
+
 comm::Group* empty_group();
 
+inline Session* session_of(MPI_Session handle) {
+  const Handle bits = bits_of(handle);
+  return is_predefined(bits) ? nullptr : reinterpret_cast<Session*>(bits);
+}
 inline comm::Communicator* comm_of(MPI_Comm handle) {
   const Handle bits = bits_of(handle);
   if (!is_predefined(bits)) return reinterpret_cast<comm::Communicator*>(bits);

@@ -1,8 +1,9 @@
-// The process-wide world: made by MPI_Init, gone after MPI_Finalize.
+// The process-wide world: who uses it, and its beginning and end.
 #include "mpi/process.h"
 
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 
 #include "base/log.h"
 #include "mpi/objects.h"
@@ -30,7 +31,16 @@ const char* knob_from_environment(const char* name) {
   return written != nullptr ? written : from_environment(name);
 }
 
-Result<void> open_world(world::ThreadLevel level) {
+namespace {
+
+// Sessions may be opened by any thread before anything else is there.
+std::mutex& lock() {
+  static std::mutex mutex;
+  return mutex;
+}
+int g_users = 0;  // MPI_Init without MPI_Finalize, and open sessions; guarded by lock()
+
+Result<void> make_world(world::ThreadLevel level) {
   TUTTI_TRY(knobs, Knobs::read(knob_from_environment));
   log::set_explain(knobs.flag("TUTTI_EXPLAIN"));
   TUTTI_TRY(wireup, wireup::join(from_environment));
@@ -39,27 +49,46 @@ Result<void> open_world(world::ThreadLevel level) {
   process.checks = knobs.flag("TUTTI_CHECKS");
   process.gated = world->level() == world::ThreadLevel::multiple;
   process.watch = &world->watch();
-  process.world_comm = &world->world_comm();
   process.self_comm = &world->self_comm();
-  process.world_comm->name = "MPI_COMM_WORLD";
   process.self_comm->name = "MPI_COMM_SELF";
-  process.world = world.get();
   tool::world_opened(*world);
   owner() = std::move(world);
+  return {};
+}
+
+}  // namespace
+
+Result<void> open_world(world::ThreadLevel level) {
+  const std::scoped_lock hold(lock());
+  if (owner() == nullptr) TUTTI_DO(make_world(level));
+  process.world = owner().get();
+  ++g_users;
+  return {};
+}
+
+void close_world() {
+  const std::scoped_lock hold(lock());
+  if (--g_users > 0) return;
+  process.world->rest();
+  process.world = nullptr;
+}
+
+Result<void> begin_world_model() {
+  TUTTI_DO(process.world->meet());
+  process.world_comm = &process.world->world_comm();
+  process.world_comm->name = "MPI_COMM_WORLD";
   // release: partner is the acquire in MPI_Initialized.
   process.phase.store(Phase::running, std::memory_order_release);
   return {};
 }
 
-Result<void> close_world() {
+Result<void> end_world_model() {
+  process.world_comm = nullptr;
   tool::world_closes(*process.world);
-  const Result<void> ended = process.world->finalize();
-  process.world = nullptr;
-  process.world_comm = process.self_comm = nullptr;
-  process.watch = nullptr;
-  owner().reset();
+  const Result<void> ended = process.world->part();
   // release: partner is the acquire in MPI_Finalized.
   process.phase.store(Phase::finalized, std::memory_order_release);
+  close_world();
   return ended;
 }
 

@@ -14,8 +14,8 @@ namespace tutti::mpi {
 enum class Phase : std::uint8_t { before_init, running, finalized };
 
 struct Process {
-  world::World* world = nullptr;  // null before MPI_Init and after MPI_Finalize
-  comm::Communicator* world_comm = nullptr;
+  world::World* world = nullptr;             // null while neither MPI_Init nor a session uses MPI
+  comm::Communicator* world_comm = nullptr;  // between MPI_Init and MPI_Finalize
   comm::Communicator* self_comm = nullptr;
   wireup::WatchRecord* watch = nullptr;
   bool checks = true;  // TUTTI_CHECKS
@@ -34,9 +34,13 @@ inline comm::Communicator* fallback_comm() {
 // A knob as it is to be read: what a tool wrote before MPI_Init, else the environment's.
 const char* knob_from_environment(const char* name);
 
-// MPI_Init and MPI_Finalize: body/init.cc says what else they do.
-Result<void> open_world(world::ThreadLevel level);
-Result<void> close_world();
+// The world serves MPI_Init .. MPI_Finalize and sessions, in any order and as often as they like.
+// It is made by the first to come, sleeps when the last is gone, and ends with the process.
+Result<void> open_world(world::ThreadLevel level);  // local; each is closed once
+void close_world();
+// MPI_Init and MPI_Finalize beyond that; collective over the job.
+Result<void> begin_world_model();
+Result<void> end_world_model();
 
 // "rank 3 on host b", as far as it is known.
 std::string who_am_i();

@@ -68,6 +68,7 @@ class Core final : public Endpoint, public transport::Sink {
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }
   void set_gate(const transport::Waiter::Gate& gate) override { gate_ = gate; }
+  void flush() override;
   void close() override;
 
   // Sink.

@@ -157,7 +157,9 @@ class Endpoint {
   virtual transport::Waiter& waiter() = 0;
   // How waits let other threads in; null: single thread.
   virtual void set_gate(const transport::Waiter::Gate& gate) = 0;
-  // Sends what is still queued, tells peers, closes links. After it nothing is received.
+  // Sends what is still queued; all goes on afterwards.
+  virtual void flush() = 0;
+  // The same, then tells peers and closes links. After it nothing is received.
   virtual void close() = 0;
 };
 

@@ -230,11 +230,15 @@ bool Core::flush_all(std::int64_t patience_ns) {
   return true;
 }
 
+void Core::flush() {
+  if (!flush_all(kFlushPatience_ns))
+    log::warn("messages were left behind at the end: a peer did not take them for 10 s");
+}
+
 void Core::close() {
   if (is_closed_) return;
   is_closed_ = true;
-  if (!flush_all(kFlushPatience_ns))
-    log::warn("messages were left behind at the end: a peer did not take them for 10 s");
+  flush();
   for (const auto& each : peers_)
     if (each != nullptr && each->link != nullptr && !each->gone && !each->left &&
         each->rank != wireup_.rank())

@@ -18,7 +18,10 @@ class Assembled final : public World {
         level_(level),
         gate_(level == ThreadLevel::multiple) {}
 
+  ~Assembled() override;
+
   Result<void> connect();
+  Result<void> meet() override;
 
   void enter() override { gate_.enter(); }
   void leave() override { gate_.leave(); }
@@ -37,9 +40,12 @@ class Assembled final : public World {
     wireup_->abort(status, reason);
     std::_Exit(status);
   }
-  Result<void> finalize() override;
+  Result<void> part() override;
+  void rest() override;
 
  private:
+  Result<void> say_finalized();
+
   // In order of construction; destroyed in reverse.
   std::unique_ptr<wireup::Wireup> wireup_;
   Knobs knobs_;
@@ -48,6 +54,8 @@ class Assembled final : public World {
   std::unique_ptr<p2p::Endpoint> endpoint_;
   comm::WorldPtr comms_;
   comm::CommRef world_comm_, self_comm_;
+  bool at_rest_ = false;  // parted or rested: an orderly end
+  bool said_finalized_ = false;
 };
 
 Result<void> Assembled::connect() {
@@ -66,29 +74,57 @@ Result<void> Assembled::connect() {
   comms_ = comm::open_world(ground);
   gate_.enter();
   auto self_comm = comm::make_self_comm(*comms_);
-  auto world_comm = comm::make_world_comm(*comms_);
   gate_.leave();
   if (!self_comm) return tl::unexpected<Error>(std::move(self_comm).error());
-  if (!world_comm) return tl::unexpected<Error>(std::move(world_comm).error());
   self_comm_ = std::move(*self_comm);
+  return {};
+}
+
+Result<void> Assembled::meet() {
+  gate_.enter();
+  auto world_comm = comm::make_world_comm(*comms_);
+  gate_.leave();
+  if (!world_comm) return tl::unexpected<Error>(std::move(world_comm).error());
   world_comm_ = std::move(*world_comm);
   if (knobs_.flag("TUTTI_REPORT_LINKS")) wireup_->report_links(endpoint_->links_text());
   return {};
 }
 
 // Behind the barrier nobody sends to us any more, and all that was sent to us by then is matched
-// or abandoned; close() sees our own last messages off.
-Result<void> Assembled::finalize() {
+// or abandoned; flush() sees our own last messages off.
+Result<void> Assembled::part() {
   gate_.enter();
   comm::CollCall barrier;
   barrier.collective = coll::Collective::barrier;
   const Code code = comm::run(*world_comm_, barrier);
-  endpoint_->close();
+  endpoint_->flush();
+  world_comm_.reset();
+  at_rest_ = true;
   gate_.leave();
-  TUTTI_DO(wireup_->finalized());
+  TUTTI_DO(say_finalized());
   if (code != Code::ok)
     return fail(code, "not every rank came to the end of the job; see the lines above");
   return {};
+}
+
+void Assembled::rest() {
+  gate_.enter();
+  endpoint_->flush();
+  at_rest_ = true;
+  gate_.leave();
+}
+
+Result<void> Assembled::say_finalized() {
+  if (std::exchange(said_finalized_, true)) return {};
+  return wireup_->finalized();
+}
+
+Assembled::~Assembled() {
+  if (!at_rest_) return;
+  gate_.enter();
+  endpoint_->close();
+  gate_.leave();
+  if (const auto said = say_finalized(); !said) log::warn(said.error().text);
 }
 
 }  // namespace

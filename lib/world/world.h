@@ -1,4 +1,5 @@
-// world: makes and connects the rooms. The only place that knows them all.
+// world: makes and connects the rooms. The only place that knows them all. Its end tells peers,
+// and the launcher if nobody did, and closes links; without part() or rest() it says nothing.
 //
 // Owner: the bindings hold the process's one world; tests hold eight in eight threads.
 #pragma once
@@ -18,7 +19,8 @@ enum class ThreadLevel : int { single = 0, funneled = 1, serialized = 2, multipl
 class World {
  public:
   virtual ~World() = default;
-  // From a joined wire-up client (join() in a process, in_threads() in tests).
+  // From a joined wire-up client (join() in a process, in_threads() in tests). Local: there is
+  // MPI_COMM_SELF, and communicators can be made from groups.
   static Result<std::unique_ptr<World>> open(std::unique_ptr<wireup::Wireup> wireup,
                                              const Knobs& knobs, ThreadLevel level);
 
@@ -27,6 +29,8 @@ class World {
   virtual void leave() = 0;
   virtual ThreadLevel level() const = 0;
 
+  // Makes MPI_COMM_WORLD. Collective over the job; once.
+  virtual Result<void> meet() = 0;
   virtual comm::Communicator& world_comm() = 0;
   virtual comm::Communicator& self_comm() = 0;
   virtual p2p::Endpoint& endpoint() = 0;
@@ -38,8 +42,11 @@ class World {
 
   // Ends the whole job; does not return.
   [[noreturn]] virtual void abort(int status, std::string_view reason) = 0;
-  // Waits until every rank arrived and all messages are through, then says goodbye.
-  virtual Result<void> finalize() = 0;
+  // The end of MPI_COMM_WORLD: waits until every rank arrived, sees our messages off and tells
+  // the launcher that this process may end. Others may still meet us.
+  virtual Result<void> part() = 0;
+  // Sees our messages off; the same where there was no MPI_COMM_WORLD.
+  virtual void rest() = 0;
 };
 
 }  // namespace tutti::world

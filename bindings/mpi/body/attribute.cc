@@ -27,7 +27,7 @@ int* predefined_value(int key) {
     case MPI_LASTUSEDCODE:
       return last_used_code();
     case MPI_UNIVERSE_SIZE:
-      universe = process.world_comm->size();
+      universe = process.world->wireup().size();
       return &universe;
     default:
       return nullptr;

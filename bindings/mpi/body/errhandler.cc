@@ -33,6 +33,34 @@ Code comm_call_errhandler(comm::Communicator& comm, int errorcode) {
   return Code::ok;
 }
 
+Code session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn,
+                               MPI_Errhandler* errhandler) {
+  if (session_errhandler_fn == nullptr) return refuse(Code::arg, "the function is null");
+  auto made = Errhandler::user(ObjectKind::session,
+                               reinterpret_cast<Errhandler::Function>(session_errhandler_fn));
+  *errhandler = handle_to(made.detach(), MPI_ERRHANDLER_NULL);
+  return Code::ok;
+}
+
+Code session_set_errhandler(Session& session, Errhandler& errhandler) {
+  if (errhandler.action == Errhandler::Action::user && errhandler.serves != ObjectKind::session)
+    return refuse(Code::errhandler, "the error handler was not made for sessions");
+  attach(session.errhandler, &errhandler);
+  return Code::ok;
+}
+
+Code session_get_errhandler(Session& session, MPI_Errhandler* errhandler) {
+  Errhandler* const handler = errhandler_at(session.errhandler);
+  handler->retain();  // the user frees it
+  *errhandler = handle_to(handler, MPI_ERRHANDLER_NULL);
+  return Code::ok;
+}
+
+Code session_call_errhandler(Session& session, int errorcode) {
+  raise_on(session, "MPI_Session_call_errhandler", errorcode, {});
+  return Code::ok;
+}
+
 Code errhandler_free(MPI_Errhandler* errhandler) {
   const Errhandler* const handler = errhandler_of(*errhandler);
   if (handler == nullptr || handler->kind() != ObjectKind::errhandler)

@@ -33,7 +33,7 @@ Code group_size(comm::Group& group, int* size) {
 }
 
 Code group_rank(comm::Group& group, int* rank) {
-  *rank = group.rank_of(process.world_comm->rank());
+  *rank = group.rank_of(process.self_comm->peer(0));
   return Code::ok;
 }
 

@@ -23,6 +23,7 @@ Code init_thread(int* /*argc*/, char*** /*argv*/, int required, int* provided) {
   g_main_thread = ::pthread_self();
   const Result<void> opened = open_world(level_from_mpi(required));
   if (!opened) return note(opened);
+  if (const Result<void> met = begin_world_model(); !met) return note(met);
   *provided = level_to_mpi(process.world->level());
   return Code::ok;
 }
@@ -51,7 +52,7 @@ Code finalize() {
     set_errhandler(*comm, nullptr);
   }
   close_buffer_room(nullptr);
-  const Result<void> closed = close_world();
+  const Result<void> closed = end_world_model();
   return closed ? Code::ok : note(closed);
 }
 

@@ -15,6 +15,7 @@ OBJECTS = {
     "GROUP": ("comm::Group", "group_of", "group"),
     "ERRHANDLER": ("Errhandler", "errhandler_of", "errhandler"),
     "INFO": ("Info", "info_of", "info"),
+    "SESSION": ("Session", "session_of", "session"),
 }
 # Kinds of numbers below zero that mean nothing, besides those that say so (_NNI).
 NATURAL = ("ARRAY_LENGTH", "ARRAY_LENGTH_PI", "PARTITION", "POLYDTYPE_NUM_ELEM",
@@ -121,6 +122,10 @@ class Function:
     @property
     def communicator(self):
         return self.first(lambda p: p.kind == "COMMUNICATOR" and p.is_object)
+
+    @property
+    def session(self):
+        return self.first(lambda p: p.kind == "SESSION" and p.is_object)
 
     @property
     def root(self):

@@ -193,7 +193,11 @@ class Writer(Checks):
         yield "}"
 
     def full(self):
-        comm = self.f.communicator.name + "_object" if self.f.communicator else "nullptr"
+        on, whose = "", "nullptr"
+        if self.f.communicator:
+            whose = self.f.communicator.name + "_object"
+        elif self.f.session:
+            on, whose = "_session", self.f.session.name + "_object"
         yield EXPORTED + "%s {" % self.signature(True)
         yield self.opening()
         yield "  if (!call.allowed()) [[unlikely]] return call.refuse(nullptr);"
@@ -202,12 +206,13 @@ class Writer(Checks):
         if checks:
             yield "  if (call.checks() &&"
             yield "      !(%s)) [[unlikely]]" % (" &&\n        ".join(checks))
-            yield "    return call.refuse(%s);" % comm
+            yield "    return call.refuse%s(%s);" % (on, whose)
         yield from self.spans()
         yield from self.narrow_locals()
         args = ", ".join(self.body_argument(p) for p in self.params if p.kind != "VARARGS")
         yield "  const Code code = body::%s(%s);" % (self.f.body_name(self.large), args)
-        yield "  if (code != Code::ok) [[unlikely]] return call.fail(code, %s);" % comm
+        yield "  if (code != Code::ok) [[unlikely]] return call.fail%s(code, %s);" % (
+            on, whose)
         for p in self.params:
             if self.is_narrow_out(p):
                 yield "  *%s = narrow(%s_wide);" % (p.name, p.name)

@@ -78,11 +78,25 @@ Code comm_free(MPI_Comm* comm) {
   comm::Communicator* const object = comm_of(*comm);
   if (object == nullptr || object->kind() != ObjectKind::comm || object->is_predefined())
     return refuse(Code::comm, "comm is not a communicator of the user's");
-  if (const Code code = drop_all_attributes(carrier(*object)); code != Code::ok) return code;
+  if (const Code code = drop_all_attributes(carrier(*object)); code != Code::ok) {
+    trouble().where = comm::CommRef::share(object);  // its handler, not MPI_COMM_SELF's
+    return code;
+  }
   close_buffer_room(object);
   set_errhandler(*object, nullptr);
   object->release();
   *comm = MPI_COMM_NULL;
+  return Code::ok;
+}
+
+// What is still under way on it ends by itself: requests keep their communicator.
+Code comm_disconnect(MPI_Comm* comm) {
+  return comm_free(comm);
+}
+
+// Processes started by others of ours: there is no such job yet, so nobody has a parent.
+Code comm_get_parent(MPI_Comm* parent) {
+  *parent = MPI_COMM_NULL;
   return Code::ok;
 }
 

@@ -153,6 +153,7 @@ class Request final : public Object {
   // Of one that is not done: called once when it is, inside progress; must not wait.
   using Then = void (*)(void* self, const Request& request);
   void when_done(Then then, void* self) { then_ = then, then_self_ = self; }
+  bool passed_over = false;  // the bindings' mark: done, but another one of many was taken
 
  private:
   friend struct RequestMaker;

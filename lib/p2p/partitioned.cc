@@ -196,10 +196,14 @@ class Receiver final : public Side {
     }
   }
 
-  // The partitions of this side that the sender's partition k has bytes of: [first, second).
+  // The partitions of this side that the sender's partition k has bytes of: [first, second). In
+  // an empty message they have their shares of nothing, so that they arrive one by one, too.
   std::pair<Count, Count> touched(int k) const {
-    const Count mine = partition_bytes(), each = introduction_.partition_bytes;
-    if (mine == 0 || each == 0) return {0, 0};
+    Count mine = partition_bytes(), each = introduction_.partition_bytes;
+    if (mine == 0 || each == 0) {
+      mine = introduction_.partitions;
+      each = shape_.partitions;
+    }
     const Count end = ((k + 1) * each + mine - 1) / mine;
     return {k * each / mine, std::min<Count>(end, shape_.partitions)};
   }

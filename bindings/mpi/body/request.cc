@@ -42,19 +42,28 @@ bool all_done(int count, const MPI_Request* requests) {
   return true;
 }
 
-// A done request, or -1 when some are active and none is done, or MPI_UNDEFINED. The search goes
-// on behind the last one found, so that none is passed over for ever (MPI 5.0, 3.7.5).
-int any_done(int count, const MPI_Request* requests) {
-  static unsigned turn = 0;  // guarded by the gate
+// The first done request from `first` on, cyclic; else -1 when some are active, or MPI_UNDEFINED.
+int first_done(int count, const MPI_Request* requests, int first) {
   int found = MPI_UNDEFINED;
-  const int first = count > 1 ? static_cast<int>(turn % static_cast<unsigned>(count)) : 0;
   for (int i = first, left = count; left > 0; --left, i = i + 1 == count ? 0 : i + 1) {
     if (!is_active(requests[i])) continue;
+    if (is_done(requests[i])) return i;
     found = -1;
-    if (!is_done(requests[i])) continue;
-    turn = static_cast<unsigned>(i) + 1;
-    return i;
   }
+  return found;
+}
+
+// A done request, or -1 when some are active and none is done, or MPI_UNDEFINED. The next one
+// behind it that is done, too, has its turn next, so that none is passed over for ever
+// (MPI 5.0, 3.7.5); otherwise it is the first.
+int any_done(int count, const MPI_Request* requests) {
+  static int turn = 0;  // guarded by the gate
+  int found = first_done(count, requests, turn < count ? turn : 0);
+  if (found != turn || !operation_of(requests[found])->passed_over)
+    found = first_done(count, requests, 0);
+  if (found < 0) return found;
+  turn = first_done(count, requests, found + 1 == count ? 0 : found + 1);
+  operation_of(requests[turn])->passed_over = true;
   return found;
 }
 

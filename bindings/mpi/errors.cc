@@ -117,7 +117,8 @@ int raise_on(Session& session, const char* function, int code, const std::string
 int Call::fail(Code code, comm::Communicator* comm) const {
   Trouble mine = std::exchange(trouble(), {});
   if (mine.code != code) mine = {code, {}, {}};
-  if (mine.text.empty() && process.world != nullptr) mine.text = process.world->take_reason();
+  const std::string reason = process.world == nullptr ? "" : process.world->take_reason();
+  if (!reason.empty()) mine.text += (mine.text.empty() ? "" : ": ") + reason;
   return raise(kNames[number_], static_cast<int>(code), mine.where ? mine.where.get() : comm,
                mine.text);
 }

@@ -161,7 +161,8 @@ std::string help_text(const std::string& topic);
 // Other pages of the same table: "options" (the table of docs/launcher.md), "man", "bash", "zsh",
 // "fish" (completion). Empty: no such page.
 std::string page_text(const std::string& page);
-// TUTTI_* variables of an environment ("NAME=value") that nobody reads, with the nearest name:
+// TUTTI_* variables of an environment ("NAME=value") that nobody reads, with the nearest name,
+// and values that a knob does not take:
 // what to say, and no error where there is none.
 Result<void> check_variables(const std::vector<std::string>& environment);
 

@@ -1,4 +1,5 @@
-// Misspelt TUTTI_* variables: nobody reads them, so the user must be told.
+// Misspelt TUTTI_* variables, which nobody reads, and values that every rank would refuse: the
+// user is told once, before anything starts.
 #include <algorithm>
 #include <array>
 
@@ -31,6 +32,13 @@ Result<void> check_variables(const std::vector<std::string>& environment) {
                                (near.empty() ? "; docs/env.md lists those that are read; unset it"
                                              : "; did you mean " + near + "?"));
   }
+  TUTTI_TRY(values, Knobs::read([&environment](const char* name) -> const char* {
+              const std::string start = std::string(name) + "=";
+              for (const std::string& entry : environment)
+                if (entry.starts_with(start)) return entry.c_str() + start.size();
+              return nullptr;
+            }));
+  static_cast<void>(values);
   return {};
 }
 

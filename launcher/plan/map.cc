@@ -219,7 +219,7 @@ Result<void> check_stdin(const JobSpec& job, std::size_t ranks) {
   for (const std::string& who : job.stdin_to) {
     const auto rank = text::parse_int(who);
     if (rank && static_cast<std::size_t>(*rank) >= ranks)
-      return fail(Code::arg,
+      return fail(Code::rank,
                   "--stdin " + who + ": the job has ranks 0 to " + std::to_string(ranks - 1));
   }
   return {};

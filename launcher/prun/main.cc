@@ -1,13 +1,15 @@
 // prun: starts a job and returns its status. argv -> cli -> hosts -> plan -> job.
+#include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <cstring>
 #include <optional>
 
+#include "base/unique_fd.h"
 #include "cli/cli.h"
 #include "control/control.h"
 #include "hosts/hosts.h"
@@ -36,9 +38,19 @@ int show(const std::string& what) {
 }
 
 Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return fail(Code::arg, "cannot read " + path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  const auto refused = [&path] {
+    return fail(Code::arg, "cannot read " + path + ": " + std::strerror(errno));
+  };
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return refused();
+  std::string text;
+  char piece[4096];
+  for (;;) {
+    const ssize_t bytes = ::read(file.get(), piece, sizeof piece);
+    if (bytes == 0) return text;
+    if (bytes > 0) text.append(piece, static_cast<std::size_t>(bytes));
+    if (bytes < 0 && errno != EINTR) return refused();
+  }
 }
 
 std::optional<std::string> variable(const std::string& name) {
@@ -84,7 +96,9 @@ int main(int argc, char** argv) {
   if (*met) return **met;
   if (request.meeting) return run_job(std::move(request));
   auto plan = map_ranks(*spec, *allocation, request.machine ? &*request.machine : nullptr);
-  if (!plan) return complain(ExitStatus::too_few_slots, plan.error().text);
+  if (!plan)
+    return complain(plan.error().code == Code::rank ? ExitStatus::usage : ExitStatus::too_few_slots,
+                    plan.error().text);
   if (spec->display_allocation) std::fputs(print_allocation(*allocation).c_str(), stdout);
   if (spec->dry_run) {
     const bool here = machine && !allocation->given;  // other hosts' machines are not known yet

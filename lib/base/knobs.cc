@@ -1,6 +1,7 @@
 // The table of knobs, and reading it.
 #include "base/knobs.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -23,8 +24,7 @@ const std::vector<KnobRow> kRows = {
     {"TUTTI_POLL_US", "us", "-1", "transport",
      "how long a wait polls before it sleeps; -1: derived from ranks and cores"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
-    {"TUTTI_ALGORITHMS", "text", "", "select",
-     "forced algorithms: allreduce=ring,bcast=binomial"},
+    {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
     {"TUTTI_BARRIER", "name", "", "select", "forced algorithm"},
     {"TUTTI_BCAST", "name", "", "select", "forced algorithm"},
     {"TUTTI_REDUCE", "name", "", "select", "forced algorithm"},
@@ -43,6 +43,28 @@ const std::vector<KnobRow> kRows = {
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
 };
 
+// What a knob of unit "name" may say, where that is known here; several are parted by commas.
+std::vector<std::string> words_of(std::string_view knob) {
+  if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "ucx", "tcp"};
+  if (knob == "TUTTI_SINGLE_COPY") return {"auto", "on", "off"};
+  if (knob == "TUTTI_TCP_FAMILY") return {"auto", "ipv4", "ipv6"};
+  return {};
+}
+
+Result<void> check_words(const KnobRow& row, const std::string& value) {
+  const auto known = words_of(row.name);
+  if (known.empty()) return {};
+  for (const std::string& part : text::split(value, ',')) {
+    const auto word = text::trim(part);
+    if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) continue;
+    std::string all;
+    for (const std::string& each : known) all += (all.empty() ? "" : ", ") + each;
+    return fail(Code::arg, std::string(row.name) + " names '" + std::string(word) +
+                               "', which is none of " + all + "; unset it or take one of these");
+  }
+  return {};
+}
+
 std::size_t index_of(std::string_view name) {
   for (std::size_t i = 0; i < kRows.size(); ++i)
     if (name == kRows[i].name) return i;
@@ -57,7 +79,9 @@ std::string form_of(const KnobRow& row) {
 
 }  // namespace
 
-const std::vector<KnobRow>& Knobs::rows() { return kRows; }
+const std::vector<KnobRow>& Knobs::rows() {
+  return kRows;
+}
 
 Result<Knobs> Knobs::read(const Lookup& lookup) {
   Knobs knobs;
@@ -76,6 +100,7 @@ Result<Knobs> Knobs::read(const Lookup& lookup) {
                                    form_of(row) + "; unset it or give one");
       value.number = *number;
     }
+    TUTTI_DO(check_words(row, value.text));
     knobs.values_.push_back(std::move(value));
   }
   return knobs;
@@ -85,9 +110,15 @@ Knobs Knobs::defaults() {
   return *read([](const char*) { return nullptr; });
 }
 
-std::int64_t Knobs::integer(std::string_view name) const { return values_[index_of(name)].number; }
-const std::string& Knobs::text(std::string_view name) const { return values_[index_of(name)].text; }
-bool Knobs::is_set(std::string_view name) const { return values_[index_of(name)].set; }
+std::int64_t Knobs::integer(std::string_view name) const {
+  return values_[index_of(name)].number;
+}
+const std::string& Knobs::text(std::string_view name) const {
+  return values_[index_of(name)].text;
+}
+bool Knobs::is_set(std::string_view name) const {
+  return values_[index_of(name)].set;
+}
 
 std::string nearest_knob(std::string_view name) {
   std::vector<std::string> names;

@@ -86,12 +86,12 @@ std::vector<std::string> names_of(Collective collective) {
   return names;
 }
 
-tl::unexpected<Error> unknown(const Question& question, const Forced& forced) {
-  const auto names = names_of(question.collective);
+tl::unexpected<Error> unknown(Collective collective, const Forced& forced) {
+  const auto names = names_of(collective);
   const std::string near = text::nearest(forced.name, names);
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  return fail(Code::arg, forced.source + ": " + std::string(coll::name_of(question.collective)) +
+  return fail(Code::arg, forced.source + ": " + std::string(coll::name_of(collective)) +
                              " has no algorithm '" + forced.name + "'" +
                              (near.empty() ? "" : "; did you mean " + near + "?") +
                              " (there are: " + all + ")");
@@ -125,7 +125,7 @@ Result<Choice> forced_choice(const Question& question, const TeamFacts& team, co
     return choice;
   }
   choice.algorithm = coll::find(question.collective, forced.name);
-  if (choice.algorithm == nullptr) return unknown(question, forced);
+  if (choice.algorithm == nullptr) return unknown(question.collective, forced);
   if (choice.algorithm->needs_commutative && !question.commutative)
     return fail(Code::op, forced.source + ": " + forced.name +
                               " needs a commutative operation and this one is not; unset it or "
@@ -135,6 +135,21 @@ Result<Choice> forced_choice(const Question& question, const TeamFacts& team, co
 }
 
 }  // namespace
+
+Result<void> check_forced(const Knobs& knobs) {
+  for (int i = 0; i < coll::kCollectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    Question question;
+    question.collective = collective;
+    TUTTI_TRY(forced, forced_name(question, knobs));
+    const auto names = names_of(collective);
+    if (forced.name.empty() || is_for_plain_form(question, forced) ||
+        std::find(names.begin(), names.end(), forced.name) != names.end())
+      continue;
+    return unknown(collective, forced);
+  }
+  return {};
+}
 
 Result<Choice> choose(const Question& question, const TeamFacts& team, const Knobs& knobs,
                       bool explain) {

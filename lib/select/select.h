@@ -50,6 +50,9 @@ struct Choice {
 Result<Choice> choose(const Question& question, const TeamFacts& team, const Knobs& knobs,
                       bool explain);
 
+// Errors: a knob forces what no collective has. Asked once at start, before any call meets it.
+Result<void> check_forced(const Knobs& knobs);
+
 // Predicted time in us of one algorithm for one call: the cost model itself.
 double predict_us(const coll::Algorithm& algorithm, const Question& question, const TeamFacts& team,
                   std::int64_t segment_bytes);

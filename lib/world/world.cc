@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "select/select.h"
 #include "world/gate.h"
 
 namespace tutti::world {
@@ -134,6 +135,7 @@ Result<std::unique_ptr<World>> World::open(std::unique_ptr<wireup::Wireup> wireu
   log::set_explain(knobs.flag("TUTTI_EXPLAIN"));
   log::set_rank(wireup->rank());
   auto world = std::make_unique<Assembled>(std::move(wireup), knobs, level);
+  TUTTI_DO(select::check_forced(knobs));
   TUTTI_DO(world->connect());
   return std::unique_ptr<World>(std::move(world));
 }

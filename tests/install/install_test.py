@@ -107,7 +107,7 @@ def cmake(prefix, work, env):
 def main():
     work = tempfile.mkdtemp(prefix="tutti-install-")
     try:
-        first, moved = work + "/first", work + "/moved/place"
+        first, moved = work + "/first", work + "/moved/to a place"
         env = clean_environment()
         run("meson", "install", "-C", sys.argv[1], "--no-rebuild", "--destdir", first, env=env)
         tree = [folder for folder, _, files in os.walk(first) if "mpicc" in files][0]

@@ -19,6 +19,21 @@ TEST_CASE("a knob comes from the environment and falls back to its default", "[b
   CHECK_FALSE(knobs->is_set("TUTTI_LINK"));
 }
 
+TEST_CASE("a word that a knob does not know is refused with those it does", "[base]") {
+  const auto with = [](const char* knob, const char* value) {
+    return Knobs::read(
+        [=](const char* name) { return std::strcmp(name, knob) == 0 ? value : nullptr; });
+  };
+  CHECK(with("TUTTI_LINK", "shm, tcp"));
+  CHECK(with("TUTTI_SINGLE_COPY", "off"));
+  for (const char* knob : {"TUTTI_LINK", "TUTTI_SINGLE_COPY", "TUTTI_TCP_FAMILY"}) {
+    const auto wrong = with(knob, "nope");
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().text.find(std::string(knob) + " names 'nope'") != std::string::npos);
+    CHECK(wrong.error().text.find("auto") != std::string::npos);
+  }
+}
+
 TEST_CASE("a knob that does not parse names itself and the form wanted", "[base]") {
   const auto knobs = Knobs::read([](const char* name) -> const char* {
     return std::strcmp(name, "TUTTI_EXPLAIN") == 0 ? "maybe" : nullptr;

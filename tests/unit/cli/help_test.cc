@@ -70,4 +70,7 @@ TEST_CASE("a misspelt variable names the nearest one", "[cli]") {
   REQUIRE_FALSE(wrong);
   CHECK(wrong.error().text == "unknown variable TUTTI_EXPLIAN; did you mean TUTTI_EXPLAIN?");
   CHECK_FALSE(check_variables({"TUTTI_SOMETHING_QUITE_DIFFERENT=1"}));
+  const auto value = check_variables({"TUTTI_SINGLE_COPY=maybe"});
+  REQUIRE_FALSE(value);
+  CHECK(value.error().text.find("auto, on, off") != std::string::npos);
 }

@@ -82,6 +82,16 @@ TEST_CASE("an unknown name is refused with the nearest one", "[select]") {
   CHECK(text.find("rabenseifner") != std::string::npos);
 }
 
+TEST_CASE("a wrong name is found before any collective is called", "[select]") {
+  CHECK(select::check_forced(knobs_with({})));
+  CHECK(select::check_forced(knobs_with({{"TUTTI_ALLREDUCE", "ring"}, {"TUTTI_BCAST", "shm"}})));
+  CHECK(select::check_forced(knobs_with({{"TUTTI_ALLGATHER", "recursive_doubling"}})));
+  const auto wrong = select::check_forced(knobs_with({{"TUTTI_ALLTOALL", "pairwize"}}));
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().text.find("did you mean pairwise?") != std::string::npos);
+  CHECK_FALSE(select::check_forced(knobs_with({{"TUTTI_ALGORITHMS", "bcast=nope"}})));
+}
+
 TEST_CASE("a wrong entry of the list is refused whatever collective is asked for", "[select]") {
   const auto text =
       refused(ask(Collective::barrier, 0), one_host(4), {{"TUTTI_ALGORITHMS", "alreduce=ring"}});

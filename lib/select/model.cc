@@ -9,6 +9,7 @@ namespace {
 
 // As in the simulation of sched: a message keeps its ports busy for this share of the latency.
 constexpr double kGapShare = 0.25;
+constexpr double kEnds = 2;         // of a message
 constexpr double kCopyShare = 0.5;  // of an inside link's time a byte, for a local copy
 
 double levels(double n) {
@@ -41,9 +42,22 @@ Model::Model(const TeamFacts& team, std::int64_t segment_bytes)
       segment_(static_cast<double>(segment_bytes)),
       fold_(team.fold_us_per_byte),
       in_turns_(!team.consecutive && team.hosts > 1),
+      sharing_(std::max(1.0, std::min(team.ranks_per_core, local_))),
       // Ranks that share a core answer one after another.
       inside_(link_of(team.inside, team.crowded ? 1 + team.largest_host / 2.0 : 1)),
-      between_(link_of(team.between, 1)) {}
+      between_(link_of(team.between, 1)) {
+  inside_.per_byte *= std::min(sharing_, kEnds);
+}
+
+Model Model::everyone() const {
+  Model part(*this);
+  part.inside_.per_byte *= sharing_ / std::min(sharing_, kEnds);
+  part.between_.latency *= sharing_;
+  part.between_.gap *= sharing_;
+  part.between_.per_byte *= sharing_;
+  part.sharing_ = 1;
+  return part;
+}
 
 Model Model::inside_host() const {
   Model part(*this);
@@ -55,9 +69,17 @@ Model Model::inside_host() const {
 
 Model Model::leaders() const {
   Model part(*this);
+  part.sharing_ = std::max(1.0, sharing_ / local_);
   part.p_ = hosts_;
   part.local_ = part.share_ = 1;
   part.in_turns_ = false;
+  return part;
+}
+
+Model Model::stripes() const {
+  Model part = leaders();
+  part.between_.latency *= sharing_;
+  part.between_.gap *= sharing_;
   return part;
 }
 
@@ -98,7 +120,7 @@ double Model::tree(double n, int radix, double fold) const {
                       folding;
   const double busiest = std::max(
       {near_children * inside_.busy(s), share_ * far_children * between_.busy(s), folding});
-  return fill + (pieces(n) - 1) * busiest;
+  return fill + (pieces(n) - 1) * busiest * sharing_;  // cut, all levels are at it together
 }
 
 double Model::chain(double n, double fold) const {
@@ -109,11 +131,12 @@ double Model::chain(double n, double fold) const {
   const double fill = near * inside_.message(s) + far * between_.message(s) + (p_ - 1) * fold * s;
   const double busiest =
       std::max({near > 0 ? inside_.busy(s) : 0, far > 0 ? share_ * between_.busy(s) : 0, fold * s});
-  return fill + (pieces(n) - 1) * busiest;
+  return fill + (pieces(n) - 1) * busiest * sharing_;
 }
 
 double Model::double_tree(double n, double fold) const {
   if (p_ <= 1) return 0;
+  if (shares_cores()) return everyone().double_tree(n, fold * sharing_);
   const double half = n / 2;
   const double s = piece(half);
   const double depth = levels(p_);
@@ -129,6 +152,7 @@ double Model::double_tree(double n, double fold) const {
 
 double Model::ring(double n, double fold) const {
   if (p_ <= 1) return 0;
+  if (shares_cores()) return everyone().ring(n, fold * sharing_);
   const double steps = p_ - 1;
   const double far = in_turns_ ? steps : std::min(steps, spans_hosts() ? hosts_ : 0);
   const double around = (steps - far) * inside_.message(n) + far * between_.message(n);
@@ -138,6 +162,7 @@ double Model::ring(double n, double fold) const {
 
 double Model::segmented_ring(double n, double fold) const {
   if (p_ <= 1) return 0;
+  if (shares_cores()) return everyone().segmented_ring(n, fold * sharing_);
   const double m = pieces(n);
   if (m <= 1) return ring(n, fold);
   const double steps = p_ - 1;
@@ -147,6 +172,7 @@ double Model::segmented_ring(double n, double fold) const {
 }
 
 double Model::doubling(double n, double fold) const {
+  if (shares_cores()) return everyone().doubling(n, fold * sharing_);
   const double near = levels(local_);
   const double far = levels(hosts_);
   return near * inside_.message(n) + far * (between_.message(n) + (local_ - 1) * between_.busy(n)) +
@@ -161,6 +187,7 @@ double Model::round(double n, double distance) const {
 }
 
 double Model::halving(double n, double fold) const {
+  if (shares_cores()) return everyone().halving(n, fold * sharing_);
   double time = 0;
   double part = n / 2;
   for (double distance = 1; distance < p_; distance *= 2, part /= 2)
@@ -169,6 +196,7 @@ double Model::halving(double n, double fold) const {
 }
 
 double Model::far_halving(double n, double fold) const {
+  if (shares_cores()) return everyone().far_halving(n, fold * sharing_);
   double time = 0;
   double part = n / 2;
   for (double distance = std::exp2(levels(p_) - 1); distance >= 1; distance /= 2, part /= 2)
@@ -177,6 +205,7 @@ double Model::far_halving(double n, double fold) const {
 }
 
 double Model::dissemination(double n, double growth, double fold) const {
+  if (shares_cores()) return everyone().dissemination(n, growth, fold * sharing_);
   double time = 0;
   for (double distance = 1; distance < p_; distance *= 2, n *= growth) {
     time += fold * n;
@@ -204,6 +233,7 @@ double Model::gather(double n) const {
 
 double Model::all_pairs(double n, double fold) const {
   if (p_ <= 1) return 0;
+  if (shares_cores()) return everyone().all_pairs(n, fold * sharing_);
   const double near = (local_ - 1) * inside_.busy(n);
   const double far = (p_ - local_) * local_ * between_.busy(n);  // a host's ranks share its port
   return hop(0) + std::max({near, far, (p_ - 1) * fold * n}) + fold * n;  // folds overlap

@@ -5,6 +5,10 @@
 // port at a time where otherwise one would). A message of n
 // bytes takes latency + n * us_per_byte; a port is busy for the bytes and a share of the
 // latency. Private to select. Times in us.
+//
+// Where ranks share cores, moving bytes is work for a core: patterns in which all ranks of a host
+// are at it together take as many times longer as ranks share one (everyone()); trees, where few
+// are, only pay that both ends of a message inside a host are on one core.
 #pragma once
 
 #include "select/select.h"
@@ -18,6 +22,7 @@ class Model {
   // The same model for another set of ranks: those of a host, one leader a host.
   Model inside_host() const;
   Model leaders() const;
+  Model stripes() const;       // as leaders, but every rank of a host takes a turn
   Model host_by_host() const;  // all, as a composition over hosts arranges them
 
   double p() const { return p_; }
@@ -60,6 +65,9 @@ class Model {
     double busy(double n) const { return gap + n * per_byte; }
   };
   static Link link_of(const LinkClass& facts, double slowdown);
+  // For patterns of all ranks at once: links and folds as slow as the cores are shared.
+  Model everyone() const;
+  bool shares_cores() const { return sharing_ > 1; }
   double pieces(double n) const;  // segments of a message
   double piece(double n) const;   // bytes of one
   bool spans_hosts() const { return hosts_ > 1; }
@@ -72,6 +80,7 @@ class Model {
   double segment_;
   double fold_;
   bool in_turns_;
+  double sharing_;  // ranks a core that are busy at a time, at most
   Link inside_, between_;
 };
 

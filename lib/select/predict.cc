@@ -93,7 +93,7 @@ constexpr Row kRows[] = {
     {allreduce, "striped",
      [](const Model& m, double n) {
        const Model in = m.inside_host();
-       const Model far = m.leaders();  // all stripes of a host share its port: n in all
+       const Model far = m.stripes();  // all stripes of a host share its port: n in all
        return in.all_pairs(n / in.p(), m.fold()) + far.folding(n, 0) + far.halving(n, m.fold()) +
               far.halving(n, 0) + in.ring(n / in.p(), 0);
      }},

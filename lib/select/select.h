@@ -22,6 +22,7 @@ struct TeamFacts {
   int largest_host = 1;       // ranks on the fullest host
   bool consecutive = true;    // ranks of a host follow one another
   bool crowded = false;       // some host has more ranks than cores
+  double ranks_per_core = 1;  // where it is; else 1
   bool shm_delegate = false;  // the whole team sits on one host and has an area
   LinkClass inside;
   LinkClass between;

@@ -154,6 +154,29 @@ TEST_CASE("short vectors take few rounds, long ones move little data", "[select]
   CHECK(shared == "two_level");
 }
 
+TEST_CASE("where ranks share cores, what all of them do at once is dear", "[select]") {
+  auto crowd = hosts(2, 2);
+  crowd.inside = {0.5, 1e-4};
+  crowd.between = {14, 4e-4};
+  crowd.crowded = true;
+  const auto ratio = [](const select::TeamFacts& team, const char* one, const char* other) {
+    const auto us = [&](const char* name) {
+      return select::predict_us(*coll::find(Collective::allreduce, name),
+                                ask(Collective::allreduce, 1 << 20), team, 0);
+    };
+    return us(one) / us(other);
+  };
+  const double before = ratio(crowd, "ring", "binomial");
+  crowd.ranks_per_core = 2;
+  CHECK(ratio(crowd, "ring", "binomial") > 1.2 * before);
+  CHECK(ratio(crowd, "recursive_doubling", "two_level") > 1.5);
+  for (const std::int64_t bytes : {32 << 10, 1 << 20, 8 << 20}) {
+    const std::string name = taken(ask(Collective::allreduce, bytes), crowd);
+    INFO(bytes << " bytes: " << name);
+    CHECK(coll::find(Collective::allreduce, name)->needs_hosts);  // few at a time between hosts
+  }
+}
+
 TEST_CASE("a forced segment size is obeyed, and only where segments are taken", "[select]") {
   const std::map<std::string, std::string> segments{{"TUTTI_ALLREDUCE", "segmented_ring"},
                                                     {"TUTTI_SEGMENT_BYTES", "32k"}};

@@ -129,6 +129,7 @@ struct JobSpec {
   std::string virtual_delay;               // "50us"; empty: none
   std::vector<std::string> stdin_to{"0"};  // "all", "none" or ranks
   double timeout_s = 0;                    // 0: none
+  double hang_report_s = 60;               // 0: no report
   double start_timeout_s = 0;              // 0: as the table of states says
   int universe = 0;                        // 0: the slots
   int gpus_per_rank = 0;

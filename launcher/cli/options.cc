@@ -111,6 +111,7 @@ constexpr std::array kRows{
 
     OptionRow{"stdin i input", "WHO", kRunning, "who reads standard input: all, none or ranks such as 0,2; others read end-of-file", "0", apply::stdin_to},
     OptionRow{"timeout", "SECONDS", kRunning, "end the job after this time (MPIEXEC_TIMEOUT as well)", "none", apply::timeout},
+    OptionRow{"hang-report", "SECONDS", kRunning, "when no rank has moved for so long, say who waits for whom; the job goes on; 0: never", "60", apply::hang_report},
     OptionRow{"time t", "TIME", kRunning, "the same, as srun writes it: minutes, M:S, H:M:S or D-H", "none", apply::slurm_time},
     OptionRow{"spawn-timeout", "SECONDS", kRunning, "how long hosts may take to start", "120", apply::start_timeout},
     OptionRow{"dry-run do-not-launch test-only", "", kRunning, "print the plan and start nothing", "", apply::on<&JobSpec::dry_run>},
@@ -181,7 +182,7 @@ constexpr std::array kRows{
     OptionRow{"soft arch file", "VALUE", kAccepted, "MPI's own words: no effect", "", apply::no_effect},
     OptionRow{"report-uri output-proctable xterm", "WHERE", kAccepted, "no effect", "", apply::no_effect},
     OptionRow{"stop-on-exec stop-in-init stop-in-app display-comm display-devel-map display-devel-allocation pty no-pty debug verbose-output", "", kAccepted, "no effect", "", apply::no_effect},
-    OptionRow{"get-stack-traces report-state-on-timeout", "", kAccepted, "no effect", "", apply::no_effect},
+    OptionRow{"get-stack-traces report-state-on-timeout", "", kAccepted, "the report at a time limit has both anyway", "", apply::as_always},
 };
 // clang-format on
 

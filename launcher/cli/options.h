@@ -182,6 +182,7 @@ Result<void> listen(Draft& draft, const Given& given);
 Result<void> join(Draft& draft, const Given& given);
 Result<void> stdin_to(Draft& draft, const Given& given);
 Result<void> timeout(Draft& draft, const Given& given);
+Result<void> hang_report(Draft& draft, const Given& given);
 Result<void> start_timeout(Draft& draft, const Given& given);
 Result<void> slurm_time(Draft& draft, const Given& given);
 Result<void> display(Draft& draft, const Given& given);

@@ -121,6 +121,16 @@ Result<void> timeout(Draft& draft, const Given& given) {
   return {};
 }
 
+Result<void> hang_report(Draft& draft, const Given& given) {
+  if (given.words[0] == "0") {
+    draft.job.hang_report_s = 0;
+    return {};
+  }
+  TUTTI_TRY(seconds, seconds_of(given));
+  draft.job.hang_report_s = seconds;
+  return {};
+}
+
 Result<void> start_timeout(Draft& draft, const Given& given) {
   TUTTI_TRY(seconds, seconds_of(given));
   draft.job.start_timeout_s = seconds;

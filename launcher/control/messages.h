@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "control/serve_messages.h"
+#include "control/watch_messages.h"
 
 namespace tutti::launch {
 
@@ -315,9 +316,9 @@ struct DaemonFailed {
   }
 };
 
-using Message =
-    std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses, RankEnded,
-                 RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow, HostFailed, Note,
-                 DaemonFailed, Gather, Gathered, ServeJob, Serves, Served, Fetch, Fetched>;
+using Message = std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses,
+                             RankEnded, RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow,
+                             HostFailed, Note, DaemonFailed, Gather, Gathered, ServeJob, Serves,
+                             Served, Fetch, Fetched, Look, Seen, Stack>;
 
 }  // namespace tutti::launch

@@ -71,6 +71,7 @@ class Daemon {
   void handle(const Input& input) { ranks_.input(input); }
   void handle(const Addresses& addresses) { ranks_.publish(addresses); }
   void handle(const Gone& gone) { ranks_.gone(gone); }
+  void handle(const Look& look) { ranks_.look(look); }
   void handle(const Gathered& all) { ranks_.hear_servers(all); }
   void handle(const Fetch& fetch) { ranks_.hear_servers(fetch); }
   void handle(const Fetched& fetched) { ranks_.hear_servers(fetched); }

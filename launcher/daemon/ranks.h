@@ -44,6 +44,7 @@ class Ranks {
   void input(const Input& input);
   void publish(const Addresses& addresses);
   void gone(const Gone& gone);
+  void look(const Look& look);
   void hear_servers(const Message& message) { servers_.hear(message); }
   void signal(int number);
   void end(int grace_ms);
@@ -59,6 +60,7 @@ class Ranks {
     Needs needs;
   };
   void make_servers();
+  void take_stack(const RankProcess& rank);  // look.cc
   void on_served(const std::string& problem);
   Result<void> start_all();
   RankProcess* rank_numbered(int rank);

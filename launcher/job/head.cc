@@ -60,11 +60,13 @@ Outcome Head::run() {
                   std::string limit = std::to_string(request_.spec.timeout_s);
                   limit.erase(limit.find_last_not_of('0') + 1);
                   if (limit.back() == '.') limit.pop_back();
-                  fail(status_of(ExitStatus::time_limit),
-                       "the time limit of " + limit + " s (--timeout) is over; the job was ended");
+                  report_and_fail(
+                      status_of(ExitStatus::time_limit),
+                      "the time limit of " + limit + " s (--timeout) is over; the job was ended");
                 });
   }
   loop_.after(kQuietStart, [this] { show_progress(); });
+  start_watching();
   if (request_.meeting && round_.elastic)
     request_.meeting->attach(loop_, [this] { on_newcomer(); });
   start_hosts();

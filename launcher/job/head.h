@@ -17,6 +17,7 @@
 #include "job/rounds.h"
 #include "job/states.h"
 #include "job/terminal.h"
+#include "job/watcher.h"
 
 namespace tutti::launch {
 
@@ -68,6 +69,13 @@ class Head {
   void show_progress();
   std::string awaited() const;
 
+  // looking.cc: what the ranks are in
+  void start_watching();
+  void look(const std::vector<int>& stacks, std::function<void()> then);
+  void check_movement();
+  void show_places(std::function<void(const std::string&)> show);
+  void report_and_fail(int status, const std::string& line);
+
   // hear.cc: messages
   void on_ready(int host, UniqueFd in, UniqueFd out, const std::string& already);
   void on_closed(int host, const std::string& why);
@@ -84,6 +92,8 @@ class Head {
   void handle(int host, const Note& note);
   void handle(int host, const DaemonFailed& report);
   void handle(int host, const Gather& part);
+  void handle(int host, const Seen& seen);
+  void handle(int host, const Stack& stack);
   void handle(int host, const Fetch& fetch);
   void handle(int host, const Fetched& fetched);
   void handle(int host, const Heartbeat&);
@@ -125,6 +135,14 @@ class Head {
   Addresses addresses_;
   std::size_t addresses_sent_ = 0;
   std::map<int, std::string> links_;
+  Watcher watcher_;
+  struct {
+    std::uint64_t number = 0;
+    int waiting = 0;
+    std::function<void()> then;
+  } look_;
+  bool reported_still_ = false;
+  std::function<void(int rank, const std::string& text)> show_stack_;
   std::map<std::string, std::map<int, std::string>> gathers_;  // by name, by host: parts
   std::unique_ptr<Fold> fold_;                                 // null: lines are shown as they come
   bool fold_timer_ = false;

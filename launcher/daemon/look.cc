@@ -1,0 +1,121 @@
+// Looking at ranks from outside: their watch records, and their stacks by a debugger's help.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/text.h"
+#include "daemon/rank_env.h"
+#include "daemon/ranks.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::chrono::seconds kStackLimit{20};
+constexpr std::size_t kMostStack = 256U << 10;
+
+// Where a tool is in PATH; empty: not there.
+std::string find_tool(const std::string& name, const std::string& search_path) {
+  for (const std::string& folder : text::split(search_path, ':'))
+    if (const std::string path = folder + "/" + name; ::access(path.c_str(), X_OK) == 0)
+      return path;
+  return {};
+}
+
+// A tool's output, read in the background.
+struct Reading {
+  UniqueFd out;
+  pid_t pid = 0;
+  std::string text;
+  Loop::TimerId limit = 0;
+};
+
+pid_t start_tool(const std::vector<std::string>& words, UniqueFd* out) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const int nothing = ::open("/dev/null", O_RDWR);
+    ::dup2(nothing, 0);
+    ::dup2(ends[1], 1);
+    ::dup2(ends[1], 2);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  out->reset(ends[0]);
+  return pid;
+}
+
+}  // namespace
+
+void Ranks::look(const Look& look) {
+  Seen seen;
+  seen.number = look.number;
+  for (const RankProcess& rank : ranks_) {
+    SeenRank& one = seen.ranks.emplace_back();
+    one.rank = rank.part.rank;
+    one.pid = rank.pid;
+    one.joined = rank.joined;
+    one.ended = rank.ended || rank.finalized;
+    const auto& record = segment_->local(static_cast<std::uint32_t>(rank.local)).watch;
+    // relaxed: a sample; the rank's stores are relaxed, too (watch.h).
+    one.function = record.function.load(std::memory_order_relaxed);
+    one.calls = record.calls.load(std::memory_order_relaxed);
+    one.detailed = record.detailed == one.calls;
+    one.context = record.context;
+    one.peer = record.peer;
+    one.tag = record.tag;
+    one.bytes = record.bytes;
+    one.sequence = record.sequence;
+  }
+  say_(seen);
+  for (const int rank : look.stacks)
+    if (const RankProcess* one = rank_numbered(rank); one != nullptr) take_stack(*one);
+}
+
+void Ranks::take_stack(const RankProcess& rank) {
+  const int number = rank.part.rank;
+  const std::string path = value_in(place_.environment, "PATH");
+  const std::string pid = std::to_string(rank.pid);
+  std::vector<std::string> words;
+  if (const std::string tool = find_tool("eu-stack", path); !tool.empty())
+    words = {tool, "-n", "24", "-p", pid};
+  else if (const std::string other = find_tool("gdb", path); !other.empty())
+    words = {other, "-batch", "-nx", "-ex", "thread apply all bt 24", "-p", pid};
+  if (words.empty()) return say_(Stack{number, "no eu-stack (elfutils) and no gdb on its host"});
+  if (rank.ended) return say_(Stack{number, "it has ended"});
+  auto reading = std::make_shared<Reading>();
+  reading->pid = start_tool(words, &reading->out);
+  if (reading->pid < 0) return say_(Stack{number, "its host has no room for another process"});
+  const int fd = reading->out.get();
+  const auto finish = [this, reading, number, fd] {
+    loop_.cancel(reading->limit);
+    loop_.forget(fd);
+    reading->out.reset();
+    say_(Stack{number, reading->text});
+  };
+  reading->limit = loop_.after(kStackLimit, [reading, finish] {
+    ::kill(reading->pid, SIGKILL);
+    reading->text += "\n(the tool did not end within 20 s)";
+    finish();
+  });
+  loop_.on_readable(fd, [reading, finish, fd] {
+    char buffer[8192];
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got > 0 && reading->text.size() < kMostStack)
+      reading->text.append(buffer, static_cast<std::size_t>(got));
+    if (got <= 0) finish();
+  });
+}
+
+}  // namespace tutti::launch

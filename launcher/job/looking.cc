@@ -1,0 +1,88 @@
+// The head looks at the ranks: for the hang report, for the report at a time limit, and for other
+// pruns that ask (--ps, --stacks, --gdb).
+#include <algorithm>
+
+#include "base/clock.h"
+#include "job/head.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::size_t kMostStacks = 8;
+constexpr std::int64_t kLongestPause = 1000;
+
+std::int64_t now_ms() {
+  return now_ns() / 1'000'000;
+}
+
+}  // namespace
+
+// Looks some times in the span after which a standstill is reported.
+void Head::start_watching() {
+  if (request_.spec.hang_report_s <= 0) return;
+  const auto span = static_cast<std::int64_t>(request_.spec.hang_report_s * 1000);
+  const auto pause = std::clamp<std::int64_t>(span / 6, 50, kLongestPause);
+  loop_.after(std::chrono::milliseconds(pause), [this] {
+    if (state_ == State::leaving || state_ == State::done) return;
+    if (state_ == State::running) look({}, [this] { check_movement(); });
+    start_watching();
+  });
+}
+
+// Asks every host; `then` runs when all have answered. A look under way is joined.
+void Head::look(const std::vector<int>& stacks, std::function<void()> then) {
+  ++look_.number;
+  look_.then = std::move(then);
+  look_.waiting = 0;
+  for (const Host& host : hosts_) look_.waiting += host.left ? 0 : 1;
+  send_all(Look{look_.number, stacks});
+}
+
+void Head::handle(int, const Seen& seen) {
+  for (const SeenRank& one : seen.ranks)
+    if (one.rank >= 0 && at(one.rank) < rank_ended_.size()) watcher_.take(one, now_ms());
+  if (seen.number != look_.number || --look_.waiting > 0) return;
+  if (const auto then = std::exchange(look_.then, nullptr)) then();
+}
+
+void Head::check_movement() {
+  const auto span = static_cast<std::int64_t>(request_.spec.hang_report_s * 1000);
+  if (!watcher_.is_still(now_ms(), span)) {
+    reported_still_ = false;
+    return;
+  }
+  if (std::exchange(reported_still_, true)) return;
+  std::string limit = std::to_string(span / 1000);
+  terminal_.say("no rank has moved for " + limit +
+                " s (--hang-report; the job goes on); the ranks are in:");
+  show_places([this](const std::string& text) { terminal_.write(2, text); });
+}
+
+// The ranks' places now, then the stacks of the first few that are missing.
+void Head::show_places(std::function<void(const std::string&)> show) {
+  show(watcher_.report(now_ms(), [this](int rank) { return host_of_rank(rank); }));
+  auto wanted = watcher_.missing();
+  if (wanted.size() > kMostStacks) wanted.resize(kMostStacks);
+  show_stack_ = [this, show](int rank, const std::string& text) {
+    show("    stack of rank " + std::to_string(rank) + " on host " + host_of_rank(rank) + ":\n" +
+         shorten_stack(text));
+  };
+  if (!wanted.empty()) look(wanted, nullptr);
+}
+
+void Head::handle(int, const Stack& stack) {
+  if (show_stack_) show_stack_(stack.rank, stack.text);
+}
+
+// At a time limit: one last look, bounded, then the end.
+void Head::report_and_fail(int status, const std::string& line) {
+  auto finish = [this, status, line] { fail(status, line); };
+  if (state_ != State::running) return finish();
+  look({}, [this] {
+    terminal_.say("the time limit is over; the ranks are in:");
+    show_places([this](const std::string& text) { terminal_.write(2, text); });
+  });
+  loop_.after(std::chrono::milliseconds(1500), finish);
+}
+
+}  // namespace tutti::launch

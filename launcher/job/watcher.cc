@@ -1,0 +1,167 @@
+// From looks at watch records to sentences.
+#include "job/watcher.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "watch/watch.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::size_t kMostFrames = 16;
+constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
+
+std::string function_of(const SeenRank& seen) {
+  return watch::function_name(static_cast<std::uint32_t>(seen.function - 1));
+}
+
+// Collectives have odd contexts (comm/contexts.h).
+bool is_collective(const SeenRank& seen) {
+  return seen.function != 0 && seen.detailed && seen.context % 2 == 1;
+}
+
+std::string communicator_of(const SeenRank& seen) {
+  if (seen.context < kWorldContexts) return "MPI_COMM_WORLD";
+  return "communicator " + std::to_string(seen.context / 2);
+}
+
+std::string place_of(const SeenRank& seen) {
+  if (seen.ended) return "over";
+  if (seen.function == 0)
+    return seen.joined ? "not in MPI: computing, or waiting for something else"
+                       : "not in MPI yet (before MPI_Init)";
+  std::string text = function_of(seen);
+  if (!seen.detailed) return text;
+  text += " on " + communicator_of(seen);
+  if (is_collective(seen)) {
+    if (seen.sequence > 0) text += ", its collective number " + std::to_string(seen.sequence);
+    if (seen.peer >= 0) text += ", root rank " + std::to_string(seen.peer);
+  } else if (seen.peer != watch::kNoPeer) {
+    text +=
+        seen.peer == watch::kAnyPeer ? ", for any rank" : ", for rank " + std::to_string(seen.peer);
+    text += seen.tag >= 0 ? ", tag " + std::to_string(seen.tag) : ", any tag";
+  }
+  if (seen.bytes > 0) text += ", " + text::format_bytes(seen.bytes);
+  return text;
+}
+
+}  // namespace
+
+std::string fold_ranks(const std::vector<int>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(ranks[i]);
+    if (last > i) text += "-" + std::to_string(ranks[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string shorten_stack(const std::string& text) {
+  std::string frames;
+  std::size_t count = 0;
+  for (const std::string& line : text::split(text, '\n')) {
+    const auto sharp = line.find_first_not_of(' ');
+    if (sharp == std::string::npos || (line[sharp] != '#' && !line.starts_with("T"))) continue;
+    if (line[sharp] == '#' && ++count > kMostFrames) continue;
+    std::string frame = line.substr(sharp);
+    // "#0  0x00007f... name": the address says nothing to a reader.
+    if (const auto hex = frame.find("0x"); hex != std::string::npos)
+      if (const auto space = frame.find(' ', hex); space != std::string::npos)
+        frame.erase(hex, space - hex + 1);
+    frames += "      " + frame + "\n";
+  }
+  return frames.empty() ? "      " + std::string(text::trim(text)) + "\n" : frames;
+}
+
+void Watcher::take(const SeenRank& seen, std::int64_t now_ms) {
+  const auto [at, fresh] = ranks_.try_emplace(seen.rank);
+  Place& place = at->second;
+  const bool moved = fresh || place.seen.calls != seen.calls ||
+                     place.seen.function != seen.function || place.seen.ended != seen.ended;
+  if (moved) place.since_ms = now_ms;
+  place.seen = seen;
+}
+
+const SeenRank* Watcher::find(int rank) const {
+  const auto found = ranks_.find(rank);
+  return found == ranks_.end() ? nullptr : &found->second.seen;
+}
+
+bool Watcher::is_still(std::int64_t now_ms, std::int64_t for_ms) const {
+  bool waits = false;
+  for (const auto& [rank, place] : ranks_) {
+    if (place.seen.ended) continue;
+    if (now_ms - place.since_ms < for_ms) return false;
+    waits = waits || place.seen.function != 0;
+  }
+  return waits;
+}
+
+std::vector<int> Watcher::missing() const {
+  std::set<int> awaited;
+  for (const auto& [rank, place] : ranks_) {
+    const SeenRank& seen = place.seen;
+    if (seen.ended || seen.function == 0 || !seen.detailed) continue;
+    if (!is_collective(seen)) {
+      if (seen.peer >= 0) awaited.insert(seen.peer);
+      continue;
+    }
+    // Members of other communicators are not known here: only the world's can be missed.
+    for (const auto& [other, its] : ranks_)
+      if (seen.context < kWorldContexts &&
+          (its.seen.ended || !is_collective(its.seen) || its.seen.context != seen.context ||
+           its.seen.sequence < seen.sequence))
+        awaited.insert(other);
+  }
+  // Those that wait for somebody themselves come last: they are links of a chain, not its end.
+  std::vector<int> first, then;
+  for (const int rank : awaited) {
+    const SeenRank* seen = find(rank);
+    if (seen == nullptr) continue;
+    (seen->function == 0 || seen->ended ? first : then).push_back(rank);
+  }
+  first.insert(first.end(), then.begin(), then.end());
+  return first;
+}
+
+std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
+  struct Group {
+    std::vector<int> ranks;
+    std::int64_t since_ms = 0;
+  };
+  std::vector<std::string> order;
+  std::map<std::string, Group> groups;
+  for (const auto& [rank, place] : ranks_) {
+    const std::string text = place_of(place.seen);
+    Group& group = groups[text];
+    if (group.ranks.empty()) order.push_back(text);
+    group.ranks.push_back(rank);
+    group.since_ms = std::max(group.since_ms, place.since_ms);
+  }
+  std::string report;
+  for (const std::string& text : order) {
+    const Group& group = groups[text];
+    const bool one = group.ranks.size() == 1;
+    report += (one ? "    rank " : "    ranks ") + fold_ranks(group.ranks);
+    if (one) report += " on host " + host_of(group.ranks[0]);
+    report +=
+        ": " + text + ", for " + std::to_string((now_ms - group.since_ms + 500) / 1000) + " s\n";
+  }
+  const auto awaited = missing();
+  if (!awaited.empty())
+    report += (awaited.size() == 1 ? "    waited for: rank " : "    waited for: ranks ") +
+              fold_ranks([&awaited] {
+                auto sorted = awaited;
+                std::sort(sorted.begin(), sorted.end());
+                return sorted;
+              }()) +
+              "\n";
+  return report;
+}
+
+}  // namespace tutti::launch

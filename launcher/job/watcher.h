@@ -1,0 +1,40 @@
+// What the ranks are in, seen again and again: does anything move, and if not, who waits for whom?
+// Pure: time and looks come in.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "control/messages.h"
+
+namespace tutti::launch {
+
+class Watcher {
+ public:
+  void take(const SeenRank& seen, std::int64_t now_ms);
+  // Every rank that lives has been in the same place for so long, and one of them is in MPI.
+  bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;
+  // Ranks that others wait for and that are not in the same call: first those whose stacks help.
+  std::vector<int> missing() const;
+  // One line for each group of ranks that are in the same thing, and one for who is missing.
+  using HostOf = std::function<std::string(int rank)>;
+  std::string report(std::int64_t now_ms, const HostOf& host_of) const;
+  const SeenRank* find(int rank) const;
+
+ private:
+  struct Place {
+    SeenRank seen;
+    std::int64_t since_ms = 0;
+  };
+  std::map<int, Place> ranks_;
+};
+
+// "0-3,7"
+std::string fold_ranks(const std::vector<int>& ranks);
+// The frames of a debugger's output, shortened; all of it where there are none.
+std::string shorten_stack(const std::string& text);
+
+}  // namespace tutti::launch

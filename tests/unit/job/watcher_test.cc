@@ -1,0 +1,96 @@
+// From looks at watch records to sentences.
+#include "job/watcher.h"
+
+#include "catch.h"
+#include "watch/watch.h"
+
+using namespace tutti;
+using namespace tutti::launch;
+
+namespace {
+
+std::uint64_t number_of(const std::string& name) {
+  for (std::uint32_t i = 0; i < 2000; ++i)
+    if (name == watch::function_name(i)) return i + 1;
+  return 0;
+}
+
+SeenRank in_collective(int rank, const std::string& name, std::uint64_t sequence) {
+  SeenRank seen;
+  seen.rank = rank;
+  seen.joined = seen.detailed = true;
+  seen.function = number_of(name);
+  seen.calls = 5;
+  seen.context = 1;
+  seen.peer = watch::kNoPeer;
+  seen.sequence = sequence;
+  return seen;
+}
+
+SeenRank computing(int rank) {
+  SeenRank seen;
+  seen.rank = rank;
+  seen.joined = true;
+  seen.calls = 4;
+  return seen;
+}
+
+std::string host_of(int) {
+  return "a";
+}
+
+}  // namespace
+
+TEST_CASE("a standstill needs somebody in MPI and nobody who moves", "[watch]") {
+  Watcher watcher;
+  watcher.take(computing(0), 0);
+  watcher.take(computing(1), 0);
+  CHECK_FALSE(watcher.is_still(9000, 1000));
+  watcher.take(in_collective(1, "MPI_Barrier", 3), 1000);
+  CHECK_FALSE(watcher.is_still(1500, 1000));
+  watcher.take(in_collective(1, "MPI_Barrier", 3), 2500);
+  CHECK(watcher.is_still(2500, 1000));
+  SeenRank moved = computing(0);
+  moved.calls = 6;
+  watcher.take(moved, 2600);
+  CHECK_FALSE(watcher.is_still(3000, 1000));
+}
+
+TEST_CASE("the report names the call, its number, and who is missing", "[watch]") {
+  Watcher watcher;
+  for (const int rank : {0, 1, 2}) watcher.take(in_collective(rank, "MPI_Barrier", 17), 0);
+  watcher.take(computing(3), 0);
+  watcher.take(in_collective(4, "MPI_Barrier", 17), 0);
+  CHECK(watcher.missing() == std::vector{3});
+  const std::string report = watcher.report(61000, host_of);
+  CHECK(report.find("ranks 0-2,4: MPI_Barrier on MPI_COMM_WORLD, its collective number 17, for "
+                    "61 s") != std::string::npos);
+  CHECK(report.find("rank 3 on host a: not in MPI") != std::string::npos);
+  CHECK(report.find("waited for: rank 3\n") != std::string::npos);
+}
+
+TEST_CASE("a chain of receives ends at the rank that waits for nobody", "[watch]") {
+  Watcher watcher;
+  SeenRank first = in_collective(0, "MPI_Recv", 0);
+  first.context = 0;
+  first.peer = 1;
+  first.tag = 7;
+  first.bytes = 16;
+  SeenRank second = first;
+  second.rank = 1;
+  second.peer = 2;
+  watcher.take(first, 0);
+  watcher.take(second, 0);
+  watcher.take(computing(2), 0);
+  CHECK(watcher.missing() == std::vector{2, 1});
+  CHECK(watcher.report(0, host_of).find("MPI_Recv on MPI_COMM_WORLD, for rank 1, tag 7, 16 B") !=
+        std::string::npos);
+}
+
+TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
+  CHECK(fold_ranks({0, 1, 2, 5, 7, 8}) == "0-2,5,7-8");
+  CHECK(fold_ranks({}).empty());
+  CHECK(shorten_stack("PID 7\n#0  0x00007f12 - 1 pause\n#1 0x00aa main\n").find("0x") ==
+        std::string::npos);
+  CHECK(shorten_stack("cannot attach\n") == "      cannot attach\n");
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""prun explains jobs that stand still and collectives that do not match: explains.py PRUN PROGRAM"""
+import subprocess
+import sys
+
+LIMIT_S = 120
+ONE_HOST = ["-np", "4"]
+TWO_HOSTS = ["--virtual", "-np", "3", "-H", "a:2,b:1"]
+
+
+def run(prun, options, program, what):
+    done = subprocess.run([prun, *options, program, what], capture_output=True, text=True, timeout=LIMIT_S,
+                          stdin=subprocess.DEVNULL)
+    return done.returncode, done.stderr
+
+
+def check(condition, what, said):
+    if not condition:
+        print(f"FAILED: {what}\n{said}")
+        sys.exit(1)
+    print(f"good: {what}")
+
+
+def main():
+    prun, program = sys.argv[1:]
+    for where in (ONE_HOST, TWO_HOSTS):
+        last = int(where[where.index("-np") + 1]) - 1
+        status, said = run(prun, ["--hang-report", "0.5", "--timeout", "8", *where], program, "missing")
+        check(status == 207, "the time limit ends a job that stands still", said)
+        check(said.count("no rank has moved") == 1, "a standstill is reported once", said)
+        check("MPI_Allreduce on MPI_COMM_WORLD, its collective number 2, 16 B" in said, "the call is named", said)
+        check(f"waited for: rank {last}\n" in said, "who is missing is named", said)
+        if "stack of rank" in said and "no eu-stack" not in said:
+            check("lost_in_thought" in said, "the stack of the missing rank is shown", said)
+        for what, words in {
+            "other": "MPI_Bcast(root 0, 16 B)",
+            "type": "MPI_Allreduce(4 x MPI_FLOAT, MPI_SUM)",
+            "count": "MPI_Allreduce(3 x MPI_INT, MPI_SUM)",
+            "operation": "MPI_Allreduce(4 x MPI_INT, MPI_MAX)",
+            "root": "MPI_Bcast(root 1, 16 B)",
+        }.items():
+            status, said = run(prun, ["--timeout", "60", *where], program, what)
+            check(status not in (0, 207), f"a collective of another {what} ends the job", said)
+            check(said.count("different collectives") == 1 and words in said, f"{what}: both calls are named", said)
+
+
+main()

@@ -1,0 +1,35 @@
+/* Jobs that go wrong in ways prun must explain: the last rank never comes, or comes to another call. */
+#include <mpi.h>
+#include <string.h>
+#include <unistd.h>
+
+static void lost_in_thought(void) {
+  for (;;) pause();
+}
+
+int main(int argc, char** argv) {
+  int rank, size, values[4] = {0};
+  const char* what = argc > 1 ? argv[1] : "";
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Barrier(MPI_COMM_WORLD);
+  int last = rank == size - 1;
+  if (strcmp(what, "missing") == 0 && last) lost_in_thought();
+  if (strcmp(what, "other") == 0 && last) {
+    MPI_Bcast(values, 4, MPI_INT, 0, MPI_COMM_WORLD);
+  } else if (strcmp(what, "type") == 0 && last) {
+    float floats[4] = {0};
+    MPI_Allreduce(MPI_IN_PLACE, floats, 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  } else if (strcmp(what, "count") == 0 && last) {
+    MPI_Allreduce(MPI_IN_PLACE, values, 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  } else if (strcmp(what, "operation") == 0 && last) {
+    MPI_Allreduce(MPI_IN_PLACE, values, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  } else if (strcmp(what, "root") == 0) {
+    MPI_Bcast(values, 4, MPI_INT, last ? 1 : 0, MPI_COMM_WORLD);
+  } else {
+    MPI_Allreduce(MPI_IN_PLACE, values, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -75,7 +75,49 @@ bool is_on(const std::string& value) {
   return value == "1" || value == "true" || value == "yes" || value == "on";
 }
 
+// Variables of other launchers that stand for an option; Kubernetes' MPI Operator sets some.
+struct Default {
+  const char* variable;
+  Apply apply;
+};
+constexpr std::array kDefaults{
+    Default{"HYDRA_LAUNCHER", apply::launcher},
+    Default{"HYDRA_LAUNCHER_EXEC", apply::launch_agent},
+    Default{"HYDRA_LAUNCH_EXTRA_ARGS", agent_args},
+    Default{"I_MPI_HYDRA_BOOTSTRAP", apply::launcher},
+    Default{"I_MPI_HYDRA_BOOTSTRAP_EXEC", apply::launch_agent},
+};
+constexpr std::array kHostfiles{"HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
+                                "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"};
+
 }  // namespace
+
+Result<void> read_launcher_variables(Draft& draft) {
+  if (!draft.around.variable) return {};
+  for (const Default& row : kDefaults)
+    if (const auto value = draft.around.variable(row.variable); value && !value->empty())
+      TUTTI_DO(row.apply(draft, Given{row.variable, {*value}}));
+  for (const Parameter& parameter : kParameters) {
+    for (const char* prefix : {"OMPI_MCA_", "PRTE_MCA_"}) {
+      const std::string name = std::string(prefix) + parameter.name;
+      const auto value = draft.around.variable(name);
+      const bool wanted = value && !value->empty() && parameter.apply != apply::hostfile;
+      if (wanted && (!parameter.is_switch || is_on(*value)))
+        TUTTI_DO(parameter.apply(draft, Given{name, {*value}}));
+    }
+  }
+  draft.ignored_mca.clear();
+  return {};
+}
+
+std::string default_hostfile(const Draft& draft) {
+  if (!draft.around.variable) return "";
+  for (const char* name : kHostfiles) {
+    const auto value = draft.around.variable(name);
+    if (value && !value->empty()) return *value;
+  }
+  return "";
+}
 
 namespace apply {
 

@@ -211,6 +211,10 @@ Result<void> pass_local_rank(Draft& draft, const Given& given);
 Result<void> use_environment(Draft& draft, const Given& given);
 }  // namespace apply
 
+// mca.cc: variables of other launchers as defaults (OMPI_MCA_*, HYDRA_*); and the hostfile among
+// them, for jobs that name no hosts.
+Result<void> read_launcher_variables(Draft& draft);
+std::string default_hostfile(const Draft& draft);
 // torch.cc: PET_* variables as defaults; the end of a torchrun line: python before the script.
 Result<void> read_torch_variables(Draft& draft);
 void finish_torch(Draft& draft);

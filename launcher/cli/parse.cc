@@ -22,6 +22,7 @@ class Parser {
   }
 
   Result<JobSpec> run() {
+    TUTTI_DO(read_launcher_variables(draft_));
     if (draft_.job.torch.used) TUTTI_DO(read_torch_variables(draft_));
     while (at_ < argv_.size()) {
       const std::string& word = argv_[at_];
@@ -198,6 +199,10 @@ class Parser {
       if (app.working_directory.empty()) app.working_directory = draft_.shared_directory;
       app.clean_environment = app.clean_environment || draft_.shared_clean;
     }
+    if (hosts_of(draft_.job).empty() && hostfiles_of(draft_.job).empty() &&
+        !draft_.job.apps.empty())
+      if (const std::string file = default_hostfile(draft_); !file.empty())
+        draft_.job.apps[0].hostfiles.push_back(file);
     finish_torch(draft_);
     if (draft_.job.timeout_s == 0 && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())

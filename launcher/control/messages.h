@@ -280,9 +280,10 @@ struct Grow {
   std::vector<HostPart> hosts;
   std::vector<std::string> agent;
   std::string prefix;
+  bool patient = false;  // names that do not resolve yet may come to (Kubernetes)
   template <class F>
   void fields(F&& f) {
-    f("hosts", hosts), f("agent", agent), f("prefix", prefix);
+    f("hosts", hosts), f("agent", agent), f("prefix", prefix), f("patient", patient);
   }
 };
 

@@ -249,6 +249,7 @@ void Daemon::handle(const Grow& grow) {
   reports.failed = [this](int host, int status, const std::string& reason) {
     child_failed(host, status, reason);
   };
+  reports.note = [this](const std::string& text) { say(Note{text}); };
   spawner_ = place_.make_spawner(loop_, grow, std::move(reports));
   spawner_->start(grow.hosts);
 }

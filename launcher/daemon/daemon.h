@@ -26,6 +26,7 @@ struct SpawnReports {
   std::function<void(int host, UniqueFd in, UniqueFd out, std::string already)> ready;
   // It does not, and never will. status: of the table in job/exit_status.h.
   std::function<void(int host, int status, std::string reason)> failed;
+  std::function<void(std::string text)> note = {};  // a remark for the user; may be null
 };
 
 // Starts daemons on hosts. No method blocks. Destruction ends what it started.

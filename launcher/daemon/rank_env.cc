@@ -117,9 +117,10 @@ constexpr std::array<std::string_view, 11> kForeignPrefixes{"OMPI_COMM_WORLD_",
                                                             "HYDRA_",
                                                             "TORCHELASTIC_",
                                                             "MPI_LOCAL"};
-constexpr std::array<std::string_view, 6> kForeignNames{"OMPI_FILE_LOCATION", "OMPI_TOOL_NAME",
-                                                        "PALS_RANKID",        "I_MPI_HYDRA_UUID",
-                                                        "MASTER_ADDR",        "MASTER_PORT"};
+constexpr std::array<std::string_view, 13> kForeignNames{
+    "SLURM_PROCID",     "SLURM_LOCALID", "SLURM_NODEID",       "SLURM_GTIDS",    "SLURM_TASK_PID",
+    "SLURM_STEP_ID",    "SLURM_STEPID",  "OMPI_FILE_LOCATION", "OMPI_TOOL_NAME", "PALS_RANKID",
+    "I_MPI_HYDRA_UUID", "MASTER_ADDR",   "MASTER_PORT"};
 
 std::string_view name_of(std::string_view entry) {
   return entry.substr(0, entry.find('='));

@@ -259,7 +259,7 @@ void Ranks::publish(const Addresses& addresses) {
 
 void Ranks::gone(const Gone& gone) {
   if (!segment_) return;
-  for (const int rank : gone.ranks) publish_gone(*segment_, rank);
+  for (const int rank : gone.ranks) publish_gone(*segment_, rank, any_joined_);
 }
 
 void Ranks::signal(int number) {

@@ -102,6 +102,7 @@ class Ranks {
   std::set<std::string> opened_;  // output files, when several ranks share one
   std::size_t running_programs_ = 0;
   bool told_started_ = false;
+  bool any_joined_ = false;
   bool hold_ = false;
   bool ending_ = false;
   bool piece_timer_ = false;

@@ -50,12 +50,12 @@ void publish_address(const wireup::Segment& segment, int rank, std::string_view 
   wake(segment.header().addresses_epoch);
 }
 
-void publish_gone(const wireup::Segment& segment, int rank) {
+void publish_gone(const wireup::Segment& segment, int rank, bool anyone_listens) {
   if (rank < 0 || static_cast<std::uint32_t>(rank) >= segment.header().ranks) return;
   wireup::RankRecord& record = segment.rank(static_cast<std::uint32_t>(rank));
   // release: pairs with the acquire loads of ranks that wait for this one.
   record.gone.store(1, std::memory_order_release);
-  wake_local_ranks(segment);
+  if (anyone_listens) wake_local_ranks(segment);
 }
 
 void publish_abort(const wireup::Segment& segment) {

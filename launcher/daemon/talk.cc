@@ -69,7 +69,7 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
   using wireup::RankSays;
   switch (static_cast<RankSays>(head.says)) {
     case RankSays::joined:
-      rank.joined = true;
+      rank.joined = any_joined_ = true;
       break;
     case RankSays::finalized:
       rank.finalized = true;
@@ -113,7 +113,7 @@ void Ranks::report_end(RankProcess& rank) {
     for (int i = 0; i < kMostReads && read_output(rank, stream);) ++i;
     show(rank, stream, rank.lines[stream].flush());
   }
-  if (!rank.finalized) publish_gone(*segment_, rank.part.rank);
+  if (!rank.finalized) publish_gone(*segment_, rank.part.rank, any_joined_);
   RankEnded report;
   report.rank = rank.part.rank;
   report.wait_status = rank.wait_status;

@@ -9,7 +9,8 @@ Result<Allocation> parse_dash_host(const std::vector<std::string>& words) {
   Allocation allocation;
   allocation.given = true;
   for (const std::string& list : words) {
-    for (const std::string& word : text::split(list, ',')) {
+    TUTTI_TRY(names, expand_ranges(list));
+    for (const std::string& word : names) {
       auto host = parse_host_word(text::trim(word));
       if (!host) return fail(host.error().code, "-H " + list + ": " + host.error().text);
       host->source = "-H";

@@ -1,4 +1,4 @@
-// hosts: hostfiles, -H, (later) allocations of batch systems -> Allocation. Pure.
+// hosts: hostfiles, -H, allocations of batch systems -> Allocation. Pure.
 #pragma once
 
 #include <functional>
@@ -21,20 +21,41 @@ struct HostSlots {
   bool joined = false;  // it came by itself: its daemon is there
 };
 
+// Who gave the hosts, where that decides how they are reached.
+enum class Batch { none, slurm, other };
+
 struct Allocation {
   std::vector<HostSlots> hosts;
+  Batch batch = Batch::none;
   bool given = false;                 // by the user or a batch system; false: this machine alone
   std::vector<std::string> sequence;  // names as listed, repeats and all: for --map-by seq
 };
 
+using ReadVariable = std::function<std::optional<std::string>(const std::string& name)>;
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
 // Both syntaxes: "host slots=2 max_slots=4" and "host:2". Errors name file, line and word.
 Result<Allocation> parse_hostfile(const std::string& path, const std::string& text);
 Result<Allocation> parse_dash_host(const std::vector<std::string>& words);
+// "fz[1-3,7],b" -> fz1 fz2 fz3 fz7 b; zeros in front are kept.
+Result<std::vector<std::string>> expand_ranges(const std::string& text);
+// What Slurm, PBS, Grid Engine or LSF has given; empty: we are in no batch job.
+Result<std::optional<Allocation>> batch_allocation(const ReadVariable& variable,
+                                                   const ReadFile& read);
+
+// Who may be on a host list besides what is written there.
+struct HostRules {
+  std::vector<std::string> excluded;
+  int most_hosts = 0;                                     // 0: all
+  std::function<bool(const std::string& name)> not_this;  // --nolocal; null: all are welcome
+};
+// Leaves out what the rules do not want. Errors: nobody is left, or an excluded name is not there.
+Result<void> keep_wanted(Allocation& allocation, const HostRules& rules);
+
 // -H filters a hostfile's hosts when both are given, as in Open MPI.
 Result<Allocation> allocate(const std::vector<std::string>& dash_hosts,
                             const std::vector<std::string>& hostfiles, const ReadFile& read,
-                            const std::string& this_host, int this_host_cores);
+                            const std::string& this_host, int this_host_cores,
+                            const std::optional<Allocation>& batch = {});
 
 }  // namespace tutti::launch

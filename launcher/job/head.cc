@@ -18,6 +18,14 @@ constexpr std::chrono::seconds kSignalGrace{5};  // after the user's SIGINT or S
 constexpr std::chrono::seconds kCollect{2};      // for other hosts' reasons to come in
 constexpr std::chrono::seconds kQuietStart{3};
 
+// "2.5", "120"
+std::string seconds_text(double seconds) {
+  std::string text = std::to_string(seconds);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 Outcome run_round(Round round) {
@@ -57,9 +65,7 @@ Outcome Head::run() {
   if (request_.spec.timeout_s > 0) {
     loop_.after(std::chrono::milliseconds(static_cast<long>(request_.spec.timeout_s * 1000)),
                 [this] {
-                  std::string limit = std::to_string(request_.spec.timeout_s);
-                  limit.erase(limit.find_last_not_of('0') + 1);
-                  if (limit.back() == '.') limit.pop_back();
+                  const std::string limit = seconds_text(request_.spec.timeout_s);
                   report_and_fail(
                       status_of(ExitStatus::time_limit),
                       "the time limit of " + limit + " s (--timeout) is over; the job was ended");
@@ -80,8 +86,9 @@ Outcome Head::run() {
 void Head::enter(State state) {
   state_ = state;
   loop_.cancel(limit_);
-  const StateRow& row = row_of(state);
-  if (row.limit.count() > 0) limit_ = loop_.after(row.limit, [this, state] { on_limit(state); });
+  if (const double limit = limit_of(state); limit > 0)
+    limit_ = loop_.after(std::chrono::milliseconds(static_cast<long>(1000 * limit)),
+                         [this, state] { on_limit(state); });
   if (state == State::ending) {
     if (!launched_) {
       loop_.after(kCollect, [this] {
@@ -102,13 +109,18 @@ void Head::enter(State state) {
   look_for_end();
 }
 
+double Head::limit_of(State state) const {
+  const bool starts = state == State::starting || state == State::launching;
+  if (starts && request_.spec.start_timeout_s > 0) return request_.spec.start_timeout_s;
+  return static_cast<double>(row_of(state).limit.count());
+}
+
 void Head::on_limit(State state) {
   if (state != state_) return;
   if (state == State::starting || state == State::launching)
     return fail(status_of(ExitStatus::host_unreachable),
                 std::string(row_of(state).doing) + " took more than " +
-                    std::to_string(row_of(state).limit.count()) + " s; no answer from " +
-                    awaited());
+                    seconds_text(limit_of(state)) + " s; no answer from " + awaited());
   enter(row_of(state).after_failure);
 }
 

@@ -55,6 +55,7 @@ class Head {
   // head.cc: states
   void enter(State state);
   void on_limit(State state);
+  double limit_of(State state) const;  // in seconds; 0: none
   void fail(int status, const std::string& line);
   void host_failed(int host, int status, const std::string& reason);
   void host_left(int host);

@@ -65,6 +65,7 @@ SpawnReports Head::reports() {
   reports.failed = [this](int index, int status, const std::string& reason) {
     host_failed(index, status, reason);
   };
+  reports.note = [this](const std::string& text) { terminal_.say(text); };
   return reports;
 }
 
@@ -126,10 +127,16 @@ void Head::start_over_network(const std::vector<HostPart>& hosts) {
 Grow Head::grow_message(std::vector<HostPart> hosts) const {
   Grow grow;
   grow.hosts = std::move(hosts);
-  grow.agent.push_back(request_.spec.launch_agent.empty() ? "ssh" : request_.spec.launch_agent);
+  const bool by_slurm = request_.spec.starter == Starter::slurm;
+  grow.agent.push_back(!request_.spec.launch_agent.empty() ? request_.spec.launch_agent
+                       : by_slurm                          ? "srun"
+                                                           : "ssh");
   grow.agent.insert(grow.agent.end(), request_.spec.agent_args.begin(),
                     request_.spec.agent_args.end());
-  grow.prefix = this_installation().prefix;
+  const std::string& prefix = request_.spec.remote_prefix;
+  grow.prefix = prefix.empty() ? this_installation().prefix : prefix;
+  for (const std::string& entry : request_.environment)
+    grow.patient = grow.patient || entry.starts_with("KUBERNETES_SERVICE_HOST=");
   return grow;
 }
 

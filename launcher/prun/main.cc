@@ -1,15 +1,8 @@
 // prun: starts a job and returns its status. argv -> cli -> hosts -> plan -> job.
-#include <fcntl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <optional>
 
-#include "base/unique_fd.h"
 #include "cli/cli.h"
 #include "control/control.h"
 #include "hosts/hosts.h"
@@ -17,6 +10,7 @@
 #include "job/job.h"
 #include "plan/plan.h"
 #include "prun/nodes.h"
+#include "prun/surroundings.h"
 
 using namespace tutti;
 using namespace tutti::launch;
@@ -35,32 +29,6 @@ int show(const std::string& what) {
                                   : help_text(what.starts_with("help=") ? what.substr(5) : "");
   std::fputs(text.c_str(), stdout);
   return status_of(ExitStatus::success);
-}
-
-Result<std::string> read_file(const std::string& path) {
-  const auto refused = [&path] {
-    return fail(Code::arg, "cannot read " + path + ": " + std::strerror(errno));
-  };
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) return refused();
-  std::string text;
-  char piece[4096];
-  for (;;) {
-    const ssize_t bytes = ::read(file.get(), piece, sizeof piece);
-    if (bytes == 0) return text;
-    if (bytes > 0) text.append(piece, static_cast<std::size_t>(bytes));
-    if (bytes < 0 && errno != EINTR) return refused();
-  }
-}
-
-std::optional<std::string> variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-std::string this_host() {
-  utsname names{};
-  return ::uname(&names) == 0 ? names.nodename : "localhost";
 }
 
 }  // namespace
@@ -86,8 +54,7 @@ int main(int argc, char** argv) {
   settle_torch(*spec, request.machine);
   for (const std::string& note : spec->notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
 
-  auto allocation = allocate(hosts_of(*spec), hostfiles_of(*spec), read_file, this_host(),
-                             machine ? usable_slots(*machine, spec->placement) : 1);
+  auto allocation = find_hosts(*spec, machine ? usable_slots(*machine, spec->placement) : 1);
   if (!allocation) return complain(ExitStatus::bad_hostfile, allocation.error().text);
   request.spec = *spec;
   request.allocation = *allocation;

@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::size_t kMostWords = 64U << 10;
 constexpr int kMostTries = 4;
+constexpr int kPatientTries = 100;  // a second each, for names that may come to resolve
 constexpr std::chrono::milliseconds kPause{300};
 
 struct Connection {
@@ -80,6 +81,7 @@ class Ssh final : public Spawner {
   SpawnReports reports_;
   RemoteFiles files_;
   std::string daemon_, library_;  // their bytes
+  bool said_awaited_ = false;
   std::map<int, Connection> connections_;
 };
 
@@ -138,6 +140,14 @@ std::vector<std::string> Ssh::command(const HostPart& host) const {
     // After the user's own options: the first of a kind counts.
     words.insert(words.end(), {"-T", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30"});
     if (host.port > 0) words.insert(words.end(), {"-p", std::to_string(host.port)});
+  }
+  if (name == "srun") {
+    // A step of its own beside whatever runs there, unbuffered (else Slurm waits for line ends);
+    // our daemon does its own binding.
+    words.insert(words.end(),
+                 {"--overlap", "-Q", "-u", "-N1", "-n1", "--mpi=none", "--cpu-bind=none",
+                  "--export=ALL", "-w", host.name, "/bin/sh", "-c", remote_line(files_)});
+    return words;
   }
   if (!host.user.empty()) words.insert(words.end(), {"-l", host.user});
   words.push_back(host.name);
@@ -285,6 +295,15 @@ void Ssh::on_end(Connection& one) {
   const Diagnosis why = diagnose(one.host.name, how_.agent.at(0), status, one.words, one.heard);
   if (why.again && one.tries < kMostTries) {
     loop_.after(kPause * one.tries, [this, &one] { connect(one); });
+    return;
+  }
+  if (why.status == status_of(ExitStatus::host_unknown) && how_.patient &&
+      one.tries < kMostTries + kPatientTries) {
+    if (!said_awaited_ && reports_.note)
+      reports_.note("host " + one.host.name + " does not resolve yet; trying again for " +
+                    std::to_string(kPatientTries) + " s");
+    said_awaited_ = true;
+    loop_.after(std::chrono::seconds(1), [this, &one] { connect(one); });
     return;
   }
   reports_.failed(one.host.host, why.status, why.reason);

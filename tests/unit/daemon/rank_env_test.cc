@@ -48,14 +48,15 @@ TEST_CASE("a rank sees Open MPI's and torchrun's variables", "[daemon]") {
 TEST_CASE("a parent launcher's variables do not leak into ranks", "[daemon]") {
   const auto environment = rank_environment(
       {"PMI_FD=5", "PMIX_RANK=7", "OMPI_COMM_WORLD_RANK=9", "TORCHELASTIC_ERROR_FILE=/x",
-       "MASTER_ADDR=elsewhere", "SLURM_PROCID=2", "HOME=/root"},
+       "MASTER_ADDR=elsewhere", "SLURM_PROCID=2", "SLURM_JOB_ID=7", "HOME=/root"},
       some_facts());
   CHECK(value_in(environment, "PMI_FD").empty());
   CHECK(value_in(environment, "PMIX_RANK").empty());
   CHECK(value_in(environment, "TORCHELASTIC_ERROR_FILE").empty());
   CHECK(value_in(environment, "OMPI_COMM_WORLD_RANK") == "3");
   CHECK(value_in(environment, "MASTER_ADDR") == "10.0.0.1");
-  CHECK(value_in(environment, "SLURM_PROCID") == "2");
+  CHECK(value_in(environment, "SLURM_PROCID").empty());  // of the step that started the daemon
+  CHECK(value_in(environment, "SLURM_JOB_ID") == "7");
   CHECK(value_in(environment, "HOME") == "/root");
 }
 

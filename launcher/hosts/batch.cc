@@ -1,0 +1,180 @@
+// Hosts that a batch system has given: Slurm, PBS, Grid Engine, LSF. Text in, Allocation out.
+//
+//   Slurm        SLURM_JOB_NODELIST=fz[1-2,7]  SLURM_TASKS_PER_NODE=2(x2),1
+//   PBS          $PBS_NODEFILE     a name a line, once for each slot
+//   Grid Engine  $PE_HOSTFILE      name slots queue processors
+//   LSF          $LSB_DJOB_HOSTFILE like PBS, or LSB_MCPU_HOSTS="a 4 b 2"
+#include "base/text.h"
+#include "hosts/host_word.h"
+#include "hosts/hosts.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::size_t kMostHosts = 1U << 20;
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text + " ") {
+    if (c != ' ' && c != '\t' && c != '\n' && c != '\r') {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(word);
+      word.clear();
+    }
+  }
+  return words;
+}
+
+// Cuts at commas outside of brackets.
+std::vector<std::string> cut_list(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+// "2(x3),1" -> 2,2,2,1
+Result<std::vector<int>> counts_of(const std::string& text) {
+  std::vector<int> counts;
+  for (const std::string& part : text::split(text, ',')) {
+    const auto open = part.find("(x");
+    const auto count = text::parse_int(part.substr(0, open));
+    const auto times = open == std::string::npos
+                           ? std::optional<std::int64_t>(1)
+                           : text::parse_int(part.substr(open + 2, part.size() - open - 3));
+    if (!count || *count < 1 || !times || *times < 1 || *count > kMostSlots ||
+        *times + counts.size() > kMostHosts)
+      return fail(Code::arg, "'" + text + "' gives no tasks by host");
+    counts.insert(counts.end(), static_cast<std::size_t>(*times), static_cast<int>(*count));
+  }
+  return counts;
+}
+
+Result<void> add(Allocation& allocation, const std::string& name, int slots,
+                 const std::string& source) {
+  TUTTI_TRY(host, parse_host_word(name));
+  host.slots = slots;
+  host.slots_given = true;
+  host.source = source;
+  add_host(allocation, host);
+  return {};
+}
+
+Result<Allocation> from_slurm(const ReadVariable& variable, const std::string& list) {
+  Allocation allocation;
+  allocation.given = true;
+  allocation.batch = Batch::slurm;
+  const std::string source = "Slurm job " + variable("SLURM_JOB_ID").value_or("?");
+  TUTTI_TRY(names, expand_ranges(list));
+  std::string tasks = variable("SLURM_TASKS_PER_NODE").value_or("");
+  if (tasks.empty()) tasks = variable("SLURM_JOB_CPUS_PER_NODE").value_or("1");
+  TUTTI_TRY(counts, counts_of(tasks));
+  for (std::size_t i = 0; i < names.size(); ++i)
+    TUTTI_DO(add(allocation, names[i], counts[std::min(i, counts.size() - 1)], source));
+  return allocation;
+}
+
+Result<Allocation> from_names(const std::string& text, const std::string& source) {
+  Allocation allocation;
+  allocation.given = true;
+  allocation.batch = Batch::other;
+  for (const std::string& name : words_of(text)) TUTTI_DO(add(allocation, name, 1, source));
+  if (allocation.hosts.empty()) return fail(Code::arg, source + " names no host");
+  return allocation;
+}
+
+Result<Allocation> from_grid_engine(const std::string& text) {
+  Allocation allocation;
+  allocation.given = true;
+  allocation.batch = Batch::other;
+  for (const std::string& line : text::split(text, '\n')) {
+    const auto words = words_of(line);
+    if (words.empty()) continue;
+    const auto slots = words.size() > 1 ? parse_slots(words[1]) : std::optional<int>(1);
+    if (!slots) return fail(Code::arg, "PE_HOSTFILE: '" + line + "' gives no slots");
+    TUTTI_DO(add(allocation, words[0], *slots, "PE_HOSTFILE"));
+  }
+  if (allocation.hosts.empty()) return fail(Code::arg, "PE_HOSTFILE names no host");
+  return allocation;
+}
+
+Result<Allocation> from_pairs(const std::string& text, const std::string& source) {
+  Allocation allocation;
+  allocation.given = true;
+  allocation.batch = Batch::other;
+  const auto words = words_of(text);
+  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    const auto slots = parse_slots(words[i + 1]);
+    if (!slots) return fail(Code::arg, source + ": '" + words[i + 1] + "' is no number of slots");
+    TUTTI_DO(add(allocation, words[i], *slots, source));
+  }
+  return allocation;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_ranges(const std::string& text) {
+  std::vector<std::string> names;
+  for (const std::string& part : cut_list(text)) {
+    const auto open = part.find('[');
+    const auto close = part.find(']', open);
+    // "[fe80::1]" is an address, not a range.
+    if (open == 0 || open == std::string::npos || close == std::string::npos) {
+      names.push_back(part);
+      continue;
+    }
+    TUTTI_TRY(rests, expand_ranges(part.substr(close + 1)));
+    for (const std::string& range : text::split(part.substr(open + 1, close - open - 1), ',')) {
+      const auto dash = range.find('-');
+      const std::string first = range.substr(0, dash);
+      const auto from = text::parse_int(first);
+      const auto to = dash == std::string::npos ? from : text::parse_int(range.substr(dash + 1));
+      if (!from || !to || *from < 0 || *to < *from ||
+          static_cast<std::size_t>(*to - *from) + names.size() > kMostHosts)
+        return fail(Code::arg, "'" + part + "': write name[1-4,7]");
+      for (auto number = *from; number <= *to; ++number) {
+        std::string digits = std::to_string(number);
+        if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
+        for (const std::string& rest : rests) names.push_back(part.substr(0, open) + digits + rest);
+      }
+    }
+  }
+  return names;
+}
+
+Result<std::optional<Allocation>> batch_allocation(const ReadVariable& variable,
+                                                   const ReadFile& read) {
+  const auto given = [&](const char* name) { return variable(name).value_or(""); };
+  const auto whole = [](Result<Allocation> found) -> Result<std::optional<Allocation>> {
+    if (!found) return tl::unexpected<Error>(found.error());
+    return std::optional<Allocation>(std::move(*found));
+  };
+  std::string list = given("SLURM_JOB_NODELIST");
+  if (list.empty()) list = given("SLURM_NODELIST");
+  if (!list.empty() && !given("SLURM_JOB_ID").empty()) return whole(from_slurm(variable, list));
+  if (const std::string file = given("PBS_NODEFILE"); !file.empty()) {
+    TUTTI_TRY(text, read(file));
+    return whole(from_names(text, "PBS_NODEFILE"));
+  }
+  if (const std::string file = given("PE_HOSTFILE"); !file.empty()) {
+    TUTTI_TRY(text, read(file));
+    return whole(from_grid_engine(text));
+  }
+  if (const std::string file = given("LSB_DJOB_HOSTFILE"); !file.empty()) {
+    TUTTI_TRY(text, read(file));
+    return whole(from_names(text, "LSB_DJOB_HOSTFILE"));
+  }
+  if (const std::string pairs = given("LSB_MCPU_HOSTS"); !pairs.empty())
+    return whole(from_pairs(pairs, "LSB_MCPU_HOSTS"));
+  return std::optional<Allocation>();
+}
+
+}  // namespace tutti::launch

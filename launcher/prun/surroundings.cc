@@ -1,0 +1,71 @@
+// The world as prun finds it.
+#include "prun/surroundings.h"
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "job/job.h"
+
+namespace tutti::launch {
+namespace {
+
+bool has_program(const std::string& name) {
+  for (const std::string& folder : text::split(variable("PATH").value_or(""), ':'))
+    if (::access((folder + "/" + name).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  const auto refused = [&path] {
+    return fail(Code::arg, "cannot read " + path + ": " + std::strerror(errno));
+  };
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return refused();
+  std::string text;
+  char piece[4096];
+  for (;;) {
+    const ssize_t bytes = ::read(file.get(), piece, sizeof piece);
+    if (bytes == 0) return text;
+    if (bytes > 0) text.append(piece, static_cast<std::size_t>(bytes));
+    if (bytes < 0 && errno != EINTR) return refused();
+  }
+}
+
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string this_host() {
+  utsname names{};
+  return ::uname(&names) == 0 ? names.nodename : "localhost";
+}
+
+Result<Allocation> find_hosts(JobSpec& spec, int cores) {
+  TUTTI_TRY(batch, batch_allocation(variable, read_file));
+  if (spec.starter == Starter::local) batch.reset();
+  TUTTI_TRY(allocation,
+            allocate(hosts_of(spec), hostfiles_of(spec), read_file, this_host(), cores, batch));
+  if (batch && allocation.batch == Batch::slurm && !spec.starter_given) {
+    if (has_program("srun"))
+      spec.starter = Starter::slurm;
+    else
+      spec.notes.emplace_back("no srun in PATH; the hosts of the Slurm job are reached by ssh");
+  }
+  HostRules rules{spec.placement.excluded, spec.listen.empty() ? spec.placement.most_hosts : 0, {}};
+  if (spec.placement.no_local)
+    rules.not_this = [](const std::string& name) { return !is_this_machine(name); };
+  TUTTI_DO(keep_wanted(allocation, rules));
+  return allocation;
+}
+
+}  // namespace tutti::launch

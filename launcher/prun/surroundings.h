@@ -1,0 +1,20 @@
+// What the pure rooms are told about the world: files, variables, this machine's name.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/cli.h"
+#include "hosts/hosts.h"
+
+namespace tutti::launch {
+
+Result<std::string> read_file(const std::string& path);
+std::optional<std::string> variable(const std::string& name);
+std::string this_host();
+// The batch system's hosts, the user's, or this machine; without those not wanted. Says in `spec`
+// how they are reached, where it does not say it already.
+Result<Allocation> find_hosts(JobSpec& spec, int cores);
+
+}  // namespace tutti::launch

@@ -1,0 +1,101 @@
+// What batch systems say.
+#include <map>
+
+#include "catch.h"
+#include "hosts/hosts.h"
+
+using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+std::string read_batch(const Variables& variables, const Variables& files = {}) {
+  const auto found = batch_allocation(
+      [&](const std::string& name) -> std::optional<std::string> {
+        const auto at = variables.find(name);
+        return at == variables.end() ? std::nullopt : std::optional(at->second);
+      },
+      [&](const std::string& path) -> tutti::Result<std::string> {
+        const auto at = files.find(path);
+        if (at == files.end()) return tutti::fail(tutti::Code::arg, "cannot read " + path);
+        return at->second;
+      });
+  if (!found) return "error: " + found.error().text;
+  if (!*found) return "none";
+  std::string text;
+  for (const HostSlots& host : (*found)->hosts)
+    text += host.name + ":" + std::to_string(host.slots) + " ";
+  return text;
+}
+
+Allocation three() {
+  Allocation allocation;
+  allocation.given = true;
+  for (const char* name : {"a", "b", "c"}) {
+    HostSlots host;
+    host.name = name;
+    host.slots = 2;
+    host.slots_given = true;
+    allocation.hosts.push_back(host);
+    allocation.sequence.emplace_back(name);
+  }
+  return allocation;
+}
+
+tutti::Result<Allocation> with_batch(const std::string& dash_host) {
+  return allocate({dash_host}, {}, {}, "here", 4, three());
+}
+
+}  // namespace
+
+TEST_CASE("Slurm's hosts and tasks", "[hosts]") {
+  CHECK(read_batch({}) == "none");
+  CHECK(read_batch({{"SLURM_JOB_ID", "7"},
+                    {"SLURM_JOB_NODELIST", "fz[1-2,07],gpu3"},
+                    {"SLURM_TASKS_PER_NODE", "2(x2),1,4"}}) == "fz1:2 fz2:2 fz07:1 gpu3:4 ");
+  CHECK(read_batch({{"SLURM_JOB_ID", "7"},
+                    {"SLURM_NODELIST", "n[08-10]"},
+                    {"SLURM_JOB_CPUS_PER_NODE", "16(x3)"}}) == "n08:16 n09:16 n10:16 ");
+  CHECK(read_batch({{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n[2-1]"}}).starts_with("error"));
+  CHECK(read_batch(
+            {{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "a"}, {"SLURM_TASKS_PER_NODE", "x(x"}})
+            .starts_with("error"));
+}
+
+TEST_CASE("PBS, Grid Engine and LSF", "[hosts]") {
+  CHECK(read_batch({{"PBS_NODEFILE", "f"}}, {{"f", "a\na\nb\n"}}) == "a:2 b:1 ");
+  CHECK(read_batch({{"PBS_NODEFILE", "f"}}) == "error: cannot read f");
+  CHECK(read_batch({{"PE_HOSTFILE", "f"}},
+                   {{"f", "a 4 all.q@a UNDEFINED\nb 2 all.q@b <NULL>\n"}}) == "a:4 b:2 ");
+  CHECK(read_batch({{"LSB_DJOB_HOSTFILE", "f"}}, {{"f", "a\nb\nb\n"}}) == "a:1 b:2 ");
+  CHECK(read_batch({{"LSB_MCPU_HOSTS", "a 4 b 2"}}) == "a:4 b:2 ");
+  CHECK(read_batch({{"LSB_MCPU_HOSTS", "a many"}}).starts_with("error"));
+}
+
+TEST_CASE("-H picks from the batch system's hosts, by name or by place", "[hosts]") {
+  CHECK(with_batch("c,a:1")->hosts[0].name == "c");
+  CHECK(with_batch("c,a:1")->hosts[1].slots == 1);
+  CHECK(with_batch("+n1")->hosts[0].name == "b");
+  CHECK(with_batch("+e:2")->hosts.size() == 2);
+  CHECK(with_batch("elsewhere")->hosts[0].name == "elsewhere");
+  CHECK(allocate({}, {}, {}, "here", 4, three())->hosts.size() == 3);
+}
+
+TEST_CASE("hosts that are not wanted are left out", "[hosts]") {
+  Allocation all = three();
+  REQUIRE(keep_wanted(all, {{"b"}, 0, {}}));
+  CHECK(all.hosts.size() == 2);
+  CHECK(all.sequence == std::vector<std::string>{"a", "c"});
+  CHECK_FALSE(keep_wanted(all, {{"b"}, 0, {}}));
+  REQUIRE(keep_wanted(all, {{}, 1, {}}));
+  CHECK(all.hosts.size() == 1);
+  CHECK_FALSE(keep_wanted(all, {{}, 0, [](const std::string& name) { return name != "a"; }}));
+}
+
+TEST_CASE("ranges of names on the command line", "[hosts]") {
+  CHECK(parse_dash_host({"a[1-2]:2,b"})->hosts.size() == 3);
+  CHECK(parse_dash_host({"a[1-2]:2,b"})->hosts[1].slots == 2);
+  CHECK(parse_dash_host({"[fe80::1]:2"})->hosts[0].slots == 2);
+  CHECK(*expand_ranges("r[1-2]c[3,5]") == std::vector<std::string>{"r1c3", "r1c5", "r2c3", "r2c5"});
+}

@@ -22,6 +22,8 @@ namespace tutti::launch {
 namespace {
 
 constexpr std::int64_t kKillNs = 1'500'000'000;
+constexpr std::int64_t kGraceNs = 1'000'000'000;
+constexpr const char* kHelper = "prun-pmix";
 
 // Parent of a process, or 0. The name in field two may contain anything, ')' included.
 pid_t parent_of(const std::string& pid) {
@@ -55,6 +57,13 @@ std::vector<pid_t> children_now() {
   return children;
 }
 
+// Our own helper leaves by itself when its daemon is gone, and takes its folder along.
+bool is_leaving(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  return std::getline(file, name) && name == kHelper;
+}
+
 }  // namespace
 
 void adopt_orphans() {
@@ -62,13 +71,13 @@ void adopt_orphans() {
 }
 
 void kill_descendants(const std::vector<pid_t>& keep) {
-  const std::int64_t deadline = now_ns() + kKillNs;
-  while (now_ns() < deadline) {
+  const std::int64_t began = now_ns();
+  while (now_ns() - began < kKillNs) {
     bool any = false;
     for (const pid_t pid : children_now()) {
       if (std::find(keep.begin(), keep.end(), pid) != keep.end()) continue;
       any = true;
-      ::kill(pid, SIGKILL);
+      if (now_ns() - began > kGraceNs || !is_leaving(pid)) ::kill(pid, SIGKILL);
       ::waitpid(pid, nullptr, WNOHANG);
     }
     if (!any) return;

@@ -10,6 +10,15 @@ import tree
 ROOTS = ("lib", "launcher", "tests/support")
 
 
+def pmix_flags():
+    """Where PMIx's headers are; None where it is not installed (launcher/pmix is not built then)."""
+    try:
+        done = subprocess.run(["pkg-config", "--cflags", "pmix"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return None
+    return done.stdout.split() if done.returncode == 0 else None
+
+
 def compile_alone(path, compiler):
     includes = [f"-I{tree.ROOT / root}" for root in ROOTS]
     command = [*compiler, "-std=c++20", "-D_GNU_SOURCE", "-fsyntax-only", "-x", "c++", *includes, str(path)]
@@ -23,6 +32,10 @@ def compile_alone(path, compiler):
 def main():
     compiler = sys.argv[1:] or ["c++"]
     paths = [path for path in tree.files(".h") if tree.name(path).startswith(ROOTS)]
+    flags = pmix_flags()
+    if flags is None:
+        paths = [path for path in paths if not tree.name(path).startswith("launcher/pmix/")]
+    compiler += flags or []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda path: compile_alone(path, compiler), paths))
     tree.finish([line for line in found if line], len(paths))

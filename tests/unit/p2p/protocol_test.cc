@@ -205,8 +205,8 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
     REQUIRE(worlds.until([&] { return send->done && receive->done; }));
     REQUIRE(receive->status.code == Code::other);
     const std::string text = worlds[1].mismatch_text();
-    REQUIRE(text.find("rank 1 is in a reduce") != std::string::npos);
-    REQUIRE(text.find("rank 0 is in a bcast") != std::string::npos);
+    REQUIRE(text.find("rank 1 calls a reduce") != std::string::npos);
+    REQUIRE(text.find("rank 0 calls a bcast") != std::string::npos);
     // Alike, or unknown, is no mismatch.
     for (const std::uint32_t theirs : {0U, 12U}) {
       Request* again = worlds[0].send(Mode::standard, 1, {3, 0, 18, theirs}, plain(data));

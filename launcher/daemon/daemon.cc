@@ -144,6 +144,7 @@ void Daemon::pass_down(const Frame& one) {
 void Daemon::on_up_closed(const std::string&) {
   // Nobody is left to report to; what remains is that nothing remains.
   ranks_.end(0);
+  ranks_.close_servers();
   spawner_.reset();
   kill_descendants();
   status_ = 1;

@@ -46,6 +46,7 @@ class Ranks {
   void gone(const Gone& gone);
   void look(const Look& look);
   void hear_servers(const Message& message) { servers_.hear(message); }
+  void close_servers() { servers_.close(); }
   void signal(int number);
   void end(int grace_ms);
   void on_child_ended(pid_t pid, int wait_status);  // of any child; others' are ignored

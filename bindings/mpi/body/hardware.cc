@@ -35,7 +35,8 @@ Code split_unguided(comm::Communicator& comm, int key, Info* info, MPI_Comm* new
 
 Code comm_split_type(comm::Communicator& comm, int split_type, int key, Info* info,
                      MPI_Comm* newcomm) {
-  if (comm.is_inter()) return refuse(Code::comm, "comm is an intercommunicator");
+  if (comm.is_inter() && split_type != MPI_UNDEFINED && split_type != MPI_COMM_TYPE_SHARED)
+    return refuse(Code::comm, "comm is an intercommunicator; MPI_COMM_TYPE_SHARED can split it");
   const std::string* const resource = info == nullptr ? nullptr : info->find(kResource);
   switch (split_type) {
     case MPI_UNDEFINED:

@@ -38,6 +38,9 @@ struct PeerState {
   Code failure = Code::proc_aborted;
   std::unique_ptr<transport::Link> owned_link;
 
+  // The round in which its link was found full: asking again would only disturb the reader.
+  std::uint32_t full_in_round = 0;
+
   TransferLine waiting;  // sends whose first frame was not posted yet, in order
   Control* control_first = nullptr;
   Control* control_last = nullptr;

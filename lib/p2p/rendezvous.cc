@@ -138,6 +138,7 @@ void Core::on_data(int from, const transport::FrameHeader& header, std::span<std
 // Posts what the link takes. Returns how many frames went.
 int Core::pump_data(Transfer* transfer) {
   PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
+  if (to.full_in_round == rounds_) return 0;
   const bool lies_flat = transfer->buffer.is_contiguous();
   const std::size_t most =
       lies_flat ? to.traits.max_frame : std::min(to.traits.max_frame, kMostStaged);
@@ -154,6 +155,7 @@ int Core::pump_data(Transfer* transfer) {
     if (lies_flat) ++transfer->in_flight;
     if (!to.link->try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr})) {
       if (lies_flat) --transfer->in_flight;
+      to.full_in_round = rounds_;
       break;
     }
     transfer->staged = 0;

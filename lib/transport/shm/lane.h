@@ -114,7 +114,9 @@ class Writer {
 
  private:
   bool starve() {
-    counters_->starving.store(1, std::memory_order_relaxed);  // pairs with has_starved
+    // Written once: the line stays with us until the reader clears it. Pairs with has_starved.
+    if (counters_->starving.load(std::memory_order_relaxed) == 0)
+      counters_->starving.store(1, std::memory_order_relaxed);
     return false;
   }
 

@@ -33,7 +33,8 @@ void close_buffer_room(const Object* owner) {
 BufferRoom* room_for(const comm::Communicator& comm) {
   const Rooms& all = rooms();
   auto found = all.find(&comm);
-  if (found == all.end() || found->second == nullptr) found = all.find(nullptr);
+  if (found == all.end() || found->second == nullptr)
+    found = all.find(reinterpret_cast<const Object*>(comm.group().session));
   return found == all.end() ? nullptr : found->second.get();
 }
 

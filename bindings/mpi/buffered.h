@@ -55,7 +55,7 @@ class BufferRoom {
 std::unique_ptr<BufferRoom>& buffer_room(const Object* owner);
 // Every message out of it, then it is gone: its owner is freed, or (null) MPI ends.
 void close_buffer_room(const Object* owner);
-// The room a send on `comm` uses.
+// The room a send on `comm` uses: its own, else its session's, else the process's.
 BufferRoom* room_for(const comm::Communicator& comm);
 
 }  // namespace tutti::mpi

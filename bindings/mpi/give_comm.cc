@@ -24,12 +24,14 @@ constexpr Hint kHints[] = {
     {kAlgorithms, "", false},
 };
 
-Code give(Result<comm::CommRef>&& made, Errhandler* handler, MPI_Comm* newcomm) {
+Code give(Result<comm::CommRef>&& made, const comm::Group& from, Errhandler* handler,
+          MPI_Comm* newcomm) {
   if (!made) return note(made);
   if (!*made) {
     *newcomm = MPI_COMM_NULL;
     return Code::ok;
   }
+  (*made)->group().session = from.session;
   if (handler != nullptr) set_errhandler(**made, handler);
   *newcomm = handle_to(made->detach(), MPI_COMM_NULL);
   return Code::ok;
@@ -44,11 +46,13 @@ std::string* find(comm::Communicator& comm, std::string_view key) {
 }  // namespace
 
 Code give_comm(comm::Communicator& parent, Result<comm::CommRef>&& made, MPI_Comm* newcomm) {
-  return give(std::move(made), parent.errhandler == 0 ? nullptr : errhandler_on(parent), newcomm);
+  return give(std::move(made), parent.group(),
+              parent.errhandler == 0 ? nullptr : errhandler_on(parent), newcomm);
 }
 
-Code give_comm(Errhandler& handler, Result<comm::CommRef>&& made, MPI_Comm* newcomm) {
-  return give(std::move(made), &handler, newcomm);
+Code give_comm(Errhandler& handler, const comm::Group& from, Result<comm::CommRef>&& made,
+               MPI_Comm* newcomm) {
+  return give(std::move(made), from, &handler, newcomm);
 }
 
 void set_hints(comm::Communicator& comm, const Info& info) {

@@ -10,7 +10,8 @@ namespace tutti::mpi {
 // A new communicator has its parent's error handler (MPI 5.0, 9.3).
 Code give_comm(comm::Communicator& parent, Result<comm::CommRef>&& made, MPI_Comm* newcomm);
 // One without a parent has the handler it was made with.
-Code give_comm(Errhandler& handler, Result<comm::CommRef>&& made, MPI_Comm* newcomm);
+Code give_comm(Errhandler& handler, const comm::Group& from, Result<comm::CommRef>&& made,
+               MPI_Comm* newcomm);
 
 // Hints of communicators (MPI 5.0, 7.4.4): those known are kept, the rest is left alone.
 void set_hints(comm::Communicator& comm, const Info& info);

@@ -22,6 +22,8 @@ class Group final : public Object {
   int at(int rank) const { return members_[static_cast<std::size_t>(rank)]; }  // rank in the job
   int rank_of(int job_rank) const;  // kUndefined when not a member
   const std::vector<int>& members() const { return members_; }
+  // The session it comes from, itself or by the groups it was made of; 0: none. The bindings'.
+  mutable Handle session = 0;
 
  private:
   std::vector<int> members_;

@@ -77,6 +77,19 @@ Code comm_iflush_buffer(comm::Communicator& comm, MPI_Request* request) {
   return iflush(&comm, request);
 }
 
+Code session_attach_buffer(Session& session, void* buffer, Count size) {
+  return attach(&session, buffer, size);
+}
+Code session_detach_buffer(Session& session, void* buffer_addr, Count* size) {
+  return detach(&session, buffer_addr, size);
+}
+Code session_flush_buffer(Session& session) {
+  return flush(&session);
+}
+Code session_iflush_buffer(Session& session, MPI_Request* request) {
+  return iflush(&session, request);
+}
+
 Code bsend(const void* buf, Count count, types::Datatype& datatype, int dest, int tag,
            comm::Communicator& comm) {
   if (dest == MPI_PROC_NULL) return Code::ok;

@@ -7,12 +7,13 @@ namespace tutti::mpi::body {
 namespace {
 
 // An empty result is MPI_GROUP_EMPTY, whoever made it.
-Code give_group(Result<comm::GroupRef>&& made, MPI_Group* group) {
+Code give_group(const comm::Group& from, Result<comm::GroupRef>&& made, MPI_Group* group) {
   if (!made) return note(made);
   if ((*made)->size() == 0) {
     *group = MPI_GROUP_EMPTY;
     return Code::ok;
   }
+  (*made)->session = from.session;
   return give(std::move(made), group);
 }
 
@@ -58,25 +59,25 @@ Code group_compare(comm::Group& group1, comm::Group& group2, int* result) {
 }
 
 Code group_union(comm::Group& group1, comm::Group& group2, MPI_Group* newgroup) {
-  return give_group(comm::union_of(group1, group2), newgroup);
+  return give_group(group1, comm::union_of(group1, group2), newgroup);
 }
 Code group_intersection(comm::Group& group1, comm::Group& group2, MPI_Group* newgroup) {
-  return give_group(comm::intersection_of(group1, group2), newgroup);
+  return give_group(group1, comm::intersection_of(group1, group2), newgroup);
 }
 Code group_difference(comm::Group& group1, comm::Group& group2, MPI_Group* newgroup) {
-  return give_group(comm::difference_of(group1, group2), newgroup);
+  return give_group(group1, comm::difference_of(group1, group2), newgroup);
 }
 Code group_incl(comm::Group& group, int n, const int ranks[], MPI_Group* newgroup) {
-  return give_group(comm::include(group, ranks_of(n, ranks)), newgroup);
+  return give_group(group, comm::include(group, ranks_of(n, ranks)), newgroup);
 }
 Code group_excl(comm::Group& group, int n, const int ranks[], MPI_Group* newgroup) {
-  return give_group(comm::exclude(group, ranks_of(n, ranks)), newgroup);
+  return give_group(group, comm::exclude(group, ranks_of(n, ranks)), newgroup);
 }
 Code group_range_incl(comm::Group& group, int n, int ranges[][3], MPI_Group* newgroup) {
-  return give_group(comm::include_ranges(group, ranges_of(n, ranges)), newgroup);
+  return give_group(group, comm::include_ranges(group, ranges_of(n, ranges)), newgroup);
 }
 Code group_range_excl(comm::Group& group, int n, int ranges[][3], MPI_Group* newgroup) {
-  return give_group(comm::exclude_ranges(group, ranges_of(n, ranges)), newgroup);
+  return give_group(group, comm::exclude_ranges(group, ranges_of(n, ranges)), newgroup);
 }
 
 Code group_free(MPI_Group* group) {

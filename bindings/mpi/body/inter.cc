@@ -58,7 +58,7 @@ Code comm_create_from_group(comm::Group& group, const char* stringtag, Info* /*i
     if (group.size() == 0) return Code::ok;
     return refuse(Code::group, "the calling process is not in the group");
   }
-  return give_comm(errhandler, comm::create_from_group(world, group, stringtag), newcomm);
+  return give_comm(errhandler, group, comm::create_from_group(world, group, stringtag), newcomm);
 }
 
 Code intercomm_create_from_groups(comm::Group& local_group, int local_leader,
@@ -78,8 +78,8 @@ Code intercomm_create_from_groups(comm::Group& local_group, int local_leader,
   }
   const comm::GroupBridge bridge{local_leader, remote_group, remote_leader, stringtag};
   comm::World& world = process.self_comm->world();
-  return give_comm(errhandler, comm::create_inter_from_groups(world, local_group, bridge),
-                   newintercomm);
+  return give_comm(errhandler, local_group,
+                   comm::create_inter_from_groups(world, local_group, bridge), newintercomm);
 }
 
 }  // namespace tutti::mpi::body

@@ -101,10 +101,11 @@ Code session_get_info(Session& /*session*/, MPI_Info* info_used) {
   return Code::ok;
 }
 
-Code group_from_session_pset(Session& /*session*/, const char* pset_name, MPI_Group* newgroup) {
+Code group_from_session_pset(Session& session, const char* pset_name, MPI_Group* newgroup) {
   auto members = members_of(pset_name);
   if (!members) return unknown_set(pset_name);
   auto made = comm::GroupRef::adopt(new comm::Group(std::move(*members)));
+  made->session = session.handle();
   *newgroup = handle_to(made.detach(), MPI_GROUP_NULL);
   return Code::ok;
 }

@@ -15,6 +15,7 @@ inline MPI_Request requests[4];
 inline MPI_Message message;
 inline MPI_Group some_group;
 inline MPI_Info some_info;
+inline MPI_Session some_session;
 inline MPI_Comm some_ring;  // of one rank, both neighbours of itself
 
 inline void nothing() {}
@@ -36,6 +37,7 @@ inline void begin() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   MPI_Comm_group(MPI_COMM_SELF, &some_group);
   MPI_Info_create(&some_info);
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &some_session);
   const int length = 1, is_periodic = 1;
   MPI_Cart_create(MPI_COMM_SELF, 1, &length, &is_periodic, 0, &some_ring);
 }
@@ -67,6 +69,7 @@ void probe(const char* function, const char* argument, int expected, Call call) 
 inline int end() {
   MPI_Group_free(&some_group);
   MPI_Info_free(&some_info);
+  MPI_Session_finalize(&some_session);
   MPI_Comm_free(&some_ring);
   MPI_Finalize();
   std::printf("%d bad arguments, %d taken wrongly\n", probes, wrong);

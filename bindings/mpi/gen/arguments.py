@@ -30,6 +30,7 @@ HANDLES = {
     "GROUP": ("some_group", "MPI_GROUP_NULL", "MPI_ERR_GROUP"),
     "INFO": ("some_info", "MPI_INFO_NULL", "MPI_ERR_INFO"),
     "ERRHANDLER": ("MPI_ERRORS_RETURN", "MPI_ERRHANDLER_NULL", "MPI_ERR_ERRHANDLER"),
+    "SESSION": ("some_session", "MPI_SESSION_NULL", "MPI_ERR_SESSION"),
 }
 # Areas of the interface whose communicators have neighbours.
 WITH_NEIGHBOURS = ("neighbor", "topology")

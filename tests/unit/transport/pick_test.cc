@@ -32,14 +32,6 @@ TEST_CASE("a link that is not used says why", "[pick]") {
   REQUIRE(all.find("shm: this rank is alone on its host") != std::string::npos);
 }
 
-TEST_CASE("TUTTI_LINK with a name that is no link is refused with the names there are", "[pick]") {
-  Rig rig({0, 0}, knobs_with({{"TUTTI_LINK", "shn"}}));
-  const auto picked = pick_between(rig, 0, 1);
-  REQUIRE_FALSE(picked.has_value());
-  REQUIRE(picked.error().text.find("'shn'") != std::string::npos);
-  REQUIRE(picked.error().text.find("shm,tcp") != std::string::npos);
-}
-
 TEST_CASE("a peer that no permitted link reaches is named with every reason", "[pick]") {
   Rig rig({0, 0, 1}, knobs_with({{"TUTTI_LINK", "shm"}}));
   REQUIRE(pick_between(rig, 0, 1).has_value());

@@ -102,14 +102,6 @@ TEST_CASE("both address families carry frames", "[tcp]") {
   }
 }
 
-TEST_CASE("an unknown address family is refused by name", "[tcp]") {
-  Rig rig({0, 1}, knobs_with({{"TUTTI_LINK", "tcp"}, {"TUTTI_TCP_FAMILY", "ipx"}}));
-  REQUIRE(rig[0].transport("tcp") == nullptr);
-  std::string all;
-  for (const auto& line : rig[0].opened.left_out) all += line;
-  REQUIRE(all.find("TUTTI_TCP_FAMILY=ipx") != std::string::npos);
-}
-
 TEST_CASE("a rank with another secret is turned away, and says why it got nowhere", "[tcp]") {
   auto worlds = wireup::in_threads({0, 1});
   worlds[1]->segment().header().job_key[5] ^= 1;

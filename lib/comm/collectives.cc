@@ -13,6 +13,7 @@ namespace {
 
 using coll::Collective;
 using Route = Communicator::State::Route;
+using Kind = Communicator::State::Kind;
 
 const types::Datatype* type_of_reduction(const CollCall& call) {
   return call.recv_type != nullptr ? call.recv_type : call.send_type;
@@ -117,7 +118,7 @@ bool takes_delegate(Communicator& comm, const CollCall& call, const delegate::Ca
 }
 
 Code run_schedule(Communicator& comm, const CollCall& call) {
-  const auto prepared = prepare_call(comm, call);
+  const auto prepared = prepare_call(comm, call, Kind::blocking);
   if (!prepared) {
     comm.world().reason = prepared.error().text;
     return prepared.error().code;
@@ -137,9 +138,9 @@ Code run_schedule(Communicator& comm, const CollCall& call) {
 
 }  // namespace
 
-Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call) {
+Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind kind) {
   PreparedCall made;
-  made.tag = comm.state().next_tag();
+  made.tag = comm.state().next_tag(kind);
   if (call.neighbours) {
     TUTTI_TRY(prepared, prepare_neighbours(comm, call));
     made.prepared = std::move(prepared);
@@ -209,7 +210,7 @@ Code run(Communicator& comm, const CollCall& call) {
 }
 
 Result<Request*> start(Communicator& comm, const CollCall& call) {
-  TUTTI_TRY(prepared, prepare_call(comm, call));
+  TUTTI_TRY(prepared, prepare_call(comm, call, Kind::other));
   return RequestMaker::start(comm, call, bind_call(comm, call, prepared));
 }
 
@@ -232,7 +233,7 @@ class PreparedPersistent final : public Persistent {
 }  // namespace
 
 Result<std::unique_ptr<Persistent>> Persistent::make(Communicator& comm, const CollCall& call) {
-  TUTTI_TRY(prepared, prepare_call(comm, call));
+  TUTTI_TRY(prepared, prepare_call(comm, call, Kind::other));
   return std::unique_ptr<Persistent>(new PreparedPersistent(comm, call, std::move(prepared)));
 }
 

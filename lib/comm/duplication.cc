@@ -19,7 +19,7 @@ class Duplication {
       : comm_(CommRef::share(&comm)),
         made_(CommRef::share(&made)),
         request_(request),
-        tag_(comm.state().next_tag()) {}
+        tag_(comm.state().next_tag(Communicator::State::Kind::other)) {}
 
   void begin() {
     if (members().size() == 1) return name(world().contexts.take_alone());

@@ -37,8 +37,8 @@ struct Communicator::State {
   std::vector<int> host_of;  // by rank: which of the communicator's hosts, 0, 1, ...
   std::vector<int> joint;    // intercommunicators: job ranks of the first group, then the second
   std::unique_ptr<delegate::Team> team;
-  std::uint64_t calls = 0;     // collectives that waited so far: for the watch record
-  std::uint32_t sequence = 0;  // collectives so far: their messages' tag
+  std::uint64_t calls = 0;                  // collectives that waited so far: for the watch record
+  std::array<std::uint32_t, 2> sequence{};  // blocking and other collectives so far
 
   // Choices by what they depend on; sizes by their power of two (collectives.cc).
   std::map<std::uint64_t, select::Choice> choices;
@@ -50,7 +50,13 @@ struct Communicator::State {
   static constexpr std::size_t kMostPrepared = 64;
   static constexpr std::size_t kMostIdle = 4;
 
-  int next_tag() { return static_cast<int>(sequence++ & 0x7fffffffU); }
+  // The tag of a collective's messages. Blocking calls and the others are numbered apart: programs
+  // that mix them in another order on each rank, which they should not, work here as elsewhere.
+  enum class Kind : std::uint8_t { blocking, other };
+  int next_tag(Kind kind = Kind::blocking) {
+    const auto which = static_cast<std::uint32_t>(kind);
+    return static_cast<int>((sequence[which]++ & 0x3fffffffU) | which << 30);
+  }
 };
 
 // Which algorithm serves the shape here. `delegates`: the team may be chosen (null algorithm).
@@ -68,7 +74,8 @@ struct PreparedCall {
   std::shared_ptr<Prepared> prepared;
   int tag = 0;
 };
-Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call);
+Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call,
+                                  Communicator::State::Kind kind);
 
 // A call bound and ready to begin.
 struct BoundCall {

@@ -52,9 +52,10 @@ void Head::check_movement() {
     return;
   }
   if (std::exchange(reported_still_, true)) return;
-  std::string limit = std::to_string(span / 1000);
+  const std::string limit =
+      span % 1000 == 0 ? std::to_string(span / 1000) + " s" : std::to_string(span) + " ms";
   terminal_.say("no rank has moved for " + limit +
-                " s (--hang-report; the job goes on); the ranks are in:");
+                " (--hang-report; the job goes on); the ranks are in:");
   show_places([this](const std::string& text) { terminal_.write(2, text); });
 }
 

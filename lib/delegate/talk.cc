@@ -68,11 +68,18 @@ Code ShmTeam::hear(int member, std::uint32_t fingerprint) {
   const std::atomic<std::uint64_t>& flag = entry(member).flag;
   const auto wanted = static_cast<std::uint32_t>(number_);
   std::uint64_t seen = 0;
-  const auto published = [&flag, &seen, wanted] {
+  std::uint32_t looks = 0;
+  const std::atomic<std::uint64_t>& done = control(member).done;
+  const auto published = [&flag, &seen, &looks, &done, wanted, this] {
+    // acquire: pairs with end_call(). A member that is through with this call gives nothing more.
+    const bool through =
+        (++looks & 63U) == 0 && done.load(std::memory_order_acquire) >= number_;
     seen = flag.load(std::memory_order_acquire);  // pairs with publish()
-    return static_cast<std::uint32_t>(seen) == wanted;
+    return static_cast<std::uint32_t>(seen) == wanted || through;
   };
   if (const Code code = wait_until(published); code != Code::ok) return code;
+  if (static_cast<std::uint32_t>(seen) != wanted) [[unlikely]]
+    return left_without(member, fingerprint);
   const auto theirs = static_cast<std::uint32_t>(seen >> 32);
   return theirs == fingerprint ? Code::ok : mismatch(member, fingerprint, theirs);
 }
@@ -123,6 +130,16 @@ Code ShmTeam::mismatch(int member, std::uint32_t mine, std::uint32_t theirs) {
                    "ranks call different collectives: rank " + std::to_string(job_rank(me_)) +
                        " calls " + waiting_.describe(mine) + ", rank " +
                        std::to_string(job_rank(member)) + " calls " + waiting_.describe(theirs));
+  return Code::other;
+}
+
+// Only a root's word is heard: a member that takes another for the root gives nothing.
+Code ShmTeam::left_without(int member, std::uint32_t mine) {
+  const std::string who = "rank " + std::to_string(job_rank(member));
+  waiting_.explain(waiting_.self, "ranks call different collectives: rank " +
+                                      std::to_string(job_rank(me_)) + " calls " +
+                                      waiting_.describe(mine) + ", " + who +
+                                      " has left that call and gave nothing: it named another root");
   return Code::other;
 }
 

@@ -82,6 +82,7 @@ class ShmTeam final : public Team {
   Code mismatch(int member, std::uint32_t mine, std::uint32_t theirs);
   Code lost_member();
   Code broken_by(int member);
+  Code left_without(int member, std::uint32_t mine);
   int job_rank(int member) const;
 
   template <class Ready>

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/check_messages.h"
 #include "control/serve_messages.h"
 #include "control/watch_messages.h"
 
@@ -317,9 +318,10 @@ struct DaemonFailed {
   }
 };
 
-using Message = std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses,
-                             RankEnded, RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow,
-                             HostFailed, Note, DaemonFailed, Gather, Gathered, ServeJob, Serves,
-                             Served, Fetch, Fetched, Look, Seen, Stack>;
+using Message =
+    std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses, RankEnded,
+                 RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow, HostFailed, Note,
+                 DaemonFailed, Gather, Gathered, ServeJob, Serves, Served, Fetch, Fetched, Look,
+                 Seen, Stack, Examine, Findings, Probe, Probed>;
 
 }  // namespace tutti::launch

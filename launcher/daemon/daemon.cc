@@ -18,6 +18,9 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "daemon/background.h"
+#include "daemon/examine.h"
+#include "daemon/probe.h"
 #include "daemon/rank_env.h"
 #include "daemon/ranks.h"
 #include "job/exit_status.h"
@@ -28,6 +31,8 @@ namespace {
 constexpr std::size_t kHoldBytes = 4U << 20;  // output queued for a slow head
 constexpr std::chrono::seconds kBeat{5};
 constexpr std::chrono::seconds kSilence{30};
+constexpr std::chrono::seconds kExamineLimit{30};
+constexpr std::chrono::seconds kProbeLimit{60};
 
 // A port nobody listens on now. The ranks' own framework takes it soon.
 int find_free_port() {
@@ -71,6 +76,8 @@ class Daemon {
   void handle(const Input& input) { ranks_.input(input); }
   void handle(const Addresses& addresses) { ranks_.publish(addresses); }
   void handle(const Gone& gone) { ranks_.gone(gone); }
+  void handle(const Examine& wish);
+  void handle(const Probe& wish);
   void handle(const Look& look) { ranks_.look(look); }
   void handle(const Gathered& all) { ranks_.hear_servers(all); }
   void handle(const Fetch& fetch) { ranks_.hear_servers(fetch); }
@@ -94,6 +101,8 @@ class Daemon {
   int host_ = kEveryHost;
   std::optional<topo::Machine> machine_;
   std::unique_ptr<Spawner> spawner_;
+  ProbeListener listener_{loop_};
+  Background background_{loop_};
   std::map<int, Child> children_;
   bool leaving_ = false;
   int status_ = 0;
@@ -211,6 +220,30 @@ void Daemon::handle(Launch& launch) {
   place.directory = place_.directory;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)
     say(DaemonFailed{status_of(ExitStatus::no_resources), done.error().text});
+}
+
+void Daemon::handle(const Examine& wish) {
+  const int port = listener_.listen(host_, wish.token);
+  background_.run([wish] { return encode(examine_host(wish)); }, kExamineLimit,
+                  [this, port](const std::string& bytes) {
+                    auto message = decode(bytes);
+                    Findings* found = message ? std::get_if<Findings>(&*message) : nullptr;
+                    Findings late;
+                    late.all = {{"host", kBad, "could not be examined in 30 s",
+                                 "do its name servers and its disks answer?"}};
+                    if (found == nullptr) found = &late;
+                    found->port = port;
+                    say(*found);
+                  });
+}
+
+void Daemon::handle(const Probe& wish) {
+  background_.run([wish] { return encode(send_probes(wish)); }, kProbeLimit,
+                  [this, to = wish.to](const std::string& bytes) {
+                    auto message = decode(bytes);
+                    const Probed* probed = message ? std::get_if<Probed>(&*message) : nullptr;
+                    say(probed != nullptr ? *probed : Probed{to, {}});
+                  });
 }
 
 void Daemon::handle(const Signal& signal) {

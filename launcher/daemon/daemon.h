@@ -27,6 +27,8 @@ struct SpawnReports {
   // It does not, and never will. status: of the table in job/exit_status.h.
   std::function<void(int host, int status, std::string reason)> failed;
   std::function<void(std::string text)> note = {};  // a remark for the user; may be null
+  // Before `ready`: what a login shell printed, and whether the daemon had to be sent; may be null.
+  std::function<void(int host, const std::string& noise, bool sent_daemon)> login = {};
 };
 
 // Starts daemons on hosts. No method blocks. Destruction ends what it started.

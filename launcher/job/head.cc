@@ -49,6 +49,7 @@ Head::Head(Round round)
   }
   ranks_left_ = request_.plan.ranks.size();
   rank_ended_.resize(ranks_left_);
+  if (request_.spec.show == "check") start_checking();
   if (request_.spec.output.fold) fold_ = std::make_unique<Fold>(ranks_left_);
 }
 
@@ -72,7 +73,7 @@ Outcome Head::run() {
                 });
   }
   loop_.after(kQuietStart, [this] { show_progress(); });
-  start_watching();
+  if (!checker_) start_watching();
   if (request_.meeting && round_.elastic)
     request_.meeting->attach(loop_, [this] { on_newcomer(); });
   start_hosts();
@@ -117,6 +118,14 @@ double Head::limit_of(State state) const {
 
 void Head::on_limit(State state) {
   if (state != state_) return;
+  if (checker_ && state == State::starting) {
+    for (std::size_t i = 0; i < hosts_.size(); ++i)
+      if (!hosts_[i].said_hello)
+        check_failed(static_cast<int>(i), status_of(ExitStatus::host_unreachable),
+                     "no answer in " + seconds_text(limit_of(state)) +
+                         " s; is it overloaded, or does its login shell wait for something?");
+    return;
+  }
   if (state == State::starting || state == State::launching)
     return fail(status_of(ExitStatus::host_unreachable),
                 std::string(row_of(state).doing) + " took more than " +
@@ -158,6 +167,7 @@ void Head::fail(int status, const std::string& line) {
 void Head::host_failed(int index, int status, const std::string& reason) {
   Host& lost = host(index);
   if (lost.left) return;
+  if (checker_ && state_ != State::leaving) return check_failed(index, status, reason);
   const std::string line = "host " + name_of(index) + ": " + reason;
   // While hosts are started every reason counts: each is its own cure.
   if (!launched_ && failed_ && state_ == State::ending && reason != last_reason_)

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "control/control.h"
 #include "daemon/daemon.h"
+#include "job/checker.h"
 #include "job/fold.h"
 #include "job/job.h"
 #include "job/reasons.h"
@@ -43,6 +45,8 @@ class Head {
     std::uint64_t input_taken = 0;
     std::vector<HostPart> to_grow;  // hosts that its daemon is to start
     Hello hello;
+    std::string noise;  // its shell printed before the daemon
+    bool was_sent_daemon = false;
   };
 
   // starters.cc
@@ -70,6 +74,12 @@ class Head {
   void show_progress();
   std::string awaited() const;
 
+  // checking.cc: --check
+  void start_checking();
+  void examine(int host);
+  void check_failed(int host, int status, const std::string& reason);
+  void go_on_checking();
+
   // looking.cc: what the ranks are in
   void start_watching();
   void look(const std::vector<int>& stacks, std::function<void()> then);
@@ -94,6 +104,8 @@ class Head {
   void handle(int host, const DaemonFailed& report);
   void handle(int host, const Gather& part);
   void handle(int host, const Seen& seen);
+  void handle(int host, const Findings& findings);
+  void handle(int host, const Probed& probed);
   void handle(int host, const Stack& stack);
   void handle(int host, const Fetch& fetch);
   void handle(int host, const Fetched& fetched);
@@ -136,6 +148,9 @@ class Head {
   Addresses addresses_;
   std::size_t addresses_sent_ = 0;
   std::map<int, std::string> links_;
+  std::unique_ptr<Checker> checker_;  // null: this is a job
+  std::string check_token_;
+  std::int64_t began_ns_ = now_ns();
   Watcher watcher_;
   struct {
     std::uint64_t number = 0;

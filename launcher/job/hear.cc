@@ -102,6 +102,7 @@ void Head::handle(int index, const Hello& hello) {
   fresh.hello = hello;
   if (fresh.over_network && fresh.channel) fresh.channel->keep_alive(kBeat, kSilence);
   if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
+  if (checker_) return examine(index);
   for (const Host& one : hosts_)
     if (!one.said_hello) return;
   if (state_ == State::starting) launch();

@@ -65,6 +65,10 @@ SpawnReports Head::reports() {
   reports.failed = [this](int index, int status, const std::string& reason) {
     host_failed(index, status, reason);
   };
+  reports.login = [this](int index, const std::string& noise, bool sent_daemon) {
+    host(index).noise = noise;
+    host(index).was_sent_daemon = sent_daemon;
+  };
   reports.note = [this](const std::string& text) { terminal_.say(text); };
   return reports;
 }
@@ -106,7 +110,7 @@ void Head::start_hosts() {
     VirtualPlan plan{request_.spec.virtual_rate, request_.spec.virtual_delay};
     add_spawner(spawn_virtual(loop_, std::move(plan), reports(), given), made).start(made);
   }
-  if (remote.size() < kTreeFrom) return start_over_network(remote);
+  if (remote.size() < kTreeFrom || checker_) return start_over_network(remote);
   // A tree of two levels: about as many relays as each of them has hosts.
   const auto relays = static_cast<std::size_t>(std::ceil(std::sqrt(remote.size())));
   std::vector<HostPart> first(remote.begin(), remote.begin() + static_cast<long>(relays));

@@ -43,10 +43,6 @@ int main(int argc, char** argv) {
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
     return show(spec->show);
-  if (spec->show == "check")
-    return complain(ExitStatus::usage, "--" + spec->show +
-                                           " is not supported yet; 'prun -np 1 -H " +
-                                           "HOST hostname' shows whether a host can be reached");
   auto machine = topo::read_this_machine();
   if (machine) request.machine = *machine;
   if (machine) machine = restricted(*machine, spec->placement);
@@ -58,6 +54,10 @@ int main(int argc, char** argv) {
   if (!allocation) return complain(ExitStatus::bad_hostfile, allocation.error().text);
   request.spec = *spec;
   request.allocation = *allocation;
+  if (spec->show == "check") {
+    for (const HostSlots& host : allocation->hosts) request.plan.hosts.push_back({host.name, 1, 0});
+    return run_job(std::move(request));
+  }
   auto met = meet(request, request.machine, this_host());
   if (!met) return complain(ExitStatus::no_allocation, met.error().text);
   if (*met) return **met;

@@ -40,6 +40,8 @@ struct Connection {
   UniqueFd in, out, errors;
   std::string heard;  // from its stdout, before the daemon
   std::string words;  // from its stderr
+  std::string noise;  // what its shell printed
+  bool sent_daemon = false;
   const std::string* sending = nullptr;
   std::size_t sent = 0;
   int tries = 0;
@@ -158,6 +160,7 @@ std::vector<std::string> Ssh::command(const HostPart& host) const {
 void Ssh::connect(Connection& one) {
   ++one.tries;
   one.heard.clear();
+  one.noise.clear();
   one.words.clear();
   one.sending = nullptr;
   if (spawn(one)) return listen(one);
@@ -226,12 +229,12 @@ void Ssh::hear(Connection& one) {
     const std::size_t end = one.heard.find('\n', begin);
     if (end == std::string::npos) break;
     const std::string line(text::trim(std::string_view(one.heard).substr(begin, end - begin)));
-    begin = end + 1;
-    if (line == kReadyLine) return hand_over(one, one.heard.substr(begin));
-    const bool ours = line == kNeedDaemonLine || line == kNeedLibraryLine;
-    if (!ours) continue;
-    one.heard.erase(0, begin);
-    begin = 0;
+    const std::size_t start = std::exchange(begin, end + 1);
+    const bool ready = line == kReadyLine;
+    if (!ready && line != kNeedDaemonLine && line != kNeedLibraryLine) continue;
+    one.noise += one.heard.substr(0, start);
+    one.heard.erase(0, std::exchange(begin, 0));
+    if (ready) return hand_over(one, one.heard);
     hear_line(one, line);
   }
   if (one.heard.size() > kMostWords) one.heard.erase(0, one.heard.size() - kMostWords / 2);
@@ -240,6 +243,7 @@ void Ssh::hear(Connection& one) {
 void Ssh::hear_line(Connection& one, std::string_view line) {
   one.sending = line == kNeedDaemonLine ? &daemon_ : &library_;
   one.sent = 0;
+  one.sent_daemon = true;
   send_some(one);
 }
 
@@ -261,6 +265,7 @@ void Ssh::hand_over(Connection& one, std::string already) {
   one.ready = true;
   loop_.forget(one.in.get());
   loop_.forget(one.out.get());
+  if (reports_.login) reports_.login(one.host.host, one.noise, one.sent_daemon);
   reports_.ready(one.host.host, std::move(one.out), std::move(one.in), std::move(already));
 }
 

@@ -1,0 +1,77 @@
+// One child and one pipe for each work. The daemon reaps the child as it reaps all.
+#include "daemon/background.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace tutti::launch {
+namespace {
+
+[[noreturn]] void work_in_child(const std::function<std::string()>& work, int out) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const std::string text = work();
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t put = ::write(out, text.data() + at, text.size() - at);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) ::_exit(1);
+    at += static_cast<std::size_t>(put);
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+Background::~Background() {
+  for (auto& [pid, work] : works_) {
+    ::kill(pid, SIGKILL);
+    loop_.forget(work.out.get());
+    loop_.cancel(work.limit);
+  }
+}
+
+void Background::run(std::function<std::string()> work, std::chrono::milliseconds limit,
+                     std::function<void(std::string)> done) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return loop_.post([done] { done(""); });
+  UniqueFd out(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid == 0) work_in_child(work, theirs.get());
+  if (pid < 0) return loop_.post([done] { done(""); });
+  ::fcntl(out.get(), F_SETFL, O_NONBLOCK);
+  Work& one = works_[pid];
+  one.out = std::move(out);
+  one.done = std::move(done);
+  one.limit = loop_.after(limit, [this, pid] {
+    ::kill(pid, SIGKILL);
+    works_[pid].text.clear();
+    finish(pid);
+  });
+  loop_.on_readable(one.out.get(), [this, pid] { hear(pid); });
+}
+
+void Background::hear(pid_t pid) {
+  char buffer[16384];
+  Work& one = works_[pid];
+  const ssize_t got = ::read(one.out.get(), buffer, sizeof buffer);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return finish(pid);
+  one.text.append(buffer, static_cast<std::size_t>(got));
+}
+
+void Background::finish(pid_t pid) {
+  auto node = works_.extract(pid);
+  Work& one = node.mapped();
+  loop_.forget(one.out.get());
+  loop_.cancel(one.limit);
+  one.done(std::move(one.text));
+}
+
+}  // namespace tutti::launch

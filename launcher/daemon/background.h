@@ -1,0 +1,41 @@
+// Work that may take long, away from the loop: a child does it, its answer comes back as bytes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "control/control.h"
+
+namespace tutti::launch {
+
+class Background {
+ public:
+  explicit Background(Loop& loop) : loop_(loop) {}
+  ~Background();  // kills what still works
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  // `done` gets what `work` returned; nothing when it took too long or could not start.
+  void run(std::function<std::string()> work, std::chrono::milliseconds limit,
+           std::function<void(std::string)> done);
+
+ private:
+  struct Work {
+    UniqueFd out;
+    std::string text;
+    Loop::TimerId limit = 0;
+    std::function<void(std::string)> done;
+  };
+  void hear(pid_t pid);
+  void finish(pid_t pid);
+
+  Loop& loop_;
+  std::map<pid_t, Work> works_;
+};
+
+}  // namespace tutti::launch

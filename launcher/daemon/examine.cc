@@ -1,0 +1,236 @@
+// The examinations, one function each.
+#include "daemon/examine.h"
+
+#include <arpa/inet.h>
+#include <gnu/libc-version.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::int64_t kClockRemarkMs = 1000;
+constexpr std::uint64_t kLeastShm = 64U << 20;
+
+Finding clock(const Examine& wish) {
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  const std::int64_t apart = now - wish.head_clock_ms;
+  const std::string text = std::to_string(apart) + " ms apart from prun's host";
+  if (std::abs(apart) < kClockRemarkMs) return {"clock", kGood, text, ""};
+  return {"clock", kRemark, text, "time stamps and make will disagree: start chrony or ntpd"};
+}
+
+int own_mtu(const std::string& name) {
+  const UniqueFd any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  name.copy(request.ifr_name, sizeof request.ifr_name - 1);
+  return ::ioctl(any.get(), SIOCGIFMTU, &request) == 0 ? request.ifr_mtu : 0;
+}
+
+std::string numeric(const sockaddr* address) {
+  char text[NI_MAXHOST] = "";
+  const socklen_t length =
+      address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  ::getnameinfo(address, length, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  return text;
+}
+
+KnownName look_up(const std::string& name) {
+  KnownName known;
+  known.name = name;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return known;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
+    known.addresses.push_back(numeric(one->ai_addr));
+  char back[NI_MAXHOST] = "";
+  if (::getnameinfo(found->ai_addr, found->ai_addrlen, back, sizeof back, nullptr, 0,
+                    NI_NAMEREQD) == 0)
+    known.back = back;
+  ::freeaddrinfo(found);
+  return known;
+}
+
+bool is_link_local(const ifaddrs& one) {
+  return one.ifa_addr->sa_family == AF_INET6 &&
+         IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(one.ifa_addr)->sin6_addr);
+}
+
+std::vector<InterfaceAddress> addresses() {
+  ifaddrs* all = nullptr;
+  std::vector<InterfaceAddress> up;
+  if (::getifaddrs(&all) != 0) return up;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if ((one->ifa_flags & IFF_UP) == 0 || (one->ifa_flags & IFF_LOOPBACK) != 0 ||
+        one->ifa_addr == nullptr)
+      continue;
+    const int family = one->ifa_addr->sa_family;
+    if ((family != AF_INET && family != AF_INET6) || is_link_local(*one)) continue;
+    InterfaceAddress& address = up.emplace_back();
+    address.name = one->ifa_name;
+    address.address = numeric(one->ifa_addr);
+    address.mtu = own_mtu(address.name);
+  }
+  ::freeifaddrs(all);
+  return up;
+}
+
+Finding interfaces(const std::vector<InterfaceAddress>& up) {
+  std::string text;
+  for (const InterfaceAddress& one : up)
+    text += (text.empty() ? "" : ", ") + one.name + " " + one.address + " (MTU " +
+            std::to_string(one.mtu) + ")";
+  if (!text.empty()) return {"interfaces", kGood, text, ""};
+  return {"interfaces", kRemark, "none is up but loopback",
+          "jobs of several hosts need one: ip link set NAME up"};
+}
+
+Finding ports() {
+  int first = 0, last = 0;
+  std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first >> last;
+  const std::string text =
+      std::to_string(first) + " to " + std::to_string(last) + " are given to ranks, TCP";
+  if (last - first >= 1000) return {"ports", kGood, text, ""};
+  return {"ports", kRemark, text,
+          "too few for many ranks: sysctl net.ipv4.ip_local_port_range='32768 60999'"};
+}
+
+Finding versions() {
+  utsname system{};
+  ::uname(&system);
+  std::string text = std::string(system.sysname) + " " + system.release + ", " + system.machine +
+                     ", libc " + ::gnu_get_libc_version();
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string driver;
+  if (std::getline(file, driver)) text += ", " + driver;
+  return {"versions", kGood, text, ""};
+}
+
+Finding shared_memory() {
+  struct statvfs status {};
+  if (::statvfs("/dev/shm", &status) != 0)
+    return {"/dev/shm", kRemark, "is not there", "programs of other MPIs need it; Tutti's do not"};
+  const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
+  const std::string text = text::format_bytes(free) + " free";
+  if (free >= kLeastShm) return {"/dev/shm", kGood, text, ""};
+  return {"/dev/shm", kRemark, text,
+          "programs of other MPIs need more (containers: --shm-size=1g); Tutti's do not"};
+}
+
+Finding locked_memory() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_MEMLOCK, &limit);
+  std::error_code error;
+  const bool rdma = std::filesystem::exists("/sys/class/infiniband", error) &&
+                    !std::filesystem::is_empty("/sys/class/infiniband", error);
+  const bool all = limit.rlim_max == RLIM_INFINITY;
+  const std::string text = (all ? "not limited" : text::format_bytes(limit.rlim_max) + " at most") +
+                           std::string(rdma ? ", and there is an RDMA device" : "");
+  if (all || !rdma) return {"memlock", kGood, text, ""};
+  return {"memlock", kBad, text,
+          "RDMA needs it: '* - memlock unlimited' in /etc/security/limits.conf"};
+}
+
+Finding open_files() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const std::string text = std::to_string(limit.rlim_max) + " at most";
+  if (limit.rlim_max >= 4096) return {"open files", kGood, text, ""};
+  return {"open files", kRemark, text, "many ranks need more: raise the hard limit (ulimit -Hn)"};
+}
+
+// What a child is asked to try, away from this process.
+template <class Try>
+bool succeeds(Try attempt) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(attempt() ? 0 : 1);
+  int status = 1;
+  while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Between two siblings, as between ranks: a parent may always read its child.
+Finding single_copy() {
+  static volatile int word;
+  word = 1;
+  const pid_t held = ::fork();
+  if (held == 0) {
+    word = 42;
+    for (;;) ::pause();
+  }
+  const bool works = held > 0 && succeeds([held] {
+                       int copy = 0;
+                       for (int i = 0; i < 1000 && copy != 42; ++i) {
+                         iovec mine{&copy, sizeof copy};
+                         iovec theirs{const_cast<int*>(&word), sizeof copy};
+                         if (::process_vm_readv(held, &mine, 1, &theirs, 1, 0) < 0) return false;
+                         if (copy != 42) ::usleep(1000);
+                       }
+                       return copy == 42;
+                     });
+  if (held > 0) {
+    ::kill(held, SIGKILL);
+    while (::waitpid(held, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (works) return {"single copy", kGood, "ranks may read each other's memory", ""};
+  return {"single copy", kRemark, "ranks may not read each other's memory",
+          "long messages are copied twice; sysctl kernel.yama.ptrace_scope=0, or in containers "
+          "--cap-add SYS_PTRACE"};
+}
+
+Finding user_namespaces() {
+  if (succeeds([] { return ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0; }))
+    return {"user namespaces", kGood, "prun --virtual works", ""};
+  return {"user namespaces", kRemark, "refused: no prun --virtual here",
+          "sysctl kernel.unprivileged_userns_clone=1 or user.max_user_namespaces=10000"};
+}
+
+Finding gpus() {
+  std::error_code error;
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error))
+    count += entry.is_directory(error) ? 1 : 0;
+  return {"GPUs", kGood, count == 0 ? "none" : std::to_string(count), ""};
+}
+
+}  // namespace
+
+Findings examine_host(const Examine& wish) {
+  Findings found;
+  found.addresses = addresses();
+  for (const std::string& name : wish.hosts) found.names.push_back(look_up(name));
+  found.all = {clock(wish),     interfaces(found.addresses),
+               ports(),         shared_memory(),
+               locked_memory(), open_files(),
+               single_copy(),   user_namespaces(),
+               gpus(),          versions()};
+  return found;
+}
+
+}  // namespace tutti::launch

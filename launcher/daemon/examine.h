@@ -1,0 +1,10 @@
+// What a host is like, for `prun --check`: each finding tried, not guessed, where that is possible.
+#pragma once
+
+#include "control/messages.h"
+
+namespace tutti::launch {
+
+Findings examine_host(const Examine& wish);
+
+}  // namespace tutti::launch

@@ -1,0 +1,94 @@
+// Probes of prun --check: bytes and packets arrive, strangers get nothing.
+#include "daemon/probe.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "catch.h"
+#include "daemon/background.h"
+
+using namespace tutti;
+using namespace tutti::launch;
+
+namespace {
+
+const std::string kToken(kTokenBytes, 't');
+
+// Sends from a child, as the daemon does, while the listener's loop runs.
+Probed probe_from_child(Loop& loop, const Probe& wish) {
+  Background background(loop);
+  Probed answer;
+  background.run([wish] { return encode(send_probes(wish)); }, std::chrono::seconds{50},
+                 [&](const std::string& bytes) {
+                   if (auto message = decode(bytes)) answer = std::get<Probed>(*message);
+                   loop.stop();
+                 });
+  loop.run();
+  return answer;
+}
+
+Probe to_myself(int port, const std::string& token) {
+  Probe wish;
+  wish.to = 7;
+  wish.token = token;
+  wish.port = port;
+  wish.mine = wish.theirs = {{"lo", "127.0.0.1", 1500}};
+  return wish;
+}
+
+}  // namespace
+
+TEST_CASE("a probe says who answers, the longest packet and the rate", "[daemon][check]") {
+  Loop loop;
+  ProbeListener listener(loop);
+  const int port = listener.listen(7, kToken);
+  REQUIRE(port > 0);
+  const Probed answer = probe_from_child(loop, to_myself(port, kToken));
+  REQUIRE(answer.pairs.size() == 1);
+  CHECK(answer.pairs[0].problem == "");
+  CHECK(answer.pairs[0].reached == 7);
+  CHECK(answer.pairs[0].mtu == 1500);
+  CHECK(answer.pairs[0].bytes_per_s > 0);
+}
+
+TEST_CASE("a stranger without the token is dropped", "[daemon][check]") {
+  Loop loop;
+  ProbeListener listener(loop);
+  const int port = listener.listen(7, kToken);
+  const Probed answer = probe_from_child(loop, to_myself(port, std::string(kTokenBytes, 's')));
+  REQUIRE(answer.pairs.size() == 1);
+  CHECK(answer.pairs[0].problem == "connects, but somebody else answers");
+  CHECK(answer.pairs[0].reached == -1);
+}
+
+TEST_CASE("nobody listens: the reason is the system's", "[daemon][check]") {
+  Loop loop;
+  int port = 0;
+  {
+    ProbeListener listener(loop);
+    port = listener.listen(7, kToken);
+  }
+  const Probed answer = probe_from_child(loop, to_myself(port, kToken));
+  REQUIRE(answer.pairs.size() == 1);
+  CHECK(answer.pairs[0].problem == std::strerror(ECONNREFUSED));
+}
+
+TEST_CASE("work that takes too long ends without an answer", "[daemon][check]") {
+  Loop loop;
+  Background background(loop);
+  std::string said = "nothing yet";
+  background.run(
+      [] {
+        for (;;) ::pause();
+        return std::string("never");
+      },
+      std::chrono::milliseconds{20},
+      [&](std::string text) {
+        said = std::move(text);
+        loop.stop();
+      });
+  loop.run();
+  CHECK(said == "");
+}

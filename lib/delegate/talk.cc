@@ -72,8 +72,7 @@ Code ShmTeam::hear(int member, std::uint32_t fingerprint) {
   const std::atomic<std::uint64_t>& done = control(member).done;
   const auto published = [&flag, &seen, &looks, &done, wanted, this] {
     // acquire: pairs with end_call(). A member that is through with this call gives nothing more.
-    const bool through =
-        (++looks & 63U) == 0 && done.load(std::memory_order_acquire) >= number_;
+    const bool through = (++looks & 63U) == 0 && done.load(std::memory_order_acquire) >= number_;
     seen = flag.load(std::memory_order_acquire);  // pairs with publish()
     return static_cast<std::uint32_t>(seen) == wanted || through;
   };
@@ -136,10 +135,10 @@ Code ShmTeam::mismatch(int member, std::uint32_t mine, std::uint32_t theirs) {
 // Only a root's word is heard: a member that takes another for the root gives nothing.
 Code ShmTeam::left_without(int member, std::uint32_t mine) {
   const std::string who = "rank " + std::to_string(job_rank(member));
-  waiting_.explain(waiting_.self, "ranks call different collectives: rank " +
-                                      std::to_string(job_rank(me_)) + " calls " +
-                                      waiting_.describe(mine) + ", " + who +
-                                      " has left that call and gave nothing: it named another root");
+  waiting_.explain(waiting_.self,
+                   "ranks call different collectives: rank " + std::to_string(job_rank(me_)) +
+                       " calls " + waiting_.describe(mine) + ", " + who +
+                       " has left that call and gave nothing: it named another root");
   return Code::other;
 }
 

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,7 @@ class Head {
   void print_links();
   void show_folded(bool all);
   void tell_end(const RankEnded& report, const Verdict& verdict);
+  void tell_echo();
 
   const std::string& name_of(int host) const { return request_.plan.hosts.at(at(host)).name; }
   Host& host(int index) { return hosts_.at(at(index)); }
@@ -140,6 +142,7 @@ class Head {
   Cause cause_ = Cause::ended;
   std::vector<std::string> lost_;
   bool failed_ = false;
+  std::optional<Verdict> echo_;  // of a rank that lost a peer, until the peer's end is known
   std::string last_reason_;
   int forwarded_ = 0;  // last of INT, TERM, HUP, QUIT that the user sent
   int interrupts_ = 0;

@@ -19,8 +19,12 @@ constexpr std::size_t kHoldBytes = 1U << 20;    // output queued for a slow term
 constexpr std::size_t kInputRoom = 256U << 10;  // stdin on its way to ranks
 constexpr std::chrono::milliseconds kAddressDelay{10};
 constexpr std::chrono::milliseconds kFoldDelay{200};
+constexpr std::chrono::seconds kEchoDelay{1};
 constexpr std::chrono::seconds kBeat{5};
 constexpr std::chrono::seconds kSilence{30};
+
+// How a rank ends the job that has lost a peer.
+constexpr int kPeerLost = static_cast<int>(Code::proc_aborted);
 
 JobSecrets make_secrets() {
   JobSecrets secrets;
@@ -227,6 +231,7 @@ void Head::handle(int index, const RankEnded& report) {
   rank_ended_[at(report.rank)] = true;
   --ranks_left_;
   tell_end(report, judge(report, name_of(index)));
+  if (ranks_left_ == 0) tell_echo();
   if (!report.finalized && ranks_left_ > 0 && hosts_.size() > 1) send_all(Gone{{report.rank}});
   look_for_end();
 }
@@ -234,6 +239,7 @@ void Head::handle(int index, const RankEnded& report) {
 // The line that says why, where the rank's output is, and what it wrote last.
 void Head::tell_end(const RankEnded& report, const Verdict& verdict) {
   if (verdict.status == 0) return;
+  if (echo_ && !failed_ && report.launch_status == 0 && verdict.status == kPeerLost) return;
   const bool by_user = forwarded_ != 0 && WIFSIGNALED(report.wait_status) &&
                        WTERMSIG(report.wait_status) == forwarded_;
   std::string line = verdict.line;
@@ -251,9 +257,22 @@ void Head::tell_end(const RankEnded& report, const Verdict& verdict) {
 }
 
 void Head::handle(int index, const RankAborts& report) {
-  const Verdict verdict = judge(report, name_of(index));
+  Verdict verdict = judge(report, name_of(index));
+  if (!failed_ && report.status == kPeerLost && hosts_.size() > 1) {
+    if (!echo_) loop_.after(kEchoDelay, [this] { tell_echo(); });
+    if (!echo_) echo_ = std::move(verdict);
+    return;
+  }
   if (!failed_) cause_ = Cause::rank;
   fail(verdict.status, verdict.line);
+}
+
+// A rank ended the job because it had lost a peer: that peer's end is the reason, if it is told
+// in time, for it may be heard later when it was on another host.
+void Head::tell_echo() {
+  if (!echo_ || failed_) return;
+  cause_ = Cause::rank;
+  fail(echo_->status, echo_->line);
 }
 
 void Head::handle(int, const Links& links) {

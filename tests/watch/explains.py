@@ -45,5 +45,22 @@ def main():
             check(status not in (0, 207), f"a collective of another {what} ends the job", said)
             check(said.count("different collectives") == 1 and words in said, f"{what}: both calls are named", said)
 
+        dies(prun, where, last, program)
+
+
+def dies(prun, where, last, program):
+    """The one line names the rank that died and how, not those that lost it."""
+    for what, (status, words) in {"killed": (137, "signal 9"), "crashed": (139, "signal 11"),
+                                  "exited": (3, "status 3"),
+                                  "echo": (137, "signal 9")}.items():
+        if what == "echo" and where is ONE_HOST:
+            continue  # one daemon tells in the order of events
+        for _ in range(2):  # who is heard first is chance
+            got, said = run(prun, ["--timeout", "60", *where], program, what)
+            check(got == status, f"{what}: the status is of the rank that died: {got}", said)
+            lines = [line for line in said.splitlines() if line.startswith("prun: ") and "they take turns" not in line]
+            check(len(lines) == 1 and f"rank {last} " in lines[0] and words in lines[0],
+                  f"{what}: one line names the rank and '{words}'", said)
+
 
 main()

@@ -1,5 +1,8 @@
-/* Jobs that go wrong in ways prun must explain: the last rank never comes, or comes to another call. */
+/* Jobs that go wrong in ways prun must explain: the last rank never comes, or comes to another call,
+   or dies while the others wait for it. */
 #include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +19,14 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   int last = rank == size - 1;
   if (strcmp(what, "missing") == 0 && last) lost_in_thought();
+  if (strcmp(what, "killed") == 0 && last) raise(SIGKILL);
+  if (strcmp(what, "echo") == 0) { /* a loss is told before the death that caused it */
+    if (rank == 0) MPI_Abort(MPI_COMM_WORLD, MPI_ERR_PROC_ABORTED);
+    usleep(20000);
+    if (last) raise(SIGKILL);
+  }
+  if (strcmp(what, "crashed") == 0 && last) raise(SIGSEGV);
+  if (strcmp(what, "exited") == 0 && last) _exit(3);
   if (strcmp(what, "other") == 0 && last) {
     MPI_Bcast(values, 4, MPI_INT, 0, MPI_COMM_WORLD);
   } else if (strcmp(what, "type") == 0 && last) {

@@ -2,7 +2,7 @@
 # Builds what is missing and runs the tests. Ends with 'N passed, N failed, N skipped'.
 #
 #   ./test.sh                 everything
-#   ./test.sh --suite unit    one suite: unit, schedule, plan, ranks, conformance, mpi4py, virtual, fault, fuzz, style
+#   ./test.sh --suite unit    one suite (docs/testing.md lists them): unit, ranks, hosts, style ...
 #   ./test.sh --only "p2p comm"   tests by name
 #   ./test.sh --quick         shorter sweeps
 #   ./test.sh --sanitize address,undefined   the same tests in a sanitized build (or: thread)

@@ -114,6 +114,8 @@ Result<void> Ranks::start_all() {
       report_not_started(rank, app.problem);
     }
   }
+  ranks_run_ = true;
+  if (!input_offsets_.empty()) write_input();
   return {};
 }
 

@@ -114,6 +114,7 @@ class Ranks {
   std::string input_;
   std::map<int, std::size_t> input_offsets_;  // by local rank, into input_
   bool input_ended_ = false;
+  bool ranks_run_ = false;  // start_all has been there
 };
 
 }  // namespace tutti::launch

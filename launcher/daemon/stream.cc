@@ -146,6 +146,7 @@ void Ranks::input(const Input& input) {
 
 // Every taker reads the same bytes at its own pace; what all have read is dropped and told.
 void Ranks::write_input() {
+  if (!ranks_run_) return;  // their servers get ready first; the input waits here
   std::size_t least = input_.size();
   for (RankProcess& rank : ranks_) {
     const auto offset = input_offsets_.find(rank.local);

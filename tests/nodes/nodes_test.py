@@ -33,8 +33,8 @@ class Node:
                                         stdin=subprocess.DEVNULL, env=environment, start_new_session=True)
 
     def said(self):
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")
+        # pread: the offset is shared with those who write, and moving it would lose their text.
+        return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode(errors="replace")
 
     def workers(self):
         """What its workers printed, without the port."""

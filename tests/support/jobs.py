@@ -156,8 +156,8 @@ class Job:
                                      stderr=self.log, start_new_session=True, **popen)
 
     def said(self):
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")
+        # pread: the offset is shared with those who write, and moving it would lose their text.
+        return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode(errors="replace")
 
     def ranks(self):
         """Pids of the ranks themselves: a forked daemon's command line is prun's."""

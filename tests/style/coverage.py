@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/coverage.md says what the bodies and the programs below tests/ say.
+"""docs/coverage.md says what the bodies and the mutants of tests/mutants say.
 
 coverage.py          checks
 coverage.py --write  writes the page
@@ -10,9 +10,6 @@ import sys
 import tree
 
 PAGE = "docs/coverage.md"
-# Programs written to MPI itself; unit tests of rooms are not.
-PROGRAMS = ("tests/ranks/", "tests/conformance/", "tests/virtual/", "tests/hosts/", "tests/threads/")
-
 
 def page():
     gen = tree.ROOT / "bindings/mpi/gen"
@@ -21,8 +18,10 @@ def page():
     coverage = importlib.import_module("coverage_page")
     table = tables.Table(str(tree.ROOT / "bindings/mpi/api"))
     bodies = [path for path in tree.files(".cc") if tree.name(path).startswith("bindings/mpi/body/")]
-    programs = [path for path in tree.files(".cc", ".c", ".h") if tree.name(path).startswith(PROGRAMS)]
-    return coverage.write(table, generate.known_bodies(table, bodies), programs)
+    sys.path.insert(0, str(tree.ROOT / "tests/mutants"))
+    mutants = importlib.import_module("lists")
+    return coverage.write(table, generate.known_bodies(table, bodies), mutants.killers(),
+                          mutants.survivors())
 
 
 def main():

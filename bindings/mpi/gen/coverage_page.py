@@ -1,41 +1,31 @@
 """docs/coverage.md: which functions have a body and which a test, by area, from the same table.
 
-A function counts as tested when a program of ours calls it by name (comments do not count):
-such a program checks what the call did. tests/style/coverage.py keeps the page fresh.
+A function counts as tested when a test fails if the function does nothing: tests/mutants knows
+which. tests/style/coverage.py keeps the page fresh.
 """
-import re
 
 OPENING = """\
 # Coverage of MPI %s
 
-Written by `tests/style/coverage.py --write` from the interface table, the bodies and the programs
-below `tests/`; a test keeps it fresh. Every function is exported with its `PMPI_` name; one without
-a body raises `MPI_ERR_UNSUPPORTED_OPERATION` naming itself. *Tested*: a program of ours calls it.
+Written by `tests/style/coverage.py --write` from the interface table, the bodies and what
+`tests/mutants/run.py` found; a test keeps it fresh. Every function is exported with its `PMPI_`
+name; one without a body raises `MPI_ERR_UNSUPPORTED_OPERATION` naming itself. *Tested*: a test
+fails when this function does nothing (`tests/mutants/killers.txt` says which).
 
 | chapter | area | functions | work | tested | large counts | work | tested |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
-def names_in(paths):
-    """MPI functions that programs call."""
-    found = set()
-    for path in paths:
-        with open(path, errors="replace") as stream:
-            code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", stream.read(), flags=re.S)
-        found.update(name.removeprefix("P") for name in re.findall(r"\bP?MPI_\w+", code))
-    return found
-
-
 class Coverage:
-    def __init__(self, table, bodies, programs):
-        self.table, self.bodies, self.named = table, bodies, names_in(programs)
+    def __init__(self, table, bodies, killers):
+        self.table, self.bodies, self.killers = table, bodies, killers
 
     def works(self, function, large):
         return function.body_name(large) in self.bodies
 
     def tested(self, function, large):
-        return self.works(function, large) and function.c_name(large) in self.named
+        return self.works(function, large) and function.c_name(large) in self.killers
 
     def count_area(self, functions):
         row = []
@@ -61,9 +51,9 @@ class Coverage:
         return lines if len(lines) > 1 else []
 
 
-def write(table, bodies, programs):
+def write(table, bodies, killers, survivors):
     values = {c["name"]: c["value"] for c in table.constants}
-    coverage = Coverage(table, bodies, programs)
+    coverage = Coverage(table, bodies, killers)
     lines = [OPENING % ("%d.%d" % (values["MPI_VERSION"], values["MPI_SUBVERSION"]))]
     total = [0] * 6
     for (chapter, group), functions in coverage.areas():
@@ -72,7 +62,8 @@ def write(table, bodies, programs):
         lines.append("| %d | %s | %s |\n" % (chapter, group, " | ".join(map(str, row))))
     lines.append("| | **all** | %s |\n" % " | ".join(map(str, total)))
     lines += coverage.listing("Not there yet", lambda f, large: not coverage.works(f, large))
-    lines += coverage.listing("There, but no program of ours calls it",
+    lines += coverage.listing("There, but no test fails without it",
                               lambda f, large: coverage.works(f, large)
                               and not coverage.tested(f, large))
+    lines += ["\nWhy: `%s`: %s.\n" % pair for pair in sorted(survivors.items())]
     return "".join(lines)

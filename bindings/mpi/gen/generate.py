@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """generate.py API_FOLDER WHAT OUTPUT [BODY.cc ...] -- writes one generated file.
 
-WHAT: header, bodies, functions, names, map, linktest, arguments, or the number of a chapter.
+WHAT: header, bodies, functions, names, map, linktest, arguments, mutant, wide, or the number of a
+chapter.
 """
 import sys
 
 import arguments
 import header
+import mutant
 import names
 import table as tables
 import tests
+import wide
 import wrappers
 
 
@@ -23,6 +26,8 @@ def produce(table, what, bodies):
         "names": lambda: names.write_names(table),
         "map": lambda: names.write_map(table),
         "arguments": lambda: arguments.write(table, bodies),
+        "mutant": lambda: mutant.write(table, bodies),
+        "wide": lambda: wide.write(table, bodies),
         "linktest": lambda: tests.write(table),
     }
     if what not in makers:

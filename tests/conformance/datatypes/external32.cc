@@ -42,6 +42,10 @@ void bytes_are_as_written(void* value, MPI_Datatype type, std::vector<unsigned c
 void tables() {
   int i = 0x01020304;
   bytes_are_as_written(&i, MPI_INT, {1, 2, 3, 4});
+  const unsigned char bytes[5] = {9, 4, 3, 2, 1};
+  MPI_Aint position = 1;
+  MPI_Unpack_external("external32", bytes, 5, &position, &i, 1, MPI_INT);
+  CHECK(i == 0x04030201 && position == 5);
   double d = 1.0;
   bytes_are_as_written(&d, MPI_DOUBLE, {0x3f, 0xf0, 0, 0, 0, 0, 0, 0});
   long narrow = -2;

@@ -115,9 +115,11 @@ void categories() {
   CHECK(total == all_controls);
   MPI_T_category_get_index("p2p", &index);
   MPI_T_category_get_num_events(index, &events);
-  CHECK(events == 3 && MPI_T_category_get_events(index, 1, &events) == MPI_SUCCESS);
+  CHECK(events == 3);
+  events = variables = total = -1;
+  CHECK(MPI_T_category_get_events(index, 1, &events) == MPI_SUCCESS && events == 0);
   CHECK(MPI_T_category_get_pvars(index, 1, &variables) == MPI_SUCCESS && variables == 0);
-  CHECK(MPI_T_category_changed(&total) == MPI_SUCCESS);
+  CHECK(MPI_T_category_changed(&total) == MPI_SUCCESS && total == 0);
   CHECK(MPI_T_category_get_cvars(number, 0, nullptr) == MPI_T_ERR_INVALID_INDEX);
 }
 

@@ -57,10 +57,14 @@ struct Folding {
     if (count < n) return;
     MPI_Reduce_scatter_block(mine.data(), one.data(), 1, type, op, comm);
     CHECK(one[0] == product(0, n, me));
+    std::vector<int> counts(static_cast<std::size_t>(n), 1);
+    counts[0] += count - n;  // all of the rest
+    MPI_Reduce_scatter(mine.data(), got.data(), counts.data(), type, op, comm);
+    CHECK(got[0] == product(0, n, me == 0 ? 0 : me + count - n));
   }
 };
 
-// The algorithms that must keep the order, and nothing else; "" lets the library choose.
+// The algorithms that keep the order; "" lets the library choose.
 constexpr const char* kForced[] = {
     "",
     "reduce=in_order,allreduce=recursive_doubling,scan=recursive_doubling,exscan=linear",
@@ -68,6 +72,42 @@ constexpr const char* kForced[] = {
     "reduce=rabenseifner,allreduce=binomial,reduce_scatter=linear",
     "allreduce=knomial",
     "allreduce=linear"};
+// These fold in any order: asked for by name, they are refused, and nothing is folded wrongly.
+constexpr const char* kRefused[] = {"binomial", "knomial", "chain", "double_tree"};
+constexpr const char* kRefusedForAll[] = {"ring", "segmented_ring", "double_tree"};
+constexpr const char* kRefusedScattered[] = {"ring", "recursive_halving", "pairwise"};
+
+void force(MPI_Comm comm, const std::string& algorithms) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "tutti_algorithms", algorithms.c_str());
+  MPI_Comm_set_info(comm, info);
+  MPI_Info_free(&info);
+}
+
+void refused(const Folding& folding) {
+  Matrix mine, got;
+  const auto is_refused = [](int code) {
+    int error_class = 0;
+    MPI_Error_class(code, &error_class);
+    return error_class == MPI_ERR_OP;
+  };
+  MPI_Comm_set_errhandler(folding.comm, MPI_ERRORS_RETURN);
+  for (const std::string name : kRefused) {
+    force(folding.comm, "reduce=" + name);
+    CHECK(is_refused(MPI_Reduce(&mine, &got, 1, folding.type, folding.op, 0, folding.comm)));
+  }
+  for (const std::string name : kRefusedForAll) {
+    force(folding.comm, "allreduce=" + name);
+    CHECK(is_refused(MPI_Allreduce(&mine, &got, 1, folding.type, folding.op, folding.comm)));
+  }
+  std::vector<Matrix> many(static_cast<std::size_t>(folding.n));
+  for (const std::string name : kRefusedScattered) {
+    force(folding.comm, "reduce_scatter=" + name);
+    CHECK(is_refused(
+        MPI_Reduce_scatter_block(many.data(), &got, 1, folding.type, folding.op, folding.comm)));
+  }
+}
 
 }  // namespace
 
@@ -84,13 +124,10 @@ int main() {
     MPI_Comm_rank(folding.comm, &folding.me);
     folding.n = n;
     for (const char* forced : kForced) {
-      MPI_Info info;
-      MPI_Info_create(&info);
-      MPI_Info_set(info, "tutti_algorithms", forced[0] == '\0' ? "barrier=tree" : forced);
-      MPI_Comm_set_info(folding.comm, info);
-      MPI_Info_free(&info);
+      force(folding.comm, forced[0] == '\0' ? "barrier=tree" : forced);
       for (const int count : {1, n, 1000}) folding.run(count);
     }
+    refused(folding);
     MPI_Comm_free(&folding.comm);
   }
   MPI_Op_free(&folding.op);

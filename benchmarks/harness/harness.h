@@ -38,6 +38,9 @@ class Case {
   virtual double operations() const { return 1; }
   // Bytes per operation over the slowest wire; 0: no bandwidth column.
   virtual double bus_bytes(std::size_t bytes) const = 0;
+  // A further figure in place of the bandwidth, once all is measured; null: none. Collective.
+  virtual const char* figure_name() const { return nullptr; }
+  virtual double figure() { return 0; }
   // Whether several threads of a rank use MPI at once.
   virtual bool has_threads() const { return false; }
   // Ranks it needs; 0: any number.
@@ -56,12 +59,14 @@ struct Point {
   std::size_t samples = 0;
   Statistics time;
   double bandwidth = 0;  // bytes per second; 0: not meant
+  double figure = 0;     // of Case::figure
   bool is_right = false;
 };
 
 struct Report {
   std::string name;
   std::string library;
+  std::string figure;  // its name; empty: none
   int ranks = 1;
   Options options;
   std::vector<Point> points;

@@ -42,13 +42,15 @@ std::string now() {
   return text;
 }
 
-std::string point_json(const Point& point) {
+std::string point_json(const Report& report, const Point& point) {
+  const std::string figure =
+      report.figure.empty() ? "" : format("\"%s\": %.4f, ", report.figure.c_str(), point.figure);
   return format(
       "    {\"bytes\": %zu, \"median_us\": %.4f, \"p5_us\": %.4f, \"p95_us\": %.4f, "
-      "\"spread\": %.3f, \"bandwidth_gbs\": %.4f, \"iterations\": %ld, \"samples\": %zu, "
+      "\"spread\": %.3f, \"bandwidth_gbs\": %.4f, %s\"iterations\": %ld, \"samples\": %zu, "
       "\"verified\": %s}",
       point.bytes, point.time.median * 1e6, point.time.p5 * 1e6, point.time.p95 * 1e6,
-      point.time.spread, point.bandwidth / 1e9, point.iterations, point.samples,
+      point.time.spread, point.bandwidth / 1e9, figure.c_str(), point.iterations, point.samples,
       point.is_right ? "true" : "false");
 }
 
@@ -60,15 +62,18 @@ std::string table_head(const Report& report) {
                      first_line + (report.options.label.empty() ? "" : ", ") +
                      report.options.label + "\n";
   text += format("%10s %12s %12s %12s %8s %10s\n", "bytes", "median us", "p5 us", "p95 us",
-                 "spread", "GB/s");
+                 "spread", report.figure.empty() ? "GB/s" : report.figure.c_str());
   return text;
 }
 
-std::string table_row(const Report&, const Point& point) {
+std::string table_row(const Report& report, const Point& point) {
   std::string text = format("%10s %12.3f %12.3f %12.3f %7.0f%%", size_text(point.bytes).c_str(),
                             point.time.median * 1e6, point.time.p5 * 1e6, point.time.p95 * 1e6,
                             point.time.spread * 100);
-  text += point.bandwidth > 0 ? format(" %10.3f", point.bandwidth / 1e9) : format(" %10s", "-");
+  if (!report.figure.empty())
+    text += format(" %10.2f", point.figure);
+  else
+    text += point.bandwidth > 0 ? format(" %10.3f", point.bandwidth / 1e9) : format(" %10s", "-");
   return text + (point.is_right ? "\n" : "  WRONG RESULT\n");
 }
 
@@ -91,7 +96,7 @@ std::string json_text(const Report& report) {
           "},\n";
   text += "  \"results\": [\n";
   for (std::size_t i = 0; i < report.points.size(); ++i) {
-    text += point_json(report.points[i]) + (i + 1 < report.points.size() ? ",\n" : "\n");
+    text += point_json(report, report.points[i]) + (i + 1 < report.points.size() ? ",\n" : "\n");
   }
   return text + "  ]\n}\n";
 }

@@ -64,6 +64,7 @@ Point measure_size(Case& what, std::size_t bytes, const Options& options) {
                 MPI_COMM_WORLD);
   point.time = summarise(samples);
   point.bandwidth = what.bus_bytes(bytes) / point.time.median;
+  if (what.figure_name() != nullptr) point.figure = what.figure();
   int wrong_here = what.verify() ? 0 : 1;
   int wrong = 0;
   MPI_Allreduce(&wrong_here, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -89,6 +90,7 @@ int sweep(Case& what, const Options& options, int rank) {
   Report report;
   report.name = what.name();
   report.library = library_version();
+  if (what.figure_name() != nullptr) report.figure = what.figure_name();
   report.options = options;
   MPI_Comm_size(MPI_COMM_WORLD, &report.ranks);
   if (what.ranks() != 0 && what.ranks() != report.ranks) {

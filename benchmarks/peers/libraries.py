@@ -21,7 +21,7 @@ PROGRAMS = {
     "latency": "micro/latency.cc", "bandwidth": "micro/bandwidth.cc", "socket": "micro/socket.cc",
     "message_rate": "micro/message_rate.cc", "threads_rate": "micro/threads_rate.cc",
     "pack": "micro/pack.cc",
-    "startup": "launch/startup.cc",
+    "startup": "launch/startup.cc", "comm_memory": "launch/comm_memory.cc", "overlap": "coll/overlap.cc",
 }
 
 
@@ -32,6 +32,7 @@ def is_older(target, inputs):
 class Tutti:
     name = "tutti"
     environment = {}
+    helper = {"TUTTI_PROGRESS_US": "50"}  # a thread that makes progress beside the program's
 
     def __init__(self, build):
         self.build = pathlib.Path(build).resolve()
@@ -92,6 +93,7 @@ class Peer:
 
 class OpenMpi(Peer):
     name = "openmpi"
+    helper = {}
     environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     # Without its network part, which costs a second in MPI_Init, and without single copy, which
     # is slower here than copying in and out.
@@ -107,6 +109,7 @@ class OpenMpi(Peer):
 class Mpich(Peer):
     name = "mpich"
     environment = {}
+    helper = {"MPIR_CVAR_ASYNC_PROGRESS": "1"}
 
     def command(self, ranks, crowded):
         command = [str(self.prefix / "bin" / "mpiexec"), "-n", str(ranks)]

@@ -47,7 +47,7 @@ Result<void> make_world(world::ThreadLevel level) {
   log::set_rank(wireup->rank());
   TUTTI_TRY(world, world::World::open(std::move(wireup), knobs, level));
   process.checks = knobs.flag("TUTTI_CHECKS");
-  process.gated = world->level() == world::ThreadLevel::multiple;
+  process.gated = world->is_gated();
   process.watch = &world->watch();
   process.self_comm = &world->self_comm();
   process.self_comm->name = "MPI_COMM_SELF";

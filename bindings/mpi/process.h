@@ -19,7 +19,7 @@ struct Process {
   comm::Communicator* self_comm = nullptr;
   wireup::WatchRecord* watch = nullptr;
   bool checks = true;  // TUTTI_CHECKS
-  bool gated = false;  // MPI_THREAD_MULTIPLE: one thread at a time below
+  bool gated = false;  // one thread at a time below: world::World::is_gated
   // release in init and finalize, acquire in MPI_Initialized and MPI_Finalized: a thread that
   // sees "running" also sees the pointers above.
   std::atomic<Phase> phase{Phase::before_init};

@@ -23,6 +23,8 @@ const std::vector<KnobRow> kRows = {
      "process_vm_readv for long messages inside a host: auto (measured), on, off"},
     {"TUTTI_POLL_US", "us", "-1", "transport",
      "how long a wait polls before it sleeps; -1: derived from ranks and cores"},
+    {"TUTTI_PROGRESS_US", "us", "0", "world",
+     "a thread that makes progress while the program computes looks this often; 0: none"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
     {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
     {"TUTTI_BARRIER", "name", "", "select", "forced algorithm"},

@@ -18,6 +18,13 @@ void Gate::take() {
   owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
 }
 
+bool Gate::try_enter() {
+  if (!mutex_.try_lock()) return false;
+  owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  depth_ = 1;
+  return true;
+}
+
 void Gate::drop() {
   owner_.store(std::thread::id(), std::memory_order_relaxed);
   mutex_.unlock();

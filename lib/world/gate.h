@@ -1,7 +1,8 @@
 // The gate: one thread at a time below the bindings.
 //
 // Recursive, because a user's operation or callback may call MPI again. Without
-// MPI_THREAD_MULTIPLE it costs a test. Waits let go of it entirely, whatever the depth.
+// MPI_THREAD_MULTIPLE or a helper (helper.h) it costs a test. Waits let go of it entirely, whatever
+// the depth.
 #pragma once
 
 #include <atomic>
@@ -26,6 +27,8 @@ class Gate {
     take();
     depth_ = 1;
   }
+  // Only where many threads pass; not for a thread that is inside. False: someone is.
+  bool try_enter();
   void leave() {
     if (many_ && --depth_ == 0) drop();
   }
@@ -33,6 +36,9 @@ class Gate {
   // Around a wait: the gate is free in between, the depth is kept.
   void release();
   void retake();
+  // How often a thread has entered so far, not by try_enter(); a hint.
+  // relaxed: nothing is read by it.
+  std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
   // Lets a thread in that waits for the gate, if there is one.
   void let_in();
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "select/select.h"
 #include "world/gate.h"
+#include "world/helper.h"
 
 namespace tutti::world {
 namespace {
@@ -17,7 +18,9 @@ class Assembled final : public World {
       : wireup_(std::move(wireup)),
         knobs_(knobs),
         level_(level),
-        gate_(level == ThreadLevel::multiple) {}
+        helps_every_us_(knobs_.integer("TUTTI_PROGRESS_US")),
+        is_gated_(level == ThreadLevel::multiple || helps_every_us_ > 0),
+        gate_(is_gated_) {}
 
   ~Assembled() override;
 
@@ -26,6 +29,7 @@ class Assembled final : public World {
 
   void enter() override { gate_.enter(); }
   void leave() override { gate_.leave(); }
+  bool is_gated() const override { return is_gated_; }
   ThreadLevel level() const override { return level_; }
   comm::Communicator& world_comm() override { return *world_comm_; }
   comm::Communicator& self_comm() override { return *self_comm_; }
@@ -51,19 +55,22 @@ class Assembled final : public World {
   std::unique_ptr<wireup::Wireup> wireup_;
   Knobs knobs_;
   ThreadLevel level_;
+  std::int64_t helps_every_us_;  // 0: nobody helps
+  bool is_gated_;
   Gate gate_;
   std::unique_ptr<p2p::Endpoint> endpoint_;
   comm::WorldPtr comms_;
   comm::CommRef world_comm_, self_comm_;
   bool at_rest_ = false;  // parted or rested: an orderly end
   bool said_finalized_ = false;
+  std::unique_ptr<Helper> helper_;
 };
 
 Result<void> Assembled::connect() {
   TUTTI_TRY(endpoint, p2p::Endpoint::open(*wireup_, knobs_));
   endpoint_ = std::move(endpoint);
   comm::Ground ground{endpoint_.get(), wireup_.get(), &knobs_, nullptr, nullptr};
-  if (level_ == ThreadLevel::multiple) {
+  if (is_gated_) {
     transport::Waiter::Gate gate;
     gate.release = [](void* self) { static_cast<Gate*>(self)->release(); };
     gate.retake = [](void* self) { static_cast<Gate*>(self)->retake(); };
@@ -78,6 +85,9 @@ Result<void> Assembled::connect() {
   gate_.leave();
   if (!self_comm) return tl::unexpected<Error>(std::move(self_comm).error());
   self_comm_ = std::move(*self_comm);
+  if (helps_every_us_ <= 0) return {};
+  TUTTI_TRY(helper, Helper::start(gate_, *endpoint_, helps_every_us_));
+  helper_ = std::move(helper);
   return {};
 }
 
@@ -121,6 +131,7 @@ Result<void> Assembled::say_finalized() {
 }
 
 Assembled::~Assembled() {
+  helper_.reset();
   if (!at_rest_) return;
   gate_.enter();
   endpoint_->close();

@@ -24,9 +24,11 @@ class World {
   static Result<std::unique_ptr<World>> open(std::unique_ptr<wireup::Wireup> wireup,
                                              const Knobs& knobs, ThreadLevel level);
 
-  // One thread at a time below the bindings. Recursive; free of cost unless `multiple`.
+  // One thread at a time below the bindings. Recursive; free of cost unless it is gated:
+  // with `multiple`, or when a thread of ours makes progress (TUTTI_PROGRESS_US).
   virtual void enter() = 0;
   virtual void leave() = 0;
+  virtual bool is_gated() const = 0;
   virtual ThreadLevel level() const = 0;
 
   // Makes MPI_COMM_WORLD. Collective over the job; once.

@@ -1,6 +1,10 @@
 // Worlds open, exchange messages and collectives, and close.
 #include "world/world.h"
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "ranks.h"
 
 namespace {
@@ -53,4 +57,32 @@ TEST_CASE("ranks of two hosts greet each other and sum", "[world]") {
 
 TEST_CASE("any number of worlds, one after another", "[world]") {
   for (int round = 0; round < 20; ++round) support::run_ranks({0, 0, 0}, greet_and_sum);
+}
+
+TEST_CASE("a helper receives while the program computes", "[world]") {
+  std::atomic<bool> was_taken{false};
+  const Knobs knobs = support::knobs_of({{"TUTTI_PROGRESS_US", "100"}});
+  support::run_ranks(
+      {0, 0},
+      [&was_taken](const Rank& me) {
+        const types::Datatype& type = *types::predefined_type(kInt);
+        std::vector<int> words(1 << 20, me.rank);
+        me.expect(me.world.is_gated(), "calls and helper share the gate");
+        me.world.enter();
+        if (me.rank == 0) {
+          comm::send(me.comm, p2p::Mode::synchronous, words.data(), 1 << 20, type, 1, 7);
+          was_taken.store(true);
+        } else {
+          comm::Request* const request = comm::irecv(me.comm, words.data(), 1 << 20, type, 0, 7);
+          me.world.leave();
+          while (!was_taken.load()) std::this_thread::yield();  // "computing": no call
+          me.world.enter();
+          comm::wait(me.comm.world(), *request);
+          me.expect(words.front() == 0 && words.back() == 0, "all words came");
+          request->release();
+        }
+        greet_and_sum(me);
+        me.world.leave();
+      },
+      knobs);
 }

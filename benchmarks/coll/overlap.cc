@@ -1,0 +1,112 @@
+// overlap: how much of a nonblocking allreduce hides behind computing.
+//
+// One run is three things of equal length: the collective alone (begun and waited for), the
+// computing alone, and both at once (begun, computed, waited for). `hidden` is the share of the
+// collective's time that the third does not show: 1 when computing hides all of it, 0 when it
+// takes as long as one after the other. The computing is a fixed amount of work, so what a thread
+// of the library takes from it counts as time.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "../harness/harness.h"
+
+namespace {
+
+constexpr int kAloneRuns = 20;
+constexpr long kTurns = 200'000;  // of the loop, to find its speed
+
+double median(std::vector<double> times) {
+  std::nth_element(times.begin(), times.begin() + static_cast<long>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+class Overlap final : public bench::Case {
+ public:
+  std::string name() const override { return "overlap"; }
+  double bus_bytes(std::size_t) const override { return 0; }
+  const char* figure_name() const override { return "hidden"; }
+
+  void prepare(std::size_t bytes) override {
+    const std::size_t count = std::max<std::size_t>(1, bytes / sizeof(double));
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    mine_.assign(count, rank_ + 1.0);
+    sum_.assign(count, 0);
+    std::vector<double> times;
+    for (int i = 0; i < kAloneRuns; ++i) times.push_back(alone());
+    double length = median(times);
+    MPI_Allreduce(MPI_IN_PLACE, &length, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    double speed = 1;  // seconds of the loop; the least of some
+    for (int i = 0; i < kAloneRuns; ++i) speed = std::min(speed, compute(kTurns));
+    turns_ = std::lround(length / speed * static_cast<double>(kTurns));
+    alone_.clear();
+    computing_.clear();
+    both_.clear();
+  }
+
+  void run(long) override {
+    MPI_Barrier(MPI_COMM_WORLD);
+    alone_.push_back(alone());
+    computing_.push_back(compute(turns_));
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    MPI_Request request = begin();
+    compute(turns_);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    both_.push_back(MPI_Wtime() - start);
+  }
+
+  bool verify() override {
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    run(0);
+    int size = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const double expected = size * (size + 1) / 2.0;
+    return std::all_of(sum_.begin(), sum_.end(), [&](double each) { return each == expected; });
+  }
+
+  // Of the rank that hides least.
+  double figure() override {
+    double hidden = (median(alone_) + median(computing_) - median(both_)) / median(alone_);
+    MPI_Allreduce(MPI_IN_PLACE, &hidden, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    return std::clamp(hidden, 0.0, 1.0);
+  }
+
+ private:
+  MPI_Request begin() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallreduce(mine_.data(), sum_.data(), static_cast<int>(sum_.size()), MPI_DOUBLE, MPI_SUM,
+                   MPI_COMM_WORLD, &request);
+    return request;
+  }
+
+  double alone() {
+    const double start = MPI_Wtime();
+    MPI_Request request = begin();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return MPI_Wtime() - start;
+  }
+
+  // Work in registers, which no cache or memory of the collective disturbs.
+  double compute(long turns) {
+    const double start = MPI_Wtime();
+    double value = result_;
+    for (long i = 0; i < turns; ++i) value = value * 0.999999 + 0.000001;
+    result_ = value;
+    return MPI_Wtime() - start;
+  }
+
+  int rank_ = 0;
+  long turns_ = 0;
+  volatile double result_ = 0.5;
+  std::vector<double> mine_, sum_;
+  std::vector<double> alone_, computing_, both_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Overlap what;
+  return bench::measure(argc, argv, what);
+}

@@ -121,6 +121,9 @@ constexpr Row kRows[] = {
     plain<std::byte>(0x247, "MPI_BYTE", Element::byte),
     integer<std::int16_t>(0x248, "MPI_INT16_T"),
     integer<std::uint16_t>(0x249, "MPI_UINT16_T"),
+    // Ours (mpi-ext.h), where the ABI leaves room among the types of two bytes.
+    plain<std::int16_t>(0x24a, "MPIX_C_FLOAT16", Element::float16),
+    plain<std::int16_t>(0x24c, "MPIX_BFLOAT16", Element::bfloat16),
     integer<std::int32_t>(0x250, "MPI_INT32_T"),
     integer<std::uint32_t>(0x251, "MPI_UINT32_T"),
     integer<std::int64_t>(0x258, "MPI_INT64_T"),

@@ -33,9 +33,10 @@ enum class Element : std::uint8_t {
   float_int, double_int, long_int, int_int, short_int, long_double_int, float_float,
   double_double,
   int128, logical128, float128, complex256,  // Fortran's *16, and COMPLEX*32
+  bfloat16,
 };
 // clang-format on
-inline constexpr std::size_t kElements = 34;
+inline constexpr std::size_t kElements = 35;
 
 struct Layout;  // flattened form, layout.h
 struct Made;    // envelope and contents, below

@@ -1,8 +1,11 @@
 // Predefined operations on their types, pairs with places, and users' operations that do not
 // commute, small and large counts.
+#include <mpi-ext.h>
+
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <cstring>
 
 #include "check.h"
 
@@ -128,6 +131,31 @@ void local() {
   CHECK(commutes != 0);
 }
 
+// Ours: sums of ranks in two bytes; bfloat16 is the upper half of a float.
+void halves() {
+  for (int n : {1, 3, 1000}) {
+    const std::vector<std::uint16_t> ones(static_cast<std::size_t>(n), 0x3f80);  // 1
+    std::vector<std::uint16_t> sums(static_cast<std::size_t>(n));
+    MPI_Allreduce(ones.data(), sums.data(), n, MPIX_BFLOAT16, MPI_SUM, MPI_COMM_WORLD);
+    const auto total = static_cast<float>(size);
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &total, 4);
+    CHECK(sums == std::vector<std::uint16_t>(static_cast<std::size_t>(n),
+                                             static_cast<std::uint16_t>(bits >> 16)));
+#if defined(__FLT16_MANT_DIG__)
+    __extension__ typedef _Float16 Float16;
+    std::vector<Float16> mine(static_cast<std::size_t>(n), static_cast<Float16>(rank + 0.5F));
+    MPI_Allreduce(MPI_IN_PLACE, mine.data(), n, MPIX_C_FLOAT16, MPI_SUM, MPI_COMM_WORLD);
+    for (const Float16 sum : mine)
+      CHECK(static_cast<float>(sum) == static_cast<float>(size * size) / 2);
+#endif
+  }
+  char name[MPI_MAX_OBJECT_NAME];
+  int length = 0;
+  MPI_Type_get_name(MPIX_BFLOAT16, name, &length);
+  CHECK(std::string(name) == "MPIX_BFLOAT16");
+}
+
 }  // namespace
 
 int main() {
@@ -143,6 +171,7 @@ int main() {
   arithmetic<long double>(MPI_LONG_DOUBLE);
   using Complex = std::complex<double>;
   expect<Complex>(MPI_CXX_DOUBLE_COMPLEX, MPI_SUM, [](Complex a, Complex b) { return a + b; });
+  halves();
   places();
   local();
   MPI_Op op;

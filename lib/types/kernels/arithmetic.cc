@@ -1,5 +1,6 @@
 // arithmetic.cc: sum and product. Integers wrap around, so signed and unsigned ones share a
-// kernel; a complex sum is a sum of twice as many parts.
+// kernel; a complex sum is a sum of twice as many parts. Floats of two bytes are computed in
+// float32 and rounded once, to the nearest.
 #include "types/kernels/each.h"
 
 namespace tutti::types {
@@ -19,6 +20,13 @@ struct Wider<std::uint16_t> {
   typedef unsigned type;
 };
 
+#if defined(TUTTI_HAS_FLOAT16)
+template <>
+struct Wider<Float16> {
+  typedef float type;
+};
+#endif
+
 struct Sum {
   template <class T>
   static T of(T a, T b) {
@@ -32,6 +40,20 @@ struct Product {
   static T of(T a, T b) {
     using W = typename Wider<T>::type;
     return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+  }
+};
+
+// On the bits of bfloat16.
+struct BrainSum {
+  template <class T>
+  static T of(T a, T b) {
+    return rounded(widened(a) + widened(b));
+  }
+};
+struct BrainProduct {
+  template <class T>
+  static T of(T a, T b) {
+    return rounded(widened(a) * widened(b));
   }
 };
 
@@ -99,6 +121,8 @@ void fill_arithmetic(KernelTable& table) {
   complex<float>(table, Element::complex64);
   complex<double>(table, Element::complex128);
   complex<long double>(table, Element::complex_long);
+  table.set(Operation::sum, Element::bfloat16, each<std::uint16_t, BrainSum>);
+  table.set(Operation::prod, Element::bfloat16, each<std::uint16_t, BrainProduct>);
 #if defined(TUTTI_HAS_FLOAT16)
   real<Float16>(table, Element::float16);
   complex<Float16>(table, Element::complex32);

@@ -18,6 +18,18 @@ __extension__ typedef __float128 Float128;
 __extension__ typedef _Float16 Float16;
 #endif
 
+// A bfloat16 is the upper half of a float.
+inline float widened(std::uint16_t half) {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(half) << 16);
+}
+// To the nearest, ties to even.
+inline std::uint16_t rounded(float value) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, value);
+  const bool is_number = (bits & 0x7fffffffU) <= 0x7f800000U;
+  const std::uint32_t nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
+  return is_number ? static_cast<std::uint16_t>(nearest >> 16) : std::uint16_t{0x7fc0};
+}
+
 // T at any address, whatever type the user stored there.
 template <class T>
 struct Loose {

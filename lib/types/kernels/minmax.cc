@@ -21,6 +21,20 @@ struct Maximum {
   }
 };
 
+// On the bits of bfloat16.
+struct BrainMinimum {
+  template <class T>
+  static T of(T a, T b) {
+    return widened(a) < widened(b) ? a : b;
+  }
+};
+struct BrainMaximum {
+  template <class T>
+  static T of(T a, T b) {
+    return widened(a) > widened(b) ? a : b;
+  }
+};
+
 template <class T>
 void ordered(KernelTable& table, Element element) {
   table.set(Operation::min, element, each<T, Minimum>);
@@ -44,6 +58,8 @@ void fill_minmax(KernelTable& table) {
   ordered<float>(table, Element::float32);
   ordered<double>(table, Element::float64);
   ordered<long double>(table, Element::float_long);
+  table.set(Operation::min, Element::bfloat16, each<std::uint16_t, BrainMinimum>);
+  table.set(Operation::max, Element::bfloat16, each<std::uint16_t, BrainMaximum>);
 #if defined(TUTTI_HAS_FLOAT16)
   ordered<Float16>(table, Element::float16);
 #endif

@@ -21,7 +21,8 @@ const Datatype* type_with(std::size_t element) {
 
 bool is_real(Element element) {
   return (element >= Element::float16 && element <= Element::complex_long) ||
-         element == Element::float128 || element == Element::complex256;
+         element == Element::float128 || element == Element::complex256 ||
+         element == Element::bfloat16;
 }
 
 // Small whole numbers where the type is a real one, else any bytes; not-a-numbers do not

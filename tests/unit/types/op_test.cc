@@ -204,8 +204,8 @@ void check_all() {
 TEST_CASE("every operation agrees with scalar arithmetic on every type", "[types][op]") {
   checked().clear();
   check_all();
-  // The 16-byte integers and reals and the 2-byte reals have tests of their own.
-  const std::set<Handle> elsewhere = {0x2ca, 0x2d3, 0x2e0, 0x2e1, 0x2e2, 0x2eb};
+  // The 16-byte integers and reals and the 2-byte reals, ours too, have tests of their own.
+  const std::set<Handle> elsewhere = {0x24a, 0x24c, 0x2ca, 0x2d3, 0x2e0, 0x2e1, 0x2e2, 0x2eb};
   for (Handle op = 0x21; op < kReplace; ++op) {
     for (Handle type = kFirstType; type <= kLastType; ++type) {
       if (predefined_op(op) == nullptr || predefined_type(type) == nullptr) continue;
@@ -275,6 +275,22 @@ TEST_CASE("2-byte reals are summed", "[types][op]") {
   }
 }
 #endif
+
+TEST_CASE("bfloat16 is computed in float and rounded to the nearest even", "[types][op]") {
+  // 256 + 1 lies between 256 and 258, 258 + 1 between 258 and 260; 1 + infinity; 3 * 0.5.
+  const std::uint16_t a[] = {0x3f80, 0x3f80, 0x3f80, 0x3f00, 0x7f80};
+  const std::uint16_t sums[] = {0x4380, 0x4382, 0x7f80, 0x4060, 0x7fc0};
+  std::uint16_t b[] = {0x4380, 0x4381, 0x7f80, 0x4040, 0xff80};
+  const Datatype& type = *predefined_type(0x24c);
+  REQUIRE(type.size() == 2);
+  op_of(kSum)->fold(a, b, 5, type);
+  for (int i = 0; i < 5; ++i) CHECK(b[i] == sums[i]);
+  std::uint16_t c[] = {0x4040, 0xc040};
+  op_of(kProd)->fold(a + 2, c, 1, type);
+  CHECK(c[0] == 0x4040);
+  op_of(kMax)->fold(a, c + 1, 1, type);
+  CHECK(c[1] == 0x3f80);
+}
 
 TEST_CASE("folds keep the gaps of pair types", "[types][op]") {
   std::vector<unsigned char> a(32, 0xaa), b(32, 0xbb);

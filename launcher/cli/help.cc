@@ -83,7 +83,8 @@ std::string help_text(const std::string& topic) {
   for (const SectionName& section : kSections) {
     const bool common =
         section.section != Section::accepted && section.section != Section::torchrun;
-    if (topic == section.topic) return section_text(section);
+    if (topic == section.topic)
+      return section_text(section) + "\nOther topics: --help, --help=all.\n";
     if (topic == "all" || (topic.empty() && common)) text += "\n" + section_text(section);
   }
   if (!text.empty())

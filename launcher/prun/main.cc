@@ -1,6 +1,7 @@
 // prun: starts a job and returns its status. argv -> cli -> hosts -> plan -> job.
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 
 #include "cli/cli.h"
@@ -22,11 +23,23 @@ int complain(ExitStatus status, const std::string& line) {
   return status_of(status);
 }
 
-int show(const std::string& what) {
-  const std::string text =
-      what == "version"           ? "Tutti prun " + version() + " (MPI 5.0 standard ABI)\n"
-      : what.starts_with("page=") ? page_text(what.substr(5))
-                                  : help_text(what.starts_with("help=") ? what.substr(5) : "");
+// Others have a prun, an mpirun and a torchrun as well: whose this is, and where it lies.
+std::string version_text(const std::string& called_as) {
+  std::array<char, 4096> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  std::string text = "Tutti prun " + version() + " (MPI 5.0 standard ABI)\n";
+  if (length > 0) text += std::string(path.data(), static_cast<std::size_t>(length));
+  if (called_as != "prun") text += ", called as " + called_as;
+  return text + "\n";
+}
+
+int show(const std::string& what, std::string called_as) {
+  called_as.erase(0, called_as.rfind('/') + 1);
+  std::string topic = what.starts_with("help=") ? what.substr(5) : "";
+  if (topic.empty() && called_as == "torchrun") topic = called_as;
+  const std::string text = what == "version"           ? version_text(called_as)
+                           : what.starts_with("page=") ? page_text(what.substr(5))
+                                                       : help_text(topic);
   std::fputs(text.c_str(), stdout);
   return status_of(ExitStatus::success);
 }
@@ -42,7 +55,7 @@ int main(int argc, char** argv) {
   if (!spec) return complain(ExitStatus::usage, spec.error().text);
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
-    return show(spec->show);
+    return show(spec->show, argc > 0 ? argv[0] : "prun");
   auto machine = topo::read_this_machine();
   if (machine) request.machine = *machine;
   if (machine) machine = restricted(*machine, spec->placement);

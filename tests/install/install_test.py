@@ -104,6 +104,20 @@ def cmake(prefix, work, env):
         expect(run(work + "/out/" + program, env=env) == "size 1\n", program + " runs")
 
 
+def pages(prefix, env):
+    """The manual page and what shells complete, under every name of the launcher."""
+    for name in ("prun", "mpirun", "mpiexec", "torchrun"):
+        with open(f"{prefix}/share/man/man1/{name}.1") as page:
+            expect(page.read().startswith(".TH PRUN"), f"the manual page of {name}")
+        script = f"{prefix}/share/bash-completion/completions/{name}"
+        told = run("bash", "-c", f"source '{script}' && complete -p {name}", env=env)
+        expect("_prun" in told, f"bash completes {name}")
+    for path in ("zsh/site-functions/_prun", "fish/vendor_completions.d/torchrun.fish"):
+        expect(os.path.getsize(f"{prefix}/share/{path}") > 1000, path)
+    told = run(prefix + "/bin/mpirun", "--version", env=env)
+    expect("Tutti prun" in told and prefix in told and "called as mpirun" in told, "whose mpirun this is")
+
+
 def main():
     work = tempfile.mkdtemp(prefix="tutti-install-")
     try:
@@ -114,6 +128,7 @@ def main():
         os.makedirs(os.path.dirname(moved))
         os.rename(os.path.dirname(tree), moved)
         compilers(moved, work, env)
+        pages(moved, env)
         packages(moved, env)
         cmake(moved, work, env)
         expect("standard ABI" in run(moved + "/bin/tutti-info", env=env), "tutti-info")

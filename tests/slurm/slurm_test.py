@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Jobs inside a real Slurm allocation: slurmctld and two slurmd on this machine, private to this
-test; prun's daemons are started by srun. Usage: slurm_test.py PRUN"""
+test; prun's daemons are started by srun, and our ranks by srun itself.
+
+Usage: slurm_test.py PRUN MPI_PROGRAM (tests/interop/world.c)"""
 import os
 import shutil
 import socket
@@ -47,6 +49,7 @@ AuthInfo=socket={socket_path}
 CredType=cred/munge
 StateSaveLocation={self.folder}/state
 SlurmdSpoolDir={self.folder}/%n
+TmpFS={self.folder}/%n
 SlurmctldPidFile={self.folder}/ctld.pid
 SlurmdPidFile={self.folder}/%n.pid
 SlurmctldLogFile={self.folder}/ctld.log
@@ -101,6 +104,23 @@ def missing():
     return ""
 
 
+def our_ranks_by_srun(slurm, check):
+    """Every way srun has of starting MPI programs; and the one that cannot work says so."""
+    program = os.path.abspath(sys.argv[2])
+    offered = slurm.run("srun", "--mpi=list")
+    for way in ("pmi2", "pmix"):
+        if way not in (offered.stdout + offered.stderr).split():
+            print(f"skipped srun --mpi={way}: this Slurm has no such plugin")
+            continue
+        check(f"our ranks under srun --mpi={way}", slurm.run("srun", "-N2", "-n4", f"--mpi={way}", program), 0,
+              *[f"rank {rank} of 4, 2 here, sum 10, ring good" for rank in range(4)])
+    check("our ranks under srun --mpi=none stop", slurm.run("srun", "-N2", "-n4", "--mpi=none", program), 16,
+          "another launcher started this process", "--mpi=pmi2")
+    check("one rank under srun --mpi=none is a world", slurm.run("srun", "-n1", "--mpi=none", program), 0,
+          "rank 0 of 1,")
+    check("a singleton inside salloc is a world", slurm.run("salloc", "-Q", "-N2", "-n4", program), 0, "rank 0 of 1,")
+
+
 def main():
     if reason := missing():
         print(f"skipped: {reason}")
@@ -134,6 +154,7 @@ def main():
         check("a time limit", inside("--timeout", "1", "sleep", "100"), 207, "time limit")
         print(f"   after {time.monotonic() - start:.1f} s")
         wait_until(lambda: not processes_with(mark), "the end of every process")
+        our_ranks_by_srun(slurm, check)
         check("nothing is left in the queue", slurm.run("squeue", "-h"), 0)
     finally:
         slurm.close()

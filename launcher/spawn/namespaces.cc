@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -203,6 +204,10 @@ VirtualNet::VirtualNet(VirtualNet&& other) noexcept
       maker_(other.maker_),
       switch_(std::exchange(other.switch_, 0)),
       requests_(std::move(other.requests_)) {}
+
+UniqueFd VirtualNet::switch_ended() const {
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, switch_, 0)));
+}
 
 VirtualNet::~VirtualNet() {
   if (switch_ <= 0 || ::getpid() != maker_) return;

@@ -37,6 +37,10 @@ class VirtualNet {
   // number `host`. Blocks for some milliseconds. Resets the parent-death signal (a kernel rule).
   Result<void> enter(int host);
 
+  // Becomes readable when the switch process has ended, and the network with it. Closed where the
+  // kernel has no such descriptors.
+  UniqueFd switch_ended() const;
+
   static std::string ipv4(int host);  // "10.77.0.1" for host 0
   static std::string ipv6(int host);
 

@@ -63,6 +63,9 @@ class Virtual final : public Spawner {
         reports_(std::move(reports)),
         machine_(std::move(given.machine)),
         environment_(std::move(given.environment)) {}
+  ~Virtual() override {
+    if (switch_ended_.is_open()) loop_.forget(switch_ended_.get());
+  }
 
   void start(const std::vector<HostPart>& hosts) override;
   std::string last_words(int) override { return "its daemon ended"; }
@@ -78,6 +81,7 @@ class Virtual final : public Spawner {
   std::optional<topo::Machine> machine_;
   std::vector<std::string> environment_;
   std::optional<VirtualNet> net_;
+  UniqueFd switch_ended_;
 };
 
 void Virtual::start(const std::vector<HostPart>& hosts) {
@@ -94,6 +98,14 @@ void Virtual::start(const std::vector<HostPart>& hosts) {
   net_.emplace(std::move(*net));
   const auto count = static_cast<int>(hosts.size());
   for (int i = 0; i < count; ++i) start_one(hosts[static_cast<std::size_t>(i)], i, count);
+  // After the hosts were forked: they keep no copy. The job cannot do without its network.
+  switch_ended_ = net_->switch_ended();
+  if (!switch_ended_.is_open()) return;
+  loop_.on_readable(switch_ended_.get(), [this, first = hosts.front().host] {
+    loop_.forget(switch_ended_.get());
+    reports_.failed(first, status_of(ExitStatus::host_lost),
+                    "the process that held the virtual network was killed");
+  });
 }
 
 void Virtual::start_one(const HostPart& host, int number, int count) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "control/control.h"
@@ -140,14 +141,18 @@ void Channel::close() {
 void Channel::keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence) {
   every_ = every;
   silence_ = silence;
-  heard_ns_ = now_ns();
+  heard_ns_ = beat_ns_ = now_ns();
   loop_.cancel(beat_timer_);
   if (every.count() > 0) beat();
 }
 
 void Channel::beat() {
   if (!open_) return;
-  const std::int64_t silent_ms = (now_ns() - heard_ns_) / 1'000'000;
+  const std::int64_t now = now_ns();
+  // Who was stopped itself, or slept with its machine, has not listened: that is not silence.
+  if (now - std::exchange(beat_ns_, now) > 3 * std::chrono::nanoseconds(every_).count())
+    heard_ns_ = now;
+  const std::int64_t silent_ms = (now - heard_ns_) / 1'000'000;
   if (!paused_ && silent_ms > silence_.count())
     return fail_later("silent for " + std::to_string(silent_ms / 1000) + " s");
   // A peer that does not read gets no pile of heartbeats.

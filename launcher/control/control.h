@@ -122,6 +122,7 @@ class Channel {
   std::size_t written_ = 0;
   std::chrono::milliseconds every_{0}, silence_{0};
   std::int64_t heard_ns_ = 0;
+  std::int64_t beat_ns_ = 0;  // when it was last looked
   Loop::TimerId beat_timer_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -65,6 +65,7 @@ class Daemon {
 
   void say(const Message& message);
   void hold(bool on);
+  void beat();
   void on_frame(Frame&& one);
   void on_up_closed(const std::string& why);
   void on_signal(int number);
@@ -115,9 +116,14 @@ int Daemon::run() {
   up_.open([this](Frame&& one) { on_frame(std::move(one)); },
            [this](const std::string& why) { on_up_closed(why); });
   up_.on_drained([this] { hold(false); });
-  if (place_.over_network) up_.keep_alive(kBeat, kSilence);
+  beat();
   loop_.run();
   return status_;
+}
+
+// On this machine the end of prun is seen at once, and a prun that is stopped may go on.
+void Daemon::beat() {
+  up_.keep_alive(kBeat, place_.over_network ? kSilence : std::chrono::hours{24 * 365});
 }
 
 void Daemon::say(const Message& message) {
@@ -250,8 +256,8 @@ void Daemon::handle(const Signal& signal) {
   // A stopped head sends no heartbeats; that is not silence.
   if (signal.number == SIGTSTP || signal.number == SIGSTOP)
     up_.keep_alive(std::chrono::seconds{0}, kSilence);
-  else if (signal.number == SIGCONT && place_.over_network)
-    up_.keep_alive(kBeat, kSilence);
+  else if (signal.number == SIGCONT)
+    beat();
   // Stopping is not left to the program: one in an orphaned process group would not stop.
   ranks_.signal(signal.number == SIGTSTP ? SIGSTOP : signal.number);
 }

@@ -104,7 +104,7 @@ void Head::handle(int index, const Hello& hello) {
                        "its prund is version " + hello.version + ", this prun " + version());
   fresh.said_hello = true;
   fresh.hello = hello;
-  if (fresh.over_network && fresh.channel) fresh.channel->keep_alive(kBeat, kSilence);
+  if (fresh.channel) fresh.channel->keep_alive(kBeat, kSilence);
   if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
   if (checker_) return examine(index);
   for (const Host& one : hosts_)

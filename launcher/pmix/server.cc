@@ -25,7 +25,7 @@ namespace {
 
 PmixHost* the_host = nullptr;  // set before the library starts, constant while it runs
 
-constexpr const char* kFolderPrefix = "tutti-pmix-";
+constexpr const char* kFolderPrefix = "tutti-pmix-";  // of pmix_folder_name
 
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t,
                            pmix_op_cbfunc_t, void*) {
@@ -132,7 +132,7 @@ Result<std::string> make_folder(const std::string& where) {
         errno == ESRCH)
       fs::remove_all(entry.path(), error);
   }
-  const fs::path mine = root / (kFolderPrefix + std::to_string(::getpid()));
+  const fs::path mine = root / pmix_folder_name(::getpid());
   fs::remove_all(mine, error);
   if (::mkdir(mine.c_str(), 0700) != 0)
     return fail(Code::other, "cannot make the folder " + mine.string() + ": " +

@@ -7,7 +7,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "serve/serve.h"
 
@@ -37,6 +39,7 @@ class PmixServer final : public Server {
   void on_message(const Message& message);
   void on_serves(const Serves& serves);
   void lost(const std::string& why);
+  void remove_folder() const;
 
   Loop& loop_;
   ServedJob job_;
@@ -79,13 +82,30 @@ PmixServer::~PmixServer() {
   if (pid_ <= 0) return;
   for (int waited = 0; waited < kGoodbyeMs; waited += 5) {
     const pid_t ended = ::waitpid(pid_, nullptr, WNOHANG);
-    if (ended != 0) return;
+    if (ended != 0) {
+      remove_folder();
+      return;
+    }
     ::poll(nullptr, 0, 5);
   }
   ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  remove_folder();
+}
+
+// A server that was killed leaves it behind.
+void PmixServer::remove_folder() const {
+  const char* where = std::getenv("TMPDIR");
+  std::error_code error;
+  std::filesystem::remove_all(
+      std::filesystem::path(where != nullptr && *where != '\0' ? where : "/tmp") /
+          pmix_folder_name(pid_),
+      error);
 }
 
 void PmixServer::lost(const std::string& why) {
+  // It is reaped by the daemon; its channel closes only with its last process.
+  if (pid_ > 0) remove_folder();
   const auto tell = std::exchange(ready_, nullptr);
   if (tell)
     loop_.post([tell, why] { tell("the PMIx server (prun-pmix) could not be started: " + why); });

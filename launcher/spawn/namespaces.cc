@@ -184,13 +184,14 @@ Result<VirtualNet> VirtualNet::create(std::vector<std::string> names, VirtualLin
   net.link_ = std::move(link);
   net.maker_ = ::getpid();
   net.requests_.reset(pair[0]);
-  const UniqueFd theirs(pair[1]);
+  UniqueFd theirs(pair[1]);
   net.switch_ = ::fork();
   if (net.switch_ < 0) return fail(Code::spawn, std::string("fork: ") + std::strerror(errno));
   if (net.switch_ == 0) {
     ::close(net.requests_.release());
     run_switch(theirs.get(), net.maker_, net.link_);
   }
+  theirs.reset();  // else a switch that was killed would be waited for
   std::array<char, 1024> text{};
   const ssize_t length = ::recv(net.requests_.get(), text.data(), text.size(), 0);
   if (length > 0) return fail(Code::spawn, {text.data(), static_cast<std::size_t>(length)});

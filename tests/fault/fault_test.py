@@ -163,13 +163,55 @@ def ways(suite):
         server.close()
 
 
+def stop_daemon(suite, name, way):
+    """A job whose daemon does not answer any more; looked at again by stopped_daemons."""
+    job = Job(suite.prun, way, ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 1000; done"])
+    wait_until(lambda: job.said().count("up\n") >= 4 or job.prun.poll() is not None, "all ranks")
+    os.kill(job.daemon(), signal.SIGSTOP)
+    return name, job
+
+
+def stopped_daemons(suite, stopped):
+    """Only heartbeats can tell: the job ends with a reason, and what was stopped ends as well."""
+    for name, job in stopped:
+        what = f"{name}: a daemon that does not answer"
+        status = job.wait()
+        suite.clean_after(job, what)
+        suite.check(status == 206 and "silent for" in job.said(), f"{what}: status {status}, not 206", job)
+
+
+def hanging_ssh(suite):
+    with tempfile.TemporaryDirectory() as folder:
+        agent = f"{folder}/hangs"
+        with open(agent, "w") as file:
+            file.write("#!/bin/sh\nexec sleep 1000\n")
+        os.chmod(agent, 0o755)
+        way = ["--launch-agent", agent, "-H", "a,b", "--spawn-timeout", "1"]
+        one_line(suite, Job(suite.prun, way, ["true"], ranks=2), 201, "no answer from a, b",
+                 "an ssh that hangs")
+
+
+def one_of_many(suite, ranks=300 if os.environ.get("TUTTI_TEST_QUICK") else 1000):
+    """One rank of very many fails while the others are still being started."""
+    program = ["sh", "-c", "test $RANK != 77 || exit 7; exec sleep 1000"]
+    job = Job(suite.prun, ["--oversubscribe"], program, ranks=ranks)
+    one_line(suite, job, 7, "rank 77", f"one of {ranks} ranks fails at the start")
+
+
 def main():
     suite = Suite(os.path.abspath(sys.argv[1]))
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
+    stopped = []
+    hanging_ssh(suite)
+    one_of_many(suite)
     for name, way in ways(suite):
         way = ["--oversubscribe", *way]
+        stopped.append(stop_daemon(suite, name, way))
         for stage in (kill_running, kill_starting, kill_ending, signals, bad_input):
             stage(suite, name, way)
+        if name == "ssh hosts":  # its server is needed until then
+            stopped_daemons(suite, [stopped.pop()])
+    stopped_daemons(suite, stopped)
     print(f"{suite.checked} checks, {len(suite.failures)} failures")
     for failure in suite.failures:
         print(f"FAILED {failure}")

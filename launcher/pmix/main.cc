@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
+#include <filesystem>
 
 #include "control/control.h"
 #include "pmix/server.h"
@@ -22,8 +22,9 @@ int main() {
   ::dup2(nothing.get(), 0);
   Loop loop;
   Channel daemon(loop, std::move(in), std::move(out));
-  const char* where = std::getenv("TMPDIR");
-  PmixHost host(loop, daemon, where != nullptr && *where != '\0' ? where : "/tmp");
+  std::error_code error;
+  const auto where = std::filesystem::temp_directory_path(error);  // TMPDIR, mostly
+  PmixHost host(loop, daemon, error ? "/tmp" : where.string());
   daemon.open(
       [&host](Frame&& one) {
         if (const auto message = decode(one.body)) host.hear(*message);

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -95,12 +94,9 @@ PmixServer::~PmixServer() {
 
 // A server that was killed leaves it behind.
 void PmixServer::remove_folder() const {
-  const char* where = std::getenv("TMPDIR");
   std::error_code error;
-  std::filesystem::remove_all(
-      std::filesystem::path(where != nullptr && *where != '\0' ? where : "/tmp") /
-          pmix_folder_name(pid_),
-      error);
+  const auto where = std::filesystem::temp_directory_path(error);
+  if (!error) std::filesystem::remove_all(where / pmix_folder_name(pid_), error);
 }
 
 void PmixServer::lost(const std::string& why) {

@@ -4,9 +4,11 @@
 // Failures end in the error handler of a communicator; all of that is cold and out of line.
 #pragma once
 
+#include "base/clock.h"
 #include "functions.h"
 #include "mpi/process.h"
 #include "mpi/trouble.h"
+#include "watch/recorder.h"
 #include "watch/watch.h"
 
 namespace tutti::mpi {
@@ -30,10 +32,14 @@ class Call {
     if (process.gated) [[unlikely]]
       entered_->enter();
     watch::enter(*process.watch, number);
+    if (process.recorder != nullptr) [[unlikely]]
+      begin_ns_ = now_ns();
   }
   // The world stays where it is, also when this call ended the use of it.
   ~Call() {
     if (entered_ == nullptr) return;
+    if (process.recorder != nullptr) [[unlikely]]
+      process.recorder->end(number_, begin_ns_);
     watch::leave(*process.watch);
     if (process.gated) [[unlikely]]
       entered_->leave();
@@ -58,6 +64,7 @@ class Call {
   function::Number number_;
   bool allowed_;
   world::World* entered_;
+  std::int64_t begin_ns_;  // set and read while there is a recorder, which outlives every call
 };
 
 }  // namespace tutti::mpi

@@ -1,6 +1,7 @@
 // The process-wide world: who uses it, and its beginning and end.
 #include "mpi/process.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include "base/log.h"
 #include "mpi/objects.h"
 #include "mpi/tool/tool.h"
+#include "watch/recorder.h"
 
 namespace tutti::mpi {
 
@@ -18,6 +20,34 @@ namespace {
 std::unique_ptr<world::World>& owner() {
   static std::unique_ptr<world::World> world;
   return world;
+}
+
+std::unique_ptr<watch::Recorder>& recorder() {
+  static std::unique_ptr<watch::Recorder> recorder;
+  return recorder;
+}
+
+void open_recorder(world::World& world, const std::string& what) {
+  if (what != "calls" && what != "events") return;
+  recorder() = std::make_unique<watch::Recorder>(
+      world.watch(), what == "events", [&world](bool events, std::string_view parcel) {
+        using Use = wireup::Wireup::Use;
+        world.wireup().report_use(events ? Use::events : Use::spent, parcel);
+      });
+  process.recorder = recorder().get();
+}
+
+// To the launcher, while it still listens.
+void report_use() {
+  if (process.recorder == nullptr) return;
+  process.recorder->report();
+  const std::string all = process.world->endpoint().sent_text();
+  for (std::size_t begin = 0; begin < all.size();) {
+    std::size_t end = std::min(all.size(), begin + watch::kMostParcel);
+    if (end < all.size()) end = all.rfind('\n', end) + 1;
+    process.world->wireup().report_use(wireup::Wireup::Use::sent, all.substr(begin, end - begin));
+    begin = end;
+  }
 }
 
 const char* from_environment(const char* name) {
@@ -51,6 +81,7 @@ Result<void> make_world(world::ThreadLevel level) {
   process.watch = &world->watch();
   process.self_comm = &world->self_comm();
   process.self_comm->name = "MPI_COMM_SELF";
+  open_recorder(*world, knobs.text("TUTTI_RECORD"));
   tool::world_opened(*world);
   owner() = std::move(world);
   return {};
@@ -85,6 +116,7 @@ Result<void> begin_world_model() {
 Result<void> end_world_model() {
   process.world_comm = nullptr;
   tool::world_closes(*process.world);
+  report_use();
   const Result<void> ended = process.world->part();
   // release: partner is the acquire in MPI_Finalized.
   process.phase.store(Phase::finalized, std::memory_order_release);

@@ -9,6 +9,10 @@
 
 #include "world/world.h"
 
+namespace tutti::watch {
+class Recorder;
+}
+
 namespace tutti::mpi {
 
 enum class Phase : std::uint8_t { before_init, running, finalized };
@@ -18,8 +22,9 @@ struct Process {
   comm::Communicator* world_comm = nullptr;  // between MPI_Init and MPI_Finalize
   comm::Communicator* self_comm = nullptr;
   wireup::WatchRecord* watch = nullptr;
-  bool checks = true;  // TUTTI_CHECKS
-  bool gated = false;  // one thread at a time below: world::World::is_gated
+  watch::Recorder* recorder = nullptr;  // null: nobody asked (TUTTI_RECORD)
+  bool checks = true;                   // TUTTI_CHECKS
+  bool gated = false;                   // one thread at a time below: world::World::is_gated
   // release in init and finalize, acquire in MPI_Initialized and MPI_Finalized: a thread that
   // sees "running" also sees the pointers above.
   std::atomic<Phase> phase{Phase::before_init};

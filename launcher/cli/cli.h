@@ -137,6 +137,8 @@ struct JobSpec {
   bool report_exits = false;  // every rank's end is told
   bool report_bindings = false;
   bool report_links = false;
+  bool stats = false;  // time per call, per rank, bytes per link, at the end
+  std::string trace_file;
   bool dry_run = false;
   bool display_map = false;
   bool display_allocation = false;

@@ -112,6 +112,8 @@ constexpr std::array kRows{
     OptionRow{"stdin i input", "WHO", kRunning, "who reads standard input: all, none or ranks such as 0,2; others read end-of-file", "0", apply::stdin_to},
     OptionRow{"timeout", "SECONDS", kRunning, "end the job after this time (MPIEXEC_TIMEOUT as well)", "none", apply::timeout},
     OptionRow{"hang-report", "SECONDS", kRunning, "when no rank has moved for so long, say who waits for whom; the job goes on; 0: never", "60", apply::hang_report},
+    OptionRow{"stats", "", kRunning, "print at the end: time per MPI call, time in MPI per rank, bytes per link", "", apply::on<&JobSpec::stats>},
+    OptionRow{"trace", "FILE", kRunning, "write a timeline of all MPI calls, for Perfetto (ui.perfetto.dev) or chrome://tracing", "", apply::word<&JobSpec::trace_file>},
     OptionRow{"time t", "TIME", kRunning, "the same, as srun writes it: minutes, M:S, H:M:S or D-H", "none", apply::slurm_time},
     OptionRow{"spawn-timeout", "SECONDS", kRunning, "how long hosts may take to start", "120", apply::start_timeout},
     OptionRow{"dry-run do-not-launch test-only", "", kRunning, "print the plan and start nothing", "", apply::on<&JobSpec::dry_run>},

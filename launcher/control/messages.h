@@ -123,7 +123,8 @@ struct Launch {
   std::string master_address;
   int master_port = 0;
   bool report_links = false;
-  std::string serve;  // servers for programs of other MPIs: pmi1, pmix, none; empty: as needed
+  std::string record;  // TUTTI_RECORD of the ranks
+  std::string serve;   // servers for programs of other MPIs: pmi1, pmix, none; empty: as needed
   int restarts = 0, max_restarts = 0;  // so far, and allowed
   std::string run_id, role;            // torchrun's
   int gpus_per_rank = 0;
@@ -134,7 +135,7 @@ struct Launch {
     f("job_id", job_id), f("job_key", job_key), f("universe", universe), f("hosts", hosts);
     f("host_of", host_of), f("apps", apps), f("ranks", ranks), f("output", output);
     f("master_address", master_address), f("master_port", master_port);
-    f("report_links", report_links), f("serve", serve);
+    f("report_links", report_links), f("record", record), f("serve", serve);
   }
 };
 
@@ -322,6 +323,6 @@ using Message =
     std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses, RankEnded,
                  RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow, HostFailed, Note,
                  DaemonFailed, Gather, Gathered, ServeJob, Serves, Served, Fetch, Fetched, Look,
-                 Seen, Stack, Examine, Findings, Probe, Probed>;
+                 Seen, Stack, Examine, Findings, Probe, Probed, Used>;
 
 }  // namespace tutti::launch

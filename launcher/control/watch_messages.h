@@ -48,6 +48,17 @@ struct Seen {
   }
 };
 
+// up: what a rank said of its calls (wireup::RankSays: spent, events, sent), as it came.
+struct Used {
+  int rank = 0;
+  int says = 0;
+  std::string bytes;
+  template <class F>
+  void fields(F&& f) {
+    f("rank", rank), f("says", says), f("bytes", bytes);
+  }
+};
+
 // up: stacks of ranks that Look asked for, as soon as they are there.
 struct Stack {
   int rank = 0;

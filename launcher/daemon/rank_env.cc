@@ -57,6 +57,8 @@ const std::array kRows{
         [](const RankFacts& f) { return to_string(f.job_id); }},
     Row{"TUTTI_REPORT_LINKS", "1: tell the launcher which link joins which ranks",
         [](const RankFacts& f) { return std::string(f.report_links ? "1" : ""); }},
+    Row{"TUTTI_RECORD", "calls or events: tell the launcher what MPI calls took",
+        [](const RankFacts& f) { return f.record; }},
     Row{"OMPI_COMM_WORLD_SIZE", "number of ranks", kSize},
     Row{"OMPI_COMM_WORLD_RANK", "this rank", kRank},
     Row{"OMPI_COMM_WORLD_LOCAL_RANK", "rank among the ranks of this host", kLocalRank},

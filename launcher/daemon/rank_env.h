@@ -20,6 +20,7 @@ struct RankFacts {
   int master_port = 0;
   std::string library_folder;
   bool report_links = false;
+  std::string record;                                          // empty: nothing is to be recorded
   const std::vector<std::string>* server_variables = nullptr;  // "NAME=value"; see serve/
   int restarts = 0, max_restarts = 0;
   std::string run_id, role;

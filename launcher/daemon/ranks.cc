@@ -188,6 +188,7 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
   facts.master_port = launch_.master_port;
   facts.library_folder = place_.library_folder;
   facts.report_links = launch_.report_links;
+  facts.record = launch_.record;
   facts.restarts = launch_.restarts;
   facts.max_restarts = launch_.max_restarts;
   facts.run_id = launch_.run_id;

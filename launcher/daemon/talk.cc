@@ -83,6 +83,11 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
     case RankSays::links:
       say_(Links{rank.part.rank, std::string(payload)});
       break;
+    case RankSays::spent:
+    case RankSays::events:
+    case RankSays::sent:
+      say_(Used{rank.part.rank, static_cast<int>(head.says), std::string(payload)});
+      break;
     case RankSays::address:
       publish_address(*segment_, rank.part.rank, payload);
       if (launch_.hosts.size() == 1) break;

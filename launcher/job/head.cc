@@ -210,6 +210,7 @@ void Head::look_for_end() {
 void Head::finish() {
   if (fold_) show_folded(true);
   if (!links_.empty()) print_links();
+  show_usage();
   if (terminal_.queued_bytes() == 0) loop_.stop();
 }
 

@@ -20,6 +20,7 @@
 #include "job/rounds.h"
 #include "job/states.h"
 #include "job/terminal.h"
+#include "job/usage.h"
 #include "job/watcher.h"
 
 namespace tutti::launch {
@@ -101,6 +102,7 @@ class Head {
   void handle(int host, const RankAborts& report);
   void handle(int host, const Links& links);
   void handle(int host, const HostFailed& report);
+  void handle(int host, const Used& used);
   void handle(int host, const Note& note);
   void handle(int host, const DaemonFailed& report);
   void handle(int host, const Gather& part);
@@ -120,6 +122,8 @@ class Head {
   void send_addresses();
   void feed_input();
   void print_links();
+  Result<void> open_usage();
+  void show_usage();
   void show_folded(bool all);
   void tell_end(const RankEnded& report, const Verdict& verdict);
   void tell_echo();
@@ -151,6 +155,8 @@ class Head {
   Addresses addresses_;
   std::size_t addresses_sent_ = 0;
   std::map<int, std::string> links_;
+  std::unique_ptr<Usage> usage_;      // null: no --stats
+  std::unique_ptr<Trace> trace_;      // null: no --trace
   std::unique_ptr<Checker> checker_;  // null: this is a job
   std::string check_token_;
   std::int64_t began_ns_ = now_ns();

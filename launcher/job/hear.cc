@@ -129,6 +129,9 @@ void Head::launch() {
   if (request_.spec.display_topo) terminal_.write(1, print_topology(plan, machines));
   if (request_.spec.report_bindings) terminal_.write(2, print_bindings(plan, machines));
 
+  if (const auto opened = open_usage(); !opened)
+    return fail(status_of(ExitStatus::no_resources), opened.error().text);
+
   JobSecrets secrets = make_secrets();
   secrets.restarts = round_.restarts;
   job_id_ = secrets.job_id;

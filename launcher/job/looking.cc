@@ -1,8 +1,9 @@
-// The head looks at the ranks: for the hang report, for the report at a time limit, and for other
-// pruns that ask (--ps, --stacks, --gdb).
+// The head looks at the ranks: for the hang report, for the report at a time limit, and for what
+// they say of their calls (--stats, --trace).
 #include <algorithm>
 
 #include "base/clock.h"
+#include "job/exit_status.h"
 #include "job/head.h"
 
 namespace tutti::launch {
@@ -84,6 +85,40 @@ void Head::report_and_fail(int status, const std::string& line) {
     show_places([this](const std::string& text) { terminal_.write(2, text); });
   });
   loop_.after(std::chrono::milliseconds(1500), finish);
+}
+
+// Before a rank starts: a file that cannot be written is told at once.
+Result<void> Head::open_usage() {
+  std::vector<std::string> names, host_names;
+  std::vector<int> hosts;
+  for (const PlannedRank& rank : request_.plan.ranks) {
+    hosts.push_back(rank.host);
+    names.push_back(name_of(rank.host));
+  }
+  for (const PlannedHost& one : request_.plan.hosts) host_names.push_back(one.name);
+  if (request_.spec.stats) usage_ = std::make_unique<Usage>(std::move(names));
+  if (request_.spec.trace_file.empty()) return {};
+  TUTTI_TRY(trace, Trace::open(request_.spec.trace_file, std::move(hosts), host_names));
+  trace_ = std::move(trace);
+  return {};
+}
+
+void Head::handle(int, const Used& used) {
+  if (usage_) usage_->take(used);
+  if (trace_) trace_->take(used);
+}
+
+void Head::show_usage() {
+  if (usage_) terminal_.write(2, "prun: --stats of this job\n" + usage_->report());
+  usage_.reset();
+  if (!trace_) return;
+  if (const auto closed = trace_->close(); !closed) {
+    terminal_.say(closed.error().text);
+    if (status_ == 0) status_ = status_of(ExitStatus::no_resources);
+  } else {
+    terminal_.say("the timeline is in " + request_.spec.trace_file + "; ui.perfetto.dev opens it");
+  }
+  trace_.reset();
 }
 
 }  // namespace tutti::launch

@@ -155,6 +155,7 @@ Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secr
   launch.gpus_per_rank = spec.gpus_per_rank;
   if (spec.universe > 0) launch.universe = spec.universe;
   launch.report_links = spec.report_links;
+  launch.record = !spec.trace_file.empty() ? "events" : spec.stats ? "calls" : "";
   return launch;
 }
 

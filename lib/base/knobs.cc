@@ -42,6 +42,8 @@ const std::vector<KnobRow> kRows = {
      "pipeline segment of long collectives; 0: from the model"},
     {"TUTTI_REPORT_LINKS", "0/1", "0", "world",
      "tell the launcher which link joins this rank with every other (prun --report-links)"},
+    {"TUTTI_RECORD", "name", "off", "bindings",
+     "tell the launcher what calls took (calls: --stats) and when each was (events: --trace)"},
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
 };
 
@@ -50,6 +52,7 @@ std::vector<std::string> words_of(std::string_view knob) {
   if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "ucx", "tcp"};
   if (knob == "TUTTI_SINGLE_COPY") return {"auto", "on", "off"};
   if (knob == "TUTTI_TCP_FAMILY") return {"auto", "ipv4", "ipv6"};
+  if (knob == "TUTTI_RECORD") return {"off", "calls", "events"};
   return {};
 }
 

@@ -57,6 +57,7 @@ class Core final : public Endpoint, public transport::Sink {
   transport::Traits traits(int peer) override;
   std::string link_name(int peer) override;
   std::string links_text() override;
+  std::string sent_text() const override;
   std::string mismatch_text() override { return std::exchange(mismatch_, {}); }
   const std::string& loss_text() const override { return loss_; }
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) override;

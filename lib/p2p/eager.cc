@@ -52,8 +52,8 @@ bool Core::try_send(int rank, const Envelope& envelope, const void* data, std::s
   peer->owed -= returned;
   if (peer->link->try_post({&header, static_cast<const std::byte*>(data), bytes, nullptr}))
       [[likely]] {
-    ++counted_.messages_sent;
-    counted_.bytes_sent += bytes;
+    ++peer->messages_sent;
+    peer->bytes_sent += bytes;
     return true;
   }
   peer->credit += cost;
@@ -119,8 +119,8 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
     transfer->phase = Phase::waiting;
     return false;
   }
-  ++counted_.messages_sent;
-  counted_.bytes_sent += bytes;
+  ++peer.messages_sent;
+  peer.bytes_sent += bytes;
   drop_staging(transfer);
   if (confirms) return true;
   transfer->phase = Phase::pinned;

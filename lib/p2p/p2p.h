@@ -144,6 +144,8 @@ class Endpoint {
   virtual std::string link_name(int peer) = 0;
   // Lines "peer TAB link TAB why", and "- TAB not used TAB why" for transports left out.
   virtual std::string links_text() = 0;
+  // Lines "peer TAB link TAB messages TAB bytes" for every peer that something was sent to.
+  virtual std::string sent_text() const = 0;
   // A receive whose fingerprint differs from its message's ends with Code::other; this is what
   // was said about the last one (both ranks named), empty when there was none. The hook turns
   // a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.

@@ -44,9 +44,9 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   }
   transfer->phase = Phase::offered;
   if (peer.link->try_post({&header, transfer->key.data(), transfer->key_bytes, nullptr})) {
-    ++counted_.messages_sent;
+    ++peer.messages_sent;
     ++counted_.offers_sent;
-    counted_.bytes_sent += header.length;
+    peer.bytes_sent += header.length;
     return true;
   }
   transfer->phase = Phase::waiting;

@@ -16,6 +16,11 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(wireup::Wireup& wireup, const K
 
 Counters Core::counters() const {
   Counters now = counted_;
+  for (const auto& peer : peers_) {
+    if (peer == nullptr) continue;
+    now.messages_sent += peer->messages_sent;
+    now.bytes_sent += peer->bytes_sent;
+  }
   now.unexpected_now = unexpected_.size();
   now.unexpected_bytes_now = bytes_.in_use();
   now.posted_now = posted_.size();
@@ -42,6 +47,16 @@ std::string Core::links_text() {
   for (int rank = 0; rank < wireup_.size(); ++rank)
     text += std::to_string(rank) + "\t" + link_name(rank) + "\t" + traits(rank).why + "\n";
   for (const std::string& each : opened_.left_out) text += "-\tnot used\t" + each + "\n";
+  return text;
+}
+
+std::string Core::sent_text() const {
+  std::string text;
+  for (const auto& peer : peers_) {
+    if (peer == nullptr || peer->messages_sent == 0) continue;
+    text += std::to_string(peer->rank) + "\t" + opened_.transports[peer->transport]->name() + "\t" +
+            std::to_string(peer->messages_sent) + "\t" + std::to_string(peer->bytes_sent) + "\n";
+  }
   return text;
 }
 

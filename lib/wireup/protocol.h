@@ -21,6 +21,9 @@ enum class RankSays : std::uint32_t {
   finalized = 3,  // orderly end: its exit is not a failure any more
   abort = 4,      // value: exit status; payload: reason, one line
   links = 5,      // payload: lines for --report-links, text
+  spent = 6,      // payload: time per call (watch/recorder.h)
+  events = 7,     // payload: calls for a timeline (watch/recorder.h)
+  sent = 8,       // payload: lines "rank TAB link TAB messages TAB bytes"
 };
 
 struct RankMessage {

@@ -102,6 +102,13 @@ class PrunClient final : public Wireup {
     (void)say(RankSays::links, 0, lines.substr(0, kMaxRankPayload));
   }
 
+  void report_use(Use use, std::string_view payload) override {
+    (void)say(use == Use::spent    ? RankSays::spent
+              : use == Use::events ? RankSays::events
+                                   : RankSays::sent,
+              0, payload.substr(0, kMaxRankPayload));
+  }
+
  private:
   std::string name_of(int rank) const {
     const RankRecord& record = segment_->rank(static_cast<std::uint32_t>(rank));

@@ -37,6 +37,9 @@ class Wireup {
   virtual void abort(int status, std::string_view reason) = 0;
   virtual Result<void> finalized() = 0;
   virtual void report_links(std::string_view lines) = 0;
+  // Of --stats and --trace; only prun wants to know. At most 64 KiB.
+  enum class Use { spent, events, sent };
+  virtual void report_use(Use, std::string_view) {}
 
  protected:
   int rank_ = 0;

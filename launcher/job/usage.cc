@@ -1,0 +1,145 @@
+// Sums of what ranks spent in calls, as three tables.
+#include "job/usage.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/text.h"
+#include "watch/recorder.h"
+#include "watch/watch.h"
+#include "wireup/protocol.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::size_t kMostRows = 32;
+
+// Calls that end only when others do their part.
+bool waits_for_others(const std::string& name) {
+  constexpr std::array kWaiting{"MPI_Wait",   "MPI_Recv",     "MPI_Mrecv",    "MPI_Probe",
+                                "MPI_Mprobe", "MPI_Sendrecv", "MPI_Barrier",  "MPI_Bcast",
+                                "MPI_Gather", "MPI_Scatter",  "MPI_All",      "MPI_Reduce",
+                                "MPI_Scan",   "MPI_Exscan",   "MPI_Neighbor", "MPI_Ssend"};
+  if (name == "MPI_Alloc_mem" || name == "MPI_Reduce_local" || name.ends_with("_init"))
+    return false;
+  return std::any_of(kWaiting.begin(), kWaiting.end(),
+                     [&name](const char* each) { return name.starts_with(each); });
+}
+
+std::string padded(const std::string& text, std::size_t width, bool left = false) {
+  const std::string fill(width > text.size() ? width - text.size() : 0, ' ');
+  return left ? text + fill : fill + text;
+}
+
+std::string number(double value, const char* form) {
+  char text[48];
+  std::snprintf(text, sizeof text, form, value);
+  return text;
+}
+
+std::string seconds(std::uint64_t ns) {
+  return number(static_cast<double>(ns) / 1e9, "%.6f");
+}
+
+}  // namespace
+
+void Usage::take(const Used& used) {
+  if (used.rank < 0 || static_cast<std::size_t>(used.rank) >= hosts_.size()) return;
+  const auto says = static_cast<wireup::RankSays>(used.says);
+  if (says == wireup::RankSays::spent) take_spent(used.rank, used.bytes);
+  if (says == wireup::RankSays::sent) take_sent(used.rank, used.bytes);
+}
+
+void Usage::take_spent(int rank, std::string_view parcel) {
+  for (; parcel.size() >= sizeof(watch::Spent); parcel.remove_prefix(sizeof(watch::Spent))) {
+    watch::Spent spent{};
+    std::memcpy(&spent, parcel.data(), sizeof spent);
+    const std::string name = watch::function_name(spent.function);
+    Call& call = calls_[name];
+    call.calls += spent.calls;
+    call.total_ns += spent.total_ns;
+    call.bytes += spent.bytes;
+    if (spent.longest_ns >= call.longest_ns) call.slowest = rank;
+    call.longest_ns = std::max(call.longest_ns, spent.longest_ns);
+    Rank& its = ranks_[rank];
+    its.inside_ns += spent.total_ns;
+    if (waits_for_others(name)) its.waiting_ns += spent.total_ns;
+  }
+}
+
+void Usage::take_sent(int rank, std::string_view lines) {
+  for (const std::string& line : text::split(lines, '\n')) {
+    const auto words = text::split(line, '\t');
+    if (words.size() != 4) continue;
+    const auto peer = text::parse_int(words[0]);
+    if (!peer || *peer < 0 || static_cast<std::size_t>(*peer) >= hosts_.size()) continue;
+    const std::string& from = hosts_[static_cast<std::size_t>(rank)];
+    Link& link = links_[from + " -> " + hosts_[static_cast<std::size_t>(*peer)] + "\t" + words[1]];
+    link.messages += static_cast<std::uint64_t>(text::parse_int(words[2]).value_or(0));
+    link.bytes += static_cast<std::uint64_t>(text::parse_int(words[3]).value_or(0));
+  }
+}
+
+std::string Usage::calls_table() const {
+  std::vector<std::pair<std::string, Call>> rows(calls_.begin(), calls_.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
+    return one.second.total_ns > other.second.total_ns;
+  });
+  std::string text = "    " + padded("call", 28, true) + padded("calls", 12) +
+                     padded("total s", 14) + padded("mean us", 12) + padded("longest ms", 12) +
+                     "  of rank\n";
+  for (const auto& [name, call] : rows) {
+    const auto total = static_cast<double>(call.total_ns), calls = static_cast<double>(call.calls);
+    text += "    " + padded(name, 28, true) + padded(std::to_string(call.calls), 12) +
+            padded(seconds(call.total_ns), 14) + padded(number(total / calls / 1e3, "%.2f"), 12) +
+            padded(number(static_cast<double>(call.longest_ns) / 1e6, "%.3f"), 12) + "  " +
+            std::to_string(call.slowest) + "\n";
+  }
+  return text;
+}
+
+std::string Usage::ranks_table() const {
+  std::vector<std::pair<int, Rank>> rows(ranks_.begin(), ranks_.end());
+  if (rows.size() > kMostRows) {
+    std::sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
+      return one.second.waiting_ns > other.second.waiting_ns;
+    });
+    // Those who wait longest, and those who wait least: the others wait for these.
+    rows.erase(rows.begin() + kMostRows / 2, rows.end() - kMostRows / 2);
+  }
+  std::string text = "    " + padded("rank", 6) + "  " + padded("host", 24, true) +
+                     padded("in MPI s", 14) + padded("waiting s", 14) + "\n";
+  for (const auto& [rank, its] : rows)
+    text += "    " + padded(std::to_string(rank), 6) + "  " +
+            padded(hosts_[static_cast<std::size_t>(rank)], 24, true) +
+            padded(seconds(its.inside_ns), 14) + padded(seconds(its.waiting_ns), 14) + "\n";
+  return text;
+}
+
+std::string Usage::links_table() const {
+  if (links_.empty()) return "";
+  std::vector<std::pair<std::string, Link>> rows(links_.begin(), links_.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
+    return one.second.bytes > other.second.bytes;
+  });
+  if (rows.size() > kMostRows) rows.resize(kMostRows);
+  std::string text = "    " + padded("from -> to", 32, true) + padded("link", 8) +
+                     padded("messages", 12) + padded("bytes", 18) + "\n";
+  for (const auto& [name, link] : rows) {
+    const std::size_t cut = name.find('\t');
+    text += "    " + padded(name.substr(0, cut), 32, true) + padded(name.substr(cut + 1), 8) +
+            padded(std::to_string(link.messages), 12) + padded(std::to_string(link.bytes), 18) +
+            "\n";
+  }
+  return text;
+}
+
+std::string Usage::report() const {
+  if (calls_.empty()) return "    no rank told of any MPI call (it must reach MPI_Finalize)\n";
+  return "  time in MPI calls\n" + calls_table() +
+         "  by rank (waiting: in calls that end only when " + "others do their part)\n" +
+         ranks_table() + (links_.empty() ? "" : "  messages by link\n") + links_table();
+}
+
+}  // namespace tutti::launch

@@ -1,0 +1,45 @@
+// What ranks say of their calls: parcels that cannot be do no harm.
+#include "job/usage.h"
+
+#include "catch.h"
+#include "watch/recorder.h"
+#include "wireup/protocol.h"
+
+using namespace tutti;
+using namespace tutti::launch;
+
+namespace {
+
+Used parcel_of(int rank, std::uint64_t calls, std::uint64_t total_ns) {
+  const watch::Spent spent{calls, total_ns, total_ns, 0, 0, 0};
+  return {rank, static_cast<int>(wireup::RankSays::spent),
+          std::string(reinterpret_cast<const char*>(&spent), sizeof spent)};
+}
+
+}  // namespace
+
+TEST_CASE("what ranks spent is added up", "[job][usage]") {
+  Usage usage({"a", "b"});
+  usage.take(parcel_of(0, 2, 1'000'000'000));
+  usage.take(parcel_of(1, 3, 500'000'000));
+  usage.take({0, static_cast<int>(wireup::RankSays::sent), "1\ttcp\t4\t1000\n0\tself\t1\t8\n"});
+  const std::string report = usage.report();
+  CHECK(report.find("5      1.500000") != std::string::npos);
+  CHECK(report.find("a -> b") != std::string::npos);
+  CHECK(report.find("1000") != std::string::npos);
+}
+
+TEST_CASE("parcels cut short, of unknown ranks or full of nonsense are left out", "[job][usage]") {
+  Usage usage({"a"});
+  usage.take(parcel_of(7, 1, 1));
+  usage.take(parcel_of(-1, 1, 1));
+  Used cut = parcel_of(0, 1, 1);
+  cut.bytes.resize(5);
+  usage.take(cut);
+  usage.take({0, static_cast<int>(wireup::RankSays::sent), "x\ttcp\n9\ttcp\t1\t1\n\n"});
+  CHECK(usage.report().find("no rank told") != std::string::npos);
+  Used strange = parcel_of(0, 1, 1);
+  strange.bytes.assign(sizeof(watch::Spent), '\xff');
+  usage.take(strange);
+  CHECK(usage.report().find("?") != std::string::npos);
+}

@@ -192,6 +192,9 @@ Result<void> show_help(Draft& draft, const Given& given);
 Result<void> show_page(Draft& draft, const Given& given);
 Result<void> show_version(Draft& draft, const Given& given);
 Result<void> show_check(Draft& draft, const Given& given);
+Result<void> show_jobs(Draft& draft, const Given& given);
+Result<void> show_stacks(Draft& draft, const Given& given);
+Result<void> attach_debugger(Draft& draft, const Given& given);
 Result<void> as_always(Draft& draft, const Given& given);  // what prun does anyway: no note
 Result<void> no_effect(Draft& draft, const Given& given);  // accepted, noted once
 // torch.cc

@@ -147,9 +147,10 @@ class Parser {
     const auto wanted = static_cast<std::size_t>(words_of(row));
     const bool optional = row.words[0] == '[';
     if (optional) {
-      // "--help exit": the next word counts when it is a topic.
-      if (given.words.empty() && at_ < argv_.size() && row.apply == apply::show_help &&
-          is_topic(argv_[at_]))
+      // "--help exit", "--stacks 4711": the next word counts when it is a topic, or a number.
+      const bool more = given.words.empty() && at_ < argv_.size();
+      if (more && ((row.apply == apply::show_help && is_topic(argv_[at_])) ||
+                   (row.apply == apply::show_stacks && text::parse_int(argv_[at_]))))
         given.words.push_back(argv_[at_++]);
       return {};
     }

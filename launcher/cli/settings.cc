@@ -209,6 +209,21 @@ Result<void> show_version(Draft& draft, const Given&) {
   return {};
 }
 
+Result<void> show_jobs(Draft& draft, const Given&) {
+  draft.job.show = "ps";
+  return {};
+}
+
+Result<void> show_stacks(Draft& draft, const Given& given) {
+  draft.job.show = "stacks=" + (given.words.empty() ? "" : given.words[0]);
+  return {};
+}
+
+Result<void> attach_debugger(Draft& draft, const Given& given) {
+  draft.job.show = "gdb=" + given.words[0];
+  return {};
+}
+
 Result<void> show_check(Draft& draft, const Given&) {
   draft.job.show = "check";
   return {};

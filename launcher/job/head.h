@@ -14,6 +14,7 @@
 #include "control/control.h"
 #include "daemon/daemon.h"
 #include "job/checker.h"
+#include "job/desk.h"
 #include "job/fold.h"
 #include "job/job.h"
 #include "job/reasons.h"
@@ -88,6 +89,16 @@ class Head {
   void check_movement();
   void show_places(std::function<void(const std::string&)> show);
   void report_and_fail(int status, const std::string& line);
+
+  // answers.cc: other pruns ask about this job
+  struct StackWish;
+  void answer(const std::string& question, const Desk::Reply& reply);
+  std::string job_line() const;
+  std::string place_line(int rank) const;
+  void gather_stacks(const Desk::Reply& reply);
+  void ask_next_stack(StackWish& wish);
+  void take_stack(const Stack& stack);
+  void finish_stacks(const std::shared_ptr<StackWish>& wish);
 
   // hear.cc: messages
   void on_ready(int host, UniqueFd in, UniqueFd out, const std::string& already);
@@ -164,9 +175,11 @@ class Head {
   struct {
     std::uint64_t number = 0;
     int waiting = 0;
-    std::function<void()> then;
+    std::vector<std::function<void()>> then;
   } look_;
   bool reported_still_ = false;
+  Desk desk_{loop_};
+  std::vector<std::shared_ptr<StackWish>> stack_wishes_;
   std::function<void(int rank, const std::string& text)> show_stack_;
   std::map<std::string, std::map<int, std::string>> gathers_;  // by name, by host: parts
   std::unique_ptr<Fold> fold_;                                 // null: lines are shown as they come

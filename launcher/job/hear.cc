@@ -149,6 +149,8 @@ void Head::launch() {
     send(static_cast<int>(i), launch);
   }
   launched_ = true;
+  desk_.open(
+      [this](const std::string& question, const Desk::Reply& reply) { answer(question, reply); });
   enter(State::launching);
   feed_input();
 }

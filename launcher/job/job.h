@@ -32,6 +32,10 @@ struct JobRequest {
 // Runs the job to its end and returns prun's exit status. Prints to stderr what went wrong.
 int run_job(JobRequest request);
 
+// Where a running prun can be asked about its job (desk.h): an abstract Unix socket of this name
+// and prun's process number.
+inline constexpr const char* kDeskName = "tutti-prun-";
+
 // True for names of the machine that prun runs on.
 bool is_this_machine(const std::string& name);
 

@@ -33,7 +33,7 @@ void Head::start_watching() {
 // Asks every host; `then` runs when all have answered. A look under way is joined.
 void Head::look(const std::vector<int>& stacks, std::function<void()> then) {
   ++look_.number;
-  look_.then = std::move(then);
+  if (then) look_.then.push_back(std::move(then));
   look_.waiting = 0;
   for (const Host& host : hosts_) look_.waiting += host.left ? 0 : 1;
   send_all(Look{look_.number, stacks});
@@ -43,7 +43,8 @@ void Head::handle(int, const Seen& seen) {
   for (const SeenRank& one : seen.ranks)
     if (one.rank >= 0 && at(one.rank) < rank_ended_.size()) watcher_.take(one, now_ms());
   if (seen.number != look_.number || --look_.waiting > 0) return;
-  if (const auto then = std::exchange(look_.then, nullptr)) then();
+  const auto waiting = std::exchange(look_.then, {});
+  for (const auto& then : waiting) then();
 }
 
 void Head::check_movement() {
@@ -73,6 +74,7 @@ void Head::show_places(std::function<void(const std::string&)> show) {
 }
 
 void Head::handle(int, const Stack& stack) {
+  take_stack(stack);
   if (show_stack_) show_stack_(stack.rank, stack.text);
 }
 

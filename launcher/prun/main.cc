@@ -10,6 +10,7 @@
 #include "job/exit_status.h"
 #include "job/job.h"
 #include "plan/plan.h"
+#include "prun/ask.h"
 #include "prun/nodes.h"
 #include "prun/surroundings.h"
 
@@ -53,6 +54,8 @@ int main(int argc, char** argv) {
     return complain(ExitStatus::usage, known.error().text);
   auto spec = parse_command_line({argv, argv + argc}, {read_file, variable});
   if (!spec) return complain(ExitStatus::usage, spec.error().text);
+  if (spec->show == "ps" || spec->show.starts_with("stacks=") || spec->show.starts_with("gdb="))
+    return ask_about_jobs(spec->show);
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
     return show(spec->show, argc > 0 ? argv[0] : "prun");

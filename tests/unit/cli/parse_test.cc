@@ -111,5 +111,10 @@ TEST_CASE("help and version need no program", "[cli]") {
   CHECK(parse("prun --help exit")->show == "help=exit");
   CHECK(parse("prun -np 4 --version")->show == "version");
   CHECK(parse("prun --check -H a,b")->show == "check");
+  CHECK(parse("prun --ps")->show == "ps");
+  CHECK(parse("prun --stacks")->show == "stacks=");
+  CHECK(parse("prun --stacks 4711")->show == "stacks=4711");
+  CHECK(parse("prun --stacks=4711")->show == "stacks=4711");
+  CHECK(parse("prun --gdb 3@4711")->show == "gdb=3@4711");
   CHECK(parse("prun --check -H a,b")->apps[0].hosts == std::vector<std::string>{"a,b"});
 }

@@ -1,0 +1,109 @@
+// What the head answers at its desk: how the job is, the stacks of its ranks, where a rank is.
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "job/head.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::size_t kStacksAtOnce = 8;  // debuggers are heavy
+constexpr std::chrono::seconds kAnswerLimit{120};
+
+}  // namespace
+
+// Stacks that somebody asked for, on their way.
+struct Head::StackWish {
+  std::vector<int> to_ask;  // the last first
+  std::set<int> asked;
+  std::map<std::string, std::vector<int>> ranks_in;  // equal stacks once
+  Desk::Reply reply;
+};
+
+void Head::answer(const std::string& question, const Desk::Reply& reply) {
+  const auto words = text::split(question, ' ');
+  if (question == "ps") return reply(job_line());
+  if (question == "stacks") return look({}, [this, reply] { gather_stacks(reply); });
+  const auto rank = words.size() == 2 ? text::parse_int(words[1]) : std::nullopt;
+  if (words[0] != "gdb" || !rank)
+    return reply("error\tprun " + std::to_string(::getpid()) +
+                 " does not understand the question\n");
+  look({}, [this, reply, number = static_cast<int>(*rank)] { reply(place_line(number)); });
+}
+
+// "job TAB prun TAB ranks TAB hosts TAB seconds TAB what it does TAB command"
+std::string Head::job_line() const {
+  std::string command;
+  for (const std::string& word : request_.spec.apps.at(0).argv)
+    command += (command.empty() ? "" : " ") + word;
+  if (request_.spec.apps.size() > 1) command += " : ...";
+  std::replace_if(
+      command.begin(), command.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
+  return std::to_string(job_id_) + "\t" + std::to_string(::getpid()) + "\t" +
+         std::to_string(ranks_left_) + "/" + std::to_string(request_.plan.ranks.size()) + "\t" +
+         std::to_string(hosts_.size()) + "\t" +
+         std::to_string((now_ns() - began_ns_) / 1'000'000'000) + "\t" + row_of(state_).doing +
+         "\t" + command + "\n";
+}
+
+// "at TAB pid TAB host TAB here or there TAB agent", or "error TAB why".
+std::string Head::place_line(int rank) const {
+  const SeenRank* seen = watcher_.find(rank);
+  if (rank < 0 || at(rank) >= request_.plan.ranks.size())
+    return "error\tthe job has ranks 0 to " + std::to_string(request_.plan.ranks.size() - 1) + "\n";
+  if (seen == nullptr || seen->pid <= 0 || rank_ended_[at(rank)])
+    return "error\trank " + std::to_string(rank) + " has ended\n";
+  const int host = request_.plan.ranks[at(rank)].host;
+  std::string agent;
+  for (const std::string& word : grow_message({}).agent) agent += (agent.empty() ? "" : " ") + word;
+  return "at\t" + std::to_string(seen->pid) + "\t" + name_of(host) + "\t" +
+         (hosts_.at(at(host)).over_network ? "there" : "here") + "\t" + agent + "\n";
+}
+
+void Head::gather_stacks(const Desk::Reply& reply) {
+  auto wish = std::make_shared<StackWish>();
+  wish->reply = reply;
+  for (std::size_t i = rank_ended_.size(); i-- > 0;)
+    if (!rank_ended_[i]) wish->to_ask.push_back(static_cast<int>(i));
+  stack_wishes_.push_back(wish);
+  for (std::size_t i = 0; i < kStacksAtOnce; ++i) ask_next_stack(*wish);
+  loop_.after(kAnswerLimit, [this, wish] { finish_stacks(wish); });
+  if (wish->asked.empty()) finish_stacks(wish);
+}
+
+void Head::ask_next_stack(StackWish& wish) {
+  if (wish.to_ask.empty()) return;
+  const int rank = wish.to_ask.back();
+  wish.to_ask.pop_back();
+  wish.asked.insert(rank);
+  look({rank}, nullptr);
+}
+
+void Head::take_stack(const Stack& stack) {
+  const auto wishes = stack_wishes_;
+  for (const auto& wish : wishes) {
+    if (wish->asked.erase(stack.rank) == 0) continue;
+    wish->ranks_in[shorten_stack(stack.text)].push_back(stack.rank);
+    ask_next_stack(*wish);
+    if (wish->asked.empty()) finish_stacks(wish);
+  }
+}
+
+void Head::finish_stacks(const std::shared_ptr<StackWish>& wish) {
+  if (std::erase(stack_wishes_, wish) == 0) return;
+  std::string text =
+      watcher_.report(now_ns() / 1'000'000, [this](int rank) { return host_of_rank(rank); });
+  for (auto& [stack, ranks] : wish->ranks_in) {
+    std::sort(ranks.begin(), ranks.end());
+    const bool one = ranks.size() == 1;
+    text += "    stack of " + std::string(one ? "rank " : "ranks ") + fold_ranks(ranks) +
+            (one ? " on host " + host_of_rank(ranks[0]) : "") + ":\n" + stack;
+  }
+  if (!wish->asked.empty())
+    text += "    no answer in time from ranks " +
+            fold_ranks({wish->asked.begin(), wish->asked.end()}) + "\n";
+  wish->reply(text);
+}
+
+}  // namespace tutti::launch

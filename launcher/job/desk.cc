@@ -1,0 +1,91 @@
+// The asker's side is launcher/prun/ask.cc.
+#include "job/desk.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "job/job.h"
+
+namespace tutti::launch {
+namespace {
+
+constexpr std::size_t kMostAskers = 64;
+constexpr std::size_t kLongestQuestion = 256;
+
+bool may_ask(int fd) {
+  ucred who{};
+  socklen_t length = sizeof who;
+  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 &&
+         (who.uid == ::geteuid() || who.uid == 0);
+}
+
+}  // namespace
+
+Desk::~Desk() {
+  for (auto& [number, asker] : askers_) loop_.forget(asker.fd.get());
+  if (fd_.is_open()) loop_.forget(fd_.get());
+}
+
+void Desk::open(Answer answer) {
+  const std::string name = kDeskName + std::to_string(::getpid());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // a zero first: no file
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  fd_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd_.is_open() || ::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+      ::listen(fd_.get(), 16) != 0)
+    return fd_.reset();
+  answer_ = std::move(answer);
+  loop_.on_readable(fd_.get(), [this] { accept_one(); });
+}
+
+void Desk::accept_one() {
+  UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd.is_open() || askers_.size() >= kMostAskers || !may_ask(fd.get())) return;
+  const std::uint64_t number = ++next_;
+  Asker& asker = askers_[number];
+  asker.fd = std::move(fd);
+  loop_.on_readable(asker.fd.get(), [this, number] { hear(number); });
+}
+
+void Desk::hear(std::uint64_t number) {
+  Asker& asker = askers_.at(number);
+  char buffer[256];
+  const ssize_t got = ::read(asker.fd.get(), buffer, sizeof buffer);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return drop(number);
+  asker.heard.append(buffer, static_cast<std::size_t>(got));
+  const std::size_t end = asker.heard.find('\n');
+  if (end == std::string::npos && asker.heard.size() < kLongestQuestion) return;
+  if (end == std::string::npos) return drop(number);
+  loop_.on_readable(asker.fd.get(), nullptr);
+  answer_(asker.heard.substr(0, end),
+          [this, number, alive = std::weak_ptr<bool>(alive_)](std::string text) {
+            if (alive.expired() || askers_.count(number) == 0) return;
+            Asker& waiting = askers_.at(number);
+            waiting.text = std::move(text);
+            loop_.on_writable(waiting.fd.get(), [this, number] { write_some(number); });
+          });
+}
+
+void Desk::write_some(std::uint64_t number) {
+  Asker& asker = askers_.at(number);
+  const ssize_t put = ::send(asker.fd.get(), asker.text.data() + asker.written,
+                             asker.text.size() - asker.written, MSG_NOSIGNAL);
+  if (put < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (put > 0) asker.written += static_cast<std::size_t>(put);
+  if (put < 0 || asker.written == asker.text.size()) drop(number);
+}
+
+void Desk::drop(std::uint64_t number) {
+  loop_.forget(askers_.at(number).fd.get());
+  askers_.erase(number);
+}
+
+}  // namespace tutti::launch

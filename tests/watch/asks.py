@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""prun --ps, --stacks and --gdb find running jobs and say what their ranks are in: asks.py PRUN PROGRAM"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMIT_S = 120
+
+
+def check(condition, what, said=""):
+    if not condition:
+        print(f"FAILED: {what}\n{said}")
+        sys.exit(1)
+    print(f"good: {what}")
+
+
+class Job:
+    """A job whose last rank never comes to the call that the others are in."""
+
+    def __init__(self, prun, program, options):
+        self.prun = prun
+        self.process = subprocess.Popen([prun, "--hang-report", "0", *options, program, "missing"],
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.pid = str(self.process.pid)
+
+    def ask(self, *words, path=None):
+        environment = dict(os.environ, PATH=path + ":" + os.environ["PATH"]) if path else None
+        done = subprocess.run([self.prun, *words], capture_output=True, text=True, timeout=LIMIT_S, env=environment,
+                              stdin=subprocess.DEVNULL)
+        return done.returncode, done.stdout + done.stderr
+
+    def wait_for(self, words, *question):
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline:
+            said = self.ask(*question)[1]
+            if words in said:
+                return said
+            time.sleep(0.2)
+        raise AssertionError(f"waited {LIMIT_S} s for '{words}'; the last answer: {said}")
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+def about(name, prun, program, options, last_host):
+    job = Job(prun, program, options)
+    try:
+        job.wait_for(f" {job.pid} ", "--ps")
+        said = job.wait_for("MPI_Allreduce on MPI_COMM_WORLD", "--stacks", job.pid)
+        check("waited for: rank 2\n" in said, f"{name}: --stacks says who is waited for", said)
+        if "no eu-stack" not in said:
+            check("stack of rank 2 on host" in said, f"{name}: --stacks shows the missing rank's stack", said)
+            check(" main\n" in said and "Allreduce" in said, f"{name}: frames have names", said)
+        line = next(row for row in job.ask("--ps")[1].splitlines() if f" {job.pid} " in row)
+        check("3/3" in line and "running" in line and "missing" in line, f"{name}: --ps shows the job", line)
+        number = line.split()[0]
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/gdb", "w") as file:
+                file.write('#!/bin/sh\necho "gdb was given: $*"; readlink /proc/$2/exe\n')
+            os.chmod(f"{folder}/gdb", 0o755)
+            status, said = job.ask("--gdb", f"2@{number}", path=folder)
+        check(status == 0 and "gdb was given: -p " in said and os.path.realpath(program) in said,
+              f"{name}: --gdb attaches to the process of the rank", said)
+        check(f"on host {last_host}" in said, f"{name}: --gdb names its host", said)
+        status, said = job.ask("--gdb", f"7@{job.pid}")
+        check(status == 2 and "ranks 0 to 2" in said, f"{name}: a rank that is none is told", said)
+    finally:
+        job.end()
+    check(f" {job.pid} " not in job.ask("--ps")[1], f"{name}: a job that is over is not listed")
+    status, said = job.ask("--stacks", job.pid)
+    check(status == 2 and f"no job {job.pid}" in said, f"{name}: a job that is over is told", said)
+
+
+def main():
+    prun, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    about("one host", prun, program, ["-np", "3"], os.uname().nodename)
+    tried = subprocess.run([prun, "--virtual", "-H", "a,b", "-np", "2", "true"], capture_output=True, text=True)
+    if tried.returncode == 208:
+        print(f"skipped two hosts: {tried.stderr.strip()}")
+    else:
+        about("two hosts", prun, program, ["--virtual", "-np", "3", "-H", "a:2,b:1"], "b")
+    done = subprocess.run([prun, "--gdb", "x"], capture_output=True, text=True)
+    check(done.returncode == 2 and "not a rank" in done.stderr, "a rank that is no number is told", done.stderr)
+
+
+main()

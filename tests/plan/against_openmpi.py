@@ -2,8 +2,9 @@
 """The same lines on the same made-up machines, mapped and bound by Open MPI 5 and by prun.
 
 Usage: against_openmpi.py PRUN. Skipped where no mpirun of Open MPI 5 and no lstopo is found
-(OPENMPI_MPIRUN names one). Numbering is asked for wherever the two differ by default: Open MPI 5
-numbers object by object (--rank-by fill), prun in the order of mapping, as Open MPI 4 does.
+($OPENMPI_MPIRUN, $INTEROP_PEERS/openmpi as benchmarks/peers installs it, or PATH). Numbering is
+asked for wherever the two differ by default: Open MPI 5 numbers object by object (--rank-by fill),
+prun in the order of mapping, as Open MPI 4 does.
 """
 import os
 import re
@@ -30,8 +31,9 @@ LINES = [
 
 
 def find_mpirun():
-    for path in (os.environ.get("OPENMPI_MPIRUN"), shutil.which("mpirun")):
-        if not path:
+    peers = f"{os.environ['INTEROP_PEERS']}/openmpi/bin/mpirun" if "INTEROP_PEERS" in os.environ else None
+    for path in (os.environ.get("OPENMPI_MPIRUN"), peers, shutil.which("mpirun")):
+        if not path or not shutil.which(path):
             continue
         told = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
         if "Open MPI) 5" in told:

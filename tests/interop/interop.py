@@ -127,6 +127,12 @@ def main():
         matrix.check("Tutti", peer.name + "'s launcher", [*peer.launcher, "-n", "4", ours], [4] * 4,
                      peer.environment)
     check_by_hand(matrix, ours, range(RANKS))
+    status, stdout, stderr = run([ours])
+    good = status == 0 and stdout.startswith("rank 0 of 1, 1 here, sum 1")
+    print(f"{'Tutti':22} under {'nothing: a singleton':34} {'good' if good else 'BAD'}", flush=True)
+    if not good:
+        matrix.failed.append(f"{ours} alone: status {status}\n{stdout}{stderr}")
+    print("under srun (pmi2, pmix, none): tests/slurm")
     for name in missing:
         print(f"{name} is not installed: skipped")
     for text in matrix.failed:

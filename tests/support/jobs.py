@@ -49,12 +49,19 @@ def wait_until(condition, what):
     raise AssertionError(f"waited {LIMIT_S} s for {what}")
 
 
+def is_desk_of_the_living(name):
+    """Where a prun that runs can be asked (--ps): it belongs to a job that is not over, of others perhaps."""
+    pid = name.removeprefix("@tutti-prun-")
+    return pid.isdigit() and os.path.exists(f"/proc/{pid}")
+
+
 def leftovers():
     """Everything outside processes that a job might leave: files, interfaces, sockets."""
     found = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if "tutti" in name}
     found |= {f"interface {name}" for name in os.listdir("/sys/class/net") if name.startswith(("port", "br0"))}
     with open("/proc/net/unix") as file:
-        found |= {f"socket {line.split()[-1]}" for line in file if "@tutti" in line}
+        names = [line.split()[-1] for line in file if "@tutti" in line]
+    found |= {f"socket {name}" for name in names if not is_desk_of_the_living(name)}
     with open("/proc/self/mounts") as file:
         found |= {f"mount {line.split()[1]}" for line in file if line.startswith("tutti")}
     return found

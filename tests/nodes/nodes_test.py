@@ -5,44 +5,26 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, f"{HERE}/../support")
-from jobs import LIMIT_S, processes_with, wait_until  # noqa: E402
+from jobs import Started, free_port, processes_with, wait_until  # noqa: E402
 
 WORKER = f"{HERE}/worker.py"
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Node:
-    """One torchrun or prun, and what it says."""
-
+class Node(Started):
     def __init__(self, suite, tool, *words, **variables):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PET_")}
         environment.update(TUTTI_TEST_MARK=suite.mark, **variables)
-        self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([f"{suite.folder}/{tool}", *words], stdout=self.log, stderr=self.log,
-                                        stdin=subprocess.DEVNULL, env=environment, start_new_session=True)
-
-    def said(self):
-        # pread: the offset is shared with those who write, and moving it would lose their text.
-        return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode(errors="replace")
+        super().__init__([f"{suite.folder}/{tool}", *words], environment)
 
     def workers(self):
         """What its workers printed, without the port."""
         return sorted(" ".join(line.split()[1:7] + line.split()[8:]) for line in self.said().splitlines()
                       if line.startswith("worker "))
-
-    def wait(self):
-        return self.process.wait(LIMIT_S)
 
 
 class Suite:

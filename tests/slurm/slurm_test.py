@@ -13,13 +13,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, f"{HERE}/../support")
-from jobs import processes_with, wait_until  # noqa: E402
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from jobs import free_port, processes_with, wait_until  # noqa: E402
 
 
 class Slurm:

@@ -3,6 +3,7 @@ environment, and what could be left behind."""
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -37,6 +38,12 @@ def parent_of(pid):
             return int(file.read().rsplit(")", 1)[1].split()[1])
     except OSError:
         return 0
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def wait_until(condition, what):
@@ -94,7 +101,7 @@ class Sshd:
         for key in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.path(key)], check=True)
         shutil.copy(self.path("user.pub"), self.path("authorized"))
-        self.port = self.free_port()
+        self.port = free_port()
         with open(self.path("sshd_config"), "w") as file:
             file.write(
                 f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.path('host')}\n"
@@ -125,14 +132,6 @@ class Sshd:
     def path(self, name):
         return f"{self.folder}/{name}"
 
-    @staticmethod
-    def free_port():
-        import socket
-
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
-
     def answers(self):
         done = subprocess.run([*self.agent.split(), "-o", "BatchMode=yes", "a", "true"],
                               stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
@@ -142,6 +141,22 @@ class Sshd:
         self.server.terminate()
         self.server.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Started:
+    """A process that runs while the test goes on, and what it says."""
+
+    def __init__(self, command, environment):
+        self.log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
+                                        env=environment, start_new_session=True)
+
+    def said(self):
+        # pread: the offset is shared with those who write, and moving it would lose their text.
+        return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode(errors="replace")
+
+    def wait(self, limit_s=LIMIT_S):
+        return self.process.wait(limit_s)
 
 
 class Job:

@@ -2,6 +2,7 @@
 //
 // Nonblocking calls always take schedules: the delegate keeps the order of calls by blocking.
 #include <bit>
+#include <optional>
 
 #include "comm/fingerprint.h"
 #include "comm/neighbours.h"
@@ -63,6 +64,16 @@ void delegate_movement(const Communicator& comm, const CollCall& call, delegate:
   }
 }
 
+// A widened reduction says what the user said.
+std::uint32_t fingerprint(const CollCall& call, int root, Count bytes,
+                          const types::Datatype* type) {
+  if (call.said_type != nullptr && type != nullptr) {
+    bytes = call.said_count * call.said_type->size();
+    type = call.said_type;
+  }
+  return fingerprint_of(call.collective, call.op, root, bytes, type);
+}
+
 // The call in the delegate's words. False: it knows no such call.
 bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::Call& to) {
   to.collective = call.collective;
@@ -96,7 +107,7 @@ bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::C
     default:
       return false;
   }
-  to.fingerprint = fingerprint_of(call.collective, to.op, call.root, to.block, to.type);
+  to.fingerprint = fingerprint(call, call.root, to.block, to.type);
   return true;
 }
 
@@ -127,6 +138,7 @@ Code run_schedule(Communicator& comm, const CollCall& call) {
   World& world = comm.world();
   bound.run->begin(std::move(bound.binding));
   const Code code = engine::wait(world.endpoint, *bound.run);
+  if (bound.widened != nullptr) bound.widened->end(code);
   if (code == Code::ok) {
     give_run(*bound.prepared, std::move(bound.run));
     world.scratch.give(std::move(bound.temporary));
@@ -138,8 +150,12 @@ Code run_schedule(Communicator& comm, const CollCall& call) {
 
 }  // namespace
 
-Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind kind) {
+Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& said, Kind kind) {
   PreparedCall made;
+  made.wider = wider_type(comm, said);
+  std::optional<CollCall> wide;
+  if (made.wider != nullptr) wide = in_wider(comm, said, *made.wider);
+  const CollCall& call = wide ? *wide : said;
   made.tag = comm.state().next_tag(kind);
   if (call.neighbours) {
     TUTTI_TRY(prepared, prepare_neighbours(comm, call));
@@ -158,8 +174,11 @@ Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind
   return made;
 }
 
-BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared) {
+BoundCall bind_call(Communicator& comm, const CollCall& said, const PreparedCall& prepared) {
   BoundCall bound;
+  if (prepared.wider != nullptr)
+    bound.widened = std::make_unique<Widened>(comm, said, *prepared.wider);
+  const CollCall& call = bound.widened == nullptr ? said : bound.widened->call();
   bound.prepared = prepared.prepared;
   engine::Binding& binding = bound.binding;
   const Shape& shape = prepared.shape;
@@ -172,17 +191,35 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
     binding.fingerprint = neighbour_fingerprint(call.collective);
   } else if (comm.is_inter()) {
     bind_between(comm, call, shape, binding);
-    binding.fingerprint = fingerprint_of(shape.collective, shape.op, 0, shape.bytes);
+    binding.fingerprint = fingerprint(call, 0, shape.bytes, shape.type);
   } else {
     bind_spaces(comm, call, shape, binding, bound.temporary);
-    binding.fingerprint =
-        fingerprint_of(shape.collective, shape.op, shape.root, shape.bytes, shape.type);
+    binding.fingerprint = fingerprint(call, shape.root, shape.bytes, shape.type);
   }
   bound.run = take_run(comm, *bound.prepared);
   return bound;
 }
 
 namespace {
+
+// On one host: by the delegate, or by a schedule.
+Code run_inside(Communicator& comm, const CollCall& call) {
+  delegate::Call said;
+  if (say_to_delegate(comm, call, said) && takes_delegate(comm, call, said))
+    return comm.state().team->run(said);
+  return run_schedule(comm, call);
+}
+
+Code run_widened(Communicator& comm, const CollCall& call, const types::Datatype& wider) {
+  const Count parts = parts_of(call);
+  for (Count part = 0; part < parts; ++part) {
+    Widened widened(comm, parts == 1 ? call : part_of(call, part * kPart), wider);
+    const Code code = run_inside(comm, widened.call());
+    widened.end(code);
+    if (code != Code::ok) return code;
+  }
+  return Code::ok;
+}
 
 // For the daemon, should this call never end.
 void note(Communicator& comm, const CollCall& call) {
@@ -201,12 +238,11 @@ void note(Communicator& comm, const CollCall& call) {
 
 Code run(Communicator& comm, const CollCall& call) {
   note(comm, call);
-  if (comm.state().team != nullptr && !call.neighbours) {
-    delegate::Call said;
-    if (say_to_delegate(comm, call, said) && takes_delegate(comm, call, said))
-      return comm.state().team->run(said);
-  }
-  return run_schedule(comm, call);
+  if (comm.state().team == nullptr || call.neighbours) return run_schedule(comm, call);
+  const types::Datatype* const wider = wider_type(comm, call);
+  if (wider != nullptr) [[unlikely]]
+    return run_widened(comm, call, *wider);
+  return run_inside(comm, call);
 }
 
 Result<Request*> start(Communicator& comm, const CollCall& call) {

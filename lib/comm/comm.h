@@ -117,6 +117,9 @@ struct CollCall {
   std::span<const Count> recv_counts, recv_displs;
   std::span<const types::Datatype*const> send_types, recv_types;
   const types::Op* op = nullptr;
+  // Comm's own, of a reduction in a wider type (widened.h): what the user said.
+  const types::Datatype* said_type = nullptr;
+  Count said_count = 0;
   int root = 0;  // intercommunicators: also kRoot, kProcNull
   bool in_place = false;
   bool neighbours = false;

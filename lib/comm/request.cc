@@ -114,6 +114,7 @@ Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall
 void RequestMaker::on_run(engine::Run* run) {
   auto* const request = static_cast<Request*>(run->owner);
   BoundCall bound = std::move(request->collective_->bound);
+  if (bound.widened != nullptr) bound.widened->end(run->code());
   World& world = request->comm_->world();
   const Code run_code = run->code();
   if (run->code() == Code::ok) {

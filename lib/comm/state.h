@@ -9,6 +9,7 @@
 
 #include "comm/context.h"
 #include "comm/shape.h"
+#include "comm/widened.h"
 #include "delegate/delegate.h"
 #include "engine/engine.h"
 #include "select/select.h"
@@ -71,6 +72,7 @@ void give_run(Prepared& prepared, std::unique_ptr<engine::Run> run);
 // What of a call stays from one start to the next.
 struct PreparedCall {
   Shape shape;
+  const types::Datatype* wider = nullptr;  // see widened.h
   std::shared_ptr<Prepared> prepared;
   int tag = 0;
 };
@@ -83,6 +85,7 @@ struct BoundCall {
   std::unique_ptr<engine::Run> run;
   engine::Binding binding;
   engine::ScratchPool::Piece temporary;
+  std::unique_ptr<Widened> widened;  // most have none
 };
 BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
 

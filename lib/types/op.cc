@@ -9,8 +9,12 @@ namespace {
 constexpr Handle kFirstOp = 0x20;  // the null operation
 constexpr Handle kLastOp = 0x3f;
 
+constexpr Handle kSum = 0x21;
+constexpr Handle kProduct = 0x24;
 constexpr Handle kReplace = 0x3c;
 constexpr Handle kNoOp = 0x3d;
+constexpr Handle kFloat = 0x210;
+constexpr Handle kFloatComplex = 0x212;
 
 struct Named {
   Handle handle;
@@ -18,8 +22,8 @@ struct Named {
 };
 
 constexpr Named kNamed[] = {
-    {0x21, Operation::sum},         {0x22, Operation::min},    {0x23, Operation::max},
-    {0x24, Operation::prod},        {0x28, Operation::band},   {0x29, Operation::bor},
+    {kSum, Operation::sum},         {0x22, Operation::min},    {0x23, Operation::max},
+    {kProduct, Operation::prod},    {0x28, Operation::band},   {0x29, Operation::bor},
     {0x2a, Operation::bxor},        {0x30, Operation::land},   {0x31, Operation::lor},
     {0x32, Operation::lxor},        {0x38, Operation::minloc}, {0x39, Operation::maxloc},
     {kReplace, Operation::replace}, {kNoOp, Operation::no_op},
@@ -44,6 +48,7 @@ bool fill_kernels(KernelLevel level, KernelTable& table) {
       avx512::fill_minmax(table);
       avx512::fill_logic(table);
       avx512::fill_loc(table);
+      avx512::fill_widening(table);
       return true;
 #else
       return false;
@@ -55,6 +60,7 @@ bool fill_kernels(KernelLevel level, KernelTable& table) {
       avx2::fill_minmax(table);
       avx2::fill_logic(table);
       avx2::fill_loc(table);
+      avx2::fill_widening(table);
       return true;
 #else
       return false;
@@ -66,6 +72,7 @@ bool fill_kernels(KernelLevel level, KernelTable& table) {
   plain::fill_minmax(table);
   plain::fill_logic(table);
   plain::fill_loc(table);
+  plain::fill_widening(table);
   return true;
 }
 
@@ -107,6 +114,21 @@ Ref<Op> Op::user(void* function, Invoke invoke, bool commutative) {
   op->invoke_ = invoke;
   op->commutative_ = commutative;
   return Ref<Op>::adopt(op);
+}
+
+const Datatype* Op::accumulator(const Datatype& type) const {
+  const auto element = static_cast<std::size_t>(type.element());
+  const bool adds = handle() == kSum || handle() == kProduct;
+  if (!adds || kernel(type) == nullptr || kernel_table.widen[element] == nullptr) return nullptr;
+  return predefined_type(type.element() == Element::complex32 ? kFloatComplex : kFloat);
+}
+
+void widen(const Datatype& type, const void* from, void* to, Count count) {
+  kernel_table.widen[static_cast<std::size_t>(type.element())](from, to, count);
+}
+
+void narrow(const Datatype& type, const void* from, void* to, Count count) {
+  kernel_table.narrow[static_cast<std::size_t>(type.element())](from, to, count);
 }
 
 bool Op::accepts(const Datatype& type) const {

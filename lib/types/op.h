@@ -15,6 +15,7 @@ class Op final : public Object {
   // counts, another ABI). a: input, b: input and result, both count elements.
   using Invoke = void (*)(void* function, const void* a, void* b, Count count, Handle type);
   using Kernel = void (*)(const void* a, const void* b, void* out, Count count);
+  using Convert = void (*)(const void* from, void* to, Count count);
 
   bool is_commutative() const { return commutative_; }
   bool is_user() const { return invoke_ != nullptr; }
@@ -27,6 +28,9 @@ class Op final : public Object {
   Kernel kernel(const Datatype& type) const {
     return type.is_basic() ? kernels_[static_cast<std::size_t>(type.element())] : nullptr;
   }
+  // The type in which a whole reduction of `type` accumulates, to be rounded once at its end:
+  // float32 for sums and products of two-byte floats, complex ones likewise. Null: its own.
+  const Datatype* accumulator(const Datatype& type) const;
   // into[i] = from[i] op into[i], the MPI order. `type` as the user gave it. Addresses are
   // MPI's: the first byte lies at the type's true lower bound from them.
   void fold(const void* from, void* into, Count count, const Datatype& type) const;
@@ -48,6 +52,11 @@ class Op final : public Object {
   void* function_ = nullptr;
   Invoke invoke_ = nullptr;
 };
+
+// From elements of a `type` that has an accumulator to those of it, and back, rounded to the
+// nearest. Any alignment, no overlap.
+void widen(const Datatype& type, const void* from, void* to, Count count);
+void narrow(const Datatype& type, const void* from, void* to, Count count);
 
 // The predefined operation with this standard handle, or null (so also for the null one). O(1).
 Op* predefined_op(Handle handle);

@@ -33,6 +33,8 @@ inline constexpr std::size_t kOperations = 14;
 
 struct KernelTable {
   Op::Kernel rows[kOperations][kElements];
+  // Of the elements whose sums and products are taken in a wider type; see types/op.h.
+  Op::Convert widen[kElements], narrow[kElements];
 
   __attribute__((always_inline)) void set(Operation operation, Element element, Op::Kernel kernel) {
     rows[static_cast<std::size_t>(operation)][static_cast<std::size_t>(element)] = kernel;
@@ -50,6 +52,7 @@ bool fill_kernels(KernelLevel level, KernelTable& table);
   void fill_minmax(KernelTable& table);     \
   void fill_logic(KernelTable& table);      \
   void fill_loc(KernelTable& table);        \
+  void fill_widening(KernelTable& table);   \
   }
 TUTTI_KERNEL_LEVEL(plain)
 TUTTI_KERNEL_LEVEL(avx2)

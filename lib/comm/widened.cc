@@ -1,0 +1,127 @@
+// From two-byte floats to float32 and back, around a reduction.
+#include "comm/widened.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "comm/context.h"
+#include "comm/shape.h"
+
+namespace tutti::comm {
+namespace {
+
+using coll::Collective;
+
+const types::Datatype* type_of(const CollCall& call) {
+  return call.recv_type != nullptr ? call.recv_type : call.send_type;
+}
+
+Count count_of(const CollCall& call) {
+  return call.recv_type != nullptr ? call.recv_count : call.send_count;
+}
+
+// Elements of the whole vector.
+Count whole_of(const Communicator& comm, const CollCall& call) {
+  if (call.collective != Collective::reduce_scatter) return count_of(call);
+  if (call.recv_counts.empty()) return count_of(call) * comm.size();
+  return std::accumulate(call.recv_counts.begin(), call.recv_counts.end(), Count{0});
+}
+
+// Those that this rank contributes.
+Count given_by(const Communicator& comm, const CollCall& call) {
+  const bool only_takes = comm.is_inter() && call.collective == Collective::reduce && call.root < 0;
+  return only_takes ? 0 : whole_of(comm, call);
+}
+
+// Those of the result that this rank gets.
+Count taken_by(const Communicator& comm, const CollCall& call) {
+  switch (call.collective) {
+    case Collective::reduce:
+      return call.root == (comm.is_inter() ? kRoot : comm.rank()) ? count_of(call) : 0;
+    case Collective::exscan:
+      return comm.rank() > 0 ? count_of(call) : 0;
+    case Collective::reduce_scatter:
+      if (call.recv_counts.empty()) return count_of(call);
+      return call.recv_counts[static_cast<std::size_t>(comm.rank())];
+    default:
+      return count_of(call);
+  }
+}
+
+// One buffer serves where the result may stand in the contribution's place.
+bool may_be_in_place(const Communicator& comm, const CollCall& call) {
+  if (comm.is_inter()) return false;
+  return call.collective == Collective::allreduce || call.collective == Collective::scan ||
+         (call.collective == Collective::reduce && call.root == comm.rank());
+}
+
+void* moved(const void* address, Count bytes) {
+  return address == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(address)) + bytes;
+}
+
+}  // namespace
+
+const types::Datatype* wider_type(const Communicator& comm, const CollCall& call) {
+  if (call.op == nullptr || !is_reduction(call.collective)) return nullptr;
+  const types::Datatype* const type = type_of(call);
+  if (type == nullptr || (!comm.is_inter() && comm.size() <= 2)) return nullptr;
+  return call.op->accumulator(*type);
+}
+
+CollCall in_wider(const Communicator& comm, const CollCall& call, const types::Datatype& wider) {
+  CollCall wide = call;
+  wide.said_type = type_of(call);
+  if (call.said_count == 0) wide.said_count = whole_of(comm, call);
+  wide.in_place = call.in_place || may_be_in_place(comm, call);
+  if (call.send_type != nullptr) wide.send_type = &wider;
+  if (call.recv_type != nullptr) wide.recv_type = &wider;
+  return wide;
+}
+
+CollCall part_of(const CollCall& call, Count from) {
+  const Count bytes = from * type_of(call)->size();
+  const Count count = std::min(kPart, count_of(call) - from);
+  CollCall part = call;
+  part.said_count = count_of(call);
+  part.send = moved(call.send, bytes);
+  part.recv = moved(call.recv, bytes);
+  if (call.send_type != nullptr) part.send_count = count;
+  if (call.recv_type != nullptr) part.recv_count = count;
+  return part;
+}
+
+Count parts_of(const CollCall& call) {
+  const bool cuts =
+      call.collective == Collective::allreduce || call.collective == Collective::reduce;
+  return cuts ? std::max<Count>(1, (count_of(call) + kPart - 1) / kPart) : 1;
+}
+
+Widened::Widened(Communicator& comm, const CollCall& call, const types::Datatype& wider)
+    : pool_(comm.world().scratch),
+      type_(*type_of(call)),
+      result_(call.recv),
+      taken_(taken_by(comm, call)),
+      wide_(in_wider(comm, call, wider)) {
+  const Count given = given_by(comm, call);
+  const Count received = wide_.in_place ? std::max(given, taken_) : taken_;
+  wide_.recv = engine::take_elements(pool_, received, wider, recv_);
+  void* contribution = wide_.recv;
+  if (!wide_.in_place)
+    wide_.send = contribution = engine::take_elements(pool_, given, wider, send_);
+  if (given > 0) types::widen(type_, call.in_place ? call.recv : call.send, contribution, given);
+}
+
+void Widened::end(Code code) {
+  if (code == Code::ok) {
+    if (taken_ > 0) types::narrow(type_, wide_.recv, result_, taken_);
+    pool_.give(std::move(send_));
+    pool_.give(std::move(recv_));
+    return;
+  }
+  // Messages of a reduction that failed may still be reading: their memory is let go for good.
+  for (engine::ScratchPool::Piece* piece : {&send_, &recv_})
+    [[maybe_unused]] const auto* kept_for_the_message = piece->memory.release();
+}
+
+}  // namespace tutti::comm

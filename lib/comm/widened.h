@@ -1,0 +1,46 @@
+// Reductions that accumulate in a wider type: two-byte floats are summed in float32 by the whole
+// reduction, whatever its algorithm, and rounded once (docs/decisions/0021).
+//
+// Private to comm. The user's call becomes one on copies in the wider type; so blocking,
+// nonblocking and persistent forms, schedules and delegates know nothing of it.
+#pragma once
+
+#include "comm/comm.h"
+#include "engine/engine.h"
+
+namespace tutti::comm {
+
+// The wider type to accumulate in, or null: as the user said. All members answer alike. One
+// operation between two members is rounded once anyway.
+const types::Datatype* wider_type(const Communicator& comm, const CollCall& call);
+
+// The same call on the wider type, with the user's buffers still: for shapes and choices.
+CollCall in_wider(const Communicator& comm, const CollCall& call, const types::Datatype& wider);
+
+// Long vectors go part by part where nothing is gained by pipelining them: a part stays in the
+// caches from its widening to its narrowing. Calls that cannot be cut are one part.
+inline constexpr Count kPart = 64 << 10;  // elements
+Count parts_of(const CollCall& call);
+CollCall part_of(const CollCall& call, Count from);
+
+class Widened {
+ public:
+  // Takes the user's contribution. The call's arrays outlive this.
+  Widened(Communicator& comm, const CollCall& call, const types::Datatype& wider);
+  Widened(const Widened&) = delete;
+  Widened& operator=(const Widened&) = delete;
+
+  const CollCall& call() const { return wide_; }
+  // When it has ended: hands over the result, rounded, if it went well.
+  void end(Code code);
+
+ private:
+  engine::ScratchPool& pool_;
+  const types::Datatype& type_;  // the user's
+  void* result_;
+  Count taken_;  // elements of the result
+  CollCall wide_;
+  engine::ScratchPool::Piece send_, recv_;
+};
+
+}  // namespace tutti::comm

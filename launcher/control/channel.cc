@@ -74,12 +74,22 @@ bool Channel::deliver_frames() {
   }
 }
 
-void Channel::send_raw(int host, std::string_view body) {
-  if (!open_ || deaf_) return;
+bool Channel::may_send() {
   if (written_ > kCompactBytes) {
     queued_.erase(0, written_);
     written_ = 0;
   }
+  return open_ && !deaf_;
+}
+
+void Channel::send(int host, const Message& message) {
+  if (!may_send()) return;
+  add_frame(queued_, host, message);
+  if (!writing_) write_some();
+}
+
+void Channel::send_raw(int host, std::string_view body) {
+  if (!may_send()) return;
   queued_.append(frame(host, body));
   if (!writing_) write_some();
 }

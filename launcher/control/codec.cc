@@ -23,9 +23,15 @@ struct is_vector : std::false_type {};
 template <class T>
 struct is_vector<std::vector<T>> : std::true_type {};
 
+// What msgpack writes to: the end of a text, so that a message is copied once.
+struct TextEnd {
+  std::string& text;
+  void write(const char* bytes, std::size_t count) { text.append(bytes, count); }
+};
+
 class Writer {
  public:
-  explicit Writer(msgpack::sbuffer& out) : pack_(out) {}
+  explicit Writer(TextEnd& out) : pack_(out) {}
 
   template <class T>
   void value(const T& v) {
@@ -50,7 +56,7 @@ class Writer {
   }
 
  private:
-  msgpack::packer<msgpack::sbuffer> pack_;
+  msgpack::packer<TextEnd> pack_;
 };
 
 class Reader {
@@ -142,12 +148,17 @@ std::string version() {
   return TUTTI_VERSION;
 }
 
-std::string encode(const Message& message) {
-  msgpack::sbuffer out;
-  Writer writer(out);
+void encode_to(std::string& out, const Message& message) {
+  TextEnd end{out};
+  Writer writer(end);
   writer.head(static_cast<std::uint32_t>(message.index()));
   std::visit([&writer](const auto& m) { writer.value(m); }, message);
-  return {out.data(), out.size()};
+}
+
+std::string encode(const Message& message) {
+  std::string out;
+  encode_to(out, message);
+  return out;
 }
 
 Result<Message> decode(std::string_view bytes) {
@@ -155,8 +166,10 @@ Result<Message> decode(std::string_view bytes) {
   const std::size_t most = bytes.size();
   const msgpack::unpack_limit limit(most, most, most, most, most, 16);
   try {
+    // Texts stay where they are until they are assigned.
+    const auto in_place = [](msgpack::type::object_type, std::size_t, void*) { return true; };
     msgpack::object_handle handle =
-        msgpack::unpack(bytes.data(), bytes.size(), nullptr, nullptr, limit);
+        msgpack::unpack(bytes.data(), bytes.size(), in_place, nullptr, limit);
     const msgpack::object& all = handle.get();
     if (all.type != msgpack::type::ARRAY || all.via.array.size != 2 ||
         all.via.array.ptr[0].type != msgpack::type::POSITIVE_INTEGER)

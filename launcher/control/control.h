@@ -28,11 +28,13 @@ inline constexpr int kEveryHost = -1;
 std::string version();
 
 std::string encode(const Message& message);
+void encode_to(std::string& out, const Message& message);  // appends
 // Errors: what is malformed. Unknown fields are skipped, missing ones keep their defaults.
 Result<Message> decode(std::string_view bytes);
 
 // One frame: length, host, body.
 std::string frame(int host, std::string_view body);
+void add_frame(std::string& out, int host, const Message& message);  // appends
 struct Frame {
   int host = kEveryHost;
   std::string body;
@@ -94,7 +96,7 @@ class Channel {
   // `already` was read from the descriptor before the channel took over. on_closed is called
   // once, never from inside send().
   void open(OnFrame on_frame, OnClosed on_closed, std::string_view already = {});
-  void send(int host, const Message& message) { send_raw(host, encode(message)); }
+  void send(int host, const Message& message);
   void send_raw(int host, std::string_view body);
   std::size_t queued_bytes() const { return queued_.size() - written_; }
   void pause_reading(bool pause);  // back-pressure: the peer's bytes wait in the kernel
@@ -107,6 +109,7 @@ class Channel {
  private:
   void read_some();
   void write_some();
+  bool may_send();
   void beat();
   void fail_later(std::string why);
   bool deliver_frames();

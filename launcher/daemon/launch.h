@@ -1,4 +1,4 @@
-// Starting one rank: find the program, make its descriptors, fork, bind, exec.
+// Starting one rank: find the program, make its descriptors, clone, bind, exec.
 #pragma once
 
 #include <sys/resource.h>
@@ -25,10 +25,10 @@ struct RankProcess {
   RankPart part;
   int local = 0;
   pid_t pid = 0;
-  UniqueFd control;      // to the rank, SOCK_SEQPACKET
-  UniqueFd input;        // its stdin, when it takes any
-  UniqueFd output[2];    // its stdout and stderr; [1] closed when merged
-  UniqueFd exec_status;  // closes when the program runs; else carries errno
+  UniqueFd control;    // to the rank, SOCK_SEQPACKET
+  UniqueFd input;      // its stdin, when it takes any
+  UniqueFd output[2];  // its stdout and stderr; [1] closed when merged
+  int exec_error = 0;  // errno of an exec that failed
   LineCutter lines[2];
   int file[2] = {-1, -1};  // per-rank output files, when asked for
   std::string tail;        // what it wrote last
@@ -61,7 +61,7 @@ struct RankStart {
   rlimit open_files{};                 // the limit before the daemon raised its own
 };
 
-// Forks. The child's exec is reported through rank.exec_status.
+// Returns when the program runs or cannot be executed: rank.exec_error.
 Result<void> start_rank(RankProcess& rank, const RankStart& start);
 
 }  // namespace tutti::launch

@@ -220,6 +220,7 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
   TUTTI_DO(start_rank(rank, how));
   by_pid_[rank.pid] = &rank;
   watch(rank);
+  hear_of_exec(rank);
   return {};
 }
 
@@ -240,7 +241,6 @@ void Ranks::bind_record(const RankProcess& rank, const Place& place) {
 }
 
 void Ranks::watch(RankProcess& rank) {
-  loop_.on_readable(rank.exec_status.get(), [this, &rank] { read_exec_status(rank); });
   loop_.on_readable(rank.control.get(), [this, &rank] { read_control(rank); });
   for (const int stream : {0, 1}) watch_output(rank, stream);
 }

@@ -78,13 +78,13 @@ class Ranks {
   // stream.cc
   void watch_output(RankProcess& rank, int stream);
   bool read_output(RankProcess& rank, int stream);
-  void show(RankProcess& rank, int stream, const std::string& text);
+  void show(RankProcess& rank, int stream, std::string&& text);
   void show_piece_soon();
   void write_input();
   std::size_t write_input_to(RankProcess& rank, std::size_t offset);
 
   // talk.cc
-  void read_exec_status(RankProcess& rank);
+  void hear_of_exec(RankProcess& rank);
   void read_control(RankProcess& rank);
   void hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload);
   void send_addresses();

@@ -72,18 +72,24 @@ void adopt_orphans() {
 
 void kill_descendants(const std::vector<pid_t>& keep) {
   const std::int64_t began = now_ns();
+  // Blocked, the signal stays pending: whoever dies between the look and the wait is not missed.
+  sigset_t child, before;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &child, &before);
   while (now_ns() - began < kKillNs) {
-    bool any = false;
+    bool any = false, any_lives = false;
     for (const pid_t pid : children_now()) {
       if (std::find(keep.begin(), keep.end(), pid) != keep.end()) continue;
       any = true;
       if (now_ns() - began > kGraceNs || !is_leaving(pid)) ::kill(pid, SIGKILL);
-      ::waitpid(pid, nullptr, WNOHANG);
+      any_lives = ::waitpid(pid, nullptr, WNOHANG) != pid || any_lives;
     }
-    if (!any) return;
-    const timespec moment{0, 200'000};
-    ::nanosleep(&moment, nullptr);
+    if (!any) break;
+    const timespec moment{0, 1'000'000};
+    if (any_lives) ::sigtimedwait(&child, nullptr, &moment);
   }
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace tutti::launch

@@ -106,7 +106,7 @@ void Ranks::show_piece_soon() {
   });
 }
 
-void Ranks::show(RankProcess& rank, int stream, const std::string& text) {
+void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
   if (text.empty()) return;
   if (text.size() >= kTailBytes)
     rank.tail = text.substr(text.size() - kTailBytes);
@@ -114,19 +114,20 @@ void Ranks::show(RankProcess& rank, int stream, const std::string& text) {
     rank.tail.append(text);
   if (rank.tail.size() > 2 * kTailBytes) rank.tail.erase(0, rank.tail.size() - kTailBytes);
   const bool shown = (rank.part.to_terminal & (stream == 0 ? 1 : 2)) != 0;
+  const bool written = rank.file[stream] < 0 || write_whole(rank.file[stream], text);
+  const int error = errno;
   if (shown && place_.shows_output)
     write_whole(stream + 1, text);
-  else if (shown)
-    say_(Output{rank.part.rank, stream + 1, text});
-  if (rank.file[stream] < 0 || write_whole(rank.file[stream], text)) return;
+  else if (shown || !written)
+    say_(Output{rank.part.rank, stream + 1, std::move(text)});
+  if (written) return;
   // A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
   DaemonFailed problem;
   problem.status = status_of(ExitStatus::no_resources);
   problem.reason = "cannot write the output of rank " + std::to_string(rank.part.rank) +
-                   " to its file: " + std::strerror(errno);
+                   " to its file: " + std::strerror(error);
   ::close(rank.file[stream]);
   rank.file[stream] = -1;
-  if (!shown) say_(Output{rank.part.rank, stream + 1, text});
   rank.part.to_terminal = 3;
   say_(problem);
 }

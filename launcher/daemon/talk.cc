@@ -17,14 +17,8 @@ constexpr std::chrono::milliseconds kAddressDelay{10};
 constexpr int kMostReads = 64;  // per stream at the end of a rank: its children may write on
 }  // namespace
 
-void Ranks::read_exec_status(RankProcess& rank) {
-  if (!rank.exec_status.is_open()) return;
-  int error = 0;
-  const ssize_t got = ::read(rank.exec_status.get(), &error, sizeof error);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  loop_.forget(rank.exec_status.get());
-  rank.exec_status.reset();
-  if (got == static_cast<ssize_t>(sizeof error)) {
+void Ranks::hear_of_exec(RankProcess& rank) {
+  if (const int error = rank.exec_error; error != 0) {
     const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
     const bool absent = error == ENOENT || error == ENOTDIR;
     const bool room = error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE;
@@ -111,7 +105,6 @@ void Ranks::send_addresses() {
 }
 
 void Ranks::report_end(RankProcess& rank) {
-  read_exec_status(rank);
   if (!rank.program_runs) return;  // reported already
   if (rank.control.is_open()) read_control(rank);
   for (const int stream : {0, 1}) {

@@ -51,6 +51,12 @@ void Terminal::write(int number, std::string_view text) {
     err_.queue += "\r\033[K";
     if (&stream != &err_) drain(err_);
   }
+  // What a file takes at once is not copied first.
+  while (stream.queue.empty() && !text.empty() && is_regular(stream.fd)) {
+    const ssize_t put = ::write(stream.fd, text.data(), text.size());
+    if (put <= 0) break;  // drain finds out why
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
   stream.queue.append(text);
   if (!stream.waiting) drain(stream);
 }

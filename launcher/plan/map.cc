@@ -99,7 +99,10 @@ class Mapper {
       shares[h].slots = host.slots;
       shares[h].room = std::max(0, room);
       if (host.max_slots > 0) shares[h].most = std::max(0, host.max_slots - used_[h]);
-      if (per_host() > 0) shares[h].most = std::min(shares[h].most, per_host());
+      if (job_.placement.in_turns)
+        shares[h].room = kNoLimit;
+      else if (per_host() > 0)
+        shares[h].most = std::min(shares[h].most, per_host());
     }
     return shares;
   }
@@ -118,7 +121,7 @@ class Mapper {
     const int per_node = per_host();
     const auto hosts = std::count_if(shares.begin(), shares.end(),
                                      [](const Share& share) { return share.slots > 0; });
-    if (per_node == 0 || ranks <= per_node * hosts) return {};
+    if (per_node == 0 || job_.placement.in_turns || ranks <= per_node * hosts) return {};
     return fail(Code::arg, std::to_string(ranks) + " ranks do not fit: " +
                                std::to_string(per_node) + " on each of " + std::to_string(hosts) +
                                " hosts are " + std::to_string(per_node * hosts) +
@@ -127,8 +130,11 @@ class Mapper {
 
   // Into free slots; returns how many ranks are left over.
   int fill(std::vector<Share>& shares, int left) const {
-    const bool in_turn = job_.placement.map_by == MapBy::node;
-    const int step = in_turn ? 1 : job_.placement.span ? objects_ : kNoLimit;
+    const Placement& placement = job_.placement;
+    const int step = placement.map_by == MapBy::node ? 1
+                     : placement.in_turns            ? placement.ranks_per_node
+                     : placement.span                ? objects_
+                                                     : kNoLimit;
     bool moved = true;
     while (left > 0 && moved) {
       moved = false;

@@ -13,7 +13,11 @@ std::vector<int> number_ranks(const std::vector<int>& counts, const Placement& p
   const bool in_turn =
       rank_by == RankBy::node || (rank_by == RankBy::unset && placement.map_by == MapBy::node);
   const bool spans = rank_by == RankBy::span || (rank_by == RankBy::unset && placement.span);
-  const int step = in_turn ? 1 : spans ? objects : std::numeric_limits<int>::max();
+  const bool by_turns = rank_by == RankBy::unset && placement.in_turns;
+  const int step = in_turn    ? 1
+                   : by_turns ? placement.ranks_per_node
+                   : spans    ? objects
+                              : std::numeric_limits<int>::max();
   const int total = std::accumulate(counts.begin(), counts.end(), 0);
   std::vector<int> left = counts;
   std::vector<int> hosts;

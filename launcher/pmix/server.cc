@@ -166,6 +166,9 @@ Result<void> PmixHost::serve(const ServeJob& job) {
   folder_ = folder;
   the_host = this;
   ::setenv("PMIX_MCA_gds", "hash", 0);  // no shared memory files of its own
+  // The library describes this machine to itself, and nobody asks it: what takes long is left out.
+  ::setenv("HWLOC_COMPONENTS", "-x86,-linux:pci,-linux:io", 0);
+  ::setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
   pmix_server_module_t module = callbacks();
   Facts how;
   how.add(PMIX_SERVER_TMPDIR, folder_);

@@ -5,6 +5,7 @@
 // in the XML as an info of the root, so from_xml gives the same Machine anywhere. I/O objects
 // are not loaded (they cost 8 ms; nothing here needs them yet).
 #include <hwloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -106,6 +107,13 @@ Result<void> restrict_to_affinity(hwloc_topology_t topology) {
   return {};
 }
 
+// The kernel has told caches: asking each processor itself (which means to run on it, and traps
+// where the machine is a virtual one) adds nothing.
+void ask_the_kernel_only(hwloc_topology_t topology) {
+  if (::access("/sys/devices/system/cpu/cpu0/cache/index0", F_OK) == 0)
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+}
+
 std::optional<std::string> read_text(const std::string& path) {
   std::ifstream file(path);
   if (!file) return std::nullopt;
@@ -129,6 +137,7 @@ int Machine::usable_threads() const {
 
 Result<Machine> read_this_machine() {
   TUTTI_TRY(topology, make_topology());
+  ask_the_kernel_only(topology.get());
   if (hwloc_topology_load(topology.get()) != 0)
     return fail(Code::other,
                 "hwloc cannot read this machine's topology; check that /sys is mounted");

@@ -25,6 +25,14 @@ LAUNCHER_FAILED = range(200, 214)
 LONGEST_S = 0.5  # a moment after the start of prun: starting, running, or in between
 
 
+def leads_a_group(pid):
+    """Ranks do; what a rank's shell forked and left to the daemon, and is no other program yet, does not."""
+    try:
+        return os.getpgid(pid) == pid
+    except ProcessLookupError:
+        return False
+
+
 def actors_of(job, prun, endless):
     """Kind -> pids of the job's processes. A rank that is about to be executed, and what holds a
     virtual network, look like the daemon they were forked from; all count as daemons."""
@@ -40,7 +48,7 @@ def actors_of(job, prun, endless):
             found["ssh" if first.endswith("ssh") else "server"].append(pid)
         elif command.startswith(("sh -c", endless)):
             above = commands.get(parent_of(pid), "").split(" ")[0]
-            if above == prun or os.path.basename(above) == "prund":
+            if (above == prun or os.path.basename(above) == "prund") and leads_a_group(pid):
                 found["rank"].append(pid)
     return {kind: sorted(pids) for kind, pids in found.items() if pids}
 

@@ -48,6 +48,14 @@ class Suite:
         ran = sorted(line for node in nodes for line in node.workers())
         self.check(f"{what} (statuses {got}, workers {ran})", got == statuses and ran == sorted(workers), *nodes)
 
+    def until(self, condition, what, *nodes):
+        try:
+            wait_until(condition, what)
+        except AssertionError:
+            for node in nodes:
+                print(f"-- {' '.join(node.process.args[1:])}\n{node.said()}", flush=True)
+            raise
+
     def clean(self):
         wait_until(lambda: not processes_with(self.mark), f"the end of {processes_with(self.mark)}")
         shutil.rmtree(self.folder)
@@ -106,14 +114,16 @@ def elastic(suite):
     words = ["--nnodes=1:3", "--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{free_port()}",
              "--rdzv-conf=last_call_timeout=1", WORKER, "until", go]
     first = Node(suite, "torchrun", *words)
-    wait_until(lambda: first.workers() == [f"0 0 1 1 0 0 until {go}"], "the first node to start alone")
+    suite.until(lambda: first.workers() == [f"0 0 1 1 0 0 until {go}"], "the first node to start alone", first)
     second = Node(suite, "torchrun", *words)
-    wait_until(lambda: second.workers() == [f"1 0 2 1 1 0 until {go}"], "the second node to join")
+    suite.until(lambda: second.workers() == [f"1 0 2 1 1 0 until {go}"], "the second node to join", first, second)
     third = Node(suite, "torchrun", *words)
-    wait_until(lambda: f"1 0 3 1 1 0 until {go}" in second.workers(), "three nodes, the second in its place")
+    suite.until(lambda: f"1 0 3 1 1 0 until {go}" in second.workers(), "three nodes, the second in its place",
+                first, second, third)
     os.killpg(second.process.pid, signal.SIGKILL)
-    wait_until(lambda: f"0 0 2 1 0 0 until {go}" in first.workers()
-               and any(line.startswith("1 0 2 1 1") for line in third.workers()), "two nodes to go on without the second")
+    suite.until(lambda: f"0 0 2 1 0 0 until {go}" in first.workers()
+                and any(line.startswith("1 0 2 1 1") for line in third.workers()),
+                "two nodes to go on without the second", first, third)
     open(go, "w").close()
     got = [first.wait(), third.wait()]
     suite.check(f"elastic: nodes come and go (statuses {got})", got == [0, 0], first, third)

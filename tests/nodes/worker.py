@@ -5,7 +5,8 @@ import time
 
 NAMES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "TORCHELASTIC_RESTART_COUNT")
 restart = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
-print("worker", *[os.environ[name] for name in NAMES], os.environ["MASTER_PORT"], *sys.argv[1:], flush=True)
+line = ["worker", *[os.environ[name] for name in NAMES], os.environ["MASTER_PORT"], *sys.argv[1:]]
+os.write(1, (" ".join(line) + "\n").encode())  # at once: a worker may be stopped at any time
 what = sys.argv[1] if len(sys.argv) > 1 else ""
 if what == "fail-once" and restart == 0 and os.environ["RANK"] == "1":
     sys.exit(3)

@@ -228,7 +228,7 @@ void ScheduleRun::part_company() {
       if (request != nullptr) endpoint_.release(request);
       if (message.started) continue;
       p2p::Envelope word = envelope(binding_.rank);
-      word.fingerprint = kFailed;
+      word.fingerprint = code_ == Code::proc_aborted ? p2p::kSenderLostPeer : kFailed;
       endpoint_.release(endpoint_.send(p2p::Mode::standard, job_rank(step), word,
                                        types::Buffer::plain(nullptr, 0)));
     }

@@ -102,8 +102,8 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
   const std::uint32_t theirs = low_of(header.cookie);
   if (theirs != transfer->fingerprint && theirs != 0 && transfer->fingerprint != 0) [[unlikely]] {
     status.bytes = 0;
-    status.code = Code::other;
-    report_mismatch(*transfer, from, theirs);
+    status.code = theirs == kSenderLostPeer ? Code::proc_aborted : Code::other;
+    if (theirs != kSenderLostPeer) report_mismatch(*transfer, from, theirs);
   }
 }
 

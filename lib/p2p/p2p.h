@@ -36,6 +36,9 @@ struct Status {
 
 enum class Mode : std::uint8_t { standard, synchronous, ready, buffered };
 
+// The fingerprint of a sender whose part of a collective failed since a rank is gone.
+inline constexpr std::uint32_t kSenderLostPeer = static_cast<std::uint32_t>(Code::proc_aborted);
+
 struct Envelope {
   std::uint32_t context = 0;
   int source = 0;  // sending: my rank in the communicator; receiving: wanted one or kAnySource
@@ -146,7 +149,8 @@ class Endpoint {
   virtual std::string links_text() = 0;
   // Lines "peer TAB link TAB messages TAB bytes" for every peer that something was sent to.
   virtual std::string sent_text() const = 0;
-  // A receive whose fingerprint differs from its message's ends with Code::other; this is what
+  // A receive whose fingerprint differs from its message's ends with Code::other (if that is
+  // kSenderLostPeer: with Code::proc_aborted, and no words); this is what
   // was said about the last one (both ranks named), empty when there was none. The hook turns
   // a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
   virtual std::string mismatch_text() = 0;

@@ -211,6 +211,9 @@ Request* irecv_taken(Message& message, void* data, Count count, const types::Dat
 
 // Progress until the request is done. Completing does not free it.
 void wait(World& world, Request& request);
+// The same while no request fails: false once the number of those that did is not `failures`.
+bool wait(World& world, Request& request, std::uint64_t failures);
+std::uint64_t failures(const World& world);
 // One round of progress when nothing of `requests` is done; used by the test and wait families.
 int progress(World& world);  // events handled
 void idle(World& world);     // nothing moved: poll, yield or sleep

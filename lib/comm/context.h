@@ -58,6 +58,8 @@ class World {
   ContextIds contexts;
   RequestPool requests;
 
+  std::uint64_t failures = 0;  // requests that ended with an error so far
+
   // What the latest failure was about, until whoever raises it takes it (take_reason).
   std::string reason;
 

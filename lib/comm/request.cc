@@ -43,8 +43,7 @@ Request* RequestMaker::make(Communicator& comm) {
 
 Request* RequestMaker::completed(Communicator& comm, const p2p::Status& status) {
   Request* const request = make(comm);
-  request->status_ = status;
-  request->done_ = true;
+  finish(*request, status);
   return request;
 }
 
@@ -59,6 +58,8 @@ void RequestMaker::take_status(Request& request, p2p::Request* message) {
 void RequestMaker::finish(Request& request, const p2p::Status& status) {
   request.status_ = status;
   request.done_ = true;
+  if (status.code != Code::ok) [[unlikely]]
+    ++request.comm_->world().failures;
   if (request.then_ != nullptr) [[unlikely]]
     request.then_(request.then_self_, request);
 }
@@ -168,6 +169,22 @@ void wait(World& world, Request& request) {
     else
       idle(world);
   }
+}
+
+std::uint64_t failures(const World& world) {
+  return world.failures;
+}
+
+bool wait(World& world, Request& request, std::uint64_t failures) {
+  if (!request.is_done()) RequestMaker::note_wait(world, request);
+  while (!request.is_done()) {
+    if (world.failures != failures) return false;
+    if (progress(world) > 0)
+      active(world);
+    else
+      idle(world);
+  }
+  return true;
 }
 
 int progress(World& world) {

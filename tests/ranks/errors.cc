@@ -43,7 +43,8 @@ void truncation() {
     MPI_Isend(out.data(), n, MPI_INT, right, 2, MPI_COMM_WORLD, &both[1]);
     CHECK(class_of(MPI_Waitall(2, both, statuses)) == MPI_ERR_IN_STATUS);
     CHECK(class_of(statuses[0].MPI_ERROR) == MPI_ERR_TRUNCATE);
-    CHECK(statuses[1].MPI_ERROR == MPI_SUCCESS);
+    CHECK(statuses[1].MPI_ERROR == MPI_SUCCESS || statuses[1].MPI_ERROR == MPI_ERR_PENDING);
+    CHECK(MPI_Waitall(2, both, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
   }
   MPI_Barrier(MPI_COMM_WORLD);  // all is well afterwards
 }

@@ -11,10 +11,15 @@ MPI_Status* status_at(MPI_Status* statuses, int i) {
   return statuses == MPI_STATUSES_IGNORE ? nullptr : statuses + i;
 }
 
-// One entry of a call on all: inactive ones give the empty status.
+// One entry of a call on all: inactive ones give the empty status; one that is still under way
+// beside one that failed stays as it is (MPI 5.0, 3.7.5).
 Code finish_entry(MPI_Request* request, MPI_Status* status) {
   if (!is_active(*request)) {
     put_empty_status(status);
+    return Code::ok;
+  }
+  if (!is_done(*request)) {
+    if (status != nullptr) status->MPI_ERROR = MPI_ERR_PENDING;
     return Code::ok;
   }
   const Code code = finish(request, status);
@@ -40,6 +45,14 @@ bool all_done(int count, const MPI_Request* requests) {
   for (int i = 0; i < count; ++i)
     if (is_active(requests[i]) && !is_done(requests[i])) return false;
   return true;
+}
+
+bool has_failed(int count, const MPI_Request* requests) {
+  for (int i = 0; i < count; ++i)
+    if (is_active(requests[i]) && is_done(requests[i]) &&
+        operation_of(requests[i])->status().code != Code::ok)
+      return true;
+  return false;
 }
 
 // The first done request from `first` on, cyclic; else -1 when some are active, or MPI_UNDEFINED.
@@ -107,9 +120,17 @@ Code test(MPI_Request* request, int* flag, MPI_Status* status) {
 }
 
 Code waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses) {
-  for (int i = 0; i < count; ++i)
-    if (is_active(array_of_requests[i]) && !is_done(array_of_requests[i]))
-      comm::wait(process.self_comm->world(), *operation_of(array_of_requests[i]));
+  comm::World& world = process.self_comm->world();
+  std::uint64_t failures = 0;  // after which none of ours had failed
+  for (int i = 0; i < count; ++i) {
+    if (!is_active(array_of_requests[i])) continue;
+    comm::Request& request = *operation_of(array_of_requests[i]);
+    while (!request.is_done() && !comm::wait(world, request, failures)) {
+      failures = comm::failures(world);
+      if (has_failed(count, array_of_requests))
+        return finish_all(count, array_of_requests, array_of_statuses);
+    }
+  }
   return finish_all(count, array_of_requests, array_of_statuses);
 }
 

@@ -119,6 +119,14 @@ void Channel::write_some() {
   if (drained_) drained_();
 }
 
+void Channel::settle() {
+  if (queued_bytes() == 0) {
+    queued_ = std::string();
+    written_ = 0;
+  }
+  reader_.settle();
+}
+
 void Channel::pause_reading(bool pause) {
   if (pause == paused_ || !open_) return;
   paused_ = pause;

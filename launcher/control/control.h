@@ -46,11 +46,16 @@ class FrameReader {
   // A whole frame, nothing yet (false), or an error: a length that cannot be.
   Result<bool> next(Frame* out);
   bool in_the_middle() const { return at_ < buffer_.size(); }
+  void settle();  // keeps no room for what was large
 
  private:
   std::string buffer_;
   std::size_t at_ = 0;
 };
+
+// When everything runs, memory that only the start needed goes back to the kernel.
+inline constexpr std::chrono::milliseconds kSettled{250};  // after the start
+void settle();
 
 // Descriptors, timers and signals on one thread. Callbacks may change any watch. Making one
 // ignores SIGPIPE for the process.
@@ -105,6 +110,7 @@ class Channel {
   // Heartbeats every `every`; closed with a reason after `silence` without a byte. Zero: off.
   void keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence);
   bool is_open() const { return open_; }
+  void settle();  // keeps no room for what was large
 
  private:
   void read_some();

@@ -52,6 +52,12 @@ void FrameReader::feed(std::string_view bytes) {
   buffer_.append(bytes);
 }
 
+void FrameReader::settle() {
+  if (in_the_middle()) return;
+  buffer_ = std::string();
+  at_ = 0;
+}
+
 Result<bool> FrameReader::next(Frame* out) {
   const std::string_view rest = std::string_view(buffer_).substr(at_);
   if (rest.size() < kHeadBytes) return false;

@@ -72,6 +72,7 @@ class Daemon {
   void on_signal(int number);
   void reap();
   void pass_down(const Frame& one);
+  void settle_soon();
 
   void handle(const Prepare& prepare);
   void handle(Launch& launch);
@@ -80,7 +81,7 @@ class Daemon {
   void handle(const Gone& gone) { ranks_.gone(gone); }
   void handle(const Examine& wish);
   void handle(const Probe& wish);
-  void handle(const Look& look) { ranks_.look(look); }
+  void handle(const Look& look);
   void handle(const Gathered& all) { ranks_.hear_servers(all); }
   void handle(const Fetch& fetch) { ranks_.hear_servers(fetch); }
   void handle(const Fetched& fetched) { ranks_.hear_servers(fetched); }
@@ -229,6 +230,19 @@ void Daemon::handle(Launch& launch) {
   place.directory = place_.directory;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)
     say(DaemonFailed{status_of(ExitStatus::no_resources), done.error().text});
+  settle_soon();
+}
+
+void Daemon::settle_soon() {
+  loop_.after(kSettled, [this] {
+    up_.settle();
+    settle();
+  });
+}
+
+void Daemon::handle(const Look& look) {
+  ranks_.look(look);
+  settle_soon();
 }
 
 void Daemon::handle(const Examine& wish) {

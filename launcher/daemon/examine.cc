@@ -21,9 +21,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
@@ -111,7 +110,8 @@ Finding interfaces(const std::vector<InterfaceAddress>& up) {
 
 Finding ports() {
   int first = 0, last = 0;
-  std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first >> last;
+  const auto range = file_text("/proc/sys/net/ipv4/ip_local_port_range");
+  if (range) (void)std::sscanf(range->c_str(), "%d %d", &first, &last);
   const std::string text =
       std::to_string(first) + " to " + std::to_string(last) + " are given to ranks, TCP";
   if (last - first >= 1000) return {"ports", kGood, text, ""};
@@ -124,9 +124,8 @@ Finding versions() {
   ::uname(&system);
   std::string text = std::string(system.sysname) + " " + system.release + ", " + system.machine +
                      ", libc " + ::gnu_get_libc_version();
-  std::ifstream file("/proc/driver/nvidia/version");
-  std::string driver;
-  if (std::getline(file, driver)) text += ", " + driver;
+  const std::string driver = file_text("/proc/driver/nvidia/version").value_or("");
+  if (!driver.empty()) text += ", " + driver.substr(0, driver.find('\n'));
   return {"versions", kGood, text, ""};
 }
 
@@ -144,9 +143,7 @@ Finding shared_memory() {
 Finding locked_memory() {
   rlimit limit{};
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
-  std::error_code error;
-  const bool rdma = std::filesystem::exists("/sys/class/infiniband", error) &&
-                    !std::filesystem::is_empty("/sys/class/infiniband", error);
+  const bool rdma = !names_in("/sys/class/infiniband").empty();
   const bool all = limit.rlim_max == RLIM_INFINITY;
   const std::string text = (all ? "not limited" : text::format_bytes(limit.rlim_max) + " at most") +
                            std::string(rdma ? ", and there is an RDMA device" : "");
@@ -212,10 +209,7 @@ Finding user_namespaces() {
 }
 
 Finding gpus() {
-  std::error_code error;
-  int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error))
-    count += entry.is_directory(error) ? 1 : 0;
+  const std::size_t count = names_in("/proc/driver/nvidia/gpus").size();
   return {"GPUs", kGood, count == 0 ? "none" : std::to_string(count), ""};
 }
 

@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <fstream>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "daemon/daemon.h"
 
@@ -27,9 +27,7 @@ constexpr const char* kHelper = "prun-pmix";
 
 // Parent of a process, or 0. The name in field two may contain anything, ')' included.
 pid_t parent_of(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  std::string line;
-  std::getline(file, line);
+  const std::string line = file_text("/proc/" + pid + "/stat").value_or("");
   const std::size_t after = line.rfind(')');
   if (after == std::string::npos) return 0;
   const auto fields = text::split(line.substr(after + 1), ' ');  // "", state, ppid
@@ -50,18 +48,18 @@ std::vector<pid_t> children_by_search() {
 
 std::vector<pid_t> children_now() {
   const std::string me = std::to_string(::getpid());
-  std::ifstream file("/proc/" + me + "/task/" + me + "/children");
-  if (!file) return children_by_search();  // a kernel without this list
+  const auto list = file_text("/proc/" + me + "/task/" + me + "/children");
+  if (!list) return children_by_search();  // a kernel without this list
   std::vector<pid_t> children;
-  for (pid_t pid = 0; file >> pid;) children.push_back(pid);
+  for (const std::string& word : text::split(*list, ' '))
+    if (const auto pid = text::parse_int(word)) children.push_back(static_cast<pid_t>(*pid));
   return children;
 }
 
 // Our own helper leaves by itself when its daemon is gone, and takes its folder along.
 bool is_leaving(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-  std::string name;
-  return std::getline(file, name) && name == kHelper;
+  const auto name = file_text("/proc/" + std::to_string(pid) + "/comm");
+  return name && text::trim(*name) == kHelper;
 }
 
 }  // namespace

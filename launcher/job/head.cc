@@ -98,6 +98,8 @@ void Head::enter(State state) {
     } else {
       send_all(End{kGraceMs});
     }
+  } else if (state == State::running) {
+    settle_soon();
   } else if (state == State::leaving) {
     terminal_.stop_input();
     send_all(Bye{status_, comes_again()});
@@ -108,6 +110,14 @@ void Head::enter(State state) {
     return;
   }
   look_for_end();
+}
+
+void Head::settle_soon() {
+  loop_.after(kSettled, [this] {
+    for (Host& host : hosts_)
+      if (host.channel) host.channel->settle();
+    settle();
+  });
 }
 
 double Head::limit_of(State state) const {

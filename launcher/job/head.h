@@ -86,6 +86,7 @@ class Head {
   // looking.cc: what the ranks are in
   void start_watching();
   void look(const std::vector<int>& stacks, std::function<void()> then);
+  void settle_soon();
   void check_movement();
   void show_places(std::function<void(const std::string&)> show);
   void report_and_fail(int status, const std::string& line);

@@ -10,7 +10,7 @@ namespace tutti::launch {
 namespace {
 
 constexpr std::size_t kMostStacks = 8;
-constexpr std::int64_t kLongestPause = 1000;
+constexpr std::int64_t kLongestPause = 5000;
 
 std::int64_t now_ms() {
   return now_ns() / 1'000'000;
@@ -25,7 +25,10 @@ void Head::start_watching() {
   const auto pause = std::clamp<std::int64_t>(span / 6, 50, kLongestPause);
   loop_.after(std::chrono::milliseconds(pause), [this] {
     if (state_ == State::leaving || state_ == State::done) return;
-    if (state_ == State::running) look({}, [this] { check_movement(); });
+    if (state_ == State::running) {
+      look({}, [this] { check_movement(); });
+      settle_soon();
+    }
     start_watching();
   });
 }

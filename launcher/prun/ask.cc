@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "job/exit_status.h"
@@ -32,9 +32,8 @@ struct Job {
 
 std::vector<std::string> desks() {
   std::vector<std::string> found;
-  std::ifstream file("/proc/net/unix");
   const std::string mark = std::string("@") + kDeskName;
-  for (std::string line; std::getline(file, line);)
+  for (const std::string& line : text::split(file_text("/proc/net/unix").value_or(""), '\n'))
     if (const std::size_t at = line.rfind(mark); at != std::string::npos)
       found.push_back(line.substr(at + mark.size()));
   std::sort(found.begin(), found.end());

@@ -15,9 +15,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
 #include "spawn/installation.h"
@@ -57,10 +56,8 @@ Result<std::string> shared_key(const JobRequest& request, bool make) {
       ::mkdir((folder + "/tutti").c_str(), 0700);
     }
   }
-  if (std::ifstream file(path); file) {
-    std::ostringstream text;
-    text << file.rdbuf();
-    const std::string key(text::trim(text.str()));
+  if (const auto text = file_text(path)) {
+    const std::string key(text::trim(*text));
     if (key.size() < 16) return fail(Code::arg, path + " is too short for a key; remove it");
     return key;
   }

@@ -7,15 +7,23 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
+#include "base/file.h"
 #include "serve/serve.h"
 
 namespace tutti::launch {
 namespace {
 
 constexpr int kGoodbyeMs = 1000;
+
+// Where the server makes its folder: std::filesystem::temp_directory_path() of its environment.
+std::string temporary_folder() {
+  for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
+    if (const char* value = std::getenv(name)) return value;
+  return "/tmp";
+}
 
 class PmixServer final : public Server {
  public:
@@ -94,9 +102,7 @@ PmixServer::~PmixServer() {
 
 // A server that was killed leaves it behind.
 void PmixServer::remove_folder() const {
-  std::error_code error;
-  const auto where = std::filesystem::temp_directory_path(error);
-  if (!error) std::filesystem::remove_all(where / pmix_folder_name(pid_), error);
+  ::tutti::remove_folder(temporary_folder() + "/" + pmix_folder_name(pid_));
 }
 
 void PmixServer::lost(const std::string& why) {

@@ -15,10 +15,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <map>
-#include <sstream>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
 #include "spawn/installation.h"
@@ -47,13 +46,6 @@ struct Connection {
   int tries = 0;
   bool ready = false;
 };
-
-std::string read_whole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 class Ssh final : public Spawner {
  public:
@@ -100,13 +92,13 @@ Ssh::~Ssh() {
 bool Ssh::load_files() {
   const Installation& mine = this_installation();
   if (mine.daemon_file.empty()) return false;
-  daemon_ = read_whole(mine.daemon_file);
+  daemon_ = file_text(mine.daemon_file).value_or("");
   files_.prefix = how_.prefix;
   files_.daemon_name = files_.cache_name = name_of_bytes(mine.daemon_file);
   files_.daemon_bytes = daemon_.size();
   if (!mine.library_folder.empty()) {
     const std::string path = mine.library_folder + "/libmpi_abi.so.1";
-    library_ = read_whole(path);
+    library_ = file_text(path).value_or("");
     files_.library_bytes = library_.size();
     files_.cache_name += name_of_bytes(path).substr(0, 16);
   }

@@ -11,11 +11,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <set>
-#include <sstream>
 
+#include "base/file.h"
 #include "topo/quota.h"
 #include "topo/topo.h"
 
@@ -114,14 +113,6 @@ void ask_the_kernel_only(hwloc_topology_t topology) {
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 }
 
-std::optional<std::string> read_text(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 }  // namespace
 
 int Machine::usable_cores() const {
@@ -142,7 +133,7 @@ Result<Machine> read_this_machine() {
     return fail(Code::other,
                 "hwloc cannot read this machine's topology; check that /sys is mounted");
   TUTTI_DO(restrict_to_affinity(topology.get()));
-  if (const double quota = cpu_quota(read_text); quota > 0) {
+  if (const double quota = cpu_quota(file_text); quota > 0) {
     const std::string text = std::to_string(quota);
     hwloc_obj_add_info(hwloc_get_root_obj(topology.get()), kQuotaInfo, text.c_str());
   }

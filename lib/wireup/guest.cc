@@ -16,9 +16,9 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "wireup/board.h"
@@ -69,8 +69,8 @@ std::string namespace_of(const char* kind) {
 
 // Who can share memory with me: "node|boot|net|pid".
 std::string own_place(const std::string& node) {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  std::string boot = file_text("/proc/sys/kernel/random/boot_id").value_or("");
+  boot.erase(boot.find_last_not_of('\n') + 1);
   return node + "|" + boot + "|" + namespace_of("net") + "|" + namespace_of("pid");
 }
 

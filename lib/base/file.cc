@@ -1,0 +1,51 @@
+// Read to the end: what lies below /proc has no size.
+#include "base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/unique_fd.h"
+
+namespace tutti {
+
+std::optional<std::string> file_text(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return std::nullopt;
+  std::string text;
+  std::array<char, 8192> piece;
+  for (;;) {
+    const ssize_t got = ::read(file.get(), piece.data(), piece.size());
+    if (got == 0) return text;
+    if (got > 0) text.append(piece.data(), static_cast<std::size_t>(got));
+    if (got < 0 && errno != EINTR) return std::nullopt;
+  }
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* const open = ::opendir(folder.c_str());
+  if (open == nullptr) return names;
+  while (const dirent* entry = ::readdir(open))
+    if (const std::string name = entry->d_name; name != "." && name != "..") names.push_back(name);
+  ::closedir(open);
+  return names;
+}
+
+void remove_folder(const std::string& path) {
+  constexpr int kMostOpen = 16;
+  ::nftw(
+      path.c_str(),
+      [](const char* one, const struct stat*, int, FTW*) {
+        std::remove(one);
+        return 0;
+      },
+      kMostOpen, FTW_DEPTH | FTW_PHYS);
+}
+
+}  // namespace tutti

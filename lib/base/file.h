@@ -1,0 +1,18 @@
+// Small files and folders: settings, keys, what the kernel tells below /proc and /sys. Without the
+// streams and paths of the standard library, whose locales a launcher need not carry.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tutti {
+
+// All of it; empty when it cannot be read (errno says why).
+std::optional<std::string> file_text(const std::string& path);
+// What lies in a folder, "." and ".." left out; nothing when it cannot be read.
+std::vector<std::string> names_in(const std::string& folder);
+// With all that lies below it; links are removed, not followed.
+void remove_folder(const std::string& path);
+
+}  // namespace tutti

@@ -215,7 +215,8 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
       REQUIRE(taken->status.code == Code::ok);
     }
     // The others' word of a rank that is gone is no mismatch either.
-    Request* word = worlds[0].send(Mode::standard, 1, {3, 0, 19, kSenderLostPeer}, plain(data));
+    Request* word =
+        worlds[0].send(Mode::standard, 1, {3, 0, 19, p2p::kSenderLostPeer}, plain(data));
     Request* heard = worlds[1].recv(0, {3, 0, 19, 12}, plain(into));
     REQUIRE(worlds.until([&] { return word->done && heard->done; }));
     REQUIRE(heard->status.code == Code::proc_aborted);

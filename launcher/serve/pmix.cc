@@ -1,6 +1,5 @@
 // The daemon's side of the PMIx server: starts prun-pmix and passes its messages on.
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,8 +14,6 @@
 
 namespace tutti::launch {
 namespace {
-
-constexpr int kGoodbyeMs = 1000;
 
 // Where the server makes its folder: std::filesystem::temp_directory_path() of its environment.
 std::string temporary_folder() {
@@ -83,18 +80,10 @@ void PmixServer::start(const std::string& program) {
   channel_->send(kEveryHost, job_);
 }
 
-// It cleans up when its channel closes.
+// Nobody is served any more: its own farewell would only make the job's end longer.
 PmixServer::~PmixServer() {
   channel_.reset();
   if (pid_ <= 0) return;
-  for (int waited = 0; waited < kGoodbyeMs; waited += 5) {
-    const pid_t ended = ::waitpid(pid_, nullptr, WNOHANG);
-    if (ended != 0) {
-      remove_folder();
-      return;
-    }
-    ::poll(nullptr, 0, 5);
-  }
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
   remove_folder();

@@ -57,7 +57,7 @@ std::unique_ptr<Server> serve_pmi1(Loop& loop, ServedJob job, ServeReports repor
 
 // PMIx: a process of its own (launcher/pmix), because the library brings threads and much else.
 // `ready` is called once, later: it serves, or why it does not. Destruction ends the process and
-// waits for it to clean up, a second at most.
+// removes its folder.
 std::unique_ptr<Server> serve_pmix(Loop& loop, ServedJob job, ServeReports reports,
                                    const std::string& program,
                                    std::function<void(const std::string& problem)> ready);

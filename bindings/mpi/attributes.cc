@@ -26,7 +26,7 @@ struct Value {
 constexpr int kFirstKey = 0x1000;  // above the predefined keys
 
 std::map<int, Key>& keys() {
-  static std::map<int, Key> table;
+  static auto& table = *new std::map<int, Key>;  // kept: see process.h
   return table;
 }
 

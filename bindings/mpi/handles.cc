@@ -16,7 +16,7 @@ struct Numbers {
   std::unordered_map<Handle, int> numbers;
 };
 Numbers& numbers() {
-  static Numbers all;
+  static auto& all = *new Numbers;  // kept: see process.h
   return all;
 }
 

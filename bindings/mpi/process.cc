@@ -18,12 +18,12 @@ constinit Process process;
 namespace {
 
 std::unique_ptr<world::World>& owner() {
-  static std::unique_ptr<world::World> world;
+  static auto& world = *new std::unique_ptr<world::World>;
   return world;
 }
 
 std::unique_ptr<watch::Recorder>& recorder() {
-  static std::unique_ptr<watch::Recorder> recorder;
+  static auto& recorder = *new std::unique_ptr<watch::Recorder>;
   return recorder;
 }
 
@@ -48,6 +48,15 @@ void report_use() {
     process.world->wireup().report_use(wireup::Wireup::Use::sent, all.substr(begin, end - begin));
     begin = end;
   }
+}
+
+// When the library is unloaded: after the last static object of the program.
+[[gnu::destructor]] void end_of_process() {
+  process.world = nullptr;
+  process.watch = nullptr;
+  process.recorder = nullptr;
+  owner().reset();
+  recorder().reset();
 }
 
 const char* from_environment(const char* name) {

@@ -142,7 +142,8 @@ constexpr Row kRows[] = {
 
 // By place in the catalogue; made once, so that a prediction costs no search by name.
 const std::vector<Formula>& formulas() {
-  static const std::vector<Formula> all = [] {
+  // Never destroyed: static objects of the program may call MPI until the process has ended.
+  static const auto& all = *new const std::vector<Formula>([] {
     std::vector<Formula> found;
     for (const Algorithm& algorithm : coll::catalogue()) {
       const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) {
@@ -152,7 +153,7 @@ const std::vector<Formula>& formulas() {
       found.push_back(row->predict);
     }
     return found;
-  }();
+  }());
   return all;
 }
 

@@ -93,14 +93,23 @@ def debian_source(place, package):
     return found[0]
 
 
-def unpack(archive, folder, rename):
-    """Unpacks the files for which rename(path within the archive) names a place in folder."""
+def unpack(archive, folder, rename, only=""):
+    """Unpacks the files for which rename(path within the archive) names a place in folder.
+
+    only: nothing outside this folder is wanted, and its files lie together in the archive.
+    """
     stamp = folder / "unpacked"
     if stamp.exists():
         return
+    seen = False
     with tarfile.open(archive) as stream:
         for member in stream:
-            target = rename(member.name.split("/", 1)[-1]) if member.isfile() else None
+            path = member.name.split("/", 1)[-1]
+            inside = path.startswith(only)
+            if seen and not inside:
+                break
+            seen = inside
+            target = rename(path) if inside and member.isfile() else None
             if target:
                 member.name = target
                 stream.extract(member, folder)

@@ -27,7 +27,7 @@ struct FortranBooleans {
   std::array<std::byte, kLargestLogical> for_true, for_false;
 };
 FortranBooleans& booleans() {
-  static FortranBooleans all;
+  static auto& all = *new FortranBooleans;  // kept: see process.h
   return all;
 }
 

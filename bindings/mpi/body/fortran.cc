@@ -29,7 +29,7 @@ const std::array<std::pair<int, MPI_Datatype>, 5> kIntegers = {{{2, MPI_INTEGER1
 // Asking twice for the same gives the same handle; these types live as long as the process.
 MPI_Datatype unnamed(int combiner, std::initializer_list<Count> numbers, MPI_Datatype base) {
   static std::mutex lock;
-  static std::map<std::vector<Count>, types::TypeRef> made;
+  static auto& made = *new std::map<std::vector<Count>, types::TypeRef>;  // see process.h
   std::vector<Count> key(numbers);
   key.push_back(combiner);
   const std::scoped_lock hold(lock);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "cli/options.h"
 #include "job/exit_status.h"
 
@@ -31,6 +32,38 @@ constexpr const char* kUsage =
     "Options take one or two dashes, '-' or '_', and '=' or a space before a value.\n"
     "The options of mpirun (Open MPI), mpiexec (Hydra), torchrun and srun are known; called by\n"
     "one of these names, prun takes that launcher's meaning where they disagree.\n";
+
+// What most command lines are made of, for the first page.
+constexpr std::array kFirst{"np",      "N",     "host",          "hostfile",   "bind-to",
+                            "map-by",  "x",     "oversubscribe", "tag-output", "output-directory",
+                            "timeout", "stats", "dry-run",       "check",      "ps",
+                            "stacks"};
+constexpr std::size_t kColumn = 26;
+
+std::string padded(std::string text) {
+  if (text.size() < kColumn) text.resize(kColumn, ' ');
+  return text + " ";
+}
+
+// Its first spelling and the first part of its meaning.
+std::string short_text(const OptionRow& row) {
+  std::string name = dashed(names_of(row).front());
+  if (row.words[0] != '\0') name += (row.words[0] == '[' ? "=" : " ") + std::string(row.words);
+  const std::string meaning = row.meaning;
+  return "  " + padded(name) + meaning.substr(0, meaning.find(';')) + "\n";
+}
+
+std::string first_page() {
+  std::string text = std::string(kUsage) + "\nOften used:\n";
+  for (const char* name : kFirst)
+    if (const OptionRow* row = find_option(name)) text += short_text(*row);
+  text += "\nAll about one topic:\n";
+  for (const SectionName& section : kSections)
+    text += "  " + padded(std::string("--help=") + section.topic) + section.title + "\n";
+  return text + "  " + padded("--help=exit") + "What the exit status says\n  " +
+         padded("--help=OPTION") + "One option\n  " + padded("--help=all") +
+         "Everything; also in the manual page\n";
+}
 
 std::string row_text(const OptionRow& row) {
   std::string line = " ";
@@ -79,21 +112,25 @@ bool is_topic(const std::string& word) {
 
 std::string help_text(const std::string& topic) {
   if (topic == "exit") return exit_text();
+  if (topic.empty()) return first_page();
   std::string text;
   for (const SectionName& section : kSections) {
-    const bool common =
-        section.section != Section::accepted && section.section != Section::torchrun;
     if (topic == section.topic)
       return section_text(section) + "\nOther topics: --help, --help=all.\n";
-    if (topic == "all" || (topic.empty() && common)) text += "\n" + section_text(section);
+    if (topic == "all") text += "\n" + section_text(section);
   }
-  if (!text.empty())
-    return kUsage + text + "\n" +
-           "Exit statuses: --help=exit. torchrun: --help=torchrun. Everything: --help=all.\n";
+  if (!text.empty()) return kUsage + text + "\n" + "Exit statuses: --help=exit.\n";
   const auto letters = topic.find_first_not_of('-');
   if (letters != std::string::npos)
     if (const OptionRow* row = find_option(topic.substr(letters))) return row_text(*row);
-  text = "no help on '" + topic + "'; topics are exit, all, any option,";
+  std::vector<std::string> known{"exit", "all"};
+  for (const SectionName& section : kSections) known.emplace_back(section.topic);
+  for (const OptionRow& row : option_rows())
+    for (const std::string& name : names_of(row)) known.push_back(name);
+  const std::string near = text::nearest(topic.substr(std::min(letters, topic.size())), known);
+  text = "no help on '" + topic + "'";
+  if (!near.empty()) return text + "; did you mean --help=" + near + "?\n";
+  text += "; topics are exit, all, any option,";
   for (const SectionName& section : kSections) text += std::string(" ") + section.topic;
   return text + "\n";
 }

@@ -183,7 +183,7 @@ class Parser {
     const std::string near = text::nearest(wanted, names);
     return fail(Code::arg, "unknown option " + spelling +
                                (near.empty() ? "" : "; did you mean " + dashed(near) + "?") +
-                               (near.empty() ? "; '" + tool_ + " --help' lists all" : ""));
+                               (near.empty() ? "; '" + tool_ + " --help=all' lists all" : ""));
   }
 
   Result<void> finish() {

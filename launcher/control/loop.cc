@@ -115,7 +115,8 @@ void Loop::Inside::dispatch(int fd, std::uint64_t generation, std::uint32_t even
 }
 
 Loop::Loop() : inside_(std::make_unique<Inside>()) {
-  std::signal(SIGPIPE, SIG_IGN);
+  // Writes that cannot succeed are told by their errors.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   inside_->wait_for_any();
 }
 Loop::~Loop() = default;

@@ -11,9 +11,25 @@ namespace tutti::launch {
 struct Look {
   std::uint64_t number = 0;
   std::vector<int> stacks;
+  bool all_calls = false;  // recent collectives of every rank, not only of those that stand still
   template <class F>
   void fields(F&& f) {
-    f("number", number), f("stacks", stacks);
+    f("number", number), f("stacks", stacks), f("all_calls", all_calls);
+  }
+};
+
+// A collective that ranks of a host began, as their records say (wireup::CallRecord).
+struct SeenCall {
+  std::uint32_t context = 0, group = 0, number = 0, fingerprint = 0;
+  std::uint64_t bytes = 0;
+  int root = 0;
+  std::uint32_t history = 0, function = 0;
+  std::vector<int> ranks;
+  template <class F>
+  void fields(F&& f) {
+    f("context", context), f("group", group), f("number", number);
+    f("fingerprint", fingerprint), f("bytes", bytes), f("root", root), f("history", history);
+    f("function", function), f("ranks", ranks);
   }
 };
 
@@ -30,21 +46,24 @@ struct SeenRank {
   int tag = 0;
   std::uint64_t bytes = 0;
   std::uint64_t sequence = 0;
+  std::uint64_t kept_messages = 0, kept_bytes = 0;  // that came and were not received yet
   template <class F>
   void fields(F&& f) {
+    f("kept_messages", kept_messages), f("kept_bytes", kept_bytes);
     f("rank", rank), f("pid", pid), f("joined", joined), f("ended", ended);
     f("function", function), f("calls", calls), f("detailed", detailed), f("context", context);
     f("peer", peer), f("tag", tag), f("bytes", bytes), f("sequence", sequence);
   }
 };
 
-// up: the answer to Look.
+// up: the answer to Look; number 0: nobody asked, the last of the host's ranks has ended.
 struct Seen {
   std::uint64_t number = 0;
   std::vector<SeenRank> ranks;
+  std::vector<SeenCall> calls;  // all that is known of the ranks in them, or nothing new
   template <class F>
   void fields(F&& f) {
-    f("number", number), f("ranks", ranks);
+    f("number", number), f("ranks", ranks), f("calls", calls);
   }
 };
 

@@ -91,7 +91,8 @@ void own_descriptors(const Child& child) {
 // prun passes these signals on, so a rank must hear them even when the shell that started prun
 // in the background made it ignore them.
 void restore_signals() {
-  for (const int signal : {SIGPIPE, SIGINT, SIGQUIT, SIGTERM}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGQUIT, SIGTERM})
+    std::signal(signal, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -36,6 +36,7 @@ struct RankProcess {
   bool joined = false, finalized = false;
   bool ended = false;  // reaped
   int wait_status = 0;
+  std::uint64_t calls_seen = 0, calls_told = 0;  // collectives begun at the last look; told to prun
 };
 
 // A program that cannot be started: which status, and why, in one line.

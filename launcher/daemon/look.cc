@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "daemon/rank_env.h"
 #include "daemon/ranks.h"
+#include "watch/calls.h"
 
 namespace tutti::launch {
 namespace {
@@ -76,10 +77,46 @@ void Ranks::look(const Look& look) {
     one.tag = record.tag;
     one.bytes = record.bytes;
     one.sequence = record.sequence;
+    const auto& kept = segment_->local(static_cast<std::uint32_t>(rank.local)).kept;
+    one.kept_messages = kept.messages.load(std::memory_order_relaxed);
+    one.kept_bytes = kept.bytes.load(std::memory_order_relaxed);
   }
+  seen.calls = calls_of_ranks(look.all_calls ? Which::all : Which::standing);
   say_(seen);
   for (const int rank : look.stacks)
     if (const RankProcess* one = rank_numbered(rank); one != nullptr) take_stack(*one);
+}
+
+// The collectives that ranks began last: once from each that has begun no other since the last
+// look, since only who stands still has time to be compared.
+std::vector<SeenCall> Ranks::calls_of_ranks(Which which) {
+  std::map<std::string_view, std::size_t> known;  // bytes of a record -> index
+  std::deque<wireup::CallRecord> records;         // what the keys are of
+  std::vector<SeenCall> calls;
+  for (RankProcess& rank : ranks_) {
+    const auto& recent = segment_->local(static_cast<std::uint32_t>(rank.local)).recent;
+    const std::uint64_t begun = watch::calls_begun(recent);
+    const bool stands = begun == std::exchange(rank.calls_seen, begun) && begun != rank.calls_told;
+    if (which == Which::standing && !stands) continue;
+    rank.calls_told = begun;
+    for (const wireup::CallRecord& call : watch::recent_calls(recent)) {
+      records.push_back(call);
+      const std::string_view key(reinterpret_cast<const char*>(&records.back()), sizeof call);
+      const auto [at, fresh] = known.try_emplace(key, calls.size());
+      if (fresh)
+        calls.push_back({call.context,
+                         call.group,
+                         call.number,
+                         call.fingerprint,
+                         call.bytes,
+                         call.root,
+                         call.history,
+                         call.function,
+                         {}});
+      calls[at->second].ranks.push_back(rank.part.rank);
+    }
+  }
+  return calls;
 }
 
 void Ranks::take_stack(const RankProcess& rank) {

@@ -62,6 +62,8 @@ class Ranks {
   };
   void make_servers();
   void take_stack(const RankProcess& rank);  // look.cc
+  enum class Which { all, standing };
+  std::vector<SeenCall> calls_of_ranks(Which which);
   void on_served(const std::string& problem);
   Result<void> start_all();
   RankProcess* rank_numbered(int rank);
@@ -115,6 +117,7 @@ class Ranks {
   std::map<int, std::size_t> input_offsets_;  // by local rank, into input_
   bool input_ended_ = false;
   bool ranks_run_ = false;  // start_all has been there
+  std::size_t ended_ = 0;
 };
 
 }  // namespace tutti::launch

@@ -124,8 +124,12 @@ void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
   // A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
   DaemonFailed problem;
   problem.status = status_of(ExitStatus::no_resources);
-  problem.reason = "cannot write the output of rank " + std::to_string(rank.part.rank) +
-                   " to its file: " + std::strerror(error);
+  const OutputPart& asked = launch_.output;
+  problem.reason = "cannot write the output of rank " + std::to_string(rank.part.rank) + " to " +
+                   fill_pattern(stream == 0 ? asked.out_file : asked.err_file, writer_of(rank)) +
+                   ": " + std::strerror(error) +
+                   (error == EFBIG ? "; raise the limit of file sizes (ulimit -f)"
+                                   : "; make room there, or name another folder");
   ::close(rank.file[stream]);
   rank.file[stream] = -1;
   rank.part.to_terminal = 3;

@@ -82,6 +82,9 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
     case RankSays::sent:
       say_(Used{rank.part.rank, static_cast<int>(head.says), std::string(payload)});
       break;
+    case RankSays::remark:
+      say_(Note{std::string(payload)});
+      break;
     case RankSays::address:
       publish_address(*segment_, rank.part.rank, payload);
       if (launch_.hosts.size() == 1) break;
@@ -118,6 +121,8 @@ void Ranks::report_end(RankProcess& rank) {
   report.joined = rank.joined;
   report.finalized = rank.finalized;
   if (rank.wait_status != 0 || (rank.joined && !rank.finalized)) report.last_lines = rank.tail;
+  if (++ended_ == ranks_.size() && any_joined_)
+    say_(Seen{0, {}, calls_of_ranks(Which::all)});  // before the end that may be the job's
   say_(report);
 }
 

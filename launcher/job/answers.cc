@@ -77,7 +77,7 @@ void Head::ask_next_stack(StackWish& wish) {
   const int rank = wish.to_ask.back();
   wish.to_ask.pop_back();
   wish.asked.insert(rank);
-  look({rank}, nullptr);
+  look({0, {rank}}, nullptr);
 }
 
 void Head::take_stack(const Stack& stack) {

@@ -28,6 +28,7 @@ enum class ExitStatus : int {
   version_mismatch = 211,
   no_resources = 212,
   not_finalized = 213,
+  mismatch = 214,
 };
 
 struct ExitStatusRow {
@@ -54,6 +55,7 @@ inline constexpr std::array kExitStatuses{
     ExitStatusRow{ExitStatus::version_mismatch, "a host runs a daemon of another version"},
     ExitStatusRow{ExitStatus::no_resources, "a host has no room: disk, memory or processes"},
     ExitStatusRow{ExitStatus::not_finalized, "a rank ended with status 0 without MPI_Finalize"},
+    ExitStatusRow{ExitStatus::mismatch, "ranks called collectives that do not match"},
 };
 
 constexpr int status_of(ExitStatus status) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kGraceMs = 1000;  // between SIGTERM and SIGKILL when the job ends by a failure
 constexpr std::chrono::seconds kSignalGrace{5};  // after the user's SIGINT or SIGTERM
-constexpr std::chrono::seconds kCollect{2};      // for other hosts' reasons to come in
+constexpr std::chrono::seconds kCollect{1};      // for other hosts' reasons to come in
 constexpr std::chrono::seconds kQuietStart{3};
 
 // "2.5", "120"

@@ -14,6 +14,7 @@
 #include "control/control.h"
 #include "daemon/daemon.h"
 #include "job/checker.h"
+#include "job/comparison.h"
 #include "job/desk.h"
 #include "job/fold.h"
 #include "job/job.h"
@@ -85,7 +86,9 @@ class Head {
 
   // looking.cc: what the ranks are in
   void start_watching();
-  void look(const std::vector<int>& stacks, std::function<void()> then);
+  void look(const Look& what, std::function<void()> then);
+  void compare_calls();
+  void tell_difference();
   void settle_soon();
   void check_movement();
   void show_places(std::function<void(const std::string&)> show);
@@ -179,6 +182,8 @@ class Head {
     std::vector<std::function<void()>> then;
   } look_;
   bool reported_still_ = false;
+  Comparison comparison_;
+  bool has_new_calls_ = false;
   Desk desk_{loop_};
   std::vector<std::shared_ptr<StackWish>> stack_wishes_;
   std::function<void(int rank, const std::string& text)> show_stack_;

@@ -107,6 +107,7 @@ void Head::handle(int index, const Hello& hello) {
   if (fresh.channel) fresh.channel->keep_alive(kBeat, kSilence);
   if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
   if (checker_) return examine(index);
+  if (state_ == State::ending) return look_for_end();  // it was the last to be waited for
   for (const Host& one : hosts_)
     if (!one.said_hello) return;
   if (state_ == State::starting) launch();
@@ -236,7 +237,10 @@ void Head::handle(int index, const RankEnded& report) {
   rank_ended_[at(report.rank)] = true;
   --ranks_left_;
   tell_end(report, judge(report, name_of(index)));
-  if (ranks_left_ == 0) tell_echo();
+  if (ranks_left_ == 0) {
+    tell_echo();
+    tell_difference();
+  }
   if (!report.finalized && ranks_left_ > 0 && hosts_.size() > 1) send_all(Gone{{report.rank}});
   look_for_end();
 }

@@ -18,15 +18,18 @@ std::int64_t now_ms() {
 
 }  // namespace
 
-// Looks some times in the span after which a standstill is reported.
+// Looks some times in the span after which a standstill is reported, and every few seconds at least.
 void Head::start_watching() {
-  if (request_.spec.hang_report_s <= 0) return;
   const auto span = static_cast<std::int64_t>(request_.spec.hang_report_s * 1000);
-  const auto pause = std::clamp<std::int64_t>(span / 6, 50, kLongestPause);
+  const auto pause =
+      span > 0 ? std::clamp<std::int64_t>(span / 6, 50, kLongestPause) : kLongestPause;
   loop_.after(std::chrono::milliseconds(pause), [this] {
     if (state_ == State::leaving || state_ == State::done) return;
     if (state_ == State::running) {
-      look({}, [this] { check_movement(); });
+      look({}, [this] {
+        check_movement();
+        compare_calls();
+      });
       settle_soon();
     }
     start_watching();
@@ -34,23 +37,47 @@ void Head::start_watching() {
 }
 
 // Asks every host; `then` runs when all have answered. A look under way is joined.
-void Head::look(const std::vector<int>& stacks, std::function<void()> then) {
+void Head::look(const Look& what, std::function<void()> then) {
   ++look_.number;
   if (then) look_.then.push_back(std::move(then));
   look_.waiting = 0;
   for (const Host& host : hosts_) look_.waiting += host.left ? 0 : 1;
-  send_all(Look{look_.number, stacks});
+  Look look = what;
+  look.number = look_.number;
+  send_all(look);
 }
 
 void Head::handle(int, const Seen& seen) {
   for (const SeenRank& one : seen.ranks)
     if (one.rank >= 0 && at(one.rank) < rank_ended_.size()) watcher_.take(one, now_ms());
+  comparison_.take(seen.calls);
+  has_new_calls_ = has_new_calls_ || !seen.calls.empty();
   if (seen.number != look_.number || --look_.waiting > 0) return;
   const auto waiting = std::exchange(look_.then, {});
   for (const auto& then : waiting) then();
 }
 
+// What is known of different hosts may be from different moments, between which communicators end
+// and others take their numbers: a difference counts when it is still there on another look.
+void Head::compare_calls() {
+  if (!std::exchange(has_new_calls_, false) || comparison_.difference().empty()) return;
+  Look again;
+  again.all_calls = true;
+  look(again, [this] {
+    has_new_calls_ = false;
+    tell_difference();
+  });
+}
+
+void Head::tell_difference() {
+  const std::string line = comparison_.difference();
+  if (line.empty() || failed_) return;
+  cause_ = Cause::rank;
+  fail(status_of(ExitStatus::mismatch), line);
+}
+
 void Head::check_movement() {
+  if (request_.spec.hang_report_s <= 0) return;
   const auto span = static_cast<std::int64_t>(request_.spec.hang_report_s * 1000);
   if (!watcher_.is_still(now_ms(), span)) {
     reported_still_ = false;
@@ -73,7 +100,7 @@ void Head::show_places(std::function<void(const std::string&)> show) {
     show("    stack of rank " + std::to_string(rank) + " on host " + host_of_rank(rank) + ":\n" +
          shorten_stack(text));
   };
-  if (!wanted.empty()) look(wanted, nullptr);
+  if (!wanted.empty()) look({0, wanted}, nullptr);
 }
 
 void Head::handle(int, const Stack& stack) {

@@ -11,6 +11,8 @@ namespace tutti::launch {
 namespace {
 
 constexpr std::size_t kMostFrames = 16;
+constexpr std::uint64_t kManyKept = 100;  // messages that wait for a receive are worth a line
+constexpr std::uint64_t kKeptBytes = 4 << 10;
 constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
 
 std::string function_of(const SeenRank& seen) {
@@ -152,6 +154,11 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
     report +=
         ": " + text + ", for " + std::to_string((now_ms - group.since_ms + 500) / 1000) + " s\n";
   }
+  for (const auto& [rank, place] : ranks_)
+    if (place.seen.kept_messages >= kManyKept || place.seen.kept_bytes >= kManyKept * kKeptBytes)
+      report += "    rank " + std::to_string(rank) + " on host " + host_of(rank) + " has " +
+                std::to_string(place.seen.kept_messages) + " messages (" +
+                text::format_bytes(place.seen.kept_bytes) + ") that it has not received\n";
   const auto awaited = missing();
   if (!awaited.empty())
     report += (awaited.size() == 1 ? "    waited for: rank " : "    waited for: ranks ") +

@@ -203,7 +203,7 @@ class Mapper {
     return fail(
         Code::arg,
         "too few slots: " + std::to_string(all) + " ranks, " + std::to_string(total_slots()) +
-            " slots (" + slots_text() + ")\n" +
+            (total_slots() == 1 ? " slot (" : " slots (") + slots_text() + ")\n" +
             (allocation_.given ? "raise the slots there, name more hosts, or add --oversubscribe"
                                : "leave out --nooversubscribe to let ranks take turns"));
   }

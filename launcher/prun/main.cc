@@ -41,8 +41,9 @@ int show(const std::string& what, std::string called_as) {
   const std::string text = what == "version"           ? version_text(called_as)
                            : what.starts_with("page=") ? page_text(what.substr(5))
                                                        : help_text(topic);
-  std::fputs(text.c_str(), stdout);
-  return status_of(ExitStatus::success);
+  const bool known = !text.starts_with("no help on");
+  std::fputs(text.c_str(), known ? stdout : stderr);
+  return status_of(known ? ExitStatus::success : ExitStatus::usage);
 }
 
 }  // namespace

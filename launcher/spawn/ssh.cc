@@ -191,7 +191,7 @@ bool Ssh::spawn(Connection& one) {
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    std::signal(SIGPIPE, SIG_DFL);
+    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
     ::execvp(argv[0], argv.data());
     const char* why = std::strerror(errno);
     (void)!::write(2, argv[0], std::strlen(argv[0]));

@@ -19,6 +19,9 @@ const std::vector<KnobRow> kRows = {
      "largest message sent without asking first; 0: derived from the link"},
     {"TUTTI_UNEXPECTED_BYTES", "bytes", "4M", "p2p",
      "unmatched eager bytes one peer may leave here before its sends wait"},
+    {"TUTTI_FLOOD_MESSAGES", "messages", "10000", "p2p",
+     "so many messages (or 4 KiB times as much) that a rank does not receive are reported; 0: "
+     "never"},
     {"TUTTI_SINGLE_COPY", "name", "auto", "transport",
      "process_vm_readv for long messages inside a host: auto (measured), on, off"},
     {"TUTTI_POLL_US", "us", "-1", "transport",

@@ -128,12 +128,22 @@ bool takes_delegate(Communicator& comm, const CollCall& call, const delegate::Ca
   return route == Route::delegate;
 }
 
+std::uint32_t fingerprint_on(const Communicator& comm, const CollCall& call, const Shape& shape) {
+  if (call.neighbours) return neighbour_fingerprint(call.collective);
+  return fingerprint(call, comm.is_inter() ? 0 : shape.root, shape.bytes, shape.type);
+}
+
+void remember(Communicator& comm, const CollCall& call, const Shape& shape, Kind kind) {
+  remember(comm, kind, {fingerprint_on(comm, call, shape), shape.root, shape.bytes});
+}
+
 Code run_schedule(Communicator& comm, const CollCall& call) {
   const auto prepared = prepare_call(comm, call, Kind::blocking);
   if (!prepared) {
     comm.world().reason = prepared.error().text;
     return prepared.error().code;
   }
+  remember(comm, call, prepared->shape, Kind::blocking);
   BoundCall bound = bind_call(comm, call, *prepared);
   World& world = comm.world();
   bound.run->begin(std::move(bound.binding));
@@ -188,14 +198,12 @@ BoundCall bind_call(Communicator& comm, const CollCall& said, const PreparedCall
   binding.rank = comm.rank();
   if (call.neighbours) {
     bind_neighbours(comm, call, binding);
-    binding.fingerprint = neighbour_fingerprint(call.collective);
   } else if (comm.is_inter()) {
     bind_between(comm, call, shape, binding);
-    binding.fingerprint = fingerprint(call, 0, shape.bytes, shape.type);
   } else {
     bind_spaces(comm, call, shape, binding, bound.temporary);
-    binding.fingerprint = fingerprint(call, shape.root, shape.bytes, shape.type);
   }
+  binding.fingerprint = fingerprint_on(comm, call, shape);
   bound.run = take_run(comm, *bound.prepared);
   return bound;
 }
@@ -205,8 +213,10 @@ namespace {
 // On one host: by the delegate, or by a schedule.
 Code run_inside(Communicator& comm, const CollCall& call) {
   delegate::Call said;
-  if (say_to_delegate(comm, call, said) && takes_delegate(comm, call, said))
+  if (say_to_delegate(comm, call, said) && takes_delegate(comm, call, said)) {
+    remember(comm, Kind::blocking, {said.fingerprint, said.root, said.block});
     return comm.state().team->run(said);
+  }
   return run_schedule(comm, call);
 }
 
@@ -247,6 +257,7 @@ Code run(Communicator& comm, const CollCall& call) {
 
 Result<Request*> start(Communicator& comm, const CollCall& call) {
   TUTTI_TRY(prepared, prepare_call(comm, call, Kind::other));
+  remember(comm, call, prepared.shape, Kind::other);
   return RequestMaker::start(comm, call, bind_call(comm, call, prepared));
 }
 
@@ -270,6 +281,7 @@ class PreparedPersistent final : public Persistent {
 
 Result<std::unique_ptr<Persistent>> Persistent::make(Communicator& comm, const CollCall& call) {
   TUTTI_TRY(prepared, prepare_call(comm, call, Kind::other));
+  remember(comm, call, prepared.shape, Kind::other);
   return std::unique_ptr<Persistent>(new PreparedPersistent(comm, call, std::move(prepared)));
 }
 

@@ -7,6 +7,7 @@
 #include "comm/meeting.h"
 #include "comm/state.h"
 #include "types/types.h"
+#include "watch/calls.h"
 
 namespace tutti::comm {
 namespace {
@@ -78,6 +79,7 @@ WorldPtr open_world(const Ground& ground) {
   WorldPtr world(new World(ground));
   for (const std::uint32_t context : {kWorldContext, kSelfContext, kMeetingContext})
     world->contexts.take(context);
+  watch::forget_all(world->recent);  // what a world before it did
   return world;
 }
 
@@ -114,7 +116,9 @@ Communicator::Communicator(World& world, GroupRef group, int rank, std::uint32_t
 
 Communicator::~Communicator() {
   // Those of predefined ones are the world's for good.
-  if (!is_predefined() && context_ != kNoContext) world_->contexts.give(context_);
+  if (is_predefined() || context_ == kNoContext) return;
+  watch::forget(world_->recent, coll_context());
+  world_->contexts.give(context_);
 }
 
 CommRef CommMaker::make(World& world, GroupRef group, std::uint32_t context, Handle handle) {

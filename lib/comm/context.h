@@ -45,6 +45,9 @@ class World {
         watch(ground.wireup->segment()
                   .local(static_cast<std::uint32_t>(ground.wireup->local_rank()))
                   .watch),
+        recent(ground.wireup->segment()
+                   .local(static_cast<std::uint32_t>(ground.wireup->local_rank()))
+                   .recent),
         let_in(ground.let_in),
         let_in_self(ground.self) {}
 
@@ -52,6 +55,7 @@ class World {
   wireup::Wireup& wireup;
   const Knobs& knobs;
   wireup::WatchRecord& watch;  // this rank's own
+  wireup::RecentCalls& recent;
   void (*let_in)(void* self);
   void* let_in_self;
   engine::ScratchPool scratch;

@@ -5,17 +5,24 @@
 #include <cstdint>
 #include <string>
 
-#include "comm/comm.h"
+#include "comm/state.h"
 
 namespace tutti::comm {
 
-// collective + 1: 4 bits; op: 5 bits (0: none, 31: user's); root, or the type of a reduction that
-// has none: 7 bits; bytes: 16 bits, six of exponent and ten of mantissa.
+// The bits are those of watch::Print.
 std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, int root,
                              Count bytes, const types::Datatype* type = nullptr);
 bool has_root(coll::Collective collective);
 // Neighbours need not say alike how much.
 std::uint32_t neighbour_fingerprint(coll::Collective collective);
 std::string describe_fingerprint(std::uint32_t fingerprint);
+
+// A collective that this rank begins, for the daemon (watch/calls.h). Alike on all members.
+struct Begun {
+  std::uint32_t fingerprint;
+  int root;  // -1: this rank takes no part
+  Count bytes;
+};
+void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call);
 
 }  // namespace tutti::comm

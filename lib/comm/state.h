@@ -39,6 +39,7 @@ struct Communicator::State {
   std::vector<int> joint;    // intercommunicators: job ranks of the first group, then the second
   std::unique_ptr<delegate::Team> team;
   std::uint64_t calls = 0;                  // collectives that waited so far: for the watch record
+  std::uint32_t members_hash = 0;           // 0: not known yet
   std::array<std::uint32_t, 2> sequence{};  // blocking and other collectives so far
 
   // Choices by what they depend on; sizes by their power of two (collectives.cc).
@@ -50,6 +51,12 @@ struct Communicator::State {
   // Whole calls with blocks of their own sizes are not kept.
   static constexpr std::size_t kMostPrepared = 64;
   static constexpr std::size_t kMostIdle = 4;
+
+  // Calls so far by kind, and a hash over them: what remember() tells the daemon.
+  struct Order {
+    std::uint32_t number = 0, history = 0;
+  };
+  std::array<Order, 2> order{};
 
   // The tag of a collective's messages. Blocking calls and the others are numbered apart: programs
   // that mix them in another order on each rank, which they should not, work here as elsewhere.

@@ -142,6 +142,12 @@ class Core final : public Endpoint, public transport::Sink {
   void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
                      std::span<const std::byte> payload);
   void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
+  // flood.cc
+  void drop_kept(MatchNode* message);
+  void count_kept();
+  void tell_flood();
+  std::string describe_flood() const;
+
   void report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs);
   void finish_delivery(PeerState& peer, Transfer* transfer, const transport::FrameHeader& header,
                        std::size_t bytes);
@@ -175,6 +181,13 @@ class Core final : public Endpoint, public transport::Sink {
   std::vector<std::unique_ptr<PeerState>> peers_;
   PostedQueue posted_;
   UnexpectedQueue unexpected_;
+  wireup::KeptRecord& kept_record_;
+  struct {
+    std::uint64_t from = 0;      // so many are told; 0: never
+    std::uint64_t bytes = 0;     // payload of all that are kept
+    std::int64_t began_ns = 0;   // when the last rise to a part of `from` began
+    std::uint64_t received = 0;  // messages received before that
+  } flood_;
   TransferPool transfers_{this};
   BytePool bytes_;
   std::uint32_t window_ = 0;       // units a peer may leave here

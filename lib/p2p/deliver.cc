@@ -141,6 +141,8 @@ void Core::keep(int from, const transport::FrameHeader& header,
   message->bytes = static_cast<std::uint32_t>(payload.size());
   if (!payload.empty()) std::memcpy(message->payload(), payload.data(), payload.size());
   unexpected_.add(message);
+  flood_.bytes += payload.size();
+  count_kept();
   ++counted_.unexpected;
   counted_.unexpected_most = std::max<std::uint64_t>(counted_.unexpected_most, unexpected_.size());
   tell({Happening::Kind::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});
@@ -152,7 +154,7 @@ void Core::report_mismatch(const Transfer& transfer, int from, std::uint32_t the
   };
   mismatch_ = "ranks call different collectives: rank " + std::to_string(wireup_.rank()) +
               " calls " + say(transfer.fingerprint) + ", rank " + std::to_string(from) + " calls " +
-              say(theirs) + " (call number " + std::to_string(transfer.tag) +
+              say(theirs) + " (call number " + std::to_string(transfer.tag & 0x3fffffff) +
               " of this communicator)";
 }
 

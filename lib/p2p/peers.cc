@@ -11,10 +11,14 @@
 namespace tutti::p2p {
 
 Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
-    : wireup_(wireup), knobs_(knobs), peers_(static_cast<std::size_t>(wireup.size())) {
+    : wireup_(wireup),
+      knobs_(knobs),
+      peers_(static_cast<std::size_t>(wireup.size())),
+      kept_record_(wireup.segment().local(static_cast<std::uint32_t>(wireup.local_rank())).kept) {
   const auto unexpected = static_cast<std::uint64_t>(knobs.integer("TUTTI_UNEXPECTED_BYTES"));
   constexpr std::uint64_t kMostUnits = 0x7fffffff;
   window_ = static_cast<std::uint32_t>(std::min(unexpected / kCreditUnit, kMostUnits));
+  flood_.from = static_cast<std::uint64_t>(knobs.integer("TUTTI_FLOOD_MESSAGES"));
   return_from_ = std::min(std::max(window_ / 4, 1U), kMostReturned);
 }
 

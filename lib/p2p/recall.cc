@@ -44,7 +44,7 @@ void Core::on_recall(int from, const transport::FrameHeader& header) {
     const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
     if (message->from != from || high_of(message->header.cookie) != id) continue;
     if (is_eager && (message->header.flags & kWantsTaken) == 0) continue;
-    unexpected_.remove(message);
+    drop_kept(message);
     if (is_eager && (message->header.flags & kFree) == 0) consumed(peer(from), message->bytes);
     queue_control(peer(from), Kind::recalled, 0, id);
     return bytes_.give(message, sizeof(Message) + message->bytes);

@@ -12,7 +12,7 @@ Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffe
   if (!unexpected_.is_empty()) [[unlikely]] {
     MatchNode* const found = unexpected_.find(key_of(*transfer));
     if (found != nullptr) {
-      unexpected_.remove(found);
+      drop_kept(found);
       give_message(transfer, static_cast<Message*>(found));
       return transfer;
     }
@@ -79,7 +79,7 @@ bool Core::probe(int rank, const Envelope& envelope, Status* status) {
 
 Message* Core::take(int rank, const Envelope& envelope, Status* status) {
   Message* const message = look(rank, envelope, status);
-  if (message != nullptr) unexpected_.remove(message);
+  if (message != nullptr) drop_kept(message);
   return message;
 }
 

@@ -24,6 +24,7 @@ enum class RankSays : std::uint32_t {
   spent = 6,      // payload: time per call (watch/recorder.h)
   events = 7,     // payload: calls for a timeline (watch/recorder.h)
   sent = 8,       // payload: lines "rank TAB link TAB messages TAB bytes"
+  remark = 9,     // payload: text for the user
 };
 
 struct RankMessage {

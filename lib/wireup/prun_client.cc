@@ -109,6 +109,10 @@ class PrunClient final : public Wireup {
               0, payload.substr(0, kMaxRankPayload));
   }
 
+  void remark(std::string_view text) override {
+    (void)say(RankSays::remark, 0, text.substr(0, kMaxRankPayload));
+  }
+
  private:
   std::string name_of(int rank) const {
     const RankRecord& record = segment_->rank(static_cast<std::uint32_t>(rank));

@@ -26,7 +26,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 1;
+inline constexpr std::uint32_t kSegmentVersion = 2;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 
@@ -66,6 +66,35 @@ struct WatchRecord {
   std::uint64_t detailed;  // the call (its number) that the fields above are about
 };
 
+// A collective call, as the other members must make it too (watch/calls.h says what is what).
+struct CallRecord {
+  std::uint32_t context;      // of the communicator's collectives
+  std::uint32_t group;        // hash of its members: contexts alone may serve several groups
+  std::uint32_t number;       // on that communicator, from 1; the highest bit: a nonblocking one
+  std::uint32_t fingerprint;  // operation, type, ...
+  std::uint64_t bytes;
+  std::int32_t root;
+  std::uint32_t history;   // of everything before, on that communicator
+  std::uint32_t function;  // index in the interface table + 1; 0: not known
+  std::uint32_t spare;
+};
+inline constexpr std::uint32_t kRecentCalls = 16;
+
+// The last collectives that a rank began, in turn: blocking ones, and the others; written by the
+// rank, read by the daemon.
+struct RecentCalls {
+  struct Kind {
+    std::atomic<std::uint64_t> begun;  // so far: release by the rank, acquire by the daemon
+    CallRecord calls[kRecentCalls];
+  } kinds[2];
+};
+
+// Messages that came to a rank and that it has not received yet; written by it, read by the daemon.
+struct KeptRecord {
+  std::atomic<std::uint64_t> messages;
+  std::atomic<std::uint64_t> bytes;  // of them that are here; others were only announced
+};
+
 // One per rank of this host, on lines of its own.
 struct alignas(kCacheLine) LocalRecord {
   // Line 0: read by every sender, written rarely.
@@ -80,7 +109,9 @@ struct alignas(kCacheLine) LocalRecord {
   std::uint64_t first_contact[4];  // spare for the shm transport
   // Line 1: watch record.
   alignas(kCacheLine) WatchRecord watch;
-  // Lines 2..: bitmap of local ranks that have ever sent here (the shm transport's).
+  alignas(kCacheLine) RecentCalls recent;
+  alignas(kCacheLine) KeptRecord kept;
+  // Last lines: bitmap of local ranks that have ever sent here (the shm transport's).
   alignas(kCacheLine) std::atomic<std::uint64_t> senders[64];  // 4096 local ranks
 };
 

@@ -40,6 +40,8 @@ class Wireup {
   // Of --stats and --trace; only prun wants to know. At most 64 KiB.
   enum class Use { spent, events, sent };
   virtual void report_use(Use, std::string_view) {}
+  // A remark for the user; prun shows it. At most 64 KiB.
+  virtual void remark(std::string_view) {}
 
  protected:
   int rank_ = 0;

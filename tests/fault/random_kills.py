@@ -80,7 +80,7 @@ class Kills:
     def __init__(self, prun, endless, seed):
         self.prun, self.endless = prun, endless
         self.draw = random.Random(seed)
-        self.failed, self.worst_s, self.count = [], 0.0, {}
+        self.failed, self.took, self.count = [], [], {}
 
     def one(self, name, way):
         program = self.draw.choice([STUBBORN, [self.endless]])
@@ -100,7 +100,7 @@ class Kills:
         what = f"{name}: {kind} killed after {moment:.3f} s under {os.path.basename(program[0])}"
         problem = self.end_of(job, kind, before)
         took = time.monotonic() - killed
-        self.worst_s = max(self.worst_s, took)
+        self.took.append((took, what))
         self.count[name, kind] = self.count.get((name, kind), 0) + 1
         if problem:
             self.failed.append(f"{what}: {problem}\n{job.said()}")
@@ -152,7 +152,12 @@ def main():
             server.close()
     for (name, kind), count in sorted(kills.count.items()):
         print(f"{name:15} {kind:7} {count}")
-    print(f"{given.kills} kills: {len(kills.failed)} failures; nothing was left after {kills.worst_s:.2f} s at most")
+    kills.took.sort(reverse=True)
+    print("the slowest ends:")
+    for took, what in kills.took[:10]:
+        print(f"  {took:.2f} s  {what}")
+    print(f"half were over after {kills.took[len(kills.took) // 2][0]:.2f} s")
+    print(f"{given.kills} kills: {len(kills.failed)} failures; nothing was left after {kills.took[0][0]:.2f} s at most")
     return 1 if kills.failed else 0
 
 

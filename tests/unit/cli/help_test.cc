@@ -1,4 +1,5 @@
 // Help comes from the tables, and the table of options is consistent.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -57,11 +58,15 @@ TEST_CASE("the exit statuses are listed", "[cli]") {
 TEST_CASE("help has sections, options and an answer to anything else", "[cli]") {
   CHECK(help_text("").find("usage: prun") == 0);
   CHECK(help_text("").find("--personality") == std::string::npos);
+  CHECK(std::count(help_text("").begin(), help_text("").end(), '\n') < 50);  // one screen
+  for (const char* word : {"--np N", "--hostfile", "--help=hosts", "--help=exit", "--help=all"})
+    CHECK(help_text("").find(word) != std::string::npos);
   CHECK(help_text("hosts").find("--hostfile") != std::string::npos);
   CHECK(help_text("hosts").find("--bind-to") == std::string::npos);
   CHECK(help_text("torchrun").find("--rdzv-endpoint") != std::string::npos);
   CHECK(help_text("--bind-to").find("numa") != std::string::npos);
   CHECK(help_text("cheese").find("no help on 'cheese'") == 0);
+  CHECK(help_text("bnd-to") == "no help on 'bnd-to'; did you mean --help=bind-to?\n");
 }
 
 TEST_CASE("a misspelt variable names the nearest one", "[cli]") {

@@ -38,7 +38,7 @@ TEST_CASE("an unknown option is named with the nearest known one", "[cli]") {
   CHECK(error_of("prun --hostfiel x ./a") == "unknown option --hostfiel; did you mean --hostfile?");
   CHECK(error_of("prun -bindto core ./a").find("--bind-to") != std::string::npos);
   CHECK(error_of("/usr/bin/mpirun --qqqqqqqqqq ./a") ==
-        "unknown option --qqqqqqqqqq; 'mpirun --help' lists all");
+        "unknown option --qqqqqqqqqq; 'mpirun --help=all' lists all");
 }
 
 TEST_CASE("numbers that are none are refused with their option", "[cli]") {

@@ -1,0 +1,218 @@
+// Recent calls, and fingerprints in words.
+#include "watch/calls.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <iterator>
+
+#include "base/text.h"
+#include "watch/watch.h"
+
+namespace tutti::watch {
+namespace {
+
+constexpr int kMantissa = 10;
+constexpr std::uint32_t kNeighbours = 1U << 23;  // no collective: these have 1 .. 15 above bit 28
+
+// By coll::Collective; a test compares.
+struct Known {
+  const char* name;
+  bool has_root;
+};
+constexpr Known kCollectives[] = {
+    {"barrier", false},        {"bcast", true},    {"reduce", true},      {"allreduce", false},
+    {"gather", true},          {"scatter", true},  {"allgather", false},  {"alltoall", false},
+    {"gatherv", true},         {"scatterv", true}, {"allgatherv", false}, {"alltoallv", false},
+    {"reduce_scatter", false}, {"scan", false},    {"exscan", false}};
+
+constexpr const char* kOpNames[] = {"no op",
+                                    "MPI_SUM",
+                                    "MPI_MIN",
+                                    "MPI_MAX",
+                                    "MPI_PROD",
+                                    "",
+                                    "",
+                                    "",
+                                    "MPI_BAND",
+                                    "MPI_BOR",
+                                    "MPI_BXOR",
+                                    "",
+                                    "",
+                                    "",
+                                    "",
+                                    "",
+                                    "MPI_LAND",
+                                    "MPI_LOR",
+                                    "MPI_LXOR",
+                                    "",
+                                    "",
+                                    "",
+                                    "",
+                                    "",
+                                    "MPI_MINLOC",
+                                    "MPI_MAXLOC",
+                                    "",
+                                    "",
+                                    "MPI_REPLACE",
+                                    "MPI_NO_OP",
+                                    "",
+                                    "an operation of its own"};
+
+// What a reduction is of, by types::Element: MPI_INT and MPI_INT32_T are one, as they fold alike.
+constexpr const char* kElementNames[] = {"",
+                                         "MPI_BYTE",
+                                         "MPI_INT8_T",
+                                         "MPI_INT16_T",
+                                         "MPI_INT",
+                                         "MPI_INT64_T",
+                                         "MPI_UINT8_T",
+                                         "MPI_UINT16_T",
+                                         "MPI_UNSIGNED",
+                                         "MPI_UINT64_T",
+                                         "MPI_REAL2",
+                                         "MPI_FLOAT",
+                                         "MPI_DOUBLE",
+                                         "MPI_LONG_DOUBLE"};
+
+const char* name_of_element(std::uint32_t code) {
+  const bool known = code < std::size(kElementNames) && kElementNames[code] != nullptr;
+  return known ? kElementNames[code] : "an element of another type";
+}
+
+std::uint64_t size_of_element(std::uint32_t code) {
+  constexpr std::uint64_t sizes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, sizeof(long double)};
+  return code < std::size(sizes) ? sizes[code] : 0;
+}
+
+std::uint32_t pack_bytes(std::uint64_t value) {
+  const int width = static_cast<int>(std::bit_width(value));
+  const int shift = width > kMantissa ? width - kMantissa : 0;
+  return static_cast<std::uint32_t>((shift << kMantissa) |
+                                    static_cast<int>((value >> shift) & ((1U << kMantissa) - 1)));
+}
+
+struct Said {
+  std::uint32_t print;
+  std::uint64_t root, bytes;
+  bool exact;
+};
+
+// What stands between the brackets.
+std::string describe_arguments(const Said& said) {
+  const std::uint32_t collective = (said.print >> 28) - 1;
+  if (collective == 0) return "";
+  const std::uint32_t op = (said.print >> 23) & 31U;
+  const bool rooted = kCollectives[collective].has_root;
+  std::string text = rooted ? "(root " + std::to_string(said.root) + ", " : "(";
+  const std::uint32_t element = op != 0 && !rooted ? (said.print >> 16) & 127U : 0;
+  const std::uint64_t size = size_of_element(element);
+  if (!said.exact) text += "about ";
+  if (element != 0 && size > 0)
+    text += std::to_string(said.bytes / size) + " x " + name_of_element(element);
+  else
+    text += text::format_bytes(said.bytes);
+  if (op != 0) text += std::string(", ") + kOpNames[op];
+  return text + ")";
+}
+
+bool is_collective(std::uint32_t print) {
+  return print >> 28 != 0 && print >> 28 <= std::size(kCollectives);
+}
+
+std::string in_capital(const char* name) {
+  std::string text = std::string("MPI_") + name;
+  text[4] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[4])));
+  return text;
+}
+
+bool contains(std::string text, const char* part) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+bool has_root(std::uint32_t collective) {
+  return collective < std::size(kCollectives) && kCollectives[collective].has_root;
+}
+
+const char* collective_name(std::uint32_t collective) {
+  return collective < std::size(kCollectives) ? kCollectives[collective].name : "";
+}
+
+std::uint32_t pack_print(const Print& print) {
+  // A reduction that has no root says its type there.
+  const bool says_type = print.op != 0 && !has_root(print.collective);
+  return (print.collective + 1) << 28 | print.op << 23 |
+         ((says_type ? print.element : print.root) & 127U) << 16 | pack_bytes(print.bytes);
+}
+
+std::uint32_t neighbour_print(std::uint32_t collective) {
+  return kNeighbours | collective;
+}
+
+std::string describe_print(std::uint32_t print) {
+  if ((print & ~0xffU) == kNeighbours)
+    return std::string("a neighbourhood ") + collective_name(print & 0xffU);
+  if (!is_collective(print)) return print == 1 ? "a collective that failed there" : "no collective";
+  const std::uint32_t shift = (print & 0xffffU) >> kMantissa;
+  const std::uint64_t bytes = std::uint64_t{print & ((1U << kMantissa) - 1)} << shift;
+  return in_capital(kCollectives[(print >> 28) - 1].name) +
+         describe_arguments({print, (print >> 16) & 127U, bytes, shift == 0});
+}
+
+std::string describe_call(const wireup::CallRecord& call) {
+  const std::string function = call.function > 0 ? function_name(call.function - 1) : "";
+  if (!is_collective(call.fingerprint))
+    return function.empty() ? describe_print(call.fingerprint) : function;
+  const char* name = kCollectives[(call.fingerprint >> 28) - 1].name;
+  // A function that makes collectives of its own (MPI_Comm_dup): their arguments are not the
+  // user's.
+  if (!function.empty() && !contains(function, name)) return function;
+  return (function.empty() ? in_capital(name) : function) +
+         describe_arguments(
+             {call.fingerprint, static_cast<std::uint64_t>(call.root), call.bytes, true});
+}
+
+bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b) {
+  return a.fingerprint == b.fingerprint && a.bytes == b.bytes && a.root == b.root;
+}
+
+void forget(wireup::RecentCalls& recent, std::uint32_t context) {
+  for (auto& kind : recent.kinds)
+    for (wireup::CallRecord& call : kind.calls)
+      if (call.context == context) call.number = 0;
+}
+
+void forget_all(wireup::RecentCalls& recent) {
+  for (auto& kind : recent.kinds)
+    for (wireup::CallRecord& call : kind.calls) call.number = 0;
+}
+
+std::vector<wireup::CallRecord> recent_calls(const wireup::RecentCalls& recent) {
+  std::vector<wireup::CallRecord> all;
+  for (const auto& kind : recent.kinds) {
+    // acquire: partner of the release in remember().
+    const std::uint64_t begun = kind.begun.load(std::memory_order_acquire);
+    const auto first = static_cast<std::ptrdiff_t>(all.size());
+    all.insert(all.end(), std::begin(kind.calls), std::end(kind.calls));
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const std::uint64_t after = kind.begun.load(std::memory_order_relaxed);
+    // Those written since, and the one that may be half written.
+    for (std::uint64_t i = begun; i <= after && i < begun + wireup::kRecentCalls; ++i)
+      all[static_cast<std::size_t>(first) + i % wireup::kRecentCalls].number = 0;
+  }
+  std::erase_if(all, [](const wireup::CallRecord& call) { return call.number == 0; });
+  return all;
+}
+
+std::uint64_t calls_begun(const wireup::RecentCalls& recent) {
+  std::uint64_t sum = 0;
+  // acquire: partner of the release in remember().
+  for (const auto& kind : recent.kinds) sum += kind.begun.load(std::memory_order_acquire);
+  return sum;
+}
+
+}  // namespace tutti::watch

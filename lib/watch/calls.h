@@ -1,0 +1,56 @@
+// The collective calls that a rank began last, kept where its daemon can read them, so that prun
+// can compare those of ranks that exchange no message; and fingerprints: what members of a
+// communicator must say alike, in 32 bits and in words.
+//
+// Owner: one rank writes its own RecentCalls in the job segment, with its gate held; the daemon
+// only reads. No store that waits, nothing allocated.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wireup/segment.h"
+
+namespace tutti::watch {
+
+// A fingerprint: collective + 1 in 4 bits (0: none), operation in 5 (0: none), root or the type of
+// a reduction that has no root in 7, bytes in 16: six of exponent, ten of mantissa.
+struct Print {
+  std::uint32_t collective = 0;  // coll::Collective
+  std::uint32_t op = 0;          // handle - MPI_OP_NULL, or kUserOp
+  std::uint32_t root = 0;
+  std::uint32_t element = 0;  // types::Element
+  std::uint64_t bytes = 0;
+};
+inline constexpr std::uint32_t kUserOp = 31;
+std::uint32_t pack_print(const Print& print);
+// Neighbours need not say alike how much.
+std::uint32_t neighbour_print(std::uint32_t collective);
+// "MPI_Bcast(root 0, 16 B)"
+std::string describe_print(std::uint32_t fingerprint);
+
+bool has_root(std::uint32_t collective);
+const char* collective_name(std::uint32_t collective);  // "reduce_scatter"
+
+inline constexpr std::uint32_t kNonblocking = 1U << 31;  // in CallRecord::number
+// The same with what the record knows exactly, and the function that the user called.
+std::string describe_call(const wireup::CallRecord& call);
+bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b);
+
+inline void remember(wireup::RecentCalls& recent, const wireup::CallRecord& call) {
+  // relaxed: only this rank writes. release: its partner is the acquire in recent_calls().
+  wireup::RecentCalls::Kind& kind = recent.kinds[(call.number & kNonblocking) != 0 ? 1 : 0];
+  const std::uint64_t begun = kind.begun.load(std::memory_order_relaxed);
+  kind.calls[begun % wireup::kRecentCalls] = call;
+  kind.begun.store(begun + 1, std::memory_order_release);
+}
+// A communicator is over: its number may come again.
+void forget(wireup::RecentCalls& recent, std::uint32_t context);
+void forget_all(wireup::RecentCalls& recent);
+
+// The daemon's view: calls that were not being overwritten while it looked.
+std::vector<wireup::CallRecord> recent_calls(const wireup::RecentCalls& recent);
+std::uint64_t calls_begun(const wireup::RecentCalls& recent);
+
+}  // namespace tutti::watch

@@ -1,0 +1,69 @@
+// Calls that a rank began last, as its daemon reads them; fingerprints in words.
+#include "watch/calls.h"
+
+#include <memory>
+
+#include "catch.h"
+#include "watch/watch.h"
+
+using namespace tutti;
+
+namespace {
+
+wireup::CallRecord numbered(std::uint32_t number, std::uint32_t context = 1) {
+  wireup::CallRecord call{};
+  call.context = context;
+  call.number = number;
+  return call;
+}
+
+std::uint32_t index_of(const std::string& name) {
+  for (std::uint32_t i = 0; i < 2000; ++i)
+    if (name == watch::function_name(i)) return i + 1;
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("the last calls of each kind are kept, and go with their communicator",
+          "[watch][calls]") {
+  const auto recent = std::make_unique<wireup::RecentCalls>();
+  CHECK(watch::recent_calls(*recent).empty());
+  watch::remember(*recent, numbered(1 | watch::kNonblocking, 3));
+  for (std::uint32_t i = 1; i <= 100; ++i) watch::remember(*recent, numbered(i));
+  CHECK(watch::calls_begun(*recent) == 101);
+  const auto calls = watch::recent_calls(*recent);
+  REQUIRE(calls.size() == wireup::kRecentCalls);  // one slot might be half written
+  CHECK(calls.back().context == 3);
+  std::uint32_t highest = 0;
+  for (const auto& call : calls) {
+    CHECK((call.context == 3 || call.number > 100 - wireup::kRecentCalls));
+    if (call.context == 1) highest = std::max(highest, call.number);
+  }
+  CHECK(highest == 100);
+  watch::forget(*recent, 1);
+  REQUIRE(watch::recent_calls(*recent).size() == 1);
+  watch::forget_all(*recent);
+  CHECK(watch::recent_calls(*recent).empty());
+}
+
+TEST_CASE("a call is described as its user made it", "[watch][calls]") {
+  watch::Print print;
+  print.collective = 1;  // bcast
+  print.root = 200;      // more than the fingerprint holds
+  print.bytes = 100001;
+  wireup::CallRecord call = numbered(4);
+  call.fingerprint = watch::pack_print(print);
+  call.root = 200;
+  call.bytes = 2048;
+  CHECK(watch::describe_call(call) == "MPI_Bcast(root 200, 2 KiB)");
+  call.function = index_of("MPI_Ibcast");
+  CHECK(watch::describe_call(call) == "MPI_Ibcast(root 200, 2 KiB)");
+  // What a function does inside is not what the user wrote.
+  call.function = index_of("MPI_Comm_dup");
+  CHECK(watch::describe_call(call) == "MPI_Comm_dup");
+  wireup::CallRecord other = call;
+  CHECK(watch::is_same_call(call, other));
+  other.root = 72;  // the same seven bits
+  CHECK_FALSE(watch::is_same_call(call, other));
+}

@@ -24,6 +24,10 @@ struct Head::StackWish {
 void Head::answer(const std::string& question, const Desk::Reply& reply) {
   const auto words = text::split(question, ' ');
   if (question == "ps") return reply(job_line());
+  if (state_ == State::starting || state_ == State::launching) {
+    const std::string early = std::string("the job is still ") + row_of(state_).doing;
+    return reply(question == "stacks" ? early + "\n" : "error\t" + early + "; ask again\n");
+  }
   if (question == "stacks") return look({}, [this, reply] { gather_stacks(reply); });
   const auto rank = words.size() == 2 ? text::parse_int(words[1]) : std::nullopt;
   if (words[0] != "gdb" || !rank)

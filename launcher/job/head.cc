@@ -60,7 +60,7 @@ Outcome Head::run() {
   terminal_.on_drained([this] {
     for (Host& host : hosts_)
       if (host.channel) host.channel->pause_reading(false);
-    if (state_ == State::done) loop_.stop();
+    if (is_finished_) loop_.stop();
   });
   enter(State::starting);
   if (request_.spec.timeout_s > 0) {
@@ -221,6 +221,7 @@ void Head::finish() {
   if (fold_) show_folded(true);
   if (!links_.empty()) print_links();
   show_usage();
+  is_finished_ = true;  // only now: a terminal that is fast is drained between two of these lines
   if (terminal_.queued_bytes() == 0) loop_.stop();
 }
 

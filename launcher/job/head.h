@@ -184,6 +184,7 @@ class Head {
   bool reported_still_ = false;
   Comparison comparison_;
   bool has_new_calls_ = false;
+  bool is_finished_ = false;  // everything has been said
   Desk desk_{loop_};
   std::vector<std::shared_ptr<StackWish>> stack_wishes_;
   std::function<void(int rank, const std::string& text)> show_stack_;

@@ -133,7 +133,13 @@ std::uint32_t fingerprint_on(const Communicator& comm, const CollCall& call, con
   return fingerprint(call, comm.is_inter() ? 0 : shape.root, shape.bytes, shape.type);
 }
 
-void remember(Communicator& comm, const CollCall& call, const Shape& shape, Kind kind) {
+// A call as the user said it, prepared.
+void remember(Communicator& comm, const CollCall& call, const PreparedCall& prepared, Kind kind) {
+  Shape shape = prepared.shape;
+  if (prepared.wider != nullptr) {
+    shape.type = type_of_reduction(call);
+    shape.bytes = shape.count * shape.type->size();
+  }
   remember(comm, kind, {fingerprint_on(comm, call, shape), shape.root, shape.bytes});
 }
 
@@ -143,7 +149,7 @@ Code run_schedule(Communicator& comm, const CollCall& call) {
     comm.world().reason = prepared.error().text;
     return prepared.error().code;
   }
-  remember(comm, call, prepared->shape, Kind::blocking);
+  remember(comm, call, *prepared, Kind::blocking);
   BoundCall bound = bind_call(comm, call, *prepared);
   World& world = comm.world();
   bound.run->begin(std::move(bound.binding));
@@ -214,7 +220,10 @@ namespace {
 Code run_inside(Communicator& comm, const CollCall& call) {
   delegate::Call said;
   if (say_to_delegate(comm, call, said) && takes_delegate(comm, call, said)) {
-    remember(comm, Kind::blocking, {said.fingerprint, said.root, said.block});
+    const bool widened = call.said_type != nullptr;
+    remember(comm, Kind::blocking,
+             {said.fingerprint, said.root,
+              widened ? call.said_count * call.said_type->size() : said.block});
     return comm.state().team->run(said);
   }
   return run_schedule(comm, call);
@@ -257,7 +266,7 @@ Code run(Communicator& comm, const CollCall& call) {
 
 Result<Request*> start(Communicator& comm, const CollCall& call) {
   TUTTI_TRY(prepared, prepare_call(comm, call, Kind::other));
-  remember(comm, call, prepared.shape, Kind::other);
+  remember(comm, call, prepared, Kind::other);
   return RequestMaker::start(comm, call, bind_call(comm, call, prepared));
 }
 
@@ -281,7 +290,7 @@ class PreparedPersistent final : public Persistent {
 
 Result<std::unique_ptr<Persistent>> Persistent::make(Communicator& comm, const CollCall& call) {
   TUTTI_TRY(prepared, prepare_call(comm, call, Kind::other));
-  remember(comm, call, prepared.shape, Kind::other);
+  remember(comm, call, prepared, Kind::other);
   return std::unique_ptr<Persistent>(new PreparedPersistent(comm, call, std::move(prepared)));
 }
 

@@ -63,8 +63,8 @@ def debug(prun, lab, job, inside):
         pid = re.search("rank 1 is process ([0-9]+)", terminal.said).group(1)
         terminal.write("info inferiors")
         terminal.wait_for(f"process {pid}")
-        terminal.write("shell hostname; test -t 0 && echo on a terminal")
-        terminal.wait_for(r"\bb\r?\n(.|\n)*\non a terminal")
+        terminal.write("shell test -t 0 && echo $((40 + 2)) on $(hostname)")
+        terminal.wait_for(r"42 on b\r?\n")
         terminal.write("detach")
         terminal.write("quit")
         terminal.wait_for("closed")
@@ -82,8 +82,9 @@ def main():
     lab = labs.Lab("ab")
     try:
         inside = lab.on("head")
-        job = Job(prun, ["--launch-agent", lab.agent, "-H", "a,b"], ["sleep", "1000"], ranks=2, inside=inside)
+        job = Job(prun, ["--launch-agent", lab.agent, "-H", "a,b"], ["sh", "-c", "echo up; exec sleep 1000"], ranks=2, inside=inside)
         try:
+            wait_until(lambda: "up\n" * 2 in job.said(), "both ranks")
             debug(prun, lab, job, inside)
         finally:
             job.prun.terminate()

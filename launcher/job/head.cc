@@ -13,7 +13,7 @@
 namespace tutti::launch {
 namespace {
 
-constexpr int kGraceMs = 1000;  // between SIGTERM and SIGKILL when the job ends by a failure
+constexpr int kGraceMs = 700;  // between SIGTERM and SIGKILL when the job ends by a failure
 constexpr std::chrono::seconds kSignalGrace{5};  // after the user's SIGINT or SIGTERM
 constexpr std::chrono::seconds kCollect{1};      // for other hosts' reasons to come in
 constexpr std::chrono::seconds kQuietStart{3};
@@ -282,7 +282,9 @@ std::string Head::awaited() const {
 
 void Head::show_progress() {
   if (state_ != State::starting && state_ != State::launching) return;
-  terminal_.status(std::string(row_of(state_).doing) + ", waiting for " + awaited());
+  const auto seconds = (now_ns() - began_ns_) / 1'000'000'000;
+  terminal_.status(std::string(row_of(state_).doing) + " for " + std::to_string(seconds) +
+                   " s, waiting for " + awaited());
   loop_.after(std::chrono::seconds(1), [this] { show_progress(); });
 }
 

@@ -11,6 +11,7 @@
 #include "job/head.h"
 #include "job/links.h"
 #include "job/parts.h"
+#include "watch/calls.h"
 
 namespace tutti::launch {
 namespace {
@@ -267,7 +268,8 @@ void Head::tell_end(const RankEnded& report, const Verdict& verdict) {
 
 void Head::handle(int index, const RankAborts& report) {
   Verdict verdict = judge(report, name_of(index));
-  if (!failed_ && report.status == kPeerLost && hosts_.size() > 1) {
+  const bool follows = report.reason.find(watch::kFailedThere) != std::string::npos;
+  if (!failed_ && (follows || (report.status == kPeerLost && hosts_.size() > 1))) {
     if (!echo_) loop_.after(kEchoDelay, [this] { tell_echo(); });
     if (!echo_) echo_ = std::move(verdict);
     return;
@@ -276,8 +278,8 @@ void Head::handle(int index, const RankAborts& report) {
   fail(verdict.status, verdict.line);
 }
 
-// A rank ended the job because it had lost a peer: that peer's end is the reason, if it is told
-// in time, for it may be heard later when it was on another host.
+// A rank ended the job because it had lost a peer, or because a collective failed on another: what
+// that one says is the reason, if it is told in time; it may be heard later.
 void Head::tell_echo() {
   if (!echo_ || failed_) return;
   cause_ = Cause::rank;

@@ -74,13 +74,29 @@ def break_hosts(lab):
     lab.stop_server("f")
 
 
+def equip(lab):
+    """g: an RDMA device and little memory that may be locked, two GPUs, few open files."""
+    lab.run_on("g", "sh", "-c", "mount -t tmpfs none /sys/class && mkdir -p /sys/class/infiniband/mlx5_0 && "
+               "mount -t tmpfs none /proc/driver && mkdir -p /proc/driver/nvidia/gpus/0 /proc/driver/nvidia/gpus/1")
+    lab.stop_server("g")
+    lab.start_server("g", False, False, ["prlimit", "--memlock=65536:65536", "--nofile=1024:1024"])
+    wait_until(lambda: lab.answers("g"), "the server of few limits")
+
+
 def by_ssh(suite):
-    lab = labs.Lab("abcdef")
+    lab = labs.Lab("abcdefg")
     try:
         way, inside = ["--launch-agent", lab.agent], lab.on("head")
         suite.check("two hosts by ssh", [*way, "-H", "a,b"], inside=inside, without=["BAD", "note"],
                     words=["by ssh in [0-9]+ ms, without a password", PAIR.format("a", "b", "10.88"),
                            PAIR.format("b", "a", "10.88"), "2 hosts: jobs can run"])
+        suite.check("no GPU and no RDMA device", [*way, "-H", "a"], inside=inside, words=["good  GPUs: none",
+                                                                                         "good  memlock: "])
+        if shutil.which("prlimit"):
+            equip(lab)
+            suite.check("GPUs, an RDMA device and low limits", [*way, "-H", "g"], inside=inside, status=212, words=[
+                "good  GPUs: 2", r"BAD   memlock: 64 KiB at most, and there is an RDMA device\n.*cure: .*limits.conf",
+                r"note  open files: 1024 at most\n.*cure: .*ulimit -Hn"])
         lab.know("host", but="b")
         suite.check("a host key nobody knows", [*way, "-H", "a,b,c"], inside=inside, status=203,
                     words=["BAD   reached: .*Host key verification failed", "ssh b", PAIR.format("a", "c", "10.88")])

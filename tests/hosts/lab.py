@@ -101,7 +101,8 @@ class Lab:
             self.run_on(name, "ip", "addr", "add", f"{self.address(name)}/24", "dev", "eth0")
             self.run_on(name, "ip", "link", "set", "eth0", "up")
 
-    def start_server(self, name, noisy, deaf):
+    def start_server(self, name, noisy, deaf, under=()):
+        """under: a command that starts the server with limits of its own."""
         config = self.path(f"sshd-{name}")
         with open(config, "w") as file:
             file.write(f"HostKey {self.path('host')}\nAuthorizedKeysFile {self.path('authorized')}\n"
@@ -111,7 +112,7 @@ class Lab:
                 file.write("ForceCommand echo Welcome, user; echo TUTTI is a word; eval \"$SSH_ORIGINAL_COMMAND\"\n")
             if deaf:
                 file.write("ForceCommand echo This account is closed\n")
-        self.servers[name] = subprocess.Popen([*self.on(name), "/usr/sbin/sshd", "-D", "-e", "-f", config],
+        self.servers[name] = subprocess.Popen([*self.on(name), *under, "/usr/sbin/sshd", "-D", "-e", "-f", config],
                                               stderr=subprocess.DEVNULL)
 
     def stop_server(self, name):

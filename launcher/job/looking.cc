@@ -18,7 +18,8 @@ std::int64_t now_ms() {
 
 }  // namespace
 
-// Looks some times in the span after which a standstill is reported, and every few seconds at least.
+// Looks some times in the span after which a standstill is reported, and every few seconds at
+// least.
 void Head::start_watching() {
   const auto span = static_cast<std::int64_t>(request_.spec.hang_report_s * 1000);
   const auto pause =

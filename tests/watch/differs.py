@@ -25,7 +25,7 @@ def letters(call, how):
 
 
 def run(prun, options, words):
-    done = subprocess.run([prun, "--timeout", "100", *options, *words], capture_output=True, text=True,
+    done = subprocess.run([prun, "--timeout", "100", "--hang-report", "5", *options, *words], capture_output=True, text=True,
                           timeout=LIMIT_S, stdin=subprocess.DEVNULL)
     return done.returncode, done.stderr
 

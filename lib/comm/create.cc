@@ -175,14 +175,14 @@ Result<CommRef> create(Communicator& comm, const Group& group) {
 Result<CommRef> create_group(Communicator& comm, const Group& group, int tag) {
   World& world = comm.world();
   if (group.rank_of(world.rank()) == kUndefined) return CommRef();
-  TUTTI_TRY(context,
-            agree_at(world, Meeting(world, group.members(), comm.coll_context(), group_tag(tag))));
+  TUTTI_TRY(context, agree_at(world, Meeting(world, group.members(), comm.coll_context(),
+                                             tag_among(group_tag(tag), group.members()))));
   return finish(world, GroupRef::adopt(new Group(group.members())), context);
 }
 
 Result<CommRef> create_from_group(World& world, const Group& group, std::string_view text) {
-  TUTTI_TRY(context,
-            agree_at(world, Meeting(world, group.members(), kMeetingContext, text_tag(text))));
+  TUTTI_TRY(context, agree_at(world, Meeting(world, group.members(), kMeetingContext,
+                                             tag_among(text_tag(text), group.members()))));
   return finish(world, GroupRef::adopt(new Group(group.members())), context);
 }
 

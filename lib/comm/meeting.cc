@@ -28,6 +28,12 @@ int text_tag(std::string_view text) {
   return kTexts - static_cast<int>(hash & 0x3fffffffU);
 }
 
+int tag_among(int tag, std::span<const int> members) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const int member : members) hash = (hash ^ static_cast<std::uint32_t>(member)) * 16777619U;
+  return -3 - ((-3 - tag) ^ static_cast<int>(hash & 0x3fffffffU));
+}
+
 Meeting::Meeting(World& world, std::span<const int> members, std::uint32_t context, int tag)
     : world_(world), members_(members), context_(context), tag_(tag) {
   const auto me = std::find(members.begin(), members.end(), world.rank());

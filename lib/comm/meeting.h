@@ -16,6 +16,9 @@ namespace tutti::comm {
 int group_tag(int tag);   // create_group, by the user's tag
 int leader_tag(int tag);  // leaders of groups to be joined, by the user's tag
 int text_tag(std::string_view text);
+// One of these two for these members. Messages name their sender by its place among the members:
+// meetings of other members that follow at once must not be taken for this one.
+int tag_among(int tag, std::span<const int> members);
 
 class Meeting {
  public:

@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr int kMessages = 2048, kWindow = 64;  // a thread, a run
+constexpr int kMessages = 8192, kWindow = 64;  // a thread, a run: starting it is no matter then
 
 class ThreadsRate final : public bench::Case {
  public:

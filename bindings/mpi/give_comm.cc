@@ -12,8 +12,8 @@ struct Hint {
   bool is_assertion;  // "true" or "false"
 };
 constexpr const char* kAlgorithms = "tutti_algorithms";
-// The standard's assertions promise less work than we must be ready for; nothing breaks when
-// they are not used, and get_info says what was promised.
+// Nothing waits for the standard's assertions (docs/decisions/0016); get_info says what was
+// promised.
 constexpr Hint kHints[] = {
     {"mpi_assert_no_any_tag", "false", true},
     {"mpi_assert_no_any_source", "false", true},

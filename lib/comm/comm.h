@@ -30,7 +30,7 @@ class Request;
 
 class World;  // what all communicators of a process share; context.h
 
-class Communicator final : public Object {
+class Communicator final : public GatedObject {
  public:
   int rank() const { return rank_; }
   int size() const { return group_->size(); }  // intercommunicators: of the local group
@@ -147,7 +147,7 @@ struct Hooks {
 
 // Requests behind handles. A request keeps its communicator, types and ops alive, and itself
 // until it is done: the user's reference may go at any time.
-class Request final : public Object {
+class Request final : public GatedObject {
  public:
   bool is_done() const { return done_; }
   const p2p::Status& status() const { return status_; }

@@ -106,7 +106,7 @@ delegate::Waiting World::waiting() {
 
 Communicator::Communicator(World& world, GroupRef group, int rank, std::uint32_t context,
                            Handle handle)
-    : Object(ObjectKind::comm, &Object::destroy_as<Communicator>, handle),
+    : GatedObject(ObjectKind::comm, &Object::destroy_as<Communicator>, handle),
       world_(&world),
       group_(std::move(group)),
       peers_(group_.get()),

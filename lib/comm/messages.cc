@@ -69,7 +69,7 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
                const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return RequestMaker::completed(comm, kNullStatus);
   const types::Buffer buffer = buffer_of(data, count, type);
-  if (sent_at_once(comm, mode, buffer, dest, tag)) return RequestMaker::completed(comm, {});
+  if (sent_at_once(comm, mode, buffer, dest, tag)) return RequestMaker::sent(comm);
   p2p::Request* const message =
       comm.world().endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
   return RequestMaker::of_message(comm, message, type, comm.peer(dest), tag);

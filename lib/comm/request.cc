@@ -26,7 +26,7 @@ void* RequestPool::take() {
 }
 
 Request::Request(Communicator& comm)
-    : Object(ObjectKind::request, &Request::destroy), comm_(CommRef::share(&comm)) {}
+    : GatedObject(ObjectKind::request, &Request::destroy), comm_(CommRef::share(&comm)) {}
 
 Request::~Request() = default;
 
@@ -39,6 +39,14 @@ void Request::destroy(const Object* object) {
 
 Request* RequestMaker::make(Communicator& comm) {
   return new (comm.world().requests.take()) Request(comm);
+}
+
+// Copies no status: loading what was just stored in smaller pieces would wait for all stores before
+// it, among them those into the peer's lane.
+Request* RequestMaker::sent(Communicator& comm) {
+  Request* const request = make(comm);
+  request->done_ = true;
+  return request;
 }
 
 Request* RequestMaker::completed(Communicator& comm, const p2p::Status& status) {

@@ -17,7 +17,8 @@ struct Request::Collective {
 };
 
 struct RequestMaker {
-  // Done from the start: null peers, short sends.
+  // Done from the start: short sends; null peers.
+  static Request* sent(Communicator& comm);
   static Request* completed(Communicator& comm, const p2p::Status& status);
   // peer (in the job) and tag: what a wait for it says that it waits for.
   static Request* of_message(Communicator& comm, p2p::Request* message, const types::Datatype& type,

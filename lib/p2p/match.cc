@@ -1,12 +1,14 @@
 // The index of a long queue: buckets of nodes in order of arrival, doubled when full.
 #include "p2p/match.h"
 
+#include <algorithm>
+#include <bit>
 #include <initializer_list>
 #include <utility>
 
 namespace tutti::p2p {
 namespace {
-constexpr std::size_t kFirstBuckets = 64;
+constexpr std::size_t kFirstBuckets = 64;  // at least
 }
 
 std::size_t MatchQueue::bucket_of(const MatchKey& key) const {
@@ -29,21 +31,23 @@ void MatchQueue::link(MatchNode* node) {
 }
 
 void MatchQueue::add_to_index(MatchNode* node) {
-  if (indexed_) {
-    ++shapes_[node->source == kAnySource][node->tag == kAnyTag];
-    if (size_ > buckets_.size()) return grow();
-    return link(node);
-  }
-  indexed_ = true;
-  if (buckets_.empty()) buckets_.resize(kFirstBuckets);
-  for (MatchNode* each = oldest_; each != nullptr; each = each->newer) {
-    ++shapes_[each->source == kAnySource][each->tag == kAnyTag];
-    link(each);
-  }
+  ++shapes_[node->source == kAnySource][node->tag == kAnyTag];
+  if (size_ > buckets_.size()) return fill_index();
+  link(node);
 }
 
-void MatchQueue::grow() {
-  std::vector<Bucket>(buckets_.size() * 2).swap(buckets_);
+void MatchQueue::make_index() {
+  if (indexed_) return;
+  indexed_ = true;
+  for (MatchNode* each = oldest_; each != nullptr; each = each->newer)
+    ++shapes_[each->source == kAnySource][each->tag == kAnyTag];
+  fill_index();
+}
+
+// The buckets are empty or too few.
+void MatchQueue::fill_index() {
+  const std::size_t wanted = std::bit_ceil(std::max(size_, kFirstBuckets));
+  if (wanted > buckets_.size()) std::vector<Bucket>(wanted).swap(buckets_);
   for (MatchNode* each = oldest_; each != nullptr; each = each->newer) link(each);
 }
 
@@ -63,7 +67,8 @@ MatchNode* MatchQueue::first_with(const MatchKey& key) const {
   return node;
 }
 
-MatchNode* PostedQueue::find_indexed(const MatchKey& message) const {
+MatchNode* PostedQueue::find_indexed(const MatchKey& message) {
+  make_index();
   MatchNode* best = nullptr;
   for (const bool any_source : {false, true})
     for (const bool any_tag : {false, true}) {

@@ -1,10 +1,11 @@
 // Matching: which posted receive takes an arriving message, which message a new receive takes.
 //
-// Two queues in order of arrival. A short queue is searched from its front, which is exact and
-// costs nothing when it holds one entry. Beyond kIndexFrom entries it is indexed by a hash of
-// (context, source, tag), wildcards being keys of their own; an arriving message then looks
-// at most at four keys and takes the oldest stamp, so a thousand posted receives cost what ten
-// do, and the order of MPI 5.0, 3.5 is kept exactly.
+// Two queues in order of arrival. A queue is searched from its front, which is exact and costs
+// nothing while messages come in the order of their receives. A search that went past
+// kLookAtMost entries has the queue indexed by a hash of (context, source, tag), wildcards being
+// keys of their own; an arriving message then looks at the front and at most at four keys and
+// takes the oldest stamp, so a thousand posted receives cost what ten do, and the order of
+// MPI 5.0, 3.5 is kept exactly.
 //
 // Single thread (the gate). Nodes are the caller's; a queue never frees one.
 #pragma once
@@ -44,10 +45,10 @@ inline MatchKey key_of(const MatchNode& node) {
   return {node.context, node.source, node.tag};
 }
 
-// First in, first out, with an index by key once it is long. It stays indexed until empty.
+// First in, first out, with an index by key once a search was long. It stays indexed until empty.
 class MatchQueue {
  public:
-  static constexpr std::size_t kIndexFrom = 8;
+  static constexpr int kLookAtMost = 8;
 
   bool is_empty() const { return oldest_ == nullptr; }
   std::size_t size() const { return size_; }
@@ -60,7 +61,7 @@ class MatchQueue {
     (newest_ == nullptr ? oldest_ : newest_->newer) = node;
     newest_ = node;
     ++size_;
-    if (size_ > kIndexFrom || indexed_) [[unlikely]]
+    if (indexed_) [[unlikely]]
       add_to_index(node);
   }
   void remove(MatchNode* node) {
@@ -76,7 +77,9 @@ class MatchQueue {
     MatchNode* first = nullptr;
     MatchNode* last = nullptr;
   };
-  bool is_indexed() const { return indexed_; }
+  void make_index();
+  // How many entries to look at before asking the index.
+  int first_looks() const { return indexed_ ? 1 : kLookAtMost; }
   // How many indexed nodes have wildcards: [any source][any tag].
   std::size_t counted(bool any_source, bool any_tag) const { return shapes_[any_source][any_tag]; }
   MatchNode* first_with(const MatchKey& key) const;
@@ -85,7 +88,7 @@ class MatchQueue {
   void add_to_index(MatchNode* node);
   void remove_from_index(MatchNode* node);
   void link(MatchNode* node);
-  void grow();
+  void fill_index();
   std::size_t bucket_of(const MatchKey& key) const;
 
   MatchNode* oldest_ = nullptr;
@@ -101,12 +104,13 @@ class MatchQueue {
 class PostedQueue : public MatchQueue {
  public:
   // The oldest receive that accepts a message with this key, left in the queue; or null.
-  MatchNode* find(const MatchKey& message) const {
-    if (is_indexed()) [[unlikely]]
-      return find_indexed(message);
-    MatchNode* node = oldest();
-    while (node != nullptr && !accepts(key_of(*node), message)) node = node->newer;
-    return node;
+  MatchNode* find(const MatchKey& message) {
+    int looks = first_looks();
+    for (MatchNode* node = oldest(); node != nullptr; node = node->newer) {
+      if (accepts(key_of(*node), message)) return node;
+      if (--looks == 0) return find_indexed(message);
+    }
+    return nullptr;
   }
   MatchNode* take(const MatchKey& message) {
     MatchNode* const node = find(message);
@@ -115,19 +119,27 @@ class PostedQueue : public MatchQueue {
   }
 
  private:
-  MatchNode* find_indexed(const MatchKey& message) const;
+  MatchNode* find_indexed(const MatchKey& message);
 };
 
 // Messages that wait for a receive.
 class UnexpectedQueue : public MatchQueue {
  public:
   // The oldest message that a receive for `wanted` accepts, left in the queue; or null.
-  MatchNode* find(const MatchKey& wanted) const {
-    if (is_indexed() && wanted.source != kAnySource && wanted.tag != kAnyTag)
-      return first_with(wanted);
-    for (MatchNode* node = oldest(); node != nullptr; node = node->newer)
+  MatchNode* find(const MatchKey& wanted) {
+    int looks = first_looks();
+    for (MatchNode* node = oldest(); node != nullptr; node = node->newer) {
       if (accepts(wanted, key_of(*node))) return node;
+      if (--looks == 0 && wanted.source != kAnySource && wanted.tag != kAnyTag)
+        return find_indexed(wanted);
+    }
     return nullptr;
+  }
+
+ private:
+  MatchNode* find_indexed(const MatchKey& wanted) {
+    make_index();
+    return first_with(wanted);
   }
 };
 

@@ -80,6 +80,23 @@ inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) 
   }
 }
 
+// Field by field, as the sender has just stored it: one wide load of several fresh stores would
+// wait until they and all before them, such as the last frame's, have left for the cache.
+inline void copy_header(FrameHeader& to, const FrameHeader& from) {
+  const auto load = [](auto field) {
+    asm("" : "+r"(field));  // keeps the compiler from joining the loads
+    return field;
+  };
+  to.context = load(from.context);
+  to.tag = load(from.tag);
+  to.source = load(from.source);
+  to.kind = load(from.kind);
+  to.flags = load(from.flags);
+  to.aux = load(from.aux);
+  to.length = load(from.length);
+  to.cookie = load(from.cookie);
+}
+
 // The writer's end.
 class Writer {
  public:
@@ -100,7 +117,7 @@ class Writer {
       copy_short(line.inlined, payload, bytes);
     else if (!write_to_ring(line, payload, static_cast<std::uint32_t>(bytes)))
       return starve();
-    line.header = header;
+    copy_header(line.header, header);
     // release: whoever sees this lap sees header and payload.
     line.control.store(std::uint64_t{lap_} << 32 | bytes, std::memory_order_release);
     --free_lines_;

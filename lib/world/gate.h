@@ -44,6 +44,7 @@ class Gate {
 
  private:
   void take();
+  void wait_for_turn();
   void drop();
 
   const bool many_;
@@ -51,8 +52,8 @@ class Gate {
   std::atomic<std::thread::id> owner_{};
   int depth_ = 0;                        // guarded by mutex_
   std::map<std::thread::id, int> kept_;  // depths of threads between release and retake; same
-  std::atomic<int> waiting_{0};          // threads in take(); relaxed: a hint
-  std::atomic<std::uint64_t> turns_{0};  // relaxed: a hint for let_in
+  std::atomic<int> waiting_{0};          // threads in wait_for_turn(); relaxed: a hint
+  std::atomic<std::uint64_t> turns_{0};  // written with mutex_ held; relaxed: a hint for let_in
 };
 
 }  // namespace tutti::world

@@ -19,7 +19,7 @@ const std::vector<KnobRow> kRows = {
      "largest message sent without asking first; 0: derived from the link"},
     {"TUTTI_UNEXPECTED_BYTES", "bytes", "4M", "p2p",
      "unmatched eager bytes one peer may leave here before its sends wait"},
-    {"TUTTI_FLOOD_MESSAGES", "messages", "10000", "p2p",
+    {"TUTTI_FLOOD_MESSAGES", "messages", "100000", "p2p",
      "so many messages (or 4 KiB times as much) that a rank does not receive are reported; 0: "
      "never"},
     {"TUTTI_SINGLE_COPY", "name", "auto", "transport",

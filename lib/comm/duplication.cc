@@ -1,5 +1,5 @@
-// Nonblocking duplication: an agreement and a word of rank 0, one collective after another, each
-// begun by the end of the one before.
+// Nonblocking duplication: all have come, an agreement, a word of rank 0; one collective after
+// another, each begun by the end of the one before.
 //
 // Owner: itself, until its request is done. The new communicator exists from the start and gets
 // its number in between; nobody may use it before.
@@ -23,9 +23,7 @@ class Duplication {
 
   void begin() {
     if (members().size() == 1) return name(world().contexts.take_alone());
-    agreement_.emplace(world().contexts, ContextIds::Claim{comm_->coll_context(), tag_});
-    agreement_->propose(values_);
-    go(meeting().plan_maximum(values_), &Duplication::judged);
+    go(meeting().plan_maximum(values_), &Duplication::came);
   }
 
  private:
@@ -43,8 +41,19 @@ class Duplication {
     run_->on_done = then;
     run_->begin(std::move(planned.binding));
   }
+  static void came(engine::Run* run) { static_cast<Duplication*>(run->owner)->agree(); }
   static void judged(engine::Run* run) { static_cast<Duplication*>(run->owner)->judge(); }
   static void told(engine::Run* run) { static_cast<Duplication*>(run->owner)->settle(); }
+
+  // Not before all members have come: some of them may first want other communicators, whose
+  // agreements would have to wait for this one.
+  void agree() {
+    if (run_->code() != Code::ok) return end(run_->code());
+    agreement_.emplace(world().contexts, ContextIds::Claim{comm_->coll_context(), tag_});
+    agreement_->propose(values_);
+    run_->on_done = &Duplication::judged;
+    run_->restart();
+  }
 
   void judge() {
     if (run_->code() != Code::ok) return end(run_->code());

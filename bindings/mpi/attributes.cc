@@ -72,8 +72,8 @@ bool is_key(ObjectKind serves, int key) {
 }
 
 Code free_key(ObjectKind serves, int number) {
-  Key* const key = find_key(serves, number);
-  if (key == nullptr || key->freed)
+  Key* const key = find_key(serves, number);  // one that is in use may be freed again
+  if (key == nullptr)
     return refuse(Code::keyval, "key " + std::to_string(number) + " is not one of the user's");
   key->freed = true;
   if (key->uses == 0) keys().erase(number);

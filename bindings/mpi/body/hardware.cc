@@ -1,6 +1,7 @@
 // Chapters 7 and 9: communicators of ranks that share hardware, and which hardware there is.
 #include "bodies.h"
 #include "mpi/give_comm.h"
+#include "mpi/process_sets.h"
 
 namespace tutti::mpi::body {
 namespace {
@@ -50,8 +51,8 @@ Code comm_split_type(comm::Communicator& comm, int split_type, int key, Info* in
     case MPI_COMM_TYPE_RESOURCE_GUIDED: {
       const std::string* const pset = info == nullptr ? nullptr : info->find(kPset);
       if (pset == nullptr) return split_guided(comm, key, resource, newcomm);
-      if (*pset == "mpi://WORLD") return give_comm(comm, comm::split(comm, 0, key), newcomm);
-      if (*pset == "mpi://SELF")
+      if (is_set(*pset, kWorldSet)) return give_comm(comm, comm::split(comm, 0, key), newcomm);
+      if (is_set(*pset, kSelfSet))
         return give_comm(comm, comm::split(comm, comm.rank(), key), newcomm);
       return split_nobody(comm, key, newcomm);
     }

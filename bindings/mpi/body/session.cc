@@ -6,6 +6,7 @@
 #include "mpi/buffered.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
+#include "mpi/process_sets.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi::body {
@@ -24,13 +25,13 @@ world::ThreadLevel wanted_level(const Info* info) {
 }
 
 // The sets of processes, by name: all of the job, this one, those of this host.
-constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF", "tutti://HOST"};
+constexpr const char* kSets[] = {kWorldSet, kSelfSet, kHostSet};
 constexpr int kSetCount = static_cast<int>(std::size(kSets));
 
-std::optional<std::vector<int>> members_of(std::string_view set) {
+std::optional<std::vector<int>> members_of(const std::string& set) {
   const wireup::Wireup& job = process.world->wireup();
-  const bool is_world = set == kSets[0], is_host = set == kSets[2];
-  if (set == kSets[1]) return std::vector{job.rank()};
+  const bool is_world = is_set(set, kWorldSet), is_host = is_set(set, kHostSet);
+  if (is_set(set, kSelfSet)) return std::vector{job.rank()};
   if (!is_world && !is_host) return std::nullopt;
   std::vector<int> members;
   for (int rank = 0; rank < job.size(); ++rank)

@@ -56,6 +56,10 @@ int main() {
   int last = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_end, &last, nullptr);
   MPI_Comm_set_attr(MPI_COMM_SELF, last, nullptr);
+  int same = last;
+  MPI_Comm_free_keyval(&last);
+  CHECK(MPI_Comm_free_keyval(&same) == MPI_SUCCESS);  // a key that is still in use
+  CHECK(last == MPI_KEYVAL_INVALID && same == MPI_KEYVAL_INVALID);
   const int n = size;
   const int status = done();
   CHECK(initialized_then == n);

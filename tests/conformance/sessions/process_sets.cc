@@ -64,6 +64,11 @@ int main() {
   MPI_Errhandler_free(&same);
   names(session);
   MPI_Group group = MPI_GROUP_NULL;
+  CHECK(MPI_Group_from_session_pset(session, "MPI://self", &group) == MPI_SUCCESS);  // a URI
+  int members = 0;
+  MPI_Group_size(group, &members);
+  CHECK(members == 1);
+  MPI_Group_free(&group);
   CHECK(MPI_Group_from_session_pset(session, "mpi://NOBODY", &group) != MPI_SUCCESS);
   CHECK(heard == 1);
   MPI_Session_call_errhandler(session, MPI_ERR_ARG);

@@ -141,3 +141,12 @@ TEST_CASE("basic elements are counted as the type map lists them", "[types]") {
     REQUIRE((some == *all) == (bytes == 2 * type.size()));
   }
 }
+
+TEST_CASE("a predefined pair is two basic elements", "[types]") {
+  const Datatype& pair = *predefined_type(0x229);  // MPI_DOUBLE_INT
+  REQUIRE(elements_in(pair, 24) == 4);
+  REQUIRE(elements_in(pair, 20) == 3);
+  REQUIRE(!elements_in(pair, 16).has_value());
+  REQUIRE(bytes_of_elements(pair, 3) == 20);
+  REQUIRE(elements_in(*predefined_type(0x231), 8) == 1);  // MPI_2DOUBLE_PRECISION
+}

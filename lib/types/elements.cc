@@ -6,8 +6,8 @@
 namespace tutti::types {
 namespace {
 
-// The bytes of the value of a predefined pair, which counts as if it were a struct (MPI 5.0, 6.9.4);
-// 0: no pair.
+// The bytes of the value of a predefined pair, which counts as if it were a struct
+// (MPI 5.0, 6.9.4); 0: no pair.
 Count value_of_pair(const Datatype& type) {
   const Element element = type.element();
   if (element < Element::float_int || element > Element::double_double) return 0;

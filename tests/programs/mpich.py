@@ -17,7 +17,8 @@ FEWEST = 300
 RENAMED = {"MPI_Address": "MPI_Get_address", "MPI_Type_struct": "MPI_Type_create_struct",
            "MPI_Type_hindexed": "MPI_Type_create_hindexed", "MPI_Type_hvector":
            "MPI_Type_create_hvector", "MPI_Fint": "int", "MPI_Message_c2f": "MPI_Message_toint",
-           "MPI_Message_f2c": "MPI_Message_fromint"}
+           "MPI_Message_f2c": "MPI_Message_fromint", "PMPI_Message_c2f": "PMPI_Message_toint",
+           "PMPI_Message_f2c": "PMPI_Message_fromint"}
 FLAGS = ["-O0", "-g0", "-w", *(f"-D{old}={new}" for old, new in RENAMED.items())]
 FOLDERS = ("pt2pt", "part", "coll", "datatype", "comm", "attr", "group", "topo", "errhan", "init",
            "info", "mpi_t", "threads/pt2pt", "threads/comm")

@@ -1,6 +1,6 @@
-// MPI 5.0, 7.4.2: MPI_Comm_idup is nonblocking; while it is under way on some ranks, all of them may
-// make other communicators first, in an order of their own: a blocking call for a group, or further
-// duplications, none of which may wait for one that only later calls let go on.
+// MPI 5.0, 7.4.2: MPI_Comm_idup is nonblocking; while it is under way on some ranks, all of them
+// may make other communicators first, in an order of their own: a blocking call for a group, or
+// further duplications, none of which may wait for one that only later calls let go on.
 #include <algorithm>
 
 #include "check.h"

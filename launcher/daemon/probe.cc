@@ -20,7 +20,8 @@ namespace tutti::launch {
 namespace {
 
 constexpr int kConnectMs = 1500;
-constexpr int kEchoMs = 150;
+constexpr int kEchoMs = 150;        // where shorter packets have come back sooner
+constexpr int kFirstEchoMs = 1000;  // the other side may be busy
 constexpr int kStallMs = 4000;
 constexpr std::int64_t kSendNs = 60'000'000;
 constexpr std::uint64_t kMostBytes = 64U << 20;
@@ -88,7 +89,8 @@ std::int64_t echo_ns(int fd, const std::string& token, std::size_t bytes) {
     const std::int64_t began = now_ns();
     if (::send(fd, packet.data(), packet.size(), MSG_NOSIGNAL) < 0) return 0;
     std::uint64_t back = 0;
-    while (ready(fd, POLLIN, kEchoMs) && ::recv(fd, &back, sizeof back, 0) > 0 && back != number) {
+    while (ready(fd, POLLIN, bytes == 0 ? kFirstEchoMs : kEchoMs) &&
+           ::recv(fd, &back, sizeof back, 0) > 0 && back != number) {
     }
     if (back != number) continue;
     const std::int64_t took = std::max<std::int64_t>(now_ns() - began, 1);
@@ -137,7 +139,9 @@ void measure_rate(int fd, ProbedPair& pair) {
   ::shutdown(fd, SHUT_WR);
   std::int64_t arrived = 0;
   if (!receive_number(fd, &arrived) || static_cast<std::uint64_t>(arrived) != sent) {
-    pair.problem = "connects, but what is sent does not arrive";
+    // Where long packets are lost that is the reason, and told.
+    if (pair.mtu == 0 || pair.mtu >= std::min(pair.from.mtu, pair.to.mtu))
+      pair.problem = "connects, but what is sent does not arrive";
     return;
   }
   pair.bytes_per_s = static_cast<double>(sent) * 1e9 / static_cast<double>(now_ns() - began);

@@ -207,7 +207,7 @@ void Checker::judge_pair(int from, const ProbedPair& pair) {
   const std::string text =
       "MTU " + std::to_string(pair.mtu) + ", " + rate_text(pair.bytes_per_s) + std::string(trip);
   const int least = std::min(pair.from.mtu, pair.to.mtu);
-  rates_.emplace_back(pair.bytes_per_s, what);
+  if (pair.bytes_per_s > 0) rates_.emplace_back(pair.bytes_per_s, what);
   if (pair.round_trip_us > 0 && pair.mtu < least) {
     const std::string most = std::to_string(pair.mtu);
     pairs_.push_back({what, kBad,

@@ -15,7 +15,6 @@
 
 #include <array>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -159,8 +158,6 @@ void Daemon::pass_down(const Frame& one) {
 }
 
 void Daemon::on_up_closed(const std::string&) {
-  if (place_.over_network && host_ == kEveryHost)  // prun had not said a word yet
-    std::fputs("the remote shell gave its command no input (for kubectl exec: -i)\n", stderr);
   // Nobody is left to report to; what remains is that nothing remains.
   ranks_.end(0);
   ranks_.close_servers();

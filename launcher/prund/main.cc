@@ -1,6 +1,8 @@
 // prund: the daemon on a host that prun reached over a network. Its stdin and stdout are the
 // channel; what it prints on stderr is shown to the user when the host is lost.
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,6 +20,14 @@ using namespace tutti::launch;
 
 namespace {
 
+// Some remote shells run their command without input unless told otherwise.
+bool is_deaf() {
+  struct stat about {};
+  if (::fstat(0, &about) != 0 || (S_ISCHR(about.st_mode) && ::isatty(0) == 0)) return true;
+  pollfd input{0, POLLIN, 0};
+  return ::poll(&input, 1, 0) > 0 && (input.revents & (POLLIN | POLLHUP)) == POLLHUP;
+}
+
 int serve(char** environment) {
   DaemonPlace place;
   for (; *environment != nullptr; ++environment) place.environment.emplace_back(*environment);
@@ -26,6 +36,10 @@ int serve(char** environment) {
   if (!place.in.is_open() || !place.out.is_open()) {
     std::fputs("prund: is started by prun, not by hand\n", stderr);
     return 2;
+  }
+  if (is_deaf()) {
+    std::fputs("the remote shell gave its command no input (for kubectl exec: -i)\n", stderr);
+    return 1;
   }
   const std::string ready = std::string(kReadyLine) + "\n";
   if (::write(place.out.get(), ready.data(), ready.size()) < 0) return 1;

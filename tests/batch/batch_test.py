@@ -104,7 +104,7 @@ def under_operator(suite, lab):
     operator.check("an MPI program", by_ssh, ["-np", "4", suite.program])
     operator.check("by its remote shell", operator.remote_shell("kubexec.sh"), ["-np", "4", *TELL], *RANKS)
     operator.check("a remote shell without input", operator.remote_shell("deaf.sh", "</dev/null"), ["-np", "4", *TELL],
-                   "gave its command no input", wanted=206)
+                   "gave its command no input", wanted=201)
     operator.hostfile("a slots=2", "nowhere slots=2")
     operator.check("a pod that is not there", operator.remote_shell("kubexec.sh"), ["-np", "4", *TELL],
                    "pods nowhere not found", wanted=201)

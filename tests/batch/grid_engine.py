@@ -126,6 +126,8 @@ class GridEngine:
         for host in self.lab.names:
             self.run("qconf", "-ah", host)
         self.run("qconf", "-as", "head")
+        self.run("qconf", "-Msconf", self.file("scheduler", settings(
+            self.run("qconf", "-ssconf").stdout, schedule_interval="0:0:1", flush_submit_sec=1, flush_finish_sec=1)))
         for host in self.lab.names:
             self.start(host, "sge_execd")
         self.run("qconf", "-Ahgrp", self.file("group", f"group_name @allhosts\nhostlist {' '.join(self.lab.names)}\n"))

@@ -44,3 +44,4 @@ assert all(torch.equal(other, weights) for other in every), "the weights differ"
 print(f"trained {rank} of {size}, local {os.environ['LOCAL_RANK']}, told {options.local_rank}, restart {restart}",
       flush=True)
 dist.destroy_process_group()
+os._exit(0)  # threads of torch may still run, and would end the process by an abort

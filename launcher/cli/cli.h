@@ -32,7 +32,9 @@ enum class MapBy {
   seq,
   rankfile,
   pe_list,
-  gpu
+  gpu,    // near each GPU of a host in turn
+  nic,    // near each network card
+  device  // near the one of this name, then further away
 };
 enum class RankBy { unset, slot, node, fill, span };  // unset: in the order of mapping
 enum class BindTo { unset, none, core, hwthread, numa, package, l3cache, l2cache, l1cache };
@@ -61,6 +63,8 @@ struct Placement {
   MapBy per_object = MapBy::node;
   std::string per_node_word;  // torchrun's auto, cpu, gpu: turned into ranks_per_node by main
   int cpus_per_rank = 1;
+  int gpus_per_rank = 0;  // its own; 0: it sees all
+  std::string device;     // "mlx5_0", "0000:17:00.0"
   BindTo bind_to = BindTo::unset;
   bool bind_to_max = false;  // if-supported: no error where it cannot be
   bool oversubscribe = false;
@@ -133,9 +137,8 @@ struct JobSpec {
   double hang_report_s = 60;               // 0: no report
   double start_timeout_s = 0;              // 0: as the table of states says
   int universe = 0;                        // 0: the slots
-  int gpus_per_rank = 0;
-  bool keep_going = false;    // a failed rank does not end the others
-  bool report_exits = false;  // every rank's end is told
+  bool keep_going = false;                 // a failed rank does not end the others
+  bool report_exits = false;               // every rank's end is told
   bool report_bindings = false;
   bool report_links = false;
   bool stats = false;  // time per call, per rank, bytes per link, at the end

@@ -31,7 +31,7 @@ constexpr std::array kRows{
     OptionRow{"npersocket ntasks-per-socket", "N", kRanks, "ranks on each package, as --map-by ppr:N:package", "", apply::ranks_per_package},
     OptionRow{"usize", "N", kRanks, "universe size that ranks see, a number or SYSTEM", "the slots", apply::universe},
 
-    OptionRow{"map-by m distribution", "POLICY", kPlacement, "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, seq, rankfile:FILE=F, ppr:N:OBJECT, pe-list=0,1, device=gpu; with modifiers, as in slot:OVERSUBSCRIBE,PE=2 (SPAN, NOLOCAL, ORDERED, HWTCPUS, DISPLAY)", "slot", apply::map_by},
+    OptionRow{"map-by m distribution", "POLICY", kPlacement, "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, seq, rankfile:FILE=F, ppr:N:OBJECT, pe-list=0,1, device=gpu, device=nic, device=NAME (dist:NAME); with modifiers, as in slot:OVERSUBSCRIBE,PE=2 (SPAN, NOLOCAL, ORDERED, HWTCPUS, DISPLAY)", "slot", apply::map_by},
     OptionRow{"bynode rr", "", kPlacement, "the same as --map-by node", "", apply::map_as<MapBy::node>},
     OptionRow{"byslot", "", kPlacement, "the same as --map-by slot", "", apply::map_as<MapBy::slot>},
     OptionRow{"bycore", "", kPlacement, "the same as --map-by core", "", apply::map_as<MapBy::core>},
@@ -48,7 +48,7 @@ constexpr std::array kRows{
     OptionRow{"oversubscribe O overcommit", "", kPlacement, "allow more ranks than slots", "", apply::oversubscribe},
     OptionRow{"nooversubscribe no-oversubscribe", "", kPlacement, "never more ranks than slots, on this machine neither", "", apply::no_oversubscribe},
     OptionRow{"nolocal skip-launch-node", "", kPlacement, "no rank on the host prun runs on", "", apply::on_in<&JobSpec::placement, &Placement::no_local>},
-    OptionRow{"gpus-per-task gpus-per-proc g", "N", kPlacement, "each rank sees this many GPUs of its own (CUDA_VISIBLE_DEVICES)", "all", apply::number<&JobSpec::gpus_per_rank>},
+    OptionRow{"gpus-per-task gpus-per-proc g", "N", kPlacement, "each rank sees this many GPUs of its own (CUDA_VISIBLE_DEVICES)", "all", apply::number_in<&JobSpec::placement, &Placement::gpus_per_rank>},
     OptionRow{"report-bindings", "", kPlacement, "draw the cores each rank is bound to", "", apply::on<&JobSpec::report_bindings>},
 
     OptionRow{"host H hosts hostlist machines nodelist w", "HOSTS", kHosts, "a:2,b:2 names hosts and their slots; a name repeated adds up; a[1-4] is four hosts; picks from a hostfile when one is given, +n0 and +e:2 too", "this machine", apply::host},

@@ -102,6 +102,12 @@ Result<void> number(Draft& draft, const Given& given) {
   draft.job.*Member = value;
   return {};
 }
+template <auto Part, auto Member>
+Result<void> number_in(Draft& draft, const Given& given) {
+  TUTTI_TRY(value, positive(given));
+  (draft.job.*Part).*Member = value;
+  return {};
+}
 template <MapBy Policy>
 Result<void> map_as(Draft& draft, const Given&) {
   draft.job.placement.map_by = Policy;

@@ -96,7 +96,7 @@ std::string kind_of(const OptionRow& row) {
   if (words == "HOSTS") return "host";
   if (row.apply == apply::map_by)
     return "slot node core hwthread l1cache l2cache l3cache numa package seq ppr: pe-list= "
-           "device=gpu";
+           "device=gpu device=nic";
   if (row.apply == apply::bind_to) return "none hwthread core l1cache l2cache l3cache numa package";
   if (row.apply == apply::rank_by) return "slot node fill span";
   if (row.apply == apply::display) return "map allocation bindings topo";

@@ -32,8 +32,9 @@ constexpr std::array kMapNames{
     MapName{"l2cache", MapBy::l2cache}, MapName{"l2", MapBy::l2cache},
     MapName{"l1cache", MapBy::l1cache}, MapName{"l1", MapBy::l1cache},
     MapName{"seq", MapBy::seq},         MapName{"rankfile", MapBy::rankfile},
-    MapName{"gpu", MapBy::gpu},         MapName{"dist", MapBy::gpu},
-    MapName{"block", MapBy::slot},      MapName{"cyclic", MapBy::node},  // srun's words
+    MapName{"gpu", MapBy::gpu},         MapName{"nic", MapBy::nic},
+    MapName{"dist", MapBy::gpu},        MapName{"block", MapBy::slot},
+    MapName{"cyclic", MapBy::node},  // srun's words
     MapName{"arbitrary", MapBy::seq},   MapName{"plane", MapBy::slot},
 };
 
@@ -145,7 +146,7 @@ Result<MapBy> policy_of(const Given& given, const std::string& policy) {
   }
   return unknown_word(given, policy,
                       "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, seq, "
-                      "rankfile, pe-list=LIST, device=gpu, ppr:N:OBJECT",
+                      "rankfile, pe-list=LIST, device=gpu|nic|NAME, ppr:N:OBJECT",
                       names);
 }
 
@@ -176,6 +177,35 @@ Result<void> map_list(Draft& draft, const Given& given, const std::string& list)
   return {};
 }
 
+// device=gpu, device=nic, device=mlx5_0, device=0000:17:00.0 (its colons were cut), dist:mlx5_0.
+Result<void> map_device(Draft& draft, const Given& given, std::vector<std::string> parts) {
+  std::vector<std::string> words = text::split(parts[0], ',');
+  std::string name;
+  std::size_t next = 1;
+  if (const auto equals = words[0].find('='); equals != std::string::npos) {
+    name = words[0].substr(equals + 1);
+    const auto is_bus = [](const std::string& part) {
+      return !part.empty() &&
+             part.find_first_not_of("0123456789abcdefABCDEF.") == std::string::npos;
+    };
+    if (words.size() == 1 && is_bus(name))
+      while (next < parts.size() && is_bus(parts[next])) name += ":" + lower(parts[next++]);
+  } else if (words[0] != "dist" && words[0] != "DIST") {
+    name = words[0];
+  } else if (next < parts.size() && lower(parts[next]) != "span") {
+    words = text::split(parts[next++], ',');
+    name = words[0];
+  }
+  Placement& placement = draft.job.placement;
+  const std::string kind = lower(name);
+  placement.map_by = kind.empty() || kind == "gpu" || kind == "auto" ? MapBy::gpu
+                     : kind == "nic"                                 ? MapBy::nic
+                                                                     : MapBy::device;
+  placement.device = name;
+  for (std::size_t i = 1; i < words.size(); ++i) TUTTI_DO(modifier(draft, given, words[i]));
+  return modifiers(draft, given, parts, next);
+}
+
 }  // namespace
 
 namespace apply {
@@ -191,7 +221,8 @@ Result<void> map_by(Draft& draft, const Given& given) {
   // "--map-by :OVERSUBSCRIBE" keeps the policy; "core,PE=2" separates by a comma.
   const auto words = text::split(parts[0], ',');
   std::string name = lower(words[0]);
-  if (name.starts_with("device=")) name = "gpu";
+  if (name.starts_with("device=") || name == "gpu" || name == "nic" || name == "dist")
+    return map_device(draft, given, parts);
   if (name.starts_with("plane=")) name = "plane";
   if (!name.empty()) {
     TUTTI_TRY(found, policy_of(given, name));

@@ -22,9 +22,22 @@ struct Prepare {
   std::string name;
   std::string version;
   bool want_machine = true;
+  bool want_devices = false;  // GPUs and network cards, too
   template <class F>
   void fields(F&& f) {
     f("host", host), f("name", name), f("version", version), f("want_machine", want_machine);
+    f("want_devices", want_devices);
+  }
+};
+
+// A GPU or a network card (topo::Device).
+struct DeviceSeen {
+  int kind = 0;
+  std::vector<std::string> names;
+  std::vector<int> near;
+  template <class F>
+  void fields(F&& f) {
+    f("kind", kind), f("names", names), f("near", near);
   }
 };
 
@@ -35,6 +48,7 @@ struct Hello {
   int pid = 0;
   // The machine (topo::Machine), when it was asked for: seven numbers a hardware thread.
   std::vector<int> threads;
+  std::vector<DeviceSeen> devices;
   int machine_cores = 0;
   double cpu_quota = 0;
   std::string head_address;  // the head, as this host sees it; empty: not known
@@ -43,6 +57,7 @@ struct Hello {
   template <class F>
   void fields(F&& f) {
     f("version", version), f("host_name", host_name), f("pid", pid), f("threads", threads);
+    f("devices", devices);
     f("machine_cores", machine_cores), f("cpu_quota", cpu_quota);
     f("head_address", head_address), f("own_address", own_address), f("free_port", free_port);
   }

@@ -190,7 +190,8 @@ void Daemon::handle(const Prepare& prepare) {
   hello.pid = ::getpid();
   machine_ = std::move(place_.machine);
   if (!machine_ && prepare.want_machine) {
-    if (auto machine = topo::read_this_machine())
+    if (auto machine = topo::read_this_machine(prepare.want_devices ? topo::Devices::read
+                                                                    : topo::Devices::left_out))
       machine_ = std::move(*machine);
     else
       say(Note{"host " + prepare.name + ": " + machine.error().text});
@@ -199,6 +200,8 @@ void Daemon::handle(const Prepare& prepare) {
     for (const topo::Thread& t : machine_->threads)
       hello.threads.insert(hello.threads.end(),
                            {t.os_index, t.core, t.l3, t.numa, t.package, t.l2, t.l1});
+    for (const topo::Device& device : machine_->devices)
+      hello.devices.push_back({static_cast<int>(device.kind), device.names, device.near});
     hello.machine_cores = machine_->cores;
     hello.cpu_quota = machine_->cpu_quota;
   }

@@ -62,6 +62,7 @@ void Head::on_ready(int index, UniqueFd in, UniqueFd out, const std::string& alr
   prepare.host = index;
   prepare.name = name_of(index);
   prepare.version = version();
+  prepare.want_devices = wants_devices(request_.spec);
   fresh.channel->send(index, prepare);
 }
 
@@ -94,6 +95,7 @@ void Head::handle(int index, const Heartbeat&) {
   prepare.host = index;
   prepare.name = name_of(index);
   prepare.version = version();
+  prepare.want_devices = wants_devices(request_.spec);
   send(index, prepare);
 }
 

@@ -152,7 +152,7 @@ Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secr
   launch.role = spec.role;
   launch.restarts = secrets.restarts;
   launch.max_restarts = spec.max_restarts;
-  launch.gpus_per_rank = spec.gpus_per_rank;
+  launch.gpus_per_rank = spec.placement.gpus_per_rank;
   if (spec.universe > 0) launch.universe = spec.universe;
   launch.report_links = spec.report_links;
   launch.record = !spec.trace_file.empty() ? "events" : spec.stats ? "calls" : "";
@@ -186,6 +186,9 @@ topo::Machine machine_of(const Hello& hello) {
     const int* at = &hello.threads[i];
     machine.threads.push_back({at[0], at[1], at[2], at[3], at[4], at[5], at[6]});
   }
+  for (const DeviceSeen& device : hello.devices)
+    machine.devices.push_back(
+        {static_cast<topo::Device::Kind>(device.kind), device.names, device.near});
   machine.cores = hello.machine_cores;
   machine.cpu_quota = hello.cpu_quota;
   return machine;

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "plan/deal.h"
+#include "plan/near.h"
 #include "plan/plan.h"
 
 namespace tutti::launch {
@@ -60,6 +61,8 @@ BindTo natural_target(const Placement& placement) {
   switch (placement.map_by) {
     case MapBy::numa:
     case MapBy::gpu:
+    case MapBy::nic:
+    case MapBy::device:
       return BindTo::numa;
     case MapBy::package:
       return BindTo::package;
@@ -170,6 +173,20 @@ Result<void> check_objects(const Plan& plan, const Placement& placement,
   return {};
 }
 
+// Without GPUs or cards ranks go by NUMA nodes, which is told; a named device must be there.
+Result<void> check_devices(Plan& plan, const Placement& placement,
+                           const std::vector<Machine>& machines) {
+  if (!is_by_device(placement.map_by)) return {};
+  for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
+    const std::string host = "host " + plan.hosts[h].name;
+    if (const auto groups = near_groups(machines[h], placement); !groups)
+      return fail(groups.error().code, host + ": " + groups.error().text);
+    if (const std::string without = without_devices(machines[h], placement); !without.empty())
+      plan.notes.push_back(host + " " + without);
+  }
+  return {};
+}
+
 void bind_memory(Plan& plan, const std::vector<Machine>& machines) {
   for (PlannedRank& rank : plan.ranks) {
     std::set<int> nodes;
@@ -181,6 +198,10 @@ void bind_memory(Plan& plan, const std::vector<Machine>& machines) {
 }
 
 }  // namespace
+
+bool wants_devices(const JobSpec& job) {
+  return job.display_topo || is_by_device(job.placement.map_by);
+}
 
 int usable_slots(const Machine& machine, const Placement& placement) {
   return counts_threads(placement) ? machine.usable_threads() : machine.usable_cores();
@@ -194,6 +215,8 @@ Result<Machine> restricted(const Machine& machine, const Placement& placement) {
   std::set<int> kept;
   for (const Unit& unit : units)
     for (const Thread& thread : unit) kept.insert(thread.os_index);
+  for (topo::Device& device : part.devices)
+    std::erase_if(device.near, [&](int cpu) { return kept.count(cpu) == 0; });
   std::erase_if(part.threads,
                 [&](const Thread& thread) { return kept.count(thread.os_index) == 0; });
   for (const Thread& thread : part.threads) cores.insert(thread.core);
@@ -212,6 +235,7 @@ Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<Machin
     machines.push_back(std::move(*part));
   }
   TUTTI_DO(check_objects(plan, placement, machines));
+  TUTTI_DO(check_devices(plan, placement, machines));
   plan.bind_to = choose_target(plan, job, machines);
   if (plan.bind_to == BindTo::none && !placement.cpu_set.empty() &&
       placement.map_by != MapBy::pe_list) {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "plan/near.h"
 
 namespace tutti::launch {
 namespace {
@@ -20,11 +21,9 @@ using topo::Thread;
 // Hands out units, `each` at a time, from the objects in turn; starts over when all are taken.
 class Dealer {
  public:
-  Dealer(Units units, const Placement& placement) : block_(placement.ranks_per_object) {
-    std::map<int, Units> groups;
-    for (auto& unit : units)
-      groups[object_of(unit[0], placement.map_by)].push_back(std::move(unit));
-    for (auto& [object, group] : groups) groups_.push_back({std::move(group), 0});
+  // `block`: units taken from an object before it is the next one's turn.
+  Dealer(NearGroups from, int block) : turns_(std::move(from.turns)), block_(std::max(1, block)) {
+    for (Units& group : from.groups) groups_.push_back({std::move(group), 0});
   }
 
   std::size_t largest() const {
@@ -36,36 +35,74 @@ class Dealer {
   // Some group must hold `each` units (see largest).
   Units take(std::size_t each) {
     for (;;) {
-      for (std::size_t tried = 0; tried < groups_.size(); ++tried) {
-        Group& group = groups_[next_];
-        const bool fits = group.units.size() - group.taken >= each;
-        if (!fits || ++dealt_ >= std::max(1, block_)) {
+      for (std::size_t tried = 0; tried < turns_.size(); ++tried) {
+        Group& group = groups_[turns_[next_]];
+        Units units = free_of(group, each);
+        last_turn_ = next_;
+        if (units.empty() || ++dealt_ >= block_) {
           dealt_ = 0;
-          next_ = (next_ + 1) % groups_.size();
+          next_ = (next_ + 1) % turns_.size();
         }
-        if (!fits) continue;
-        const auto begin = group.units.begin() + static_cast<std::ptrdiff_t>(group.taken);
-        group.taken += each;
-        return Units(begin, begin + static_cast<std::ptrdiff_t>(each));
+        if (units.empty()) continue;
+        for (const Unit& unit : units) taken(unit) = 1;
+        return units;
       }
       ++rounds_;
       next_ = 0;
-      for (Group& group : groups_) group.taken = 0;
+      taken_.clear();
+      for (Group& group : groups_) group.first_free = 0;
     }
   }
 
   int rounds() const { return rounds_; }
+  // Whose turn the last take() was.
+  std::size_t last_turn() const { return last_turn_; }
 
  private:
   struct Group {
     Units units;
-    std::size_t taken = 0;
+    std::size_t first_free = 0;
   };
+
+  // By its first thread: units may be in the groups of several devices.
+  char& taken(const Unit& unit) {
+    const auto at = static_cast<std::size_t>(unit[0].os_index);
+    if (at >= taken_.size()) taken_.resize(at + 1, 0);
+    return taken_[at];
+  }
+
+  // The next `each` of the group; empty: it has not so many left.
+  Units free_of(Group& group, std::size_t each) {
+    while (group.first_free < group.units.size() && taken(group.units[group.first_free]) != 0)
+      ++group.first_free;
+    Units units;
+    for (std::size_t i = group.first_free; i < group.units.size() && units.size() < each; ++i)
+      if (taken(group.units[i]) == 0) units.push_back(group.units[i]);
+    if (units.size() < each) units.clear();
+    return units;
+  }
+
   std::vector<Group> groups_;
-  std::size_t next_ = 0;
-  int block_ = 0, dealt_ = 0;
+  std::vector<char> taken_;         // by OS index
+  std::vector<std::size_t> turns_;  // groups in turn; devices may share one
+  std::size_t next_ = 0, last_turn_ = 0;
+  int block_ = 1, dealt_ = 0;
   int rounds_ = 0;
 };
+
+// The units of each object, and the objects in turn.
+Result<NearGroups> groups_of(const Machine& machine, const Placement& placement) {
+  if (is_by_device(placement.map_by)) return near_groups(machine, placement);
+  std::map<int, Units> by_object;
+  for (Unit& unit : units_of(machine, counts_threads(placement)))
+    by_object[object_of(unit[0], placement.map_by)].push_back(std::move(unit));
+  NearGroups found;
+  for (auto& [object, group] : by_object) {
+    found.turns.push_back(found.groups.size());
+    found.groups.push_back(std::move(group));
+  }
+  return found;
+}
 
 Result<Dealt> deal_list(const Machine& machine, const Placement& placement, int count) {
   TUTTI_TRY(units, units_named(machine, placement.cpu_set, counts_threads(placement)));
@@ -98,7 +135,6 @@ Units units_of(const Machine& machine, bool by_thread) {
 int object_of(const Thread& thread, MapBy map_by) {
   switch (map_by) {
     case MapBy::numa:
-    case MapBy::gpu:  // devices sit at NUMA nodes
       return thread.numa;
     case MapBy::package:
       return thread.package;
@@ -114,6 +150,9 @@ int object_of(const Thread& thread, MapBy map_by) {
 }
 
 int objects_of(const Machine& machine, MapBy map_by) {
+  if (is_by_device(map_by))
+    if (const int devices = devices_of(machine, map_by); devices > 0) return devices;
+  if (is_by_device(map_by)) map_by = MapBy::numa;
   std::set<int> seen;
   for (const Thread& thread : machine.threads)
     seen.insert(map_by == MapBy::core       ? thread.core
@@ -124,19 +163,25 @@ int objects_of(const Machine& machine, MapBy map_by) {
 
 Result<Dealt> deal(const Machine& machine, const Placement& placement, int count) {
   if (placement.map_by == MapBy::pe_list) return deal_list(machine, placement, count);
-  Dealer dealer(units_of(machine, counts_threads(placement)), placement);
+  TUTTI_TRY(groups, groups_of(machine, placement));
+  const bool until_full = placement.map_by == MapBy::device;
+  Dealer dealer(std::move(groups), until_full ? count : placement.ranks_per_object);
   const auto each = static_cast<std::size_t>(placement.cpus_per_rank);
   if (each > dealer.largest())
     return fail(Code::arg, std::to_string(each) +
                                " processors for each rank were asked for, but at most " +
                                std::to_string(dealer.largest()) + " are there together; lower PE=");
   Dealt dealt;
-  for (int i = 0; i < count; ++i) dealt.units.push_back(dealer.take(each));
+  std::vector<std::pair<std::size_t, Units>> taken;  // with whose turn it was
+  for (int i = 0; i < count; ++i) {
+    Units units = dealer.take(each);
+    taken.emplace_back(dealer.last_turn(), std::move(units));
+  }
   dealt.rounds = dealer.rounds();
   if (placement.rank_by == RankBy::fill)
-    std::stable_sort(dealt.units.begin(), dealt.units.end(), [&](const Units& a, const Units& b) {
-      return object_of(a[0][0], placement.map_by) < object_of(b[0][0], placement.map_by);
-    });
+    std::stable_sort(taken.begin(), taken.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [turn, units] : taken) dealt.units.push_back(std::move(units));
   return dealt;
 }
 

@@ -272,8 +272,6 @@ Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation,
   TUTTI_DO(check_stdin(job, plan.ranks.size()));
   keep_used_hosts(plan, allocation);
   plan.notes = mapper.notes();
-  if (placement.map_by == MapBy::gpu)
-    plan.notes.emplace_back("--map-by device: ranks alternate over the NUMA nodes");
   return plan;
 }
 

@@ -46,6 +46,9 @@ Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation,
 // machines[i] belongs to plan.hosts[i].
 Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<topo::Machine>& machines);
 
+// Whether GPUs and network cards of the machines must be known.
+bool wants_devices(const JobSpec& job);
+
 // Slots of a machine that was given none: its cores, or threads where those are asked for.
 int usable_slots(const topo::Machine& machine, const Placement& placement);
 

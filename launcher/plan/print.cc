@@ -39,6 +39,10 @@ const char* name_of(MapBy map_by) {
       return "pe-list";
     case MapBy::gpu:
       return "gpu";
+    case MapBy::nic:
+      return "nic";
+    case MapBy::device:
+      return "device";
   }
   return "?";
 }
@@ -99,6 +103,18 @@ std::string draw(const topo::Machine& machine, const std::vector<int>& cpus) {
   return text + "]";
 }
 
+// "GPU cuda0 (0000:17:00.0) near cpus 0-3"
+std::string told(const topo::Device& device) {
+  const std::string& bus = device.names.back();
+  std::string names;
+  for (const std::string& name : device.names)
+    if (name != bus) names += (names.empty() ? "" : ", ") + name;
+  std::string text = device.kind == topo::Device::Kind::gpu ? "GPU " : "network card ";
+  text += names.empty() ? bus : names + " (" + bus + ")";
+  return text + (device.near.empty() ? ", no allowed processor near"
+                                     : " near cpus " + ranges(device.near));
+}
+
 }  // namespace
 
 std::string print_allocation(const Allocation& allocation) {
@@ -155,6 +171,7 @@ std::string print_topology(const Plan& plan, const std::vector<topo::Machine>& m
     if (machine.cpu_quota > 0)
       text += ", a quota of " + std::to_string(machine.usable_cores()) + " processors";
     text += "\n  " + draw(machine, {}) + "\n";
+    for (const topo::Device& device : machine.devices) text += "  " + told(device) + "\n";
   }
   return text;
 }

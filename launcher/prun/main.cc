@@ -60,7 +60,8 @@ int main(int argc, char** argv) {
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
     return show(spec->show, argc > 0 ? argv[0] : "prun");
-  auto machine = topo::read_this_machine();
+  auto machine =
+      topo::read_this_machine(wants_devices(*spec) ? topo::Devices::read : topo::Devices::left_out);
   if (machine) request.machine = *machine;
   if (machine) machine = restricted(*machine, spec->placement);
   if (!machine && request.machine) return complain(ExitStatus::usage, machine.error().text);

@@ -51,6 +51,10 @@ topo::Machine part_of(const topo::Machine& machine, const std::vector<int>& proc
     part.threads.push_back(thread);
     cores.insert(thread.core);
   }
+  for (topo::Device& device : part.devices)
+    std::erase_if(device.near, [&processors](int cpu) {
+      return std::find(processors.begin(), processors.end(), cpu) == processors.end();
+    });
   part.cores = static_cast<int>(cores.size());
   return part;
 }

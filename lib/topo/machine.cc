@@ -3,7 +3,7 @@
 // hwloc sees the control group's cpuset, but neither our affinity mask nor the quota: the
 // topology of this host is restricted to the mask before it is exported, and the quota travels
 // in the XML as an info of the root, so from_xml gives the same Machine anywhere. I/O objects
-// are not loaded (they cost 8 ms; nothing here needs them yet).
+// are loaded only where devices are asked for (they cost 8 ms).
 #include <hwloc.h>
 #include <unistd.h>
 
@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "topo/devices.h"
 #include "topo/quota.h"
 #include "topo/topo.h"
 
@@ -80,6 +81,7 @@ Result<Machine> to_machine(hwloc_topology_t topology) {
   machine.cores = static_cast<int>(cores.size());
   if (const char* quota = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology), kQuotaInfo))
     machine.cpu_quota = std::strtod(quota, nullptr);
+  machine.devices = devices_of(topology);
   return machine;
 }
 
@@ -101,7 +103,7 @@ Result<void> restrict_to_affinity(hwloc_topology_t topology) {
   if (hwloc_bitmap_iszero(mask.get()) != 0)
     return fail(Code::other,
                 "no processor is both in the affinity mask and in the control group's cpuset");
-  if (hwloc_topology_restrict(topology, mask.get(), 0) != 0)
+  if (hwloc_topology_restrict(topology, mask.get(), HWLOC_RESTRICT_FLAG_ADAPT_IO) != 0)
     return fail(Code::other, "hwloc cannot restrict the topology to the affinity mask");
   return {};
 }
@@ -126,8 +128,9 @@ int Machine::usable_threads() const {
   return std::clamp(static_cast<int>(std::floor(cpu_quota)), 1, count);
 }
 
-Result<Machine> read_this_machine() {
+Result<Machine> read_this_machine(Devices devices) {
   TUTTI_TRY(topology, make_topology());
+  if (devices == Devices::read) keep_devices(topology.get());
   ask_the_kernel_only(topology.get());
   if (hwloc_topology_load(topology.get()) != 0)
     return fail(Code::other,
@@ -143,8 +146,9 @@ Result<Machine> read_this_machine() {
   return machine;
 }
 
-Result<Machine> from_xml(const std::string& xml) {
+Result<Machine> from_xml(const std::string& xml, Devices devices) {
   TUTTI_TRY(topology, make_topology());
+  if (devices == Devices::read) keep_devices(topology.get());
   // hwloc wants the length with the terminating zero.
   if (hwloc_topology_set_xmlbuffer(topology.get(), xml.c_str(), static_cast<int>(xml.size() + 1)) !=
           0 ||

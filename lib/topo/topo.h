@@ -1,4 +1,5 @@
-// topo: what a host is made of: packages, NUMA nodes, caches, cores, hardware threads.
+// topo: what a host is made of: packages, NUMA nodes, caches, cores, hardware threads; GPUs and
+// network cards where they are asked for.
 //
 // A Machine is a value: read from hwloc here, from XML, or made up for tests. hwloc stays
 // inside this room; ranks never load it (the daemon does and puts XML in the job segment).
@@ -21,18 +22,29 @@ struct Thread {  // a hardware thread this process may use
   int l1 = 0;
 };
 
+struct Device {  // a GPU or a network card
+  enum class Kind { gpu, nic };
+  Kind kind = Kind::gpu;
+  std::vector<std::string> names;  // "cuda0", "mlx5_0", ...; the last is its place on the PCI bus
+  std::vector<int> near;           // allowed processors beside it, by OS index
+};
+
 struct Machine {
   std::vector<Thread> threads;  // allowed ones, by core then thread
   int cores = 0;                // distinct cores among them
   double cpu_quota = 0;         // cgroup cpu.max in cores; 0: none
+  std::vector<Device> devices;  // GPUs, then network cards, each in the order of the bus
   std::string xml;              // hwloc export, empty for made-up machines
   // Processors that ranks can use together: cores, cut by the quota; at least 1.
   int usable_cores() const;
   int usable_threads() const;
 };
 
-Result<Machine> read_this_machine();  // cgroup, affinity and quota respected
-Result<Machine> from_xml(const std::string& xml);
+// Looking for devices costs milliseconds.
+enum class Devices { left_out, read };
+// cgroup, affinity and quota respected
+Result<Machine> read_this_machine(Devices devices = Devices::left_out);
+Result<Machine> from_xml(const std::string& xml, Devices devices = Devices::left_out);
 Result<Machine> synthetic(const std::string& description);  // hwloc's "package:2 core:4 pu:2"
 
 // Binds the calling process (between fork and exec: async-signal-safe, no allocation).

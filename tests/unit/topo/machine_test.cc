@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "catch.h"
 #include "topo/topo.h"
@@ -113,4 +115,22 @@ TEST_CASE("binding to processors that do not exist fails", "[topo]") {
   CHECK_FALSE(topo::bind_self({-1}));
   CHECK_FALSE(topo::bind_self({8192}));
   CHECK(in_child([] { return !topo::bind_self({8191}); }));
+}
+
+TEST_CASE("GPUs and network cards come with the processors near them, when asked for", "[topo]") {
+  std::ifstream file(TUTTI_MACHINES "/four_gpus_crosswise.xml");
+  REQUIRE(file);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto without = topo::from_xml(text.str());
+  REQUIRE(without);
+  CHECK(without->devices.empty());
+  const auto machine = topo::from_xml(text.str(), topo::Devices::read);
+  REQUIRE(machine);
+  REQUIRE(machine->devices.size() == 6);
+  CHECK(machine->devices[0].names == std::vector<std::string>{"card1", "rsmi0", "0000:41:00.0"});
+  CHECK(machine->devices[0].near == std::vector<int>{4, 5, 6, 7});
+  CHECK(machine->devices[3].near == std::vector<int>{0, 1, 2, 3});
+  CHECK(machine->devices[4].kind == topo::Device::Kind::nic);
+  CHECK(machine->devices[5].near.size() == 8);
 }

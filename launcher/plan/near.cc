@@ -1,0 +1,119 @@
+// Which units are near which device.
+//
+//   gpu, nic       rank k near the k-th device (with -g N near its first GPU), round and round
+//   device=NAME    near this one while there is room, then in its package, then anywhere
+#include "plan/near.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tutti::launch {
+namespace {
+
+using topo::Device;
+using topo::Machine;
+
+bool is_of(const Device& device, MapBy map_by) {
+  return map_by == MapBy::gpu ? device.kind == Device::Kind::gpu
+                              : map_by == MapBy::nic && device.kind == Device::Kind::nic;
+}
+
+bool is_called(const Device& device, const std::string& name) {
+  return std::any_of(device.names.begin(), device.names.end(), [&name](const std::string& one) {
+    return one == name || one == "0000:" + name;  // the first PCI domain may be left out
+  });
+}
+
+bool is_near(const Device& device, const Unit& unit) {
+  return std::find(device.near.begin(), device.near.end(), unit[0].os_index) != device.near.end();
+}
+
+// Units by NUMA node, each node once.
+NearGroups nodes_in_turn(const Units& units) {
+  std::map<int, Units> nodes;
+  for (const Unit& unit : units) nodes[unit[0].numa].push_back(unit);
+  NearGroups found;
+  for (auto& [node, group] : nodes) {
+    found.turns.push_back(found.groups.size());
+    found.groups.push_back(std::move(group));
+  }
+  return found;
+}
+
+// Devices without an allowed processor beside them share all that there are.
+Units units_near(const Device& device, const Units& units) {
+  Units close;
+  std::copy_if(units.begin(), units.end(), std::back_inserter(close),
+               [&device](const Unit& unit) { return is_near(device, unit); });
+  return close.empty() ? units : close;
+}
+
+NearGroups each_in_turn(const Machine& machine, const Placement& placement, const Units& units) {
+  NearGroups found;
+  std::map<std::vector<int>, std::size_t> group_at;  // by the processors beside the device
+  int number = 0;
+  for (const Device& device : machine.devices) {
+    if (!is_of(device, placement.map_by)) continue;
+    const int stride = placement.map_by == MapBy::gpu ? std::max(1, placement.gpus_per_rank) : 1;
+    if (number++ % stride != 0) continue;
+    const auto [at, fresh] = group_at.try_emplace(device.near, found.groups.size());
+    if (fresh) found.groups.push_back(units_near(device, units));
+    found.turns.push_back(at->second);
+  }
+  return found;
+}
+
+// Rings around one device.
+NearGroups around(const Device& device, const Units& units) {
+  std::set<int> packages;
+  for (const Unit& unit : units)
+    if (is_near(device, unit)) packages.insert(unit[0].package);
+  std::vector<Units> rings(3);
+  for (const Unit& unit : units)
+    rings[is_near(device, unit) ? 0 : packages.count(unit[0].package) != 0 ? 1 : 2].push_back(unit);
+  NearGroups found;
+  for (Units& ring : rings) {
+    if (ring.empty()) continue;
+    found.turns.push_back(found.groups.size());
+    found.groups.push_back(std::move(ring));
+  }
+  return found;
+}
+
+}  // namespace
+
+bool is_by_device(MapBy map_by) {
+  return map_by == MapBy::gpu || map_by == MapBy::nic || map_by == MapBy::device;
+}
+
+int devices_of(const Machine& machine, MapBy map_by) {
+  return static_cast<int>(
+      std::count_if(machine.devices.begin(), machine.devices.end(),
+                    [map_by](const Device& device) { return is_of(device, map_by); }));
+}
+
+Result<NearGroups> near_groups(const Machine& machine, const Placement& placement) {
+  const Units units = units_of(machine, counts_threads(placement));
+  if (placement.map_by != MapBy::device) {
+    if (devices_of(machine, placement.map_by) == 0) return nodes_in_turn(units);
+    return each_in_turn(machine, placement, units);
+  }
+  std::string known;
+  for (const Device& device : machine.devices) {
+    if (is_called(device, placement.device)) return around(device, units);
+    known += (known.empty() ? "" : ", ") + device.names.front();
+  }
+  return fail(Code::arg, "it has no device '" + placement.device +
+                             (known.empty() ? "', no GPU and no network card that the kernel tells"
+                                            : "'; known are " + known));
+}
+
+std::string without_devices(const Machine& machine, const Placement& placement) {
+  const MapBy wanted = placement.map_by;
+  if ((wanted != MapBy::gpu && wanted != MapBy::nic) || devices_of(machine, wanted) > 0) return "";
+  return std::string("has no ") + (wanted == MapBy::gpu ? "GPU" : "network card") +
+         " that the kernel tells: its ranks alternate over the NUMA nodes";
+}
+
+}  // namespace tutti::launch

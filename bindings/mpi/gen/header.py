@@ -13,6 +13,8 @@ extern "C" {
 #endif
 """
 CLOSING = """
+#include "mpi-fint.h" /* outside the ABI: MPI_Fint and the handles of Fortran */
+
 #if defined(__cplusplus)
 }
 #endif

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "mpi/process.h"
 #include "mpi/trouble.h"
@@ -49,8 +50,8 @@ std::byte* BufferRoom::find_gap(Count bytes, std::list<Piece>::iterator* before)
   return memory_ + free_from;
 }
 
-Code BufferRoom::send(comm::Communicator& comm, const types::Buffer& message, int dest, int tag) {
-  Piece piece{0, 0, this, {}, ++sends_, nullptr};
+BufferRoom::Piece* BufferRoom::pack(const types::Buffer& message) {
+  Piece piece{0, 0, this, {}, ++sends_, nullptr, nullptr};
   auto before = pieces_.end();
   std::byte* at = nullptr;
   if (memory_ == static_cast<void*>(MPI_BUFFER_AUTOMATIC)) {
@@ -59,27 +60,97 @@ Code BufferRoom::send(comm::Communicator& comm, const types::Buffer& message, in
   } else {
     at = find_gap(message.bytes, &before);
     for (int round = 0; at == nullptr && round < 100; ++round) {
-      comm::progress(comm.world());
+      comm::progress(process.self_comm->world());
       at = find_gap(message.bytes, &before);
     }
-    if (at == nullptr)
-      return refuse(Code::buffer, "the attached buffer has no room for " +
-                                      std::to_string(message.bytes) + " bytes more");
+    if (at == nullptr) {
+      refuse(Code::buffer, "the attached buffer has no room for " + std::to_string(message.bytes) +
+                               " bytes more");
+      return nullptr;
+    }
     piece.begin = at - memory_;
     piece.end = piece.begin + message.bytes;
   }
   types::pack(message, 0, {at, static_cast<std::size_t>(message.bytes)});
+  piece.memory = at;
   const auto place = pieces_.insert(before, std::move(piece));
   place->place = place;
+  return &*place;
+}
+
+// What left at once is out of the room.
+comm::Request* BufferRoom::post(Piece& piece, comm::Communicator& comm, Count bytes, int dest,
+                                int tag) {
   comm::Request* const send =
-      comm::isend(comm, p2p::Mode::standard, at, message.bytes, *type_of(MPI_PACKED), dest, tag);
+      comm::isend(comm, p2p::Mode::standard, piece.memory, bytes, *type_of(MPI_PACKED), dest, tag);
+  if (send->is_done()) drop(piece);
+  return send;
+}
+
+Code BufferRoom::send(comm::Communicator& comm, const types::Buffer& message, int dest, int tag) {
+  Piece* const piece = pack(message);
+  if (piece == nullptr) return Code::buffer;
+  comm::Request* const send = post(*piece, comm, message.bytes, dest, tag);
   const Code code = send->is_done() ? send->status().code : Code::ok;
-  if (send->is_done())
-    drop(*place);
-  else
-    send->when_done(&on_sent, &*place);
+  if (!send->is_done()) send->when_done(&on_sent, piece);
   send->release();
   return code;
+}
+
+// A buffered send is done at once, whatever becomes of its message. Cancelled (MPI 5.0, 3.8.4), it
+// waits again, for what becomes of it.
+class BufferRoom::Cancellable final : public comm::Hooks {
+ public:
+  Cancellable(Piece* piece, comm::Request* send) : piece_(piece), send_(send) {}
+  ~Cancellable() override { send_->release(); }
+  void watch(comm::Request* own) {
+    own_ = own;
+    own_->retain();  // until the send is done
+    send_->when_done(&on_sent, this);
+  }
+  Code cancel(bool /*is_done*/) override {
+    if (std::exchange(is_asked_, true)) return Code::ok;
+    comm::reopen(*own_);
+    const bool has_left = send_->is_done();
+    comm::cancel(*send_);
+    if (!has_left) return Code::ok;
+    if (send_->is_done())
+      comm::complete(*own_, send_->status());
+    else
+      watch(own_);
+    return Code::ok;
+  }
+
+ private:
+  static void on_sent(void* self, const comm::Request& send) {
+    auto& mine = *static_cast<Cancellable*>(self);
+    if (mine.piece_ != nullptr) {
+      BufferRoom& room = *mine.piece_->room;
+      room.drop(*std::exchange(mine.piece_, nullptr));
+    }
+    comm::Request& own = *mine.own_;
+    if (mine.is_asked_) comm::complete(own, send.status());
+    own.release();
+  }
+
+  Piece* piece_;  // null: out of the room
+  comm::Request* send_;
+  comm::Request* own_ = nullptr;
+  bool is_asked_ = false;
+};
+
+comm::Request* BufferRoom::start_send(comm::Communicator& comm, const types::Buffer& message,
+                                      int dest, int tag) {
+  Piece* const piece = pack(message);
+  if (piece == nullptr) return nullptr;
+  comm::Request* const send = post(*piece, comm, message.bytes, dest, tag);
+  if (send->is_done()) return send;
+  auto hooks = std::make_unique<Cancellable>(piece, send);
+  Cancellable& cancellable = *hooks;
+  comm::Request* const own = comm::open_request(comm, std::move(hooks));
+  comm::complete(*own, {});
+  cancellable.watch(own);
+  return own;
 }
 
 void BufferRoom::on_sent(void* piece, const comm::Request&) {

@@ -22,6 +22,9 @@ class BufferRoom {
 
   // Packs and starts a send. Errors: no room left even after progress.
   Code send(comm::Communicator& comm, const types::Buffer& message, int dest, int tag);
+  // The same with a request that is done, but can still be cancelled. Null: no room, noted.
+  comm::Request* start_send(comm::Communicator& comm, const types::Buffer& message, int dest,
+                            int tag);
   // Waits until every message that is in it now has left.
   void flush();
   // A request for the same.
@@ -34,12 +37,17 @@ class BufferRoom {
     std::list<Piece>::iterator place;
     std::uint64_t number;  // in the order of sends
     std::unique_ptr<std::byte[]> own;
+    std::byte* memory = nullptr;
   };
+  class Cancellable;  // hooks of a request whose message is still in the room
   struct Flush {
     comm::Request* request;
     std::uint64_t up_to;  // pieces with numbers up to this one
     std::size_t left;
   };
+  // The message in its piece, and its send; null: no room.
+  Piece* pack(const types::Buffer& message);
+  comm::Request* post(Piece& piece, comm::Communicator& comm, Count bytes, int dest, int tag);
   std::byte* find_gap(Count bytes, std::list<Piece>::iterator* before);
   static void on_sent(void* piece, const comm::Request& send);
   void drop(Piece& piece);

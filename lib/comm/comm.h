@@ -173,12 +173,19 @@ class Request final : public GatedObject {
   Then then_ = nullptr;
   void* then_self_ = nullptr;
   std::unique_ptr<Hooks> hooks_;
+  struct {
+    int peer;
+    std::uint32_t number = 0;
+  } sent_;  // a short message that has left; number 0: none
   bool done_ = false;
+  bool is_wanted_back_ = false;
 };
 
 // A request that its maker completes; until then it keeps itself alive. `hooks` may be null.
 Request* open_request(Communicator& comm, std::unique_ptr<Hooks> hooks);
 void complete(Request& request, const p2p::Status& status);
+// A completed one is open again, until completed once more.
+void reopen(Request& request);
 
 // Point-to-point on a communicator; ranks in the communicator, kProcNull and wildcards allowed.
 Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,

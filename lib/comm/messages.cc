@@ -32,10 +32,11 @@ void note(Communicator& comm, int peer, int tag, Count bytes) {
                 {comm.context(), peer, tag, static_cast<std::uint64_t>(bytes), 0});
 }
 
-bool sent_at_once(Communicator& comm, p2p::Mode mode, const types::Buffer& buffer, int dest,
-                  int tag) {
+// The message's number, or 0: nothing was sent.
+std::uint32_t sent_at_once(Communicator& comm, p2p::Mode mode, const types::Buffer& buffer,
+                           int dest, int tag) {
   if (mode == p2p::Mode::synchronous || buffer.bytes > kTryBytes || !buffer.is_contiguous())
-    return false;
+    return 0;
   return comm.world().endpoint.try_send(comm.peer(dest), outgoing(comm, tag), buffer.at(),
                                         static_cast<std::size_t>(buffer.bytes));
 }
@@ -46,7 +47,7 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
           const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return Code::ok;
   const types::Buffer buffer = buffer_of(data, count, type);
-  if (sent_at_once(comm, mode, buffer, dest, tag)) return Code::ok;
+  if (sent_at_once(comm, mode, buffer, dest, tag) != 0) return Code::ok;
   note(comm, comm.peer(dest), tag, buffer.bytes);
   p2p::Endpoint& endpoint = comm.world().endpoint;
   p2p::Request* const request = endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
@@ -69,7 +70,8 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
                const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return RequestMaker::completed(comm, kNullStatus);
   const types::Buffer buffer = buffer_of(data, count, type);
-  if (sent_at_once(comm, mode, buffer, dest, tag)) return RequestMaker::sent(comm);
+  if (const std::uint32_t number = sent_at_once(comm, mode, buffer, dest, tag); number != 0)
+    return RequestMaker::sent(comm, comm.peer(dest), number);
   p2p::Request* const message =
       comm.world().endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
   return RequestMaker::of_message(comm, message, type, comm.peer(dest), tag);

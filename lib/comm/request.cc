@@ -43,8 +43,9 @@ Request* RequestMaker::make(Communicator& comm) {
 
 // Copies no status: loading what was just stored in smaller pieces would wait for all stores before
 // it, among them those into the peer's lane.
-Request* RequestMaker::sent(Communicator& comm) {
+Request* RequestMaker::sent(Communicator& comm, int peer, std::uint32_t number) {
   Request* const request = make(comm);
+  request->sent_ = {peer, number};
   request->done_ = true;
   return request;
 }
@@ -69,7 +70,12 @@ void RequestMaker::finish(Request& request, const p2p::Status& status) {
   if (status.code != Code::ok) [[unlikely]]
     ++request.comm_->world().failures;
   if (request.then_ != nullptr) [[unlikely]]
-    request.then_(request.then_self_, request);
+    std::exchange(request.then_, nullptr)(request.then_self_, request);
+}
+
+void RequestMaker::reopen(Request& request) {
+  request.done_ = false;
+  request.retain();  // until complete()
 }
 
 Request* RequestMaker::open(Communicator& comm, std::unique_ptr<Hooks> hooks) {
@@ -83,6 +89,7 @@ Request* RequestMaker::of_message(Communicator& comm, p2p::Request* message,
                                   const types::Datatype& type, int peer, int tag) {
   Request* const request = make(comm);
   if (message->done) {
+    request->sent_ = {peer, message->number};
     take_status(*request, message);
     return request;
   }
@@ -98,8 +105,29 @@ Request* RequestMaker::of_message(Communicator& comm, p2p::Request* message,
 
 void RequestMaker::on_message(p2p::Request* message) {
   auto* const request = static_cast<Request*>(message->owner);
+  const p2p::Status& status = message->status;
+  if (message->number != 0 && status.code == Code::ok && !status.cancelled) {
+    request->sent_ = {request->status_.source, message->number};
+    if (std::exchange(request->is_wanted_back_, false)) {
+      request->comm_->world().endpoint.release(message);
+      ask_back(*request);
+      return request->release();
+    }
+  }
   take_status(*request, message);
   request->release();
+}
+
+// Its message has left, but may still be unreceived with its peer: it is done when the peer knows.
+void RequestMaker::ask_back(Request& request) {
+  const auto [peer, number] = std::exchange(request.sent_, {});
+  p2p::Request* const message = request.comm_->world().endpoint.recall(peer, number);
+  if (message->done) return take_status(request, message);
+  request.done_ = false;
+  request.message_ = message;
+  request.retain();  // until on_message
+  message->owner = &request;
+  message->on_done = &RequestMaker::on_message;
 }
 
 Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall bound) {
@@ -140,7 +168,11 @@ void RequestMaker::on_run(engine::Run* run) {
 }
 
 void RequestMaker::cancel(Request& request) {
-  if (request.message_ != nullptr) request.comm_->world().endpoint.cancel(request.message_);
+  if (request.message_ != nullptr) {
+    request.is_wanted_back_ = true;
+    return request.comm_->world().endpoint.cancel(request.message_);
+  }
+  if (request.done_ && request.sent_.number != 0) ask_back(request);
 }
 
 void cancel(Request& request) {
@@ -149,6 +181,10 @@ void cancel(Request& request) {
 
 Request* open_request(Communicator& comm, std::unique_ptr<Hooks> hooks) {
   return RequestMaker::open(comm, std::move(hooks));
+}
+
+void reopen(Request& request) {
+  RequestMaker::reopen(request);
 }
 
 void complete(Request& request, const p2p::Status& status) {

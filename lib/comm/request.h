@@ -18,7 +18,7 @@ struct Request::Collective {
 
 struct RequestMaker {
   // Done from the start: short sends; null peers.
-  static Request* sent(Communicator& comm);
+  static Request* sent(Communicator& comm, int peer, std::uint32_t number);
   static Request* completed(Communicator& comm, const p2p::Status& status);
   // peer (in the job) and tag: what a wait for it says that it waits for.
   static Request* of_message(Communicator& comm, p2p::Request* message, const types::Datatype& type,
@@ -27,6 +27,7 @@ struct RequestMaker {
   static Request* start(Communicator& comm, const CollCall& call, BoundCall bound);
   static Request* open(Communicator& comm, std::unique_ptr<Hooks> hooks);
   static void finish(Request& request, const p2p::Status& status);
+  static void reopen(Request& request);
   static void cancel(Request& request);
 
  private:
@@ -34,6 +35,7 @@ struct RequestMaker {
   static void on_message(p2p::Request* message);
   static void on_run(engine::Run* run);
   static void take_status(Request& request, p2p::Request* message);
+  static void ask_back(Request& request);
 };
 
 }  // namespace tutti::comm

@@ -36,7 +36,8 @@ class Core final : public Endpoint, public transport::Sink {
   std::size_t kept_bytes() const { return bytes_.in_use(); }
 
   // Endpoint.
-  bool try_send(int peer, const Envelope& envelope, const void* data, std::size_t bytes) override;
+  std::uint32_t try_send(int peer, const Envelope& envelope, const void* data,
+                         std::size_t bytes) override;
   Request* send(Mode mode, int peer, const Envelope& envelope,
                 const types::Buffer& buffer) override;
   Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
@@ -44,6 +45,7 @@ class Core final : public Endpoint, public transport::Sink {
   bool probe(int peer, const Envelope& envelope, Status* status) override;
   Message* take(int peer, const Envelope& envelope, Status* status) override;
   Request* recv_taken(Message* message, const types::Buffer& buffer) override;
+  Request* recall(int peer, std::uint32_t number) override;
   void cancel(Request* request) override;
   void release(Request* request) override;
   Partitioned* send_partitioned(int peer, const Envelope& envelope,

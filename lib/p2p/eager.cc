@@ -30,22 +30,29 @@ transport::FrameHeader header_of(Kind kind, const Envelope& envelope, const Peer
   return header;
 }
 
+// Tells the messages apart that a peer may keep at a time.
+std::uint32_t next_number(const PeerState& peer) {
+  return static_cast<std::uint32_t>(peer.messages_sent) | 1U << 31;
+}
+
 }  // namespace
 
-bool Core::try_send(int rank, const Envelope& envelope, const void* data, std::size_t bytes) {
+std::uint32_t Core::try_send(int rank, const Envelope& envelope, const void* data,
+                             std::size_t bytes) {
   PeerState* const peer = peers_[static_cast<std::size_t>(rank)].get();
   if (peer == nullptr || static_cast<std::int64_t>(bytes) > peer->open_bytes) [[unlikely]] {
-    if (peer != nullptr && peer->link != nullptr) return false;
-    if (connected(rank).link == nullptr) return false;
-    return static_cast<std::int64_t>(bytes) <= this->peer(rank).open_bytes &&
-           try_send(rank, envelope, data, bytes);
+    if (peer != nullptr && peer->link != nullptr) return 0;
+    if (connected(rank).link == nullptr) return 0;
+    if (static_cast<std::int64_t>(bytes) > this->peer(rank).open_bytes) return 0;
+    return try_send(rank, envelope, data, bytes);
   }
   const std::uint32_t cost = cost_of(bytes);
   if (cost > peer->credit) [[unlikely]]
-    return false;
+    return 0;
   transport::FrameHeader header = header_of(Kind::eager, envelope, *peer);
   header.length = bytes;
-  header.cookie = envelope.fingerprint;
+  const std::uint32_t number = next_number(*peer);
+  header.cookie = cookie_of(envelope.fingerprint, number);
   // Booked before: a link to oneself delivers, and returns credit, inside try_post.
   const std::uint32_t returned = header.aux;
   peer->credit -= cost;
@@ -54,11 +61,11 @@ bool Core::try_send(int rank, const Envelope& envelope, const void* data, std::s
       [[likely]] {
     ++peer->messages_sent;
     peer->bytes_sent += bytes;
-    return true;
+    return number;
   }
   peer->credit += cost;
   peer->owed += returned;
-  return false;
+  return 0;
 }
 
 Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::Buffer& buffer) {
@@ -101,7 +108,8 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
       header_of(Kind::eager, {transfer->context, transfer->source, transfer->tag, 0}, peer);
   header.length = bytes;
   if (confirms) header.flags = is_charged ? kWantsTaken : kWantsTaken | kFree;
-  header.cookie = cookie_of(transfer->fingerprint, transfer->id);
+  const std::uint32_t number = next_number(peer);
+  header.cookie = cookie_of(transfer->fingerprint, confirms ? transfer->id : number);
   const std::byte* const data = bytes == 0  ? nullptr
                                 : lies_flat ? transfer->buffer.at()
                                             : stage(transfer, 0, bytes).data();
@@ -123,6 +131,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
   peer.bytes_sent += bytes;
   drop_staging(transfer);
   if (confirms) return true;
+  transfer->number = number;
   transfer->phase = Phase::pinned;
   if (transfer->in_flight == 0) {
     transfer->status.code = transfer->failure;

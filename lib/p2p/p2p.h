@@ -51,6 +51,7 @@ struct Envelope {
 // before on_done runs, never earlier, so whoever sees it may release the request.
 struct Request {
   bool done = false;
+  std::uint32_t number = 0;  // of a short message that has left, for recall(); else 0
   Status status;
   // Called once on completion, inside progress, gate held, also when released before; may
   // post new requests and release this one, must not wait. Set to null it is not called.
@@ -111,9 +112,9 @@ class Endpoint {
                                                      const Opener& opener);
 
   // Sends at once, without a request, when the message is short and the link has room: the
-  // path of small messages. False: nothing was sent, use send().
-  virtual bool try_send(int peer, const Envelope& envelope, const void* data,
-                        std::size_t bytes) = 0;
+  // path of small messages. The message's number, for recall(); 0: nothing was sent, use send().
+  virtual std::uint32_t try_send(int peer, const Envelope& envelope, const void* data,
+                                 std::size_t bytes) = 0;
   virtual Request* send(Mode mode, int peer, const Envelope& envelope,
                         const types::Buffer& buffer) = 0;
   // peer: rank in the job, or kAnySource.
@@ -127,6 +128,8 @@ class Endpoint {
   virtual bool probe(int peer, const Envelope& envelope, Status* status) = 0;
   virtual Message* take(int peer, const Envelope& envelope, Status* status) = 0;
   virtual Request* recv_taken(Message* message, const types::Buffer& buffer) = 0;
+  // Asks the peer for a message back that has left; done when it has answered.
+  virtual Request* recall(int peer, std::uint32_t number) = 0;
   virtual void cancel(Request* request) = 0;   // if no message or receive has met it yet
   virtual void release(Request* request) = 0;  // detached: freed when it is done
 

@@ -1,7 +1,8 @@
 // Cancelling (MPI 5.0, 3.8.4): receives that matched nothing yet, and sends nobody received yet.
 //
 // A send whose first frame is with its peer already is recalled: the peer gives the message up
-// if no receive has taken it, and says so; if one has, the message ends as always.
+// if no receive has taken it, and says so; if one has, the message ends as always. A short message
+// whose send was done when it left is asked for by its number, and the peer answers either way.
 #include "p2p/core.h"
 
 namespace tutti::p2p {
@@ -31,24 +32,41 @@ void Core::cancel(Request* request) {
   }
 }
 
+Request* Core::recall(int rank, std::uint32_t number) {
+  Transfer* const transfer = transfers_.take();
+  transfer->begin(Phase::unconfirmed, rank, {}, {});
+  PeerState& to = peer(rank);
+  if (to.gone || to.left) {
+    complete(transfer);
+    return transfer;
+  }
+  to.is_recalling = true;
+  update_open(to);
+  queue_control(to, Kind::recall, 0, cookie_of(transfer->id, number));
+  return transfer;
+}
+
 void Core::end_cancelled(Transfer* transfer) {
   transfer->status.cancelled = true;
   complete(transfer);
 }
 
-// The peer wants its message back. Not in the queue: a receive has it, and was or will be told.
+// The peer wants its message back. Not in the queue: a receive has it. Whoever sent that message
+// was or will be told, unless it was sent without asking.
 void Core::on_recall(int from, const transport::FrameHeader& header) {
-  const std::uint32_t id = low_of(header.cookie);
+  const std::uint32_t id = low_of(header.cookie), number = high_of(header.cookie);
   for (MatchNode* node = unexpected_.oldest(); node != nullptr; node = node->newer) {
     Message* const message = static_cast<Message*>(node);
     const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
-    if (message->from != from || high_of(message->header.cookie) != id) continue;
-    if (is_eager && (message->header.flags & kWantsTaken) == 0) continue;
+    const bool is_plain = is_eager && (message->header.flags & kWantsTaken) == 0;
+    if (message->from != from || is_plain != (number != 0)) continue;
+    if (high_of(message->header.cookie) != (is_plain ? number : id)) continue;
     drop_kept(message);
     if (is_eager && (message->header.flags & kFree) == 0) consumed(peer(from), message->bytes);
     queue_control(peer(from), Kind::recalled, 0, id);
     return bytes_.give(message, sizeof(Message) + message->bytes);
   }
+  if (number != 0) queue_control(peer(from), Kind::taken, 0, id);
 }
 
 void Core::on_recalled(int from, const transport::FrameHeader& header) {

@@ -68,6 +68,7 @@ struct Transfer final : Request, MatchNode {
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {
     done = false;
+    number = 0;
     status = Status{};
     on_done = nullptr;
     owner = nullptr;

@@ -1,16 +1,19 @@
 // What p2p writes in a frame's header: the kinds of frames, and which field means what.
 //
 //   kind     payload     length            cookie (low | high)            answered by
-//   eager    message     message bytes     fingerprint | sender's id      taken, if asked
+//   eager    message     message bytes     fingerprint | its number       -
+//     asking message     message bytes     fingerprint | sender's id      taken
 //   offer    key or none message bytes     fingerprint | sender's id      grant or taken
 //   grant    none        bytes wanted      sender's id | receiver's id    data
 //   data     a part      its offset        receiver's id                  -
 //   taken    none        -                 sender's id                    -
-//   recall   none        -                 sender's id                    recalled, or as sent
+//   recall   none        -                 sender's id | 0                recalled, or as sent
+//     of one that had left                 asker's id | message's number  recalled or taken
 //   recalled none        -                 sender's id                    -
 //   credit, goodbye      none              -                              -
 //
-// Ids number transfers at the side they belong to. `aux` of every kind returns credit.
+// Ids number transfers at the side they belong to; numbers, never 0, the messages to a peer. `aux`
+// of every kind returns credit.
 #pragma once
 
 #include <cstddef>

@@ -38,8 +38,6 @@ LEFT_OUT = {
         "datatype/struct_no_real_types", "errhan/commcall_oldapi"),
     "MPICH's own functions": ("errhan/adderr", "mpi_t/qmpi_test"),
     "takes handles for integers": ("coll/nonblocking2", "coll/nonblocking3", "datatype/pack_external"),
-    "a short message that has left is not called back (MPI 5.0, 3.8.4 deprecates that)": (
-        "pt2pt/scancel", "pt2pt/pscancel", "pt2pt/scancel_unmatch"),
     "sends with MPI_DATATYPE_NULL": ("part/nonblocking_pready",),
     "wants names of before MPI 5": ("datatype/typename",),
     "an error without communicator is MPI_COMM_SELF's since MPI 4": ("attr/attrerrtype",),

@@ -8,6 +8,8 @@
 namespace tutti::mpi::body {
 namespace {
 
+constexpr const char* kNoBuffer = "no buffer is attached (MPI_Buffer_attach)";
+
 Code attach(const Object* owner, void* buffer, Count size) {
   std::unique_ptr<BufferRoom>& room = buffer_room(owner);
   if (room != nullptr) return refuse(Code::buffer, "a buffer is attached already");
@@ -94,15 +96,21 @@ Code bsend(const void* buf, Count count, types::Datatype& datatype, int dest, in
            comm::Communicator& comm) {
   if (dest == MPI_PROC_NULL) return Code::ok;
   BufferRoom* const room = room_for(comm);
-  if (room == nullptr) return refuse(Code::buffer, "no buffer is attached (MPI_Buffer_attach)");
+  if (room == nullptr) return refuse(Code::buffer, kNoBuffer);
   return room->send(comm, types::Buffer::whole(const_cast<void*>(buf), count, datatype), dest, tag);
 }
 
 // Complete as soon as the message is in the buffer.
 Code ibsend(const void* buf, Count count, types::Datatype& datatype, int dest, int tag,
             comm::Communicator& comm, MPI_Request* request) {
-  if (const Code code = bsend(buf, count, datatype, dest, tag, comm); code != Code::ok) return code;
-  return isend(nullptr, 0, *type_of(MPI_PACKED), MPI_PROC_NULL, 0, comm, request);
+  if (dest == MPI_PROC_NULL) return isend(buf, count, datatype, dest, tag, comm, request);
+  BufferRoom* const room = room_for(comm);
+  if (room == nullptr) return refuse(Code::buffer, kNoBuffer);
+  comm::Request* const made = room->start_send(
+      comm, types::Buffer::whole(const_cast<void*>(buf), count, datatype), dest, tag);
+  if (made == nullptr) return Code::buffer;
+  *request = handle_to(made, MPI_REQUEST_NULL);
+  return Code::ok;
 }
 
 }  // namespace tutti::mpi::body

@@ -4,6 +4,7 @@
 #include "bodies.h"
 #include "mpi/buffered.h"
 #include "mpi/calls.h"
+#include "mpi/requests.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi::body {
@@ -45,9 +46,10 @@ Code bsend_init(const void* buf, Count count, types::Datatype& datatype, int des
   return give_persistent(
       comm,
       [=, &comm, kept = keep(datatype)]() -> Result<comm::Request*> {
-        const Code code = bsend(buf, count, *kept, dest, tag, comm);
+        MPI_Request begun = MPI_REQUEST_NULL;
+        const Code code = ibsend(buf, count, *kept, dest, tag, comm, &begun);
         if (code != Code::ok) return fail(code, trouble().text);
-        return comm::isend(comm, p2p::Mode::standard, nullptr, 0, *kept, MPI_PROC_NULL, 0);
+        return operation_of(begun);
       },
       request);
 }

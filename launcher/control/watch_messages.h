@@ -23,13 +23,13 @@ struct SeenCall {
   std::uint32_t context = 0, group = 0, number = 0, fingerprint = 0;
   std::uint64_t bytes = 0;
   int root = 0;
-  std::uint32_t history = 0, function = 0;
+  std::uint32_t history = 0, function = 0, others = 0;
   std::vector<int> ranks;
   template <class F>
   void fields(F&& f) {
     f("context", context), f("group", group), f("number", number);
     f("fingerprint", fingerprint), f("bytes", bytes), f("root", root), f("history", history);
-    f("function", function), f("ranks", ranks);
+    f("function", function), f("others", others), f("ranks", ranks);
   }
 };
 
@@ -56,7 +56,8 @@ struct SeenRank {
   }
 };
 
-// up: the answer to Look; number 0: nobody asked, the last of the host's ranks has ended.
+// up: the answer to Look; number 0: nobody asked; ranks wait in MPI, or the last of
+// the host's has ended.
 struct Seen {
   std::uint64_t number = 0;
   std::vector<SeenRank> ranks;

@@ -36,6 +36,7 @@ struct RankProcess {
   bool joined = false, finalized = false;
   bool ended = false;  // reaped
   int wait_status = 0;
+  std::uint64_t watch_seen = 0;                  // WatchRecord::calls, when it was asked last
   std::uint64_t calls_seen = 0, calls_told = 0;  // collectives begun at the last look; told to prun
 };
 

@@ -15,6 +15,7 @@ namespace tutti::launch {
 namespace {
 
 constexpr std::chrono::seconds kStackLimit{20};
+constexpr std::chrono::milliseconds kStandstill{500};
 constexpr std::size_t kMostStack = 256U << 10;
 
 // Where a tool is in PATH; empty: not there.
@@ -56,13 +57,17 @@ pid_t start_tool(const std::vector<std::string>& words, UniqueFd* out) {
   return pid;
 }
 
+// It has begun no collective since the last look, and what it began is not known yet.
+bool stands(RankProcess& rank, std::uint64_t begun) {
+  return std::exchange(rank.calls_seen, begun) == begun && begun != rank.calls_told;
+}
+
 }  // namespace
 
-void Ranks::look(const Look& look) {
-  Seen seen;
-  seen.number = look.number;
+std::vector<SeenRank> Ranks::places() const {
+  std::vector<SeenRank> all;
   for (const RankProcess& rank : ranks_) {
-    SeenRank& one = seen.ranks.emplace_back();
+    SeenRank& one = all.emplace_back();
     one.rank = rank.part.rank;
     one.pid = rank.pid;
     one.joined = rank.joined;
@@ -81,10 +86,33 @@ void Ranks::look(const Look& look) {
     one.kept_messages = kept.messages.load(std::memory_order_relaxed);
     one.kept_bytes = kept.bytes.load(std::memory_order_relaxed);
   }
-  seen.calls = calls_of_ranks(look.all_calls ? Which::all : Which::standing);
-  say_(seen);
+  return all;
+}
+
+void Ranks::look(const Look& look) {
+  say_(Seen{look.number, places(), calls_of_ranks(look.all_calls ? Which::all : Which::standing)});
   for (const int rank : look.stacks)
     if (const RankProcess* one = rank_numbered(rank); one != nullptr) take_stack(*one);
+}
+
+// Ranks that wait in MPI are told without being asked, so that prun need not ask often: calls that
+// do not match are known in a second. Reads a line of each rank; a job that moves says nothing.
+void Ranks::watch_for_standstill() {
+  loop_.after(kStandstill, [this] {
+    if (ending_ || ended_ == ranks_.size()) return;
+    if (auto calls = calls_of_ranks(Which::waiting); !calls.empty())
+      say_(Seen{0, places(), std::move(calls)});
+    watch_for_standstill();
+  });
+}
+
+// In MPI, and in the same call as when it was asked last; or through with it.
+bool Ranks::waits(RankProcess& rank) const {
+  const auto& record = segment_->local(static_cast<std::uint32_t>(rank.local)).watch;
+  // relaxed: a sample; the rank's stores are relaxed, too (watch.h).
+  const std::uint64_t calls = record.calls.load(std::memory_order_relaxed);
+  const bool inside = record.function.load(std::memory_order_relaxed) != 0;
+  return (std::exchange(rank.watch_seen, calls) == calls && inside) || rank.finalized;
 }
 
 // The collectives that ranks began last: once from each that has begun no other since the last
@@ -96,8 +124,9 @@ std::vector<SeenCall> Ranks::calls_of_ranks(Which which) {
   for (RankProcess& rank : ranks_) {
     const auto& recent = segment_->local(static_cast<std::uint32_t>(rank.local)).recent;
     const std::uint64_t begun = watch::calls_begun(recent);
-    const bool stands = begun == std::exchange(rank.calls_seen, begun) && begun != rank.calls_told;
-    if (which == Which::standing && !stands) continue;
+    if (which == Which::waiting ? !waits(rank) || begun == rank.calls_told
+                                : which == Which::standing && !stands(rank, begun))
+      continue;
     rank.calls_told = begun;
     for (const wireup::CallRecord& call : watch::recent_calls(recent)) {
       records.push_back(call);
@@ -112,6 +141,7 @@ std::vector<SeenCall> Ranks::calls_of_ranks(Which which) {
                          call.root,
                          call.history,
                          call.function,
+                         call.others,
                          {}});
       calls[at->second].ranks.push_back(rank.part.rank);
     }

@@ -116,6 +116,7 @@ Result<void> Ranks::start_all() {
     }
   }
   ranks_run_ = true;
+  watch_for_standstill();
   if (!input_offsets_.empty()) write_input();
   return {};
 }

@@ -62,7 +62,10 @@ class Ranks {
   };
   void make_servers();
   void take_stack(const RankProcess& rank);  // look.cc
-  enum class Which { all, standing };
+  enum class Which { all, standing, waiting };
+  std::vector<SeenRank> places() const;
+  void watch_for_standstill();
+  bool waits(RankProcess& rank) const;
   std::vector<SeenCall> calls_of_ranks(Which which);
   void on_served(const std::string& problem);
   Result<void> start_all();

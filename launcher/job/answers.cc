@@ -44,11 +44,14 @@ std::string Head::job_line() const {
   if (request_.spec.apps.size() > 1) command += " : ...";
   std::replace_if(
       command.begin(), command.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
+  const std::vector<int> flooded = watcher_.flooded();
+  const std::string piles =
+      flooded.empty() ? "" : ", messages pile up in rank " + fold_ranks(flooded);
   return std::to_string(job_id_) + "\t" + std::to_string(::getpid()) + "\t" +
          std::to_string(ranks_left_) + "/" + std::to_string(request_.plan.ranks.size()) + "\t" +
          std::to_string(hosts_.size()) + "\t" +
          std::to_string((now_ns() - began_ns_) / 1'000'000'000) + "\t" + row_of(state_).doing +
-         "\t" + command + "\n";
+         piles + "\t" + command + "\n";
 }
 
 // "at TAB pid TAB host TAB here or there TAB agent", or "error TAB why".

@@ -13,8 +13,9 @@ namespace {
 
 // Which call of which communicator.
 using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
-Key key_of(const SeenCall& call) {
-  return {call.context, call.group, call.number};
+Key key_of(const SeenCall& call, Comparison::Order order) {
+  if (order == Comparison::Order::of_each_kind) return {call.context, call.group, call.number};
+  return {call.context, call.group, (call.number & ~watch::kNonblocking) + call.others};
 }
 
 wireup::CallRecord record_of(const SeenCall& call) {
@@ -27,7 +28,17 @@ wireup::CallRecord record_of(const SeenCall& call) {
 }
 
 bool is_same(const SeenCall& a, const SeenCall& b) {
-  return watch::is_same_call(record_of(a), record_of(b));
+  return watch::is_same_call(record_of(a), record_of(b)) &&
+         (a.number & watch::kNonblocking) == (b.number & watch::kNonblocking);
+}
+
+// Everything before a call can be compared only among calls of its kind.
+bool is_same_history(const SeenCall& a, const SeenCall& b, Comparison::Order order) {
+  return order == Comparison::Order::of_all || a.history == b.history;
+}
+
+std::string communicator_of(const SeenCall& call) {
+  return call.context < 2 ? "MPI_COMM_WORLD" : "communicator " + std::to_string(call.context / 2);
 }
 
 std::string ranks_text(const std::vector<int>& ranks) {
@@ -46,23 +57,23 @@ void Comparison::take(const std::vector<SeenCall>& calls) {
     }
 }
 
-std::string Comparison::difference() const {
+std::string Comparison::difference(Order order) const {
   std::map<Key, const SeenCall*> first;
   const SeenCall* differs = nullptr;  // the first one that does
   for (const auto& [rank, calls] : of_rank_)
     for (const SeenCall& call : calls) {
-      const auto [at, fresh] = first.try_emplace(key_of(call), &call);
+      const auto [at, fresh] = first.try_emplace(key_of(call, order), &call);
       const SeenCall& other = *at->second;
-      if (fresh || (is_same(call, other) && call.history == other.history)) continue;
-      if (differs == nullptr || key_of(call) < key_of(*differs)) differs = &call;
+      if (fresh || (is_same(call, other) && is_same_history(call, other, order))) continue;
+      if (differs == nullptr || key_of(call, order) < key_of(*differs, order)) differs = &call;
     }
   if (differs == nullptr) return "";
-  const SeenCall& other = *first[key_of(*differs)];
+  const SeenCall& other = *first[key_of(*differs, order)];
   const bool earlier = is_same(*differs, other);
   std::vector<int> here, there;
   for (const auto& [rank, calls] : of_rank_)
     for (const SeenCall& call : calls) {
-      if (key_of(call) != key_of(*differs)) continue;
+      if (key_of(call, order) != key_of(*differs, order)) continue;
       const auto agrees = [&](const SeenCall& one) {
         return is_same(call, one) && (!earlier || call.history == one.history);
       };
@@ -71,12 +82,13 @@ std::string Comparison::difference() const {
       else if (agrees(*differs))
         there.push_back(rank);
     }
-  const std::string comm = differs->context < 2
-                               ? "MPI_COMM_WORLD"
-                               : "communicator " + std::to_string(differs->context / 2);
-  const std::string number = std::to_string(differs->number & ~watch::kNonblocking);
+  const std::string comm = communicator_of(*differs);
+  const std::string number =
+      std::to_string(std::get<2>(key_of(*differs, order)) & ~watch::kNonblocking);
   const std::string kind =
-      (differs->number & watch::kNonblocking) != 0 ? "nonblocking collective" : "collective";
+      order == Order::of_each_kind && (differs->number & watch::kNonblocking) != 0
+          ? "nonblocking collective"
+          : "collective";
   const std::string head = "ranks call different collectives: ";
   if (earlier)
     return head + "before " + kind + " number " + number + " of " + comm + ", " + ranks_text(here) +

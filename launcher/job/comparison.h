@@ -17,8 +17,11 @@ class Comparison {
  public:
   // All that is known of these ranks now.
   void take(const std::vector<SeenCall>& calls);
+  // Blocking calls and the others are numbered apart, and programs that mix them in another order
+  // on each rank, which they should not, mostly work: so this counts only where nothing moves.
+  enum class Order { of_each_kind, of_all };
   // One line about the first calls that differ; empty: none.
-  std::string difference() const;
+  std::string difference(Order order = Order::of_each_kind) const;
 
  private:
   std::map<int, std::vector<SeenCall>> of_rank_;  // `ranks` is empty there

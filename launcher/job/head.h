@@ -88,7 +88,9 @@ class Head {
   void start_watching();
   void look(const Look& what, std::function<void()> then);
   void compare_calls();
-  void tell_difference();
+  void tell_difference(Comparison::Order order = Comparison::Order::of_each_kind);
+  void look_closer();
+  void judge_standstill();
   void settle_soon();
   void check_movement();
   void show_places(std::function<void(const std::string&)> show);
@@ -184,7 +186,9 @@ class Head {
   bool reported_still_ = false;
   Comparison comparison_;
   bool has_new_calls_ = false;
-  bool is_finished_ = false;  // everything has been said
+  bool looks_closer_ = false;  // a look is due soon
+  bool judged_still_ = false;  // this standstill was compared in the order of all calls
+  bool is_finished_ = false;   // everything has been said
   Desk desk_{loop_};
   std::vector<std::shared_ptr<StackWish>> stack_wishes_;
   std::function<void(int rank, const std::string& text)> show_stack_;

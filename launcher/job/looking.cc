@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMostStacks = 8;
 constexpr std::int64_t kLongestPause = 5000;
+constexpr std::int64_t kStandstillMs = 2000;  // all ranks wait in MPI: nobody is on the way
 
 std::int64_t now_ms() {
   return now_ns() / 1'000'000;
@@ -30,6 +31,7 @@ void Head::start_watching() {
       look({}, [this] {
         check_movement();
         compare_calls();
+        look_closer();
       });
       settle_soon();
     }
@@ -53,6 +55,10 @@ void Head::handle(int, const Seen& seen) {
     if (one.rank >= 0 && at(one.rank) < rank_ended_.size()) watcher_.take(one, now_ms());
   comparison_.take(seen.calls);
   has_new_calls_ = has_new_calls_ || !seen.calls.empty();
+  if (seen.number == 0 && !seen.ranks.empty() && state_ == State::running) {
+    compare_calls();
+    look_closer();
+  }
   if (seen.number != look_.number || --look_.waiting > 0) return;
   const auto waiting = std::exchange(look_.then, {});
   for (const auto& then : waiting) then();
@@ -70,8 +76,34 @@ void Head::compare_calls() {
   });
 }
 
-void Head::tell_difference() {
-  const std::string line = comparison_.difference();
+// Where every rank waits, the next look comes soon; once they have waited for a while, their calls
+// are compared in the order of all of them: nothing that would still match them is on the way.
+void Head::look_closer() {
+  if (!watcher_.all_wait(now_ms(), 0)) judged_still_ = false;
+  if (looks_closer_ || judged_still_ || !watcher_.all_wait(now_ms(), 0)) return;
+  looks_closer_ = true;
+  loop_.after(std::chrono::milliseconds(kStandstillMs / 2), [this] {
+    looks_closer_ = false;
+    if (state_ != State::running) return;
+    look({}, [this] {
+      if (watcher_.all_wait(now_ms(), kStandstillMs)) return judge_standstill();
+      look_closer();
+    });
+  });
+}
+
+void Head::judge_standstill() {
+  judged_still_ = true;
+  if (comparison_.difference(Comparison::Order::of_all).empty()) return;
+  Look again;
+  again.all_calls = true;
+  look(again, [this] {
+    if (watcher_.all_wait(now_ms(), kStandstillMs)) tell_difference(Comparison::Order::of_all);
+  });
+}
+
+void Head::tell_difference(Comparison::Order order) {
+  const std::string line = comparison_.difference(order);
   if (line.empty() || failed_) return;
   cause_ = Cause::rank;
   fail(status_of(ExitStatus::mismatch), line);

@@ -29,6 +29,10 @@ std::string communicator_of(const SeenRank& seen) {
   return "communicator " + std::to_string(seen.context / 2);
 }
 
+bool is_flooded(const SeenRank& seen) {
+  return seen.kept_messages >= kManyKept || seen.kept_bytes >= kManyKept * kKeptBytes;
+}
+
 std::string place_of(const SeenRank& seen) {
   if (seen.ended) return "over";
   if (seen.function == 0)
@@ -94,6 +98,13 @@ const SeenRank* Watcher::find(int rank) const {
   return found == ranks_.end() ? nullptr : &found->second.seen;
 }
 
+std::vector<int> Watcher::flooded() const {
+  std::vector<int> found;
+  for (const auto& [rank, place] : ranks_)
+    if (!place.seen.ended && is_flooded(place.seen)) found.push_back(rank);
+  return found;
+}
+
 bool Watcher::is_still(std::int64_t now_ms, std::int64_t for_ms) const {
   bool waits = false;
   for (const auto& [rank, place] : ranks_) {
@@ -102,6 +113,13 @@ bool Watcher::is_still(std::int64_t now_ms, std::int64_t for_ms) const {
     waits = waits || place.seen.function != 0;
   }
   return waits;
+}
+
+bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
+  return is_still(now_ms, for_ms) &&
+         std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) {
+           return rank.second.seen.ended || rank.second.seen.function != 0;
+         });
 }
 
 std::vector<int> Watcher::missing() const {
@@ -155,7 +173,7 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
         ": " + text + ", for " + std::to_string((now_ms - group.since_ms + 500) / 1000) + " s\n";
   }
   for (const auto& [rank, place] : ranks_)
-    if (place.seen.kept_messages >= kManyKept || place.seen.kept_bytes >= kManyKept * kKeptBytes)
+    if (is_flooded(place.seen))
       report += "    rank " + std::to_string(rank) + " on host " + host_of(rank) + " has " +
                 std::to_string(place.seen.kept_messages) + " messages (" +
                 text::format_bytes(place.seen.kept_bytes) + ") that it has not received\n";

@@ -17,12 +17,16 @@ class Watcher {
   void take(const SeenRank& seen, std::int64_t now_ms);
   // Every rank that lives has been in the same place for so long, and one of them is in MPI.
   bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;
+  // Every rank that lives has been in one call of MPI for so long: none computes.
+  bool all_wait(std::int64_t now_ms, std::int64_t for_ms) const;
   // Ranks that others wait for and that are not in the same call: first those whose stacks help.
   std::vector<int> missing() const;
   // One line for each group of ranks that are in the same thing, and one for who is missing.
   using HostOf = std::function<std::string(int rank)>;
   std::string report(std::int64_t now_ms, const HostOf& host_of) const;
   const SeenRank* find(int rank) const;
+  // Ranks in which many messages wait for a receive.
+  std::vector<int> flooded() const;
 
  private:
   struct Place {

@@ -54,6 +54,7 @@ void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& c
   record.context = comm.coll_context();
   record.group = state.members_hash;
   record.number = ++order.number;
+  record.others = state.order[1 - static_cast<std::size_t>(kind)].number;
   if (kind != Communicator::State::Kind::blocking) record.number |= watch::kNonblocking;
   if (call.root < 0) return;  // of the root's group, but not the root: its arguments say nothing
   record.fingerprint = call.fingerprint;

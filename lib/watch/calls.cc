@@ -176,8 +176,14 @@ std::string describe_call(const wireup::CallRecord& call) {
              {call.fingerprint, static_cast<std::uint64_t>(call.root), call.bytes, true});
 }
 
+// MPI_Finalize meets by a barrier that is no other's.
+bool is_finalize(const wireup::CallRecord& call) {
+  return call.function > 0 && std::string_view(function_name(call.function - 1)) == "MPI_Finalize";
+}
+
 bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b) {
-  return a.fingerprint == b.fingerprint && a.bytes == b.bytes && a.root == b.root;
+  return a.fingerprint == b.fingerprint && a.bytes == b.bytes && a.root == b.root &&
+         is_finalize(a) == is_finalize(b);
 }
 
 void forget(wireup::RecentCalls& recent, std::uint32_t context) {

@@ -38,6 +38,7 @@ const char* collective_name(std::uint32_t collective);  // "reduce_scatter"
 inline constexpr std::uint32_t kNonblocking = 1U << 31;  // in CallRecord::number
 // The same with what the record knows exactly, and the function that the user called.
 std::string describe_call(const wireup::CallRecord& call);
+// Of calls of the same number.
 bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b);
 
 inline void remember(wireup::RecentCalls& recent, const wireup::CallRecord& call) {

@@ -76,7 +76,7 @@ struct CallRecord {
   std::int32_t root;
   std::uint32_t history;   // of everything before, on that communicator
   std::uint32_t function;  // index in the interface table + 1; 0: not known
-  std::uint32_t spare;
+  std::uint32_t others;    // calls of the other kind on that communicator before it
 };
 inline constexpr std::uint32_t kRecentCalls = 16;
 

@@ -1,7 +1,8 @@
 /* Collective calls that do not match: differ KIND COMMUNICATOR HOW. The last rank differs in its
    root, operation, type, count or order, in a blocking or a nonblocking call, on the world or on a
    part of it. "data": broadcasts of different roots, where on the part nobody waits for anybody,
-   and many calls after that. */
+   and many calls after that. "mixed": a blocking call where the others make a nonblocking one.
+   "finalize": MPI_Finalize where the others make a call. */
 #include <mpi.h>
 #include <string.h>
 
@@ -14,7 +15,17 @@ static void finish(MPI_Request* request) {
 
 static void call(const char* kind, MPI_Comm comm, int differs, int blocks) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (strcmp(kind, "root") == 0) {
+  if (strcmp(kind, "mixed") == 0) {
+    if (blocks == differs)
+      MPI_Iallreduce(MPI_IN_PLACE, values, 4, MPI_INT, MPI_SUM, comm, &request);
+    else
+      MPI_Allreduce(MPI_IN_PLACE, values, 4, MPI_INT, MPI_SUM, comm);
+  } else if (strcmp(kind, "finalize") == 0) {
+    if (!differs && blocks)
+      MPI_Barrier(comm);
+    else if (!differs)
+      MPI_Ibarrier(comm, &request);
+  } else if (strcmp(kind, "root") == 0) {
     int root = differs ? 1 : 0;
     if (blocks)
       MPI_Reduce(values, results, 4, MPI_INT, MPI_SUM, root, comm);

@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 """A rank that is sent more than it receives is reported once, and the job goes on: floods.py PRUN PROGRAM"""
+import concurrent.futures
 import os
 import re
 import subprocess
 import sys
+import time
 
 LIMIT_S = 120
-WAYS = {"one host": ["-np", "3"], "two hosts": ["--virtual", "-np", "3", "-H", "a:2,b:1"]}
+WAYS = {"one host": ["--oversubscribe", "-np", "3"], "two hosts": ["--oversubscribe", "--virtual", "-np", "3", "-H", "a:2,b:1"]}
 
 
 def run(prun, options, *words):
-    done = subprocess.run([prun, "--oversubscribe", *options, *words], capture_output=True, text=True,
+    done = subprocess.run([prun, *options, *words], capture_output=True, text=True,
                           timeout=LIMIT_S, stdin=subprocess.DEVNULL)
     return done.returncode, done.stderr
+
+
+def shown(prun):
+    return subprocess.run([prun, "--ps"], capture_output=True, text=True, timeout=LIMIT_S).stdout
 
 
 def check(condition, what, said):
@@ -41,7 +47,14 @@ def main():
               f"{name}: with room, nobody is held back", said)
         status, said = run(prun, options, program, "waits", "2000")
         check(status == 0 and "flooded" not in said, f"{name}: few messages are not reported", said)
-        status, said = run(prun, ["--hang-report", "1", "--timeout", "6", *options], program, "never", "300")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            job = pool.submit(run, prun, ["--hang-report", "1", "--timeout", "6", *options], program, "never", "300")
+            marked = ""
+            while not job.done() and "messages pile up in rank 2" not in marked:
+                marked = shown(prun)
+                time.sleep(0.2)
+            status, said = job.result()
+        check("messages pile up in rank 2" in marked, f"{name}: --ps marks the job", marked)
         check(status == 207 and re.search(r"rank 2 on host \S+ has 30[01] messages \(29.3 KiB\) that it has not received", said),
               f"{name}: the hang report counts them", said)
 

@@ -67,6 +67,19 @@ TEST_CASE("other groups and other kinds of the same number are other calls", "[c
   CHECK(says(all, "nonblocking collective number 7"));
 }
 
+TEST_CASE("blocking and nonblocking calls are mixed alike where nothing moves", "[comparison]") {
+  Comparison all;
+  SeenCall nonblocking = bcast(1 | watch::kNonblocking, 0, {2});
+  nonblocking.others = 6;  // the seventh call of all
+  all.take({bcast(7, 0, {0, 1}), nonblocking});
+  CHECK(all.difference().empty());
+  CHECK(all.difference(Comparison::Order::of_all).find("collective number 7") != std::string::npos);
+  SeenCall later = bcast(8, 0, {3});
+  later.others = 1;  // after another's nonblocking one and seven more: the ninth
+  all.take({bcast(7, 0, {0, 1, 2}), later});
+  CHECK(all.difference(Comparison::Order::of_all).empty());
+}
+
 TEST_CASE("a difference that nobody remembers is known by what came after", "[comparison]") {
   Comparison all;
   SeenCall late = bcast(50, 0, {0, 1});

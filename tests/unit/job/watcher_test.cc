@@ -51,9 +51,13 @@ TEST_CASE("a standstill needs somebody in MPI and nobody who moves", "[watch]") 
   watcher.take(in_collective(1, "MPI_Barrier", 3), 2500);
   CHECK(watcher.is_still(2500, 1000));
   SeenRank moved = computing(0);
+  CHECK_FALSE(watcher.all_wait(2500, 1000));  // rank 0 computes
   moved.calls = 6;
   watcher.take(moved, 2600);
   CHECK_FALSE(watcher.is_still(3000, 1000));
+  watcher.take(in_collective(0, "MPI_Barrier", 3), 3000);
+  CHECK_FALSE(watcher.all_wait(3500, 1000));
+  CHECK(watcher.all_wait(4000, 1000));
 }
 
 TEST_CASE("the report names the call, its number, and who is missing", "[watch]") {

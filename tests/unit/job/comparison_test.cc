@@ -71,12 +71,20 @@ TEST_CASE("blocking and nonblocking calls are mixed alike where nothing moves", 
   Comparison all;
   SeenCall nonblocking = bcast(1 | watch::kNonblocking, 0, {2});
   nonblocking.others = 6;  // the seventh call of all
-  all.take({bcast(7, 0, {0, 1}), nonblocking});
+  nonblocking.history = 3;
+  SeenCall blocking = bcast(7, 0, {0, 1});
+  blocking.history = 2;
+  all.take({blocking, nonblocking});
   CHECK(all.difference().empty());
   CHECK(all.difference(Comparison::Order::of_all).find("collective number 7") != std::string::npos);
   SeenCall later = bcast(8, 0, {3});
-  later.others = 1;  // after another's nonblocking one and seven more: the ninth
-  all.take({bcast(7, 0, {0, 1, 2}), later});
+  later.others = 1;  // after a nonblocking one and seven more: the ninth
+  later.history = 4;
+  blocking.ranks = {0, 1, 2};
+  all.take({blocking, later});
+  CHECK(all.difference(Comparison::Order::of_all).empty());
+  blocking.history = nonblocking.history = 0;  // on an intercommunicator
+  all.take({blocking, nonblocking});
   CHECK(all.difference(Comparison::Order::of_all).empty());
 }
 

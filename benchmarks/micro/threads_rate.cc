@@ -1,21 +1,29 @@
-// threads_rate: time per 8-byte message of a rank that sends from several threads at once, each
-// to a thread of its own on the other rank. The "size" is how many threads a rank has; the
-// messages of all of them are counted, so 2 beside 1 shows what a second thread brings.
+// threads_rate: time per 8-byte message of a rank that sends from several threads at once.
+//
+//   threads_rate FORM [options]
+//
+// same: two ranks, each thread sends to a thread of its own on the other rank, all by one
+// communicator, tags tell them apart. own: the same, each pair of threads with a communicator of
+// its own. self: one rank, each thread sends to itself. The "size" is how many threads a rank has;
+// the messages of all of them are counted, so 2 beside 1 shows what a second thread brings.
 #include <mpi.h>
 
 #include <atomic>
+#include <cstdio>
 #include <thread>
 
 #include "../harness/harness.h"
 
 namespace {
 
-constexpr int kMessages = 8192, kWindow = 64;  // a thread, a run: starting it is no matter then
+// A thread, a run: so many that starting and joining it (some 50 us) is less than a hundredth.
+constexpr int kMessages = 65536, kWindow = 64;
 
 class ThreadsRate final : public bench::Case {
  public:
-  std::string name() const override { return "threads_rate"; }
-  int ranks() const override { return 2; }
+  explicit ThreadsRate(std::string form) : form_(std::move(form)) {}
+  std::string name() const override { return "threads_rate " + form_; }
+  int ranks() const override { return is_self() ? 1 : 2; }
   bool has_threads() const override { return true; }
   double operations() const override { return static_cast<double>(threads_ * kMessages); }
   double bus_bytes(std::size_t) const override { return 0; }
@@ -23,13 +31,17 @@ class ThreadsRate final : public bench::Case {
   void prepare(std::size_t threads) override {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     threads_ = threads;
+    while (comms_.size() < threads) {
+      comms_.push_back(MPI_COMM_WORLD);
+      if (form_ != "same") MPI_Comm_dup(MPI_COMM_WORLD, &comms_.back());
+    }
   }
 
   void run(long) override {
     std::vector<std::thread> others;
     for (std::size_t i = 1; i < threads_; ++i)
-      others.emplace_back([this, i] { work(static_cast<int>(i)); });
-    work(0);
+      others.emplace_back([this, i] { one_thread(static_cast<int>(i)); });
+    one_thread(0);
     for (std::thread& other : others) other.join();
   }
 
@@ -40,29 +52,56 @@ class ThreadsRate final : public bench::Case {
   }
 
  private:
-  void work(int me) {
+  bool is_self() const { return form_ == "self"; }
+  void one_thread(int me) { is_self() ? to_itself(me) : to_the_other(me); }
+
+  void to_the_other(int me) {
+    const MPI_Comm comm = comms_[static_cast<std::size_t>(me)];
     std::int64_t words[kWindow];
     MPI_Request requests[kWindow];
     for (int done = 0; done < kMessages; done += kWindow) {
       for (int i = 0; i < kWindow; ++i) {
         words[i] = rank_ == 0 ? done + i : -1;
         if (rank_ == 0)
-          MPI_Isend(&words[i], 1, MPI_INT64_T, 1, me, MPI_COMM_WORLD, &requests[i]);
+          MPI_Isend(&words[i], 1, MPI_INT64_T, 1, me, comm, &requests[i]);
         else
-          MPI_Irecv(&words[i], 1, MPI_INT64_T, 0, me, MPI_COMM_WORLD, &requests[i]);
+          MPI_Irecv(&words[i], 1, MPI_INT64_T, 0, me, comm, &requests[i]);
       }
       MPI_Waitall(kWindow, requests, MPI_STATUSES_IGNORE);
-      for (int i = 0; i < kWindow; ++i)
-        if (words[i] != done + i) wrong_ = true;
+      check(words, done);
       // The other side may run ahead by one window.
       char answer = 0;
       if (rank_ == 0)
-        MPI_Recv(&answer, 1, MPI_CHAR, 1, me, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&answer, 1, MPI_CHAR, 1, me, comm, MPI_STATUS_IGNORE);
       else
-        MPI_Send(&answer, 1, MPI_CHAR, 0, me, MPI_COMM_WORLD);
+        MPI_Send(&answer, 1, MPI_CHAR, 0, me, comm);
     }
   }
 
+  void to_itself(int me) {
+    const MPI_Comm comm = comms_[static_cast<std::size_t>(me)];
+    std::int64_t words[kWindow], copies[kWindow];
+    MPI_Request requests[2 * kWindow];
+    for (int done = 0; done < kMessages; done += kWindow) {
+      for (int i = 0; i < kWindow; ++i)
+        MPI_Irecv(&copies[i], 1, MPI_INT64_T, 0, me, comm, &requests[i]);
+      for (int i = 0; i < kWindow; ++i) {
+        words[i] = done + i;
+        copies[i] = -1;
+        MPI_Isend(&words[i], 1, MPI_INT64_T, 0, me, comm, &requests[kWindow + i]);
+      }
+      MPI_Waitall(2 * kWindow, requests, MPI_STATUSES_IGNORE);
+      check(copies, done);
+    }
+  }
+
+  void check(const std::int64_t* words, int done) {
+    for (int i = 0; i < kWindow; ++i)
+      if (words[i] != done + i) wrong_ = true;
+  }
+
+  std::string form_;
+  std::vector<MPI_Comm> comms_;
   int rank_ = 0;
   std::size_t threads_ = 1;
   std::atomic<bool> wrong_ = false;
@@ -71,6 +110,12 @@ class ThreadsRate final : public bench::Case {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ThreadsRate what;
-  return bench::measure(argc, argv, what);
+  const std::string form = argc > 1 ? argv[1] : "";
+  if (form != "same" && form != "own" && form != "self") {
+    std::fprintf(stderr, "usage: threads_rate same|own|self [options]\n");
+    return 2;
+  }
+  ThreadsRate what(form);
+  argv[1] = argv[0];
+  return bench::measure(argc - 1, argv + 1, what);
 }

@@ -49,6 +49,10 @@ struct Counters {
 };
 static_assert(sizeof(Counters) <= kCounterLines * kCacheLine);
 
+// So far ahead a writer asks for the line it will write: it comes from the reader's cache, which
+// takes as long as a few calls. Nearer, the reader may be looking at it.
+inline constexpr std::ptrdiff_t kOwnAhead = 5;
+
 inline constexpr std::uint32_t kUnit = 64;  // the ring is handed out in cache lines
 
 struct Geometry {
@@ -126,10 +130,21 @@ class Writer {
       next_ = begin_;
       ++lap_;
     }
+    if (end_ - next_ > kOwnAhead) own(next_ + kOwnAhead);
     return true;
   }
 
  private:
+  // Brings a line to this core to be written. A compiler's own prefetch for writing is one for
+  // reading unless it builds for a processor that is known to have the other.
+  static void own(const Line* line) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(*line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+  }
+
   bool starve() {
     // Written once: the line stays with us until the reader clears it. Pairs with has_starved.
     if (counters_->starving.load(std::memory_order_relaxed) == 0)

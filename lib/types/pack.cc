@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "types/far.h"
 #include "types/layout.h"
 
 namespace tutti::types {
@@ -60,14 +61,10 @@ void copy_fixed(std::byte* to, Count to_apart, const std::byte* from, Count from
   }
 }
 
-void copy_blocks(std::byte* to, Count to_apart, const std::byte* from, Count from_apart,
-                 const Blocks& blocks) {
-  const Count n = blocks.count;
-  if (to_apart == blocks.bytes && from_apart == blocks.bytes) {
-    std::memcpy(to, from, static_cast<std::size_t>(n * blocks.bytes));
-    return;
-  }
-  switch (blocks.bytes) {
+// By a copy for their length, if there is one.
+void copy_near(std::byte* to, const std::byte* from, const FarBlocks& blocks) {
+  const auto [length, n, to_apart, from_apart] = blocks;
+  switch (length) {
     case 1:
       return copy_fixed<1>(to, to_apart, from, from_apart, n);
     case 2:
@@ -88,11 +85,24 @@ void copy_blocks(std::byte* to, Count to_apart, const std::byte* from, Count fro
       return copy_fixed<48>(to, to_apart, from, from_apart, n);
     case 64:
       return copy_fixed<64>(to, to_apart, from, from_apart, n);
+    case 128:
+      return copy_fixed<128>(to, to_apart, from, from_apart, n);
     default:
       break;
   }
-  const auto bytes = static_cast<std::size_t>(blocks.bytes);
+  const auto bytes = static_cast<std::size_t>(length);
   for (Count i = 0; i < n; ++i) std::memcpy(to + i * to_apart, from + i * from_apart, bytes);
+}
+
+void copy_blocks(std::byte* to, Count to_apart, const std::byte* from, Count from_apart,
+                 const Blocks& blocks) {
+  const FarBlocks all{blocks.bytes, blocks.count, to_apart, from_apart};
+  if (to_apart == blocks.bytes && from_apart == blocks.bytes)
+    std::memcpy(to, from, static_cast<std::size_t>(blocks.count * blocks.bytes));
+  else if (are_far(all)) [[unlikely]]
+    copy_far(to, from, all, copy_near);
+  else
+    copy_near(to, from, all);
 }
 
 // Sinks: `stream` is the place in the packed stream where the walk began, or the position

@@ -17,7 +17,7 @@ import runs  # noqa: E402: found by the line above
 
 PROGRAMS = {
     "allreduce": "coll/allreduce.cc", "bcast": "coll/bcast.cc", "barrier": "coll/barrier.cc",
-    "comms": "coll/comms.cc",
+    "comms": "coll/comms.cc", "polled": "coll/polled.cc",
     "latency": "micro/latency.cc", "bandwidth": "micro/bandwidth.cc", "socket": "micro/socket.cc",
     "message_rate": "micro/message_rate.cc", "threads_rate": "micro/threads_rate.cc",
     "pack": "micro/pack.cc",

@@ -223,6 +223,7 @@ bool wait(World& world, Request& request, std::uint64_t failures);
 std::uint64_t failures(const World& world);
 // One round of progress when nothing of `requests` is done; used by the test and wait families.
 int progress(World& world);  // events handled
+int look(World& world);      // the same for calls that may not wait
 void idle(World& world);     // nothing moved: poll, yield or sleep
 void active(World& world);   // something moved
 

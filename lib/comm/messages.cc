@@ -94,7 +94,7 @@ bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status) {
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
   if (endpoint.probe(peer, envelope, status)) return true;
-  endpoint.progress();
+  endpoint.look();
   return endpoint.probe(peer, envelope, status);
 }
 
@@ -129,9 +129,11 @@ Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* 
     p2p::Message* const taken = world.endpoint.take(peer, envelope, status);
     if (taken != nullptr) return new Message(comm, taken);
     if (status->code != Code::ok || (polled && !block)) return nullptr;
-    if (progress(world) > 0)
+    if (!block)
+      look(world);
+    else if (progress(world) > 0)
       active(world);
-    else if (block)
+    else
       idle(world);
   }
 }

@@ -235,6 +235,10 @@ int progress(World& world) {
   return world.endpoint.progress();
 }
 
+int look(World& world) {
+  return world.endpoint.look();
+}
+
 void idle(World& world) {
   if (world.let_in != nullptr) world.let_in(world.let_in_self);
   world.endpoint.idle();

@@ -53,6 +53,7 @@ class Core final : public Endpoint, public transport::Sink {
   Partitioned* recv_partitioned(int peer, const Envelope& envelope,
                                 const Partitioned::Shape& shape) override;
   int progress() override;
+  int look() override;
   void wait(Request* request) override;
   void idle() override;
   void active() override;

@@ -41,6 +41,13 @@ int Core::progress() {
   return poll();
 }
 
+int Core::look() {
+  int events = poll();
+  if (events == 0 && waiter_->relent(gate_)) events = poll();
+  if (events > 0) waiter_->busy();
+  return events;
+}
+
 void Core::wait_for(const bool& done) {
   int quick = kQuickPolls;
   bool has_paused = false;

@@ -159,6 +159,9 @@ class Waiter {
     void* self = nullptr;
   };
   virtual void pause(const Gate& gate) = 0;
+  // As pause(), for callers that may not wait (MPI_Test in a loop): the same phases, but no sleep.
+  // True if others had the core meanwhile, so that it is worth while to look once more.
+  virtual bool relent(const Gate& gate) = 0;
   // Wakes this rank from another thread of this process, or a peer of this host by local rank.
   virtual void wake_self() = 0;
 };

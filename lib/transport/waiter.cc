@@ -70,6 +70,11 @@ class Policy final : public Waiter {
 
   void busy() override {
     idle_ = 0;
+    if (looks_ != 0) {
+      looks_ = 0;
+      first_look_ns_ = 0;
+      lingers_ = false;
+    }
     if (stage_ != Stage::polling) [[unlikely]]
       busy_after_arming();
   }
@@ -83,6 +88,15 @@ class Policy final : public Waiter {
       case Stage::sleeping:
         return follow(gate);
     }
+  }
+
+  // In a crowd the first look in vain is enough; else they must have come for as long as polling
+  // takes.
+  bool relent(const Gate& gate) override {
+    if (++looks_ % kClockEvery == 0) note_time();
+    if (!lingers_ && (budget_.poll_ns > 0 || looks_ == 1)) return false;
+    with_open_gate(gate, [] { ::sched_yield(); });
+    return true;
   }
 
   void wake_self() override {
@@ -108,6 +122,13 @@ class Policy final : public Waiter {
     if (now - looked_ns_ > kLookEveryNs) look_around(now);
     if (waited_ns_ >= budget_.yield_ns) return arm();
     if (waited_ns_ >= budget_.poll_ns) with_open_gate(gate, [] { ::sched_yield(); });
+  }
+
+  void note_time() {
+    const std::int64_t now = now_ns();
+    if (first_look_ns_ == 0) first_look_ns_ = now;
+    lingers_ = now - first_look_ns_ >= budget_.poll_ns;
+    if (now - looked_ns_ > kLookEveryNs) look_around(now);
   }
 
   bool yielding_now() const { return began_ns_ != 0 && waited_ns_ >= budget_.poll_ns; }
@@ -225,6 +246,9 @@ class Policy final : public Waiter {
   bool called_leader_ = false;
   std::uint64_t idle_ = 0;  // fruitless polls since something happened
   std::int64_t began_ns_ = 0;
+  std::uint64_t looks_ = 0;  // fruitless ones by callers that may not wait, since then
+  std::int64_t first_look_ns_ = 0;
+  bool lingers_ = false;  // they have come for as long as polling takes
   std::int64_t waited_ns_ = 0;
   std::int64_t looked_ns_ = 0;
   int sleep_ms_ = kFirstSleepMs;

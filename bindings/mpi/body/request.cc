@@ -94,7 +94,7 @@ Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
 }
 
 void poll_once() {
-  comm::progress(process.self_comm->world());
+  comm::look(process.self_comm->world());
 }
 
 }  // namespace

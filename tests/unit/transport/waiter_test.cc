@@ -202,3 +202,25 @@ TEST_CASE("wake_self ends a wait from another thread", "[waiter]") {
   waiter->wake_self();
   sleeper.join();
 }
+
+TEST_CASE("who may not wait gives way, but only after looking for a while", "[waiter]") {
+  for (const char* poll_us : {"0", "20000"}) {
+    INFO("TUTTI_POLL_US " << poll_us);
+    Rig rig({0, 0}, knobs_with({{"TUTTI_LINK", "shm"}, {"TUTTI_POLL_US", poll_us}}));
+    auto waiter = make_waiter(rig[0].around(), rig[0].opened.transports);
+    int opened = 0;
+    const Waiter::Gate gate{[](void* self) { ++*static_cast<int*>(self); }, [](void*) {}, &opened};
+    const auto begin = std::chrono::steady_clock::now();
+    int looks = 1;
+    while (!waiter->relent(gate)) ++looks;
+    CHECK(opened == 1);  // other threads got in
+    CHECK(looks >= 2);
+    CHECK(std::chrono::steady_clock::now() - begin >=
+          std::chrono::microseconds(std::stol(poll_us)));
+    CHECK(waiter->relent(gate));  // and again at each further look
+    CHECK_FALSE(is_asleep(rig, 0));
+    waiter->busy();
+    CHECK_FALSE(waiter->relent(gate));
+    CHECK(opened == 2);
+  }
+}

@@ -139,7 +139,7 @@ class Endpoint {
   virtual Partitioned* recv_partitioned(int peer, const Envelope& envelope,
                                         const Partitioned::Shape& shape) = 0;
 
-  virtual int progress() = 0;               // one round over the transports that are in use
+  virtual int progress() = 0;  // one round over the transports that are in use
   // The same for calls that may not wait (MPI_Test, MPI_Iprobe): where they come again and again in
   // vain, other ranks get the core.
   virtual int look() = 0;

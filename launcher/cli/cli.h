@@ -48,9 +48,7 @@ struct AppSpec {
   bool clean_environment = false;  // nothing of the launcher's but PATH and HOME
   std::vector<std::string> hosts;  // "a:2", as written; per app
   std::vector<std::string> hostfiles;
-  bool preload = false;                    // copy the program to the hosts
-  std::vector<std::string> preload_files;  // and these
-  int local_rank_at = 0;                   // argv index of "--local-rank=N"; 0: not wanted
+  int local_rank_at = 0;  // argv index of "--local-rank=N"; 0: not wanted
 };
 
 // How ranks are placed, numbered and bound.

@@ -101,16 +101,5 @@ Result<void> tune(Draft& draft, const Given& given) {
   return {};
 }
 
-Result<void> preload(Draft& draft, const Given&) {
-  draft.app.preload = true;
-  return {};
-}
-
-Result<void> preload_files(Draft& draft, const Given& given) {
-  for (const std::string& path : text::split(given.words[0], ','))
-    if (!path.empty()) draft.app.preload_files.push_back(path);
-  return {};
-}
-
 }  // namespace apply
 }  // namespace tutti::launch

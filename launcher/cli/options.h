@@ -157,8 +157,6 @@ Result<void> mca(Draft& draft, const Given& given);
 Result<void> tune(Draft& draft, const Given& given);
 Result<void> app_file(Draft& draft, const Given& given);
 Result<void> multi_prog(Draft& draft, const Given& given);
-Result<void> preload(Draft& draft, const Given& given);
-Result<void> preload_files(Draft& draft, const Given& given);
 // outputs.cc
 Result<void> tag_output(Draft& draft, const Given& given);
 Result<void> label(Draft& draft, const Given& given);

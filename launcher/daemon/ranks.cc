@@ -170,6 +170,16 @@ void Ranks::prepare_apps(const std::vector<std::string>& inherited) {
   }
 }
 
+// Cores that it is bound to, shared out among the ranks that are bound to the same; 0: not bound.
+int Ranks::cores_for(const RankProcess& rank) const {
+  const int cores = cores_of(*place_.machine, rank.part.cpus);
+  if (cores < 2) return cores;
+  const auto sharing = std::count_if(
+      ranks_.begin(), ranks_.end(),
+      [&rank](const RankProcess& other) { return other.part.cpus == rank.part.cpus; });
+  return std::max(1, cores / static_cast<int>(sharing));
+}
+
 Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inherited) {
   const AppPart& part = launch_.apps.at(static_cast<std::size_t>(rank.part.app));
   const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
@@ -197,7 +207,7 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
   facts.role = launch_.role;
   facts.gpus_per_rank = launch_.gpus_per_rank;
   facts.cpus = static_cast<int>(rank.part.cpus.size());
-  if (place_.machine) facts.cores = cores_of(*place_.machine, rank.part.cpus);
+  if (place_.machine) facts.cores = cores_for(rank);
   facts.program = &part;
   facts.programs = &launch_.apps;
   if (!open_files(rank)) return {};

@@ -73,6 +73,7 @@ class Ranks {
   void prepare_apps(const std::vector<std::string>& inherited);
   Result<void> make_job_segment(const Place& place);
   Result<void> start(RankProcess& rank, const std::vector<std::string>& inherited);
+  int cores_for(const RankProcess& rank) const;
   bool open_files(RankProcess& rank);
   bool open_file(RankProcess& rank, int stream, const std::string& path);
   Writer writer_of(const RankProcess& rank) const;

@@ -86,6 +86,9 @@ Outcome Head::run() {
 
 void Head::enter(State state) {
   state_ = state;
+  if (request_.spec.verbose)
+    terminal_.say(std::string(row_of(state).doing) + ", " +
+                  std::to_string((now_ns() - began_ns_) / 1'000'000) + " ms after the start");
   loop_.cancel(limit_);
   if (const double limit = limit_of(state); limit > 0)
     limit_ = loop_.after(std::chrono::milliseconds(static_cast<long>(1000 * limit)),

@@ -2,7 +2,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "cli/cli.h"
 #include "control/control.h"
@@ -46,6 +48,18 @@ int show(const std::string& what, std::string called_as) {
   return status_of(known ? ExitStatus::success : ExitStatus::usage);
 }
 
+// --report-pid. False: it cannot be written, which was said.
+bool report_pid(const std::string& where) {
+  if (where.empty()) return true;
+  std::FILE* file = where == "-" ? stdout : where == "+" ? stderr : std::fopen(where.c_str(), "we");
+  bool good = file != nullptr && std::fprintf(file, "%d\n", static_cast<int>(::getpid())) > 0;
+  if (file != nullptr && file != stdout && file != stderr) good = std::fclose(file) == 0 && good;
+  if (!good)
+    complain(ExitStatus::usage,
+             "--report-pid " + where + " cannot be written: " + std::strerror(errno));
+  return good;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -68,6 +82,7 @@ int main(int argc, char** argv) {
   settle_torch(*spec, request.machine);
   for (const std::string& note : spec->notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
 
+  if (!report_pid(spec->pid_file)) return status_of(ExitStatus::usage);
   auto allocation = find_hosts(*spec, machine ? usable_slots(*machine, spec->placement) : 1);
   if (!allocation) return complain(ExitStatus::bad_hostfile, allocation.error().text);
   request.spec = *spec;

@@ -85,6 +85,17 @@ def main():
         about("two hosts", prun, program, ["--virtual", "-np", "3", "-H", "a:2,b:1"], "b")
     done = subprocess.run([prun, "--gdb", "x"], capture_output=True, text=True)
     check(done.returncode == 2 and "not a rank" in done.stderr, "a rank that is no number is told", done.stderr)
+    done = subprocess.run([prun, "-v", "--report-pid", "-", "-np", "1", "true"], capture_output=True, text=True)
+    check(done.stdout.strip().isdigit(), "--report-pid prints prun's number", done.stdout)
+    check("running, " in done.stderr and "cleaning up, " in done.stderr, "-v tells each state", done.stderr)
+    done = subprocess.run([prun, "--report-pid", "/nowhere/pid", "-np", "1", "true"], capture_output=True, text=True)
+    check(done.returncode == 2 and "/nowhere/pid cannot be written" in done.stderr, "and that it cannot", done.stderr)
+    done = subprocess.run([prun, "-np", "2", "--oversubscribe", "--map-by", "numa", "--bind-to", "numa", "sh", "-c",
+                           "T=$OMP_NUM_THREADS; unset OMP_NUM_THREADS; echo $T $(nproc)"], capture_output=True, text=True,
+                          env={name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"})
+    lines = [line.split() for line in done.stdout.splitlines()]
+    if lines and lines[0] == lines[-1]:  # one NUMA node: both are bound to the same
+        check(int(lines[0][0]) <= max(1, int(lines[0][1]) // 2), "ranks bound to the same cores share them", done.stdout)
 
 
 main()

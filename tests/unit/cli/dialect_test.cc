@@ -105,7 +105,7 @@ TEST_CASE("the name prun is called by decides what a letter means", "[cli]") {
   CHECK(parse("prun -N 3 a")->placement.ranks_per_node == 3);
   CHECK(parse("srun -N 3 a")->placement.most_hosts == 3);
   CHECK(parse("/usr/bin/mpiexec -s all a")->stdin_to == std::vector<std::string>{"all"});
-  CHECK(parse("mpirun -s a")->apps[0].preload);
+  CHECK(parse("mpirun -s a")->apps[0].argv[0] == "a");
   CHECK(parse("srun -t 1:30 a")->timeout_s == 90);
   CHECK(parse("torchrun -t 3 a.py")->output.tees.at(-1) == 3);
 }

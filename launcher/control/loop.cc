@@ -9,12 +9,14 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 
+#include <array>
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <csignal>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -24,36 +26,60 @@
 namespace tutti::launch {
 
 struct Loop::Inside {
+  // A daemon has three for every rank: what few need is on the heap.
   struct Watch {
+    Callback on_read;
+    std::unique_ptr<Callback> on_write;
+    std::uint32_t generation = 0;  // 0: nobody watches this descriptor
     bool always_ready = false;
-    Callback on_read, on_write;
-    std::uint64_t generation = 0;
     bool waiting = false;
+    bool wanted() const { return on_read || on_write; }
   };
+  // Descriptors with neighbouring numbers lie together.
+  static constexpr int kRun = 16;
+  using Watches = std::array<Watch, kRun>;
 
   Inside() : context(1), gate(context, ::epoll_create1(EPOLL_CLOEXEC)) {}
 
+  Watch& watch_of(int fd);
+  Watch* find(int fd);
   void set_interest(int fd, Watch& watch);
   void wait_for_any();
   void dispatch_ready();
-  void dispatch(int fd, std::uint64_t generation, std::uint32_t events);
+  void dispatch(int fd, std::uint32_t generation, std::uint32_t events);
   void run_always_ready();
+  std::vector<std::pair<int, std::uint32_t>> always_ready() const;
 
   asio::io_context context;
   asio::posix::stream_descriptor gate;  // one epoll for all watched descriptors
-  std::map<int, Watch> watches;
+  std::map<int, Watches> watches;       // by number / kRun
   std::map<TimerId, asio::steady_timer> timers;
   TimerId last_timer = 0;
-  std::uint64_t last_generation = 0;
+  std::uint32_t last_generation = 0;
   UniqueFd signals;
   bool always_posted = false;
 };
 
+Loop::Inside::Watch* Loop::Inside::find(int fd) {
+  const auto run = watches.find(fd / kRun);
+  if (run == watches.end()) return nullptr;
+  Watch& watch = run->second[static_cast<std::size_t>(fd % kRun)];
+  return watch.generation != 0 ? &watch : nullptr;
+}
+
+Loop::Inside::Watch& Loop::Inside::watch_of(int fd) {
+  Watch& watch = watches[fd / kRun][static_cast<std::size_t>(fd % kRun)];
+  if (watch.generation != 0) return watch;
+  if (++last_generation == 0) ++last_generation;
+  watch.generation = last_generation;
+  return watch;
+}
+
 void Loop::Inside::set_interest(int fd, Watch& watch) {
   epoll_event event{};
   event.events = (watch.on_read ? EPOLLIN | EPOLLRDHUP : 0U) | (watch.on_write ? EPOLLOUT : 0U);
-  event.data.u64 = (watch.generation << 32) | static_cast<std::uint32_t>(fd);
-  const bool wanted = watch.on_read || watch.on_write;
+  event.data.u64 = (std::uint64_t{watch.generation} << 32) | static_cast<std::uint32_t>(fd);
+  const bool wanted = watch.wanted();
   if (watch.always_ready) {
     if (wanted) run_always_ready();
     return;
@@ -75,14 +101,19 @@ void Loop::Inside::run_always_ready() {
   always_posted = true;
   asio::post(context, [this] {
     always_posted = false;
-    std::vector<std::pair<int, std::uint64_t>> ready;
-    for (auto& [fd, watch] : watches)
-      if (watch.always_ready && (watch.on_read || watch.on_write))
-        ready.emplace_back(fd, watch.generation);
-    for (const auto& [fd, generation] : ready) dispatch(fd, generation, EPOLLIN | EPOLLOUT);
-    for (auto& [fd, watch] : watches)
-      if (watch.always_ready && (watch.on_read || watch.on_write)) return run_always_ready();
+    for (const auto& [fd, generation] : always_ready())
+      dispatch(fd, generation, EPOLLIN | EPOLLOUT);
+    if (!always_ready().empty()) run_always_ready();
   });
+}
+
+std::vector<std::pair<int, std::uint32_t>> Loop::Inside::always_ready() const {
+  std::vector<std::pair<int, std::uint32_t>> ready;
+  for (const auto& [number, run] : watches)
+    for (std::size_t i = 0; i < run.size(); ++i)
+      if (run[i].generation != 0 && run[i].always_ready && run[i].wanted())
+        ready.emplace_back(number * kRun + static_cast<int>(i), run[i].generation);
+  return ready;
 }
 
 void Loop::Inside::wait_for_any() {
@@ -97,21 +128,21 @@ void Loop::Inside::dispatch_ready() {
   epoll_event events[64];
   const int count = ::epoll_wait(gate.native_handle(), events, 64, 0);
   for (int i = 0; i < count; ++i)
-    dispatch(static_cast<int>(events[i].data.u64 & 0xffffffffU), events[i].data.u64 >> 32,
-             events[i].events);
+    dispatch(static_cast<int>(events[i].data.u64 & 0xffffffffU),
+             static_cast<std::uint32_t>(events[i].data.u64 >> 32), events[i].events);
 }
 
 // A callback may have forgotten or replaced the watch: the generation tells.
-void Loop::Inside::dispatch(int fd, std::uint64_t generation, std::uint32_t events) {
+void Loop::Inside::dispatch(int fd, std::uint32_t generation, std::uint32_t events) {
   const auto current = [&]() -> Watch* {
-    const auto found = watches.find(fd);
-    return found != watches.end() && found->second.generation == generation ? &found->second
-                                                                            : nullptr;
+    Watch* const found = find(fd);
+    return found != nullptr && found->generation == generation ? found : nullptr;
   };
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0)
     if (Watch* watch = current(); watch != nullptr && watch->on_read) Callback(watch->on_read)();
   if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0)
-    if (Watch* watch = current(); watch != nullptr && watch->on_write) Callback(watch->on_write)();
+    if (Watch* watch = current(); watch != nullptr && watch->on_write)
+      Callback (*watch->on_write)();
 }
 
 Loop::Loop() : inside_(std::make_unique<Inside>()) {
@@ -122,24 +153,22 @@ Loop::Loop() : inside_(std::make_unique<Inside>()) {
 Loop::~Loop() = default;
 
 void Loop::on_readable(int fd, Callback ready) {
-  auto& watch = inside_->watches[fd];
-  if (watch.generation == 0) watch.generation = ++inside_->last_generation;
+  auto& watch = inside_->watch_of(fd);
   watch.on_read = std::move(ready);
   inside_->set_interest(fd, watch);
 }
 
 void Loop::on_writable(int fd, Callback ready) {
-  auto& watch = inside_->watches[fd];
-  if (watch.generation == 0) watch.generation = ++inside_->last_generation;
-  watch.on_write = std::move(ready);
+  auto& watch = inside_->watch_of(fd);
+  watch.on_write = ready ? std::make_unique<Callback>(std::move(ready)) : nullptr;
   inside_->set_interest(fd, watch);
 }
 
 void Loop::forget(int fd) {
-  const auto found = inside_->watches.find(fd);
-  if (found == inside_->watches.end()) return;
-  if (found->second.waiting) ::epoll_ctl(inside_->gate.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
-  inside_->watches.erase(found);
+  Inside::Watch* const found = inside_->find(fd);
+  if (found == nullptr) return;
+  if (found->waiting) ::epoll_ctl(inside_->gate.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
+  *found = {};
 }
 
 Loop::TimerId Loop::after(std::chrono::milliseconds delay, Callback fire) {

@@ -16,20 +16,6 @@
 
 namespace tutti::launch {
 
-// down, first: what the daemon must know before it looks at its machine.
-struct Prepare {
-  int host = 0;  // index of this host in the job
-  std::string name;
-  std::string version;
-  bool want_machine = true;
-  bool want_devices = false;  // GPUs and network cards, too
-  template <class F>
-  void fields(F&& f) {
-    f("host", host), f("name", name), f("version", version), f("want_machine", want_machine);
-    f("want_devices", want_devices);
-  }
-};
-
 // A GPU or a network card (topo::Device).
 struct DeviceSeen {
   int kind = 0;
@@ -41,24 +27,47 @@ struct DeviceSeen {
   }
 };
 
+// A topo::Machine on its way: seven numbers a hardware thread.
+struct MachinePart {
+  std::vector<int> threads;
+  std::vector<DeviceSeen> devices;
+  int cores = 0;
+  double cpu_quota = 0;
+  std::string xml;
+  template <class F>
+  void fields(F&& f) {
+    f("threads", threads), f("devices", devices), f("cores", cores);
+    f("cpu_quota", cpu_quota), f("xml", xml);
+  }
+};
+
+// down, first: what the daemon must know before it looks at its machine.
+struct Prepare {
+  int host = 0;  // index of this host in the job
+  std::string name;
+  std::string version;
+  bool want_machine = true;
+  bool want_devices = false;  // GPUs and network cards, too
+  MachinePart machine{};      // of a daemon beside prun, which has read it; else empty
+  template <class F>
+  void fields(F&& f) {
+    f("host", host), f("name", name), f("version", version), f("want_machine", want_machine);
+    f("want_devices", want_devices), f("machine", machine);
+  }
+};
+
 // up, answer to Prepare.
 struct Hello {
   std::string version;
   std::string host_name;
   int pid = 0;
-  // The machine (topo::Machine), when it was asked for: seven numbers a hardware thread.
-  std::vector<int> threads;
-  std::vector<DeviceSeen> devices;
-  int machine_cores = 0;
-  double cpu_quota = 0;
+  MachinePart machine{};     // when it was asked for; without its XML
   std::string head_address;  // the head, as this host sees it; empty: not known
   std::string own_address;   // this host, as the head reached it; empty: not known
   int free_port = 0;
   template <class F>
   void fields(F&& f) {
-    f("version", version), f("host_name", host_name), f("pid", pid), f("threads", threads);
-    f("devices", devices);
-    f("machine_cores", machine_cores), f("cpu_quota", cpu_quota);
+    f("version", version), f("host_name", host_name), f("pid", pid), f("machine", machine);
     f("head_address", head_address), f("own_address", own_address), f("free_port", free_port);
   }
 };
@@ -116,11 +125,12 @@ struct OutputPart {
   bool timestamps = false;
   bool merge_stderr = false;
   bool color = false;
+  bool collected = false;          // the head wants to see all of it, wherever it goes
   std::string out_file, err_file;  // absolute; %r rank, %l local rank, %h host, %n its number, %j
   template <class F>
   void fields(F&& f) {
     f("tag", tag), f("tag_pattern", tag_pattern), f("timestamps", timestamps);
-    f("merge_stderr", merge_stderr), f("color", color);
+    f("merge_stderr", merge_stderr), f("color", color), f("collected", collected);
     f("out_file", out_file), f("err_file", err_file);
   }
 };

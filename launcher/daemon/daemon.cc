@@ -7,21 +7,17 @@
 // from any child.
 #include "daemon/daemon.h"
 
-#include <arpa/inet.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
-#include <cstdlib>
+#include <utility>
 
-#include "base/text.h"
 #include "daemon/background.h"
 #include "daemon/examine.h"
+#include "daemon/hello.h"
 #include "daemon/probe.h"
-#include "daemon/rank_env.h"
 #include "daemon/ranks.h"
 #include "job/exit_status.h"
 
@@ -33,19 +29,6 @@ constexpr std::chrono::seconds kBeat{5};
 constexpr std::chrono::seconds kSilence{30};
 constexpr std::chrono::seconds kExamineLimit{30};
 constexpr std::chrono::seconds kProbeLimit{60};
-
-// A port nobody listens on now. The ranks' own framework takes it soon.
-int find_free_port() {
-  const UniqueFd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (!probe.is_open() || ::bind(probe.get(), generic, length) != 0 ||
-      ::getsockname(probe.get(), generic, &length) != 0)
-    return 0;
-  return ntohs(address.sin_port);
-}
 
 class Daemon {
  public:
@@ -106,6 +89,7 @@ class Daemon {
   ProbeListener listener_{loop_};
   Background background_{loop_};
   std::map<int, Child> children_;
+  bool alone_ = false;  // no other host has a part in the job
   bool leaving_ = false;
   int status_ = 0;
 };
@@ -178,17 +162,14 @@ void Daemon::reap() {
   int status = 0;
   for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG))
     ranks_.on_child_ended(pid, status);
+  // The only host of a job need not wait to be sent away.
+  if (alone_ && !leaving_ && ranks_.all_ended()) handle(Bye{});
 }
 
 void Daemon::handle(const Prepare& prepare) {
   host_ = prepare.host;
-  Hello hello;
-  hello.version = version();
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  hello.host_name = name.data();
-  hello.pid = ::getpid();
   machine_ = std::move(place_.machine);
+  if (!prepare.machine.threads.empty()) machine_ = machine_of(prepare.machine);
   if (!machine_ && prepare.want_machine) {
     if (auto machine = topo::read_this_machine(prepare.want_devices ? topo::Devices::read
                                                                     : topo::Devices::left_out))
@@ -196,27 +177,7 @@ void Daemon::handle(const Prepare& prepare) {
     else
       say(Note{"host " + prepare.name + ": " + machine.error().text});
   }
-  if (machine_) {
-    for (const topo::Thread& t : machine_->threads)
-      hello.threads.insert(hello.threads.end(),
-                           {t.os_index, t.core, t.l3, t.numa, t.package, t.l2, t.l1});
-    for (const topo::Device& device : machine_->devices)
-      hello.devices.push_back({static_cast<int>(device.kind), device.names, device.near});
-    hello.machine_cores = machine_->cores;
-    hello.cpu_quota = machine_->cpu_quota;
-  }
-  hello.own_address = place_.own_address;
-  hello.head_address = place_.head_address;
-  if (const std::string connection = value_in(place_.environment, "SSH_CONNECTION");
-      place_.over_network) {
-    const auto words = text::split(connection, ' ');  // client, its port, server, its port
-    if (words.size() == 4) {
-      hello.head_address = words[0];
-      hello.own_address = words[2];
-    }
-  }
-  hello.free_port = find_free_port();
-  say(hello);
+  say(hello_from(place_, machine_));
 }
 
 void Daemon::handle(Launch& launch) {
@@ -228,6 +189,8 @@ void Daemon::handle(Launch& launch) {
   place.machine = machine_;
   place.shows_output = place_.shows_output;
   place.directory = place_.directory;
+  for (const int stream : {0, 1}) place.files[stream] = place_.files[stream].get();
+  alone_ = launch.hosts.size() == 1 && !place_.by_hand;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)
     say(DaemonFailed{status_of(ExitStatus::no_resources), done.error().text});
   settle_soon();
@@ -280,9 +243,9 @@ void Daemon::handle(const Signal& signal) {
 }
 
 void Daemon::handle(const Bye& bye) {
+  if (std::exchange(leaving_, true)) return;
   if (place_.by_hand) status_ = bye.again ? kComeAgain : bye.status;
   ranks_.finish();
-  leaving_ = true;
   leave_when_done();
 }
 

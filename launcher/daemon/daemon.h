@@ -50,13 +50,18 @@ struct DaemonPlace {
   std::vector<std::string> environment;  // that the ranks inherit, "NAME=value"
   bool by_hand = false;                  // a user started it: its terminal's signals are for it
   bool shows_output = false;             // the ranks' output is written here, not sent to the head
-  std::string directory;                 // where ranks work unless told; empty: as the head says
-  std::string head_address;              // the head, as this host sees it, when the caller knows it
-  std::string own_address;               // how other hosts reach this one, when the spawner knows
+  UniqueFd files[2];           // prun's stdout and stderr, where they are files; or closed
+  std::string directory;       // where ranks work unless told; empty: as the head says
+  std::string head_address;    // the head, as this host sees it, when the caller knows it
+  std::string own_address;     // how other hosts reach this one, when the spawner knows
   std::string library_folder;  // where libmpi_abi is when the program does not find it; or empty
   std::string pmix_program;    // the PMIx server (launcher/pmix); empty: not here
   MakeSpawner make_spawner;    // null: cannot grow a tree
 };
+
+// A machine to a message and back.
+MachinePart machine_part(const topo::Machine& machine);
+topo::Machine machine_of(const MachinePart& part);
 
 // Of a daemon started by hand: the job goes on in another round, come again.
 inline constexpr int kComeAgain = 250;

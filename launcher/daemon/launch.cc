@@ -1,29 +1,34 @@
-// Clone, bind, exec. The child shares the daemon's memory and descriptors until its exec, which
-// the daemon waits for (as vfork does it): nothing is copied, so that a thousand ranks start as
-// fast each as two. It makes only async-signal-safe calls and changes nothing of the daemon's:
-// everything that needs memory is made before, and its first deed is a table of descriptors of
-// its own, without those of the other ranks. It dies with the daemon (parent-death signal) and
-// leads a process group of its own, so that a signal reaches what it starts, too.
+// Clone, bind, exec. The child shares the daemon's memory and descriptors until its exec: nothing
+// is copied, so that a thousand ranks start as fast each as two. It makes only async-signal-safe
+// calls and changes nothing of the daemon's: everything that needs memory is made before, and its
+// first deed is a table of descriptors of its own, without those of the other ranks. It dies with
+// the daemon (parent-death signal) and leads a process group of its own, so that a signal reaches
+// what it starts, too.
+//
+// Several children are on their way at a time, each with a slot: its stack, and what it reads. The
+// kernel clears a word of the slot when the child leaves our memory. (To wait for each, as vfork
+// does, let the first of two ranks run to its end before the second began: the daemon was woken
+// on the processor that the child had just taken.) Errno is one word for all of them: only the
+// text of a failure could suffer, when two fail in the same instant.
 #include "daemon/launch.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstring>
 #include <iterator>
 
-#include "base/text.h"
-#include "job/exit_status.h"
 #include "topo/topo.h"
 
 namespace tutti::launch {
@@ -39,7 +44,7 @@ constexpr bool kSharesMemory = true;
 // The daemon's ends of the pipes lie above this; the low numbers are those that a child takes.
 constexpr int kOwnEnds = 1024;
 
-// Memory that parent and child see: why exec failed, and the child's stack.
+// Memory that parent and child see: whether the child is still here, why exec failed, its stack.
 class Shared {
  public:
   Shared()
@@ -51,7 +56,17 @@ class Shared {
   }
   bool is_there() const { return at_ != MAP_FAILED; }
   volatile int* error() const { return static_cast<volatile int*>(at_); }
+  pid_t* here() const { return static_cast<pid_t*>(at_) + 1; }
   void* stack_top() const { return static_cast<char*>(at_) + kBytes; }
+
+  // Until the child runs its program or has given up.
+  void wait() const {
+    const std::atomic_ref<pid_t> word(*here());
+    // acquire: pairs with the kernel's clearing, after all that the child stored.
+    for (pid_t seen = word.load(std::memory_order_acquire); seen != 0;
+         seen = word.load(std::memory_order_acquire))
+      ::syscall(SYS_futex, here(), FUTEX_WAIT, seen, nullptr, nullptr, 0);
+  }
 
  private:
   static constexpr std::size_t kBytes = 64U << 10;
@@ -147,20 +162,6 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return out;
 }
 
-enum class Kind { program, not_executable, directory, absent };
-
-Kind look_at(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0)
-    return errno == EACCES ? Kind::not_executable : Kind::absent;
-  if (S_ISDIR(status.st_mode)) return Kind::directory;
-  return ::access(path.c_str(), X_OK) == 0 ? Kind::program : Kind::not_executable;
-}
-
-std::string from(const std::string& directory, const std::string& name) {
-  return name.starts_with('/') ? name : directory + "/" + name;
-}
-
 struct Pipe {
   UniqueFd read, write;
 };
@@ -191,21 +192,23 @@ int run_child(void* child) {
   become_rank(*static_cast<const Child*>(child));
 }
 
-// Returns when the child has become its program or has given up.
 pid_t clone_child(Child& child, const Shared& shared) {
   sigset_t all, before;
   ::sigfillset(&all);
   ::sigprocmask(SIG_BLOCK, &all, &before);  // no handler runs on memory that two use
   pid_t pid = -1;
+  *shared.error() = 0;
+  *shared.here() = kSharesMemory ? 1 : 0;
   if (kSharesMemory) {
-    pid = ::clone(run_child, shared.stack_top(), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
-                  &child);
+    constexpr int kHow = CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID | SIGCHLD;
+    pid = ::clone(run_child, shared.stack_top(), kHow, &child, nullptr, nullptr, shared.here());
   } else {
     pid = static_cast<pid_t>(
         ::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (pid == 0) become_rank(child);
   }
   const int error = errno;
+  if (pid < 0) *shared.here() = 0;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   errno = error;
   return pid;
@@ -213,85 +216,96 @@ pid_t clone_child(Child& child, const Shared& shared) {
 
 }  // namespace
 
-CannotStart find_program(const std::string& name, const std::string& search_path,
-                         const std::string& directory, std::string* path) {
-  const int not_executable = status_of(ExitStatus::not_executable);
-  const int not_found = status_of(ExitStatus::not_found);
-  if (name.find('/') != std::string::npos) {
-    *path = name;
-    const std::string full = from(directory, name);
-    switch (look_at(full)) {
-      case Kind::program:
-        return {};
-      case Kind::directory:
-        return {not_executable, full + " is a folder, not a program"};
-      case Kind::not_executable:
-        return {not_executable, full + " is not executable; try chmod +x " + full};
-      case Kind::absent:
-        break;
-    }
-    return {not_found, "no program " + full + "; check its path, and that this host has it"};
-  }
-  std::string seen_unusable;
-  for (const std::string& folder : text::split(search_path, ':')) {
-    *path = (folder.empty() ? directory : from(directory, folder)) + "/" + name;
-    const Kind kind = look_at(*path);
-    if (kind == Kind::program) return {};
-    if (kind == Kind::not_executable && seen_unusable.empty()) seen_unusable = *path;
-  }
-  if (!seen_unusable.empty())
-    return {not_executable, seen_unusable + " is not executable; try chmod +x " + seen_unusable};
-  if (look_at(directory + "/" + name) == Kind::program)
-    return {not_found,
-            "no program " + name + " in PATH; it is in the working folder: say ./" + name};
-  return {not_found, "no program " + name + " in PATH (" + search_path + ")"};
+// A child on its way, and all that it reads.
+struct Starter::Slot {
+  Shared shared;
+  RankProcess* rank = nullptr;  // null: the slot is free
+  RankStart start;
+  std::vector<char*> argv, environment;
+  Pipe input, output, errors;  // the child's ends
+  UniqueFd control;
+  Child child{};
+};
+
+Starter::Starter(Runs runs) : runs_(std::move(runs)) {}
+Starter::~Starter() {
+  wait_for_all();
 }
 
-Result<void> start_rank(RankProcess& rank, const RankStart& start) {
-  Pipe input, output, errors;
-  int sockets[2];
-  const Shared shared;
-  UniqueFd nothing;
+void Starter::wait_for_all() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) free(*slots_[(next_ + i) % slots_.size()]);
+  slots_.clear();
+  next_ = 0;
+}
+
+void Starter::free(Slot& slot) {
+  if (slot.rank == nullptr) return;
+  slot.shared.wait();
+  RankProcess& rank = *std::exchange(slot.rank, nullptr);
+  rank.exec_error = *slot.shared.error();
+  for (Pipe* pipe : {&slot.input, &slot.output, &slot.errors}) *pipe = {};
+  slot.control.reset();
+  slot.start = {};
+  runs_(rank);
+}
+
+Starter::Slot& Starter::next_slot() {
+  if (slots_.size() < kAtOnce) return *slots_.emplace_back(std::make_unique<Slot>());
+  Slot& oldest = *slots_[next_];
+  next_ = (next_ + 1) % kAtOnce;
+  free(oldest);
+  return oldest;
+}
+
+Result<void> Starter::start(RankProcess& rank, RankStart how) {
+  Slot& slot = next_slot();
   const bool takes_input = rank.part.takes_stdin;
-  if (!takes_input) nothing.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!shared.is_there() || (takes_input && !make_pipe(&input)) || !make_pipe(&output) ||
-      (!start.merge_stderr && !make_pipe(&errors)))
-    return no_descriptors();
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+  if (!takes_input && !nothing_.is_open())
+    nothing_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  int sockets[2];
+  if (!slot.shared.is_there() || (takes_input && !make_pipe(&slot.input)) ||
+      !make_pipe(&slot.output) || (!how.merge_stderr && !make_pipe(&slot.errors)) ||
+      ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
     return no_descriptors();
   rank.control = own_end(UniqueFd(sockets[0]));
-  const UniqueFd theirs(sockets[1]);
-  rank.input = own_end(std::move(input.write));
-  rank.output[0] = own_end(std::move(output.read));
-  rank.output[1] = own_end(std::move(errors.read));
-
-  const std::vector<char*> argv = pointers(*start.argv);
-  const std::vector<char*> environment = pointers(start.environment);
-  const int stdout_fd = output.write.get();
-  Child child{start.path.c_str(),
-              start.directory.c_str(),
-              argv.data(),
-              environment.data(),
-              {takes_input ? input.read.get() : nothing.get(), stdout_fd,
-               start.merge_stderr ? stdout_fd : errors.write.get()},
-              start.segment_fd,
-              theirs.get(),
-              start.server_fd,
-              shared.error(),
-              ::getpid(),
-              &rank.part.cpus,
-              {},
-              &start.open_files};
-  for (const int node : rank.part.nodes) {
-    constexpr int kBits = sizeof(unsigned long) * CHAR_BIT;
-    if (node >= 0 && node < 16 * kBits) child.memory_nodes[node / kBits] |= 1UL << (node % kBits);
-  }
-  rank.pid = clone_child(child, shared);
+  slot.control.reset(sockets[1]);
+  rank.input = own_end(std::move(slot.input.write));
+  rank.output[0] = own_end(std::move(slot.output.read));
+  rank.output[1] = own_end(std::move(slot.errors.read));
+  slot.start = std::move(how);
+  fill(slot, rank);
+  rank.pid = clone_child(slot.child, slot.shared);
   if (rank.pid < 0)
     return fail(Code::other, std::string("cannot start a process: ") + std::strerror(errno) +
                                  "; raise the limit of processes (ulimit -u)");
-  rank.exec_error = *shared.error();
+  slot.rank = &rank;
   return {};
+}
+
+void Starter::fill(Slot& slot, const RankProcess& rank) const {
+  const RankStart& start = slot.start;
+  slot.argv = pointers(start.more_argv.empty() ? *start.argv : start.more_argv);
+  slot.environment = pointers(start.environment);
+  const int stdout_fd = slot.output.write.get();
+  slot.child = {start.path.c_str(),
+                start.directory.c_str(),
+                slot.argv.data(),
+                slot.environment.data(),
+                {rank.part.takes_stdin ? slot.input.read.get() : nothing_.get(), stdout_fd,
+                 start.merge_stderr ? stdout_fd : slot.errors.write.get()},
+                start.segment_fd,
+                slot.control.get(),
+                start.server.get(),
+                slot.shared.error(),
+                ::getpid(),
+                &rank.part.cpus,
+                {},
+                &start.open_files};
+  for (const int node : rank.part.nodes) {
+    constexpr int kBits = sizeof(unsigned long) * CHAR_BIT;
+    if (node >= 0 && node < 16 * kBits)
+      slot.child.memory_nodes[node / kBits] |= 1UL << (node % kBits);
+  }
 }
 
 }  // namespace tutti::launch

@@ -1,9 +1,11 @@
-// Starting one rank: find the program, make its descriptors, clone, bind, exec.
+// Starting ranks: find the program, make descriptors, clone, bind, exec.
 #pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,13 +27,13 @@ struct RankProcess {
   RankPart part;
   int local = 0;
   pid_t pid = 0;
-  UniqueFd control;    // to the rank, SOCK_SEQPACKET
-  UniqueFd input;      // its stdin, when it takes any
-  UniqueFd output[2];  // its stdout and stderr; [1] closed when merged
-  int exec_error = 0;  // errno of an exec that failed
-  LineCutter lines[2];
-  int file[2] = {-1, -1};  // per-rank output files, when asked for
-  std::string tail;        // what it wrote last
+  UniqueFd control;                      // to the rank, SOCK_SEQPACKET
+  UniqueFd input;                        // its stdin, when it takes any
+  UniqueFd output[2];                    // its stdout and stderr; [1] closed when merged
+  int exec_error = 0;                    // errno of an exec that failed
+  std::unique_ptr<LineCutter> lines[2];  // null: nothing was written yet
+  int file[2] = {-1, -1};                // per-rank output files, when asked for
+  std::string tail;                      // what it wrote last
   bool program_runs = false;
   bool joined = false, finalized = false;
   bool ended = false;  // reaped
@@ -57,13 +59,35 @@ struct RankStart {
   const std::vector<std::string>* argv = nullptr;
   std::vector<std::string> environment;
   int segment_fd = -1;
-  int server_fd = -1;  // -1: none
+  UniqueFd server;  // its end of the connection to a server; closed: none
   bool merge_stderr = false;
   std::vector<std::string> more_argv;  // argv with something put in; empty: *argv
   rlimit open_files{};                 // the limit before the daemon raised its own
 };
 
-// Returns when the program runs or cannot be executed: rank.exec_error.
-Result<void> start_rank(RankProcess& rank, const RankStart& start);
+// Starts ranks, several at a time. What a rank and `start` point to stays until it has arrived.
+class Starter {
+ public:
+  // Told of each rank in the order of the starts: its program runs, or rank.exec_error says why
+  // not; from within start() of a later rank or wait_for_all().
+  using Runs = std::function<void(RankProcess&)>;
+  explicit Starter(Runs runs);
+  ~Starter();
+
+  Result<void> start(RankProcess& rank, RankStart start);
+  void wait_for_all();
+
+ private:
+  struct Slot;
+  static constexpr std::size_t kAtOnce = 4;
+  Slot& next_slot();
+  void free(Slot& slot);
+  void fill(Slot& slot, const RankProcess& rank) const;
+
+  Runs runs_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::size_t next_ = 0;  // the oldest
+  UniqueFd nothing_;      // /dev/null
+};
 
 }  // namespace tutti::launch

@@ -72,6 +72,7 @@ std::vector<SeenRank> Ranks::places() const {
     one.pid = rank.pid;
     one.joined = rank.joined;
     one.ended = rank.ended || rank.finalized;
+    if (!rank.joined) continue;  // its record is empty, and costs no memory as long as nobody looks
     const auto& record = segment_->local(static_cast<std::uint32_t>(rank.local)).watch;
     // relaxed: a sample; the rank's stores are relaxed, too (watch.h).
     one.function = record.function.load(std::memory_order_relaxed);
@@ -122,6 +123,7 @@ std::vector<SeenCall> Ranks::calls_of_ranks(Which which) {
   std::deque<wireup::CallRecord> records;         // what the keys are of
   std::vector<SeenCall> calls;
   for (RankProcess& rank : ranks_) {
+    if (!rank.joined) continue;
     const auto& recent = segment_->local(static_cast<std::uint32_t>(rank.local)).recent;
     const std::uint64_t begun = watch::calls_begun(recent);
     if (which == Which::waiting ? !waits(rank) || begun == rank.calls_told

@@ -93,8 +93,6 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
     RankProcess& rank = ranks_.emplace_back();
     rank.part = launch_.ranks[i];
     rank.local = static_cast<int>(i);
-    for (const int stream : {0, 1})
-      rank.lines[stream] = LineCutter(launch_.output, writer_of(rank), stream + 1);
     if (rank.part.takes_stdin) input_offsets_[rank.local] = 0;
   }
   make_servers();
@@ -103,18 +101,19 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
 }
 
 Result<void> Ranks::start_all() {
+  Starter starter([this](RankProcess& rank) { hear_of_exec(rank); });
   for (RankProcess& rank : ranks_) {
     const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
     if (ending_) {
       report_not_started(rank,
                          {status_of(ExitStatus::internal), "the job ended before it started"});
     } else if (app.problem.reason.empty()) {
-      bind_record(rank, place_);
-      TUTTI_DO(start(rank, place_.environment));
+      TUTTI_DO(start(starter, rank));
     } else {
       report_not_started(rank, app.problem);
     }
   }
+  starter.wait_for_all();
   ranks_run_ = true;
   watch_for_standstill();
   if (!input_offsets_.empty()) write_input();
@@ -180,7 +179,7 @@ int Ranks::cores_for(const RankProcess& rank) const {
   return std::max(1, cores / static_cast<int>(sharing));
 }
 
-Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inherited) {
+Result<void> Ranks::start(Starter& starter, RankProcess& rank) {
   const AppPart& part = launch_.apps.at(static_cast<std::size_t>(rank.part.app));
   const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
   RankFacts facts;
@@ -222,34 +221,16 @@ Result<void> Ranks::start(RankProcess& rank, const std::vector<std::string>& inh
     const auto at = std::min(static_cast<std::size_t>(part.local_rank_at), part.argv.size());
     how.more_argv.insert(how.more_argv.begin() + static_cast<std::ptrdiff_t>(at),
                          "--local-rank=" + std::to_string(rank.local));
-    how.argv = &how.more_argv;
   }
-  how.environment = rank_environment(inherited, facts);
-  how.server_fd = served.fd.get();
+  how.environment = rank_environment(place_.environment, facts);
+  how.server = std::move(served.fd);
   how.segment_fd = segment_->fd();
   how.merge_stderr = launch_.output.merge_stderr;
   how.open_files = open_files_limit_;
-  TUTTI_DO(start_rank(rank, how));
-  by_pid_[rank.pid] = &rank;
+  TUTTI_DO(starter.start(rank, std::move(how)));
+  by_pid_.emplace_back(rank.pid, rank.local);
   watch(rank);
-  hear_of_exec(rank);
   return {};
-}
-
-void Ranks::bind_record(const RankProcess& rank, const Place& place) {
-  if (!place.machine) return;
-  const auto& cpus = rank.part.cpus;
-  std::set<int> cores, numas, packages;
-  for (const topo::Thread& thread : place.machine->threads) {
-    if (!cpus.empty() && std::find(cpus.begin(), cpus.end(), thread.os_index) == cpus.end())
-      continue;
-    cores.insert(thread.core);
-    numas.insert(thread.numa);
-    packages.insert(thread.package);
-  }
-  const auto only = [](const std::set<int>& all) { return all.size() == 1 ? *all.begin() : -1; };
-  publish_binding(*segment_, rank.local, static_cast<int>(cores.size()), only(numas),
-                  only(packages));
 }
 
 void Ranks::watch(RankProcess& rank) {
@@ -299,10 +280,12 @@ void Ranks::end(int grace_ms) {
 }
 
 void Ranks::on_child_ended(pid_t pid, int wait_status) {
-  const auto found = by_pid_.find(pid);
+  const auto found = std::find_if(by_pid_.begin(), by_pid_.end(),
+                                  [pid](const auto& one) { return one.first == pid; });
   if (found == by_pid_.end()) return;
-  RankProcess& rank = *found->second;
-  by_pid_.erase(found);
+  RankProcess& rank = ranks_[static_cast<std::size_t>(found->second)];
+  *found = by_pid_.back();
+  by_pid_.pop_back();
   rank.ended = true;
   rank.wait_status = wait_status;
   // Its group may go on without it: what a rank started ends with it when the job is ending.
@@ -317,7 +300,7 @@ void Ranks::finish() {
     for (const int stream : {0, 1}) {
       while (read_output(rank, stream)) {
       }
-      show(rank, stream, rank.lines[stream].flush());
+      show_rest(rank, stream);
     }
   }
 }

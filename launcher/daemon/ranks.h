@@ -36,7 +36,8 @@ class Ranks {
     std::vector<std::string> environment;
     std::optional<topo::Machine> machine;
     bool shows_output = false;
-    std::string directory;  // instead of the head's; empty: that one
+    int files[2] = {-1, -1};  // where output goes at once; -1: through the head
+    std::string directory;    // instead of the head's; empty: that one
   };
   // Starts everything. Ranks that cannot start are reported as ended; errors are the host's.
   Result<void> launch(Launch launch, const Place& place);
@@ -51,6 +52,7 @@ class Ranks {
   void end(int grace_ms);
   void on_child_ended(pid_t pid, int wait_status);  // of any child; others' are ignored
   void hold_output(bool hold);
+  bool all_ended() const { return ranks_run_ && ended_ == ranks_.size(); }
   // Kills what the ranks left behind and shows the last of what was written.
   void finish();
 
@@ -72,12 +74,13 @@ class Ranks {
   RankProcess* rank_numbered(int rank);
   void prepare_apps(const std::vector<std::string>& inherited);
   Result<void> make_job_segment(const Place& place);
-  Result<void> start(RankProcess& rank, const std::vector<std::string>& inherited);
   int cores_for(const RankProcess& rank) const;
+  Result<void> start(Starter& starter, RankProcess& rank);
   bool open_files(RankProcess& rank);
   bool open_file(RankProcess& rank, int stream, const std::string& path);
   Writer writer_of(const RankProcess& rank) const;
-  void bind_record(const RankProcess& rank, const Place& place);
+  LineCutter& lines_of(RankProcess& rank, int stream);
+  void show_rest(RankProcess& rank, int stream);
   void watch(RankProcess& rank);
   void report_not_started(RankProcess& rank, const CannotStart& problem);
 
@@ -85,6 +88,7 @@ class Ranks {
   void watch_output(RankProcess& rank, int stream);
   bool read_output(RankProcess& rank, int stream);
   void show(RankProcess& rank, int stream, std::string&& text);
+  void show_here_or_there(const RankProcess& rank, int stream, std::string&& text);
   void show_piece_soon();
   void write_input();
   std::size_t write_input_to(RankProcess& rank, std::size_t offset);
@@ -104,9 +108,9 @@ class Ranks {
   std::optional<wireup::Segment> segment_;
   std::vector<App> apps_;
   Servers servers_;
-  std::deque<RankProcess> ranks_;  // addresses stay: callbacks hold them
-  std::map<pid_t, RankProcess*> by_pid_;
-  std::set<std::string> opened_;  // output files, when several ranks share one
+  std::deque<RankProcess> ranks_;              // addresses stay: callbacks hold them
+  std::vector<std::pair<pid_t, int>> by_pid_;  // of those that run: local rank
+  std::set<std::string> opened_;               // output files, when several ranks share one
   std::size_t running_programs_ = 0;
   bool told_started_ = false;
   bool any_joined_ = false;

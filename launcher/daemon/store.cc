@@ -63,11 +63,4 @@ void publish_abort(const wireup::Segment& segment) {
   wake_local_ranks(segment);
 }
 
-void publish_binding(const wireup::Segment& segment, int local, int cores, int numa, int package) {
-  wireup::LocalRecord& record = segment.local(static_cast<std::uint32_t>(local));
-  record.cores_allowed = cores;
-  record.numa = numa;
-  record.package = package;
-}
-
 }  // namespace tutti::launch

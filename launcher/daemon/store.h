@@ -14,7 +14,5 @@ void publish_address(const wireup::Segment& segment, int rank, std::string_view 
 void publish_gone(const wireup::Segment& segment, int rank, bool anyone_listens);
 // Marks the job as ending.
 void publish_abort(const wireup::Segment& segment);
-// Where a rank may run: for its record.
-void publish_binding(const wireup::Segment& segment, int local, int cores, int numa, int package);
 
 }  // namespace tutti::launch

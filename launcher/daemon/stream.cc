@@ -17,15 +17,15 @@ namespace {
 constexpr std::chrono::milliseconds kPieceDelay{100};
 constexpr std::size_t kTailBytes = 2048;  // kept of what a rank wrote, to be shown if it fails
 
-// Writes all of it; false on the first failure.
-bool write_whole(int fd, std::string_view text) {
+// What could not be written, up to the first failure.
+std::string_view write_most(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
+    if (put < 0) break;
     text.remove_prefix(static_cast<std::size_t>(put));
   }
-  return true;
+  return text;
 }
 
 // Makes this and all missing folders above it.
@@ -73,7 +73,21 @@ void Ranks::watch_output(RankProcess& rank, int stream) {
   if (hold_)
     loop_.on_readable(fd, nullptr);
   else
-    loop_.on_readable(fd, [this, &rank, stream] { read_output(rank, stream); });
+    // Two words: a function object keeps that much without a piece of the heap.
+    loop_.on_readable(fd, [this, which = 2 * rank.local + stream] {
+      read_output(ranks_[static_cast<std::size_t>(which / 2)], which % 2);
+    });
+}
+
+LineCutter& Ranks::lines_of(RankProcess& rank, int stream) {
+  auto& lines = rank.lines[stream];
+  if (!lines) lines = std::make_unique<LineCutter>(launch_.output, writer_of(rank), stream + 1);
+  return *lines;
+}
+
+// What stands there without a line end.
+void Ranks::show_rest(RankProcess& rank, int stream) {
+  if (rank.lines[stream]) show(rank, stream, rank.lines[stream]->flush());
 }
 
 // One piece. False: nothing more for now, or for ever.
@@ -85,12 +99,12 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
   if (got <= 0) {
     loop_.forget(rank.output[stream].get());
     rank.output[stream].reset();
-    show(rank, stream, rank.lines[stream].flush());
+    show_rest(rank, stream);
     return false;
   }
-  show(rank, stream, rank.lines[stream].feed({buffer.data(), static_cast<std::size_t>(got)}));
-  if (rank.part.takes_stdin && !rank.lines[stream].tags() && rank.lines[stream].holds_a_piece())
-    show_piece_soon();
+  LineCutter& lines = lines_of(rank, stream);
+  show(rank, stream, lines.feed({buffer.data(), static_cast<std::size_t>(got)}));
+  if (rank.part.takes_stdin && !lines.tags() && lines.holds_a_piece()) show_piece_soon();
   return true;
 }
 
@@ -102,7 +116,7 @@ void Ranks::show_piece_soon() {
     piece_timer_ = false;
     for (RankProcess& rank : ranks_)
       for (const int stream : {0, 1})
-        if (rank.part.takes_stdin) show(rank, stream, rank.lines[stream].flush());
+        if (rank.part.takes_stdin) show_rest(rank, stream);
   });
 }
 
@@ -114,12 +128,9 @@ void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
     rank.tail.append(text);
   if (rank.tail.size() > 2 * kTailBytes) rank.tail.erase(0, rank.tail.size() - kTailBytes);
   const bool shown = (rank.part.to_terminal & (stream == 0 ? 1 : 2)) != 0;
-  const bool written = rank.file[stream] < 0 || write_whole(rank.file[stream], text);
+  const bool written = rank.file[stream] < 0 || write_most(rank.file[stream], text).empty();
   const int error = errno;
-  if (shown && place_.shows_output)
-    write_whole(stream + 1, text);
-  else if (shown || !written)
-    say_(Output{rank.part.rank, stream + 1, std::move(text)});
+  if (shown || !written) show_here_or_there(rank, stream, std::move(text));
   if (written) return;
   // A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
   DaemonFailed problem;
@@ -134,6 +145,22 @@ void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
   rank.file[stream] = -1;
   rank.part.to_terminal = 3;
   say_(problem);
+}
+
+// A file that takes no more is the head's to explain: it gets the rest.
+void Ranks::show_here_or_there(const RankProcess& rank, int stream, std::string&& text) {
+  if (place_.shows_output) {
+    write_most(stream + 1, text);
+    return;
+  }
+  int& file = place_.files[stream];
+  if (file >= 0 && !launch_.output.collected) {
+    const std::string_view rest = write_most(file, text);
+    if (rest.empty()) return;
+    file = -1;
+    text.erase(0, text.size() - rest.size());
+  }
+  say_(Output{rank.part.rank, stream + 1, std::move(text)});
 }
 
 void Ranks::hold_output(bool hold) {

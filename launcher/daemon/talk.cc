@@ -112,7 +112,7 @@ void Ranks::report_end(RankProcess& rank) {
   if (rank.control.is_open()) read_control(rank);
   for (const int stream : {0, 1}) {
     for (int i = 0; i < kMostReads && read_output(rank, stream);) ++i;
-    show(rank, stream, rank.lines[stream].flush());
+    show_rest(rank, stream);
   }
   if (!rank.finalized) publish_gone(*segment_, rank.part.rank, any_joined_);
   RankEnded report;

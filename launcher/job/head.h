@@ -44,6 +44,7 @@ class Head {
     int via = -1;                      // itself, or the host whose daemon started it
     bool said_hello = false, started = false;
     bool over_network = false;  // not on this machine
+    bool is_early = false;      // started before its machine was read
     bool left = false;          // nothing more comes from it
     int ranks_left = 0;
     std::uint64_t input_taken = 0;

@@ -63,6 +63,7 @@ void Head::on_ready(int index, UniqueFd in, UniqueFd out, const std::string& alr
   prepare.name = name_of(index);
   prepare.version = version();
   prepare.want_devices = wants_devices(request_.spec);
+  if (fresh.is_early) prepare.machine = machine_part(*request_.machine);
   fresh.channel->send(index, prepare);
 }
 
@@ -123,7 +124,7 @@ void Head::launch() {
   std::vector<Hello> hellos;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    machines.push_back(machine_of(hosts_[i].hello));
+    machines.push_back(machine_of(hosts_[i].hello.machine));
     hellos.push_back(hosts_[i].hello);
     names.push_back(plan.hosts[i].name);
   }

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "hosts/hosts.h"
 #include "plan/plan.h"
+#include "spawn/early.h"
 #include "spawn/meet.h"
 #include "topo/topo.h"
 
@@ -24,6 +25,7 @@ struct JobRequest {
   Plan plan;                             // mapped; bound once the machines are known
   std::optional<topo::Machine> machine;  // this one, when it was read for the allocation
   std::vector<std::string> environment;  // of prun, "NAME=value"
+  std::shared_ptr<EarlyDaemon> early;    // the daemon of this machine, where it is there already
   // Where further hosts come to; null: nobody comes. Those who came are planned by run_job.
   std::shared_ptr<Meeting> meeting;
   bool meeting_is_port = false;  // its port is the ranks' MASTER_PORT: closed while they run

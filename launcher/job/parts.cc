@@ -67,6 +67,7 @@ OutputPart output_part(const JobSpec& spec, const std::string& directory,
   part.tag_pattern = wanted.tag_pattern;
   part.timestamps = wanted.timestamps && !wanted.fold;
   part.merge_stderr = wanted.merge_stderr;
+  part.collected = wanted.fold;
   part.out_file = absolute(wanted.out_file, directory);
   part.err_file = absolute(wanted.err_file, directory);
   if (!wanted.directory.empty()) {
@@ -178,20 +179,6 @@ void add_ranks(Launch& launch, const JobSpec& spec, const Plan& plan, int host) 
     direct_output(part, spec, rank.local_rank);
     launch.ranks.push_back(std::move(part));
   }
-}
-
-topo::Machine machine_of(const Hello& hello) {
-  topo::Machine machine;
-  for (std::size_t i = 0; i + 6 < hello.threads.size(); i += 7) {
-    const int* at = &hello.threads[i];
-    machine.threads.push_back({at[0], at[1], at[2], at[3], at[4], at[5], at[6]});
-  }
-  for (const DeviceSeen& device : hello.devices)
-    machine.devices.push_back(
-        {static_cast<topo::Device::Kind>(device.kind), device.names, device.near});
-  machine.cores = hello.machine_cores;
-  machine.cpu_quota = hello.cpu_quota;
-  return machine;
 }
 
 std::string proven_address(const std::vector<Hello>& hellos, const std::vector<std::string>& names,

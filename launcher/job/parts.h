@@ -31,7 +31,6 @@ bool wants_logs(const JobSpec& spec);
 std::string log_folder(const JobSpec& spec, std::uint64_t job_id);
 
 bool takes_stdin(const JobSpec& spec, int rank);
-topo::Machine machine_of(const Hello& hello);
 // The address by which the other hosts reach host `of`, as far as the start-up channels proved
 // one; the host's name when they did not. Only one host: loopback.
 std::string proven_address(const std::vector<Hello>& hellos, const std::vector<std::string>& names,

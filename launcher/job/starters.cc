@@ -101,7 +101,8 @@ void Head::start_hosts() {
       remote.push_back(part);
   }
   for (const HostPart& part : remote) host(part.host).over_network = true;
-  const Given given{request_.machine, request_.environment};
+  const Given given{request_.machine, request_.environment, request_.early};
+  if (request_.early && request_.machine && !here.empty()) host(here[0].host).is_early = true;
   if (!here.empty()) add_spawner(spawn_local(loop_, reports(), given), here).start(here);
   if (!joined.empty())
     add_spawner(spawn_joined(loop_, reports(), std::move(round_.joined)), joined).start(joined);

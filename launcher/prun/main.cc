@@ -15,6 +15,7 @@
 #include "prun/ask.h"
 #include "prun/nodes.h"
 #include "prun/surroundings.h"
+#include "spawn/early.h"
 
 using namespace tutti;
 using namespace tutti::launch;
@@ -74,6 +75,7 @@ int main(int argc, char** argv) {
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
     return show(spec->show, argc > 0 ? argv[0] : "prun");
+  if (stays_here(*spec)) request.early = EarlyDaemon::start(request.environment);
   auto machine =
       topo::read_this_machine(wants_devices(*spec) ? topo::Devices::read : topo::Devices::left_out);
   if (machine) request.machine = *machine;

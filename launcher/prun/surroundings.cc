@@ -68,4 +68,15 @@ Result<Allocation> find_hosts(JobSpec& spec, int cores) {
   return allocation;
 }
 
+bool stays_here(const JobSpec& spec) {
+  if (!spec.show.empty() || spec.dry_run || spec.torch.used || spec.max_restarts > 0) return false;
+  if (!spec.listen.empty() || !spec.join.empty()) return false;
+  if (!hosts_of(spec).empty() || !hostfiles_of(spec).empty()) return false;
+  if (spec.placement.no_local || !spec.placement.excluded.empty()) return false;
+  if (spec.starter == Starter::local) return true;
+  if (spec.starter == Starter::virtual_hosts) return false;
+  const auto batch = batch_allocation(variable, read_file);
+  return batch && !*batch;
+}
+
 }  // namespace tutti::launch

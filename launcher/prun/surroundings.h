@@ -16,5 +16,7 @@ std::string this_host();
 // The batch system's hosts, the user's, or this machine; without those not wanted. Says in `spec`
 // how they are reached, where it does not say it already.
 Result<Allocation> find_hosts(JobSpec& spec, int cores);
+// Whether this machine alone is meant, as far as that is known before the machine is read.
+bool stays_here(const JobSpec& spec);
 
 }  // namespace tutti::launch

@@ -1,13 +1,18 @@
 // A daemon on this machine: a forked copy of this process that becomes the daemon.
 //
 // No exec: what is loaded stays loaded, which makes `prun -np 2 true` quick. The copy keeps no
-// descriptor of its parent but its channel, else it would hold open what must be seen closing.
+// descriptor of its parent but its channel, else it would hold open what must be seen closing; and
+// prun's output where that is a file: what ranks write goes there without passing through prun.
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "job/exit_status.h"
 #include "spawn/fork_daemon.h"
@@ -16,10 +21,15 @@
 
 namespace tutti::launch {
 
-void keep_only(int fd, int as) {
+static bool is_file(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+void keep_only(int fd, int as, int files) {
   ::dup2(fd, as);
-  ::close_range(static_cast<unsigned>(as) + 1, ~0U, 0);
-  ::fcntl(as, F_SETFD, FD_CLOEXEC);
+  ::close_range(static_cast<unsigned>(as + files) + 1, ~0U, 0);
+  for (int kept = as; kept <= as + files; ++kept) ::fcntl(kept, F_SETFD, FD_CLOEXEC);
   const int nothing = ::open("/dev/null", O_RDWR);
   ::dup2(nothing, 0);
   ::dup2(nothing, 1);
@@ -28,7 +38,14 @@ void keep_only(int fd, int as) {
 
 void become_daemon(int channel, DaemonPlace place) {
   constexpr int kChannel = 3;
-  keep_only(channel, kChannel);
+  const UniqueFd safe(::fcntl(channel, F_DUPFD_CLOEXEC, kChannel + 3));
+  for (const int stream : {1, 2}) {
+    ::close(kChannel + stream);
+    if (!is_file(stream)) continue;
+    ::dup2(stream, kChannel + stream);
+    place.files[stream - 1].reset(kChannel + stream);
+  }
+  keep_only(safe.get(), kChannel, 2);
   place.pmix_program = this_installation().pmix_program;
   ::setpgid(0, 0);  // the terminal's signals are for prun, which forwards them
   place.in.reset(kChannel);
@@ -37,6 +54,23 @@ void become_daemon(int channel, DaemonPlace place) {
 }
 
 namespace {
+
+// Returns its number, or -1.
+pid_t fork_daemon(const Given& given, UniqueFd* channel) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+  channel->reset(ends[0]);
+  // Where prun was started without standard output, nothing else may stand there.
+  if (ends[0] < 3) channel->reset(::fcntl(ends[0], F_DUPFD_CLOEXEC, 3));
+  const UniqueFd theirs(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  DaemonPlace place;
+  place.library_folder = this_installation().library_folder;
+  place.machine = given.machine;
+  place.environment = given.environment;
+  become_daemon(theirs.get(), std::move(place));
+}
 
 class Local final : public Spawner {
  public:
@@ -50,19 +84,9 @@ class Local final : public Spawner {
 
  private:
   void start_one(int host) {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail_later(host);
-    UniqueFd ours(ends[0]);
-    const UniqueFd theirs(ends[1]);
-    const pid_t pid = ::fork();
-    if (pid < 0) return fail_later(host);
-    if (pid == 0) {
-      DaemonPlace place;
-      place.library_folder = this_installation().library_folder;
-      place.machine = std::move(given_.machine);
-      place.environment = std::move(given_.environment);
-      become_daemon(theirs.get(), std::move(place));
-    }
+    UniqueFd ours;
+    if (given_.early && given_.machine) ours = std::exchange(given_.early, nullptr)->take();
+    if (!ours.is_open() && fork_daemon(given_, &ours) < 0) return fail_later(host);
     const int fd = ours.release();
     loop_.post([this, host, fd] {
       reports_.ready(host, UniqueFd(fd), UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), {});
@@ -80,6 +104,18 @@ class Local final : public Spawner {
 };
 
 }  // namespace
+
+std::shared_ptr<EarlyDaemon> EarlyDaemon::start(const std::vector<std::string>& environment) {
+  UniqueFd channel;
+  const pid_t pid = fork_daemon({{}, environment}, &channel);
+  return pid < 0 ? nullptr : std::make_shared<EarlyDaemon>(std::move(channel), pid);
+}
+
+EarlyDaemon::~EarlyDaemon() {
+  if (!channel_.is_open()) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
 
 std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports, Given given) {
   return std::make_unique<Local>(loop, std::move(reports), std::move(given));

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "control/control.h"
 #include "daemon/daemon.h"
+#include "spawn/early.h"
 
 namespace tutti::launch {
 
@@ -19,6 +20,7 @@ namespace tutti::launch {
 struct Given {
   std::optional<topo::Machine> machine;
   std::vector<std::string> environment;
+  std::shared_ptr<EarlyDaemon> early{};  // the first host's daemon, where it is there already
 };
 
 // This machine: the daemon is a forked copy of this process, so that nothing is loaded twice.

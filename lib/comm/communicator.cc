@@ -64,7 +64,7 @@ select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& hos
 std::vector<int> locals_of(const Communicator& comm) {
   std::vector<int> locals;
   for (const int member : comm.group().members())
-    locals.push_back(comm.world().wireup.segment().rank(static_cast<unsigned>(member)).local_rank);
+    locals.push_back(comm.world().wireup.segment().place(static_cast<unsigned>(member)).local_rank);
   return locals;
 }
 

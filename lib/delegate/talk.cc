@@ -24,7 +24,7 @@ inline void relax() {
 }  // namespace
 
 int ShmTeam::job_rank(int member) const {
-  return segment_.local(static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(member)])).rank;
+  return segment_.rank_of(static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(member)]));
 }
 
 Code ShmTeam::claim_entry() {

@@ -96,7 +96,7 @@ std::string Core::describe_flood() const {
   std::stable_sort(senders.begin(), senders.end(),
                    [](const Sender& a, const Sender& b) { return a.messages > b.messages; });
   const auto rank = static_cast<std::uint32_t>(wireup_.rank());
-  const auto host = static_cast<std::uint32_t>(wireup_.segment().rank(rank).host);
+  const auto host = static_cast<std::uint32_t>(wireup_.segment().place(rank).host);
   std::string text = "rank " + std::to_string(rank) + " on host " +
                      wireup_.segment().host(host).name +
                      " is flooded: " + std::to_string(unexpected_.size()) + " messages (" +

@@ -89,8 +89,8 @@ PeerState& Core::make_peer(int rank) {
 }
 
 transport::Peer Core::describe(int rank) const {
-  const auto& record = wireup_.segment().rank(static_cast<std::uint32_t>(rank));
-  return {rank, record.host, record.local_rank, record.host == wireup_.host()};
+  const auto& place = wireup_.segment().place(static_cast<std::uint32_t>(rank));
+  return {rank, place.host, place.local_rank, place.host == wireup_.host()};
 }
 
 Result<void> Core::route(PeerState& peer) {

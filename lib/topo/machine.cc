@@ -108,11 +108,17 @@ Result<void> restrict_to_affinity(hwloc_topology_t topology) {
   return {};
 }
 
+// Only what a Machine is made of: every file that hwloc opens is time before the first rank starts.
 // The kernel has told caches: asking each processor itself (which means to run on it, and traps
 // where the machine is a virtual one) adds nothing.
-void ask_the_kernel_only(hwloc_topology_t topology) {
+void ask_for_what_we_need(hwloc_topology_t topology) {
   if (::access("/sys/devices/system/cpu/cpu0/cache/index0", F_OK) == 0)
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+#if HWLOC_API_VERSION >= 0x00020800
+  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_DISTANCES |
+                                         HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
+                                         HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+#endif
 }
 
 }  // namespace
@@ -131,7 +137,7 @@ int Machine::usable_threads() const {
 Result<Machine> read_this_machine(Devices devices) {
   TUTTI_TRY(topology, make_topology());
   if (devices == Devices::read) keep_devices(topology.get());
-  ask_the_kernel_only(topology.get());
+  ask_for_what_we_need(topology.get());
   if (hwloc_topology_load(topology.get()) != 0)
     return fail(Code::other,
                 "hwloc cannot read this machine's topology; check that /sys is mounted");

@@ -180,12 +180,9 @@ Result<void> GuestClient::start() {
   TUTTI_TRY(cards, read_cards());
   TUTTI_DO(share_segment(cards));
   rank_ = board_->rank();
-  local_rank_ = segment_->rank(static_cast<std::uint32_t>(rank_)).local_rank;
+  local_rank_ = segment_->place(static_cast<std::uint32_t>(rank_)).local_rank;
   LocalRecord& record = own();
   record.pid = static_cast<std::int32_t>(::getpid());
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) record.cores_allowed = CPU_COUNT(&set);
   // release: as in the client of prun.
   record.state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
   return {};

@@ -34,7 +34,7 @@ class LocalClient final : public Wireup {
   LocalClient(Segments all, std::shared_ptr<Segment> own, int rank) : all_(std::move(all)) {
     segment_ = std::move(own);
     rank_ = rank;
-    local_rank_ = segment_->rank(static_cast<std::uint32_t>(rank)).local_rank;
+    local_rank_ = segment_->place(static_cast<std::uint32_t>(rank)).local_rank;
     LocalRecord& record = segment_->local(static_cast<std::uint32_t>(local_rank_));
     record.pid = static_cast<std::int32_t>(::getpid());
     // release: as in the client of prun.

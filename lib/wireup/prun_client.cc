@@ -37,7 +37,7 @@ class PrunClient final : public Wireup {
     segment_ = std::move(segment);
     local_rank_ = local;
     LocalRecord& record = segment_->local(static_cast<std::uint32_t>(local));
-    rank_ = record.rank;
+    rank_ = segment_->rank_of(static_cast<std::uint32_t>(local));
     record.pid = static_cast<std::int32_t>(::getpid());
     // release: who sees "running" also sees the pid above (the daemon and single-copy peers).
     record.state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
@@ -115,9 +115,9 @@ class PrunClient final : public Wireup {
 
  private:
   std::string name_of(int rank) const {
-    const RankRecord& record = segment_->rank(static_cast<std::uint32_t>(rank));
+    const RankPlace& place = segment_->place(static_cast<std::uint32_t>(rank));
     return "rank " + std::to_string(rank) + " on host " +
-           segment_->host(static_cast<std::uint32_t>(record.host)).name;
+           segment_->host(static_cast<std::uint32_t>(place.host)).name;
   }
 
   UniqueFd control_;

@@ -52,10 +52,12 @@ SegmentFacts plan_segment(const SegmentShape& shape) {
     return begin;
   };
   header.hosts_at = take(sizeof(HostRecord) * shape.hosts);
-  header.ranks_at = take(sizeof(RankRecord) * shape.ranks);
-  header.locals_at = take(sizeof(LocalRecord) * shape.local_ranks);
+  header.places_at = take(sizeof(RankPlace) * shape.ranks);
+  header.ranks_of_at = take(sizeof(std::int32_t) * shape.local_ranks);
   header.topology_bytes = shape.topology_bytes;
   header.topology_at = take(shape.topology_bytes);
+  header.ranks_at = take(sizeof(RankRecord) * shape.ranks);
+  header.locals_at = take(sizeof(LocalRecord) * shape.local_ranks);
   header.lanes_at = take(header.lane_bytes * shape.local_ranks * shape.local_ranks);
   header.areas_at = take(header.area_bytes * header.area_count);
   header.bytes = at;
@@ -128,6 +130,14 @@ HostRecord& Segment::host(std::uint32_t host) const {
   return reinterpret_cast<HostRecord*>(base_ + header().hosts_at)[host];
 }
 
+RankPlace& Segment::place(std::uint32_t rank) const {
+  return reinterpret_cast<RankPlace*>(base_ + header().places_at)[rank];
+}
+
+std::int32_t& Segment::rank_of(std::uint32_t local) const {
+  return reinterpret_cast<std::int32_t*>(base_ + header().ranks_of_at)[local];
+}
+
 RankRecord& Segment::rank(std::uint32_t rank) const {
   return reinterpret_cast<RankRecord*>(base_ + header().ranks_at)[rank];
 }
@@ -159,13 +169,9 @@ static void fill_records(const Segment& segment, const JobFacts& facts) {
   for (std::size_t r = 0; r < facts.host_of.size(); ++r) {
     const int at = facts.host_of[r];
     HostRecord& host = segment.host(static_cast<std::uint32_t>(at));
-    RankRecord& rank = segment.rank(static_cast<std::uint32_t>(r));
-    rank.host = at;
-    rank.local_rank = static_cast<std::int32_t>(host.local_ranks++);
-    if (at != facts.this_host) continue;
-    LocalRecord& local = segment.local(static_cast<std::uint32_t>(rank.local_rank));
-    local.rank = static_cast<std::int32_t>(r);
-    local.numa = local.package = -1;
+    const std::uint32_t local = host.local_ranks++;
+    segment.place(static_cast<std::uint32_t>(r)) = {at, static_cast<std::int32_t>(local)};
+    if (at == facts.this_host) segment.rank_of(local) = static_cast<std::int32_t>(r);
   }
 }
 

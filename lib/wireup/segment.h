@@ -5,9 +5,10 @@
 // name in any file system, so nothing can be left behind, and the limit of /dev/shm does not
 // apply. The file is sparse: a lane that is not used costs no memory.
 //
-//   | SegmentHeader | HostRecord[hosts] | RankRecord[ranks] | LocalRecord[local] |
-//   | topology text | lanes: local x local | team areas |
+//   | SegmentHeader | HostRecord[hosts] | RankPlace[ranks] | rank of each local rank |
+//   | topology text | RankRecord[ranks] | LocalRecord[local] | lanes: local x local | team areas |
 //
+// What the daemon writes at the start is compact: the records cost memory once ranks use them.
 // All fields are fixed-size and position-free (offsets, not pointers). Zero-filled memory is a
 // valid empty state of every lane and area. Atomics state their partner where they are used.
 #pragma once
@@ -26,7 +27,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 2;
+inline constexpr std::uint32_t kSegmentVersion = 3;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 
@@ -40,11 +41,15 @@ struct HostRecord {
   std::uint32_t reserved[3];
 };
 
+// Where a rank is; constant from the start.
+struct RankPlace {
+  std::int32_t host;
+  std::int32_t local_rank;
+};
+
 // One per rank of the job. `ready` is set (release) by the daemon after the bytes are there;
 // readers load it with acquire.
 struct RankRecord {
-  std::int32_t host;
-  std::int32_t local_rank;
   std::atomic<std::uint32_t> ready;
   std::uint32_t address_bytes;
   std::atomic<std::uint32_t> gone;  // 1: the process ended without finalizing; set by daemons
@@ -100,13 +105,9 @@ struct alignas(kCacheLine) LocalRecord {
   // Line 0: read by every sender, written rarely.
   std::atomic<std::uint32_t> sleep;      // SleepState
   std::atomic<std::uint32_t> wake_word;  // futex word: bumped by whoever wakes
-  std::int32_t rank;                     // in the job
   std::int32_t pid;                      // 0 until the rank has joined; for process_vm_readv
   std::atomic<std::uint32_t> state;      // RankState
-  std::int32_t numa;                     // -1: not bound to one
-  std::int32_t package;
-  std::int32_t cores_allowed;      // size of this rank's affinity mask
-  std::uint64_t first_contact[4];  // spare for the shm transport
+  std::uint64_t first_contact[4];        // spare for the shm transport
   // Line 1: watch record.
   alignas(kCacheLine) WatchRecord watch;
   alignas(kCacheLine) RecentCalls recent;
@@ -128,7 +129,7 @@ struct SegmentFacts {
   std::uint64_t job_id;
   std::uint8_t job_key[32];  // secret of this job (libsodium), the same on every host
   std::uint64_t bytes;
-  std::uint64_t hosts_at, ranks_at, locals_at, topology_at, topology_bytes;
+  std::uint64_t hosts_at, places_at, ranks_of_at, topology_at, topology_bytes, ranks_at, locals_at;
   std::uint64_t lanes_at, lane_bytes;         // lane(from, to): see lane_offset
   std::uint32_t lane_lines, lane_data_bytes;  // geometry of a lane
   std::uint64_t areas_at, area_bytes;         // team areas (shm delegate)
@@ -167,6 +168,8 @@ class Segment {
   int fd() const { return fd_.get(); }
   SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
   HostRecord& host(std::uint32_t host) const;
+  RankPlace& place(std::uint32_t rank) const;
+  std::int32_t& rank_of(std::uint32_t local) const;
   RankRecord& rank(std::uint32_t rank) const;
   LocalRecord& local(std::uint32_t local) const;
   std::byte* lane(std::uint32_t from_local, std::uint32_t to_local) const;

@@ -25,7 +25,7 @@ class Wireup {
   int size() const { return static_cast<int>(segment().header().ranks); }
   int local_size() const { return static_cast<int>(segment().header().local_ranks); }
   int host() const { return static_cast<int>(segment().header().this_host); }
-  int host_of(int rank) const { return segment().rank(static_cast<unsigned>(rank)).host; }
+  int host_of(int rank) const { return segment().place(static_cast<unsigned>(rank)).host; }
   const Segment& segment() const { return *segment_; }
 
   // Publishes this rank's transport addresses to the job. At most kAddressBytes.

@@ -15,6 +15,7 @@ MORE_DOORS = {
     "watch/calls.h": "what prun compares of collective calls: written by comm, read by daemon and head",
     "wireup/protocol.h": "the messages between a rank and its daemon",
     "spawn/installation.h": "where prun and prund find the files beside themselves",
+    "spawn/early.h": "a daemon starts while prun reads the machine, before there is a job",
     "spawn/meet.h": "who listens and who joins is decided where the job is described",
     "spawn/ssh_words.h": "what prund and the starter that sends it must agree on",
     "control/messages.h": "one table of messages, which every actor of the launcher reads",

@@ -157,7 +157,7 @@ class ShmTransport final : public Transport {
 
   void wake_writer(int rank) {
     const auto local =
-        static_cast<std::uint32_t>(segment_.rank(static_cast<std::uint32_t>(rank)).local_rank);
+        static_cast<std::uint32_t>(segment_.place(static_cast<std::uint32_t>(rank)).local_rank);
     wake_if_asleep(segment_, local, segment_.local(local), needs_fence(own_));
   }
 
@@ -166,7 +166,7 @@ class ShmTransport final : public Transport {
       const auto from = static_cast<std::uint32_t>(word * 64) +
                         static_cast<std::uint32_t>(std::countr_zero(fresh));
       hot_.emplace_back(segment_.lane(from, local_of(wireup_)), Geometry::of(segment_.header()),
-                        segment_.local(from).rank);
+                        segment_.rank_of(from));
     }
     known_[word] = senders;
   }

@@ -80,8 +80,10 @@ class Driver {
     }
   }
 
+  // The daemon of a job's only host goes by itself when its ranks have ended.
   void leave() {
-    send(Bye{});
+    const std::string bytes = frame(0, encode(Bye{}));
+    (void)::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     wait_for<Bye>();
     int status = -1;
     REQUIRE(::waitpid(pid_, &status, 0) == pid_);

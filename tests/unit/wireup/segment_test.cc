@@ -35,10 +35,12 @@ TEST_CASE("the parts of a segment do not overlap, whatever the shape", "[wireup]
     shape.topology_bytes = 6000;
     const SegmentFacts header = plan_segment(shape);
     CHECK(header.hosts_at >= sizeof(SegmentHeader));
-    CHECK(header.ranks_at >= header.hosts_at + sizeof(HostRecord) * 3);
+    CHECK(header.places_at >= header.hosts_at + sizeof(HostRecord) * 3);
+    CHECK(header.ranks_of_at >= header.places_at + sizeof(RankPlace) * shape.ranks);
+    CHECK(header.topology_at >= header.ranks_of_at + sizeof(std::int32_t) * local);
+    CHECK(header.ranks_at >= header.topology_at + 6000);
     CHECK(header.locals_at >= header.ranks_at + sizeof(RankRecord) * shape.ranks);
-    CHECK(header.topology_at >= header.locals_at + sizeof(LocalRecord) * local);
-    CHECK(header.lanes_at >= header.topology_at + 6000);
+    CHECK(header.lanes_at >= header.locals_at + sizeof(LocalRecord) * local);
     CHECK(header.areas_at >= header.lanes_at + header.lane_bytes * local * local);
     CHECK(header.bytes >= header.areas_at + header.area_bytes * header.area_count);
   }
@@ -59,9 +61,9 @@ TEST_CASE("a made segment states the job and can be attached by its descriptor",
   CHECK(attached->topology() == "<xml/>");
   CHECK(std::strcmp(attached->host(1).name, "b") == 0);
   CHECK(attached->host(0).local_ranks == 3);
-  CHECK(attached->rank(3).host == 1);
-  CHECK(attached->rank(3).local_rank == 1);
-  CHECK(attached->local(1).rank == 3);
+  CHECK(attached->place(3).host == 1);
+  CHECK(attached->place(3).local_rank == 1);
+  CHECK(attached->rank_of(1) == 3);
   made->lane(0, 1)[0] = std::byte{42};  // one memory, two mappings
   CHECK(attached->lane(0, 1)[0] == std::byte{42});
 }

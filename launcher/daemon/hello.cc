@@ -1,0 +1,84 @@
+// What a daemon says of itself first: who it is, its machine, how the others reach it.
+#include "daemon/hello.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "daemon/rank_env.h"
+
+namespace tutti::launch {
+namespace {
+
+// A port nobody listens on now. The ranks' own framework takes it soon.
+int find_free_port() {
+  const UniqueFd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (!probe.is_open() || ::bind(probe.get(), generic, length) != 0 ||
+      ::getsockname(probe.get(), generic, &length) != 0)
+    return 0;
+  return ntohs(address.sin_port);
+}
+
+}  // namespace
+
+MachinePart machine_part(const topo::Machine& machine) {
+  MachinePart part;
+  for (const topo::Thread& t : machine.threads)
+    part.threads.insert(part.threads.end(),
+                        {t.os_index, t.core, t.l3, t.numa, t.package, t.l2, t.l1});
+  for (const topo::Device& device : machine.devices)
+    part.devices.push_back({static_cast<int>(device.kind), device.names, device.near});
+  part.cores = machine.cores;
+  part.cpu_quota = machine.cpu_quota;
+  part.xml = machine.xml;
+  return part;
+}
+
+topo::Machine machine_of(const MachinePart& part) {
+  topo::Machine machine;
+  for (std::size_t i = 0; i + 6 < part.threads.size(); i += 7) {
+    const int* at = &part.threads[i];
+    machine.threads.push_back({at[0], at[1], at[2], at[3], at[4], at[5], at[6]});
+  }
+  for (const DeviceSeen& device : part.devices)
+    machine.devices.push_back(
+        {static_cast<topo::Device::Kind>(device.kind), device.names, device.near});
+  machine.cores = part.cores;
+  machine.cpu_quota = part.cpu_quota;
+  machine.xml = part.xml;
+  return machine;
+}
+
+Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine) {
+  Hello hello;
+  hello.version = version();
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  hello.host_name = name.data();
+  hello.pid = ::getpid();
+  if (machine) {
+    hello.machine = machine_part(*machine);
+    hello.machine.xml.clear();
+  }
+  hello.own_address = place.own_address;
+  hello.head_address = place.head_address;
+  if (const std::string connection = value_in(place.environment, "SSH_CONNECTION");
+      place.over_network) {
+    const auto words = text::split(connection, ' ');  // client, its port, server, its port
+    if (words.size() == 4) {
+      hello.head_address = words[0];
+      hello.own_address = words[2];
+    }
+  }
+  hello.free_port = find_free_port();
+  return hello;
+}
+
+}  // namespace tutti::launch

@@ -11,35 +11,11 @@
 #include <vector>
 
 #include "control/check_messages.h"
+#include "control/machine_messages.h"
 #include "control/serve_messages.h"
 #include "control/watch_messages.h"
 
 namespace tutti::launch {
-
-// A GPU or a network card (topo::Device).
-struct DeviceSeen {
-  int kind = 0;
-  std::vector<std::string> names;
-  std::vector<int> near;
-  template <class F>
-  void fields(F&& f) {
-    f("kind", kind), f("names", names), f("near", near);
-  }
-};
-
-// A topo::Machine on its way: seven numbers a hardware thread.
-struct MachinePart {
-  std::vector<int> threads;
-  std::vector<DeviceSeen> devices;
-  int cores = 0;
-  double cpu_quota = 0;
-  std::string xml;
-  template <class F>
-  void fields(F&& f) {
-    f("threads", threads), f("devices", devices), f("cores", cores);
-    f("cpu_quota", cpu_quota), f("xml", xml);
-  }
-};
 
 // down, first: what the daemon must know before it looks at its machine.
 struct Prepare {

@@ -49,6 +49,10 @@ std::string value_of(const std::vector<std::string>& environment, const std::str
   return "";
 }
 
+Prepare prepare_for(int index, const std::string& name, const JobSpec& spec) {
+  return {index, name, version(), true, wants_devices(spec), {}};
+}
+
 }  // namespace
 
 void Head::on_ready(int index, UniqueFd in, UniqueFd out, const std::string& already) {
@@ -58,11 +62,7 @@ void Head::on_ready(int index, UniqueFd in, UniqueFd out, const std::string& alr
   fresh.channel = std::make_unique<Channel>(loop_, std::move(in), std::move(out));
   fresh.channel->open([this, index](Frame&& one) { on_frame(index, std::move(one)); },
                       [this, index](const std::string& why) { on_closed(index, why); }, already);
-  Prepare prepare;
-  prepare.host = index;
-  prepare.name = name_of(index);
-  prepare.version = version();
-  prepare.want_devices = wants_devices(request_.spec);
+  Prepare prepare = prepare_for(index, name_of(index), request_.spec);
   if (fresh.is_early) prepare.machine = machine_part(*request_.machine);
   fresh.channel->send(index, prepare);
 }
@@ -92,12 +92,7 @@ void Head::handle(int index, const Heartbeat&) {
   // The first sign of a host that another daemon started: it is ready for us.
   Host& fresh = host(index);
   if (fresh.said_hello || fresh.channel || fresh.left) return;
-  Prepare prepare;
-  prepare.host = index;
-  prepare.name = name_of(index);
-  prepare.version = version();
-  prepare.want_devices = wants_devices(request_.spec);
-  send(index, prepare);
+  send(index, prepare_for(index, name_of(index), request_.spec));
 }
 
 void Head::handle(int index, const Hello& hello) {

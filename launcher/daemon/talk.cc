@@ -63,7 +63,9 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
   using wireup::RankSays;
   switch (static_cast<RankSays>(head.says)) {
     case RankSays::joined:
-      rank.joined = any_joined_ = true;
+      rank.joined = true;
+      // From the first one on: where nobody speaks MPI the daemon sleeps.
+      if (!std::exchange(any_joined_, true)) watch_for_standstill();
       break;
     case RankSays::finalized:
       rank.finalized = true;

@@ -64,6 +64,7 @@ bool report_pid(const std::string& where) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_streams();
   JobRequest request;
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
   if (const auto known = check_variables(request.environment); !known)

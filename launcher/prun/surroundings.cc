@@ -24,6 +24,12 @@ bool has_program(const std::string& name) {
 
 }  // namespace
 
+void hold_standard_streams() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
+  if (fd >= 0) ::close(fd);
+}
+
 Result<std::string> read_file(const std::string& path) {
   const auto refused = [&path] {
     return fail(Code::arg, "cannot read " + path + ": " + std::strerror(errno));

@@ -10,6 +10,9 @@
 
 namespace tutti::launch {
 
+// Standard streams that the caller has closed lead nowhere; else the next descriptor that is made
+// would get their number.
+void hold_standard_streams();
 Result<std::string> read_file(const std::string& path);
 std::optional<std::string> variable(const std::string& name);
 std::string this_host();

@@ -37,6 +37,8 @@ def stage(build, prefix):
         shutil.copy(mpi / "scripts" / wrapper, prefix / "bin" / wrapper)
         (prefix / "bin" / wrapper).chmod(0o755)
     links = {"include/mpi.h": mpi / "include/mpi.h"}
+    for header in (pathlib.Path(__file__).parents[2] / "bindings/mpi/include").glob("*.h"):
+        links["include/" + header.name] = header
     for name in ("libmpi_abi.so", "libmpi_abi.so.1"):
         links["lib/" + name] = mpi / name
     for name, target in links.items():

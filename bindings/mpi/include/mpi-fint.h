@@ -10,7 +10,9 @@
 #ifndef MPI_ABI_Fint
 #define MPI_ABI_Fint int
 #endif
+#ifndef MPI_Fint /* a program made for another ABI header may have brought its own */
 typedef MPI_ABI_Fint MPI_Fint;
+#endif
 
 #define MPI_F_STATUS_SIZE 8
 

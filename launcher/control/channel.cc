@@ -121,7 +121,7 @@ void Channel::write_some() {
 
 void Channel::settle() {
   if (queued_bytes() == 0) {
-    queued_ = std::string();
+    std::string().swap(queued_);  // assignment would keep its memory
     written_ = 0;
   }
   reader_.settle();

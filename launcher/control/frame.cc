@@ -54,7 +54,7 @@ void FrameReader::feed(std::string_view bytes) {
 
 void FrameReader::settle() {
   if (in_the_middle()) return;
-  buffer_ = std::string();
+  std::string().swap(buffer_);  // assignment would keep its memory
   at_ = 0;
 }
 

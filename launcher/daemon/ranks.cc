@@ -96,7 +96,7 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
     if (rank.part.takes_stdin) input_offsets_[rank.local] = 0;
   }
   make_servers();
-  launch_.ranks = {};  // each has its own part
+  std::vector<RankPart>().swap(launch_.ranks);  // each has its own part
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "job/exit_status.h"
 
@@ -151,7 +152,9 @@ void Rounds::take_seats() {
 
 Result<Round> Rounds::next_round() {
   Round round;
+  Plan plan = std::exchange(request_.plan, {});  // a further round gets its own
   round.request = request_;
+  round.request.plan = std::move(plan);
   round.restarts = restarts_;
   round.restarts_left = restarts_ < request_.spec.max_restarts;
   round.elastic = elastic();
@@ -177,8 +180,8 @@ Result<Round> Rounds::next_round() {
     round.joined.push_back(std::move(waiting.front()));
     waiting.erase(waiting.begin());
   }
-  TUTTI_TRY(plan, map_ranks(round.request.spec, allocation, like()));
-  round.request.plan = std::move(plan);
+  TUTTI_TRY(newly, map_ranks(round.request.spec, allocation, like()));
+  round.request.plan = std::move(newly);
   return round;
 }
 

@@ -4,6 +4,8 @@
 // Failures end in the error handler of a communicator; all of that is cold and out of line.
 #pragma once
 
+#include <atomic>
+
 #include "base/clock.h"
 #include "functions.h"
 #include "mpi/process.h"
@@ -26,7 +28,8 @@ class Call {
   enum When : std::uint8_t { inside, anytime };
 
   Call(function::Number number, When when) : number_(number) {
-    entered_ = process.world;
+    // acquire: partner is the release in open_world(), of a thread that opens the first session.
+    entered_ = std::atomic_ref(process.world).load(std::memory_order_acquire);
     allowed_ = entered_ != nullptr || when == anytime;
     if (entered_ == nullptr) return;
     if (process.gated) [[unlikely]]

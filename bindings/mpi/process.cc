@@ -101,7 +101,9 @@ Result<void> make_world(world::ThreadLevel level) {
 Result<void> open_world(world::ThreadLevel level) {
   const std::scoped_lock hold(lock());
   if (owner() == nullptr) TUTTI_DO(make_world(level));
-  process.world = owner().get();
+  // release: partner is the acquire in Call; other threads may be in MPI already.
+  if (process.world == nullptr)
+    std::atomic_ref(process.world).store(owner().get(), std::memory_order_release);
   ++g_users;
   return {};
 }

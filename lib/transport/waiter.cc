@@ -70,11 +70,7 @@ class Policy final : public Waiter {
 
   void busy() override {
     idle_ = 0;
-    if (looks_ != 0) {
-      looks_ = 0;
-      first_look_ns_ = 0;
-      lingers_ = false;
-    }
+    looks_ = 0;
     if (stage_ != Stage::polling) [[unlikely]]
       busy_after_arming();
   }
@@ -90,11 +86,15 @@ class Policy final : public Waiter {
     }
   }
 
-  // In a crowd the first look in vain is enough; else they must have come for as long as polling
-  // takes.
+  // In a crowd one look in vain is enough; else they must have come for as long as polling takes.
   bool relent(const Gate& gate) override {
-    if (++looks_ % kClockEvery == 0) note_time();
-    if (!lingers_ && (budget_.poll_ns > 0 || looks_ == 1)) return false;
+    if (++looks_ == 1) {
+      first_look_ns_ = 0;
+      lingers_ = budget_.poll_ns == 0;
+      return false;
+    }
+    if (looks_ % kClockEvery == 0) note_time();
+    if (!lingers_) return false;
     with_open_gate(gate, [] { ::sched_yield(); });
     return true;
   }

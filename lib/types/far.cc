@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/prefetch.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -40,15 +41,8 @@ void ask_to_read(const std::byte* block, Count bytes) {
   each_line(block, bytes, [](const std::byte* line) { __builtin_prefetch(line); });
 }
 
-// A compiler's own prefetch for writing is one for reading on most processors.
 void ask_to_write(const std::byte* block, Count bytes) {
-  each_line(block, bytes, [](const std::byte* line) {
-#if defined(__x86_64__)
-    asm volatile("prefetchw %0" : : "m"(*line));
-#else
-    __builtin_prefetch(line, 1);
-#endif
-  });
+  each_line(block, bytes, [](const std::byte* line) { prefetch_to_write(line); });
 }
 
 #if defined(__SSE2__)

@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/prefetch.h"
 #include "transport/shm/pace.h"
 #include "transport/transport.h"
 #include "wireup/segment.h"
@@ -130,21 +131,11 @@ class Writer {
       next_ = begin_;
       ++lap_;
     }
-    if (end_ - next_ > kOwnAhead) own(next_ + kOwnAhead);
+    if (end_ - next_ > kOwnAhead) prefetch_to_write(next_ + kOwnAhead);
     return true;
   }
 
  private:
-  // Brings a line to this core to be written. A compiler's own prefetch for writing is one for
-  // reading unless it builds for a processor that is known to have the other.
-  static void own(const Line* line) {
-#if defined(__x86_64__)
-    asm volatile("prefetchw %0" : : "m"(*line));
-#else
-    __builtin_prefetch(line, 1);
-#endif
-  }
-
   bool starve() {
     // Written once: the line stays with us until the reader clears it. Pairs with has_starved.
     if (counters_->starving.load(std::memory_order_relaxed) == 0)

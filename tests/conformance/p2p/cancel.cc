@@ -1,18 +1,10 @@
 // MPI 5.0, 3.8.4: a request that is marked for cancellation ends, as cancelled or as if nothing
 // had been said, and MPI_Test_cancelled tells which.
-#include "check.h"
+#include "cancelled.h"
 
 using namespace ranks;
 
 namespace {
-
-bool is_cancelled(MPI_Request* request) {
-  MPI_Status status;
-  int flag = -1;
-  MPI_Wait(request, &status);
-  MPI_Test_cancelled(&status, &flag);
-  return flag != 0;
-}
 
 void receive() {
   int word = 5;

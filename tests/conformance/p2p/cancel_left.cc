@@ -1,18 +1,10 @@
 // MPI 5.0, 3.8.4: a send that is marked for cancellation is received or cancelled, never neither
 // and never both, also when its message has left and waits with its receiver.
-#include "check.h"
+#include "cancelled.h"
 
 using namespace ranks;
 
 namespace {
-
-bool is_cancelled(MPI_Request* request) {
-  MPI_Status status;
-  int flag = -1;
-  MPI_Wait(request, &status);
-  MPI_Test_cancelled(&status, &flag);
-  return flag != 0;
-}
 
 int receive(int tag) {
   int word = -1;

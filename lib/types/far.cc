@@ -18,15 +18,17 @@
 namespace tutti::types {
 namespace {
 
-constexpr Count kLeast = Count{8} << 20;        // nobody asks for the size of the caches below it
-constexpr Count kUsualCache = Count{32} << 20;  // where the system does not tell
-constexpr Count kGroup = 8;                     // blocks asked for, then copied, at a time
-constexpr Count kAheadShort = 64, kAheadLong = 16;  // blocks; long: a line or more
+constexpr Count kLeast = Count{8} << 20;  // nobody asks for the size of the caches below it
+// What one core can count on, also where the system tells of all cores' caches as if they were one.
+constexpr Count kMostCache = Count{32} << 20;
+constexpr Count kGroup = 8;                        // blocks asked for, then copied, at a time
+constexpr Count kAheadShort = 64, kAheadLong = 8;  // blocks; long: a line or more
 constexpr Count kLine = kCacheLine;
+constexpr Count kFollowed = 4 * kLine;  // so far apart the processor fetches lines to write itself
 
 Count last_cache() {
   const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? bytes : kUsualCache;
+  return bytes > 0 ? std::min<Count>(bytes, kMostCache) : kMostCache;
 }
 
 // Every line of a block; rounding down keeps one that begins in the middle of a line whole.
@@ -114,7 +116,7 @@ void copy_far(std::byte* to, const std::byte* from, const FarBlocks& blocks, Cop
   if (blocks.bytes < kLine) return copy_near(to, from, blocks);
   const bool fills = fills_lines(to, blocks);
   const bool asks_to_read = blocks.from_apart != blocks.bytes;
-  const bool asks_to_write = blocks.to_apart != blocks.bytes && !fills;
+  const bool asks_to_write = std::abs(blocks.to_apart) > kFollowed && !fills;
   FarBlocks some = blocks;
   for (Count left = blocks.count; left > 0; left -= kGroup) {
     some.count = std::min(kGroup, left);

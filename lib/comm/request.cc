@@ -236,7 +236,9 @@ int progress(World& world) {
 }
 
 int look(World& world) {
-  return world.endpoint.look();
+  const int events = world.endpoint.look();
+  if (events == 0 && world.let_in != nullptr) world.let_in(world.let_in_self);
+  return events;
 }
 
 void idle(World& world) {

@@ -39,6 +39,7 @@ void MatchQueue::add_to_index(MatchNode* node) {
 void MatchQueue::make_index() {
   if (indexed_) return;
   indexed_ = true;
+  patience_ = 1;
   for (MatchNode* each = oldest_; each != nullptr; each = each->newer)
     ++shapes_[each->source == kAnySource][each->tag == kAnyTag];
   fill_index();
@@ -56,7 +57,9 @@ void MatchQueue::remove_from_index(MatchNode* node) {
   (node->before == nullptr ? bucket.first : node->before->after) = node->after;
   (node->after == nullptr ? bucket.last : node->after->before) = node->before;
   --shapes_[node->source == kAnySource][node->tag == kAnyTag];
-  if (size_ == 0) indexed_ = false;
+  if (size_ != 0) return;
+  indexed_ = false;
+  patience_ = kPatience;
 }
 
 MatchNode* MatchQueue::first_with(const MatchKey& key) const {

@@ -1,15 +1,17 @@
 // Matching: which posted receive takes an arriving message, which message a new receive takes.
 //
 // Two queues in order of arrival. A queue is searched from its front, which is exact and costs
-// nothing while messages come in the order of their receives. A search that went past
-// kLookAtMost entries has the queue indexed by a hash of (context, source, tag), wildcards being
-// keys of their own; an arriving message then looks at the front and at most at four keys and
-// takes the oldest stamp, so a thousand posted receives cost what ten do, and the order of
-// MPI 5.0, 3.5 is kept exactly.
+// nothing while messages come in the order of their receives. The next search for the same key
+// begins where the last one ended, so that threads which take turns cost each other one walk a
+// turn. When walks get long on the average, the queue is indexed by a hash of (context, source,
+// tag), wildcards being keys of their own; an arriving message then looks at the front and at most
+// at four keys and takes the oldest stamp, so a thousand posted receives cost what ten do, and the
+// order of MPI 5.0, 3.5 is kept exactly.
 //
 // Single thread (the gate). Nodes are the caller's; a queue never frees one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -35,6 +37,10 @@ struct MatchKey {
   int tag;
 };
 
+inline bool operator==(const MatchKey& a, const MatchKey& b) {
+  return a.context == b.context && a.source == b.source && a.tag == b.tag;
+}
+
 // True when a receive for `wanted` takes a message that says `is`.
 inline bool accepts(const MatchKey& wanted, const MatchKey& is) {
   return wanted.context == is.context &&
@@ -45,11 +51,9 @@ inline MatchKey key_of(const MatchNode& node) {
   return {node.context, node.source, node.tag};
 }
 
-// First in, first out, with an index by key once a search was long. It stays indexed until empty.
+// First in, first out, with an index by key once searches were long. It stays indexed until empty.
 class MatchQueue {
  public:
-  static constexpr int kLookAtMost = 8;
-
   bool is_empty() const { return oldest_ == nullptr; }
   std::size_t size() const { return size_; }
   MatchNode* oldest() const { return oldest_; }
@@ -60,6 +64,7 @@ class MatchQueue {
     node->older = newest_;
     (newest_ == nullptr ? oldest_ : newest_->newer) = node;
     newest_ = node;
+    if (from_ == nullptr) from_ = node;
     ++size_;
     if (indexed_) [[unlikely]]
       add_to_index(node);
@@ -67,6 +72,7 @@ class MatchQueue {
   void remove(MatchNode* node) {
     (node->older == nullptr ? oldest_ : node->older->newer) = node->newer;
     (node->newer == nullptr ? newest_ : node->newer->older) = node->older;
+    if (from_ == node) from_ = node->newer;
     --size_;
     if (indexed_) [[unlikely]]
       remove_from_index(node);
@@ -77,14 +83,36 @@ class MatchQueue {
     MatchNode* first = nullptr;
     MatchNode* last = nullptr;
   };
+  // The oldest node that fits; by_index(node) finds it, from this node on, when walks got long.
+  template <class Fits, class ByIndex>
+  MatchNode* seek(const MatchKey& key, const Fits& fits, const ByIndex& by_index) {
+    MatchNode* node = from_;
+    if (!(key == sought_)) {
+      if (oldest_ == nullptr || fits(*oldest_)) return oldest_;
+      node = oldest_->newer;
+      sought_ = key;
+    }
+    int left = patience_;
+    while (node != nullptr && !fits(*node)) {
+      if (--left == 0) {
+        node = by_index(node);
+        break;
+      }
+      node = node->newer;
+    }
+    if (!indexed_) patience_ = std::min(left + kCheapWalk, kPatience);
+    from_ = node;
+    return node;
+  }
   void make_index();
-  // How many entries to look at before asking the index.
-  int first_looks() const { return indexed_ ? 1 : kLookAtMost; }
   // How many indexed nodes have wildcards: [any source][any tag].
   std::size_t counted(bool any_source, bool any_tag) const { return shapes_[any_source][any_tag]; }
   MatchNode* first_with(const MatchKey& key) const;
 
  private:
+  static constexpr int kPatience = 512;  // nodes walked past in all
+  static constexpr int kCheapWalk = 8;   // nodes: a walk that costs no patience
+
   void add_to_index(MatchNode* node);
   void remove_from_index(MatchNode* node);
   void link(MatchNode* node);
@@ -95,6 +123,10 @@ class MatchQueue {
   MatchNode* newest_ = nullptr;
   std::size_t size_ = 0;
   std::uint64_t stamps_ = 0;
+  // No node older than from_ (null: no node) fits sought_.
+  MatchKey sought_{};
+  MatchNode* from_ = nullptr;
+  int patience_ = kPatience;  // looks left until it is indexed; 1 then
   bool indexed_ = false;
   std::size_t shapes_[2][2] = {};
   std::vector<Bucket> buckets_;  // a power of two, at least size_
@@ -105,12 +137,9 @@ class PostedQueue : public MatchQueue {
  public:
   // The oldest receive that accepts a message with this key, left in the queue; or null.
   MatchNode* find(const MatchKey& message) {
-    int looks = first_looks();
-    for (MatchNode* node = oldest(); node != nullptr; node = node->newer) {
-      if (accepts(key_of(*node), message)) return node;
-      if (--looks == 0) return find_indexed(message);
-    }
-    return nullptr;
+    return seek(
+        message, [&](const MatchNode& node) { return accepts(key_of(node), message); },
+        [&](MatchNode*) { return find_indexed(message); });
   }
   MatchNode* take(const MatchKey& message) {
     MatchNode* const node = find(message);
@@ -127,13 +156,12 @@ class UnexpectedQueue : public MatchQueue {
  public:
   // The oldest message that a receive for `wanted` accepts, left in the queue; or null.
   MatchNode* find(const MatchKey& wanted) {
-    int looks = first_looks();
-    for (MatchNode* node = oldest(); node != nullptr; node = node->newer) {
-      if (accepts(wanted, key_of(*node))) return node;
-      if (--looks == 0 && wanted.source != kAnySource && wanted.tag != kAnyTag)
-        return find_indexed(wanted);
-    }
-    return nullptr;
+    const auto fits = [&](const MatchNode& node) { return accepts(wanted, key_of(node)); };
+    return seek(wanted, fits, [&](MatchNode* node) {
+      if (wanted.source != kAnySource && wanted.tag != kAnyTag) return find_indexed(wanted);
+      while (node != nullptr && !fits(*node)) node = node->newer;
+      return node;
+    });
   }
 
  private:

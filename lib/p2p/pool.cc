@@ -60,23 +60,21 @@ void TransferPool::extend() {
     each.core = core_;
     each.pin.transfer = &each;
     each.pin.fire = &Core::on_pin;
-    each.next = free_;
-    free_ = &each;
+    free_.push_back(&each);
   }
 }
 
 Transfer* TransferPool::take() {
-  if (free_ == nullptr) [[unlikely]]
+  if (free_.empty()) [[unlikely]]
     extend();
-  Transfer* transfer = free_;
-  free_ = transfer->next;
+  Transfer* const transfer = free_.back();
+  free_.pop_back();
   return transfer;
 }
 
 void TransferPool::give(Transfer* transfer) {
   transfer->phase = Phase::unused;
-  transfer->next = free_;
-  free_ = transfer;
+  free_.push_back(transfer);
 }
 
 Transfer* TransferPool::find(std::uint32_t id) const {

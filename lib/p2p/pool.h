@@ -59,7 +59,7 @@ class TransferPool {
   void extend();
 
   Core* core_;
-  Transfer* free_ = nullptr;
+  std::vector<Transfer*> free_;  // a stack: what to take next is known before it is in the cache
   std::vector<std::unique_ptr<Transfer[]>> slabs_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/bytes.h"
 #include "p2p/match.h"
 #include "p2p/p2p.h"
 #include "p2p/pool.h"
@@ -37,7 +38,8 @@ enum class Phase : std::uint8_t {
 
 inline constexpr std::size_t kMostKeyBytes = 64;
 
-struct Transfer final : Request, MatchNode {
+// What every message touches comes first, in as few cache lines as will do.
+struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   // Fires once for each pinned frame, and once for a fetch (Core::on_pin).
   struct Pin : transport::Done {
     Transfer* transfer = nullptr;
@@ -46,6 +48,7 @@ struct Transfer final : Request, MatchNode {
   Phase phase = Phase::unused;
   Mode mode = Mode::standard;
   bool detached = false;
+  std::uint8_t key_bytes = 0;
   Code failure = Code::ok;  // why it will end badly once its pins are back
   int peer = kAnySource;
   std::uint32_t id = 0;  // fixed: its number in the pool
@@ -55,14 +58,13 @@ struct Transfer final : Request, MatchNode {
   types::Buffer buffer;
   std::uint64_t total = 0;   // bytes that will move
   std::uint64_t moved = 0;   // posted, or arrived
-  Transfer* next = nullptr;  // in the peer's waiting line, the completions, the free list
+  Transfer* next = nullptr;  // in the peer's waiting line, the completions
   Core* core = nullptr;      // fixed
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet.
   std::byte* staging = nullptr;
   std::size_t staging_bytes = 0;  // size taken from the pool
   std::size_t staged = 0;         // bytes of it that are packed, 0: none
-  std::uint8_t key_bytes = 0;
   std::array<std::byte, kMostKeyBytes> key;
 
   // From the pool, before use; what it leaves alone is as recycling left it.

@@ -8,18 +8,25 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
+
+#include "base/clock.h"
 
 namespace tutti::world {
 namespace {
 
-constexpr int kPauses = 32;       // the first rounds of waiting: no system call
-constexpr int kQuickRounds = 4;   // then a round yields the core
-constexpr int kLongestAway = 64;  // rounds between two looks at the gate
-constexpr int kPatience = 500;    // rounds, before others have to let it in
-constexpr int kRounds = 1000;     // before it sleeps
+constexpr int kPauses = 32;      // the first rounds of waiting: no system call
+constexpr int kQuickRounds = 4;  // then a round yields the core
+constexpr int kShortWaits = 20;  // pauses for the calls of one that comes only now and then
+constexpr int kFirstLook = 8;    // round, for one that has just had its turn
+constexpr int kLookEvery = 64;   // rounds between two looks at the gate, in the end
+constexpr std::uint64_t kShortStreak = 64;  // turns; one that polls and makes fewer had no turn
+constexpr std::uint64_t kStreakGap = 8;     // turns of others between two calls of a streak
+constexpr std::int64_t kStreak_ns = 2'000'000;
+constexpr std::int64_t kPolls_ns = 20'000;  // the same for one that polls
+constexpr std::int64_t kAwake_ns = 3'000'000;
 constexpr long kSleep_ns = 1'000'000;
 constexpr int kMostYields = 200;  // for one that waits; one that has no core by then waits on
-constexpr int kMostTurns = 32;    // looks at others' turns, before we come back in between
 
 void pause() {
 #if defined(__x86_64__)
@@ -32,12 +39,42 @@ void pause() {
 }  // namespace
 
 // Every call passes here.
-void Gate::take(std::thread::id me) {
-  if (impatient_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    give_way();
-  if (!try_take()) wait_for_turn();
+void Gate::take(Id me) {
+  if (impatient_.load(std::memory_order_relaxed) != 0 || !try_take()) [[unlikely]]
+    take_in_turn(had_its_turn(me));
+  come_in(me);
+}
+
+void Gate::take_in_turn(bool had_its_turn) {
+  const bool is_short = hasty_.load(std::memory_order_relaxed) != 0;
+  if (impatient_.load(std::memory_order_relaxed) != 0) give_way();
+  // Who asked without having waited is likely to make a few calls only.
+  if (is_short) stand_back();
+  if (!try_take()) wait_for_turn(had_its_turn ? kStreak_ns : 0);
+}
+
+// Until nobody has come in for a while, or for too long.
+void Gate::stand_back() const {
+  std::uint64_t before = 0;
+  for (int i = 0; i < kShortWaits; ++i) {
+    before = turns();
+    pause();
+    if (turns() == before && !taken_.load(std::memory_order_relaxed)) return;
+  }
+}
+
+// For one that comes back from letting others in.
+void Gate::take_between_polls(Id me) {
+  if (!try_take()) wait_for_turn(kPolls_ns);
+  come_in(me);
+  has_polled_ = true;
+}
+
+void Gate::come_in(Id me) {
   turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   owner_.store(me, std::memory_order_relaxed);
+  if (last_.load(std::memory_order_relaxed) != me) [[unlikely]]
+    begin_streak(me);
 }
 
 // acquire: what the one before us did is done, see drop().
@@ -45,28 +82,64 @@ bool Gate::try_take() {
   return !taken_.exchange(true, std::memory_order_acquire);
 }
 
-// Looks at the gate after 1, 2, 4 ... rounds, or when invited; that word is not written by calls.
-void Gate::wait_for_turn() {
+// Multiply and fold: thread pointers share their low bits.
+std::size_t Gate::place_of(Id thread) {
+  return ((thread * 0x9e3779b97f4a7c15U) >> 32) % kRemembered;
+}
+
+void Gate::begin_streak(Id me) {
+  const std::uint64_t now = turns();
+  const bool is_forgotten =
+      has_polled_ && now - began_.load(std::memory_order_relaxed) < kShortStreak;
+  const Id last = last_.load(std::memory_order_relaxed);
+  ended_[place_of(last)].store(is_forgotten ? 0 : now, std::memory_order_relaxed);
+  began_.store(now, std::memory_order_relaxed);
+  last_.store(me, std::memory_order_relaxed);
+  has_polled_ = false;
+}
+
+// Whether it has just had a streak, and calls again at once. One that waited for a message and
+// then made but a few calls has not: the next message may wait for its answer.
+bool Gate::had_its_turn(Id me) const {
+  const std::uint64_t now = turns();
+  return last_.load(std::memory_order_relaxed) == me ||
+         now - ended_[place_of(me)].load(std::memory_order_relaxed) <= kStreakGap;
+}
+
+// Comes in when nobody has done so between two looks, or when let in: at an invitation, for which
+// it asks when out of patience. That word is not written by calls.
+void Gate::wait_for_turn(std::int64_t patience_ns) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
+  const std::int64_t began_ns = now_ns();
   std::uint32_t seen = invites_.load(std::memory_order_relaxed);
-  int next = 1, away = 1, round = 0;
-  for (;; ++round) {
-    if (round == kPatience) impatient_.fetch_add(1, std::memory_order_relaxed);
+  std::uint64_t before = turns();
+  bool asks = false;
+  int next = patience_ns == 0 ? 1 : kFirstLook;  // round in which to look
+  for (int round = 1;; ++round) {
+    const std::int64_t waited_ns = round <= kQuickRounds ? 0 : now_ns() - began_ns;
+    if (!asks && waited_ns >= patience_ns) {
+      asks = true;
+      if (patience_ns == 0) hasty_.fetch_add(1, std::memory_order_relaxed);
+      impatient_.fetch_add(1, std::memory_order_relaxed);
+    }
     if (round < kQuickRounds)
       pause();
-    else if (round < kRounds)
+    else if (waited_ns < kAwake_ns)
       ::sched_yield();
     else
       sleep();
     const std::uint32_t invites = invites_.load(std::memory_order_relaxed);
-    if (round < next && round < kRounds && invites == seen) continue;
+    const bool is_let_in = asks || invites != seen;
+    if (!is_let_in && round < next) continue;
     seen = invites;
-    away = std::min(2 * away, kLongestAway);
-    next = round + away;
+    next = std::min(2 * round, round + kLookEvery);
+    const bool is_streak = std::exchange(before, turns()) != turns();
+    if (is_streak && !is_let_in) continue;
     // relaxed: a look, which leaves the line with its owner while it is taken.
     if (!taken_.load(std::memory_order_relaxed) && try_take()) break;
   }
-  if (round >= kPatience) impatient_.fetch_sub(1, std::memory_order_relaxed);
+  if (asks) impatient_.fetch_sub(1, std::memory_order_relaxed);
+  if (asks && patience_ns == 0) hasty_.fetch_sub(1, std::memory_order_relaxed);
   waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -86,13 +159,13 @@ void Gate::wake() {
 
 bool Gate::try_enter() {
   if (taken_.load(std::memory_order_relaxed) || !try_take()) return false;
-  owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  owner_.store(this_thread(), std::memory_order_relaxed);
   depth_ = 1;
   return true;
 }
 
 void Gate::drop() {
-  owner_.store(std::thread::id(), std::memory_order_relaxed);
+  owner_.store(0, std::memory_order_relaxed);
   // release: pairs with try_take().
   taken_.store(false, std::memory_order_release);
   if (sleeping_.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -101,34 +174,29 @@ void Gate::drop() {
 
 void Gate::release() {
   if (!many_) return;
-  if (depth_ > 1) kept_[std::this_thread::get_id()] = depth_;
+  if (depth_ > 1) kept_[this_thread()] = depth_;
   drop();
 }
 
 void Gate::retake() {
   if (!many_) return;
   if (waiting_.load(std::memory_order_relaxed) > 0) give_way();
-  take(std::this_thread::get_id());
+  take_between_polls(this_thread());
   depth_ = 1;
   if (kept_.empty()) return;
-  const auto kept = kept_.find(std::this_thread::get_id());
+  const auto kept = kept_.find(this_thread());
   if (kept == kept_.end()) return;
   depth_ = kept->second;
   kept_.erase(kept);
 }
 
-// Until one that waits has had its turn, and while others call again and again: coming in between
-// would take what they use out of their caches.
+// Until one that waits has had its turn.
 void Gate::give_way() {
-  std::uint64_t before = turns();
+  const std::uint64_t before = turns();
   invites_.fetch_add(1, std::memory_order_relaxed);
   for (int i = 0; i < kMostYields && waiting_.load(std::memory_order_relaxed) > 0; ++i) {
     ::sched_yield();
-    if (turns() != before) break;
-  }
-  for (int i = 0; i < kMostTurns && turns() != before; ++i) {
-    before = turns();
-    ::sched_yield();
+    if (turns() != before) return;
   }
 }
 

@@ -5,15 +5,16 @@
 // the depth.
 //
 // One locked instruction to come in, none to leave: that would wait for the stores before it, such
-// as those into a peer's lane. Who finds it taken looks again only now and then, unless invited
-// (let_in), so that the other makes many calls with everything in its own core's cache: handing
-// over costs more than several calls.
+// as those into a peer's lane. Handing over costs more than several calls, since what they use goes
+// from one core's cache to another's. So threads that call again and again take turns of 2 ms (a
+// streak); one that comes only now and then is let in before the next call.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <thread>
 
 #include "base/bytes.h"
 
@@ -25,7 +26,7 @@ class Gate {
 
   void enter() {
     if (!many_) return;
-    const std::thread::id me = std::this_thread::get_id();
+    const Id me = this_thread();
     // relaxed: it equals our own id only if we wrote it.
     if (owner_.load(std::memory_order_relaxed) == me) {
       ++depth_;
@@ -51,9 +52,20 @@ class Gate {
   void let_in();
 
  private:
-  void take(std::thread::id me);
+  using Id = std::uintptr_t;  // of a thread; 0: none
+  static Id this_thread() { return reinterpret_cast<Id>(__builtin_thread_pointer()); }
+
+  void take(Id me);
+  void take_in_turn(bool had_its_turn);
+  void stand_back() const;
+  void take_between_polls(Id me);
+  void come_in(Id me);
   bool try_take();
-  void wait_for_turn();
+  bool had_its_turn(Id me) const;
+  void begin_streak(Id me);
+  static constexpr std::size_t kRemembered = 64;
+  static std::size_t place_of(Id thread);
+  void wait_for_turn(std::int64_t patience_ns);
   void sleep();
   void give_way();
   void drop();
@@ -62,14 +74,20 @@ class Gate {
   const bool many_;
   int depth_ = 0;                    // guarded by the gate, as all that is not atomic
   std::atomic<bool> taken_ = false;  // acquire to come in, release to leave
-  std::atomic<std::thread::id> owner_{};
+  std::atomic<Id> owner_{0};
   std::atomic<std::uint64_t> turns_{0};  // written by who is inside; relaxed: a hint
+  std::atomic<Id> last_{0};              // who came in last; relaxed: a hint to others
+  std::atomic<std::uint64_t> began_{0};  // the turn at which its streak began; the same
+  bool has_polled_ = false;              // in this streak
   // Written only by threads that wait for each other.
   alignas(kCacheLine) std::atomic<int> waiting_{0};  // in wait_for_turn(); relaxed: a hint
-  std::atomic<int> impatient_{0};                    // of these, for long; same
+  std::atomic<int> impatient_{0};                    // of these, who ask to be let in; same
+  std::atomic<int> hasty_{0};               // of these, who have waited for nothing yet; same
   std::atomic<std::uint32_t> invites_{0};   // bumped by who lets others in; relaxed: a hint
   std::atomic<std::uint32_t> sleeping_{0};  // 1: some of them sleep on this word; see sleep()
-  std::map<std::thread::id, int> kept_;     // depths above 1 between release and retake
+  std::map<Id, int> kept_;                  // depths above 1 between release and retake
+  // At which turn a thread's last streak ended; by place_of(); who shares one is judged wrongly.
+  std::array<std::atomic<std::uint64_t>, kRemembered> ended_{};  // relaxed: a hint
 };
 
 }  // namespace tutti::world

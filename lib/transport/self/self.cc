@@ -4,9 +4,11 @@
 // delivers what was there when it began: frames that callbacks post come in the next round.
 #include "transport/self/self.h"
 
+#include <array>
 #include <cstring>
-#include <deque>
-#include <utility>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "base/check.h"
 #include "wireup/wireup.h"
@@ -16,46 +18,64 @@ namespace {
 
 constexpr std::size_t kMaxFrame = std::size_t{64} << 10;
 constexpr std::size_t kQueuedFrames = 1024;
+constexpr std::size_t kChunk = 64;  // frames
+constexpr std::size_t kShort = 48;  // bytes that lie beside their header
 
 struct Waiting {
   FrameHeader header;
-  std::vector<std::byte> copy;
-  const std::byte* pinned = nullptr;
-  std::size_t bytes = 0;
-  Done* done = nullptr;
+  std::span<const std::byte> payload;  // in one of the copies, or where the sender pinned it
+  Done* done;
+  std::array<std::byte, kShort> copy;
+  std::vector<std::byte> long_copy;
 };
 
-// A bounded queue that keeps its buffers.
+// A bounded queue in chunks that stay where they are: what one lends outlives a push. Whenever it
+// has run empty it begins at the first chunk again, which is in the cache.
 class Queue {
  public:
   bool try_push(const FrameView& frame) {
-    if (waiting_.size() == kQueuedFrames) return false;
-    Waiting entry;
-    if (!spare_.empty()) {
-      entry = std::move(spare_.back());
-      spare_.pop_back();
-    }
+    if (last_ - first_ == kQueuedFrames) return false;
+    if (first_ == last_ && !is_lent_) first_ = last_ = 0;
+    Waiting& entry = at(last_++);
     entry.header = *frame.header;
-    entry.bytes = frame.bytes;
     entry.done = frame.done;
-    entry.pinned = frame.payload;
-    if (frame.done == nullptr) entry.copy.assign(frame.payload, frame.payload + frame.bytes);
-    waiting_.push_back(std::move(entry));
+    const std::byte* from = frame.payload;
+    if (frame.done == nullptr && frame.bytes > kShort) {
+      entry.long_copy.assign(frame.payload, frame.payload + frame.bytes);
+      from = entry.long_copy.data();
+    } else if (frame.done == nullptr && frame.bytes > 0) {
+      std::memcpy(entry.copy.data(), frame.payload, frame.bytes);
+      from = entry.copy.data();
+    }
+    entry.payload = {from, frame.bytes};
     return true;
   }
-  std::size_t size() const { return waiting_.size(); }
-  Waiting pop() {
-    Waiting entry = std::move(waiting_.front());
-    waiting_.pop_front();
-    return entry;
+  std::size_t size() const { return last_ - first_; }
+  // The oldest one, out of the queue; lent until give_back().
+  Waiting& pop() {
+    is_lent_ = true;
+    return at(first_++);
   }
-  void recycle(Waiting entry) {
-    if (spare_.size() < 64) spare_.push_back(std::move(entry));
+  // Keeps the memory of long copies in the first chunk only.
+  void give_back(Waiting& entry) {
+    is_lent_ = false;
+    if (entry.long_copy.capacity() > 0 && first_ > kChunk)
+      std::vector<std::byte>().swap(entry.long_copy);
   }
 
  private:
-  std::deque<Waiting> waiting_;
-  std::vector<Waiting> spare_;
+  using Chunk = std::array<Waiting, kChunk>;
+  Waiting& at(std::size_t number) {
+    const std::size_t place = number % (kQueuedFrames + kChunk);
+    std::unique_ptr<Chunk>& chunk = chunks_[place / kChunk];
+    if (chunk == nullptr) [[unlikely]]
+      chunk = std::make_unique<Chunk>();
+    return (*chunk)[place % kChunk];
+  }
+
+  std::array<std::unique_ptr<Chunk>, kQueuedFrames / kChunk + 1> chunks_;
+  std::size_t first_ = 0, last_ = 0;  // numbers, ever growing while it is not empty
+  bool is_lent_ = false;
 };
 
 class SelfLink final : public Link {
@@ -123,13 +143,12 @@ class SelfTransport final : public Transport {
 
  private:
   void deliver() {
-    Waiting entry = queue_.pop();
+    Waiting& entry = queue_.pop();
     // The sink may read, not write, what is pinned: it is the sender's own buffer.
-    std::byte* payload =
-        entry.done != nullptr ? const_cast<std::byte*>(entry.pinned) : entry.copy.data();
-    sink_.on_frame(rank_, entry.header, {payload, entry.bytes});
+    sink_.on_frame(rank_, entry.header,
+                   {const_cast<std::byte*>(entry.payload.data()), entry.payload.size()});
     if (entry.done != nullptr) entry.done->fire(entry.done, true);
-    queue_.recycle(std::move(entry));
+    queue_.give_back(entry);
   }
 
   Sink& sink_;

@@ -1,6 +1,7 @@
 // The gate: one thread at a time, however many come, and each of them gets in.
 #include "world/gate.h"
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -55,6 +56,30 @@ TEST_CASE("a thread that waits for the gate gets in while another calls without 
   }
   other.join();
   CHECK(was_in);
+}
+
+TEST_CASE("a thread that comes now and then is let in though others call without end") {
+  Gate gate(true);
+  std::atomic<bool> is_over = false;
+  std::vector<std::thread> busy;
+  for (int i = 0; i < 2; ++i)
+    busy.emplace_back([&] {
+      while (!is_over) {
+        gate.enter();
+        gate.leave();
+      }
+    });
+  long passed = 0;
+  for (int i = 0; i < 50; ++i) {
+    const std::uint64_t before = gate.turns();
+    while (gate.turns() < before + 20) std::this_thread::yield();
+    gate.enter();
+    ++passed;
+    gate.leave();
+  }
+  is_over = true;
+  for (std::thread& each : busy) each.join();
+  CHECK(passed == 50);
 }
 
 TEST_CASE("a thread that polls inside the gate lets in one that waits, whatever its depth") {

@@ -144,7 +144,8 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
 // full link does not make us pack again.
 std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
                                        std::size_t bytes) {
-  if (transfer->staging == nullptr) {
+  if (!transfer->is_staged) {
+    transfer->is_staged = true;
     transfer->staging_bytes = bytes;
     transfer->staging = static_cast<std::byte*>(bytes_.take(bytes));
     transfer->staged = 0;
@@ -157,9 +158,9 @@ std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
 }
 
 void Core::drop_staging(Transfer* transfer) {
-  if (transfer->staging == nullptr) return;
+  if (!transfer->is_staged) return;
+  transfer->is_staged = false;
   bytes_.give(transfer->staging, transfer->staging_bytes);
-  transfer->staging = nullptr;
 }
 
 // A receive has taken an eager message of this peer: its credit can go back.

@@ -39,6 +39,8 @@ void MatchQueue::add_to_index(MatchNode* node) {
 void MatchQueue::make_index() {
   if (indexed_) return;
   indexed_ = true;
+  indexed_from_ = stamps_ - size_;
+  asked_ = 0;
   patience_ = 1;
   for (MatchNode* each = oldest_; each != nullptr; each = each->newer)
     ++shapes_[each->source == kAnySource][each->tag == kAnyTag];
@@ -59,7 +61,7 @@ void MatchQueue::remove_from_index(MatchNode* node) {
   --shapes_[node->source == kAnySource][node->tag == kAnyTag];
   if (size_ != 0) return;
   indexed_ = false;
-  patience_ = kPatience;
+  patience_ = kRarely * asked_ < stamps_ - indexed_from_ ? kPatience : kCheapWalk;
 }
 
 MatchNode* MatchQueue::first_with(const MatchKey& key) const {

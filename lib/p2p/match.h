@@ -86,21 +86,25 @@ class MatchQueue {
   // The oldest node that fits; by_index(node) finds it, from this node on, when walks got long.
   template <class Fits, class ByIndex>
   MatchNode* seek(const MatchKey& key, const Fits& fits, const ByIndex& by_index) {
-    MatchNode* node = from_;
-    if (!(key == sought_)) {
-      if (oldest_ == nullptr || fits(*oldest_)) return oldest_;
-      node = oldest_->newer;
-      sought_ = key;
-    }
+    if (oldest_ == nullptr || fits(*oldest_)) return oldest_;
+    if (key == sought_ && from_ != nullptr && fits(*from_)) return from_;
+    return walk(key, fits, by_index);
+  }
+  template <class Fits, class ByIndex>
+  [[gnu::noinline]] MatchNode* walk(const MatchKey& key, const Fits& fits,
+                                    const ByIndex& by_index) {
+    MatchNode* node = key == sought_ ? from_ : oldest_;
     int left = patience_;
     while (node != nullptr && !fits(*node)) {
       if (--left == 0) {
+        ++asked_;
         node = by_index(node);
         break;
       }
       node = node->newer;
     }
     if (!indexed_) patience_ = std::min(left + kCheapWalk, kPatience);
+    sought_ = key;
     from_ = node;
     return node;
   }
@@ -110,8 +114,9 @@ class MatchQueue {
   MatchNode* first_with(const MatchKey& key) const;
 
  private:
-  static constexpr int kPatience = 512;  // nodes walked past in all
-  static constexpr int kCheapWalk = 8;   // nodes: a walk that costs no patience
+  static constexpr int kPatience = 512;         // nodes walked past in all
+  static constexpr int kCheapWalk = 8;          // nodes: a walk that costs no patience
+  static constexpr std::uint64_t kRarely = 16;  // nodes that came for one look into the index
 
   void add_to_index(MatchNode* node);
   void remove_from_index(MatchNode* node);
@@ -128,6 +133,8 @@ class MatchQueue {
   MatchNode* from_ = nullptr;
   int patience_ = kPatience;  // looks left until it is indexed; 1 then
   bool indexed_ = false;
+  std::uint64_t indexed_from_ = 0;  // the last stamp given before
+  std::uint64_t asked_ = 0;         // how often the index was
   std::size_t shapes_[2][2] = {};
   std::vector<Bucket> buckets_;  // a power of two, at least size_
 };

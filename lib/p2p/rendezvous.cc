@@ -106,6 +106,7 @@ void Core::on_grant(int from, const transport::FrameHeader& header) {
   transfer->remote = high_of(header.cookie);
   transfer->total = std::min(transfer->total, header.length);
   if (transfer->total == 0) return complete(transfer);
+  transfer->moved = 0;
   transfer->phase = Phase::sending;
   sending_.push_back(transfer);
   work_ = true;

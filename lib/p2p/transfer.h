@@ -38,7 +38,7 @@ enum class Phase : std::uint8_t {
 
 inline constexpr std::size_t kMostKeyBytes = 64;
 
-// What every message touches comes first, in as few cache lines as will do.
+// What every message touches comes first, in three cache lines.
 struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   // Fires once for each pinned frame, and once for a fetch (Core::on_pin).
   struct Pin : transport::Done {
@@ -51,15 +51,17 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   std::uint8_t key_bytes = 0;
   Code failure = Code::ok;  // why it will end badly once its pins are back
   int peer = kAnySource;
-  std::uint32_t id = 0;  // fixed: its number in the pool
   std::uint32_t fingerprint = 0;
-  std::uint32_t remote = 0;     // the other side's id
   std::uint32_t in_flight = 0;  // pinned frames not yet fired
+  bool is_staged = false;       // it has staging
   types::Buffer buffer;
   std::uint64_t total = 0;   // bytes that will move
-  std::uint64_t moved = 0;   // posted, or arrived
   Transfer* next = nullptr;  // in the peer's waiting line, the completions
+  // From here on: of messages that are offered, pinned or staged.
+  std::uint64_t moved = 0;   // posted, or arrived; counted from the grant on
   Core* core = nullptr;      // fixed
+  std::uint32_t id = 0;      // fixed: its number in the pool
+  std::uint32_t remote = 0;  // the other side's id
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet.
   std::byte* staging = nullptr;
@@ -86,7 +88,6 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
     in_flight = 0;
     buffer = memory;
     total = static_cast<std::uint64_t>(memory.bytes);
-    moved = 0;
     key_bytes = 0;
   }
 };

@@ -22,9 +22,9 @@ constexpr int kFirstLook = 8;    // round, for one that has just had its turn
 constexpr int kLookEvery = 64;   // rounds between two looks at the gate, in the end
 constexpr std::uint64_t kShortStreak = 64;  // turns; one that polls and makes fewer had no turn
 constexpr std::uint64_t kStreakGap = 8;     // turns of others between two calls of a streak
-constexpr std::int64_t kStreak_ns = 2'000'000;
+constexpr std::int64_t kStreak_ns = 3'000'000;
 constexpr std::int64_t kPolls_ns = 20'000;  // the same for one that polls
-constexpr std::int64_t kAwake_ns = 3'000'000;
+constexpr std::int64_t kAwake_ns = 4'000'000;
 constexpr long kSleep_ns = 1'000'000;
 constexpr int kMostYields = 200;  // for one that waits; one that has no core by then waits on
 

@@ -6,7 +6,7 @@
 //
 // One locked instruction to come in, none to leave: that would wait for the stores before it, such
 // as those into a peer's lane. Handing over costs more than several calls, since what they use goes
-// from one core's cache to another's. So threads that call again and again take turns of 2 ms (a
+// from one core's cache to another's. So threads that call again and again take turns of 3 ms (a
 // streak); one that comes only now and then is let in before the next call.
 #pragma once
 

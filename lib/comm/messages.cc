@@ -90,12 +90,12 @@ bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status) {
     *status = kNullStatus;
     return true;
   }
-  p2p::Endpoint& endpoint = comm.world().endpoint;
+  World& world = comm.world();
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
-  if (endpoint.probe(peer, envelope, status)) return true;
-  endpoint.look();
-  return endpoint.probe(peer, envelope, status);
+  if (world.endpoint.probe(peer, envelope, status)) return true;
+  look(world);
+  return world.endpoint.probe(peer, envelope, status);
 }
 
 p2p::Status probe(Communicator& comm, int source, int tag) {

@@ -242,8 +242,9 @@ int look(World& world) {
 }
 
 void idle(World& world) {
-  if (world.let_in != nullptr) world.let_in(world.let_in_self);
   world.endpoint.idle();
+  // Last: the caller looks at its request again, which another thread may complete meanwhile.
+  if (world.let_in != nullptr) world.let_in(world.let_in_self);
 }
 
 void active(World& world) {

@@ -61,11 +61,18 @@ std::uint32_t Core::try_send(int rank, const Envelope& envelope, const void* dat
       [[likely]] {
     ++peer->messages_sent;
     peer->bytes_sent += bytes;
+    note_opened(*peer);
     return number;
   }
   peer->credit += cost;
   peer->owed += returned;
   return 0;
+}
+
+// A message to ourselves is nothing that a link tells of: a thread of ours may sleep until it
+// comes.
+void Core::note_opened(const PeerState& peer) {
+  if (peer.rank == wireup_.rank()) waiter_->busy();
 }
 
 Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::Buffer& buffer) {
@@ -129,6 +136,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
   }
   ++peer.messages_sent;
   peer.bytes_sent += bytes;
+  note_opened(peer);
   drop_staging(transfer);
   if (confirms) return true;
   transfer->number = number;

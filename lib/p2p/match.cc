@@ -41,7 +41,6 @@ void MatchQueue::make_index() {
   indexed_ = true;
   indexed_from_ = stamps_ - size_;
   asked_ = 0;
-  patience_ = 1;
   for (MatchNode* each = oldest_; each != nullptr; each = each->newer)
     ++shapes_[each->source == kAnySource][each->tag == kAnyTag];
   fill_index();

@@ -88,25 +88,13 @@ class MatchQueue {
   MatchNode* seek(const MatchKey& key, const Fits& fits, const ByIndex& by_index) {
     if (oldest_ == nullptr || fits(*oldest_)) return oldest_;
     if (key == sought_ && from_ != nullptr && fits(*from_)) return from_;
-    return walk(key, fits, by_index);
-  }
-  template <class Fits, class ByIndex>
-  [[gnu::noinline]] MatchNode* walk(const MatchKey& key, const Fits& fits,
-                                    const ByIndex& by_index) {
-    MatchNode* node = key == sought_ ? from_ : oldest_;
-    int left = patience_;
-    while (node != nullptr && !fits(*node)) {
-      if (--left == 0) {
-        ++asked_;
-        node = by_index(node);
-        break;
-      }
-      node = node->newer;
-    }
-    if (!indexed_) patience_ = std::min(left + kCheapWalk, kPatience);
+    MatchNode* node = key == sought_ ? from_ : oldest_->newer;
     sought_ = key;
-    from_ = node;
-    return node;
+    if (indexed_ && node != nullptr) {
+      ++asked_;
+      return from_ = by_index(node);
+    }
+    return from_ = walk(node, fits, by_index);
   }
   void make_index();
   // How many indexed nodes have wildcards: [any source][any tag].
@@ -118,6 +106,14 @@ class MatchQueue {
   static constexpr int kCheapWalk = 8;          // nodes: a walk that costs no patience
   static constexpr std::uint64_t kRarely = 16;  // nodes that came for one look into the index
 
+  template <class Fits, class ByIndex>
+  [[gnu::noinline]] MatchNode* walk(MatchNode* node, const Fits& fits, const ByIndex& by_index) {
+    int left = patience_;
+    for (; node != nullptr && !fits(*node); node = node->newer)
+      if (--left == 0) return by_index(node);
+    patience_ = std::min(left + kCheapWalk, kPatience);
+    return node;
+  }
   void add_to_index(MatchNode* node);
   void remove_from_index(MatchNode* node);
   void link(MatchNode* node);
@@ -131,7 +127,7 @@ class MatchQueue {
   // No node older than from_ (null: no node) fits sought_.
   MatchKey sought_{};
   MatchNode* from_ = nullptr;
-  int patience_ = kPatience;  // looks left until it is indexed; 1 then
+  int patience_ = kPatience;  // looks left until it is indexed
   bool indexed_ = false;
   std::uint64_t indexed_from_ = 0;  // the last stamp given before
   std::uint64_t asked_ = 0;         // how often the index was

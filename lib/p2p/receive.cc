@@ -8,7 +8,7 @@ namespace tutti::p2p {
 
 Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
   Transfer* const transfer = transfers_.take();
-  transfer->begin(Phase::posted, rank, envelope, buffer);
+  transfer->begin(Phase::waiting, rank, envelope, buffer);
   if (!unexpected_.is_empty()) [[unlikely]] {
     MatchNode* const found = unexpected_.find(key_of(*transfer));
     if (found != nullptr) {
@@ -23,6 +23,7 @@ Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffe
     fail_with(transfer, from.failure);
     return transfer;
   }
+  transfer->phase = Phase::posted;
   posted_.add(transfer);
   return transfer;
 }

@@ -47,6 +47,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
     ++peer.messages_sent;
     ++counted_.offers_sent;
     peer.bytes_sent += header.length;
+    note_opened(peer);
     return true;
   }
   transfer->phase = Phase::waiting;

@@ -20,13 +20,14 @@ constexpr int kQuickRounds = 4;  // then a round yields the core
 constexpr int kShortWaits = 20;  // pauses for the calls of one that comes only now and then
 constexpr int kFirstLook = 8;    // round, for one that has just had its turn
 constexpr int kLookEvery = 64;   // rounds between two looks at the gate, in the end
-constexpr std::uint64_t kShortStreak = 64;  // turns; one that polls and makes fewer had no turn
-constexpr std::uint64_t kStreakGap = 8;     // turns of others between two calls of a streak
+constexpr std::uint64_t kShortStreak = 64;      // turns; one that polls and makes fewer had no turn
+constexpr std::int64_t kStreakGap_ns = 10'000;  // between two calls of a streak, at most
 constexpr std::int64_t kStreak_ns = 3'000'000;
 constexpr std::int64_t kPolls_ns = 20'000;  // the same for one that polls
 constexpr std::int64_t kAwake_ns = 4'000'000;
 constexpr long kSleep_ns = 1'000'000;
 constexpr int kMostYields = 200;  // for one that waits; one that has no core by then waits on
+constexpr std::uint64_t kCallsInVain = 64;  // calls, before it is waited for again
 
 void pause() {
 #if defined(__x86_64__)
@@ -40,15 +41,16 @@ void pause() {
 
 // Every call passes here.
 void Gate::take(Id me) {
-  if (impatient_.load(std::memory_order_relaxed) != 0 || !try_take()) [[unlikely]]
-    take_in_turn(had_its_turn(me));
+  const bool is_asked = impatient_.load(std::memory_order_relaxed) != 0 && !waited_in_vain();
+  if (is_asked || !try_take()) [[unlikely]]
+    take_in_turn(is_asked, had_its_turn(me));
   come_in(me);
 }
 
-void Gate::take_in_turn(bool had_its_turn) {
-  const bool is_short = hasty_.load(std::memory_order_relaxed) != 0;
-  if (impatient_.load(std::memory_order_relaxed) != 0) give_way();
+void Gate::take_in_turn(bool is_asked, bool had_its_turn) {
   // Who asked without having waited is likely to make a few calls only.
+  const bool is_short = is_asked && hasty_.load(std::memory_order_relaxed) != 0;
+  if (is_asked) give_way();
   if (is_short) stand_back();
   if (!try_take()) wait_for_turn(had_its_turn ? kStreak_ns : 0);
 }
@@ -92,7 +94,7 @@ void Gate::begin_streak(Id me) {
   const bool is_forgotten =
       has_polled_ && now - began_.load(std::memory_order_relaxed) < kShortStreak;
   const Id last = last_.load(std::memory_order_relaxed);
-  ended_[place_of(last)].store(is_forgotten ? 0 : now, std::memory_order_relaxed);
+  ended_ns_[place_of(last)].store(is_forgotten ? 0 : now_ns(), std::memory_order_relaxed);
   began_.store(now, std::memory_order_relaxed);
   last_.store(me, std::memory_order_relaxed);
   has_polled_ = false;
@@ -101,9 +103,8 @@ void Gate::begin_streak(Id me) {
 // Whether it has just had a streak, and calls again at once. One that waited for a message and
 // then made but a few calls has not: the next message may wait for its answer.
 bool Gate::had_its_turn(Id me) const {
-  const std::uint64_t now = turns();
-  return last_.load(std::memory_order_relaxed) == me ||
-         now - ended_[place_of(me)].load(std::memory_order_relaxed) <= kStreakGap;
+  if (last_.load(std::memory_order_relaxed) == me) return true;
+  return now_ns() - ended_ns_[place_of(me)].load(std::memory_order_relaxed) <= kStreakGap_ns;
 }
 
 // Comes in when nobody has done so between two looks, or when let in: at an invitation, for which
@@ -198,6 +199,12 @@ void Gate::give_way() {
     ::sched_yield();
     if (turns() != before) return;
   }
+  in_vain_at_.store(before, std::memory_order_relaxed);
+}
+
+bool Gate::waited_in_vain() const {
+  const std::uint64_t at = in_vain_at_.load(std::memory_order_relaxed);
+  return at != 0 && turns() - at < kCallsInVain;
 }
 
 void Gate::let_in() {

@@ -56,7 +56,7 @@ class Gate {
   static Id this_thread() { return reinterpret_cast<Id>(__builtin_thread_pointer()); }
 
   void take(Id me);
-  void take_in_turn(bool had_its_turn);
+  void take_in_turn(bool is_asked, bool had_its_turn);
   void stand_back() const;
   void take_between_polls(Id me);
   void come_in(Id me);
@@ -68,6 +68,7 @@ class Gate {
   void wait_for_turn(std::int64_t patience_ns);
   void sleep();
   void give_way();
+  bool waited_in_vain() const;
   void drop();
   void wake();
 
@@ -82,12 +83,13 @@ class Gate {
   // Written only by threads that wait for each other.
   alignas(kCacheLine) std::atomic<int> waiting_{0};  // in wait_for_turn(); relaxed: a hint
   std::atomic<int> impatient_{0};                    // of these, who ask to be let in; same
-  std::atomic<int> hasty_{0};               // of these, who have waited for nothing yet; same
-  std::atomic<std::uint32_t> invites_{0};   // bumped by who lets others in; relaxed: a hint
-  std::atomic<std::uint32_t> sleeping_{0};  // 1: some of them sleep on this word; see sleep()
-  std::map<Id, int> kept_;                  // depths above 1 between release and retake
-  // At which turn a thread's last streak ended; by place_of(); who shares one is judged wrongly.
-  std::array<std::atomic<std::uint64_t>, kRemembered> ended_{};  // relaxed: a hint
+  std::atomic<int> hasty_{0};                 // of these, who have waited for nothing yet; same
+  std::atomic<std::uint32_t> invites_{0};     // bumped by who lets others in; relaxed: a hint
+  std::atomic<std::uint32_t> sleeping_{0};    // 1: some of them sleep on this word; see sleep()
+  std::map<Id, int> kept_;                    // depths above 1 between release and retake
+  std::atomic<std::uint64_t> in_vain_at_{0};  // the turn at which one was waited for so; a hint
+  // When a thread's last streak ended; by place_of(), who shares one is judged wrongly.
+  std::array<std::atomic<std::int64_t>, kRemembered> ended_ns_{};  // relaxed: a hint
 };
 
 }  // namespace tutti::world

@@ -113,3 +113,23 @@ TEST_CASE("a receive from any source outlives one of its sources", "[p2p][lost]"
   REQUIRE(receive->status.source == 2);
   REQUIRE(into == data);
 }
+
+TEST_CASE("a receive from a rank out of reach leaves the other receives alone", "[p2p][lost]") {
+  const auto body = [](int rank, Endpoint& endpoint) {
+    if (rank != 0) return;
+    std::vector<std::byte> data(8);
+    std::vector<Request*> own;
+    for (int tag = 0; tag < 3; ++tag) own.push_back(endpoint.recv(0, {1, 0, tag, 0}, plain(data)));
+    for (int i = 0; i < 2; ++i) {  // what they leave in the pool is still linked to the third
+      endpoint.cancel(own[static_cast<std::size_t>(i)]);
+      endpoint.release(own[static_cast<std::size_t>(i)]);
+    }
+    Request* const lost = endpoint.recv(1, {1, 1, 0, 0}, plain(data));
+    TUTTI_CHECK(lost->done && lost->status.code != Code::ok);
+    TUTTI_CHECK(endpoint.counters().posted_now == 1);
+    const Request* const third = own[2];
+    endpoint.send(Mode::standard, 0, {1, 0, 2, 0}, plain(data));
+    while (!third->done) endpoint.progress();
+  };
+  in_ranks({0, 1}, body, knobs_with("TUTTI_LINK", "shm"));
+}

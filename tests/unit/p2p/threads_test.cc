@@ -136,3 +136,33 @@ TEST_CASE("threads of one rank wait at the same time, each for its own message",
     endpoint.set_gate({});
   });
 }
+
+TEST_CASE("a message to oneself wakes the thread that sleeps until it comes", "[p2p][threads]") {
+  auto wireups = wireup::in_threads({0});
+  auto opened = Endpoint::open(*wireups[0], Knobs::defaults());
+  REQUIRE(opened.has_value());
+  Endpoint& endpoint = **opened;
+  std::mutex mutex;
+  endpoint.set_gate({[](void* self) { static_cast<std::mutex*>(self)->unlock(); },
+                     [](void* self) { static_cast<std::mutex*>(self)->lock(); }, &mutex});
+  const auto awake = static_cast<std::uint32_t>(wireup::SleepState::awake);
+  const std::atomic<std::uint32_t>& sleep = wireups[0]->segment().local(0).sleep;
+  std::uint64_t into = 0;
+  const std::uint64_t data = 77;
+  std::thread sleeper([&] {
+    const std::lock_guard lock(mutex);
+    endpoint.recv_now(0, {1, 0, 5, 0}, Buffer::plain(&into, 8));
+  });
+  bool is_sent = false;
+  while (!is_sent) {
+    while (sleep.load() == awake) std::this_thread::yield();
+    const std::lock_guard lock(mutex);
+    if (sleep.load() == awake) continue;
+    REQUIRE(endpoint.try_send(0, {1, 0, 5, 0}, &data, sizeof data) != 0);
+    CHECK(sleep.load() == awake);
+    is_sent = true;
+  }
+  sleeper.join();
+  CHECK(into == data);
+  endpoint.close();
+}

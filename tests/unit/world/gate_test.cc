@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "catch.h"
 
 using tutti::world::Gate;
@@ -80,6 +81,33 @@ TEST_CASE("a thread that comes now and then is let in though others call without
   is_over = true;
   for (std::thread& each : busy) each.join();
   CHECK(passed == 50);
+}
+
+TEST_CASE("a thread that computes between its calls does not wait a turn beside long calls") {
+  Gate gate(true);
+  std::atomic<bool> is_over = false;
+  const auto work = [](std::int64_t for_ns) {
+    for (const std::int64_t end = tutti::now_ns() + for_ns; tutti::now_ns() < end;) {
+    }
+  };
+  std::thread other([&] {
+    while (!is_over) {
+      gate.enter();
+      work(150'000);
+      gate.leave();
+    }
+  });
+  int long_waits = 0;  // with more than 8 calls of the other in between
+  for (int i = 0; i < 60; ++i) {
+    work(450'000);
+    const std::uint64_t before = gate.turns();
+    gate.enter();
+    if (gate.turns() > before + 9) ++long_waits;
+    gate.leave();
+  }
+  is_over = true;
+  other.join();
+  CHECK(long_waits < 30);
 }
 
 TEST_CASE("a thread that polls inside the gate lets in one that waits, whatever its depth") {

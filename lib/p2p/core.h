@@ -112,7 +112,7 @@ class Core final : public Endpoint, public transport::Sink {
   bool post_eager(PeerState& peer, Transfer* transfer, bool is_charged);
   std::span<const std::byte> stage(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
   void drop_staging(Transfer* transfer);
-  void note_opened(const PeerState& peer);
+  void count_sent(PeerState& peer, std::uint64_t bytes);
   void consumed(PeerState& peer, std::size_t bytes);
   void explain_flood(PeerState& peer);
 

@@ -59,9 +59,7 @@ std::uint32_t Core::try_send(int rank, const Envelope& envelope, const void* dat
   peer->owed -= returned;
   if (peer->link->try_post({&header, static_cast<const std::byte*>(data), bytes, nullptr}))
       [[likely]] {
-    ++peer->messages_sent;
-    peer->bytes_sent += bytes;
-    note_opened(*peer);
+    count_sent(*peer, bytes);
     return number;
   }
   peer->credit += cost;
@@ -71,7 +69,9 @@ std::uint32_t Core::try_send(int rank, const Envelope& envelope, const void* dat
 
 // A message to ourselves is nothing that a link tells of: a thread of ours may sleep until it
 // comes.
-void Core::note_opened(const PeerState& peer) {
+void Core::count_sent(PeerState& peer, std::uint64_t bytes) {
+  ++peer.messages_sent;
+  peer.bytes_sent += bytes;
   if (peer.rank == wireup_.rank()) waiter_->busy();
 }
 
@@ -134,9 +134,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
     transfer->phase = Phase::waiting;
     return false;
   }
-  ++peer.messages_sent;
-  peer.bytes_sent += bytes;
-  note_opened(peer);
+  count_sent(peer, bytes);
   drop_staging(transfer);
   if (confirms) return true;
   transfer->number = number;

@@ -44,10 +44,8 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   }
   transfer->phase = Phase::offered;
   if (peer.link->try_post({&header, transfer->key.data(), transfer->key_bytes, nullptr})) {
-    ++peer.messages_sent;
     ++counted_.offers_sent;
-    peer.bytes_sent += header.length;
-    note_opened(peer);
+    count_sent(peer, header.length);
     return true;
   }
   transfer->phase = Phase::waiting;

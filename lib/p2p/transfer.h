@@ -53,7 +53,7 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   int peer = kAnySource;
   std::uint32_t fingerprint = 0;
   std::uint32_t in_flight = 0;  // pinned frames not yet fired
-  bool is_staged = false;       // it has staging
+  bool is_staged = false;       // it has staging, which lies further on
   types::Buffer buffer;
   std::uint64_t total = 0;   // bytes that will move
   Transfer* next = nullptr;  // in the peer's waiting line, the completions

@@ -55,7 +55,7 @@ class Object {
   ObjectKind kind_;
 };
 
-// One that is only ever counted with its world's gate held. A locked instruction would wait until
+// One that is only ever counted with its world's gate held, or the door of its communicator. A locked instruction would wait until
 // the stores before it are seen by all, such as those into a peer's lane: half of what a short
 // message costs.
 class GatedObject : public Object {
@@ -69,6 +69,7 @@ class GatedObject : public Object {
     refs_.store(left, std::memory_order_relaxed);
     if (left == 0) destroy_(this);
   }
+  std::int32_t references() const { return refs_.load(std::memory_order_relaxed); }
 
  protected:
   using Object::Object;

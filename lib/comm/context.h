@@ -3,11 +3,13 @@
 // Everything with the world's gate held. Private to comm.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/knobs.h"
 #include "comm/comm.h"
 #include "comm/contexts.h"
@@ -22,8 +24,8 @@ namespace tutti::comm {
 inline constexpr std::uint32_t kMeetingContext = 4;
 inline constexpr std::uint32_t kNoContext = ~1U;  // of a communicator that is being made
 
-// Memory of requests, given back and taken again without the heap.
-class RequestPool {
+// Memory of requests, given back and taken again without the heap. One behind each door.
+class alignas(kCacheLine) RequestPool {
  public:
   RequestPool() = default;
   RequestPool(const RequestPool&) = delete;
@@ -60,7 +62,13 @@ class World {
   void* let_in_self;
   engine::ScratchPool scratch;
   ContextIds contexts;
-  RequestPool requests;
+  std::array<RequestPool, p2p::kDoors> requests;
+  bool has_doors = false;  // else all memory is behind the first one
+  RequestPool& pool_of(const Communicator& comm) {
+    if (has_doors) [[unlikely]]
+      return requests[comm.door()];
+    return requests[0];
+  }
 
   std::uint64_t failures = 0;  // requests that ended with an error so far
 

@@ -41,12 +41,41 @@ std::uint32_t sent_at_once(Communicator& comm, p2p::Mode mode, const types::Buff
                                         static_cast<std::size_t>(buffer.bytes));
 }
 
+bool is_to_self(const Communicator& comm, int dest) {
+  return dest == comm.rank() && !comm.is_inter();
+}
+
 }  // namespace
+
+void make_doors(World& world) {
+  world.has_doors = true;
+  world.endpoint.make_doors();
+}
+
+bool send_to_self(Communicator& comm, const types::Buffer& buffer, int tag) {
+  return buffer.is_contiguous() &&
+         comm.world().endpoint.give_to_self(outgoing(comm, tag), buffer.at(),
+                                            static_cast<std::size_t>(buffer.bytes));
+}
+
+Request* isend_to_self(Communicator& comm, const types::Buffer& buffer, int tag) {
+  if (!send_to_self(comm, buffer, tag)) return nullptr;
+  return RequestMaker::of_self(RequestMaker::sent(comm, comm.world().rank(), 0));
+}
+
+Request* irecv_from_self(Communicator& comm, const types::Buffer& buffer, int tag) {
+  p2p::Request* const message =
+      comm.world().endpoint.recv_from_self(wanted(comm, comm.rank(), tag), buffer);
+  if (message == nullptr) return nullptr;
+  return RequestMaker::of_self(
+      RequestMaker::of_message(comm, message, *buffer.type, comm.world().rank(), tag));
+}
 
 Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
           const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return Code::ok;
   const types::Buffer buffer = buffer_of(data, count, type);
+  if (is_to_self(comm, dest) && send_to_self(comm, buffer, tag)) return Code::ok;
   if (sent_at_once(comm, mode, buffer, dest, tag) != 0) return Code::ok;
   note(comm, comm.peer(dest), tag, buffer.bytes);
   p2p::Endpoint& endpoint = comm.world().endpoint;
@@ -70,6 +99,8 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
                const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return RequestMaker::completed(comm, kNullStatus);
   const types::Buffer buffer = buffer_of(data, count, type);
+  if (is_to_self(comm, dest))
+    if (Request* const given = isend_to_self(comm, buffer, tag); given != nullptr) return given;
   if (const std::uint32_t number = sent_at_once(comm, mode, buffer, dest, tag); number != 0)
     return RequestMaker::sent(comm, comm.peer(dest), number);
   p2p::Request* const message =

@@ -8,8 +8,10 @@
 //   try_send, send -> eager.cc ----> Link::try_post        eager.cc, rendezvous.cc  protocols
 //   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
 //   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
+//   give_to_self, recv_from_self -> itself.cc -> match.h
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -42,6 +44,9 @@ class Core final : public Endpoint, public transport::Sink {
                 const types::Buffer& buffer) override;
   Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
   Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
+  bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes) override;
+  Request* recv_from_self(const Envelope& envelope, const types::Buffer& buffer) override;
+  void make_doors() override;
   bool probe(int peer, const Envelope& envelope, Status* status) override;
   Message* take(int peer, const Envelope& envelope, Status* status) override;
   Request* recv_taken(Message* message, const types::Buffer& buffer) override;
@@ -130,6 +135,9 @@ class Core final : public Endpoint, public transport::Sink {
   void unpinned(Transfer* transfer, bool ok);
   Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
 
+  // itself.cc
+  PeerState* itself() const { return peers_[static_cast<std::size_t>(wireup_.rank())].get(); }
+
   // receive.cc
   Transfer* post_recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
   void give_message(Transfer* transfer, Message* message);
@@ -137,6 +145,8 @@ class Core final : public Endpoint, public transport::Sink {
 
   // recall.cc
   void end_cancelled(Transfer* transfer);
+  static bool is_recalled(const Message& message, int from, std::uint32_t number, std::uint32_t id);
+  void give_back(Message* message, std::uint32_t id);
   void on_recall(int from, const transport::FrameHeader& header);
   void on_recalled(int from, const transport::FrameHeader& header);
 
@@ -159,6 +169,7 @@ class Core final : public Endpoint, public transport::Sink {
   // progress.cc
   void complete(Transfer* transfer);
   void fail_with(Transfer* transfer, Code code);
+  Transfer* take_transfer(std::uint32_t context) { return transfers_.take(door(context).free); }
   void recycle(Transfer* transfer);
   void run_completions();
   int poll();
@@ -176,19 +187,33 @@ class Core final : public Endpoint, public transport::Sink {
   wireup::Wireup& wireup_;
   const Knobs knobs_;
   transport::Waiter::Gate gate_;
-  bool work_ = false;  // some list below is not empty
+  bool work_ = false;       // some list below is not empty
+  bool has_doors_ = false;  // else all lies behind the first one
   std::uint32_t rounds_ = 0;
   std::uint32_t costly_every_ = 1;  // rounds between polls that are system calls
   std::uint32_t streams_ = 0;       // partitioned sends so far
   int sleepers_ = 0;                // threads inside Waiter::pause
   std::vector<Active> active_;
   std::vector<std::unique_ptr<PeerState>> peers_;
-  PostedQueue posted_;
-  UnexpectedQueue unexpected_;
+  // What lies behind a door.
+  struct alignas(kCacheLine) Door {
+    PostedQueue posted;
+    UnexpectedQueue unexpected;
+    TransferPool::Free free;
+    std::uint64_t given = 0, given_bytes = 0;  // to ourselves
+  };
+  std::array<Door, kDoors> doors_;
+  // A branch: an address that depends on what has just arrived costs 4 ns a message.
+  Door& door(std::uint32_t context) {
+    if (has_doors_) [[unlikely]]
+      return doors_[door_of(context)];
+    return doors_[0];
+  }
   wireup::KeptRecord& kept_record_;
   struct {
     std::uint64_t from = 0;      // so many are told; 0: never
-    std::uint64_t bytes = 0;     // payload of all that are kept
+    std::uint64_t messages = 0;  // that are kept
+    std::uint64_t bytes = 0;     // payload of all of them
     std::int64_t began_ns = 0;   // when the last rise to a part of `from` began
     std::uint64_t received = 0;  // messages received before that
   } flood_;

@@ -52,7 +52,8 @@ void Core::on_message(int from, const transport::FrameHeader& header,
     if (into != payload.data()) std::memcpy(into, payload.data(), payload.size());
     return finish_delivery(sender, transfer, header, payload.size());
   }
-  Transfer* const transfer = static_cast<Transfer*>(posted_.take(key_of(header)));
+  Transfer* const transfer =
+      static_cast<Transfer*>(door(header.context).posted.take(key_of(header)));
   if (transfer == nullptr) return keep(from, header, payload);
   if (header.kind == static_cast<std::uint8_t>(Kind::eager)) [[likely]]
     return deliver_eager(transfer, from, header, payload);
@@ -75,11 +76,12 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
     return nullptr;
   // Matching happens now: all earlier frames of this peer were delivered already. A receive
   // that will not take exactly these bytes in one run is left for on_frame to find again.
-  Transfer* const transfer = static_cast<Transfer*>(posted_.find(key_of(header)));
+  PostedQueue& posted = door(header.context).posted;
+  Transfer* const transfer = static_cast<Transfer*>(posted.find(key_of(header)));
   if (transfer == nullptr || !transfer->buffer.is_contiguous() || header.length != bytes ||
       static_cast<std::uint64_t>(transfer->buffer.bytes) < bytes || bytes == 0)
     return nullptr;
-  posted_.remove(transfer);
+  posted.remove(transfer);
   meet(transfer, from, header);
   transfer->phase = Phase::placed;
   sender.placed = transfer;
@@ -140,11 +142,12 @@ void Core::keep(int from, const transport::FrameHeader& header,
   message->from = from;
   message->bytes = static_cast<std::uint32_t>(payload.size());
   if (!payload.empty()) std::memcpy(message->payload(), payload.data(), payload.size());
-  unexpected_.add(message);
+  door(header.context).unexpected.add(message);
+  ++flood_.messages;
   flood_.bytes += payload.size();
   count_kept();
   ++counted_.unexpected;
-  counted_.unexpected_most = std::max<std::uint64_t>(counted_.unexpected_most, unexpected_.size());
+  counted_.unexpected_most = std::max(counted_.unexpected_most, flood_.messages);
   tell({Happening::Kind::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});
 }
 

@@ -46,22 +46,23 @@ std::string describe_sender(const Sender& sender) {
 }  // namespace
 
 void Core::drop_kept(MatchNode* message) {
-  unexpected_.remove(message);
+  door(message->context).unexpected.remove(message);
+  --flood_.messages;
   flood_.bytes -= static_cast<Message*>(message)->bytes;
   // relaxed: the daemon samples, as it does of the watch record.
-  kept_record_.messages.store(unexpected_.size(), std::memory_order_relaxed);
+  kept_record_.messages.store(flood_.messages, std::memory_order_relaxed);
   kept_record_.bytes.store(flood_.bytes, std::memory_order_relaxed);
 }
 
 // One more is kept.
 void Core::count_kept() {
-  const std::uint64_t messages = unexpected_.size();
+  const std::uint64_t messages = flood_.messages;
   kept_record_.messages.store(messages, std::memory_order_relaxed);
   kept_record_.bytes.store(flood_.bytes, std::memory_order_relaxed);
   if (flood_.from == 0) return;
   if (messages == std::max<std::uint64_t>(1, flood_.from / kPart)) [[unlikely]] {
     flood_.began_ns = now_ns();
-    flood_.received = counted_.messages_received;
+    flood_.received = counters().messages_received;
   }
   if (messages >= flood_.from || flood_.bytes >= flood_.from * kBytesEach) [[unlikely]]
     tell_flood();
@@ -74,8 +75,7 @@ void Core::tell_flood() {
 
 std::string Core::describe_flood() const {
   std::map<int, Sender> by_rank;
-  for (MatchNode* node = unexpected_.oldest(); node != nullptr; node = node->newer) {
-    const auto* message = static_cast<const Message*>(node);
+  const auto count = [&](const Message* message) {
     const auto [at, fresh] = by_rank.try_emplace(message->from);
     Sender& sender = at->second;
     sender.rank = message->from;
@@ -90,7 +90,10 @@ std::string Core::describe_flood() const {
     if (is_eager ? (message->header.flags & kFree) != 0
                  : peer != nullptr && peer->routed && message->header.length <= peer->eager_bytes)
       sender.is_held_back = true;
-  }
+  };
+  for (const Door& each : doors_)
+    for (MatchNode* node = each.unexpected.oldest(); node != nullptr; node = node->newer)
+      count(static_cast<const Message*>(node));
   std::vector<Sender> senders;
   for (const auto& [rank, sender] : by_rank) senders.push_back(sender);
   std::stable_sort(senders.begin(), senders.end(),
@@ -99,10 +102,10 @@ std::string Core::describe_flood() const {
   const auto host = static_cast<std::uint32_t>(wireup_.segment().place(rank).host);
   std::string text = "rank " + std::to_string(rank) + " on host " +
                      wireup_.segment().host(host).name +
-                     " is flooded: " + std::to_string(unexpected_.size()) + " messages (" +
+                     " is flooded: " + std::to_string(flood_.messages) + " messages (" +
                      text::format_bytes(flood_.bytes) + ") wait for a receive";
   if (flood_.began_ns != 0) {
-    const std::uint64_t received = counted_.messages_received - flood_.received;
+    const std::uint64_t received = counters().messages_received - flood_.received;
     text += "; in the last " + std::to_string((now_ns() - flood_.began_ns) / 1'000'000) +
             " ms it received " + (received == 0 ? "none" : std::to_string(received));
   }

@@ -28,11 +28,12 @@ Core::~Core() {
     each->owned_link.reset();
     drop_control(*each);
   }
-  while (!unexpected_.is_empty()) {
-    Message* const message = static_cast<Message*>(unexpected_.oldest());
-    unexpected_.remove(message);
-    bytes_.give(message, sizeof(Message) + message->bytes);
-  }
+  for (Door& each : doors_)
+    while (!each.unexpected.is_empty()) {
+      Message* const message = static_cast<Message*>(each.unexpected.oldest());
+      each.unexpected.remove(message);
+      bytes_.give(message, sizeof(Message) + message->bytes);
+    }
 }
 
 Result<void> Core::start(const Opener& opener) {
@@ -196,7 +197,7 @@ void Core::lose_transfer(Transfer* transfer, Code code) {
     case Phase::matched:  // answer() will see it
       return;
     case Phase::posted:
-      posted_.remove(transfer);
+      door(transfer->context).posted.remove(transfer);
       return fail_with(transfer, code);
     case Phase::unconfirmed:
     case Phase::offered:

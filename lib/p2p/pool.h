@@ -48,18 +48,19 @@ class TransferPool {
   TransferPool& operator=(const TransferPool&) = delete;
   ~TransferPool();
 
-  Transfer* take();
-  void give(Transfer* transfer);
+  // Free ones. A stack: what to take next is known before it is in the cache.
+  using Free = std::vector<Transfer*>;
+  Transfer* take(Free& from);
+  void give(Transfer* transfer, Free& to);
   // The transfer with this number, free or not; null for a number never given out.
   Transfer* find(std::uint32_t id) const;
   std::uint32_t count() const { return static_cast<std::uint32_t>(slabs_.size()) * kSlab; }
 
  private:
   static constexpr std::uint32_t kSlab = 64;
-  void extend();
+  void extend(Free& free);
 
   Core* core_;
-  std::vector<Transfer*> free_;  // a stack: what to take next is known before it is in the cache
   std::vector<std::unique_ptr<Transfer[]>> slabs_;
 };
 

@@ -93,7 +93,7 @@ void Core::fail_with(Transfer* transfer, Code code) {
 }
 
 void Core::recycle(Transfer* transfer) {
-  transfers_.give(transfer);
+  transfers_.give(transfer, door(transfer->context).free);
 }
 
 void Core::run_completions() {

@@ -11,7 +11,7 @@ void Core::cancel(Request* request) {
   Transfer* const transfer = static_cast<Transfer*>(request);
   switch (transfer->phase) {
     case Phase::posted:
-      posted_.remove(transfer);
+      door(transfer->context).posted.remove(transfer);
       return end_cancelled(transfer);
     case Phase::waiting: {
       PeerState& to = peer(transfer->peer);
@@ -33,7 +33,7 @@ void Core::cancel(Request* request) {
 }
 
 Request* Core::recall(int rank, std::uint32_t number) {
-  Transfer* const transfer = transfers_.take();
+  Transfer* const transfer = take_transfer(0);
   transfer->begin(Phase::unconfirmed, rank, {}, {});
   PeerState& to = peer(rank);
   if (to.gone || to.left) {
@@ -55,18 +55,29 @@ void Core::end_cancelled(Transfer* transfer) {
 // was or will be told, unless it was sent without asking.
 void Core::on_recall(int from, const transport::FrameHeader& header) {
   const std::uint32_t id = low_of(header.cookie), number = high_of(header.cookie);
-  for (MatchNode* node = unexpected_.oldest(); node != nullptr; node = node->newer) {
-    Message* const message = static_cast<Message*>(node);
-    const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
-    const bool is_plain = is_eager && (message->header.flags & kWantsTaken) == 0;
-    if (message->from != from || is_plain != (number != 0)) continue;
-    if (high_of(message->header.cookie) != (is_plain ? number : id)) continue;
-    drop_kept(message);
-    if (is_eager && (message->header.flags & kFree) == 0) consumed(peer(from), message->bytes);
-    queue_control(peer(from), Kind::recalled, 0, id);
-    return bytes_.give(message, sizeof(Message) + message->bytes);
-  }
+  for (const Door& each : doors_)
+    for (MatchNode* node = each.unexpected.oldest(); node != nullptr; node = node->newer) {
+      Message* const message = static_cast<Message*>(node);
+      if (is_recalled(*message, from, number, id)) return give_back(message, id);
+    }
   if (number != 0) queue_control(peer(from), Kind::taken, 0, id);
+}
+
+// Whether it is the message that `from` wants back: by its number, or by its sender's id.
+bool Core::is_recalled(const Message& message, int from, std::uint32_t number, std::uint32_t id) {
+  const bool is_eager = message.header.kind == static_cast<std::uint8_t>(Kind::eager);
+  const bool is_plain = is_eager && (message.header.flags & kWantsTaken) == 0;
+  return message.from == from && is_plain == (number != 0) &&
+         high_of(message.header.cookie) == (is_plain ? number : id);
+}
+
+void Core::give_back(Message* message, std::uint32_t id) {
+  drop_kept(message);
+  const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
+  PeerState& sender = peer(message->from);
+  if (is_eager && (message->header.flags & kFree) == 0) consumed(sender, message->bytes);
+  queue_control(sender, Kind::recalled, 0, id);
+  bytes_.give(message, sizeof(Message) + message->bytes);
 }
 
 void Core::on_recalled(int from, const transport::FrameHeader& header) {

@@ -7,10 +7,11 @@
 namespace tutti::p2p {
 
 Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
-  Transfer* const transfer = transfers_.take();
+  Transfer* const transfer = take_transfer(envelope.context);
   transfer->begin(Phase::waiting, rank, envelope, buffer);
-  if (!unexpected_.is_empty()) [[unlikely]] {
-    MatchNode* const found = unexpected_.find(key_of(*transfer));
+  Door& at = door(envelope.context);
+  if (!at.unexpected.is_empty()) [[unlikely]] {
+    MatchNode* const found = at.unexpected.find(key_of(*transfer));
     if (found != nullptr) {
       drop_kept(found);
       give_message(transfer, static_cast<Message*>(found));
@@ -24,7 +25,7 @@ Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffe
     return transfer;
   }
   transfer->phase = Phase::posted;
-  posted_.add(transfer);
+  at.posted.add(transfer);
   return transfer;
 }
 
@@ -57,10 +58,11 @@ Message* Core::look(int rank, const Envelope& envelope, Status* status) {
   const MatchKey wanted{envelope.context, envelope.source, envelope.tag};
   if (rank == kAnySource) activate_all();
   PeerState* const from = rank == kAnySource ? nullptr : &routed(rank);
-  MatchNode* found = unexpected_.find(wanted);
+  UnexpectedQueue& unexpected = door(envelope.context).unexpected;
+  MatchNode* found = unexpected.find(wanted);
   if (found == nullptr) {
     poll();
-    found = unexpected_.find(wanted);
+    found = unexpected.find(wanted);
   }
   *status = Status{};
   if (found == nullptr) {
@@ -85,7 +87,7 @@ Message* Core::take(int rank, const Envelope& envelope, Status* status) {
 }
 
 Request* Core::recv_taken(Message* message, const types::Buffer& buffer) {
-  Transfer* const transfer = transfers_.take();
+  Transfer* const transfer = take_transfer(message->context);
   transfer->begin(Phase::posted, message->from,
                   {message->context, message->source, message->tag, 0}, buffer);
   give_message(transfer, message);

@@ -21,9 +21,15 @@ Counters Core::counters() const {
     now.messages_sent += peer->messages_sent;
     now.bytes_sent += peer->bytes_sent;
   }
-  now.unexpected_now = unexpected_.size();
+  now.unexpected_now = flood_.messages;
   now.unexpected_bytes_now = bytes_.in_use();
-  now.posted_now = posted_.size();
+  for (const Door& each : doors_) {
+    now.posted_now += each.posted.size();
+    now.messages_sent += each.given;
+    now.bytes_sent += each.given_bytes;
+    now.messages_received += each.given;
+    now.bytes_received += each.given_bytes;
+  }
   return now;
 }
 

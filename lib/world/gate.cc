@@ -26,6 +26,10 @@ constexpr std::int64_t kStreak_ns = 3'000'000;
 constexpr std::int64_t kPolls_ns = 20'000;  // the same for one that polls
 constexpr std::int64_t kAwake_ns = 4'000'000;
 constexpr long kSleep_ns = 1'000'000;
+constexpr int kSideRounds = 4;  // looks of one that comes by a side door while the gate is taken
+constexpr std::uint32_t kShutFor = 65'536;  // calls, after two threads met at a side door
+constexpr std::uint32_t kByGateEvery =
+    4'096;                        // calls by a side door: the daemon sees that they go on
 constexpr int kMostYields = 200;  // for one that waits; one that has no core by then waits on
 constexpr std::uint64_t kCallsInVain = 64;  // calls, before it is waited for again
 
@@ -79,9 +83,47 @@ void Gate::come_in(Id me) {
     begin_streak(me);
 }
 
-// acquire: what the one before us did is done, see drop().
+// acquire: what the one before us did is done, see drop(). seq_cst: either who comes by a side door
+// sees that the gate is taken, or we see that the door is.
 bool Gate::try_take() {
-  return !taken_.exchange(true, std::memory_order_acquire);
+  if (taken_.exchange(true, std::memory_order_seq_cst)) return false;
+  if (has_sides()) [[unlikely]]
+    close_sides();
+  return true;
+}
+
+// Until all who came by a side door have left. It takes them less than a call does.
+void Gate::close_sides() {
+  for (const Door& door : doors_)
+    for (int round = 0; door.taken.load(std::memory_order_seq_cst); ++round)
+      round < kQuickRounds ? pause() : static_cast<void>(::sched_yield());
+}
+
+bool Gate::try_side(std::size_t at) {
+  if (!has_sides()) return false;
+  Door& door = doors_[at];
+  if (const std::uint32_t calls = door.shut_for.load(std::memory_order_relaxed); calls > 0) {
+    door.shut_for.store(calls - 1, std::memory_order_relaxed);
+    return false;
+  }
+  for (int round = 0; round < kSideRounds; ++round) {
+    if (!taken_.load(std::memory_order_relaxed)) {
+      if (door.taken.exchange(true, std::memory_order_seq_cst)) {
+        door.shut_for.store(kShutFor, std::memory_order_relaxed);
+        return false;
+      }
+      // seq_cst: see try_take().
+      if (!taken_.load(std::memory_order_seq_cst)) {
+        if (++door.calls % kByGateEvery != 0) return true;
+        leave_side(at);
+        return false;
+      }
+      leave_side(at);
+    }
+    if (is_inside()) return false;
+    pause();
+  }
+  return false;
 }
 
 // Multiply and fold: thread pointers share their low bits.

@@ -8,6 +8,10 @@
 // as those into a peer's lane. Handing over costs more than several calls, since what they use goes
 // from one core's cache to another's. So threads that call again and again take turns of 3 ms (a
 // streak); one that comes only now and then is let in before the next call.
+//
+// Beside the gate there are side doors, for calls that touch only what lies behind one of them
+// (p2p::door_of()): one thread at a time by each, several beside each other, and nobody while one
+// is inside by the gate. Threads that meet at the same door go by the gate for a while, in turns.
 #pragma once
 
 #include <array>
@@ -17,6 +21,7 @@
 #include <map>
 
 #include "base/bytes.h"
+#include "p2p/p2p.h"
 
 namespace tutti::world {
 
@@ -41,6 +46,15 @@ class Gate {
     if (many_ && --depth_ == 0) drop();
   }
 
+  // Called inside, once: there are side doors from now on.
+  void open_sides() { has_sides_.store(true, std::memory_order_relaxed); }
+  bool has_sides() const { return has_sides_.load(std::memory_order_relaxed); }
+  bool is_inside() const { return owner_.load(std::memory_order_relaxed) == this_thread(); }
+  // By a side door; not recursive, nothing that waits or calls back. False: go by the gate.
+  bool try_side(std::size_t door);
+  // release: pairs with the next one to come in by this door, and by the gate.
+  void leave_side(std::size_t door) { doors_[door].taken.store(false, std::memory_order_release); }
+
   // Around a wait: the gate is free in between, the depth is kept. retake lets others in first
   // that wait for it.
   void release();
@@ -61,6 +75,7 @@ class Gate {
   void take_between_polls(Id me);
   void come_in(Id me);
   bool try_take();
+  void close_sides();
   bool had_its_turn(Id me) const;
   void begin_streak(Id me);
   static constexpr std::size_t kRemembered = 64;
@@ -80,6 +95,7 @@ class Gate {
   std::atomic<Id> last_{0};              // who came in last; relaxed: a hint to others
   std::atomic<std::uint64_t> began_{0};  // the turn at which its streak began; the same
   bool has_polled_ = false;              // in this streak
+  std::atomic<bool> has_sides_ = false;  // written by who is inside; relaxed: as turns_
   // Written only by threads that wait for each other.
   alignas(kCacheLine) std::atomic<int> waiting_{0};  // in wait_for_turn(); relaxed: a hint
   std::atomic<int> impatient_{0};                    // of these, who ask to be let in; same
@@ -88,6 +104,12 @@ class Gate {
   std::atomic<std::uint32_t> sleeping_{0};    // 1: some of them sleep on this word; see sleep()
   std::map<Id, int> kept_;                    // depths above 1 between release and retake
   std::atomic<std::uint64_t> in_vain_at_{0};  // the turn at which one was waited for so; a hint
+  struct alignas(kCacheLine) Door {
+    std::atomic<bool> taken = false;
+    std::atomic<std::uint32_t> shut_for{0};  // calls; relaxed: a hint
+    std::uint32_t calls = 0;                 // guarded by the door
+  };
+  std::array<Door, p2p::kDoors> doors_;
   // When a thread's last streak ended; by place_of(), who shares one is judged wrongly.
   std::array<std::atomic<std::int64_t>, kRemembered> ended_ns_{};  // relaxed: a hint
 };

@@ -29,6 +29,12 @@ class Assembled final : public World {
 
   void enter() override { gate_.enter(); }
   void leave() override { gate_.leave(); }
+  bool try_side(std::size_t door) override {
+    if (!gate_.has_sides()) [[unlikely]]
+      make_sides();
+    return gate_.try_side(door);
+  }
+  void leave_side(std::size_t door) override { gate_.leave_side(door); }
   bool is_gated() const override { return is_gated_; }
   ThreadLevel level() const override { return level_; }
   comm::Communicator& world_comm() override { return *world_comm_; }
@@ -50,6 +56,7 @@ class Assembled final : public World {
 
  private:
   Result<void> say_finalized();
+  void make_sides();
 
   // In order of construction; destroyed in reverse.
   std::unique_ptr<wireup::Wireup> wireup_;
@@ -122,6 +129,15 @@ void Assembled::rest() {
   gate_.enter();
   endpoint_->flush();
   at_rest_ = true;
+  gate_.leave();
+}
+
+// Not from within a call, which may be on its way through what is kept apart from now on.
+void Assembled::make_sides() {
+  if (gate_.is_inside()) return;
+  gate_.enter();
+  comm::make_doors(*comms_);
+  gate_.open_sides();
   gate_.leave();
 }
 

@@ -14,6 +14,7 @@ FILE_OPENING = """\
 // Entry points of MPI chapter %d. Generated from the interface table; do not edit.
 #include "bodies.h"
 #include "functions.h"
+#include "mpi/beside.h"
 #include "mpi/call.h"
 #include "mpi/checks.h"
 #include "mpi/widen.h"
@@ -170,6 +171,12 @@ class Writer(Checks):
         when = "Call::anytime" if self.f.anytime else "Call::inside"
         return "  Call call(function::%s, %s);" % (self.f.name[4:], when)
 
+    def beside(self):
+        if self.f.is_beside:
+            yield "  if (beside::may_try()) [[unlikely]]"
+            yield "    if (beside::%s(%s)) return MPI_SUCCESS;" % (
+                self.f.body_name(self.large), ", ".join(p.name for p in self.params))
+
     def unsupported(self):
         comm = "comm_of(%s)" % self.f.communicator.name if self.f.communicator else "nullptr"
         yield EXPORTED + "%s {" % self.signature(False)
@@ -199,6 +206,7 @@ class Writer(Checks):
         elif self.f.session:
             on, whose = "_session", self.f.session.name + "_object"
         yield EXPORTED + "%s {" % self.signature(True)
+        yield from self.beside()
         yield self.opening()
         yield "  if (!call.allowed()) [[unlikely]] return call.refuse(nullptr);"
         yield from self.objects()

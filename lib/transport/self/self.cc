@@ -51,6 +51,7 @@ class Queue {
     return true;
   }
   std::size_t size() const { return last_ - first_; }
+  bool is_empty() const { return first_ == last_ && !is_lent_; }  // nor is one being delivered
   // The oldest one, out of the queue; lent until give_back().
   Waiting& pop() {
     is_lent_ = true;
@@ -83,6 +84,7 @@ class SelfLink final : public Link {
   explicit SelfLink(Queue& queue) : queue_(queue) {}
 
   bool try_post(const FrameView& frame) override { return queue_.try_push(frame); }
+  bool is_empty() const override { return queue_.is_empty(); }
 
   Result<Key> expose(const Memory& memory) override {
     Key key(sizeof memory.data);

@@ -145,3 +145,72 @@ TEST_CASE("who sleeps before a gate that is taken for long comes in when it is f
   waiters.join();
   CHECK(entered == 3);
 }
+
+TEST_CASE("by a side door one thread at a time comes in, and nobody while another is inside") {
+  constexpr int kThreads = 4, kTurns = 20'000;
+  Gate gate(true);
+  gate.open_sides();
+  long behind[2] = {0, 0};  // plain: each guarded by its door, both by the gate
+  std::atomic<long> by_side = 0, by_gate = 0;
+  std::atomic<int> next = 0;
+  in_threads(kThreads, [&] {
+    const auto door = static_cast<std::size_t>(next++ % 2);
+    for (int i = 0; i < kTurns; ++i) {
+      if (i % 16 != 0 && gate.try_side(door)) {
+        ++behind[door];
+        gate.leave_side(door);
+        ++by_side;
+      } else {
+        gate.enter();
+        ++behind[0];
+        ++behind[1];
+        gate.leave();
+        ++by_gate;
+      }
+    }
+  });
+  CHECK(by_side + by_gate == long{kThreads} * kTurns);
+  CHECK(by_side > 0);
+  CHECK(behind[0] + behind[1] == by_side + 2 * by_gate);
+}
+
+TEST_CASE("side doors are shut where there are none, inside, and while a thread is inside") {
+  Gate gate(true);
+  CHECK_FALSE(gate.try_side(0));
+  gate.open_sides();
+  REQUIRE(gate.try_side(0));
+  REQUIRE(gate.try_side(1));  // beside it
+  std::atomic<bool> is_in = false;
+  std::thread other([&] {
+    gate.enter();
+    is_in = true;
+    CHECK_FALSE(gate.try_side(2));
+    gate.leave();
+  });
+  gate.leave_side(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK_FALSE(is_in);
+  gate.leave_side(1);
+  other.join();
+  CHECK(is_in);
+  gate.enter();
+  std::thread([&] { CHECK_FALSE(gate.try_side(0)); }).join();
+  gate.leave();
+  REQUIRE(gate.try_side(0));
+  gate.leave_side(0);
+}
+
+TEST_CASE("two threads that meet at a side door go by the gate for a while") {
+  Gate gate(true);
+  gate.open_sides();
+  REQUIRE(gate.try_side(3));
+  CHECK_FALSE(gate.try_side(3));
+  gate.leave_side(3);
+  CHECK_FALSE(gate.try_side(3));
+  REQUIRE(gate.try_side(4));
+  gate.leave_side(4);
+  int calls = 0;
+  while (!gate.try_side(3)) ++calls;
+  CHECK(calls > 1000);
+  gate.leave_side(3);
+}

@@ -7,27 +7,35 @@
 namespace tutti::mpi::beside {
 namespace {
 
-// Behind the communicator's door, if it could be had.
+// Behind the communicator's door, if it could be had. Who only comes so looks at other messages now
+// and then, on leaving.
 class Visit {
  public:
   explicit Visit(const comm::Communicator& comm)
       : door_(comm.door()), is_in_(process.world->try_side(door_)) {}
   ~Visit() {
     if (is_in_) process.world->leave_side(door_);
+    if (looks_) [[unlikely]]
+      process.world->look();
   }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   bool is_in() const { return is_in_; }
+  void look_if_due(comm::Communicator& comm) { looks_ = comm::look_is_due(comm); }
 
  private:
   std::size_t door_;
   bool is_in_;
+  bool looks_ = false;
 };
 
-// Nothing is wrong with them, and they need no more than a copy.
+constexpr Count kMostBytes = 64 << 10;  // who has to come in by the gate waits for the copy
+
+// Nothing is wrong with them, and they need no more than a short copy.
 bool suits(const void* data, Count count, const types::Datatype* type) {
-  return count >= 0 && bits_of(data) > 1 && type != nullptr &&
-         type->kind() == ObjectKind::datatype && type->is_predefined() && type->is_contiguous();
+  return count >= 0 && count <= kMostBytes && bits_of(data) > 1 && type != nullptr &&
+         type->kind() == ObjectKind::datatype && type->is_predefined() && type->is_contiguous() &&
+         count * type->size() <= kMostBytes;
 }
 
 // Behind its door: all of them are done and of this communicator, which does not end with them.
@@ -51,20 +59,23 @@ bool send_to_self(const void* buf, Count count, MPI_Datatype datatype, int tag,
                   comm::Communicator& comm) {
   const types::Datatype* const type = type_of(datatype);
   if (!suits(buf, count, type) || tag < 0) return false;
-  const Visit visit(comm);
-  return visit.is_in() &&
-         comm::send_to_self(comm, types::Buffer::whole(const_cast<void*>(buf), count, *type), tag);
+  Visit visit(comm);
+  if (!visit.is_in()) return false;
+  visit.look_if_due(comm);
+  return comm::send_to_self(comm, types::Buffer::whole(const_cast<void*>(buf), count, *type), tag,
+                            comm::By::door);
 }
 
 bool isend_to_self(const void* buf, Count count, MPI_Datatype datatype, int tag,
                    comm::Communicator& comm, MPI_Request* request) {
   const types::Datatype* const type = type_of(datatype);
   if (!suits(buf, count, type) || tag < 0 || request == nullptr) return false;
-  const Visit visit(comm);
+  Visit visit(comm);
   if (!visit.is_in()) return false;
-  return give(
-      comm::isend_to_self(comm, types::Buffer::whole(const_cast<void*>(buf), count, *type), tag),
-      request);
+  visit.look_if_due(comm);
+  return give(comm::isend_to_self(comm, types::Buffer::whole(const_cast<void*>(buf), count, *type),
+                                  tag, comm::By::door),
+              request);
 }
 
 bool irecv_from_self(void* buf, Count count, MPI_Datatype datatype, int tag,

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "p2p/match.h"
 #include "p2p/p2p.h"
 #include "p2p/peers.h"
@@ -44,7 +45,8 @@ class Core final : public Endpoint, public transport::Sink {
                 const types::Buffer& buffer) override;
   Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
   Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
-  bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes) override;
+  bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes, By by) override;
+  bool look_is_due(std::uint32_t context) override;
   Request* recv_from_self(const Envelope& envelope, const types::Buffer& buffer) override;
   void make_doors() override;
   bool probe(int peer, const Envelope& envelope, Status* status) override;
@@ -201,6 +203,7 @@ class Core final : public Endpoint, public transport::Sink {
     UnexpectedQueue unexpected;
     TransferPool::Free free;
     std::uint64_t given = 0, given_bytes = 0;  // to ourselves
+    Pace looks;                                // at other messages, of who does nothing else
   };
   std::array<Door, kDoors> doors_;
   // A branch: an address that depends on what has just arrived costs 4 ns a message.

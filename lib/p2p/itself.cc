@@ -29,13 +29,14 @@ void Core::make_doors() {
       });
 }
 
-bool Core::give_to_self(const Envelope& envelope, const void* data, std::size_t bytes) {
+bool Core::give_to_self(const Envelope& envelope, const void* data, std::size_t bytes, By by) {
   const PeerState* const to = itself();
-  // A message sent before may still be on its way, and a thread that sleeps is to be woken.
+  // A message sent before may still be on its way; to wake a thread that sleeps takes the gate.
   if (to == nullptr || to->link == nullptr || to->has_queued() || !to->link->is_empty() ||
-      sleepers_ > 0)
+      (sleepers_ > 0 && by == By::door))
     return false;
   Door& at = door(envelope.context);
+  if (by == By::gate && at.looks.is_due()) return false;
   auto* const transfer =
       static_cast<Transfer*>(at.posted.find({envelope.context, envelope.source, envelope.tag}));
   if (transfer == nullptr || !transfer->buffer.is_contiguous() ||
@@ -56,7 +57,12 @@ bool Core::give_to_self(const Envelope& envelope, const void* data, std::size_t 
   const bool was_released = transfer->detached;
   if (transfer->on_done != nullptr) transfer->on_done(transfer);
   if (was_released) recycle(transfer);
+  if (by == By::gate) waiter_->busy();  // as in count_sent()
   return true;
+}
+
+bool Core::look_is_due(std::uint32_t context) {
+  return door(context).looks.is_due();
 }
 
 Request* Core::recv_from_self(const Envelope& envelope, const types::Buffer& buffer) {

@@ -139,7 +139,12 @@ class Endpoint {
   virtual void make_doors() = 0;
   // A message to ourselves, straight into the receive that waits for it. False, and nothing
   // happened: there is none, or something else stands in the way; send it as any other.
-  virtual bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes) = 0;
+  // With the gate now and then it is so anyhow: what goes the usual way makes its receiver look at
+  // other messages. Who does without asks look_is_due(), and then makes progress with the gate.
+  enum class By : std::uint8_t { gate, door };
+  virtual bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes,
+                            By by) = 0;
+  virtual bool look_is_due(std::uint32_t context) = 0;
   // recv() of a message of ours that has not been sent yet. Null: it may have been; use recv().
   virtual Request* recv_from_self(const Envelope& envelope, const types::Buffer& buffer) = 0;
 

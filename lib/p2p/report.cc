@@ -59,9 +59,13 @@ std::string Core::links_text() {
 std::string Core::sent_text() const {
   std::string text;
   for (const auto& peer : peers_) {
-    if (peer == nullptr || peer->messages_sent == 0) continue;
+    if (peer == nullptr) continue;
+    std::uint64_t messages = peer->messages_sent, bytes = peer->bytes_sent;
+    if (peer.get() == itself())
+      for (const Door& each : doors_) messages += each.given, bytes += each.given_bytes;
+    if (messages == 0) continue;
     text += std::to_string(peer->rank) + "\t" + opened_.transports[peer->transport]->name() + "\t" +
-            std::to_string(peer->messages_sent) + "\t" + std::to_string(peer->bytes_sent) + "\n";
+            std::to_string(messages) + "\t" + std::to_string(bytes) + "\n";
   }
   return text;
 }

@@ -14,11 +14,16 @@
 
 namespace tutti::watch {
 
-// function_index: index in the interface table. Calls do not nest: the outermost counts.
-inline void enter(wireup::WatchRecord& record, std::uint32_t function_index) {
+// A call that was over before anything could be said of it.
+inline void tick(wireup::WatchRecord& record) {
   // Relaxed, like all below: the daemon samples, and a sample from between two stores is as
   // good as one a moment earlier. Only this rank writes, so load and store make no race.
   record.calls.store(record.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+// function_index: index in the interface table. Calls do not nest: the outermost counts.
+inline void enter(wireup::WatchRecord& record, std::uint32_t function_index) {
+  tick(record);
   record.function.store(function_index + 1, std::memory_order_relaxed);
 }
 

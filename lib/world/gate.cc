@@ -26,10 +26,9 @@ constexpr std::int64_t kStreak_ns = 3'000'000;
 constexpr std::int64_t kPolls_ns = 20'000;  // the same for one that polls
 constexpr std::int64_t kAwake_ns = 4'000'000;
 constexpr long kSleep_ns = 1'000'000;
-constexpr int kSideRounds = 4;  // looks of one that comes by a side door while the gate is taken
-constexpr std::uint32_t kShutFor = 65'536;  // calls, after two threads met at a side door
-constexpr std::uint32_t kByGateEvery =
-    4'096;                        // calls by a side door: the daemon sees that they go on
+constexpr int kSideRounds = 4;              // looks of one that comes by a side door
+constexpr std::uint64_t kShutFor = 65'536;  // turns
+constexpr int kYieldRounds = 1000;          // for one behind a side door; then it has no core
 constexpr int kMostYields = 200;  // for one that waits; one that has no core by then waits on
 constexpr std::uint64_t kCallsInVain = 64;  // calls, before it is waited for again
 
@@ -41,14 +40,27 @@ void pause() {
 #endif
 }
 
+// In the nth round of waiting for one that leaves as soon as it has a core.
+void wait_shortly(int round) {
+  if (round < kQuickRounds) return pause();
+  if (round < kYieldRounds) {
+    ::sched_yield();
+    return;
+  }
+  const timespec limit{0, kSleep_ns / 20};
+  ::nanosleep(&limit, nullptr);
+}
+
 }  // namespace
 
-// Every call passes here.
-void Gate::take(Id me) {
+// For who did not just find it free. free_with_sides: we have taken it.
+void Gate::take(Id me, State was) {
+  if (was == State::free_with_sides) {
+    close_sides();
+    return;
+  }
   const bool is_asked = impatient_.load(std::memory_order_relaxed) != 0 && !waited_in_vain();
-  if (is_asked || !try_take()) [[unlikely]]
-    take_in_turn(is_asked, had_its_turn(me));
-  come_in(me);
+  if (is_asked || !try_take()) take_in_turn(is_asked, had_its_turn(me));
 }
 
 void Gate::take_in_turn(bool is_asked, bool had_its_turn) {
@@ -65,7 +77,7 @@ void Gate::stand_back() const {
   for (int i = 0; i < kShortWaits; ++i) {
     before = turns();
     pause();
-    if (turns() == before && !taken_.load(std::memory_order_relaxed)) return;
+    if (turns() == before && !is_taken()) return;
   }
 }
 
@@ -76,54 +88,43 @@ void Gate::take_between_polls(Id me) {
   has_polled_ = true;
 }
 
-void Gate::come_in(Id me) {
-  turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  owner_.store(me, std::memory_order_relaxed);
-  if (last_.load(std::memory_order_relaxed) != me) [[unlikely]]
-    begin_streak(me);
-}
-
 // acquire: what the one before us did is done, see drop(). seq_cst: either who comes by a side door
 // sees that the gate is taken, or we see that the door is.
 bool Gate::try_take() {
-  if (taken_.exchange(true, std::memory_order_seq_cst)) return false;
-  if (has_sides()) [[unlikely]]
-    close_sides();
-  return true;
+  const State was = state_.exchange(State::taken, std::memory_order_seq_cst);
+  if (was == State::free) [[likely]]
+    return true;
+  return was == State::free_with_sides && close_sides();
 }
 
 // Until all who came by a side door have left. It takes them less than a call does.
-void Gate::close_sides() {
+bool Gate::close_sides() {
   for (const Door& door : doors_)
-    for (int round = 0; door.taken.load(std::memory_order_seq_cst); ++round)
-      round < kQuickRounds ? pause() : static_cast<void>(::sched_yield());
+    for (int round = 0; door.taken.load(std::memory_order_seq_cst); ++round) wait_shortly(round);
+  return true;
 }
 
-bool Gate::try_side(std::size_t at) {
-  if (!has_sides()) return false;
+void Gate::shut_sides() {
+  left_as_ = State::free;
+  reopen_at_.store(turns() + kShutFor, std::memory_order_relaxed);
+}
+
+Gate::Side Gate::try_side(std::size_t at) {
   Door& door = doors_[at];
-  if (const std::uint32_t calls = door.shut_for.load(std::memory_order_relaxed); calls > 0) {
-    door.shut_for.store(calls - 1, std::memory_order_relaxed);
-    return false;
-  }
   for (int round = 0; round < kSideRounds; ++round) {
-    if (!taken_.load(std::memory_order_relaxed)) {
-      if (door.taken.exchange(true, std::memory_order_seq_cst)) {
-        door.shut_for.store(kShutFor, std::memory_order_relaxed);
-        return false;
-      }
+    const State state = state_.load(std::memory_order_relaxed);
+    if (state == State::free)
+      return turns() < reopen_at_.load(std::memory_order_relaxed) ? Side::shut : Side::none;
+    if (state == State::free_with_sides) {
+      if (door.taken.exchange(true, std::memory_order_seq_cst)) return Side::busy;
       // seq_cst: see try_take().
-      if (!taken_.load(std::memory_order_seq_cst)) {
-        if (++door.calls % kByGateEvery != 0) return true;
-        leave_side(at);
-        return false;
-      }
+      if (state_.load(std::memory_order_seq_cst) == State::free_with_sides) return Side::in;
       leave_side(at);
     }
-    if (is_inside()) return false;
+    if (is_inside() || turns() < reopen_at_.load(std::memory_order_relaxed)) return Side::shut;
     pause();
   }
-  return false;
+  return Side::busy;
 }
 
 // Multiply and fold: thread pointers share their low bits.
@@ -179,7 +180,7 @@ void Gate::wait_for_turn(std::int64_t patience_ns) {
     const bool is_streak = std::exchange(before, turns()) != turns();
     if (is_streak && !is_let_in) continue;
     // relaxed: a look, which leaves the line with its owner while it is taken.
-    if (!taken_.load(std::memory_order_relaxed) && try_take()) break;
+    if (!is_taken() && try_take()) break;
   }
   if (asks) impatient_.fetch_sub(1, std::memory_order_relaxed);
   if (asks && patience_ns == 0) hasty_.fetch_sub(1, std::memory_order_relaxed);
@@ -190,7 +191,7 @@ void Gate::wait_for_turn(std::int64_t patience_ns) {
 // limit to the sleep against it.
 void Gate::sleep() {
   sleeping_.store(1, std::memory_order_seq_cst);
-  if (!taken_.load(std::memory_order_seq_cst)) return;
+  if (state_.load(std::memory_order_seq_cst) != State::taken) return;
   const timespec limit{0, kSleep_ns};
   ::syscall(SYS_futex, &sleeping_, FUTEX_WAIT_PRIVATE, 1, &limit, nullptr, 0);
 }
@@ -201,7 +202,7 @@ void Gate::wake() {
 }
 
 bool Gate::try_enter() {
-  if (taken_.load(std::memory_order_relaxed) || !try_take()) return false;
+  if (is_taken() || !try_take()) return false;
   owner_.store(this_thread(), std::memory_order_relaxed);
   depth_ = 1;
   return true;
@@ -210,7 +211,7 @@ bool Gate::try_enter() {
 void Gate::drop() {
   owner_.store(0, std::memory_order_relaxed);
   // release: pairs with try_take().
-  taken_.store(false, std::memory_order_release);
+  state_.store(left_as_, std::memory_order_release);
   if (sleeping_.load(std::memory_order_relaxed) != 0) [[unlikely]]
     wake();
 }

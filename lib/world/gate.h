@@ -11,7 +11,8 @@
 //
 // Beside the gate there are side doors, for calls that touch only what lies behind one of them
 // (p2p::door_of()): one thread at a time by each, several beside each other, and nobody while one
-// is inside by the gate. Threads that meet at the same door go by the gate for a while, in turns.
+// is inside by the gate. When threads get in each other's way there, all go by the gate for a
+// while.
 #pragma once
 
 #include <array>
@@ -37,7 +38,13 @@ class Gate {
       ++depth_;
       return;
     }
-    take(me);
+    // acquire (and see try_take()): what the one before us did is done.
+    State was = State::taken;
+    if (impatient_.load(std::memory_order_relaxed) == 0)
+      was = state_.exchange(State::taken, std::memory_order_seq_cst);
+    if (was != State::free) [[unlikely]]
+      take(me, was);
+    come_in(me);
     depth_ = 1;
   }
   // Only where many threads pass; not for a thread that is inside. False: someone is.
@@ -46,12 +53,14 @@ class Gate {
     if (many_ && --depth_ == 0) drop();
   }
 
-  // Called inside, once: there are side doors from now on.
-  void open_sides() { has_sides_.store(true, std::memory_order_relaxed); }
-  bool has_sides() const { return has_sides_.load(std::memory_order_relaxed); }
+  // Called inside: there are side doors from now on; there are none for the next kShutFor turns.
+  void open_sides() { left_as_ = State::free_with_sides; }
+  void shut_sides();
   bool is_inside() const { return owner_.load(std::memory_order_relaxed) == this_thread(); }
-  // By a side door; not recursive, nothing that waits or calls back. False: go by the gate.
-  bool try_side(std::size_t door);
+  // By a side door; not recursive, nothing that waits or calls back. shut: go by the gate; busy:
+  // the same, and others were in the way; none: open_sides() is due.
+  enum class Side : std::uint8_t { in, shut, busy, none };
+  Side try_side(std::size_t door);
   // release: pairs with the next one to come in by this door, and by the gate.
   void leave_side(std::size_t door) { doors_[door].taken.store(false, std::memory_order_release); }
 
@@ -67,15 +76,22 @@ class Gate {
 
  private:
   using Id = std::uintptr_t;  // of a thread; 0: none
+  enum class State : std::uint8_t { free, free_with_sides, taken };
   static Id this_thread() { return reinterpret_cast<Id>(__builtin_thread_pointer()); }
 
-  void take(Id me);
+  void take(Id me, State was);
   void take_in_turn(bool is_asked, bool had_its_turn);
   void stand_back() const;
   void take_between_polls(Id me);
-  void come_in(Id me);
+  void come_in(Id me) {
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    owner_.store(me, std::memory_order_relaxed);
+    if (last_.load(std::memory_order_relaxed) != me) [[unlikely]]
+      begin_streak(me);
+  }
   bool try_take();
-  void close_sides();
+  bool close_sides();
+  bool is_taken() const { return state_.load(std::memory_order_relaxed) == State::taken; }
   bool had_its_turn(Id me) const;
   void begin_streak(Id me);
   static constexpr std::size_t kRemembered = 64;
@@ -88,14 +104,14 @@ class Gate {
   void wake();
 
   const bool many_;
-  int depth_ = 0;                    // guarded by the gate, as all that is not atomic
-  std::atomic<bool> taken_ = false;  // acquire to come in, release to leave
+  int depth_ = 0;                          // guarded by the gate, as all that is not atomic
+  std::atomic<State> state_{State::free};  // acquire to come in, release to leave
+  State left_as_ = State::free;            // what it is when nobody is inside
   std::atomic<Id> owner_{0};
   std::atomic<std::uint64_t> turns_{0};  // written by who is inside; relaxed: a hint
   std::atomic<Id> last_{0};              // who came in last; relaxed: a hint to others
   std::atomic<std::uint64_t> began_{0};  // the turn at which its streak began; the same
   bool has_polled_ = false;              // in this streak
-  std::atomic<bool> has_sides_ = false;  // written by who is inside; relaxed: as turns_
   // Written only by threads that wait for each other.
   alignas(kCacheLine) std::atomic<int> waiting_{0};  // in wait_for_turn(); relaxed: a hint
   std::atomic<int> impatient_{0};                    // of these, who ask to be let in; same
@@ -106,10 +122,9 @@ class Gate {
   std::atomic<std::uint64_t> in_vain_at_{0};  // the turn at which one was waited for so; a hint
   struct alignas(kCacheLine) Door {
     std::atomic<bool> taken = false;
-    std::atomic<std::uint32_t> shut_for{0};  // calls; relaxed: a hint
-    std::uint32_t calls = 0;                 // guarded by the door
   };
   std::array<Door, p2p::kDoors> doors_;
+  std::atomic<std::uint64_t> reopen_at_{0};  // turn, while they are shut; relaxed: a hint
   // When a thread's last streak ended; by place_of(), who shares one is judged wrongly.
   std::array<std::atomic<std::int64_t>, kRemembered> ended_ns_{};  // relaxed: a hint
 };

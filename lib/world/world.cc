@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "select/select.h"
+#include "watch/watch.h"
 #include "world/gate.h"
 #include "world/helper.h"
 
@@ -30,11 +31,13 @@ class Assembled final : public World {
   void enter() override { gate_.enter(); }
   void leave() override { gate_.leave(); }
   bool try_side(std::size_t door) override {
-    if (!gate_.has_sides()) [[unlikely]]
-      make_sides();
-    return gate_.try_side(door);
+    const Gate::Side side = gate_.try_side(door);
+    if (side == Gate::Side::none || side == Gate::Side::busy) [[unlikely]]
+      change_sides(side);
+    return side == Gate::Side::in;
   }
   void leave_side(std::size_t door) override { gate_.leave_side(door); }
+  void look() override;
   bool is_gated() const override { return is_gated_; }
   ThreadLevel level() const override { return level_; }
   comm::Communicator& world_comm() override { return *world_comm_; }
@@ -56,7 +59,7 @@ class Assembled final : public World {
 
  private:
   Result<void> say_finalized();
-  void make_sides();
+  void change_sides(Gate::Side found);
 
   // In order of construction; destroyed in reverse.
   std::unique_ptr<wireup::Wireup> wireup_;
@@ -132,12 +135,24 @@ void Assembled::rest() {
   gate_.leave();
 }
 
+// The daemon is told, too, that calls go on.
+void Assembled::look() {
+  if (!gate_.try_enter()) return;
+  watch::tick(watch());
+  if (endpoint_->progress() > 0) endpoint_->active();
+  gate_.leave();
+}
+
 // Not from within a call, which may be on its way through what is kept apart from now on.
-void Assembled::make_sides() {
+void Assembled::change_sides(Gate::Side found) {
   if (gate_.is_inside()) return;
   gate_.enter();
-  comm::make_doors(*comms_);
-  gate_.open_sides();
+  if (found == Gate::Side::none) {
+    comm::make_doors(*comms_);
+    gate_.open_sides();
+  } else {
+    gate_.shut_sides();
+  }
   gate_.leave();
 }
 

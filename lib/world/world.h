@@ -32,6 +32,8 @@ class World {
   // False: it can't be now.
   virtual bool try_side(std::size_t door) = 0;
   virtual void leave_side(std::size_t door) = 0;
+  // One round of progress for a thread that comes by side doors only, if nobody is inside.
+  virtual void look() = 0;
   virtual bool is_gated() const = 0;
   virtual ThreadLevel level() const = 0;
 

@@ -159,18 +159,31 @@ TEST_CASE("a rank sends to itself", "[p2p][protocol]") {
   });
 }
 
+namespace {
+
+// By a door, else by the gate; once more, since now and then it is the turn of a frame.
+bool give(Endpoint& endpoint, const Envelope& envelope, const void* data, std::size_t bytes) {
+  for (const bool by_door : {true, false, false, true})
+    if (endpoint.give_to_self(envelope, data, bytes,
+                              by_door ? Endpoint::By::door : Endpoint::By::gate))
+      return true;
+  return false;
+}
+
+}  // namespace
+
 TEST_CASE("a message to oneself whose receive waits is there at once", "[p2p][protocol]") {
   in_ranks(1, [](int, Endpoint& endpoint) {
     const Envelope first{2, 0, 4, 0}, second{4, 0, 4, 0};
     std::uint64_t data = 21, into[3] = {0, 0, 0};
     // Nobody has used the link yet, and nobody waits.
     CHECK(endpoint.recv_from_self(first, Buffer::plain(&into[0], 8)) == nullptr);
-    CHECK_FALSE(endpoint.give_to_self(first, &data, sizeof data));
+    CHECK_FALSE(give(endpoint, first, &data, sizeof data));
     REQUIRE(endpoint.try_send(0, first, &data, sizeof data) != 0);
     Request* waits = endpoint.recv(0, first, Buffer::plain(&into[0], 8));
     // It does not pass what was sent before.
     std::uint64_t later = 22;
-    CHECK_FALSE(endpoint.give_to_self(first, &later, sizeof later));
+    CHECK_FALSE(give(endpoint, first, &later, sizeof later));
     endpoint.wait(waits);
     CHECK(into[0] == 21);
     endpoint.release(waits);
@@ -178,22 +191,23 @@ TEST_CASE("a message to oneself whose receive waits is there at once", "[p2p][pr
     // A receive that was there before the doors is found behind its own.
     Request* early = endpoint.recv(0, second, Buffer::plain(&into[1], 8));
     endpoint.make_doors();
-    REQUIRE(endpoint.give_to_self(second, &later, sizeof later));
+    REQUIRE(give(endpoint, second, &later, sizeof later));
     CHECK(early->done);
     CHECK(into[1] == 22);
     CHECK((early->status.bytes == 8 && early->status.source == 0 && early->status.tag == 4));
     endpoint.release(early);
     Request* next = endpoint.recv_from_self(second, Buffer::plain(&into[2], 4));
     REQUIRE(next != nullptr);
-    CHECK_FALSE(endpoint.give_to_self(first, &later, sizeof later));   // of another context
-    CHECK_FALSE(endpoint.give_to_self(second, &later, sizeof later));  // too long
-    REQUIRE(endpoint.give_to_self(second, &later, 4));
+    CHECK_FALSE(give(endpoint, first, &later, sizeof later));   // of another context
+    CHECK_FALSE(give(endpoint, second, &later, sizeof later));  // too long
+    REQUIRE(give(endpoint, second, &later, 4));
     CHECK((next->done && into[2] == 22));
     endpoint.release(next);
     const p2p::Counters counters = endpoint.counters();
     CHECK((counters.messages_sent == 3 && counters.messages_received == 3));
     CHECK((counters.bytes_sent == 20 && counters.bytes_received == 20));
     CHECK(counters.posted_now == 0);
+    CHECK(endpoint.sent_text() == "0\tself\t3\t20\n");
   });
 }
 
@@ -211,7 +225,7 @@ TEST_CASE("a message to oneself leaves alone a receive whose end touches more", 
       request->owner = &ends;
       request->on_done = [](Request* self) { ++*static_cast<int*>(self->owner); };
       request->is_plain = is_plain;
-      CHECK(endpoint.give_to_self(envelope, &data, sizeof data) == is_plain);
+      CHECK(give(endpoint, envelope, &data, sizeof data) == is_plain);
       CHECK(ends == (is_plain ? 2 : 0));
       if (!is_plain) REQUIRE(endpoint.try_send(0, envelope, &data, sizeof data) != 0);
       endpoint.wait(request);

@@ -20,6 +20,12 @@ void in_threads(int count, const Body& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
+void with_sides(Gate& gate) {
+  gate.enter();
+  gate.open_sides();
+  gate.leave();
+}
+
 }  // namespace
 
 TEST_CASE("threads pass the gate one at a time, nested calls and waits included") {
@@ -149,14 +155,14 @@ TEST_CASE("who sleeps before a gate that is taken for long comes in when it is f
 TEST_CASE("by a side door one thread at a time comes in, and nobody while another is inside") {
   constexpr int kThreads = 4, kTurns = 20'000;
   Gate gate(true);
-  gate.open_sides();
+  with_sides(gate);
   long behind[2] = {0, 0};  // plain: each guarded by its door, both by the gate
   std::atomic<long> by_side = 0, by_gate = 0;
   std::atomic<int> next = 0;
   in_threads(kThreads, [&] {
     const auto door = static_cast<std::size_t>(next++ % 2);
     for (int i = 0; i < kTurns; ++i) {
-      if (i % 16 != 0 && gate.try_side(door)) {
+      if (i % 16 != 0 && gate.try_side(door) == Gate::Side::in) {
         ++behind[door];
         gate.leave_side(door);
         ++by_side;
@@ -176,15 +182,15 @@ TEST_CASE("by a side door one thread at a time comes in, and nobody while anothe
 
 TEST_CASE("side doors are shut where there are none, inside, and while a thread is inside") {
   Gate gate(true);
-  CHECK_FALSE(gate.try_side(0));
-  gate.open_sides();
-  REQUIRE(gate.try_side(0));
-  REQUIRE(gate.try_side(1));  // beside it
+  CHECK(gate.try_side(0) == Gate::Side::none);
+  with_sides(gate);
+  REQUIRE(gate.try_side(0) == Gate::Side::in);
+  REQUIRE(gate.try_side(1) == Gate::Side::in);  // beside it
   std::atomic<bool> is_in = false;
   std::thread other([&] {
     gate.enter();
     is_in = true;
-    CHECK_FALSE(gate.try_side(2));
+    CHECK(gate.try_side(2) == Gate::Side::shut);
     gate.leave();
   });
   gate.leave_side(0);
@@ -194,23 +200,31 @@ TEST_CASE("side doors are shut where there are none, inside, and while a thread 
   other.join();
   CHECK(is_in);
   gate.enter();
-  std::thread([&] { CHECK_FALSE(gate.try_side(0)); }).join();
+  std::thread([&] { CHECK(gate.try_side(0) == Gate::Side::busy); }).join();
   gate.leave();
-  REQUIRE(gate.try_side(0));
+  REQUIRE(gate.try_side(0) == Gate::Side::in);
   gate.leave_side(0);
 }
 
-TEST_CASE("two threads that meet at a side door go by the gate for a while") {
+TEST_CASE("threads that meet at a side door can have them all shut for a while") {
   Gate gate(true);
-  gate.open_sides();
-  REQUIRE(gate.try_side(3));
-  CHECK_FALSE(gate.try_side(3));
+  with_sides(gate);
+  REQUIRE(gate.try_side(3) == Gate::Side::in);
+  CHECK(gate.try_side(3) == Gate::Side::busy);
+  REQUIRE(gate.try_side(4) == Gate::Side::in);
   gate.leave_side(3);
-  CHECK_FALSE(gate.try_side(3));
-  REQUIRE(gate.try_side(4));
   gate.leave_side(4);
-  int calls = 0;
-  while (!gate.try_side(3)) ++calls;
-  CHECK(calls > 1000);
+  gate.enter();
+  gate.shut_sides();
+  gate.leave();
+  int turns = 0;
+  for (; gate.try_side(3) == Gate::Side::shut; ++turns) {
+    gate.enter();
+    gate.leave();
+  }
+  CHECK(turns > 1000);
+  CHECK(gate.try_side(3) == Gate::Side::none);
+  with_sides(gate);
+  REQUIRE(gate.try_side(3) == Gate::Side::in);
   gate.leave_side(3);
 }

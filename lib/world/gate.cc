@@ -111,20 +111,43 @@ void Gate::shut_sides() {
 
 Gate::Side Gate::try_side(std::size_t at) {
   Door& door = doors_[at];
-  for (int round = 0; round < kSideRounds; ++round) {
+  std::int64_t began_ns = 0;
+  for (int round = 0; round < kSideRounds;) {
     const State state = state_.load(std::memory_order_relaxed);
     if (state == State::free)
       return turns() < reopen_at_.load(std::memory_order_relaxed) ? Side::shut : Side::none;
     if (state == State::free_with_sides) {
-      if (door.taken.exchange(true, std::memory_order_seq_cst)) return Side::busy;
+      if (door.taken.exchange(true, std::memory_order_seq_cst)) {
+        wait_for_door(door, began_ns);
+        continue;
+      }
       // seq_cst: see try_take().
-      if (state_.load(std::memory_order_seq_cst) == State::free_with_sides) return Side::in;
+      if (state_.load(std::memory_order_seq_cst) == State::free_with_sides) {
+        door.turns.store(door.turns.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        return Side::in;
+      }
       leave_side(at);
     }
     if (is_inside() || turns() < reopen_at_.load(std::memory_order_relaxed)) return Side::shut;
     pause();
+    ++round;
   }
   return Side::busy;
+}
+
+// Until it is worth while to try again: nobody has come in between two looks, or the others had
+// their streak.
+void Gate::wait_for_door(const Door& door, std::int64_t& began_ns) {
+  if (began_ns == 0) began_ns = now_ns();
+  std::uint64_t before = door.turns.load(std::memory_order_relaxed);
+  for (int round = 1, next = 1;; ++round) {
+    wait_shortly(std::min(round, kYieldRounds - 1));
+    if (round < next) continue;
+    next = std::min(2 * round, round + kLookEvery);
+    const bool is_streak = std::exchange(before, door.turns.load(std::memory_order_relaxed)) !=
+                           door.turns.load(std::memory_order_relaxed);
+    if (!is_streak || now_ns() - began_ns >= kStreak_ns) return;
+  }
 }
 
 // Multiply and fold: thread pointers share their low bits.

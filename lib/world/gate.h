@@ -11,8 +11,8 @@
 //
 // Beside the gate there are side doors, for calls that touch only what lies behind one of them
 // (p2p::door_of()): one thread at a time by each, several beside each other, and nobody while one
-// is inside by the gate. When threads get in each other's way there, all go by the gate for a
-// while.
+// is inside by the gate. Threads that meet at one door take turns there, too; one that finds the
+// gate taken again and again has all doors shut for a while.
 #pragma once
 
 #include <array>
@@ -79,6 +79,11 @@ class Gate {
   enum class State : std::uint8_t { free, free_with_sides, taken };
   static Id this_thread() { return reinterpret_cast<Id>(__builtin_thread_pointer()); }
 
+  struct alignas(kCacheLine) Door {
+    std::atomic<bool> taken = false;
+    std::atomic<std::uint64_t> turns{0};  // written by who is behind it; relaxed: a hint
+  };
+
   void take(Id me, State was);
   void take_in_turn(bool is_asked, bool had_its_turn);
   void stand_back() const;
@@ -91,6 +96,7 @@ class Gate {
   }
   bool try_take();
   bool close_sides();
+  void wait_for_door(const Door& door, std::int64_t& began_ns);
   bool is_taken() const { return state_.load(std::memory_order_relaxed) == State::taken; }
   bool had_its_turn(Id me) const;
   void begin_streak(Id me);
@@ -120,9 +126,6 @@ class Gate {
   std::atomic<std::uint32_t> sleeping_{0};    // 1: some of them sleep on this word; see sleep()
   std::map<Id, int> kept_;                    // depths above 1 between release and retake
   std::atomic<std::uint64_t> in_vain_at_{0};  // the turn at which one was waited for so; a hint
-  struct alignas(kCacheLine) Door {
-    std::atomic<bool> taken = false;
-  };
   std::array<Door, p2p::kDoors> doors_;
   std::atomic<std::uint64_t> reopen_at_{0};  // turn, while they are shut; relaxed: a hint
   // When a thread's last streak ended; by place_of(), who shares one is judged wrongly.

@@ -55,9 +55,9 @@ class Object {
   ObjectKind kind_;
 };
 
-// One that is only ever counted with its world's gate held, or the door of its communicator. A locked instruction would wait until
-// the stores before it are seen by all, such as those into a peer's lane: half of what a short
-// message costs.
+// One that is only ever counted with its world's gate held, or the door of its communicator. A
+// locked instruction would wait until the stores before it are seen by all, such as those into a
+// peer's lane: half of what a short message costs.
 class GatedObject : public Object {
  public:
   // relaxed, in two steps: the gate orders us and keeps others out.

@@ -206,13 +206,13 @@ Request* irecv(Communicator& comm, void* data, Count count, const types::Datatyp
                int tag);
 // From now on what lies behind different doors (p2p::door_of()) is kept apart.
 void make_doors(World& world);
-// To and from this rank itself, with no more than the door of the communicator:
-// contiguous memory of a predefined type. False or null, and nothing happened: go by the gate.
+// To and from this rank itself, with no more than the door of the communicator: contiguous memory
+// of a predefined type. False or null, and nothing happened: go by the gate.
 using By = p2p::Endpoint::By;
 bool send_to_self(Communicator& comm, const types::Buffer& buffer, int tag, By by);
 Request* isend_to_self(Communicator& comm, const types::Buffer& buffer, int tag, By by);
-bool look_is_due(Communicator& comm);  // after these; see p2p.h
 Request* irecv_from_self(Communicator& comm, const types::Buffer& buffer, int tag);
+bool look_is_due(Communicator& comm);  // for who sends by the door; see p2p.h
 bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status);
 p2p::Status probe(Communicator& comm, int source, int tag);  // blocks
 void cancel(Request& request);

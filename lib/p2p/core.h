@@ -159,6 +159,7 @@ class Core final : public Endpoint, public transport::Sink {
                      std::span<const std::byte> payload);
   void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
   // flood.cc
+  std::uint64_t received() const;  // messages so far
   void drop_kept(MatchNode* message);
   void count_kept();
   void tell_flood();

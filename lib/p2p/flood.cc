@@ -54,6 +54,12 @@ void Core::drop_kept(MatchNode* message) {
   kept_record_.bytes.store(flood_.bytes, std::memory_order_relaxed);
 }
 
+std::uint64_t Core::received() const {
+  std::uint64_t messages = counted_.messages_received;
+  for (const Door& each : doors_) messages += each.given;
+  return messages;
+}
+
 // One more is kept.
 void Core::count_kept() {
   const std::uint64_t messages = flood_.messages;
@@ -62,7 +68,7 @@ void Core::count_kept() {
   if (flood_.from == 0) return;
   if (messages == std::max<std::uint64_t>(1, flood_.from / kPart)) [[unlikely]] {
     flood_.began_ns = now_ns();
-    flood_.received = counters().messages_received;
+    flood_.received = received();
   }
   if (messages >= flood_.from || flood_.bytes >= flood_.from * kBytesEach) [[unlikely]]
     tell_flood();
@@ -105,9 +111,9 @@ std::string Core::describe_flood() const {
                      " is flooded: " + std::to_string(flood_.messages) + " messages (" +
                      text::format_bytes(flood_.bytes) + ") wait for a receive";
   if (flood_.began_ns != 0) {
-    const std::uint64_t received = counters().messages_received - flood_.received;
+    const std::uint64_t since = received() - flood_.received;
     text += "; in the last " + std::to_string((now_ns() - flood_.began_ns) / 1'000'000) +
-            " ms it received " + (received == 0 ? "none" : std::to_string(received));
+            " ms it received " + (since == 0 ? "none" : std::to_string(since));
   }
   for (std::size_t i = 0; i < std::min(senders.size(), kMostNamed); ++i)
     text += "\n    " + describe_sender(senders[i]);

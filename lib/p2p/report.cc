@@ -16,6 +16,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(wireup::Wireup& wireup, const K
 
 Counters Core::counters() const {
   Counters now = counted_;
+  now.messages_received = received();
   for (const auto& peer : peers_) {
     if (peer == nullptr) continue;
     now.messages_sent += peer->messages_sent;
@@ -27,7 +28,6 @@ Counters Core::counters() const {
     now.posted_now += each.posted.size();
     now.messages_sent += each.given;
     now.bytes_sent += each.given_bytes;
-    now.messages_received += each.given;
     now.bytes_received += each.given_bytes;
   }
   return now;

@@ -19,7 +19,7 @@ namespace tutti::p2p {
 //          waiting -> unconfirmed -> complete                     eager, synchronous
 //          waiting -> offered -> sending -> pinned -> complete    rendezvous by frames
 //          waiting -> offered -> complete                         rendezvous by fetch
-//   recv:  waiting -> posted -> [placed] -> complete                         eager
+//   recv:  waiting -> posted -> [placed] -> complete              eager
 //          posted -> matched -> granted or fetching -> complete   rendezvous
 enum class Phase : std::uint8_t {
   unused,

@@ -55,10 +55,7 @@ void wait_shortly(int round) {
 
 // For who did not just find it free. free_with_sides: we have taken it.
 void Gate::take(Id me, State was) {
-  if (was == State::free_with_sides) {
-    close_sides();
-    return;
-  }
+  if (was == State::free_with_sides) return close_sides();
   const bool is_asked = impatient_.load(std::memory_order_relaxed) != 0 && !waited_in_vain();
   if (is_asked || !try_take()) take_in_turn(is_asked, had_its_turn(me));
 }
@@ -92,16 +89,14 @@ void Gate::take_between_polls(Id me) {
 // sees that the gate is taken, or we see that the door is.
 bool Gate::try_take() {
   const State was = state_.exchange(State::taken, std::memory_order_seq_cst);
-  if (was == State::free) [[likely]]
-    return true;
-  return was == State::free_with_sides && close_sides();
+  if (was == State::free_with_sides) close_sides();
+  return was != State::taken;
 }
 
 // Until all who came by a side door have left. It takes them less than a call does.
-bool Gate::close_sides() {
+void Gate::close_sides() {
   for (const Door& door : doors_)
     for (int round = 0; door.taken.load(std::memory_order_seq_cst); ++round) wait_shortly(round);
-  return true;
 }
 
 void Gate::shut_sides() {

@@ -95,7 +95,7 @@ class Gate {
       begin_streak(me);
   }
   bool try_take();
-  bool close_sides();
+  void close_sides();
   void wait_for_door(const Door& door, std::int64_t& began_ns);
   bool is_taken() const { return state_.load(std::memory_order_relaxed) == State::taken; }
   bool had_its_turn(Id me) const;

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 
 struct EnvChange {
   std::string name;
@@ -175,4 +175,4 @@ Result<void> check_variables(const std::vector<std::string>& environment);
 std::vector<std::string> hosts_of(const JobSpec& job);
 std::vector<std::string> hostfiles_of(const JobSpec& job);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 
 Result<int> positive(const Given& given, std::size_t word) {
   const auto value = text::parse_int(given.words[word]);
@@ -121,4 +121,4 @@ Result<void> no_oversubscribe(Draft& draft, const Given&) {
 }
 
 }  // namespace apply
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

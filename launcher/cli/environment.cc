@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 Result<EnvChange> change_of(const Given& given, const std::string& word) {
@@ -152,4 +152,4 @@ Result<void> shared_working_directory(Draft& draft, const Given& given) {
 }
 
 }  // namespace apply
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

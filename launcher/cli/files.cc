@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 // The words of a line, as a shell would cut them: quotes keep spaces.
@@ -102,4 +102,4 @@ Result<void> tune(Draft& draft, const Given& given) {
 }
 
 }  // namespace apply
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

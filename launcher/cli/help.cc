@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 constexpr std::array kSections{
@@ -90,8 +90,8 @@ std::string exit_text() {
   std::string text =
       "prun ends with the status of the first rank that failed, or:\n\n"
       "  128+N  the first rank to fail was killed by signal N (139: segmentation fault)\n";
-  for (const ExitStatusRow& row : kExitStatuses) {
-    std::string number = std::to_string(status_of(row.status));
+  for (const job::ExitStatusRow& row : job::kExitStatuses) {
+    std::string number = std::to_string(job::status_of(row.status));
     number.insert(0, 5 - number.size(), ' ');
     text += number + "    " + row.meaning + "\n";
   }
@@ -135,4 +135,4 @@ std::string help_text(const std::string& topic) {
   return text + "\n";
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 Result<void> agent_args(Draft& draft, const Given& given) {
@@ -134,4 +134,4 @@ Result<void> mca(Draft& draft, const Given& given) {
 }
 
 }  // namespace apply
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 constexpr Section kRanks = Section::ranks;
@@ -233,4 +233,4 @@ std::string dashed(const std::string& name) {
   return (name.size() == 1 ? "-" : "--") + name;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

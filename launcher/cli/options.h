@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "cli/cli.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 
 // Whose words a row speaks. A row of one dialect hides a common one of the same name when the
 // program is called by that launcher's name; under other names it counts where no common row
@@ -226,4 +226,4 @@ std::string default_hostfile(const Draft& draft);
 Result<void> read_torch_variables(Draft& draft);
 void finish_torch(Draft& draft);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

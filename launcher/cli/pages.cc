@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
@@ -74,8 +74,9 @@ std::string manual() {
   }
   page +=
       ".SH EXIT STATUS\nThat of the first rank that failed; 128 + N when signal N killed it; or\n";
-  for (const ExitStatusRow& row : kExitStatuses)
-    page += ".TP\n" + std::to_string(status_of(row.status)) + "\n" + escaped(row.meaning) + "\n";
+  for (const job::ExitStatusRow& row : job::kExitStatuses)
+    page +=
+        ".TP\n" + std::to_string(job::status_of(row.status)) + "\n" + escaped(row.meaning) + "\n";
   return page;
 }
 
@@ -207,4 +208,4 @@ std::string page_text(const std::string& page) {
   return page == "fish" ? fish() : "";
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

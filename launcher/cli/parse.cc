@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 class Parser {
@@ -252,4 +252,4 @@ std::vector<std::string> hostfiles_of(const JobSpec& job) {
   return all;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 std::string lower(std::string text) {
@@ -283,4 +283,4 @@ Result<void> bind_to(Draft& draft, const Given& given) {
 }
 
 }  // namespace apply
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

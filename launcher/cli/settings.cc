@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 Result<double> seconds_of(const Given& given) {
@@ -239,4 +239,4 @@ Result<void> no_effect(Draft& draft, const Given& given) {
 }
 
 }  // namespace apply
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 constexpr int kMostNodes = 1 << 20;
@@ -188,4 +188,4 @@ Result<void> use_environment(Draft& draft, const Given&) {
 }
 
 }  // namespace apply
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-namespace tutti::launch {
+namespace tutti::launch::cli {
 namespace {
 
 // Read or set beside the knobs: by the launcher in its ranks, and by scripts of this project.
@@ -42,4 +42,4 @@ Result<void> check_variables(const std::vector<std::string>& environment) {
   return {};
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::cli

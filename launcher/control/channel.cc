@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 namespace {
 constexpr std::size_t kReadBytes = 256U << 10;
 constexpr std::size_t kCompactBytes = 1U << 20;
@@ -178,4 +178,4 @@ void Channel::beat() {
   beat_timer_ = loop_.after(every_, [this] { beat(); });
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 
 // down: examine your host, and listen for the other hosts' probes.
 struct Examine {
@@ -100,4 +100,4 @@ struct Probed {
   }
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

@@ -10,7 +10,7 @@
 
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 namespace {
 
 template <class T>
@@ -180,4 +180,4 @@ Result<Message> decode(std::string_view bytes) {
   }
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

@@ -19,7 +19,7 @@
 #include "base/unique_fd.h"
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 
 inline constexpr std::size_t kMaxFrameBytes = 64U << 20;
 inline constexpr int kEveryHost = -1;
@@ -136,4 +136,4 @@ class Channel {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

@@ -3,7 +3,7 @@
 
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 namespace {
 
 constexpr std::size_t kHeadBytes = 8;
@@ -71,4 +71,4 @@ Result<bool> FrameReader::next(Frame* out) {
   return true;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

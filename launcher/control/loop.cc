@@ -23,7 +23,7 @@
 #include "base/check.h"
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 
 struct Loop::Inside {
   // A daemon has three for every rank: what few need is on the heap.
@@ -210,4 +210,4 @@ void Loop::stop() {
   inside_->context.stop();
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 
 // A GPU or a network card (topo::Device).
 struct DeviceSeen {
@@ -32,4 +32,4 @@ struct MachinePart {
   }
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

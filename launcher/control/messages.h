@@ -15,7 +15,7 @@
 #include "control/serve_messages.h"
 #include "control/watch_messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 
 // down, first: what the daemon must know before it looks at its machine.
 struct Prepare {
@@ -326,4 +326,4 @@ using Message =
                  DaemonFailed, Gather, Gathered, ServeJob, Serves, Served, Fetch, Fetched, Look,
                  Seen, Stack, Examine, Findings, Probe, Probed, Used>;
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

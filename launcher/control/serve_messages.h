@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 
 // The folder of the PMIx server with this process id, below the folder for temporary files. The
 // server removes it; whoever started it does so when the server was killed.
@@ -101,4 +101,4 @@ struct Fetched {
   }
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

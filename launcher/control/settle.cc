@@ -9,7 +9,7 @@
 
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 namespace {
 
 // The program comes first. What is never written to is as it is in the file: nothing is lost, and
@@ -33,4 +33,4 @@ void settle() {
   ::dl_iterate_phdr(unmap_pages, nullptr);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

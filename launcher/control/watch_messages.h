@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 
 // down: look at the ranks' watch records; of these, also take the stacks.
 struct Look {
@@ -89,4 +89,4 @@ struct Stack {
   }
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

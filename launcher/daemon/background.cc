@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <csignal>
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 [[noreturn]] void work_in_child(const std::function<std::string()>& work, int out) {
@@ -74,4 +74,4 @@ void Background::finish(pid_t pid) {
   one.done(std::move(one.text));
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

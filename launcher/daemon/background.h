@@ -11,11 +11,11 @@
 #include "base/unique_fd.h"
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 class Background {
  public:
-  explicit Background(Loop& loop) : loop_(loop) {}
+  explicit Background(control::Loop& loop) : loop_(loop) {}
   ~Background();  // kills what still works
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
@@ -28,14 +28,14 @@ class Background {
   struct Work {
     UniqueFd out;
     std::string text;
-    Loop::TimerId limit = 0;
+    control::Loop::TimerId limit = 0;
     std::function<void(std::string)> done;
   };
   void hear(pid_t pid);
   void finish(pid_t pid);
 
-  Loop& loop_;
+  control::Loop& loop_;
   std::map<pid_t, Work> works_;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -21,7 +21,7 @@
 #include "daemon/ranks.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::size_t kHoldBytes = 4U << 20;  // output queued for a slow head
@@ -35,7 +35,7 @@ class Daemon {
   explicit Daemon(DaemonPlace place)
       : place_(std::move(place)),
         up_(loop_, std::move(place_.in), std::move(place_.out)),
-        ranks_(loop_, [this](const Message& message) { say(message); }) {}
+        ranks_(loop_, [this](const control::Message& message) { say(message); }) {}
 
   int run();
 
@@ -43,34 +43,34 @@ class Daemon {
   // A daemon that this one started for the tree.
   struct Child {
     int host;
-    std::unique_ptr<Channel> channel;
+    std::unique_ptr<control::Channel> channel;
   };
 
-  void say(const Message& message);
+  void say(const control::Message& message);
   void hold(bool on);
   void beat();
-  void on_frame(Frame&& one);
+  void on_frame(control::Frame&& one);
   void on_up_closed(const std::string& why);
   void on_signal(int number);
   void reap();
-  void pass_down(const Frame& one);
+  void pass_down(const control::Frame& one);
   void settle_soon();
 
-  void handle(const Prepare& prepare);
-  void handle(Launch& launch);
-  void handle(const Input& input) { ranks_.input(input); }
-  void handle(const Addresses& addresses) { ranks_.publish(addresses); }
-  void handle(const Gone& gone) { ranks_.gone(gone); }
-  void handle(const Examine& wish);
-  void handle(const Probe& wish);
-  void handle(const Look& look);
-  void handle(const Gathered& all) { ranks_.hear_servers(all); }
-  void handle(const Fetch& fetch) { ranks_.hear_servers(fetch); }
-  void handle(const Fetched& fetched) { ranks_.hear_servers(fetched); }
-  void handle(const Signal& signal);
-  void handle(const End& end) { ranks_.end(end.grace_ms); }
-  void handle(const Bye& bye);
-  void handle(const Grow& grow);
+  void handle(const control::Prepare& prepare);
+  void handle(control::Launch& launch);
+  void handle(const control::Input& input) { ranks_.input(input); }
+  void handle(const control::Addresses& addresses) { ranks_.publish(addresses); }
+  void handle(const control::Gone& gone) { ranks_.gone(gone); }
+  void handle(const control::Examine& wish);
+  void handle(const control::Probe& wish);
+  void handle(const control::Look& look);
+  void handle(const control::Gathered& all) { ranks_.hear_servers(all); }
+  void handle(const control::Fetch& fetch) { ranks_.hear_servers(fetch); }
+  void handle(const control::Fetched& fetched) { ranks_.hear_servers(fetched); }
+  void handle(const control::Signal& signal);
+  void handle(const control::End& end) { ranks_.end(end.grace_ms); }
+  void handle(const control::Bye& bye);
+  void handle(const control::Grow& grow);
   template <class T>
   void handle(const T&) {}  // Heartbeat, and what only goes up
 
@@ -80,10 +80,10 @@ class Daemon {
   void leave_when_done();
 
   DaemonPlace place_;
-  Loop loop_;
-  Channel up_;
+  control::Loop loop_;
+  control::Channel up_;
   Ranks ranks_;
-  int host_ = kEveryHost;
+  int host_ = control::kEveryHost;
   std::optional<topo::Machine> machine_;
   std::unique_ptr<Spawner> spawner_;
   ProbeListener listener_{loop_};
@@ -98,7 +98,7 @@ int Daemon::run() {
   adopt_orphans();
   loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
-  up_.open([this](Frame&& one) { on_frame(std::move(one)); },
+  up_.open([this](control::Frame&& one) { on_frame(std::move(one)); },
            [this](const std::string& why) { on_up_closed(why); });
   up_.on_drained([this] { hold(false); });
   beat();
@@ -111,7 +111,7 @@ void Daemon::beat() {
   up_.keep_alive(kBeat, place_.over_network ? kSilence : std::chrono::hours{24 * 365});
 }
 
-void Daemon::say(const Message& message) {
+void Daemon::say(const control::Message& message) {
   up_.send(host_, message);
   if (up_.queued_bytes() > kHoldBytes) hold(true);
 }
@@ -122,20 +122,21 @@ void Daemon::hold(bool on) {
   for (auto& [host, child] : children_) child.channel->pause_reading(on);
 }
 
-void Daemon::on_frame(Frame&& one) {
-  if (one.host != kEveryHost && host_ != kEveryHost && one.host != host_) return pass_down(one);
-  if (one.host == kEveryHost) pass_down(one);
-  auto message = decode(one.body);
+void Daemon::on_frame(control::Frame&& one) {
+  if (one.host != control::kEveryHost && host_ != control::kEveryHost && one.host != host_)
+    return pass_down(one);
+  if (one.host == control::kEveryHost) pass_down(one);
+  auto message = control::decode(one.body);
   if (!message) {
-    say(DaemonFailed{status_of(ExitStatus::internal), message.error().text});
+    say(control::DaemonFailed{job::status_of(job::ExitStatus::internal), message.error().text});
     return;
   }
   std::visit([this](auto& what) { handle(what); }, *message);
 }
 
-void Daemon::pass_down(const Frame& one) {
-  if (one.host == kEveryHost) {
-    for (auto& [host, child] : children_) child.channel->send_raw(kEveryHost, one.body);
+void Daemon::pass_down(const control::Frame& one) {
+  if (one.host == control::kEveryHost) {
+    for (auto& [host, child] : children_) child.channel->send_raw(control::kEveryHost, one.body);
   } else if (const auto child = children_.find(one.host); child != children_.end()) {
     child->second.channel->send_raw(one.host, one.body);
   }
@@ -163,10 +164,10 @@ void Daemon::reap() {
   for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG))
     ranks_.on_child_ended(pid, status);
   // The only host of a job need not wait to be sent away.
-  if (alone_ && !leaving_ && ranks_.all_ended()) handle(Bye{});
+  if (alone_ && !leaving_ && ranks_.all_ended()) handle(control::Bye{});
 }
 
-void Daemon::handle(const Prepare& prepare) {
+void Daemon::handle(const control::Prepare& prepare) {
   host_ = prepare.host;
   machine_ = std::move(place_.machine);
   if (!prepare.machine.threads.empty()) machine_ = machine_of(prepare.machine);
@@ -175,12 +176,12 @@ void Daemon::handle(const Prepare& prepare) {
                                                                     : topo::Devices::left_out))
       machine_ = std::move(*machine);
     else
-      say(Note{"host " + prepare.name + ": " + machine.error().text});
+      say(control::Note{"host " + prepare.name + ": " + machine.error().text});
   }
   say(hello_from(place_, machine_));
 }
 
-void Daemon::handle(Launch& launch) {
+void Daemon::handle(control::Launch& launch) {
   Ranks::Place place;
   place.host = host_;
   place.library_folder = place_.library_folder;
@@ -192,30 +193,31 @@ void Daemon::handle(Launch& launch) {
   for (const int stream : {0, 1}) place.files[stream] = place_.files[stream].get();
   alone_ = launch.hosts.size() == 1 && !place_.by_hand;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)
-    say(DaemonFailed{status_of(ExitStatus::no_resources), done.error().text});
+    say(control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), done.error().text});
   settle_soon();
 }
 
 void Daemon::settle_soon() {
-  loop_.after(kSettled, [this] {
+  loop_.after(control::kSettled, [this] {
     up_.settle();
-    settle();
+    control::settle();
   });
 }
 
-void Daemon::handle(const Look& look) {
+void Daemon::handle(const control::Look& look) {
   ranks_.look(look);
   settle_soon();
 }
 
-void Daemon::handle(const Examine& wish) {
+void Daemon::handle(const control::Examine& wish) {
   const int port = listener_.listen(host_, wish.token);
-  background_.run([wish] { return encode(examine_host(wish)); }, kExamineLimit,
+  background_.run([wish] { return control::encode(examine_host(wish)); }, kExamineLimit,
                   [this, port](const std::string& bytes) {
-                    auto message = decode(bytes);
-                    Findings* found = message ? std::get_if<Findings>(&*message) : nullptr;
-                    Findings late;
-                    late.all = {{"host", kBad, "could not be examined in 30 s",
+                    auto message = control::decode(bytes);
+                    control::Findings* found =
+                        message ? std::get_if<control::Findings>(&*message) : nullptr;
+                    control::Findings late;
+                    late.all = {{"host", control::kBad, "could not be examined in 30 s",
                                  "do its name servers and its disks answer?"}};
                     if (found == nullptr) found = &late;
                     found->port = port;
@@ -223,16 +225,17 @@ void Daemon::handle(const Examine& wish) {
                   });
 }
 
-void Daemon::handle(const Probe& wish) {
-  background_.run([wish] { return encode(send_probes(wish)); }, kProbeLimit,
+void Daemon::handle(const control::Probe& wish) {
+  background_.run([wish] { return control::encode(send_probes(wish)); }, kProbeLimit,
                   [this, to = wish.to](const std::string& bytes) {
-                    auto message = decode(bytes);
-                    const Probed* probed = message ? std::get_if<Probed>(&*message) : nullptr;
-                    say(probed != nullptr ? *probed : Probed{to, {}});
+                    auto message = control::decode(bytes);
+                    const control::Probed* probed =
+                        message ? std::get_if<control::Probed>(&*message) : nullptr;
+                    say(probed != nullptr ? *probed : control::Probed{to, {}});
                   });
 }
 
-void Daemon::handle(const Signal& signal) {
+void Daemon::handle(const control::Signal& signal) {
   // A stopped head sends no heartbeats; that is not silence.
   if (signal.number == SIGTSTP || signal.number == SIGSTOP)
     up_.keep_alive(std::chrono::seconds{0}, kSilence);
@@ -242,7 +245,7 @@ void Daemon::handle(const Signal& signal) {
   ranks_.signal(signal.number == SIGTSTP ? SIGSTOP : signal.number);
 }
 
-void Daemon::handle(const Bye& bye) {
+void Daemon::handle(const control::Bye& bye) {
   if (std::exchange(leaving_, true)) return;
   if (place_.by_hand) status_ = bye.again ? kComeAgain : bye.status;
   ranks_.finish();
@@ -251,15 +254,16 @@ void Daemon::handle(const Bye& bye) {
 
 void Daemon::leave_when_done() {
   if (!leaving_ || !children_.empty()) return;
-  say(Bye{});
+  say(control::Bye{});
   if (up_.queued_bytes() == 0) return loop_.stop();
   up_.on_drained([this] { loop_.stop(); });
 }
 
-void Daemon::handle(const Grow& grow) {
+void Daemon::handle(const control::Grow& grow) {
   if (!place_.make_spawner) {
-    for (const HostPart& host : grow.hosts)
-      child_failed(host.host, status_of(ExitStatus::internal), "this daemon starts no others");
+    for (const control::HostPart& host : grow.hosts)
+      child_failed(host.host, job::status_of(job::ExitStatus::internal),
+                   "this daemon starts no others");
     return;
   }
   SpawnReports reports;
@@ -269,22 +273,22 @@ void Daemon::handle(const Grow& grow) {
   reports.failed = [this](int host, int status, const std::string& reason) {
     child_failed(host, status, reason);
   };
-  reports.note = [this](const std::string& text) { say(Note{text}); };
+  reports.note = [this](const std::string& text) { say(control::Note{text}); };
   spawner_ = place_.make_spawner(loop_, grow, std::move(reports));
   spawner_->start(grow.hosts);
 }
 
 void Daemon::add_child(int host, UniqueFd in, UniqueFd out, std::string already) {
-  auto channel = std::make_unique<Channel>(loop_, std::move(in), std::move(out));
+  auto channel = std::make_unique<control::Channel>(loop_, std::move(in), std::move(out));
   channel->open(
-      [this](Frame&& one) {
+      [this](control::Frame&& one) {
         up_.send_raw(one.host, one.body);
         if (up_.queued_bytes() > kHoldBytes) hold(true);
       },
       [this, host](const std::string& why) {
         std::string words = spawner_ ? spawner_->last_words(host) : "";
         if (!leaving_)
-          child_failed(host, status_of(ExitStatus::host_lost),
+          child_failed(host, job::status_of(job::ExitStatus::host_lost),
                        "the connection was " + why + (words.empty() ? "" : ": " + words));
         drop_child(host);
       },
@@ -292,11 +296,11 @@ void Daemon::add_child(int host, UniqueFd in, UniqueFd out, std::string already)
   channel->keep_alive(kBeat, kSilence);
   children_[host] = Child{host, std::move(channel)};
   // The host is there: its own messages say the rest, and the head sends it Prepare.
-  up_.send(host, Heartbeat{});
+  up_.send(host, control::Heartbeat{});
 }
 
 void Daemon::child_failed(int host, int status, const std::string& reason) {
-  say(HostFailed{host, status, reason});
+  say(control::HostFailed{host, status, reason});
 }
 
 void Daemon::drop_child(int host) {
@@ -310,4 +314,4 @@ int run_daemon(DaemonPlace place) {
   return Daemon(std::move(place)).run();
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

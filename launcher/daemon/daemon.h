@@ -18,7 +18,7 @@
 #include "control/control.h"
 #include "topo/topo.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 // What a spawner tells whoever asked for a host. `lost` may come after `ready`.
 struct SpawnReports {
@@ -35,13 +35,13 @@ struct SpawnReports {
 class Spawner {
  public:
   virtual ~Spawner() = default;
-  virtual void start(const std::vector<HostPart>& hosts) = 0;
+  virtual void start(const std::vector<control::HostPart>& hosts) = 0;
   // What is known about a daemon that went away: ssh's own words, or nothing.
   virtual std::string last_words(int host) = 0;
 };
 // Makes the spawner by which a daemon starts further daemons (the tree).
-using MakeSpawner =
-    std::function<std::unique_ptr<Spawner>(Loop&, const Grow& grow, SpawnReports reports)>;
+using MakeSpawner = std::function<std::unique_ptr<Spawner>(
+    control::Loop&, const control::Grow& grow, SpawnReports reports)>;
 
 struct DaemonPlace {
   UniqueFd in, out;
@@ -60,8 +60,8 @@ struct DaemonPlace {
 };
 
 // A machine to a message and back.
-MachinePart machine_part(const topo::Machine& machine);
-topo::Machine machine_of(const MachinePart& part);
+control::MachinePart machine_part(const topo::Machine& machine);
+topo::Machine machine_of(const control::MachinePart& part);
 
 // Of a daemon started by hand: the job goes on in another round, come again.
 inline constexpr int kComeAgain = 250;
@@ -76,4 +76,4 @@ void adopt_orphans();
 // most. Reaps. Needs adopt_orphans() long before.
 void kill_descendants(const std::vector<pid_t>& keep = {});
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

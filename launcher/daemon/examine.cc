@@ -26,20 +26,21 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::int64_t kClockRemarkMs = 1000;
 constexpr std::uint64_t kLeastShm = 64U << 20;
 
-Finding clock(const Examine& wish) {
+control::Finding clock(const control::Examine& wish) {
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
                        std::chrono::system_clock::now().time_since_epoch())
                        .count();
   const std::int64_t apart = now - wish.head_clock_ms;
   const std::string text = std::to_string(apart) + " ms apart from prun's host";
-  if (std::abs(apart) < kClockRemarkMs) return {"clock", kGood, text, ""};
-  return {"clock", kRemark, text, "time stamps and make will disagree: start chrony or ntpd"};
+  if (std::abs(apart) < kClockRemarkMs) return {"clock", control::kGood, text, ""};
+  return {"clock", control::kRemark, text,
+          "time stamps and make will disagree: start chrony or ntpd"};
 }
 
 int own_mtu(const std::string& name) {
@@ -57,8 +58,8 @@ std::string numeric(const sockaddr* address) {
   return text;
 }
 
-KnownName look_up(const std::string& name) {
-  KnownName known;
+control::KnownName look_up(const std::string& name) {
+  control::KnownName known;
   known.name = name;
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -79,9 +80,9 @@ bool is_link_local(const ifaddrs& one) {
          IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(one.ifa_addr)->sin6_addr);
 }
 
-std::vector<InterfaceAddress> addresses() {
+std::vector<control::InterfaceAddress> addresses() {
   ifaddrs* all = nullptr;
-  std::vector<InterfaceAddress> up;
+  std::vector<control::InterfaceAddress> up;
   if (::getifaddrs(&all) != 0) return up;
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
     if ((one->ifa_flags & IFF_UP) == 0 || (one->ifa_flags & IFF_LOOPBACK) != 0 ||
@@ -89,7 +90,7 @@ std::vector<InterfaceAddress> addresses() {
       continue;
     const int family = one->ifa_addr->sa_family;
     if ((family != AF_INET && family != AF_INET6) || is_link_local(*one)) continue;
-    InterfaceAddress& address = up.emplace_back();
+    control::InterfaceAddress& address = up.emplace_back();
     address.name = one->ifa_name;
     address.address = numeric(one->ifa_addr);
     address.mtu = own_mtu(address.name);
@@ -98,66 +99,68 @@ std::vector<InterfaceAddress> addresses() {
   return up;
 }
 
-Finding interfaces(const std::vector<InterfaceAddress>& up) {
+control::Finding interfaces(const std::vector<control::InterfaceAddress>& up) {
   std::string text;
-  for (const InterfaceAddress& one : up)
+  for (const control::InterfaceAddress& one : up)
     text += (text.empty() ? "" : ", ") + one.name + " " + one.address + " (MTU " +
             std::to_string(one.mtu) + ")";
-  if (!text.empty()) return {"interfaces", kGood, text, ""};
-  return {"interfaces", kRemark, "none is up but loopback",
+  if (!text.empty()) return {"interfaces", control::kGood, text, ""};
+  return {"interfaces", control::kRemark, "none is up but loopback",
           "jobs of several hosts need one: ip link set NAME up"};
 }
 
-Finding ports() {
+control::Finding ports() {
   int first = 0, last = 0;
   const auto range = file_text("/proc/sys/net/ipv4/ip_local_port_range");
   if (range) (void)std::sscanf(range->c_str(), "%d %d", &first, &last);
   const std::string text =
       std::to_string(first) + " to " + std::to_string(last) + " are given to ranks, TCP";
-  if (last - first >= 1000) return {"ports", kGood, text, ""};
-  return {"ports", kRemark, text,
+  if (last - first >= 1000) return {"ports", control::kGood, text, ""};
+  return {"ports", control::kRemark, text,
           "too few for many ranks: sysctl net.ipv4.ip_local_port_range='32768 60999'"};
 }
 
-Finding versions() {
+control::Finding versions() {
   utsname system{};
   ::uname(&system);
   std::string text = std::string(system.sysname) + " " + system.release + ", " + system.machine +
                      ", libc " + ::gnu_get_libc_version();
   const std::string driver = file_text("/proc/driver/nvidia/version").value_or("");
   if (!driver.empty()) text += ", " + driver.substr(0, driver.find('\n'));
-  return {"versions", kGood, text, ""};
+  return {"versions", control::kGood, text, ""};
 }
 
-Finding shared_memory() {
+control::Finding shared_memory() {
   struct statvfs status {};
   if (::statvfs("/dev/shm", &status) != 0)
-    return {"/dev/shm", kRemark, "is not there", "programs of other MPIs need it; Tutti's do not"};
+    return {"/dev/shm", control::kRemark, "is not there",
+            "programs of other MPIs need it; Tutti's do not"};
   const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
   const std::string text = text::format_bytes(free) + " free";
-  if (free >= kLeastShm) return {"/dev/shm", kGood, text, ""};
-  return {"/dev/shm", kRemark, text,
+  if (free >= kLeastShm) return {"/dev/shm", control::kGood, text, ""};
+  return {"/dev/shm", control::kRemark, text,
           "programs of other MPIs need more (containers: --shm-size=1g); Tutti's do not"};
 }
 
-Finding locked_memory() {
+control::Finding locked_memory() {
   rlimit limit{};
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
   const bool rdma = !names_in("/sys/class/infiniband").empty();
   const bool all = limit.rlim_max == RLIM_INFINITY;
   const std::string text = (all ? "not limited" : text::format_bytes(limit.rlim_max) + " at most") +
                            std::string(rdma ? ", and there is an RDMA device" : "");
-  if (all || !rdma) return {"memlock", kGood, text, ""};
-  return {"memlock", kBad, text,
+  if (all || !rdma) return {"memlock", control::kGood, text, ""};
+  return {"memlock", control::kBad, text,
           "RDMA needs it: '* - memlock unlimited' in /etc/security/limits.conf"};
 }
 
-Finding open_files() {
+control::Finding open_files() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const std::string text = std::to_string(limit.rlim_max) + " at most";
-  if (limit.rlim_max >= 4096) return {"open files", kGood, text, ""};
-  return {"open files", kRemark, text, "many ranks need more: raise the hard limit (ulimit -Hn)"};
+  if (limit.rlim_max >= 4096) return {"open files", control::kGood, text, ""};
+  return {"open files", control::kRemark, text,
+          "many ranks need more: raise the hard limit (ulimit -Hn)"};
 }
 
 // What a child is asked to try, away from this process.
@@ -172,7 +175,7 @@ bool succeeds(Try attempt) {
 }
 
 // Between two siblings, as between ranks: a parent may always read its child.
-Finding single_copy() {
+control::Finding single_copy() {
   static volatile int word;
   word = 1;
   const pid_t held = ::fork();
@@ -195,28 +198,28 @@ Finding single_copy() {
     while (::waitpid(held, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  if (works) return {"single copy", kGood, "ranks may read each other's memory", ""};
-  return {"single copy", kRemark, "ranks may not read each other's memory",
+  if (works) return {"single copy", control::kGood, "ranks may read each other's memory", ""};
+  return {"single copy", control::kRemark, "ranks may not read each other's memory",
           "long messages are copied twice; sysctl kernel.yama.ptrace_scope=0, or in containers "
           "--cap-add SYS_PTRACE"};
 }
 
-Finding user_namespaces() {
+control::Finding user_namespaces() {
   if (succeeds([] { return ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0; }))
-    return {"user namespaces", kGood, "prun --virtual works", ""};
-  return {"user namespaces", kRemark, "refused: no prun --virtual here",
+    return {"user namespaces", control::kGood, "prun --virtual works", ""};
+  return {"user namespaces", control::kRemark, "refused: no prun --virtual here",
           "sysctl kernel.unprivileged_userns_clone=1 or user.max_user_namespaces=10000"};
 }
 
-Finding gpus() {
+control::Finding gpus() {
   const std::size_t count = names_in("/proc/driver/nvidia/gpus").size();
-  return {"GPUs", kGood, count == 0 ? "none" : std::to_string(count), ""};
+  return {"GPUs", control::kGood, count == 0 ? "none" : std::to_string(count), ""};
 }
 
 }  // namespace
 
-Findings examine_host(const Examine& wish) {
-  Findings found;
+control::Findings examine_host(const control::Examine& wish) {
+  control::Findings found;
   found.addresses = addresses();
   for (const std::string& name : wish.hosts) found.names.push_back(look_up(name));
   found.all = {clock(wish),     interfaces(found.addresses),
@@ -227,4 +230,4 @@ Findings examine_host(const Examine& wish) {
   return found;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

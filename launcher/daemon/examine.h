@@ -3,8 +3,8 @@
 
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
-Findings examine_host(const Examine& wish);
+control::Findings examine_host(const control::Examine& wish);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

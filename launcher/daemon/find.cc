@@ -8,7 +8,7 @@
 #include "daemon/launch.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 enum class Kind { program, not_executable, directory, absent };
@@ -29,8 +29,8 @@ std::string from(const std::string& directory, const std::string& name) {
 
 CannotStart find_program(const std::string& name, const std::string& search_path,
                          const std::string& directory, std::string* path) {
-  const int not_executable = status_of(ExitStatus::not_executable);
-  const int not_found = status_of(ExitStatus::not_found);
+  const int not_executable = job::status_of(job::ExitStatus::not_executable);
+  const int not_found = job::status_of(job::ExitStatus::not_found);
   if (name.find('/') != std::string::npos) {
     *path = name;
     const std::string full = from(directory, name);
@@ -61,4 +61,4 @@ CannotStart find_program(const std::string& name, const std::string& search_path
   return {not_found, "no program " + name + " in PATH (" + search_path + ")"};
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

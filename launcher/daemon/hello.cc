@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "daemon/rank_env.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 // A port nobody listens on now. The ranks' own framework takes it soon.
@@ -28,8 +28,8 @@ int find_free_port() {
 
 }  // namespace
 
-MachinePart machine_part(const topo::Machine& machine) {
-  MachinePart part;
+control::MachinePart machine_part(const topo::Machine& machine) {
+  control::MachinePart part;
   for (const topo::Thread& t : machine.threads)
     part.threads.insert(part.threads.end(),
                         {t.os_index, t.core, t.l3, t.numa, t.package, t.l2, t.l1});
@@ -41,13 +41,13 @@ MachinePart machine_part(const topo::Machine& machine) {
   return part;
 }
 
-topo::Machine machine_of(const MachinePart& part) {
+topo::Machine machine_of(const control::MachinePart& part) {
   topo::Machine machine;
   for (std::size_t i = 0; i + 6 < part.threads.size(); i += 7) {
     const int* at = &part.threads[i];
     machine.threads.push_back({at[0], at[1], at[2], at[3], at[4], at[5], at[6]});
   }
-  for (const DeviceSeen& device : part.devices)
+  for (const control::DeviceSeen& device : part.devices)
     machine.devices.push_back(
         {static_cast<topo::Device::Kind>(device.kind), device.names, device.near});
   machine.cores = part.cores;
@@ -56,9 +56,9 @@ topo::Machine machine_of(const MachinePart& part) {
   return machine;
 }
 
-Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine) {
-  Hello hello;
-  hello.version = version();
+control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine) {
+  control::Hello hello;
+  hello.version = control::version();
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   hello.host_name = name.data();
@@ -81,4 +81,4 @@ Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& m
   return hello;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

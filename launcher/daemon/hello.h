@@ -5,8 +5,8 @@
 
 #include "daemon/daemon.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
-Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine);
+control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

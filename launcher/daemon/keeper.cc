@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "daemon/daemon.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 constexpr int kLookMs = 100;
@@ -62,4 +62,4 @@ int run_kept_daemon(DaemonPlace place) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

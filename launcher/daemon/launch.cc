@@ -31,7 +31,7 @@
 
 #include "topo/topo.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 // A sanitizer's child must not run on the memory of its parent.
@@ -308,4 +308,4 @@ void Starter::fill(Slot& slot, const RankProcess& rank) const {
   }
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

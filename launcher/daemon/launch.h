@@ -14,7 +14,7 @@
 #include "control/messages.h"
 #include "daemon/output.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 // Where a rank finds its two descriptors: far from what shells and programs use, below the
 // limit of select().
@@ -24,7 +24,7 @@ inline constexpr int kServerFd =
     962;  // to the server of another MPI's wire-up, where one is needed
 
 struct RankProcess {
-  RankPart part;
+  control::RankPart part;
   int local = 0;
   pid_t pid = 0;
   UniqueFd control;                      // to the rank, SOCK_SEQPACKET
@@ -90,4 +90,4 @@ class Starter {
   UniqueFd nothing_;      // /dev/null
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

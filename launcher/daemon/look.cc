@@ -11,7 +11,7 @@
 #include "daemon/ranks.h"
 #include "watch/calls.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::chrono::seconds kStackLimit{20};
@@ -31,7 +31,7 @@ struct Reading {
   UniqueFd out;
   pid_t pid = 0;
   std::string text;
-  Loop::TimerId limit = 0;
+  control::Loop::TimerId limit = 0;
 };
 
 pid_t start_tool(const std::vector<std::string>& words, UniqueFd* out) {
@@ -64,10 +64,10 @@ bool stands(RankProcess& rank, std::uint64_t begun) {
 
 }  // namespace
 
-std::vector<SeenRank> Ranks::places() const {
-  std::vector<SeenRank> all;
+std::vector<control::SeenRank> Ranks::places() const {
+  std::vector<control::SeenRank> all;
   for (const RankProcess& rank : ranks_) {
-    SeenRank& one = all.emplace_back();
+    control::SeenRank& one = all.emplace_back();
     one.rank = rank.part.rank;
     one.pid = rank.pid;
     one.joined = rank.joined;
@@ -90,8 +90,9 @@ std::vector<SeenRank> Ranks::places() const {
   return all;
 }
 
-void Ranks::look(const Look& look) {
-  say_(Seen{look.number, places(), calls_of_ranks(look.all_calls ? Which::all : Which::standing)});
+void Ranks::look(const control::Look& look) {
+  say_(control::Seen{look.number, places(),
+                     calls_of_ranks(look.all_calls ? Which::all : Which::standing)});
   for (const int rank : look.stacks)
     if (const RankProcess* one = rank_numbered(rank); one != nullptr) take_stack(*one);
 }
@@ -102,7 +103,7 @@ void Ranks::watch_for_standstill() {
   loop_.after(kStandstill, [this] {
     if (ending_ || ended_ == ranks_.size()) return;
     if (auto calls = calls_of_ranks(Which::waiting); !calls.empty())
-      say_(Seen{0, places(), std::move(calls)});
+      say_(control::Seen{0, places(), std::move(calls)});
     watch_for_standstill();
   });
 }
@@ -118,10 +119,10 @@ bool Ranks::waits(RankProcess& rank) const {
 
 // The collectives that ranks began last: once from each that has begun no other since the last
 // look, since only who stands still has time to be compared.
-std::vector<SeenCall> Ranks::calls_of_ranks(Which which) {
+std::vector<control::SeenCall> Ranks::calls_of_ranks(Which which) {
   std::map<std::string_view, std::size_t> known;  // bytes of a record -> index
   std::deque<wireup::CallRecord> records;         // what the keys are of
-  std::vector<SeenCall> calls;
+  std::vector<control::SeenCall> calls;
   for (RankProcess& rank : ranks_) {
     if (!rank.joined) continue;
     const auto& recent = segment_->local(static_cast<std::uint32_t>(rank.local)).recent;
@@ -160,17 +161,19 @@ void Ranks::take_stack(const RankProcess& rank) {
     words = {tool, "-n", "24", "-p", pid};
   else if (const std::string other = find_tool("gdb", path); !other.empty())
     words = {other, "-batch", "-nx", "-ex", "thread apply all bt 24", "-p", pid};
-  if (words.empty()) return say_(Stack{number, "no eu-stack (elfutils) and no gdb on its host"});
-  if (rank.ended) return say_(Stack{number, "it has ended"});
+  if (words.empty())
+    return say_(control::Stack{number, "no eu-stack (elfutils) and no gdb on its host"});
+  if (rank.ended) return say_(control::Stack{number, "it has ended"});
   auto reading = std::make_shared<Reading>();
   reading->pid = start_tool(words, &reading->out);
-  if (reading->pid < 0) return say_(Stack{number, "its host has no room for another process"});
+  if (reading->pid < 0)
+    return say_(control::Stack{number, "its host has no room for another process"});
   const int fd = reading->out.get();
   const auto finish = [this, reading, number, fd] {
     loop_.cancel(reading->limit);
     loop_.forget(fd);
     reading->out.reset();
-    say_(Stack{number, reading->text});
+    say_(control::Stack{number, reading->text});
   };
   reading->limit = loop_.after(kStackLimit, [reading, finish] {
     ::kill(reading->pid, SIGKILL);
@@ -187,4 +190,4 @@ void Ranks::take_stack(const RankProcess& rank) {
   });
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

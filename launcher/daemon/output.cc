@@ -6,10 +6,10 @@
 #include <ctime>
 #include <utility>
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
-using Tag = OutputPart::Tag;
+using Tag = control::OutputPart::Tag;
 
 constexpr std::size_t kLongestLine = 1U << 20;
 // Red is for standard error.
@@ -75,7 +75,8 @@ void add_xml_text(std::string& out, std::string_view text) {
   }
 }
 
-std::string prefix_of(const OutputPart& how, const Writer& writer, const std::string& stream) {
+std::string prefix_of(const control::OutputPart& how, const Writer& writer,
+                      const std::string& stream) {
   const std::string rank = std::to_string(writer.rank);
   switch (static_cast<Tag>(how.tag)) {
     case Tag::tag:
@@ -133,7 +134,7 @@ std::string fill_pattern(const std::string& pattern, const Writer& writer) {
   return out;
 }
 
-LineCutter::LineCutter(const OutputPart& how, const Writer& writer, int stream)
+LineCutter::LineCutter(const control::OutputPart& how, const Writer& writer, int stream)
     : timestamps_(how.timestamps) {
   const std::string name = stream == 2 ? "stderr" : "stdout";
   const Tag tag = static_cast<Tag>(how.tag);
@@ -207,4 +208,4 @@ std::string LineCutter::flush() {
   return out;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

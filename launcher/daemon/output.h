@@ -7,7 +7,7 @@
 
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 // Whose output it is: what tags and file names are made of.
 struct Writer {
@@ -24,7 +24,7 @@ std::string fill_pattern(const std::string& pattern, const Writer& writer);
 class LineCutter {
  public:
   LineCutter() = default;
-  LineCutter(const OutputPart& how, const Writer& writer, int stream);
+  LineCutter(const control::OutputPart& how, const Writer& writer, int stream);
 
   // Takes bytes as read; returns what may be shown now: whole lines, tagged.
   std::string feed(std::string_view bytes);
@@ -43,4 +43,4 @@ class LineCutter {
   std::string piece_;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

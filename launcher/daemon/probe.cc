@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 constexpr int kConnectMs = 1500;
@@ -101,7 +101,8 @@ std::int64_t echo_ns(int fd, const std::string& token, std::size_t bytes) {
 }
 
 // The longest packet that arrives whole, tried from the interfaces' own down to the least.
-void measure_packets(const Probe& wish, const Address& from, const Address& to, ProbedPair& pair) {
+void measure_packets(const control::Probe& wish, const Address& from, const Address& to,
+                     control::ProbedPair& pair) {
   const UniqueFd fd = connected(SOCK_DGRAM, from, to);
   if (!fd.is_open()) return;
   const bool four = to.family() == AF_INET;
@@ -126,7 +127,7 @@ bool receive_number(int fd, std::int64_t* number) {
 }
 
 // Sends for a while; the rate counts what has arrived.
-void measure_rate(int fd, ProbedPair& pair) {
+void measure_rate(int fd, control::ProbedPair& pair) {
   static const std::string block(128U << 10, 'x');
   const std::int64_t began = now_ns();
   std::uint64_t sent = 0;
@@ -147,7 +148,7 @@ void measure_rate(int fd, ProbedPair& pair) {
   pair.bytes_per_s = static_cast<double>(sent) * 1e9 / static_cast<double>(now_ns() - began);
 }
 
-void probe(const Probe& wish, ProbedPair& pair) {
+void probe(const control::Probe& wish, control::ProbedPair& pair) {
   const auto from = address_of(pair.from.address, 0);
   const auto to = address_of(pair.to.address, wish.port);
   if (!from || !to) {
@@ -177,14 +178,14 @@ void probe(const Probe& wish, ProbedPair& pair) {
 
 }  // namespace
 
-Probed send_probes(const Probe& wish) {
-  Probed answer;
+control::Probed send_probes(const control::Probe& wish) {
+  control::Probed answer;
   answer.to = wish.to;
-  for (const InterfaceAddress& from : wish.mine) {
-    for (const InterfaceAddress& to : wish.theirs) {
+  for (const control::InterfaceAddress& from : wish.mine) {
+    for (const control::InterfaceAddress& to : wish.theirs) {
       const bool six = from.address.find(':') != std::string::npos;
       if (six != (to.address.find(':') != std::string::npos)) continue;
-      ProbedPair& pair = answer.pairs.emplace_back();
+      control::ProbedPair& pair = answer.pairs.emplace_back();
       pair.from = from;
       pair.to = to;
       probe(wish, pair);
@@ -193,4 +194,4 @@ Probed send_probes(const Probe& wish) {
   return answer;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -12,14 +12,14 @@
 #include "base/unique_fd.h"
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 inline constexpr std::size_t kTokenBytes = 32;
 
 // Hears probes in the daemon's loop. One for each host.
 class ProbeListener {
  public:
-  explicit ProbeListener(Loop& loop) : loop_(loop) {}
+  explicit ProbeListener(control::Loop& loop) : loop_(loop) {}
   ~ProbeListener();
   ProbeListener(const ProbeListener&) = delete;
   ProbeListener& operator=(const ProbeListener&) = delete;
@@ -38,7 +38,7 @@ class ProbeListener {
   void answer_packet();
   bool greet(Caller& caller);
 
-  Loop& loop_;
+  control::Loop& loop_;
   int host_ = 0;
   std::string token_;
   UniqueFd stream_, packets_;
@@ -46,6 +46,6 @@ class ProbeListener {
 };
 
 // Sends to every address of the other host from every own one; blocks for seconds.
-Probed send_probes(const Probe& wish);
+control::Probed send_probes(const control::Probe& wish);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

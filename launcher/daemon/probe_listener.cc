@@ -10,7 +10,7 @@
 
 #include "daemon/probe.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::size_t kMostCallers = 1024;
@@ -111,4 +111,4 @@ void ProbeListener::answer_packet() {
                  reinterpret_cast<sockaddr*>(&from), length);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "wireup/protocol.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 using std::to_string;
@@ -32,10 +32,10 @@ std::string arguments(const RankFacts& f) {
 }
 
 // One number for each program; empty for a job of one program, as Open MPI 5 does it.
-std::string per_program(const RankFacts& f, int AppPart::*number) {
+std::string per_program(const RankFacts& f, int control::AppPart::*number) {
   std::string joined;
   if (f.programs == nullptr || f.programs->size() < 2) return joined;
-  for (const AppPart& part : *f.programs)
+  for (const control::AppPart& part : *f.programs)
     joined.append(joined.empty() ? "" : " ").append(to_string(part.*number));
   return joined;
 }
@@ -71,9 +71,9 @@ const std::array kRows{
     Row{"OMPI_NUM_APP_CTX", "programs of the job",
         [](const RankFacts& f) { return to_string(f.apps); }},
     Row{"OMPI_APP_CTX_NUM_PROCS", "ranks of each program, when there are several",
-        [](const RankFacts& f) { return per_program(f, &AppPart::ranks); }},
+        [](const RankFacts& f) { return per_program(f, &control::AppPart::ranks); }},
     Row{"OMPI_FIRST_RANKS", "first rank of each program, when there are several",
-        [](const RankFacts& f) { return per_program(f, &AppPart::first_rank); }},
+        [](const RankFacts& f) { return per_program(f, &control::AppPart::first_rank); }},
     Row{"OMPI_COMMAND", "the program",
         [](const RankFacts& f) { return f.program != nullptr ? f.program->argv.at(0) : ""; }},
     Row{"OMPI_ARGV", "its arguments", arguments},
@@ -141,7 +141,7 @@ void set(std::vector<std::string>& environment, const std::string& name, const s
   if (!unset) environment.push_back(name + "=" + value);
 }
 
-void apply(std::vector<std::string>& environment, const Variable& change) {
+void apply(std::vector<std::string>& environment, const control::Variable& change) {
   const std::string before = change.join.empty() ? "" : value_in(environment, change.name);
   if (before.empty()) return set(environment, change.name, change.value, change.unset);
   set(environment, change.name,
@@ -204,8 +204,8 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
         before.empty() ? facts.library_folder : before + ":" + facts.library_folder);
   }
   if (facts.program != nullptr)
-    for (const Variable& change : facts.program->environment) apply(environment, change);
+    for (const control::Variable& change : facts.program->environment) apply(environment, change);
   return environment;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

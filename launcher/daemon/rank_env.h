@@ -7,7 +7,7 @@
 
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 struct RankFacts {
   std::uint64_t job_id = 0;
@@ -26,8 +26,8 @@ struct RankFacts {
   std::string run_id, role;
   int gpus_per_rank = 0;
   int cpus = 0, cores = 0;  // that it is bound to; 0: not bound
-  const AppPart* program = nullptr;
-  const std::vector<AppPart>* programs = nullptr;  // all of the job
+  const control::AppPart* program = nullptr;
+  const std::vector<control::AppPart>* programs = nullptr;  // all of the job
 };
 
 // `inherited`: the daemon's own environment, "NAME=value". A parent launcher's variables are
@@ -37,4 +37,4 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
 // Value of a variable in such a list; empty when it is not there.
 std::string value_in(const std::vector<std::string>& environment, const std::string& name);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -17,7 +17,7 @@
 #include "daemon/store.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 std::string text_path(const std::string& directory, const std::string& path) {
@@ -39,17 +39,17 @@ rlimit raise_open_files() {
 }
 
 // What the head said is used as it came: it must make sense.
-bool makes_sense(const Launch& launch, int host) {
+bool makes_sense(const control::Launch& launch, int host) {
   const auto apps = static_cast<int>(launch.apps.size());
   const auto hosts = static_cast<int>(launch.hosts.size());
   const auto within = [](int index, int count) { return index >= 0 && index < count; };
   return within(host, hosts) &&
          std::all_of(launch.apps.begin(), launch.apps.end(),
-                     [](const AppPart& app) { return !app.argv.empty(); }) &&
+                     [](const control::AppPart& app) { return !app.argv.empty(); }) &&
          std::all_of(launch.host_of.begin(), launch.host_of.end(),
                      [&](int one) { return within(one, hosts); }) &&
          std::all_of(launch.ranks.begin(), launch.ranks.end(),
-                     [&](const RankPart& rank) {
+                     [&](const control::RankPart& rank) {
                        return within(rank.app, apps) &&
                               within(rank.rank, static_cast<int>(launch.host_of.size())) &&
                               launch.host_of[static_cast<std::size_t>(rank.rank)] == host;
@@ -69,7 +69,7 @@ int cores_of(const topo::Machine& machine, const std::vector<int>& cpus) {
 
 }  // namespace
 
-Ranks::Ranks(Loop& loop, Say say)
+Ranks::Ranks(control::Loop& loop, Say say)
     : loop_(loop), say_(std::move(say)), open_files_limit_(raise_open_files()) {
   // The ranks' descriptor numbers are kept free in this process.
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -82,7 +82,7 @@ Ranks::~Ranks() {
       if (file >= 0) ::close(file);
 }
 
-Result<void> Ranks::launch(Launch launch, const Place& place) {
+Result<void> Ranks::launch(control::Launch launch, const Place& place) {
   if (!ranks_.empty() || !makes_sense(launch, place.host))
     return fail(Code::intern, "prun sent a plan that makes no sense");
   launch_ = std::move(launch);
@@ -96,7 +96,7 @@ Result<void> Ranks::launch(Launch launch, const Place& place) {
     if (rank.part.takes_stdin) input_offsets_[rank.local] = 0;
   }
   make_servers();
-  std::vector<RankPart>().swap(launch_.ranks);  // each has its own part
+  std::vector<control::RankPart>().swap(launch_.ranks);  // each has its own part
   return {};
 }
 
@@ -105,8 +105,8 @@ Result<void> Ranks::start_all() {
   for (RankProcess& rank : ranks_) {
     const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
     if (ending_) {
-      report_not_started(rank,
-                         {status_of(ExitStatus::internal), "the job ended before it started"});
+      report_not_started(
+          rank, {job::status_of(job::ExitStatus::internal), "the job ended before it started"});
     } else if (app.problem.reason.empty()) {
       TUTTI_DO(start(starter, rank));
     } else {
@@ -140,20 +140,20 @@ Result<void> Ranks::make_job_segment(const Place& place) {
 
 // Folder and program of each app, looked up once.
 void Ranks::prepare_apps(const std::vector<std::string>& inherited) {
-  for (const AppPart& part : launch_.apps) {
+  for (const control::AppPart& part : launch_.apps) {
     App app;
     const bool own = !place_.directory.empty() && !part.directory_required;
     app.directory = own ? place_.directory : part.working_directory;
     if (!is_folder(app.directory)) {
       if (part.directory_required) {
-        app.problem = {status_of(ExitStatus::not_found),
+        app.problem = {job::status_of(job::ExitStatus::not_found),
                        "no folder " + app.directory + " to work in"};
       } else {
         const std::string home = value_in(inherited, "HOME");
         app.directory = is_folder(home) ? home : "/";
-        say_(Note{"host " + launch_.hosts.at(static_cast<std::size_t>(place_.host)) +
-                  " has no folder " + part.working_directory + "; its ranks start in " +
-                  app.directory});
+        say_(control::Note{"host " + launch_.hosts.at(static_cast<std::size_t>(place_.host)) +
+                           " has no folder " + part.working_directory + "; its ranks start in " +
+                           app.directory});
       }
     }
     RankFacts facts;
@@ -163,7 +163,7 @@ void Ranks::prepare_apps(const std::vector<std::string>& inherited) {
       app.problem =
           find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory, &app.path);
     if (app.problem.reason.empty())
-      app.needs = needs_of(text_path(app.directory, app.path), part.argv);
+      app.needs = serve::needs_of(text_path(app.directory, app.path), part.argv);
     apps_.push_back(std::move(app));
   }
 }
@@ -179,7 +179,7 @@ int Ranks::cores_for(const RankProcess& rank) const {
 }
 
 Result<void> Ranks::start(Starter& starter, RankProcess& rank) {
-  const AppPart& part = launch_.apps.at(static_cast<std::size_t>(rank.part.app));
+  const control::AppPart& part = launch_.apps.at(static_cast<std::size_t>(rank.part.app));
   const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
   RankFacts facts;
   facts.job_id = launch_.job_id;
@@ -239,20 +239,20 @@ void Ranks::watch(RankProcess& rank) {
 
 void Ranks::report_not_started(RankProcess& rank, const CannotStart& problem) {
   rank.ended = true;
-  RankEnded report;
+  control::RankEnded report;
   report.rank = rank.part.rank;
   report.launch_status = problem.status;
   report.reason = problem.reason;
   say_(report);
 }
 
-void Ranks::publish(const Addresses& addresses) {
+void Ranks::publish(const control::Addresses& addresses) {
   if (!segment_ || addresses.ranks.size() != addresses.addresses.size()) return;
   for (std::size_t i = 0; i < addresses.ranks.size(); ++i)
     publish_address(*segment_, addresses.ranks[i], addresses.addresses[i]);
 }
 
-void Ranks::gone(const Gone& gone) {
+void Ranks::gone(const control::Gone& gone) {
   if (!segment_) return;
   for (const int rank : gone.ranks) publish_gone(*segment_, rank, any_joined_);
 }
@@ -304,4 +304,4 @@ void Ranks::finish() {
   }
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

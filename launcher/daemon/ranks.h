@@ -19,13 +19,13 @@
 #include "wireup/protocol.h"
 #include "wireup/segment.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 class Ranks {
  public:
-  using Say = std::function<void(const Message&)>;
+  using Say = std::function<void(const control::Message&)>;
 
-  Ranks(Loop& loop, Say say);
+  Ranks(control::Loop& loop, Say say);
   ~Ranks();
 
   // What a launch needs to know of the place.
@@ -40,13 +40,13 @@ class Ranks {
     std::string directory;    // instead of the head's; empty: that one
   };
   // Starts everything. Ranks that cannot start are reported as ended; errors are the host's.
-  Result<void> launch(Launch launch, const Place& place);
+  Result<void> launch(control::Launch launch, const Place& place);
 
-  void input(const Input& input);
-  void publish(const Addresses& addresses);
-  void gone(const Gone& gone);
-  void look(const Look& look);
-  void hear_servers(const Message& message) { servers_.hear(message); }
+  void input(const control::Input& input);
+  void publish(const control::Addresses& addresses);
+  void gone(const control::Gone& gone);
+  void look(const control::Look& look);
+  void hear_servers(const control::Message& message) { servers_.hear(message); }
   void close_servers() { servers_.close(); }
   void signal(int number);
   void end(int grace_ms);
@@ -60,15 +60,15 @@ class Ranks {
   struct App {
     CannotStart problem;
     std::string path, directory;
-    Needs needs;
+    serve::Needs needs;
   };
   void make_servers();
   void take_stack(const RankProcess& rank);  // look.cc
   enum class Which { all, standing, waiting };
-  std::vector<SeenRank> places() const;
+  std::vector<control::SeenRank> places() const;
   void watch_for_standstill();
   bool waits(RankProcess& rank) const;
-  std::vector<SeenCall> calls_of_ranks(Which which);
+  std::vector<control::SeenCall> calls_of_ranks(Which which);
   void on_served(const std::string& problem);
   Result<void> start_all();
   RankProcess* rank_numbered(int rank);
@@ -100,9 +100,9 @@ class Ranks {
   void send_addresses();
   void report_end(RankProcess& rank);
 
-  Loop& loop_;
+  control::Loop& loop_;
   Say say_;
-  Launch launch_;
+  control::Launch launch_;
   Place place_;
   rlimit open_files_limit_{};
   std::optional<wireup::Segment> segment_;
@@ -117,10 +117,10 @@ class Ranks {
   bool hold_ = false;
   bool ending_ = false;
   bool piece_timer_ = false;
-  Loop::TimerId end_timer_ = 0;
-  Addresses pending_;
+  control::Loop::TimerId end_timer_ = 0;
+  control::Addresses pending_;
   std::size_t addresses_sent_ = 0;
-  Loop::TimerId address_timer_ = 0;
+  control::Loop::TimerId address_timer_ = 0;
   std::string input_;
   std::map<int, std::size_t> input_offsets_;  // by local rank, into input_
   bool input_ended_ = false;
@@ -128,4 +128,4 @@ class Ranks {
   std::size_t ended_ = 0;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "daemon/daemon.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::int64_t kKillNs = 1'500'000'000;
@@ -90,4 +90,4 @@ void kill_descendants(const std::vector<pid_t>& keep) {
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

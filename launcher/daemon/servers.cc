@@ -3,11 +3,11 @@
 
 #include "daemon/launch.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
-ServedJob job_of(const Launch& launch, int host) {
-  ServedJob job;
+serve::ServedJob job_of(const control::Launch& launch, int host) {
+  serve::ServedJob job;
   job.job_id = launch.job_id;
   job.host = host;
   job.hosts = launch.hosts;
@@ -15,26 +15,26 @@ ServedJob job_of(const Launch& launch, int host) {
   job.universe = launch.universe;
   job.app_of.resize(launch.host_of.size());
   for (std::size_t app = 0; app < launch.apps.size(); ++app) {
-    const AppPart& part = launch.apps[app];
+    const control::AppPart& part = launch.apps[app];
     for (int i = 0; i < part.ranks; ++i)
       if (const auto rank = static_cast<std::size_t>(part.first_rank + i); rank < job.app_of.size())
         job.app_of[rank] = static_cast<int>(app);
   }
-  for (const RankPart& rank : launch.ranks) job.local.push_back(rank.rank);
+  for (const control::RankPart& rank : launch.ranks) job.local.push_back(rank.rank);
   return job;
 }
 
 }  // namespace
 
-void Servers::open(Loop& loop, const Launch& launch, const Place& place, Needs needs,
-                   ServeReports reports, const Ready& ready) {
+void Servers::open(control::Loop& loop, const control::Launch& launch, const Place& place,
+                   serve::Needs needs, serve::ServeReports reports, const Ready& ready) {
   forced_ = !launch.serve.empty();
   if (forced_) needs = {launch.serve == "pmi1", launch.serve == "pmix", true};
-  const ServedJob job = job_of(launch, place.host);
-  if (needs.pmi1) pmi1_ = serve_pmi1(loop, job, reports, kServerFd);
+  const serve::ServedJob job = job_of(launch, place.host);
+  if (needs.pmi1) pmi1_ = serve::serve_pmi1(loop, job, reports, kServerFd);
   if (!needs.pmix) return ready("");
   if (!place.pmix_program.empty()) {
-    pmix_ = serve_pmix(loop, job, std::move(reports), place.pmix_program, ready);
+    pmix_ = serve::serve_pmix(loop, job, std::move(reports), place.pmix_program, ready);
     return;
   }
   // A script may do without; a program of Open MPI would be alone n times.
@@ -43,8 +43,8 @@ void Servers::open(Loop& loop, const Launch& launch, const Place& place, Needs n
                       : "");
 }
 
-Result<Server::Outfit> Servers::outfit(int local, const Needs& needs) {
-  Server::Outfit outfit;
+Result<serve::Server::Outfit> Servers::outfit(int local, const serve::Needs& needs) {
+  serve::Server::Outfit outfit;
   if (pmi1_ && (needs.pmi1 || forced_)) {
     TUTTI_TRY(mine, pmi1_->outfit(local));
     outfit = std::move(mine);
@@ -58,7 +58,7 @@ Result<Server::Outfit> Servers::outfit(int local, const Needs& needs) {
   return outfit;
 }
 
-void Servers::hear(const Message& message) {
+void Servers::hear(const control::Message& message) {
   if (pmi1_) pmi1_->hear(message);
   if (pmix_) pmix_->hear(message);
 }
@@ -68,4 +68,4 @@ void Servers::close() {
   pmix_.reset();
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -6,7 +6,7 @@
 
 #include "serve/serve.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 class Servers {
  public:
@@ -17,16 +17,16 @@ class Servers {
     int host = 0;
     std::string pmix_program;  // empty: not here
   };
-  void open(Loop& loop, const Launch& launch, const Place& place, Needs needs, ServeReports reports,
-            const Ready& ready);
+  void open(control::Loop& loop, const control::Launch& launch, const Place& place,
+            serve::Needs needs, serve::ServeReports reports, const Ready& ready);
   // What one rank inherits, given what its program needs.
-  Result<Server::Outfit> outfit(int local, const Needs& needs);
-  void hear(const Message& message);
+  Result<serve::Server::Outfit> outfit(int local, const serve::Needs& needs);
+  void hear(const control::Message& message);
   void close();
 
  private:
   bool forced_ = false;
-  std::unique_ptr<Server> pmi1_, pmix_;
+  std::unique_ptr<serve::Server> pmi1_, pmix_;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

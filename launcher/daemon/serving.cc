@@ -2,7 +2,7 @@
 #include "daemon/ranks.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 RankProcess* Ranks::rank_numbered(int rank) {
   for (RankProcess& one : ranks_)
@@ -11,22 +11,22 @@ RankProcess* Ranks::rank_numbered(int rank) {
 }
 
 void Ranks::make_servers() {
-  ServeReports reports;
+  serve::ServeReports reports;
   reports.joined = [this](int rank) { rank_numbered(rank)->joined = true; };
   reports.finalized = [this](int rank) { rank_numbered(rank)->finalized = true; };
   reports.aborts = [this](int rank, int status, const std::string& reason) {
     RankProcess& ending = *rank_numbered(rank);
     while (read_output(ending, 0) || read_output(ending, 1)) {
     }
-    say_(RankAborts{rank, status, reason});
+    say_(control::RankAborts{rank, status, reason});
   };
-  reports.note = [this](const std::string& line) { say_(Note{line}); };
-  reports.gather = [this](const Gather& part) {
+  reports.note = [this](const std::string& line) { say_(control::Note{line}); };
+  reports.gather = [this](const control::Gather& part) {
     if (launch_.hosts.size() > 1) return say_(part);
-    loop_.post([this, all = Gathered{part.name, {part.part}}] { servers_.hear(all); });
+    loop_.post([this, all = control::Gathered{part.name, {part.part}}] { servers_.hear(all); });
   };
   reports.say = say_;
-  Needs needs;
+  serve::Needs needs;
   for (const App& app : apps_) {
     needs.pmi1 = needs.pmi1 || app.needs.pmi1;
     needs.pmix = needs.pmix || app.needs.pmix;
@@ -37,7 +37,7 @@ void Ranks::make_servers() {
 }
 
 void Ranks::on_served(const std::string& problem) {
-  DaemonFailed report{status_of(ExitStatus::no_resources), problem};
+  control::DaemonFailed report{job::status_of(job::ExitStatus::no_resources), problem};
   if (problem.empty()) {
     const auto started = start_all();
     if (started) return;
@@ -46,4 +46,4 @@ void Ranks::on_served(const std::string& problem) {
   say_(report);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -15,7 +15,7 @@
 
 #include "wireup/doorbell.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 void wake(std::atomic<std::uint32_t>& word) {
@@ -63,4 +63,4 @@ void publish_abort(const wireup::Segment& segment) {
   wake_local_ranks(segment);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -5,7 +5,7 @@
 
 #include "wireup/segment.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 
 // Writes a rank's addresses and wakes whoever waits for some.
 void publish_address(const wireup::Segment& segment, int rank, std::string_view address);
@@ -15,4 +15,4 @@ void publish_gone(const wireup::Segment& segment, int rank, bool anyone_listens)
 // Marks the job as ending.
 void publish_abort(const wireup::Segment& segment);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -11,7 +11,7 @@
 #include "daemon/ranks.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPieceDelay{100};
@@ -62,7 +62,7 @@ bool Ranks::open_file(RankProcess& rank, int stream, const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/'));
   if (folder.empty() || make_folders(folder)) rank.file[stream] = ::open(path.c_str(), how, 0666);
   if (rank.file[stream] >= 0) return true;
-  report_not_started(rank, {status_of(ExitStatus::no_resources),
+  report_not_started(rank, {job::status_of(job::ExitStatus::no_resources),
                             "cannot write to " + path + ": " + std::strerror(errno)});
   return false;
 }
@@ -133,9 +133,9 @@ void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
   if (shown || !written) show_here_or_there(rank, stream, std::move(text));
   if (written) return;
   // A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
-  DaemonFailed problem;
-  problem.status = status_of(ExitStatus::no_resources);
-  const OutputPart& asked = launch_.output;
+  control::DaemonFailed problem;
+  problem.status = job::status_of(job::ExitStatus::no_resources);
+  const control::OutputPart& asked = launch_.output;
   problem.reason = "cannot write the output of rank " + std::to_string(rank.part.rank) + " to " +
                    fill_pattern(stream == 0 ? asked.out_file : asked.err_file, writer_of(rank)) +
                    ": " + std::strerror(error) +
@@ -160,7 +160,7 @@ void Ranks::show_here_or_there(const RankProcess& rank, int stream, std::string&
     file = -1;
     text.erase(0, text.size() - rest.size());
   }
-  say_(Output{rank.part.rank, stream + 1, std::move(text)});
+  say_(control::Output{rank.part.rank, stream + 1, std::move(text)});
 }
 
 void Ranks::hold_output(bool hold) {
@@ -170,7 +170,7 @@ void Ranks::hold_output(bool hold) {
     for (const int stream : {0, 1}) watch_output(rank, stream);
 }
 
-void Ranks::input(const Input& input) {
+void Ranks::input(const control::Input& input) {
   input_ += input.text;
   input_ended_ = input_ended_ || input.end;
   write_input();
@@ -187,7 +187,7 @@ void Ranks::write_input() {
     if (rank.input.is_open()) least = std::min(least, offset->second);
   }
   if (least > 0) {
-    say_(InputTaken{least});
+    say_(control::InputTaken{least});
     input_.erase(0, least);
     for (auto& [local, offset] : input_offsets_) offset -= std::min(offset, least);
   }
@@ -218,4 +218,4 @@ std::size_t Ranks::write_input_to(RankProcess& rank, std::size_t offset) {
   return offset;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

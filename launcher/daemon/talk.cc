@@ -11,7 +11,7 @@
 #include "daemon/store.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 constexpr std::chrono::milliseconds kAddressDelay{10};
 constexpr int kMostReads = 64;  // per stream at the end of a rank: its children may write on
@@ -23,9 +23,9 @@ void Ranks::hear_of_exec(RankProcess& rank) {
     const bool absent = error == ENOENT || error == ENOTDIR;
     const bool room = error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE;
     CannotStart problem;
-    problem.status = status_of(room     ? ExitStatus::no_resources
-                               : absent ? ExitStatus::not_found
-                                        : ExitStatus::not_executable);
+    problem.status = job::status_of(room     ? job::ExitStatus::no_resources
+                                    : absent ? job::ExitStatus::not_found
+                                             : job::ExitStatus::not_executable);
     problem.reason = "cannot execute " + app.path + ": " +
                      (absent ? "the interpreter its first line names is missing"
                              : std::string(std::strerror(error)));
@@ -35,7 +35,7 @@ void Ranks::hear_of_exec(RankProcess& rank) {
   rank.program_runs = true;
   if (++running_programs_ == ranks_.size() && !told_started_) {
     told_started_ = true;
-    say_(Started{});
+    say_(control::Started{});
   }
 }
 
@@ -73,19 +73,19 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
     case RankSays::abort: {
       while (read_output(rank, 0) || read_output(rank, 1)) {
       }
-      say_(RankAborts{rank.part.rank, head.value, std::string(payload)});
+      say_(control::RankAborts{rank.part.rank, head.value, std::string(payload)});
       break;
     }
     case RankSays::links:
-      say_(Links{rank.part.rank, std::string(payload)});
+      say_(control::Links{rank.part.rank, std::string(payload)});
       break;
     case RankSays::spent:
     case RankSays::events:
     case RankSays::sent:
-      say_(Used{rank.part.rank, static_cast<int>(head.says), std::string(payload)});
+      say_(control::Used{rank.part.rank, static_cast<int>(head.says), std::string(payload)});
       break;
     case RankSays::remark:
-      say_(Note{std::string(payload)});
+      say_(control::Note{std::string(payload)});
       break;
     case RankSays::address:
       publish_address(*segment_, rank.part.rank, payload);
@@ -117,15 +117,15 @@ void Ranks::report_end(RankProcess& rank) {
     show_rest(rank, stream);
   }
   if (!rank.finalized) publish_gone(*segment_, rank.part.rank, any_joined_);
-  RankEnded report;
+  control::RankEnded report;
   report.rank = rank.part.rank;
   report.wait_status = rank.wait_status;
   report.joined = rank.joined;
   report.finalized = rank.finalized;
   if (rank.wait_status != 0 || (rank.joined && !rank.finalized)) report.last_lines = rank.tail;
   if (++ended_ == ranks_.size() && any_joined_)
-    say_(Seen{0, {}, calls_of_ranks(Which::all)});  // before the end that may be the job's
+    say_(control::Seen{0, {}, calls_of_ranks(Which::all)});  // before the end that may be the job's
   say_(report);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -11,7 +11,7 @@
 #include "hosts/host_word.h"
 #include "hosts/hosts.h"
 
-namespace tutti::launch {
+namespace tutti::launch::hosts {
 namespace {
 
 Result<Allocation> read_hostfiles(const std::vector<std::string>& paths, const ReadFile& read) {
@@ -147,4 +147,4 @@ Result<void> keep_wanted(Allocation& allocation, const HostRules& rules) {
   return {};
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::hosts

@@ -8,7 +8,7 @@
 #include "hosts/host_word.h"
 #include "hosts/hosts.h"
 
-namespace tutti::launch {
+namespace tutti::launch::hosts {
 namespace {
 
 constexpr std::size_t kMostHosts = 1U << 20;
@@ -177,4 +177,4 @@ Result<std::optional<Allocation>> batch_allocation(const ReadVariable& variable,
   return std::optional<Allocation>();
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::hosts

@@ -3,7 +3,7 @@
 #include "hosts/host_word.h"
 #include "hosts/hosts.h"
 
-namespace tutti::launch {
+namespace tutti::launch::hosts {
 
 Result<Allocation> parse_dash_host(const std::vector<std::string>& words) {
   Allocation allocation;
@@ -20,4 +20,4 @@ Result<Allocation> parse_dash_host(const std::vector<std::string>& words) {
   return allocation;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::hosts

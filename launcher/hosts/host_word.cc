@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace tutti::launch {
+namespace tutti::launch::hosts {
 namespace {
 
 constexpr std::string_view kLetters =
@@ -111,4 +111,4 @@ void add_host(Allocation& allocation, const HostSlots& host) {
   allocation.hosts.push_back(host);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::hosts

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "hosts/hosts.h"
 
-namespace tutti::launch {
+namespace tutti::launch::hosts {
 
 // Counts above this are typing errors, not machines.
 inline constexpr int kMostSlots = 1 << 20;
@@ -23,4 +23,4 @@ std::optional<int> parse_slots(std::string_view text);
 // Adds a host, or its slots to the one already there: a name repeated adds up.
 void add_host(Allocation& allocation, const HostSlots& host);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::hosts

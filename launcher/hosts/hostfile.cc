@@ -12,7 +12,7 @@
 #include "hosts/host_word.h"
 #include "hosts/hosts.h"
 
-namespace tutti::launch {
+namespace tutti::launch::hosts {
 namespace {
 
 // Words of a line, "key = value" drawn together to "key=value".
@@ -117,4 +117,4 @@ Result<Allocation> parse_hostfile(const std::string& path, const std::string& te
   return allocation;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::hosts

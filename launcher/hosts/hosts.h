@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace tutti::launch {
+namespace tutti::launch::hosts {
 
 struct HostSlots {
   std::string name;  // as the user wrote it; what ssh is given
@@ -58,4 +58,4 @@ Result<Allocation> allocate(const std::vector<std::string>& dash_hosts,
                             const std::string& this_host, int this_host_cores,
                             const std::optional<Allocation>& batch = {});
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::hosts

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "job/head.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kStacksAtOnce = 8;  // debuggers are heavy
@@ -56,7 +56,7 @@ std::string Head::job_line() const {
 
 // "at TAB pid TAB host TAB here or there TAB agent", or "error TAB why".
 std::string Head::place_line(int rank) const {
-  const SeenRank* seen = watcher_.find(rank);
+  const control::SeenRank* seen = watcher_.find(rank);
   if (rank < 0 || at(rank) >= request_.plan.ranks.size())
     return "error\tthe job has ranks 0 to " + std::to_string(request_.plan.ranks.size() - 1) + "\n";
   if (seen == nullptr || seen->pid <= 0 || rank_ended_[at(rank)])
@@ -87,7 +87,7 @@ void Head::ask_next_stack(StackWish& wish) {
   look({0, {rank}}, nullptr);
 }
 
-void Head::take_stack(const Stack& stack) {
+void Head::take_stack(const control::Stack& stack) {
   const auto wishes = stack_wishes_;
   for (const auto& wish : wishes) {
     if (wish->asked.erase(stack.rank) == 0) continue;
@@ -113,4 +113,4 @@ void Head::finish_stacks(const std::shared_ptr<StackWish>& wish) {
   wish->reply(text);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

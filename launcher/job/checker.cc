@@ -8,18 +8,18 @@
 #include "base/text.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kMostGoodPairs = 40;
 constexpr double kSlow = 4;  // so many times slower than the middle one is worth a remark
 
-std::string line_of(const Finding& finding) {
+std::string line_of(const control::Finding& finding) {
   constexpr std::array kGrades{"good", "note", "BAD "};
   const auto grade = static_cast<std::size_t>(std::clamp(finding.grade, 0, 2));
   std::string line =
       "    " + std::string(kGrades[grade]) + "  " + finding.what + ": " + finding.text + "\n";
-  if (finding.grade != kGood && !finding.cure.empty())
+  if (finding.grade != control::kGood && !finding.cure.empty())
     line += "          cure: " + finding.cure + "\n";
   return line;
 }
@@ -41,12 +41,12 @@ std::string first_line(const std::string& text) {
 }
 
 // A reason of the spawner, "what happened; what to do", as a finding.
-Finding of_reason(const std::string& reason) {
+control::Finding of_reason(const std::string& reason) {
   std::size_t cut = reason.rfind("; ");
   if (const std::size_t end = reason.rfind("); "); end != std::string::npos) cut = end + 1;
   if (cut == std::string::npos)
-    return {"reached", kBad, reason, "try the same by hand: ssh HOST true"};
-  return {"reached", kBad, reason.substr(0, cut), reason.substr(cut + 2)};
+    return {"reached", control::kBad, reason, "try the same by hand: ssh HOST true"};
+  return {"reached", control::kBad, reason.substr(0, cut), reason.substr(cut + 2)};
 }
 
 }  // namespace
@@ -57,9 +57,9 @@ Checker::Checker(std::vector<std::string> names, std::string token) : token_(std
 
 void Checker::reached(int host, const std::string& way, const std::string& noise) {
   auto& lines = hosts_.at(at(host)).lines;
-  lines.push_back({"reached", kGood, way, ""});
+  lines.push_back({"reached", control::kGood, way, ""});
   if (noise.empty()) return;
-  lines.push_back({"login shell", kRemark,
+  lines.push_back({"login shell", control::kRemark,
                    "prints before every command: \"" + first_line(noise) + "\"",
                    "prun skips it, scp and rsync do not: print in ~/.bashrc only where [ -t 1 ]"});
 }
@@ -72,7 +72,7 @@ void Checker::unreachable(int index, int status, const std::string& reason) {
   if (std::exchange(host.sends, false)) --under_way_;
 }
 
-void Checker::examined(int index, const Findings& findings) {
+void Checker::examined(int index, const control::Findings& findings) {
   Host& host = hosts_.at(at(index));
   if (std::exchange(host.is_examined, true)) return;
   host.findings = findings;
@@ -108,17 +108,17 @@ void Checker::plan_rounds() {
   }
 }
 
-std::vector<std::pair<int, Probe>> Checker::next_round() {
+std::vector<std::pair<int, control::Probe>> Checker::next_round() {
   if (!planned_) plan_rounds();
-  std::vector<std::pair<int, Probe>> round;
+  std::vector<std::pair<int, control::Probe>> round;
   while (round.empty() && !rounds_.empty()) {
     for (const auto& [from, to] : rounds_.front()) {
       Host &sender = hosts_[at(from)], &other = hosts_[at(to)];
       if (sender.status != 0 || other.status != 0) continue;
       sender.sends = true;
-      const Findings& its = other.findings;
-      round.emplace_back(from,
-                         Probe{to, token_, sender.findings.addresses, its.addresses, its.port});
+      const control::Findings& its = other.findings;
+      round.emplace_back(
+          from, control::Probe{to, token_, sender.findings.addresses, its.addresses, its.port});
     }
     rounds_.pop_front();
   }
@@ -131,7 +131,7 @@ std::vector<std::pair<int, Probe>> Checker::next_round() {
 void Checker::judge_names(Host& host) {
   std::string wrong, names;
   for (std::size_t i = 0; i < host.findings.names.size() && i < hosts_.size(); ++i) {
-    const KnownName& known = host.findings.names[i];
+    const control::KnownName& known = host.findings.names[i];
     const Host& named = hosts_[i];
     const auto is_its = [&named](const std::string& address) {
       return std::any_of(named.findings.addresses.begin(), named.findings.addresses.end(),
@@ -150,23 +150,24 @@ void Checker::judge_names(Host& host) {
     if (!problem.empty()) wrong.append(wrong.empty() ? "" : "; ").append(problem);
   }
   if (wrong.empty())
-    host.lines.push_back({"names", kGood, "every host's leads to it, and back where it can", ""});
+    host.lines.push_back(
+        {"names", control::kGood, "every host's leads to it, and back where it can", ""});
   else
-    host.lines.push_back({"names", kRemark, wrong,
+    host.lines.push_back({"names", control::kRemark, wrong,
                           "prun does without, programs may not: put them right in /etc/hosts or "
                           "the name server"});
 }
 
-void Checker::probed(int host, const Probed& probed) {
+void Checker::probed(int host, const control::Probed& probed) {
   if (!std::exchange(hosts_.at(at(host)).sends, false)) return;
   --under_way_;
   if (probed.to < 0 || at(probed.to) >= hosts_.size()) return;
-  const auto works = [&probed](const ProbedPair& one) {
+  const auto works = [&probed](const control::ProbedPair& one) {
     return one.problem.empty() && one.reached == probed.to;
   };
   const bool any = std::any_of(probed.pairs.begin(), probed.pairs.end(), works);
   std::string reasons;
-  for (const ProbedPair& pair : probed.pairs) {
+  for (const control::ProbedPair& pair : probed.pairs) {
     if (works(pair)) {
       judge_pair(host, pair);
       continue;
@@ -174,32 +175,32 @@ void Checker::probed(int host, const Probed& probed) {
     const std::string why = why_not(host, pair);
     if (any)
       pairs_.push_back(
-          {title(host, probed.to, pair), kRemark, why, "another pair works and is used"});
+          {title(host, probed.to, pair), control::kRemark, why, "another pair works and is used"});
     else
       reasons += (reasons.empty() ? " (" : "; ") + pair.from.name + " -> " + pair.to.name + " " +
                  pair.to.address + ": " + why;
   }
   if (any) return;
   if (reasons.empty()) reasons = " (they have no addresses of one family";
-  pairs_.push_back({name_of(host) + " -> " + name_of(probed.to), kBad,
+  pairs_.push_back({name_of(host) + " -> " + name_of(probed.to), control::kBad,
                     "cannot be reached" + reasons + ")",
                     "let the hosts open TCP connections to each other's ports (see 'ports'): look "
                     "at routes (ip route) and firewalls"});
 }
 
-std::string Checker::title(int from, int to, const ProbedPair& pair) const {
+std::string Checker::title(int from, int to, const control::ProbedPair& pair) const {
   return name_of(from) + " " + pair.from.name + " -> " + name_of(to) + " " + pair.to.name + " (" +
          pair.to.address + ")";
 }
 
-std::string Checker::why_not(int from, const ProbedPair& pair) const {
+std::string Checker::why_not(int from, const control::ProbedPair& pair) const {
   if (!pair.problem.empty()) return pair.problem;
   if (pair.reached == from) return "leads back to " + name_of(from) + " itself";
   if (pair.reached < 0 || at(pair.reached) >= hosts_.size()) return "leads to another host";
   return "leads to " + name_of(pair.reached);
 }
 
-void Checker::judge_pair(int from, const ProbedPair& pair) {
+void Checker::judge_pair(int from, const control::ProbedPair& pair) {
   const std::string what = title(from, pair.reached, pair);
   char trip[48] = "";
   if (pair.round_trip_us > 0)
@@ -210,19 +211,19 @@ void Checker::judge_pair(int from, const ProbedPair& pair) {
   if (pair.bytes_per_s > 0) rates_.emplace_back(pair.bytes_per_s, what);
   if (pair.round_trip_us > 0 && pair.mtu < least) {
     const std::string most = std::to_string(pair.mtu);
-    pairs_.push_back({what, kBad,
+    pairs_.push_back({what, control::kBad,
                       "packets of MTU " + std::to_string(least) + " are lost, " +
                           (pair.mtu > 0 ? "of " + most + " arrive" : "and shorter ones") + "; " +
                           text,
                       "one MTU on both hosts and all between: ip link set " + pair.from.name +
                           " mtu " + (pair.mtu > 0 ? most : "1280")});
   } else if (pair.from.mtu != pair.to.mtu) {
-    pairs_.push_back({what, kRemark,
+    pairs_.push_back({what, control::kRemark,
                       "MTU " + std::to_string(pair.from.mtu) + " here, " +
                           std::to_string(pair.to.mtu) + " there; " + text,
                       "give both the same: ip link set NAME mtu N"});
   } else {
-    pairs_.push_back({what, kGood, text, ""});
+    pairs_.push_back({what, control::kGood, text, ""});
   }
 }
 
@@ -232,7 +233,7 @@ void Checker::compare_rates() {
   const auto& [slowest, what] = rates_.front();
   const double middle = rates_[rates_.size() / 2].first;
   if (slowest * kSlow < middle)
-    pairs_.push_back({what, kRemark,
+    pairs_.push_back({what, control::kRemark,
                       rate_text(slowest) + ", where the middle pair has " + rate_text(middle),
                       "look at its cable and speed (ethtool), or at what else runs there"});
 }
@@ -240,18 +241,18 @@ void Checker::compare_rates() {
 std::string Checker::report() const {
   std::string text;
   int bad = 0;
-  const auto add = [&text, &bad](const Finding& one) {
+  const auto add = [&text, &bad](const control::Finding& one) {
     text += line_of(one);
-    bad += one.grade == kBad ? 1 : 0;
+    bad += one.grade == control::kBad ? 1 : 0;
   };
   for (const Host& host : hosts_) {
     text += "host " + host.name + "\n";
-    for (const Finding& one : host.lines) add(one);
+    for (const control::Finding& one : host.lines) add(one);
   }
   if (!pairs_.empty()) text += "between hosts\n";
   std::size_t hidden = 0;
-  for (const Finding& one : pairs_) {
-    if (one.grade == kGood && pairs_.size() > kMostGoodPairs)
+  for (const control::Finding& one : pairs_) {
+    if (one.grade == control::kGood && pairs_.size() > kMostGoodPairs)
       ++hidden;
     else
       add(one);
@@ -270,7 +271,7 @@ std::string Checker::report() const {
 int Checker::status() const {
   for (const Host& host : hosts_)
     if (host.status != 0) return host.status;
-  const auto is_bad = [](const Finding& one) { return one.grade == kBad; };
+  const auto is_bad = [](const control::Finding& one) { return one.grade == control::kBad; };
   for (const Host& host : hosts_)
     if (std::any_of(host.lines.begin(), host.lines.end(), is_bad))
       return status_of(ExitStatus::no_resources);
@@ -278,4 +279,4 @@ int Checker::status() const {
                                                            : 0;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

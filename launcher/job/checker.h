@@ -11,7 +11,7 @@
 
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 class Checker {
  public:
@@ -20,14 +20,14 @@ class Checker {
   // How a host was reached; noise: what its shell printed before the daemon.
   void reached(int host, const std::string& way, const std::string& noise);
   void unreachable(int host, int status, const std::string& reason);
-  void examined(int host, const Findings& findings);
-  void probed(int host, const Probed& probed);
+  void examined(int host, const control::Findings& findings);
+  void probed(int host, const control::Probed& probed);
 
   bool has_failed(int host) const { return hosts_.at(at(host)).status != 0; }
   bool all_examined() const;
   // The next round, by the host that is to send; none: everything is known. Empty while the last
   // round is under way is not asked for: call it when round_is_over().
-  std::vector<std::pair<int, Probe>> next_round();
+  std::vector<std::pair<int, control::Probe>> next_round();
   bool round_is_over() const { return under_way_ == 0; }
 
   std::string report() const;
@@ -39,17 +39,17 @@ class Checker {
     int status = 0;  // not 0: not reached, or lost
     bool is_examined = false;
     bool sends = false;  // a probe is under way
-    std::vector<Finding> lines;
-    Findings findings;
+    std::vector<control::Finding> lines;
+    control::Findings findings;
   };
   using Pairs = std::vector<std::pair<int, int>>;
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   void plan_rounds();
   void judge_names(Host& host);
-  void judge_pair(int from, const ProbedPair& pair);
+  void judge_pair(int from, const control::ProbedPair& pair);
   void compare_rates();
-  std::string title(int from, int to, const ProbedPair& pair) const;
-  std::string why_not(int from, const ProbedPair& pair) const;
+  std::string title(int from, int to, const control::ProbedPair& pair) const;
+  std::string why_not(int from, const control::ProbedPair& pair) const;
   const std::string& name_of(int host) const { return hosts_.at(at(host)).name; }
 
   std::vector<Host> hosts_;
@@ -57,8 +57,8 @@ class Checker {
   bool planned_ = false;
   std::deque<Pairs> rounds_;
   int under_way_ = 0;
-  std::vector<Finding> pairs_;
+  std::vector<control::Finding> pairs_;
   std::vector<std::pair<double, std::string>> rates_;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

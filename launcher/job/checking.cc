@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "job/head.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 std::string make_token() {
@@ -32,36 +32,36 @@ std::int64_t wall_clock_ms() {
 
 void Head::start_checking() {
   std::vector<std::string> names;
-  for (const PlannedHost& host : request_.plan.hosts) names.push_back(host.name);
+  for (const plan::PlannedHost& host : request_.plan.hosts) names.push_back(host.name);
   check_token_ = make_token();
   checker_ = std::make_unique<Checker>(std::move(names), check_token_);
 }
 
 // Each host is examined as soon as it is there: a host that never comes holds nobody up.
 void Head::examine(int index) {
-  const Hello& hello = host(index).hello;
+  const control::Hello& hello = host(index).hello;
   std::string way = "on this machine";
-  if (request_.spec.starter == Starter::virtual_hosts) way = "made here";
+  if (request_.spec.starter == cli::Starter::virtual_hosts) way = "made here";
   if (host(index).over_network)
     way = "by " + grow_message({}).agent.at(0) + " in " +
           std::to_string((now_ns() - began_ns_) / 1'000'000) + " ms, without a password" +
           (host(index).was_sent_daemon ? ", prund was sent and is kept there" : "");
   way += "; calls itself " + hello.host_name + ", prund " + hello.version;
   checker_->reached(index, way, host(index).noise);
-  Examine wish;
+  control::Examine wish;
   wish.head_clock_ms = wall_clock_ms();
-  for (const PlannedHost& one : request_.plan.hosts) wish.hosts.push_back(one.name);
+  for (const plan::PlannedHost& one : request_.plan.hosts) wish.hosts.push_back(one.name);
   wish.token = check_token_;
   send(index, wish);
 }
 
-void Head::handle(int index, const Findings& findings) {
+void Head::handle(int index, const control::Findings& findings) {
   if (!checker_) return;
   checker_->examined(index, findings);
   go_on_checking();
 }
 
-void Head::handle(int index, const Probed& probed) {
+void Head::handle(int index, const control::Probed& probed) {
   if (!checker_) return;
   checker_->probed(index, probed);
   go_on_checking();
@@ -88,4 +88,4 @@ void Head::go_on_checking() {
   enter(State::leaving);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -8,17 +8,17 @@
 #include "job/watcher.h"
 #include "watch/calls.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 // Which call of which communicator.
 using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
-Key key_of(const SeenCall& call, Comparison::Order order) {
+Key key_of(const control::SeenCall& call, Comparison::Order order) {
   if (order == Comparison::Order::of_each_kind) return {call.context, call.group, call.number};
   return {call.context, call.group, (call.number & ~watch::kNonblocking) + call.others};
 }
 
-wireup::CallRecord record_of(const SeenCall& call) {
+wireup::CallRecord record_of(const control::SeenCall& call) {
   wireup::CallRecord record{};
   record.fingerprint = call.fingerprint;
   record.bytes = call.bytes;
@@ -27,17 +27,18 @@ wireup::CallRecord record_of(const SeenCall& call) {
   return record;
 }
 
-bool is_same(const SeenCall& a, const SeenCall& b) {
+bool is_same(const control::SeenCall& a, const control::SeenCall& b) {
   return watch::is_same_call(record_of(a), record_of(b)) &&
          (a.number & watch::kNonblocking) == (b.number & watch::kNonblocking);
 }
 
 // Everything before a call can be compared only among calls of its kind.
-bool is_same_history(const SeenCall& a, const SeenCall& b, Comparison::Order order) {
+bool is_same_history(const control::SeenCall& a, const control::SeenCall& b,
+                     Comparison::Order order) {
   return order == Comparison::Order::of_all || a.history == b.history;
 }
 
-std::string communicator_of(const SeenCall& call) {
+std::string communicator_of(const control::SeenCall& call) {
   return call.context < 2 ? "MPI_COMM_WORLD" : "communicator " + std::to_string(call.context / 2);
 }
 
@@ -47,36 +48,36 @@ std::string ranks_text(const std::vector<int>& ranks) {
 
 }  // namespace
 
-void Comparison::take(const std::vector<SeenCall>& calls) {
-  for (const SeenCall& call : calls)
+void Comparison::take(const std::vector<control::SeenCall>& calls) {
+  for (const control::SeenCall& call : calls)
     for (const int rank : call.ranks) of_rank_[rank].clear();
-  for (const SeenCall& call : calls)
+  for (const control::SeenCall& call : calls)
     for (const int rank : call.ranks) {
-      SeenCall& mine = of_rank_[rank].emplace_back(call);
+      control::SeenCall& mine = of_rank_[rank].emplace_back(call);
       mine.ranks.clear();
     }
 }
 
 std::string Comparison::difference(Order order) const {
-  std::map<Key, const SeenCall*> first;
-  const SeenCall* differs = nullptr;  // the first one that does
+  std::map<Key, const control::SeenCall*> first;
+  const control::SeenCall* differs = nullptr;  // the first one that does
   for (const auto& [rank, calls] : of_rank_)
-    for (const SeenCall& call : calls) {
+    for (const control::SeenCall& call : calls) {
       // Members of intercommunicators do not all see every call: none has a history.
       if (order == Order::of_all && call.history == 0) continue;
       const auto [at, fresh] = first.try_emplace(key_of(call, order), &call);
-      const SeenCall& other = *at->second;
+      const control::SeenCall& other = *at->second;
       if (fresh || (is_same(call, other) && is_same_history(call, other, order))) continue;
       if (differs == nullptr || key_of(call, order) < key_of(*differs, order)) differs = &call;
     }
   if (differs == nullptr) return "";
-  const SeenCall& other = *first[key_of(*differs, order)];
+  const control::SeenCall& other = *first[key_of(*differs, order)];
   const bool earlier = is_same(*differs, other);
   std::vector<int> here, there;
   for (const auto& [rank, calls] : of_rank_)
-    for (const SeenCall& call : calls) {
+    for (const control::SeenCall& call : calls) {
       if (key_of(call, order) != key_of(*differs, order)) continue;
-      const auto agrees = [&](const SeenCall& one) {
+      const auto agrees = [&](const control::SeenCall& one) {
         return is_same(call, one) && (!earlier || call.history == one.history);
       };
       if (agrees(other))
@@ -100,4 +101,4 @@ std::string Comparison::difference(Order order) const {
          " number " + number + " of " + comm + ")";
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -11,12 +11,12 @@
 
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 class Comparison {
  public:
   // All that is known of these ranks now.
-  void take(const std::vector<SeenCall>& calls);
+  void take(const std::vector<control::SeenCall>& calls);
   // Blocking calls and the others are numbered apart, and programs that mix them in another order
   // on each rank, which they should not, mostly work: so this counts only where nothing moves.
   enum class Order { of_each_kind, of_all };
@@ -24,7 +24,7 @@ class Comparison {
   std::string difference(Order order = Order::of_each_kind) const;
 
  private:
-  std::map<int, std::vector<SeenCall>> of_rank_;  // `ranks` is empty there
+  std::map<int, std::vector<control::SeenCall>> of_rank_;  // `ranks` is empty there
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

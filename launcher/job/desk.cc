@@ -11,7 +11,7 @@
 
 #include "job/job.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kMostAskers = 64;
@@ -88,4 +88,4 @@ void Desk::drop(std::uint64_t number) {
   askers_.erase(number);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -13,14 +13,14 @@
 #include "base/unique_fd.h"
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 class Desk {
  public:
   using Reply = std::function<void(std::string text)>;  // once; the asker may be gone by then
   using Answer = std::function<void(const std::string& question, Reply reply)>;
 
-  explicit Desk(Loop& loop) : loop_(loop) {}
+  explicit Desk(control::Loop& loop) : loop_(loop) {}
   ~Desk();
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
@@ -39,7 +39,7 @@ class Desk {
   void write_some(std::uint64_t number);
   void drop(std::uint64_t number);
 
-  Loop& loop_;
+  control::Loop& loop_;
   UniqueFd fd_;
   Answer answer_;
   std::uint64_t next_ = 0;
@@ -47,4 +47,4 @@ class Desk {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 enum class ExitStatus : int {
   success = 0,
@@ -65,4 +65,4 @@ constexpr int status_of_signal(int signal) {
   return 128 + signal;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

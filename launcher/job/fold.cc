@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 // Ranks that drift apart do not make a search of everything that was ever said.
@@ -57,4 +57,4 @@ std::string rank_ranges(std::vector<int> ranks) {
   return text;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

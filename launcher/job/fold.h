@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 class Fold {
  public:
@@ -44,4 +44,4 @@ class Fold {
 // 0,1,2,5 -> "0-2,5"
 std::string rank_ranges(std::vector<int> ranks);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -10,7 +10,7 @@
 
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr int kGraceMs = 700;  // between SIGTERM and SIGKILL when the job ends by a failure
@@ -54,7 +54,7 @@ Head::Head(Round round)
 }
 
 Outcome Head::run() {
-  adopt_orphans();
+  daemon::adopt_orphans();
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
   terminal_.on_drained([this] {
@@ -80,7 +80,7 @@ Outcome Head::run() {
   loop_.run();
   if (request_.meeting) request_.meeting->detach();
   starters_ = {};
-  kill_descendants();
+  daemon::kill_descendants();
   return {status_, forwarded_ != 0 ? Cause::user : cause_, lost_};
 }
 
@@ -99,13 +99,13 @@ void Head::enter(State state) {
         if (state_ == State::ending) enter(State::leaving);
       });
     } else {
-      send_all(End{kGraceMs});
+      send_all(control::End{kGraceMs});
     }
   } else if (state == State::running) {
     settle_soon();
   } else if (state == State::leaving) {
     terminal_.stop_input();
-    send_all(Bye{status_, comes_again()});
+    send_all(control::Bye{status_, comes_again()});
     for (Host& host : hosts_)
       if (!host.said_hello) host.left = true;  // it never came; its spawner ends with the job
   } else if (state == State::done) {
@@ -116,10 +116,10 @@ void Head::enter(State state) {
 }
 
 void Head::settle_soon() {
-  loop_.after(kSettled, [this] {
+  loop_.after(control::kSettled, [this] {
     for (Host& host : hosts_)
       if (host.channel) host.channel->settle();
-    settle();
+    control::settle();
   });
 }
 
@@ -196,7 +196,7 @@ void Head::host_left(int index) {
   Host& gone = host(index);
   if (gone.left) return;
   gone.left = true;
-  for (const PlannedRank& rank : request_.plan.ranks) {
+  for (const plan::PlannedRank& rank : request_.plan.ranks) {
     if (rank.host != index || rank_ended_[at(rank.rank)]) continue;
     rank_ended_[at(rank.rank)] = true;
     --ranks_left_;
@@ -228,20 +228,20 @@ void Head::finish() {
   if (terminal_.queued_bytes() == 0) loop_.stop();
 }
 
-void Head::send(int index, const Message& message) {
+void Head::send(int index, const control::Message& message) {
   Host& direct = host(host(index).via);
   if (direct.channel) direct.channel->send(index, message);
 }
 
-void Head::send_all(const Message& message) {
-  const std::string body = encode(message);
+void Head::send_all(const control::Message& message) {
+  const std::string body = control::encode(message);
   for (Host& one : hosts_)
-    if (one.channel) one.channel->send_raw(kEveryHost, body);
+    if (one.channel) one.channel->send_raw(control::kEveryHost, body);
 }
 
 void Head::on_signal(int number) {
   if (number == SIGTSTP) return stop_self();
-  if (number == SIGCONT) return send_all(Signal{SIGCONT});
+  if (number == SIGCONT) return send_all(control::Signal{SIGCONT});
   const bool ends = number != SIGUSR1 && number != SIGUSR2;
   if (ends) forwarded_ = number;
   if (!launched_) {
@@ -251,20 +251,20 @@ void Head::on_signal(int number) {
     return;
   }
   if (number == SIGINT && ++interrupts_ > 1) {
-    send_all(End{0});
+    send_all(control::End{0});
     return fail(status_of_signal(number), "interrupted twice; every rank was killed");
   }
-  send_all(Signal{number});
+  send_all(control::Signal{number});
   if (!ends) return;
   loop_.cancel(signal_timer_);
   signal_timer_ = loop_.after(kSignalGrace, [this, number] {
-    send_all(End{0});
+    send_all(control::End{0});
     fail(status_of_signal(number), "ranks that did not end within 5 s of the signal were killed");
   });
 }
 
 void Head::stop_self() {
-  send_all(Signal{SIGTSTP});
+  send_all(control::Signal{SIGTSTP});
   // The messages leave before we stop.
   loop_.after(std::chrono::milliseconds(20), [] { ::kill(::getpid(), SIGSTOP); });
 }
@@ -296,4 +296,4 @@ std::string Head::host_of_rank(int rank) const {
   return name_of(request_.plan.ranks[at(rank)].host);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -25,12 +25,12 @@
 #include "job/usage.h"
 #include "job/watcher.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 // Spawners of this job, and which of them each host is started by.
 struct Starters {
-  std::vector<std::unique_ptr<Spawner>> spawners;
-  std::map<int, Spawner*> of_host;
+  std::vector<std::unique_ptr<daemon::Spawner>> spawners;
+  std::map<int, daemon::Spawner*> of_host;
 };
 
 class Head {
@@ -40,26 +40,27 @@ class Head {
 
  private:
   struct Host {
-    std::unique_ptr<Channel> channel;  // null: reached through `via`
-    int via = -1;                      // itself, or the host whose daemon started it
+    std::unique_ptr<control::Channel> channel;  // null: reached through `via`
+    int via = -1;                               // itself, or the host whose daemon started it
     bool said_hello = false, started = false;
     bool over_network = false;  // not on this machine
     bool is_early = false;      // started before its machine was read
     bool left = false;          // nothing more comes from it
     int ranks_left = 0;
     std::uint64_t input_taken = 0;
-    std::vector<HostPart> to_grow;  // hosts that its daemon is to start
-    Hello hello;
+    std::vector<control::HostPart> to_grow;  // hosts that its daemon is to start
+    control::Hello hello;
     std::string noise;  // its shell printed before the daemon
     bool was_sent_daemon = false;
   };
 
   // starters.cc
   void start_hosts();
-  void start_over_network(const std::vector<HostPart>& hosts);
-  Spawner& add_spawner(std::unique_ptr<Spawner> spawner, const std::vector<HostPart>& hosts);
-  SpawnReports reports();
-  Grow grow_message(std::vector<HostPart> hosts) const;
+  void start_over_network(const std::vector<control::HostPart>& hosts);
+  daemon::Spawner& add_spawner(std::unique_ptr<daemon::Spawner> spawner,
+                               const std::vector<control::HostPart>& hosts);
+  daemon::SpawnReports reports();
+  control::Grow grow_message(std::vector<control::HostPart> hosts) const;
 
   // head.cc: states
   void enter(State state);
@@ -70,8 +71,8 @@ class Head {
   void host_left(int host);
   void look_for_end();
   void finish();
-  void send(int host, const Message& message);
-  void send_all(const Message& message);
+  void send(int host, const control::Message& message);
+  void send_all(const control::Message& message);
   void on_signal(int number);
   void stop_self();
   bool comes_again() const;
@@ -87,7 +88,7 @@ class Head {
 
   // looking.cc: what the ranks are in
   void start_watching();
-  void look(const Look& what, std::function<void()> then);
+  void look(const control::Look& what, std::function<void()> then);
   void compare_calls();
   void tell_difference(Comparison::Order order = Comparison::Order::of_each_kind);
   void look_closer();
@@ -104,34 +105,34 @@ class Head {
   std::string place_line(int rank) const;
   void gather_stacks(const Desk::Reply& reply);
   void ask_next_stack(StackWish& wish);
-  void take_stack(const Stack& stack);
+  void take_stack(const control::Stack& stack);
   void finish_stacks(const std::shared_ptr<StackWish>& wish);
 
   // hear.cc: messages
   void on_ready(int host, UniqueFd in, UniqueFd out, const std::string& already);
   void on_closed(int host, const std::string& why);
-  void on_frame(int direct, Frame&& one);
-  void handle(int host, const Hello& hello);
-  void handle(int host, const Started&);
-  void handle(int host, const Output& output);
-  void handle(int host, const InputTaken& taken);
-  void handle(int host, const Addresses& addresses);
-  void handle(int host, const RankEnded& report);
-  void handle(int host, const RankAborts& report);
-  void handle(int host, const Links& links);
-  void handle(int host, const HostFailed& report);
-  void handle(int host, const Used& used);
-  void handle(int host, const Note& note);
-  void handle(int host, const DaemonFailed& report);
-  void handle(int host, const Gather& part);
-  void handle(int host, const Seen& seen);
-  void handle(int host, const Findings& findings);
-  void handle(int host, const Probed& probed);
-  void handle(int host, const Stack& stack);
-  void handle(int host, const Fetch& fetch);
-  void handle(int host, const Fetched& fetched);
-  void handle(int host, const Heartbeat&);
-  void handle(int host, const Bye&) { host_left(host); }
+  void on_frame(int direct, control::Frame&& one);
+  void handle(int host, const control::Hello& hello);
+  void handle(int host, const control::Started&);
+  void handle(int host, const control::Output& output);
+  void handle(int host, const control::InputTaken& taken);
+  void handle(int host, const control::Addresses& addresses);
+  void handle(int host, const control::RankEnded& report);
+  void handle(int host, const control::RankAborts& report);
+  void handle(int host, const control::Links& links);
+  void handle(int host, const control::HostFailed& report);
+  void handle(int host, const control::Used& used);
+  void handle(int host, const control::Note& note);
+  void handle(int host, const control::DaemonFailed& report);
+  void handle(int host, const control::Gather& part);
+  void handle(int host, const control::Seen& seen);
+  void handle(int host, const control::Findings& findings);
+  void handle(int host, const control::Probed& probed);
+  void handle(int host, const control::Stack& stack);
+  void handle(int host, const control::Fetch& fetch);
+  void handle(int host, const control::Fetched& fetched);
+  void handle(int host, const control::Heartbeat&);
+  void handle(int host, const control::Bye&) { host_left(host); }
   template <class T>
   void handle(int host, const T&) {
     host_failed(host, 200, "its daemon said what a daemon does not say");
@@ -143,7 +144,7 @@ class Head {
   Result<void> open_usage();
   void show_usage();
   void show_folded(bool all);
-  void tell_end(const RankEnded& report, const Verdict& verdict);
+  void tell_end(const control::RankEnded& report, const Verdict& verdict);
   void tell_echo();
 
   const std::string& name_of(int host) const { return request_.plan.hosts.at(at(host)).name; }
@@ -153,12 +154,12 @@ class Head {
 
   Round round_;
   JobRequest& request_;
-  Loop loop_;
+  control::Loop loop_;
   Terminal terminal_;
   Starters starters_;
   std::vector<Host> hosts_;
   State state_ = State::starting;
-  Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0;
+  control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0;
   bool launched_ = false;
   int status_ = 0;  // of the first failure
   Cause cause_ = Cause::ended;
@@ -170,7 +171,7 @@ class Head {
   int interrupts_ = 0;
   std::size_t ranks_left_ = 0;
   std::vector<bool> rank_ended_;
-  Addresses addresses_;
+  control::Addresses addresses_;
   std::size_t addresses_sent_ = 0;
   std::map<int, std::string> links_;
   std::unique_ptr<Usage> usage_;      // null: no --stats
@@ -200,4 +201,4 @@ class Head {
   std::uint64_t input_sent_ = 0, input_freed_ = 0;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -13,7 +13,7 @@
 #include "job/parts.h"
 #include "watch/calls.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kHoldBytes = 1U << 20;    // output queued for a slow terminal
@@ -49,8 +49,8 @@ std::string value_of(const std::vector<std::string>& environment, const std::str
   return "";
 }
 
-Prepare prepare_for(int index, const std::string& name, const JobSpec& spec) {
-  return {index, name, version(), true, wants_devices(spec), {}};
+control::Prepare prepare_for(int index, const std::string& name, const cli::JobSpec& spec) {
+  return {index, name, control::version(), true, plan::wants_devices(spec), {}};
 }
 
 }  // namespace
@@ -59,11 +59,11 @@ void Head::on_ready(int index, UniqueFd in, UniqueFd out, const std::string& alr
   Host& fresh = host(index);
   if (fresh.left) return;  // the job is over before it came
   fresh.via = index;
-  fresh.channel = std::make_unique<Channel>(loop_, std::move(in), std::move(out));
-  fresh.channel->open([this, index](Frame&& one) { on_frame(index, std::move(one)); },
+  fresh.channel = std::make_unique<control::Channel>(loop_, std::move(in), std::move(out));
+  fresh.channel->open([this, index](control::Frame&& one) { on_frame(index, std::move(one)); },
                       [this, index](const std::string& why) { on_closed(index, why); }, already);
-  Prepare prepare = prepare_for(index, name_of(index), request_.spec);
-  if (fresh.is_early) prepare.machine = machine_part(*request_.machine);
+  control::Prepare prepare = prepare_for(index, name_of(index), request_.spec);
+  if (fresh.is_early) prepare.machine = daemon::machine_part(*request_.machine);
   fresh.channel->send(index, prepare);
 }
 
@@ -78,9 +78,9 @@ void Head::on_closed(int index, const std::string& why) {
                   "; its ranks are gone");
 }
 
-void Head::on_frame(int direct, Frame&& one) {
-  const int from = one.host == kEveryHost ? direct : one.host;
-  auto message = decode(one.body);
+void Head::on_frame(int direct, control::Frame&& one) {
+  const int from = one.host == control::kEveryHost ? direct : one.host;
+  auto message = control::decode(one.body);
   if (!message || from < 0 || at(from) >= hosts_.size() || host(from).via != direct)
     return host_failed(direct, status_of(ExitStatus::host_lost),
                        "its daemon said something unintelligible" +
@@ -88,19 +88,20 @@ void Head::on_frame(int direct, Frame&& one) {
   std::visit([this, from](const auto& what) { handle(from, what); }, *message);
 }
 
-void Head::handle(int index, const Heartbeat&) {
+void Head::handle(int index, const control::Heartbeat&) {
   // The first sign of a host that another daemon started: it is ready for us.
   Host& fresh = host(index);
   if (fresh.said_hello || fresh.channel || fresh.left) return;
   send(index, prepare_for(index, name_of(index), request_.spec));
 }
 
-void Head::handle(int index, const Hello& hello) {
+void Head::handle(int index, const control::Hello& hello) {
   Host& fresh = host(index);
   if (fresh.said_hello) return;
-  if (hello.version != version())
-    return host_failed(index, status_of(ExitStatus::version_mismatch),
-                       "its prund is version " + hello.version + ", this prun " + version());
+  if (hello.version != control::version())
+    return host_failed(
+        index, status_of(ExitStatus::version_mismatch),
+        "its prund is version " + hello.version + ", this prun " + control::version());
   fresh.said_hello = true;
   fresh.hello = hello;
   if (fresh.channel) fresh.channel->keep_alive(kBeat, kSilence);
@@ -114,20 +115,20 @@ void Head::handle(int index, const Hello& hello) {
 
 // Every host is there: bind, and tell each what to start.
 void Head::launch() {
-  Plan& plan = request_.plan;
+  plan::Plan& plan = request_.plan;
   std::vector<topo::Machine> machines;
-  std::vector<Hello> hellos;
+  std::vector<control::Hello> hellos;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    machines.push_back(machine_of(hosts_[i].hello.machine));
+    machines.push_back(daemon::machine_of(hosts_[i].hello.machine));
     hellos.push_back(hosts_[i].hello);
     names.push_back(plan.hosts[i].name);
   }
-  if (const auto bound = bind_ranks(plan, request_.spec, machines); !bound)
+  if (const auto bound = plan::bind_ranks(plan, request_.spec, machines); !bound)
     return fail(status_of(ExitStatus::too_few_slots), bound.error().text);
   for (const std::string& note : plan.notes) terminal_.say(note);
-  if (request_.spec.display_topo) terminal_.write(1, print_topology(plan, machines));
-  if (request_.spec.report_bindings) terminal_.write(2, print_bindings(plan, machines));
+  if (request_.spec.display_topo) terminal_.write(1, plan::print_topology(plan, machines));
+  if (request_.spec.report_bindings) terminal_.write(2, plan::print_bindings(plan, machines));
 
   if (const auto opened = open_usage(); !opened)
     return fail(status_of(ExitStatus::no_resources), opened.error().text);
@@ -138,8 +139,8 @@ void Head::launch() {
   const bool color = ::isatty(1) != 0 && value_of(request_.environment, "NO_COLOR").empty();
   const std::size_t first = at(plan.ranks.at(0).host);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    Launch launch = common_part(request_.spec, plan, secrets, current_directory(),
-                                request_.environment, hosts_[i].over_network);
+    control::Launch launch = common_part(request_.spec, plan, secrets, current_directory(),
+                                         request_.environment, hosts_[i].over_network);
     launch.master_address = proven_address(hellos, names, first);
     launch.master_port = hellos[first].free_port;
     launch.output.color = color;
@@ -155,14 +156,14 @@ void Head::launch() {
   feed_input();
 }
 
-void Head::handle(int index, const Started&) {
+void Head::handle(int index, const control::Started&) {
   host(index).started = true;
   for (const Host& one : hosts_)
     if (!one.started) return;
   if (state_ == State::launching) enter(State::running);
 }
 
-void Head::handle(int, const Output& output) {
+void Head::handle(int, const control::Output& output) {
   if (fold_) {
     fold_->add(output.rank, output.stream, output.text);
     show_folded(false);
@@ -187,14 +188,14 @@ void Head::show_folded(bool all) {
 
 void Head::feed_input() {
   bool any = false;
-  for (const PlannedRank& rank : request_.plan.ranks)
+  for (const plan::PlannedRank& rank : request_.plan.ranks)
     any = any || takes_stdin(request_.spec, rank.rank);
   if (!any) return;
   terminal_.read_input([this](std::string text, bool end) {
     input_sent_ += text.size();
-    const Input input{std::move(text), end};
+    const control::Input input{std::move(text), end};
     std::vector<bool> told(hosts_.size());
-    for (const PlannedRank& rank : request_.plan.ranks) {
+    for (const plan::PlannedRank& rank : request_.plan.ranks) {
       if (!takes_stdin(request_.spec, rank.rank) || told[at(rank.host)]) continue;
       told[at(rank.host)] = true;
       send(rank.host, input);
@@ -203,10 +204,10 @@ void Head::feed_input() {
   terminal_.allow_input(kInputRoom);
 }
 
-void Head::handle(int index, const InputTaken& taken) {
+void Head::handle(int index, const control::InputTaken& taken) {
   host(index).input_taken += taken.bytes;
   std::uint64_t least = input_sent_;
-  for (const PlannedRank& rank : request_.plan.ranks)
+  for (const plan::PlannedRank& rank : request_.plan.ranks)
     if (takes_stdin(request_.spec, rank.rank) && !host(rank.host).left)
       least = std::min(least, host(rank.host).input_taken);
   if (least <= input_freed_) return;
@@ -214,7 +215,7 @@ void Head::handle(int index, const InputTaken& taken) {
   input_freed_ = least;
 }
 
-void Head::handle(int, const Addresses& addresses) {
+void Head::handle(int, const control::Addresses& addresses) {
   auto& all = addresses_;
   all.ranks.insert(all.ranks.end(), addresses.ranks.begin(), addresses.ranks.end());
   all.addresses.insert(all.addresses.end(), addresses.addresses.begin(), addresses.addresses.end());
@@ -230,7 +231,7 @@ void Head::send_addresses() {
   addresses_ = {};
 }
 
-void Head::handle(int index, const RankEnded& report) {
+void Head::handle(int index, const control::RankEnded& report) {
   if (report.rank < 0 || at(report.rank) >= rank_ended_.size() || rank_ended_[at(report.rank)])
     return;
   rank_ended_[at(report.rank)] = true;
@@ -240,12 +241,13 @@ void Head::handle(int index, const RankEnded& report) {
     tell_echo();
     tell_difference();
   }
-  if (!report.finalized && ranks_left_ > 0 && hosts_.size() > 1) send_all(Gone{{report.rank}});
+  if (!report.finalized && ranks_left_ > 0 && hosts_.size() > 1)
+    send_all(control::Gone{{report.rank}});
   look_for_end();
 }
 
 // The line that says why, where the rank's output is, and what it wrote last.
-void Head::tell_end(const RankEnded& report, const Verdict& verdict) {
+void Head::tell_end(const control::RankEnded& report, const Verdict& verdict) {
   if (verdict.status == 0) return;
   if (echo_ && !failed_ && report.launch_status == 0 && verdict.status == kPeerLost) return;
   const bool by_user = forwarded_ != 0 && WIFSIGNALED(report.wait_status) &&
@@ -264,7 +266,7 @@ void Head::tell_end(const RankEnded& report, const Verdict& verdict) {
   fail(verdict.status, by_user ? "" : line);
 }
 
-void Head::handle(int index, const RankAborts& report) {
+void Head::handle(int index, const control::RankAborts& report) {
   Verdict verdict = judge(report, name_of(index));
   const bool follows = report.reason.find(watch::kFailedThere) != std::string::npos;
   if (!failed_ && (follows || (report.status == kPeerLost && hosts_.size() > 1))) {
@@ -284,7 +286,7 @@ void Head::tell_echo() {
   fail(echo_->status, echo_->line);
 }
 
-void Head::handle(int, const Links& links) {
+void Head::handle(int, const control::Links& links) {
   links_[links.rank] += links.text;
 }
 
@@ -295,14 +297,14 @@ void Head::print_links() {
   terminal_.write(1, link_matrix(links_, hosts));
 }
 
-void Head::handle(int, const HostFailed& report) {
+void Head::handle(int, const control::HostFailed& report) {
   if (report.host < 0 || at(report.host) >= hosts_.size()) return;
   Host& lost = host(report.host);
   if (lost.left) return;
   if (!lost.said_hello && !lost.channel && state_ == State::starting &&
       report.status != status_of(ExitStatus::host_lost)) {
     // Hosts that cannot reach each other: we may still reach it ourselves.
-    HostPart part;
+    control::HostPart part;
     part.host = report.host;
     part.name = name_of(report.host);
     return start_over_network({part});
@@ -310,12 +312,12 @@ void Head::handle(int, const HostFailed& report) {
   host_failed(report.host, report.status, report.reason);
 }
 
-void Head::handle(int index, const Gather& part) {
+void Head::handle(int index, const control::Gather& part) {
   auto& parts = gathers_[part.name];
   parts[index] = part.part;
   std::vector<int> hosts = part.hosts;
   for (int one = 0; part.hosts.empty() && at(one) < hosts_.size(); ++one) hosts.push_back(one);
-  Gathered all{part.name, {}};
+  control::Gathered all{part.name, {}};
   for (const int one : hosts) {
     const auto said = parts.find(one);
     if (said == parts.end()) return;
@@ -326,21 +328,21 @@ void Head::handle(int index, const Gather& part) {
     if (one >= 0 && at(one) < hosts_.size()) send(one, all);
 }
 
-void Head::handle(int, const Fetch& fetch) {
+void Head::handle(int, const control::Fetch& fetch) {
   if (fetch.rank >= 0 && at(fetch.rank) < request_.plan.ranks.size())
     send(request_.plan.ranks[at(fetch.rank)].host, fetch);
 }
 
-void Head::handle(int, const Fetched& fetched) {
+void Head::handle(int, const control::Fetched& fetched) {
   if (fetched.asker >= 0 && at(fetched.asker) < hosts_.size()) send(fetched.asker, fetched);
 }
 
-void Head::handle(int, const Note& note) {
+void Head::handle(int, const control::Note& note) {
   terminal_.say(note.text);
 }
 
-void Head::handle(int index, const DaemonFailed& report) {
+void Head::handle(int index, const control::DaemonFailed& report) {
   host_failed(index, report.status, report.reason);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

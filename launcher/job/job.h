@@ -17,17 +17,18 @@
 #include "spawn/meet.h"
 #include "topo/topo.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 struct JobRequest {
-  JobSpec spec;
-  Allocation allocation;
-  Plan plan;                             // mapped; bound once the machines are known
+  cli::JobSpec spec;
+  hosts::Allocation allocation;
+  plan::Plan plan;                       // mapped; bound once the machines are known
   std::optional<topo::Machine> machine;  // this one, when it was read for the allocation
   std::vector<std::string> environment;  // of prun, "NAME=value"
-  std::shared_ptr<EarlyDaemon> early;    // the daemon of this machine, where it is there already
+  std::shared_ptr<spawn::EarlyDaemon>
+      early;  // the daemon of this machine, where it is there already
   // Where further hosts come to; null: nobody comes. Those who came are planned by run_job.
-  std::shared_ptr<Meeting> meeting;
+  std::shared_ptr<spawn::Meeting> meeting;
   bool meeting_is_port = false;  // its port is the ranks' MASTER_PORT: closed while they run
 };
 
@@ -41,4 +42,4 @@ inline constexpr const char* kDeskName = "tutti-prun-";
 // True for names of the machine that prun runs on.
 bool is_this_machine(const std::string& name);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

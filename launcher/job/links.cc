@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kWidestMatrix = 32;
@@ -87,4 +87,4 @@ std::string link_matrix(const std::map<int, std::string>& said,
   return out;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

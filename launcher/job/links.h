@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 // said[rank]: lines "peer TAB link TAB why" and "- TAB not used TAB why" (p2p.h). hosts[rank]: its
 // host. Up to 32 ranks: a row a rank; above that one line per pair of hosts. Then each link's
@@ -13,4 +13,4 @@ namespace tutti::launch {
 std::string link_matrix(const std::map<int, std::string>& said,
                         const std::vector<std::string>& hosts);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -6,7 +6,7 @@
 #include "job/exit_status.h"
 #include "job/head.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kMostStacks = 8;
@@ -40,18 +40,18 @@ void Head::start_watching() {
 }
 
 // Asks every host; `then` runs when all have answered. A look under way is joined.
-void Head::look(const Look& what, std::function<void()> then) {
+void Head::look(const control::Look& what, std::function<void()> then) {
   ++look_.number;
   if (then) look_.then.push_back(std::move(then));
   look_.waiting = 0;
   for (const Host& host : hosts_) look_.waiting += host.left ? 0 : 1;
-  Look look = what;
+  control::Look look = what;
   look.number = look_.number;
   send_all(look);
 }
 
-void Head::handle(int, const Seen& seen) {
-  for (const SeenRank& one : seen.ranks)
+void Head::handle(int, const control::Seen& seen) {
+  for (const control::SeenRank& one : seen.ranks)
     if (one.rank >= 0 && at(one.rank) < rank_ended_.size()) watcher_.take(one, now_ms());
   comparison_.take(seen.calls);
   has_new_calls_ = has_new_calls_ || !seen.calls.empty();
@@ -68,7 +68,7 @@ void Head::handle(int, const Seen& seen) {
 // and others take their numbers: a difference counts when it is still there on another look.
 void Head::compare_calls() {
   if (!std::exchange(has_new_calls_, false) || comparison_.difference().empty()) return;
-  Look again;
+  control::Look again;
   again.all_calls = true;
   look(again, [this] {
     has_new_calls_ = false;
@@ -95,7 +95,7 @@ void Head::look_closer() {
 void Head::judge_standstill() {
   judged_still_ = true;
   if (comparison_.difference(Comparison::Order::of_all).empty()) return;
-  Look again;
+  control::Look again;
   again.all_calls = true;
   look(again, [this] {
     if (watcher_.all_wait(now_ms(), kStandstillMs)) tell_difference(Comparison::Order::of_all);
@@ -136,7 +136,7 @@ void Head::show_places(std::function<void(const std::string&)> show) {
   if (!wanted.empty()) look({0, wanted}, nullptr);
 }
 
-void Head::handle(int, const Stack& stack) {
+void Head::handle(int, const control::Stack& stack) {
   take_stack(stack);
   if (show_stack_) show_stack_(stack.rank, stack.text);
 }
@@ -156,11 +156,11 @@ void Head::report_and_fail(int status, const std::string& line) {
 Result<void> Head::open_usage() {
   std::vector<std::string> names, host_names;
   std::vector<int> hosts;
-  for (const PlannedRank& rank : request_.plan.ranks) {
+  for (const plan::PlannedRank& rank : request_.plan.ranks) {
     hosts.push_back(rank.host);
     names.push_back(name_of(rank.host));
   }
-  for (const PlannedHost& one : request_.plan.hosts) host_names.push_back(one.name);
+  for (const plan::PlannedHost& one : request_.plan.hosts) host_names.push_back(one.name);
   if (request_.spec.stats) usage_ = std::make_unique<Usage>(std::move(names));
   if (request_.spec.trace_file.empty()) return {};
   TUTTI_TRY(trace, Trace::open(request_.spec.trace_file, std::move(hosts), host_names));
@@ -168,7 +168,7 @@ Result<void> Head::open_usage() {
   return {};
 }
 
-void Head::handle(int, const Used& used) {
+void Head::handle(int, const control::Used& used) {
   if (usage_) usage_->take(used);
   if (trace_) trace_->take(used);
 }
@@ -186,4 +186,4 @@ void Head::show_usage() {
   trace_.reset();
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -5,7 +5,7 @@
 
 #include "base/knobs.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 std::string_view name_of(std::string_view entry) {
@@ -19,8 +19,8 @@ const std::string* find(const std::vector<std::string>& environment, const std::
 }
 
 // Knobs of prun's environment: hosts that are reached by network do not inherit them.
-std::vector<Variable> travelling_knobs(const std::vector<std::string>& environment) {
-  std::vector<Variable> all;
+std::vector<control::Variable> travelling_knobs(const std::vector<std::string>& environment) {
+  std::vector<control::Variable> all;
   for (const KnobRow& row : Knobs::rows())
     if (const std::string* entry = find(environment, row.name))
       all.push_back(
@@ -28,9 +28,9 @@ std::vector<Variable> travelling_knobs(const std::vector<std::string>& environme
   return all;
 }
 
-AppPart app_part(const AppSpec& app, const std::string& directory,
-                 const std::vector<std::string>& environment) {
-  AppPart part;
+control::AppPart app_part(const cli::AppSpec& app, const std::string& directory,
+                          const std::vector<std::string>& environment) {
+  control::AppPart part;
   part.argv = app.argv;
   part.directory_required = !app.working_directory.empty();
   part.working_directory = part.directory_required ? app.working_directory : directory;
@@ -38,7 +38,7 @@ AppPart app_part(const AppSpec& app, const std::string& directory,
     part.working_directory = directory + "/" + part.working_directory;
   part.clean_environment = app.clean_environment;
   part.local_rank_at = app.local_rank_at;
-  for (const EnvChange& change : app.environment) {
+  for (const cli::EnvChange& change : app.environment) {
     if (change.unset || change.value) {
       part.environment.push_back({change.name, change.value.value_or(""), change.unset,
                                   change.join == 0 ? "" : std::string(1, change.join),
@@ -55,15 +55,15 @@ std::string absolute(const std::string& path, const std::string& directory) {
   return path.empty() || path.starts_with('/') ? path : directory + "/" + path;
 }
 
-static_assert(static_cast<int>(OutputSpec::Tag::pattern) ==
-                  static_cast<int>(OutputPart::Tag::pattern),
+static_assert(static_cast<int>(cli::OutputSpec::Tag::pattern) ==
+                  static_cast<int>(control::OutputPart::Tag::pattern),
               "the enumerators travel as numbers");
 
-OutputPart output_part(const JobSpec& spec, const std::string& directory,
-                       const JobSecrets& secrets) {
-  OutputPart part;
-  const OutputSpec& wanted = spec.output;
-  part.tag = static_cast<int>(wanted.fold ? OutputSpec::Tag::none : wanted.tag);
+control::OutputPart output_part(const cli::JobSpec& spec, const std::string& directory,
+                                const JobSecrets& secrets) {
+  control::OutputPart part;
+  const cli::OutputSpec& wanted = spec.output;
+  part.tag = static_cast<int>(wanted.fold ? cli::OutputSpec::Tag::none : wanted.tag);
   part.tag_pattern = wanted.tag_pattern;
   part.timestamps = wanted.timestamps && !wanted.fold;
   part.merge_stderr = wanted.merge_stderr;
@@ -92,8 +92,8 @@ int streams_of(const std::map<int, int>& streams, int local) {
 }
 
 // Which streams of a rank go into files, and which are shown.
-void direct_output(RankPart& part, const JobSpec& spec, int local) {
-  const OutputSpec& wanted = spec.output;
+void direct_output(control::RankPart& part, const cli::JobSpec& spec, int local) {
+  const cli::OutputSpec& wanted = spec.output;
   if (!wanted.out_file.empty()) part.to_file |= 1;
   if (!wanted.err_file.empty()) part.to_file |= 2;
   if (!wanted.directory.empty()) part.to_file = 3;
@@ -112,33 +112,33 @@ void direct_output(RankPart& part, const JobSpec& spec, int local) {
 
 }  // namespace
 
-bool wants_logs(const JobSpec& spec) {
+bool wants_logs(const cli::JobSpec& spec) {
   return !spec.torch.log_folder.empty() || !spec.output.redirects.empty() ||
          !spec.output.tees.empty();
 }
 
-std::string log_folder(const JobSpec& spec, std::uint64_t job_id) {
+std::string log_folder(const cli::JobSpec& spec, std::uint64_t job_id) {
   const std::string base =
       spec.torch.log_folder.empty() ? "/tmp/torchrun-logs" : spec.torch.log_folder;
   return base + "/" + spec.torch.run_id + "_" + std::to_string(job_id) +
          (spec.torch.max_nodes > 1 ? "/node_%n" : "");
 }
 
-Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secrets,
-                   const std::string& directory, const std::vector<std::string>& environment,
-                   bool over_network) {
-  Launch launch;
+control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
+                            const JobSecrets& secrets, const std::string& directory,
+                            const std::vector<std::string>& environment, bool over_network) {
+  control::Launch launch;
   launch.job_id = secrets.job_id;
   launch.job_key = secrets.key;
-  for (const PlannedHost& host : plan.hosts) {
+  for (const plan::PlannedHost& host : plan.hosts) {
     launch.hosts.push_back(host.name);
     launch.universe += host.slots;
   }
-  for (const PlannedRank& rank : plan.ranks) launch.host_of.push_back(rank.host);
-  for (const AppSpec& app : spec.apps) {
-    AppPart part = app_part(app, directory, environment);
+  for (const plan::PlannedRank& rank : plan.ranks) launch.host_of.push_back(rank.host);
+  for (const cli::AppSpec& app : spec.apps) {
+    control::AppPart part = app_part(app, directory, environment);
     const int number = static_cast<int>(launch.apps.size());
-    for (const PlannedRank& rank : plan.ranks) {
+    for (const plan::PlannedRank& rank : plan.ranks) {
       if (rank.app != number) continue;
       if (part.ranks++ == 0) part.first_rank = rank.rank;
     }
@@ -160,17 +160,18 @@ Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secr
   return launch;
 }
 
-bool takes_stdin(const JobSpec& spec, int rank) {
+bool takes_stdin(const cli::JobSpec& spec, int rank) {
   return std::any_of(spec.stdin_to.begin(), spec.stdin_to.end(), [rank](const std::string& word) {
     return word == "all" || word == std::to_string(rank);
   });
 }
 
-void add_ranks(Launch& launch, const JobSpec& spec, const Plan& plan, int host) {
+void add_ranks(control::Launch& launch, const cli::JobSpec& spec, const plan::Plan& plan,
+               int host) {
   launch.ranks.clear();
-  for (const PlannedRank& rank : plan.ranks) {
+  for (const plan::PlannedRank& rank : plan.ranks) {
     if (rank.host != host) continue;
-    RankPart part;
+    control::RankPart part;
     part.rank = rank.rank;
     part.app = rank.app;
     part.takes_stdin = takes_stdin(spec, rank.rank);
@@ -181,14 +182,14 @@ void add_ranks(Launch& launch, const JobSpec& spec, const Plan& plan, int host) 
   }
 }
 
-std::string proven_address(const std::vector<Hello>& hellos, const std::vector<std::string>& names,
-                           std::size_t of) {
+std::string proven_address(const std::vector<control::Hello>& hellos,
+                           const std::vector<std::string>& names, std::size_t of) {
   if (hellos.size() == 1) return "127.0.0.1";
   if (!hellos[of].own_address.empty()) return hellos[of].own_address;
   // It runs beside prun: the others know from where prun reached them.
-  for (const Hello& hello : hellos)
+  for (const control::Hello& hello : hellos)
     if (!hello.head_address.empty()) return hello.head_address;
   return names[of];
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 #include "topo/topo.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 struct JobSecrets {
   std::uint64_t job_id = 0;
@@ -20,20 +20,20 @@ struct JobSecrets {
 
 // What is the same on every host. `environment` is prun's own, "NAME=value"; `over_network`:
 // ranks do not inherit it, so the knobs (TUTTI_*) travel by name.
-Launch common_part(const JobSpec& spec, const Plan& plan, const JobSecrets& secrets,
-                   const std::string& directory, const std::vector<std::string>& environment,
-                   bool over_network);
+control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
+                            const JobSecrets& secrets, const std::string& directory,
+                            const std::vector<std::string>& environment, bool over_network);
 // Adds what this host starts.
-void add_ranks(Launch& launch, const JobSpec& spec, const Plan& plan, int host);
+void add_ranks(control::Launch& launch, const cli::JobSpec& spec, const plan::Plan& plan, int host);
 
 // Whether torchrun's log files are written, and their folder (without the attempt's).
-bool wants_logs(const JobSpec& spec);
-std::string log_folder(const JobSpec& spec, std::uint64_t job_id);
+bool wants_logs(const cli::JobSpec& spec);
+std::string log_folder(const cli::JobSpec& spec, std::uint64_t job_id);
 
-bool takes_stdin(const JobSpec& spec, int rank);
+bool takes_stdin(const cli::JobSpec& spec, int rank);
 // The address by which the other hosts reach host `of`, as far as the start-up channels proved
 // one; the host's name when they did not. Only one host: loopback.
-std::string proven_address(const std::vector<Hello>& hellos, const std::vector<std::string>& names,
-                           std::size_t of);
+std::string proven_address(const std::vector<control::Hello>& hellos,
+                           const std::vector<std::string>& names, std::size_t of);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

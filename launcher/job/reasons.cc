@@ -10,7 +10,7 @@
 #include "job/exit_status.h"
 #include "job/parts.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 std::string name_of(int rank, const std::string& host) {
@@ -19,7 +19,7 @@ std::string name_of(int rank, const std::string& host) {
 
 }  // namespace
 
-Verdict judge(const RankEnded& report, const std::string& host) {
+Verdict judge(const control::RankEnded& report, const std::string& host) {
   if (report.launch_status != 0)
     return {report.launch_status, "host " + host + ": " + report.reason};
   const std::string who = name_of(report.rank, host);
@@ -40,7 +40,7 @@ Verdict judge(const RankEnded& report, const std::string& host) {
   return {};
 }
 
-Verdict judge(const RankAborts& report, const std::string& host) {
+Verdict judge(const control::RankAborts& report, const std::string& host) {
   // The kernel keeps eight bits of a status; 0 would hide the abort.
   const int kept = report.status & 0xff;
   std::string line =
@@ -60,11 +60,11 @@ std::string last_lines(const std::string& tail) {
   return out;
 }
 
-std::string output_place(const JobSpec& spec, int rank, std::uint64_t job_id) {
+std::string output_place(const cli::JobSpec& spec, int rank, std::uint64_t job_id) {
   if (!spec.output.directory.empty())
     return "; its output is in " + spec.output.directory + "/1/rank." + std::to_string(rank);
   if (wants_logs(spec)) return "; its logs are in " + log_folder(spec, job_id);
   return "";
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 struct Verdict {
   int status = 0;  // 0: an orderly end
@@ -15,12 +15,12 @@ struct Verdict {
 };
 
 // How a rank's end counts for the job.
-Verdict judge(const RankEnded& report, const std::string& host);
-Verdict judge(const RankAborts& report, const std::string& host);
+Verdict judge(const control::RankEnded& report, const std::string& host);
+Verdict judge(const control::RankAborts& report, const std::string& host);
 
 // What a failed rank wrote last, indented below the line that says so; empty: nothing.
 std::string last_lines(const std::string& tail);
 // "; its output is in ..." when it went into files.
-std::string output_place(const JobSpec& spec, int rank, std::uint64_t job_id);
+std::string output_place(const cli::JobSpec& spec, int rank, std::uint64_t job_id);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -12,7 +12,7 @@
 
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::chrono::seconds kReturn{10};  // for the members of the last round to come back
@@ -25,7 +25,7 @@ std::string counted(std::size_t count, const std::string& thing) {
 class Rounds {
  public:
   explicit Rounds(JobRequest request) : request_(std::move(request)) {
-    const TorchSpec& torch = request_.spec.torch;
+    const cli::TorchSpec& torch = request_.spec.torch;
     least_ = torch.used ? static_cast<std::size_t>(torch.min_nodes) : 1;
     most_ = torch.used ? static_cast<std::size_t>(torch.max_nodes) : 1U << 20;
     own_hosts_ = request_.allocation.hosts;
@@ -53,13 +53,13 @@ class Rounds {
   const topo::Machine* like() const { return request_.machine ? &*request_.machine : nullptr; }
   int ranks_wanted() const {
     int ranks = 0;
-    for (const AppSpec& app : request_.spec.apps) ranks += std::max(1, app.ranks);
+    for (const cli::AppSpec& app : request_.spec.apps) ranks += std::max(1, app.ranks);
     return ranks;
   }
 
   JobRequest request_;
-  std::vector<HostSlots> own_hosts_;  // those that did not join
-  std::vector<Seat> seats_;           // of those that joined, in order of their ranks
+  std::vector<hosts::HostSlots> own_hosts_;  // those that did not join
+  std::vector<Seat> seats_;                  // of those that joined, in order of their ranks
   std::size_t least_ = 1, most_ = 1;
   std::size_t expected_ = 0;  // members of the last round that will come back
   bool by_slots_ = false;
@@ -71,7 +71,7 @@ bool Rounds::enough(bool last_call) const {
   const std::size_t hosts = own_hosts_.size() + waiting.size();
   if (by_slots_) {
     int slots = 0;
-    for (const HostSlots& host : own_hosts_) slots += host.slots;
+    for (const hosts::HostSlots& host : own_hosts_) slots += host.slots;
     for (const auto& one : waiting) slots += one->slots;
     return slots >= ranks_wanted();
   }
@@ -89,8 +89,8 @@ void Rounds::say_awaited() const {
 
 // Until enough hosts are here: all of them; or the least number, and then nobody for a while.
 Result<void> Rounds::gather() {
-  Loop loop;
-  Loop::TimerId call = 0;
+  control::Loop loop;
+  control::Loop::TimerId call = 0;
   bool late = false;
   const auto look = [&] {
     if (enough(false)) return loop.stop();
@@ -140,7 +140,7 @@ void Rounds::take_seats() {
     *free = {one->id, one->name};
   }
   std::erase_if(seats, [](const Seat& seat) { return seat.id.empty(); });
-  const auto place = [&](const std::unique_ptr<Newcomer>& one) {
+  const auto place = [&](const std::unique_ptr<spawn::Newcomer>& one) {
     const auto seat = std::find_if(seats.begin(), seats.end(),
                                    [&](const Seat& each) { return each.id == one->id; });
     return std::pair(one->node_rank < 0 ? 1 << 20 : one->node_rank, seat - seats.begin());
@@ -152,7 +152,7 @@ void Rounds::take_seats() {
 
 Result<Round> Rounds::next_round() {
   Round round;
-  Plan plan = std::exchange(request_.plan, {});  // a further round gets its own
+  plan::Plan plan = std::exchange(request_.plan, {});  // a further round gets its own
   round.request = request_;
   round.request.plan = std::move(plan);
   round.restarts = restarts_;
@@ -161,13 +161,13 @@ Result<Round> Rounds::next_round() {
   if (!request_.meeting) return round;
   take_seats();
   auto& waiting = request_.meeting->waiting();
-  Allocation& allocation = round.request.allocation;
+  hosts::Allocation& allocation = round.request.allocation;
   allocation.hosts = own_hosts_;
   allocation.given = true;
   std::map<std::string, int> names;
-  for (const HostSlots& host : own_hosts_) ++names[host.name];
+  for (const hosts::HostSlots& host : own_hosts_) ++names[host.name];
   while (!waiting.empty() && allocation.hosts.size() < most_) {
-    HostSlots host;
+    hosts::HostSlots host;
     host.name = waiting.front()->name;
     // Several may come from one machine: each is a host of its own.
     if (const int before = names[host.name]++; before > 0)
@@ -180,7 +180,7 @@ Result<Round> Rounds::next_round() {
     round.joined.push_back(std::move(waiting.front()));
     waiting.erase(waiting.begin());
   }
-  TUTTI_TRY(newly, map_ranks(round.request.spec, allocation, like()));
+  TUTTI_TRY(newly, plan::map_ranks(round.request.spec, allocation, like()));
   round.request.plan = std::move(newly);
   return round;
 }
@@ -227,7 +227,7 @@ int Rounds::run() {
     std::erase_if(own_hosts_, is_lost);
     if (!request_.meeting) {
       std::erase_if(request_.allocation.hosts, is_lost);
-      auto plan = map_ranks(request_.spec, request_.allocation, like());
+      auto plan = plan::map_ranks(request_.spec, request_.allocation, like());
       if (!plan || request_.allocation.hosts.size() < least_) return outcome.status;
       request_.plan = std::move(*plan);
       continue;
@@ -248,4 +248,4 @@ int run_job(JobRequest request) {
   return Rounds(std::move(request)).run();
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -7,14 +7,15 @@
 
 #include "job/job.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 // Why a round ended.
 enum class Cause { ended, rank, host, newcomer, user };
 
 struct Round {
   JobRequest request;
-  std::vector<std::unique_ptr<Newcomer>> joined;  // one for each host of Starter::joined, in order
+  std::vector<std::unique_ptr<spawn::Newcomer>>
+      joined;  // one for each host of Starter::joined, in order
   int restarts = 0;
   bool restarts_left = false;  // a failed rank starts another round
   bool elastic = false;        // a lost host does, and so does a newcomer
@@ -28,4 +29,4 @@ struct Outcome {
 
 Outcome run_round(Round round);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

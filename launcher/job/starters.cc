@@ -14,7 +14,7 @@
 #include "spawn/installation.h"
 #include "spawn/spawn.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 // From how many hosts on daemons start daemons.
@@ -52,13 +52,13 @@ bool is_this_machine(const std::string& name) {
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return false;
   bool own_address = false;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
-    own_address = own_address || is_own_address(one->ai_addr);
+    own_address = spawn::own_address || is_own_address(one->ai_addr);
   ::freeaddrinfo(found);
-  return own_address;
+  return spawn::own_address;
 }
 
-SpawnReports Head::reports() {
-  SpawnReports reports;
+daemon::SpawnReports Head::reports() {
+  daemon::SpawnReports reports;
   reports.ready = [this](int index, UniqueFd in, UniqueFd out, std::string already) {
     on_ready(index, std::move(in), std::move(out), already);
   };
@@ -73,76 +73,78 @@ SpawnReports Head::reports() {
   return reports;
 }
 
-Spawner& Head::add_spawner(std::unique_ptr<Spawner> spawner, const std::vector<HostPart>& hosts) {
-  for (const HostPart& host : hosts) starters_.of_host[host.host] = spawner.get();
+daemon::Spawner& Head::add_spawner(std::unique_ptr<daemon::Spawner> spawner,
+                                   const std::vector<control::HostPart>& hosts) {
+  for (const control::HostPart& host : hosts) starters_.of_host[host.host] = spawner.get();
   starters_.spawners.push_back(std::move(spawner));
   return *starters_.spawners.back();
 }
 
 void Head::start_hosts() {
-  std::vector<HostPart> here, remote, made, joined;
+  std::vector<control::HostPart> here, remote, made, joined;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    HostPart part;
+    control::HostPart part;
     part.host = static_cast<int>(i);
     part.name = request_.plan.hosts[i].name;
-    for (const HostSlots& given : request_.allocation.hosts) {
+    for (const hosts::HostSlots& given : request_.allocation.hosts) {
       if (given.name != part.name) continue;
       part.user = given.user;
       part.port = given.port;
       if (given.joined) joined.push_back(part);
     }
     if (!joined.empty() && joined.back().host == part.host) continue;
-    if (request_.spec.starter == Starter::virtual_hosts)
+    if (request_.spec.starter == cli::Starter::virtual_hosts)
       made.push_back(part);
-    else if (request_.spec.starter == Starter::local || !request_.allocation.given ||
+    else if (request_.spec.starter == cli::Starter::local || !request_.allocation.given ||
              is_this_machine(part.name))
       here.push_back(part);
     else
       remote.push_back(part);
   }
-  for (const HostPart& part : remote) host(part.host).over_network = true;
-  const Given given{request_.machine, request_.environment, request_.early};
+  for (const control::HostPart& part : remote) host(part.host).over_network = true;
+  const spawn::Given given{request_.machine, request_.environment, request_.early};
   if (request_.early && request_.machine && !here.empty()) host(here[0].host).is_early = true;
-  if (!here.empty()) add_spawner(spawn_local(loop_, reports(), given), here).start(here);
+  if (!here.empty()) add_spawner(spawn::spawn_local(loop_, reports(), given), here).start(here);
   if (!joined.empty())
-    add_spawner(spawn_joined(loop_, reports(), std::move(round_.joined)), joined).start(joined);
-  for (const HostPart& part : joined) host(part.host).over_network = true;
+    add_spawner(spawn::spawn_joined(loop_, reports(), std::move(round_.joined)), joined)
+        .start(joined);
+  for (const control::HostPart& part : joined) host(part.host).over_network = true;
   if (!made.empty()) {
-    VirtualPlan plan{request_.spec.virtual_rate, request_.spec.virtual_delay};
-    add_spawner(spawn_virtual(loop_, std::move(plan), reports(), given), made).start(made);
+    spawn::VirtualPlan plan{request_.spec.virtual_rate, request_.spec.virtual_delay};
+    add_spawner(spawn::spawn_virtual(loop_, std::move(plan), reports(), given), made).start(made);
   }
   if (remote.size() < kTreeFrom || checker_) return start_over_network(remote);
   // A tree of two levels: about as many relays as each of them has hosts.
   const auto relays = static_cast<std::size_t>(std::ceil(std::sqrt(remote.size())));
-  std::vector<HostPart> first(remote.begin(), remote.begin() + static_cast<long>(relays));
+  std::vector<control::HostPart> first(remote.begin(), remote.begin() + static_cast<long>(relays));
   for (std::size_t i = relays; i < remote.size(); ++i) {
-    const HostPart& relay = first[i % relays];
+    const control::HostPart& relay = first[i % relays];
     host(remote[i].host).via = relay.host;
     host(relay.host).to_grow.push_back(remote[i]);
   }
   start_over_network(first);
 }
 
-void Head::start_over_network(const std::vector<HostPart>& hosts) {
+void Head::start_over_network(const std::vector<control::HostPart>& hosts) {
   if (hosts.empty()) return;
-  for (const HostPart& part : hosts) host(part.host).via = part.host;
-  add_spawner(spawn_ssh(loop_, grow_message({}), reports()), hosts).start(hosts);
+  for (const control::HostPart& part : hosts) host(part.host).via = part.host;
+  add_spawner(spawn::spawn_ssh(loop_, grow_message({}), reports()), hosts).start(hosts);
 }
 
-Grow Head::grow_message(std::vector<HostPart> hosts) const {
-  Grow grow;
+control::Grow Head::grow_message(std::vector<control::HostPart> hosts) const {
+  control::Grow grow;
   grow.hosts = std::move(hosts);
-  const bool by_slurm = request_.spec.starter == Starter::slurm;
+  const bool by_slurm = request_.spec.starter == cli::Starter::slurm;
   grow.agent.push_back(!request_.spec.launch_agent.empty() ? request_.spec.launch_agent
                        : by_slurm                          ? "srun"
                                                            : "ssh");
   grow.agent.insert(grow.agent.end(), request_.spec.agent_args.begin(),
                     request_.spec.agent_args.end());
   const std::string& prefix = request_.spec.remote_prefix;
-  grow.prefix = prefix.empty() ? this_installation().prefix : prefix;
+  grow.prefix = prefix.empty() ? spawn::this_installation().prefix : prefix;
   for (const std::string& entry : request_.environment)
     grow.patient = grow.patient || entry.starts_with("KUBERNETES_SERVICE_HOST=");
   return grow;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -4,7 +4,7 @@
 #include <array>
 #include <chrono>
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 enum class State { starting, launching, running, ending, leaving, done };
 
@@ -34,4 +34,4 @@ constexpr const StateRow& row_of(State state) {
   return kStates[static_cast<std::size_t>(state)];
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

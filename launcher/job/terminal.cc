@@ -11,7 +11,7 @@
 #include <array>
 #include <cerrno>
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kReadBytes = 64U << 10;
@@ -33,7 +33,7 @@ bool may_read(int fd) {
 
 }  // namespace
 
-Terminal::Terminal(Loop& loop, std::function<void(int, int)> broken)
+Terminal::Terminal(control::Loop& loop, std::function<void(int, int)> broken)
     : loop_(loop), broken_(std::move(broken)) {
   out_.fd = 1;
   err_.fd = 2;
@@ -146,4 +146,4 @@ void Terminal::read_some() {
   take(std::move(text), false);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -7,12 +7,12 @@
 
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 class Terminal {
  public:
   // `broken(stream, error)`: stdout or stderr takes no more; called once per stream.
-  Terminal(Loop& loop, std::function<void(int stream, int error)> broken);
+  Terminal(control::Loop& loop, std::function<void(int stream, int error)> broken);
   ~Terminal();
 
   void write(int stream, std::string_view text);  // 1 or 2
@@ -38,7 +38,7 @@ class Terminal {
   void drain(Stream& stream);
   void read_some();
 
-  Loop& loop_;
+  control::Loop& loop_;
   std::function<void(int, int)> broken_;
   std::function<void()> drained_;
   std::function<void(std::string, bool)> take_;
@@ -48,4 +48,4 @@ class Terminal {
   std::size_t room_ = 0;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -8,7 +8,7 @@
 #include "watch/watch.h"
 #include "wireup/protocol.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 std::string in_json(const std::string& text) {
@@ -63,7 +63,7 @@ void Trace::begin_entry() {
   any_ = true;
 }
 
-void Trace::take(const Used& used) {
+void Trace::take(const control::Used& used) {
   if (static_cast<wireup::RankSays>(used.says) != wireup::RankSays::events) return;
   std::string_view parcel = used.bytes;
   watch::EventsHead head{};
@@ -96,4 +96,4 @@ Result<void> Trace::close() {
   return {};
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -10,7 +10,7 @@
 #include "watch/watch.h"
 #include "wireup/protocol.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kMostRows = 32;
@@ -44,7 +44,7 @@ std::string seconds(std::uint64_t ns) {
 
 }  // namespace
 
-void Usage::take(const Used& used) {
+void Usage::take(const control::Used& used) {
   if (used.rank < 0 || static_cast<std::size_t>(used.rank) >= hosts_.size()) return;
   const auto says = static_cast<wireup::RankSays>(used.says);
   if (says == wireup::RankSays::spent) take_spent(used.rank, used.bytes);
@@ -142,4 +142,4 @@ std::string Usage::report() const {
          ranks_table() + (links_.empty() ? "" : "  messages by link\n") + links_table();
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

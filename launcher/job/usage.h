@@ -13,13 +13,13 @@
 #include "base/result.h"
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 // --stats.
 class Usage {
  public:
   explicit Usage(std::vector<std::string> host_of_rank) : hosts_(std::move(host_of_rank)) {}
-  void take(const Used& used);
+  void take(const control::Used& used);
   std::string report() const;
 
  private:
@@ -54,7 +54,7 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  void take(const Used& used);
+  void take(const control::Used& used);
   // The end of the file. Errors: something could not be written, the disk is full perhaps.
   Result<void> close();
 
@@ -70,4 +70,4 @@ class Trace {
   bool any_ = false;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "watch/watch.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kMostFrames = 16;
@@ -15,25 +15,25 @@ constexpr std::uint64_t kManyKept = 100;  // messages that wait for a receive ar
 constexpr std::uint64_t kKeptBytes = 4 << 10;
 constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
 
-std::string function_of(const SeenRank& seen) {
+std::string function_of(const control::SeenRank& seen) {
   return watch::function_name(static_cast<std::uint32_t>(seen.function - 1));
 }
 
 // Collectives have odd contexts (comm/contexts.h).
-bool is_collective(const SeenRank& seen) {
+bool is_collective(const control::SeenRank& seen) {
   return seen.function != 0 && seen.detailed && seen.context % 2 == 1;
 }
 
-std::string communicator_of(const SeenRank& seen) {
+std::string communicator_of(const control::SeenRank& seen) {
   if (seen.context < kWorldContexts) return "MPI_COMM_WORLD";
   return "communicator " + std::to_string(seen.context / 2);
 }
 
-bool is_flooded(const SeenRank& seen) {
+bool is_flooded(const control::SeenRank& seen) {
   return seen.kept_messages >= kManyKept || seen.kept_bytes >= kManyKept * kKeptBytes;
 }
 
-std::string place_of(const SeenRank& seen) {
+std::string place_of(const control::SeenRank& seen) {
   if (seen.ended) return "over";
   if (seen.function == 0)
     return seen.joined ? "not in MPI: computing, or waiting for something else"
@@ -84,7 +84,7 @@ std::string shorten_stack(const std::string& text) {
   return frames.empty() ? "      " + std::string(text::trim(text)) + "\n" : frames;
 }
 
-void Watcher::take(const SeenRank& seen, std::int64_t now_ms) {
+void Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
   const auto [at, fresh] = ranks_.try_emplace(seen.rank);
   Place& place = at->second;
   const bool moved = fresh || place.seen.calls != seen.calls ||
@@ -93,7 +93,7 @@ void Watcher::take(const SeenRank& seen, std::int64_t now_ms) {
   place.seen = seen;
 }
 
-const SeenRank* Watcher::find(int rank) const {
+const control::SeenRank* Watcher::find(int rank) const {
   const auto found = ranks_.find(rank);
   return found == ranks_.end() ? nullptr : &found->second.seen;
 }
@@ -125,7 +125,7 @@ bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
 std::vector<int> Watcher::missing() const {
   std::set<int> awaited;
   for (const auto& [rank, place] : ranks_) {
-    const SeenRank& seen = place.seen;
+    const control::SeenRank& seen = place.seen;
     if (seen.ended || seen.function == 0 || !seen.detailed) continue;
     if (!is_collective(seen)) {
       if (seen.peer >= 0) awaited.insert(seen.peer);
@@ -141,7 +141,7 @@ std::vector<int> Watcher::missing() const {
   // Those that wait for somebody themselves come last: they are links of a chain, not its end.
   std::vector<int> first, then;
   for (const int rank : awaited) {
-    const SeenRank* seen = find(rank);
+    const control::SeenRank* seen = find(rank);
     if (seen == nullptr) continue;
     (seen->function == 0 || seen->ended ? first : then).push_back(rank);
   }
@@ -189,4 +189,4 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
   return report;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -10,11 +10,11 @@
 
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 
 class Watcher {
  public:
-  void take(const SeenRank& seen, std::int64_t now_ms);
+  void take(const control::SeenRank& seen, std::int64_t now_ms);
   // Every rank that lives has been in the same place for so long, and one of them is in MPI.
   bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;
   // Every rank that lives has been in one call of MPI for so long: none computes.
@@ -24,13 +24,13 @@ class Watcher {
   // One line for each group of ranks that are in the same thing, and one for who is missing.
   using HostOf = std::function<std::string(int rank)>;
   std::string report(std::int64_t now_ms, const HostOf& host_of) const;
-  const SeenRank* find(int rank) const;
+  const control::SeenRank* find(int rank) const;
   // Ranks in which many messages wait for a receive.
   std::vector<int> flooded() const;
 
  private:
   struct Place {
-    SeenRank seen;
+    control::SeenRank seen;
     std::int64_t since_ms = 0;
   };
   std::map<int, Place> ranks_;
@@ -41,4 +41,4 @@ std::string fold_ranks(const std::vector<int>& ranks);
 // The frames of a debugger's output, shortened; all of it where there are none.
 std::string shorten_stack(const std::string& text);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

@@ -14,25 +14,25 @@
 #include "plan/near.h"
 #include "plan/plan.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 namespace {
 
 using topo::Machine;
 using topo::Thread;
 
-bool is_around(const Thread& thread, const Thread& at, BindTo target) {
+bool is_around(const Thread& thread, const Thread& at, cli::BindTo target) {
   switch (target) {
-    case BindTo::core:
+    case cli::BindTo::core:
       return thread.core == at.core;
-    case BindTo::l1cache:
+    case cli::BindTo::l1cache:
       return thread.l1 == at.l1;
-    case BindTo::l2cache:
+    case cli::BindTo::l2cache:
       return thread.l2 == at.l2;
-    case BindTo::l3cache:
+    case cli::BindTo::l3cache:
       return thread.l3 == at.l3;
-    case BindTo::numa:
+    case cli::BindTo::numa:
       return thread.numa == at.numa;
-    case BindTo::package:
+    case cli::BindTo::package:
       return thread.package == at.package;
     default:
       return false;
@@ -40,9 +40,9 @@ bool is_around(const Thread& thread, const Thread& at, BindTo target) {
 }
 
 // The processors of `target` around the units.
-std::vector<int> widen(const Machine& machine, const Units& units, BindTo target, int round) {
+std::vector<int> widen(const Machine& machine, const Units& units, cli::BindTo target, int round) {
   std::vector<int> cpus;
-  if (target == BindTo::hwthread) {
+  if (target == cli::BindTo::hwthread) {
     for (const auto& unit : units)
       cpus.push_back(unit[static_cast<std::size_t>(round) % unit.size()].os_index);
   }
@@ -54,32 +54,32 @@ std::vector<int> widen(const Machine& machine, const Units& units, BindTo target
   return cpus;
 }
 
-BindTo natural_target(const Placement& placement) {
+cli::BindTo natural_target(const cli::Placement& placement) {
   // Processors counted for each rank are its own, not the object around them.
   if (placement.cpus_per_rank > 1)
-    return counts_threads(placement) ? BindTo::hwthread : BindTo::core;
+    return counts_threads(placement) ? cli::BindTo::hwthread : cli::BindTo::core;
   switch (placement.map_by) {
-    case MapBy::numa:
-    case MapBy::gpu:
-    case MapBy::nic:
-    case MapBy::device:
-      return BindTo::numa;
-    case MapBy::package:
-      return BindTo::package;
-    case MapBy::l3cache:
-      return BindTo::l3cache;
-    case MapBy::l2cache:
-      return BindTo::l2cache;
-    case MapBy::l1cache:
-      return BindTo::l1cache;
+    case cli::MapBy::numa:
+    case cli::MapBy::gpu:
+    case cli::MapBy::nic:
+    case cli::MapBy::device:
+      return cli::BindTo::numa;
+    case cli::MapBy::package:
+      return cli::BindTo::package;
+    case cli::MapBy::l3cache:
+      return cli::BindTo::l3cache;
+    case cli::MapBy::l2cache:
+      return cli::BindTo::l2cache;
+    case cli::MapBy::l1cache:
+      return cli::BindTo::l1cache;
     default:
       break;
   }
-  return counts_threads(placement) ? BindTo::hwthread : BindTo::core;
+  return counts_threads(placement) ? cli::BindTo::hwthread : cli::BindTo::core;
 }
 
 // The first host whose ranks want more processors than it has; -1: none.
-int first_crowded(const Plan& plan, const Placement& placement,
+int first_crowded(const Plan& plan, const cli::Placement& placement,
                   const std::vector<Machine>& machines) {
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
     const int usable = usable_slots(machines[h], placement);
@@ -90,16 +90,17 @@ int first_crowded(const Plan& plan, const Placement& placement,
 }
 
 // The user said where ranks go: nothing about it is ours to decide.
-bool is_explicit(const Placement& placement) {
-  return placement.cpus_per_rank > 1 || placement.map_by == MapBy::pe_list ||
-         placement.map_by == MapBy::rankfile;
+bool is_explicit(const cli::Placement& placement) {
+  return placement.cpus_per_rank > 1 || placement.map_by == cli::MapBy::pe_list ||
+         placement.map_by == cli::MapBy::rankfile;
 }
 
 // Decides the target when the user did not, and says why nothing is bound, when that matters.
-BindTo choose_target(Plan& plan, const JobSpec& job, const std::vector<Machine>& machines) {
-  const Placement& placement = job.placement;
-  if (placement.bind_to != BindTo::unset) return placement.bind_to;
-  const BindTo natural = natural_target(placement);
+cli::BindTo choose_target(Plan& plan, const cli::JobSpec& job,
+                          const std::vector<Machine>& machines) {
+  const cli::Placement& placement = job.placement;
+  if (placement.bind_to != cli::BindTo::unset) return placement.bind_to;
+  const cli::BindTo natural = natural_target(placement);
   if (is_explicit(placement)) return natural;
   const int crowded = first_crowded(plan, placement, machines);
   if (crowded >= 0) {
@@ -110,14 +111,14 @@ BindTo choose_target(Plan& plan, const JobSpec& job, const std::vector<Machine>&
                            std::to_string(usable) +
                            (usable == 1 ? " usable core for " : " usable cores for ") +
                            std::to_string(host.local_ranks) + " ranks");
-    return BindTo::none;
+    return cli::BindTo::none;
   }
   const bool several = std::any_of(plan.hosts.begin(), plan.hosts.end(),
                                    [](const PlannedHost& host) { return host.local_ranks > 1; });
-  return several ? natural : BindTo::none;
+  return several ? natural : cli::BindTo::none;
 }
 
-Result<void> bind_host(Plan& plan, std::size_t h, const Placement& placement,
+Result<void> bind_host(Plan& plan, std::size_t h, const cli::Placement& placement,
                        const Machine& machine) {
   const PlannedHost& host = plan.hosts[h];
   auto dealt = deal(machine, placement, host.local_ranks);
@@ -136,7 +137,7 @@ Result<void> bind_host(Plan& plan, std::size_t h, const Placement& placement,
     rank.cpus = widen(machine, dealt->units[static_cast<std::size_t>(rank.local_rank)],
                       plan.bind_to, round);
   }
-  const bool some_free = plan.bind_to == BindTo::hwthread &&
+  const bool some_free = plan.bind_to == cli::BindTo::hwthread &&
                          static_cast<std::size_t>(host.local_ranks) <= machine.threads.size();
   if (dealt->rounds > 0 && !some_free)
     plan.notes.push_back("host " + host.name + ": " + std::to_string(host.local_ranks) +
@@ -145,7 +146,7 @@ Result<void> bind_host(Plan& plan, std::size_t h, const Placement& placement,
   return {};
 }
 
-Result<void> bind_by_file(Plan& plan, const Placement& placement,
+Result<void> bind_by_file(Plan& plan, const cli::Placement& placement,
                           const std::vector<Machine>& machines) {
   for (PlannedRank& rank : plan.ranks) {
     if (rank.slot.empty()) continue;
@@ -160,7 +161,7 @@ Result<void> bind_by_file(Plan& plan, const Placement& placement,
 }
 
 // ppr counted objects before the hosts were known.
-Result<void> check_objects(const Plan& plan, const Placement& placement,
+Result<void> check_objects(const Plan& plan, const cli::Placement& placement,
                            const std::vector<Machine>& machines) {
   if (placement.ranks_per_object == 0) return {};
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
@@ -174,7 +175,7 @@ Result<void> check_objects(const Plan& plan, const Placement& placement,
 }
 
 // Without GPUs or cards ranks go by NUMA nodes, which is told; a named device must be there.
-Result<void> check_devices(Plan& plan, const Placement& placement,
+Result<void> check_devices(Plan& plan, const cli::Placement& placement,
                            const std::vector<Machine>& machines) {
   if (!is_by_device(placement.map_by)) return {};
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
@@ -199,16 +200,16 @@ void bind_memory(Plan& plan, const std::vector<Machine>& machines) {
 
 }  // namespace
 
-bool wants_devices(const JobSpec& job) {
+bool wants_devices(const cli::JobSpec& job) {
   return job.display_topo || is_by_device(job.placement.map_by);
 }
 
-int usable_slots(const Machine& machine, const Placement& placement) {
+int usable_slots(const Machine& machine, const cli::Placement& placement) {
   return counts_threads(placement) ? machine.usable_threads() : machine.usable_cores();
 }
 
-Result<Machine> restricted(const Machine& machine, const Placement& placement) {
-  if (placement.cpu_set.empty() || placement.map_by == MapBy::pe_list) return machine;
+Result<Machine> restricted(const Machine& machine, const cli::Placement& placement) {
+  if (placement.cpu_set.empty() || placement.map_by == cli::MapBy::pe_list) return machine;
   TUTTI_TRY(units, units_named(machine, placement.cpu_set, counts_threads(placement)));
   Machine part = machine;
   std::set<int> cores;
@@ -224,9 +225,9 @@ Result<Machine> restricted(const Machine& machine, const Placement& placement) {
   return part;
 }
 
-Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<Machine>& all) {
+Result<void> bind_ranks(Plan& plan, const cli::JobSpec& job, const std::vector<Machine>& all) {
   TUTTI_CHECK(all.size() == plan.hosts.size(), std::to_string(all.size()) + " machines");
-  const Placement& placement = job.placement;
+  const cli::Placement& placement = job.placement;
   std::vector<Machine> machines;
   for (std::size_t h = 0; h < all.size(); ++h) {
     auto part = restricted(all[h], placement);
@@ -237,8 +238,8 @@ Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<Machin
   TUTTI_DO(check_objects(plan, placement, machines));
   TUTTI_DO(check_devices(plan, placement, machines));
   plan.bind_to = choose_target(plan, job, machines);
-  if (plan.bind_to == BindTo::none && !placement.cpu_set.empty() &&
-      placement.map_by != MapBy::pe_list) {
+  if (plan.bind_to == cli::BindTo::none && !placement.cpu_set.empty() &&
+      placement.map_by != cli::MapBy::pe_list) {
     // Not bound one by one, but all of them to the set.
     for (PlannedRank& rank : plan.ranks)
       for (const Thread& thread : machines[static_cast<std::size_t>(rank.host)].threads)
@@ -246,11 +247,11 @@ Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<Machin
     for (PlannedRank& rank : plan.ranks) std::sort(rank.cpus.begin(), rank.cpus.end());
     return {};
   }
-  if (plan.bind_to == BindTo::none) return {};
-  if (placement.map_by == MapBy::rankfile) {
+  if (plan.bind_to == cli::BindTo::none) return {};
+  if (placement.map_by == cli::MapBy::rankfile) {
     TUTTI_DO(bind_by_file(plan, placement, machines));
   } else {
-    const bool by_itself = placement.bind_to == BindTo::unset && !is_explicit(placement);
+    const bool by_itself = placement.bind_to == cli::BindTo::unset && !is_explicit(placement);
     for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
       if (by_itself && plan.hosts[h].local_ranks == 1 && placement.cpu_set.empty()) continue;
       TUTTI_DO(bind_host(plan, h, placement, machines[h]));
@@ -260,4 +261,4 @@ Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<Machin
   return {};
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

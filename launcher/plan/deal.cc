@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "plan/near.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 namespace {
 
 using topo::Machine;
@@ -91,7 +91,7 @@ class Dealer {
 };
 
 // The units of each object, and the objects in turn.
-Result<NearGroups> groups_of(const Machine& machine, const Placement& placement) {
+Result<NearGroups> groups_of(const Machine& machine, const cli::Placement& placement) {
   if (is_by_device(placement.map_by)) return near_groups(machine, placement);
   std::map<int, Units> by_object;
   for (Unit& unit : units_of(machine, counts_threads(placement)))
@@ -104,7 +104,7 @@ Result<NearGroups> groups_of(const Machine& machine, const Placement& placement)
   return found;
 }
 
-Result<Dealt> deal_list(const Machine& machine, const Placement& placement, int count) {
+Result<Dealt> deal_list(const Machine& machine, const cli::Placement& placement, int count) {
   TUTTI_TRY(units, units_named(machine, placement.cpu_set, counts_threads(placement)));
   Dealt dealt;
   for (int i = 0; i < count; ++i) {
@@ -119,8 +119,8 @@ Result<Dealt> deal_list(const Machine& machine, const Placement& placement, int 
 
 }  // namespace
 
-bool counts_threads(const Placement& placement) {
-  return placement.use_hwthreads || placement.map_by == MapBy::hwthread;
+bool counts_threads(const cli::Placement& placement) {
+  return placement.use_hwthreads || placement.map_by == cli::MapBy::hwthread;
 }
 
 Units units_of(const Machine& machine, bool by_thread) {
@@ -132,39 +132,39 @@ Units units_of(const Machine& machine, bool by_thread) {
   return units;
 }
 
-int object_of(const Thread& thread, MapBy map_by) {
+int object_of(const Thread& thread, cli::MapBy map_by) {
   switch (map_by) {
-    case MapBy::numa:
+    case cli::MapBy::numa:
       return thread.numa;
-    case MapBy::package:
+    case cli::MapBy::package:
       return thread.package;
-    case MapBy::l3cache:
+    case cli::MapBy::l3cache:
       return thread.l3;
-    case MapBy::l2cache:
+    case cli::MapBy::l2cache:
       return thread.l2;
-    case MapBy::l1cache:
+    case cli::MapBy::l1cache:
       return thread.l1;
     default:
       return 0;
   }
 }
 
-int objects_of(const Machine& machine, MapBy map_by) {
+int objects_of(const Machine& machine, cli::MapBy map_by) {
   if (is_by_device(map_by))
     if (const int devices = devices_of(machine, map_by); devices > 0) return devices;
-  if (is_by_device(map_by)) map_by = MapBy::numa;
+  if (is_by_device(map_by)) map_by = cli::MapBy::numa;
   std::set<int> seen;
   for (const Thread& thread : machine.threads)
-    seen.insert(map_by == MapBy::core       ? thread.core
-                : map_by == MapBy::hwthread ? thread.os_index
-                                            : object_of(thread, map_by));
+    seen.insert(map_by == cli::MapBy::core       ? thread.core
+                : map_by == cli::MapBy::hwthread ? thread.os_index
+                                                 : object_of(thread, map_by));
   return static_cast<int>(seen.size());
 }
 
-Result<Dealt> deal(const Machine& machine, const Placement& placement, int count) {
-  if (placement.map_by == MapBy::pe_list) return deal_list(machine, placement, count);
+Result<Dealt> deal(const Machine& machine, const cli::Placement& placement, int count) {
+  if (placement.map_by == cli::MapBy::pe_list) return deal_list(machine, placement, count);
   TUTTI_TRY(groups, groups_of(machine, placement));
-  const bool until_full = placement.map_by == MapBy::device;
+  const bool until_full = placement.map_by == cli::MapBy::device;
   Dealer dealer(std::move(groups), until_full ? count : placement.ranks_per_object);
   const auto each = static_cast<std::size_t>(placement.cpus_per_rank);
   if (each > dealer.largest())
@@ -178,7 +178,7 @@ Result<Dealt> deal(const Machine& machine, const Placement& placement, int count
     taken.emplace_back(dealer.last_turn(), std::move(units));
   }
   dealt.rounds = dealer.rounds();
-  if (placement.rank_by == RankBy::fill)
+  if (placement.rank_by == cli::RankBy::fill)
     std::stable_sort(taken.begin(), taken.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [turn, units] : taken) dealt.units.push_back(std::move(units));
@@ -217,4 +217,4 @@ Result<Units> units_named(const Machine& machine, const std::string& text, bool 
   return named;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

@@ -9,27 +9,27 @@
 #include "plan/plan.h"
 #include "topo/topo.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 
 // A core (its threads), or one hardware thread where those are counted.
 using Unit = std::vector<topo::Thread>;
 using Units = std::vector<Unit>;
 
-bool counts_threads(const Placement& placement);
+bool counts_threads(const cli::Placement& placement);
 Units units_of(const topo::Machine& machine, bool by_thread);
 // The object of a policy around a thread: its package, NUMA node, cache...; 0: the whole host.
-int object_of(const topo::Thread& thread, MapBy map_by);
+int object_of(const topo::Thread& thread, cli::MapBy map_by);
 // How many of them the machine has.
-int objects_of(const topo::Machine& machine, MapBy map_by);
+int objects_of(const topo::Machine& machine, cli::MapBy map_by);
 
 struct Dealt {
   std::vector<Units> units;  // by local rank
   int rounds = 0;            // how often all units were taken
 };
 // `count` ranks of one host. Errors: more processors for each than any object has.
-Result<Dealt> deal(const topo::Machine& machine, const Placement& placement, int count);
+Result<Dealt> deal(const topo::Machine& machine, const cli::Placement& placement, int count);
 
 // "0-1,3", "1:0-2" (package:cores), "0:*" -> those cores. Errors: there are none such.
 Result<Units> units_named(const topo::Machine& machine, const std::string& text, bool by_thread);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 namespace {
 
 tl::unexpected<Error> wrong(int line, const std::string& what) {
@@ -18,7 +18,7 @@ tl::unexpected<Error> wrong(int line, const std::string& what) {
               "rankfile:" + std::to_string(line) + ": " + what + "; write 'rank 0=host slot=0-1'");
 }
 
-Result<int> host_named(const Allocation& allocation, const std::string& name, int line) {
+Result<int> host_named(const hosts::Allocation& allocation, const std::string& name, int line) {
   if (name.starts_with("+n")) {
     const auto number = text::parse_int(name.substr(2));
     if (number && *number >= 0 && *number < static_cast<std::int64_t>(allocation.hosts.size()))
@@ -35,7 +35,8 @@ struct Place {
   std::string slot;
 };
 
-Result<std::map<int, Place>> read_rankfile(const std::string& file, const Allocation& allocation) {
+Result<std::map<int, Place>> read_rankfile(const std::string& file,
+                                           const hosts::Allocation& allocation) {
   std::map<int, Place> places;
   int number = 0;
   for (const std::string& line : text::split(file, '\n')) {
@@ -64,15 +65,15 @@ Result<std::map<int, Place>> read_rankfile(const std::string& file, const Alloca
   return places;
 }
 
-int ranks_of(const JobSpec& job, std::size_t natural) {
+int ranks_of(const cli::JobSpec& job, std::size_t natural) {
   int ranks = 0;
-  for (const AppSpec& app : job.apps)
+  for (const cli::AppSpec& app : job.apps)
     ranks += app.ranks > 0 ? app.ranks : job.apps.size() == 1 ? static_cast<int>(natural) : 1;
   return ranks;
 }
 
 // Which app a rank belongs to: one after the other.
-int app_of(const JobSpec& job, int rank) {
+int app_of(const cli::JobSpec& job, int rank) {
   int first = 0;
   for (std::size_t a = 0; a + 1 < job.apps.size(); ++a) {
     first += std::max(1, job.apps[a].ranks);
@@ -83,13 +84,14 @@ int app_of(const JobSpec& job, int rank) {
 
 }  // namespace
 
-bool is_given_by_rank(const Placement& placement) {
-  return placement.map_by == MapBy::rankfile || placement.map_by == MapBy::seq;
+bool is_given_by_rank(const cli::Placement& placement) {
+  return placement.map_by == cli::MapBy::rankfile || placement.map_by == cli::MapBy::seq;
 }
 
-Result<std::vector<PlannedRank>> ranks_given(const JobSpec& job, const Allocation& allocation) {
+Result<std::vector<PlannedRank>> ranks_given(const cli::JobSpec& job,
+                                             const hosts::Allocation& allocation) {
   std::vector<PlannedRank> ranks;
-  const bool by_file = job.placement.map_by == MapBy::rankfile;
+  const bool by_file = job.placement.map_by == cli::MapBy::rankfile;
   std::map<int, Place> places;
   if (by_file) {
     if (job.placement.rankfile.empty())
@@ -111,8 +113,9 @@ Result<std::vector<PlannedRank>> ranks_given(const JobSpec& job, const Allocatio
       rank.slot = place->second.slot;
     } else if (!sequence.empty()) {
       const std::string& name = sequence[static_cast<std::size_t>(r) % sequence.size()];
-      const auto found = std::find_if(allocation.hosts.begin(), allocation.hosts.end(),
-                                      [&](const HostSlots& host) { return host.name == name; });
+      const auto found =
+          std::find_if(allocation.hosts.begin(), allocation.hosts.end(),
+                       [&](const hosts::HostSlots& host) { return host.name == name; });
       if (found != allocation.hosts.end())
         rank.host = static_cast<int>(found - allocation.hosts.begin());
     }
@@ -121,4 +124,4 @@ Result<std::vector<PlannedRank>> ranks_given(const JobSpec& job, const Allocatio
   return ranks;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

@@ -6,10 +6,11 @@
 #include "base/result.h"
 #include "plan/plan.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 
-bool is_given_by_rank(const Placement& placement);
+bool is_given_by_rank(const cli::Placement& placement);
 // host is an index into the allocation. Errors: a line that makes no sense, a rank without one.
-Result<std::vector<PlannedRank>> ranks_given(const JobSpec& job, const Allocation& allocation);
+Result<std::vector<PlannedRank>> ranks_given(const cli::JobSpec& job,
+                                             const hosts::Allocation& allocation);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

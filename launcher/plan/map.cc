@@ -17,7 +17,7 @@
 #include "plan/plan.h"
 #include "plan/rank.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 namespace {
 
 constexpr int kNoLimit = std::numeric_limits<int>::max();
@@ -36,11 +36,11 @@ int left_of(const Share& share) {
 
 class Mapper {
  public:
-  Mapper(const JobSpec& job, const Allocation& allocation, int objects)
+  Mapper(const cli::JobSpec& job, const hosts::Allocation& allocation, int objects)
       : job_(job), allocation_(allocation), objects_(objects), used_(allocation.hosts.size(), 0) {}
 
   // counts[h] for this program.
-  Result<std::vector<int>> map(const AppSpec& app) {
+  Result<std::vector<int>> map(const cli::AppSpec& app) {
     TUTTI_TRY(shares, shares_of(app));
     const int ranks = ranks_of(app, shares);
     TUTTI_DO(check_per_node(ranks, shares));
@@ -59,7 +59,7 @@ class Mapper {
   std::vector<std::string> notes() const {
     const int ranks = std::accumulate(used_.begin(), used_.end(), 0);
     if (ranks <= total_slots() || allocation_.hosts.empty()) return {};
-    const HostSlots& first = allocation_.hosts.front();
+    const hosts::HostSlots& first = allocation_.hosts.front();
     const std::string count = std::to_string(ranks) + " ranks ";
     if (!allocation_.given)
       return {count + "on the " + std::to_string(first.slots) +
@@ -74,22 +74,23 @@ class Mapper {
  private:
   // Ranks that each host gets at most, by -N or ppr; 0: as many as slots.
   int per_host() const {
-    const Placement& placement = job_.placement;
+    const cli::Placement& placement = job_.placement;
     const int by_objects = placement.ranks_per_object * objects_;
     if (placement.ranks_per_node == 0 || by_objects == 0)
       return std::max(placement.ranks_per_node, by_objects);
     return std::min(placement.ranks_per_node, by_objects);
   }
 
-  Result<std::vector<Share>> shares_of(const AppSpec& app) const {
-    TUTTI_TRY(named, parse_dash_host(app.hosts));
+  Result<std::vector<Share>> shares_of(const cli::AppSpec& app) const {
+    TUTTI_TRY(named, hosts::parse_dash_host(app.hosts));
     std::vector<Share> shares(allocation_.hosts.size());
     for (std::size_t h = 0; h < shares.size(); ++h) {
-      const HostSlots& host = allocation_.hosts[h];
+      const hosts::HostSlots& host = allocation_.hosts[h];
       int room = host.slots - used_[h];
       if (!named.hosts.empty()) {
-        const auto mine = std::find_if(named.hosts.begin(), named.hosts.end(),
-                                       [&](const HostSlots& one) { return one.name == host.name; });
+        const auto mine =
+            std::find_if(named.hosts.begin(), named.hosts.end(),
+                         [&](const hosts::HostSlots& one) { return one.name == host.name; });
         if (mine == named.hosts.end()) {
           shares[h].most = 0;
           continue;
@@ -107,7 +108,7 @@ class Mapper {
     return shares;
   }
 
-  int ranks_of(const AppSpec& app, const std::vector<Share>& shares) const {
+  int ranks_of(const cli::AppSpec& app, const std::vector<Share>& shares) const {
     if (app.ranks > 0) return app.ranks;
     int ranks = 0;
     for (const Share& share : shares) {
@@ -130,11 +131,11 @@ class Mapper {
 
   // Into free slots; returns how many ranks are left over.
   int fill(std::vector<Share>& shares, int left) const {
-    const Placement& placement = job_.placement;
-    const int step = placement.map_by == MapBy::node ? 1
-                     : placement.in_turns            ? placement.ranks_per_node
-                     : placement.span                ? objects_
-                                                     : kNoLimit;
+    const cli::Placement& placement = job_.placement;
+    const int step = placement.map_by == cli::MapBy::node ? 1
+                     : placement.in_turns                 ? placement.ranks_per_node
+                     : placement.span                     ? objects_
+                                                          : kNoLimit;
     bool moved = true;
     while (left > 0 && moved) {
       moved = false;
@@ -152,11 +153,11 @@ class Mapper {
 
   bool no_slots_given() const {
     return std::none_of(allocation_.hosts.begin(), allocation_.hosts.end(),
-                        [](const HostSlots& host) { return host.slots_given; });
+                        [](const hosts::HostSlots& host) { return host.slots_given; });
   }
 
   bool may_overfill() const {
-    const Placement& placement = job_.placement;
+    const cli::Placement& placement = job_.placement;
     if (placement.oversubscribe) return true;
     if (placement.no_oversubscribe) return false;
     return !allocation_.given || no_slots_given();
@@ -182,14 +183,14 @@ class Mapper {
 
   int total_slots() const {
     return std::accumulate(allocation_.hosts.begin(), allocation_.hosts.end(), 0,
-                           [](int sum, const HostSlots& host) { return sum + host.slots; });
+                           [](int sum, const hosts::HostSlots& host) { return sum + host.slots; });
   }
 
   std::string slots_text() const {
     constexpr std::size_t kShown = 4;
     std::string text;
     for (std::size_t h = 0; h < std::min(kShown, allocation_.hosts.size()); ++h) {
-      const HostSlots& host = allocation_.hosts[h];
+      const hosts::HostSlots& host = allocation_.hosts[h];
       text += (h == 0 ? "" : "; ") + host.name + ": " + std::to_string(host.slots) + " by " +
               host.source;
     }
@@ -215,13 +216,13 @@ class Mapper {
                                slots_text() + ")\nraise max_slots there, or name more hosts");
   }
 
-  const JobSpec& job_;
-  const Allocation& allocation_;
+  const cli::JobSpec& job_;
+  const hosts::Allocation& allocation_;
   const int objects_;      // of each host, that a policy counts
   std::vector<int> used_;  // ranks already mapped, by host
 };
 
-Result<void> check_stdin(const JobSpec& job, std::size_t ranks) {
+Result<void> check_stdin(const cli::JobSpec& job, std::size_t ranks) {
   for (const std::string& who : job.stdin_to) {
     const auto rank = text::parse_int(who);
     if (rank && static_cast<std::size_t>(*rank) >= ranks)
@@ -232,7 +233,7 @@ Result<void> check_stdin(const JobSpec& job, std::size_t ranks) {
 }
 
 // Only hosts with ranks are kept, in the allocation's order.
-void keep_used_hosts(Plan& plan, const Allocation& allocation) {
+void keep_used_hosts(Plan& plan, const hosts::Allocation& allocation) {
   std::vector<int> local(allocation.hosts.size(), 0);
   for (PlannedRank& rank : plan.ranks)
     rank.local_rank = local[static_cast<std::size_t>(rank.host)]++;
@@ -247,12 +248,13 @@ void keep_used_hosts(Plan& plan, const Allocation& allocation) {
 
 }  // namespace
 
-Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation,
+Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocation,
                        const topo::Machine* like) {
   if (allocation.hosts.empty()) return fail(Code::arg, "there is no host to run on");
-  const Placement& placement = job.placement;
+  const cli::Placement& placement = job.placement;
   Plan plan;
-  const MapBy counted = placement.ranks_per_object > 0 ? placement.per_object : placement.map_by;
+  const cli::MapBy counted =
+      placement.ranks_per_object > 0 ? placement.per_object : placement.map_by;
   const int objects = like == nullptr ? 1 : std::max(1, objects_of(*like, counted));
   Mapper mapper(job, allocation, objects);
   if (is_given_by_rank(placement)) {
@@ -275,4 +277,4 @@ Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation,
   return plan;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

@@ -8,15 +8,15 @@
 #include <map>
 #include <set>
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 namespace {
 
 using topo::Device;
 using topo::Machine;
 
-bool is_of(const Device& device, MapBy map_by) {
-  return map_by == MapBy::gpu ? device.kind == Device::Kind::gpu
-                              : map_by == MapBy::nic && device.kind == Device::Kind::nic;
+bool is_of(const Device& device, cli::MapBy map_by) {
+  return map_by == cli::MapBy::gpu ? device.kind == Device::Kind::gpu
+                                   : map_by == cli::MapBy::nic && device.kind == Device::Kind::nic;
 }
 
 bool is_called(const Device& device, const std::string& name) {
@@ -49,13 +49,15 @@ Units units_near(const Device& device, const Units& units) {
   return close.empty() ? units : close;
 }
 
-NearGroups each_in_turn(const Machine& machine, const Placement& placement, const Units& units) {
+NearGroups each_in_turn(const Machine& machine, const cli::Placement& placement,
+                        const Units& units) {
   NearGroups found;
   std::map<std::vector<int>, std::size_t> group_at;  // by the processors beside the device
   int number = 0;
   for (const Device& device : machine.devices) {
     if (!is_of(device, placement.map_by)) continue;
-    const int stride = placement.map_by == MapBy::gpu ? std::max(1, placement.gpus_per_rank) : 1;
+    const int stride =
+        placement.map_by == cli::MapBy::gpu ? std::max(1, placement.gpus_per_rank) : 1;
     if (number++ % stride != 0) continue;
     const auto [at, fresh] = group_at.try_emplace(device.near, found.groups.size());
     if (fresh) found.groups.push_back(units_near(device, units));
@@ -83,19 +85,19 @@ NearGroups around(const Device& device, const Units& units) {
 
 }  // namespace
 
-bool is_by_device(MapBy map_by) {
-  return map_by == MapBy::gpu || map_by == MapBy::nic || map_by == MapBy::device;
+bool is_by_device(cli::MapBy map_by) {
+  return map_by == cli::MapBy::gpu || map_by == cli::MapBy::nic || map_by == cli::MapBy::device;
 }
 
-int devices_of(const Machine& machine, MapBy map_by) {
+int devices_of(const Machine& machine, cli::MapBy map_by) {
   return static_cast<int>(
       std::count_if(machine.devices.begin(), machine.devices.end(),
                     [map_by](const Device& device) { return is_of(device, map_by); }));
 }
 
-Result<NearGroups> near_groups(const Machine& machine, const Placement& placement) {
+Result<NearGroups> near_groups(const Machine& machine, const cli::Placement& placement) {
   const Units units = units_of(machine, counts_threads(placement));
-  if (placement.map_by != MapBy::device) {
+  if (placement.map_by != cli::MapBy::device) {
     if (devices_of(machine, placement.map_by) == 0) return nodes_in_turn(units);
     return each_in_turn(machine, placement, units);
   }
@@ -109,11 +111,12 @@ Result<NearGroups> near_groups(const Machine& machine, const Placement& placemen
                                             : "'; known are " + known));
 }
 
-std::string without_devices(const Machine& machine, const Placement& placement) {
-  const MapBy wanted = placement.map_by;
-  if ((wanted != MapBy::gpu && wanted != MapBy::nic) || devices_of(machine, wanted) > 0) return "";
-  return std::string("has no ") + (wanted == MapBy::gpu ? "GPU" : "network card") +
+std::string without_devices(const Machine& machine, const cli::Placement& placement) {
+  const cli::MapBy wanted = placement.map_by;
+  if ((wanted != cli::MapBy::gpu && wanted != cli::MapBy::nic) || devices_of(machine, wanted) > 0)
+    return "";
+  return std::string("has no ") + (wanted == cli::MapBy::gpu ? "GPU" : "network card") +
          " that the kernel tells: its ranks alternate over the NUMA nodes";
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

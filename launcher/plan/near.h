@@ -7,11 +7,11 @@
 #include "base/result.h"
 #include "plan/deal.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 
-bool is_by_device(MapBy map_by);
+bool is_by_device(cli::MapBy map_by);
 // How many devices of this kind the machine has.
-int devices_of(const topo::Machine& machine, MapBy map_by);
+int devices_of(const topo::Machine& machine, cli::MapBy map_by);
 
 // The units of a machine, in groups that share their place, and the group of each device in turn.
 struct NearGroups {
@@ -19,9 +19,9 @@ struct NearGroups {
   std::vector<std::size_t> turns;
 };
 // Without a GPU or card: NUMA nodes in their place. Errors: a device of this name is not there.
-Result<NearGroups> near_groups(const topo::Machine& machine, const Placement& placement);
+Result<NearGroups> near_groups(const topo::Machine& machine, const cli::Placement& placement);
 
 // What is said of a host without such devices; empty: it has some.
-std::string without_devices(const topo::Machine& machine, const Placement& placement);
+std::string without_devices(const topo::Machine& machine, const cli::Placement& placement);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

@@ -12,7 +12,7 @@
 #include "hosts/hosts.h"
 #include "topo/topo.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 
 struct PlannedRank {
   int rank = 0;
@@ -31,9 +31,9 @@ struct PlannedHost {
 };
 
 struct Plan {
-  std::vector<PlannedHost> hosts;  // only those with ranks
-  std::vector<PlannedRank> ranks;  // by rank
-  BindTo bind_to = BindTo::unset;  // until bind_ranks decides
+  std::vector<PlannedHost> hosts;            // only those with ranks
+  std::vector<PlannedRank> ranks;            // by rank
+  cli::BindTo bind_to = cli::BindTo::unset;  // until bind_ranks decides
   std::vector<std::string> notes;  // one-line remarks for the user (more ranks than cores)
 };
 
@@ -41,25 +41,26 @@ struct Plan {
 // daemons report their machine first, then get their part of the plan.
 // `like`: the machine that hosts are taken to be like, where a policy counts objects inside them
 // (ppr:N:numa, SPAN); bind_ranks then says where they are not.
-Result<Plan> map_ranks(const JobSpec& job, const Allocation& allocation,
+Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocation,
                        const topo::Machine* like = nullptr);
 // machines[i] belongs to plan.hosts[i].
-Result<void> bind_ranks(Plan& plan, const JobSpec& job, const std::vector<topo::Machine>& machines);
+Result<void> bind_ranks(Plan& plan, const cli::JobSpec& job,
+                        const std::vector<topo::Machine>& machines);
 
 // Whether GPUs and network cards of the machines must be known.
-bool wants_devices(const JobSpec& job);
+bool wants_devices(const cli::JobSpec& job);
 
 // Slots of a machine that was given none: its cores, or threads where those are asked for.
-int usable_slots(const topo::Machine& machine, const Placement& placement);
+int usable_slots(const topo::Machine& machine, const cli::Placement& placement);
 
 // What --cpu-set leaves of a machine.
-Result<topo::Machine> restricted(const topo::Machine& machine, const Placement& placement);
+Result<topo::Machine> restricted(const topo::Machine& machine, const cli::Placement& placement);
 
 // What --dry-run prints. `here`: the machine, when the job runs on this one alone; else null.
-Result<std::string> dry_run(Plan plan, const JobSpec& job, const topo::Machine* here);
-std::string print_allocation(const Allocation& allocation);
-std::string print_plan(const Plan& plan, const JobSpec& job);
+Result<std::string> dry_run(Plan plan, const cli::JobSpec& job, const topo::Machine* here);
+std::string print_allocation(const hosts::Allocation& allocation);
+std::string print_plan(const Plan& plan, const cli::JobSpec& job);
 std::string print_topology(const Plan& plan, const std::vector<topo::Machine>& machines);
 std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& machines);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

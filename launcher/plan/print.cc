@@ -8,40 +8,40 @@
 #include "plan/deal.h"
 #include "plan/plan.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 namespace {
 
-const char* name_of(MapBy map_by) {
+const char* name_of(cli::MapBy map_by) {
   switch (map_by) {
-    case MapBy::slot:
+    case cli::MapBy::slot:
       return "slot";
-    case MapBy::node:
+    case cli::MapBy::node:
       return "node";
-    case MapBy::core:
+    case cli::MapBy::core:
       return "core";
-    case MapBy::numa:
+    case cli::MapBy::numa:
       return "numa";
-    case MapBy::package:
+    case cli::MapBy::package:
       return "package";
-    case MapBy::hwthread:
+    case cli::MapBy::hwthread:
       return "hwthread";
-    case MapBy::l3cache:
+    case cli::MapBy::l3cache:
       return "l3cache";
-    case MapBy::l2cache:
+    case cli::MapBy::l2cache:
       return "l2cache";
-    case MapBy::l1cache:
+    case cli::MapBy::l1cache:
       return "l1cache";
-    case MapBy::seq:
+    case cli::MapBy::seq:
       return "seq";
-    case MapBy::rankfile:
+    case cli::MapBy::rankfile:
       return "rankfile";
-    case MapBy::pe_list:
+    case cli::MapBy::pe_list:
       return "pe-list";
-    case MapBy::gpu:
+    case cli::MapBy::gpu:
       return "gpu";
-    case MapBy::nic:
+    case cli::MapBy::nic:
       return "nic";
-    case MapBy::device:
+    case cli::MapBy::device:
       return "device";
   }
   return "?";
@@ -50,23 +50,23 @@ const char* name_of(MapBy map_by) {
 // What the plan says about binding, as a clause.
 std::string binding_of(const Plan& plan) {
   switch (plan.bind_to) {
-    case BindTo::unset:
+    case cli::BindTo::unset:
       return "to be bound when the hosts are known";
-    case BindTo::none:
+    case cli::BindTo::none:
       return "not bound";
-    case BindTo::core:
+    case cli::BindTo::core:
       return "bound to core";
-    case BindTo::hwthread:
+    case cli::BindTo::hwthread:
       return "bound to hwthread";
-    case BindTo::numa:
+    case cli::BindTo::numa:
       return "bound to numa";
-    case BindTo::package:
+    case cli::BindTo::package:
       return "bound to package";
-    case BindTo::l3cache:
+    case cli::BindTo::l3cache:
       return "bound to l3cache";
-    case BindTo::l2cache:
+    case cli::BindTo::l2cache:
       return "bound to l2cache";
-    case BindTo::l1cache:
+    case cli::BindTo::l1cache:
       return "bound to l1cache";
   }
   return "?";
@@ -117,9 +117,9 @@ std::string told(const topo::Device& device) {
 
 }  // namespace
 
-std::string print_allocation(const Allocation& allocation) {
+std::string print_allocation(const hosts::Allocation& allocation) {
   std::string text = "allocation: " + counted(allocation.hosts.size(), "host") + "\n";
-  for (const HostSlots& host : allocation.hosts) {
+  for (const hosts::HostSlots& host : allocation.hosts) {
     text += "host " + host.name + ": " + counted(static_cast<std::size_t>(host.slots), "slot");
     if (host.max_slots > 0) text += ", at most " + std::to_string(host.max_slots);
     text += ", by " + host.source + "\n";
@@ -127,7 +127,7 @@ std::string print_allocation(const Allocation& allocation) {
   return text;
 }
 
-std::string print_plan(const Plan& plan, const JobSpec& job) {
+std::string print_plan(const Plan& plan, const cli::JobSpec& job) {
   std::string text = "plan: " + counted(plan.ranks.size(), "rank") + " on " +
                      counted(plan.hosts.size(), "host") + ", mapped by " +
                      name_of(job.placement.map_by) + ", " + binding_of(plan) + "\n";
@@ -138,7 +138,7 @@ std::string print_plan(const Plan& plan, const JobSpec& job) {
             counted(static_cast<std::size_t>(host.slots), "slot") + "\n";
     for (const PlannedRank& rank : plan.ranks) {
       if (rank.host != static_cast<int>(h)) continue;
-      const AppSpec& app = job.apps[static_cast<std::size_t>(rank.app)];
+      const cli::AppSpec& app = job.apps[static_cast<std::size_t>(rank.app)];
       text += "  rank " + std::to_string(rank.rank) + "  local " + std::to_string(rank.local_rank) +
               (rank.cpus.empty() ? "" : "  cpus " + ranges(rank.cpus)) + "  " + app.argv[0] + "\n";
     }
@@ -147,7 +147,7 @@ std::string print_plan(const Plan& plan, const JobSpec& job) {
   return text;
 }
 
-Result<std::string> dry_run(Plan plan, const JobSpec& job, const topo::Machine* here) {
+Result<std::string> dry_run(Plan plan, const cli::JobSpec& job, const topo::Machine* here) {
   if (here == nullptr) return print_plan(plan, job);
   const std::vector<topo::Machine> machines{*here};
   TUTTI_DO(bind_ranks(plan, job, machines));
@@ -160,12 +160,12 @@ std::string print_topology(const Plan& plan, const std::vector<topo::Machine>& m
   std::string text;
   for (std::size_t h = 0; h < plan.hosts.size() && h < machines.size(); ++h) {
     const topo::Machine& machine = machines[h];
-    const auto count = [&machine](MapBy what) {
+    const auto count = [&machine](cli::MapBy what) {
       return static_cast<std::size_t>(objects_of(machine, what));
     };
-    text += "host " + plan.hosts[h].name + ": " + counted(count(MapBy::package), "package") + ", " +
-            counted(count(MapBy::numa), "NUMA node") + ", " +
-            counted(count(MapBy::l3cache), "L3 cache") + ", " +
+    text += "host " + plan.hosts[h].name + ": " + counted(count(cli::MapBy::package), "package") +
+            ", " + counted(count(cli::MapBy::numa), "NUMA node") + ", " +
+            counted(count(cli::MapBy::l3cache), "L3 cache") + ", " +
             counted(static_cast<std::size_t>(machine.cores), "core") + ", " +
             counted(machine.threads.size(), "hardware thread");
     if (machine.cpu_quota > 0)
@@ -189,4 +189,4 @@ std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& m
   return text;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

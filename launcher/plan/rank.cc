@@ -5,15 +5,16 @@
 #include <limits>
 #include <numeric>
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 
-std::vector<int> number_ranks(const std::vector<int>& counts, const Placement& placement,
+std::vector<int> number_ranks(const std::vector<int>& counts, const cli::Placement& placement,
                               int objects) {
-  const RankBy rank_by = placement.rank_by;
-  const bool in_turn =
-      rank_by == RankBy::node || (rank_by == RankBy::unset && placement.map_by == MapBy::node);
-  const bool spans = rank_by == RankBy::span || (rank_by == RankBy::unset && placement.span);
-  const bool by_turns = rank_by == RankBy::unset && placement.in_turns;
+  const cli::RankBy rank_by = placement.rank_by;
+  const bool in_turn = rank_by == cli::RankBy::node ||
+                       (rank_by == cli::RankBy::unset && placement.map_by == cli::MapBy::node);
+  const bool spans =
+      rank_by == cli::RankBy::span || (rank_by == cli::RankBy::unset && placement.span);
+  const bool by_turns = rank_by == cli::RankBy::unset && placement.in_turns;
   const int step = in_turn    ? 1
                    : by_turns ? placement.ranks_per_node
                    : spans    ? objects
@@ -32,4 +33,4 @@ std::vector<int> number_ranks(const std::vector<int>& counts, const Placement& p
   return hosts;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

@@ -5,11 +5,11 @@
 
 #include "cli/cli.h"
 
-namespace tutti::launch {
+namespace tutti::launch::plan {
 
 // counts[h] ranks of one program on host h -> the host of its first, second, ... rank.
 // `objects`: of a host, for --rank-by span and SPAN, which go over the objects of all hosts.
-std::vector<int> number_ranks(const std::vector<int>& counts, const Placement& placement,
+std::vector<int> number_ranks(const std::vector<int>& counts, const cli::Placement& placement,
                               int objects);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::plan

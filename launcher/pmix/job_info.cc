@@ -6,11 +6,11 @@
 #include <cstring>
 #include <map>
 
-namespace tutti::launch {
+namespace tutti::launch::pmix {
 namespace {
 
 // Ranks by host, in order.
-std::vector<std::vector<int>> ranks_by_host(const ServeJob& job) {
+std::vector<std::vector<int>> ranks_by_host(const control::ServeJob& job) {
   std::vector<std::vector<int>> all(job.hosts.size());
   for (std::size_t rank = 0; rank < job.host_of.size(); ++rank)
     all.at(static_cast<std::size_t>(job.host_of[rank])).push_back(static_cast<int>(rank));
@@ -33,7 +33,8 @@ std::string compressed(Compress compress, const std::string& plain) {
   return text;
 }
 
-void add_maps(Facts& facts, const ServeJob& job, const std::vector<std::vector<int>>& by_host) {
+void add_maps(Facts& facts, const control::ServeJob& job,
+              const std::vector<std::vector<int>>& by_host) {
   std::string nodes, ranks;
   for (std::size_t host = 0; host < job.hosts.size(); ++host) {
     nodes += (host > 0 ? "," : "") + job.hosts[host];
@@ -43,7 +44,8 @@ void add_maps(Facts& facts, const ServeJob& job, const std::vector<std::vector<i
   facts.add(PMIX_PROC_MAP, compressed(PMIx_generate_ppn, ranks));
 }
 
-void add_hosts(Facts& facts, const ServeJob& job, const std::vector<std::vector<int>>& by_host) {
+void add_hosts(Facts& facts, const control::ServeJob& job,
+               const std::vector<std::vector<int>>& by_host) {
   for (std::size_t host = 0; host < job.hosts.size(); ++host) {
     const auto& ranks = by_host[host];
     if (ranks.empty()) continue;
@@ -58,7 +60,7 @@ void add_hosts(Facts& facts, const ServeJob& job, const std::vector<std::vector<
   }
 }
 
-void add_programs(Facts& facts, const ServeJob& job) {
+void add_programs(Facts& facts, const control::ServeJob& job) {
   std::map<int, std::vector<int>> by_app;
   for (std::size_t rank = 0; rank < job.app_of.size(); ++rank)
     by_app[job.app_of[rank]].push_back(static_cast<int>(rank));
@@ -71,7 +73,8 @@ void add_programs(Facts& facts, const ServeJob& job) {
   }
 }
 
-void add_ranks(Facts& facts, const ServeJob& job, const std::vector<std::vector<int>>& by_host) {
+void add_ranks(Facts& facts, const control::ServeJob& job,
+               const std::vector<std::vector<int>>& by_host) {
   for (std::size_t rank = 0; rank < job.host_of.size(); ++rank) {
     const auto host = static_cast<std::size_t>(job.host_of[rank]);
     const auto& here = by_host[host];
@@ -119,11 +122,11 @@ void Facts::add_list(const char* key, Facts list) {
   add_value(key, &array, PMIX_DATA_ARRAY);  // copies
 }
 
-std::string name_of_job(const ServeJob& job) {
+std::string name_of_job(const control::ServeJob& job) {
   return "tutti-" + std::to_string(job.job_id);
 }
 
-Facts facts_of(const ServeJob& job, const std::string& folder) {
+Facts facts_of(const control::ServeJob& job, const std::string& folder) {
   const auto by_host = ranks_by_host(job);
   const auto size = static_cast<std::uint32_t>(job.host_of.size());
   const auto& here = by_host.at(static_cast<std::size_t>(job.host));
@@ -151,4 +154,4 @@ Facts facts_of(const ServeJob& job, const std::string& folder) {
   return facts;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::pmix

@@ -8,7 +8,7 @@
 
 #include "control/messages.h"
 
-namespace tutti::launch {
+namespace tutti::launch::pmix {
 
 // A growing list of PMIx facts; values are copied in.
 class Facts {
@@ -27,8 +27,8 @@ class Facts {
   std::vector<pmix_info_t> all_;
 };
 
-std::string name_of_job(const ServeJob& job);
+std::string name_of_job(const control::ServeJob& job);
 // Everything that clients may ask about the job, its hosts and its ranks.
-Facts facts_of(const ServeJob& job, const std::string& folder);
+Facts facts_of(const control::ServeJob& job, const std::string& folder);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::pmix

@@ -20,14 +20,14 @@ int main() {
   }
   const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   ::dup2(nothing.get(), 0);
-  Loop loop;
-  Channel daemon(loop, std::move(in), std::move(out));
+  control::Loop loop;
+  control::Channel daemon(loop, std::move(in), std::move(out));
   std::error_code error;
   const auto where = std::filesystem::temp_directory_path(error);  // TMPDIR, mostly
-  PmixHost host(loop, daemon, error ? "/tmp" : where.string());
+  pmix::PmixHost host(loop, daemon, error ? "/tmp" : where.string());
   daemon.open(
-      [&host](Frame&& one) {
-        if (const auto message = decode(one.body)) host.hear(*message);
+      [&host](control::Frame&& one) {
+        if (const auto message = control::decode(one.body)) host.hear(*message);
       },
       [&loop](const std::string&) { loop.stop(); });
   loop.run();

@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "pmix/job_info.h"
 
-namespace tutti::launch {
+namespace tutti::launch::pmix {
 namespace {
 
 PmixHost* the_host = nullptr;  // set before the library starts, constant while it runs
@@ -30,7 +30,7 @@ constexpr const char* kFolderPrefix = "tutti-pmix-";  // of pmix_folder_name
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t,
                            pmix_op_cbfunc_t, void*) {
   the_host->loop().post([rank = static_cast<int>(proc->rank)] {
-    the_host->say(Served{rank, false});
+    the_host->say(control::Served{rank, false});
   });
   return PMIX_OPERATION_SUCCEEDED;
 }
@@ -38,7 +38,7 @@ pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::si
 pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t done, void* data) {
   // The rank may end as soon as it is answered: the daemon hears first.
   the_host->loop().post([rank = static_cast<int>(proc->rank), done, data] {
-    the_host->say(Served{rank, true});
+    the_host->say(control::Served{rank, true});
     if (done != nullptr) done(PMIX_SUCCESS, data);
   });
   return PMIX_SUCCESS;
@@ -46,7 +46,8 @@ pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t done
 
 pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char message[],
                        pmix_proc_t[], std::size_t, pmix_op_cbfunc_t, void*) {
-  RankAborts aborts{static_cast<int>(proc->rank), status, message == nullptr ? "" : message};
+  control::RankAborts aborts{static_cast<int>(proc->rank), status,
+                             message == nullptr ? "" : message};
   aborts.reason = aborts.reason.substr(0, aborts.reason.find('\n'));
   the_host->loop().post([aborts] { the_host->say(aborts); });
   return PMIX_OPERATION_SUCCEEDED;
@@ -69,10 +70,10 @@ PmixHost::Answer answer_by(pmix_modex_cbfunc_t done, void* data) {
 pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[],
                        std::size_t, char* data, std::size_t bytes, pmix_modex_cbfunc_t done,
                        void* closure) {
-  Gather part;
+  control::Gather part;
   part.name = "pmix";
   std::set<int> hosts;
-  const ServeJob& job = the_host->job();
+  const control::ServeJob& job = the_host->job();
   for (std::size_t i = 0; i < count; ++i) {
     const bool one = procs[i].rank < job.host_of.size();
     part.name += one ? " " + std::to_string(procs[i].rank) : " all";
@@ -132,7 +133,7 @@ Result<std::string> make_folder(const std::string& where) {
         errno == ESRCH)
       fs::remove_all(entry.path(), error);
   }
-  const fs::path mine = root / pmix_folder_name(::getpid());
+  const fs::path mine = root / control::pmix_folder_name(::getpid());
   fs::remove_all(mine, error);
   if (::mkdir(mine.c_str(), 0700) != 0)
     return fail(Code::other, "cannot make the folder " + mine.string() + ": " +
@@ -140,7 +141,7 @@ Result<std::string> make_folder(const std::string& where) {
   return mine.string();
 }
 
-pmix_proc_t proc_of(const ServeJob& job, int rank) {
+pmix_proc_t proc_of(const control::ServeJob& job, int rank) {
   pmix_proc_t proc{};
   name_of_job(job).copy(proc.nspace, PMIX_MAX_NSLEN);
   proc.rank = static_cast<pmix_rank_t>(rank);
@@ -160,7 +161,7 @@ PmixHost::~PmixHost() {
   if (!folder_.empty()) std::filesystem::remove_all(folder_, error);
 }
 
-Result<void> PmixHost::serve(const ServeJob& job) {
+Result<void> PmixHost::serve(const control::ServeJob& job) {
   job_ = job;
   TUTTI_TRY(folder, make_folder(where_));
   folder_ = folder;
@@ -185,14 +186,14 @@ Result<void> PmixHost::serve(const ServeJob& job) {
       "PMIx_server_register_nspace");
 }
 
-Result<Variables> PmixHost::admit(int rank) {
+Result<control::Variables> PmixHost::admit(int rank) {
   const pmix_proc_t proc = proc_of(job_, rank);
   TUTTI_DO(
       done(PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, nullptr, nullptr),
            "PMIx_server_register_client"));
   char** environment = nullptr;
   TUTTI_DO(done(PMIx_server_setup_fork(&proc, &environment), "PMIx_server_setup_fork"));
-  Variables variables;
+  control::Variables variables;
   for (char** one = environment; one != nullptr && *one != nullptr; ++one) {
     variables.all.emplace_back(*one);
     std::free(*one);
@@ -203,9 +204,9 @@ Result<Variables> PmixHost::admit(int rank) {
   return variables;
 }
 
-void PmixHost::hear(const Message& message) {
-  if (const auto* job = std::get_if<ServeJob>(&message)) {
-    Serves serves;
+void PmixHost::hear(const control::Message& message) {
+  if (const auto* job = std::get_if<control::ServeJob>(&message)) {
+    control::Serves serves;
     if (const auto served = serve(*job); !served) serves.problem = served.error().text;
     for (const int rank : job->local) {
       if (!serves.problem.empty()) break;
@@ -217,17 +218,17 @@ void PmixHost::hear(const Message& message) {
     }
     say(serves);
   }
-  if (const auto* all = std::get_if<Gathered>(&message)) handle(*all);
-  if (const auto* wanted = std::get_if<Fetch>(&message)) handle(*wanted);
-  if (const auto* got = std::get_if<Fetched>(&message)) handle(*got);
+  if (const auto* all = std::get_if<control::Gathered>(&message)) handle(*all);
+  if (const auto* wanted = std::get_if<control::Fetch>(&message)) handle(*wanted);
+  if (const auto* got = std::get_if<control::Fetched>(&message)) handle(*got);
 }
 
-void PmixHost::gather(Gather part, Answer answer) {
+void PmixHost::gather(control::Gather part, Answer answer) {
   gathers_[part.name] = std::move(answer);
   say(part);
 }
 
-void PmixHost::handle(const Gathered& all) {
+void PmixHost::handle(const control::Gathered& all) {
   const auto waiting = gathers_.find(all.name);
   if (waiting == gathers_.end()) return;
   const Answer answer = std::move(waiting->second);
@@ -239,31 +240,31 @@ void PmixHost::handle(const Gathered& all) {
 
 void PmixHost::fetch(int rank, Answer answer) {
   fetches_[++last_fetch_] = std::move(answer);
-  say(Fetch{rank, job_.host, last_fetch_});
+  say(control::Fetch{rank, job_.host, last_fetch_});
 }
 
-void PmixHost::handle(const Fetch& wanted) {
+void PmixHost::handle(const control::Fetch& wanted) {
   const pmix_proc_t proc = proc_of(job_, wanted.rank);
-  auto* question = new Fetch(wanted);
+  auto* question = new control::Fetch(wanted);
   const auto status = PMIx_server_dmodex_request(
       &proc,
       [](pmix_status_t outcome, char* data, std::size_t bytes, void* closure) {
-        const std::unique_ptr<Fetch> asked(static_cast<Fetch*>(closure));
-        Fetched answer{asked->asker, asked->number, outcome, {}};
+        const std::unique_ptr<control::Fetch> asked(static_cast<control::Fetch*>(closure));
+        control::Fetched answer{asked->asker, asked->number, outcome, {}};
         if (data != nullptr) answer.data.assign(data, bytes);
         the_host->loop().post([answer] { the_host->say(answer); });
       },
       question);
   if (status == PMIX_SUCCESS) return;
   delete question;
-  say(Fetched{wanted.asker, wanted.number, status, {}});
+  say(control::Fetched{wanted.asker, wanted.number, status, {}});
 }
 
-void PmixHost::handle(const Fetched& got) {
+void PmixHost::handle(const control::Fetched& got) {
   const auto waiting = fetches_.find(got.number);
   if (waiting == fetches_.end()) return;
   waiting->second(got.status, got.data);
   fetches_.erase(waiting);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::pmix

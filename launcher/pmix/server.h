@@ -8,34 +8,34 @@
 #include "base/result.h"
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::pmix {
 
 class PmixHost {
  public:
   // `where`: in which folder it makes its own.
-  PmixHost(Loop& loop, Channel& daemon, std::string where)
+  PmixHost(control::Loop& loop, control::Channel& daemon, std::string where)
       : loop_(loop), daemon_(daemon), where_(std::move(where)) {}
   ~PmixHost();
-  void hear(const Message& message);
+  void hear(const control::Message& message);
 
   // What the library's callbacks post to the loop.
   using Answer = std::function<void(int status, const std::string& data)>;
-  void say(const Message& message) { daemon_.send(kEveryHost, message); }
-  void gather(Gather part, Answer answer);
+  void say(const control::Message& message) { daemon_.send(control::kEveryHost, message); }
+  void gather(control::Gather part, Answer answer);
   void fetch(int rank, Answer answer);
-  Loop& loop() { return loop_; }
-  const ServeJob& job() const { return job_; }
+  control::Loop& loop() { return loop_; }
+  const control::ServeJob& job() const { return job_; }
 
  private:
-  Result<void> serve(const ServeJob& job);
-  Result<Variables> admit(int rank);
-  void handle(const Gathered& all);
-  void handle(const Fetch& fetch);
-  void handle(const Fetched& fetched);
+  Result<void> serve(const control::ServeJob& job);
+  Result<control::Variables> admit(int rank);
+  void handle(const control::Gathered& all);
+  void handle(const control::Fetch& fetch);
+  void handle(const control::Fetched& fetched);
 
-  Loop& loop_;
-  Channel& daemon_;
-  ServeJob job_;
+  control::Loop& loop_;
+  control::Channel& daemon_;
+  control::ServeJob job_;
   std::string where_, folder_;
   bool serves_ = false;
   std::map<std::string, Answer> gathers_;
@@ -43,4 +43,4 @@ class PmixHost {
   std::uint64_t last_fetch_ = 0;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::pmix

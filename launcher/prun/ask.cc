@@ -19,7 +19,7 @@
 #include "job/exit_status.h"
 #include "job/job.h"
 
-namespace tutti::launch {
+namespace tutti::launch::prun {
 namespace {
 
 constexpr int kShortMs = 3000;
@@ -32,7 +32,7 @@ struct Job {
 
 std::vector<std::string> desks() {
   std::vector<std::string> found;
-  const std::string mark = std::string("@") + kDeskName;
+  const std::string mark = std::string("@") + job::kDeskName;
   for (const std::string& line : text::split(file_text("/proc/net/unix").value_or(""), '\n'))
     if (const std::size_t at = line.rfind(mark); at != std::string::npos)
       found.push_back(line.substr(at + mark.size()));
@@ -43,7 +43,7 @@ std::vector<std::string> desks() {
 
 // Empty: nobody answers there, or not to us.
 std::string ask(const std::string& pid, const std::string& question, int limit_ms) {
-  const std::string name = kDeskName + pid;
+  const std::string name = job::kDeskName + pid;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
@@ -77,7 +77,7 @@ std::vector<Job> jobs() {
 
 int complain(const std::string& line) {
   std::fprintf(stderr, "prun: %s\n", line.c_str());
-  return status_of(ExitStatus::usage);
+  return job::status_of(job::ExitStatus::usage);
 }
 
 int list_jobs() {
@@ -115,7 +115,7 @@ std::string prun_of(const std::string& wanted) {
 
 int show_stacks(const std::string& job) {
   const std::string pid = prun_of(job);
-  if (pid.empty()) return status_of(ExitStatus::usage);
+  if (pid.empty()) return job::status_of(job::ExitStatus::usage);
   const std::string text = ask(pid, "stacks", kLongMs);
   if (text.empty()) return complain("the job has just ended");
   std::fputs(text.c_str(), stdout);
@@ -131,7 +131,8 @@ int show_stacks(const std::string& job) {
   const int error = errno;
   complain("cannot execute " + words[0] + ": " + std::strerror(error) +
            "; any debugger can attach to process " + pid + " on host " + host);
-  ::_exit(status_of(error == ENOENT ? ExitStatus::not_found : ExitStatus::not_executable));
+  ::_exit(job::status_of(error == ENOENT ? job::ExitStatus::not_found
+                                         : job::ExitStatus::not_executable));
 }
 
 int attach_debugger(const std::string& wish) {
@@ -140,7 +141,7 @@ int attach_debugger(const std::string& wish) {
   if (!text::parse_int(rank))
     return complain("--gdb " + wish + ": not a rank; write 3, or 3@JOB where several jobs run");
   const std::string prun = prun_of(cut == std::string::npos ? "" : wish.substr(cut + 1));
-  if (prun.empty()) return status_of(ExitStatus::usage);
+  if (prun.empty()) return job::status_of(job::ExitStatus::usage);
   const std::string line = ask(prun, "gdb " + rank, kShortMs);
   const auto words = text::split(std::string(text::trim(line)), '\t');
   if (words.size() == 2) return complain("--gdb " + wish + ": " + words[1]);
@@ -163,4 +164,4 @@ int ask_about_jobs(const std::string& what) {
   return what.starts_with("stacks=") ? show_stacks(rest) : attach_debugger(rest);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::prun

@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace tutti::launch {
+namespace tutti::launch::prun {
 
 // what: "ps", "stacks=JOB" or "gdb=RANK@JOB"; JOB is a job's number or its prun's process number,
 // and may be missing where there is one job. Returns prun's status; gdb replaces this process.
 int ask_about_jobs(const std::string& what);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::prun

@@ -19,19 +19,20 @@
 
 using namespace tutti;
 using namespace tutti::launch;
+using namespace tutti::launch::prun;
 
 namespace {
 
-int complain(ExitStatus status, const std::string& line) {
+int complain(job::ExitStatus status, const std::string& line) {
   std::fprintf(stderr, "prun: %s\n", line.c_str());
-  return status_of(status);
+  return job::status_of(status);
 }
 
 // Others have a prun, an mpirun and a torchrun as well: whose this is, and where it lies.
 std::string version_text(const std::string& called_as) {
   std::array<char, 4096> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  std::string text = "Tutti prun " + version() + " (MPI 5.0 standard ABI)\n";
+  std::string text = "Tutti prun " + control::version() + " (MPI 5.0 standard ABI)\n";
   if (length > 0) text += std::string(path.data(), static_cast<std::size_t>(length));
   if (called_as != "prun") text += ", called as " + called_as;
   return text + "\n";
@@ -42,11 +43,11 @@ int show(const std::string& what, std::string called_as) {
   std::string topic = what.starts_with("help=") ? what.substr(5) : "";
   if (topic.empty() && called_as == "torchrun") topic = called_as;
   const std::string text = what == "version"           ? version_text(called_as)
-                           : what.starts_with("page=") ? page_text(what.substr(5))
-                                                       : help_text(topic);
+                           : what.starts_with("page=") ? cli::page_text(what.substr(5))
+                                                       : cli::help_text(topic);
   const bool known = !text.starts_with("no help on");
   std::fputs(text.c_str(), known ? stdout : stderr);
-  return status_of(known ? ExitStatus::success : ExitStatus::usage);
+  return job::status_of(known ? job::ExitStatus::success : job::ExitStatus::usage);
 }
 
 // --report-pid. False: it cannot be written, which was said.
@@ -56,7 +57,7 @@ bool report_pid(const std::string& where) {
   bool good = file != nullptr && std::fprintf(file, "%d\n", static_cast<int>(::getpid())) > 0;
   if (file != nullptr && file != stdout && file != stderr) good = std::fclose(file) == 0 && good;
   if (!good)
-    complain(ExitStatus::usage,
+    complain(job::ExitStatus::usage,
              "--report-pid " + where + " cannot be written: " + std::strerror(errno));
   return good;
 }
@@ -65,54 +66,56 @@ bool report_pid(const std::string& where) {
 
 int main(int argc, char** argv) {
   hold_standard_streams();
-  JobRequest request;
+  job::JobRequest request;
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
-  if (const auto known = check_variables(request.environment); !known)
-    return complain(ExitStatus::usage, known.error().text);
-  auto spec = parse_command_line({argv, argv + argc}, {read_file, variable});
-  if (!spec) return complain(ExitStatus::usage, spec.error().text);
+  if (const auto known = cli::check_variables(request.environment); !known)
+    return complain(job::ExitStatus::usage, known.error().text);
+  auto spec = cli::parse_command_line({argv, argv + argc}, {read_file, variable});
+  if (!spec) return complain(job::ExitStatus::usage, spec.error().text);
   if (spec->show == "ps" || spec->show.starts_with("stacks=") || spec->show.starts_with("gdb="))
     return ask_about_jobs(spec->show);
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
     return show(spec->show, argc > 0 ? argv[0] : "prun");
-  if (stays_here(*spec)) request.early = EarlyDaemon::start(request.environment);
-  auto machine =
-      topo::read_this_machine(wants_devices(*spec) ? topo::Devices::read : topo::Devices::left_out);
+  if (stays_here(*spec)) request.early = spawn::EarlyDaemon::start(request.environment);
+  auto machine = topo::read_this_machine(plan::wants_devices(*spec) ? topo::Devices::read
+                                                                    : topo::Devices::left_out);
   if (machine) request.machine = *machine;
-  if (machine) machine = restricted(*machine, spec->placement);
-  if (!machine && request.machine) return complain(ExitStatus::usage, machine.error().text);
+  if (machine) machine = plan::restricted(*machine, spec->placement);
+  if (!machine && request.machine) return complain(job::ExitStatus::usage, machine.error().text);
   settle_torch(*spec, request.machine);
   for (const std::string& note : spec->notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
 
-  if (!report_pid(spec->pid_file)) return status_of(ExitStatus::usage);
-  auto allocation = find_hosts(*spec, machine ? usable_slots(*machine, spec->placement) : 1);
-  if (!allocation) return complain(ExitStatus::bad_hostfile, allocation.error().text);
+  if (!report_pid(spec->pid_file)) return job::status_of(job::ExitStatus::usage);
+  auto allocation = find_hosts(*spec, machine ? plan::usable_slots(*machine, spec->placement) : 1);
+  if (!allocation) return complain(job::ExitStatus::bad_hostfile, allocation.error().text);
   request.spec = *spec;
   request.allocation = *allocation;
   if (spec->show == "check") {
-    for (const HostSlots& host : allocation->hosts) request.plan.hosts.push_back({host.name, 1, 0});
-    return run_job(std::move(request));
+    for (const hosts::HostSlots& host : allocation->hosts)
+      request.plan.hosts.push_back({host.name, 1, 0});
+    return job::run_job(std::move(request));
   }
   auto met = meet(request, request.machine, this_host());
-  if (!met) return complain(ExitStatus::no_allocation, met.error().text);
+  if (!met) return complain(job::ExitStatus::no_allocation, met.error().text);
   if (*met) return **met;
-  if (request.meeting) return run_job(std::move(request));
-  auto plan = map_ranks(*spec, *allocation, request.machine ? &*request.machine : nullptr);
+  if (request.meeting) return job::run_job(std::move(request));
+  auto plan = plan::map_ranks(*spec, *allocation, request.machine ? &*request.machine : nullptr);
   if (!plan)
-    return complain(plan.error().code == Code::rank ? ExitStatus::usage : ExitStatus::too_few_slots,
-                    plan.error().text);
-  if (spec->display_allocation) std::fputs(print_allocation(*allocation).c_str(), stdout);
+    return complain(
+        plan.error().code == Code::rank ? job::ExitStatus::usage : job::ExitStatus::too_few_slots,
+        plan.error().text);
+  if (spec->display_allocation) std::fputs(plan::print_allocation(*allocation).c_str(), stdout);
   if (spec->dry_run) {
     const bool here = machine && !allocation->given;  // other hosts' machines are not known yet
-    auto text = dry_run(std::move(*plan), *spec, here ? &*request.machine : nullptr);
-    if (!text) return complain(ExitStatus::usage, text.error().text);
+    auto text = plan::dry_run(std::move(*plan), *spec, here ? &*request.machine : nullptr);
+    if (!text) return complain(job::ExitStatus::usage, text.error().text);
     std::fputs(text->c_str(), stdout);
-    return status_of(ExitStatus::success);
+    return job::status_of(job::ExitStatus::success);
   }
-  if (spec->display_map) std::fputs(print_plan(*plan, *spec).c_str(), stdout);
+  if (spec->display_map) std::fputs(plan::print_plan(*plan, *spec).c_str(), stdout);
 
   request.plan = std::move(*plan);
   std::fflush(stdout);
-  return run_job(std::move(request));
+  return job::run_job(std::move(request));
 }

@@ -21,7 +21,7 @@
 #include "job/exit_status.h"
 #include "spawn/installation.h"
 
-namespace tutti::launch {
+namespace tutti::launch::prun {
 namespace {
 
 constexpr int kStaticPort = 29500, kElasticPort = 29400;  // torchrun's defaults
@@ -37,14 +37,14 @@ int count_gpus() {
   return count;
 }
 
-std::string value_of(const JobRequest& request, const std::string& name) {
+std::string value_of(const job::JobRequest& request, const std::string& name) {
   for (const std::string& entry : request.environment)
     if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
   return "";
 }
 
 // The key file's text; a fresh one is written, for this user's eyes only.
-Result<std::string> shared_key(const JobRequest& request, bool make) {
+Result<std::string> shared_key(const job::JobRequest& request, bool make) {
   if (const std::string given = value_of(request, "TUTTI_JOIN_KEY"); !given.empty()) return given;
   std::string path = request.spec.key_file;
   if (path.empty()) {
@@ -65,33 +65,33 @@ Result<std::string> shared_key(const JobRequest& request, bool make) {
     return fail(Code::arg, "no key in " + path +
                                "; copy that of the prun that listens, or name it "
                                "by --key-file or TUTTI_JOIN_KEY");
-  const std::string key = fresh_id();
+  const std::string key = spawn::fresh_id();
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.is_open() || ::write(file.get(), key.data(), key.size()) < 0)
     return fail(Code::arg, "cannot write a key to " + path + ": " + std::strerror(errno));
   return key;
 }
 
-int offered_slots(const JobSpec& spec, const std::optional<topo::Machine>& machine) {
+int offered_slots(const cli::JobSpec& spec, const std::optional<topo::Machine>& machine) {
   if (spec.placement.ranks_per_node > 0) return spec.placement.ranks_per_node;
-  return machine ? usable_slots(*machine, spec.placement) : 1;
+  return machine ? plan::usable_slots(*machine, spec.placement) : 1;
 }
 
 // Serves round after round, until the job is over.
-Result<int> serve(const JobRequest& request, const Endpoint& where, const std::string& key,
-                  Newcomer self) {
-  const TorchSpec& torch = request.spec.torch;
+Result<int> serve(const job::JobRequest& request, const spawn::Endpoint& where,
+                  const std::string& key, spawn::Newcomer self) {
+  const cli::TorchSpec& torch = request.spec.torch;
   const double patience = torch.used ? torch.join_timeout_s : 60;
   std::fflush(nullptr);
   for (;;) {
-    TUTTI_DO(go_to_meeting(where, key, patience, &self));
-    DaemonPlace place;
+    TUTTI_DO(spawn::go_to_meeting(where, key, patience, &self));
+    daemon::DaemonPlace place;
     place.by_hand = place.over_network = true;
     place.shows_output = torch.used;
     place.environment = request.environment;
-    place.library_folder = this_installation().library_folder;
-    place.head_address = peer_address(self.channel.get());
-    place.own_address = request.spec.local_address.empty() ? own_address(self.channel.get())
+    place.library_folder = spawn::this_installation().library_folder;
+    place.head_address = spawn::peer_address(self.channel.get());
+    place.own_address = request.spec.local_address.empty() ? spawn::own_address(self.channel.get())
                                                            : request.spec.local_address;
     std::array<char, 4096> directory{};
     if (torch.used && ::getcwd(directory.data(), directory.size()) != nullptr)
@@ -100,36 +100,37 @@ Result<int> serve(const JobRequest& request, const Endpoint& where, const std::s
     place.in = std::move(self.channel);
     for (const int fd : {place.in.get(), place.out.get()})
       ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-    const int status = run_kept_daemon(std::move(place));
-    if (status != kComeAgain) return status;
+    const int status = daemon::run_kept_daemon(std::move(place));
+    if (status != daemon::kComeAgain) return status;
   }
 }
 
 struct Role {
-  Endpoint where;
+  spawn::Endpoint where;
   std::string key;
   bool leads = false, may_lead = false;
 };
 
-Result<Role> torch_role(const JobRequest& request) {
-  const JobSpec& spec = request.spec;
-  const TorchSpec& torch = spec.torch;
+Result<Role> torch_role(const job::JobRequest& request) {
+  const cli::JobSpec& spec = request.spec;
+  const cli::TorchSpec& torch = spec.torch;
   Role role;
   const bool is_static = torch.backend == "static";
   const int port = spec.master_port > 0 ? spec.master_port : is_static ? kStaticPort : kElasticPort;
   const std::string master = spec.master_address.empty() ? "127.0.0.1" : spec.master_address;
-  TUTTI_TRY(where, parse_endpoint(torch.endpoint.empty() ? master : torch.endpoint, port));
+  TUTTI_TRY(where, spawn::parse_endpoint(torch.endpoint.empty() ? master : torch.endpoint, port));
   role.where = where;
   if (role.where.address.empty()) role.where.address = "127.0.0.1";
   role.key = "torchrun " + torch.run_id + " " + value_of(request, "TUTTI_JOIN_KEY");
   role.leads = is_static && torch.node_rank == 0;
-  role.may_lead = !(is_static && torch.node_rank > 0) && is_this_machine(role.where.address);
+  role.may_lead = !(is_static && torch.node_rank > 0) && job::is_this_machine(role.where.address);
   return role;
 }
 
 // The host list of a torchrun node that leads: itself.
-void lead_torch(JobRequest& request, const Role& role, int slots, const std::string& this_host) {
-  HostSlots own;
+void lead_torch(job::JobRequest& request, const Role& role, int slots,
+                const std::string& this_host) {
+  hosts::HostSlots own;
   own.name = this_host;
   own.slots = slots;
   own.slots_given = true;
@@ -146,38 +147,39 @@ void lead_torch(JobRequest& request, const Role& role, int slots, const std::str
 
 }  // namespace
 
-void settle_torch(JobSpec& spec, const std::optional<topo::Machine>& machine) {
-  Placement& placement = spec.placement;
+void settle_torch(cli::JobSpec& spec, const std::optional<topo::Machine>& machine) {
+  cli::Placement& placement = spec.placement;
   if (const std::string word = placement.per_node_word; !word.empty()) {
     const int gpus = word == "cpu" ? 0 : count_gpus();
-    const int cores = machine ? usable_slots(*machine, placement) : 1;
+    const int cores = machine ? plan::usable_slots(*machine, placement) : 1;
     placement.ranks_per_node = gpus > 0 ? gpus : word == "gpu" ? 1 : cores;
     if (word == "gpu" && gpus == 0)
       spec.notes.push_back("--nproc-per-node gpu: this machine has none; one rank a node");
   }
   if (!spec.torch.used) return;
   placement.oversubscribe = true;
-  if (!hosts_of(spec).empty() || !hostfiles_of(spec).empty())
+  if (!cli::hosts_of(spec).empty() || !cli::hostfiles_of(spec).empty())
     placement.most_hosts = spec.torch.max_nodes > 1 ? spec.torch.max_nodes : placement.most_hosts;
 }
 
-Result<std::optional<int>> meet(JobRequest& request, const std::optional<topo::Machine>& machine,
+Result<std::optional<int>> meet(job::JobRequest& request,
+                                const std::optional<topo::Machine>& machine,
                                 const std::string& this_host) {
-  JobSpec& spec = request.spec;
-  Newcomer self;
+  cli::JobSpec& spec = request.spec;
+  spawn::Newcomer self;
   self.name = this_host;
   self.slots = offered_slots(spec, machine);
   self.node_rank = spec.torch.node_rank;
   if (!spec.join.empty()) {
-    TUTTI_TRY(where, parse_endpoint(spec.join, 0));
+    TUTTI_TRY(where, spawn::parse_endpoint(spec.join, 0));
     TUTTI_TRY(key, shared_key(request, false));
     TUTTI_TRY(status, serve(request, where, key, std::move(self)));
     return std::optional<int>(status);
   }
   if (!spec.listen.empty()) {
-    TUTTI_TRY(where, parse_endpoint(spec.listen, 0));
+    TUTTI_TRY(where, spawn::parse_endpoint(spec.listen, 0));
     TUTTI_TRY(key, shared_key(request, true));
-    TUTTI_TRY(meeting, Meeting::open(where, key));
+    TUTTI_TRY(meeting, spawn::Meeting::open(where, key));
     request.meeting = std::move(meeting);
     if (!request.allocation.given) request.allocation = {};
     std::fprintf(stderr, "prun: listening; on each host run: prun --join %s:%d\n",
@@ -190,7 +192,7 @@ Result<std::optional<int>> meet(JobRequest& request, const std::optional<topo::M
   if (!meets) return std::optional<int>();
   TUTTI_TRY(role, torch_role(request));
   if (role.leads || role.may_lead) {
-    auto meeting = Meeting::open({"", role.where.port}, role.key);
+    auto meeting = spawn::Meeting::open({"", role.where.port}, role.key);
     if (meeting) {
       lead_torch(request, role, self.slots, this_host);
       request.meeting = std::move(*meeting);
@@ -203,4 +205,4 @@ Result<std::optional<int>> meet(JobRequest& request, const std::optional<topo::M
   return std::optional<int>(status);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::prun

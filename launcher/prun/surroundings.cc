@@ -13,7 +13,7 @@
 #include "base/unique_fd.h"
 #include "job/job.h"
 
-namespace tutti::launch {
+namespace tutti::launch::prun {
 namespace {
 
 bool has_program(const std::string& name) {
@@ -56,33 +56,34 @@ std::string this_host() {
   return ::uname(&names) == 0 ? names.nodename : "localhost";
 }
 
-Result<Allocation> find_hosts(JobSpec& spec, int cores) {
-  TUTTI_TRY(batch, batch_allocation(variable, read_file));
-  if (spec.starter == Starter::local) batch.reset();
-  TUTTI_TRY(allocation,
-            allocate(hosts_of(spec), hostfiles_of(spec), read_file, this_host(), cores, batch));
-  if (batch && allocation.batch == Batch::slurm && !spec.starter_given) {
+Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
+  TUTTI_TRY(batch, hosts::batch_allocation(variable, read_file));
+  if (spec.starter == cli::Starter::local) batch.reset();
+  TUTTI_TRY(allocation, hosts::allocate(cli::hosts_of(spec), cli::hostfiles_of(spec), read_file,
+                                        this_host(), cores, batch));
+  if (batch && allocation.batch == hosts::Batch::slurm && !spec.starter_given) {
     if (has_program("srun"))
-      spec.starter = Starter::slurm;
+      spec.starter = cli::Starter::slurm;
     else
       spec.notes.emplace_back("no srun in PATH; the hosts of the Slurm job are reached by ssh");
   }
-  HostRules rules{spec.placement.excluded, spec.listen.empty() ? spec.placement.most_hosts : 0, {}};
+  hosts::HostRules rules{
+      spec.placement.excluded, spec.listen.empty() ? spec.placement.most_hosts : 0, {}};
   if (spec.placement.no_local)
-    rules.not_this = [](const std::string& name) { return !is_this_machine(name); };
-  TUTTI_DO(keep_wanted(allocation, rules));
+    rules.not_this = [](const std::string& name) { return !job::is_this_machine(name); };
+  TUTTI_DO(hosts::keep_wanted(allocation, rules));
   return allocation;
 }
 
-bool stays_here(const JobSpec& spec) {
+bool stays_here(const cli::JobSpec& spec) {
   if (!spec.show.empty() || spec.dry_run || spec.torch.used || spec.max_restarts > 0) return false;
   if (!spec.listen.empty() || !spec.join.empty()) return false;
-  if (!hosts_of(spec).empty() || !hostfiles_of(spec).empty()) return false;
+  if (!cli::hosts_of(spec).empty() || !cli::hostfiles_of(spec).empty()) return false;
   if (spec.placement.no_local || !spec.placement.excluded.empty()) return false;
-  if (spec.starter == Starter::local) return true;
-  if (spec.starter == Starter::virtual_hosts) return false;
-  const auto batch = batch_allocation(variable, read_file);
+  if (spec.starter == cli::Starter::local) return true;
+  if (spec.starter == cli::Starter::virtual_hosts) return false;
+  const auto batch = hosts::batch_allocation(variable, read_file);
   return batch && !*batch;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::prun

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "hosts/hosts.h"
 
-namespace tutti::launch {
+namespace tutti::launch::prun {
 
 // Standard streams that the caller has closed lead nowhere; else the next descriptor that is made
 // would get their number.
@@ -18,8 +18,8 @@ std::optional<std::string> variable(const std::string& name);
 std::string this_host();
 // The batch system's hosts, the user's, or this machine; without those not wanted. Says in `spec`
 // how they are reached, where it does not say it already.
-Result<Allocation> find_hosts(JobSpec& spec, int cores);
+Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores);
 // Whether this machine alone is meant, as far as that is known before the machine is read.
-bool stays_here(const JobSpec& spec);
+bool stays_here(const cli::JobSpec& spec);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::prun

@@ -29,7 +29,7 @@ bool is_deaf() {
 }
 
 int serve(char** environment) {
-  DaemonPlace place;
+  daemon::DaemonPlace place;
   for (; *environment != nullptr; ++environment) place.environment.emplace_back(*environment);
   place.in.reset(::fcntl(0, F_DUPFD_CLOEXEC, 3));
   place.out.reset(::fcntl(1, F_DUPFD_CLOEXEC, 3));
@@ -41,18 +41,19 @@ int serve(char** environment) {
     std::fputs("the remote shell gave its command no input (for kubectl exec: -i)\n", stderr);
     return 1;
   }
-  const std::string ready = std::string(kReadyLine) + "\n";
+  const std::string ready = std::string(spawn::kReadyLine) + "\n";
   if (::write(place.out.get(), ready.data(), ready.size()) < 0) return 1;
   const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   ::dup2(nothing.get(), 0);
   ::dup2(nothing.get(), 1);
   place.over_network = true;
-  place.library_folder = this_installation().library_folder;
-  place.pmix_program = this_installation().pmix_program;
-  place.make_spawner = [](Loop& loop, const Grow& grow, SpawnReports reports) {
-    return spawn_ssh(loop, grow, std::move(reports));
+  place.library_folder = spawn::this_installation().library_folder;
+  place.pmix_program = spawn::this_installation().pmix_program;
+  place.make_spawner = [](control::Loop& loop, const control::Grow& grow,
+                          daemon::SpawnReports reports) {
+    return spawn::spawn_ssh(loop, grow, std::move(reports));
   };
-  return run_kept_daemon(std::move(place));
+  return daemon::run_kept_daemon(std::move(place));
 }
 
 }  // namespace
@@ -61,9 +62,10 @@ int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "--serve") return serve(environ);
   if (what == "--hash") {
-    std::puts(name_of_bytes("/proc/self/exe").c_str());
+    std::puts(spawn::name_of_bytes("/proc/self/exe").c_str());
     return 0;
   }
-  std::printf("Tutti prund %s: the daemon that prun starts on each host\n", version().c_str());
+  std::printf("Tutti prund %s: the daemon that prun starts on each host\n",
+              control::version().c_str());
   return what == "--version" ? 0 : 2;
 }

@@ -15,7 +15,7 @@
 
 #include "serve/serve.h"
 
-namespace tutti::launch {
+namespace tutti::launch::serve {
 namespace {
 
 constexpr std::size_t kMostLooked = 64U << 20;
@@ -84,4 +84,4 @@ Needs needs_of(const std::string& path, const std::vector<std::string>& argv) {
   return needs;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::serve

@@ -17,7 +17,7 @@
 #include "serve/pmi1_words.h"
 #include "serve/serve.h"
 
-namespace tutti::launch {
+namespace tutti::launch::serve {
 namespace {
 
 constexpr const char* kBarrier = "pmi1";
@@ -25,7 +25,7 @@ constexpr std::size_t kMostPending = 1U << 20;  // bytes of one command
 
 class Pmi1Server final : public Server {
  public:
-  Pmi1Server(Loop& loop, ServedJob job, ServeReports reports, int fd)
+  Pmi1Server(control::Loop& loop, ServedJob job, ServeReports reports, int fd)
       : loop_(loop), job_(std::move(job)), reports_(std::move(reports)), rank_fd_(fd) {
     clients_.resize(job_.local.size());
     all_["PMI_process_mapping"] = process_mapping(job_.host_of);
@@ -36,7 +36,7 @@ class Pmi1Server final : public Server {
   }
 
   Result<Outfit> outfit(int local) override;
-  void hear(const Message& message) override;
+  void hear(const control::Message& message) override;
 
  private:
   struct Client {
@@ -52,7 +52,7 @@ class Pmi1Server final : public Server {
   void say(std::size_t local, const std::string& line);
   void drop(std::size_t local);
 
-  Loop& loop_;
+  control::Loop& loop_;
   ServedJob job_;
   ServeReports reports_;
   int rank_fd_;
@@ -120,14 +120,14 @@ void Pmi1Server::barrier(std::size_t local) {
   clients_.at(local).waits = true;
   for (const Client& client : clients_)
     if (client.served && !client.waits) return;
-  Gather part;
+  control::Gather part;
   part.name = kBarrier;
   part.part = join_pairs(fresh_);
   reports_.gather(part);
 }
 
-void Pmi1Server::hear(const Message& message) {
-  const auto* all = std::get_if<Gathered>(&message);
+void Pmi1Server::hear(const control::Message& message) {
+  const auto* all = std::get_if<control::Gathered>(&message);
   if (all == nullptr || all->name != kBarrier) return;
   for (const std::string& part : all->parts) split_pairs(part, all_);
   fresh_.clear();
@@ -174,8 +174,9 @@ void Pmi1Server::answer(std::size_t local, const Pmi1Command& command) {
 
 }  // namespace
 
-std::unique_ptr<Server> serve_pmi1(Loop& loop, ServedJob job, ServeReports reports, int fd) {
+std::unique_ptr<Server> serve_pmi1(control::Loop& loop, ServedJob job, ServeReports reports,
+                                   int fd) {
   return std::make_unique<Pmi1Server>(loop, std::move(job), std::move(reports), fd);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::serve

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace tutti::launch {
+namespace tutti::launch::serve {
 namespace {
 
 struct Block {
@@ -114,4 +114,4 @@ void split_pairs(std::string_view text, std::map<std::string, std::string>& pair
   }
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::serve

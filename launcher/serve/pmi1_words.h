@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::launch {
+namespace tutti::launch::serve {
 
 struct Pmi1Command {
   std::string name;
@@ -30,4 +30,4 @@ std::string process_mapping(const std::vector<int>& host_of);
 std::string join_pairs(const std::map<std::string, std::string>& pairs);
 void split_pairs(std::string_view text, std::map<std::string, std::string>& pairs);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::serve

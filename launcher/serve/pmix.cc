@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "serve/serve.h"
 
-namespace tutti::launch {
+namespace tutti::launch::serve {
 namespace {
 
 // Where the server makes its folder: std::filesystem::temp_directory_path() of its environment.
@@ -24,7 +24,7 @@ std::string temporary_folder() {
 
 class PmixServer final : public Server {
  public:
-  PmixServer(Loop& loop, ServedJob job, ServeReports reports,
+  PmixServer(control::Loop& loop, ServedJob job, ServeReports reports,
              std::function<void(const std::string&)> ready)
       : loop_(loop), job_(std::move(job)), reports_(std::move(reports)), ready_(std::move(ready)) {}
   ~PmixServer() override;
@@ -35,23 +35,23 @@ class PmixServer final : public Server {
     mine.variables = ranks_.at(static_cast<std::size_t>(local)).all;
     return mine;
   }
-  void hear(const Message& message) override {
-    if (channel_ != nullptr) channel_->send(kEveryHost, message);
+  void hear(const control::Message& message) override {
+    if (channel_ != nullptr) channel_->send(control::kEveryHost, message);
   }
 
  private:
-  void on_message(const Message& message);
-  void on_serves(const Serves& serves);
+  void on_message(const control::Message& message);
+  void on_serves(const control::Serves& serves);
   void lost(const std::string& why);
   void remove_folder() const;
 
-  Loop& loop_;
+  control::Loop& loop_;
   ServedJob job_;
   ServeReports reports_;
   std::function<void(const std::string&)> ready_;
-  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<control::Channel> channel_;
   pid_t pid_ = 0;
-  std::vector<Variables> ranks_;
+  std::vector<control::Variables> ranks_;
 };
 
 void PmixServer::start(const std::string& program) {
@@ -70,14 +70,14 @@ void PmixServer::start(const std::string& program) {
   }
   if (pid_ < 0) return lost(std::strerror(errno));
   UniqueFd out(::fcntl(ours.get(), F_DUPFD_CLOEXEC, 0));
-  channel_ = std::make_unique<Channel>(loop_, std::move(ours), std::move(out));
+  channel_ = std::make_unique<control::Channel>(loop_, std::move(ours), std::move(out));
   channel_->open(
-      [this](Frame&& one) {
-        const auto message = decode(one.body);
+      [this](control::Frame&& one) {
+        const auto message = control::decode(one.body);
         if (message) on_message(*message);
       },
       [this](const std::string& why) { lost("its connection was " + why); });
-  channel_->send(kEveryHost, job_);
+  channel_->send(control::kEveryHost, job_);
 }
 
 // Nobody is served any more: its own farewell would only make the job's end longer.
@@ -91,7 +91,7 @@ PmixServer::~PmixServer() {
 
 // A server that was killed leaves it behind.
 void PmixServer::remove_folder() const {
-  ::tutti::remove_folder(temporary_folder() + "/" + pmix_folder_name(pid_));
+  ::tutti::remove_folder(temporary_folder() + "/" + control::pmix_folder_name(pid_));
 }
 
 void PmixServer::lost(const std::string& why) {
@@ -104,7 +104,7 @@ void PmixServer::lost(const std::string& why) {
     reports_.note("the PMIx server of a host ended (" + why + "); ranks that need it will wait");
 }
 
-void PmixServer::on_serves(const Serves& serves) {
+void PmixServer::on_serves(const control::Serves& serves) {
   ranks_ = serves.ranks;
   const auto tell = std::exchange(ready_, nullptr);
   const bool whole = ranks_.size() == job_.local.size();
@@ -113,20 +113,20 @@ void PmixServer::on_serves(const Serves& serves) {
                                           : serves.problem);
 }
 
-void PmixServer::on_message(const Message& message) {
-  if (const auto* serves = std::get_if<Serves>(&message)) on_serves(*serves);
-  if (const auto* served = std::get_if<Served>(&message))
+void PmixServer::on_message(const control::Message& message) {
+  if (const auto* serves = std::get_if<control::Serves>(&message)) on_serves(*serves);
+  if (const auto* served = std::get_if<control::Served>(&message))
     (served->finalized ? reports_.finalized : reports_.joined)(served->rank);
-  if (const auto* aborts = std::get_if<RankAborts>(&message))
+  if (const auto* aborts = std::get_if<control::RankAborts>(&message))
     reports_.aborts(aborts->rank, aborts->status, aborts->reason);
-  if (const auto* part = std::get_if<Gather>(&message)) reports_.gather(*part);
-  if (const auto* fetch = std::get_if<Fetch>(&message)) reports_.say(*fetch);
-  if (const auto* fetched = std::get_if<Fetched>(&message)) reports_.say(*fetched);
+  if (const auto* part = std::get_if<control::Gather>(&message)) reports_.gather(*part);
+  if (const auto* fetch = std::get_if<control::Fetch>(&message)) reports_.say(*fetch);
+  if (const auto* fetched = std::get_if<control::Fetched>(&message)) reports_.say(*fetched);
 }
 
 }  // namespace
 
-std::unique_ptr<Server> serve_pmix(Loop& loop, ServedJob job, ServeReports reports,
+std::unique_ptr<Server> serve_pmix(control::Loop& loop, ServedJob job, ServeReports reports,
                                    const std::string& program,
                                    std::function<void(const std::string& problem)> ready) {
   auto server =
@@ -135,4 +135,4 @@ std::unique_ptr<Server> serve_pmix(Loop& loop, ServedJob job, ServeReports repor
   return server;
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::serve

@@ -16,7 +16,7 @@
 #include "base/unique_fd.h"
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::serve {
 
 // Servers that a program may look for.
 struct Needs {
@@ -28,14 +28,14 @@ struct Needs {
 // load anything, so it needs everything.
 Needs needs_of(const std::string& path, const std::vector<std::string>& argv);
 
-using ServedJob = ServeJob;  // the job as servers describe it to their clients
+using ServedJob = control::ServeJob;  // the job as servers describe it to their clients
 
 // What a server tells its daemon about a rank (its number in the job).
 struct ServeReports {
   std::function<void(int rank)> joined, finalized;
   std::function<void(int rank, int status, const std::string& reason)> aborts;
-  std::function<void(const Gather& part)> gather;  // to all hosts; answered by `hear`
-  std::function<void(const Message&)> say;         // Fetch, Fetched: to the head
+  std::function<void(const control::Gather& part)> gather;  // to all hosts; answered by `hear`
+  std::function<void(const control::Message&)> say;         // Fetch, Fetched: to the head
   std::function<void(const std::string& line)> note;
 };
 
@@ -49,17 +49,18 @@ class Server {
   };
   virtual Result<Outfit> outfit(int local) = 0;
   // Gathered, Fetch, Fetched from other hosts; others' are left alone.
-  virtual void hear(const Message& message) = 0;
+  virtual void hear(const control::Message& message) = 0;
 };
 
 // PMI version 1, a line of text each, on a socket of its own per rank that it inherits as `fd`.
-std::unique_ptr<Server> serve_pmi1(Loop& loop, ServedJob job, ServeReports reports, int fd);
+std::unique_ptr<Server> serve_pmi1(control::Loop& loop, ServedJob job, ServeReports reports,
+                                   int fd);
 
 // PMIx: a process of its own (launcher/pmix), because the library brings threads and much else.
 // `ready` is called once, later: it serves, or why it does not. Destruction ends the process and
 // removes its folder.
-std::unique_ptr<Server> serve_pmix(Loop& loop, ServedJob job, ServeReports reports,
+std::unique_ptr<Server> serve_pmix(control::Loop& loop, ServedJob job, ServeReports reports,
                                    const std::string& program,
                                    std::function<void(const std::string& problem)> ready);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::serve

@@ -10,7 +10,7 @@
 
 #include "base/unique_fd.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 
 // Ends the daemon unless its channel was taken.
 class EarlyDaemon {
@@ -29,4 +29,4 @@ class EarlyDaemon {
   pid_t pid_;
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

@@ -18,7 +18,7 @@
 #include "spawn/meet.h"
 #include "spawn/meet_words.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -92,8 +92,9 @@ Result<UniqueFd> try_once(const Endpoint& where, const std::string& key, const N
   if (!meet.starts_with(std::string(kMeetWord) + " "))
     return fail(Code::other, "something else listens there");
   const std::string theirs = meet.substr(kMeetWord.size() + 1), ours = fresh_id();
-  const std::string facts = " " + version() + " " + self.id + " " + std::to_string(self.slots) +
-                            " " + std::to_string(self.node_rank) + " " + self.name;
+  const std::string facts = " " + control::version() + " " + self.id + " " +
+                            std::to_string(self.slots) + " " + std::to_string(self.node_rank) +
+                            " " + self.name;
   const std::string line = std::string(kJoinWord) + " " + ours + " " +
                            proof_of(key, theirs + " " + ours + facts) + facts + "\n";
   if (::write(fd.get(), line.data(), line.size()) < 0)
@@ -195,4 +196,4 @@ Result<void> go_to_meeting(const Endpoint& where, const std::string& key, double
   }
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

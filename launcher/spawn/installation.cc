@@ -12,7 +12,7 @@
 
 #include "base/unique_fd.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 namespace {
 
 std::string parent(const std::string& path) {
@@ -71,4 +71,4 @@ std::string name_of_bytes(const std::string& path) {
   return text.data();
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

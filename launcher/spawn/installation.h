@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 
 struct Installation {
   std::string prefix;          // folder above bin
@@ -18,4 +18,4 @@ const Installation& this_installation();
 // A name for a file's bytes: equal names, equal files. Empty: cannot be read.
 std::string name_of_bytes(const std::string& path);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

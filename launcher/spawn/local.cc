@@ -19,7 +19,7 @@
 #include "spawn/installation.h"
 #include "spawn/spawn.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 
 static bool is_file(int fd) {
   struct stat status {};
@@ -36,7 +36,7 @@ void keep_only(int fd, int as, int files) {
   if (nothing > 2 && nothing != as) ::close(nothing);
 }
 
-void become_daemon(int channel, DaemonPlace place) {
+void become_daemon(int channel, daemon::DaemonPlace place) {
   constexpr int kChannel = 3;
   const UniqueFd safe(::fcntl(channel, F_DUPFD_CLOEXEC, kChannel + 3));
   for (const int stream : {1, 2}) {
@@ -50,7 +50,7 @@ void become_daemon(int channel, DaemonPlace place) {
   ::setpgid(0, 0);  // the terminal's signals are for prun, which forwards them
   place.in.reset(kChannel);
   place.out.reset(::fcntl(kChannel, F_DUPFD_CLOEXEC, 0));
-  ::_exit(run_daemon(std::move(place)));
+  ::_exit(daemon::run_daemon(std::move(place)));
 }
 
 namespace {
@@ -65,20 +65,20 @@ pid_t fork_daemon(const Given& given, UniqueFd* channel) {
   const UniqueFd theirs(ends[1]);
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
-  DaemonPlace place;
+  daemon::DaemonPlace place;
   place.library_folder = this_installation().library_folder;
   place.machine = given.machine;
   place.environment = given.environment;
   become_daemon(theirs.get(), std::move(place));
 }
 
-class Local final : public Spawner {
+class Local final : public daemon::Spawner {
  public:
-  Local(Loop& loop, SpawnReports reports, Given given)
+  Local(control::Loop& loop, daemon::SpawnReports reports, Given given)
       : loop_(loop), reports_(std::move(reports)), given_(std::move(given)) {}
 
-  void start(const std::vector<HostPart>& hosts) override {
-    for (const HostPart& host : hosts) start_one(host.host);
+  void start(const std::vector<control::HostPart>& hosts) override {
+    for (const control::HostPart& host : hosts) start_one(host.host);
   }
   std::string last_words(int) override { return "its daemon ended"; }
 
@@ -94,12 +94,13 @@ class Local final : public Spawner {
   }
   void fail_later(int host) {
     loop_.post([this, host, why = std::string(std::strerror(errno))] {
-      reports_.failed(host, status_of(ExitStatus::no_resources), "cannot start a process: " + why);
+      reports_.failed(host, job::status_of(job::ExitStatus::no_resources),
+                      "cannot start a process: " + why);
     });
   }
 
-  Loop& loop_;
-  SpawnReports reports_;
+  control::Loop& loop_;
+  daemon::SpawnReports reports_;
   Given given_;
 };
 
@@ -117,8 +118,9 @@ EarlyDaemon::~EarlyDaemon() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports, Given given) {
+std::unique_ptr<daemon::Spawner> spawn_local(control::Loop& loop, daemon::SpawnReports reports,
+                                             Given given) {
   return std::make_unique<Local>(loop, std::move(reports), std::move(given));
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

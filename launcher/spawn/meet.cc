@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "spawn/meet_words.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 namespace {
 
 constexpr std::size_t kLongestLine = 4096;
@@ -31,7 +31,7 @@ struct Meeting::Visitor {
   UniqueFd fd;
   std::string number;
   std::string heard;
-  Loop::TimerId limit = 0;
+  control::Loop::TimerId limit = 0;
 };
 
 Result<std::unique_ptr<Meeting>> Meeting::open(const Endpoint& at, const std::string& key) {
@@ -84,7 +84,7 @@ void Meeting::close_door() {
   door_.reset();
 }
 
-void Meeting::attach(Loop& loop, std::function<void()> changed) {
+void Meeting::attach(control::Loop& loop, std::function<void()> changed) {
   loop_ = &loop;
   changed_ = std::move(changed);
   if (door_.is_open()) loop_->on_readable(door_.get(), [this] { let_in(); });
@@ -156,10 +156,10 @@ bool Meeting::welcome(Visitor& visitor, const std::string& line) {
   const std::string proof = proof_of(key_, visitor.number + " " + words[2] + facts);
   std::string answer = std::string(kRefusedWord) + " the keys (or --rdzv-id) differ\n";
   const bool known = is_same(proof, words[3]);
-  const bool good = known && words[4] == version() && slots && *slots > 0 && *slots < (1 << 20) &&
-                    node && *node >= -1 && *node < (1 << 20);
+  const bool good = known && words[4] == control::version() && slots && *slots > 0 &&
+                    *slots < (1 << 20) && node && *node >= -1 && *node < (1 << 20);
   if (known && !good)
-    answer = std::string(kRefusedWord) + " version " + version() + " runs there\n";
+    answer = std::string(kRefusedWord) + " version " + control::version() + " runs there\n";
   if (good)
     answer =
         std::string(kWelcomeWord) + " " + proof_of(key_, words[2] + " " + visitor.number) + "\n";
@@ -199,20 +199,22 @@ void Meeting::watch(Newcomer& one) {
 }
 
 void Meeting::beat() {
-  const std::string alive = frame(kEveryHost, encode(Heartbeat{}));
+  const std::string alive =
+      control::frame(control::kEveryHost, control::encode(control::Heartbeat{}));
   for (auto& one : waiting_) (void)!::write(one->channel.get(), alive.data(), alive.size());
   beat_ = loop_->after(kBeat, [this] { beat(); });
 }
 
 namespace {
 
-class Joined final : public Spawner {
+class Joined final : public daemon::Spawner {
  public:
-  Joined(Loop& loop, SpawnReports reports, std::vector<std::unique_ptr<Newcomer>> hosts)
+  Joined(control::Loop& loop, daemon::SpawnReports reports,
+         std::vector<std::unique_ptr<Newcomer>> hosts)
       : loop_(loop), reports_(std::move(reports)), newcomers_(std::move(hosts)) {}
 
   // hosts[i] is the one that came as newcomer i.
-  void start(const std::vector<HostPart>& hosts) override {
+  void start(const std::vector<control::HostPart>& hosts) override {
     for (std::size_t i = 0; i < hosts.size() && i < newcomers_.size(); ++i) {
       const int host = hosts[i].host;
       loop_.post([this, i, host] {
@@ -225,16 +227,16 @@ class Joined final : public Spawner {
   std::string last_words(int) override { return "it joined by itself"; }
 
  private:
-  Loop& loop_;
-  SpawnReports reports_;
+  control::Loop& loop_;
+  daemon::SpawnReports reports_;
   std::vector<std::unique_ptr<Newcomer>> newcomers_;
 };
 
 }  // namespace
 
-std::unique_ptr<Spawner> spawn_joined(Loop& loop, SpawnReports reports,
-                                      std::vector<std::unique_ptr<Newcomer>> hosts) {
+std::unique_ptr<daemon::Spawner> spawn_joined(control::Loop& loop, daemon::SpawnReports reports,
+                                              std::vector<std::unique_ptr<Newcomer>> hosts) {
   return std::make_unique<Joined>(loop, std::move(reports), std::move(hosts));
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

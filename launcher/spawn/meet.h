@@ -19,7 +19,7 @@
 #include "control/control.h"
 #include "daemon/daemon.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 
 struct Endpoint {
   std::string address;  // empty: every one of this machine
@@ -47,7 +47,7 @@ class Meeting {
 
   int port() const { return port_; }
   // Lets people in while `loop` runs; `changed` after each who came or went.
-  void attach(Loop& loop, std::function<void()> changed);
+  void attach(control::Loop& loop, std::function<void()> changed);
   void detach();
   // Who waits; taking somebody out of the list is up to the caller.
   std::vector<std::unique_ptr<Newcomer>>& waiting() { return waiting_; }
@@ -70,8 +70,8 @@ class Meeting {
   UniqueFd door_;
   std::vector<std::unique_ptr<Visitor>> visitors_;
   std::vector<std::unique_ptr<Newcomer>> waiting_;
-  Loop* loop_ = nullptr;
-  Loop::TimerId beat_ = 0;
+  control::Loop* loop_ = nullptr;
+  control::Loop::TimerId beat_ = 0;
   std::function<void()> changed_;
 };
 
@@ -86,7 +86,7 @@ std::string own_address(int fd);
 std::string peer_address(int fd);
 
 // Hosts whose daemons are there already.
-std::unique_ptr<Spawner> spawn_joined(Loop& loop, SpawnReports reports,
-                                      std::vector<std::unique_ptr<Newcomer>> hosts);
+std::unique_ptr<daemon::Spawner> spawn_joined(control::Loop& loop, daemon::SpawnReports reports,
+                                              std::vector<std::unique_ptr<Newcomer>> hosts);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 
 inline constexpr std::string_view kMeetWord = "TUTTI meet";
 inline constexpr std::string_view kJoinWord = "TUTTI join";
@@ -15,4 +15,4 @@ inline constexpr std::string_view kRefusedWord = "TUTTI refused";
 std::string proof_of(const std::string& key, const std::string& text);
 bool is_same(const std::string& a, const std::string& b);  // in constant time
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

@@ -23,7 +23,7 @@
 
 #include "spawn/tool.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 namespace {
 
 constexpr int kHostNamespaces = CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS;
@@ -269,4 +269,4 @@ Result<void> VirtualNet::enter(int host) {
   return shape_link("eth0", link_.rate, link_.delay);
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 
 struct VirtualLink {
   std::string rate;   // as tc takes it: "10gbit"; empty: unlimited
@@ -55,4 +55,4 @@ class VirtualNet {
   UniqueFd requests_;  // a datagram per host that wants its veth end; each brings its own answer
 };
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

@@ -14,7 +14,7 @@
 #include "daemon/daemon.h"
 #include "spawn/early.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 
 // What daemons on this machine are given, as prun has it.
 struct Given {
@@ -24,17 +24,19 @@ struct Given {
 };
 
 // This machine: the daemon is a forked copy of this process, so that nothing is loaded twice.
-std::unique_ptr<Spawner> spawn_local(Loop& loop, SpawnReports reports, Given given);
+std::unique_ptr<daemon::Spawner> spawn_local(control::Loop& loop, daemon::SpawnReports reports,
+                                             Given given);
 
 // By ssh, one connection a host: `how` names the program with its options and the prefix of this
 // installation. A host without a daemon of this build gets it through the same connection.
-std::unique_ptr<Spawner> spawn_ssh(Loop& loop, Grow how, SpawnReports reports);
+std::unique_ptr<daemon::Spawner> spawn_ssh(control::Loop& loop, control::Grow how,
+                                           daemon::SpawnReports reports);
 
 struct VirtualPlan {
   std::string rate;   // "10gbit"; empty: unlimited
   std::string delay;  // "50us"; empty: none
 };
-std::unique_ptr<Spawner> spawn_virtual(Loop& loop, VirtualPlan plan, SpawnReports reports,
-                                       Given given);
+std::unique_ptr<daemon::Spawner> spawn_virtual(control::Loop& loop, VirtualPlan plan,
+                                               daemon::SpawnReports reports, Given given);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

@@ -24,7 +24,7 @@
 #include "spawn/spawn.h"
 #include "spawn/ssh_words.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 namespace {
 
 constexpr std::size_t kMostWords = 64U << 10;
@@ -33,7 +33,7 @@ constexpr int kPatientTries = 100;  // a second each, for names that may come to
 constexpr std::chrono::milliseconds kPause{300};
 
 struct Connection {
-  HostPart host;
+  control::HostPart host;
   pid_t pid = 0;
   UniqueFd process;  // pidfd
   UniqueFd in, out, errors;
@@ -47,18 +47,18 @@ struct Connection {
   bool ready = false;
 };
 
-class Ssh final : public Spawner {
+class Ssh final : public daemon::Spawner {
  public:
-  Ssh(Loop& loop, Grow how, SpawnReports reports)
+  Ssh(control::Loop& loop, control::Grow how, daemon::SpawnReports reports)
       : loop_(loop), how_(std::move(how)), reports_(std::move(reports)) {}
   ~Ssh() override;
 
-  void start(const std::vector<HostPart>& hosts) override;
+  void start(const std::vector<control::HostPart>& hosts) override;
   std::string last_words(int host) override;
 
  private:
   bool load_files();
-  std::vector<std::string> command(const HostPart& host) const;
+  std::vector<std::string> command(const control::HostPart& host) const;
   void connect(Connection& one);
   bool spawn(Connection& one);
   void listen(Connection& one);
@@ -70,9 +70,9 @@ class Ssh final : public Spawner {
   void on_end(Connection& one);
   void drop(Connection& one);
 
-  Loop& loop_;
-  Grow how_;
-  SpawnReports reports_;
+  control::Loop& loop_;
+  control::Grow how_;
+  daemon::SpawnReports reports_;
   RemoteFiles files_;
   std::string daemon_, library_;  // their bytes
   bool said_awaited_ = false;
@@ -108,9 +108,9 @@ bool Ssh::load_files() {
   return !daemon_.empty();
 }
 
-void Ssh::start(const std::vector<HostPart>& hosts) {
+void Ssh::start(const std::vector<control::HostPart>& hosts) {
   const bool good = load_files();
-  for (const HostPart& host : hosts) {
+  for (const control::HostPart& host : hosts) {
     Connection& one = connections_[host.host];
     one.host = host;
     std::string problem;
@@ -121,12 +121,12 @@ void Ssh::start(const std::vector<HostPart>& hosts) {
       continue;
     }
     loop_.post([this, index = host.host, problem] {
-      reports_.failed(index, status_of(ExitStatus::host_unknown), problem);
+      reports_.failed(index, job::status_of(job::ExitStatus::host_unknown), problem);
     });
   }
 }
 
-std::vector<std::string> Ssh::command(const HostPart& host) const {
+std::vector<std::string> Ssh::command(const control::HostPart& host) const {
   std::vector<std::string> words = how_.agent;
   const std::string& agent = words.at(0);
   const std::string name = agent.substr(agent.rfind('/') + 1);
@@ -157,7 +157,7 @@ void Ssh::connect(Connection& one) {
   one.sending = nullptr;
   if (spawn(one)) return listen(one);
   loop_.post([this, index = one.host.host, error = errno] {
-    reports_.failed(index, status_of(ExitStatus::no_resources),
+    reports_.failed(index, job::status_of(job::ExitStatus::no_resources),
                     std::string("cannot start ssh: ") + std::strerror(error));
   });
 }
@@ -294,7 +294,7 @@ void Ssh::on_end(Connection& one) {
     loop_.after(kPause * one.tries, [this, &one] { connect(one); });
     return;
   }
-  if (why.status == status_of(ExitStatus::host_unknown) && how_.patient &&
+  if (why.status == job::status_of(job::ExitStatus::host_unknown) && how_.patient &&
       one.tries < kMostTries + kPatientTries) {
     if (!said_awaited_ && reports_.note)
       reports_.note("host " + one.host.name + " does not resolve yet; trying again for " +
@@ -323,8 +323,9 @@ std::string Ssh::last_words(int host) {
 
 }  // namespace
 
-std::unique_ptr<Spawner> spawn_ssh(Loop& loop, Grow how, SpawnReports reports) {
+std::unique_ptr<daemon::Spawner> spawn_ssh(control::Loop& loop, control::Grow how,
+                                           daemon::SpawnReports reports) {
   return std::make_unique<Ssh>(loop, std::move(how), std::move(reports));
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

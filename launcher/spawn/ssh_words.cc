@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 namespace {
 
 // In single quotes, for any Bourne-like or C-like shell.
@@ -35,40 +35,40 @@ std::string receive(std::string_view need, std::size_t bytes, const std::string&
 
 struct Complaint {
   std::string_view words;
-  ExitStatus status;
+  job::ExitStatus status;
   std::string_view cure;  // %: the host
   bool again;
 };
 
 // The first row whose words are in ssh's stderr counts.
 constexpr std::array kComplaints{
-    Complaint{"REMOTE HOST IDENTIFICATION HAS CHANGED", ExitStatus::host_key,
+    Complaint{"REMOTE HOST IDENTIFICATION HAS CHANGED", job::ExitStatus::host_key,
               "its ssh key is not the one known here; if it was reinstalled: ssh-keygen -R %",
               false},
-    Complaint{"Could not resolve hostname", ExitStatus::host_unknown,
+    Complaint{"Could not resolve hostname", job::ExitStatus::host_unknown,
               "check the spelling, /etc/hosts and ~/.ssh/config", false},
-    Complaint{"Host key verification failed", ExitStatus::host_key,
+    Complaint{"Host key verification failed", job::ExitStatus::host_key,
               "its ssh key is not known here; look at it once by hand: ssh %", false},
-    Complaint{"Too many authentication failures", ExitStatus::login_refused,
+    Complaint{"Too many authentication failures", job::ExitStatus::login_refused,
               "name one key for it in ~/.ssh/config (IdentityFile, IdentitiesOnly yes)", false},
-    Complaint{"Permission denied", ExitStatus::login_refused,
+    Complaint{"Permission denied", job::ExitStatus::login_refused,
               "check that 'ssh % true' works without a password", false},
-    Complaint{"Connection refused", ExitStatus::host_unreachable,
+    Complaint{"Connection refused", job::ExitStatus::host_unreachable,
               "no ssh server answers there; is the host up, and the port right?", false},
-    Complaint{"timed out", ExitStatus::host_unreachable,
+    Complaint{"timed out", job::ExitStatus::host_unreachable,
               "is the host up, and does a firewall let ssh through?", false},
-    Complaint{"No route to host", ExitStatus::host_unreachable, "is the host up?", false},
-    Complaint{"Network is unreachable", ExitStatus::host_unreachable,
+    Complaint{"No route to host", job::ExitStatus::host_unreachable, "is the host up?", false},
+    Complaint{"Network is unreachable", job::ExitStatus::host_unreachable,
               "this machine has no way to it", false},
-    Complaint{"kex_exchange_identification", ExitStatus::host_unreachable,
+    Complaint{"kex_exchange_identification", job::ExitStatus::host_unreachable,
               "its ssh server closed the connection (MaxStartups in sshd_config?)", true},
-    Complaint{"Connection reset", ExitStatus::host_unreachable,
+    Complaint{"Connection reset", job::ExitStatus::host_unreachable,
               "its ssh server closed the connection", true},
-    Complaint{"Connection closed", ExitStatus::host_unreachable,
+    Complaint{"Connection closed", job::ExitStatus::host_unreachable,
               "its ssh server closed the connection", true},
-    Complaint{"account is currently not available", ExitStatus::login_refused,
+    Complaint{"account is currently not available", job::ExitStatus::login_refused,
               "this user may not log in there", false},
-    Complaint{"Bad configuration option", ExitStatus::usage, "look at ~/.ssh/config", false},
+    Complaint{"Bad configuration option", job::ExitStatus::usage, "look at ~/.ssh/config", false},
 };
 
 std::string for_host(std::string_view text, const std::string& host) {
@@ -121,29 +121,29 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
                               : " was killed by signal " + std::to_string(WTERMSIG(wait_status));
   if (noise.find(kMachineLine) != std::string::npos)
     return {
-        status_of(ExitStatus::version_mismatch),
+        job::status_of(job::ExitStatus::version_mismatch),
         "it is another kind of machine (" +
             std::string(text::trim(noise.substr(noise.find(kMachineLine) + kMachineLine.size()))) +
             "); install this version of Tutti there",
         false};
   if (noise.find(kFailedLine) != std::string::npos)
-    return {status_of(ExitStatus::no_resources),
+    return {job::status_of(job::ExitStatus::no_resources),
             "cannot keep the daemon in ~/.cache/tutti there" +
                 (line.empty() ? "" : " (" + line + ")") +
                 "; is there room, and may you write to it?",
             false};
   for (const Complaint& row : kComplaints) {
     if (words.find(row.words) == std::string::npos) continue;
-    return {status_of(row.status), agent + how + " (" + line + "); " + for_host(row.cure, host),
-            row.again};
+    return {job::status_of(row.status),
+            agent + how + " (" + line + "); " + for_host(row.cure, host), row.again};
   }
   std::string reason = agent + how + " before a daemon answered";
   if (!line.empty()) reason += " (" + line + ")";
   if (const std::string_view said = text::trim(noise); !said.empty())
     reason +=
         "; its login shell said: " + std::string(said.substr(0, said.find('\n')).substr(0, 120));
-  return {status_of(ExitStatus::host_unreachable),
+  return {job::status_of(job::ExitStatus::host_unreachable),
           reason + "; check that '" + agent + " " + host + " true' works", false};
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

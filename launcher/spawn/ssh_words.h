@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 
 // Lines by which the remote side speaks before there is a daemon; all else is a shell's noise.
 inline constexpr std::string_view kReadyLine = "TUTTI ready";
@@ -38,4 +38,4 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
 // The line of ssh's stderr that says most: the last one that is no mere remark.
 std::string telling_line(const std::string& words);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 namespace {
 
 // An ordinary user who is master of a user namespace loses that at exec; ip and tc need the
@@ -98,4 +98,4 @@ Result<void> shape_link(const std::string& device, const std::string& rate,
   return {};
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

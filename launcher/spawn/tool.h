@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 
 // Runs argv with `input` on its standard input. Errors: not found (names the Debian package),
 // or its exit status and what it printed.
@@ -16,4 +16,4 @@ Result<void> run_tool(const std::vector<std::string>& argv, const std::string& i
 Result<void> shape_link(const std::string& device, const std::string& rate,
                         const std::string& delay);
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

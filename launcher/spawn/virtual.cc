@@ -20,7 +20,7 @@
 #include "spawn/namespaces.h"
 #include "spawn/spawn.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 namespace {
 
 // The processors of one share of `shares`, whole cores; empty: there are not enough.
@@ -59,9 +59,9 @@ topo::Machine part_of(const topo::Machine& machine, const std::vector<int>& proc
   return part;
 }
 
-class Virtual final : public Spawner {
+class Virtual final : public daemon::Spawner {
  public:
-  Virtual(Loop& loop, VirtualPlan plan, SpawnReports reports, Given given)
+  Virtual(control::Loop& loop, VirtualPlan plan, daemon::SpawnReports reports, Given given)
       : loop_(loop),
         plan_(std::move(plan)),
         reports_(std::move(reports)),
@@ -71,32 +71,32 @@ class Virtual final : public Spawner {
     if (switch_ended_.is_open()) loop_.forget(switch_ended_.get());
   }
 
-  void start(const std::vector<HostPart>& hosts) override;
+  void start(const std::vector<control::HostPart>& hosts) override;
   std::string last_words(int) override { return "its daemon ended"; }
 
  private:
-  void start_one(const HostPart& host, int number, int count);
-  [[noreturn]] void become_host(int channel, const HostPart& host, int number, int count);
+  void start_one(const control::HostPart& host, int number, int count);
+  [[noreturn]] void become_host(int channel, const control::HostPart& host, int number, int count);
   void fail_later(int host, int status, std::string why);
 
-  Loop& loop_;
+  control::Loop& loop_;
   VirtualPlan plan_;
-  SpawnReports reports_;
+  daemon::SpawnReports reports_;
   std::optional<topo::Machine> machine_;
   std::vector<std::string> environment_;
   std::optional<VirtualNet> net_;
   UniqueFd switch_ended_;
 };
 
-void Virtual::start(const std::vector<HostPart>& hosts) {
+void Virtual::start(const std::vector<control::HostPart>& hosts) {
   std::vector<std::string> names;
-  for (const HostPart& host : hosts) names.push_back(host.name);
+  for (const control::HostPart& host : hosts) names.push_back(host.name);
   if (!machine_)
     if (auto machine = topo::read_this_machine()) machine_ = std::move(*machine);
   auto net = VirtualNet::create(std::move(names), {plan_.rate, plan_.delay});
   if (!net) {
-    for (const HostPart& host : hosts)
-      fail_later(host.host, status_of(ExitStatus::virtual_refused), net.error().text);
+    for (const control::HostPart& host : hosts)
+      fail_later(host.host, job::status_of(job::ExitStatus::virtual_refused), net.error().text);
     return;
   }
   net_.emplace(std::move(*net));
@@ -107,20 +107,21 @@ void Virtual::start(const std::vector<HostPart>& hosts) {
   if (!switch_ended_.is_open()) return;
   loop_.on_readable(switch_ended_.get(), [this, first = hosts.front().host] {
     loop_.forget(switch_ended_.get());
-    reports_.failed(first, status_of(ExitStatus::host_lost),
+    reports_.failed(first, job::status_of(job::ExitStatus::host_lost),
                     "the process that held the virtual network was killed");
   });
 }
 
-void Virtual::start_one(const HostPart& host, int number, int count) {
+void Virtual::start_one(const control::HostPart& host, int number, int count) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return fail_later(host.host, status_of(ExitStatus::no_resources), std::strerror(errno));
+    return fail_later(host.host, job::status_of(job::ExitStatus::no_resources),
+                      std::strerror(errno));
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
   const pid_t pid = ::fork();
   if (pid < 0)
-    return fail_later(host.host, status_of(ExitStatus::no_resources),
+    return fail_later(host.host, job::status_of(job::ExitStatus::no_resources),
                       std::string("cannot start a process: ") + std::strerror(errno));
   if (pid == 0) become_host(theirs.get(), host, number, count);
   const int fd = ours.release();
@@ -129,16 +130,16 @@ void Virtual::start_one(const HostPart& host, int number, int count) {
   });
 }
 
-void Virtual::become_host(int channel, const HostPart& host, int number, int count) {
+void Virtual::become_host(int channel, const control::HostPart& host, int number, int count) {
   const auto entered = net_->enter(number);
   if (!entered) {
-    const std::string last =
-        frame(host.host,
-              encode(DaemonFailed{status_of(ExitStatus::virtual_refused), entered.error().text}));
+    const std::string last = control::frame(
+        host.host, control::encode(control::DaemonFailed{
+                       job::status_of(job::ExitStatus::virtual_refused), entered.error().text}));
     (void)!::write(channel, last.data(), last.size());
     ::_exit(1);
   }
-  DaemonPlace place;
+  daemon::DaemonPlace place;
   place.library_folder = this_installation().library_folder;
   place.environment = environment_;
   place.own_address = VirtualNet::ipv4(number);
@@ -156,9 +157,9 @@ void Virtual::fail_later(int host, int status, std::string why) {
 
 }  // namespace
 
-std::unique_ptr<Spawner> spawn_virtual(Loop& loop, VirtualPlan plan, SpawnReports reports,
-                                       Given given) {
+std::unique_ptr<daemon::Spawner> spawn_virtual(control::Loop& loop, VirtualPlan plan,
+                                               daemon::SpawnReports reports, Given given) {
   return std::make_unique<Virtual>(loop, std::move(plan), std::move(reports), std::move(given));
 }
 
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

@@ -5,8 +5,10 @@
 #include "mutate.h"
 #include "plan/plan.h"
 
-using namespace tutti;          // NOLINT(google-build-using-namespace): a test of one namespace
-using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti;                 // NOLINT(google-build-using-namespace): a test of
+using namespace tutti::launch::cli;    // NOLINT(google-build-using-namespace): these rooms
+using namespace tutti::launch::hosts;  // NOLINT(google-build-using-namespace)
+using namespace tutti::launch::plan;   // NOLINT(google-build-using-namespace)
 
 namespace {
 

@@ -3,8 +3,9 @@
 #include "hosts/hosts.h"
 #include "mutate.h"
 
-using namespace tutti;          // NOLINT(google-build-using-namespace): a test of one namespace
-using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::hosts;  // NOLINT(google-build-using-namespace): a test of one
+                                       // namespace
 
 namespace {
 

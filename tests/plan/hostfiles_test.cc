@@ -6,7 +6,8 @@
 #include "catch.h"
 #include "hosts/hosts.h"
 
-using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::hosts;  // NOLINT(google-build-using-namespace): a test of one
+                                       // namespace
 
 namespace {
 Allocation example(const std::string& name) {

@@ -15,8 +15,11 @@
 #include "hosts/hosts.h"
 #include "read_case.h"
 
-using namespace tutti;          // NOLINT(google-build-using-namespace): a test of one namespace
-using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::cli;  // NOLINT(google-build-using-namespace): a test of these rooms
+using namespace tutti::launch::hosts;  // NOLINT(google-build-using-namespace): a test of these
+                                       // rooms
+using namespace tutti::launch::plan;  // NOLINT(google-build-using-namespace): a test of these rooms
 
 namespace {
 

@@ -3,6 +3,8 @@
 #include "parse.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::cli;  // NOLINT(google-build-using-namespace): a test of one
+                                     // namespace
 
 namespace {
 const EnvChange* change(const AppSpec& app, const std::string& name) {

@@ -9,6 +9,8 @@
 #include "cli/options.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::cli;  // NOLINT(google-build-using-namespace): a test of one
+                                     // namespace
 
 TEST_CASE("no spelling stands for two options of one dialect", "[cli]") {
   std::set<std::pair<std::string, unsigned>> seen;

@@ -13,8 +13,8 @@ inline std::vector<std::string> cut(const std::string& line) {
   return words;
 }
 
-inline tutti::Result<tutti::launch::JobSpec> parse(const std::string& line) {
-  return tutti::launch::parse_command_line(cut(line));
+inline tutti::Result<tutti::launch::cli::JobSpec> parse(const std::string& line) {
+  return tutti::launch::cli::parse_command_line(cut(line));
 }
 
 inline std::string error_of(const std::string& line) {

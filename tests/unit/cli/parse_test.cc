@@ -4,6 +4,8 @@
 #include "catch.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::cli;  // NOLINT(google-build-using-namespace): a test of one
+                                     // namespace
 
 TEST_CASE("options stop at the first word of the program", "[cli]") {
   const auto job = parse("prun -np 4 ./app -np 7 --hostfile x -- : -n 2 ./b -x");

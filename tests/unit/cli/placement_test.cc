@@ -3,6 +3,8 @@
 #include "parse.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::cli;  // NOLINT(google-build-using-namespace): a test of one
+                                     // namespace
 
 TEST_CASE("a mapping policy takes modifiers after colons and commas", "[cli]") {
   for (const char* line :

@@ -3,6 +3,8 @@
 #include "parse.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::cli;  // NOLINT(google-build-using-namespace): a test of one
+                                     // namespace
 
 TEST_CASE("torchrun runs a Python script, one rank a node unless told", "[cli]") {
   const auto job = parse("torchrun train.py --epochs 3");

@@ -9,7 +9,7 @@
 #include "catch.h"
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 namespace {
 using namespace std::chrono_literals;
 
@@ -150,4 +150,4 @@ TEST_CASE("signals and timers arrive in the loop; a cancelled timer does not", "
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

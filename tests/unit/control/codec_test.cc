@@ -4,7 +4,7 @@
 #include "catch.h"
 #include "control/control.h"
 
-namespace tutti::launch {
+namespace tutti::launch::control {
 namespace {
 
 Launch some_launch() {
@@ -86,4 +86,4 @@ TEST_CASE("a frame longer than the limit is refused before its body is read", "[
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::control

@@ -10,7 +10,7 @@
 
 #include "catch.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 // The head's side of one daemon. Reads are plain and blocking: the daemon is another process.
@@ -30,10 +30,10 @@ class Driver {
       place.in = std::move(theirs);
       ::_exit(run_daemon(std::move(place)));
     }
-    Prepare prepare;
+    control::Prepare prepare;
     prepare.want_machine = false;
     send(prepare);
-    CHECK(wait_for<Hello>().version == version());
+    CHECK(wait_for<control::Hello>().version == control::version());
   }
   ~Driver() {
     fd_.reset();
@@ -41,17 +41,17 @@ class Driver {
     if (pid_ > 0) ::waitpid(pid_, &status, 0);
   }
 
-  void send(const Message& message) {
-    const std::string bytes = frame(0, encode(message));
+  void send(const control::Message& message) {
+    const std::string bytes = control::frame(0, control::encode(message));
     REQUIRE(::write(fd_.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   }
 
   void launch(const std::string& script, int ranks = 1, bool with_input = false) {
-    Launch launch;
+    control::Launch launch;
     launch.job_key.assign(32, 'k');
     launch.hosts = {"here"};
     launch.host_of.assign(static_cast<std::size_t>(ranks), 0);
-    AppPart app;
+    control::AppPart app;
     app.argv = {"sh", "-c", script};
     app.working_directory = "/";
     launch.apps.push_back(app);
@@ -63,7 +63,7 @@ class Driver {
   template <class T>
   T wait_for() {
     for (;;) {
-      Frame one;
+      control::Frame one;
       auto more = reader_.next(&one);
       REQUIRE(more);
       if (!*more) {
@@ -73,18 +73,18 @@ class Driver {
         reader_.feed({buffer, static_cast<std::size_t>(got)});
         continue;
       }
-      const auto message = decode(one.body);
+      const auto message = control::decode(one.body);
       REQUIRE(message);
-      if (const auto* output = std::get_if<Output>(&*message)) output_ += output->text;
+      if (const auto* output = std::get_if<control::Output>(&*message)) output_ += output->text;
       if (const auto* wanted = std::get_if<T>(&*message)) return *wanted;
     }
   }
 
   // The daemon of a job's only host goes by itself when its ranks have ended.
   void leave() {
-    const std::string bytes = frame(0, encode(Bye{}));
+    const std::string bytes = control::frame(0, control::encode(control::Bye{}));
     (void)::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    wait_for<Bye>();
+    wait_for<control::Bye>();
     int status = -1;
     REQUIRE(::waitpid(pid_, &status, 0) == pid_);
     pid_ = 0;
@@ -93,7 +93,7 @@ class Driver {
 
   UniqueFd fd_;
   pid_t pid_ = 0;
-  FrameReader reader_;
+  control::FrameReader reader_;
   std::string output_;
 };
 
@@ -101,7 +101,7 @@ TEST_CASE("ranks run, what they write comes before their end", "[daemon]") {
   Driver driver;
   driver.launch("echo rank $RANK of $WORLD_SIZE; exit 3", 2);
   for (int i = 0; i < 2; ++i) {
-    const RankEnded ended = driver.wait_for<RankEnded>();
+    const control::RankEnded ended = driver.wait_for<control::RankEnded>();
     CHECK(WEXITSTATUS(ended.wait_status) == 3);
     CHECK(driver.output_.find("rank " + std::to_string(ended.rank) + " of 2\n") !=
           std::string::npos);
@@ -113,11 +113,11 @@ TEST_CASE("ranks run, what they write comes before their end", "[daemon]") {
 TEST_CASE("stdin reaches its rank and ends; the other reads end of file", "[daemon]") {
   Driver driver;
   driver.launch("cat; echo end of $RANK", 2, true);
-  driver.send(Input{"hello\n", false});
-  CHECK(driver.wait_for<InputTaken>().bytes == 6);
-  driver.send(Input{"", true});
-  driver.wait_for<RankEnded>();
-  driver.wait_for<RankEnded>();
+  driver.send(control::Input{"hello\n", false});
+  CHECK(driver.wait_for<control::InputTaken>().bytes == 6);
+  driver.send(control::Input{"", true});
+  driver.wait_for<control::RankEnded>();
+  driver.wait_for<control::RankEnded>();
   CHECK(driver.output_.find("hello\n") != std::string::npos);
   CHECK(driver.output_.find("end of 0\n") != std::string::npos);
   CHECK(driver.output_.find("end of 1\n") != std::string::npos);
@@ -126,18 +126,18 @@ TEST_CASE("stdin reaches its rank and ends; the other reads end of file", "[daem
 
 TEST_CASE("a program that cannot start is reported for each of its ranks", "[daemon]") {
   Driver driver;
-  Launch launch;
+  control::Launch launch;
   launch.job_key.assign(32, 'k');
   launch.hosts = {"here"};
   launch.host_of = {0, 0};
-  AppPart app;
+  control::AppPart app;
   app.argv = {"/nowhere/program"};
   app.working_directory = "/";
   launch.apps.push_back(app);
   launch.ranks = {{0, 0, false, {}}, {1, 0, false, {}}};
   driver.send(launch);
   for (int i = 0; i < 2; ++i) {
-    const RankEnded ended = driver.wait_for<RankEnded>();
+    const control::RankEnded ended = driver.wait_for<control::RankEnded>();
     CHECK(ended.launch_status == 127);
     CHECK(ended.reason.find("/nowhere/program") != std::string::npos);
   }
@@ -146,24 +146,25 @@ TEST_CASE("a program that cannot start is reported for each of its ranks", "[dae
 
 TEST_CASE("a plan that makes no sense is refused in words", "[daemon]") {
   Driver driver;
-  Launch launch;
+  control::Launch launch;
   launch.job_key.assign(32, 'k');
   launch.hosts = {"here"};
   launch.host_of = {0};
   launch.ranks = {{0, 7, false, {}}};
   driver.send(launch);
-  CHECK(driver.wait_for<DaemonFailed>().reason.find("makes no sense") != std::string::npos);
+  CHECK(driver.wait_for<control::DaemonFailed>().reason.find("makes no sense") !=
+        std::string::npos);
   driver.leave();
 }
 
 TEST_CASE("ending is kind first, then certain", "[daemon]") {
   Driver driver;
   driver.launch("if [ $RANK = 0 ]; then trap '' TERM; fi; echo up; while :; do sleep 1; done", 2);
-  while (driver.output_.size() < 6) driver.wait_for<Output>();
-  driver.send(End{300});
+  while (driver.output_.size() < 6) driver.wait_for<control::Output>();
+  driver.send(control::End{300});
   int killed = 0, terminated = 0;
   for (int i = 0; i < 2; ++i) {
-    const RankEnded ended = driver.wait_for<RankEnded>();
+    const control::RankEnded ended = driver.wait_for<control::RankEnded>();
     REQUIRE(WIFSIGNALED(ended.wait_status));
     killed += WTERMSIG(ended.wait_status) == SIGKILL ? 1 : 0;
     terminated += WTERMSIG(ended.wait_status) == SIGTERM ? 1 : 0;
@@ -176,9 +177,9 @@ TEST_CASE("ending is kind first, then certain", "[daemon]") {
 TEST_CASE("signals are forwarded to the rank's whole group", "[daemon]") {
   Driver driver;
   driver.launch("trap 'echo got it; exit 5' USR1; echo up; while :; do sleep 0.1; done");
-  driver.wait_for<Output>();
-  driver.send(Signal{SIGUSR1});
-  const RankEnded ended = driver.wait_for<RankEnded>();
+  driver.wait_for<control::Output>();
+  driver.send(control::Signal{SIGUSR1});
+  const control::RankEnded ended = driver.wait_for<control::RankEnded>();
   CHECK(WEXITSTATUS(ended.wait_status) == 5);
   CHECK(driver.output_.find("got it") != std::string::npos);
   driver.leave();
@@ -187,7 +188,7 @@ TEST_CASE("signals are forwarded to the rank's whole group", "[daemon]") {
 TEST_CASE("a daemon whose channel closes kills its ranks and leaves", "[daemon]") {
   Driver driver;
   driver.launch("trap '' TERM HUP; setsid sleep 1000 & echo $! $$; wait; sleep 1000");
-  driver.wait_for<Output>();
+  driver.wait_for<control::Output>();
   int first = 0, second = 0;
   REQUIRE(std::sscanf(driver.output_.c_str(), "%d %d", &first, &second) == 2);
   driver.fd_.reset();
@@ -205,7 +206,7 @@ TEST_CASE("a long output loses nothing when the head reads late", "[daemon]") {
       "i=0; while [ $i -lt 20000 ]; do echo line $i of many to fill the way; "
       "i=$((i+1)); done");
   ::usleep(200'000);
-  driver.wait_for<RankEnded>();
+  driver.wait_for<control::RankEnded>();
   std::size_t lines = 0;
   for (const char c : driver.output_) lines += c == '\n' ? 1 : 0;
   CHECK(lines == 20000);
@@ -214,4 +215,4 @@ TEST_CASE("a long output loses nothing when the head reads late", "[daemon]") {
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

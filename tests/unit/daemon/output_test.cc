@@ -3,7 +3,7 @@
 
 #include "catch.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 Writer writer(int rank) {
@@ -11,8 +11,8 @@ Writer writer(int rank) {
 }
 
 LineCutter tagged(int stream = 1) {
-  OutputPart how;
-  how.tag = static_cast<int>(OutputPart::Tag::tag);
+  control::OutputPart how;
+  how.tag = static_cast<int>(control::OutputPart::Tag::tag);
   return LineCutter(how, writer(3), stream);
 }
 
@@ -26,13 +26,13 @@ TEST_CASE("a line in two pieces gets one tag", "[daemon][output]") {
 
 TEST_CASE("standard error says so, Hydra's label is shorter", "[daemon][output]") {
   CHECK(tagged(2).feed("x\n") == "[1,3]<stderr>: x\n");
-  OutputPart how;
-  how.tag = static_cast<int>(OutputPart::Tag::label);
+  control::OutputPart how;
+  how.tag = static_cast<int>(control::OutputPart::Tag::label);
   CHECK(LineCutter(how, writer(7), 1).feed("a\n\nb\n") == "[7] a\n[7] \n[7] b\n");
 }
 
 TEST_CASE("without tags bytes pass unchanged, whole lines at a time", "[daemon][output]") {
-  LineCutter cutter(OutputPart{}, writer(0), 1);
+  LineCutter cutter(control::OutputPart{}, writer(0), 1);
   CHECK(cutter.feed("a\nb") == "a\n");
   CHECK(cutter.feed("c\r50%") == "bc\r");
   CHECK(cutter.holds_a_piece());
@@ -41,15 +41,15 @@ TEST_CASE("without tags bytes pass unchanged, whole lines at a time", "[daemon][
 }
 
 TEST_CASE("a line without end is passed on before it fills the memory", "[daemon][output]") {
-  LineCutter cutter(OutputPart{}, writer(0), 1);
+  LineCutter cutter(control::OutputPart{}, writer(0), 1);
   std::size_t shown = 0;
   for (int i = 0; i < 40; ++i) shown += cutter.feed(std::string(65536, 'x')).size();
   CHECK(shown >= 2U << 20);
 }
 
 TEST_CASE("a time stamp stands before the tag", "[daemon][output]") {
-  OutputPart how;
-  how.tag = static_cast<int>(OutputPart::Tag::tag);
+  control::OutputPart how;
+  how.tag = static_cast<int>(control::OutputPart::Tag::tag);
   how.timestamps = true;
   const std::string line = LineCutter(how, writer(0), 1).feed("x\n");
   CHECK(line.size() > 24);
@@ -58,8 +58,8 @@ TEST_CASE("a time stamp stands before the tag", "[daemon][output]") {
 }
 
 TEST_CASE("JSON lines hold whatever a program writes", "[daemon][output]") {
-  OutputPart how;
-  how.tag = static_cast<int>(OutputPart::Tag::json);
+  control::OutputPart how;
+  how.tag = static_cast<int>(control::OutputPart::Tag::json);
   LineCutter cutter(how, writer(2), 2);
   const std::string line = cutter.feed("say \"\\\t\xff\xc3\xa9\"\n");
   CHECK(line.starts_with("{\"rank\":2,\"host\":\"a\",\"stream\":\"stderr\",\"time\":\""));
@@ -69,11 +69,11 @@ TEST_CASE("JSON lines hold whatever a program writes", "[daemon][output]") {
 }
 
 TEST_CASE("XML lines, patterns and colours", "[daemon][output]") {
-  OutputPart how;
-  how.tag = static_cast<int>(OutputPart::Tag::xml);
+  control::OutputPart how;
+  how.tag = static_cast<int>(control::OutputPart::Tag::xml);
   CHECK(LineCutter(how, writer(1), 1).feed("a<b&c\n") ==
         "<stdout rank=\"1\">a&lt;b&amp;c</stdout>\n");
-  how.tag = static_cast<int>(OutputPart::Tag::pattern);
+  how.tag = static_cast<int>(control::OutputPart::Tag::pattern);
   how.tag_pattern = "%h-%3r> ";
   CHECK(LineCutter(how, writer(1), 1).feed("x\n") == "a-001> x\n");
   how.color = true;
@@ -82,4 +82,4 @@ TEST_CASE("XML lines, patterns and colours", "[daemon][output]") {
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

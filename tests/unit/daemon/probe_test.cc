@@ -11,26 +11,28 @@
 
 using namespace tutti;
 using namespace tutti::launch;
+using namespace tutti::launch::daemon;
 
 namespace {
 
 const std::string kToken(kTokenBytes, 't');
 
 // Sends from a child, as the daemon does, while the listener's loop runs.
-Probed probe_from_child(Loop& loop, const Probe& wish) {
+control::Probed probe_from_child(control::Loop& loop, const control::Probe& wish) {
   Background background(loop);
-  Probed answer;
-  background.run([wish] { return encode(send_probes(wish)); }, std::chrono::seconds{50},
+  control::Probed answer;
+  background.run([wish] { return control::encode(send_probes(wish)); }, std::chrono::seconds{50},
                  [&](const std::string& bytes) {
-                   if (auto message = decode(bytes)) answer = std::get<Probed>(*message);
+                   if (auto message = control::decode(bytes))
+                     answer = std::get<control::Probed>(*message);
                    loop.stop();
                  });
   loop.run();
   return answer;
 }
 
-Probe to_myself(int port, const std::string& token) {
-  Probe wish;
+control::Probe to_myself(int port, const std::string& token) {
+  control::Probe wish;
   wish.to = 7;
   wish.token = token;
   wish.port = port;
@@ -41,11 +43,11 @@ Probe to_myself(int port, const std::string& token) {
 }  // namespace
 
 TEST_CASE("a probe says who answers, the longest packet and the rate", "[daemon][check]") {
-  Loop loop;
+  control::Loop loop;
   ProbeListener listener(loop);
   const int port = listener.listen(7, kToken);
   REQUIRE(port > 0);
-  const Probed answer = probe_from_child(loop, to_myself(port, kToken));
+  const control::Probed answer = probe_from_child(loop, to_myself(port, kToken));
   REQUIRE(answer.pairs.size() == 1);
   CHECK(answer.pairs[0].problem == "");
   CHECK(answer.pairs[0].reached == 7);
@@ -54,29 +56,30 @@ TEST_CASE("a probe says who answers, the longest packet and the rate", "[daemon]
 }
 
 TEST_CASE("a stranger without the token is dropped", "[daemon][check]") {
-  Loop loop;
+  control::Loop loop;
   ProbeListener listener(loop);
   const int port = listener.listen(7, kToken);
-  const Probed answer = probe_from_child(loop, to_myself(port, std::string(kTokenBytes, 's')));
+  const control::Probed answer =
+      probe_from_child(loop, to_myself(port, std::string(kTokenBytes, 's')));
   REQUIRE(answer.pairs.size() == 1);
   CHECK(answer.pairs[0].problem == "connects, but somebody else answers");
   CHECK(answer.pairs[0].reached == -1);
 }
 
 TEST_CASE("nobody listens: the reason is the system's", "[daemon][check]") {
-  Loop loop;
+  control::Loop loop;
   int port = 0;
   {
     ProbeListener listener(loop);
     port = listener.listen(7, kToken);
   }
-  const Probed answer = probe_from_child(loop, to_myself(port, kToken));
+  const control::Probed answer = probe_from_child(loop, to_myself(port, kToken));
   REQUIRE(answer.pairs.size() == 1);
   CHECK(answer.pairs[0].problem == std::strerror(ECONNREFUSED));
 }
 
 TEST_CASE("work that takes too long ends without an answer", "[daemon][check]") {
-  Loop loop;
+  control::Loop loop;
   Background background(loop);
   std::string said = "nothing yet";
   background.run(

@@ -8,7 +8,7 @@
 #include "catch.h"
 #include "daemon/launch.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 struct Folder {
@@ -56,4 +56,4 @@ TEST_CASE("a plain name is looked for in PATH only, with a hint at the working f
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -3,7 +3,7 @@
 
 #include "catch.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 RankFacts some_facts() {
@@ -61,7 +61,7 @@ TEST_CASE("a parent launcher's variables do not leak into ranks", "[daemon]") {
 }
 
 TEST_CASE("what the user says wins, unsetting included", "[daemon]") {
-  AppPart app;
+  control::AppPart app;
   app.argv = {"./app", "a", "b"};
   app.environment = {{"MASTER_ADDR", "a", false}, {"HOME", "", true}, {"RANK", "x", false}};
   RankFacts facts = some_facts();
@@ -82,7 +82,7 @@ TEST_CASE("a number of threads that is set stays; one rank a host may use them a
 
 TEST_CASE("several programs are told how many ranks each has", "[daemon]") {
   RankFacts facts = some_facts();
-  std::vector<AppPart> apps(2);
+  std::vector<control::AppPart> apps(2);
   apps[0].argv = apps[1].argv = {"x"};
   apps[0].ranks = 1;
   apps[1].ranks = 3;
@@ -104,4 +104,4 @@ TEST_CASE("the library's folder comes after what the user has", "[daemon]") {
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

@@ -9,7 +9,7 @@
 #include "catch.h"
 #include "daemon/daemon.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 bool is_there(pid_t pid) {
@@ -52,4 +52,4 @@ TEST_CASE("every descendant is killed, double-forked ones in sessions of their o
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

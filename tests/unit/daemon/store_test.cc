@@ -10,7 +10,7 @@
 
 #include "catch.h"
 
-namespace tutti::launch {
+namespace tutti::launch::daemon {
 namespace {
 
 wireup::Segment some_segment() {
@@ -58,4 +58,4 @@ TEST_CASE("ranks that do not exist are ignored, long addresses cut", "[daemon]")
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::daemon

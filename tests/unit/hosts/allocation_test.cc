@@ -6,6 +6,8 @@
 
 using namespace tutti;          // NOLINT(google-build-using-namespace): a test of one namespace
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::hosts;  // NOLINT(google-build-using-namespace): a test of one
+                                       // namespace
 
 namespace {
 Result<std::string> read(const std::string& path) {

@@ -5,6 +5,8 @@
 #include "hosts/hosts.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::hosts;  // NOLINT(google-build-using-namespace): a test of one
+                                       // namespace
 
 namespace {
 

@@ -4,6 +4,8 @@
 #include "catch.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::hosts;  // NOLINT(google-build-using-namespace): a test of one
+                                       // namespace
 
 TEST_CASE("a host word is a name, perhaps with slots and a user", "[hosts]") {
   const auto plain = parse_host_word("node-1.cluster");

@@ -3,6 +3,8 @@
 #include "hosts/hosts.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::hosts;  // NOLINT(google-build-using-namespace): a test of one
+                                       // namespace
 
 TEST_CASE("Open MPI's and Hydra's lines are both read", "[hosts]") {
   const auto allocation = parse_hostfile("f",

@@ -6,11 +6,12 @@
 #include "catch.h"
 
 using namespace tutti::launch;
+using namespace tutti::launch::job;
 
 namespace {
 
-Findings in_order(const std::vector<std::string>& names, int port = 1000) {
-  Findings findings;
+control::Findings in_order(const std::vector<std::string>& names, int port = 1000) {
+  control::Findings findings;
   findings.port = port;
   for (const std::string& name : names) findings.names.push_back({name, {"ip-" + name}, name});
   return findings;
@@ -19,7 +20,7 @@ Findings in_order(const std::vector<std::string>& names, int port = 1000) {
 Checker reached_hosts(const std::vector<std::string>& names) {
   Checker checker(names, "token");
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Findings findings = in_order(names);
+    control::Findings findings = in_order(names);
     findings.addresses = {{"eth0", "ip-" + names[i], 1500}};
     checker.reached(static_cast<int>(i), "by ssh", "");
     checker.examined(static_cast<int>(i), findings);
@@ -27,7 +28,7 @@ Checker reached_hosts(const std::vector<std::string>& names) {
   return checker;
 }
 
-ProbedPair arrived(int at, int mtu = 1500) {
+control::ProbedPair arrived(int at, int mtu = 1500) {
   return {{"eth0", "here", 1500}, {"eth0", "there", 1500}, "", at, mtu, 1e9, 20};
 }
 
@@ -84,7 +85,7 @@ TEST_CASE("one pair of interfaces that works is enough", "[job][check]") {
   Checker checker = reached_hosts({"a", "b"});
   for (auto round = checker.next_round(); !round.empty(); round = checker.next_round())
     for (const auto& [from, probe] : round) {
-      ProbedPair refused = arrived(-1), itself = arrived(from);
+      control::ProbedPair refused = arrived(-1), itself = arrived(from);
       refused.problem = "Connection refused";
       checker.probed(from, {probe.to, {refused, itself, arrived(probe.to)}});
     }
@@ -95,7 +96,7 @@ TEST_CASE("one pair of interfaces that works is enough", "[job][check]") {
 
 TEST_CASE("a name that leads elsewhere is told", "[job][check]") {
   Checker checker({"a", "b"}, "token");
-  Findings findings = in_order({"a", "b"});
+  control::Findings findings = in_order({"a", "b"});
   findings.addresses = {{"eth0", "ip-a", 1500}};
   findings.names[1].addresses = {"127.0.1.1"};
   checker.reached(0, "here", "");
@@ -115,8 +116,8 @@ TEST_CASE("a name that leads elsewhere is told", "[job][check]") {
 
 TEST_CASE("a bad finding of a host decides the status", "[job][check]") {
   Checker checker({"a"}, "token");
-  Findings findings = in_order({"a"});
-  findings.all = {{"memlock", kBad, "64 KiB at most", "limits.conf"}};
+  control::Findings findings = in_order({"a"});
+  findings.all = {{"memlock", control::kBad, "64 KiB at most", "limits.conf"}};
   checker.reached(0, "here", "");
   checker.examined(0, findings);
   answer_all(checker);

@@ -6,11 +6,12 @@
 
 using namespace tutti;
 using namespace tutti::launch;
+using namespace tutti::launch::job;
 
 namespace {
 
-SeenCall bcast(std::uint32_t number, int root, std::vector<int> ranks) {
-  SeenCall call;
+control::SeenCall bcast(std::uint32_t number, int root, std::vector<int> ranks) {
+  control::SeenCall call;
   call.context = 1;
   call.group = 77;
   call.number = number;
@@ -58,9 +59,9 @@ TEST_CASE("what a rank says later replaces what it said", "[comparison]") {
 
 TEST_CASE("other groups and other kinds of the same number are other calls", "[comparison]") {
   Comparison all;
-  SeenCall other = bcast(7, 1, {1});
+  control::SeenCall other = bcast(7, 1, {1});
   other.group = 78;
-  SeenCall nonblocking = bcast(7 | watch::kNonblocking, 2, {2});
+  control::SeenCall nonblocking = bcast(7 | watch::kNonblocking, 2, {2});
   all.take({bcast(7, 0, {0}), other, nonblocking});
   CHECK(all.difference().empty());
   all.take({bcast(7 | watch::kNonblocking, 0, {3})});
@@ -69,15 +70,15 @@ TEST_CASE("other groups and other kinds of the same number are other calls", "[c
 
 TEST_CASE("blocking and nonblocking calls are mixed alike where nothing moves", "[comparison]") {
   Comparison all;
-  SeenCall nonblocking = bcast(1 | watch::kNonblocking, 0, {2});
+  control::SeenCall nonblocking = bcast(1 | watch::kNonblocking, 0, {2});
   nonblocking.others = 6;  // the seventh call of all
   nonblocking.history = 3;
-  SeenCall blocking = bcast(7, 0, {0, 1});
+  control::SeenCall blocking = bcast(7, 0, {0, 1});
   blocking.history = 2;
   all.take({blocking, nonblocking});
   CHECK(all.difference().empty());
   CHECK(all.difference(Comparison::Order::of_all).find("collective number 7") != std::string::npos);
-  SeenCall later = bcast(8, 0, {3});
+  control::SeenCall later = bcast(8, 0, {3});
   later.others = 1;  // after a nonblocking one and seven more: the ninth
   later.history = 4;
   blocking.ranks = {0, 1, 2};
@@ -90,9 +91,9 @@ TEST_CASE("blocking and nonblocking calls are mixed alike where nothing moves", 
 
 TEST_CASE("a difference that nobody remembers is known by what came after", "[comparison]") {
   Comparison all;
-  SeenCall late = bcast(50, 0, {0, 1});
+  control::SeenCall late = bcast(50, 0, {0, 1});
   late.history = 5;
-  SeenCall last = bcast(50, 0, {2});
+  control::SeenCall last = bcast(50, 0, {2});
   last.history = 6;
   all.take({late, last});
   CHECK(says(all,

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "catch.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 std::string all_of(Fold& fold) {
@@ -77,4 +77,4 @@ TEST_CASE("ranks are told in ranges", "[job][fold]") {
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

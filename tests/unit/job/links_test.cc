@@ -3,7 +3,7 @@
 
 #include "catch.h"
 
-using tutti::launch::link_matrix;
+using tutti::launch::job::link_matrix;
 
 TEST_CASE("the matrix has a row a rank, and each reason once", "[job]") {
   const std::map<int, std::string> said{

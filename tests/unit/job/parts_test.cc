@@ -3,12 +3,12 @@
 
 #include "catch.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
-JobSpec some_spec() {
-  JobSpec spec;
-  AppSpec app;
+cli::JobSpec some_spec() {
+  cli::JobSpec spec;
+  cli::AppSpec app;
   app.argv = {"./app"};
   app.environment = {{"A", std::nullopt, false},
                      {"B", "two", false},
@@ -18,17 +18,17 @@ JobSpec some_spec() {
   return spec;
 }
 
-Plan some_plan() {
-  Plan plan;
+plan::Plan some_plan() {
+  plan::Plan plan;
   plan.hosts = {{"a", 2, 2}, {"b", 1, 1}};
   plan.ranks = {{0, 0, 0, 0, {0}}, {1, 0, 0, 1, {1}}, {2, 0, 1, 0, {}}};
   return plan;
 }
 
 TEST_CASE("each host is told its own ranks and everybody's hosts", "[job]") {
-  const JobSpec spec = some_spec();
-  const Plan plan = some_plan();
-  Launch launch = common_part(spec, plan, {}, "/work", {"A=1"}, false);
+  const cli::JobSpec spec = some_spec();
+  const plan::Plan plan = some_plan();
+  control::Launch launch = common_part(spec, plan, {}, "/work", {"A=1"}, false);
   CHECK(launch.host_of == std::vector<int>{0, 0, 1});
   CHECK(launch.hosts == std::vector<std::string>{"a", "b"});
   CHECK(launch.universe == 3);
@@ -43,7 +43,8 @@ TEST_CASE("each host is told its own ranks and everybody's hosts", "[job]") {
 }
 
 TEST_CASE("exported variables take prun's value, absent ones are left out", "[job]") {
-  const Launch launch = common_part(some_spec(), some_plan(), {}, "/work", {"A=1", "Z=2"}, false);
+  const control::Launch launch =
+      common_part(some_spec(), some_plan(), {}, "/work", {"A=1", "Z=2"}, false);
   const auto& environment = launch.apps.at(0).environment;
   REQUIRE(environment.size() == 3);
   CHECK((environment[0].name == "A" && environment[0].value == "1"));
@@ -53,24 +54,24 @@ TEST_CASE("exported variables take prun's value, absent ones are left out", "[jo
 
 TEST_CASE("over a network the knobs travel by name, before what the user says", "[job]") {
   const std::string knob = "TUTTI_LINK";
-  const Launch launch =
+  const control::Launch launch =
       common_part(some_spec(), some_plan(), {}, "/work", {"A=1", knob + "=tcp"}, true);
   CHECK(launch.apps.at(0).environment.at(0).name == knob);
   CHECK(launch.apps.at(0).environment.at(0).value == "tcp");
 }
 
 TEST_CASE("a relative working folder starts at prun's; a named one must exist", "[job]") {
-  JobSpec spec = some_spec();
+  cli::JobSpec spec = some_spec();
   CHECK_FALSE(common_part(spec, some_plan(), {}, "/work", {}, false).apps[0].directory_required);
   spec.apps[0].working_directory = "sub";
-  const Launch launch = common_part(spec, some_plan(), {}, "/work", {}, false);
+  const control::Launch launch = common_part(spec, some_plan(), {}, "/work", {}, false);
   CHECK(launch.apps[0].working_directory == "/work/sub");
   CHECK(launch.apps[0].directory_required);
 }
 
 TEST_CASE("the master's address is one that a start-up channel proved", "[job]") {
-  std::vector<Hello> hellos(2);
-  CHECK(proven_address({Hello{}}, {"a"}, 0) == "127.0.0.1");
+  std::vector<control::Hello> hellos(2);
+  CHECK(proven_address({control::Hello{}}, {"a"}, 0) == "127.0.0.1");
   CHECK(proven_address(hellos, {"a", "b"}, 1) == "b");
   hellos[1].head_address = "10.0.0.9";  // how b sees the head, where a runs
   CHECK(proven_address(hellos, {"a", "b"}, 0) == "10.0.0.9");
@@ -79,7 +80,7 @@ TEST_CASE("the master's address is one that a start-up channel proved", "[job]")
 }
 
 TEST_CASE("stdin goes to the ranks named, to all, or to none", "[job]") {
-  JobSpec spec;
+  cli::JobSpec spec;
   CHECK((takes_stdin(spec, 0) && !takes_stdin(spec, 1)));
   spec.stdin_to = {"all"};
   CHECK(takes_stdin(spec, 7));
@@ -88,4 +89,4 @@ TEST_CASE("stdin goes to the ranks named, to all, or to none", "[job]") {
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

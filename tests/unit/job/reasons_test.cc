@@ -7,11 +7,11 @@
 #include "job/exit_status.h"
 #include "job/states.h"
 
-namespace tutti::launch {
+namespace tutti::launch::job {
 namespace {
 
 TEST_CASE("a rank's own status is the job's", "[job]") {
-  RankEnded report;
+  control::RankEnded report;
   report.rank = 1;
   report.wait_status = 3 << 8;
   CHECK(judge(report, "b").status == 3);
@@ -21,7 +21,7 @@ TEST_CASE("a rank's own status is the job's", "[job]") {
 }
 
 TEST_CASE("a signal is 128 more, and named", "[job]") {
-  RankEnded report;
+  control::RankEnded report;
   report.wait_status = SIGSEGV;
   const Verdict verdict = judge(report, "b");
   CHECK(verdict.status == 139);
@@ -29,7 +29,7 @@ TEST_CASE("a signal is 128 more, and named", "[job]") {
 }
 
 TEST_CASE("leaving between init and finalize is a failure", "[job]") {
-  RankEnded report;
+  control::RankEnded report;
   report.joined = true;
   CHECK(judge(report, "b").status == status_of(ExitStatus::not_finalized));
   report.finalized = true;
@@ -37,7 +37,7 @@ TEST_CASE("leaving between init and finalize is a failure", "[job]") {
 }
 
 TEST_CASE("a program that was not started names host and reason", "[job]") {
-  RankEnded report;
+  control::RankEnded report;
   report.launch_status = 127;
   report.reason = "no program x";
   CHECK(judge(report, "b").status == 127);
@@ -45,9 +45,9 @@ TEST_CASE("a program that was not started names host and reason", "[job]") {
 }
 
 TEST_CASE("an abort keeps its status where the kernel can, and never becomes 0", "[job]") {
-  CHECK(judge(RankAborts{2, 5, ""}, "b").status == 5);
-  CHECK(judge(RankAborts{2, 256, ""}, "b").status == 1);
-  CHECK(judge(RankAborts{2, 5, "no room"}, "b").line.find("no room") != std::string::npos);
+  CHECK(judge(control::RankAborts{2, 5, ""}, "b").status == 5);
+  CHECK(judge(control::RankAborts{2, 256, ""}, "b").status == 1);
+  CHECK(judge(control::RankAborts{2, 5, "no room"}, "b").line.find("no room") != std::string::npos);
 }
 
 TEST_CASE("the table of states is in the order of its enumeration", "[job]") {
@@ -56,4 +56,4 @@ TEST_CASE("the table of states is in the order of its enumeration", "[job]") {
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::job

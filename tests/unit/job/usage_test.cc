@@ -7,10 +7,11 @@
 
 using namespace tutti;
 using namespace tutti::launch;
+using namespace tutti::launch::job;
 
 namespace {
 
-Used parcel_of(int rank, std::uint64_t calls, std::uint64_t total_ns) {
+control::Used parcel_of(int rank, std::uint64_t calls, std::uint64_t total_ns) {
   const watch::Spent spent{calls, total_ns, total_ns, 0, 0, 0};
   return {rank, static_cast<int>(wireup::RankSays::spent),
           std::string(reinterpret_cast<const char*>(&spent), sizeof spent)};
@@ -33,12 +34,12 @@ TEST_CASE("parcels cut short, of unknown ranks or full of nonsense are left out"
   Usage usage({"a"});
   usage.take(parcel_of(7, 1, 1));
   usage.take(parcel_of(-1, 1, 1));
-  Used cut = parcel_of(0, 1, 1);
+  control::Used cut = parcel_of(0, 1, 1);
   cut.bytes.resize(5);
   usage.take(cut);
   usage.take({0, static_cast<int>(wireup::RankSays::sent), "x\ttcp\n9\ttcp\t1\t1\n\n"});
   CHECK(usage.report().find("no rank told") != std::string::npos);
-  Used strange = parcel_of(0, 1, 1);
+  control::Used strange = parcel_of(0, 1, 1);
   strange.bytes.assign(sizeof(watch::Spent), '\xff');
   usage.take(strange);
   CHECK(usage.report().find("?") != std::string::npos);

@@ -6,6 +6,7 @@
 
 using namespace tutti;
 using namespace tutti::launch;
+using namespace tutti::launch::job;
 
 namespace {
 
@@ -15,8 +16,8 @@ std::uint64_t number_of(const std::string& name) {
   return 0;
 }
 
-SeenRank in_collective(int rank, const std::string& name, std::uint64_t sequence) {
-  SeenRank seen;
+control::SeenRank in_collective(int rank, const std::string& name, std::uint64_t sequence) {
+  control::SeenRank seen;
   seen.rank = rank;
   seen.joined = seen.detailed = true;
   seen.function = number_of(name);
@@ -27,8 +28,8 @@ SeenRank in_collective(int rank, const std::string& name, std::uint64_t sequence
   return seen;
 }
 
-SeenRank computing(int rank) {
-  SeenRank seen;
+control::SeenRank computing(int rank) {
+  control::SeenRank seen;
   seen.rank = rank;
   seen.joined = true;
   seen.calls = 4;
@@ -50,7 +51,7 @@ TEST_CASE("a standstill needs somebody in MPI and nobody who moves", "[watch]") 
   CHECK_FALSE(watcher.is_still(1500, 1000));
   watcher.take(in_collective(1, "MPI_Barrier", 3), 2500);
   CHECK(watcher.is_still(2500, 1000));
-  SeenRank moved = computing(0);
+  control::SeenRank moved = computing(0);
   CHECK_FALSE(watcher.all_wait(2500, 1000));  // rank 0 computes
   moved.calls = 6;
   watcher.take(moved, 2600);
@@ -75,12 +76,12 @@ TEST_CASE("the report names the call, its number, and who is missing", "[watch]"
 
 TEST_CASE("a chain of receives ends at the rank that waits for nobody", "[watch]") {
   Watcher watcher;
-  SeenRank first = in_collective(0, "MPI_Recv", 0);
+  control::SeenRank first = in_collective(0, "MPI_Recv", 0);
   first.context = 0;
   first.peer = 1;
   first.tag = 7;
   first.bytes = 16;
-  SeenRank second = first;
+  control::SeenRank second = first;
   second.rank = 1;
   second.peer = 2;
   watcher.take(first, 0);

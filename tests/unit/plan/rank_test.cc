@@ -5,10 +5,12 @@
 #include "plan/plan.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
+using namespace tutti::launch::plan;  // NOLINT(google-build-using-namespace): a test of one
+                                      // namespace
 
 namespace {
-Placement by(MapBy map_by, RankBy rank_by = RankBy::unset) {
-  Placement placement;
+cli::Placement by(cli::MapBy map_by, cli::RankBy rank_by = cli::RankBy::unset) {
+  cli::Placement placement;
   placement.map_by = map_by;
   placement.rank_by = rank_by;
   return placement;
@@ -17,28 +19,30 @@ Placement by(MapBy map_by, RankBy rank_by = RankBy::unset) {
 
 TEST_CASE("numbering by slot goes host by host, by node in turn", "[plan]") {
   const std::vector<int> counts{2, 0, 3};
-  CHECK(number_ranks(counts, by(MapBy::slot), 1) == std::vector<int>{0, 0, 2, 2, 2});
-  CHECK(number_ranks(counts, by(MapBy::node), 1) == std::vector<int>{0, 2, 0, 2, 2});
-  CHECK(number_ranks(counts, by(MapBy::node, RankBy::slot), 1) == std::vector<int>{0, 0, 2, 2, 2});
-  CHECK(number_ranks(counts, by(MapBy::numa, RankBy::node), 1) == std::vector<int>{0, 2, 0, 2, 2});
-  CHECK(number_ranks({}, by(MapBy::slot), 1).empty());
+  CHECK(number_ranks(counts, by(cli::MapBy::slot), 1) == std::vector<int>{0, 0, 2, 2, 2});
+  CHECK(number_ranks(counts, by(cli::MapBy::node), 1) == std::vector<int>{0, 2, 0, 2, 2});
+  CHECK(number_ranks(counts, by(cli::MapBy::node, cli::RankBy::slot), 1) ==
+        std::vector<int>{0, 0, 2, 2, 2});
+  CHECK(number_ranks(counts, by(cli::MapBy::numa, cli::RankBy::node), 1) ==
+        std::vector<int>{0, 2, 0, 2, 2});
+  CHECK(number_ranks({}, by(cli::MapBy::slot), 1).empty());
 }
 
 TEST_CASE("a hundred thousand ranks are mapped on a thousand hosts", "[plan]") {
-  JobSpec job;
+  cli::JobSpec job;
   job.apps.emplace_back();
   job.apps[0].argv = {"app"};
   job.apps[0].ranks = 100000;
-  Allocation allocation;
+  hosts::Allocation allocation;
   allocation.given = true;
   for (int h = 0; h < 1000; ++h) {
-    HostSlots host;
+    hosts::HostSlots host;
     host.name = "n" + std::to_string(h);
     host.slots = 100;
     host.slots_given = true;
     allocation.hosts.push_back(host);
   }
-  for (const MapBy map_by : {MapBy::slot, MapBy::node}) {
+  for (const cli::MapBy map_by : {cli::MapBy::slot, cli::MapBy::node}) {
     job.placement.map_by = map_by;
     const auto plan = map_ranks(job, allocation);
     REQUIRE(plan);
@@ -50,10 +54,10 @@ TEST_CASE("a hundred thousand ranks are mapped on a thousand hosts", "[plan]") {
 }
 
 TEST_CASE("an empty allocation is an error", "[plan]") {
-  JobSpec job;
+  cli::JobSpec job;
   job.apps.emplace_back();
-  CHECK_FALSE(map_ranks(job, Allocation{}));
+  CHECK_FALSE(map_ranks(job, hosts::Allocation{}));
   // Over the objects of all hosts, two on each.
-  CHECK(number_ranks({3, 0, 3}, by(MapBy::numa, RankBy::span), 2) ==
+  CHECK(number_ranks({3, 0, 3}, by(cli::MapBy::numa, cli::RankBy::span), 2) ==
         std::vector<int>{0, 0, 2, 2, 0, 2});
 }

@@ -8,6 +8,7 @@
 #include "serve/serve.h"
 
 using namespace tutti::launch;
+using namespace tutti::launch::serve;
 
 namespace {
 

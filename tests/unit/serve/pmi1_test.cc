@@ -7,14 +7,15 @@
 
 using namespace tutti;
 using namespace tutti::launch;
+using namespace tutti::launch::serve;
 
 namespace {
 
 // Two ranks of a job of three; what the server reports is kept.
 struct Bench {
-  Loop loop;
+  control::Loop loop;
   std::vector<int> joined, finalized;
-  std::vector<Gather> gathers;
+  std::vector<control::Gather> gathers;
   std::string aborted;
   std::unique_ptr<Server> server;
   UniqueFd rank[2];
@@ -33,7 +34,7 @@ struct Bench {
     reports.aborts = [this](int one, int status, const std::string&) {
       aborted = std::to_string(one) + " " + std::to_string(status);
     };
-    reports.gather = [this](const Gather& part) { gathers.push_back(part); };
+    reports.gather = [this](const control::Gather& part) { gathers.push_back(part); };
     reports.note = [](const std::string&) {};
     server = serve_pmi1(loop, job, reports, 99);
     for (int local : {0, 1}) {
@@ -88,9 +89,9 @@ TEST_CASE("a barrier waits for all ranks here and all hosts", "[serve]") {
   theirs += '\0';
   theirs += "far";
   theirs += '\0';
-  bench.server->hear(Gathered{"another", {}});
+  bench.server->hear(control::Gathered{"another", {}});
   CHECK(bench.said(0).empty());
-  bench.server->hear(Gathered{bench.gathers[0].name, {bench.gathers[0].part, theirs}});
+  bench.server->hear(control::Gathered{bench.gathers[0].name, {bench.gathers[0].part, theirs}});
   CHECK(bench.said(0) == "cmd=barrier_out rc=0\n");
   CHECK(bench.said(1) == "cmd=barrier_out rc=0\n");
   CHECK(bench.ask(1, "cmd=get kvsname=x key=k\n") == "cmd=get_result rc=0 msg=success value=v w\n");

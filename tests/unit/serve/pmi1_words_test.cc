@@ -4,6 +4,7 @@
 #include "catch.h"
 
 using namespace tutti::launch;
+using namespace tutti::launch::serve;
 
 TEST_CASE("a command is a line of words", "[serve]") {
   std::string received = "cmd=put kvsname=kvs key=card value=a=b c\ncmd=barrier_in\ncmd=ge";

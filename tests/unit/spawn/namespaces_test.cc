@@ -11,7 +11,8 @@
 
 #include "catch.h"
 
-using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one room
+using namespace tutti::launch;         // NOLINT(google-build-using-namespace): a test of one room
+using namespace tutti::launch::spawn;  // NOLINT(google-build-using-namespace): a test of one room
 
 namespace {
 

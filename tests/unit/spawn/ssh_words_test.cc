@@ -11,7 +11,7 @@
 #include "catch.h"
 #include "job/exit_status.h"
 
-namespace tutti::launch {
+namespace tutti::launch::spawn {
 namespace {
 
 constexpr int kExited255 = 255 << 8;
@@ -88,20 +88,20 @@ TEST_CASE("another kind of machine says so before anything is sent", "[spawn]") 
   const std::string out = home.run(files, kScript);
   CHECK(out.starts_with(kMachineLine));
   const Diagnosis why = diagnose("b", "ssh", 1 << 8, "", out);
-  CHECK(why.status == status_of(ExitStatus::version_mismatch));
+  CHECK(why.status == job::status_of(job::ExitStatus::version_mismatch));
 }
 
 TEST_CASE("ssh's complaints get their documented statuses", "[spawn]") {
   CHECK(status_for("ssh: Could not resolve hostname b: Name or service not known\r\n") ==
-        status_of(ExitStatus::host_unknown));
+        job::status_of(job::ExitStatus::host_unknown));
   CHECK(status_for("ssh: connect to host b port 22: Connection refused\r\n") ==
-        status_of(ExitStatus::host_unreachable));
+        job::status_of(job::ExitStatus::host_unreachable));
   CHECK(status_for("root@b: Permission denied (publickey).\r\n") ==
-        status_of(ExitStatus::login_refused));
+        job::status_of(job::ExitStatus::login_refused));
   CHECK(status_for("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification "
-                   "failed.\n") == status_of(ExitStatus::host_key));
-  CHECK(status_for("Host key verification failed.\n") == status_of(ExitStatus::host_key));
-  CHECK(status_for("something new\n") == status_of(ExitStatus::host_unreachable));
+                   "failed.\n") == job::status_of(job::ExitStatus::host_key));
+  CHECK(status_for("Host key verification failed.\n") == job::status_of(job::ExitStatus::host_key));
+  CHECK(status_for("something new\n") == job::status_of(job::ExitStatus::host_unreachable));
 }
 
 TEST_CASE("a reason quotes ssh, names the host and says what to try", "[spawn]") {
@@ -126,4 +126,4 @@ TEST_CASE("a server that closes early is tried again, a refused key is not", "[s
 }
 
 }  // namespace
-}  // namespace tutti::launch
+}  // namespace tutti::launch::spawn

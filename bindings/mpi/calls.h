@@ -1,4 +1,5 @@
-// Collective calls as values: what the user passed, MPI_IN_PLACE understood.
+// Collective calls as values: what the user passed, MPI_IN_PLACE understood. Types and operations
+// are null where the rank's role has none (the entry points pass nothing for what is absent).
 #pragma once
 
 #include <span>
@@ -44,12 +45,12 @@ inline comm::CollCall call_barrier() {
   return {};
 }
 
-inline comm::CollCall call_bcast(void* buffer, Count count, const types::Datatype& type, int root) {
+inline comm::CollCall call_bcast(void* buffer, Count count, const types::Datatype* type, int root) {
   comm::CollCall call;
   call.collective = Collective::bcast;
   call.recv = buffer;
   call.recv_count = count;
-  call.recv_type = &type;
+  call.recv_type = type;
   call.root = root;
   return call;
 }
@@ -89,14 +90,14 @@ inline comm::CollCall call_neighbours(Collective collective, const Side& send, c
 
 // Reductions: the same count and type on both sides.
 inline comm::CollCall call_fold(Collective collective, const void* send, void* recv, Count count,
-                                const types::Datatype& type, const types::Op& op) {
-  comm::CollCall call = call_blocks(collective, {send, count, &type}, {recv, count, &type});
-  call.op = &op;
+                                const types::Datatype* type, const types::Op* op) {
+  comm::CollCall call = call_blocks(collective, {send, count, type}, {recv, count, type});
+  call.op = op;
   return call;
 }
 
 inline comm::CollCall call_reduce(const void* send, void* recv, Count count,
-                                  const types::Datatype& type, const types::Op& op, int root) {
+                                  const types::Datatype* type, const types::Op* op, int root) {
   comm::CollCall call = call_fold(Collective::reduce, send, recv, count, type, op);
   call.root = root;
   return call;

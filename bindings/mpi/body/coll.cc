@@ -8,29 +8,29 @@ Code barrier(comm::Communicator& comm) {
   return comm::run(comm, call_barrier());
 }
 
-Code bcast(void* buffer, Count count, types::Datatype& datatype, int root,
+Code bcast(void* buffer, Count count, types::Datatype* datatype, int root,
            comm::Communicator& comm) {
   return comm::run(comm, call_bcast(buffer, count, datatype, root));
 }
 
-Code reduce(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
-            types::Op& op, int root, comm::Communicator& comm) {
+Code reduce(const void* sendbuf, void* recvbuf, Count count, types::Datatype* datatype,
+            types::Op* op, int root, comm::Communicator& comm) {
   return comm::run(comm, call_reduce(sendbuf, recvbuf, count, datatype, op, root));
 }
 
 Code allreduce(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
                types::Op& op, comm::Communicator& comm) {
-  return comm::run(comm, call_fold(Collective::allreduce, sendbuf, recvbuf, count, datatype, op));
+  return comm::run(comm, call_fold(Collective::allreduce, sendbuf, recvbuf, count, &datatype, &op));
 }
 
 Code scan(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype, types::Op& op,
           comm::Communicator& comm) {
-  return comm::run(comm, call_fold(Collective::scan, sendbuf, recvbuf, count, datatype, op));
+  return comm::run(comm, call_fold(Collective::scan, sendbuf, recvbuf, count, &datatype, &op));
 }
 
 Code exscan(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
             types::Op& op, comm::Communicator& comm) {
-  return comm::run(comm, call_fold(Collective::exscan, sendbuf, recvbuf, count, datatype, op));
+  return comm::run(comm, call_fold(Collective::exscan, sendbuf, recvbuf, count, &datatype, &op));
 }
 
 Code reduce_scatter(const void* sendbuf, void* recvbuf, std::span<const Count> recvcounts,
@@ -102,8 +102,7 @@ Code alltoallw(const void* sendbuf, std::span<const Count> sendcounts,
                std::span<const Count> sdispls, const MPI_Datatype sendtypes[], void* recvbuf,
                std::span<const Count> recvcounts, std::span<const Count> rdispls,
                const MPI_Datatype recvtypes[], comm::Communicator& comm) {
-  const TypeList send(sendbuf == MPI_IN_PLACE ? nullptr : sendtypes, sendcounts.size(),
-                      "sendtypes");
+  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
   const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
   if (!send.good() || !recv.good()) return Code::type;
   const comm::CollCall call =

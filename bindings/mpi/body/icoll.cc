@@ -9,13 +9,13 @@ Code ibarrier(comm::Communicator& comm, MPI_Request* request) {
   return give_request(comm::start(comm, call_barrier()), request);
 }
 
-Code ibcast(void* buffer, Count count, types::Datatype& datatype, int root,
+Code ibcast(void* buffer, Count count, types::Datatype* datatype, int root,
             comm::Communicator& comm, MPI_Request* request) {
   return give_request(comm::start(comm, call_bcast(buffer, count, datatype, root)), request);
 }
 
-Code ireduce(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
-             types::Op& op, int root, comm::Communicator& comm, MPI_Request* request) {
+Code ireduce(const void* sendbuf, void* recvbuf, Count count, types::Datatype* datatype,
+             types::Op* op, int root, comm::Communicator& comm, MPI_Request* request) {
   return give_request(comm::start(comm, call_reduce(sendbuf, recvbuf, count, datatype, op, root)),
                       request);
 }
@@ -23,21 +23,21 @@ Code ireduce(const void* sendbuf, void* recvbuf, Count count, types::Datatype& d
 Code iallreduce(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
                 types::Op& op, comm::Communicator& comm, MPI_Request* request) {
   return give_request(
-      comm::start(comm, call_fold(Collective::allreduce, sendbuf, recvbuf, count, datatype, op)),
+      comm::start(comm, call_fold(Collective::allreduce, sendbuf, recvbuf, count, &datatype, &op)),
       request);
 }
 
 Code iscan(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
            types::Op& op, comm::Communicator& comm, MPI_Request* request) {
   return give_request(
-      comm::start(comm, call_fold(Collective::scan, sendbuf, recvbuf, count, datatype, op)),
+      comm::start(comm, call_fold(Collective::scan, sendbuf, recvbuf, count, &datatype, &op)),
       request);
 }
 
 Code iexscan(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
              types::Op& op, comm::Communicator& comm, MPI_Request* request) {
   return give_request(
-      comm::start(comm, call_fold(Collective::exscan, sendbuf, recvbuf, count, datatype, op)),
+      comm::start(comm, call_fold(Collective::exscan, sendbuf, recvbuf, count, &datatype, &op)),
       request);
 }
 
@@ -135,8 +135,7 @@ Code ialltoallw(const void* sendbuf, std::span<const Count> sendcounts,
                 std::span<const Count> sdispls, const MPI_Datatype sendtypes[], void* recvbuf,
                 std::span<const Count> recvcounts, std::span<const Count> rdispls,
                 const MPI_Datatype recvtypes[], comm::Communicator& comm, MPI_Request* request) {
-  const TypeList send(sendbuf == MPI_IN_PLACE ? nullptr : sendtypes, sendcounts.size(),
-                      "sendtypes");
+  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
   const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
   if (!send.good() || !recv.good()) return Code::type;
   const comm::CollCall call =

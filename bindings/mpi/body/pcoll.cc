@@ -8,32 +8,32 @@ Code barrier_init(comm::Communicator& comm, Info* /*info*/, MPI_Request* request
   return keep_call(comm, call_barrier(), request);
 }
 
-Code bcast_init(void* buffer, Count count, types::Datatype& datatype, int root,
+Code bcast_init(void* buffer, Count count, types::Datatype* datatype, int root,
                 comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
   return keep_call(comm, call_bcast(buffer, count, datatype, root), request);
 }
 
-Code reduce_init(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
-                 types::Op& op, int root, comm::Communicator& comm, Info* /*info*/,
+Code reduce_init(const void* sendbuf, void* recvbuf, Count count, types::Datatype* datatype,
+                 types::Op* op, int root, comm::Communicator& comm, Info* /*info*/,
                  MPI_Request* request) {
   return keep_call(comm, call_reduce(sendbuf, recvbuf, count, datatype, op, root), request);
 }
 
 Code allreduce_init(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
                     types::Op& op, comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
-  return keep_call(comm, call_fold(Collective::allreduce, sendbuf, recvbuf, count, datatype, op),
+  return keep_call(comm, call_fold(Collective::allreduce, sendbuf, recvbuf, count, &datatype, &op),
                    request);
 }
 
 Code scan_init(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
                types::Op& op, comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
-  return keep_call(comm, call_fold(Collective::scan, sendbuf, recvbuf, count, datatype, op),
+  return keep_call(comm, call_fold(Collective::scan, sendbuf, recvbuf, count, &datatype, &op),
                    request);
 }
 
 Code exscan_init(const void* sendbuf, void* recvbuf, Count count, types::Datatype& datatype,
                  types::Op& op, comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
-  return keep_call(comm, call_fold(Collective::exscan, sendbuf, recvbuf, count, datatype, op),
+  return keep_call(comm, call_fold(Collective::exscan, sendbuf, recvbuf, count, &datatype, &op),
                    request);
 }
 
@@ -133,8 +133,7 @@ Code alltoallw_init(const void* sendbuf, std::span<const Count> sendcounts,
                     std::span<const Count> recvcounts, std::span<const Count> rdispls,
                     const MPI_Datatype recvtypes[], comm::Communicator& comm, Info* /*info*/,
                     MPI_Request* request) {
-  const TypeList send(sendbuf == MPI_IN_PLACE ? nullptr : sendtypes, sendcounts.size(),
-                      "sendtypes");
+  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
   const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
   if (!send.good() || !recv.good()) return Code::type;
   const comm::CollCall call =

@@ -91,6 +91,8 @@ class Function:
         self.params = [Param(p, accepted.get(p["name"], [])) for p in facts["params"]]
         for p in self.params:
             p.unchecked = p.name in overlay["unchecked"].get(self.name, [])
+            # The standard's data says "root only" here, its text says otherwise.
+            p.root_only &= p.name not in overlay["at_all_ranks"].get(self.name, [])
         self.is_local = facts.get("local") is True
         self.form = facts["form"]
         self.anytime = self.name in overlay["anytime"] or self.group in overlay["anytime_groups"]

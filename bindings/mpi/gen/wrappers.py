@@ -32,6 +32,8 @@ BODIES_OPENING = """\
 
 namespace tutti::mpi::body {
 """
+# Of a call on a communicator; all else may be absent on some ranks.
+ALWAYS_SIGNIFICANT = ("COMMUNICATOR", "RANK", "INFO", "REQUEST")
 
 
 class Writer(Checks):
@@ -54,13 +56,8 @@ class Writer(Checks):
 
     # --- what the body sees
 
-    def owner_may_be_absent(self, p):
-        owner = self.owners[p.name]
-        return p.root_only or (owner is not None and owner.kind == "BUFFER"
-                               and "MPI_IN_PLACE" in owner.accepts)
-
     def as_pointer(self, p):
-        return p.may_be_null_handle or p.unchecked or (p.kind == "DATATYPE" and self.owner_may_be_absent(p))
+        return p.may_be_null_handle or p.unchecked or bool(self.absent(p))
 
     def body_type(self, p):
         if p.is_object:
@@ -99,12 +96,17 @@ class Writer(Checks):
         raise SystemExit("%s: no rule for the length %s" % (self.f.name, p.length))
 
     def absent(self, p):
-        """C++ text: this parameter is not significant in this call; empty if it always is."""
+        """C++ text: this parameter is not significant in this call; empty if it always is.
+
+        What is absent is neither checked nor passed on: it may be anything.
+        """
+        if self.f.communicator is None or p.kind in ALWAYS_SIGNIFICANT:
+            return ""
         tests = []
         owner = self.owners[p.name]
         if p.root_only:
             tests.append("!%s" % self.at_root())
-        elif self.f.root and p.kind not in ("COMMUNICATOR", "RANK", "INFO", "REQUEST"):
+        elif self.f.root:
             tests.append("%s(%s_object, %s)" % (
                 "is_idle_or_root" if self.belongs_to_others(p, owner) else "is_idle",
                 self.f.communicator.name, self.f.root.name))
@@ -123,12 +125,9 @@ class Writer(Checks):
 
     def spans(self):
         for p in self.params:
-            if not p.is_count_array:
-                continue
-            length = self.length_of(p)
-            absent = self.absent(p)
-            size = "(%s) ? 0 : %s" % (absent, length) if absent else length
-            yield "  const Widened %s_wide(%s, %s);" % (p.name, p.name, size)
+            if p.is_count_array:
+                yield "  const Widened %s_wide(%s, %s);" % (
+                    p.name, p.name, self.if_present(p, self.length_of(p), "0"))
 
     def is_narrow_out(self, p):
         return p.is_pointer_out and p.kind.startswith("POLY") and not self.large and p.is_narrow
@@ -139,14 +138,19 @@ class Writer(Checks):
                 first = "*" + p.name if p.direction == "inout" else "0"
                 yield "  Count %s_wide = %s;" % (p.name, first)
 
+    def if_present(self, p, value, nothing):
+        absent = self.absent(p)
+        return "(%s) ? %s : %s" % (absent, nothing, value) if absent else value
+
     def body_argument(self, p):
         if p.is_object:
-            return ("" if self.as_pointer(p) else "*") + p.name + "_object"
+            as_object = ("" if self.as_pointer(p) else "*") + p.name + "_object"
+            return self.if_present(p, as_object, "nullptr")
         if p.is_count_array:
             return p.name + "_wide.span()"
         if self.is_narrow_out(p):
             return "&%s_wide" % p.name
-        return p.name
+        return self.if_present(p, p.name, "nullptr" if p.kind == "BUFFER" or p.is_array else "0")
 
     # --- the text
 

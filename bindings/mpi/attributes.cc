@@ -2,8 +2,10 @@
 #include "mpi/attributes.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "mpi/callback.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi {
@@ -14,13 +16,15 @@ struct Key {
   CopyFunction copy = nullptr;
   DeleteFunction remove = nullptr;
   void* extra = nullptr;
-  int uses = 0;        // values under this key, on all objects
+  int uses = 0;        // values under this key on all objects, and its functions under way
   bool freed = false;  // by the user
 };
-// What an object's attributes point to; `order` says which came first.
+// What an object's attributes point to; `order` says which came first. One whose delete function
+// runs is going, and nobody else's to touch.
 struct Value {
   void* value;
   std::int64_t order;
+  bool is_going = false;
 };
 
 constexpr int kFirstKey = 0x1000;  // above the predefined keys
@@ -38,6 +42,27 @@ Key* find_key(ObjectKind serves, int key) {
 void unuse(int number) {
   Key& key = keys().at(number);
   if (--key.uses == 0 && key.freed) keys().erase(number);
+}
+
+// Keeps a key while one of its functions runs, which may free it.
+class InUse {
+ public:
+  explicit InUse(int number) : number_(number), key_(keys().at(number)) {
+    ++keys().at(number).uses;
+  }
+  ~InUse() { unuse(number_); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+  const Key* operator->() const { return &key_; }
+
+ private:
+  int number_;
+  Key key_;
+};
+
+Value* value_at(const Carrier& on, int number) {
+  const auto found = on.values.find(number);
+  return found == on.values.end() ? nullptr : static_cast<Value*>(found->second);
 }
 
 void store(const Carrier& on, int number, void* value) {
@@ -81,13 +106,17 @@ Code free_key(ObjectKind serves, int number) {
 }
 
 Code drop_attribute(const Carrier& on, int number) {
-  const auto found = on.values.find(number);
-  if (found == on.values.end())
+  Value* const value = value_at(on, number);
+  if (value == nullptr)
     return refuse(Code::keyval, "there is no value under key " + std::to_string(number));
-  const Key key = keys().at(number);
-  auto* const value = static_cast<Value*>(found->second);
-  if (key.remove != nullptr) {
-    const int code = key.remove(user_handle(on), number, value->value, key.extra);
+  if (value->is_going)
+    return refuse(Code::keyval,
+                  "the value under key " + std::to_string(number) + " is being deleted already");
+  const InUse key(number);
+  if (key->remove != nullptr) {
+    value->is_going = true;
+    const int code = call_user(key->remove, user_handle(on), number, value->value, key->extra);
+    value->is_going = false;
     if (code != MPI_SUCCESS) return refuse(static_cast<Code>(code), "a delete function failed");
   }
   delete value;
@@ -106,10 +135,9 @@ Code set_attribute(const Carrier& on, int number, void* value) {
 }
 
 bool get_attribute(const Carrier& on, int number, void** value) {
-  const auto found = on.values.find(number);
-  if (found == on.values.end()) return false;
-  *value = static_cast<const Value*>(found->second)->value;
-  return true;
+  const Value* const found = value_at(on, number);
+  if (found != nullptr) *value = found->value;
+  return found != nullptr;
 }
 
 Code drop_all_attributes(const Carrier& on) {
@@ -124,20 +152,37 @@ Code drop_all_attributes(const Carrier& on) {
   return Code::ok;
 }
 
+namespace {
+
+Code copy_attribute(const Carrier& from, const Carrier& to, int number) {
+  const Value* const value = value_at(from, number);
+  if (value == nullptr) return Code::ok;  // another key's function has deleted it
+  const InUse key(number);
+  if (is_null_function(key->copy)) return Code::ok;
+  void* out = value->value;
+  int flag = 1;
+  if (!is_dup_function(key->copy)) {
+    flag = 0;
+    const int code = call_user(key->copy, user_handle(from), number, key->extra, value->value,
+                               static_cast<void*>(&out), &flag);
+    if (code != MPI_SUCCESS) return refuse(static_cast<Code>(code), "a copy function failed");
+  }
+  if (flag != 0) store(to, number, out);
+  return Code::ok;
+}
+
+}  // namespace
+
 Code copy_attributes(const Carrier& from, const Carrier& to) {
-  const std::map<int, void*> before = from.values;  // a copy function may change it
-  for (const auto& [number, stored] : before) {
-    const Key key = keys().at(number);
-    void* const in = static_cast<const Value*>(stored)->value;
-    if (is_null_function(key.copy)) continue;
-    void* out = in;
-    int flag = 1;
-    if (!is_dup_function(key.copy)) {
-      flag = 0;
-      const int code = key.copy(user_handle(from), number, key.extra, in, &out, &flag);
-      if (code != MPI_SUCCESS) return refuse(static_cast<Code>(code), "a copy function failed");
-    }
-    if (flag != 0) store(to, number, out);
+  std::vector<int> before;  // a copy function may delete and add others
+  for (const auto& [number, value] : from.values) before.push_back(number);
+  for (const int number : before) {
+    const Code code = copy_attribute(from, to, number);
+    if (code == Code::ok) continue;
+    const Trouble why = std::exchange(trouble(), {});
+    drop_all_attributes(to);  // the new object is never seen: its values go as they came
+    trouble() = why;
+    return code;
   }
   return Code::ok;
 }

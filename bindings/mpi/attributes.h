@@ -1,7 +1,9 @@
 // Attributes: keys with copy and delete functions, and the values on objects of all kinds.
 //
 // A key lives until it is freed and no object has a value under it (MPI 5.0, 7.7.2). Called
-// with the gate held.
+// with the gate held, which is let go while a function of the user's runs: that may change the
+// attributes of the same object, free the key, and let other threads do so. The object itself is
+// kept by the caller.
 #pragma once
 
 #include <map>
@@ -36,7 +38,8 @@ bool get_attribute(const Carrier& on, int key, void** value);
 Code drop_attribute(const Carrier& on, int key);
 // Newest first. Stops at the first delete function that fails.
 Code drop_all_attributes(const Carrier& on);
-// As a dup does it: asks every copy function.
+// As a dup does it: asks every copy function of the values there are by then. When one fails the
+// copies made so far are deleted.
 Code copy_attributes(const Carrier& from, const Carrier& to);
 bool is_key(ObjectKind serves, int key);
 

@@ -25,10 +25,14 @@ std::unique_ptr<BufferRoom>& buffer_room(const Object* owner) {
 }
 
 void close_buffer_room(const Object* owner) {
-  const auto found = rooms().find(owner);
-  if (found == rooms().end()) return;
-  if (found->second != nullptr) found->second->flush();
-  rooms().erase(found);
+  // Others may use it, or be at the same, while we wait.
+  for (auto found = rooms().find(owner); found != rooms().end(); found = rooms().find(owner)) {
+    if (found->second == nullptr || found->second->is_empty()) {
+      rooms().erase(found);
+      return;
+    }
+    found->second->flush();
+  }
 }
 
 BufferRoom* room_for(const comm::Communicator& comm) {

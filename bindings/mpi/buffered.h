@@ -19,6 +19,7 @@ class BufferRoom {
   BufferRoom(void* memory, Count bytes) : memory_(static_cast<std::byte*>(memory)), bytes_(bytes) {}
   void* memory() const { return memory_; }
   Count bytes() const { return bytes_; }
+  bool is_empty() const { return pieces_.empty(); }
 
   // Packs and starts a send. Errors: no room left even after progress.
   Code send(comm::Communicator& comm, const types::Buffer& message, int dest, int tag);

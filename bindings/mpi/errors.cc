@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "mpi/call.h"
+#include "mpi/callback.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi {
@@ -94,7 +95,7 @@ void tell_user(Errhandler& handler, Handle handle, int code) {
   const auto keep = Ref<Errhandler>::share(&handler);  // it may free itself
   auto seen = reinterpret_cast<MPI_Comm>(handle);
   int raised = code;
-  handler.function(&seen, &raised);
+  call_user(handler.function, &seen, &raised);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The user's three functions behind the hooks of an open request.
 #include "mpi/generalized.h"
 
+#include "mpi/callback.h"
 #include "mpi/convert.h"
 
 namespace tutti::mpi {
@@ -17,7 +18,8 @@ class Generalized final : public comm::Hooks {
     put_empty_status(&said);
     said.MPI_SOURCE = MPI_UNDEFINED;
     said.MPI_TAG = MPI_UNDEFINED;
-    const int code = calls_.query == nullptr ? MPI_SUCCESS : calls_.query(calls_.extra, &said);
+    const int code =
+        calls_.query == nullptr ? MPI_SUCCESS : call_user(calls_.query, calls_.extra, &said);
     status = {said.MPI_SOURCE, said.MPI_TAG, static_cast<Code>(code), is_cancelled(said),
               bytes_in(said)};
   }
@@ -25,12 +27,12 @@ class Generalized final : public comm::Hooks {
   Code freed(Code code) override {
     if (is_freed_ || calls_.free == nullptr) return code;
     is_freed_ = true;
-    const int said = calls_.free(calls_.extra);
+    const int said = call_user(calls_.free, calls_.extra);
     return said != MPI_SUCCESS ? static_cast<Code>(said) : code;
   }
   Code cancel(bool is_done) override {
     if (calls_.cancel == nullptr) return Code::ok;
-    return static_cast<Code>(calls_.cancel(calls_.extra, is_done ? 1 : 0));
+    return static_cast<Code>(call_user(calls_.cancel, calls_.extra, is_done ? 1 : 0));
   }
   bool is_generalized() const override { return true; }
 

@@ -77,7 +77,8 @@ std::mutex& lock() {
   static std::mutex mutex;
   return mutex;
 }
-int g_users = 0;  // MPI_Init without MPI_Finalize, and open sessions; guarded by lock()
+int g_users = 0;      // MPI_Init without MPI_Finalize, and open sessions; guarded by lock()
+int g_newcomers = 0;  // how often one was opened; the same
 
 Result<void> make_world(world::ThreadLevel level) {
   TUTTI_TRY(knobs, Knobs::read(knob_from_environment));
@@ -105,14 +106,24 @@ Result<void> open_world(world::ThreadLevel level) {
   if (process.world == nullptr)
     std::atomic_ref(process.world).store(owner().get(), std::memory_order_release);
   ++g_users;
+  ++g_newcomers;
   return {};
 }
 
+// Seeing messages off lets other threads in, which may want the lock: not under it. Who opens a
+// session meanwhile uses the same world, and may have closed it again.
 void close_world() {
-  const std::scoped_lock hold(lock());
-  if (--g_users > 0) return;
-  process.world->rest();
-  process.world = nullptr;
+  for (int seen = -1;;) {
+    {
+      const std::scoped_lock hold(lock());
+      if (g_users > 1 || seen == g_newcomers) {
+        if (--g_users == 0) process.world = nullptr;
+        return;
+      }
+      seen = g_newcomers;
+    }
+    process.world->rest();
+  }
 }
 
 Result<void> begin_world_model() {

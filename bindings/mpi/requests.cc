@@ -19,20 +19,55 @@ p2p::Status status_of(const comm::Request& request) {
   return status;
 }
 
-Code finish(MPI_Request* handle, MPI_Status* status) {
-  comm::Request* const request = operation_of(*handle);
-  const p2p::Status result = status_of(*request);
-  put_status(result, status);
-  Code code = result.code;
-  if (request->hooks() != nullptr) [[unlikely]]
-    code = request->hooks()->freed(code);
-  if (code != Code::ok) [[unlikely]]
-    refuse_on(request->comm(), code, {});
-  if (bits_of(*handle) == bits_of(request))
+namespace {
+
+// The handle lets go of the operation behind it.
+void let_go(MPI_Request* handle, comm::Request& request) {
+  if (bits_of(*handle) == request.handle())
     *handle = MPI_REQUEST_NULL;
   else
-    reinterpret_cast<Persistent*>(bits_of(*handle))->current = nullptr;
-  request->release();
+    persistent_of(*handle)->current = nullptr;
+  request.release();
+}
+
+// Its maker's functions may be the user's, and free the request meanwhile.
+Code finish_made(MPI_Request* handle, MPI_Status* status, comm::Request& request) {
+  const auto keep = Ref<comm::Request>::share(&request);
+  const p2p::Status result = status_of(request);
+  put_status(result, status);
+  const Code code = request.hooks()->freed(result.code);
+  if (code != Code::ok) refuse_on(request.comm(), code, {});
+  if (operation_of(*handle) == &request) let_go(handle, request);
+  return code;
+}
+
+}  // namespace
+
+Code finish(MPI_Request* handle, MPI_Status* status) {
+  comm::Request& request = *operation_of(*handle);
+  if (request.hooks() != nullptr) [[unlikely]]
+    return finish_made(handle, status, request);
+  const p2p::Status result = request.status();
+  put_status(result, status);
+  if (result.code != Code::ok) [[unlikely]]
+    refuse_on(request.comm(), result.code, {});
+  let_go(handle, request);
+  return result.code;
+}
+
+Code free_request(MPI_Request* handle) {
+  comm::Request* const request = operation_of(*handle);
+  const auto keep = Ref<comm::Request>::share(request);
+  const MPI_Request freed = *handle;
+  Code code = Code::ok;
+  if (request != nullptr && request->is_done() && request->hooks() != nullptr)
+    code = request->hooks()->freed(code);
+  if (*handle != freed) return code;  // the user's function freed it, too
+  *handle = MPI_REQUEST_NULL;
+  if (request != nullptr && bits_of(freed) == request->handle())
+    request->release();
+  else
+    persistent_of(freed)->release();
   return code;
 }
 

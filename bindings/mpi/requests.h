@@ -14,6 +14,10 @@ inline comm::Request* operation_of(MPI_Request handle) {
     return static_cast<comm::Request*>(object);
   return static_cast<Persistent*>(object)->current;
 }
+// Of one that is persistent.
+inline Persistent* persistent_of(MPI_Request handle) {
+  return reinterpret_cast<Persistent*>(bits_of(handle));
+}
 inline bool is_active(MPI_Request handle) {
   return operation_of(handle) != nullptr;
 }
@@ -30,6 +34,8 @@ p2p::Status status_of(const comm::Request& request);
 // For a done request: fills the status, frees it (a persistent one becomes inactive) and
 // returns its error, noted for the handler of its communicator.
 Code finish(MPI_Request* handle, MPI_Status* status);
+// Not MPI_REQUEST_NULL. An operation under way keeps itself alive.
+Code free_request(MPI_Request* handle);
 
 // Progress until `ready` says so. `ready` is asked between rounds.
 template <class Ready>

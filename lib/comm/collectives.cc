@@ -256,6 +256,8 @@ void note(Communicator& comm, const CollCall& call) {
 }  // namespace
 
 Code run(Communicator& comm, const CollCall& call) {
+  Ref<const types::Op> keep;  // the user's function may free its own operation
+  if (call.op != nullptr && call.op->is_user()) keep = Ref<const types::Op>::share(call.op);
   note(comm, call);
   if (comm.state().team == nullptr || call.neighbours) return run_schedule(comm, call);
   const types::Datatype* const wider = wider_type(comm, call);

@@ -252,6 +252,12 @@ void Gate::retake() {
   kept_.erase(kept);
 }
 
+bool Gate::step_out() {
+  if (!many_ || !is_inside() || depth_ > 1) return false;
+  leave();
+  return true;
+}
+
 // Until one that waits has had its turn.
 void Gate::give_way() {
   const std::uint64_t before = turns();

@@ -53,6 +53,11 @@ class Gate {
     if (many_ && --depth_ == 0) drop();
   }
 
+  // Around a function of the user's, which may wait for other threads: the gate is free in between.
+  // False: not inside, or inside of another call, which may be on its way through what others use.
+  bool step_out();
+  void step_in() { enter(); }
+
   // Called inside: there are side doors from now on; there are none for the next kShutFor turns.
   void open_sides() { left_as_ = State::free_with_sides; }
   void shut_sides();

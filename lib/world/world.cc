@@ -30,6 +30,8 @@ class Assembled final : public World {
 
   void enter() override { gate_.enter(); }
   void leave() override { gate_.leave(); }
+  bool step_out() override { return gate_.step_out(); }
+  void step_in() override { gate_.step_in(); }
   bool try_side(std::size_t door) override {
     const Gate::Side side = gate_.try_side(door);
     if (side == Gate::Side::none || side == Gate::Side::busy) [[unlikely]]

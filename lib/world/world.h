@@ -28,6 +28,10 @@ class World {
   // with `multiple`, or when a thread of ours makes progress (TUTTI_PROGRESS_US).
   virtual void enter() = 0;
   virtual void leave() = 0;
+  // Around a function of the user's: others may come in meanwhile, since it may wait for them.
+  // False, and nothing happened: not inside, or inside of another call.
+  virtual bool step_out() = 0;
+  virtual void step_in() = 0;
   // Beside others, where no more is touched than lies behind the door (p2p::door_of()); not inside.
   // False: it can't be now.
   virtual bool try_side(std::size_t door) = 0;

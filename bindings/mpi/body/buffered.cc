@@ -21,8 +21,9 @@ Code detach(const Object* owner, void* address_out, Count* size) {
   std::unique_ptr<BufferRoom>& room = buffer_room(owner);
   void* memory = nullptr;
   *size = 0;
+  // Others may put messages into it, or be at the same, while we wait.
+  while (room != nullptr && !room->is_empty()) room->flush();
   if (room != nullptr) {
-    room->flush();
     memory = room->memory();
     *size = room->bytes();
     room.reset();

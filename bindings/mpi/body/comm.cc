@@ -35,6 +35,7 @@ Code comm_dup(comm::Communicator& comm, MPI_Comm* newcomm) {
 }
 
 Code comm_dup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm) {
+  const auto keep = comm::CommRef::share(&comm);  // a copy function may free it
   Result<comm::CommRef> made = comm::dup(comm);
   if (!made) return note(made);
   if (const Code code = copy_attributes(carrier(comm), carrier(**made)); code != Code::ok)
@@ -49,11 +50,14 @@ Code comm_idup(comm::Communicator& comm, MPI_Comm* newcomm, MPI_Request* request
 
 Code comm_idup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm,
                          MPI_Request* request) {
+  const auto keep = comm::CommRef::share(&comm);  // as above
   comm::CommRef made;
   Result<comm::Request*> started = comm::start_dup(comm, &made);
   if (!started) return note(started);
-  if (const Code code = copy_attributes(carrier(comm), carrier(*made)); code != Code::ok)
+  if (const Code code = copy_attributes(carrier(comm), carrier(*made)); code != Code::ok) {
+    (*started)->release();  // it ends without us
     return code;
+  }
   if (info != nullptr) set_hints(*made, *info);
   const Code code = give_request(std::move(started), request);
   return code == Code::ok ? give_comm(comm, std::move(made), newcomm) : code;

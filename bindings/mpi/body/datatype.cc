@@ -75,6 +75,7 @@ Code type_create_resized(types::Datatype& oldtype, Count lb, Count extent, MPI_D
   return give(types::make_resized(oldtype, lb, extent), newtype);
 }
 Code type_dup(types::Datatype& oldtype, MPI_Datatype* newtype) {
+  const auto keep = types::TypeRef::share(&oldtype);  // a copy function may free it
   auto made = types::make_dup(oldtype);
   if (!made) return note(made);
   if (const Code code = copy_attributes(carrier(oldtype), carrier(**made)); code != Code::ok)

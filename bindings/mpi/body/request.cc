@@ -220,14 +220,7 @@ Code request_get_status_some(int incount, const MPI_Request array_of_requests[],
 
 Code request_free(MPI_Request* request) {
   if (*request == MPI_REQUEST_NULL) return refuse(Code::request, "request is MPI_REQUEST_NULL");
-  // An operation under way keeps itself alive.
-  const comm::Request* const operation = operation_of(*request);
-  Code code = Code::ok;
-  if (operation != nullptr && operation->is_done() && operation->hooks() != nullptr)
-    code = operation->hooks()->freed(code);
-  reinterpret_cast<Object*>(*request)->release();
-  *request = MPI_REQUEST_NULL;
-  return code;
+  return free_request(request);
 }
 
 Code start(MPI_Request* request) {

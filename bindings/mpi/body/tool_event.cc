@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "bodies.h"
+#include "mpi/callback.h"
 #include "mpi/tool/tool.h"
 
 namespace tutti::mpi::body {
@@ -17,12 +18,6 @@ constexpr std::array<MPI_Aint, kElements> kPlaces{
     offsetof(EventData, peer), offsetof(EventData, tag), offsetof(EventData, bytes)};
 constexpr std::array<std::size_t, kElements> kSizes{sizeof(int), sizeof(int), sizeof(MPI_Count)};
 
-Registration* registered(MPI_T_event_registration handle) {
-  return is_live(handle) ? reinterpret_cast<Registration*>(handle) : nullptr;
-}
-const Instance* happened(MPI_T_event_instance handle) {
-  return reinterpret_cast<const Instance*>(handle);
-}
 int give_empty_info(MPI_Info* info) {
   if (info != nullptr) *info = handle_to(new Info, MPI_INFO_NULL);
   return MPI_SUCCESS;
@@ -78,22 +73,24 @@ int t_event_handle_alloc(int event_index, void* /*obj_handle*/, MPI_Info /*info*
   if (entry.code != MPI_SUCCESS) return entry.code;
   if (!is_index(event_index, event_kinds().size())) return MPI_T_ERR_INVALID_INDEX;
   if (event_registration == nullptr) return MPI_T_ERR_INVALID;
-  auto* const made = new Registration;
-  made->kind = event_index;
-  add_registration(made);
-  *event_registration = reinterpret_cast<MPI_T_event_registration>(made);
+  *event_registration = reinterpret_cast<MPI_T_event_registration>(add_registration(event_index));
   return MPI_SUCCESS;
 }
 
+// Its callbacks may be under way in another thread, or further down in this one.
 int t_event_handle_free(MPI_T_event_registration event_registration, void* user_data,
                         MPI_T_event_free_cb_function free_cb_function) {
-  const Entry entry;
-  if (entry.code != MPI_SUCCESS) return entry.code;
-  Registration* const found = registered(event_registration);
-  if (found == nullptr) return MPI_T_ERR_INVALID_HANDLE;
-  drop_registration(found);
-  if (free_cb_function != nullptr)
-    free_cb_function(event_registration, MPI_T_CB_REQUIRE_NONE, user_data);
+  Registration* found = nullptr;
+  {
+    const Entry entry;
+    if (entry.code != MPI_SUCCESS) return entry.code;
+    found = registered(event_registration);
+    if (found == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+    found->on_free = free_cb_function;
+    found->free_data = user_data;
+    if (!drop_registration(*found)) return MPI_SUCCESS;
+  }
+  call_user(&end_registration, found);
   return MPI_SUCCESS;
 }
 
@@ -152,31 +149,38 @@ int t_event_set_dropped_handler(MPI_T_event_registration event_registration,
 int t_event_read(MPI_T_event_instance event_instance, int element_index, void* buffer) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  if (event_instance == nullptr || buffer == nullptr) return MPI_T_ERR_INVALID;
+  const Instance* const instance = happening(event_instance);
+  if (instance == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  if (buffer == nullptr) return MPI_T_ERR_INVALID;
   if (!is_index(element_index, kElements)) return MPI_T_ERR_INVALID_INDEX;
   const auto place = static_cast<std::size_t>(element_index);
-  const auto* const data = reinterpret_cast<const char*>(&happened(event_instance)->data);
+  const auto* const data = reinterpret_cast<const char*>(&instance->data);
   std::memcpy(buffer, data + kPlaces[place], kSizes[place]);
   return MPI_SUCCESS;
 }
 int t_event_copy(MPI_T_event_instance event_instance, void* buffer) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  if (event_instance == nullptr || buffer == nullptr) return MPI_T_ERR_INVALID;
-  std::memcpy(buffer, &happened(event_instance)->data, sizeof(EventData));
+  const Instance* const instance = happening(event_instance);
+  if (instance == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  if (buffer == nullptr) return MPI_T_ERR_INVALID;
+  std::memcpy(buffer, &instance->data, sizeof(EventData));
   return MPI_SUCCESS;
 }
 int t_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count* event_timestamp) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  if (event_instance == nullptr || event_timestamp == nullptr) return MPI_T_ERR_INVALID;
-  *event_timestamp = happened(event_instance)->timestamp;
+  const Instance* const instance = happening(event_instance);
+  if (instance == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  if (event_timestamp == nullptr) return MPI_T_ERR_INVALID;
+  *event_timestamp = instance->timestamp;
   return MPI_SUCCESS;
 }
 int t_event_get_source(MPI_T_event_instance event_instance, int* source_index) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  if (event_instance == nullptr || source_index == nullptr) return MPI_T_ERR_INVALID;
+  if (happening(event_instance) == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  if (source_index == nullptr) return MPI_T_ERR_INVALID;
   *source_index = 0;
   return MPI_SUCCESS;
 }

@@ -1,8 +1,9 @@
 // Events: what the endpoint tells its observer, handed to the callbacks registered for it.
 //
-// They happen inside calls and progress, with the gate and the lock held: a callback must be
-// content with a restricted use of MPI (15.3.8). Without such a callback an event is dropped.
+// They happen inside calls and progress, with the gate held: a callback must be content with a
+// restricted use of MPI (15.3.8). Without such a callback an event is dropped.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,25 +24,68 @@ std::vector<Registration*>& registrations() {
   return all;
 }
 
-void deliver(const Registration& to, Instance& instance) {
-  auto* const handle =
-      reinterpret_cast<MPI_T_event_registration>(reinterpret_cast<std::uintptr_t>(&to));
-  for (std::size_t i = kSafetyHere; i < to.callbacks.size(); ++i) {
-    const Registration::Callback& callback = to.callbacks[i];
+MPI_T_event_registration handle_of(const Registration* registration) {
+  return reinterpret_cast<MPI_T_event_registration>(reinterpret_cast<std::uintptr_t>(registration));
+}
+
+// Instances are known in the thread where they happen, while they do; one may happen in another's
+// callback.
+struct Happening {
+  explicit Happening(const Instance& which) : instance(&which), outer(std::exchange(now, this)) {}
+  ~Happening() { now = outer; }
+  Happening(const Happening&) = delete;
+  Happening& operator=(const Happening&) = delete;
+
+  const Instance* instance;
+  const Happening* outer;
+  static thread_local constinit const Happening* now;
+};
+thread_local constinit const Happening* Happening::now = nullptr;
+
+// A registration, and what it was when something happened.
+struct Told {
+  Registration* whom;
+  Registration as;
+};
+std::vector<Told> begin_telling(int kind) {
+  const Entry entry;
+  std::vector<Told> all;
+  for (Registration* each : registrations()) {
+    if (each->kind != kind) continue;
+    ++each->told;
+    all.push_back({each, *each});
+  }
+  return all;
+}
+bool is_still_there(const Told& told) {
+  const Entry entry;
+  return !told.whom->is_freed;
+}
+// Freed meanwhile, and nobody else tells it anything: ours to end.
+bool end_telling(const Told& told) {
+  const Entry entry;
+  return --told.whom->told == 0 && told.whom->is_freed;
+}
+
+void deliver(const Told& to, Instance& instance) {
+  for (std::size_t i = kSafetyHere; i < to.as.callbacks.size(); ++i) {
+    const Registration::Callback& callback = to.as.callbacks[i];
     if (callback.function == nullptr) continue;
-    return callback.function(reinterpret_cast<MPI_T_event_instance>(&instance), handle,
+    return callback.function(reinterpret_cast<MPI_T_event_instance>(&instance), handle_of(to.whom),
                              kSafeties[kSafetyHere], callback.user_data);
   }
-  if (to.on_dropped != nullptr)
-    to.on_dropped(1, handle, 0, kSafeties[kSafetyHere], to.callbacks[0].user_data);
+  if (to.as.on_dropped != nullptr)
+    to.as.on_dropped(1, handle_of(to.whom), 0, kSafeties[kSafetyHere],
+                     to.as.callbacks[0].user_data);
 }
 
 void on_happening(void* /*self*/, const p2p::Happening& what) {
-  const Entry entry;
   Instance instance{static_cast<int>(what.kind), {what.peer, what.tag, what.bytes}, now_ns()};
-  const std::vector<Registration*> all = registrations();  // a callback may free its own
-  for (const Registration* each : all)
-    if (each->kind == instance.kind && is_live(each)) deliver(*each, instance);
+  const Happening happening(instance);
+  for (const Told& each : begin_telling(instance.kind)) {
+    if (is_still_there(each)) deliver(each, instance);  // a callback may free others
+    if (end_telling(each)) end_registration(each.whom);
+  }
 }
 
 void observe(world::World& world) {
@@ -59,18 +103,38 @@ int safety_index(MPI_T_cb_safety safety) {
   return found == kSafeties.end() ? -1 : static_cast<int>(found - kSafeties.begin());
 }
 
-void add_registration(Registration* registration) {
-  remember(registration);
-  registrations().push_back(registration);
-  if (process.world != nullptr) observe(*process.world);
+Registration* registered(MPI_T_event_registration handle) {
+  return is_live(handle) ? reinterpret_cast<Registration*>(handle) : nullptr;
 }
 
-void drop_registration(Registration* registration) {
-  forget(registration);
-  auto& all = registrations();
-  all.erase(std::find(all.begin(), all.end(), registration));
+Registration* add_registration(int kind) {
+  auto* const made = new Registration;
+  made->kind = kind;
+  remember(made);
+  registrations().push_back(made);
   if (process.world != nullptr) observe(*process.world);
+  return made;
+}
+
+bool drop_registration(Registration& registration) {
+  forget(&registration);
+  registration.is_freed = true;
+  auto& all = registrations();
+  all.erase(std::find(all.begin(), all.end(), &registration));
+  if (process.world != nullptr) observe(*process.world);
+  return registration.told == 0;
+}
+
+void end_registration(Registration* registration) {
+  if (registration->on_free != nullptr)
+    registration->on_free(handle_of(registration), MPI_T_CB_REQUIRE_NONE, registration->free_data);
   delete registration;
+}
+
+const Instance* happening(MPI_T_event_instance handle) {
+  for (const Happening* each = Happening::now; each != nullptr; each = each->outer)
+    if (static_cast<const void*>(each->instance) == handle) return each->instance;
+  return nullptr;
 }
 
 void world_opened(world::World& world) {

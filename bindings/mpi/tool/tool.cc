@@ -9,7 +9,7 @@ namespace tutti::mpi::tool {
 namespace {
 
 struct Shared {
-  std::recursive_mutex lock;  // callbacks of events may use the interface
+  std::recursive_mutex lock;
   int started = 0;
   std::set<const void*> live;
 };

@@ -2,7 +2,8 @@
 //
 // Control variables are the knobs, performance variables the endpoint's counters, events what
 // the endpoint tells its observer. All of it may be used before MPI_Init and after MPI_Finalize;
-// one lock guards it, taken after the gate. Functions return their codes themselves.
+// one lock guards it, taken after the gate; no function of the user's is called under it.
+// Functions return their codes themselves.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ class Entry {
 
  private:
   explicit Entry(std::recursive_mutex& lock);
-  std::unique_lock<std::recursive_mutex> hold_;
+  std::unique_lock<std::recursive_mutex> hold_;  // functions call each other
 };
 int start();  // counted
 int end();
@@ -117,10 +118,20 @@ struct Registration {
   int kind = 0;
   std::array<Callback, 4> callbacks;  // by safety
   MPI_T_event_dropped_cb_function* on_dropped = nullptr;
+  int told = 0;           // threads that are about to call them
+  bool is_freed = false;  // by the user; then the last of these threads calls on_free
+  MPI_T_event_free_cb_function* on_free = nullptr;
+  void* free_data = nullptr;
 };
 int safety_index(MPI_T_cb_safety safety);  // -1: no such
-void add_registration(Registration* registration);
-void drop_registration(Registration* registration);
+// With the lock held:
+Registration* add_registration(int kind);
+Registration* registered(MPI_T_event_registration handle);  // null: there is none
+// True: nobody calls its callbacks any more, and it is the caller's to end, without the lock.
+bool drop_registration(Registration& registration);
+void end_registration(Registration* registration);
+// What happens in this thread now, if that is its handle; else null.
+const Instance* happening(MPI_T_event_instance handle);
 
 // --- the world comes and goes
 

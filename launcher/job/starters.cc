@@ -52,9 +52,9 @@ bool is_this_machine(const std::string& name) {
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return false;
   bool own_address = false;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
-    own_address = spawn::own_address || is_own_address(one->ai_addr);
+    own_address = own_address || is_own_address(one->ai_addr);
   ::freeaddrinfo(found);
-  return spawn::own_address;
+  return own_address;
 }
 
 daemon::SpawnReports Head::reports() {

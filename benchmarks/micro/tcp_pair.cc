@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -142,7 +143,7 @@ void run(wireup::Wireup& wireup, Ours& ours, int me, int bare_fd) {
 void connect_bare(int (&ends)[2]) {
   std::uint16_t port = 0;
   const auto own = tcp::usable_interfaces(tcp::Family::ipv4);
-  UniqueFd listener = std::move(*tcp::listen_on(false, port));
+  UniqueFd listener = std::move(*tcp::listen_at({}, port));
   tcp::SocketAddress address = own.front().address;
   address.port = port;
   ends[0] = tcp::start_connecting(address)->release();
@@ -160,13 +161,15 @@ int main() {
       [](const char* name) { return std::strcmp(name, "TUTTI_LINK") == 0 ? "tcp" : nullptr; });
   int bare[2];
   connect_bare(bare);
-  // Both are opened here so that their addresses are at hand; each then belongs to one process.
-  Ours* ends[2] = {new Ours(*worlds[0], knobs), new Ours(*worlds[1], knobs)};
   const pid_t child = ::fork();
   const int me = child == 0 ? 1 : 0;
-  Ours& own = *ends[me];
-  own.link =
-      std::move(*own.tcp().connect(Peer{1 - me, 1 - me, 0, false}, ends[1 - me]->tcp().address()));
+  Ours& own = *new Ours(*worlds[static_cast<std::size_t>(me)], knobs);
+  const Blob address = own.tcp().address();
+  Bare exchange{bare[me]};
+  exchange.send(address.data(), address.size());
+  exchange.receive(address.size());
+  const std::span theirs(exchange.memory.data(), address.size());
+  own.link = std::move(*own.tcp().connect(Peer{1 - me, 1 - me, 0, false}, theirs));
   run(*worlds[static_cast<std::size_t>(me)], own, me, bare[me]);
   std::fflush(stdout);
   if (child == 0) ::_exit(0);

@@ -87,6 +87,33 @@ class Loop {
   std::unique_ptr<Inside> inside_;
 };
 
+// Who watches a listening socket. A socket that cannot be accepted from for want of descriptors
+// stays readable, so a plain watch over it would spin. A door asks whether somebody inside can be
+// sent away, and else looks elsewhere for a moment; whoever comes meanwhile waits in the kernel's
+// queue.
+class Door {
+ public:
+  explicit Door(Loop& loop) : loop_(loop) {}
+  ~Door() { close(); }
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  // `enter` is given who came; `make_room` sends somebody away, or says that there is nobody.
+  // The listening socket stays the caller's, who closes the door first.
+  void open(int listener, std::function<void(UniqueFd)> enter, std::function<bool()> make_room);
+  void close();
+
+ private:
+  void watch();
+  void accept_one();
+
+  Loop& loop_;
+  int listener_ = -1;
+  std::function<void(UniqueFd)> enter_;
+  std::function<bool()> make_room_;
+  Loop::TimerId rest_ = 0;
+};
+
 // Both directions of one start-up channel. Owns its descriptors (in and out may be the same).
 class Channel {
  public:

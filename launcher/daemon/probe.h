@@ -3,7 +3,7 @@
 //   TCP  token --> number of this host --> bytes until the sender has had enough --> how many
 //   UDP  token, number, padding --> the same number back
 //
-// A stranger knows no token and is dropped.
+// A stranger knows no token and is dropped, at the latest after a time that is enough for a probe.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ inline constexpr std::size_t kTokenBytes = 32;
 // Hears probes in the daemon's loop. One for each host.
 class ProbeListener {
  public:
-  explicit ProbeListener(control::Loop& loop) : loop_(loop) {}
+  explicit ProbeListener(control::Loop& loop) : loop_(loop), door_(loop) {}
   ~ProbeListener();
   ProbeListener(const ProbeListener&) = delete;
   ProbeListener& operator=(const ProbeListener&) = delete;
@@ -30,10 +30,13 @@ class ProbeListener {
  private:
   struct Caller {
     UniqueFd fd;
+    control::Loop::TimerId limit = 0;
     std::string head;  // until the token is whole
     std::uint64_t bytes = 0;
   };
-  void accept_one();
+  void let_in(UniqueFd fd);
+  bool make_room();
+  void drop(int fd);
   void hear(int fd);
   void answer_packet();
   bool greet(Caller& caller);
@@ -42,6 +45,7 @@ class ProbeListener {
   int host_ = 0;
   std::string token_;
   UniqueFd stream_, packets_;
+  control::Door door_;
   std::map<int, Caller> callers_;
 };
 

@@ -14,6 +14,8 @@ namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::size_t kMostCallers = 1024;
+constexpr std::chrono::seconds kTokenLimit{10};  // to show the token
+constexpr std::chrono::seconds kProbeLimit{60};  // for the rest; a probe takes less than ten
 
 // On every address of both families, or of IPv4 alone where there is no other.
 UniqueFd bound_socket(int kind, int* port) {
@@ -45,8 +47,8 @@ UniqueFd bound_socket(int kind, int* port) {
 }  // namespace
 
 ProbeListener::~ProbeListener() {
-  for (auto& [fd, caller] : callers_) loop_.forget(fd);
-  if (stream_.is_open()) loop_.forget(stream_.get());
+  while (!callers_.empty()) drop(callers_.begin()->first);
+  door_.close();
   if (packets_.is_open()) loop_.forget(packets_.get());
 }
 
@@ -58,17 +60,33 @@ int ProbeListener::listen(int host, const std::string& token) {
   stream_ = bound_socket(SOCK_STREAM, &port);
   if (!stream_.is_open() || ::listen(stream_.get(), 64) != 0) return 0;
   packets_ = bound_socket(SOCK_DGRAM, &port);  // without it packets are not answered, no more
-  loop_.on_readable(stream_.get(), [this] { accept_one(); });
+  door_.open(
+      stream_.get(), [this](UniqueFd fd) { let_in(std::move(fd)); },
+      [this] { return make_room(); });
   if (packets_.is_open()) loop_.on_readable(packets_.get(), [this] { answer_packet(); });
   return port;
 }
 
-void ProbeListener::accept_one() {
-  UniqueFd fd(::accept4(stream_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd.is_open() || callers_.size() >= kMostCallers) return;
+void ProbeListener::let_in(UniqueFd fd) {
+  if (callers_.size() >= kMostCallers && !make_room()) return;
   const int number = fd.get();
-  callers_[number].fd = std::move(fd);
+  Caller& caller = callers_[number];
+  caller.fd = std::move(fd);
+  caller.limit = loop_.after(kTokenLimit, [this, number] { drop(number); });
   loop_.on_readable(number, [this, number] { hear(number); });
+}
+
+// Somebody who has not shown the token leaves.
+bool ProbeListener::make_room() {
+  for (const auto& [fd, caller] : callers_)
+    if (caller.head.size() < kTokenBytes) return drop(fd), true;
+  return false;
+}
+
+void ProbeListener::drop(int fd) {
+  loop_.cancel(callers_.at(fd).limit);
+  loop_.forget(fd);
+  callers_.erase(fd);
 }
 
 // The token is whole: ours?
@@ -76,6 +94,8 @@ bool ProbeListener::greet(Caller& caller) {
   if (caller.head.compare(0, kTokenBytes, token_) != 0) return false;
   caller.bytes = caller.head.size() - kTokenBytes;
   const std::int64_t me = host_;
+  loop_.cancel(caller.limit);
+  caller.limit = loop_.after(kProbeLimit, [this, fd = caller.fd.get()] { drop(fd); });
   return ::send(caller.fd.get(), &me, sizeof me, MSG_NOSIGNAL) == sizeof me;
 }
 
@@ -93,9 +113,7 @@ void ProbeListener::hear(int fd) {
   } else if (got == 0 && caller.head.size() >= kTokenBytes) {
     (void)::send(fd, &caller.bytes, sizeof caller.bytes, MSG_NOSIGNAL);
   }
-  if (stays) return;
-  loop_.forget(fd);
-  callers_.erase(fd);
+  if (!stays) drop(fd);
 }
 
 void ProbeListener::answer_packet() {

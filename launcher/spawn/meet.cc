@@ -75,26 +75,26 @@ Result<void> Meeting::open_door() {
   ::getsockname(door_.get(), reinterpret_cast<sockaddr*>(&bound), &length);
   port_ = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
                                             : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
-  if (loop_ != nullptr) loop_->on_readable(door_.get(), [this] { let_in(); });
+  let_in();
   return {};
 }
 
 void Meeting::close_door() {
-  if (loop_ != nullptr && door_.is_open()) loop_->forget(door_.get());
+  guard_.reset();
   door_.reset();
 }
 
 void Meeting::attach(control::Loop& loop, std::function<void()> changed) {
   loop_ = &loop;
   changed_ = std::move(changed);
-  if (door_.is_open()) loop_->on_readable(door_.get(), [this] { let_in(); });
+  let_in();
   for (auto& one : waiting_) watch(*one);
   beat();
 }
 
 void Meeting::detach() {
   if (loop_ == nullptr) return;
-  if (door_.is_open()) loop_->forget(door_.get());
+  guard_.reset();
   for (auto& visitor : visitors_) {
     loop_->cancel(visitor->limit);
     loop_->forget(visitor->fd.get());
@@ -106,8 +106,27 @@ void Meeting::detach() {
 }
 
 void Meeting::let_in() {
-  UniqueFd fd(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd.is_open() || visitors_.size() >= kMostVisitors) return;
+  if (loop_ == nullptr || !door_.is_open()) return;
+  guard_ = std::make_unique<control::Door>(*loop_);
+  guard_->open(
+      door_.get(), [this](UniqueFd fd) { enter(std::move(fd)); },
+      [this] {
+        if (visitors_.empty()) return false;
+        drop(*visitors_.front());
+        return true;
+      });
+}
+
+void Meeting::drop(Visitor& visitor) {
+  loop_->cancel(visitor.limit);
+  if (visitor.fd.is_open()) loop_->forget(visitor.fd.get());
+  std::erase_if(visitors_, [&visitor](const auto& one) { return one.get() == &visitor; });
+}
+
+// Where it is full the one who has waited longest without a proof leaves; a host that is turned
+// away so comes again.
+void Meeting::enter(UniqueFd fd) {
+  if (visitors_.size() >= kMostVisitors) drop(*visitors_.front());
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   auto visitor = std::make_unique<Visitor>();
@@ -116,15 +135,10 @@ void Meeting::let_in() {
   if (::write(fd.get(), line.data(), line.size()) < 0) return;
   visitor->fd = std::move(fd);
   Visitor* raw = visitor.get();
-  const auto drop = [this, raw] {
-    loop_->cancel(raw->limit);
-    if (raw->fd.is_open()) loop_->forget(raw->fd.get());
-    std::erase_if(visitors_, [raw](const auto& one) { return one.get() == raw; });
-  };
-  raw->limit = loop_->after(kPatience, drop);
-  loop_->on_readable(raw->fd.get(), [this, raw, drop] {
+  raw->limit = loop_->after(kPatience, [this, raw] { drop(*raw); });
+  loop_->on_readable(raw->fd.get(), [this, raw] {
     hear(*raw);
-    if (!raw->fd.is_open() || raw->heard.size() > kLongestLine) drop();
+    if (!raw->fd.is_open() || raw->heard.size() > kLongestLine) drop(*raw);
   });
   visitors_.push_back(std::move(visitor));
 }

@@ -59,6 +59,8 @@ class Meeting {
   struct Visitor;
   Meeting() = default;
   void let_in();
+  void enter(UniqueFd fd);
+  void drop(Visitor& visitor);
   void hear(Visitor& visitor);
   bool welcome(Visitor& visitor, const std::string& line);
   void watch(Newcomer& one);
@@ -68,6 +70,7 @@ class Meeting {
   std::string key_;
   int port_ = 0;
   UniqueFd door_;
+  std::unique_ptr<control::Door> guard_;  // while a loop runs and the door is open
   std::vector<std::unique_ptr<Visitor>> visitors_;
   std::vector<std::unique_ptr<Newcomer>> waiting_;
   control::Loop* loop_ = nullptr;

@@ -1,16 +1,14 @@
 // The thread that makes progress beside the program's own.
 #include "world/helper.h"
 
-#include <pthread.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <memory>
-#include <system_error>
 
 #include "base/clock.h"
+#include "base/quiet_thread.h"
 
 namespace tutti::world {
 namespace {
@@ -18,22 +16,6 @@ namespace {
 constexpr std::int64_t kLongestSleep_us = 20'000;
 constexpr std::int64_t kQuiet_ns = 5'000;    // without an event: nothing moves any more
 constexpr unsigned long kTimerSlack_ns = 1;  // the kernel's own 50 us would double short sleeps
-
-// Starts a thread that takes none of the program's signals.
-template <class Body>
-std::thread quiet_thread(Body&& body) {
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
-  try {
-    thread = std::thread(std::forward<Body>(body));
-  } catch (const std::system_error&) {
-    // left without one: the caller looks
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
 
 }  // namespace
 

@@ -13,7 +13,10 @@ namespace {
 constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kBesideNs = 1000 * kMs;     // a slow address gets company after this
 constexpr std::int64_t kConnectNs = 10'000 * kMs;  // for the connection, not the handshake
-constexpr std::int64_t kRoundNs = 300 * kMs;       // pause between rounds
+constexpr std::int64_t kRoundNs = 300 * kMs;       // pause between the first rounds, then longer
+constexpr std::int64_t kLongestPauseNs = 5000 * kMs;
+constexpr std::int64_t kComplainNs = 30'000 * kMs;  // without an answer: said
+constexpr std::int64_t kSilenceNs = 600'000 * kMs;  // without an answer: there is no way
 constexpr int kFirstWaitMs = 2;
 
 }  // namespace
@@ -43,9 +46,12 @@ Attempt::Attempt(const Identity& own, int peer, std::vector<SocketAddress> candi
       peer_(peer),
       candidates_(std::move(candidates)),
       outcomes_(candidates_.size()),
-      poller_(poller) {
+      poller_(poller),
+      began_ns_(now_ns()),
+      heard_ns_(began_ns_),
+      pause_ns_(kRoundNs) {
   if (candidates_.empty()) failed_ = true;
-  tick(now_ns());
+  tick(began_ns_);
 }
 
 Attempt::~Attempt() = default;
@@ -58,19 +64,34 @@ void Attempt::tick(std::int64_t now) {
     start(next_++, now);
     return;
   }
-  if (!tries_.empty() || next_ < candidates_.size()) return;
-  if (--rounds_left_ > 0) {
-    next_ = 0;
-    next_at_ns_ = now + kRoundNs;
-  } else {
+  if (tries_.empty() && next_ == candidates_.size()) begin_round(now);
+}
+
+// Every address was tried in vain.
+void Attempt::begin_round(std::int64_t now) {
+  const bool goes_on = is_worth_more_ ? now - heard_ns_ < kSilenceNs : --refusals_left_ > 0;
+  if (!goes_on) {
     failed_ = true;
+    return;
   }
+  is_worth_more_ = false;
+  next_ = 0;
+  next_at_ns_ = now + pause_ns_;
+  pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
+}
+
+bool Attempt::is_long_without_answer(std::int64_t now) {
+  if (complained_ || has_won() || failed_ || now - began_ns_ < kComplainNs) return false;
+  const bool talks = std::any_of(tries_.begin(), tries_.end(),
+                                 [](const auto& one) { return one->state == Try::State::shaking; });
+  if (!talks) complained_ = true;
+  return !talks;
 }
 
 void Attempt::reap(std::int64_t now) {
   for (auto& one : tries_)
     if (one->state == Try::State::connecting && now - one->began_ns > kConnectNs)
-      end(*one, "no answer for 10 s");
+      end(*one, Answer::none, "no answer for 10 s");
   std::erase_if(tries_, [](const auto& one) { return one->state == Try::State::ended; });
 }
 
@@ -94,10 +115,10 @@ void Attempt::start(std::size_t candidate, std::int64_t now) {
 
 bool Attempt::introduce(Try& one) {
   const auto connected = is_connected(one.fd.get());
-  if (!connected) return end(one, connected.error().text), false;
+  if (!connected) return end(one, Answer::no, connected.error().text), false;
   if (!*connected) return false;
   if (!send_whole(one.fd.get(), one.handshake.hello()))
-    return end(one, "it closed the connection"), false;
+    return end(one, Answer::turned_away, "it closed the connection"), false;
   one.state = Try::State::shaking;
   introduced_ = true;
   poller_.change(one.fd.get(), EPOLLIN);
@@ -112,16 +133,16 @@ void Attempt::advance(Try& one) {
       case Gather::State::more:
         return;
       case Gather::State::ended:
-        return end(one, "it closed the connection");
+        return end(one, Answer::turned_away, "it closed the connection");
       case Gather::State::whole:
         break;
     }
     Blob answer;
     const Outcome outcome = one.handshake.feed(one.gather.bytes(), answer);
     one.gather.clear();
-    if (outcome == Outcome::refused) return end(one, one.handshake.reason());
+    if (outcome == Outcome::refused) return end(one, Answer::no, one.handshake.reason());
     if (!answer.empty() && !send_whole(one.fd.get(), answer))
-      return end(one, "it closed the connection");
+      return end(one, Answer::turned_away, "it closed the connection");
     if (outcome == Outcome::proved) break;
   }
   poller_.remove(one.fd.get());
@@ -129,7 +150,9 @@ void Attempt::advance(Try& one) {
   one.state = Try::State::ended;
 }
 
-void Attempt::end(Try& one, const std::string& why) {
+void Attempt::end(Try& one, Answer answer, const std::string& why) {
+  if (answer == Answer::turned_away) heard_ns_ = now_ns();
+  if (answer != Answer::no) is_worth_more_ = true;
   outcomes_[one.candidate] = why;
   poller_.remove(one.fd.get());
   one.fd.reset();

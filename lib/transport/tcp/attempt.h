@@ -2,7 +2,10 @@
 //
 // The next address is tried when one fails, and also when one is slow, beside it: a firewall
 // that swallows packets costs a second, not minutes. The first that completes the handshake
-// wins. Once an address answers, patience has no limit: the peer may be computing.
+// wins. Once an address answers, patience has no limit: the peer may be computing. Who is turned
+// away without a reason (there was no room) comes again, for as long as the peer's daemon does
+// not call it gone; a clear no from every address, three times, is an end; silence from all of
+// them, too, after very long.
 #pragma once
 
 #include <functional>
@@ -27,6 +30,8 @@ class Attempt {
   UniqueFd take_winner() { return std::move(winner_); }
   bool has_won() const { return winner_.is_open(); }
   bool has_failed() const { return failed_; }
+  // Once: nobody talks to us for so long that a person should hear of it.
+  bool is_long_without_answer(std::int64_t now);
   // Whether the peer may have seen who we are: then it decides, too, which connection stays.
   bool has_introduced_itself() const { return introduced_; }
   // "10.0.0.2:4711 (Connection refused), ..." for has_failed().
@@ -37,7 +42,9 @@ class Attempt {
   void start(std::size_t candidate, std::int64_t now);
   void advance(Try& one);
   bool introduce(Try& one);
-  void end(Try& one, const std::string& why);
+  enum class Answer : std::uint8_t { none, no, turned_away };
+  void end(Try& one, Answer answer, const std::string& why);
+  void begin_round(std::int64_t now);
   void reap(std::int64_t now);
 
   const Identity& own_;
@@ -48,7 +55,12 @@ class Attempt {
   std::vector<std::unique_ptr<Try>> tries_;
   UniqueFd winner_;
   std::size_t next_ = 0;
-  int rounds_left_ = 3;
+  int refusals_left_ = 3;       // rounds that end with a clear no from everybody
+  bool is_worth_more_ = false;  // in this round somebody was silent, or turned us away
+  std::int64_t began_ns_;
+  std::int64_t heard_ns_;  // when anybody answered last
+  std::int64_t pause_ns_;  // before the next round
+  bool complained_ = false;
   std::int64_t next_at_ns_ = 0;  // when the next candidate may be tried
   bool introduced_ = false;
   bool failed_ = false;

@@ -46,13 +46,13 @@ Outcome Acceptor::take_hello(BlobView bytes, Blob& answer) {
   hello_ = message_in<Hello>(bytes);
   if (hello_.magic != kMagic) return refuse("it does not speak our language");
   if (hello_.version != kVersion) return refuse("it runs another version of Tutti");
-  if (hello_.job != own_.job) return refuse("it belongs to another job");
-  if (hello_.to != own_.rank) return refuse("it looks for another rank");
-  if (hello_.from >= own_.ranks || hello_.from == own_.rank)
+  if (hello_.job != own_->job) return refuse("it belongs to another job");
+  if (hello_.to != own_->rank) return refuse("it looks for another rank");
+  if (hello_.from >= own_->ranks || hello_.from == own_->rank)
     return refuse("it claims to be a rank that cannot be");
   has_hello_ = true;
   randombytes_buf(nonce_.data(), nonce_.size());
-  answer = bytes_of(Challenge{nonce_, mac_of(own_, Label::challenge, hello_, nonce_)});
+  answer = bytes_of(Challenge{nonce_, mac_of(*own_, Label::challenge, hello_, nonce_)});
   return Outcome::goes_on;
 }
 
@@ -61,13 +61,13 @@ Outcome Acceptor::feed(BlobView bytes, Blob& answer) {
   if (bytes.size() != wants()) return refuse("it sent a message of the wrong length");
   if (!has_hello_) return take_hello(bytes, answer);
   const Mac mac = message_in<Proof>(bytes).mac;
-  if (!is_equal(mac, mac_of(own_, Label::proof, hello_, nonce_)))
+  if (!is_equal(mac, mac_of(*own_, Label::proof, hello_, nonce_)))
     return refuse("it does not know the secret of this job");
   return Outcome::proved;
 }
 
 Blob Acceptor::verdict() const {
-  return bytes_of(Verdict{mac_of(own_, Label::verdict, hello_, nonce_)});
+  return bytes_of(Verdict{mac_of(*own_, Label::verdict, hello_, nonce_)});
 }
 
 Initiator::Initiator(const Identity& own, int peer) : own_(own) {

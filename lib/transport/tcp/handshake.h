@@ -26,7 +26,7 @@ enum class Outcome : std::uint8_t { goes_on, proved, refused };
 // The side that was connected to. After `proved` it may send verdict().
 class Acceptor {
  public:
-  explicit Acceptor(const Identity& own) : own_(own) {}
+  explicit Acceptor(const Identity& own) : own_(&own) {}
   std::size_t wants() const { return has_hello_ ? sizeof(Proof) : sizeof(Hello); }
   Outcome feed(BlobView bytes, Blob& answer);
   Blob verdict() const;
@@ -41,7 +41,7 @@ class Acceptor {
     return Outcome::refused;
   }
 
-  const Identity& own_;
+  const Identity* own_;
   Hello hello_{};
   Nonce nonce_{};
   bool has_hello_ = false;

@@ -16,8 +16,6 @@
 namespace tutti::transport::tcp {
 namespace {
 
-constexpr std::size_t kMostAddresses = 4;  // of each family: four interfaces are plenty
-
 int bits_of(const SocketAddress& mask) {
   int bits = 0;
   for (const std::uint8_t byte : mask.bytes) bits += std::popcount(byte);

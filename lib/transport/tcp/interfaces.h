@@ -38,6 +38,8 @@ struct Interface {
 // nothing else; private bridges last. No link-local addresses.
 std::vector<Interface> usable_interfaces(Family family);
 
+inline constexpr std::size_t kMostAddresses = 4;  // of each family: four interfaces are plenty
+
 // What a rank publishes: at most kMostAddresses of each family.
 Blob encode(const std::vector<SocketAddress>& addresses);
 Result<std::vector<SocketAddress>> decode(BlobView blob);

@@ -36,7 +36,7 @@ Peers::Peers(const wireup::Wireup& wireup, Sink& sink, bool serves_own_host)
       sink_(sink),
       serves_own_host_(serves_own_host),
       own_(identity_of(wireup)),
-      reception_(own_, poller_, [this](Guest guest) { welcome(std::move(guest)); }),
+      reception_(own_),
       gone_(wireup) {}
 
 Peers::~Peers() {
@@ -50,26 +50,32 @@ Result<void> Peers::listen(Family family) {
   interfaces_ = usable_interfaces(family);
   if (interfaces_.empty()) return fail(Code::other, "no network interface is up");
   if (!poller_.is_open()) return fail(Code::other, "out of file descriptors");
-  std::uint16_t ports[2] = {0, 0};
+  std::size_t used[2] = {0, 0};
   std::string why;
   std::vector<SocketAddress> addresses;
+  // Where we are not published we do not listen.
   for (const Interface& each : interfaces_) {
-    const bool ipv6 = each.address.is_ipv6;
-    std::uint16_t& port = ports[ipv6 ? 1 : 0];
-    if (port == 0) {
-      const auto opened = reception_.open(ipv6);
-      if (!opened) {
-        why = opened.error().text;
-        continue;
-      }
-      port = *opened;
+    std::size_t& count = used[each.address.is_ipv6 ? 1 : 0];
+    if (count == kMostAddresses) continue;
+    const auto port = reception_.open(each.address);
+    if (!port) {
+      why = port.error().text;
+      continue;
     }
+    ++count;
     addresses.push_back(each.address);
-    addresses.back().port = port;
+    addresses.back().port = *port;
   }
   if (addresses.empty()) return fail(Code::other, "cannot listen: " + why);
+  TUTTI_DO(reception_.begin());
+  if (!poller_.add(reception_.bell(), EPOLLIN, &bell_))
+    return fail(Code::other, "out of file descriptors");
   address_ = encode(addresses);
   return {};
+}
+
+void Peers::Bell::on_ready(std::uint32_t) {
+  for (Guest& guest : peers.reception_.take_guests()) peers.welcome(std::move(guest));
 }
 
 Slot& Peers::slot(int rank) {
@@ -134,8 +140,14 @@ void Peers::tick() {
   if (now - ticked_ns_ < kTickNs) return;
   ticked_ns_ = now;
   for (Slot* each : unsettled_)
-    if (each->attempt) each->attempt->tick(now);
-  reception_.tick(now);
+    if (each->attempt) {
+      each->attempt->tick(now);
+      if (each->attempt->is_long_without_answer(now))
+        log::warn(explain(*each, "does not answer by tcp: " + each->attempt->reasons() +
+                                     "; it lives, so this goes on; if it should not last, see "
+                                     "what stands between the hosts (prun --check)")
+                      .text);
+    }
 }
 
 int Peers::pull_hot() {
@@ -157,7 +169,7 @@ int Peers::serve() {
       if (got > 0) heat(*each->stream);
       events += got;
     }
-  if (!unsettled_.empty() || !reception_.is_empty()) {
+  if (!unsettled_.empty()) {
     tick();
     for (Slot* each : unsettled_) settle(*each);
     std::erase_if(unsettled_, [](const Slot* each) { return !each->attempt && !each->guest; });

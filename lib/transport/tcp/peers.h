@@ -46,6 +46,13 @@ class Peers {
   void look_for_gone();
 
  private:
+  // Rung when the reception has guests.
+  struct Bell final : Watched {
+    explicit Bell(Peers& all) : peers(all) {}
+    void on_ready(std::uint32_t) override;
+    Peers& peers;
+  };
+
   void welcome(Guest guest);
   void establish(Slot& slot, UniqueFd fd);
   void tick();
@@ -66,6 +73,7 @@ class Peers {
   bool serves_own_host_;
   Identity own_;
   Poller poller_;
+  Bell bell_{*this};
   Reception reception_;
   Scratch scratch_;
   GoneScan gone_;

@@ -23,6 +23,7 @@ class Poller {
   bool is_open() const { return epoll_.is_open(); }
   int fd() const { return epoll_.get(); }
 
+  // watched may be null: then readiness only ends a wait.
   bool add(int fd, std::uint32_t events, Watched* watched) {
     if (!control(EPOLL_CTL_ADD, fd, events)) return false;
     watched_[fd] = watched;
@@ -38,15 +39,17 @@ class Poller {
     watched_.erase(fd);
   }
 
-  // Serves what is ready now, without waiting; how many descriptors that were. Descriptors are
-  // looked up one by one: an earlier one may have closed a later one.
-  int serve() {
+  // Serves what is ready now, or within `wait_ms` (-1: whenever); how many descriptors that were.
+  // Descriptors are looked up one by one: an earlier one may have closed a later one.
+  int serve(int wait_ms = 0) {
     std::array<epoll_event, 32> events;
-    const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+    const int ready =
+        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_ms);
     for (int i = 0; i < ready; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
       const auto found = watched_.find(event.data.fd);
-      if (found != watched_.end()) found->second->on_ready(event.events);
+      if (found != watched_.end() && found->second != nullptr)
+        found->second->on_ready(event.events);
     }
     return ready > 0 ? ready : 0;
   }

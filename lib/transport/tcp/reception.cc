@@ -1,20 +1,46 @@
 // Accepting, and the patience with visitors.
 #include "transport/tcp/reception.h"
 
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/quiet_thread.h"
 
 namespace tutti::transport::tcp {
 namespace {
 
 constexpr std::size_t kMostVisitors = 256;
+constexpr std::size_t kFewestVisitors = 8;
+constexpr std::size_t kOurShare = 8;                // visitors get this part of the descriptors
 constexpr std::int64_t kHelloNs = 10'000'000'000;   // to introduce oneself
 constexpr std::int64_t kProofNs = 600'000'000'000;  // a rank that computes may answer late
 constexpr int kAcceptsPerCall = 64;
+constexpr int kLookMs = 100;  // while somebody waits, or we are full
+
+std::size_t share_of_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewestVisitors;
+  const auto share = static_cast<std::size_t>(limit.rlim_cur / kOurShare);
+  return std::clamp(share, kFewestVisitors, kMostVisitors);
+}
+
+// Nothing can be accepted until somebody gives something back.
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+void ring(const UniqueFd& bell) {
+  // It can only fail when it rings already.
+  [[maybe_unused]] const int done = ::eventfd_write(bell.get(), 1);
+}
 
 }  // namespace
 
@@ -23,7 +49,7 @@ struct Reception::Listener final : Watched {
     reception.poller_.add(fd.get(), EPOLLIN, this);
   }
   ~Listener() override { reception.poller_.remove(fd.get()); }
-  void on_ready(std::uint32_t) override { reception.accept_all(fd.get()); }
+  void on_ready(std::uint32_t) override { reception.accept_all(*this); }
   Reception& reception;
   UniqueFd fd;
 };
@@ -45,36 +71,80 @@ struct Reception::Visitor final : Watched {
   std::int64_t began_ns = now_ns();
 };
 
-Reception::Reception(const Identity& own, Poller& poller, Proved proved)
-    : own_(own), poller_(poller), proved_(std::move(proved)) {}
+Reception::Reception(const Identity& own) : own_(own), most_visitors_(share_of_descriptors()) {}
 
-Reception::~Reception() = default;
+Reception::~Reception() {
+  if (!thread_.joinable()) return;
+  is_over_.store(true, std::memory_order_release);
+  ring(end_);
+  thread_.join();
+}
 
-Result<std::uint16_t> Reception::open(bool ipv6) {
+Result<std::uint16_t> Reception::open(const SocketAddress& at) {
   std::uint16_t port = 0;
-  TUTTI_TRY(fd, listen_on(ipv6, port));
+  TUTTI_TRY(fd, listen_at(at, port));
   listeners_.push_back(std::make_unique<Listener>(*this, std::move(fd)));
   return port;
 }
 
-void Reception::accept_all(int listener) {
+Result<void> Reception::begin() {
+  bell_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  end_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  // Nobody is asked when the end comes: that it wakes the thread is enough.
+  if (!poller_.is_open() || !bell_.is_open() || !end_.is_open() ||
+      !poller_.add(end_.get(), EPOLLIN, nullptr))
+    return fail(Code::other, "out of file descriptors");
+  thread_ = quiet_thread([this] { work(); });
+  if (!thread_.joinable())
+    return fail(Code::other, "no thread can be started (raise the limit of processes, ulimit -u)");
+  return {};
+}
+
+std::vector<Guest> Reception::take_guests() {
+  eventfd_t rung = 0;
+  [[maybe_unused]] const int silent = ::eventfd_read(bell_.get(), &rung);
+  const std::scoped_lock hold(mutex_);
+  return std::exchange(guests_, {});
+}
+
+void Reception::work() {
+  while (!is_over_.load(std::memory_order_acquire)) {
+    poller_.serve(waiting_.empty() && doors_open_ ? -1 : kLookMs);
+    drop_the_slow(now_ns());
+    if (!doors_open_) open_doors(true);
+  }
+}
+
+void Reception::open_doors(bool open) {
+  doors_open_ = open;
+  for (const auto& each : listeners_) poller_.change(each->fd.get(), open ? EPOLLIN : 0U);
+}
+
+void Reception::accept_all(Listener& listener) {
   for (int i = 0; i < kAcceptsPerCall; ++i) {
+    if (waiting_.size() >= most_visitors_) make_room("it was pushed out by newer ones");
     SocketAddress from;
-    UniqueFd fd = accept_from(listener, from);
+    UniqueFd fd = accept_from(listener.fd.get(), from);
+    if (!fd.is_open() && is_shortage(errno)) {
+      // Out of descriptors: those who proved nothing give theirs back. Without any the doors stay
+      // shut for a moment; whoever comes waits in the kernel's queue.
+      if (!make_room("this rank is out of file descriptors")) return open_doors(false);
+      continue;
+    }
     if (!fd.is_open()) return;
-    make_room();
     waiting_.push_back(std::make_unique<Visitor>(*this, std::move(fd), from));
     advance(*waiting_.back());
   }
 }
 
-// Many strangers must not keep ranks out: the oldest who has not introduced itself leaves.
-void Reception::make_room() {
-  if (waiting_.size() < kMostVisitors) return;
+// Strangers must not keep ranks out: the oldest who has not introduced itself leaves, else the
+// oldest. A rank that is turned away so comes again.
+bool Reception::make_room(const char* why) {
+  if (waiting_.empty()) return false;
   const auto nameless = std::find_if(waiting_.begin(), waiting_.end(),
                                      [](const auto& each) { return !each->handshake.has_hello(); });
-  refuse(nameless != waiting_.end() ? **nameless : *waiting_.front(),
-         "it was pushed out by newer ones");
+  refuse(nameless != waiting_.end() ? **nameless : *waiting_.front(), why);
+  return true;
 }
 
 void Reception::advance(Visitor& visitor) {
@@ -95,9 +165,18 @@ void Reception::advance(Visitor& visitor) {
     if (outcome == Outcome::proved) break;
   }
   poller_.remove(visitor.fd.get());
-  Guest guest{std::move(visitor.fd), visitor.handshake};
+  hand_over({std::move(visitor.fd), visitor.handshake});
   drop(visitor);
-  proved_(std::move(guest));
+}
+
+// A rank that comes again has given up what it came with before.
+void Reception::hand_over(Guest guest) {
+  const std::scoped_lock hold(mutex_);
+  std::erase_if(guests_, [&guest](const Guest& each) {
+    return each.handshake.peer() == guest.handshake.peer();
+  });
+  guests_.push_back(std::move(guest));
+  ring(bell_);
 }
 
 void Reception::refuse(Visitor& visitor, const char* why) {
@@ -113,7 +192,7 @@ void Reception::drop(Visitor& visitor) {
   if (found != waiting_.end()) waiting_.erase(found);
 }
 
-void Reception::tick(std::int64_t now) {
+void Reception::drop_the_slow(std::int64_t now) {
   for (auto each = waiting_.begin(); each != waiting_.end();) {
     Visitor& visitor = **each++;
     const std::int64_t patience = visitor.handshake.has_hello() ? kProofNs : kHelloNs;

@@ -1,14 +1,20 @@
 // reception: connections that others made to us, until they have proved who they are.
 //
-// A stranger costs a descriptor for a few seconds and never any waiting. Whoever breaks the
+// A thread of its own accepts and asks them, so that nobody stands in the kernel's queue while
+// this rank computes, however many strangers come. The thread takes no signals and never enters
+// MPI: it hands over who has proved to be a rank of this job, and the rank decides, inside MPI,
+// what becomes of them. A stranger costs a descriptor for a few seconds. Whoever breaks the
 // protocol, is slow to introduce itself, or does not know the key is dropped and counted; the
-// first one is reported.
+// first one is reported. Where room is short the oldest who has proved nothing leaves first.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/poller.h"
@@ -24,31 +30,43 @@ struct Guest {
 
 class Reception {
  public:
-  using Proved = std::function<void(Guest guest)>;
-  Reception(const Identity& own, Poller& poller, Proved proved);
+  explicit Reception(const Identity& own);
   ~Reception();
 
-  // Opens the listeners of a family, with its port.
-  Result<std::uint16_t> open(bool ipv6);
-  bool is_empty() const { return waiting_.empty(); }
-  void tick(std::int64_t now);  // drops the slow
-  std::uint64_t strangers() const { return strangers_; }
+  // Listens at this address; the port it got. Before begin().
+  Result<std::uint16_t> open(const SocketAddress& at);
+  Result<void> begin();
+  int bell() const { return bell_.get(); }  // readable when there are guests
+  std::vector<Guest> take_guests();
 
  private:
   struct Listener;
   struct Visitor;
-  void accept_all(int listener);
+
+  // All below runs in the thread.
+  void work();
+  void accept_all(Listener& listener);
+  bool make_room(const char* why);
+  void open_doors(bool open);
   void advance(Visitor& visitor);
+  void hand_over(Guest guest);
   void refuse(Visitor& visitor, const char* why);
   void drop(Visitor& visitor);
-  void make_room();
+  void drop_the_slow(std::int64_t now);
 
   const Identity& own_;
-  Poller& poller_;
-  Proved proved_;
+  Poller poller_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::list<std::unique_ptr<Visitor>> waiting_;  // oldest first
+  std::size_t most_visitors_;
   std::uint64_t strangers_ = 0;
+  bool doors_open_ = true;
+
+  UniqueFd bell_, end_;
+  std::atomic<bool> is_over_{false};  // release by the destructor, acquire by the thread
+  std::mutex mutex_;
+  std::vector<Guest> guests_;  // under mutex_
+  std::thread thread_;
 };
 
 }  // namespace tutti::transport::tcp

@@ -23,14 +23,13 @@ void set(int fd, int level, int option, int value) {
 
 }  // namespace
 
-Result<UniqueFd> listen_on(bool ipv6, std::uint16_t& port) {
-  UniqueFd fd(::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+Result<UniqueFd> listen_at(const SocketAddress& at, std::uint16_t& port) {
+  UniqueFd fd(
+      ::socket(at.is_ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.is_open()) return tl::unexpected(last_error("socket"));
-  if (ipv6) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  SocketAddress any;
-  any.is_ipv6 = ipv6;
+  if (at.is_ipv6) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   sockaddr_storage storage{};
-  socklen_t bytes = any.fill(storage);
+  socklen_t bytes = at.fill(storage);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), bytes) != 0)
     return tl::unexpected(last_error("bind"));
   if (::listen(fd.get(), 1024) != 0) return tl::unexpected(last_error("listen"));

@@ -9,13 +9,13 @@
 
 namespace tutti::transport::tcp {
 
-// A non-blocking listening socket on any address of the family, and the port it got.
-Result<UniqueFd> listen_on(bool ipv6, std::uint16_t& port);
+// A non-blocking socket that listens at this address alone, and the port it got.
+Result<UniqueFd> listen_at(const SocketAddress& at, std::uint16_t& port);
 // A non-blocking socket on its way to `address`, or an error when that is hopeless at once.
 Result<UniqueFd> start_connecting(const SocketAddress& address);
 // Whether the connection stands; an error when it never will.
 Result<bool> is_connected(int fd);
-// The next connection, if there is one.
+// The next connection, if there is one; errno says why not.
 UniqueFd accept_from(int listener, SocketAddress& from);
 // No delay, probes of silent links.
 void tune(int fd);

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <functional>
+#include <vector>
 
 #include "catch.h"
 #include "daemon/background.h"
@@ -64,6 +66,37 @@ TEST_CASE("a stranger without the token is dropped", "[daemon][check]") {
   REQUIRE(answer.pairs.size() == 1);
   CHECK(answer.pairs[0].problem == "connects, but somebody else answers");
   CHECK(answer.pairs[0].reached == -1);
+}
+
+TEST_CASE("who says nothing, or drips, does not stay", "[daemon][check]") {
+  control::Loop loop;
+  ProbeListener listener(loop);
+  const int port = listener.listen(7, kToken);
+  std::vector<UniqueFd> callers;
+  for (int i = 0; i < 2; ++i) {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(port));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
+    callers.push_back(std::move(fd));
+  }
+  std::size_t gone = 0;
+  for (const UniqueFd& each : callers)
+    loop.on_readable(each.get(), [&, fd = each.get()] {
+      loop.forget(fd);
+      if (++gone == callers.size()) loop.stop();
+    });
+  std::function<void()> drip = [&] {
+    (void)!::send(callers[1].get(), "t", 1, MSG_NOSIGNAL);
+    loop.after(std::chrono::milliseconds{1500}, drip);
+  };
+  drip();
+  const auto limit = loop.after(std::chrono::seconds{60}, [&] { loop.stop(); });
+  loop.run();
+  loop.cancel(limit);
+  CHECK(gone == callers.size());
 }
 
 TEST_CASE("nobody listens: the reason is the system's", "[daemon][check]") {

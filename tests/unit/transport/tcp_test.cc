@@ -1,5 +1,7 @@
 // tcp: who is let in, who connects to whom, and how ends are told apart.
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,6 +171,70 @@ TEST_CASE("garbage, silence and crowds of strangers on the port do not disturb t
   });
 }
 
+TEST_CASE("a rank that computes lets its peers in although a thousand strangers stand at its port",
+          "[tcp]") {
+  Rig rig({0, 1}, knobs_with(kForced));
+  std::vector<UniqueFd> strangers;
+  // More than the kernel's queue holds, all of them silent; rank 1 makes no call meanwhile.
+  for (int i = 0; i < 1200; ++i) {
+    strangers.push_back(stranger_to(rig, 1));
+    if (i >= 600) strangers[static_cast<std::size_t>(i) - 600].reset();
+  }
+  Link& link = rig.link("tcp", 0, 1);
+  const FrameHeader header = header_for(1);
+  for (int i = 0; i < 200; ++i) {
+    rig[0].progress();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  rig.until([&] { return link.try_post({&header, nullptr, 0, nullptr}); });
+  rig.until([&] { return rig[1].sink.frames.size() == 1; });
+  REQUIRE(rig[0].sink.gone.empty());
+}
+
+TEST_CASE("a rank without descriptors rests until it has some, then lets its peers in", "[tcp]") {
+  Rig rig({0, 1}, knobs_with(kForced));
+  const auto addresses = tcp::decode(rig[1].transport("tcp")->address());
+  std::vector<UniqueFd> visitors;
+  for (int i = 0; i < 10; ++i)
+    visitors.emplace_back(
+        ::socket(addresses->front().is_ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const UniqueFd first_free(::dup(0));
+  const rlimit none{static_cast<rlim_t>(first_free.get()), before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  sockaddr_storage storage{};
+  const socklen_t bytes = addresses->front().fill(storage);
+  for (const UniqueFd& each : visitors)
+    ::connect(each.get(), reinterpret_cast<const sockaddr*>(&storage), bytes);
+  const auto worked_us = [] {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1'000'000 + used.ru_utime.tv_usec +
+           used.ru_stime.tv_usec;
+  };
+  const auto began_us = worked_us();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const auto spent_us = worked_us() - began_us;
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(spent_us < 500'000);  // processor time, not time: a watch that spins takes all there is
+  exchange(rig, 0, 1);
+  REQUIRE(rig[0].sink.gone.empty());
+}
+
+TEST_CASE("a rank listens at the addresses that it publishes, not at every one", "[tcp]") {
+  Rig rig({0, 1}, knobs_with(kForced));
+  const auto addresses = *tcp::decode(rig[1].transport("tcp")->address());
+  for (tcp::SocketAddress each : addresses) {
+    if (each.is_ipv6 || each.bytes[0] == 127) continue;
+    each.bytes = {127, 0, 0, 1};
+    sockaddr_storage storage{};
+    const socklen_t bytes = each.fill(storage);
+    const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), bytes) != 0);
+  }
+}
+
 TEST_CASE("a captured handshake is worth nothing when it is played back", "[tcp]") {
   Rig rig({0, 1}, knobs_with(kForced));
   // What rank 0 would say first, with the right job and ranks, but without the key.
@@ -211,27 +277,36 @@ TEST_CASE("a peer that leaves in order is not reported, and all it sent arrives"
 }
 
 TEST_CASE("a peer whose process dies is reported once, with what it was", "[tcp]") {
-  Rig rig = Rig::over("tcp", 2);
-  rig.link("tcp", 0, 1);
+  auto worlds = wireup::in_threads({0, 1});
+  int pipe[2];
+  REQUIRE(::pipe2(pipe, O_CLOEXEC) == 0);
   const pid_t child = ::fork();
+  End end;
+  end.wireup = std::move(worlds[child == 0 ? 1 : 0]);
+  end.knobs = knobs_with(kForced);
+  end.opened = open_all(end.around());
   if (child == 0) {
-    // Rank 1 lives here; what the parent has of it is never used.
-    while (rig[1].sink.frames.empty()) rig[1].progress();
+    const Blob own = end.transport("tcp")->address();
+    if (::write(pipe[1], own.data(), own.size()) < 0) ::_exit(1);
+    while (end.sink.frames.empty()) end.progress();
     ::_exit(0);
   }
+  Blob theirs(1000);
+  theirs.resize(static_cast<std::size_t>(::read(pipe[0], theirs.data(), theirs.size())));
+  end.links[1] = std::move(*end.transport("tcp")->connect({1, 1, 0, false}, theirs));
   const FrameHeader header = header_for(1);
-  while (!rig[0].links[1]->try_post({&header, nullptr, 0, nullptr})) rig[0].progress();
+  while (!end.links[1]->try_post({&header, nullptr, 0, nullptr})) end.progress();
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   const std::int64_t limit = now_ns() + 60'000'000'000;
-  while (rig[0].sink.gone.empty()) {
-    rig[0].progress();
+  while (end.sink.gone.empty()) {
+    end.progress();
     REQUIRE(now_ns() < limit);
   }
-  for (int i = 0; i < 1000; ++i) rig[0].progress();
-  REQUIRE(rig[0].sink.gone == std::vector<int>{1});
-  REQUIRE(rig[0].sink.reasons[0].find("lost its tcp connection") != std::string::npos);
-  REQUIRE_FALSE(rig[0].links[1]->try_post({&header, nullptr, 0, nullptr}));
+  for (int i = 0; i < 1000; ++i) end.progress();
+  REQUIRE(end.sink.gone == std::vector<int>{1});
+  REQUIRE(end.sink.reasons[0].find("lost its tcp connection") != std::string::npos);
+  REQUIRE_FALSE(end.links[1]->try_post({&header, nullptr, 0, nullptr}));
 }
 
 TEST_CASE("a link may be dropped and taken up again a thousand times", "[tcp]") {

@@ -12,8 +12,8 @@ sys.path.insert(0, GEN)
 import table  # noqa: E402
 import wrappers  # noqa: E402
 
-OVERLAY = {"anytime": [], "anytime_groups": [], "silent_groups": ["quiet"], "body_of": {}, "accepts": {}, "unchecked": {},
-           "unprobed": [], "beside": ["MPI_Flask"]}
+OVERLAY = {"anytime": [], "anytime_groups": [], "silent_groups": ["quiet"], "body_of": {}, "accepts": {},
+           "unchecked": {}, "at_all_ranks": {}, "unprobed": [], "beside": ["MPI_Flask"]}
 
 
 def parameter(name, kind, c_type, **facts):

@@ -1,0 +1,204 @@
+// Reductions and barriers, in all forms; and the choice of a collective.
+#include "job.h"
+
+namespace program {
+namespace {
+
+// An operation that does not commute: a pair (a, b) stands for x -> a x + b, modulo 2^32.
+void compose(void* in, void* inout, int* count, MPI_Datatype*) {
+  const auto* first = static_cast<const std::uint32_t*>(in);
+  auto* second = static_cast<std::uint32_t*>(inout);
+  for (int i = 0; i < *count; ++i, first += 2, second += 2) {
+    second[1] = first[0] * second[1] + first[1];
+    second[0] = first[0] * second[0];
+  }
+}
+
+enum Kind { sum, most, exclusive, user, kinds };
+
+// The operation, its elements, and what it does to words.
+struct Reduction {
+  Kind kind;
+  MPI_Op op = MPI_SUM;
+  MPI_Datatype type = MPI_UINT32_T;
+  int width = 1;
+
+  explicit Reduction(Kind of) : kind(of) {
+    if (kind == most) op = MPI_MAX;
+    if (kind == exclusive) op = MPI_BXOR;
+    if (kind != user) return;
+    width = 2;
+    OK(MPI_Op_create(compose, 0, &op));
+    OK(MPI_Type_contiguous(2, MPI_UINT32_T, &type));
+    OK(MPI_Type_commit(&type));
+  }
+  // Freed at once, also under an operation that goes on.
+  void drop() {
+    if (kind != user) return;
+    OK(MPI_Op_free(&op));
+    OK(MPI_Type_free(&type));
+  }
+  // left = left op right
+  void fold(std::vector<std::uint32_t>& left, std::vector<std::uint32_t> right) const {
+    if (kind == user) {
+      int count = static_cast<int>(left.size()) / 2;
+      compose(left.data(), right.data(), &count, nullptr);
+      left = std::move(right);
+      return;
+    }
+    for (std::size_t i = 0; i < left.size(); ++i)
+      left[i] = kind == sum    ? left[i] + right[i]
+                : kind == most ? std::max(left[i], right[i])
+                               : left[i] ^ right[i];
+  }
+  std::vector<std::uint32_t> over(const Job& job, const Ranks& ranks, int words) const {
+    std::vector<std::uint32_t> all;
+    for (const int from : ranks) {
+      std::vector<std::uint32_t> part(as_size(words));
+      job.put(part, 0, from, 0, words);
+      if (all.empty())
+        all = std::move(part);
+      else
+        fold(all, std::move(part));
+    }
+    return all;
+  }
+};
+
+void copy(const std::vector<std::uint32_t>& from, std::size_t at, std::size_t count,
+          std::vector<std::uint32_t>& to) {
+  std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at), count, to.begin());
+}
+
+void reduce(const std::shared_ptr<Job>& job, Reduction& r) {
+  const Rooted at(*job);
+  const Junk junk;
+  const int words = job->n * r.width;
+  job->room(words, at.is_root ? words : 0);
+  job->put(job->in, 0, job->me, 0, words);
+  const bool in_place = job->in_place && at.is_root && !job->node->is_inter;
+  if (at.is_root) {
+    const auto all = r.over(*job, job->other, words);
+    copy(all, 0, all.size(), job->want);
+    if (in_place) job->put(job->out, 0, job->me, 0, words);
+  }
+  const bool sends = at.gives && !in_place;
+  const void* from = in_place ? MPI_IN_PLACE : sends ? job->in.data() : junk.pointer();
+  void* to = at.is_root ? job->out.data() : junk.pointer();
+  const int count = at.absent ? junk.count() : job->n;
+  const MPI_Datatype type = at.absent ? junk.type() : r.type;
+  const MPI_Op op = r.op;
+  const MPI_Comm comm = job->node->comm;
+  IN_ITS_FORM(job, Reduce, reduce, from, to, count, type, op, at.argument, comm);
+}
+
+// Allreduce, scan and exscan.
+void reduce_for_all(const std::shared_ptr<Job>& job, Reduction& r, int which) {
+  const int words = job->n * r.width;
+  job->room(words, words);
+  job->put(job->in, 0, job->me, 0, words);
+  const bool in_place = job->in_place && !job->node->is_inter;
+  if (in_place) job->put(job->out, 0, job->me, 0, words);
+  Ranks givers = job->other;
+  if (which != 0) givers.resize(as_size(job->index() + (which == 1 ? 1 : 0)));
+  const auto all = r.over(*job, givers, words);
+  copy(all, 0, all.size(), job->want);
+  const bool nothing = givers.empty();  // rank 0 of exscan: what it gets is not said
+  if (nothing) job->want = job->out;
+  const void* from = in_place ? MPI_IN_PLACE : job->in.data();
+  void* to = job->out.data();
+  const int count = job->n;
+  const MPI_Datatype type = r.type;
+  const MPI_Op op = r.op;
+  const MPI_Comm comm = job->node->comm;
+  if (which == 0) {
+    IN_ITS_FORM(job, Allreduce, allreduce, from, to, count, type, op, comm);
+  } else if (which == 1) {
+    IN_ITS_FORM(job, Scan, scan, from, to, count, type, op, comm);
+  } else {
+    IN_ITS_FORM(job, Exscan, exscan, from, to, count, type, op, comm);
+  }
+}
+
+// Both reduce_scatters: on an intercommunicator both sides reduce as many words.
+void reduce_scatter(const std::shared_ptr<Job>& job, Reduction& r, bool block) {
+  const int remote = job->node->is_inter ? job->q() : 1;
+  const int total = job->n * job->p() * remote;
+  job->out_counts.assign(job->own.size(), job->n * remote);
+  if (!block && job->p() > 1) {  // uneven: the first gives its neighbour half
+    const int moved = job->out_counts[0] / 2;
+    job->out_counts[0] -= moved;
+    job->out_counts[1] += moved;
+  }
+  int before = 0;
+  for (int i = 0; i < job->index(); ++i) before += job->out_counts[as_size(i)];
+  const int mine = job->out_counts[as_size(job->index())];
+  const bool in_place = job->in_place && !job->node->is_inter;
+  job->room(total * r.width, (in_place ? total : mine) * r.width);
+  job->put(job->in, 0, job->me, 0, total * r.width);
+  if (in_place) {
+    job->put(job->out, 0, job->me, 0, total * r.width);
+    job->checked = as_size(mine * r.width);  // what lies behind is not said
+  }
+  const auto all = r.over(*job, job->other, total * r.width);
+  copy(all, as_size(before * r.width), as_size(mine * r.width), job->want);
+  const void* from = in_place ? MPI_IN_PLACE : job->in.data();
+  void* to = job->out.data();
+  const MPI_Datatype type = r.type;
+  const MPI_Op op = r.op;
+  const MPI_Comm comm = job->node->comm;
+  if (block) {
+    IN_ITS_FORM(job, Reduce_scatter_block, reduce_scatter_block, from, to, mine, type, op, comm);
+  } else {
+    IN_ITS_FORM(job, Reduce_scatter, reduce_scatter, from, to, job->out_counts.data(), type, op,
+                comm);
+  }
+}
+
+void barrier(const std::shared_ptr<Job>& job) {
+  job->room(0, 0);
+  const MPI_Comm comm = job->node->comm;
+  IN_ITS_FORM(job, Barrier, barrier, comm);
+}
+
+}  // namespace
+
+void reduce_somehow(const std::shared_ptr<Job>& job, int which) {
+  Reduction r(static_cast<Kind>(mix(job->id, 5) % kinds));
+  if (which == 0) reduce(job, r);
+  if (which == 1) reduce_for_all(job, r, 0);
+  if (which == 2 || which == 3) reduce_scatter(job, r, which == 2);
+  if (which >= 4) reduce_for_all(job, r, which - 3);
+  r.drop();
+}
+
+void collective() {
+  Random& plan = world->plan;
+  auto job = std::make_shared<Job>();
+  job->node =
+      world->pick([](const Node& node) { return world->on("inter_coll") || !node.is_inter; });
+  Node& node = *job->node;
+  job->id = world->id();
+  const int family = plan.below(16);
+  const int which = plan.below(6);
+  job->form = static_cast<Form>(plan.below(3));
+  job->delay = plan.between(1, 8);
+  job->rounds = plan.between(1, 3);
+  job->in_place = plan.one_in(4);
+  job->in_bytes = plan.one_in(4);
+  job->n = std::min(random_count(plan), 20000);
+  if (job->n > 300) job->n = 1 + job->n / node.members();
+  const bool from_b = node.is_inter && plan.one_in(2);
+  const Ranks& side = from_b ? node.b : node.a;
+  job->root = side[as_size(plan.below(static_cast<int>(side.size())))];
+  if (!node.has(world->rank)) return;
+  job->me = world->rank;
+  job->own = node.local(job->me);
+  job->other = node.remote(job->me);
+  if (family == 0) return barrier(job);
+  if (family <= 5) return move_to_or_from_root(job, which % 5);
+  if (family <= 10) return move_among_all(job, which % 5);
+  reduce_somehow(job, node.is_inter ? which % 4 : which);
+}
+
+}  // namespace program

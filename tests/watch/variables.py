@@ -17,8 +17,8 @@ GOOD = {"MPIEXEC_TIMEOUT": "5", "PATH": os.environ["PATH"], "TMPDIR": "/tmp", "T
         "PET_NNODES": "1", "PET_NPROC_PER_NODE": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "HYDRA_LAUNCHER": "ssh", "TUTTI_JOIN_KEY": "0123456789abcdef0123"}
 SILLY = ["", "-1", "x y", "99999999999999999999999", "/nonexistent/file", "a:0,,=:", "\x80\xff", "A" * 5000]
-# prun's own word for what it refuses: docs/launcher.md, "Exit status".
-REFUSALS = set(range(200, 214))
+# What prun ends with when it refuses: wrong words, or one of its own reasons (prun --help=exit).
+REFUSALS = {2, *range(200, 214)}
 # With these the program, not prun, is what fails to start or says something else.
 OF_THE_PROGRAM = {"PATH", "LD_LIBRARY_PATH"}
 

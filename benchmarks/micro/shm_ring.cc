@@ -37,11 +37,12 @@ class Copier final : public Sink {
   std::size_t frames = 0;
   std::size_t bytes = 0;
   std::byte* into = nullptr;
-  void on_frame(int, const FrameHeader& header, std::span<std::byte> payload) override {
+  bool on_frame(int, const FrameHeader& header, std::span<std::byte> payload) override {
     if (into != nullptr && !payload.empty())
       std::memcpy(into + header.length, payload.data(), payload.size());
     ++frames;
     bytes += payload.size();
+    return true;
   }
   std::byte* place(int, const FrameHeader&, std::size_t) override { return nullptr; }
   void on_peer_gone(int, const Error&) override {}
@@ -184,8 +185,9 @@ void pair(const std::vector<std::unique_ptr<wireup::Wireup>>& worlds, Flag* flag
 class Counter final : public Sink {
  public:
   std::array<int, 16> got{};
-  void on_frame(int, const FrameHeader& header, std::span<std::byte>) override {
+  bool on_frame(int, const FrameHeader& header, std::span<std::byte>) override {
     ++got[static_cast<std::size_t>(header.tag)];
+    return true;
   }
   std::byte* place(int, const FrameHeader&, std::size_t) override { return nullptr; }
   void on_peer_gone(int, const Error&) override {}

@@ -38,11 +38,12 @@ class Receiver final : public Sink {
  public:
   std::size_t bytes = 0;
   std::vector<std::byte> memory = std::vector<std::byte>(std::size_t{2} << 20);
-  void on_frame(int, const FrameHeader& header, std::span<std::byte> payload) override {
+  bool on_frame(int, const FrameHeader& header, std::span<std::byte> payload) override {
     std::byte* const into = memory.data() + header.length;
     if (payload.data() != into && !payload.empty())
       std::memcpy(into, payload.data(), payload.size());
     bytes += payload.size();
+    return true;
   }
   std::byte* place(int, const FrameHeader& header, std::size_t) override {
     return memory.data() + header.length;

@@ -83,7 +83,7 @@ class Core final : public Endpoint, public transport::Sink {
   void close() override;
 
   // Sink.
-  void on_frame(int from, const transport::FrameHeader& header,
+  bool on_frame(int from, const transport::FrameHeader& header,
                 std::span<std::byte> payload) override;
   std::byte* place(int from, const transport::FrameHeader& header, std::size_t bytes) override;
   void on_peer_gone(int peer, const Error& why) override;
@@ -132,7 +132,12 @@ class Core final : public Endpoint, public transport::Sink {
   void grant(PeerState& peer, Transfer* transfer);
   void on_grant(int from, const transport::FrameHeader& header);
   void on_taken(int from, const transport::FrameHeader& header);
-  void on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
+  bool on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
+  // Parts of a message come in order, so none is lost or comes twice, and none lies outside.
+  static bool is_next_part(const Transfer& transfer, const transport::FrameHeader& header,
+                           std::size_t bytes) {
+    return header.length == transfer.moved && bytes <= transfer.total - transfer.moved;
+  }
   int pump_data(Transfer* transfer);
   void unpinned(Transfer* transfer, bool ok);
   Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
@@ -153,7 +158,8 @@ class Core final : public Endpoint, public transport::Sink {
   void on_recalled(int from, const transport::FrameHeader& header);
 
   // deliver.cc
-  void on_message(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
+  bool is_sound_message(const transport::FrameHeader& header, std::size_t bytes) const;
+  bool on_message(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   void meet(Transfer* transfer, int from, const transport::FrameHeader& header);
   void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
                      std::span<const std::byte> payload);

@@ -1,13 +1,15 @@
 // What arrives: each frame to its transfer, messages to the receives they match.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 
-#include "base/log.h"
 #include "p2p/core.h"
 
 namespace tutti::p2p {
 namespace {
+
+constexpr std::uint64_t kMostBytes = std::numeric_limits<types::Count>::max();
 
 MatchKey key_of(const transport::FrameHeader& header) {
   return {header.context, static_cast<int>(header.source), header.tag};
@@ -15,7 +17,7 @@ MatchKey key_of(const transport::FrameHeader& header) {
 
 }  // namespace
 
-void Core::on_frame(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
+bool Core::on_frame(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
   PeerState& sender = peer(from);
   sender.credit += header.aux;
   switch (static_cast<Kind>(header.kind)) {
@@ -25,41 +27,60 @@ void Core::on_frame(int from, const transport::FrameHeader& header, std::span<st
     case Kind::data:
       return on_data(from, header, payload);
     case Kind::grant:
-      return on_grant(from, header);
+      on_grant(from, header);
+      return true;
     case Kind::taken:
-      return on_taken(from, header);
+      on_taken(from, header);
+      return true;
     case Kind::credit:
-      return;
+      return true;
     case Kind::recall:
-      return on_recall(from, header);
+      on_recall(from, header);
+      return true;
     case Kind::recalled:
-      return on_recalled(from, header);
+      on_recalled(from, header);
+      return true;
     case Kind::goodbye:
       sender.left = true;
-      return;
+      return true;
   }
-  log::warn("dropped a frame of unknown kind " + std::to_string(header.kind) + " from rank " +
-            std::to_string(from));
+  return false;
 }
 
-void Core::on_message(int from, const transport::FrameHeader& header,
+// An eager message is all there; an offer tells of as many bytes as a buffer can have, and a key.
+bool Core::is_sound_message(const transport::FrameHeader& header, std::size_t bytes) const {
+  if (header.source >= peers_.size()) [[unlikely]]
+    return false;
+  if (header.kind == static_cast<std::uint8_t>(Kind::eager)) [[likely]]
+    return header.length == bytes;
+  return header.length <= kMostBytes && bytes <= kMostKeyBytes;
+}
+
+bool Core::on_message(int from, const transport::FrameHeader& header,
                       std::span<std::byte> payload) {
+  if (!is_sound_message(header, payload.size())) [[unlikely]]
+    return false;
   PeerState& sender = peer(from);
   if (sender.placed != nullptr) [[unlikely]] {  // matched when place() was asked
     Transfer* const transfer = sender.placed;
     sender.placed = nullptr;
     std::byte* const into = transfer->buffer.at();
     if (into != payload.data()) std::memcpy(into, payload.data(), payload.size());
-    return finish_delivery(sender, transfer, header, payload.size());
+    finish_delivery(sender, transfer, header, payload.size());
+    return true;
   }
   Transfer* const transfer =
       static_cast<Transfer*>(door(header.context).posted.take(key_of(header)));
-  if (transfer == nullptr) return keep(from, header, payload);
-  if (header.kind == static_cast<std::uint8_t>(Kind::eager)) [[likely]]
-    return deliver_eager(transfer, from, header, payload);
-  match_offer(transfer, from, header, payload);
-  matched_.push_back(transfer);
-  work_ = true;
+  if (transfer == nullptr) {
+    keep(from, header, payload);
+  } else if (header.kind == static_cast<std::uint8_t>(Kind::eager)) [[likely]] {
+    deliver_eager(transfer, from, header, payload);
+  } else {
+    match_offer(transfer, from, header, payload);
+    matched_.push_back(transfer);
+    work_ = true;
+  }
+  return true;
 }
 
 // Where the payload of a long frame should be read to.
@@ -68,17 +89,18 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
     Transfer* const transfer = transfers_.find(low_of(header.cookie));
     const bool fits = transfer != nullptr && transfer->phase == Phase::granted &&
                       transfer->peer == from && transfer->buffer.is_contiguous() &&
-                      header.length + bytes <= transfer->total;
+                      is_next_part(*transfer, header, bytes);
     return fits ? transfer->buffer.at() + header.length : nullptr;
   }
   PeerState& sender = peer(from);
-  if (header.kind != static_cast<std::uint8_t>(Kind::eager) || sender.placed != nullptr)
+  if (header.kind != static_cast<std::uint8_t>(Kind::eager) || sender.placed != nullptr ||
+      !is_sound_message(header, bytes))
     return nullptr;
   // Matching happens now: all earlier frames of this peer were delivered already. A receive
   // that will not take exactly these bytes in one run is left for on_frame to find again.
   PostedQueue& posted = door(header.context).posted;
   Transfer* const transfer = static_cast<Transfer*>(posted.find(key_of(header)));
-  if (transfer == nullptr || !transfer->buffer.is_contiguous() || header.length != bytes ||
+  if (transfer == nullptr || !transfer->buffer.is_contiguous() ||
       static_cast<std::uint64_t>(transfer->buffer.bytes) < bytes || bytes == 0)
     return nullptr;
   posted.remove(transfer);

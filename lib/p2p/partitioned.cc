@@ -10,6 +10,7 @@
 // whatever the two sides' partitions are; the receiver counts, for each partition of its own,
 // how many of the sender's it still lacks. Rounds keep apart by the order of messages.
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -175,9 +176,18 @@ class Receiver final : public Side {
   void met(const Status& status) {
     has_met_ = true;
     failure_ = status.code;
+    if (failure_ == Code::ok && !is_sound(status)) failure_ = Code::intern;
     if (!is_waiting_) return;
     is_waiting_ = false;
     expect();
+  }
+
+  // Whether the sender said it all, and can have meant it: then nothing below overflows.
+  bool is_sound(const Status& status) const {
+    constexpr Count most = std::numeric_limits<Count>::max() / 4;
+    const auto& [stream, partitions, each] = introduction_;
+    return status.bytes == sizeof introduction_ && partitions >= 0 && each >= 0 &&
+           (partitions == 0 || each <= most / partitions) && partition_bytes() <= most;
   }
 
   // Posts a receive for each of the sender's partitions.

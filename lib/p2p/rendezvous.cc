@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/check.h"
 #include "base/log.h"
 #include "p2p/core.h"
 
@@ -119,12 +118,10 @@ void Core::on_taken(int from, const transport::FrameHeader& header) {
     complete(transfer);
 }
 
-void Core::on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
+bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::granted, "data");
-  if (transfer == nullptr) return;
-  TUTTI_CHECK(header.length + payload.size() <= transfer->total,
-              "data at " + std::to_string(header.length) + " of " +
-                  std::to_string(transfer->total) + " from rank " + std::to_string(from));
+  if (transfer == nullptr) return true;
+  if (!is_next_part(*transfer, header, payload.size())) return false;
   if (!transfer->buffer.is_contiguous()) {
     types::unpack(transfer->buffer, static_cast<types::Count>(header.length), payload);
   } else if (std::byte* const into = transfer->buffer.at() + header.length;
@@ -133,6 +130,7 @@ void Core::on_data(int from, const transport::FrameHeader& header, std::span<std
   }
   transfer->moved += payload.size();
   if (transfer->moved == transfer->total) complete(transfer);
+  return true;
 }
 
 // Posts what the link takes. Returns how many frames went.

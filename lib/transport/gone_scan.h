@@ -51,13 +51,21 @@ class GoneScan {
   }
 
   Error error_for(int rank) const {
-    const int host = wireup_.host_of(rank);
-    return Error{Code::proc_aborted, "rank " + std::to_string(rank) + " on host " +
-                                         wireup_.segment().host(static_cast<unsigned>(host)).name +
-                                         " ended without MPI_Finalize"};
+    return Error{Code::proc_aborted, name_of(rank) + " ended without MPI_Finalize"};
+  }
+  // Of one whose frame the sink did not believe.
+  Error no_frame_from(int rank) const {
+    return Error{Code::other, name_of(rank) +
+                                  " sent what is no frame; memory was overwritten there or here, "
+                                  "or the network changed it"};
   }
 
  private:
+  std::string name_of(int rank) const {
+    const auto host = static_cast<unsigned>(wireup_.host_of(rank));
+    return "rank " + std::to_string(rank) + " on host " + wireup_.segment().host(host).name;
+  }
+
   static constexpr int kRanksPerLook = 1024;
   const wireup::Wireup& wireup_;
   std::vector<bool> reported_;  // sized when the first rank is gone

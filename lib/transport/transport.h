@@ -72,13 +72,16 @@ struct Peer {
 class Sink {
  public:
   virtual ~Sink() = default;
-  // A whole frame. `payload` is valid during the call only, unless place() gave its address.
-  virtual void on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) = 0;
+  // A whole frame. `payload` is valid during the call only, unless place() gave its address. False:
+  // nobody sends such a frame, and nothing was done with it. The transport then breaks off with
+  // that peer (on_peer_gone) and asks for no place and delivers nothing of it any more.
+  virtual bool on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) = 0;
   // Before the payload of a long frame is read from a stream: where it should go, or null for
   // the transport's own staging. The address must stay valid until on_frame for it. All earlier
   // frames of that peer were delivered, and its next on_frame is for this one.
   virtual std::byte* place(int from, const FrameHeader& header, std::size_t bytes) = 0;
-  // The process is gone; no frame of it comes any more. Called once per peer.
+  // The process is gone; no frame of it comes any more, and no memory that place() gave for one is
+  // written to. Called once per peer.
   virtual void on_peer_gone(int peer, const Error& why) = 0;
 };
 

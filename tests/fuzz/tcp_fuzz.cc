@@ -38,10 +38,11 @@ class Reader final : public Sink {
  public:
   std::size_t frames = 0;
   bool is_right = true;
-  void on_frame(int, const FrameHeader& header, std::span<std::byte> payload) override {
+  bool on_frame(int, const FrameHeader& header, std::span<std::byte> payload) override {
     ++frames;
     for (const std::byte byte : payload)
       is_right = is_right && byte == static_cast<std::byte>(header.cookie);
+    return true;
   }
   std::byte* place(int, const FrameHeader& header, std::size_t bytes) override {
     placed_.resize(bytes);

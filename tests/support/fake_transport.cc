@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+
 namespace tutti::test {
 
 using namespace transport;
@@ -218,7 +220,8 @@ int FakeTransport::deliver(int from, bool everything) {
       std::memcpy(placed, payload, flying.size);
       payload = placed;
     }
-    sink_.on_frame(from, flying.header, {payload, flying.size});
+    TUTTI_CHECK(sink_.on_frame(from, flying.header, {payload, flying.size}),
+                "no test posts frames that nobody sends");
     ++events;
   }
 }

@@ -147,8 +147,9 @@ class SelfTransport final : public Transport {
   void deliver() {
     Waiting& entry = queue_.pop();
     // The sink may read, not write, what is pinned: it is the sender's own buffer.
-    sink_.on_frame(rank_, entry.header,
-                   {const_cast<std::byte*>(entry.payload.data()), entry.payload.size()});
+    const bool is_sound = sink_.on_frame(
+        rank_, entry.header, {const_cast<std::byte*>(entry.payload.data()), entry.payload.size()});
+    TUTTI_CHECK(is_sound, "a frame to ourselves of kind " + std::to_string(entry.header.kind));
     if (entry.done != nullptr) entry.done->fire(entry.done, true);
     queue_.give_back(entry);
   }

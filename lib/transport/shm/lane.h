@@ -54,6 +54,8 @@ static_assert(sizeof(Counters) <= kCounterLines * kCacheLine);
 // takes as long as a few calls. Nearer, the reader may be looking at it.
 inline constexpr std::ptrdiff_t kOwnAhead = 5;
 
+inline constexpr std::uint32_t kNoLap = 0xffffffff;  // no line is of this one
+
 inline constexpr std::uint32_t kUnit = 64;  // the ring is handed out in cache lines
 
 struct Geometry {
@@ -212,8 +214,9 @@ class Reader {
     return static_cast<std::uint32_t>(next_->control.load(std::memory_order_acquire) >> 32) == lap_;
   }
 
-  // Hands the next frame, which must be there, to the sink; its space is free afterwards.
-  void deliver(Sink& sink) {
+  // Hands the next frame, which must be there, to the sink; its space is free afterwards. False:
+  // the sink does not believe it, and from now on there is none.
+  bool deliver(Sink& sink) {
     Line& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
     std::byte* payload = line.inlined;
@@ -226,9 +229,13 @@ class Reader {
       next_ = begin_;
       ++lap_;
     }
-    sink.on_frame(from_, line.header, {payload, bytes});
+    if (!sink.on_frame(from_, line.header, {payload, bytes})) [[unlikely]] {
+      lap_ = kNoLap;
+      return false;
+    }
     // release: our reads of line and ring are done before the writer may reuse them.
     counters_->consumed.store(std::uint64_t{read_} << 32 | units_read_, std::memory_order_release);
+    return true;
   }
 
   // True once after the writer found the lane full: it may sleep until it is woken.

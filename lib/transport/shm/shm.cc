@@ -120,12 +120,7 @@ class ShmTransport final : public Transport {
   int progress() override {
     if (inside_) return 0;  // a callback came round: frames stay in order
     inside_ = true;
-    for (std::size_t word = 0; word < known_.size(); ++word) {
-      // acquire: pairs with the release in announce().
-      const std::uint64_t senders = own_.senders[word].load(std::memory_order_acquire);
-      if (senders != known_[word]) [[unlikely]]
-        add_lanes(word, senders);
-    }
+    find_lanes();
     int events = 0;
     for (Reader& reader : hot_)
       if (reader.has_frame()) events += drain(reader, kBatch);
@@ -148,8 +143,10 @@ class ShmTransport final : public Transport {
 
   int drain(Reader& reader, int limit) {
     int taken = 0;
-    do reader.deliver(sink_);
-    while (++taken < limit && reader.has_frame());
+    do {
+      if (!reader.deliver(sink_)) [[unlikely]]
+        return break_off(reader.from());
+    } while (++taken < limit && reader.has_frame());
     if (reader.has_starved()) [[unlikely]]
       wake_writer(reader.from());
     return taken;
@@ -159,6 +156,15 @@ class ShmTransport final : public Transport {
     const auto local =
         static_cast<std::uint32_t>(segment_.place(static_cast<std::uint32_t>(rank)).local_rank);
     wake_if_asleep(segment_, local, segment_.local(local), needs_fence(own_));
+  }
+
+  void find_lanes() {
+    for (std::size_t word = 0; word < known_.size(); ++word) {
+      // acquire: pairs with the release in announce().
+      const std::uint64_t senders = own_.senders[word].load(std::memory_order_acquire);
+      if (senders != known_[word]) [[unlikely]]
+        add_lanes(word, senders);
+    }
   }
 
   void add_lanes(std::size_t word, std::uint64_t senders) {
@@ -175,13 +181,21 @@ class ShmTransport final : public Transport {
     int found = 0;
     gone_.look([this](int rank) { return wireup_.host_of(rank) == wireup_.host(); },
                [this, &found](int rank) {
+                 // It may have announced itself, sent and ended since this round began.
+                 find_lanes();
                  for (Reader& reader : hot_)
-                   while (reader.from() == rank && reader.has_frame()) reader.deliver(sink_);
-                 sink_.on_peer_gone(rank, gone_.error_for(rank));
+                   while (reader.from() == rank && reader.has_frame()) drain(reader, kBatch);
+                 if (!gone_.is_reported(rank)) sink_.on_peer_gone(rank, gone_.error_for(rank));
                  ++found;
                  return true;
                });
     return found;
+  }
+
+  // It sent what the sink does not believe: its lane is not read any more.
+  int break_off(int rank) {
+    if (gone_.mark(rank)) sink_.on_peer_gone(rank, gone_.no_frame_from(rank));
+    return 1;
   }
 
   wireup::Wireup& wireup_;

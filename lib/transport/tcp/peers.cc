@@ -216,8 +216,10 @@ void Peers::look_for_gone() {
     if (found.is_over) return true;
     const std::int64_t now = now_ns();
     if (found.doomed_at_ns == 0) found.doomed_at_ns = now;
-    // What it sent before may still be on its way; its kernel closes the connection behind it.
-    if (found.stream && now - found.doomed_at_ns < kDoomNs) return false;
+    // What it sent before may still be on its way, also behind its word that a connection of ours
+    // stands; its kernel closes the connection behind it.
+    const bool may_have_sent = found.stream || found.attempt || found.guest;
+    if (may_have_sent && now - found.doomed_at_ns < kDoomNs) return false;
     if (found.stream) {
       found.stream->fail_with("its process ended");
       return false;  // buried in the next round

@@ -204,7 +204,7 @@ void Stream::deliver(std::byte* payload) {
   head_got_ = 0;
   into_ = nullptr;
   ++events_;
-  sink_.on_frame(peer_, head_.header, {payload, bytes});
+  if (!sink_.on_frame(peer_, head_.header, {payload, bytes})) fail_with("what arrives is no frame");
   if (staging_.size() > kStagingKept) staging_ = {};
 }
 

@@ -228,6 +228,95 @@ TEST_CASE("a peer that the daemon declares gone is reported once, after its last
   });
 }
 
+TEST_CASE("a peer that announced itself, sent and ended since the last look loses nothing",
+          "[contract]") {
+  for_every_link([](const std::string& name) {
+    if (name == "self") return;
+    Rig rig = Rig::over(name, 3);
+    // The first time that rank 0 looks at all, rank 1 is gone already.
+    Link& link = rig.link(name, 1, 0);
+    const FrameHeader only = header_for(1);
+    if (name == "shm") {
+      REQUIRE(link.try_post({&only, nullptr, 0, nullptr}));
+    } else {  // a connection takes two
+      post(rig, link, 0, {});
+      rig.until([&] { return rig[0].sink.frames.size() == 1; });
+      rig[0].sink.frames.clear();
+      REQUIRE(link.try_post({&only, nullptr, 0, nullptr}));
+    }
+    rig[0].wireup->segment().rank(1).gone.store(1, std::memory_order_release);
+    const auto gone = [&] {
+      for (auto& transport : rig[0].opened.transports) transport->look_around();
+      return !rig[0].sink.gone.empty();
+    };
+    rig.until(gone);
+    REQUIRE(rig[0].sink.frames.size() == 1);
+    REQUIRE(rig[0].sink.frames[0].header.length == 1);
+  });
+}
+
+TEST_CASE("a peer that the sink does not believe is lost, and nothing of it comes any more",
+          "[contract]") {
+  for_every_link([](const std::string& name) {
+    if (name == "self") return;
+    Rig rig = Rig::over(name, 3);
+    rig[0].sink.believes = 2;
+    Link& link = rig.link(name, 1, 0);
+    post(rig, link, 0, pattern(10, 0));
+    post(rig, link, 1, pattern(10, 0));
+    rig.until([&] { return rig[0].sink.frames.size() == 2; });
+    std::size_t posted = 2;
+    rig.until([&] {
+      const FrameHeader header = header_for(posted);
+      const auto data = pattern(3000, 0);
+      if (posted < 20 && link.try_post({&header, data.data(), data.size(), nullptr})) ++posted;
+      return !rig[0].sink.gone.empty();
+    });
+    for (int i = 0; i < 100; ++i) rig[0].progress();
+    REQUIRE(rig[0].sink.gone == std::vector<int>{1});
+    REQUIRE(rig[0].sink.reasons[0].find("rank 1") != std::string::npos);
+    REQUIRE(rig[0].sink.reasons[0].find("no frame") != std::string::npos);
+    REQUIRE(rig[0].sink.frames.size() == 2);
+    // The others go on.
+    rig[0].sink.believes = 3;
+    post(rig, rig.link(name, 2, 0), 7, pattern(10, 0));
+    rig.until([&] { return rig[0].sink.frames.size() == 3; });
+    REQUIRE(rig[0].sink.frames[2].from == 2);
+  });
+}
+
+TEST_CASE("a long frame may be overtaken by any number of short ones", "[contract]") {
+  for_every_link([](const std::string& name) {
+    if (name == "self") return;
+    Rig rig = Rig::over(name, 2);
+    Link& link = rig.link(name, 0, 1);
+    const std::size_t longest = rig[0].transport(name)->traits(rig.peer(0, 1)).max_frame;
+    const auto data = pattern(longest, 1);
+    CountedDone done;
+    std::size_t posted = 0;
+    // Only the sender moves as long as its link takes more: it is bounded, and drops nothing.
+    const auto try_one = [&] {
+      const FrameHeader header = header_for(posted);
+      const bool is_long = posted % 5000 == 1;
+      const FrameView frame{&header, data.data(), is_long ? longest : posted % 100, nullptr};
+      if (!link.try_post(frame)) return false;
+      ++posted;
+      return true;
+    };
+    while (posted < 20'000) {
+      while (posted < 20'000 && try_one()) rig[0].progress();
+      rig[0].progress();
+      rig[1].progress();
+    }
+    auto& frames = rig[1].sink.frames;
+    rig.until([&] { return frames.size() == posted; });
+    for (std::size_t i = 0; i < posted; ++i) {
+      REQUIRE(frames[i].header.length == i);
+      REQUIRE(frames[i].payload.size() == (i % 5000 == 1 ? longest : i % 100));
+    }
+  });
+}
+
 TEST_CASE("a job may be opened and closed again many times", "[contract]") {
   for_every_link([](const std::string& name) {
     if (name == "ucx") return;  // milliseconds each; its own test opens it often enough

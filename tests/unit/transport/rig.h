@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,11 +34,14 @@ class Recorder final : public Sink {
   std::vector<int> gone;
   std::vector<std::string> reasons;
   std::function<void(const Received&)> also;
+  std::size_t believes = std::numeric_limits<std::size_t>::max();  // so many frames, then no more
 
-  void on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) override {
+  bool on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) override {
+    if (frames.size() == believes) return false;
     const bool placed = !payload.empty() && payload.data() == placed_.data();
     frames.push_back({from, header, {payload.begin(), payload.end()}, placed});
     if (also) also(frames.back());
+    return true;
   }
   std::byte* place(int, const FrameHeader&, std::size_t bytes) override {
     if (!places) return nullptr;

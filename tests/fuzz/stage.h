@@ -1,0 +1,84 @@
+// A transport for fuzzing an endpoint: it takes what is posted, mostly, and fetches or does not, by
+// chance; what is posted is noted, and nothing ever arrives by itself.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "mutate.h"
+#include "transport/transport.h"
+
+namespace fuzz {
+
+using namespace tutti;  // NOLINT(google-build-using-namespace): a test
+
+struct Posted {  // by the endpoint
+  int to;
+  transport::FrameHeader header;
+};
+
+// Takes what the endpoint sends, mostly, and fetches or does not, by chance.
+class Stage final : public transport::Transport {
+ public:
+  Stage(fuzz::Random& random, std::vector<Posted>& posted) : random_(random), posted_(posted) {}
+  const char* name() const override { return "stage"; }
+  transport::Traits traits(const transport::Peer&) const override {
+    transport::Traits traits;
+    traits.reaches = true;
+    traits.max_frame = 1024;
+    traits.eager_bytes = 512;
+    traits.fetches = true;
+    traits.fetch_from = 3000;
+    return traits;
+  }
+  Blob address() const override { return {}; }
+  Result<std::unique_ptr<transport::Link>> connect(const transport::Peer& peer, BlobView) override {
+    return std::unique_ptr<transport::Link>(std::make_unique<Line>(*this, peer.rank));
+  }
+  int progress() override {
+    std::vector<transport::Done*> ready;
+    ready.swap(late_);
+    for (transport::Done* done : ready) done->fire(done, random_.below(4) != 0);
+    return static_cast<int>(ready.size());
+  }
+  int wait_fd() override { return -1; }
+
+ private:
+  class Line final : public transport::Link {
+   public:
+    Line(Stage& stage, int to) : stage_(stage), to_(to) {}
+    bool try_post(const transport::FrameView& frame) override {
+      if (stage_.random_.below(8) == 0) return false;
+      stage_.posted_.push_back({to_, *frame.header});
+      if (frame.done != nullptr) stage_.finish(frame.done);
+      return true;
+    }
+    Result<transport::Key> expose(const transport::Memory&) override {
+      return transport::Key(stage_.random_.below(65));
+    }
+    Result<void> fetch(const transport::Key&, const transport::Memory& into,
+                       transport::Done* done) override {
+      if (stage_.random_.below(3) == 0) return fail(Code::other, "not today");
+      std::memset(into.data, 1, into.bytes);
+      stage_.finish(done);
+      return {};
+    }
+
+   private:
+    Stage& stage_;
+    int to_;
+  };
+  void finish(transport::Done* done) {
+    if (random_.below(2) == 0)
+      done->fire(done, true);
+    else
+      late_.push_back(done);
+  }
+
+  fuzz::Random& random_;
+  std::vector<Posted>& posted_;
+  std::vector<transport::Done*> late_;
+};
+
+}  // namespace fuzz

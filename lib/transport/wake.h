@@ -22,6 +22,7 @@ namespace tutti::transport {
 inline constexpr std::size_t kProbeAddress = 0;  // of a word in that rank's memory
 inline constexpr std::size_t kProbeValue = 1;    // what the word holds; 0: not there yet
 inline constexpr std::size_t kHasBarriers = 2;   // 1: membarrier works in that rank
+inline constexpr std::size_t kPidNamespace = 3;  // the one that its process id belongs to
 
 // Once per rank, before it sends or sleeps.
 void register_barriers(wireup::LocalRecord& own);

@@ -2,6 +2,8 @@
 #include "transport/shm/single_copy.h"
 
 #include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -32,9 +34,16 @@ bool yama_asks_for_parentage() {
   return scope == '1';
 }
 
-// The value is derived from where the word lies, so a stale or foreign word does not match.
-std::uint64_t value_for(std::uint64_t address) {
-  return address * 0x9e3779b97f4a7c15U | 1;
+// Nobody else's memory holds it. 0: the kernel gives no random numbers.
+std::uint64_t random_word() {
+  std::uint64_t word = 0;
+  if (::getrandom(&word, sizeof word, 0) != sizeof word) return 0;
+  return word | 1;
+}
+
+std::uint64_t own_pid_namespace() {
+  struct stat status {};
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 std::atomic_ref<std::uint64_t> published(wireup::LocalRecord& record) {
@@ -52,11 +61,11 @@ SingleCopy::SingleCopy(const wireup::Segment& segment, std::uint32_t local, bool
 #ifdef PR_SET_PTRACER
   if (yama_asks_for_parentage()) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
-  const auto address = reinterpret_cast<std::uint64_t>(&word_);
-  word_ = value_for(address);
+  word_ = random_word();
   wireup::LocalRecord& own = segment_.local(local_);
-  own.first_contact[kProbeAddress] = address;
-  // release: pairs with the acquire in probe(); the value says that address and word are there.
+  own.first_contact[kProbeAddress] = reinterpret_cast<std::uint64_t>(&word_);
+  own.first_contact[kPidNamespace] = own_pid_namespace();
+  // release: pairs with the acquire in read_process(); the value says that the rest is there.
   published(own).store(word_, std::memory_order_release);
 }
 
@@ -76,16 +85,12 @@ bool SingleCopy::works(std::uint32_t peer) {
 }
 
 bool SingleCopy::probe(std::uint32_t peer, Proof& proof) {
-  wireup::LocalRecord& record = segment_.local(peer);
-  // acquire: pairs with the release in the peer's constructor.
-  const std::uint64_t expected = published(record).load(std::memory_order_acquire);
-  if (expected == 0) return true;
-  std::uint64_t seen = 0;
-  const auto read =
-      read_process(record.pid, record.first_contact[kProbeAddress], &seen, sizeof seen);
-  proof = read && seen == expected ? Proof::yes : Proof::no;
-  if (proof == Proof::no)
-    reason_ = read ? "process ids are not shared (different pid namespaces)" : read.error().text;
+  // acquire: as in read_process().
+  if (published(segment_.local(peer)).load(std::memory_order_acquire) == 0 && peer != local_)
+    return true;
+  const auto read = read_process(peer, 0, {});
+  proof = read ? Proof::yes : Proof::no;
+  if (!read) reason_ = read.error().text;
   return proof == Proof::yes;
 }
 
@@ -103,30 +108,35 @@ Result<void> SingleCopy::read(std::uint32_t peer, const Key& key, const Memory& 
   if (into.bytes > at.bytes)
     return fail(Code::intern, "reading " + std::to_string(into.bytes) + " of " +
                                   std::to_string(at.bytes) + " exposed bytes");
-  const int pid = segment_.local(peer).pid;
-  if (pid == static_cast<int>(::getpid())) {  // ranks as threads
-    if (into.bytes > 0)
-      std::memcpy(into.data, reinterpret_cast<const void*>(at.address), into.bytes);
-    return {};
-  }
-  return read_process(pid, at.address, into.data, into.bytes);
+  return read_process(peer, at.address, into);
 }
 
-Result<void> SingleCopy::read_process(int pid, std::uint64_t from, void* to,
-                                      std::size_t bytes) const {
+Result<void> SingleCopy::read_process(std::uint32_t peer, std::uint64_t from,
+                                      const Memory& into) const {
+  wireup::LocalRecord& record = segment_.local(peer);
+  // acquire: pairs with the release in the peer's constructor.
+  const std::uint64_t expected = published(record).load(std::memory_order_acquire);
+  if (record.first_contact[kPidNamespace] != segment_.local(local_).first_contact[kPidNamespace])
+    return fail(Code::other, "process ids are not shared (different pid namespaces)");
   std::size_t done = 0;
-  while (done < bytes) {
-    const std::size_t step = std::min(bytes - done, kStep);
-    iovec here{static_cast<std::byte*>(to) + done, step};
-    iovec there{reinterpret_cast<void*>(from + done), step};
-    const ssize_t got = ::process_vm_readv(pid, &here, 1, &there, 1, 0);
+  do {
+    const std::size_t step = std::min(into.bytes - done, kStep);
+    std::uint64_t seen = 0;
+    iovec here[] = {{&seen, sizeof seen}, {static_cast<std::byte*>(into.data) + done, step}};
+    iovec there[] = {{reinterpret_cast<void*>(record.first_contact[kProbeAddress]), sizeof seen},
+                     {reinterpret_cast<void*>(from + done), step}};
+    const ssize_t got = ::process_vm_readv(record.pid, here, 2, there, 2, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0)
+    const auto word = static_cast<ssize_t>(sizeof seen);
+    if (got < word || (got == word && step > 0))
       return fail(
           errno == ESRCH ? Code::proc_aborted : Code::other,
-          std::string("process_vm_readv: ") + (got == 0 ? "nothing read" : std::strerror(errno)));
-    done += static_cast<std::size_t>(got);
-  }
+          std::string("process_vm_readv: ") + (got >= 0 ? "nothing read" : std::strerror(errno)));
+    if (expected == 0 || seen != expected)
+      return fail(Code::other, "process " + std::to_string(record.pid) +
+                                   " is not that rank (another pid namespace?)");
+    done += static_cast<std::size_t>(got - word);
+  } while (done < into.bytes);
   return {};
 }
 

@@ -2,7 +2,9 @@
 //
 // Whether the kernel lets us is found out, never assumed: every rank publishes the address of a
 // word it owns, and the first question about a peer reads that word. Containers refuse by
-// seccomp, Yama by parentage (lifted for our own ranks by naming ourselves traceable).
+// seccomp, Yama by parentage (lifted for our own ranks by naming ourselves traceable). A process id
+// and an address say nothing about who is there: every container has a process 1, and without
+// randomisation all have the same addresses. So the word is random, and every read takes it along.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +35,7 @@ class SingleCopy {
 
  private:
   enum class Proof : std::uint8_t { unknown, yes, no };
-  Result<void> read_process(int pid, std::uint64_t from, void* to, std::size_t bytes) const;
+  Result<void> read_process(std::uint32_t peer, std::uint64_t from, const Memory& into) const;
   bool probe(std::uint32_t peer, Proof& proof);
 
   const wireup::Segment& segment_;

@@ -6,17 +6,28 @@
 #include <utility>
 
 namespace tutti::transport::ucx {
-namespace {
-
-constexpr std::uint64_t kMostAhead = 4096;  // frames a peer may be ahead of one that is missing
-
-}  // namespace
-
 Inlet::~Inlet() = default;
+
+// Whether it is one that the peer may send now, and the first with its number.
+bool Inlet::is_next(const WireHeader& header, std::size_t bytes) const {
+  const std::uint64_t ahead = header.number - next_;  // wraps for one that was delivered
+  if (ahead > kMostAhead || bytes > most_bytes_) return false;
+  return ahead >= entries_.size() ||
+         entries_[static_cast<std::size_t>(ahead)]->state == State::missing;
+}
 
 ucs_status_t Inlet::accept(const WireHeader& header, void* data, std::size_t bytes,
                            std::uint64_t flags) {
-  if (header.number < next_ || header.number - next_ > kMostAhead) return UCS_OK;  // not ours
+  if (is_broken_ || has_left_) return UCS_OK;
+  heard_ = std::max(heard_, header.delivered);
+  if (header.kind == static_cast<std::uint32_t>(WireKind::delivered)) {
+    ++events_;  // whoever was refused may retry
+    return UCS_OK;
+  }
+  if (!is_next(header, bytes)) {
+    is_broken_ = true;
+    return UCS_OK;
+  }
   const bool is_offer = (flags & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
   if (entries_.empty() && header.number == next_ && !is_offer) {
     ++next_;
@@ -57,24 +68,29 @@ void Inlet::fetch(Entry& entry) {
   param.user_data = &entry;
   void* const request =
       library_.am_recv_data_nbx(worker_, entry.offer, entry.payload, entry.bytes, &param);
-  // An error here is the end of the endpoint, which is reported there.
-  if (request == nullptr) entry.state = State::ready;
+  if (request == nullptr)
+    entry.state = State::ready;
+  else if (UCS_PTR_IS_ERR(request))
+    fail_with(UCS_PTR_STATUS(request));
+  else
+    fetches_ = true;
 }
 
 void Inlet::on_fetched(void* request, ucs_status_t status, std::size_t, void* data) {
   auto* const entry = static_cast<Entry*>(data);
   Inlet* const inlet = entry->inlet;
   inlet->library_.request_free(request);
-  if (status != UCS_OK) return;
+  inlet->fetches_ = false;
+  if (status != UCS_OK) return inlet->fail_with(status);
   entry->state = State::ready;
   inlet->deliver_in_order();
 }
 
 void Inlet::deliver_in_order() {
-  while (!entries_.empty()) {
+  while (!entries_.empty() && !is_broken_) {
     Entry& first = *entries_.front();
     if (first.state == State::arrived && first.offer != nullptr) fetch(first);
-    if (first.state == State::missing || first.state == State::fetching) return;
+    if (first.state != State::arrived && first.state != State::ready) return;
     const std::unique_ptr<Entry> entry = std::move(entries_.front());
     entries_.pop_front();
     ++next_;
@@ -86,8 +102,8 @@ void Inlet::deliver(const WireHeader& header, std::byte* payload, std::size_t by
   ++events_;
   if (header.kind == static_cast<std::uint32_t>(WireKind::goodbye))
     has_left_ = true;
-  else
-    sink_.on_frame(peer_, header.header, {payload, bytes});
+  else if (!sink_.on_frame(peer_, header.header, {payload, bytes}))
+    is_broken_ = true;
 }
 
 }  // namespace tutti::transport::ucx

@@ -3,7 +3,8 @@
 // UCX may deliver a short message before a long one that was sent earlier, and long ones arrive
 // as an offer to be fetched. Every frame carries a number, and frames are delivered in that
 // order; a long one is fetched when all before it were delivered, since the sink matches it to
-// a receive when it is asked for a place.
+// a receive when it is asked for a place. What comes meanwhile is kept: a sender is told how many
+// of its frames were delivered, and is never more than kMostAhead ahead of that.
 #pragma once
 
 #include <deque>
@@ -19,23 +20,38 @@ namespace tutti::transport::ucx {
 // In front of every frame.
 struct WireHeader {
   std::uint32_t from;
-  std::uint32_t kind;    // WireKind
-  std::uint64_t token;   // of this job: what another job sends here by mistake is dropped
-  std::uint64_t number;  // of this frame between these two
+  std::uint32_t kind;       // WireKind
+  std::uint64_t token;      // of this job: what another job sends here by mistake is dropped
+  std::uint64_t number;     // of this frame between these two
+  std::uint64_t delivered;  // so many frames of the other side were, here
   FrameHeader header;
 };
-enum class WireKind : std::uint32_t { frame = 1, goodbye = 2 };
+enum class WireKind : std::uint32_t { frame = 1, goodbye = 2, delivered = 3 };  // 3 has no number
+
+inline constexpr std::uint64_t kMostAhead = 1024;  // frames that are not delivered yet
 
 class Inlet {
  public:
-  Inlet(const Library& library, ucp_worker_h worker, Sink& sink, int peer)
-      : library_(library), worker_(worker), sink_(sink), peer_(peer) {}
+  Inlet(const Library& library, ucp_worker_h worker, Sink& sink, int peer, std::size_t most_bytes)
+      : library_(library), worker_(worker), sink_(sink), peer_(peer), most_bytes_(most_bytes) {}
   ~Inlet();
 
   // From the callback of UCX; what to return to it.
   ucs_status_t accept(const WireHeader& header, void* data, std::size_t bytes, std::uint64_t flags);
   int take_events() { return std::exchange(events_, 0); }
   bool has_left() const { return has_left_; }
+  // It broke the rules, or a fetch failed: nothing of it is delivered any more. For whatever
+  // reason it is lost, memory of the sink's is not written to once is_fetching() is false.
+  bool is_broken() const { return is_broken_; }
+  ucs_status_t failure() const { return failure_; }  // of a fetch
+  void break_off() { is_broken_ = true; }
+  bool is_fetching() const { return fetches_; }
+
+  // How many of our frames were delivered there, as far as we heard.
+  std::uint64_t heard() const { return heard_; }
+  // How many of its frames were delivered here; it is told now.
+  std::uint64_t tell() { return told_ = next_; }
+  bool owes_word() const { return next_ - told_ >= kMostAhead / 4; }
 
   ucp_ep_h reply_to = nullptr;  // how to reach the peer where we have no endpoint of our own
 
@@ -52,7 +68,9 @@ class Inlet {
   };
 
   void keep(Entry& entry, const void* data, std::size_t bytes);
+  bool is_next(const WireHeader& header, std::size_t bytes) const;
   void fetch(Entry& entry);
+  void fail_with(ucs_status_t status) { failure_ = status, is_broken_ = true; }
   void deliver_in_order();
   void deliver(const WireHeader& header, std::byte* payload, std::size_t bytes);
   static void on_fetched(void* request, ucs_status_t status, std::size_t bytes, void* entry);
@@ -61,10 +79,16 @@ class Inlet {
   ucp_worker_h worker_;
   Sink& sink_;
   int peer_;
-  std::uint64_t next_ = 0;  // number of entries_.front()
+  std::size_t most_bytes_;   // of a frame
+  std::uint64_t next_ = 0;   // number of entries_.front()
+  std::uint64_t told_ = 0;   // of next_
+  std::uint64_t heard_ = 0;  // its next_
   std::deque<std::unique_ptr<Entry>> entries_;
   int events_ = 0;
   bool has_left_ = false;
+  bool is_broken_ = false;
+  ucs_status_t failure_ = UCS_OK;
+  bool fetches_ = false;  // the first of entries_ is under way
 };
 
 }  // namespace tutti::transport::ucx

@@ -12,8 +12,8 @@ constexpr std::size_t kCopyKept = std::size_t{64} << 10;
 
 }  // namespace
 
-Outlet::Outlet(Worker& worker, std::uint32_t own_rank, std::uint64_t token, int peer)
-    : worker_(worker), own_rank_(own_rank), token_(token), peer_(peer) {}
+Outlet::Outlet(Worker& worker, std::uint32_t own_rank, std::uint64_t token, Inlet& inlet, int peer)
+    : worker_(worker), own_rank_(own_rank), token_(token), inlet_(inlet), peer_(peer) {}
 
 Outlet::~Outlet() = default;
 
@@ -34,10 +34,11 @@ Result<void> Outlet::connect(BlobView address) {
 }
 
 bool Outlet::try_send(const FrameView& frame) {
-  if (under_way_ >= kMostUnderWay || is_broken_) return false;
+  if (under_way_ >= kMostUnderWay || is_broken_ || number_ >= inlet_.heard() + kMostAhead)
+    return false;
   Operation* const operation = take_operation();
-  operation->header = {own_rank_, static_cast<std::uint32_t>(WireKind::frame), token_, number_,
-                       *frame.header};
+  operation->header = header_of(WireKind::frame);
+  operation->header.header = *frame.header;
   operation->done = frame.done;
   const std::byte* payload = frame.payload;
   if (frame.done == nullptr && frame.bytes > 0) {
@@ -50,10 +51,22 @@ bool Outlet::try_send(const FrameView& frame) {
 void Outlet::say_goodbye() {
   if (is_broken_ || endpoint_ == nullptr) return;
   Operation* const operation = take_operation();
-  operation->header = {
-      own_rank_, static_cast<std::uint32_t>(WireKind::goodbye), token_, number_, {}};
+  operation->header = header_of(WireKind::goodbye);
   operation->done = nullptr;
   submit(operation, nullptr, 0);
+}
+
+void Outlet::tell_delivered() {
+  if (is_broken_ || tells_) return;
+  Operation* const operation = take_operation();
+  operation->header = header_of(WireKind::delivered);
+  operation->done = nullptr;
+  tells_ = true;
+  submit(operation, nullptr, 0);
+}
+
+WireHeader Outlet::header_of(WireKind kind) const {
+  return {own_rank_, static_cast<std::uint32_t>(kind), token_, number_, inlet_.tell(), {}};
 }
 
 Outlet::Operation* Outlet::take_operation() {
@@ -73,8 +86,9 @@ bool Outlet::submit(Operation* operation, const std::byte* payload, std::size_t 
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
   param.cb.send = &Outlet::on_sent;
   param.user_data = operation;
+  const bool has_number = operation->header.kind != static_cast<std::uint32_t>(WireKind::delivered);
   // With the first frame the peer learns how to answer even if it never sends.
-  param.flags = number_ == 0 ? UCP_AM_SEND_FLAG_REPLY : 0;
+  param.flags = has_number && number_ == 0 ? UCP_AM_SEND_FLAG_REPLY : 0;
   void* const request = worker_.library().am_send_nbx(
       endpoint_, kMessageId, &operation->header, sizeof operation->header, payload, bytes, &param);
   if (UCS_PTR_IS_ERR(request)) {
@@ -83,7 +97,7 @@ bool Outlet::submit(Operation* operation, const std::byte* payload, std::size_t 
     break_off(UCS_PTR_STATUS(request));
     return false;
   }
-  ++number_;
+  if (has_number) ++number_;
   if (request == nullptr)
     finish(operation, true);
   else
@@ -94,6 +108,7 @@ bool Outlet::submit(Operation* operation, const std::byte* payload, std::size_t 
 void Outlet::finish(Operation* operation, bool ok) {
   Done* const done = std::exchange(operation->done, nullptr);
   if (operation->copy.capacity() > kCopyKept) operation->copy = {};
+  if (operation->header.kind == static_cast<std::uint32_t>(WireKind::delivered)) tells_ = false;
   free_.push_back(operation);
   if (done != nullptr) done->fire(done, ok);
 }

@@ -12,14 +12,18 @@ namespace tutti::transport::ucx {
 
 class Outlet {
  public:
-  Outlet(Worker& worker, std::uint32_t own_rank, std::uint64_t token, int peer);
+  // `inlet`: of the same peer; knows what was delivered on both sides.
+  Outlet(Worker& worker, std::uint32_t own_rank, std::uint64_t token, Inlet& inlet, int peer);
   ~Outlet();
 
   Result<void> connect(BlobView address);
-  void use(ucp_ep_h endpoint) { endpoint_ = endpoint; }  // borrowed, for a goodbye
+  bool is_connected() const { return owns_endpoint_; }
+  bool has_endpoint() const { return endpoint_ != nullptr; }
+  void use(ucp_ep_h endpoint) { endpoint_ = endpoint; }  // borrowed, for what has no number
   bool try_send(const FrameView& frame);
+  void tell_delivered();  // where it does not go along with a frame
   void say_goodbye();
-  bool is_calm() const { return under_way_ == 0; }
+  bool is_calm() const { return under_way_ == 0 || is_broken_; }
   int take_events() { return std::exchange(events_, 0); }
 
   int peer() const { return peer_; }
@@ -35,6 +39,7 @@ class Outlet {
     Outlet* outlet = nullptr;
   };
 
+  WireHeader header_of(WireKind kind) const;
   Operation* take_operation();
   bool submit(Operation* operation, const std::byte* payload, std::size_t bytes);
   void finish(Operation* operation, bool ok);
@@ -45,10 +50,12 @@ class Outlet {
   Worker& worker_;
   std::uint32_t own_rank_;
   std::uint64_t token_;
+  Inlet& inlet_;
   int peer_;
   ucp_ep_h endpoint_ = nullptr;
   bool owns_endpoint_ = false;
   bool is_broken_ = false;
+  bool tells_ = false;  // word of what was delivered is under way
   std::string reason_;
   std::uint64_t number_ = 0;
   int under_way_ = 0;

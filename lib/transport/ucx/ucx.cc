@@ -24,6 +24,7 @@ constexpr unsigned kMessageId = 1;
 constexpr int kRoundsPerCall = 16;
 constexpr std::size_t kLongestAddress = 160;  // all transports share the record of the segment
 constexpr std::int64_t kGoodbyeNs = 2'000'000'000;
+constexpr std::int64_t kDoomNs = 1'000'000'000;
 // Closing asks the other side, which may not look for a while; the goodbye is out already.
 constexpr std::int64_t kCloseNs = 100'000'000;
 
@@ -42,6 +43,7 @@ class UcxLink final : public Link {
  public:
   explicit UcxLink(Outlet& outlet) : outlet_(outlet) {}
   bool try_post(const FrameView& frame) override { return outlet_.try_send(frame); }
+  bool has_unsent() const override { return !outlet_.is_calm(); }
   Result<Key> expose(const Memory&) override { return no_fetch(); }
   Result<void> fetch(const Key&, const Memory&, Done*) override { return no_fetch(); }
 
@@ -73,11 +75,15 @@ class UcxTransport final : public Transport {
   void look_around() override { gone_.ask(); }
 
  private:
+  std::size_t longest_frame() const { return std::size_t{device_.empty() ? 512U : 4096U} << 10; }
   Inlet& inlet(int peer);
   Outlet& outlet(int peer);
   int collect();
-  int look_for_gone();
-  void lose(int peer, const Error& why);
+  Error broken(int peer, const std::string& reason) const;
+  void tell_delivered(int peer, Inlet& from);
+  void look_for_gone();
+  void lose(int peer, const Error& why, std::int64_t grace);
+  int bury();
   void close_all(std::int64_t limit);
   bool wait_until_calm(std::int64_t limit);
   static ucs_status_t on_message(void* self, const void* header, std::size_t header_bytes,
@@ -90,6 +96,11 @@ class UcxTransport final : public Transport {
   std::uint64_t token_;
   Blob address_;
   GoneScan gone_;
+  struct Doomed {
+    Error why;
+    std::int64_t until_ns;  // is reported then
+  };
+  std::unordered_map<int, Doomed> doomed_;
   std::unordered_map<int, std::unique_ptr<Inlet>> inlets_;
   std::unordered_map<int, std::unique_ptr<Outlet>> outlets_;
   bool inside_ = false;
@@ -120,7 +131,7 @@ Traits UcxTransport::traits(const Peer& peer) const {
   traits.why = device_.empty() ? "over UCX's tcp" : "RDMA device " + device_;
   traits.latency_us = device_.empty() ? 17 : 2;
   traits.bandwidth_gbs = device_.empty() ? 1.2 : 10;
-  traits.max_frame = std::size_t{device_.empty() ? 512U : 4096U} << 10;
+  traits.max_frame = longest_frame();
   traits.eager_bytes = device_.empty() ? std::size_t{64} << 10 : std::size_t{8} << 10;
   traits.fetch_from = std::numeric_limits<std::size_t>::max();
   return traits;
@@ -128,7 +139,9 @@ Traits UcxTransport::traits(const Peer& peer) const {
 
 Inlet& UcxTransport::inlet(int peer) {
   auto& found = inlets_[peer];
-  if (!found) found = std::make_unique<Inlet>(worker_->library(), worker_->get(), sink_, peer);
+  if (!found)
+    found =
+        std::make_unique<Inlet>(worker_->library(), worker_->get(), sink_, peer, longest_frame());
   return *found;
 }
 
@@ -136,19 +149,13 @@ Outlet& UcxTransport::outlet(int peer) {
   auto& found = outlets_[peer];
   if (!found)
     found = std::make_unique<Outlet>(*worker_, static_cast<std::uint32_t>(wireup_.rank()), token_,
-                                     peer);
+                                     inlet(peer), peer);
   return *found;
 }
 
 Result<std::unique_ptr<Link>> UcxTransport::connect(const Peer& peer, BlobView address) {
-  const bool is_new = !outlets_.contains(peer.rank);
   Outlet& to = outlet(peer.rank);
-  if (is_new) {
-    if (auto connected = to.connect(address); !connected) {
-      outlets_.erase(peer.rank);
-      return tl::unexpected(std::move(connected).error());
-    }
-  }
+  if (!to.is_connected()) TUTTI_DO(to.connect(address));
   return std::unique_ptr<Link>(std::make_unique<UcxLink>(to));
 }
 
@@ -174,42 +181,79 @@ int UcxTransport::progress() {
   for (int round = 0; round < kRoundsPerCall && worker_->progress(); ++round) {
   }
   int events = collect();
-  if (gone_.is_asked()) events += look_for_gone();
+  if (gone_.is_asked()) look_for_gone();
+  if (!doomed_.empty()) [[unlikely]]
+    events += bury();
   inside_ = false;
   return events;
 }
 
 int UcxTransport::collect() {
   int events = 0;
-  for (auto& [peer, each] : inlets_) events += each->take_events();
+  for (auto& [peer, each] : inlets_) {
+    events += each->take_events();
+    if (each->is_broken()) [[unlikely]]
+      lose(peer,
+           each->failure() == UCS_OK ? gone_.no_frame_from(peer)
+                                     : broken(peer, worker_->library().text(each->failure())),
+           0);
+    else if (each->owes_word()) [[unlikely]]
+      tell_delivered(peer, *each);
+  }
   for (auto& [peer, each] : outlets_) {
     const int more = each->take_events();
-    if (more > 0 && each->is_broken() && !inlet(peer).has_left()) {
-      const auto host = static_cast<unsigned>(wireup_.host_of(peer));
-      lose(peer, Error{Code::proc_aborted, "rank " + std::to_string(peer) + " on host " +
-                                               wireup_.segment().host(host).name +
-                                               " lost its ucx connection: " + each->reason()});
-    }
+    if (more > 0 && each->is_broken() && !inlet(peer).has_left())
+      lose(peer, broken(peer, each->reason()), 0);
     events += more;
   }
   return events;
 }
 
-int UcxTransport::look_for_gone() {
-  int found = 0;
-  gone_.look([](int) { return true; },
-             [this, &found](int rank) {
-               while (worker_->progress()) {
-               }
-               sink_.on_peer_gone(rank, gone_.error_for(rank));
-               ++found;
-               return true;
-             });
-  return found;
+Error UcxTransport::broken(int peer, const std::string& reason) const {
+  const auto host = static_cast<unsigned>(wireup_.host_of(peer));
+  return Error{Code::proc_aborted, "rank " + std::to_string(peer) + " on host " +
+                                       wireup_.segment().host(host).name +
+                                       " lost its ucx connection: " + reason};
 }
 
-void UcxTransport::lose(int peer, const Error& why) {
-  if (gone_.mark(peer)) sink_.on_peer_gone(peer, why);
+void UcxTransport::tell_delivered(int peer, Inlet& from) {
+  if (from.has_left() || gone_.is_reported(peer)) return;
+  Outlet& to = outlet(peer);
+  if (!to.has_endpoint() && from.reply_to != nullptr) to.use(from.reply_to);
+  if (to.has_endpoint()) to.tell_delivered();
+}
+
+// What it sent before may still be on its way.
+void UcxTransport::look_for_gone() {
+  gone_.look([](int) { return true; },
+             [this](int rank) {
+               lose(rank, gone_.error_for(rank), kDoomNs);
+               return false;  // bury() reports it
+             });
+}
+
+void UcxTransport::lose(int peer, const Error& why, std::int64_t grace) {
+  if (gone_.is_reported(peer) || doomed_.contains(peer)) return;
+  doomed_.emplace(peer, Doomed{why, now_ns() + grace});
+}
+
+// Reports who is lost. UCX may not yet be through with a fetch, and the memory is the sink's.
+int UcxTransport::bury() {
+  int found = 0;
+  for (auto at = doomed_.begin(); at != doomed_.end();) {
+    const auto& [peer, doomed] = *at;
+    Inlet& from = inlet(peer);
+    const std::int64_t over = now_ns() - doomed.until_ns;
+    if (over < 0 || (from.is_fetching() && over < kDoomNs)) {
+      ++at;
+      continue;
+    }
+    from.break_off();
+    if (gone_.mark(peer)) sink_.on_peer_gone(peer, doomed.why);
+    at = doomed_.erase(at);
+    ++found;
+  }
+  return found;
 }
 
 int UcxTransport::wait_fd() {
@@ -231,8 +275,8 @@ UcxTransport::~UcxTransport() {
   is_leaving_ = true;
   const std::int64_t limit = now_ns() + kGoodbyeNs;
   for (auto& [peer, each] : inlets_) {
-    if (each->reply_to == nullptr || each->has_left() || outlets_.contains(peer)) continue;
-    outlet(peer).use(each->reply_to);
+    if (each->reply_to == nullptr || each->has_left()) continue;
+    if (Outlet& to = outlet(peer); !to.has_endpoint()) to.use(each->reply_to);
   }
   for (auto& [peer, each] : outlets_)
     if (!inlet(peer).has_left()) each->say_goodbye();

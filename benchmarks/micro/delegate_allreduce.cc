@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
         comm::force((*world)->world_comm(),
                     "barrier=dissemination,allreduce=recursive_doubling,bcast=binomial");
       measure(**world, ranks, ranks > cores);
-      (void)(*world)->part();
+      (void)(*world)->part(true);
     });
   for (std::thread& thread : threads) thread.join();
   return 0;

@@ -135,11 +135,17 @@ Result<void> begin_world_model() {
   return {};
 }
 
+// Nor ever had.
+static bool has_no_sessions() {
+  const std::scoped_lock hold(lock());
+  return g_newcomers == 1;
+}
+
 Result<void> end_world_model() {
   process.world_comm = nullptr;
   tool::world_closes(*process.world);
   report_use();
-  const Result<void> ended = process.world->part();
+  const Result<void> ended = process.world->part(has_no_sessions());
   // release: partner is the acquire in MPI_Finalized.
   process.phase.store(Phase::finalized, std::memory_order_release);
   close_world();

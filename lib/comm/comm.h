@@ -216,6 +216,8 @@ bool look_is_due(Communicator& comm);  // for who sends by the door; see p2p.h
 bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status);
 p2p::Status probe(Communicator& comm, int source, int tag);  // blocks
 void cancel(Request& request);
+// Waits until nothing is under way on it, also of what was freed.
+void settle_messages(Communicator& comm);
 
 // A message taken out of matching (MPI 5.0, 3.8.2): it is received once, by irecv_taken.
 class Message final : public Object {

@@ -150,6 +150,17 @@ p2p::Status probe(Communicator& comm, int source, int tag) {
   return status;
 }
 
+void settle_messages(Communicator& comm) {
+  World& world = comm.world();
+  const p2p::Endpoint& endpoint = world.endpoint;
+  while (endpoint.is_used(comm.context()) || endpoint.is_used(comm.coll_context())) {
+    if (progress(world) > 0)
+      active(world);
+    else
+      idle(world);
+  }
+}
+
 Message::Message(Communicator& comm, p2p::Message* taken)
     : Object(ObjectKind::message, &Object::destroy_as<Message>),
       comm_(CommRef::share(&comm)),

@@ -79,7 +79,8 @@ class Core final : public Endpoint, public transport::Sink {
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }
   void set_gate(const transport::Waiter::Gate& gate) override { gate_ = gate; }
-  void flush() override;
+  bool is_used(std::uint32_t context) const override;
+  void see_off(End end) override;
   void close() override;
 
   // Sink.
@@ -190,8 +191,15 @@ class Core final : public Endpoint, public transport::Sink {
   void drop_control(PeerState& peer);
   void wait_for(const bool& done);
   void pause();
-  bool has_unsent() const;
-  bool flush_all(std::int64_t patience_ns);
+
+  // ending.cc
+  bool still_listens(int rank) const;
+  bool has_moving() const;
+  bool waits_to_be_taken(const Transfer& transfer) const;
+  bool has_untaken() const;
+  void link_those_who_ask();
+  template <class IsOver>
+  bool see_to(const IsOver& is_over, std::int64_t patience_ns);
 
   wireup::Wireup& wireup_;
   const Knobs knobs_;
@@ -244,6 +252,7 @@ class Core final : public Endpoint, public transport::Sink {
   TransferLine completions_;  // done, on_done not yet called
   bool is_completing_ = false;
   bool is_closed_ = false;
+  bool has_given_up_ = false;  // on messages that nobody takes
   bool warned_any_source_ = false;
   void tell(const Happening& what) {
     if (observer_ != nullptr) observer_(observer_self_, what);

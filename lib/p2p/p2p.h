@@ -194,9 +194,14 @@ class Endpoint {
   virtual transport::Waiter& waiter() = 0;
   // How waits let other threads in; null: single thread.
   virtual void set_gate(const transport::Waiter::Gate& gate) = 0;
-  // Sends what is still queued; all goes on afterwards.
-  virtual void flush() = 0;
-  // The same, then tells peers and closes links. After it nothing is received.
+  // Whether a send or receive in this context is under way, also one that was released.
+  virtual bool is_used(std::uint32_t context) const = 0;
+  // Waits until all that was sent is with its receivers; all goes on afterwards. Ours: others go on
+  // and may ask for it late. Everybody's: all ranks are here, so that what no receive waits for by
+  // now is taken back.
+  enum class End : std::uint8_t { ours, everybodys };
+  virtual void see_off(End end) = 0;
+  // Sends what is queued, then tells peers and closes links. After it nothing is received.
   virtual void close() = 0;
 };
 

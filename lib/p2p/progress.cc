@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::uint32_t kOthersEvery = 256;  // and polls of transports not in use yet
 constexpr int kQuickPolls = 32;              // before the waiter is asked
-constexpr std::int64_t kFlushPatience_ns = 10'000'000'000;
-constexpr std::int64_t kGoodbyePatience_ns = 200'000'000;
 
 }  // namespace
 
@@ -207,56 +205,6 @@ void Core::drop_control(PeerState& peer) {
     Control* const control = peer.control_first;
     peer.control_first = control->next;
     bytes_.give(control, sizeof(Control));
-  }
-}
-
-bool Core::has_unsent() const {
-  const auto uses_memory = [this](std::uint32_t id) {
-    const Transfer& each = *transfers_.find(id);
-    return each.phase == Phase::pinned || each.phase == Phase::sending ||
-           each.phase == Phase::fetching;
-  };
-  for (std::uint32_t id = 0; id < transfers_.count(); ++id)
-    if (uses_memory(id)) return true;
-  return !busy_.empty() || !matched_.empty();
-}
-
-// Waits until all is posted, or nothing was for a while. False: something is left.
-bool Core::flush_all(std::int64_t patience_ns) {
-  std::int64_t deadline = now_ns() + patience_ns;
-  while (has_unsent()) {
-    if (poll() > 0) {
-      waiter_->busy();
-      deadline = now_ns() + patience_ns;
-    } else if (now_ns() > deadline) {
-      return false;
-    } else {
-      pause();
-    }
-  }
-  return true;
-}
-
-void Core::flush() {
-  if (!flush_all(kFlushPatience_ns))
-    log::warn("messages were left behind at the end: a peer did not take them for 10 s");
-}
-
-void Core::close() {
-  if (is_closed_) return;
-  is_closed_ = true;
-  flush();
-  for (const auto& each : peers_)
-    if (each != nullptr && each->link != nullptr && !each->gone && !each->left &&
-        each->rank != wireup_.rank())
-      queue_control(*each, Kind::goodbye, 0, 0);
-  flush_all(kGoodbyePatience_ns);  // a courtesy: a peer that ended already does not take it
-  for (const auto& each : peers_) {
-    if (each == nullptr) continue;
-    each->link = nullptr;
-    each->open_bytes = -1;
-    each->gone = true;
-    each->owned_link.reset();
   }
 }
 

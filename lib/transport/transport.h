@@ -103,6 +103,8 @@ class Link {
   virtual bool try_post(const FrameView& frame) = 0;
   // All that was posted has been delivered. False where the link does not know.
   virtual bool is_empty() const { return false; }
+  // Something that was posted lies in this process and leaves by progress() only.
+  virtual bool has_unsent() const { return false; }
   virtual Result<Key> expose(const Memory& memory) = 0;
   // Reads into.bytes from the start of the exposed memory; fires done, possibly at once.
   virtual Result<void> fetch(const Key& key, const Memory& into, Done* done) = 0;

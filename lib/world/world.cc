@@ -56,7 +56,7 @@ class Assembled final : public World {
     wireup_->abort(status, reason);
     std::_Exit(status);
   }
-  Result<void> part() override;
+  Result<void> part(bool is_last) override;
   void rest() override;
 
  private:
@@ -114,13 +114,13 @@ Result<void> Assembled::meet() {
 }
 
 // Behind the barrier nobody sends to us any more, and all that was sent to us by then is matched
-// or abandoned; flush() sees our own last messages off.
-Result<void> Assembled::part() {
+// or abandoned, unless sessions go on.
+Result<void> Assembled::part(bool is_last) {
   gate_.enter();
   comm::CollCall barrier;
   barrier.collective = coll::Collective::barrier;
   const Code code = comm::run(*world_comm_, barrier);
-  endpoint_->flush();
+  if (is_last) endpoint_->see_off(p2p::Endpoint::End::everybodys);
   world_comm_.reset();
   at_rest_ = true;
   gate_.leave();
@@ -132,7 +132,7 @@ Result<void> Assembled::part() {
 
 void Assembled::rest() {
   gate_.enter();
-  endpoint_->flush();
+  endpoint_->see_off(p2p::Endpoint::End::ours);
   at_rest_ = true;
   gate_.leave();
 }

@@ -56,8 +56,9 @@ class World {
   [[noreturn]] virtual void abort(int status, std::string_view reason) = 0;
   // The end of MPI_COMM_WORLD: waits until every rank arrived, sees our messages off and tells
   // the launcher that this process may end. Others may still meet us.
-  virtual Result<void> part() = 0;
-  // Sees our messages off; the same where there was no MPI_COMM_WORLD.
+  // `is_last`: nothing else used MPI, so messages that nobody has asked for by then are dropped.
+  virtual Result<void> part(bool is_last) = 0;
+  // Nobody uses MPI for now: waits until our messages are with their receivers.
   virtual void rest() = 0;
 };
 

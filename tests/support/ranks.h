@@ -67,7 +67,7 @@ inline void run_ranks(const std::vector<int>& hosts, const Body& body,
       if (const auto met = world.meet(); !met) return findings.add("meet: " + met.error().text);
       comm::Communicator& comm = world.world_comm();
       body(Rank{world, comm, comm.rank(), comm.size(), findings});
-      if (const auto ended = world.part(); !ended) findings.add("part: " + ended.error().text);
+      if (const auto ended = world.part(true); !ended) findings.add("part: " + ended.error().text);
     });
   for (std::thread& thread : threads) thread.join();
   INFO(findings.first());

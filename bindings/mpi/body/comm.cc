@@ -93,8 +93,11 @@ Code comm_free(MPI_Comm* comm) {
   return Code::ok;
 }
 
-// What is still under way on it ends by itself: requests keep their communicator.
+// Freed, a communicator lives on until all on it has ended; here that is waited for.
 Code comm_disconnect(MPI_Comm* comm) {
+  comm::Communicator* const object = comm_of(*comm);
+  if (object != nullptr && object->kind() == ObjectKind::comm && !object->is_predefined())
+    comm::settle_messages(*object);
   return comm_free(comm);
 }
 

@@ -26,6 +26,9 @@ class TcpLink final : public Link {
   bool try_post(const FrameView& frame) override {
     return slot_.stream != nullptr && slot_.stream->try_send(frame);
   }
+  bool has_unsent() const override {
+    return slot_.stream != nullptr && slot_.stream->has_pending();
+  }
   Result<Key> expose(const Memory&) override { return no_fetch(); }
   Result<void> fetch(const Key&, const Memory&, Done*) override { return no_fetch(); }
 

@@ -1,0 +1,144 @@
+// The end: what was handed over is seen to its receivers, peers are told, links are closed.
+//
+// A send may outlive its request (freed, buffered), and nobody looks at it any more but we. It is
+// over when its receiver has it. In the meantime others' messages that we have begun to receive
+// end, too. Whoever is gone or said goodbye is not waited for.
+#include "base/clock.h"
+#include "base/log.h"
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+namespace {
+
+constexpr std::int64_t kUntakenPatience_ns = 1'000'000'000;
+constexpr std::int64_t kFlushPatience_ns = 10'000'000'000;
+constexpr std::int64_t kGoodbyePatience_ns = 200'000'000;
+
+// A send that its receiver has not taken.
+bool is_untaken(const Transfer& transfer) {
+  return transfer.phase == Phase::offered || transfer.phase == Phase::unconfirmed;
+}
+
+// Bytes move or are about to.
+bool is_moving(const Transfer& transfer) {
+  switch (transfer.phase) {
+    case Phase::pinned:
+    case Phase::sending:
+    case Phase::placed:
+    case Phase::matched:
+    case Phase::granted:
+    case Phase::fetching:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool Core::is_used(std::uint32_t context) const {
+  for (std::uint32_t id = 0; id < transfers_.count(); ++id) {
+    const Transfer& each = *transfers_.find(id);
+    if (each.context == context && each.phase != Phase::unused && each.phase != Phase::complete)
+      return true;
+  }
+  return false;
+}
+
+bool Core::still_listens(int rank) const {
+  const PeerState* const peer = peers_[static_cast<std::size_t>(rank)].get();
+  return peer == nullptr || (!peer->gone && !peer->left);
+}
+
+// Something is left to be done for a peer that still listens.
+bool Core::has_moving() const {
+  for (std::uint32_t id = 0; id < transfers_.count(); ++id) {
+    const Transfer& each = *transfers_.find(id);
+    if (is_moving(each) && still_listens(each.peer)) return true;
+  }
+  for (const auto& each : peers_)
+    if (each != nullptr && each->link != nullptr && still_listens(each->rank) &&
+        (each->has_queued() || each->link->has_unsent()))
+      return true;
+  return !matched_.empty();
+}
+
+// What we sent to ourselves nobody else can ask for.
+bool Core::waits_to_be_taken(const Transfer& transfer) const {
+  return is_untaken(transfer) && still_listens(transfer.peer) && transfer.peer != wireup_.rank();
+}
+
+bool Core::has_untaken() const {
+  for (std::uint32_t id = 0; id < transfers_.count(); ++id)
+    if (waits_to_be_taken(*transfers_.find(id))) return true;
+  return false;
+}
+
+// Polls until `is_over`, or until nothing moved for a while. False: that.
+template <class IsOver>
+bool Core::see_to(const IsOver& is_over, std::int64_t patience_ns) {
+  std::int64_t deadline = now_ns() + patience_ns;
+  while (!is_over()) {
+    if (poll() > 0) {
+      waiter_->busy();
+      deadline = now_ns() + patience_ns;
+    } else if (now_ns() > deadline) {
+      return false;
+    } else {
+      pause();
+    }
+  }
+  return true;
+}
+
+void Core::see_off(End end) {
+  const auto is_over = [this] { return !has_moving() && !has_untaken(); };
+  if (end == End::ours && !has_given_up_) {
+    while (!see_to(is_over, kFlushPatience_ns)) {
+    }
+    return;
+  }
+  if (see_to(is_over, kUntakenPatience_ns)) return;
+  // Nobody asks for messages any more: those that no receive waits for are taken back.
+  for (std::uint32_t id = 0; id < transfers_.count(); ++id) {
+    Transfer* const each = transfers_.find(id);
+    if (waits_to_be_taken(*each)) cancel(each);
+  }
+  if (see_to(is_over, kFlushPatience_ns)) return;
+  if (!std::exchange(has_given_up_, true))
+    log::warn("messages were left behind at the end: a peer did not take them for 10 s");
+}
+
+// Those whose messages wait here for a receive may wait for our word.
+void Core::link_those_who_ask() {
+  for (const Door& each : doors_)
+    for (MatchNode* node = each.unexpected.oldest(); node != nullptr; node = node->newer) {
+      const Message& message = *static_cast<Message*>(node);
+      const bool is_plain = message.header.kind == static_cast<std::uint8_t>(Kind::eager) &&
+                            (message.header.flags & kWantsTaken) == 0;
+      if (!is_plain && still_listens(message.from)) connected(message.from);
+    }
+}
+
+void Core::close() {
+  if (is_closed_) return;
+  is_closed_ = true;
+  const auto is_over = [this] { return !has_moving(); };
+  if (!see_to(is_over, has_given_up_ ? kGoodbyePatience_ns : kFlushPatience_ns))
+    log::warn("messages were left behind at the end: a peer did not take them");
+  link_those_who_ask();
+  for (const auto& each : peers_)
+    if (each != nullptr && each->link != nullptr && !each->gone && !each->left &&
+        each->rank != wireup_.rank())
+      queue_control(*each, Kind::goodbye, 0, 0);
+  see_to(is_over, kGoodbyePatience_ns);  // a courtesy: a peer that ended already does not take it
+  for (const auto& each : peers_) {
+    if (each == nullptr) continue;
+    each->link = nullptr;
+    each->open_bytes = -1;
+    each->gone = true;
+    each->owned_link.reset();
+  }
+}
+
+}  // namespace tutti::p2p

@@ -100,11 +100,11 @@ void plan(const JobSpec& job) {
 
 }  // namespace
 
-TEST_CASE("no command line crashes prun's parser or planner", "[fuzz]") {
+TEST_CASE("no command line crashes prun's parser or planner", "[fuzz][command_line]") {
   int accepted = 0;
-  const int rounds = fuzz::rounds(20000);
-  for (int round = 0; round < rounds; ++round) {
-    fuzz::Random random(static_cast<std::uint64_t>(round) + 2000000);
+  fuzz::Rounds rounds("command_line", 20000);
+  while (rounds.more()) {
+    fuzz::Random random(rounds.number() + 2000000);
     std::vector<std::string> argv{"prun"};
     for (std::size_t words = random.below(12); words > 0; --words)
       argv.push_back(random.below(3) == 0 ? fuzz::mutate(random, kWords, kLetters)
@@ -112,7 +112,7 @@ TEST_CASE("no command line crashes prun's parser or planner", "[fuzz]") {
     argv.emplace_back("./app");
     std::string line;
     for (const std::string& word : argv) line += word + " ";
-    INFO("round " << round << ": " << line);
+    INFO("round " << rounds.number() << ": " << line);
     const auto job = parse_command_line(argv);
     if (!job) {
       CHECK_FALSE(job.error().text.empty());
@@ -127,6 +127,6 @@ TEST_CASE("no command line crashes prun's parser or planner", "[fuzz]") {
     for (const AppSpec& app : job->apps) REQUIRE_FALSE(app.argv.empty());
     if (is_small(*job)) plan(*job);
   }
-  CHECK(accepted > rounds / 20);
-  CHECK(accepted < rounds);
+  CHECK(accepted > rounds.done() / 20);
+  CHECK(accepted < rounds.done());
 }

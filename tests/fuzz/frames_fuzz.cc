@@ -324,18 +324,19 @@ class Scene {
 
 }  // namespace
 
-TEST_CASE("no frame writes where it may not, or leaves a request that never ends", "[fuzz]") {
+TEST_CASE("no frame writes where it may not, or leaves a request that never ends",
+          "[fuzz][frames]") {
   const auto wireups = wireup::in_threads(std::vector<int>(kRanks, 0));
   types::Datatype* const word = types::predefined_type(0x250);  // MPI_INT32_T
   REQUIRE(word != nullptr);
   auto gaps = types::make_vector(2, 1, 3, *word);
   REQUIRE(gaps.has_value());
   (*gaps)->commit();
-  const int rounds = fuzz::rounds(30000);
+  fuzz::Rounds rounds("frames", 30000);
   std::size_t believed = 0, refused = 0;
-  for (int round = 0; round < rounds; ++round) {
-    INFO("round " << round);
-    Scene scene(*wireups[0], **gaps, static_cast<std::uint64_t>(round));
+  while (rounds.more()) {
+    INFO("round " << rounds.number());
+    Scene scene(*wireups[0], **gaps, rounds.number());
     const char* const wrong = scene.play();
     INFO((wrong == nullptr ? "" : wrong));
     REQUIRE(wrong == nullptr);

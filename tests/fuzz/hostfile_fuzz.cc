@@ -42,15 +42,15 @@ void check_error(const Error& error) {
 
 }  // namespace
 
-TEST_CASE("no hostfile crashes the reader or smuggles an option to ssh", "[fuzz]") {
+TEST_CASE("no hostfile crashes the reader or smuggles an option to ssh", "[fuzz][hostfile]") {
   int accepted = 0;
-  const int rounds = fuzz::rounds(20000);
-  for (int round = 0; round < rounds; ++round) {
-    fuzz::Random random(static_cast<std::uint64_t>(round));
+  fuzz::Rounds rounds("hostfile", 20000);
+  while (rounds.more()) {
+    fuzz::Random random(rounds.number());
     std::string text;
     for (std::size_t lines = random.below(4) + 1; lines > 0; --lines)
       text += fuzz::mutate(random, kSeeds, kLetters);
-    INFO("round " << round << ": " << text);
+    INFO("round " << rounds.number() << ": " << text);
     const auto allocation = parse_hostfile("f", text);
     if (allocation)
       check_safe(*allocation);
@@ -59,17 +59,17 @@ TEST_CASE("no hostfile crashes the reader or smuggles an option to ssh", "[fuzz]
     accepted += allocation ? 1 : 0;
   }
   // The generator must reach both sides of the parser.
-  CHECK(accepted > rounds / 100);
-  CHECK(accepted < rounds);
+  CHECK(accepted > rounds.done() / 100);
+  CHECK(accepted < rounds.done());
 }
 
-TEST_CASE("no -H crashes the reader or smuggles an option to ssh", "[fuzz]") {
-  const int rounds = fuzz::rounds(20000);
-  for (int round = 0; round < rounds; ++round) {
-    fuzz::Random random(static_cast<std::uint64_t>(round) + 1000000);
+TEST_CASE("no -H crashes the reader or smuggles an option to ssh", "[fuzz][dash_host]") {
+  fuzz::Rounds rounds("dash_host", 20000);
+  while (rounds.more()) {
+    fuzz::Random random(rounds.number() + 1000000);
     const std::string word =
         fuzz::mutate(random, {"a:2,b:2", "a", "me@b:3", "[::1]:2", "-oX", "a,,b"}, kLetters);
-    INFO("round " << round << ": " << word);
+    INFO("round " << rounds.number() << ": " << word);
     if (const auto allocation = parse_dash_host({word})) check_safe(*allocation);
   }
 }

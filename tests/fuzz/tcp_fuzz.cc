@@ -96,12 +96,12 @@ void append_frame(std::vector<std::byte>& bytes, fuzz::Random& random) {
 
 }  // namespace
 
-TEST_CASE("no nonsense gets through a handshake", "[fuzz]") {
+TEST_CASE("no nonsense gets through a handshake", "[fuzz][tcp_handshake]") {
   const Identity one = identity(1);
   const Identity zero = identity(0);
-  const int rounds = fuzz::rounds(20000);
-  for (int round = 0; round < rounds; ++round) {
-    fuzz::Random random(static_cast<std::uint64_t>(round));
+  fuzz::Rounds rounds("tcp_handshake", 20000);
+  while (rounds.more()) {
+    fuzz::Random random(rounds.number());
     Acceptor acceptor(one);
     Initiator initiator(zero, 1);
     Blob bytes = random.below(2) == 0 ? initiator.hello() : noise(random, sizeof(Hello));
@@ -114,11 +114,11 @@ TEST_CASE("no nonsense gets through a handshake", "[fuzz]") {
   }
 }
 
-TEST_CASE("no nonsense is taken for addresses beyond its end", "[fuzz]") {
-  const int rounds = fuzz::rounds(50000);
+TEST_CASE("no nonsense is taken for addresses beyond its end", "[fuzz][tcp_addresses]") {
+  fuzz::Rounds rounds("tcp_addresses", 50000);
   int accepted = 0;
-  for (int round = 0; round < rounds; ++round) {
-    fuzz::Random random(static_cast<std::uint64_t>(round));
+  while (rounds.more()) {
+    fuzz::Random random(rounds.number());
     Blob bytes = noise(random, random.below(60));
     if (!bytes.empty()) bytes[0] = static_cast<std::byte>(random.below(4));
     for (std::size_t i = 1; i < bytes.size(); i += 7)
@@ -129,14 +129,14 @@ TEST_CASE("no nonsense is taken for addresses beyond its end", "[fuzz]") {
     REQUIRE(decoded->size() <= 3);
   }
   CHECK(accepted > 0);
-  CHECK(accepted < rounds);
+  CHECK(accepted < rounds.done());
 }
 
-TEST_CASE("a stream cut in any pieces delivers every frame", "[fuzz]") {
-  const int rounds = fuzz::rounds(300);
-  for (int round = 0; round < rounds; ++round) {
-    INFO("round " << round);
-    fuzz::Random random(static_cast<std::uint64_t>(round));
+TEST_CASE("a stream cut in any pieces delivers every frame", "[fuzz][tcp_pieces]") {
+  fuzz::Rounds rounds("tcp_pieces", 300);
+  while (rounds.more()) {
+    INFO("round " << rounds.number());
+    fuzz::Random random(rounds.number());
     Pipe pipe;
     std::vector<std::byte> bytes;
     const std::size_t frames = random.below(40);
@@ -148,12 +148,12 @@ TEST_CASE("a stream cut in any pieces delivers every frame", "[fuzz]") {
   }
 }
 
-TEST_CASE("nonsense in a stream ends the stream, not the process", "[fuzz]") {
-  const int rounds = fuzz::rounds(2000);
+TEST_CASE("nonsense in a stream ends the stream, not the process", "[fuzz][tcp_stream]") {
+  fuzz::Rounds rounds("tcp_stream", 2000);
   int broken = 0;
-  for (int round = 0; round < rounds; ++round) {
-    INFO("round " << round);
-    fuzz::Random random(static_cast<std::uint64_t>(round));
+  while (rounds.more()) {
+    INFO("round " << rounds.number());
+    fuzz::Random random(rounds.number());
     Pipe pipe;
     std::vector<std::byte> bytes;
     for (std::size_t frames = random.below(5); frames > 0; --frames) append_frame(bytes, random);
@@ -164,5 +164,5 @@ TEST_CASE("nonsense in a stream ends the stream, not the process", "[fuzz]") {
     pipe.feed(random, bytes);
     broken += pipe.stream->ending() == Ending::open ? 0 : 1;
   }
-  CHECK(broken > rounds / 4);
+  CHECK(broken > rounds.done() / 4);
 }

@@ -146,6 +146,16 @@ void copied_attributes(const Node& from, Node& made) {
   }
 }
 
+// A nonblocking copy: what its original had when it was begun.
+void taken_attributes(Node& made) {
+  if (!made.has(world->rank)) return;
+  for (const auto& key : keys) {
+    Value* const copied = value_on(made.comm, key->keyval);
+    RIGHT(copied == nullptr || key->way == Way::copies);
+    if (copied != nullptr) hung[{&made, key.get()}] = copied;
+  }
+}
+
 // The communicator was freed, and with it all its values.
 void forget_attributes(const Node& node) {
   for (auto at = hung.begin(); at != hung.end();) {

@@ -121,7 +121,7 @@ void duplicate() {
       node, true,
       [node, pending, handler] {
         if (node->has(world->rank)) wait_for(pending->request);
-        adopt(node->a, node->b, pending->comm, handler);
+        taken_attributes(adopt(node->a, node->b, pending->comm, handler));
       },
       delay);
 }

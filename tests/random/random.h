@@ -189,6 +189,7 @@ void split_inter();
 void set_attributes();
 void look_at_attributes();
 void copied_attributes(const Node& from, Node& made);
+void taken_attributes(Node& made);
 void forget_attributes(const Node& node);
 void mean_attributes();
 void open_keys();

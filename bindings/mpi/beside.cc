@@ -34,8 +34,7 @@ constexpr Count kMostBytes = 64 << 10;  // who has to come in by the gate waits 
 // Nothing is wrong with them, and they need no more than a short copy.
 bool suits(const void* data, Count count, const types::Datatype* type) {
   return count >= 0 && count <= kMostBytes && bits_of(data) > 1 && type != nullptr &&
-         type->kind() == ObjectKind::datatype && type->is_predefined() && type->is_contiguous() &&
-         count * type->size() <= kMostBytes;
+         type->is_predefined() && type->is_contiguous() && count * type->size() <= kMostBytes;
 }
 
 // Behind its door: all of them are done and of this communicator, which does not end with them.

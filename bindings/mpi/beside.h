@@ -34,15 +34,12 @@ bool finish_all(int count, MPI_Request* requests, MPI_Status* statuses);
 // The communicator, if the rank is our own in it; else null. Inline, as all that others pay for.
 inline comm::Communicator* own_rank(MPI_Comm handle, int rank) {
   comm::Communicator* const comm = comm_of(handle);
-  const bool is_own = comm != nullptr && comm->kind() == ObjectKind::comm && comm->rank() == rank &&
-                      !comm->is_inter();
+  const bool is_own = comm != nullptr && comm->rank() == rank && !comm->is_inter();
   return is_own ? comm : nullptr;
 }
 inline bool is_of_self(MPI_Request handle) {
-  if (is_predefined(bits_of(handle))) return false;
-  const auto* const object = reinterpret_cast<const Object*>(bits_of(handle));
-  return object->kind() == ObjectKind::request &&
-         static_cast<const comm::Request*>(object)->is_of_self();
+  const auto* const request = object_at<comm::Request>(bits_of(handle), ObjectKind::request);
+  return request != nullptr && request->is_of_self();
 }
 
 inline bool send(const void* buf, Count count, MPI_Datatype datatype, int dest, int tag,

@@ -11,22 +11,28 @@
 namespace tutti::mpi {
 namespace {
 
-using Rooms = std::map<const Object*, std::unique_ptr<BufferRoom>>;
+using Rooms = std::map<Handle, std::unique_ptr<BufferRoom>>;  // by the owner's; 0: the process's
 
 Rooms& rooms() {
   static auto& all = *new Rooms;  // kept: see process.h
   return all;
 }
 
+Handle handle_of(const Object* owner) {
+  return owner == nullptr ? 0 : owner->handle();
+}
+
 }  // namespace
 
 std::unique_ptr<BufferRoom>& buffer_room(const Object* owner) {
-  return rooms()[owner];
+  return rooms()[handle_of(owner)];
 }
 
 void close_buffer_room(const Object* owner) {
   // Others may use it, or be at the same, while we wait.
-  for (auto found = rooms().find(owner); found != rooms().end(); found = rooms().find(owner)) {
+  for (;;) {
+    const auto found = rooms().find(handle_of(owner));
+    if (found == rooms().end()) return;
     if (found->second == nullptr || found->second->is_empty()) {
       rooms().erase(found);
       return;
@@ -37,9 +43,8 @@ void close_buffer_room(const Object* owner) {
 
 BufferRoom* room_for(const comm::Communicator& comm) {
   const Rooms& all = rooms();
-  auto found = all.find(&comm);
-  if (found == all.end() || found->second == nullptr)
-    found = all.find(reinterpret_cast<const Object*>(comm.group().session));
+  auto found = all.find(comm.handle());
+  if (found == all.end() || found->second == nullptr) found = all.find(comm.group().session);
   return found == all.end() ? nullptr : found->second.get();
 }
 

@@ -50,6 +50,9 @@ bool tag(int tag) {
 bool null_buffer(const char* name, Count count) {
   return no(Code::buffer, std::string(name) + " is null but the count is " + std::to_string(count));
 }
+bool overlap(const char* name, const char* other) {
+  return no(Code::buffer, std::string(name) + " and " + other + " overlap");
+}
 bool in_place(const char* name) {
   return no(Code::buffer, "MPI_IN_PLACE is not allowed as " + std::string(name) + " here");
 }

@@ -9,6 +9,13 @@ namespace tutti::mpi {
 
 inline constexpr int kLargestTag = 0x7fffffff;  // MPI_TAG_UB
 
+// Checks that cost more than a few nanoseconds (meson's option `checks`).
+#if defined(TUTTI_ALL_CHECKS)
+inline constexpr bool kAllChecks = true;
+#else
+inline constexpr bool kAllChecks = false;
+#endif
+
 namespace bad {  // all return false
 [[gnu::cold]] bool handle(Code code, const char* what, const char* name);
 [[gnu::cold]] bool number(Code code, Count value, const char* name);
@@ -17,6 +24,7 @@ namespace bad {  // all return false
 [[gnu::cold]] bool root(int root, int size);
 [[gnu::cold]] bool tag(int tag);
 [[gnu::cold]] bool null_buffer(const char* name, Count count);
+[[gnu::cold]] bool overlap(const char* name, const char* other);
 [[gnu::cold]] bool in_place(const char* name);
 [[gnu::cold]] bool uncommitted(const char* name);
 [[gnu::cold]] bool op_on(const types::Op& op, const types::Datatype& type);
@@ -43,20 +51,18 @@ inline bool may_be_in_place(const comm::Communicator* comm) {
 Count indegree_of(const comm::Communicator& comm);
 Count outdegree_of(const comm::Communicator& comm);
 
-inline bool has_kind(const Object* object, ObjectKind kind) {
-  return object != nullptr && object->kind() == kind;
-}
+// Objects come out of objects.h: there is one only if the handle is of its kind.
 inline bool good_comm(const comm::Communicator* comm, const char* name) {
-  return has_kind(comm, ObjectKind::comm) || bad::handle(Code::comm, "communicator", name);
+  return comm != nullptr || bad::handle(Code::comm, "communicator", name);
 }
 inline bool good_type(const types::Datatype* type, const char* name) {
-  return has_kind(type, ObjectKind::datatype) || bad::handle(Code::type, "datatype", name);
+  return type != nullptr || bad::handle(Code::type, "datatype", name);
 }
 inline bool good_committed(const types::Datatype* type, const char* name) {
   return good_type(type, name) && (type->is_committed() || bad::uncommitted(name));
 }
 inline bool good_op(const types::Op* op, const char* name) {
-  return has_kind(op, ObjectKind::op) || bad::handle(Code::op, "operation", name);
+  return op != nullptr || bad::handle(Code::op, "operation", name);
 }
 // MPI_REPLACE and MPI_NO_OP are for one-sided communication only.
 inline bool good_in_reductions(const types::Op* op) {
@@ -67,19 +73,16 @@ inline bool good_op_on(const types::Op* op, const types::Datatype* type) {
   return op->accepts(*type) || bad::op_on(*op, *type);
 }
 inline bool good_group(const comm::Group* group, const char* name) {
-  return has_kind(group, ObjectKind::group) || bad::handle(Code::group, "group", name);
+  return group != nullptr || bad::handle(Code::group, "group", name);
 }
 inline bool good_errhandler(const Errhandler* handler, const char* name) {
-  return has_kind(handler, ObjectKind::errhandler) ||
-         bad::handle(Code::errhandler, "error handler", name);
+  return handler != nullptr || bad::handle(Code::errhandler, "error handler", name);
 }
 inline bool good_session(const Session* session, const char* name) {
-  return has_kind(session, ObjectKind::session) ||
-         bad::handle(static_cast<Code>(MPI_ERR_SESSION), "session", name);
+  return session != nullptr || bad::handle(static_cast<Code>(MPI_ERR_SESSION), "session", name);
 }
 inline bool good_info(const Info* info, const char* name) {
-  return has_kind(info, ObjectKind::info) ||
-         bad::handle(static_cast<Code>(MPI_ERR_INFO), "info object", name);
+  return info != nullptr || bad::handle(static_cast<Code>(MPI_ERR_INFO), "info object", name);
 }
 // The same where the null handle is allowed.
 inline bool good_info_or_null(const Info* info, MPI_Info handle, const char* name) {
@@ -135,6 +138,25 @@ inline bool good_buffer(const void* buffer, Count count, const types::Datatype* 
       count > 0 && type != nullptr && type->is_predefined() && type->size() > 0;
   return !needs_memory || bad::null_buffer(name, count);
 }
+// What is read and what is written do not overlap. Where types have gaps it is enough to look at
+// their first bytes: one message may lie in the gaps of the other. Of several blocks the first.
+struct Memory {
+  const void* buffer;
+  Count count;
+  const types::Datatype* type;
+
+  bool is_empty() const {
+    return bits_of(buffer) <= 1 || count <= 0 || type == nullptr || type->size() == 0;
+  }
+  Handle begin() const { return bits_of(buffer) + static_cast<Handle>(type->true_lower_bound()); }
+  Handle end() const {
+    return begin() + static_cast<Handle>(type->is_contiguous() ? count * type->size() : 1);
+  }
+};
+inline bool good_apart(const Memory& a, const Memory& b, const char* name, const char* other) {
+  if (a.is_empty() || b.is_empty() || a.end() <= b.begin() || b.end() <= a.begin()) return true;
+  return bad::overlap(name, other);
+}
 inline bool good_array(const void* array, Count size, const char* name) {
   return size <= 0 || array != nullptr || bad::pointer(name);
 }
@@ -147,8 +169,9 @@ inline bool good_pointer(const void* pointer, const char* name) {
 inline bool good_request(const MPI_Request* request, const char* name) {
   if (request == nullptr) return bad::pointer(name);
   if (*request == MPI_REQUEST_NULL) return true;
-  const auto* const object = reinterpret_cast<const Object*>(*request);
-  return has_kind(object, ObjectKind::request) || has_kind(object, ObjectKind::other) ||
+  const auto* const object = static_cast<const Object*>(slots::find(bits_of(*request)));
+  return (object != nullptr &&
+          (object->kind() == ObjectKind::request || object->kind() == ObjectKind::persistent)) ||
          bad::handle(Code::request, "request", name);
 }
 inline bool good_requests(const MPI_Request* requests, Count size, const char* name) {

@@ -150,7 +150,6 @@ int Call::refuse_session(Session* session) const {
 
 int Call::unsupported(comm::Communicator* comm) const {
   if (!allowed_) return refuse(nullptr);
-  if (comm != nullptr && comm->kind() != ObjectKind::comm) comm = nullptr;
   return raise(kNames[number_], MPI_ERR_UNSUPPORTED_OPERATION, comm,
                "this version of Tutti does not have it yet");
 }

@@ -1,4 +1,5 @@
-// Handles to objects: predefined ones are small integers, all others the object's address.
+// Handles to objects: predefined ones are small integers, all others those of slots (base/slots.h).
+// Any word will do: what is no handle of the kind asked for has no object.
 //
 // Also the two kinds of object that only the bindings know: error handlers and info objects.
 #pragma once
@@ -68,12 +69,11 @@ class Session final : public Object {
 comm::Group* empty_group();
 
 inline Session* session_of(MPI_Session handle) {
-  const Handle bits = bits_of(handle);
-  return is_predefined(bits) ? nullptr : reinterpret_cast<Session*>(bits);
+  return object_at<Session>(bits_of(handle), ObjectKind::session);
 }
 inline comm::Communicator* comm_of(MPI_Comm handle) {
   const Handle bits = bits_of(handle);
-  if (!is_predefined(bits)) return reinterpret_cast<comm::Communicator*>(bits);
+  if (!is_predefined(bits)) return object_at<comm::Communicator>(bits, ObjectKind::comm);
   if (handle == MPI_COMM_WORLD) return process.world_comm;
   return handle == MPI_COMM_SELF ? process.self_comm : nullptr;
 }
@@ -85,16 +85,17 @@ inline types::Op* op_of(MPI_Op handle) {
 }
 inline comm::Group* group_of(MPI_Group handle) {
   const Handle bits = bits_of(handle);
-  if (!is_predefined(bits)) return reinterpret_cast<comm::Group*>(bits);
+  if (!is_predefined(bits)) return object_at<comm::Group>(bits, ObjectKind::group);
   return handle == MPI_GROUP_EMPTY ? empty_group() : nullptr;
 }
 inline Errhandler* errhandler_of(MPI_Errhandler handle) {
   const Handle bits = bits_of(handle);
-  return is_predefined(bits) ? predefined_errhandler(bits) : reinterpret_cast<Errhandler*>(bits);
+  return is_predefined(bits) ? predefined_errhandler(bits)
+                             : object_at<Errhandler>(bits, ObjectKind::errhandler);
 }
 inline Info* info_of(MPI_Info handle) {
   const Handle bits = bits_of(handle);
-  if (!is_predefined(bits)) return reinterpret_cast<Info*>(bits);
+  if (!is_predefined(bits)) return object_at<Info>(bits, ObjectKind::info);
   return handle == MPI_INFO_ENV ? environment_info() : nullptr;
 }
 

@@ -15,7 +15,7 @@ class Persistent final : public Object {
   using Begin = std::function<Result<comm::Request*>()>;
 
   Persistent(comm::Communicator& comm, Begin begin)
-      : Object(ObjectKind::other, &Object::destroy_as<Persistent>),
+      : Object(ObjectKind::persistent, &Object::destroy_as<Persistent>),
         comm_(comm::CommRef::share(&comm)),
         begin_(std::move(begin)) {}
   ~Persistent() {

@@ -6,17 +6,17 @@
 
 namespace tutti::mpi {
 
-// The operation behind a handle: null for MPI_REQUEST_NULL and inactive persistent requests.
+// The operation behind a good handle: null for MPI_REQUEST_NULL and inactive persistent requests.
 inline comm::Request* operation_of(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return nullptr;
-  auto* const object = reinterpret_cast<Object*>(bits_of(handle));
+  auto* const object = static_cast<Object*>(slots::object_of(bits_of(handle)));
   if (object->kind() == ObjectKind::request) [[likely]]
     return static_cast<comm::Request*>(object);
   return static_cast<Persistent*>(object)->current;
 }
-// Of one that is persistent.
+// Null if it is not persistent.
 inline Persistent* persistent_of(MPI_Request handle) {
-  return reinterpret_cast<Persistent*>(bits_of(handle));
+  return object_at<Persistent>(bits_of(handle), ObjectKind::persistent);
 }
 inline bool is_active(MPI_Request handle) {
   return operation_of(handle) != nullptr;

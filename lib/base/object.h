@@ -1,20 +1,30 @@
 // Object and Ref<T>: what every object behind a handle begins with, and who keeps it alive.
 //
-// The first word of every object holds the handle its user knows it by: the object's own
-// address, or a small integer for a predefined object (architecture.md, section 2). Counting
-// is atomic: a communicator freed while a collective runs on it lives until that ends.
+// The first word of every object holds the handle its user knows it by: its slot's (slots.h), or a
+// small integer for a predefined object. Counting is atomic: a communicator freed while a
+// collective runs on it lives until that ends.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <utility>
 
+#include "base/slots.h"
+
 namespace tutti {
 
-using Handle = std::uintptr_t;
-
 enum class ObjectKind : std::uint8_t {
-  datatype, op, group, comm, request, errhandler, info, message, session, keyval, other
+  datatype,
+  op,
+  group,
+  comm,
+  request,
+  persistent,
+  errhandler,
+  info,
+  message,
+  session,
+  other
 };
 
 class Object {
@@ -27,6 +37,12 @@ class Object {
   bool is_predefined() const { return handle_ < 0x400; }
 
   void retain() const { refs_.fetch_add(1, std::memory_order_relaxed); }
+  // Made by new, an object lies in a slot.
+  static void* operator new(std::size_t /*bytes*/) { return slots::take(); }
+  static void* operator new(std::size_t /*bytes*/, void* slot) { return slot; }
+  static void operator delete(void* object) { slots::give(object); }
+  static void operator delete(void* /*object*/, void* /*slot*/) {}
+
   // acq_rel: the last one to let go must see every write made by the others before they let go.
   void release() const {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy_(this);
@@ -34,16 +50,19 @@ class Object {
 
  protected:
   using Destroy = void (*)(const Object*);
-  // `handle` 0 means "my own address". No virtual functions: the handle must be the first word.
+  // `handle` 0 means that of my slot. No virtual functions: the handle must be the first word.
   Object(ObjectKind kind, Destroy destroy, Handle handle = 0)
-      : handle_(handle != 0 ? handle : reinterpret_cast<Handle>(this)),
-        destroy_(destroy),
-        kind_(kind) {}
+      : handle_(handle != 0 ? handle : slots::handle_of(this)), destroy_(destroy), kind_(kind) {}
   ~Object() = default;
 
+  template <class T>
+  static constexpr bool fits() {
+    return sizeof(T) <= slots::kRoom && alignof(T) <= slots::kAlign;
+  }
   // For derived classes: Object(kind, &Object::destroy_as<Derived>).
   template <class T>
   static void destroy_as(const Object* object) {
+    static_assert(fits<T>(), "what is rarely used goes behind a pointer");
     delete static_cast<const T*>(object);
   }
 
@@ -74,6 +93,14 @@ class GatedObject : public Object {
  protected:
   using Object::Object;
 };
+
+// The object that a word is the handle of, if it is of this kind; else null. Any word will do, but
+// predefined objects are found elsewhere.
+template <class T>
+T* object_at(Handle word, ObjectKind kind) {
+  auto* const object = static_cast<Object*>(slots::find(word));
+  return object != nullptr && object->kind() == kind ? static_cast<T*>(object) : nullptr;
+}
 
 // Shared ownership of an Object. adopt() takes over the reference the object is born with.
 template <class T>

@@ -54,7 +54,7 @@ class Communicator final : public GatedObject {
   std::shared_ptr<const Topology> topology;                // null: none
 
   // See force().
-  const std::string& forced() const { return forced_; }
+  const std::string& forced() const;
 
   struct State;  // selection facts, delegate team, schedule cache, sequence number (state.h)
   State& state() const { return *state_; }
@@ -70,7 +70,6 @@ class Communicator final : public GatedObject {
   bool first_ = true;
   int rank_;
   std::uint32_t context_;
-  std::string forced_;
   std::unique_ptr<State> state_;
 };
 

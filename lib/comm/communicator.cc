@@ -144,9 +144,13 @@ void CommMaker::set_context(Communicator& comm, std::uint32_t context) {
 }
 
 void CommMaker::force(Communicator& comm, std::string algorithms) {
-  comm.forced_ = std::move(algorithms);
+  comm.state().forced = std::move(algorithms);
   comm.state().choices.clear();
   comm.state().routes = {};
+}
+
+const std::string& Communicator::forced() const {
+  return state_->forced;
 }
 
 void force(Communicator& comm, std::string algorithms) {

@@ -24,7 +24,7 @@ namespace tutti::comm {
 inline constexpr std::uint32_t kMeetingContext = 4;
 inline constexpr std::uint32_t kNoContext = ~1U;  // of a communicator that is being made
 
-// Memory of requests, given back and taken again without the heap. One behind each door.
+// Slots of requests, given back and taken again without the lock of all. One behind each door.
 class alignas(kCacheLine) RequestPool {
  public:
   RequestPool() = default;
@@ -32,7 +32,10 @@ class alignas(kCacheLine) RequestPool {
   RequestPool& operator=(const RequestPool&) = delete;
   ~RequestPool();
   void* take();
-  void give(void* memory) { free_.push_back(memory); }
+  void give(void* slot) {
+    slots::retire(slot);
+    free_.push_back(slot);
+  }
 
  private:
   std::vector<void*> free_;

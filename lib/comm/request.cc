@@ -15,15 +15,16 @@ types::TypeRef keep(const types::Datatype* type) {
 }  // namespace
 
 RequestPool::~RequestPool() {
-  for (void* memory : free_) ::operator delete(memory);
+  for (void* slot : free_) slots::give(slot);
 }
 
 // Inlined by force, as make(): every message comes here.
 [[gnu::always_inline]] inline void* RequestPool::take() {
-  if (free_.empty()) return ::operator new(sizeof(Request));
-  void* memory = free_.back();
+  if (free_.empty()) return slots::take();
+  void* const slot = free_.back();
   free_.pop_back();
-  return memory;
+  slots::renew(slot);
+  return slot;
 }
 
 Request::Request(Communicator& comm)
@@ -32,6 +33,7 @@ Request::Request(Communicator& comm)
 Request::~Request() = default;
 
 void Request::destroy(const Object* object) {
+  static_assert(fits<Request>());
   auto* const request = const_cast<Request*>(static_cast<const Request*>(object));
   const CommRef comm = std::move(request->comm_);  // the pool's world lives as long as this
   request->~Request();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "comm/context.h"
@@ -38,6 +39,7 @@ struct Communicator::State {
   std::vector<int> host_of;  // by rank: which of the communicator's hosts, 0, 1, ...
   std::vector<int> joint;    // intercommunicators: job ranks of the first group, then the second
   std::unique_ptr<delegate::Team> team;
+  std::string forced;                       // algorithms, by force(); empty: knobs decide
   std::uint64_t calls = 0;                  // collectives that waited so far: for the watch record
   std::uint32_t members_hash = 0;           // 0: not known yet
   std::array<std::uint32_t, 2> sequence{};  // blocking and other collectives so far

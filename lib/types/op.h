@@ -61,7 +61,7 @@ void narrow(const Datatype& type, const void* from, void* to, Count count);
 // The predefined operation with this standard handle, or null (so also for the null one). O(1).
 Op* predefined_op(Handle handle);
 inline Op* op_of(Handle handle) {
-  return handle < 0x400 ? predefined_op(handle) : reinterpret_cast<Op*>(handle);
+  return handle < 0x400 ? predefined_op(handle) : object_at<Op>(handle, ObjectKind::op);
 }
 
 }  // namespace tutti::types

@@ -99,9 +99,10 @@ inline Datatype* predefined_type(Handle handle) {
   return handle - kFirstType <= kLastType - kFirstType ? predefined_types[handle - kFirstType]
                                                        : nullptr;
 }
-// Any valid handle to its object: predefined by table, others are the address itself.
+// A handle to its object; null for any other word.
 inline Datatype* type_of(Handle handle) {
-  return handle < 0x400 ? predefined_type(handle) : reinterpret_cast<Datatype*>(handle);
+  return handle < 0x400 ? predefined_type(handle)
+                        : object_at<Datatype>(handle, ObjectKind::datatype);
 }
 
 // Constructors (MPI 5.0, 5.1.2). Displacements in bytes where the name says h or byte. They

@@ -26,6 +26,17 @@ Handle* null_handle(Handle null) {
   handle = null;
   return &handle;
 }
+// Words that are no handles.
+inline std::uintptr_t stale = 0;
+inline const auto address = reinterpret_cast<std::uintptr_t>(&outputs);
+template <class Handle>
+Handle wild(std::uintptr_t word) {
+  return reinterpret_cast<Handle>(word);
+}
+template <class Handle>
+Handle* wild_handle(std::uintptr_t word) {
+  return null_handle(wild<Handle>(word));
+}
 inline MPI_Request* one_request(MPI_Request request) {
   requests[0] = request;
   return requests;
@@ -38,6 +49,10 @@ inline void begin() {
   MPI_Comm_group(MPI_COMM_SELF, &some_group);
   MPI_Info_create(&some_info);
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &some_session);
+  MPI_Comm freed;
+  MPI_Comm_dup(MPI_COMM_SELF, &freed);
+  stale = reinterpret_cast<std::uintptr_t>(freed);
+  MPI_Comm_free(&freed);
   const int length = 1, is_periodic = 1;
   MPI_Cart_create(MPI_COMM_SELF, 1, &length, &is_periodic, 0, &some_ring);
 }

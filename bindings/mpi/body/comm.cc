@@ -80,7 +80,7 @@ Code comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, MP
 
 Code comm_free(MPI_Comm* comm) {
   comm::Communicator* const object = comm_of(*comm);
-  if (object == nullptr || object->kind() != ObjectKind::comm || object->is_predefined())
+  if (object == nullptr || object->is_predefined())
     return refuse(Code::comm, "comm is not a communicator of the user's");
   if (const Code code = drop_all_attributes(carrier(*object)); code != Code::ok) {
     trouble().where = comm::CommRef::share(object);  // its handler, not MPI_COMM_SELF's

@@ -92,7 +92,7 @@ Code type_commit(MPI_Datatype* datatype) {
 
 Code type_free(MPI_Datatype* datatype) {
   types::Datatype* const type = type_of(*datatype);
-  if (type == nullptr || type->kind() != ObjectKind::datatype || type->is_basic())
+  if (type == nullptr || type->is_basic())
     return refuse(Code::type, "datatype is not a datatype of the user's");
   if (const Code code = drop_all_attributes(carrier(*type)); code != Code::ok) return code;
   type->release();

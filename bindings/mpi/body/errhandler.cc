@@ -63,7 +63,7 @@ Code session_call_errhandler(Session& session, int errorcode) {
 
 Code errhandler_free(MPI_Errhandler* errhandler) {
   const Errhandler* const handler = errhandler_of(*errhandler);
-  if (handler == nullptr || handler->kind() != ObjectKind::errhandler)
+  if (handler == nullptr)
     return refuse(Code::errhandler, "errhandler is not a valid error handler");
   // A predefined one is only forgotten: get_errhandler handed out a reference to it.
   if (!handler->is_predefined()) handler->release();

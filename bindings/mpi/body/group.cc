@@ -82,8 +82,7 @@ Code group_range_excl(comm::Group& group, int n, int ranges[][3], MPI_Group* new
 
 Code group_free(MPI_Group* group) {
   const comm::Group* const object = group_of(*group);
-  if (object == nullptr || object->kind() != ObjectKind::group)
-    return refuse(Code::group, "group is not a valid group");
+  if (object == nullptr) return refuse(Code::group, "group is not a valid group");
   if (!object->is_predefined()) object->release();
   *group = MPI_GROUP_NULL;
   return Code::ok;

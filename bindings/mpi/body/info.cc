@@ -40,7 +40,7 @@ Code info_dup(Info& info, MPI_Info* newinfo) {
 
 Code info_free(MPI_Info* info) {
   const Info* const object = info_of(*info);
-  if (object == nullptr || object->kind() != ObjectKind::info || object->is_predefined())
+  if (object == nullptr || object->is_predefined())
     return refuse(static_cast<Code>(MPI_ERR_INFO), "info is not an info object of the user's");
   object->release();
   *info = MPI_INFO_NULL;

@@ -40,9 +40,8 @@ Code imrecv(void* buf, Count count, types::Datatype& datatype, MPI_Message* mess
     *message = MPI_MESSAGE_NULL;
     return irecv(buf, count, datatype, MPI_PROC_NULL, 0, *process.self_comm, request);
   }
-  auto* const taken = reinterpret_cast<comm::Message*>(*message);
-  if (*message == MPI_MESSAGE_NULL || taken->kind() != ObjectKind::message)
-    return refuse(Code::request, "message is not a message of a matched probe");
+  auto* const taken = object_at<comm::Message>(bits_of(*message), ObjectKind::message);
+  if (taken == nullptr) return refuse(Code::request, "message is not a message of a matched probe");
   *request = handle_to(comm::irecv_taken(*taken, buf, count, datatype), MPI_REQUEST_NULL);
   taken->release();
   *message = MPI_MESSAGE_NULL;

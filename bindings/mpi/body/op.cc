@@ -47,7 +47,7 @@ Code op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
 
 Code op_free(MPI_Op* op) {
   const types::Op* const object = op_of(*op);
-  if (object == nullptr || object->kind() != ObjectKind::op || object->is_predefined())
+  if (object == nullptr || object->is_predefined())
     return refuse(Code::op, "op is not an operation of the user's");
   object->release();
   *op = MPI_OP_NULL;

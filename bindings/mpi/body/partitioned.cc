@@ -45,11 +45,8 @@ p2p::Partitioned::Shape shape_of(const void* data, int partitions, Count count,
 
 // The persistent request behind a handle, or null, noted, when it has another role.
 Persistent* partitioned_behind(MPI_Request request, Role role) {
-  auto* const object = reinterpret_cast<Object*>(bits_of(request));
-  if (request != MPI_REQUEST_NULL && object->kind() == ObjectKind::other) {
-    auto* const found = static_cast<Persistent*>(object);
-    if (found->role == role) return found;
-  }
+  Persistent* const found = persistent_of(request);
+  if (found != nullptr && found->role == role) return found;
   refuse(Code::request, role == Role::sends_parts ? "request is not a partitioned send"
                                                   : "request is not a partitioned receive");
   return nullptr;

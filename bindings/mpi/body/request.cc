@@ -224,10 +224,8 @@ Code request_free(MPI_Request* request) {
 }
 
 Code start(MPI_Request* request) {
-  auto* const object = reinterpret_cast<Object*>(*request);
-  if (object == nullptr || *request == MPI_REQUEST_NULL || object->kind() != ObjectKind::other)
-    return refuse(Code::request, "request is not persistent");
-  auto* const persistent = static_cast<Persistent*>(object);
+  Persistent* const persistent = persistent_of(*request);
+  if (persistent == nullptr) return refuse(Code::request, "request is not persistent");
   if (persistent->current != nullptr)
     return refuse_on(&persistent->comm(), Code::request, "request is active already");
   return persistent->start();

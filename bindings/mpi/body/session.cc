@@ -58,7 +58,7 @@ Code session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
 
 Code session_finalize(MPI_Session* session) {
   Session* const object = session_of(*session);
-  if (object == nullptr || object->kind() != ObjectKind::session)
+  if (object == nullptr)
     return refuse(static_cast<Code>(MPI_ERR_SESSION), "session is not a valid session");
   close_buffer_room(object);
   attach(object->errhandler, nullptr);
@@ -80,6 +80,7 @@ Code session_get_nth_pset(Session& /*session*/, Info* /*info*/, int n, int* pset
     return refuse(Code::arg, "n is " + std::to_string(n) + " of " + std::to_string(kSetCount) +
                                  " process sets");
   const std::string_view name = kSets[n];
+  if (*pset_len > 0 && pset_name == nullptr) return refuse(Code::arg, "pset_name is null");
   if (*pset_len > 0) put_text(name, pset_name, *pset_len);
   *pset_len = static_cast<int>(name.size()) + 1;
   return Code::ok;

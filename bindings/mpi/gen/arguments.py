@@ -32,6 +32,8 @@ HANDLES = {
     "ERRHANDLER": ("MPI_ERRORS_RETURN", "MPI_ERRHANDLER_NULL", "MPI_ERR_ERRHANDLER"),
     "SESSION": ("some_session", "MPI_SESSION_NULL", "MPI_ERR_SESSION"),
 }
+# What is no handle: a small number, an address of ours, one where nobody lives, and a freed one.
+WILD = ("0x5555", "address", "0xffffffffffffff00", "stale")
 # Areas of the interface whose communicators have neighbours.
 WITH_NEIGHBOURS = ("neighbor", "topology")
 
@@ -96,12 +98,16 @@ def bad_handle(p, large):
     if is_pointer(p, large):
         if p.direction == "inout":
             yield null_handle(p, large), error
+            for wild in WILD:
+                yield "wild_handle<%s>(%s)" % (p.c_type(large)[:-2], wild), error
         yield "nullptr", "MPI_ERR_ARG"
         return
     if null not in p.accepts:
         yield null, error
     other = "some_group" if p.kind != "GROUP" else "some_info"
     yield "reinterpret_cast<%s>(%s)" % (p.c_type(large), other), error
+    for wild in WILD:
+        yield "wild<%s>(%s)" % (p.c_type(large), wild), error
 
 
 def bad_buffer(function, p, large):
@@ -140,9 +146,10 @@ def bad(function, p, large):
         yield "MPI_KEYVAL_INVALID", "MPI_ERR_KEYVAL"
     elif p.kind == "REQUEST" and p.direction != "out":
         other = "reinterpret_cast<MPI_Request>(some_group)"
-        yield ("one_request(%s)" % other if is_pointer(p, large) else other), "MPI_ERR_REQUEST"
+        for bad in [other] + ["wild<MPI_Request>(%s)" % wild for wild in WILD]:
+            yield ("one_request(%s)" % bad if is_pointer(p, large) else bad), "MPI_ERR_REQUEST"
     elif p.is_natural and not is_pointer(p, large):
-        yield "-1", "MPI_ERR_COUNT" if "NUM_ELEM" in p.kind else "MPI_ERR_ARG"
+        yield "-1", "MPI_ERR_COUNT" if function.counts_elements(p) else "MPI_ERR_ARG"
     elif needs_array(p) or (p.is_pointer_out and "NULL" not in p.accepts and p.kind != "STATUS"):
         yield "nullptr", "MPI_ERR_ARG"
     elif p.kind == "STATUS" and p.direction != "out":

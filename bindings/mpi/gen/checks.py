@@ -67,19 +67,24 @@ class Checks:
                 checks.append("good_op_on(%s_object, %s_object)" % (p.name, typed.name))
         return " && ".join(checks)
 
-    def check_buffer(self, p, quoted):
+    def described(self, p):
+        """'buffer, count, type' of a buffer, where they are single values; else nothing."""
         following = self.params[self.params.index(p) + 1:]
         count = next((q for q in following if "NUM_ELEM" in q.kind), None)
         typed = next((q for q in following if q.kind == "DATATYPE"), None)
+        if count is None or typed is None or count.is_array or typed.is_array:
+            return None
+        return "%s, %s, %s_object" % (p.name, count.name, typed.name)
+
+    def check_buffer(self, p, quoted):
         in_place = "false"
         if "MPI_IN_PLACE" in p.accepts:
             in_place = self.at_root() if self.f.root else "true"
             if self.f.communicator:
                 in_place += " && may_be_in_place(%s_object)" % self.f.communicator.name
-        if count is None or typed is None or count.is_array or typed.is_array:
+        if self.described(p) is None:
             return "good_place(%s, %s, %s)" % (p.name, in_place, quoted)
-        return "good_buffer(%s, %s, %s_object, %s, %s)" % (
-            p.name, count.name, typed.name, in_place, quoted)
+        return "good_buffer(%s, %s, %s)" % (self.described(p), in_place, quoted)
 
     def check_array(self, p, quoted):
         """Arrays may be null only when they are empty, or where the table names a substitute."""
@@ -98,7 +103,7 @@ class Checks:
         return "good_request(%s%s, %s)" % ("&" if by_value else "", p.name, quoted)
 
     def check_natural(self, p, quoted):
-        kind = "Code::count" if "NUM_ELEM" in p.kind else "Code::arg"
+        kind = "Code::count" if self.f.counts_elements(p) else "Code::arg"
         if p.is_count_array:
             return "good_numbers(%s, %s, %s, %s)" % (p.name, self.length_of(p), kind, quoted)
         if p.is_array:
@@ -106,6 +111,17 @@ class Checks:
                 return None
             return "good_numbers(%s, %s, %s, %s)" % (p.name, self.length_of(p), kind, quoted)
         return "good_number(%s, %s, %s)" % (p.name, kind, quoted)
+
+    def apart(self):
+        """What is sent does not overlap what is received (checks=all)."""
+        buffers = [p for p in self.params if p.kind == "BUFFER" and not p.is_array]
+        if len(buffers) != 2 or not all(map(self.described, buffers)):
+            return
+        between = [p.kind for p in self.params if self.owners[p.name] is buffers[0]]
+        if len(between) == 1 or "DATATYPE" in between:  # else the first is plain bytes
+            yield "(%s)" % " || ".join(["!kAllChecks"] + list(filter(None, map(
+                self.absent, buffers))) + ['good_apart({%s}, {%s}, "%s", "%s")' % (
+                    *map(self.described, buffers), *(p.name for p in buffers))])
 
     def checks(self):
         """Communicators first, then types: later checks lean on them."""
@@ -119,3 +135,4 @@ class Checks:
                 yield "(%s || (%s))" % (absent, check)
             else:
                 yield check
+        yield from self.apart()

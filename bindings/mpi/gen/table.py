@@ -123,6 +123,11 @@ class Function:
     def first(self, test):
         return next((p for p in self.params if test(p)), None)
 
+    def counts_elements(self, p):
+        """Below zero it is MPI_ERR_COUNT: a number of elements, or of requests."""
+        return "NUM_ELEM" in p.kind or any(
+            q.kind == "REQUEST" and q.length == p.name for q in self.params)
+
     @property
     def communicator(self):
         return self.first(lambda p: p.kind == "COMMUNICATOR" and p.is_object)

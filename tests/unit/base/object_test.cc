@@ -22,7 +22,9 @@ TEST_CASE("an object begins with the word that is its handle", "[base]") {
   auto own = tutti::Ref<Thing>::adopt(new Thing(&deaths));
   tutti::Handle first = 0;
   std::memcpy(&first, own.get(), sizeof first);
-  CHECK(first == reinterpret_cast<tutti::Handle>(own.get()));
+  CHECK(first == own->handle());
+  CHECK(tutti::object_at<Thing>(first, tutti::ObjectKind::other) == own.get());
+  CHECK(tutti::object_at<Thing>(first, tutti::ObjectKind::comm) == nullptr);
   auto fixed = tutti::Ref<Thing>::adopt(new Thing(&deaths, 0x101));
   std::memcpy(&first, fixed.get(), sizeof first);
   CHECK(first == 0x101);

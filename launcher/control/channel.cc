@@ -16,8 +16,8 @@
 
 namespace tutti::launch::control {
 namespace {
-constexpr std::size_t kReadBytes = 256U << 10;
-constexpr std::size_t kCompactBytes = 1U << 20;
+constexpr std::size_t kReadBytes = 128U << 10;
+constexpr std::size_t kCompactBytes = 256U << 10;
 }  // namespace
 
 Channel::Channel(Loop& loop, UniqueFd in, UniqueFd out)

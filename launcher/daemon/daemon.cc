@@ -24,7 +24,7 @@
 namespace tutti::launch::daemon {
 namespace {
 
-constexpr std::size_t kHoldBytes = 4U << 20;  // output queued for a slow head
+constexpr std::size_t kHoldBytes = 256U << 10;  // output queued for a slow head
 constexpr std::chrono::seconds kBeat{5};
 constexpr std::chrono::seconds kSilence{30};
 constexpr std::chrono::seconds kExamineLimit{30};

@@ -1,4 +1,5 @@
-// Lines and tags. A line longer than 1 MiB is passed on in pieces rather than kept for ever.
+// Lines and tags. Untagged, every byte passes as it was written. A line longer than 256 KiB is
+// passed on in pieces rather than kept for ever: as it comes without tags, else as several lines.
 #include "daemon/output.h"
 
 #include <array>
@@ -11,7 +12,8 @@ namespace {
 
 using Tag = control::OutputPart::Tag;
 
-constexpr std::size_t kLongestLine = 1U << 20;
+constexpr std::size_t kLongestLine = 256U << 10;
+constexpr const char* kReplacement = "\xef\xbf\xbd";
 // Red is for standard error.
 constexpr std::array kColors{"\033[32m", "\033[33m", "\033[34m", "\033[35m", "\033[36m"};
 
@@ -28,17 +30,17 @@ std::string time_stamp() {
 
 // Length of the UTF-8 sequence at the front; 0: it is none.
 std::size_t utf8_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-  if (length > text.size()) return 0;
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (first >= 0xf5 || length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  return length;
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // Longer than needed, a half of a pair, or beyond the last character.
+  const bool wrong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) ||
+                     (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f);
+  return wrong ? 0 : length;
 }
 
 // A JSON string: what is no UTF-8 becomes the replacement character.
@@ -47,7 +49,7 @@ void add_json_text(std::string& out, std::string_view text) {
     const std::size_t length = utf8_length(text);
     const char c = text.front();
     if (length == 0) {
-      out += "\xef\xbf\xbd";
+      out += kReplacement;
     } else if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
@@ -62,16 +64,24 @@ void add_json_text(std::string& out, std::string_view text) {
   }
 }
 
+// XML text: what XML has no way to say, and what is no UTF-8, becomes the replacement character.
 void add_xml_text(std::string& out, std::string_view text) {
-  for (const char c : text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const char c = text.front();
     if (c == '&')
       out += "&amp;";
     else if (c == '<')
       out += "&lt;";
     else if (c == '>')
       out += "&gt;";
-    else if (static_cast<unsigned char>(c) >= 0x20 || c == '\t')
-      out += c;
+    else if (c == '\r')
+      out += "&#13;";
+    else if (length == 0 || (static_cast<unsigned char>(c) < 0x20 && c != '\t'))
+      out += kReplacement;
+    else
+      out.append(text.substr(0, length));
+    text.remove_prefix(length == 0 ? 1 : length);
   }
 }
 
@@ -152,59 +162,76 @@ LineCutter::LineCutter(const control::OutputPart& how, const Writer& writer, int
   }
 }
 
+// A line, or what there is of it, in a tagged form.
 void LineCutter::add_line(std::string& out, std::string_view line) const {
-  if (kind_ == Kind::prefix) {
-    if (timestamps_) out.append(time_stamp()).append(" ");
-    out.append(prefix_).append(line);
-    return;
-  }
   if (line.ends_with('\n')) line.remove_suffix(1);
-  out.append(prefix_);
   if (kind_ == Kind::json) {
-    out.append(time_stamp()).append("\",\"line\":\"");
+    out.append(prefix_).append(time_stamp()).append("\",\"line\":\"");
     add_json_text(out, line);
     out.append("\"}\n");
     return;
   }
+  // XML's stamp stands inside its element.
+  if (kind_ == Kind::xml) out.append(prefix_);
   if (timestamps_) out.append(time_stamp()).append(" ");
-  add_xml_text(out, line);
-  out.append(suffix_);
+  if (kind_ == Kind::xml) {
+    add_xml_text(out, line);
+    out.append(suffix_);
+  } else {
+    out.append(prefix_).append(line).append("\n");
+  }
 }
 
 std::string LineCutter::feed(std::string_view bytes) {
+  return tags() ? feed_tagged(bytes) : feed_plain(bytes);
+}
+
+// Untagged, a carriage return ends a line too: progress bars move.
+std::string LineCutter::feed_plain(std::string_view bytes) {
   std::string out;
-  // Untagged, a carriage return ends a line too: progress bars move.
-  if (!tags()) {
-    const std::size_t last = bytes.find_last_of("\n\r");
-    if (last != std::string_view::npos) {
-      out = std::exchange(piece_, {});
-      out.append(bytes.substr(0, last + 1));
-      bytes.remove_prefix(last + 1);
-    }
+  const std::size_t last = bytes.find_last_of("\n\r");
+  if (last != std::string_view::npos) {
+    out = std::exchange(piece_, {});
+    out.append(bytes.substr(0, last + 1));
+    bytes.remove_prefix(last + 1);
+    passes_ = false;
+  }
+  // A line that was too long to be kept whole goes on as it comes.
+  passes_ = passes_ || piece_.size() + bytes.size() > kLongestLine;
+  if (passes_) {
+    out.append(std::exchange(piece_, {})).append(bytes);
   } else {
-    for (std::size_t end = bytes.find('\n'); end != std::string_view::npos;
-         end = bytes.find('\n')) {
-      if (piece_.empty()) {
-        add_line(out, bytes.substr(0, end + 1));
-      } else {
-        piece_.append(bytes.substr(0, end + 1));
-        add_line(out, piece_);
-        piece_.clear();
-      }
-      bytes.remove_prefix(end + 1);
+    piece_.append(bytes);
+  }
+  return out;
+}
+
+std::string LineCutter::feed_tagged(std::string_view bytes) {
+  std::string out;
+  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    if (piece_.empty()) {
+      add_line(out, bytes.substr(0, end + 1));
+    } else {
+      piece_.append(bytes.substr(0, end + 1));
+      add_line(out, std::exchange(piece_, {}));
     }
+    bytes.remove_prefix(end + 1);
   }
   piece_.append(bytes);
-  if (piece_.size() > kLongestLine) out += flush();
+  while (piece_.size() > kLongestLine) {
+    std::size_t cut = kLongestLine;
+    // Not inside a character.
+    for (int i = 0; i < 3 && (static_cast<unsigned char>(piece_[cut]) & 0xc0) == 0x80; ++i) --cut;
+    add_line(out, std::string_view(piece_).substr(0, cut));
+    piece_.erase(0, cut);
+  }
   return out;
 }
 
 std::string LineCutter::flush() {
-  if (piece_.empty()) return {};
+  if (piece_.empty() || !tags()) return std::exchange(piece_, {});
   std::string out;
-  add_line(out, piece_);
-  piece_.clear();
-  if (kind_ == Kind::prefix) out += '\n';
+  add_line(out, std::exchange(piece_, {}));
   return out;
 }
 

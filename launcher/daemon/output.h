@@ -36,11 +36,14 @@ class LineCutter {
  private:
   enum class Kind { plain, prefix, json, xml };
   void add_line(std::string& out, std::string_view line) const;
+  std::string feed_plain(std::string_view bytes);
+  std::string feed_tagged(std::string_view bytes);
 
   Kind kind_ = Kind::plain;
   std::string prefix_, suffix_;
   bool timestamps_ = false;
   std::string piece_;
+  bool passes_ = false;  // untagged: the line is too long to be kept whole
 };
 
 }  // namespace tutti::launch::daemon

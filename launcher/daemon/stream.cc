@@ -1,5 +1,6 @@
 // What ranks write and read: forwarded in whole lines, held back when the head is slow.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,11 +18,17 @@ namespace {
 constexpr std::chrono::milliseconds kPieceDelay{100};
 constexpr std::size_t kTailBytes = 2048;  // kept of what a rank wrote, to be shown if it fails
 
-// What could not be written, up to the first failure.
+// What could not be written, up to the first failure. A full pipe that others made non-blocking is
+// none: it is waited for.
 std::string_view write_most(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN) {
+      pollfd room{fd, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+      continue;
+    }
     if (put < 0) break;
     text.remove_prefix(static_cast<std::size_t>(put));
   }
@@ -104,7 +111,9 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
   }
   LineCutter& lines = lines_of(rank, stream);
   show(rank, stream, lines.feed({buffer.data(), static_cast<std::size_t>(got)}));
-  if (rank.part.takes_stdin && !lines.tags() && lines.holds_a_piece()) show_piece_soon();
+  // Not where lines are collected: half a line would count as one.
+  if (rank.part.takes_stdin && !lines.tags() && !launch_.output.collected && lines.holds_a_piece())
+    show_piece_soon();
   return true;
 }
 

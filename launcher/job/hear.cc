@@ -16,7 +16,7 @@
 namespace tutti::launch::job {
 namespace {
 
-constexpr std::size_t kHoldBytes = 1U << 20;    // output queued for a slow terminal
+constexpr std::size_t kHoldBytes = 256U << 10;  // output queued for a slow terminal
 constexpr std::size_t kInputRoom = 256U << 10;  // stdin on its way to ranks
 constexpr std::chrono::milliseconds kAddressDelay{10};
 constexpr std::chrono::milliseconds kFoldDelay{200};

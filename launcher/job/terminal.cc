@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kReadBytes = 64U << 10;
+constexpr std::size_t kCompactBytes = 128U << 10;
 
 bool is_writable_now(int fd) {
   pollfd look{fd, POLLOUT, 0};
@@ -57,6 +59,7 @@ void Terminal::write(int number, std::string_view text) {
     if (put <= 0) break;  // drain finds out why
     text.remove_prefix(static_cast<std::size_t>(put));
   }
+  if (stream.written > kCompactBytes) stream.queue.erase(0, std::exchange(stream.written, 0));
   stream.queue.append(text);
   if (!stream.waiting) drain(stream);
 }

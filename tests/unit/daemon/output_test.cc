@@ -1,6 +1,9 @@
 // Whole lines and their tags.
 #include "daemon/output.h"
 
+#include <algorithm>
+#include <random>
+
 #include "catch.h"
 
 namespace tutti::launch::daemon {
@@ -47,6 +50,64 @@ TEST_CASE("a line without end is passed on before it fills the memory", "[daemon
   CHECK(shown >= 2U << 20);
 }
 
+// Every byte value, with and without line ends, in pieces of every size.
+std::string random_bytes(std::mt19937& dice, std::size_t bytes) {
+  const std::string mean{"\0\n\r<>&\"\\\t \xff\xc3", 12};
+  const auto below = [&dice](std::size_t n) { return dice() % n; };
+  const std::size_t rare = below(3) == 0 ? 1U << 30 : 1 + below(300);
+  std::string text;
+  while (text.size() < bytes) {
+    char c = static_cast<char>(below(256));
+    if (below(rare) == 0) c = mean[below(mean.size())];
+    if (rare > 300 && (c == '\n' || c == '\r')) c = '\0';  // no line end at all
+    text += c;
+  }
+  return text;
+}
+
+std::string through(LineCutter& cutter, std::string_view text, std::mt19937& dice,
+                    bool with_pauses) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t some = std::min<std::size_t>(text.size(), 1 + dice() % 70'000);
+    out += cutter.feed(text.substr(0, some));
+    if (with_pauses && dice() % 4 == 0) out += cutter.flush();
+    text.remove_prefix(some);
+  }
+  return out + cutter.flush();
+}
+
+TEST_CASE("untagged, random bytes come out as they went in", "[daemon][output]") {
+  std::mt19937 dice(7);  // NOLINT: the same every time
+  for (int round = 0; round < 60; ++round) {
+    const std::string text = random_bytes(dice, 1 + dice() % 900'000);
+    LineCutter cutter(control::OutputPart{}, writer(0), 1 + round % 2);
+    CHECK(through(cutter, text, dice, round % 3 == 0) == text);
+  }
+}
+
+TEST_CASE("under tags the text of each line comes out as it went in", "[daemon][output]") {
+  std::mt19937 dice(8);  // NOLINT: the same every time
+  for (int round = 0; round < 40; ++round) {
+    const std::string text = random_bytes(dice, 1 + dice() % 900'000);
+    LineCutter cutter = tagged();
+    std::string back;
+    std::string_view out;
+    const std::string whole = through(cutter, text, dice, false);
+    for (out = whole; !out.empty();) {
+      constexpr std::string_view tag = "[1,3]<stdout>: ";
+      REQUIRE(out.starts_with(tag));
+      const std::size_t end = out.find('\n');
+      REQUIRE(end != std::string_view::npos);
+      const std::string_view line = out.substr(tag.size(), end - tag.size());
+      back += line;
+      if (line.size() < (256U << 10) - 4) back += '\n';  // else one of several pieces
+      out.remove_prefix(end + 1);
+    }
+    CHECK((back == text || back == text + "\n"));
+  }
+}
+
 TEST_CASE("a time stamp stands before the tag", "[daemon][output]") {
   control::OutputPart how;
   how.tag = static_cast<int>(control::OutputPart::Tag::tag);
@@ -78,6 +139,13 @@ TEST_CASE("XML lines, patterns and colours", "[daemon][output]") {
   CHECK(LineCutter(how, writer(1), 1).feed("x\n") == "a-001> x\n");
   how.color = true;
   CHECK(LineCutter(how, writer(1), 2).feed("x\n") == "\033[31ma-001> \033[0mx\n");
+  control::OutputPart xml;
+  xml.tag = static_cast<int>(control::OutputPart::Tag::xml);
+  LineCutter rest(xml, writer(1), 1);
+  CHECK(rest.feed(std::string("\0\x1b\r\xff\xc3\xa9\xe0\x80\x80", 9)).empty());
+  CHECK(rest.flush() ==
+        "<stdout rank=\"1\">\xef\xbf\xbd\xef\xbf\xbd&#13;\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd"
+        "\xef\xbf\xbd\xef\xbf\xbd</stdout>\n");
   CHECK(fill_pattern("o.%r.%l.%n.%j.%%.%q", writer(4)) == "o.4.4.0.7.%.%q");
 }
 

@@ -54,7 +54,7 @@ std::string Head::job_line() const {
          piles + "\t" + command + "\n";
 }
 
-// "at TAB pid TAB host TAB here or there TAB agent", or "error TAB why".
+// "at TAB pid TAB host TAB here or there", or "error TAB why".
 std::string Head::place_line(int rank) const {
   const control::SeenRank* seen = watcher_.find(rank);
   if (rank < 0 || at(rank) >= request_.plan.ranks.size())
@@ -62,10 +62,8 @@ std::string Head::place_line(int rank) const {
   if (seen == nullptr || seen->pid <= 0 || rank_ended_[at(rank)])
     return "error\trank " + std::to_string(rank) + " has ended\n";
   const int host = request_.plan.ranks[at(rank)].host;
-  std::string agent;
-  for (const std::string& word : grow_message({}).agent) agent += (agent.empty() ? "" : " ") + word;
   return "at\t" + std::to_string(seen->pid) + "\t" + name_of(host) + "\t" +
-         (hosts_.at(at(host)).over_network ? "there" : "here") + "\t" + agent + "\n";
+         (hosts_.at(at(host)).over_network ? "there" : "here") + "\n";
 }
 
 void Head::gather_stacks(const Desk::Reply& reply) {

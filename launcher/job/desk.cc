@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kMostAskers = 64;
 constexpr std::size_t kLongestQuestion = 256;
+constexpr std::size_t kLongestAnswer = 1U << 20;
+constexpr std::chrono::seconds kAskerLimit{150};  // of all that one asker does; stacks take long
 
 bool may_ask(int fd) {
   ucred who{};
@@ -27,11 +29,14 @@ bool may_ask(int fd) {
 }  // namespace
 
 Desk::~Desk() {
-  for (auto& [number, asker] : askers_) loop_.forget(asker.fd.get());
+  for (auto& [number, asker] : askers_) {
+    loop_.cancel(asker.limit);
+    loop_.forget(asker.fd.get());
+  }
   if (fd_.is_open()) loop_.forget(fd_.get());
 }
 
-void Desk::open(Answer answer) {
+Result<void> Desk::open(Answer answer) {
   const std::string name = kDeskName + std::to_string(::getpid());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -39,10 +44,17 @@ void Desk::open(Answer answer) {
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   fd_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd_.is_open() || ::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-      ::listen(fd_.get(), 16) != 0)
-    return fd_.reset();
+      ::listen(fd_.get(), 16) != 0) {
+    const int error = errno;
+    fd_.reset();
+    return fail(Code::other, "--ps, --stacks and --gdb will not find this job: the name @" + name +
+                                 (error == EADDRINUSE
+                                      ? " is taken by another process"
+                                      : std::string(" cannot be opened: ") + std::strerror(error)));
+  }
   answer_ = std::move(answer);
   loop_.on_readable(fd_.get(), [this] { accept_one(); });
+  return {};
 }
 
 void Desk::accept_one() {
@@ -51,6 +63,7 @@ void Desk::accept_one() {
   const std::uint64_t number = ++next_;
   Asker& asker = askers_[number];
   asker.fd = std::move(fd);
+  asker.limit = loop_.after(kAskerLimit, [this, number] { drop(number); });
   loop_.on_readable(asker.fd.get(), [this, number] { hear(number); });
 }
 
@@ -70,6 +83,7 @@ void Desk::hear(std::uint64_t number) {
             if (alive.expired() || askers_.count(number) == 0) return;
             Asker& waiting = askers_.at(number);
             waiting.text = std::move(text);
+            if (waiting.text.size() > kLongestAnswer) waiting.text.resize(kLongestAnswer);
             loop_.on_writable(waiting.fd.get(), [this, number] { write_some(number); });
           });
 }
@@ -84,8 +98,10 @@ void Desk::write_some(std::uint64_t number) {
 }
 
 void Desk::drop(std::uint64_t number) {
-  loop_.forget(askers_.at(number).fd.get());
-  askers_.erase(number);
+  const auto asker = askers_.find(number);
+  loop_.cancel(asker->second.limit);
+  loop_.forget(asker->second.fd.get());
+  askers_.erase(asker);
 }
 
 }  // namespace tutti::launch::job

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 #include "control/control.h"
 
@@ -25,12 +26,13 @@ class Desk {
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
-  // Without room for a socket nobody can ask; the job does not suffer.
-  void open(Answer answer);
+  // Without it nobody can ask, and the job does not suffer: the error says why.
+  Result<void> open(Answer answer);
 
  private:
   struct Asker {
     UniqueFd fd;
+    control::Loop::TimerId limit = 0;
     std::string heard, text;
     std::size_t written = 0;
   };

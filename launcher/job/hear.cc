@@ -150,8 +150,9 @@ void Head::launch() {
     send(static_cast<int>(i), launch);
   }
   launched_ = true;
-  desk_.open(
+  const auto opened = desk_.open(
       [this](const std::string& question, const Desk::Reply& reply) { answer(question, reply); });
+  if (!opened) terminal_.say(opened.error().text);
   enter(State::launching);
   feed_input();
 }

@@ -1,75 +1,160 @@
 // Finds the desks of running pruns by name and asks at them (job/desk.h).
+//
+// Anybody on this machine can hold such a name, so a name proves nothing: a desk is asked when the
+// kernel says that it belongs to this user or to root, the whole answer has one deadline and one
+// most size, what it says is shown without steering the terminal, and nothing of it is executed:
+// the debugger's command is made here, of a rank, a host and a process number that were checked.
 #include "prun/ask.h"
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "hosts/hosts.h"
 #include "job/exit_status.h"
 #include "job/job.h"
 
 namespace tutti::launch::prun {
 namespace {
 
-constexpr int kShortMs = 3000;
-constexpr int kLongMs = 130'000;  // for stacks
+constexpr std::int64_t kConnectNs = 1'000'000'000;
+constexpr std::int64_t kShortNs = 3'000'000'000;
+constexpr std::int64_t kLongNs = 130'000'000'000;  // for stacks
+constexpr std::size_t kLongestAnswer = 1U << 20;
+constexpr useconds_t kTryAgainUs = 20'000;
+
+enum class Reached { ours, others, busy, nobody };
+
+struct Line {
+  Reached reached = Reached::nobody;
+  UniqueFd fd;
+  uid_t owner = 0;
+};
 
 struct Job {
   std::string pid;
   std::vector<std::string> columns;  // of job_line
 };
 
+// Process numbers in the names of desks; whoever holds such a name.
 std::vector<std::string> desks() {
   std::vector<std::string> found;
   const std::string mark = std::string("@") + job::kDeskName;
-  for (const std::string& line : text::split(file_text("/proc/net/unix").value_or(""), '\n'))
-    if (const std::size_t at = line.rfind(mark); at != std::string::npos)
-      found.push_back(line.substr(at + mark.size()));
+  for (const std::string& line : text::split(file_text("/proc/net/unix").value_or(""), '\n')) {
+    const std::size_t at = line.rfind(mark);
+    if (at == std::string::npos) continue;
+    const auto pid = text::parse_int(line.substr(at + mark.size()));
+    if (pid && *pid > 0 && *pid <= INT_MAX) found.push_back(std::to_string(*pid));
+  }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
-// Empty: nobody answers there, or not to us.
-std::string ask(const std::string& pid, const std::string& question, int limit_ms) {
+// Never waits: who holds a name and takes nobody in keeps nobody from others' desks.
+Line connect_to(const std::string& pid) {
   const std::string name = job::kDeskName + pid;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const std::string line = question + "\n";
-  if (!fd.is_open() || ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-      ::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0)
-    return "";
-  std::string text;
+  Line line;
+  line.fd.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!line.fd.is_open()) return line;
+  if (::connect(line.fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
+    line.reached = errno == EAGAIN || errno == EINTR ? Reached::busy : Reached::nobody;
+    return line;
+  }
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(line.fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return line;
+  line.owner = peer.uid;
+  line.reached = peer.uid == ::geteuid() || peer.uid == 0 ? Reached::ours : Reached::others;
+  return line;
+}
+
+// A connection to each desk of ours. Names that others hold are told where a prun of this user may
+// run behind them.
+std::map<std::string, UniqueFd> open_desks(std::vector<std::string> pids) {
+  std::map<std::string, UniqueFd> open;
+  const std::int64_t deadline = now_ns() + kConnectNs;
   for (;;) {
-    pollfd one{fd.get(), POLLIN, 0};
-    char buffer[16384];
-    if (::poll(&one, 1, limit_ms) <= 0) return text;
-    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(buffer, static_cast<std::size_t>(got));
+    std::vector<std::string> busy;
+    for (const std::string& pid : pids) {
+      Line line = connect_to(pid);
+      struct stat process {};
+      if (line.reached == Reached::ours) open[pid] = std::move(line.fd);
+      if (line.reached == Reached::busy) busy.push_back(pid);
+      if (line.reached == Reached::others && ::stat(("/proc/" + pid).c_str(), &process) == 0 &&
+          process.st_uid == ::geteuid())
+        std::fprintf(
+            stderr, "prun: the name @%s%s is held by user %u, not by process %s: it is not asked\n",
+            job::kDeskName, pid.c_str(), static_cast<unsigned>(line.owner), pid.c_str());
+    }
+    pids = std::move(busy);
+    if (pids.empty() || now_ns() > deadline) return open;
+    ::usleep(kTryAgainUs);
   }
 }
 
+bool put_question(int fd, const std::string& question) {
+  const std::string line = question + "\n";
+  return ::send(fd, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
+}
+
+// All that comes until the end, the deadline, or the most that an answer may be. What came by the
+// deadline is still read.
+std::string hear_answer(int fd, std::int64_t deadline) {
+  std::string text;
+  while (text.size() < kLongestAnswer) {
+    const std::int64_t left = std::max<std::int64_t>(0, deadline - now_ns());
+    pollfd one{fd, POLLIN, 0};
+    char buffer[16384];
+    const int ready = ::poll(&one, 1, static_cast<int>(left / 1'000'000));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) break;
+    const ssize_t got = ::read(fd, buffer, std::min(sizeof buffer, kLongestAnswer - text.size()));
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+// Empty: nobody of ours answers there.
+std::string ask(const std::string& pid, const std::string& question, std::int64_t limit_ns) {
+  const auto lines = open_desks({pid});
+  const auto line = lines.find(pid);
+  if (line == lines.end() || !put_question(line->second.get(), question)) return "";
+  return hear_answer(line->second.get(), now_ns() + limit_ns);
+}
+
 std::vector<Job> jobs() {
+  auto lines = open_desks(desks());
+  std::erase_if(lines, [](const auto& line) { return !put_question(line.second.get(), "ps"); });
+  const std::int64_t deadline = now_ns() + kShortNs;  // of all of them
   std::vector<Job> found;
-  for (const std::string& pid : desks()) {
-    const std::string line = ask(pid, "ps", kShortMs);
+  for (const auto& [pid, fd] : lines) {
+    const std::string line = hear_answer(fd.get(), deadline);
     auto columns = text::split(std::string(text::trim(line)), '\t');
+    for (std::string& column : columns) column = text::printable(column);
     if (columns.size() == 7) found.push_back({pid, std::move(columns)});
   }
   return found;
@@ -90,7 +175,7 @@ int list_jobs() {
               "state", "command");
   for (const Job& job : all) {
     const auto& column = job.columns;
-    std::printf("%-20s %8s %11s %6s %9s  %-14s %s\n", column[0].c_str(), column[1].c_str(),
+    std::printf("%-20s %8s %11s %6s %9s  %-14s %s\n", column[0].c_str(), job.pid.c_str(),
                 column[2].c_str(), column[3].c_str(), column[4].c_str(), column[5].c_str(),
                 column[6].c_str());
   }
@@ -116,52 +201,94 @@ std::string prun_of(const std::string& wanted) {
 int show_stacks(const std::string& job) {
   const std::string pid = prun_of(job);
   if (pid.empty()) return job::status_of(job::ExitStatus::usage);
-  const std::string text = ask(pid, "stacks", kLongMs);
+  const std::string text = ask(pid, "stacks", kLongNs);
   if (text.empty()) return complain("the job has just ended");
-  std::fputs(text.c_str(), stdout);
+  std::fputs(text::printable(text, "\n\t").c_str(), stdout);
+  if (text.size() >= kLongestAnswer) return complain("the answer goes on; this is its first MiB");
   return 0;
 }
 
-[[noreturn]] void become(const std::vector<std::string>& words, const std::string& pid,
-                         const std::string& host) {
+// Where a rank runs, as far as it makes sense.
+struct RankPlace {
+  int pid = 0;
+  std::string host;
+  bool is_here = false;
+};
+
+// One that a user could have written: no option, no text for a shell.
+bool is_host_name(const std::string& word) {
+  const auto read = hosts::parse_dash_host({word});
+  return read && read->hosts.size() == 1 && read->hosts[0].name == word;
+}
+
+// "at TAB pid TAB host TAB here or there".
+std::optional<RankPlace> place_in(const std::vector<std::string>& words) {
+  if (words.size() != 4 || words[0] != "at") return std::nullopt;
+  const auto pid = text::parse_int(words[1]);
+  const bool is_here = words[3] == "here";
+  if (!pid || *pid <= 1 || *pid > INT_MAX ||
+      (!is_here && (words[3] != "there" || !is_host_name(words[2]))))
+    return std::nullopt;
+  return RankPlace{static_cast<int>(*pid), words[2], is_here};
+}
+
+[[noreturn]] void become(const std::vector<std::string>& words, const RankPlace& place) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   ::execvp(argv[0], argv.data());
   const int error = errno;
   complain("cannot execute " + words[0] + ": " + std::strerror(error) +
-           "; any debugger can attach to process " + pid + " on host " + host);
+           "; any debugger can attach to process " + std::to_string(place.pid) + " on host " +
+           text::printable(place.host));
   ::_exit(job::status_of(error == ENOENT ? job::ExitStatus::not_found
                                          : job::ExitStatus::not_executable));
 }
 
-int attach_debugger(const std::string& wish) {
+// How this prun was told to reach hosts; what the job's prun says of that is not used.
+std::vector<std::string> agent_of(const cli::JobSpec& spec) {
+  std::vector<std::string> words{"ssh"};
+  if (!spec.launch_agent.empty()) words = text::split(spec.launch_agent, ' ');
+  std::erase(words, "");
+  words.insert(words.end(), spec.agent_args.begin(), spec.agent_args.end());
+  if (words.empty()) words.emplace_back("ssh");
+  const std::string& agent = words[0];
+  if (agent.substr(agent.rfind('/') + 1).starts_with("ssh")) words.emplace_back("-t");
+  return words;
+}
+
+int attach_debugger(const std::string& wish, const cli::JobSpec& spec) {
   const std::size_t cut = wish.find('@');
-  const std::string rank = wish.substr(0, cut);
-  if (!text::parse_int(rank))
+  const auto rank = text::parse_int(wish.substr(0, cut));
+  if (!rank || *rank < 0 || *rank > INT_MAX)
     return complain("--gdb " + wish + ": not a rank; write 3, or 3@JOB where several jobs run");
   const std::string prun = prun_of(cut == std::string::npos ? "" : wish.substr(cut + 1));
   if (prun.empty()) return job::status_of(job::ExitStatus::usage);
-  const std::string line = ask(prun, "gdb " + rank, kShortMs);
+  const std::string line = ask(prun, "gdb " + std::to_string(*rank), kShortNs);
+  if (line.empty()) return complain("the job has just ended");
   const auto words = text::split(std::string(text::trim(line)), '\t');
-  if (words.size() == 2) return complain("--gdb " + wish + ": " + words[1]);
-  if (words.size() != 5) return complain("the job has just ended");
-  std::fprintf(stderr, "prun: rank %s is process %s on host %s; the others wait for it in MPI\n",
-               rank.c_str(), words[1].c_str(), words[2].c_str());
-  if (words[3] == "here") become({"gdb", "-p", words[1]}, words[1], words[2]);
-  std::vector<std::string> command = text::split(words[4], ' ');
-  if (const std::string& agent = command[0]; agent.substr(agent.rfind('/') + 1).starts_with("ssh"))
-    command.emplace_back("-t");
-  command.insert(command.end(), {words[2], "gdb", "-p", words[1]});
-  become(command, words[1], words[2]);
+  if (words.size() == 2 && words[0] == "error")
+    return complain("--gdb " + wish + ": " + text::printable(words[1]));
+  const auto place = place_in(words);
+  if (!place)
+    return complain("--gdb " + wish + ": prun " + prun +
+                    " answers what makes no sense; is it of another version?");
+  const std::string pid = std::to_string(place->pid);
+  std::fprintf(stderr, "prun: rank %d is process %s on host %s; the others wait for it in MPI\n",
+               static_cast<int>(*rank), pid.c_str(), text::printable(place->host).c_str());
+  if (place->is_here) become({"gdb", "-p", pid}, *place);
+  std::vector<std::string> command = agent_of(spec);
+  command.insert(command.end(), {place->host, "gdb", "-p", pid});
+  become(command, *place);
 }
 
 }  // namespace
 
-int ask_about_jobs(const std::string& what) {
+int ask_about_jobs(const cli::JobSpec& spec) {
+  const std::string& what = spec.show;
   if (what == "ps") return list_jobs();
   const std::string rest = what.substr(what.find('=') + 1);
-  return what.starts_with("stacks=") ? show_stacks(rest) : attach_debugger(rest);
+  return what.starts_with("stacks=") ? show_stacks(rest) : attach_debugger(rest, spec);
 }
 
 }  // namespace tutti::launch::prun

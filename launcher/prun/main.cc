@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   auto spec = cli::parse_command_line({argv, argv + argc}, {read_file, variable});
   if (!spec) return complain(job::ExitStatus::usage, spec.error().text);
   if (spec->show == "ps" || spec->show.starts_with("stacks=") || spec->show.starts_with("gdb="))
-    return ask_about_jobs(spec->show);
+    return ask_about_jobs(*spec);
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
     return show(spec->show, argc > 0 ? argv[0] : "prun");

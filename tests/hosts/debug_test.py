@@ -54,7 +54,7 @@ def debug(prun, lab, job, inside):
     said = wait_until(lambda: (lambda text: text if f" {job.prun.pid} " in text else "")(
         subprocess.run([*inside, prun, "--ps"], capture_output=True, text=True).stdout), "the job in --ps")
     number = next(line.split()[0] for line in said.splitlines() if f" {job.prun.pid} " in line)
-    terminal = Terminal([*inside, prun, "--gdb", f"1@{number}"])
+    terminal = Terminal([*inside, prun, "--launch-agent", lab.agent, "--gdb", f"1@{number}"])
     try:
         terminal.wait_for("rank 1 is process [0-9]+ on host b")
         terminal.wait_for(r"\(gdb\)")

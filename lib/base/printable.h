@@ -1,0 +1,12 @@
+// Text of others on a terminal: what would steer it is shown, not obeyed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tutti::text {
+
+// Control characters and what is no UTF-8 as \xNN; characters in `kept` stay as they are.
+std::string printable(std::string_view text, std::string_view kept = "");
+
+}  // namespace tutti::text

@@ -225,5 +225,7 @@ std::string default_hostfile(const Draft& draft);
 // torch.cc: PET_* variables as defaults; the end of a torchrun line: python before the script.
 Result<void> read_torch_variables(Draft& draft);
 void finish_torch(Draft& draft);
+// Takes out what only the launcher can say (wireup::kLaunchersOwn); returns the names.
+std::vector<std::string> drop_launchers_own(std::vector<EnvChange>& changes);
 
 }  // namespace tutti::launch::cli

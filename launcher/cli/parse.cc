@@ -187,6 +187,7 @@ class Parser {
   }
 
   Result<void> finish() {
+    std::vector<std::string> launchers_own;
     for (AppSpec& app : draft_.job.apps) {
       std::vector<EnvChange> merged;
       for (const EnvChange& change : draft_.shared) {
@@ -197,6 +198,8 @@ class Parser {
       }
       merged.insert(merged.end(), app.environment.begin(), app.environment.end());
       app.environment = std::move(merged);
+      for (std::string& name : drop_launchers_own(app.environment))
+        launchers_own.push_back(std::move(name));
       if (app.working_directory.empty()) app.working_directory = draft_.shared_directory;
       app.clean_environment = app.clean_environment || draft_.shared_clean;
     }
@@ -208,6 +211,7 @@ class Parser {
     if (draft_.job.timeout_s == 0 && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));
+    note("the launcher's own variables stay as they are: ", launchers_own);
     note("without effect here: ", draft_.ignored);
     note("MCA parameters without effect here: ", draft_.ignored_mca);
     return {};

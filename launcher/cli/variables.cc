@@ -6,20 +6,33 @@
 #include "base/knobs.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/options.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::cli {
 namespace {
 
 // Read or set beside the knobs: by the launcher in its ranks, and by scripts of this project.
-constexpr std::array kOthers{"TUTTI_SEGMENT_FD", "TUTTI_CONTROL_FD", "TUTTI_LOCAL_RANK",
-                             "TUTTI_JOB_ID", "TUTTI_JOIN_KEY"};
+constexpr std::array kOthers{"TUTTI_JOIN_KEY"};
 // Whoever writes tests and benchmarks of this project uses these beginnings.
 constexpr std::array kFreePrefixes{"TUTTI_TEST_", "TUTTI_UPDATE_", "TUTTI_BENCH_"};
 
 }  // namespace
 
+std::vector<std::string> drop_launchers_own(std::vector<EnvChange>& changes) {
+  std::vector<std::string> dropped;
+  std::erase_if(changes, [&dropped](const EnvChange& change) {
+    const auto& own = wireup::kLaunchersOwn;
+    if (std::find(own.begin(), own.end(), change.name) == own.end()) return false;
+    dropped.push_back(change.name);
+    return true;
+  });
+  return dropped;
+}
+
 Result<void> check_variables(const std::vector<std::string>& environment) {
   std::vector<std::string> known(kOthers.begin(), kOthers.end());
+  known.insert(known.end(), wireup::kLaunchersOwn.begin(), wireup::kLaunchersOwn.end());
   for (const KnobRow& row : Knobs::rows()) known.emplace_back(row.name);
   for (const std::string& entry : environment) {
     const std::string name = entry.substr(0, entry.find('='));

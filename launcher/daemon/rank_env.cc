@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "wireup/protocol.h"
@@ -24,10 +25,19 @@ struct Row {
   std::string (*value)(const RankFacts&);  // empty: not set
 };
 
+// No variable may be longer than this, its name and the zero at its end included.
+constexpr std::size_t kLongestVariable = 128U << 10;
+
+// What does not fit is left out: the arguments themselves reach the program anyway.
 std::string arguments(const RankFacts& f) {
+  constexpr std::size_t most = kLongestVariable - sizeof "OMPI_ARGV=";
   std::string joined;
-  for (std::size_t i = 1; f.program != nullptr && i < f.program->argv.size(); ++i)
-    joined.append(i > 1 ? " " : "").append(f.program->argv[i]);
+  bool first = true;
+  for (std::size_t i = 1; f.program != nullptr && i < f.program->argv.size(); ++i) {
+    const std::string& word = f.program->argv[i];
+    if (joined.size() + (first ? 0 : 1) + word.size() > most) continue;
+    joined.append(std::exchange(first, false) ? "" : " ").append(word);
+  }
   return joined;
 }
 

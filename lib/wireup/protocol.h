@@ -4,6 +4,7 @@
 // library for it. Everything bulky or shared goes through the job segment instead.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,6 +15,13 @@ inline constexpr const char* kSegmentFdVariable = "TUTTI_SEGMENT_FD";
 inline constexpr const char* kControlFdVariable = "TUTTI_CONTROL_FD";
 inline constexpr const char* kLocalRankVariable = "TUTTI_LOCAL_RANK";
 inline constexpr const char* kJobVariable = "TUTTI_JOB_ID";  // a sign of a launcher
+// For a rank whose descriptors were closed on the way: where to ask, and what proves who asks.
+inline constexpr const char* kDoorVariable = "TUTTI_DOOR";
+inline constexpr const char* kDoorKeyVariable = "TUTTI_DOOR_KEY";
+// What only the launcher can say.
+inline constexpr std::array kLaunchersOwn{kSegmentFdVariable, kControlFdVariable,
+                                          kLocalRankVariable, kJobVariable,
+                                          kDoorVariable,      kDoorKeyVariable};
 
 enum class RankSays : std::uint32_t {
   joined = 1,     // value: pid

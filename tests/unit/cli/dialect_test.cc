@@ -112,6 +112,17 @@ TEST_CASE("the name prun is called by decides what a letter means", "[cli]") {
   CHECK(parse("torchrun -t 3 a.py")->output.tees.at(-1) == 3);
 }
 
+TEST_CASE("what only the launcher can say stays as it is, and one line says so", "[cli]") {
+  const auto job = parse(
+      "prun -x TUTTI_LOCAL_RANK=0 -genv TUTTI_JOB_ID 7 -x A=1 --unset-env TUTTI_CONTROL_FD a");
+  REQUIRE(job);
+  REQUIRE(job->apps[0].environment.size() == 1);
+  CHECK(job->apps[0].environment[0].name == "A");
+  REQUIRE(job->notes.size() == 1);
+  CHECK(job->notes[0].find("TUTTI_LOCAL_RANK, TUTTI_JOB_ID, TUTTI_CONTROL_FD") !=
+        std::string::npos);
+}
+
 TEST_CASE("the environment of a program can be cleared and added to", "[cli]") {
   const auto job =
       parse("prun -envnone --append-env P[;] x --prepend-env Q y -path /bin ./a : ./b");

@@ -45,6 +45,19 @@ TEST_CASE("a rank sees Open MPI's and torchrun's variables", "[daemon]") {
     CHECK(value_in(environment, name) == value);
 }
 
+TEST_CASE("arguments that no variable can hold are left out of it", "[daemon]") {
+  control::AppPart part;
+  part.argv = {"app", "first", std::string(70'000, 'a'), std::string(70'000, 'b'), "last"};
+  RankFacts facts = some_facts();
+  facts.program = &part;
+  const std::string value = value_in(rank_environment({}, facts), "OMPI_ARGV");
+  CHECK(value == "first " + part.argv[2] + " last");
+  part.argv = {"app", std::string((128U << 10) - sizeof "OMPI_ARGV=", 'a')};
+  CHECK(value_in(rank_environment({}, facts), "OMPI_ARGV") == part.argv[1]);  // just fits
+  part.argv[1] += 'a';
+  CHECK(value_in(rank_environment({}, facts), "OMPI_ARGV").empty());
+}
+
 TEST_CASE("a parent launcher's variables do not leak into ranks", "[daemon]") {
   const auto environment = rank_environment(
       {"PMI_FD=5", "PMIX_RANK=7", "OMPI_COMM_WORLD_RANK=9", "TORCHELASTIC_ERROR_FILE=/x",

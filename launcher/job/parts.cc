@@ -118,9 +118,10 @@ bool wants_logs(const cli::JobSpec& spec) {
 }
 
 std::string log_folder(const cli::JobSpec& spec, std::uint64_t job_id) {
+  // In a folder that all users share, nothing of ours lies below a name that others can make first.
   const std::string base =
-      spec.torch.log_folder.empty() ? "/tmp/torchrun-logs" : spec.torch.log_folder;
-  return base + "/" + spec.torch.run_id + "_" + std::to_string(job_id) +
+      spec.torch.log_folder.empty() ? "/tmp/torchrun-logs_" : spec.torch.log_folder + "/";
+  return base + spec.torch.run_id + "_" + std::to_string(job_id) +
          (spec.torch.max_nodes > 1 ? "/node_%n" : "");
 }
 

@@ -7,12 +7,6 @@
 
 namespace tutti::launch::control {
 
-// The folder of the PMIx server with this process id, below the folder for temporary files. The
-// server removes it; whoever started it does so when the server was killed.
-inline std::string pmix_folder_name(long pid) {
-  return "tutti-pmix-" + std::to_string(pid);
-}
-
 // up: what this host's ranks give to all, under a name. When every host that has ranks in it has
 // said one of that name, all parts go down, by host.
 struct Gather {

@@ -16,7 +16,9 @@
 #include <csignal>
 
 #include "base/clock.h"
+#include "base/own_folder.h"
 #include "daemon/daemon.h"
+#include "daemon/rank_env.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -59,6 +61,8 @@ int run_kept_daemon(DaemonPlace place) {
     if (closed_ns != 0 && now_ns() - closed_ns > kGraceNs) ::kill(daemon, SIGKILL);
   }
   kill_descendants();
+  sweep_own_folders(
+      temporary_folder(value_in(place.environment, "TMPDIR")));  // what the daemon could not remove
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/own_folder.h"
 #include "job/exit_status.h"
 
 namespace tutti::launch::job {
@@ -81,6 +82,10 @@ Outcome Head::run() {
   if (request_.meeting) request_.meeting->detach();
   starters_ = {};
   daemon::kill_descendants();
+  // What a daemon that was killed could not remove.
+  for (const std::string& entry : request_.environment)
+    if (entry.starts_with("TMPDIR=/")) sweep_own_folders(entry.substr(7));
+  sweep_own_folders("/tmp");
   return {status_, forwarded_ != 0 ? Cause::user : cause_, lost_};
 }
 

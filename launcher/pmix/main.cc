@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
+#include <cstdlib>
 
 #include "control/control.h"
 #include "pmix/server.h"
@@ -22,9 +22,8 @@ int main() {
   ::dup2(nothing.get(), 0);
   control::Loop loop;
   control::Channel daemon(loop, std::move(in), std::move(out));
-  std::error_code error;
-  const auto where = std::filesystem::temp_directory_path(error);  // TMPDIR, mostly
-  pmix::PmixHost host(loop, daemon, error ? "/tmp" : where.string());
+  const char* const tmpdir = std::getenv("TMPDIR");
+  pmix::PmixHost host(loop, daemon, temporary_folder(tmpdir != nullptr ? tmpdir : ""));
   daemon.open(
       [&host](control::Frame&& one) {
         if (const auto message = control::decode(one.body)) host.hear(*message);

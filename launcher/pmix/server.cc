@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <set>
 
 #include "base/text.h"
@@ -24,8 +23,6 @@ namespace tutti::launch::pmix {
 namespace {
 
 PmixHost* the_host = nullptr;  // set before the library starts, constant while it runs
-
-constexpr const char* kFolderPrefix = "tutti-pmix-";  // of pmix_folder_name
 
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t,
                            pmix_op_cbfunc_t, void*) {
@@ -119,28 +116,6 @@ pmix_server_module_t callbacks() {
   return module;
 }
 
-// A folder of our own, named after this process; those of processes that are gone are removed.
-Result<std::string> make_folder(const std::string& where) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path root = where;
-  for (const auto& entry : fs::directory_iterator(root, error)) {
-    const std::string name = entry.path().filename().string();
-    struct stat status {};
-    if (!name.starts_with(kFolderPrefix) || ::lstat(entry.path().c_str(), &status) != 0) continue;
-    const auto pid = text::parse_int(name.substr(std::strlen(kFolderPrefix)));
-    if (pid && status.st_uid == ::geteuid() && ::kill(static_cast<pid_t>(*pid), 0) != 0 &&
-        errno == ESRCH)
-      fs::remove_all(entry.path(), error);
-  }
-  const fs::path mine = root / control::pmix_folder_name(::getpid());
-  fs::remove_all(mine, error);
-  if (::mkdir(mine.c_str(), 0700) != 0)
-    return fail(Code::other, "cannot make the folder " + mine.string() + ": " +
-                                 std::strerror(errno) + "; set TMPDIR to one that can be written");
-  return mine.string();
-}
-
 pmix_proc_t proc_of(const control::ServeJob& job, int rank) {
   pmix_proc_t proc{};
   name_of_job(job).copy(proc.nspace, PMIX_MAX_NSLEN);
@@ -157,14 +132,12 @@ Result<void> done(pmix_status_t status, const char* what) {
 
 PmixHost::~PmixHost() {
   if (serves_) PMIx_server_finalize();
-  std::error_code error;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, error);
 }
 
 Result<void> PmixHost::serve(const control::ServeJob& job) {
   job_ = job;
-  TUTTI_TRY(folder, make_folder(where_));
-  folder_ = folder;
+  TUTTI_DO(own_folder_.make(where_));
+  const std::string& folder = own_folder_.path();
   the_host = this;
   ::setenv("PMIX_MCA_gds", "hash", 0);  // no shared memory files of its own
   // The library describes this machine to itself, and nobody asks it: what takes long is left out.
@@ -172,14 +145,14 @@ Result<void> PmixHost::serve(const control::ServeJob& job) {
   ::setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
   pmix_server_module_t module = callbacks();
   Facts how;
-  how.add(PMIX_SERVER_TMPDIR, folder_);
-  how.add(PMIX_SYSTEM_TMPDIR, folder_);
+  how.add(PMIX_SERVER_TMPDIR, folder);
+  how.add(PMIX_SYSTEM_TMPDIR, folder);
   how.add(PMIX_HOSTNAME, job.hosts.at(static_cast<std::size_t>(job.host)));
   how.add(PMIX_SERVER_NSPACE, name_of_job(job) + "-daemons");
   how.add_rank(PMIX_SERVER_RANK, static_cast<pmix_rank_t>(job.host));
   TUTTI_DO(done(PMIx_server_init(&module, how.data(), how.size()), "PMIx_server_init"));
   serves_ = true;
-  Facts facts = facts_of(job, folder_);
+  Facts facts = facts_of(job, folder);
   return done(
       PMIx_server_register_nspace(name_of_job(job).c_str(), static_cast<int>(job.local.size()),
                                   facts.data(), facts.size(), nullptr, nullptr),

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/own_folder.h"
 #include "base/result.h"
 #include "control/control.h"
 
@@ -36,7 +37,8 @@ class PmixHost {
   control::Loop& loop_;
   control::Channel& daemon_;
   control::ServeJob job_;
-  std::string where_, folder_;
+  std::string where_;
+  OwnFolder own_folder_;
   bool serves_ = false;
   std::map<std::string, Answer> gathers_;
   std::map<std::uint64_t, Answer> fetches_;

@@ -9,18 +9,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/file.h"
 #include "serve/serve.h"
 
 namespace tutti::launch::serve {
 namespace {
-
-// Where the server makes its folder: std::filesystem::temp_directory_path() of its environment.
-std::string temporary_folder() {
-  for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
-    if (const char* value = std::getenv(name)) return value;
-  return "/tmp";
-}
 
 class PmixServer final : public Server {
  public:
@@ -43,7 +35,6 @@ class PmixServer final : public Server {
   void on_message(const control::Message& message);
   void on_serves(const control::Serves& serves);
   void lost(const std::string& why);
-  void remove_folder() const;
 
   control::Loop& loop_;
   ServedJob job_;
@@ -80,23 +71,17 @@ void PmixServer::start(const std::string& program) {
   channel_->send(control::kEveryHost, job_);
 }
 
-// Nobody is served any more: its own farewell would only make the job's end longer.
+// Nobody is served any more: its own farewell would only make the job's end longer. The folder that
+// it leaves goes when the job has ended (sweep_own_folders).
 PmixServer::~PmixServer() {
   channel_.reset();
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
-  remove_folder();
-}
-
-// A server that was killed leaves it behind.
-void PmixServer::remove_folder() const {
-  ::tutti::remove_folder(temporary_folder() + "/" + control::pmix_folder_name(pid_));
 }
 
 void PmixServer::lost(const std::string& why) {
   // It is reaped by the daemon; its channel closes only with its last process.
-  if (pid_ > 0) remove_folder();
   const auto tell = std::exchange(ready_, nullptr);
   if (tell)
     loop_.post([tell, why] { tell("the PMIx server (prun-pmix) could not be started: " + why); });

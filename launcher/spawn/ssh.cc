@@ -6,6 +6,7 @@
 // one line a host. Each ssh dies with us (parent-death signal).
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -102,6 +103,8 @@ bool Ssh::load_files() {
     files_.library_bytes = library_.size();
     files_.cache_name += name_of_bytes(path).substr(0, 16);
   }
+  struct stat status {};
+  if (::stat(mine.daemon_file.c_str(), &status) == 0) files_.owner = status.st_uid;
   utsname machine{};
   ::uname(&machine);
   files_.machine = machine.machine;

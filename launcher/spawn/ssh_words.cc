@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "job/exit_status.h"
 
@@ -23,14 +24,41 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// Shell text that reads `bytes` bytes from stdin into $C/name, in one step seen from outside.
+// Shell text that reads `bytes` bytes from stdin into ./name, in one step seen from outside.
 std::string receive(std::string_view need, std::size_t bytes, const std::string& name,
                     const std::string& mode) {
   const std::string size = std::to_string(bytes);
-  return "echo " + std::string(need) + "; T=\"$C/." + name + ".$$\"; head -c " + size +
+  return "echo " + std::string(need) + "; T=\"./." + name + ".$$\"; head -c " + size +
          " >\"$T\" && [ $(wc -c <\"$T\") -eq " + size + " ] && chmod " + mode +
-         " \"$T\" && mv -f \"$T\" \"$C/" + name + "\" || { rm -f \"$T\"; echo " +
-         std::string(kFailedLine) + "; exit 1; }; ";
+         " \"$T\" && mv -f \"$T\" \"./" + name + "\" || { rm -f \"$T\"; failed; }; ";
+}
+
+// Shell functions. `own NAME` makes this folder and goes into it: what is judged, and used from
+// then on, is where we stand, whatever the name stands for a moment later. Others' folders are
+// refused; ours that others can write to may hold what they put there, and is made anew.
+std::string functions() {
+  return "failed() { echo " + std::string(kFailedLine) +
+         "; exit 1; }; "
+         "closed() { case $(ls -ld .) in d???\?-?\?-?*) return 0;; esac; return 1; }; "
+         "into() { cd -P \"./$1\" || failed; [ -O . ] || { echo " +
+         std::string(kForeignLine) +
+         " \"$PWD\"; exit 1; }; }; "
+         "own() { B=$PWD; [ -d \"./$1\" ] || mkdir \"./$1\" || [ -d \"./$1\" ] || failed; into "
+         "\"$1\"; "
+         "closed && return; cd \"$B\" && mv \"./$1\" \"./$1.old.$$\" && mkdir \"./$1\" || failed; "
+         "rm -rf \"./$1.old.$$\"; into \"$1\"; closed || failed; }; ";
+}
+
+// Whether the prund at this prefix may be executed: its file is ours, root's, or of whoever
+// installed it here, too, and not everybody may write to it.
+std::string installed(const RemoteFiles& files) {
+  return "P=" + quoted(files.prefix) +
+         "; D=\"$P/bin/prund\"; if [ -x \"$D\" ] && set -- $(ls -ldn \"$D\") && "
+         "case $1 in ????????w*) false;; esac && "
+         "{ [ -O \"$D\" ] || [ \"$3\" = 0 ] || [ \"$3\" = " +
+         std::to_string(files.owner) +
+         " ]; } && [ \"$(\"$D\" --hash 2>/dev/null)\" = " + files.daemon_name +
+         " ]; then exec \"$D\" --serve; fi; ";
 }
 
 struct Complaint {
@@ -85,20 +113,17 @@ std::string for_host(std::string_view text, const std::string& host) {
 }  // namespace
 
 std::string remote_line(const RemoteFiles& files) {
-  const std::string library = files.library_bytes > 0 ? "yes" : "";
-  std::string script =
-      "umask 077; [ \"$(uname -m)\" = " + files.machine + " ] || { echo " +
-      std::string(kMachineLine) + " \"$(uname -m)\"; exit 1; }; P=" + quoted(files.prefix) +
-      "; D=\"$P/bin/prund\"; if [ -x \"$D\" ] && [ \"$(\"$D\" --hash 2>/dev/null)\" = " +
-      files.daemon_name + " ]; then exec \"$D\" --serve; fi; " +
-      "C=\"${XDG_CACHE_HOME:-$HOME/.cache}/tutti/" + files.cache_name +
-      "\"; mkdir -p \"$C\" || { echo " + std::string(kFailedLine) + "; exit 1; }; " +
-      "if [ ! -x \"$C/prund\" ]; then " +
-      receive(kNeedDaemonLine, files.daemon_bytes, "prund", "700") + "fi; ";
-  if (!library.empty())
-    script += "if [ ! -e \"$C/libmpi_abi.so.1\" ]; then " +
+  std::string script = functions() + "H=$PWD; umask 077; [ \"$(uname -m)\" = " + files.machine +
+                       " ] || { echo " + std::string(kMachineLine) +
+                       " \"$(uname -m)\"; exit 1; }; " + installed(files) +
+                       "C=\"${XDG_CACHE_HOME:-$HOME/.cache}\"; mkdir -p \"$C\" && cd \"$C\" || "
+                       "failed; own tutti; own " +
+                       files.cache_name + "; if [ ! -x ./prund ]; then " +
+                       receive(kNeedDaemonLine, files.daemon_bytes, "prund", "700") + "fi; ";
+  if (files.library_bytes > 0)
+    script += "if [ ! -e ./libmpi_abi.so.1 ]; then " +
               receive(kNeedLibraryLine, files.library_bytes, "libmpi_abi.so.1", "600") + "fi; ";
-  script += "exec \"$C/prund\" --serve";
+  script += "PWD=$H; unset OLDPWD; exec ./prund --serve";
   return "exec /bin/sh -c " + quoted(script);
 }
 
@@ -132,6 +157,14 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
                 (line.empty() ? "" : " (" + line + ")") +
                 "; is there room, and may you write to it?",
             false};
+  if (const std::size_t at = noise.find(kForeignLine); at != std::string::npos) {
+    const std::string rest = noise.substr(at + kForeignLine.size());
+    return {job::status_of(job::ExitStatus::no_resources),
+            "the daemon cannot be kept in " +
+                text::printable(text::trim(rest.substr(0, rest.find('\n')))) +
+                " there: that folder is another user's; remove it, or set XDG_CACHE_HOME there",
+            false};
+  }
   for (const Complaint& row : kComplaints) {
     if (words.find(row.words) == std::string::npos) continue;
     return {job::status_of(row.status),

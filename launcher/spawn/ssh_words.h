@@ -12,10 +12,12 @@ inline constexpr std::string_view kReadyLine = "TUTTI ready";
 inline constexpr std::string_view kNeedDaemonLine = "TUTTI need daemon";
 inline constexpr std::string_view kNeedLibraryLine = "TUTTI need library";
 inline constexpr std::string_view kFailedLine = "TUTTI failed";    // cannot store what was sent
+inline constexpr std::string_view kForeignLine = "TUTTI foreign";  // a folder of another user
 inline constexpr std::string_view kMachineLine = "TUTTI machine";  // another kind of processor
 
 struct RemoteFiles {
   std::string prefix;       // of this installation; may exist there, too
+  long owner = 0;           // user number of who installed it here, and may have done so there
   std::string daemon_name;  // name_of_bytes of prund
   std::string cache_name;   // of all files together: the folder's name in the cache
   std::size_t daemon_bytes = 0;

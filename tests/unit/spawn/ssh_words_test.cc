@@ -81,6 +81,70 @@ TEST_CASE("a daemon that arrives cut short is not kept", "[spawn]") {
   CHECK(std::system(("test -z \"$(ls -A " + home.path + "/.cache/tutti/c1)\"").c_str()) == 0);
 }
 
+// A daemon that somebody put there, which tells that it ran.
+void plant(const std::string& folder, const std::string& after) {
+  REQUIRE(std::system(("mkdir -p " + folder + " && printf '#!/bin/sh\necho planted\n' >" + folder +
+                       "/prund && chmod 755 " + folder + "/prund && " + after)
+                          .c_str()) == 0);
+}
+
+TEST_CASE("a cache that others can write to is made anew", "[spawn]") {
+  for (const char* open : {"tutti", "tutti/c1"}) {
+    const Home home;
+    const std::string cache = home.path + "/.cache/";
+    plant(cache + "tutti/c1",
+          "chmod 700 " + cache + "tutti " + cache + "tutti/c1 && chmod 775 " + cache + open);
+    const std::string expected = std::string(kNeedDaemonLine) + "\nI am the daemon --serve\n";
+    CHECK(home.run(some_files(kScript), kScript) == expected);
+    CHECK(std::system(("test \"$(stat -c %a " + cache + "tutti " + cache +
+                       "tutti/c1 | xargs)\" = '700 700'")
+                          .c_str()) == 0);
+    CHECK(std::system(("test \"$(ls -A " + cache + ")\" = tutti").c_str()) == 0);
+  }
+}
+
+TEST_CASE("a cache of ours that is closed to others is used as it is", "[spawn]") {
+  const Home home;
+  plant(home.path + "/.cache/tutti/c1",
+        "chmod 755 " + home.path + "/.cache/tutti " + home.path + "/.cache/tutti/c1");
+  CHECK(home.run(some_files(kScript), "") == "planted\n");
+}
+
+TEST_CASE("another user's cache is refused and named", "[spawn]") {
+  if (::geteuid() != 0) return;  // only root can make it so
+  for (const char* theirs : {"tutti", "tutti/c1"}) {
+    const Home home;
+    const std::string cache = home.path + "/.cache/";
+    plant(cache + "tutti/c1", "chown nobody " + cache + theirs);
+    const std::string out = home.run(some_files(kScript), kScript);
+    CHECK(out == std::string(kForeignLine) + " " + cache + theirs + "\n");
+    const Diagnosis why = diagnose("b", "ssh", 1 << 8, "", out);
+    CHECK(why.reason.find(cache + theirs + " there: that folder is another user's") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("an installed daemon is executed when it can be trusted", "[spawn]") {
+  const Home home;
+  const std::string folder = home.path + "/prefix/bin";
+  RemoteFiles files = some_files(kScript);
+  files.prefix = home.path + "/prefix";
+  const std::string text = "#!/bin/sh\n[ $1 = --hash ] && echo d1 || echo installed\n";
+  const auto install = [&](const std::string& change) {
+    REQUIRE(std::system(("mkdir -p " + folder).c_str()) == 0);
+    std::ofstream(folder + "/prund") << text;
+    REQUIRE(std::system(
+                ("chmod 755 " + folder + "/prund && cd " + folder + " && " + change).c_str()) == 0);
+    return home.run(files, kScript).find("installed") != std::string::npos;
+  };
+  CHECK(install("true"));
+  CHECK_FALSE(install("chmod 757 prund"));
+  if (::geteuid() != 0) return;
+  CHECK_FALSE(install("chown nobody prund"));
+  files.owner = 65534;  // who installed it here, too
+  CHECK(install("chown 65534 prund"));
+}
+
 TEST_CASE("another kind of machine says so before anything is sent", "[spawn]") {
   const Home home;
   RemoteFiles files = some_files(kScript);

@@ -1,0 +1,36 @@
+// Folders of ours among those of all users. The name cannot be known before, so nobody
+// can make it first; a lock that ends with its process tells those in use from those that a killed
+// process left, whatever process numbers mean to whom.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace tutti {
+
+class OwnFolder {
+ public:
+  OwnFolder() = default;
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+  ~OwnFolder() { remove(); }
+
+  // Makes it in the folder for temporary files, for this user only.
+  Result<void> make(const std::string& where);
+  const std::string& path() const { return path_; }  // empty: there is none
+  void remove();
+
+ private:
+  std::string path_;
+  UniqueFd lock_;
+};
+
+// Where temporary files go, by the value of TMPDIR, which may be missing.
+std::string temporary_folder(std::string_view tmpdir);
+// Removes what killed processes of this user left there.
+void sweep_own_folders(const std::string& where);
+
+}  // namespace tutti

@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "daemon/launch.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -159,6 +160,10 @@ control::Finding open_files() {
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const std::string text = std::to_string(limit.rlim_max) + " at most";
   if (limit.rlim_max >= 4096) return {"open files", control::kGood, text, ""};
+  if (limit.rlim_max < kLeastOpenFiles)
+    return {"open files", control::kBad, text,
+            "at least " + std::to_string(kLeastOpenFiles) +
+                " are needed: raise the hard limit (ulimit -Hn)"};
   return {"open files", control::kRemark, text,
           "many ranks need more: raise the hard limit (ulimit -Hn)"};
 }

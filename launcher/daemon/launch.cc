@@ -81,6 +81,7 @@ struct Child {
   char* const* environment;
   int stdio[3];
   int segment, control, server;
+  RankFds as;
   volatile int* error;
   pid_t daemon;
   const std::vector<int>* cpus;
@@ -129,9 +130,9 @@ void bind_memory(const Child& child) {
   if (::getppid() != child.daemon) ::_exit(127);  // it died before the line above
   for (int i = 0; i < 3; ++i)
     if (::dup2(child.stdio[i], i) < 0) give_up(child, errno);
-  if (::dup2(child.segment, kSegmentFd) < 0 || ::dup2(child.control, kControlFd) < 0)
+  if (::dup2(child.segment, child.as.segment) < 0 || ::dup2(child.control, child.as.control) < 0)
     give_up(child, errno);
-  if (child.server >= 0 && ::dup2(child.server, kServerFd) < 0) give_up(child, errno);
+  if (child.server >= 0 && ::dup2(child.server, child.as.server) < 0) give_up(child, errno);
   ::setrlimit(RLIMIT_NOFILE, child.open_files);
   if (::chdir(child.directory) != 0) give_up(child, errno);
   if (!child.cpus->empty() && !topo::bind_self(*child.cpus)) give_up(child, EINVAL);
@@ -216,6 +217,16 @@ pid_t clone_child(Child& child, const Shared& shared) {
 
 }  // namespace
 
+RankFds rank_fds(rlim_t most_open_files) {
+  RankFds fds;
+  if (most_open_files <= static_cast<rlim_t>(fds.server)) {
+    fds.server = static_cast<int>(most_open_files) - 1;
+    fds.control = fds.server - 1;
+    fds.segment = fds.server - 2;
+  }
+  return fds;
+}
+
 // A child on its way, and all that it reads.
 struct Starter::Slot {
   Shared shared;
@@ -296,6 +307,7 @@ void Starter::fill(Slot& slot, const RankProcess& rank) const {
                 start.segment_fd,
                 slot.control.get(),
                 start.server.get(),
+                start.as,
                 slot.shared.error(),
                 ::getpid(),
                 &rank.part.cpus,

@@ -16,18 +16,24 @@
 
 namespace tutti::launch::daemon {
 
-// Where a rank finds its two descriptors: far from what shells and programs use, below the
-// limit of select().
-inline constexpr int kSegmentFd = 960;
-inline constexpr int kControlFd = 961;
-inline constexpr int kServerFd =
-    962;  // to the server of another MPI's wire-up, where one is needed
+// Where a rank finds its descriptors: far from what shells and programs use, below the limit of
+// select(), and below the limit of open files.
+struct RankFds {
+  int segment = 960;
+  int control = 961;
+  int server = 962;  // to the server of another MPI's wire-up, where one is needed
+};
+// Fewer descriptors are not enough for prun, its daemon and a rank.
+inline constexpr rlim_t kLeastOpenFiles = 64;
+// Where they lie under this hard limit.
+RankFds rank_fds(rlim_t most_open_files);
 
 struct RankProcess {
   control::RankPart part;
   int local = 0;
   pid_t pid = 0;
   UniqueFd control;                      // to the rank, SOCK_SEQPACKET
+  std::vector<UniqueFd> entered;         // the same, of processes that came by the door
   UniqueFd input;                        // its stdin, when it takes any
   UniqueFd output[2];                    // its stdout and stderr; [1] closed when merged
   int exec_error = 0;                    // errno of an exec that failed
@@ -59,6 +65,7 @@ struct RankStart {
   const std::vector<std::string>* argv = nullptr;
   std::vector<std::string> environment;
   int segment_fd = -1;
+  RankFds as{};     // the numbers that the rank finds its descriptors by
   UniqueFd server;  // its end of the connection to a server; closed: none
   bool merge_stderr = false;
   std::vector<std::string> more_argv;  // argv with something put in; empty: *argv

@@ -16,6 +16,7 @@ struct RankFacts {
   int host = 0, hosts = 1;
   int universe = 1, app = 0, apps = 1;
   int segment_fd = -1, control_fd = -1;
+  std::string door, door_key;  // empty: there is no door
   std::string master_address;
   int master_port = 0;
   std::string library_folder;

@@ -72,8 +72,10 @@ int cores_of(const topo::Machine& machine, const std::vector<int>& cpus) {
 Ranks::Ranks(control::Loop& loop, Say say)
     : loop_(loop), say_(std::move(say)), open_files_limit_(raise_open_files()) {
   // The ranks' descriptor numbers are kept free in this process.
+  fds_ = rank_fds(open_files_limit_.rlim_max);
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  for (const int fd : {kSegmentFd, kControlFd, kServerFd}) ::dup3(nothing.get(), fd, O_CLOEXEC);
+  for (const int fd : {fds_.segment, fds_.control, fds_.server})
+    ::dup3(nothing.get(), fd, O_CLOEXEC);
 }
 
 Ranks::~Ranks() {
@@ -85,9 +87,11 @@ Ranks::~Ranks() {
 Result<void> Ranks::launch(control::Launch launch, const Place& place) {
   if (!ranks_.empty() || !makes_sense(launch, place.host))
     return fail(Code::intern, "prun sent a plan that makes no sense");
+  TUTTI_DO(check_open_files());
   launch_ = std::move(launch);
   place_ = place;
   TUTTI_DO(make_job_segment(place));
+  open_door();
   prepare_apps(place.environment);
   for (std::size_t i = 0; i < launch_.ranks.size(); ++i) {
     RankProcess& rank = ranks_.emplace_back();
@@ -136,6 +140,22 @@ Result<void> Ranks::make_job_segment(const Place& place) {
   TUTTI_TRY(segment, wireup::make_segment(facts));
   segment_ = std::move(segment);
   return {};
+}
+
+Result<void> Ranks::check_open_files() const {
+  if (open_files_limit_.rlim_max >= kLeastOpenFiles) return {};
+  return fail(Code::other, "the hard limit of open files (ulimit -Hn) is " +
+                               std::to_string(open_files_limit_.rlim_max) + " there; at least " +
+                               std::to_string(kLeastOpenFiles) + " are needed");
+}
+
+// Ranks that nothing comes in between do without: a host that has no room for it says nothing.
+void Ranks::open_door() {
+  door_ = std::make_unique<Door>(
+      loop_, [this](int local, UniqueFd control) { enter(local, std::move(control)); });
+  if (!door_->open(segment_->fd(), launch_.ranks.size(),
+                   temporary_folder(value_in(place_.environment, "TMPDIR"))))
+    door_.reset();
 }
 
 // Folder and program of each app, looked up once.
@@ -192,8 +212,9 @@ Result<void> Ranks::start(Starter& starter, RankProcess& rank) {
   facts.universe = launch_.universe;
   facts.app = rank.part.app;
   facts.apps = static_cast<int>(launch_.apps.size());
-  facts.segment_fd = kSegmentFd;
-  facts.control_fd = kControlFd;
+  facts.segment_fd = fds_.segment;
+  facts.control_fd = fds_.control;
+  if (door_) facts.door = door_->path(), facts.door_key = door_->key_of(rank.local);
   facts.master_address = launch_.master_address;
   facts.master_port = launch_.master_port;
   facts.library_folder = place_.library_folder;
@@ -225,6 +246,7 @@ Result<void> Ranks::start(Starter& starter, RankProcess& rank) {
   how.server = std::move(served.fd);
   how.segment_fd = segment_->fd();
   how.merge_stderr = launch_.output.merge_stderr;
+  how.as = fds_;
   how.open_files = open_files_limit_;
   TUTTI_DO(starter.start(rank, std::move(how)));
   by_pid_.emplace_back(rank.pid, rank.local);
@@ -233,7 +255,7 @@ Result<void> Ranks::start(Starter& starter, RankProcess& rank) {
 }
 
 void Ranks::watch(RankProcess& rank) {
-  loop_.on_readable(rank.control.get(), [this, &rank] { read_control(rank); });
+  loop_.on_readable(rank.control.get(), [this, &rank] { read_control(rank, rank.control.get()); });
   for (const int stream : {0, 1}) watch_output(rank, stream);
 }
 
@@ -294,6 +316,7 @@ void Ranks::on_child_ended(pid_t pid, int wait_status) {
 
 void Ranks::finish() {
   servers_.close();
+  door_.reset();
   kill_descendants();
   for (RankProcess& rank : ranks_) {
     for (const int stream : {0, 1}) {

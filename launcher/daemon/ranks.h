@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "control/control.h"
+#include "daemon/door.h"
 #include "daemon/launch.h"
 #include "daemon/servers.h"
 #include "topo/topo.h"
@@ -74,6 +75,8 @@ class Ranks {
   RankProcess* rank_numbered(int rank);
   void prepare_apps(const std::vector<std::string>& inherited);
   Result<void> make_job_segment(const Place& place);
+  Result<void> check_open_files() const;
+  void open_door();
   int cores_for(const RankProcess& rank) const;
   Result<void> start(Starter& starter, RankProcess& rank);
   bool open_files(RankProcess& rank);
@@ -95,7 +98,9 @@ class Ranks {
 
   // talk.cc
   void hear_of_exec(RankProcess& rank);
-  void read_control(RankProcess& rank);
+  void read_control(RankProcess& rank, int fd);
+  void forget_control(RankProcess& rank, int fd);
+  void enter(int local, UniqueFd control);
   void hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload);
   void send_addresses();
   void report_end(RankProcess& rank);
@@ -105,7 +110,9 @@ class Ranks {
   control::Launch launch_;
   Place place_;
   rlimit open_files_limit_{};
+  RankFds fds_;
   std::optional<wireup::Segment> segment_;
+  std::unique_ptr<Door> door_;
   std::vector<App> apps_;
   Servers servers_;
   std::deque<RankProcess> ranks_;              // addresses stay: callbacks hold them

@@ -1,8 +1,6 @@
 // From a Launch to the servers that its programs need.
 #include "daemon/servers.h"
 
-#include "daemon/launch.h"
-
 namespace tutti::launch::daemon {
 namespace {
 
@@ -31,7 +29,7 @@ void Servers::open(control::Loop& loop, const control::Launch& launch, const Pla
   forced_ = !launch.serve.empty();
   if (forced_) needs = {launch.serve == "pmi1", launch.serve == "pmix", true};
   const serve::ServedJob job = job_of(launch, place.host);
-  if (needs.pmi1) pmi1_ = serve::serve_pmi1(loop, job, reports, kServerFd);
+  if (needs.pmi1) pmi1_ = serve::serve_pmi1(loop, job, reports, place.server_fd);
   if (!needs.pmix) return ready("");
   if (!place.pmix_program.empty()) {
     pmix_ = serve::serve_pmix(loop, job, std::move(reports), place.pmix_program, ready);

@@ -16,6 +16,7 @@ class Servers {
   struct Place {
     int host = 0;
     std::string pmix_program;  // empty: not here
+    int server_fd = -1;        // by which a rank finds what it inherits of a server
   };
   void open(control::Loop& loop, const control::Launch& launch, const Place& place,
             serve::Needs needs, serve::ServeReports reports, const Ready& ready);

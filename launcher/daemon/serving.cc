@@ -32,8 +32,8 @@ void Ranks::make_servers() {
     needs.pmix = needs.pmix || app.needs.pmix;
     needs.certain = needs.certain || (app.needs.pmix && app.needs.certain);
   }
-  servers_.open(loop_, launch_, {place_.host, place_.pmix_program}, needs, std::move(reports),
-                [this](const std::string& problem) { on_served(problem); });
+  servers_.open(loop_, launch_, {place_.host, place_.pmix_program, fds_.server}, needs,
+                std::move(reports), [this](const std::string& problem) { on_served(problem); });
 }
 
 void Ranks::on_served(const std::string& problem) {

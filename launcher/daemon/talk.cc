@@ -39,17 +39,28 @@ void Ranks::hear_of_exec(RankProcess& rank) {
   }
 }
 
-void Ranks::read_control(RankProcess& rank) {
+// By the door: its daemon hears it from now on, as by the socket that it inherited.
+void Ranks::enter(int local, UniqueFd control) {
+  RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
+  if (rank.ended) return;
+  const int fd = control.get();
+  rank.entered.push_back(std::move(control));
+  loop_.on_readable(fd, [this, &rank, fd] { read_control(rank, fd); });
+}
+
+void Ranks::forget_control(RankProcess& rank, int fd) {
+  loop_.forget(fd);
+  if (fd == rank.control.get()) return rank.control.reset();
+  std::erase_if(rank.entered, [fd](const UniqueFd& one) { return one.get() == fd; });
+}
+
+void Ranks::read_control(RankProcess& rank, int fd) {
   static thread_local std::array<char, sizeof(wireup::RankMessage) + wireup::kMaxRankPayload>
       buffer;
-  while (rank.control.is_open()) {
-    const ssize_t got = ::recv(rank.control.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  for (;;) {
+    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) {
-      loop_.forget(rank.control.get());
-      rank.control.reset();
-      return;
-    }
+    if (got <= 0) return forget_control(rank, fd);
     wireup::RankMessage head{};
     if (static_cast<std::size_t>(got) < sizeof head) continue;
     std::memcpy(&head, buffer.data(), sizeof head);
@@ -64,6 +75,7 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
   switch (static_cast<RankSays>(head.says)) {
     case RankSays::joined:
       rank.joined = true;
+      rank.finalized = false;  // of an earlier process
       // From the first one on: where nobody speaks MPI the daemon sleeps.
       if (!std::exchange(any_joined_, true)) watch_for_standstill();
       break;
@@ -111,7 +123,10 @@ void Ranks::send_addresses() {
 
 void Ranks::report_end(RankProcess& rank) {
   if (!rank.program_runs) return;  // reported already
-  if (rank.control.is_open()) read_control(rank);
+  if (rank.control.is_open()) read_control(rank, rank.control.get());
+  std::vector<int> entered;
+  for (const UniqueFd& one : rank.entered) entered.push_back(one.get());
+  for (const int fd : entered) read_control(rank, fd);
   for (const int stream : {0, 1}) {
     for (int i = 0; i < kMostReads && read_output(rank, stream);) ++i;
     show_rest(rank, stream);

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/pass_fd.h"
 
 namespace tutti::wireup {
 namespace {
@@ -44,40 +44,6 @@ bool is_ours(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
 }
 
-bool send_fd(int socket, int fd) {
-  char byte = 1;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room.data();
-  message.msg_controllen = room.size();
-  cmsghdr* const head = CMSG_FIRSTHDR(&message);
-  head->cmsg_level = SOL_SOCKET;
-  head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
-}
-
-int receive_fd(int socket) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room.data();
-  message.msg_controllen = room.size();
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
-  const cmsghdr* const head = CMSG_FIRSTHDR(&message);
-  int fd = -1;
-  if (head != nullptr && head->cmsg_type == SCM_RIGHTS)
-    std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
-  return fd;
-}
-
 }  // namespace
 
 Result<void> hand_out(const std::string& name, int fd, int takers) {
@@ -96,7 +62,7 @@ Result<void> hand_out(const std::string& name, int fd, int takers) {
                                    " ranks of this host did not come for the job segment in 60 s");
     if ((look.revents & POLLIN) == 0) continue;
     const UniqueFd taker(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (taker.is_open() && is_ours(taker.get()) && send_fd(taker.get(), fd)) --takers;
+    if (taker.is_open() && is_ours(taker.get()) && send_with_fd(taker.get(), "1", fd)) --takers;
   }
   return {};
 }
@@ -110,8 +76,9 @@ Result<UniqueFd> take_from(const std::string& name) {
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.at), address.length) ==
         0) {
       if (!is_ours(socket.get())) return fail(Code::access, "another user offers a job segment");
-      UniqueFd fd(receive_fd(socket.get()));
-      if (fd.is_open()) return fd;
+      char byte = 0;
+      UniqueFd fd;
+      if (receive_with_fd(socket.get(), &byte, 1, &fd) == 1 && fd.is_open()) return fd;
     }
     if (now_ns() > deadline)
       return fail(Code::other, "the lowest rank of this host offered no job segment in 60 s");

@@ -42,4 +42,29 @@ struct RankMessage {
 };
 inline constexpr std::size_t kMaxRankPayload = 64 * 1024;
 
+// The door: a Unix socket with a path, at which a rank gets its descriptors again from the daemon.
+// One datagram each way: DoorAsk up; DoorAnswer down, with a descriptor. From then on the
+// connection is a control socket like the inherited one. TUTTI_DOOR_KEY is both secrets, in
+// hexadecimal: the first proves the rank, the second the daemon. Who proves nothing is told
+// nothing.
+inline constexpr std::size_t kDoorSecretBytes = 16;
+inline constexpr std::uint32_t kDoorMagic = 0x74645231;  // and the version of all this
+inline constexpr std::size_t kDoorMostText = 512;
+enum class DoorWish : std::uint32_t { join = 1 };  // the descriptor: the job segment
+
+struct DoorAsk {
+  std::uint32_t magic = kDoorMagic;
+  std::uint32_t wish = 0;
+  std::int32_t local = 0;
+  std::uint32_t bytes = 0;  // of what a wish says besides; none so far
+  std::uint8_t secret[kDoorSecretBytes] = {};
+};
+struct DoorAnswer {
+  std::uint32_t magic = kDoorMagic;
+  std::uint32_t wish = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t reserved = 0;
+  std::uint8_t secret[kDoorSecretBytes] = {};
+};
+
 }  // namespace tutti::wireup

@@ -1,4 +1,5 @@
-// The client of prun: the segment and the control socket are inherited from the daemon.
+// The client of prun: the segment and the control socket are inherited from the daemon, or asked
+// for at its door where something closed them on the way.
 //
 // MPI_Init is: read three variables, map, say "joined". Nothing is waited for; addresses of
 // other hosts' ranks are awaited when the first message to them needs one.
@@ -13,9 +14,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "wireup/door.h"
 #include "wireup/protocol.h"
 #include "wireup/wireup.h"
 
@@ -134,28 +137,91 @@ Result<int> number_in(const Lookup& getenv, const char* name) {
   return static_cast<int>(*value);
 }
 
+struct Ends {
+  Segment segment;
+  UniqueFd control;
+};
+
+// The inherited descriptors, where nothing closed them on the way; other files may have their
+// numbers then.
+std::optional<Ends> inherited(const Lookup& getenv) {
+  const auto segment = number_in(getenv, kSegmentFdVariable);
+  const auto control = number_in(getenv, kControlFdVariable);
+  int type = 0;
+  socklen_t length = sizeof type;
+  if (!segment || !control || ::fcntl(*segment, F_GETFD) < 0 ||
+      ::getsockopt(*control, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_SEQPACKET)
+    return std::nullopt;
+  auto attached = Segment::attach(*segment);
+  if (!attached) return std::nullopt;
+  return Ends{std::move(*attached), UniqueFd(*control)};
+}
+
+// Inherited, else from the daemon.
+Result<Ends> ends_of(const Lookup& getenv, int local) {
+  if (auto ends = inherited(getenv)) return std::move(*ends);
+  const char* const door = getenv(kDoorVariable);
+  const char* const key = getenv(kDoorKeyVariable);
+  if (door == nullptr || key == nullptr)
+    return fail(
+        Code::other,
+        std::string("the descriptors that prun passed are closed in this process (a program "
+                    "between prun and this one closed them), and ") +
+            (door == nullptr ? kDoorVariable : kDoorKeyVariable) +
+            " is not set: what changes the environment must keep TUTTI_*, and prun "
+            "needs a TMPDIR that it can write to");
+  TUTTI_TRY(entered, enter_door(door, key, local));
+  TUTTI_TRY(attached, Segment::attach(entered.segment.get()));
+  entered.segment.release();
+  return Ends{std::move(attached), std::move(entered.control)};
+}
+
+// Whether an earlier process of this rank has done more than to join: what its neighbours know of
+// it cannot begin again.
+bool was_used(const LocalRecord& record) {
+  // acquire: pairs with the release of the process before; its call of MPI_Init may be counted.
+  return record.state.load(std::memory_order_acquire) !=
+             static_cast<std::uint32_t>(RankState::starting) &&
+         record.watch.calls.load(std::memory_order_relaxed) > 1;
+}
+
+// One process at a time is a rank. The lock is the kernel's: it belongs to the process, whatever
+// its number and its user, and ends with it; children do not inherit it.
+Result<void> claim(const Segment& segment, int local) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = local;
+  lock.l_len = 1;
+  if (::fcntl(segment.fd(), F_SETLK, &lock) == 0) {
+    if (!was_used(segment.local(static_cast<std::uint32_t>(local)))) return {};
+    return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
+                                 " was another process, which used MPI and ended; start "
+                                 "each MPI program with a prun of its own");
+  }
+  if (errno != EACCES && errno != EAGAIN) return {};  // a kernel that cannot: as before
+  const bool known = ::fcntl(segment.fd(), F_GETLK, &lock) == 0 && lock.l_pid > 0;
+  return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
+                               " is taken by " +
+                               (known ? "process " + std::to_string(lock.l_pid) : "a process") +
+                               ", which still runs: one process at a time can be a rank, and its "
+                               "children cannot call MPI_Init while it lives");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv) {
-  TUTTI_TRY(segment_fd, number_in(getenv, kSegmentFdVariable));
-  TUTTI_TRY(control_fd, number_in(getenv, kControlFdVariable));
   TUTTI_TRY(local, number_in(getenv, kLocalRankVariable));
-  int type = 0;
-  socklen_t length = sizeof type;
-  if (::fcntl(segment_fd, F_GETFD) < 0 ||
-      ::getsockopt(control_fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_SEQPACKET)
-    return fail(Code::other,
-                "the descriptors that prun passed are closed in this process; a program between "
-                "prun and this one closed them (Python's subprocess needs close_fds=False)");
-  TUTTI_TRY(attached, Segment::attach(segment_fd));
-  auto segment = std::make_shared<Segment>(std::move(attached));
+  TUTTI_TRY(ends, ends_of(getenv, local));
+  auto segment = std::make_shared<Segment>(std::move(ends.segment));
   if (static_cast<std::uint32_t>(local) >= segment->header().local_ranks)
     return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
                                  " is not a rank of this host");
+  TUTTI_DO(claim(*segment, local));
   // Children of this rank are not ranks.
-  ::fcntl(segment_fd, F_SETFD, FD_CLOEXEC);
-  ::fcntl(control_fd, F_SETFD, FD_CLOEXEC);
-  auto client = std::make_unique<PrunClient>(std::move(segment), UniqueFd(control_fd), local);
+  ::fcntl(segment->fd(), F_SETFD, FD_CLOEXEC);
+  ::fcntl(ends.control.get(), F_SETFD, FD_CLOEXEC);
+  auto client = std::make_unique<PrunClient>(std::move(segment), std::move(ends.control), local);
   TUTTI_DO(client->say(RankSays::joined, static_cast<int>(::getpid()), {}));
   return std::unique_ptr<Wireup>(std::move(client));
 }

@@ -1,0 +1,61 @@
+// The daemon's door: where a rank whose inherited descriptors were closed on the way (Python's
+// subprocess, sudo, a container) gets them again (wireup/protocol.h: DoorAsk).
+//
+// A socket with a path, as paths cross network namespaces. Any user may reach it (sudo -u and
+// containers change who a rank is), so its key decides: one for each rank, in its environment.
+// Visitors that have proved nothing are few, have little time, and leave when others come.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/own_folder.h"
+#include "base/unique_fd.h"
+#include "control/control.h"
+#include "wireup/protocol.h"
+
+namespace tutti::launch::daemon {
+
+class Door {
+ public:
+  // A rank has proved itself: its control socket, besides the inherited one.
+  using Enters = std::function<void(int local, UniqueFd control)>;
+  Door(control::Loop& loop, Enters enters) : loop_(loop), enters_(std::move(enters)) {}
+  ~Door();
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  // What so many ranks ask for. The error says why there is no door; ranks that inherit their
+  // descriptors do without.
+  Result<void> open(int segment_fd, std::size_t ranks, const std::string& temporary_folder);
+  // For the environment of a rank; empty: there is no door.
+  const std::string& path() const { return path_; }
+  std::string key_of(int local) const;
+
+ private:
+  using Key = std::array<std::uint8_t, 2 * wireup::kDoorSecretBytes>;
+  struct Visitor {
+    UniqueFd fd;
+    control::Loop::TimerId limit = 0;
+  };
+  void watch();
+  void accept_one();
+  void hear(std::uint64_t number);
+  void drop(std::uint64_t number);
+
+  control::Loop& loop_;
+  Enters enters_;
+  OwnFolder folder_;
+  std::string path_;
+  UniqueFd listener_;
+  int segment_fd_ = -1;
+  std::vector<Key> keys_;
+  std::map<std::uint64_t, Visitor> visitors_;  // who has said nothing yet; the oldest first
+  std::uint64_t next_ = 0;
+  control::Loop::TimerId again_ = 0;
+};
+
+}  // namespace tutti::launch::daemon

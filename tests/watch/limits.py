@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Few descriptors may be open: jobs run from 64 on, below that one line says which limit it is. limits.py PRUN COUNTED"""
+import os
+import resource
+import subprocess
+import sys
+
+
+def check(condition, what, said=""):
+    if not condition:
+        print(f"FAILED: {what}\n{said}")
+        sys.exit(1)
+    print(f"good: {what}", flush=True)
+
+
+def run(command, soft, hard):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=300, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+    return done.returncode, done.stdout
+
+
+def main():
+    prun, counted = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    job = [prun, "--oversubscribe", "-np", "2"]
+    for hard in (64, 65, 100, 512, 950, 960, 961, 962, 963, 964, 1024):
+        status, said = run([*job, counted], hard, hard)
+        check(status == 0, f"a hard limit of {hard}: status {status}", said)
+    for soft in (30, 64, 950, 961):
+        status, said = run([*job, "sh", "-c", 'ulimit -n; exec "$0"', counted], soft, most)
+        check(status == 0 and said.split() == [str(soft)] * 2, f"a soft limit of {soft} reaches the ranks: status {status}", said)
+    for hard in (63, 40, 25):
+        status, said = run([*job, counted], hard, hard)
+        check(status != 0 and said.count("\n") == 1 and f"(ulimit -Hn) is {hard}" in said and "at least 64" in said,
+              f"a hard limit of {hard} is named", said)
+    status, said = run([prun, "--check"], 50, 50)
+    check(status != 0 and "open files" in said and "at least 64" in said, "--check names a limit that is too low", said)
+
+
+main()

@@ -16,6 +16,7 @@
 namespace tutti::mpi {
 
 class Session;
+class Errhandler;
 
 #if defined(TUTTI_NO_CHECKS)
 inline constexpr bool kChecksBuilt = false;
@@ -53,7 +54,7 @@ class Call {
   bool allowed() const { return allowed_; }
   bool checks() const { return kChecksBuilt && process.checks; }
 
-  // Each raises the error through the handler of `comm` (null: of MPI_COMM_SELF) and returns
+  // Each raises the error through the handler of `comm` (null: see fallback_comm()) and returns
   // what the function returns. refuse: the reason was noted by a check, or the call came
   // before MPI_Init or after MPI_Finalize.
   [[gnu::cold]] int refuse(comm::Communicator* comm) const;
@@ -62,6 +63,9 @@ class Call {
   // The same through the handler of a session.
   [[gnu::cold]] int refuse_session(Session* session) const;
   [[gnu::cold]] int fail_session(Code code, Session* session) const;
+  // The same through the handler that the call was given for what it makes.
+  [[gnu::cold]] int refuse_by(Errhandler* handler) const;
+  [[gnu::cold]] int fail_by(Code code, Errhandler* handler) const;
 
  private:
   function::Number number_;

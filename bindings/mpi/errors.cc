@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "mpi/call.h"
 #include "mpi/callback.h"
+#include "mpi/checks.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi {
@@ -57,16 +58,8 @@ Errhandler* predefined_errhandler(Handle bits) {
   return nullptr;
 }
 
-Errhandler* errhandler_at(Handle attached) {
-  if (attached == 0) return &g_fatal;
-  return errhandler_of(reinterpret_cast<MPI_Errhandler>(attached));
-}
-
-void attach(Handle& place, Errhandler* handler) {
-  if (handler != nullptr) handler->retain();
-  const Errhandler* const old = place == 0 ? nullptr : errhandler_at(place);
-  place = handler == nullptr ? 0 : handler->handle();
-  if (old != nullptr) old->release();
+Errhandler* errhandler_at(const Ref<Object>& attached) {
+  return attached ? static_cast<Errhandler*>(attached.get()) : &g_fatal;
 }
 
 Trouble& trouble() {
@@ -115,11 +108,44 @@ int raise_on(Session& session, const char* function, int code, const std::string
   return code;
 }
 
-int Call::fail(Code code, comm::Communicator* comm) const {
+int raise_by(Errhandler& handler, const char* function, int code, const std::string& text) {
+  if (ends_job(handler)) end_job(function, code, {}, text);
+  // There is no object yet that it could be told of.
+  const comm::Communicator* const any = fallback_comm();
+  const Handle seen = handler.serves == ObjectKind::session ? bits_of(MPI_SESSION_NULL)
+                      : any == nullptr                      ? bits_of(MPI_COMM_NULL)
+                                                            : any->handle();
+  tell_user(handler, seen, code);
+  return code;
+}
+
+namespace {
+
+// This thread's trouble, with all that is known about it.
+Trouble take_trouble(Code code) {
   Trouble mine = std::exchange(trouble(), {});
   if (mine.code != code) mine = {code, {}, {}};
   const std::string reason = process.world == nullptr ? "" : process.world->take_reason();
   if (!reason.empty()) mine.text += (mine.text.empty() ? "" : ": ") + reason;
+  return mine;
+}
+
+}  // namespace
+
+int Call::fail_by(Code code, Errhandler* handler) const {
+  const Trouble mine = take_trouble(code);
+  return raise_by(*handler, kNames[number_], static_cast<int>(code), mine.text);
+}
+
+int Call::refuse_by(Errhandler* handler) const {
+  const Trouble mine = trouble();
+  const bool is_known = good_errhandler(handler, "errhandler");
+  trouble() = mine;
+  return is_known ? fail_by(mine.code, handler) : fail(mine.code, nullptr);
+}
+
+int Call::fail(Code code, comm::Communicator* comm) const {
+  const Trouble mine = take_trouble(code);
   return raise(kNames[number_], static_cast<int>(code), mine.where ? mine.where.get() : comm,
                mine.text);
 }

@@ -22,18 +22,23 @@ bool remove_code(int code, bool is_class);
 std::optional<int> class_of(int code);
 int* last_used_code();  // the value of MPI_LASTUSEDCODE
 
-// Does what the handler of `comm` (null: of MPI_COMM_SELF) says and returns the code.
+// Does what the handler of `comm` (null: see fallback_comm()) says and returns the code.
 int raise(const char* function, int code, comm::Communicator* comm, const std::string& text);
 
 int raise_on(Session& session, const char* function, int code, const std::string& text);
 
+// The same by a handler that the call was given for what it makes.
+int raise_by(Errhandler& handler, const char* function, int code, const std::string& text);
+
 // The error handler attached to a communicator or session; never null.
-Errhandler* errhandler_at(Handle attached);
+Errhandler* errhandler_at(const Ref<Object>& attached);
 inline Errhandler* errhandler_on(comm::Communicator& comm) {
   return errhandler_at(comm.errhandler);
 }
 // Attaches one (counted) or, with null, goes back to the default.
-void attach(Handle& place, Errhandler* handler);
+inline void attach(Ref<Object>& place, Errhandler* handler) {
+  place = Ref<Object>::share(handler);
+}
 inline void set_errhandler(comm::Communicator& comm, Errhandler* handler) {
   attach(comm.errhandler, handler);
 }

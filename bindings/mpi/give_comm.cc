@@ -46,8 +46,8 @@ std::string* find(comm::Communicator& comm, std::string_view key) {
 }  // namespace
 
 Code give_comm(comm::Communicator& parent, Result<comm::CommRef>&& made, MPI_Comm* newcomm) {
-  return give(std::move(made), parent.group(),
-              parent.errhandler == 0 ? nullptr : errhandler_on(parent), newcomm);
+  return give(std::move(made), parent.group(), parent.errhandler ? errhandler_on(parent) : nullptr,
+              newcomm);
 }
 
 Code give_comm(Errhandler& handler, const comm::Group& from, Result<comm::CommRef>&& made,

@@ -63,7 +63,7 @@ Info* environment_info();  // MPI_INFO_ENV
 class Session final : public Object {
  public:
   Session() : Object(ObjectKind::session, &Object::destroy_as<Session>) {}
-  Handle errhandler = 0;  // as of communicators
+  Ref<Object> errhandler;  // as of communicators
 };
 
 comm::Group* empty_group();

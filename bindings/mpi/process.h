@@ -33,9 +33,12 @@ struct Process {
 };
 extern constinit Process process;
 
-// The communicator errors go to that belong to no communicator (MPI 5.0, 9.3).
+// The communicator errors go to that belong to no communicator (MPI 5.0, 9.3): MPI_COMM_SELF; or
+// MPI_COMM_WORLD, as it was before MPI 4, where the program set a handler there only.
 inline comm::Communicator* fallback_comm() {
-  return process.self_comm;
+  const bool older = process.world_comm != nullptr && process.world_comm->errhandler &&
+                     !process.self_comm->errhandler;
+  return older ? process.world_comm : process.self_comm;
 }
 
 // A knob as it is to be read: what a tool wrote before MPI_Init, else the environment's.

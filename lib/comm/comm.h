@@ -48,7 +48,8 @@ class Communicator final : public GatedObject {
   int peer(int rank) const { return peers_->at(rank); }  // rank in the job
   World& world() const { return *world_; }
   std::string name;
-  Handle errhandler = 0;  // the bindings' object; they count it and pass it on to children
+  // The bindings' object; null: the default. Kept to the end: what is under way may still fail.
+  Ref<Object> errhandler;
   std::map<int, void*> attributes;                         // keyval -> value; bindings' copies
   std::vector<std::pair<std::string, std::string>> hints;  // bindings' too
   std::shared_ptr<const Topology> topology;                // null: none

@@ -87,8 +87,7 @@ Code comm_free(MPI_Comm* comm) {
     return code;
   }
   close_buffer_room(object);
-  set_errhandler(*object, nullptr);
-  object->release();
+  object->release();  // what is under way on it keeps it, and its error handler
   *comm = MPI_COMM_NULL;
   return Code::ok;
 }

@@ -44,6 +44,11 @@ Code finalized(int* flag) {
 }
 
 Code finalize() {
+  // A session may be open before MPI_Init and after MPI_Finalize.
+  const Phase phase = process.phase.load(std::memory_order_acquire);
+  if (phase != Phase::running)
+    return refuse(Code::other, phase == Phase::finalized ? "called after MPI_Finalize"
+                                                         : "called before MPI_Init");
   // Attributes of MPI_COMM_SELF first: programs hang their own finalisers there (11.2.4).
   for (comm::Communicator* comm : {process.self_comm, process.world_comm})
     if (const Code code = drop_all_attributes(carrier(*comm)); code != Code::ok) return code;

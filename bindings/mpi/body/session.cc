@@ -61,7 +61,6 @@ Code session_finalize(MPI_Session* session) {
   if (object == nullptr)
     return refuse(static_cast<Code>(MPI_ERR_SESSION), "session is not a valid session");
   close_buffer_room(object);
-  attach(object->errhandler, nullptr);
   object->release();
   *session = MPI_SESSION_NULL;
   close_world();

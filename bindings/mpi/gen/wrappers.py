@@ -209,6 +209,8 @@ class Writer(Checks):
             whose = self.f.communicator.name + "_object"
         elif self.f.session:
             on, whose = "_session", self.f.session.name + "_object"
+        elif any(p.kind == "ERRHANDLER" and p.direction == "in" for p in self.params):
+            on, whose = "_by", "errhandler_object"  # for what the call makes
         yield EXPORTED + "%s {" % self.signature(True)
         yield from self.beside()
         yield self.opening()

@@ -147,14 +147,10 @@ Result<CommRef> dup(Communicator& comm) {
 
 Result<CommRef> split(Communicator& comm, int color, int key) {
   TUTTI_TRY(members, members_of(comm, color, key));
-  TUTTI_TRY(context, agree_over(comm));
-  if (color == kUndefined) return nobody(comm.world(), context);
-  if (comm.is_inter()) return split_inter(comm, members, color, context);
-  return finish(comm.world(), part_of(members, color, comm.group().members()), context);
-}
-
-Result<CommRef> split_shared(Communicator& comm, int key) {
-  return split(comm, comm.world().wireup.host(), key);
+  TUTTI_TRY(number, agree_over(comm));
+  if (color == kUndefined) return nobody(comm.world(), number);
+  if (comm.is_inter()) return split_inter(comm, members, color, number);
+  return finish(comm.world(), part_of(members, color, comm.group().members()), number);
 }
 
 Result<CommRef> create(Communicator& comm, const Group& group) {

@@ -19,7 +19,6 @@ using CommRef = Ref<Communicator>;
 // Collective over `comm`. An empty ref means "not a member" (MPI_COMM_NULL).
 Result<CommRef> dup(Communicator& comm);
 Result<CommRef> split(Communicator& comm, int color, int key);
-Result<CommRef> split_shared(Communicator& comm, int key);       // ranks of one host
 Result<CommRef> create(Communicator& comm, const Group& group);  // collective over comm
 Result<CommRef> create_group(Communicator& comm, const Group& group, int tag);  // over group
 // Over the group, without a parent; concurrent calls differ by the text.
@@ -52,9 +51,15 @@ Result<CommRef> create_ordered(Communicator& comm, std::span<const int> ranks,
 Result<CommRef> create_adjacent(Communicator& comm, Topology mine, bool reorder);
 Result<CommRef> create_graph(Communicator& comm, std::span<const Edge> edges, bool weighted,
                              bool reorder);
-// By hardware: those who share the resource of that level; an empty ref where a rank is not
-// bound to one. `inside`: the outermost level at which members differ; empty: none.
-Result<CommRef> split_by(Communicator& comm, Level level, int key);
-Result<std::optional<Level>> inside(Communicator& comm);
+// By what each member wants: to be with nobody, with those of its color, with those who share its
+// resource of that level (with nobody where it is not bound to one), or of the outermost level at
+// which those who want it differ (`found`; empty: there is none). Between groups only by color.
+struct Wish {
+  enum class By : std::uint8_t { nobody, color, level, inside } by = By::nobody;
+  int color = 0;
+  std::optional<Level> level{};
+};
+Result<CommRef> split_by(Communicator& comm, const Wish& wish, int key,
+                         std::optional<Level>* found = nullptr);
 
 }  // namespace tutti::comm

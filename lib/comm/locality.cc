@@ -47,23 +47,61 @@ Result<std::vector<Locality>> localities_of(Communicator& comm) {
   return all;
 }
 
-Result<CommRef> split_by(Communicator& comm, Level level, int key) {
-  TUTTI_TRY(all, localities_of(comm));
-  const auto differs = [level](const Locality& a, const Locality& b) {
-    return !std::equal(a.at, a.at + static_cast<int>(level) + 1, b.at);
-  };
-  const Locality& mine = all[static_cast<std::size_t>(comm.rank())];
-  int color = 0;  // the first rank at the same place
-  while (differs(all[static_cast<std::size_t>(color)], mine)) ++color;
-  return split(comm, mine.on(level) < 0 ? kUndefined : color, key);
+std::vector<Locality> hosts_in(const Communicator& comm) {
+  std::vector<Locality> all;
+  for (const int member : comm.group().members())
+    all.push_back({{comm.world().wireup.host_of(member), -1, -1, -1, -1, -1}});
+  return all;
 }
 
-Result<std::optional<Level>> inside(Communicator& comm) {
-  TUTTI_TRY(all, localities_of(comm));
+namespace {
+
+// What members tell each other before they split.
+struct Seat {
+  Locality place;
+  std::int32_t comes_along;
+};
+
+// The outermost level at which those who come along differ.
+std::optional<Level> inside(const std::vector<Seat>& seats) {
+  const auto first = std::ranges::find_if(seats, [](const Seat& s) { return s.comes_along != 0; });
   for (int level = 0; level < kLevels; ++level)
-    for (const Locality& one : all)
-      if (one.at[level] != all[0].at[level]) return std::optional(static_cast<Level>(level));
-  return std::optional<Level>();
+    for (const Seat& seat : seats)
+      if (seat.comes_along != 0 && seat.place.at[level] != first->place.at[level])
+        return static_cast<Level>(level);
+  return std::nullopt;
+}
+
+// The first rank at the same place.
+int color_at(const std::vector<Seat>& seats, const Locality& mine, Level level) {
+  if (mine.on(level) < 0) return kUndefined;
+  const auto same = std::ranges::find_if(seats, [&](const Seat& seat) {
+    return seat.comes_along != 0 &&
+           std::equal(mine.at, mine.at + static_cast<int>(level) + 1, seat.place.at);
+  });
+  return static_cast<int>(same - seats.begin());
+}
+
+}  // namespace
+
+// Whatever a member wants, even to stay away, all make the same calls.
+Result<CommRef> split_by(Communicator& comm, const Wish& wish, int key,
+                         std::optional<Level>* found) {
+  std::optional<Level> level = wish.level;
+  int color = wish.by == Wish::By::color ? wish.color : kUndefined;
+  if (!comm.is_inter()) {
+    std::vector<Seat> seats(static_cast<std::size_t>(comm.size()));
+    Seat& mine = seats[static_cast<std::size_t>(comm.rank())];
+    mine.comes_along = wish.by == Wish::By::level || wish.by == Wish::By::inside;
+    if (mine.comes_along != 0) mine.place = my_locality(comm.world());
+    const Locality place = mine.place;
+    const Code code = meeting_on(comm).gather(std::as_writable_bytes(std::span(seats)));
+    if (code != Code::ok) return fail(code, "members could not say where they are");
+    if (wish.by == Wish::By::inside) level = inside(seats);
+    if (mine.comes_along != 0 && level) color = color_at(seats, place, *level);
+  }
+  if (found != nullptr) *found = level;
+  return split(comm, color, key);
 }
 
 int distance(const Locality& a, const Locality& b) {

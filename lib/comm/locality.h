@@ -24,6 +24,8 @@ struct Locality {
 Locality my_locality(World& world);
 // Everyone's, by rank. Collective.
 Result<std::vector<Locality>> localities_of(Communicator& comm);
+// As far as each knows without asking: the hosts. Local.
+std::vector<Locality> hosts_in(const Communicator& comm);
 // What a message between them costs, roughly; 0: the same place.
 int distance(const Locality& a, const Locality& b);
 

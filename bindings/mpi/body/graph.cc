@@ -72,9 +72,8 @@ Code graph_map(comm::Communicator& comm, int nnodes, const int indx[], const int
                int* newrank) {
   if (const Code code = check_graph(comm, nnodes, indx, edges); code != Code::ok) return code;
   const comm::Topology graph = graph_of(nnodes, indx, edges);
-  const auto order = order_of(comm, edges_of(graph, nnodes), nnodes, true);
-  if (!order) return note(order);
-  *newrank = place_in(*order, comm.rank());
+  *newrank = place_in(comm::place_near(edges_of(graph, nnodes), nnodes, comm::hosts_in(comm)),
+                      comm.rank());
   return Code::ok;
 }
 

@@ -10,56 +10,62 @@ constexpr const char* kResource = "mpi_hw_resource_type";
 constexpr const char* kSharedMemory = "mpi_shared_memory";
 constexpr const char* kPset = "mpi_pset_name";
 
-Code split_nobody(comm::Communicator& comm, int key, MPI_Comm* newcomm) {
-  return give_comm(comm, comm::split(comm, MPI_UNDEFINED, key), newcomm);
+using By = comm::Wish::By;
+
+int my_host() {
+  return process.world->wireup().host();
 }
 
 // By the resource that the key names; nobody where it names none.
-Code split_guided(comm::Communicator& comm, int key, const std::string* named, MPI_Comm* newcomm) {
-  if (named == nullptr) return split_nobody(comm, key, newcomm);
-  if (*named == kSharedMemory) return give_comm(comm, comm::split_shared(comm, key), newcomm);
+comm::Wish guided_by(const std::string* named) {
+  if (named == nullptr) return {};
+  if (*named == kSharedMemory) return {By::color, my_host()};
   const auto level = comm::level_named(*named);
-  if (!level) return split_nobody(comm, key, newcomm);
-  return give_comm(comm, comm::split_by(comm, *level, key), newcomm);
+  return level ? comm::Wish{By::level, 0, level} : comm::Wish{};
 }
 
-// One level further in than where all members are together; nobody when there is none.
-Code split_unguided(comm::Communicator& comm, int key, Info* info, MPI_Comm* newcomm) {
-  const auto level = comm::inside(comm);
-  if (!level) return note(level);
-  if (!*level) return split_nobody(comm, key, newcomm);
-  if (info != nullptr) info->set(kResource, std::string("hwloc://") + comm::name_of(**level));
-  return give_comm(comm, comm::split_by(comm, **level, key), newcomm);
+// With the other members of the process set, as MPI_Session_get_nth_pset names them.
+comm::Wish within(const comm::Communicator& comm, const std::string& set) {
+  if (is_set(set, kWorldSet)) return {By::color, 0};
+  if (is_set(set, kHostSet)) return {By::color, my_host()};
+  if (is_set(set, kSelfSet)) return {By::color, comm.rank()};
+  return {};
 }
 
 }  // namespace
 
+// Whatever a rank wants, MPI_UNDEFINED as well, it takes part in the same calls as the others.
 Code comm_split_type(comm::Communicator& comm, int split_type, int key, Info* info,
                      MPI_Comm* newcomm) {
   if (comm.is_inter() && split_type != MPI_UNDEFINED && split_type != MPI_COMM_TYPE_SHARED)
     return refuse(Code::comm, "comm is an intercommunicator; MPI_COMM_TYPE_SHARED can split it");
   const std::string* const resource = info == nullptr ? nullptr : info->find(kResource);
+  const std::string* const pset = info == nullptr ? nullptr : info->find(kPset);
+  comm::Wish wish;
   switch (split_type) {
     case MPI_UNDEFINED:
-      return split_nobody(comm, key, newcomm);
+      break;
     case MPI_COMM_TYPE_SHARED:
-      return give_comm(comm, comm::split_shared(comm, key), newcomm);
+      wish = {By::color, my_host()};
+      break;
     case MPI_COMM_TYPE_HW_GUIDED:
-      return split_guided(comm, key, resource, newcomm);
+      wish = guided_by(resource);
+      break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
-      return split_unguided(comm, key, info, newcomm);
-    case MPI_COMM_TYPE_RESOURCE_GUIDED: {
-      const std::string* const pset = info == nullptr ? nullptr : info->find(kPset);
-      if (pset == nullptr) return split_guided(comm, key, resource, newcomm);
-      if (is_set(*pset, kWorldSet)) return give_comm(comm, comm::split(comm, 0, key), newcomm);
-      if (is_set(*pset, kSelfSet))
-        return give_comm(comm, comm::split(comm, comm.rank(), key), newcomm);
-      return split_nobody(comm, key, newcomm);
-    }
+      wish.by = By::inside;
+      break;
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+      wish = pset == nullptr ? guided_by(resource) : within(comm, *pset);
+      break;
     default:
       return refuse(Code::arg, "split_type is " + std::to_string(split_type) +
                                    ", none of the MPI_COMM_TYPE values");
   }
+  std::optional<comm::Level> found;
+  auto made = comm::split_by(comm, wish, key, &found);
+  if (made && *made && wish.by == By::inside && found && info != nullptr)
+    info->set(kResource, std::string("hwloc://") + comm::name_of(*found));
+  return give_comm(comm, std::move(made), newcomm);
 }
 
 // One key a kind of resource: "true" where this process is bound to a single one.

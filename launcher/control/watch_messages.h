@@ -20,16 +20,16 @@ struct Look {
 
 // A collective that ranks of a host began, as their records say (wireup::CallRecord).
 struct SeenCall {
-  std::uint32_t context = 0, group = 0, number = 0, fingerprint = 0;
-  std::uint64_t bytes = 0;
-  int root = 0;
-  std::uint32_t history = 0, function = 0, others = 0;
+  std::uint64_t birth = 0, number = 0, others = 0, bytes = 0;
+  int first = 0, root = 0;
+  std::uint32_t context = 0, fingerprint = 0, terms = 0, history = 0, function = 0, flags = 0;
   std::vector<int> ranks;
   template <class F>
   void fields(F&& f) {
-    f("context", context), f("group", group), f("number", number);
-    f("fingerprint", fingerprint), f("bytes", bytes), f("root", root), f("history", history);
-    f("function", function), f("others", others), f("ranks", ranks);
+    f("birth", birth), f("number", number), f("others", others), f("bytes", bytes);
+    f("first", first), f("root", root), f("context", context), f("fingerprint", fingerprint);
+    f("terms", terms), f("history", history), f("function", function), f("flags", flags);
+    f("ranks", ranks);
   }
 };
 
@@ -68,7 +68,7 @@ struct Seen {
   }
 };
 
-// up: what a rank said of its calls (wireup::RankSays: spent, events, sent), as it came.
+// up: what a rank said of its calls (wireup::RankSays: spent, events, sent, call), as it came.
 struct Used {
   int rank = 0;
   int says = 0;

@@ -136,15 +136,18 @@ std::vector<control::SeenCall> Ranks::calls_of_ranks(Which which) {
       const std::string_view key(reinterpret_cast<const char*>(&records.back()), sizeof call);
       const auto [at, fresh] = known.try_emplace(key, calls.size());
       if (fresh)
-        calls.push_back({call.context,
-                         call.group,
+        calls.push_back({call.birth,
                          call.number,
-                         call.fingerprint,
+                         call.others,
                          call.bytes,
+                         call.first,
                          call.root,
+                         call.context,
+                         call.fingerprint,
+                         call.terms,
                          call.history,
                          call.function,
-                         call.others,
+                         call.flags,
                          {}});
       calls[at->second].ranks.push_back(rank.part.rank);
     }

@@ -94,6 +94,7 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
     case RankSays::spent:
     case RankSays::events:
     case RankSays::sent:
+    case RankSays::call:
       say_(control::Used{rank.part.rank, static_cast<int>(head.says), std::string(payload)});
       break;
     case RankSays::remark:

@@ -2,8 +2,6 @@
 #include "job/comparison.h"
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 
 #include "job/watcher.h"
 #include "watch/calls.h"
@@ -11,94 +9,136 @@
 namespace tutti::launch::job {
 namespace {
 
-// Which call of which communicator.
-using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
-Key key_of(const control::SeenCall& call, Comparison::Order order) {
-  if (order == Comparison::Order::of_each_kind) return {call.context, call.group, call.number};
-  return {call.context, call.group, (call.number & ~watch::kNonblocking) + call.others};
-}
+constexpr std::size_t kMostFollowed = 1U << 18;  // a rank that lags further is not compared
 
 wireup::CallRecord record_of(const control::SeenCall& call) {
   wireup::CallRecord record{};
   record.fingerprint = call.fingerprint;
+  record.terms = call.terms;
   record.bytes = call.bytes;
   record.root = call.root;
   record.function = call.function;
+  record.flags = call.flags;
   return record;
-}
-
-bool is_same(const control::SeenCall& a, const control::SeenCall& b) {
-  return watch::is_same_call(record_of(a), record_of(b)) &&
-         (a.number & watch::kNonblocking) == (b.number & watch::kNonblocking);
-}
-
-// Everything before a call can be compared only among calls of its kind.
-bool is_same_history(const control::SeenCall& a, const control::SeenCall& b,
-                     Comparison::Order order) {
-  return order == Comparison::Order::of_all || a.history == b.history;
 }
 
 std::string communicator_of(const control::SeenCall& call) {
   return call.context < 2 ? "MPI_COMM_WORLD" : "communicator " + std::to_string(call.context / 2);
 }
 
-std::string ranks_text(const std::vector<int>& ranks) {
+std::string ranks_text(std::vector<int> ranks) {
+  std::sort(ranks.begin(), ranks.end());
   return (ranks.size() == 1 ? "rank " : "ranks ") + fold_ranks(ranks);
 }
 
+bool has(const control::SeenCall& call, std::uint32_t flag) {
+  return (call.flags & flag) != 0;
+}
+
 }  // namespace
+
+// Where a call is compared: among those of its number, and those of its own side.
+std::vector<Comparison::Key> Comparison::keys_of(const control::SeenCall& call, Order order) {
+  const auto key = [&call](Part part, std::uint64_t number, int more = 0) {
+    return Key{call.birth, call.first, static_cast<int>(part) + more, number};
+  };
+  const int kind = has(call, watch::kNonblocking) ? 1 : 0;
+  // Members of intercommunicators do not all see every call: there is no order of all.
+  if (order == Order::of_all)
+    return has(call, watch::kInter) ? std::vector<Key>{}
+                                    : std::vector{key(Part::of_all, call.number + call.others)};
+  std::vector<Key> keys{key(Part::blocking, call.number, kind)};
+  if (has(call, watch::kInter)) {
+    const Part side = has(call, watch::kSecondSide) ? Part::second_side : Part::first_side;
+    keys.push_back(key(side, call.number, kind));
+  }
+  return keys;
+}
+
+// True: that is another version.
+bool Comparison::add(Versions& versions, const control::SeenCall& call, const Key& key) {
+  const int part = std::get<2>(key);
+  const bool terms = part >= static_cast<int>(Part::first_side);
+  // Everything before a call can be compared only among calls of its kind.
+  const bool history = part != static_cast<int>(Part::of_all) && !has(call, watch::kInter);
+  for (control::SeenCall& known : versions) {
+    if (!watch::is_same_call(record_of(call), record_of(known), terms)) continue;
+    if (history && call.history != known.history) continue;
+    known.ranks.insert(known.ranks.end(), call.ranks.begin(), call.ranks.end());
+    return false;
+  }
+  versions.push_back(call);
+  return versions.size() > 1;
+}
+
+Comparison::Difference Comparison::describe(const Key& key, const Versions& versions) {
+  const control::SeenCall &one = versions[0], &other = versions[1];
+  const wireup::CallRecord a = record_of(one), b = record_of(other);
+  const bool of_all = std::get<2>(key) == static_cast<int>(Part::of_all);
+  const std::string kind =
+      !of_all && has(other, watch::kNonblocking) ? "nonblocking collective" : "collective";
+  const std::string which =
+      kind + " number " + std::to_string(std::get<3>(key)) + " of " + communicator_of(other);
+  Difference found{"ranks call different collectives: ",
+                   has(one, watch::kOnlyWarns) || has(other, watch::kOnlyWarns), other.birth,
+                   other.first};
+  if (watch::is_same_call(a, b, true)) {
+    found.line += "before " + which + ", " + ranks_text(one.ranks) +
+                  " did not make the calls that " + ranks_text(other.ranks) + " made";
+    return found;
+  }
+  const std::string here = watch::describe_call(a), there = watch::describe_call(b);
+  found.line += ranks_text(one.ranks) + " called " + here + ", " + ranks_text(other.ranks) +
+                " called " + there + " (" + which + ")";
+  if (here == there) found.line += "; they differ: " + watch::difference_between(a, b);
+  return found;
+}
+
+bool Comparison::is_overlooked(const control::SeenCall& call) const {
+  const std::pair comm{call.birth, call.first};
+  return std::find(overlooked_.begin(), overlooked_.end(), comm) != overlooked_.end();
+}
+
+void Comparison::overlook(const Difference& told) {
+  overlooked_.emplace_back(told.birth, told.first);
+}
 
 void Comparison::take(const std::vector<control::SeenCall>& calls) {
   for (const control::SeenCall& call : calls)
     for (const int rank : call.ranks) of_rank_[rank].clear();
   for (const control::SeenCall& call : calls)
-    for (const int rank : call.ranks) {
-      control::SeenCall& mine = of_rank_[rank].emplace_back(call);
-      mine.ranks.clear();
-    }
+    for (const int rank : call.ranks) of_rank_[rank].emplace_back(call).ranks = {rank};
 }
 
-std::string Comparison::difference(Order order) const {
-  std::map<Key, const control::SeenCall*> first;
-  const control::SeenCall* differs = nullptr;  // the first one that does
+Comparison::Difference Comparison::difference(Order order) const {
+  std::map<Key, Versions> all;
+  const Key* lowest = nullptr;
   for (const auto& [rank, calls] : of_rank_)
     for (const control::SeenCall& call : calls) {
-      // Members of intercommunicators do not all see every call: none has a history.
-      if (order == Order::of_all && call.history == 0) continue;
-      const auto [at, fresh] = first.try_emplace(key_of(call, order), &call);
-      const control::SeenCall& other = *at->second;
-      if (fresh || (is_same(call, other) && is_same_history(call, other, order))) continue;
-      if (differs == nullptr || key_of(call, order) < key_of(*differs, order)) differs = &call;
+      if (is_overlooked(call)) continue;
+      for (const Key& key : keys_of(call, order)) {
+        const auto at = all.try_emplace(key).first;
+        if (add(at->second, call, key) && (lowest == nullptr || key < *lowest)) lowest = &at->first;
+      }
     }
-  if (differs == nullptr) return "";
-  const control::SeenCall& other = *first[key_of(*differs, order)];
-  const bool earlier = is_same(*differs, other);
-  std::vector<int> here, there;
-  for (const auto& [rank, calls] : of_rank_)
-    for (const control::SeenCall& call : calls) {
-      if (key_of(call, order) != key_of(*differs, order)) continue;
-      const auto agrees = [&](const control::SeenCall& one) {
-        return is_same(call, one) && (!earlier || call.history == one.history);
-      };
-      if (agrees(other))
-        here.push_back(rank);
-      else if (agrees(*differs))
-        there.push_back(rank);
+  return lowest == nullptr ? Difference{} : describe(*lowest, all[*lowest]);
+}
+
+Comparison::Difference Comparison::follow(int rank, const wireup::CallRecord& call) {
+  const control::SeenCall seen{call.birth, call.number,  call.others,   call.bytes,
+                               call.first, call.root,    call.context,  call.fingerprint,
+                               call.terms, call.history, call.function, call.flags,
+                               {rank}};
+  Difference found;
+  for (const Order order : {Order::of_each_kind, Order::of_all})
+    for (const Key& key : keys_of(seen, order)) {
+      const auto [at, fresh] = followed_.try_emplace(key);
+      if (fresh) oldest_.push_back(key);
+      if (add(at->second, seen, key) && found.line.empty() && !is_overlooked(seen))
+        found = describe(key, at->second);
     }
-  const std::string comm = communicator_of(*differs);
-  const std::string number =
-      std::to_string(std::get<2>(key_of(*differs, order)) & ~watch::kNonblocking);
-  const std::string kind =
-      order == Order::of_each_kind && (differs->number & watch::kNonblocking) != 0
-          ? "nonblocking collective"
-          : "collective";
-  const std::string head = "ranks call different collectives: ";
-  if (earlier)
-    return head + "before " + kind + " number " + number + " of " + comm + ", " + ranks_text(here) +
-           " did not make the calls that " + ranks_text(there) + " made";
-  return head + ranks_text(here) + " called " + watch::describe_call(record_of(other)) + ", " +
-         ranks_text(there) + " called " + watch::describe_call(record_of(*differs)) + " (" + kind +
-         " number " + number + " of " + comm + ")";
+  for (; oldest_.size() > kMostFollowed; oldest_.pop_front()) followed_.erase(oldest_.front());
+  return found;
 }
 
 }  // namespace tutti::launch::job

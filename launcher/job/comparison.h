@@ -3,28 +3,59 @@
 //
 // What ranks find by the messages they exchange is told by themselves; this finds the rest: two
 // roots of which each waits for the other, calls that left data where nobody looks for them.
+//
+// A legal program must never be accused. So a call is known by its communicator (birth and first
+// member name one of all that there ever were, whose contexts come back and serve several groups),
+// its kind and its number, and what a rank has said of it never changes: at whatever moments ranks
+// were looked at, two that differ do so for good.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "control/messages.h"
+#include "wireup/segment.h"
 
 namespace tutti::launch::job {
 
 class Comparison {
  public:
-  // All that is known of these ranks now.
-  void take(const std::vector<control::SeenCall>& calls);
   // Blocking calls and the others are numbered apart, and programs that mix them in another order
   // on each rank, which they should not, mostly work: so this counts only where nothing moves.
   enum class Order { of_each_kind, of_all };
-  // One line about the first calls that differ; empty: none.
-  std::string difference(Order order = Order::of_each_kind) const;
+  struct Difference {
+    std::string line;
+    bool only_warns = false;  // the ranks want to be warned
+    std::uint64_t birth = 0;  // of the communicator
+    int first = 0;
+  };
+
+  // All that is known of these ranks now.
+  void take(const std::vector<control::SeenCall>& calls);
+  // The first calls that differ; an empty line: none.
+  Difference difference(Order order = Order::of_each_kind) const;
+  // One more call of a rank, among all that it makes (TUTTI_MISMATCH=every).
+  Difference follow(int rank, const wireup::CallRecord& call);
+  // That communicator is not looked at any more.
+  void overlook(const Difference& told);
 
  private:
-  std::map<int, std::vector<control::SeenCall>> of_rank_;  // `ranks` is empty there
+  enum class Part { blocking, nonblocking, of_all, first_side, second_side = first_side + 2 };
+  using Key = std::tuple<std::uint64_t, int, int, std::uint64_t>;  // birth, first, part, number
+  // What members say of one call, as far as it differs; `ranks` say so.
+  using Versions = std::vector<control::SeenCall>;
+  static std::vector<Key> keys_of(const control::SeenCall& call, Order order);
+  static bool add(Versions& versions, const control::SeenCall& call, const Key& key);
+  static Difference describe(const Key& key, const Versions& versions);
+  bool is_overlooked(const control::SeenCall& call) const;
+
+  std::map<int, std::vector<control::SeenCall>> of_rank_;  // `ranks` names that one
+  std::map<Key, Versions> followed_;
+  std::deque<Key> oldest_;  // of those, the oldest first
+  std::vector<std::pair<std::uint64_t, int>> overlooked_;
 };
 
 }  // namespace tutti::launch::job

@@ -90,7 +90,8 @@ class Head {
   void start_watching();
   void look(const control::Look& what, std::function<void()> then);
   void compare_calls();
-  void tell_difference(Comparison::Order order = Comparison::Order::of_each_kind);
+  void look_again_and_tell(Comparison::Difference found, Comparison::Order order);
+  void tell_difference(const Comparison::Difference& found);
   void look_closer();
   void judge_standstill();
   void settle_soon();

@@ -240,7 +240,7 @@ void Head::handle(int index, const control::RankEnded& report) {
   tell_end(report, judge(report, name_of(index)));
   if (ranks_left_ == 0) {
     tell_echo();
-    tell_difference();
+    tell_difference(comparison_.difference());
   }
   if (!report.finalized && ranks_left_ > 0 && hosts_.size() > 1)
     send_all(control::Gone{{report.rank}});

@@ -1,10 +1,12 @@
 // The head looks at the ranks: for the hang report, for the report at a time limit, and for what
 // they say of their calls (--stats, --trace).
 #include <algorithm>
+#include <cstring>
 
 #include "base/clock.h"
 #include "job/exit_status.h"
 #include "job/head.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -64,15 +66,21 @@ void Head::handle(int, const control::Seen& seen) {
   for (const auto& then : waiting) then();
 }
 
-// What is known of different hosts may be from different moments, between which communicators end
-// and others take their numbers: a difference counts when it is still there on another look.
+// Two calls that differ do so for good; another look tells what all the others did.
 void Head::compare_calls() {
-  if (!std::exchange(has_new_calls_, false) || comparison_.difference().empty()) return;
+  if (!std::exchange(has_new_calls_, false)) return;
+  Comparison::Difference found = comparison_.difference();
+  if (!found.line.empty()) look_again_and_tell(std::move(found), Comparison::Order::of_each_kind);
+}
+
+void Head::look_again_and_tell(Comparison::Difference found, Comparison::Order order) {
   control::Look again;
   again.all_calls = true;
-  look(again, [this] {
+  look(again, [this, order, found = std::move(found)] {
     has_new_calls_ = false;
-    tell_difference();
+    if (order == Comparison::Order::of_all && !watcher_.all_wait(now_ms(), kStandstillMs)) return;
+    const Comparison::Difference now = comparison_.difference(order);
+    tell_difference(now.line.empty() ? found : now);
   });
 }
 
@@ -94,19 +102,18 @@ void Head::look_closer() {
 
 void Head::judge_standstill() {
   judged_still_ = true;
-  if (comparison_.difference(Comparison::Order::of_all).empty()) return;
-  control::Look again;
-  again.all_calls = true;
-  look(again, [this] {
-    if (watcher_.all_wait(now_ms(), kStandstillMs)) tell_difference(Comparison::Order::of_all);
-  });
+  Comparison::Difference found = comparison_.difference(Comparison::Order::of_all);
+  if (!found.line.empty()) look_again_and_tell(std::move(found), Comparison::Order::of_all);
 }
 
-void Head::tell_difference(Comparison::Order order) {
-  const std::string line = comparison_.difference(order);
-  if (line.empty() || failed_) return;
+void Head::tell_difference(const Comparison::Difference& found) {
+  if (failed_ || found.line.empty()) return;
+  if (found.only_warns) {
+    comparison_.overlook(found);
+    return terminal_.say(found.line + " (TUTTI_MISMATCH=warn: the job goes on)");
+  }
   cause_ = Cause::rank;
-  fail(status_of(ExitStatus::mismatch), line);
+  fail(status_of(ExitStatus::mismatch), found.line + "; TUTTI_MISMATCH=warn lets the job go on");
 }
 
 void Head::check_movement() {
@@ -169,6 +176,12 @@ Result<void> Head::open_usage() {
 }
 
 void Head::handle(int, const control::Used& used) {
+  wireup::CallRecord call{};
+  if (static_cast<wireup::RankSays>(used.says) == wireup::RankSays::call &&
+      used.bytes.size() == sizeof call) {
+    std::memcpy(&call, used.bytes.data(), sizeof call);
+    return tell_difference(comparison_.follow(used.rank, call));
+  }
   if (usage_) usage_->take(used);
   if (trace_) trace_->take(used);
 }

@@ -47,6 +47,10 @@ const std::vector<KnobRow> kRows = {
      "tell the launcher which link joins this rank with every other (prun --report-links)"},
     {"TUTTI_RECORD", "name", "off", "bindings",
      "tell the launcher what calls took (calls: --stats) and when each was (events: --trace)"},
+    {"TUTTI_MISMATCH", "name", "end", "comm",
+     "when ranks call different collectives: end the job, warn, off (nothing is compared); every: "
+     "end, and compare every call as it begins instead of those of ranks that wait (slow: for "
+     "tests)"},
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
 };
 
@@ -56,6 +60,7 @@ std::vector<std::string> words_of(std::string_view knob) {
   if (knob == "TUTTI_SINGLE_COPY") return {"auto", "on", "off"};
   if (knob == "TUTTI_TCP_FAMILY") return {"auto", "ipv4", "ipv6"};
   if (knob == "TUTTI_RECORD") return {"off", "calls", "events"};
+  if (knob == "TUTTI_MISMATCH") return {"end", "warn", "off", "every"};
   return {};
 }
 

@@ -12,17 +12,17 @@ std::function<void()> pause_of(World& world);
 // All members of a communicator (of both groups), at a tag of their next collective.
 Meeting meeting_on(Communicator& comm);
 // A number for a communicator, agreed by those who meet, or by the members; it is taken.
-Result<std::uint32_t> agree_at(World& world, const Meeting& meeting);
-Result<std::uint32_t> agree_over(Communicator& comm);
+Result<Number> agree_at(World& world, const Meeting& meeting);
+Result<Number> agree_over(Communicator& comm);
 // Makes the communicator of that number; its members settle.
-Result<CommRef> finish(World& world, GroupRef group, std::uint32_t context);
-CommRef finish_inter(World& world, const Sides& sides, std::uint32_t context);
+Result<CommRef> finish(World& world, GroupRef group, Number number);
+CommRef finish_inter(World& world, const Sides& sides, Number number);
 
 // How the two sides of an intercommunicator reach each other before there is one.
 struct Leaders {
   int local;            // who leads, as a member of the local meeting
   int remote_job_rank;  // looked at by the leader only
-  const Meeting& at;    // where the leaders meet: its context and tag
+  Place at;             // where the leaders meet
 };
 // Each side's group to the other's members.
 Result<GroupRef> swap_groups(const Meeting& local, const Leaders& leaders, const Group& mine,

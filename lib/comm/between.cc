@@ -1,6 +1,7 @@
 // Collectives of intercommunicators in the units of schedules (coll.h: build_between).
 //
 // Schedules name ranks of both groups together; their list of job ranks is in the state.
+#include "comm/fingerprint.h"
 #include "comm/neighbours.h"
 
 namespace tutti::comm {
@@ -65,7 +66,8 @@ int joint_root(const Communicator& comm, int root) {
 Shape shape_between(const Communicator& comm, const CollCall& call) {
   Shape shape;
   shape.collective = call.collective;
-  shape.root = joint_root(comm, call.root);
+  // Without a root both sides say the same: nothing.
+  shape.root = has_root(call.collective) ? joint_root(comm, call.root) : 0;
   if (call.collective == Collective::barrier || shape.root < 0) return shape;
   if (is_reduction(call.collective)) {
     shape_fold(comm, call, shape);

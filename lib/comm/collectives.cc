@@ -130,7 +130,8 @@ bool takes_delegate(Communicator& comm, const CollCall& call, const delegate::Ca
 
 std::uint32_t fingerprint_on(const Communicator& comm, const CollCall& call, const Shape& shape) {
   if (call.neighbours) return neighbour_fingerprint(call.collective);
-  return fingerprint(call, comm.is_inter() ? 0 : shape.root, shape.bytes, shape.type);
+  if (comm.is_inter()) return fingerprint_of(call.collective, nullptr, 0, shape.bytes);
+  return fingerprint(call, shape.root, shape.bytes, shape.type);
 }
 
 // A call as the user said it, prepared.
@@ -140,7 +141,9 @@ void remember(Communicator& comm, const CollCall& call, const PreparedCall& prep
     shape.type = type_of_reduction(call);
     shape.bytes = shape.count * shape.type->size();
   }
-  remember(comm, kind, {fingerprint_on(comm, call, shape), shape.root, shape.bytes});
+  const std::uint32_t terms = comm.is_inter() ? terms_of(call.collective, call.op, shape.type) : 0;
+  remember(comm, kind,
+           {fingerprint_on(comm, call, shape), terms, shape.root, shape.bytes, call.is_last});
 }
 
 Code run_schedule(Communicator& comm, const CollCall& call) {
@@ -222,8 +225,8 @@ Code run_inside(Communicator& comm, const CollCall& call) {
   if (say_to_delegate(comm, call, said) && takes_delegate(comm, call, said)) {
     const bool widened = call.said_type != nullptr;
     remember(comm, Kind::blocking,
-             {said.fingerprint, said.root,
-              widened ? call.said_count * call.said_type->size() : said.block});
+             {said.fingerprint, 0, said.root,
+              widened ? call.said_count * call.said_type->size() : said.block, call.is_last});
     return comm.state().team->run(said);
   }
   return run_schedule(comm, call);

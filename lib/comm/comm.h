@@ -15,6 +15,7 @@
 #include "base/object.h"
 #include "base/result.h"
 #include "coll/coll.h"
+#include "comm/contexts.h"
 #include "comm/create.h"
 #include "comm/group.h"
 #include "comm/topology.h"
@@ -41,10 +42,11 @@ class Communicator final : public GatedObject {
   const Group& remote_group() const { return *remote_; }
   const GroupRef& remote_ref() const { return remote_; }
   bool is_first() const { return first_; }  // my group stands before the remote one, for all alike
-  const Group& peers() const { return *peers_; }      // whom ranks in messages mean
-  std::uint32_t context() const { return context_; }  // point-to-point
-  std::size_t door() const { return p2p::door_of(context_); }
-  std::uint32_t coll_context() const { return context_ + 1; }
+  const Group& peers() const { return *peers_; }             // whom ranks in messages mean
+  std::uint32_t context() const { return number_.context; }  // point-to-point
+  std::uint64_t birth() const { return number_.birth; }      // contexts.h
+  std::size_t door() const { return p2p::door_of(number_.context); }
+  std::uint32_t coll_context() const { return number_.context + 1; }
   int peer(int rank) const { return peers_->at(rank); }  // rank in the job
   World& world() const { return *world_; }
   std::string name;
@@ -62,7 +64,7 @@ class Communicator final : public GatedObject {
 
  private:
   friend struct CommMaker;
-  Communicator(World& world, GroupRef group, int rank, std::uint32_t context, Handle handle);
+  Communicator(World& world, GroupRef group, int rank, Number number, Handle handle);
   ~Communicator();
   friend class tutti::Object;
   World* world_;
@@ -70,7 +72,7 @@ class Communicator final : public GatedObject {
   const Group* peers_;  // one of them
   bool first_ = true;
   int rank_;
-  std::uint32_t context_;
+  Number number_;
   std::unique_ptr<State> state_;
 };
 
@@ -124,6 +126,7 @@ struct CollCall {
   int root = 0;  // intercommunicators: also kRoot, kProcNull
   bool in_place = false;
   bool neighbours = false;
+  bool is_last = false;  // MPI_Finalize's, which is no other's
 };
 
 Code run(Communicator& comm, const CollCall& call);                // blocking

@@ -3,18 +3,18 @@
 #include <map>
 #include <utility>
 
+#include "base/log.h"
 #include "comm/fingerprint.h"
 #include "comm/meeting.h"
 #include "comm/state.h"
 #include "types/types.h"
-#include "watch/calls.h"
 
 namespace tutti::comm {
 namespace {
 
 constexpr Handle kWorldHandle = 0x101;  // MPI_COMM_WORLD, MPI_COMM_SELF of the standard ABI
 constexpr Handle kSelfHandle = 0x102;
-constexpr std::uint32_t kWorldContext = 0;
+constexpr std::uint32_t kWorldContext = 0;  // born first of all: at 0
 constexpr std::uint32_t kSelfContext = 2;
 
 select::LinkClass link_class(p2p::Endpoint& endpoint, int peer) {
@@ -79,7 +79,6 @@ WorldPtr open_world(const Ground& ground) {
   WorldPtr world(new World(ground));
   for (const std::uint32_t context : {kWorldContext, kSelfContext, kMeetingContext})
     world->contexts.take(context);
-  watch::forget_all(world->recent);  // what a world before it did
   return world;
 }
 
@@ -101,33 +100,37 @@ delegate::Waiting World::waiting() {
   waiting.explain = [](void* self, std::string why) {
     static_cast<World*>(self)->reason = std::move(why);
   };
+  if (mismatch != Mismatch::an_error)
+    waiting.overlook = [](void* self, std::string why) {
+      auto& world = *static_cast<World*>(self);
+      if (world.mismatch == Mismatch::told && !std::exchange(world.warned_of_mismatch, true))
+        log::warn(why + " (TUTTI_MISMATCH=warn: the job goes on)");
+    };
   return waiting;
 }
 
-Communicator::Communicator(World& world, GroupRef group, int rank, std::uint32_t context,
-                           Handle handle)
+Communicator::Communicator(World& world, GroupRef group, int rank, Number number, Handle handle)
     : GatedObject(ObjectKind::comm, &Object::destroy_as<Communicator>, handle),
       world_(&world),
       group_(std::move(group)),
       peers_(group_.get()),
       rank_(rank),
-      context_(context),
+      number_(number),
       state_(std::make_unique<State>()) {}
 
 Communicator::~Communicator() {
   // Those of predefined ones are the world's for good.
-  if (is_predefined() || context_ == kNoContext) return;
-  watch::forget(world_->recent, coll_context());
-  world_->contexts.give(context_);
+  if (is_predefined() || context() == kNoContext) return;
+  world_->contexts.give(context());
 }
 
-CommRef CommMaker::make(World& world, GroupRef group, std::uint32_t context, Handle handle) {
+CommRef CommMaker::make(World& world, GroupRef group, Number number, Handle handle) {
   const int rank = group->rank_of(world.rank());
-  return CommRef::adopt(new Communicator(world, std::move(group), rank, context, handle));
+  return CommRef::adopt(new Communicator(world, std::move(group), rank, number, handle));
 }
 
-CommRef CommMaker::make_inter(World& world, const Sides& sides, std::uint32_t context) {
-  CommRef made = make(world, sides.own, context);
+CommRef CommMaker::make_inter(World& world, const Sides& sides, Number number) {
+  CommRef made = make(world, sides.own, number);
   made->remote_ = sides.remote;
   made->peers_ = made->remote_.get();
   made->first_ = sides.own_first;
@@ -139,8 +142,8 @@ CommRef CommMaker::make_inter(World& world, const Sides& sides, std::uint32_t co
   return made;
 }
 
-void CommMaker::set_context(Communicator& comm, std::uint32_t context) {
-  comm.context_ = context;
+void CommMaker::set_number(Communicator& comm, Number number) {
+  comm.number_ = number;
 }
 
 void CommMaker::force(Communicator& comm, std::string algorithms) {
@@ -187,8 +190,8 @@ Result<void> settle(Communicator& comm) {
   // The ranks of one host see the same facts and know their area: nothing to tell.
   if (!holds_whole_host(comm)) {
     World& world = comm.world();
-    const Meeting meeting(world, comm.group().members(), comm.coll_context(),
-                          comm.state().next_tag());
+    const Meeting meeting(world, comm.group().members(),
+                          {comm.coll_context(), comm.state().next_tag()});
     const Code code = meeting.tell(std::as_writable_bytes(std::span(&settled, 1)));
     if (code != Code::ok)
       return fail(code,
@@ -201,16 +204,16 @@ Result<void> settle(Communicator& comm) {
 Result<CommRef> make_world_comm(World& world) {
   std::vector<int> members;
   for (int rank = 0; rank < world.wireup.size(); ++rank) members.push_back(rank);
-  auto comm = CommMaker::make(world, GroupRef::adopt(new Group(std::move(members))), kWorldContext,
-                              kWorldHandle);
+  auto comm = CommMaker::make(world, GroupRef::adopt(new Group(std::move(members))),
+                              {kWorldContext, 0}, kWorldHandle);
   comm->name = "MPI_COMM_WORLD";
   TUTTI_DO(settle(*comm));
   return comm;
 }
 
 Result<CommRef> make_self_comm(World& world) {
-  auto comm =
-      CommMaker::make(world, GroupRef::adopt(new Group({world.rank()})), kSelfContext, kSelfHandle);
+  auto comm = CommMaker::make(world, GroupRef::adopt(new Group({world.rank()})), {kSelfContext, 0},
+                              kSelfHandle);
   comm->name = "MPI_COMM_SELF";
   TUTTI_DO(settle(*comm));
   return comm;

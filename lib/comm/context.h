@@ -24,6 +24,9 @@ namespace tutti::comm {
 inline constexpr std::uint32_t kMeetingContext = 4;
 inline constexpr std::uint32_t kNoContext = ~1U;  // of a communicator that is being made
 
+// What a difference between ranks' collectives is to this rank (TUTTI_MISMATCH).
+enum class Mismatch : std::uint8_t { an_error, told, overlooked };
+
 // Slots of requests, given back and taken again without the lock of all. One behind each door.
 class alignas(kCacheLine) RequestPool {
  public:
@@ -54,7 +57,12 @@ class World {
                    .local(static_cast<std::uint32_t>(ground.wireup->local_rank()))
                    .recent),
         let_in(ground.let_in),
-        let_in_self(ground.self) {}
+        let_in_self(ground.self) {
+    const std::string& word = knobs.text("TUTTI_MISMATCH");
+    if (word == "warn") mismatch = Mismatch::told;
+    if (word == "off") mismatch = Mismatch::overlooked;
+    tells_every_call = word == "every";
+  }
 
   p2p::Endpoint& endpoint;
   wireup::Wireup& wireup;
@@ -63,6 +71,9 @@ class World {
   wireup::RecentCalls& recent;
   void (*let_in)(void* self);
   void* let_in_self;
+  Mismatch mismatch = Mismatch::an_error;
+  bool warned_of_mismatch = false;
+  bool tells_every_call = false;  // to the daemon, as it begins
   engine::ScratchPool scratch;
   ContextIds contexts;
   std::array<RequestPool, p2p::kDoors> requests;

@@ -28,12 +28,12 @@ void ContextIds::give(std::uint32_t context) {
 }
 
 // The number that is proposed elsewhere right now may be agreed there.
-std::uint32_t ContextIds::take_alone() {
+Number ContextIds::take_alone() {
   std::int64_t free = lowest_free(0);
   if (held_ && free == proposed_) free = lowest_free(free + 1);
   const auto context = static_cast<std::uint32_t>(free) * 2;
   take(context);
-  return context;
+  return {context, 0};
 }
 
 bool ContextIds::try_hold(const Claim& claim) {
@@ -60,6 +60,7 @@ void ContextIds::Agreement::propose(Values& values) {
   if (!holds_) holds_ = ids_.try_hold(claim_);
   values[0] = holds_ ? ids_.lowest_free(from_) : kBusy;
   values[1] = -values[0];
+  values[2] = ids_.clock_ + 1;
   if (holds_) ids_.proposed_ = values[0];
 }
 
@@ -70,16 +71,18 @@ ContextIds::Agreement::Verdict ContextIds::Agreement::judge(const Values& maximu
     return Verdict::busy;
   }
   if (maximum[0] == -maximum[1]) {
-    context_ = static_cast<std::uint32_t>(maximum[0]) * 2;
-    ids_.take(context_);
+    // Only who holds agrees, so no other birth can come in between.
+    ids_.clock_ = maximum[2];
+    number_ = {static_cast<std::uint32_t>(maximum[0]) * 2, static_cast<std::uint64_t>(maximum[2])};
+    ids_.take(number_.context);
     return Verdict::agreed;
   }
   from_ = maximum[0];
   return Verdict::again;
 }
 
-Result<std::uint32_t> ContextIds::agree(const Claim& claim, const Maximum& maximum,
-                                        const std::function<void()>& pause) {
+Result<Number> ContextIds::agree(const Claim& claim, const Maximum& maximum,
+                                 const std::function<void()>& pause) {
   Agreement agreement(*this, claim);
   for (;;) {
     Values values{};
@@ -87,7 +90,7 @@ Result<std::uint32_t> ContextIds::agree(const Claim& claim, const Maximum& maxim
     if (const Code code = maximum(values); code != Code::ok)
       return fail(code, "members could not agree on a new communicator");
     const auto verdict = agreement.judge(values);
-    if (verdict == Agreement::Verdict::agreed) return agreement.context();
+    if (verdict == Agreement::Verdict::agreed) return agreement.number();
     if (verdict == Agreement::Verdict::busy) pause();
   }
 }

@@ -4,6 +4,10 @@
 // highest and the lowest proposal are equal it is agreed, else all go on from the highest.
 // Numbers come back when their communicator dies, so they stay small.
 //
+// With its number a communicator gets a birth, above that of every communicator its members were in
+// before (a clock of Lamport's). So birth and first member name a communicator among all there ever
+// were in a job, while numbers come back and serve several groups at once.
+//
 // A process may be in several agreements at once (threads, nonblocking duplication). Only one
 // proposes at a time (the one with the lowest claim); the others say "busy" and that agreement
 // starts over. The lowest claim of all is nobody's second, so somebody always gets through.
@@ -19,10 +23,16 @@
 
 namespace tutti::comm {
 
+// What members agreed on.
+struct Number {
+  std::uint32_t context;
+  std::uint64_t birth;
+};
+
 class ContextIds {
  public:
   using Claim = std::pair<std::uint32_t, int>;  // context and tag of where it is agreed
-  using Values = std::int64_t[2];
+  using Values = std::int64_t[3];
   // Replaces each value by the maximum over all members.
   using Maximum = std::function<Code(Values& values)>;
 
@@ -37,7 +47,7 @@ class ContextIds {
 
     void propose(Values& values);
     Verdict judge(const Values& maximum);
-    std::uint32_t context() const { return context_; }  // once agreed; it is taken
+    Number number() const { return number_; }  // once agreed; it is taken
 
    private:
     void let_go();
@@ -45,14 +55,14 @@ class ContextIds {
     const Claim claim_;
     bool holds_ = false;
     std::int64_t from_ = 0;
-    std::uint32_t context_ = 0;
+    Number number_{};
   };
 
   // Called by all members alike; takes the number. `pause` lets other threads and messages move.
-  Result<std::uint32_t> agree(const Claim& claim, const Maximum& maximum,
-                              const std::function<void()>& pause);
-  // For a communicator of one: nobody to agree with. Takes it.
-  std::uint32_t take_alone();
+  Result<Number> agree(const Claim& claim, const Maximum& maximum,
+                       const std::function<void()>& pause);
+  // For a communicator of one: nobody to agree with, and nobody to whom its birth would matter.
+  Number take_alone();
   void take(std::uint32_t context);
   void give(std::uint32_t context);
 
@@ -64,6 +74,7 @@ class ContextIds {
   std::multiset<Claim> waiting_;
   bool held_ = false;
   std::int64_t proposed_ = -1;  // by who holds
+  std::int64_t clock_ = 0;      // the last birth here
 };
 
 }  // namespace tutti::comm

@@ -62,28 +62,28 @@ GroupRef part_of(std::span<const Member> members, int color, std::span<const int
 }
 
 // The number that was agreed is not needed here.
-CommRef nobody(World& world, std::uint32_t context) {
-  world.contexts.give(context);
+CommRef nobody(World& world, Number number) {
+  world.contexts.give(number.context);
   return {};
 }
 
 Result<CommRef> split_inter(Communicator& comm, const std::vector<Member>& members, int color,
-                            std::uint32_t context) {
+                            Number number) {
   const std::vector<int>& joint = comm.state().joint;
   const auto first = static_cast<std::size_t>(comm.is_first() ? comm.size() : comm.peers().size());
   const std::span all(members);
   const GroupRef parts[2] = {part_of(all.first(first), color, joint),
                              part_of(all.subspan(first), color, joint)};
-  if (parts[0]->size() == 0 || parts[1]->size() == 0) return nobody(comm.world(), context);
+  if (parts[0]->size() == 0 || parts[1]->size() == 0) return nobody(comm.world(), number);
   const int mine = comm.is_first() ? 0 : 1;
-  return finish_inter(comm.world(), {parts[mine], parts[1 - mine], comm.is_first()}, context);
+  return finish_inter(comm.world(), {parts[mine], parts[1 - mine], comm.is_first()}, number);
 }
 
 // The group that the other side of an intercommunicator gave.
 Result<GroupRef> remote_choice(Communicator& comm, const Group& group) {
-  const Meeting local(comm.world(), comm.group().members(), comm.coll_context(),
-                      comm.state().next_tag());
-  return swap_groups(local, {0, comm.peers().at(0), local}, group, comm.world());
+  const Meeting local(comm.world(), comm.group().members(),
+                      {comm.coll_context(), comm.state().next_tag()});
+  return swap_groups(local, {0, comm.peers().at(0), local.place()}, group, comm.world());
 }
 
 }  // namespace
@@ -97,16 +97,16 @@ std::function<void()> pause_of(World& world) {
 
 Meeting meeting_on(Communicator& comm) {
   const std::vector<int>& members = comm.is_inter() ? comm.state().joint : comm.group().members();
-  return {comm.world(), members, comm.coll_context(), comm.state().next_tag()};
+  return {comm.world(), members, {comm.coll_context(), comm.state().next_tag()}};
 }
 
-Result<std::uint32_t> agree_over(Communicator& comm) {
+Result<Number> agree_over(Communicator& comm) {
   if (comm.is_inter() || comm.size() == 1) return agree_at(comm.world(), meeting_on(comm));
   const auto maximum = [&comm](ContextIds::Values& values) {
     CollCall call;
     call.collective = coll::Collective::allreduce;
     call.recv = values;
-    call.recv_count = 2;
+    call.recv_count = std::size(values);
     call.recv_type = types::predefined_type(kInt64);
     call.op = types::predefined_op(kMax);
     call.in_place = true;
@@ -117,29 +117,29 @@ Result<std::uint32_t> agree_over(Communicator& comm) {
                               pause_of(world));
 }
 
-Result<std::uint32_t> agree_at(World& world, const Meeting& meeting) {
+Result<Number> agree_at(World& world, const Meeting& meeting) {
   if (meeting.size() == 1) return world.contexts.take_alone();
   return world.contexts.agree(
-      {meeting.context(), meeting.tag()},
+      {meeting.place().context, meeting.place().tag},
       [&meeting](ContextIds::Values& v) { return meeting.maximum(v); }, pause_of(world));
 }
 
-Result<CommRef> finish(World& world, GroupRef group, std::uint32_t context) {
-  auto made = CommMaker::make(world, std::move(group), context);
+Result<CommRef> finish(World& world, GroupRef group, Number number) {
+  auto made = CommMaker::make(world, std::move(group), number);
   TUTTI_DO(settle(*made));
   return made;
 }
 
-CommRef finish_inter(World& world, const Sides& sides, std::uint32_t context) {
-  return CommMaker::make_inter(world, sides, context);
+CommRef finish_inter(World& world, const Sides& sides, Number number) {
+  return CommMaker::make_inter(world, sides, number);
 }
 
 Result<CommRef> dup(Communicator& comm) {
   World& world = comm.world();
-  TUTTI_TRY(context, agree_over(comm));
+  TUTTI_TRY(number, agree_over(comm));
   if (comm.is_inter())
-    return finish_inter(world, {comm.group_ref(), comm.remote_ref(), comm.is_first()}, context);
-  TUTTI_TRY(made, finish(world, comm.group_ref(), context));
+    return finish_inter(world, {comm.group_ref(), comm.remote_ref(), comm.is_first()}, number);
+  TUTTI_TRY(made, finish(world, comm.group_ref(), number));
   made->topology = comm.topology;
   force(*made, comm.forced());
   return made;
@@ -160,26 +160,27 @@ Result<CommRef> create(Communicator& comm, const Group& group) {
     TUTTI_TRY(theirs, remote_choice(comm, group));
     remote = theirs;
   }
-  TUTTI_TRY(context, agree_over(comm));
+  TUTTI_TRY(number, agree_over(comm));
   const bool empty = group.size() == 0 || (remote && remote->size() == 0);
-  if (empty || group.rank_of(world.rank()) == kUndefined) return nobody(world, context);
+  if (empty || group.rank_of(world.rank()) == kUndefined) return nobody(world, number);
   GroupRef own = GroupRef::adopt(new Group(group.members()));
-  if (remote) return finish_inter(world, {own, remote, comm.is_first()}, context);
-  return finish(world, own, context);
+  if (remote) return finish_inter(world, {own, remote, comm.is_first()}, number);
+  return finish(world, own, number);
 }
 
 Result<CommRef> create_group(Communicator& comm, const Group& group, int tag) {
   World& world = comm.world();
   if (group.rank_of(world.rank()) == kUndefined) return CommRef();
-  TUTTI_TRY(context, agree_at(world, Meeting(world, group.members(), comm.coll_context(),
-                                             tag_among(group_tag(tag), group.members()))));
-  return finish(world, GroupRef::adopt(new Group(group.members())), context);
+  const Meeting meeting(world, group.members(),
+                        place_of(comm.coll_context(), tag, group.members()));
+  TUTTI_TRY(number, agree_at(world, meeting));
+  return finish(world, GroupRef::adopt(new Group(group.members())), number);
 }
 
 Result<CommRef> create_from_group(World& world, const Group& group, std::string_view text) {
-  TUTTI_TRY(context, agree_at(world, Meeting(world, group.members(), kMeetingContext,
-                                             tag_among(text_tag(text), group.members()))));
-  return finish(world, GroupRef::adopt(new Group(group.members())), context);
+  const Meeting meeting(world, group.members(), place_of(text, group.members()));
+  TUTTI_TRY(number, agree_at(world, meeting));
+  return finish(world, GroupRef::adopt(new Group(group.members())), number);
 }
 
 Result<CommRef> create_ordered(Communicator& comm, std::span<const int> ranks,

@@ -33,7 +33,7 @@ class Duplication {
                              : std::span<const int>(comm_->group().members());
   }
 
-  Meeting meeting() const { return {world(), members(), comm_->coll_context(), tag_}; }
+  Meeting meeting() const { return {world(), members(), {comm_->coll_context(), tag_}}; }
 
   void go(Meeting::Planned planned, void (*then)(engine::Run*)) {
     run_ = std::move(planned.run);
@@ -61,12 +61,12 @@ class Duplication {
       agreement_->propose(values_);
       return run_->restart();
     }
-    name(agreement_->context());
+    name(agreement_->number());
   }
 
-  void name(std::uint32_t context) {
+  void name(Number number) {
     agreement_.reset();
-    CommMaker::set_context(*made_, context);
+    CommMaker::set_number(*made_, number);
     if (made_->is_inter()) return end(Code::ok);
     settled_ = propose_settled(*made_);
     if (members().size() == 1) return end(Code::ok);
@@ -102,9 +102,9 @@ Result<Request*> start_dup(Communicator& comm, CommRef* made) {
   World& world = comm.world();
   if (comm.is_inter())
     *made = CommMaker::make_inter(world, {comm.group_ref(), comm.remote_ref(), comm.is_first()},
-                                  kNoContext);
+                                  {kNoContext, 0});
   else
-    *made = CommMaker::make(world, comm.group_ref(), kNoContext);
+    *made = CommMaker::make(world, comm.group_ref(), {kNoContext, 0});
   (*made)->topology = comm.topology;
   force(**made, comm.forced());
   Request* const request = open_request(comm, nullptr);

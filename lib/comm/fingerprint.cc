@@ -9,12 +9,12 @@ namespace {
 
 constexpr Handle kFirstOp = 0x20;  // MPI_OP_NULL in the standard ABI
 
-// Members of both groups in the order that is alike for all.
-std::uint32_t hash_members(const Communicator& comm) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const int member : comm.is_inter() ? comm.state().joint : comm.group().members())
-    hash = (hash ^ static_cast<std::uint32_t>(member)) * 16777619U;
-  return hash | 1U;
+// Ranks of the other side give another operation as they like, and their type may be built another
+// way: its own members must say these alike, and of the other side only the bytes.
+constexpr std::uint32_t kTerms = 0x1fU << 23 | 0x7fU << 16;
+
+bool is_second_side(const Communicator& comm) {
+  return comm.is_inter() && !comm.is_first();
 }
 
 }  // namespace
@@ -44,22 +44,31 @@ std::string describe_fingerprint(std::uint32_t fingerprint) {
   return watch::describe_print(fingerprint);
 }
 
+std::uint32_t terms_of(coll::Collective collective, const types::Op* op,
+                       const types::Datatype* type) {
+  return fingerprint_of(collective, op, 0, 0, type) & kTerms;
+}
+
 void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call) {
-  if (comm.size() == 1 && !comm.is_inter()) return;
+  World& world = comm.world();
+  if ((comm.size() == 1 && !comm.is_inter()) || world.mismatch == Mismatch::overlooked) return;
   Communicator::State& state = comm.state();
-  if (state.members_hash == 0) [[unlikely]]
-    state.members_hash = hash_members(comm);
   auto& order = state.order[static_cast<std::size_t>(kind)];
   wireup::CallRecord record{};
+  record.birth = comm.birth();
+  record.first = comm.is_inter() ? state.joint.front() : comm.group().at(0);
   record.context = comm.coll_context();
-  record.group = state.members_hash;
   record.number = ++order.number;
   record.others = state.order[1 - static_cast<std::size_t>(kind)].number;
-  if (kind != Communicator::State::Kind::blocking) record.number |= watch::kNonblocking;
   if (call.root < 0) return;  // of the root's group, but not the root: its arguments say nothing
   record.fingerprint = call.fingerprint;
+  record.terms = call.terms;
   record.bytes = static_cast<std::uint64_t>(call.bytes);
   record.root = call.root;
+  record.flags = (kind == Communicator::State::Kind::blocking ? 0 : watch::kNonblocking) |
+                 (call.is_last ? watch::kFinalize : 0) | (comm.is_inter() ? watch::kInter : 0) |
+                 (is_second_side(comm) ? watch::kSecondSide : 0) |
+                 (world.mismatch == Mismatch::told ? watch::kOnlyWarns : 0);
   // Members of intercommunicators do not all see every call.
   if (!comm.is_inter()) {
     for (const std::uint32_t word : {call.fingerprint, static_cast<std::uint32_t>(call.bytes),
@@ -67,10 +76,12 @@ void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& c
       order.history = (order.history ^ word) * 0x9e3779b1U + 1;
   }
   record.history = order.history;
-  World& world = comm.world();
   // relaxed: this rank's own.
   record.function = world.watch.function.load(std::memory_order_relaxed);
   watch::remember(world.recent, record);
+  if (world.tells_every_call) [[unlikely]]
+    world.wireup.report_use(wireup::Wireup::Use::call,
+                            {reinterpret_cast<const char*>(&record), sizeof record});
 }
 
 }  // namespace tutti::comm

@@ -17,11 +17,17 @@ bool has_root(coll::Collective collective);
 std::uint32_t neighbour_fingerprint(coll::Collective collective);
 std::string describe_fingerprint(std::uint32_t fingerprint);
 
+// What members of one side of an intercommunicator must say alike beyond the fingerprint.
+std::uint32_t terms_of(coll::Collective collective, const types::Op* op,
+                       const types::Datatype* type);
+
 // A collective that this rank begins, for the daemon (watch/calls.h). Alike on all members.
 struct Begun {
   std::uint32_t fingerprint;
+  std::uint32_t terms;
   int root;  // -1: this rank takes no part
   Count bytes;
+  bool is_last;  // see CollCall
 };
 void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call);
 

@@ -32,8 +32,8 @@ Word ask_size(const Leaders& leaders, const Group& mine, World& world) {
   word.code = static_cast<std::int64_t>(
       swap_words(world, leaders.remote_job_rank, leaders.at, bytes_of(size), bytes_of(word.size)));
   word.leader = leaders.remote_job_rank;
-  word.context = leaders.at.context();
-  word.tag = leaders.at.tag();
+  word.context = leaders.at.context;
+  word.tag = leaders.at.tag;
   return word;
 }
 
@@ -71,7 +71,7 @@ Code joint_maximum(const Meeting& local, const Leaders& leaders, World& world,
     ContextIds::Values theirs{};
     code = swap_words(world, leaders.remote_job_rank, leaders.at, std::as_bytes(std::span(values)),
                       std::as_writable_bytes(std::span(theirs)));
-    for (int i = 0; i < 2; ++i) values[i] = std::max(values[i], theirs[i]);
+    for (std::size_t i = 0; i < std::size(values); ++i) values[i] = std::max(values[i], theirs[i]);
   }
   const Code told = local.tell(std::as_writable_bytes(std::span(values)), leaders.local);
   return code != Code::ok ? code : told;
@@ -83,15 +83,15 @@ Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine
     return fail(Code::comm, "the groups of an intercommunicator have ranks in common");
   const ContextIds::Claim claim{static_cast<std::uint32_t>(heard.word.context),
                                 static_cast<int>(heard.word.tag)};
-  TUTTI_TRY(context, world.contexts.agree(
-                         claim,
-                         [&](ContextIds::Values& values) {
-                           return joint_maximum(local, leaders, world, values);
-                         },
-                         pause_of(world)));
+  TUTTI_TRY(number, world.contexts.agree(
+                        claim,
+                        [&](ContextIds::Values& values) {
+                          return joint_maximum(local, leaders, world, values);
+                        },
+                        pause_of(world)));
   const int my_leader = mine->at(leaders.local);
   const bool first = my_leader < heard.word.leader;
-  return finish_inter(world, {std::move(mine), heard.group, first}, context);
+  return finish_inter(world, {std::move(mine), heard.group, first}, number);
 }
 
 }  // namespace
@@ -106,22 +106,23 @@ Result<CommRef> create_inter(Communicator& comm, const Bridge& bridge) {
   World& world = comm.world();
   const Meeting local = meeting_on(comm);
   if (local.rank() != bridge.local_leader)
-    return join(local, {bridge.local_leader, kProcNull, local}, comm.group_ref(), world);
+    return join(local, {bridge.local_leader, kProcNull, {}}, comm.group_ref(), world);
   Communicator& peer = *bridge.peer_comm;
-  const Meeting leaders(world, {}, peer.coll_context(), leader_tag(bridge.tag));
-  return join(local, {bridge.local_leader, peer.peer(bridge.remote_leader), leaders},
-              comm.group_ref(), world);
+  return join(
+      local,
+      {bridge.local_leader, peer.peer(bridge.remote_leader), {peer.coll_context(), bridge.tag}},
+      comm.group_ref(), world);
 }
 
 Result<CommRef> create_inter_from_groups(World& world, const Group& group,
                                          const GroupBridge& bridge) {
-  // Two meetings of one text: the members of a group, and the leaders of both.
-  const Meeting local(world, group.members(), kMeetingContext, text_tag(bridge.text));
+  const Meeting local(world, group.members(), place_of(bridge.text, group.members()));
   GroupRef mine = GroupRef::adopt(new Group(group.members()));
   if (local.rank() != bridge.local_leader)
-    return join(local, {bridge.local_leader, kProcNull, local}, std::move(mine), world);
+    return join(local, {bridge.local_leader, kProcNull, {}}, std::move(mine), world);
   const int remote = bridge.remote->at(bridge.remote_leader);
-  return join(local, {bridge.local_leader, remote, local}, std::move(mine), world);
+  return join(local, {bridge.local_leader, remote, place_of(bridge.text, {})}, std::move(mine),
+              world);
 }
 
 // The group that says low comes first; when both say the same, the one that is first anyway.
@@ -131,11 +132,11 @@ Result<CommRef> merge(Communicator& inter, bool high) {
   says[inter.is_first() ? 0 : 1] = high ? 1 : 0;
   if (const Code code = meeting.maximum(says); code != Code::ok)
     return fail(code, "the members of two groups could not agree on their order");
-  TUTTI_TRY(context, agree_at(inter.world(), meeting));
+  TUTTI_TRY(number, agree_at(inter.world(), meeting));
   std::vector<int> members = inter.state().joint;
   const int first = inter.is_first() ? inter.size() : inter.peers().size();
   if (says[0] > says[1]) std::rotate(members.begin(), members.begin() + first, members.end());
-  return finish(inter.world(), GroupRef::adopt(new Group(std::move(members))), context);
+  return finish(inter.world(), GroupRef::adopt(new Group(std::move(members))), number);
 }
 
 }  // namespace tutti::comm

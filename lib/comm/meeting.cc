@@ -11,31 +11,43 @@ namespace {
 
 constexpr Handle kInt64 = 0x258;  // MPI_INT64_T, MPI_MAX of the standard ABI
 constexpr Handle kMax = 0x23;
-constexpr int kLeaders = -0x40000003;  // below the tags of create_group
-constexpr int kTexts = -3;             // in the context of meetings, which has no other tags
+// Above the numbers of communicators, below p2p's own (p2p/partitioned.cc).
+constexpr std::uint32_t kAmong = 0x4000'0000U;
+
+std::uint64_t hash_of(std::uint64_t hash, std::uint64_t word) {
+  return (hash ^ word) * 0x100'0000'01b3U;  // FNV-1a
+}
+constexpr std::uint64_t kNothingYet = 0xcbf2'9ce4'8422'2325U;
+
+std::uint64_t hash_of(std::uint64_t hash, std::span<const int> members) {
+  for (const int member : members) hash = hash_of(hash, static_cast<std::uint32_t>(member));
+  return hash;
+}
+
+std::uint32_t context_of(std::uint64_t hash) {
+  return kAmong | (static_cast<std::uint32_t>(hash >> 32) & (kAmong - 1)) | 1U;  // a collective's
+}
+
+// Pairs share contexts with collectives, whose messages say places from zero up; -1 is any source.
+int as_one_of_two(int job_rank) {
+  return -2 - job_rank;
+}
 
 }  // namespace
 
-int group_tag(int tag) {
-  return -3 - (tag & 0x3fffffff);
-}
-int leader_tag(int tag) {
-  return kLeaders - (tag & 0x3ffffff);
-}
-int text_tag(std::string_view text) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return kTexts - static_cast<int>(hash & 0x3fffffffU);
+Place place_of(std::uint32_t known_context, int tag, std::span<const int> members) {
+  return {context_of(hash_of(hash_of(kNothingYet, known_context), members)), tag};
 }
 
-int tag_among(int tag, std::span<const int> members) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const int member : members) hash = (hash ^ static_cast<std::uint32_t>(member)) * 16777619U;
-  return -3 - ((-3 - tag) ^ static_cast<int>(hash & 0x3fffffffU));
+Place place_of(std::string_view text, std::span<const int> members) {
+  std::uint64_t hash = kNothingYet;
+  for (const char c : text) hash = hash_of(hash, static_cast<unsigned char>(c));
+  hash = hash_of(hash_of(hash, kMeetingContext), members);
+  return {context_of(hash), static_cast<int>(hash & 0x7fff'ffffU)};
 }
 
-Meeting::Meeting(World& world, std::span<const int> members, std::uint32_t context, int tag)
-    : world_(world), members_(members), context_(context), tag_(tag) {
+Meeting::Meeting(World& world, std::span<const int> members, const Place& place)
+    : world_(world), members_(members), place_(place) {
   const auto me = std::find(members.begin(), members.end(), world.rank());
   if (me != members.end()) rank_ = static_cast<int>(me - members.begin());
 }
@@ -54,8 +66,8 @@ Meeting::Planned Meeting::plan(coll::Call call, const char* algorithm, const Wor
     binding.op = types::predefined_op(kMax);
   }
   binding.out.whole = {words.data, words.count, binding.type};
-  binding.context = context_;
-  binding.tag = tag_;
+  binding.context = place_.context;
+  binding.tag = place_.tag;
   binding.fingerprint = fingerprint_of(call.collective, binding.op, 0, 0);
   binding.rank = rank_;
   binding.peers = members_;
@@ -100,15 +112,16 @@ Code Meeting::gather(std::span<std::byte> all) const {
   return run(plan(call, "bruck", {all.data(), static_cast<Count>(all.size()), false}));
 }
 
-Code swap_words(World& world, int peer, const Meeting& at, std::span<const std::byte> mine,
+Code swap_words(World& world, int peer, const Place& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs) {
-  const p2p::Envelope envelope{at.context(), 0, at.tag(), 0};
+  const p2p::Envelope from_me{at.context, as_one_of_two(world.rank()), at.tag, 0};
+  const p2p::Envelope from_peer{at.context, as_one_of_two(peer), at.tag, 0};
   const auto plain = [](std::span<const std::byte> bytes) {
     return types::Buffer::plain(const_cast<std::byte*>(bytes.data()),
                                 static_cast<Count>(bytes.size()));
   };
-  p2p::Request* const received = world.endpoint.recv(peer, envelope, plain(theirs));
-  p2p::Request* const sent = world.endpoint.send(p2p::Mode::standard, peer, envelope, plain(mine));
+  p2p::Request* const received = world.endpoint.recv(peer, from_peer, plain(theirs));
+  p2p::Request* const sent = world.endpoint.send(p2p::Mode::standard, peer, from_me, plain(mine));
   Code code = Code::ok;
   for (p2p::Request* request : {received, sent}) {
     if (!request->done) world.endpoint.wait(request);

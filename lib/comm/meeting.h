@@ -12,23 +12,25 @@
 
 namespace tutti::comm {
 
-// Tags of collectives count up from zero; others that share their contexts go down from -3.
-int group_tag(int tag);   // create_group, by the user's tag
-int leader_tag(int tag);  // leaders of groups to be joined, by the user's tag
-int text_tag(std::string_view text);
-// One of these two for these members. Messages name their sender by its place among the members:
-// meetings of other members that follow at once must not be taken for this one.
-int tag_among(int tag, std::span<const int> members);
+// Where ranks meet.
+struct Place {
+  std::uint32_t context;
+  int tag;
+};
+// By a tag of the user's, which is kept whole, or by a text: in a context for these members only.
+// Messages name their sender by its place among the members: meetings of other members that follow
+// at once must not be taken for this one.
+Place place_of(std::uint32_t known_context, int tag, std::span<const int> members);
+Place place_of(std::string_view text, std::span<const int> members);
 
 class Meeting {
  public:
   // members: ranks in the job, in the order all know; outlives the meeting.
-  Meeting(World& world, std::span<const int> members, std::uint32_t context, int tag);
+  Meeting(World& world, std::span<const int> members, const Place& place);
 
   int rank() const { return rank_; }  // -1: not a member
   int size() const { return static_cast<int>(members_.size()); }
-  std::uint32_t context() const { return context_; }
-  int tag() const { return tag_; }
+  const Place& place() const { return place_; }
 
   // The same as below, to be begun by the caller.
   struct Planned {
@@ -56,13 +58,13 @@ class Meeting {
 
   World& world_;
   std::span<const int> members_;
-  std::uint32_t context_;
-  int tag_;
+  Place place_;
   int rank_ = -1;
 };
 
-// Two ranks swap words of equal length.
-Code swap_words(World& world, int peer, const Meeting& at, std::span<const std::byte> mine,
+// Two ranks swap words of equal length. What each says is known by who it is: a third may say
+// something at the same place.
+Code swap_words(World& world, int peer, const Place& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs);
 
 }  // namespace tutti::comm

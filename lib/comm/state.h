@@ -41,7 +41,6 @@ struct Communicator::State {
   std::unique_ptr<delegate::Team> team;
   std::string forced;                       // algorithms, by force(); empty: knobs decide
   std::uint64_t calls = 0;                  // collectives that waited so far: for the watch record
-  std::uint32_t members_hash = 0;           // 0: not known yet
   std::array<std::uint32_t, 2> sequence{};  // blocking and other collectives so far
 
   // Choices by what they depend on; sizes by their power of two (collectives.cc).
@@ -56,7 +55,8 @@ struct Communicator::State {
 
   // Calls so far by kind, and a hash over them: what remember() tells the daemon.
   struct Order {
-    std::uint32_t number = 0, history = 0;
+    std::uint64_t number = 0;
+    std::uint32_t history = 0;
   };
   std::array<Order, 2> order{};
 
@@ -116,9 +116,9 @@ struct Sides {
 };
 
 struct CommMaker {
-  static CommRef make(World& world, GroupRef group, std::uint32_t context, Handle handle = 0);
-  static CommRef make_inter(World& world, const Sides& sides, std::uint32_t context);
-  static void set_context(Communicator& comm, std::uint32_t context);
+  static CommRef make(World& world, GroupRef group, Number number, Handle handle = 0);
+  static CommRef make_inter(World& world, const Sides& sides, Number number);
+  static void set_number(Communicator& comm, Number number);
   static void force(Communicator& comm, std::string algorithms);
 };
 

@@ -60,6 +60,8 @@ struct Waiting {
   std::string (*describe)(std::uint32_t fingerprint) = nullptr;
   // Takes the words for a call that is about to fail.
   void (*explain)(void* self, std::string why) = nullptr;
+  // The same for a call that goes on although another rank makes a different one; null: it fails.
+  void (*overlook)(void* self, std::string why) = nullptr;
 };
 
 // locals[i]: local rank of team member i; `me` indexes it. `area`: agreed by all members. The

@@ -79,6 +79,7 @@ class ShmTeam final : public Team {
   // Copies into our chunks.
   void put(std::byte* to, const std::byte* from, Count bytes) const;
   void end_call();  // says that we have read all there was for us
+  Code tell_mismatch(std::string line);
   Code mismatch(int member, std::uint32_t mine, std::uint32_t theirs);
   Code lost_member();
   Code broken_by(int member);

@@ -15,9 +15,6 @@ namespace {
 using sched::Kind;
 using sched::Step;
 
-// What a rank says whose part of the collective failed, in the place of its messages: it is no
-// call's fingerprint, so its receivers end with an error too instead of waiting.
-constexpr std::uint32_t kFailed = 1;
 constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a request
 
 class ScheduleRun final : public Run {
@@ -228,7 +225,7 @@ void ScheduleRun::part_company() {
       if (request != nullptr) endpoint_.release(request);
       if (message.started) continue;
       p2p::Envelope word = envelope(binding_.rank);
-      word.fingerprint = code_ == Code::proc_aborted ? p2p::kSenderLostPeer : kFailed;
+      word.fingerprint = code_ == Code::proc_aborted ? p2p::kSenderLostPeer : p2p::kSenderFailed;
       endpoint_.release(endpoint_.send(p2p::Mode::standard, job_rank(step), word,
                                        types::Buffer::plain(nullptr, 0)));
     }

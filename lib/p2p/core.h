@@ -172,6 +172,7 @@ class Core final : public Endpoint, public transport::Sink {
   void tell_flood();
   std::string describe_flood() const;
 
+  void meet_other_call(Transfer& transfer, int from, std::uint32_t theirs);
   void report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs);
   void finish_delivery(PeerState& peer, Transfer* transfer, const transport::FrameHeader& header,
                        std::size_t bytes);
@@ -261,6 +262,7 @@ class Core final : public Endpoint, public transport::Sink {
   Observer observer_ = nullptr;
   void* observer_self_ = nullptr;
   std::string mismatch_;
+  bool warned_of_mismatch_ = false;
   std::function<std::string(std::uint32_t)> describe_;
 
   transport::Opened opened_;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <new>
 
+#include "base/log.h"
 #include "p2p/core.h"
 
 namespace tutti::p2p {
@@ -124,11 +125,8 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
   ++counted_.messages_received;
   counted_.bytes_received += static_cast<std::uint64_t>(status.bytes);
   const std::uint32_t theirs = low_of(header.cookie);
-  if (theirs != transfer->fingerprint && theirs != 0 && transfer->fingerprint != 0) [[unlikely]] {
-    status.bytes = 0;
-    status.code = theirs == kSenderLostPeer ? Code::proc_aborted : Code::other;
-    if (theirs != kSenderLostPeer) report_mismatch(*transfer, from, theirs);
-  }
+  if (theirs != transfer->fingerprint && theirs != 0 && transfer->fingerprint != 0) [[unlikely]]
+    meet_other_call(*transfer, from, theirs);
 }
 
 void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
@@ -173,14 +171,33 @@ void Core::keep(int from, const transport::FrameHeader& header,
   tell({Happening::Kind::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});
 }
 
+// A message of another collective than the receive's.
+void Core::meet_other_call(Transfer& transfer, int from, std::uint32_t theirs) {
+  const bool is_failure = theirs == kSenderLostPeer || theirs == kSenderFailed;
+  const std::string& wish = knobs_.text("TUTTI_MISMATCH");
+  if (!is_failure && wish == "off") return;
+  if (theirs != kSenderLostPeer) report_mismatch(transfer, from, theirs);
+  if (!is_failure && wish == "warn") {
+    if (!std::exchange(warned_of_mismatch_, true))
+      log::warn(mismatch_text() + " (TUTTI_MISMATCH=warn: the job goes on)");
+    return;
+  }
+  transfer.status.bytes = 0;
+  transfer.status.code = theirs == kSenderLostPeer ? Code::proc_aborted : Code::other;
+}
+
 void Core::report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs) {
   const auto say = [this](std::uint32_t fingerprint) {
     return describe_ ? describe_(fingerprint) : "call " + std::to_string(fingerprint);
   };
+  const std::string here = say(transfer.fingerprint), there = say(theirs);
   mismatch_ = "ranks call different collectives: rank " + std::to_string(wireup_.rank()) +
-              " calls " + say(transfer.fingerprint) + ", rank " + std::to_string(from) + " calls " +
-              say(theirs) + " (call number " + std::to_string(transfer.tag & 0x3fffffff) +
+              " calls " + here + ", rank " + std::to_string(from) + " calls " + there +
+              " (call number " + std::to_string(transfer.tag & 0x3fffffff) +
               " of this communicator)";
+  if (here == there)
+    mismatch_ += "; their codes differ: " + std::to_string(transfer.fingerprint) + " and " +
+                 std::to_string(theirs);
 }
 
 void Core::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {

@@ -37,8 +37,10 @@ struct Status {
 
 enum class Mode : std::uint8_t { standard, synchronous, ready, buffered };
 
-// The fingerprint of a sender whose part of a collective failed since a rank is gone.
+// What a rank says whose part of a collective failed, in the place of its messages: it is no call's
+// fingerprint, so its receivers end with an error too instead of waiting. Since a rank is gone:
 inline constexpr std::uint32_t kSenderLostPeer = static_cast<std::uint32_t>(Code::proc_aborted);
+inline constexpr std::uint32_t kSenderFailed = 1;  // for another reason
 
 // What belongs to a context lies behind one of so many doors, once they are made: its queues of the
 // matcher, its free requests. Who has the gate is behind all of them.

@@ -164,6 +164,7 @@ std::string describe_print(std::uint32_t print) {
 }
 
 std::string describe_call(const wireup::CallRecord& call) {
+  if ((call.flags & kFinalize) != 0) return "MPI_Finalize";
   const std::string function = call.function > 0 ? function_name(call.function - 1) : "";
   if (!is_collective(call.fingerprint))
     return function.empty() ? describe_print(call.fingerprint) : function;
@@ -172,29 +173,43 @@ std::string describe_call(const wireup::CallRecord& call) {
   // user's.
   if (!function.empty() && !contains(function, name)) return function;
   return (function.empty() ? in_capital(name) : function) +
-         describe_arguments(
-             {call.fingerprint, static_cast<std::uint64_t>(call.root), call.bytes, true});
+         describe_arguments({call.fingerprint | call.terms, static_cast<std::uint64_t>(call.root),
+                             call.bytes, true});
 }
 
-// MPI_Finalize meets by a barrier that is no other's.
-bool is_finalize(const wireup::CallRecord& call) {
-  return call.function > 0 && std::string_view(function_name(call.function - 1)) == "MPI_Finalize";
-}
-
-bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b) {
+bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b, bool terms) {
+  constexpr std::uint32_t kAlike = kNonblocking | kFinalize | kInter;
   return a.fingerprint == b.fingerprint && a.bytes == b.bytes && a.root == b.root &&
-         is_finalize(a) == is_finalize(b);
+         (a.flags & kAlike) == (b.flags & kAlike) && (!terms || a.terms == b.terms);
 }
 
-void forget(wireup::RecentCalls& recent, std::uint32_t context) {
-  for (auto& kind : recent.kinds)
-    for (wireup::CallRecord& call : kind.calls)
-      if (call.context == context) call.number = 0;
-}
-
-void forget_all(wireup::RecentCalls& recent) {
-  for (auto& kind : recent.kinds)
-    for (wireup::CallRecord& call : kind.calls) call.number = 0;
+std::string difference_between(const wireup::CallRecord& a, const wireup::CallRecord& b) {
+  std::string text;
+  const auto add = [&text](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  const auto two = [&add](const std::string& what, const std::string& one,
+                          const std::string& other) {
+    if (one != other) add(what + " " + one + " and " + other);
+  };
+  const auto inside = [](const wireup::CallRecord& call) {
+    return is_collective(call.fingerprint)
+               ? std::string(kCollectives[(call.fingerprint >> 28) - 1].name)
+               : describe_print(call.fingerprint);
+  };
+  const auto kind = [](const wireup::CallRecord& call) {
+    return std::string((call.flags & kFinalize) != 0      ? "MPI_Finalize's own"
+                       : (call.flags & kNonblocking) != 0 ? "nonblocking"
+                                                          : "blocking");
+  };
+  two("collectives", inside(a), inside(b));
+  two("kinds", kind(a), kind(b));
+  two("roots", std::to_string(a.root), std::to_string(b.root));
+  two("sizes", std::to_string(a.bytes) + " B", std::to_string(b.bytes) + " B");
+  const auto code = [](std::uint32_t print) {
+    return "operation " + std::to_string((print >> 23) & 31U) + " on element type " +
+           std::to_string((print >> 16) & 127U);
+  };
+  if (text.empty()) two("codes", code(a.fingerprint | a.terms), code(b.fingerprint | b.terms));
+  return text;
 }
 
 std::vector<wireup::CallRecord> recent_calls(const wireup::RecentCalls& recent) {

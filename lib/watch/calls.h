@@ -35,22 +35,29 @@ inline constexpr const char* kFailedThere = "a collective that failed there";
 bool has_root(std::uint32_t collective);
 const char* collective_name(std::uint32_t collective);  // "reduce_scatter"
 
-inline constexpr std::uint32_t kNonblocking = 1U << 31;  // in CallRecord::number
+// CallRecord::flags
+inline constexpr std::uint32_t kNonblocking = 1;
+inline constexpr std::uint32_t kFinalize = 2;    // MPI_Finalize's, which is no other's
+inline constexpr std::uint32_t kInter = 4;       // of an intercommunicator
+inline constexpr std::uint32_t kSecondSide = 8;  // by a member of its second group
+inline constexpr std::uint32_t kOnlyWarns = 16;  // TUTTI_MISMATCH=warn
 // The same with what the record knows exactly, and the function that the user called.
 std::string describe_call(const wireup::CallRecord& call);
-// Of calls of the same number.
-bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b);
+// Of calls of the same number. `terms`: of one side of an intercommunicator.
+bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b, bool terms = false);
+// What makes two of them different that look alike in words: "roots 1 and 129".
+std::string difference_between(const wireup::CallRecord& a, const wireup::CallRecord& b);
 
 inline void remember(wireup::RecentCalls& recent, const wireup::CallRecord& call) {
   // relaxed: only this rank writes. release: its partner is the acquire in recent_calls().
-  wireup::RecentCalls::Kind& kind = recent.kinds[(call.number & kNonblocking) != 0 ? 1 : 0];
+  wireup::RecentCalls::Kind& kind = recent.kinds[(call.flags & kNonblocking) != 0 ? 1 : 0];
   const std::uint64_t begun = kind.begun.load(std::memory_order_relaxed);
+  // release: who sees a word of what is written now sees that the slot was given up, too; its
+  // partner is the acquire fence in recent_calls().
+  std::atomic_thread_fence(std::memory_order_release);
   kind.calls[begun % wireup::kRecentCalls] = call;
   kind.begun.store(begun + 1, std::memory_order_release);
 }
-// A communicator is over: its number may come again.
-void forget(wireup::RecentCalls& recent, std::uint32_t context);
-void forget_all(wireup::RecentCalls& recent);
 
 // The daemon's view: calls that were not being overwritten while it looked.
 std::vector<wireup::CallRecord> recent_calls(const wireup::RecentCalls& recent);

@@ -33,6 +33,7 @@ enum class RankSays : std::uint32_t {
   events = 7,     // payload: calls for a timeline (watch/recorder.h)
   sent = 8,       // payload: lines "rank TAB link TAB messages TAB bytes"
   remark = 9,     // payload: text for the user
+  call = 10,      // payload: the CallRecord of a collective that begins (TUTTI_MISMATCH=every)
 };
 
 struct RankMessage {

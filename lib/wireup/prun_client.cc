@@ -108,6 +108,7 @@ class PrunClient final : public Wireup {
   void report_use(Use use, std::string_view payload) override {
     (void)say(use == Use::spent    ? RankSays::spent
               : use == Use::events ? RankSays::events
+              : use == Use::call   ? RankSays::call
                                    : RankSays::sent,
               0, payload.substr(0, kMaxRankPayload));
   }

@@ -27,7 +27,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 3;
+inline constexpr std::uint32_t kSegmentVersion = 4;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 
@@ -73,15 +73,18 @@ struct WatchRecord {
 
 // A collective call, as the other members must make it too (watch/calls.h says what is what).
 struct CallRecord {
-  std::uint32_t context;      // of the communicator's collectives
-  std::uint32_t group;        // hash of its members: contexts alone may serve several groups
-  std::uint32_t number;       // on that communicator, from 1; the highest bit: a nonblocking one
-  std::uint32_t fingerprint;  // operation, type, ...
+  std::uint64_t birth;    // of the communicator (comm/contexts.h), and
+  std::int32_t first;     // its first member: together they name it in this job for good
+  std::uint32_t context;  // of its collectives; for words
+  std::uint64_t number;   // among its calls of this kind, from 1; 0: nothing is here
+  std::uint64_t others;   // calls of the other kind on it before this one
   std::uint64_t bytes;
   std::int32_t root;
-  std::uint32_t history;   // of everything before, on that communicator
-  std::uint32_t function;  // index in the interface table + 1; 0: not known
-  std::uint32_t others;    // calls of the other kind on that communicator before it
+  std::uint32_t fingerprint;  // operation, type, ...
+  std::uint32_t terms;        // what only one side of an intercommunicator must say alike
+  std::uint32_t history;      // of everything before, on that communicator; no intercommunicator's
+  std::uint32_t function;     // index in the interface table + 1; 0: not known
+  std::uint32_t flags;        // of watch/calls.h
 };
 inline constexpr std::uint32_t kRecentCalls = 16;
 

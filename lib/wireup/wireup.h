@@ -37,8 +37,9 @@ class Wireup {
   virtual void abort(int status, std::string_view reason) = 0;
   virtual Result<void> finalized() = 0;
   virtual void report_links(std::string_view lines) = 0;
-  // Of --stats and --trace; only prun wants to know. At most 64 KiB.
-  enum class Use { spent, events, sent };
+  // Of --stats and --trace, and TUTTI_MISMATCH=every (call: a CallRecord); only prun wants to know.
+  // At most 64 KiB.
+  enum class Use { spent, events, sent, call };
   virtual void report_use(Use, std::string_view) {}
   // A remark for the user; prun shows it. At most 64 KiB.
   virtual void remark(std::string_view) {}

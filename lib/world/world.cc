@@ -119,6 +119,7 @@ Result<void> Assembled::part(bool is_last) {
   gate_.enter();
   comm::CollCall barrier;
   barrier.collective = coll::Collective::barrier;
+  barrier.is_last = true;
   const Code code = comm::run(*world_comm_, barrier);
   if (is_last) endpoint_->see_off(p2p::Endpoint::End::everybodys);
   world_comm_.reset();

@@ -16,14 +16,15 @@ using comm::ContextIds;
 class Table {
  public:
   explicit Table(int members) : barrier_(members) {}
-  Code maximum(std::int64_t (&values)[2]) {
+  Code maximum(ContextIds::Values& values) {
     {
       const std::lock_guard lock(mutex_);
-      for (int i = 0; i < 2; ++i) best_[i] = fresh_ ? values[i] : std::max(best_[i], values[i]);
+      for (std::size_t i = 0; i < std::size(values); ++i)
+        best_[i] = fresh_ ? values[i] : std::max(best_[i], values[i]);
       fresh_ = false;
     }
     barrier_.arrive_and_wait();
-    for (int i = 0; i < 2; ++i) values[i] = best_[i];
+    for (std::size_t i = 0; i < std::size(values); ++i) values[i] = best_[i];
     barrier_.arrive_and_wait();
     fresh_ = true;  // all have read; every thread writes the same value
     barrier_.arrive_and_wait();
@@ -33,21 +34,27 @@ class Table {
  private:
   std::barrier<> barrier_;
   std::mutex mutex_;
-  std::int64_t best_[2] = {};
+  ContextIds::Values best_ = {};
   std::atomic<bool> fresh_{true};
 };
+
+std::uint64_t g_last_birth = 0;
 
 std::vector<std::uint32_t> agree(std::vector<ContextIds>& members) {
   Table table(static_cast<int>(members.size()));
   std::vector<std::uint32_t> agreed(members.size());
+  std::vector<std::uint64_t> births(members.size());
   std::vector<std::thread> threads;
   for (std::size_t m = 0; m < members.size(); ++m)
     threads.emplace_back([&, m] {
-      const auto context = members[m].agree(
-          {0, 0}, [&table](std::int64_t(&values)[2]) { return table.maximum(values); }, [] {});
-      agreed[m] = context.value_or(~0U);
+      const auto number = members[m].agree(
+          {0, 0}, [&table](ContextIds::Values& values) { return table.maximum(values); }, [] {});
+      agreed[m] = number ? number->context : ~0U;
+      births[m] = number ? number->birth : 0;
     });
   for (std::thread& thread : threads) thread.join();
+  for (const std::uint64_t birth : births) CHECK(birth == births[0]);
+  g_last_birth = births[0];
   return agreed;
 }
 
@@ -64,6 +71,20 @@ TEST_CASE("a number must be free on every member", "[comm][contexts]") {
   for (const std::uint32_t c : {0U, 2U}) members[1].take(c);
   for (const std::uint32_t c : {8U}) members[2].take(c);
   CHECK(agree(members) == std::vector<std::uint32_t>{10, 10, 10});
+}
+
+TEST_CASE("a number comes back, a birth does not", "[comm][contexts]") {
+  std::vector<ContextIds> members(3);
+  std::uint64_t before = 0;
+  for (int i = 0; i < 5; ++i) {
+    // The first is in every other one only.
+    std::vector<ContextIds> some(members.begin() + i % 2, members.end());
+    CHECK(agree(some) == std::vector<std::uint32_t>(some.size(), 0));
+    CHECK(g_last_birth > before);
+    before = g_last_birth;
+    for (ContextIds& member : some) member.give(0);
+    std::copy(some.begin(), some.end(), members.begin() + i % 2);
+  }
 }
 
 TEST_CASE("a number that was given back is taken again", "[comm][contexts]") {

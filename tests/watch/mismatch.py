@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """TUTTI_MISMATCH: whether collectives are compared, when, and what follows: mismatch.py PRUN PROGRAM
 
-The program's broadcasts name two roots and nobody waits for anybody, so it gets to its end."""
+The program's broadcasts name two roots and nobody waits for anybody, so it gets to its end (but
+where said)."""
 import os
 import subprocess
 import sys
@@ -37,6 +38,8 @@ def main():
     for value in ("end", "warn", "off", "every"):
         for where in ("world", "part"):
             for how in ("blocking", "nonblocking"):
+                if value in ("warn", "off") and (where, how) == ("world", "nonblocking"):
+                    continue  # of three ranks one waits for a message that nobody sends
                 status, said = run(prun, program, value, where, how)
                 problem = problem_of(value, status, said)
                 print(f"{'FAILED' if problem else 'good'}: {value}, {where}, {how}{': ' + problem if problem else ''}")

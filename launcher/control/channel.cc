@@ -20,8 +20,12 @@ constexpr std::size_t kReadBytes = 128U << 10;
 constexpr std::size_t kCompactBytes = 256U << 10;
 }  // namespace
 
-Channel::Channel(Loop& loop, UniqueFd in, UniqueFd out)
-    : loop_(loop), in_(std::move(in)), out_(std::move(out)) {
+Channel::Channel(Loop& loop, ChannelEnds ends)
+    : loop_(loop),
+      in_(std::move(ends.in)),
+      out_(std::move(ends.out)),
+      stream_(std::move(ends.stream)) {
+  reader_.feed(ends.already);
   for (const int fd : {in_.get(), out_.get()})
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
@@ -31,14 +35,13 @@ Channel::~Channel() {
   close();
 }
 
-void Channel::open(OnFrame on_frame, OnClosed on_closed, std::string_view already) {
+void Channel::open(OnFrame on_frame, OnClosed on_closed) {
   on_frame_ = std::move(on_frame);
   on_closed_ = std::move(on_closed);
   open_ = true;
   heard_ns_ = now_ns();
-  reader_.feed(already);
   loop_.on_readable(in_.get(), [this] { read_some(); });
-  if (!already.empty()) {
+  if (reader_.in_the_middle()) {
     loop_.post([this, alive = alive_] {
       if (*alive && open_) deliver_frames();
     });
@@ -54,7 +57,17 @@ void Channel::read_some() {
   }
   if (got == 0) return fail_later(reader_.in_the_middle() ? "cut off in a message" : "closed");
   heard_ns_ = now_ns();
-  reader_.feed({buffer.data(), static_cast<std::size_t>(got)});
+  const std::string_view arrived(buffer.data(), static_cast<std::size_t>(got));
+  if (!stream_) {
+    reader_.feed(arrived);
+  } else {
+    plain_.clear();
+    if (!stream_->open(arrived, plain_))
+      return fail_later(
+          "broken: what arrived is not what was sent; somebody or something on the "
+          "network changes it");
+    reader_.feed(plain_);
+  }
   deliver_frames();
 }
 
@@ -84,13 +97,22 @@ bool Channel::may_send() {
 
 void Channel::send(int host, const Message& message) {
   if (!may_send()) return;
-  add_frame(queued_, host, message);
+  if (stream_) {
+    plain_.clear();
+    add_frame(plain_, host, message);
+    stream_->seal(plain_, queued_);
+  } else {
+    add_frame(queued_, host, message);
+  }
   if (!writing_) write_some();
 }
 
 void Channel::send_raw(int host, std::string_view body) {
   if (!may_send()) return;
-  queued_.append(frame(host, body));
+  if (stream_)
+    stream_->seal(frame(host, body), queued_);
+  else
+    queued_.append(frame(host, body));
   if (!writing_) write_some();
 }
 
@@ -125,6 +147,10 @@ void Channel::settle() {
     written_ = 0;
   }
   reader_.settle();
+  if (stream_) {
+    std::string().swap(plain_);
+    stream_->settle();
+  }
 }
 
 void Channel::pause_reading(bool pause) {

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "control/messages.h"
+#include "secure/secure.h"
 
 namespace tutti::launch::control {
 
@@ -114,20 +115,27 @@ class Door {
   Loop::TimerId rest_ = 0;
 };
 
+// A start-up channel on its way to whoever will own it.
+struct ChannelEnds {
+  UniqueFd in, out;
+  std::string already{};  // read from it before, and unsealed
+  // Of a channel over a network that nothing else seals; null: ssh does, or it stays on this host.
+  std::unique_ptr<secure::Stream> stream{};
+};
+
 // Both directions of one start-up channel. Owns its descriptors (in and out may be the same).
 class Channel {
  public:
   using OnFrame = std::function<void(Frame&&)>;
   using OnClosed = std::function<void(const std::string& why)>;
 
-  Channel(Loop& loop, UniqueFd in, UniqueFd out);
+  Channel(Loop& loop, ChannelEnds ends);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // `already` was read from the descriptor before the channel took over. on_closed is called
-  // once, never from inside send().
-  void open(OnFrame on_frame, OnClosed on_closed, std::string_view already = {});
+  // on_closed is called once, never from inside send().
+  void open(OnFrame on_frame, OnClosed on_closed);
   void send(int host, const Message& message);
   void send_raw(int host, std::string_view body);
   std::size_t queued_bytes() const { return queued_.size() - written_; }
@@ -154,7 +162,9 @@ class Channel {
   OnClosed on_closed_;
   std::function<void()> drained_;
   FrameReader reader_;
-  std::string queued_;
+  std::unique_ptr<secure::Stream> stream_;
+  std::string queued_;  // as it is written
+  std::string plain_;   // of a sealed channel: what is being sealed or was unsealed
   std::size_t written_ = 0;
   std::chrono::milliseconds every_{0}, silence_{0};
   std::int64_t heard_ns_ = 0;

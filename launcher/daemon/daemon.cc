@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <utility>
 
 #include "daemon/background.h"
@@ -34,7 +35,7 @@ class Daemon {
  public:
   explicit Daemon(DaemonPlace place)
       : place_(std::move(place)),
-        up_(loop_, std::move(place_.in), std::move(place_.out)),
+        up_(loop_, std::move(place_.up)),
         ranks_(loop_, [this](const control::Message& message) { say(message); }) {}
 
   int run();
@@ -47,6 +48,7 @@ class Daemon {
   };
 
   void say(const control::Message& message);
+  static void tell_here(const control::Message& message);
   void hold(bool on);
   void beat();
   void on_frame(control::Frame&& one);
@@ -74,7 +76,7 @@ class Daemon {
   template <class T>
   void handle(const T&) {}  // Heartbeat, and what only goes up
 
-  void add_child(int host, UniqueFd in, UniqueFd out, std::string already);
+  void add_child(int host, control::ChannelEnds ends);
   void child_failed(int host, int status, const std::string& reason);
   void drop_child(int host);
   void leave_when_done();
@@ -99,7 +101,11 @@ int Daemon::run() {
   loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
   up_.open([this](control::Frame&& one) { on_frame(std::move(one)); },
-           [this](const std::string& why) { on_up_closed(why); });
+           [this](const std::string& why) {
+             if (place_.by_hand && !leaving_)
+               std::fprintf(stderr, "prun: the connection to the job was %s\n", why.c_str());
+             on_up_closed(why);
+           });
   up_.on_drained([this] { hold(false); });
   beat();
   loop_.run();
@@ -112,8 +118,23 @@ void Daemon::beat() {
 }
 
 void Daemon::say(const control::Message& message) {
+  if (place_.among_strangers) {
+    tell_here(message);
+    if (const auto numbers = numbers_only(message)) up_.send(host_, *numbers);
+    return;
+  }
   up_.send(host_, message);
   if (up_.queued_bytes() > kHoldBytes) hold(true);
+}
+
+// Words that a head of whom nothing is known does not get are for the user who started this node.
+void Daemon::tell_here(const control::Message& message) {
+  std::string words;
+  if (const auto* note = std::get_if<control::Note>(&message)) words = note->text;
+  if (const auto* failed = std::get_if<control::DaemonFailed>(&message)) words = failed->reason;
+  if (const auto* aborts = std::get_if<control::RankAborts>(&message)) words = aborts->reason;
+  if (const auto* ended = std::get_if<control::RankEnded>(&message)) words = ended->reason;
+  if (!words.empty()) std::fprintf(stderr, "prun: %s\n", words.c_str());
 }
 
 // A slow head slows the ranks, and the daemons below, instead of filling this one's memory.
@@ -130,6 +151,11 @@ void Daemon::on_frame(control::Frame&& one) {
   if (!message) {
     say(control::DaemonFailed{job::status_of(job::ExitStatus::internal), message.error().text});
     return;
+  }
+  if (place_.among_strangers) {
+    auto numbers = numbers_only(std::move(*message));
+    if (!numbers) return;
+    *message = std::move(*numbers);
   }
   std::visit([this](auto& what) { handle(what); }, *message);
 }
@@ -182,6 +208,13 @@ void Daemon::handle(const control::Prepare& prepare) {
 }
 
 void Daemon::handle(control::Launch& launch) {
+  if (place_.own_launch) {
+    auto own = place_.own_launch(host_, launch);
+    if (!own)
+      return say(
+          control::DaemonFailed{job::status_of(job::ExitStatus::internal), own.error().text});
+    launch = std::move(*own);
+  }
   Ranks::Place place;
   place.host = host_;
   place.library_folder = place_.library_folder;
@@ -267,9 +300,7 @@ void Daemon::handle(const control::Grow& grow) {
     return;
   }
   SpawnReports reports;
-  reports.ready = [this](int host, UniqueFd in, UniqueFd out, std::string already) {
-    add_child(host, std::move(in), std::move(out), std::move(already));
-  };
+  reports.ready = [this](int host, control::ChannelEnds ends) { add_child(host, std::move(ends)); };
   reports.failed = [this](int host, int status, const std::string& reason) {
     child_failed(host, status, reason);
   };
@@ -278,8 +309,8 @@ void Daemon::handle(const control::Grow& grow) {
   spawner_->start(grow.hosts);
 }
 
-void Daemon::add_child(int host, UniqueFd in, UniqueFd out, std::string already) {
-  auto channel = std::make_unique<control::Channel>(loop_, std::move(in), std::move(out));
+void Daemon::add_child(int host, control::ChannelEnds ends) {
+  auto channel = std::make_unique<control::Channel>(loop_, std::move(ends));
   channel->open(
       [this](control::Frame&& one) {
         up_.send_raw(one.host, one.body);
@@ -291,8 +322,7 @@ void Daemon::add_child(int host, UniqueFd in, UniqueFd out, std::string already)
           child_failed(host, job::status_of(job::ExitStatus::host_lost),
                        "the connection was " + why + (words.empty() ? "" : ": " + words));
         drop_child(host);
-      },
-      already);
+      });
   channel->keep_alive(kBeat, kSilence);
   children_[host] = Child{host, std::move(channel)};
   // The host is there: its own messages say the rest, and the head sends it Prepare.

@@ -22,8 +22,8 @@ namespace tutti::launch::daemon {
 
 // What a spawner tells whoever asked for a host. `lost` may come after `ready`.
 struct SpawnReports {
-  // The daemon of this host answers on these descriptors; `already` was read from `in`.
-  std::function<void(int host, UniqueFd in, UniqueFd out, std::string already)> ready;
+  // The daemon of this host answers on this channel.
+  std::function<void(int host, control::ChannelEnds ends)> ready;
   // It does not, and never will. status: of the table in job/exit_status.h.
   std::function<void(int host, int status, std::string reason)> failed;
   std::function<void(std::string text)> note = {};  // a remark for the user; may be null
@@ -44,7 +44,7 @@ using MakeSpawner = std::function<std::unique_ptr<Spawner>(
     control::Loop&, const control::Grow& grow, SpawnReports reports)>;
 
 struct DaemonPlace {
-  UniqueFd in, out;
+  control::ChannelEnds up;
   bool over_network = false;  // heartbeats; the ranks' environment is this host's, not prun's
   std::optional<topo::Machine> machine;  // when the caller knows it; else it is read if asked for
   std::vector<std::string> environment;  // that the ranks inherit, "NAME=value"
@@ -56,12 +56,20 @@ struct DaemonPlace {
   std::string own_address;     // how other hosts reach this one, when the spawner knows
   std::string library_folder;  // where libmpi_abi is when the program does not find it; or empty
   std::string pmix_program;    // the PMIx server (launcher/pmix); empty: not here
-  MakeSpawner make_spawner;    // null: cannot grow a tree
+  // Of a node that starts only what its own command line says: what is made of the head's words;
+  // null: they are taken as they come.
+  std::function<Result<control::Launch>(int host, const control::Launch& said)> own_launch;
+  bool among_strangers = false;  // the head has proved nothing: see numbers_only
+  MakeSpawner make_spawner;      // null: cannot grow a tree
 };
 
 // A machine to a message and back.
 control::MachinePart machine_part(const topo::Machine& machine);
 topo::Machine machine_of(const control::MachinePart& part);
+
+// Between nodes that met without a key: the message with its addresses and numbers, without other
+// words; nothing when it is none of those that such nodes exchange.
+std::optional<control::Message> numbers_only(control::Message message);
 
 // Of a daemon started by hand: the job goes on in another round, come again.
 inline constexpr int kComeAgain = 250;

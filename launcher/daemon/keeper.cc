@@ -48,14 +48,14 @@ int run_kept_daemon(DaemonPlace place) {
     ::_exit(run_daemon(std::move(place)));
   }
   // The channel must close when the daemon ends, not when we do; the reading end does no harm.
-  place.out.reset();
+  place.up.out.reset();
   for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGTSTP}) std::signal(signal, SIG_IGN);
   int status = 0;
   const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, daemon, 0)));
   std::int64_t closed_ns = 0;
   while (!has_ended(daemon, &status)) {
     std::array<pollfd, 2> look{
-        {{ended.get(), POLLIN, 0}, {closed_ns == 0 ? place.in.get() : -1, 0, 0}}};
+        {{ended.get(), POLLIN, 0}, {closed_ns == 0 ? place.up.in.get() : -1, 0, 0}}};
     ::poll(look.data(), look.size(), kLookMs);
     if (look[1].revents != 0) closed_ns = now_ns();
     if (closed_ns != 0 && now_ns() - closed_ns > kGraceNs) ::kill(daemon, SIGKILL);

@@ -134,10 +134,12 @@ constexpr std::array<std::string_view, 11> kForeignPrefixes{"OMPI_COMM_WORLD_",
                                                             "HYDRA_",
                                                             "TORCHELASTIC_",
                                                             "MPI_LOCAL"};
-constexpr std::array<std::string_view, 13> kForeignNames{
-    "SLURM_PROCID",     "SLURM_LOCALID", "SLURM_NODEID",       "SLURM_GTIDS",    "SLURM_TASK_PID",
-    "SLURM_STEP_ID",    "SLURM_STEPID",  "OMPI_FILE_LOCATION", "OMPI_TOOL_NAME", "PALS_RANKID",
-    "I_MPI_HYDRA_UUID", "MASTER_ADDR",   "MASTER_PORT"};
+// And the key by which nodes meet, which is no rank's business.
+constexpr std::array<std::string_view, 14> kForeignNames{
+    "SLURM_PROCID",   "SLURM_LOCALID",         "SLURM_NODEID",     "SLURM_GTIDS",
+    "SLURM_TASK_PID", "SLURM_STEP_ID",         "SLURM_STEPID",     "OMPI_FILE_LOCATION",
+    "OMPI_TOOL_NAME", "PALS_RANKID",           "I_MPI_HYDRA_UUID", "MASTER_ADDR",
+    "MASTER_PORT",    wireup::kJoinKeyVariable};
 
 std::string_view name_of(std::string_view entry) {
   return entry.substr(0, entry.find('='));
@@ -219,7 +221,8 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
         before.empty() ? facts.library_folder : before + ":" + facts.library_folder);
   }
   if (facts.program != nullptr)
-    for (const control::Variable& change : facts.program->environment) apply(environment, change);
+    for (const control::Variable& change : facts.program->environment)
+      if (change.name != wireup::kJoinKeyVariable) apply(environment, change);
   return environment;
 }
 

@@ -45,6 +45,8 @@ class Head {
     bool said_hello = false, started = false;
     bool over_network = false;  // not on this machine
     bool is_early = false;      // started before its machine was read
+    bool has_joined = false;    // by itself
+    bool is_stranger = false;   // it has proved nothing: see numbers_only
     bool left = false;          // nothing more comes from it
     int ranks_left = 0;
     std::uint64_t input_taken = 0;
@@ -110,7 +112,7 @@ class Head {
   void finish_stacks(const std::shared_ptr<StackWish>& wish);
 
   // hear.cc: messages
-  void on_ready(int host, UniqueFd in, UniqueFd out, const std::string& already);
+  void on_ready(int host, control::ChannelEnds ends);
   void on_closed(int host, const std::string& why);
   void on_frame(int direct, control::Frame&& one);
   void handle(int host, const control::Hello& hello);

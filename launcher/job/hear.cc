@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kHoldBytes = 256U << 10;  // output queued for a slow terminal
 constexpr std::size_t kInputRoom = 256U << 10;  // stdin on its way to ranks
-constexpr std::chrono::milliseconds kAddressDelay{10};
 constexpr std::chrono::milliseconds kFoldDelay{200};
 constexpr std::chrono::seconds kEchoDelay{1};
 constexpr std::chrono::seconds kBeat{5};
@@ -55,13 +54,13 @@ control::Prepare prepare_for(int index, const std::string& name, const cli::JobS
 
 }  // namespace
 
-void Head::on_ready(int index, UniqueFd in, UniqueFd out, const std::string& already) {
+void Head::on_ready(int index, control::ChannelEnds ends) {
   Host& fresh = host(index);
   if (fresh.left) return;  // the job is over before it came
   fresh.via = index;
-  fresh.channel = std::make_unique<control::Channel>(loop_, std::move(in), std::move(out));
+  fresh.channel = std::make_unique<control::Channel>(loop_, std::move(ends));
   fresh.channel->open([this, index](control::Frame&& one) { on_frame(index, std::move(one)); },
-                      [this, index](const std::string& why) { on_closed(index, why); }, already);
+                      [this, index](const std::string& why) { on_closed(index, why); });
   control::Prepare prepare = prepare_for(index, name_of(index), request_.spec);
   if (fresh.is_early) prepare.machine = daemon::machine_part(*request_.machine);
   fresh.channel->send(index, prepare);
@@ -85,6 +84,11 @@ void Head::on_frame(int direct, control::Frame&& one) {
     return host_failed(direct, status_of(ExitStatus::host_lost),
                        "its daemon said something unintelligible" +
                            (message ? "" : " (" + message.error().text + ")"));
+  if (host(from).is_stranger) {
+    auto numbers = daemon::numbers_only(std::move(*message));
+    if (!numbers) return;
+    *message = std::move(*numbers);
+  }
   std::visit([this, from](const auto& what) { handle(from, what); }, *message);
 }
 
@@ -147,7 +151,11 @@ void Head::launch() {
     if (!request_.spec.master_address.empty()) launch.master_address = request_.spec.master_address;
     if (request_.spec.master_port > 0) launch.master_port = request_.spec.master_port;
     add_ranks(launch, request_.spec, plan, static_cast<int>(i));
-    send(static_cast<int>(i), launch);
+    // Its own command line says what a node of a torchrun starts.
+    if (hosts_[i].has_joined && request_.spec.torch.used)
+      send(static_cast<int>(i), *daemon::numbers_only(std::move(launch)));
+    else
+      send(static_cast<int>(i), launch);
   }
   launched_ = true;
   const auto opened = desk_.open(
@@ -216,24 +224,9 @@ void Head::handle(int index, const control::InputTaken& taken) {
   input_freed_ = least;
 }
 
-void Head::handle(int, const control::Addresses& addresses) {
-  auto& all = addresses_;
-  all.ranks.insert(all.ranks.end(), addresses.ranks.begin(), addresses.ranks.end());
-  all.addresses.insert(all.addresses.end(), addresses.addresses.begin(), addresses.addresses.end());
-  if (addresses_sent_ + all.ranks.size() >= request_.plan.ranks.size()) return send_addresses();
-  loop_.cancel(address_timer_);
-  address_timer_ = loop_.after(kAddressDelay, [this] { send_addresses(); });
-}
-
-void Head::send_addresses() {
-  if (addresses_.ranks.empty()) return;
-  addresses_sent_ += addresses_.ranks.size();
-  send_all(addresses_);
-  addresses_ = {};
-}
-
 void Head::handle(int index, const control::RankEnded& report) {
-  if (report.rank < 0 || at(report.rank) >= rank_ended_.size() || rank_ended_[at(report.rank)])
+  if (report.rank < 0 || at(report.rank) >= rank_ended_.size() || rank_ended_[at(report.rank)] ||
+      request_.plan.ranks[at(report.rank)].host != index)
     return;
   rank_ended_[at(report.rank)] = true;
   --ranks_left_;
@@ -311,31 +304,6 @@ void Head::handle(int, const control::HostFailed& report) {
     return start_over_network({part});
   }
   host_failed(report.host, report.status, report.reason);
-}
-
-void Head::handle(int index, const control::Gather& part) {
-  auto& parts = gathers_[part.name];
-  parts[index] = part.part;
-  std::vector<int> hosts = part.hosts;
-  for (int one = 0; part.hosts.empty() && at(one) < hosts_.size(); ++one) hosts.push_back(one);
-  control::Gathered all{part.name, {}};
-  for (const int one : hosts) {
-    const auto said = parts.find(one);
-    if (said == parts.end()) return;
-    all.parts.push_back(said->second);
-  }
-  gathers_.erase(part.name);
-  for (const int one : hosts)
-    if (one >= 0 && at(one) < hosts_.size()) send(one, all);
-}
-
-void Head::handle(int, const control::Fetch& fetch) {
-  if (fetch.rank >= 0 && at(fetch.rank) < request_.plan.ranks.size())
-    send(request_.plan.ranks[at(fetch.rank)].host, fetch);
-}
-
-void Head::handle(int, const control::Fetched& fetched) {
-  if (fetched.asker >= 0 && at(fetched.asker) < hosts_.size()) send(fetched.asker, fetched);
 }
 
 void Head::handle(int, const control::Note& note) {

@@ -29,6 +29,7 @@ struct JobRequest {
       early;  // the daemon of this machine, where it is there already
   // Where further hosts come to; null: nobody comes. Those who came are planned by run_job.
   std::shared_ptr<spawn::Meeting> meeting;
+  std::string join_key;          // TUTTI_JOIN_KEY of prun, which is not in `environment`
   bool meeting_is_port = false;  // its port is the ranks' MASTER_PORT: closed while they run
 };
 
@@ -38,6 +39,12 @@ int run_job(JobRequest request);
 // Where a running prun can be asked about its job (desk.h): an abstract Unix socket of this name
 // and prun's process number.
 inline constexpr const char* kDeskName = "tutti-prun-";
+
+// Of a torchrun node that joined with `slots` for ranks: what its own command line starts, with the
+// numbers and addresses that the node which leads has said, and the variables of a list (knobs).
+// Errors: what was said makes no sense.
+Result<control::Launch> own_launch(const JobRequest& request, int slots, int host,
+                                   const control::Launch& said);
 
 // True for names of the machine that prun runs on.
 bool is_this_machine(const std::string& name);

@@ -46,7 +46,7 @@ void Head::look(const control::Look& what, std::function<void()> then) {
   ++look_.number;
   if (then) look_.then.push_back(std::move(then));
   look_.waiting = 0;
-  for (const Host& host : hosts_) look_.waiting += host.left ? 0 : 1;
+  for (const Host& host : hosts_) look_.waiting += host.left || host.is_stranger ? 0 : 1;
   control::Look look = what;
   look.number = look_.number;
   send_all(look);

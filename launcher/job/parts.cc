@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/knobs.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -39,6 +40,7 @@ control::AppPart app_part(const cli::AppSpec& app, const std::string& directory,
   part.clean_environment = app.clean_environment;
   part.local_rank_at = app.local_rank_at;
   for (const cli::EnvChange& change : app.environment) {
+    if (change.name == wireup::kJoinKeyVariable) continue;  // stays with prun, whatever is exported
     if (change.unset || change.value) {
       part.environment.push_back({change.name, change.value.value_or(""), change.unset,
                                   change.join == 0 ? "" : std::string(1, change.join),

@@ -59,8 +59,8 @@ bool is_this_machine(const std::string& name) {
 
 daemon::SpawnReports Head::reports() {
   daemon::SpawnReports reports;
-  reports.ready = [this](int index, UniqueFd in, UniqueFd out, std::string already) {
-    on_ready(index, std::move(in), std::move(out), already);
+  reports.ready = [this](int index, control::ChannelEnds ends) {
+    on_ready(index, std::move(ends));
   };
   reports.failed = [this](int index, int status, const std::string& reason) {
     host_failed(index, status, reason);
@@ -108,7 +108,10 @@ void Head::start_hosts() {
   if (!joined.empty())
     add_spawner(spawn::spawn_joined(loop_, reports(), std::move(round_.joined)), joined)
         .start(joined);
-  for (const control::HostPart& part : joined) host(part.host).over_network = true;
+  for (const control::HostPart& part : joined) {
+    host(part.host).over_network = host(part.host).has_joined = true;
+    host(part.host).is_stranger = request_.meeting->is_open();
+  }
   if (!made.empty()) {
     spawn::VirtualPlan plan{request_.spec.virtual_rate, request_.spec.virtual_delay};
     add_spawner(spawn::spawn_virtual(loop_, std::move(plan), reports(), given), made).start(made);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "cli/cli.h"
@@ -16,6 +17,7 @@
 #include "prun/nodes.h"
 #include "prun/surroundings.h"
 #include "spawn/early.h"
+#include "wireup/protocol.h"
 
 using namespace tutti;
 using namespace tutti::launch;
@@ -67,6 +69,9 @@ bool report_pid(const std::string& where) {
 int main(int argc, char** argv) {
   hold_standard_streams();
   job::JobRequest request;
+  // The join key is for nobody whom prun starts: not ssh, not srun, no rank.
+  request.join_key = variable(wireup::kJoinKeyVariable).value_or("");
+  ::unsetenv(wireup::kJoinKeyVariable);
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
   if (const auto known = cli::check_variables(request.environment); !known)
     return complain(job::ExitStatus::usage, known.error().text);

@@ -5,6 +5,7 @@
 //   torchrun, c10d           the first one on the endpoint's host leads
 #include "prun/nodes.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,15 +16,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
+#include "secure/secure.h"
 #include "spawn/installation.h"
 
 namespace tutti::launch::prun {
 namespace {
 
+constexpr std::string_view kKeyUse = "tutti meeting";
 constexpr int kStaticPort = 29500, kElasticPort = 29400;  // torchrun's defaults
 
 int count_gpus() {
@@ -43,32 +48,61 @@ std::string value_of(const job::JobRequest& request, const std::string& name) {
   return "";
 }
 
-// The key file's text; a fresh one is written, for this user's eyes only.
-Result<std::string> shared_key(const job::JobRequest& request, bool make) {
-  if (const std::string given = value_of(request, "TUTTI_JOIN_KEY"); !given.empty()) return given;
-  std::string path = request.spec.key_file;
-  if (path.empty()) {
-    const std::string config = value_of(request, "XDG_CONFIG_HOME");
-    const std::string folder = config.empty() ? value_of(request, "HOME") + "/.config" : config;
-    path = folder + "/tutti/join.key";
-    if (make) {
-      ::mkdir(folder.c_str(), 0777);
-      ::mkdir((folder + "/tutti").c_str(), 0700);
-    }
+std::string key_path(const job::JobRequest& request) {
+  if (!request.spec.key_file.empty()) return request.spec.key_file;
+  const std::string config = value_of(request, "XDG_CONFIG_HOME");
+  return (config.empty() ? value_of(request, "HOME") + "/.config" : config) + "/tutti/join.key";
+}
+
+// What this node has of a key: TUTTI_JOIN_KEY, else the key file's text; nothing when there is
+// none.
+Result<std::optional<std::string>> own_key(const job::JobRequest& request) {
+  if (!request.join_key.empty()) return std::optional<std::string>(request.join_key);
+  return secure::read_key_file(key_path(request));
+}
+
+// Into a file for this user's eyes only.
+Result<std::string> make_key(const job::JobRequest& request) {
+  const std::string path = key_path(request), key = spawn::fresh_id();
+  if (request.spec.key_file.empty()) {
+    const std::string folder = path.substr(0, path.rfind('/'));
+    ::mkdir(folder.substr(0, folder.rfind('/')).c_str(), 0777);
+    ::mkdir(folder.c_str(), 0700);
   }
-  if (const auto text = file_text(path)) {
-    const std::string key(text::trim(*text));
-    if (key.size() < 16) return fail(Code::arg, path + " is too short for a key; remove it");
-    return key;
-  }
-  if (!make)
-    return fail(Code::arg, "no key in " + path +
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const std::string line = key + "\n";
+  if (!file.is_open() ||
+      ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    return fail(Code::arg, "cannot write a key to " + path + ": " + std::strerror(errno));
+  return key;
+}
+
+// Of --listen (which makes one) and --join.
+Result<spawn::MeetingKey> listen_key(const job::JobRequest& request, bool make) {
+  TUTTI_TRY(text, own_key(request));
+  if (!text && !make)
+    return fail(Code::arg, "no key in " + key_path(request) +
                                "; copy that of the prun that listens, or name it "
                                "by --key-file or TUTTI_JOIN_KEY");
-  const std::string key = spawn::fresh_id();
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file.is_open() || ::write(file.get(), key.data(), key.size()) < 0)
-    return fail(Code::arg, "cannot write a key to " + path + ": " + std::strerror(errno));
+  if (!text) {
+    TUTTI_TRY(fresh, make_key(request));
+    text = fresh;
+  }
+  TUTTI_TRY(secret, secure::secret_from(*text, kKeyUse));
+  return spawn::MeetingKey{secret, false, "prun"};
+}
+
+// Of torchrun's nodes, which may have none.
+Result<spawn::MeetingKey> torch_key(const job::JobRequest& request) {
+  TUTTI_TRY(text, own_key(request));
+  if (!text && !request.spec.key_file.empty())
+    return fail(Code::arg, "no key file " + request.spec.key_file);
+  spawn::MeetingKey key;
+  key.job = "torchrun " + request.spec.torch.run_id;
+  key.is_open = !text;
+  if (!text) return key;
+  TUTTI_TRY(secret, secure::secret_from(*text, kKeyUse));
+  key.secret = secret;
   return key;
 }
 
@@ -79,7 +113,7 @@ int offered_slots(const cli::JobSpec& spec, const std::optional<topo::Machine>& 
 
 // Serves round after round, until the job is over.
 Result<int> serve(const job::JobRequest& request, const spawn::Endpoint& where,
-                  const std::string& key, spawn::Newcomer self) {
+                  const spawn::MeetingKey& key, spawn::Newcomer self) {
   const cli::TorchSpec& torch = request.spec.torch;
   const double patience = torch.used ? torch.join_timeout_s : 60;
   std::fflush(nullptr);
@@ -96,10 +130,14 @@ Result<int> serve(const job::JobRequest& request, const spawn::Endpoint& where,
     std::array<char, 4096> directory{};
     if (torch.used && ::getcwd(directory.data(), directory.size()) != nullptr)
       place.directory = directory.data();
-    place.out.reset(::fcntl(self.channel.get(), F_DUPFD_CLOEXEC, 3));
-    place.in = std::move(self.channel);
-    for (const int fd : {place.in.get(), place.out.get()})
-      ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+    place.up.out.reset(::fcntl(self.channel.get(), F_DUPFD_CLOEXEC, 3));
+    place.up.in = std::move(self.channel);
+    place.up.stream = std::move(self.stream);
+    place.among_strangers = key.is_open;
+    if (torch.used)
+      place.own_launch = [&request, slots = self.slots](int host, const control::Launch& said) {
+        return job::own_launch(request, slots, host, said);
+      };
     const int status = daemon::run_kept_daemon(std::move(place));
     if (status != daemon::kComeAgain) return status;
   }
@@ -107,7 +145,7 @@ Result<int> serve(const job::JobRequest& request, const spawn::Endpoint& where,
 
 struct Role {
   spawn::Endpoint where;
-  std::string key;
+  spawn::MeetingKey key;
   bool leads = false, may_lead = false;
 };
 
@@ -121,10 +159,32 @@ Result<Role> torch_role(const job::JobRequest& request) {
   TUTTI_TRY(where, spawn::parse_endpoint(torch.endpoint.empty() ? master : torch.endpoint, port));
   role.where = where;
   if (role.where.address.empty()) role.where.address = "127.0.0.1";
-  role.key = "torchrun " + torch.run_id + " " + value_of(request, "TUTTI_JOIN_KEY");
+  TUTTI_TRY(key, torch_key(request));
+  role.key = key;
   role.leads = is_static && torch.node_rank == 0;
   role.may_lead = !(is_static && torch.node_rank > 0) && job::is_this_machine(role.where.address);
   return role;
+}
+
+// Where the leading node listens: at the address that the others were given, when it is one of this
+// machine's. A name may mean another address elsewhere than here: then at all of them.
+spawn::Endpoint door_of(const spawn::Endpoint& where) {
+  in6_addr address{};
+  const bool is_number = ::inet_pton(AF_INET, where.address.c_str(), &address) == 1 ||
+                         ::inet_pton(AF_INET6, where.address.c_str(), &address) == 1;
+  if (where.address == "localhost") return {"127.0.0.1", where.port};
+  return {is_number && job::is_this_machine(where.address) ? where.address : "", where.port};
+}
+
+void say_open(const spawn::Endpoint& where) {
+  const std::string door = door_of(where).address;
+  if (door == "127.0.0.1" || door == "::1") return;  // users of this machine are told apart
+  std::fprintf(
+      stderr,
+      "prun: no key: whoever reaches port %d can take a seat in this job and spoil its "
+      "numbers; to shut strangers out give every node the same TUTTI_JOIN_KEY (16 bytes or "
+      "more) or join.key\n",
+      where.port);
 }
 
 // The host list of a torchrun node that leads: itself.
@@ -172,13 +232,13 @@ Result<std::optional<int>> meet(job::JobRequest& request,
   self.node_rank = spec.torch.node_rank;
   if (!spec.join.empty()) {
     TUTTI_TRY(where, spawn::parse_endpoint(spec.join, 0));
-    TUTTI_TRY(key, shared_key(request, false));
+    TUTTI_TRY(key, listen_key(request, false));
     TUTTI_TRY(status, serve(request, where, key, std::move(self)));
     return std::optional<int>(status);
   }
   if (!spec.listen.empty()) {
     TUTTI_TRY(where, spawn::parse_endpoint(spec.listen, 0));
-    TUTTI_TRY(key, shared_key(request, true));
+    TUTTI_TRY(key, listen_key(request, true));
     TUTTI_TRY(meeting, spawn::Meeting::open(where, key));
     request.meeting = std::move(meeting);
     if (!request.allocation.given) request.allocation = {};
@@ -192,8 +252,9 @@ Result<std::optional<int>> meet(job::JobRequest& request,
   if (!meets) return std::optional<int>();
   TUTTI_TRY(role, torch_role(request));
   if (role.leads || role.may_lead) {
-    auto meeting = spawn::Meeting::open({"", role.where.port}, role.key);
+    auto meeting = spawn::Meeting::open(door_of(role.where), role.key);
     if (meeting) {
+      if (role.key.is_open) say_open(role.where);
       lead_torch(request, role, self.slots, this_host);
       request.meeting = std::move(*meeting);
       return std::optional<int>();

@@ -31,9 +31,9 @@ bool is_deaf() {
 int serve(char** environment) {
   daemon::DaemonPlace place;
   for (; *environment != nullptr; ++environment) place.environment.emplace_back(*environment);
-  place.in.reset(::fcntl(0, F_DUPFD_CLOEXEC, 3));
-  place.out.reset(::fcntl(1, F_DUPFD_CLOEXEC, 3));
-  if (!place.in.is_open() || !place.out.is_open()) {
+  place.up.in.reset(::fcntl(0, F_DUPFD_CLOEXEC, 3));
+  place.up.out.reset(::fcntl(1, F_DUPFD_CLOEXEC, 3));
+  if (!place.up.in.is_open() || !place.up.out.is_open()) {
     std::fputs("prund: is started by prun, not by hand\n", stderr);
     return 2;
   }
@@ -42,7 +42,7 @@ int serve(char** environment) {
     return 1;
   }
   const std::string ready = std::string(spawn::kReadyLine) + "\n";
-  if (::write(place.out.get(), ready.data(), ready.size()) < 0) return 1;
+  if (::write(place.up.out.get(), ready.data(), ready.size()) < 0) return 1;
   const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   ::dup2(nothing.get(), 0);
   ::dup2(nothing.get(), 1);

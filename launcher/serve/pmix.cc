@@ -61,7 +61,8 @@ void PmixServer::start(const std::string& program) {
   }
   if (pid_ < 0) return lost(std::strerror(errno));
   UniqueFd out(::fcntl(ours.get(), F_DUPFD_CLOEXEC, 0));
-  channel_ = std::make_unique<control::Channel>(loop_, std::move(ours), std::move(out));
+  channel_ = std::make_unique<control::Channel>(
+      loop_, control::ChannelEnds{std::move(ours), std::move(out)});
   channel_->open(
       [this](control::Frame&& one) {
         const auto message = control::decode(one.body);

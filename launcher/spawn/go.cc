@@ -14,14 +14,13 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "spawn/meet.h"
 #include "spawn/meet_words.h"
 
 namespace tutti::launch::spawn {
 namespace {
-
-constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::string hex(const unsigned char* bytes, std::size_t count) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -32,6 +31,8 @@ std::string hex(const unsigned char* bytes, std::size_t count) {
   }
   return text;
 }
+
+constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::string numeric(const sockaddr_storage& address, socklen_t length) {
   std::array<char, NI_MAXHOST> name{};
@@ -69,6 +70,10 @@ Result<UniqueFd> connect_to(const Endpoint& where) {
   return fd;
 }
 
+BlobView bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
 // One line within 10 s; never more than it, so that the channel's bytes stay.
 Result<std::string> read_line(int fd) {
   std::string line;
@@ -86,43 +91,55 @@ Result<std::string> read_line(int fd) {
   return fail(Code::other, "something else listens there");
 }
 
-Result<UniqueFd> try_once(const Endpoint& where, const std::string& key, const Newcomer& self) {
-  TUTTI_TRY(fd, connect_to(where));
-  TUTTI_TRY(meet, read_line(fd.get()));
-  if (!meet.starts_with(std::string(kMeetWord) + " "))
+Result<void> say(int fd, const std::string& line) {
+  const std::string whole = line + "\n";
+  if (::send(fd, whole.data(), whole.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(whole.size()))
+    return {};
+  return fail(Code::other, std::strerror(errno));
+}
+
+// What follows the word in an answer. Errors: it was refused, or that is not our language.
+Result<std::string> answer_of(int fd, std::string_view word) {
+  TUTTI_TRY(line, read_line(fd));
+  if (line.starts_with(std::string(kRefusedWord) + " "))
+    return fail(Code::access, "refused: " + text::printable(line.substr(kRefusedWord.size() + 1)));
+  if (!line.starts_with(std::string(word) + " "))
     return fail(Code::other, "something else listens there");
-  const std::string theirs = meet.substr(kMeetWord.size() + 1), ours = fresh_id();
-  const std::string facts = " " + control::version() + " " + self.id + " " +
-                            std::to_string(self.slots) + " " + std::to_string(self.node_rank) +
-                            " " + self.name;
-  const std::string line = std::string(kJoinWord) + " " + ours + " " +
-                           proof_of(key, theirs + " " + ours + facts) + facts + "\n";
-  if (::write(fd.get(), line.data(), line.size()) < 0)
-    return fail(Code::other, std::strerror(errno));
-  TUTTI_TRY(answer, read_line(fd.get()));
-  if (answer.starts_with(kRefusedWord))
-    return fail(Code::access, "refused: " + answer.substr(kRefusedWord.size() + 1));
-  if (!answer.starts_with(kWelcomeWord) ||
-      !is_same(answer.substr(kWelcomeWord.size() + 1), proof_of(key, ours + " " + theirs)))
+  return line;
+}
+
+Result<void> try_once(const Endpoint& where, const MeetingKey& key, Newcomer* self) {
+  TUTTI_TRY(fd, connect_to(where));
+  secure::Exchange exchange(secure::Side::caller, key.secret);
+  const std::string join = std::string(kJoinWord) + " " + secure::text_of(exchange.own_public()) +
+                           " " + mode_of(key) + " " + control::version() + " " + self->id + " " +
+                           std::to_string(self->slots) + " " + std::to_string(self->node_rank) +
+                           " " + self->name;
+  TUTTI_DO(say(fd.get(), join));
+  TUTTI_TRY(meet, answer_of(fd.get(), kMeetWord));
+  const auto words = text::split(meet, ' ');
+  const auto theirs = words.size() == 4 ? secure::key_of(words[2]) : std::nullopt;
+  if (!theirs) return fail(Code::other, "something else listens there");
+  if (words[3] != mode_of(key)) return fail(Code::access, "one of both has a key, the other none");
+  // Without a key nothing else says who listens there.
+  if (key.is_open && whose_end(fd.get()) == Whose::others)
+    return fail(Code::access, "another user of this machine listens there");
+  if (!exchange.agree(*theirs, bytes_of(said_by_both(key, join, meet))))
+    return fail(Code::access, "who listens there has no public key");
+  TUTTI_DO(say(fd.get(), std::string(kProofWord) + " " + secure::text_of(exchange.proof())));
+  TUTTI_TRY(welcome, answer_of(fd.get(), kWelcomeWord));
+  const auto proof = secure::key_of(welcome.substr(kWelcomeWord.size() + 1));
+  if (!proof || !exchange.is_proof(*proof))
     return fail(Code::access, "who listens there does not know the key");
-  return fd;
+  self->stream = secure::make_stream(exchange.keys());
+  self->channel = std::move(fd);
+  return {};
 }
 
 }  // namespace
 
-std::string proof_of(const std::string& key, const std::string& text) {
-  std::array<unsigned char, crypto_generichash_KEYBYTES> own{};
-  std::array<unsigned char, 16> proof{};
-  const auto bytes = [](const std::string& t) {
-    return reinterpret_cast<const unsigned char*>(t.data());
-  };
-  crypto_generichash(own.data(), own.size(), bytes(key), key.size(), nullptr, 0);
-  crypto_generichash(proof.data(), proof.size(), bytes(text), text.size(), own.data(), own.size());
-  return hex(proof.data(), proof.size());
-}
-
-bool is_same(const std::string& a, const std::string& b) {
-  return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+std::string said_by_both(const MeetingKey& key, const std::string& join, const std::string& meet) {
+  return join + "\n" + meet + "\n" + key.job;
 }
 
 std::string fresh_id() {
@@ -167,7 +184,7 @@ Result<Endpoint> parse_endpoint(const std::string& text, int port) {
   return at;
 }
 
-Result<void> go_to_meeting(const Endpoint& where, const std::string& key, double patience_s,
+Result<void> go_to_meeting(const Endpoint& where, const MeetingKey& key, double patience_s,
                            Newcomer* self) {
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
   if (self->id.empty()) self->id = fresh_id();
@@ -175,13 +192,10 @@ Result<void> go_to_meeting(const Endpoint& where, const std::string& key, double
   const std::string place = where.address + ":" + std::to_string(where.port);
   bool said = false;
   for (;;) {
-    auto fd = try_once(where, key, *self);
-    if (fd) {
-      self->channel = std::move(*fd);
-      return {};
-    }
-    const std::string why = fd.error().text;
-    if (fd.error().code == Code::access)
+    const auto met = try_once(where, key, self);
+    if (met) return {};
+    const std::string why = met.error().text;
+    if (met.error().code == Code::access)
       return fail(Code::access, "cannot join the job at " + place + ": " + why);
     const std::int64_t waited = now_ns() - begin;
     if (static_cast<double>(waited) > patience_s * kSecond)

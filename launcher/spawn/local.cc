@@ -48,8 +48,8 @@ void become_daemon(int channel, daemon::DaemonPlace place) {
   keep_only(safe.get(), kChannel, 2);
   place.pmix_program = this_installation().pmix_program;
   ::setpgid(0, 0);  // the terminal's signals are for prun, which forwards them
-  place.in.reset(kChannel);
-  place.out.reset(::fcntl(kChannel, F_DUPFD_CLOEXEC, 0));
+  place.up.in.reset(kChannel);
+  place.up.out.reset(::fcntl(kChannel, F_DUPFD_CLOEXEC, 0));
   ::_exit(daemon::run_daemon(std::move(place)));
 }
 
@@ -89,7 +89,7 @@ class Local final : public daemon::Spawner {
     if (!ours.is_open() && fork_daemon(given_, &ours) < 0) return fail_later(host);
     const int fd = ours.release();
     loop_.post([this, host, fd] {
-      reports_.ready(host, UniqueFd(fd), UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), {});
+      reports_.ready(host, {UniqueFd(fd), UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0))});
     });
   }
   void fail_later(int host) {

@@ -5,7 +5,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sodium.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "base/text.h"
 #include "spawn/meet_words.h"
@@ -21,21 +21,43 @@ namespace tutti::launch::spawn {
 namespace {
 
 constexpr std::size_t kLongestLine = 4096;
-constexpr std::size_t kMostVisitors = 4096;
+constexpr std::size_t kMostVisitors = 256;
+constexpr std::size_t kMostAhead = 1U << 20;   // that a newcomer may say before its job begins
 constexpr std::chrono::seconds kPatience{10};  // with a visitor who says nothing
+constexpr std::chrono::seconds kPenalty{1};    // after a wrong guess
 constexpr std::chrono::seconds kBeat{5};
+
+BlobView bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+bool say(int fd, std::string line) {
+  line += "\n";
+  return ::send(fd, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
+}
+
+// Names of hosts are shown, and stand in names of files.
+bool is_host_name(const std::string& name) {
+  const auto good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  return !name.empty() && name.size() < 256 && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), good);
+}
 
 }  // namespace
 
 struct Meeting::Visitor {
   UniqueFd fd;
-  std::string number;
   std::string heard;
+  std::optional<secure::Exchange> exchange;  // once it has said who it is
+  std::unique_ptr<Newcomer> who;
+  bool waits_for_no = false;  // guessed wrongly
   control::Loop::TimerId limit = 0;
 };
 
-Result<std::unique_ptr<Meeting>> Meeting::open(const Endpoint& at, const std::string& key) {
-  if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
+Result<std::unique_ptr<Meeting>> Meeting::open(const Endpoint& at, const MeetingKey& key) {
   std::unique_ptr<Meeting> meeting(new Meeting);
   meeting->at_ = at;
   meeting->key_ = key;
@@ -109,82 +131,119 @@ void Meeting::let_in() {
   if (loop_ == nullptr || !door_.is_open()) return;
   guard_ = std::make_unique<control::Door>(*loop_);
   guard_->open(
-      door_.get(), [this](UniqueFd fd) { enter(std::move(fd)); },
-      [this] {
-        if (visitors_.empty()) return false;
-        drop(*visitors_.front());
-        return true;
-      });
-}
-
-void Meeting::drop(Visitor& visitor) {
-  loop_->cancel(visitor.limit);
-  if (visitor.fd.is_open()) loop_->forget(visitor.fd.get());
-  std::erase_if(visitors_, [&visitor](const auto& one) { return one.get() == &visitor; });
+      door_.get(), [this](UniqueFd fd) { enter(std::move(fd)); }, [this] { return make_room(); });
 }
 
 // Where it is full the one who has waited longest without a proof leaves; a host that is turned
-// away so comes again.
+// away so comes again. Who guessed wrongly sits out its time.
+bool Meeting::make_room() {
+  const auto oldest = std::find_if(visitors_.begin(), visitors_.end(),
+                                   [](const auto& one) { return !one->waits_for_no; });
+  if (oldest == visitors_.end()) return false;
+  drop(oldest->get());
+  return true;
+}
+
 void Meeting::enter(UniqueFd fd) {
-  if (visitors_.size() >= kMostVisitors) drop(*visitors_.front());
+  if (visitors_.size() >= kMostVisitors && !make_room()) return;
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  auto visitor = std::make_unique<Visitor>();
-  visitor->number = fresh_id();
-  const std::string line = std::string(kMeetWord) + " " + visitor->number + "\n";
-  if (::write(fd.get(), line.data(), line.size()) < 0) return;
-  visitor->fd = std::move(fd);
-  Visitor* raw = visitor.get();
-  raw->limit = loop_->after(kPatience, [this, raw] { drop(*raw); });
-  loop_->on_readable(raw->fd.get(), [this, raw] {
-    hear(*raw);
-    if (!raw->fd.is_open() || raw->heard.size() > kLongestLine) drop(*raw);
-  });
-  visitors_.push_back(std::move(visitor));
+  Visitor* fresh = visitors_.emplace_back(std::make_unique<Visitor>()).get();
+  fresh->fd = std::move(fd);
+  fresh->limit = loop_->after(kPatience, [this, fresh] { drop(fresh); });
+  loop_->on_readable(fresh->fd.get(), [this, fresh] { hear(fresh); });
 }
 
-// A closed descriptor means: done with this visitor.
-void Meeting::hear(Visitor& visitor) {
+void Meeting::drop(Visitor* visitor) {
+  loop_->cancel(visitor->limit);
+  if (visitor->fd.is_open()) loop_->forget(visitor->fd.get());
+  std::erase_if(visitors_, [visitor](const auto& one) { return one.get() == visitor; });
+}
+
+void Meeting::refuse(Visitor* visitor, const std::string& why) {
+  say(visitor->fd.get(), std::string(kRefusedWord) + " " + why);
+  drop(visitor);
+}
+
+void Meeting::hear(Visitor* visitor) {
   std::array<char, 1024> buffer;
-  const ssize_t got = ::read(visitor.fd.get(), buffer.data(), buffer.size());
+  const ssize_t got = ::read(visitor->fd.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got > 0) visitor.heard.append(buffer.data(), static_cast<std::size_t>(got));
-  const auto end = visitor.heard.find('\n');
-  if (got > 0 && end == std::string::npos) return;
-  loop_->forget(visitor.fd.get());
-  if (got > 0 && welcome(visitor, visitor.heard.substr(0, end))) {
-    waiting_.back()->already = visitor.heard.substr(end + 1);
-    watch(*waiting_.back());
-    changed_();
+  if (got <= 0) return drop(visitor);
+  visitor->heard.append(buffer.data(), static_cast<std::size_t>(got));
+  const auto end = visitor->heard.find('\n');
+  if (end == std::string::npos) {
+    if (visitor->heard.size() > kLongestLine) drop(visitor);
+    return;
   }
-  visitor.fd.reset();
+  const std::string line = visitor->heard.substr(0, end);
+  visitor->heard.erase(0, end + 1);
+  if (visitor->exchange) return prove(visitor, line);
+  // It has to wait for our answer: more than a line is not our language.
+  return visitor->heard.empty() ? greet(visitor, line) : drop(visitor);
 }
 
-// "TUTTI join NUMBER PROOF VERSION ID SLOTS NODE NAME"; false: a stranger.
-bool Meeting::welcome(Visitor& visitor, const std::string& line) {
+// "TUTTI join PUBLIC MODE VERSION ID SLOTS NODE NAME"
+void Meeting::greet(Visitor* visitor, const std::string& line) {
   const auto words = text::split(line, ' ');
-  if (words.size() != 9 || words[0] + " " + words[1] != kJoinWord) return false;
-  std::string facts;
-  for (std::size_t i = 4; i < words.size(); ++i) facts += " " + words[i];
+  if (words.size() != 9 || words[0] + " " + words[1] != kJoinWord) return drop(visitor);
+  if (words[4] != control::version())
+    return refuse(visitor, "version " + control::version() + " runs there");
+  if (words[3] != mode_of(key_))
+    return refuse(visitor, key_.is_open ? "this node has a key and the job there has none; "
+                                          "give both the same, or neither"
+                                        : "the job there has a key and this node has none; put it "
+                                          "into TUTTI_JOIN_KEY or a file (--key-file)");
+  const auto theirs = secure::key_of(words[2]);
   const auto slots = text::parse_int(words[6]), node = text::parse_int(words[7]);
-  const std::string proof = proof_of(key_, visitor.number + " " + words[2] + facts);
-  std::string answer = std::string(kRefusedWord) + " the keys (or --rdzv-id) differ\n";
-  const bool known = is_same(proof, words[3]);
-  const bool good = known && words[4] == control::version() && slots && *slots > 0 &&
-                    *slots < (1 << 20) && node && *node >= -1 && *node < (1 << 20);
-  if (known && !good)
-    answer = std::string(kRefusedWord) + " version " + control::version() + " runs there\n";
-  if (good)
-    answer =
-        std::string(kWelcomeWord) + " " + proof_of(key_, words[2] + " " + visitor.number) + "\n";
-  const bool told = ::write(visitor.fd.get(), answer.data(), answer.size()) > 0;
-  if (!good || !told) return false;
-  auto fresh = std::make_unique<Newcomer>();
-  fresh->id = words[5];
-  fresh->slots = static_cast<int>(*slots);
-  fresh->node_rank = static_cast<int>(*node);
-  fresh->name = words[8];
-  fresh->channel = std::move(visitor.fd);
+  if (!theirs || !slots || *slots <= 0 || *slots >= (1 << 20) || !node || *node < -1 ||
+      *node >= (1 << 20) || words[5].empty() || words[5].size() > 64 || !is_host_name(words[8]))
+    return refuse(visitor, "what this node says of itself makes no sense there");
+  if (key_.is_open && whose_end(visitor->fd.get()) == Whose::others)
+    return refuse(visitor, "it is another user's, on the same machine");
+  auto who = std::make_unique<Newcomer>();
+  who->id = words[5];
+  who->slots = static_cast<int>(*slots);
+  who->node_rank = static_cast<int>(*node);
+  who->name = words[8];
+  visitor->who = std::move(who);
+  secure::Exchange& exchange = visitor->exchange.emplace(secure::Side::answerer, key_.secret);
+  const std::string answer =
+      std::string(kMeetWord) + " " + secure::text_of(exchange.own_public()) + " " + mode_of(key_);
+  if (!exchange.agree(*theirs, bytes_of(said_by_both(key_, line, answer))) ||
+      !say(visitor->fd.get(), answer))
+    drop(visitor);
+}
+
+// "TUTTI proof PROOF". A wrong one is told late, so that guessing takes long.
+void Meeting::prove(Visitor* visitor, const std::string& line) {
+  const auto words = text::split(line, ' ');
+  const auto proof = words.size() == 3 && words[0] + " " + words[1] == kProofWord
+                         ? secure::key_of(words[2])
+                         : std::nullopt;
+  const secure::Exchange& exchange = *visitor->exchange;
+  if (!proof || !exchange.is_proof(*proof)) {
+    visitor->waits_for_no = true;
+    loop_->forget(visitor->fd.get());
+    loop_->cancel(visitor->limit);
+    visitor->limit = loop_->after(kPenalty, [this, visitor] {
+      refuse(visitor, "the keys (or --rdzv-id) differ, or somebody on the way is in between");
+    });
+    return;
+  }
+  auto fresh = std::move(visitor->who);
+  fresh->stream = secure::make_stream(exchange.keys());
+  const bool good =
+      say(visitor->fd.get(), std::string(kWelcomeWord) + " " + secure::text_of(exchange.proof())) &&
+      fresh->stream->open(visitor->heard, fresh->already);
+  if (!good) return drop(visitor);
+  loop_->forget(visitor->fd.get());
+  fresh->channel = std::move(visitor->fd);
+  drop(visitor);
+  seat(std::move(fresh));
+}
+
+void Meeting::seat(std::unique_ptr<Newcomer> fresh) {
   // Who comes again has lost the connection it waited on.
   std::erase_if(waiting_, [&](const auto& one) {
     if (one->id != fresh->id) return false;
@@ -192,7 +251,8 @@ bool Meeting::welcome(Visitor& visitor, const std::string& line) {
     return true;
   });
   waiting_.push_back(std::move(fresh));
-  return true;
+  watch(*waiting_.back());
+  changed_();
 }
 
 // Its heartbeats are kept for whoever takes the channel; its end takes it off the list.
@@ -202,20 +262,32 @@ void Meeting::watch(Newcomer& one) {
     std::array<char, 4096> buffer;
     const ssize_t got = ::read(raw->channel.get(), buffer.data(), buffer.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got > 0) {
-      raw->already.append(buffer.data(), static_cast<std::size_t>(got));
+    if (got > 0 && raw->already.size() < kMostAhead &&
+        raw->stream->open({buffer.data(), static_cast<std::size_t>(got)}, raw->already))
       return;
-    }
-    loop_->forget(raw->channel.get());
-    std::erase_if(waiting_, [raw](const auto& other) { return other.get() == raw; });
-    changed_();
+    leave(raw);
   });
 }
 
+void Meeting::leave(Newcomer* one) {
+  loop_->forget(one->channel.get());
+  std::erase_if(waiting_, [one](const auto& other) { return other.get() == one; });
+  changed_();
+}
+
+// One to whom not even that much can be written has stopped reading: it would get half a record.
 void Meeting::beat() {
   const std::string alive =
       control::frame(control::kEveryHost, control::encode(control::Heartbeat{}));
-  for (auto& one : waiting_) (void)!::write(one->channel.get(), alive.data(), alive.size());
+  std::vector<Newcomer*> deaf;
+  for (auto& one : waiting_) {
+    std::string sealed;
+    one->stream->seal(alive, sealed);
+    if (::send(one->channel.get(), sealed.data(), sealed.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(sealed.size()))
+      deaf.push_back(one.get());
+  }
+  for (Newcomer* one : deaf) leave(one);
   beat_ = loop_->after(kBeat, [this] { beat(); });
 }
 
@@ -234,7 +306,8 @@ class Joined final : public daemon::Spawner {
       loop_.post([this, i, host] {
         Newcomer& one = *newcomers_[i];
         UniqueFd out(::fcntl(one.channel.get(), F_DUPFD_CLOEXEC, 3));
-        reports_.ready(host, std::move(one.channel), std::move(out), std::move(one.already));
+        reports_.ready(host, {std::move(one.channel), std::move(out), std::move(one.already),
+                              std::move(one.stream)});
       });
     }
   }

@@ -1,12 +1,9 @@
 // Hosts that come by themselves: a meeting at an address, for `prun --listen` and torchrun.
 //
-// Whoever comes proves that he knows the key, and so does the meeting (keyed BLAKE2b over fresh
-// numbers of both sides). Then the connection is the start-up channel: the newcomer serves as a
-// daemon on it. Nothing is encrypted: meet on networks that you trust, or use ssh.
-//
-//   meeting:  TUTTI meet NUMBER
-//   newcomer: TUTTI join NUMBER PROOF VERSION ID SLOTS NODE NAME
-//   meeting:  TUTTI welcome PROOF
+// Whoever comes proves that he knows the key, and so does the meeting, over fresh public keys of
+// both (secure/secure.h). Then the connection is the start-up channel, sealed: the newcomer serves
+// as a daemon on it. Nodes of a torchrun may meet without a key: then nobody who only listens
+// learns anything, but who comes may be anybody, unless he is on this machine.
 #pragma once
 
 #include <functional>
@@ -28,24 +25,33 @@ struct Endpoint {
 // "ADDRESS:PORT", "[v6]:PORT", "PORT" or "ADDRESS"; `port` where none is given.
 Result<Endpoint> parse_endpoint(const std::string& text, int port);
 
+// What both sides know before they meet.
+struct MeetingKey {
+  secure::Key secret{};
+  bool is_open = false;  // no key: anybody may come
+  std::string job;       // nodes that look for another one are refused
+};
+
 struct Newcomer {
   std::string id;      // the same when it comes again
   std::string name;    // of its host
   int slots = 1;       // ranks it is for
   int node_rank = -1;  // that it was given by hand; -1: none
   UniqueFd channel;
-  std::string already;  // read from it
+  std::unique_ptr<secure::Stream> stream{};
+  std::string already{};  // read from it
 };
 
 class Meeting {
  public:
-  // Errors: the address is taken or not ours. `key`: any text that both sides know.
-  static Result<std::unique_ptr<Meeting>> open(const Endpoint& at, const std::string& key);
+  // Errors: the address is taken or not ours.
+  static Result<std::unique_ptr<Meeting>> open(const Endpoint& at, const MeetingKey& key);
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
   int port() const { return port_; }
+  bool is_open() const { return key_.is_open; }  // anybody may come
   // Lets people in while `loop` runs; `changed` after each who came or went.
   void attach(control::Loop& loop, std::function<void()> changed);
   void detach();
@@ -60,14 +66,19 @@ class Meeting {
   Meeting() = default;
   void let_in();
   void enter(UniqueFd fd);
-  void drop(Visitor& visitor);
-  void hear(Visitor& visitor);
-  bool welcome(Visitor& visitor, const std::string& line);
+  bool make_room();
+  void drop(Visitor* visitor);
+  void refuse(Visitor* visitor, const std::string& why);
+  void hear(Visitor* visitor);
+  void greet(Visitor* visitor, const std::string& line);
+  void prove(Visitor* visitor, const std::string& line);
+  void seat(std::unique_ptr<Newcomer> fresh);
   void watch(Newcomer& one);
+  void leave(Newcomer* one);
   void beat();
 
   Endpoint at_;
-  std::string key_;
+  MeetingKey key_;
   int port_ = 0;
   UniqueFd door_;
   std::unique_ptr<control::Door> guard_;  // while a loop runs and the door is open
@@ -79,8 +90,8 @@ class Meeting {
 };
 
 // Goes there, and waits until it is let in; tries again for `patience_s`. Blocks. `self`: who
-// comes; its channel is set.
-Result<void> go_to_meeting(const Endpoint& where, const std::string& key, double patience_s,
+// comes; its channel is set, and what seals it.
+Result<void> go_to_meeting(const Endpoint& where, const MeetingKey& key, double patience_s,
                            Newcomer* self);
 // A number nobody else has.
 std::string fresh_id();

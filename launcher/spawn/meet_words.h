@@ -1,18 +1,37 @@
-// What both sides of a meeting say. Inside the room only.
+// What both sides of a meeting say, and what they know of each other. Inside the room only.
+//
+//   newcomer: TUTTI join PUBLIC MODE VERSION ID SLOTS NODE NAME
+//   meeting:  TUTTI meet PUBLIC MODE                              or: TUTTI refused WHY
+//   newcomer: TUTTI proof PROOF
+//   meeting:  TUTTI welcome PROOF                                 or: TUTTI refused WHY
+//
+// From there on everything is sealed. The proofs cover the first two lines and the job's name. The
+// newcomer proves first: who only looks what listens here gets nothing to try keys on.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "secure/secure.h"
+#include "spawn/meet.h"
+
 namespace tutti::launch::spawn {
 
-inline constexpr std::string_view kMeetWord = "TUTTI meet";
 inline constexpr std::string_view kJoinWord = "TUTTI join";
+inline constexpr std::string_view kMeetWord = "TUTTI meet";
+inline constexpr std::string_view kProofWord = "TUTTI proof";
 inline constexpr std::string_view kWelcomeWord = "TUTTI welcome";
 inline constexpr std::string_view kRefusedWord = "TUTTI refused";
 
-// 32 hexadecimal digits that only who knows the key can make of the text.
-std::string proof_of(const std::string& key, const std::string& text);
-bool is_same(const std::string& a, const std::string& b);  // in constant time
+// "key" or "open".
+inline std::string mode_of(const MeetingKey& key) {
+  return key.is_open ? "open" : "key";
+}
+// What the proofs of both sides cover besides their public keys.
+std::string said_by_both(const MeetingKey& key, const std::string& join, const std::string& meet);
+
+// Whose is the other end of a connection that does not leave this machine?
+enum class Whose { ours, others, far };
+Whose whose_end(int fd);
 
 }  // namespace tutti::launch::spawn

@@ -261,7 +261,8 @@ void Ssh::hand_over(Connection& one, std::string already) {
   loop_.forget(one.in.get());
   loop_.forget(one.out.get());
   if (reports_.login) reports_.login(one.host.host, one.noise, one.sent_daemon);
-  reports_.ready(one.host.host, std::move(one.out), std::move(one.in), std::move(already));
+  reports_.ready(one.host.host,
+                 {std::move(one.out), std::move(one.in), std::move(already), nullptr});
 }
 
 void Ssh::read_words(Connection& one) {

@@ -126,7 +126,7 @@ void Virtual::start_one(const control::HostPart& host, int number, int count) {
   if (pid == 0) become_host(theirs.get(), host, number, count);
   const int fd = ours.release();
   loop_.post([this, index = host.host, fd] {
-    reports_.ready(index, UniqueFd(fd), UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), {});
+    reports_.ready(index, {UniqueFd(fd), UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0))});
   });
 }
 

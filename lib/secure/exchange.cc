@@ -33,6 +33,27 @@ void wipe(Bytes& bytes) {
 
 }  // namespace
 
+std::string text_of(const Key& key) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : key) {
+    text += kDigits[byte >> 4U];
+    text += kDigits[byte & 15U];
+  }
+  return text;
+}
+
+std::optional<Key> key_of(std::string_view text) {
+  Key key{};
+  if (text.size() != 2 * key.size()) return std::nullopt;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto digit = std::string_view("0123456789abcdef").find(text[i]);
+    if (digit == std::string_view::npos) return std::nullopt;
+    key[i / 2] = static_cast<std::uint8_t>(key[i / 2] << 4U | digit);
+  }
+  return key;
+}
+
 Exchange::Exchange(Side side, const Key& secret) : side_(side), secret_(secret) {
   TUTTI_CHECK(::sodium_init() >= 0, "libsodium does not start");
   randombytes_buf(own_private_.data(), own_private_.size());

@@ -28,6 +28,10 @@ namespace tutti::secure {
 
 using Key = std::array<std::uint8_t, 32>;
 
+// 64 hexadecimal digits, and back; nothing when they are none.
+std::string text_of(const Key& key);
+std::optional<Key> key_of(std::string_view text);
+
 // Of one connection, for one side of it: never used for another.
 struct SessionKeys {
   Key send{};

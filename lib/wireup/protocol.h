@@ -14,6 +14,8 @@ namespace tutti::wireup {
 inline constexpr const char* kSegmentFdVariable = "TUTTI_SEGMENT_FD";
 inline constexpr const char* kControlFdVariable = "TUTTI_CONTROL_FD";
 inline constexpr const char* kLocalRankVariable = "TUTTI_LOCAL_RANK";
+// Holds the key by which nodes meet: no launcher of ours hands it on.
+inline constexpr const char* kJoinKeyVariable = "TUTTI_JOIN_KEY";
 inline constexpr const char* kJobVariable = "TUTTI_JOB_ID";  // a sign of a launcher
 // For a rank whose descriptors were closed on the way: where to ask, and what proves who asks.
 inline constexpr const char* kDoorVariable = "TUTTI_DOOR";

@@ -14,18 +14,30 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Pair {
-  Pair() {
+  enum class Sealed { no, yes };
+  explicit Pair(Sealed sealed = Sealed::no, const std::string& already = {}) {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-    a = std::make_unique<Channel>(loop, UniqueFd(ends[0]), UniqueFd(::dup(ends[0])));
-    b = std::make_unique<Channel>(loop, UniqueFd(ends[1]), UniqueFd(::dup(ends[1])));
+    ChannelEnds of_a{UniqueFd(ends[0]), UniqueFd(::dup(ends[0]))};
+    ChannelEnds of_b{UniqueFd(ends[1]), UniqueFd(::dup(ends[1])), already};
+    if (sealed == Sealed::yes) {
+      secure::Key there{}, back{};
+      there.fill(1);
+      back.fill(2);
+      of_a.stream = secure::make_stream({there, back});
+      of_b.stream = secure::make_stream({back, there});
+    }
+    wire = of_a.out.get();
+    a = std::make_unique<Channel>(loop, std::move(of_a));
+    b = std::make_unique<Channel>(loop, std::move(of_b));
   }
+  int wire = -1;  // what is written here comes to b as if from the network
   Loop loop;
   std::unique_ptr<Channel> a, b;
 };
 
 TEST_CASE("messages cross a channel in order, many and long", "[control]") {
-  Pair pair;
+  Pair pair(GENERATE(Pair::Sealed::no, Pair::Sealed::yes));
   int got = 0;
   pair.b->open(
       [&](Frame&& one) {
@@ -44,8 +56,28 @@ TEST_CASE("messages cross a channel in order, many and long", "[control]") {
   CHECK(got == 2000);
 }
 
+TEST_CASE("a sealed channel says who changed or added a byte, and believes nothing more",
+          "[control]") {
+  Pair pair(Pair::Sealed::yes);
+  int got = 0;
+  std::string reason;
+  pair.b->open([&](Frame&&) { ++got; },
+               [&](const std::string& why) {
+                 reason = why;
+                 pair.loop.stop();
+               });
+  pair.a->open([](Frame&&) {}, [](const std::string&) {});
+  pair.a->send(0, Heartbeat{});
+  const std::string added = frame(0, encode(Heartbeat{})) + std::string(64, 'x');
+  REQUIRE(::write(pair.wire, added.data(), added.size()) > 0);
+  pair.a->send(0, Heartbeat{});
+  pair.loop.run();
+  CHECK(got <= 1);
+  CHECK(reason.find("not what was sent") != std::string::npos);
+}
+
 TEST_CASE("a paused reader holds the sender back and loses nothing", "[control]") {
-  Pair pair;
+  Pair pair(GENERATE(Pair::Sealed::no, Pair::Sealed::yes));
   std::size_t bytes = 0;
   pair.b->open(
       [&](Frame&& one) {
@@ -82,14 +114,13 @@ TEST_CASE("the end of the peer is told once, after its last words", "[control]")
 }
 
 TEST_CASE("bytes that are no frames close the channel with a reason", "[control]") {
-  Pair pair;
+  Pair pair(Pair::Sealed::no, "GET / HTTP/1.1\r\nHost: here\r\n\r\n");
   std::string reason;
   pair.b->open([](Frame&&) { FAIL("no message was sent"); },
                [&](const std::string& why) {
                  reason = why;
                  pair.loop.stop();
-               },
-               "GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+               });
   pair.loop.run();
   CHECK(reason.find("a frame of") != std::string::npos);
 }

@@ -26,8 +26,8 @@ class Driver {
       fd_.reset();
       DaemonPlace place;
       place.environment = {"PATH=/usr/bin:/bin", "HOME=/"};
-      place.out.reset(::dup(theirs.get()));
-      place.in = std::move(theirs);
+      place.up.out.reset(::dup(theirs.get()));
+      place.up.in = std::move(theirs);
       ::_exit(run_daemon(std::move(place)));
     }
     control::Prepare prepare;

@@ -29,6 +29,16 @@ TEST_CASE("two that know the secret have each other's keys", "[secure]") {
   CHECK(caller.own_public() != answerer.own_public());
 }
 
+TEST_CASE("a key as text and back", "[secure]") {
+  const Exchange one(Side::caller, secret(1));
+  const std::string text = text_of(one.own_public());
+  CHECK(text.size() == 64);
+  CHECK(key_of(text) == one.own_public());
+  CHECK_FALSE(key_of(text + "0"));
+  CHECK_FALSE(key_of(text.substr(1)));
+  CHECK_FALSE(key_of("X" + text.substr(1)));
+}
+
 TEST_CASE("keys are fresh for each connection", "[secure]") {
   const auto key = [] {
     Exchange caller(Side::caller, secret(1)), answerer(Side::answerer, secret(1));

@@ -1,0 +1,88 @@
+// What may pass between nodes that met without a key, where the other one may be anybody: what
+// joins ranks and ends them. No program, folder, file, input, output or stack.
+#include <algorithm>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "base/printable.h"
+#include "daemon/daemon.h"
+
+namespace tutti::launch::daemon {
+namespace {
+
+template <class T, class... Others>
+constexpr bool is_one_of = (std::is_same_v<T, Others> || ...);
+
+void keep_address(std::string& text) {
+  const bool good = text.size() < 256 && std::all_of(text.begin(), text.end(), [](char c) {
+                      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                             (c >= '0' && c <= '9') ||
+                             std::string_view("-_.:%").find(c) != std::string_view::npos;
+                    });
+  if (!good) text.clear();
+}
+
+void clean(control::Prepare& prepare) {
+  keep_address(prepare.name);
+  prepare.machine = {};
+}
+
+void clean(control::Hello& hello) {
+  hello.version = text::printable(hello.version.substr(0, 40));
+  for (std::string* text : {&hello.host_name, &hello.head_address, &hello.own_address})
+    keep_address(*text);
+  hello.machine.xml.clear();
+  hello.machine.devices.clear();
+}
+
+// Variables that are named in a list stay; the node that hears them has the same list.
+void clean(control::Launch& launch) {
+  for (control::AppPart& app : launch.apps) {
+    control::AppPart numbers;
+    numbers.environment = std::move(app.environment);
+    std::erase_if(numbers.environment,
+                  [](const control::Variable& one) { return !one.name.starts_with("TUTTI_"); });
+    app = std::move(numbers);
+  }
+  launch.output = {};
+  launch.record.clear();
+  launch.serve.clear();
+  launch.run_id.clear();
+  launch.role.clear();
+  for (control::RankPart& rank : launch.ranks) rank.takes_stdin = false;
+}
+
+void clean(control::RankEnded& report) {
+  report.reason.clear();
+  report.last_lines.clear();
+}
+
+void clean(control::RankAborts& report) {
+  report.reason = "its own node says why";
+}
+
+void clean(control::DaemonFailed& report) {
+  report.reason = "it could not go on; its own node says why";
+}
+
+template <class T>
+void clean(T&) {}
+
+}  // namespace
+
+std::optional<control::Message> numbers_only(control::Message message) {
+  const bool passes = std::visit(
+      [](auto& what) {
+        clean(what);
+        return is_one_of<std::decay_t<decltype(what)>, control::Prepare, control::Hello,
+                         control::Launch, control::Started, control::Addresses, control::RankEnded,
+                         control::RankAborts, control::Gone, control::Signal, control::End,
+                         control::Heartbeat, control::Bye, control::DaemonFailed>;
+      },
+      message);
+  if (!passes) return std::nullopt;
+  return message;
+}
+
+}  // namespace tutti::launch::daemon

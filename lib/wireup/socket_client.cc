@@ -1,85 +1,50 @@
 // The board for torchrun's variables (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), set by torchrun
-// or by hand: rank 0 gathers and hands out everything at each fence over plain sockets.
+// or by hand: rank 0 gathers and hands out everything at each fence.
 //
-// MASTER_PORT itself belongs to the framework's own store. Rank 0 takes the first free one of a
-// few ports that all ranks derive from it, from the run's name and from the restart; the others try
-// them in turn until one answers as rank 0 of this very run.
+// MASTER_PORT itself belongs to the framework's own store. On one host the ranks meet at a Unix
+// socket, as processes of one user; between hosts at one of a few ports that all derive from the
+// run's name, and there a key is needed (TUTTI_JOIN_KEY, or the file join.key): rank 0's card
+// carries the secret of the whole job.
+#include <ifaddrs.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <array>
 #include <cstring>
 #include <map>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 #include "wireup/board.h"
+#include "wireup/protocol.h"
+#include "wireup/reception.h"
 
 namespace tutti::wireup {
 namespace {
 
-constexpr int kPorts = 16;
-constexpr int kAnswerMs = 3000;
-constexpr std::int64_t kLimitNs = 180'000'000'000;
-
-std::uint64_t hash(const std::string& text) {
-  std::uint64_t value = 0xcbf29ce484222325;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return value;
-}
-
-// Length and bytes. False: the connection is gone.
-bool write_text(int fd, const std::string& text) {
-  const auto bytes = static_cast<std::uint32_t>(text.size());
-  std::string whole(reinterpret_cast<const char*>(&bytes), sizeof bytes);
-  whole += text;
-  for (std::size_t at = 0; at < whole.size();) {
-    const ssize_t put = ::send(fd, whole.data() + at, whole.size() - at, MSG_NOSIGNAL);
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    at += static_cast<std::size_t>(put);
-  }
-  return true;
-}
-
-bool read_bytes(int fd, void* into, std::size_t bytes, int limit_ms) {
-  auto* at = static_cast<char*>(into);
-  while (bytes > 0) {
-    pollfd look{fd, POLLIN, 0};
-    if (::poll(&look, 1, limit_ms) == 0) return false;
-    const ssize_t got = ::recv(fd, at, bytes, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-bool read_text(int fd, std::string* text, std::size_t most, int limit_ms) {
-  std::uint32_t bytes = 0;
-  if (!read_bytes(fd, &bytes, sizeof bytes, limit_ms) || bytes > most) return false;
-  text->resize(bytes);
-  return read_bytes(fd, text->data(), bytes, limit_ms);
-}
+constexpr std::size_t kMostText = 1U << 30;
+constexpr std::int64_t kForEver = INT64_MAX;
 
 class SocketBoard final : public Board {
  public:
-  SocketBoard(int rank, int size, std::string node, std::string greeting)
-      : greeting_(std::move(greeting)) {
-    rank_ = rank;
-    size_ = size;
+  SocketBoard(Run run, std::string node) : run_(std::move(run)) {
+    rank_ = run_.rank;
+    size_ = run_.size;
     node_ = std::move(node);
   }
 
   Result<void> start(const std::string& master) {
-    return rank_ == 0 ? gather_members() : find_master(master);
+    if (rank_ == 0) {
+      TUTTI_TRY(members, receive_ranks(run_));
+      members_ = std::move(members);
+    } else {
+      TUTTI_TRY(line, go_to_rank_0(run_, master));
+      members_.push_back(std::move(line));
+    }
+    run_.secret.reset();
+    return {};
   }
   Result<void> put(const std::string& key, const std::string& value) override {
     fresh_ += std::to_string(rank_) + ' ' + key + ' ' + value + '\n';
@@ -96,132 +61,75 @@ class SocketBoard final : public Board {
   Result<void> finalized() override { return {}; }
 
  private:
-  int port(int index) const {
-    return 10000 + static_cast<int>(hash(greeting_ + std::to_string(index)) % 50000);
-  }
-  Result<void> gather_members();
-  Result<void> admit(UniqueFd socket, int* missing);
-  Result<void> find_master(const std::string& master);
-  bool try_master(const addrinfo& at, int index);
-  tl::unexpected<Error> lost(int rank) const {
+  Result<void> gather_parts(std::string* whole);
+  Result<void> hand_out(const std::string& whole);
+  tl::unexpected<Error> lost(std::size_t rank) const {
     return fail(Code::proc_aborted, "rank " + std::to_string(rank) +
                                         " left while the job was being set up; see its output");
   }
 
-  std::string greeting_;
-  std::vector<UniqueFd> members_;  // of rank 0: by rank; of others: [0] is rank 0
+  Run run_;
+  std::vector<Line> members_;  // of rank 0: by rank; of others: [0] is rank 0
   std::string fresh_;
   std::map<std::string, std::string> all_;  // "rank key" -> value
 };
 
-Result<void> SocketBoard::admit(UniqueFd socket, int* missing) {
-  std::string said;
-  if (!socket.is_open() || !read_text(socket.get(), &said, 4096, kAnswerMs)) return {};
-  const auto cut = said.rfind(' ');
-  const auto rank = text::parse_int(cut == std::string::npos ? "" : said.substr(cut + 1));
-  if (said.substr(0, cut) != greeting_ || !rank || *rank < 1 || *rank >= size_) return {};
-  UniqueFd& seat = members_[static_cast<std::size_t>(*rank)];
-  if (seat.is_open())
-    return fail(Code::other, "two processes say that they are rank " + std::to_string(*rank) +
-                                 "; give each its own RANK");
-  if (!write_text(socket.get(), greeting_)) return {};
-  seat = std::move(socket);
-  --*missing;
-  return {};
+// Waits for any of the lines that `wanted` names.
+void wait_for_any(const std::vector<Line>& lines, const std::vector<bool>& wanted) {
+  std::vector<pollfd> all;
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    if (wanted[i])
+      all.push_back({lines[i].fd(),
+                     static_cast<short>(lines[i].has_queued() ? POLLIN | POLLOUT : POLLIN), 0});
+  ::poll(all.data(), all.size(), -1);
 }
 
-Result<void> SocketBoard::gather_members() {
-  const UniqueFd listener(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int off = 0;
-  ::setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  bool bound = false;
-  for (int index = 0; index < kPorts && !bound; ++index) {
-    sockaddr_in6 any{};
-    any.sin6_family = AF_INET6;
-    any.sin6_port = htons(static_cast<std::uint16_t>(port(index)));
-    bound = ::bind(listener.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) == 0;
-  }
-  if (!bound || ::listen(listener.get(), 1024) != 0)
-    return fail(Code::other,
-                std::string("rank 0 cannot listen for the other ranks: ") + std::strerror(errno));
-  members_.resize(static_cast<std::size_t>(size_));
-  const std::int64_t deadline = now_ns() + kLimitNs;
-  for (int missing = size_ - 1; missing > 0;) {
-    pollfd look{listener.get(), POLLIN, 0};
-    if (::poll(&look, 1, 1000) > 0) {
-      TUTTI_DO(
-          admit(UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)), &missing));
-    } else if (now_ns() > deadline) {
-      return fail(Code::other, std::to_string(missing) + " of " + std::to_string(size_) +
-                                   " ranks (WORLD_SIZE) did not come to rank 0 within 180 s");
+Result<void> SocketBoard::gather_parts(std::string* whole) {
+  std::vector<bool> awaited(members_.size(), true);
+  for (std::size_t missing = members_.size() - 1; missing > 0;) {
+    bool any = false;
+    for (std::size_t rank = 1; rank < members_.size(); ++rank) {
+      if (!awaited[rank]) continue;
+      const bool alive = members_[rank].move();
+      if (const auto part = members_[rank].take(kMostText)) {
+        *whole += *part;
+        awaited[rank] = false;
+        any = true;
+        --missing;
+      } else if (!alive || !members_[rank].is_open()) {
+        return lost(rank);
+      }
     }
+    if (!any && missing > 0) wait_for_any(members_, awaited);
   }
   return {};
 }
 
-bool SocketBoard::try_master(const addrinfo& at, int index) {
-  UniqueFd socket(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_storage to{};
-  std::memcpy(&to, at.ai_addr, at.ai_addrlen);
-  const auto number = htons(static_cast<std::uint16_t>(port(index)));
-  if (at.ai_family == AF_INET6)
-    reinterpret_cast<sockaddr_in6*>(&to)->sin6_port = number;
-  else
-    reinterpret_cast<sockaddr_in*>(&to)->sin_port = number;
-  const timeval limit{kAnswerMs / 1000, 0};
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  std::string answer;
-  if (!socket.is_open() ||
-      ::connect(socket.get(), reinterpret_cast<sockaddr*>(&to), at.ai_addrlen) != 0 ||
-      !write_text(socket.get(), greeting_ + ' ' + std::to_string(rank_)) ||
-      !read_text(socket.get(), &answer, 4096, kAnswerMs) || answer != greeting_)
-    return false;
-  members_.push_back(std::move(socket));
-  return true;
-}
-
-Result<void> SocketBoard::find_master(const std::string& master) {
-  const std::int64_t deadline = now_ns() + kLimitNs;
-  std::string why;
-  do {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (const int error = ::getaddrinfo(master.c_str(), nullptr, &hints, &found); error != 0) {
-      why = ::gai_strerror(error);
-    } else {
-      why = "nobody answered there as rank 0 of this run";
-      bool good = false;
-      for (const addrinfo* one = found; one != nullptr && !good; one = one->ai_next)
-        for (int index = 0; index < kPorts && !good; ++index) good = try_master(*one, index);
-      ::freeaddrinfo(found);
-      if (good) return {};
+Result<void> SocketBoard::hand_out(const std::string& whole) {
+  for (std::size_t rank = 1; rank < members_.size(); ++rank) members_[rank].put(whole);
+  std::vector<bool> awaited(members_.size());
+  for (bool any = true; any;) {
+    any = false;
+    for (std::size_t rank = 1; rank < members_.size(); ++rank) {
+      if (members_[rank].has_queued() && !members_[rank].move()) return lost(rank);
+      awaited[rank] = members_[rank].has_queued();
+      any = any || awaited[rank];
     }
-    ::usleep(50'000);
-  } while (now_ns() < deadline);
-  return fail(Code::other, "rank " + std::to_string(rank_) +
-                               " did not find rank 0 at MASTER_ADDR=" + master +
-                               " within 180 s: " + why +
-                               "; its ports 10000 to 59999 must "
-                               "be reachable from here");
+    if (any) wait_for_any(members_, awaited);
+  }
+  return {};
 }
 
 Result<void> SocketBoard::fence() {
-  constexpr std::size_t most = 1U << 30;
-  std::string whole = std::move(fresh_);
-  fresh_.clear();
+  std::string whole = std::exchange(fresh_, {});
   if (rank_ == 0) {
-    for (int rank = 1; rank < size_; ++rank) {
-      std::string part;
-      if (!read_text(members_[static_cast<std::size_t>(rank)].get(), &part, most, -1))
-        return lost(rank);
-      whole += part;
-    }
-    for (int rank = 1; rank < size_; ++rank)
-      if (!write_text(members_[static_cast<std::size_t>(rank)].get(), whole)) return lost(rank);
-  } else if (!write_text(members_[0].get(), whole) ||
-             !read_text(members_[0].get(), &whole, most, -1)) {
-    return lost(0);
+    TUTTI_DO(gather_parts(&whole));
+    TUTTI_DO(hand_out(whole));
+  } else {
+    members_[0].put(whole);
+    const auto all = members_[0].wait_for_text(kMostText, kForEver);
+    if (!all) return lost(0);
+    whole = *all;
   }
   for (const std::string& line : text::split(whole, '\n')) {
     const auto cut = line.find(' ', line.find(' ') + 1);
@@ -233,6 +141,84 @@ Result<void> SocketBoard::fence() {
 std::string text_of(const Lookup& getenv, const char* name) {
   const char* value = getenv(name);
   return value == nullptr ? "" : value;
+}
+
+bool is_own(const sockaddr* address, const ifaddrs* all) {
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != address->sa_family) continue;
+    if (address->sa_family == AF_INET &&
+        reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr ==
+            reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr)
+      return true;
+    if (address->sa_family == AF_INET6 &&
+        std::memcmp(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr,
+                    &reinterpret_cast<const sockaddr_in6*>(one->ifa_addr)->sin6_addr,
+                    sizeof(in6_addr)) == 0)
+      return true;
+  }
+  return false;
+}
+
+// A name that does not resolve says nothing.
+bool is_elsewhere(const std::string& master) {
+  std::array<char, 256> own{};
+  ::gethostname(own.data(), own.size() - 1);
+  if (master == "localhost" || master == own.data()) return false;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(master.c_str(), nullptr, &hints, &found) != 0) return false;
+  ifaddrs* interfaces = nullptr;
+  ::getifaddrs(&interfaces);
+  bool here = false;
+  for (const addrinfo* one = found; one != nullptr && !here; one = one->ai_next) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(one->ai_addr);
+    here = is_own(one->ai_addr, interfaces) ||
+           (one->ai_family == AF_INET && ntohl(v4->sin_addr.s_addr) >> 24U == 127);
+  }
+  ::freeifaddrs(interfaces);
+  ::freeaddrinfo(found);
+  return !here;
+}
+
+// Nobody on another host was told this.
+bool is_loopback(const std::string& master) {
+  return master == "localhost" || master == "::1" || master.starts_with("127.");
+}
+
+// TUTTI_JOIN_KEY, else the user's key file.
+Result<std::optional<secure::Key>> own_secret(const Lookup& getenv) {
+  std::optional<std::string> key;
+  if (const std::string given = text_of(getenv, kJoinKeyVariable); !given.empty()) {
+    key = given;
+  } else {
+    const std::string config = text_of(getenv, "XDG_CONFIG_HOME");
+    TUTTI_TRY(kept, secure::read_key_file(
+                        (config.empty() ? text_of(getenv, "HOME") + "/.config" : config) +
+                        "/tutti/join.key"));
+    key = kept;
+  }
+  if (!key) return std::optional<secure::Key>();
+  TUTTI_TRY(secret, secure::secret_from(*key, "tutti board"));
+  return std::optional<secure::Key>(secret);
+}
+
+// The secret of a run over several hosts; nothing for a run of one. Errors: several and no key.
+Result<std::optional<secure::Key>> secret_of_run(const Lookup& getenv, std::int64_t size,
+                                                 const std::string& master) {
+  const auto local = text::parse_int(text_of(getenv, "LOCAL_WORLD_SIZE"));
+  const bool elsewhere = is_elsewhere(master);
+  const bool all_here = local ? *local == size : is_loopback(master);
+  if (!elsewhere && all_here) return std::optional<secure::Key>();
+  TUTTI_TRY(secret, own_secret(getenv));
+  if (!secret && (elsewhere || (local && *local < size)))
+    return fail(Code::access,
+                "the ranks of this job are on several hosts (LOCAL_WORLD_SIZE=" +
+                    text_of(getenv, "LOCAL_WORLD_SIZE") + ", WORLD_SIZE=" + std::to_string(size) +
+                    ", MASTER_ADDR=" + master +
+                    ") and have no key to know each other by: set TUTTI_JOIN_KEY to the same 16 "
+                    "bytes or more on every node, or copy one ~/.config/tutti/join.key to all");
+  return secret;
 }
 
 }  // namespace
@@ -247,11 +233,15 @@ Result<BoardPtr> open_socket_board(const Lookup& getenv) {
                 "belongs (RANK=" +
                     text_of(getenv, "RANK") + ", WORLD_SIZE=" + text_of(getenv, "WORLD_SIZE") +
                     ", MASTER_ADDR=" + master + "); start it with torchrun or prun");
-  const std::string greeting =
-      "tutti " + text_of(getenv, "TORCHELASTIC_RUN_ID") + " " + text_of(getenv, "MASTER_PORT") +
-      " " + text_of(getenv, "TORCHELASTIC_RESTART_COUNT") + " " + std::to_string(*size);
-  auto board = std::make_unique<SocketBoard>(static_cast<int>(*rank), static_cast<int>(*size),
-                                             text_of(getenv, "GROUP_RANK"), greeting);
+  Run run;
+  run.name = "tutti " + text_of(getenv, "TORCHELASTIC_RUN_ID") + " " +
+             text_of(getenv, "MASTER_PORT") + " " + text_of(getenv, "TORCHELASTIC_RESTART_COUNT") +
+             " " + std::to_string(*size);
+  run.rank = static_cast<int>(*rank);
+  run.size = static_cast<int>(*size);
+  TUTTI_TRY(secret, secret_of_run(getenv, *size, master));
+  run.secret = secret;
+  auto board = std::make_unique<SocketBoard>(std::move(run), text_of(getenv, "GROUP_RANK"));
   TUTTI_DO(board->start(master));
   return BoardPtr(std::move(board));
 }

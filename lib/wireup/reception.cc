@@ -1,0 +1,224 @@
+// Rank 0's side: visitors are heard side by side, each with a time limit of its own; what one does
+// wrong ends its own visit only.
+#include "wireup/reception.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+namespace tutti::wireup {
+namespace {
+
+constexpr std::size_t kMostVisitors = 256;
+constexpr std::int64_t kPenaltyNs = 1'000'000'000;  // after a wrong guess
+constexpr int kLookMs = 100;
+
+BlobView bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+tl::unexpected<Error> cannot_listen() {
+  return fail(Code::other,
+              std::string("rank 0 cannot listen for the other ranks: ") + std::strerror(errno));
+}
+
+// At a random name: nobody can have taken it before.
+Result<UniqueFd> listen_here(const Run& run) {
+  UniqueFd door(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) return cannot_listen();
+  const std::string name = board_name(run) + std::to_string(number);
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;  // sun_path[0] stays 0: abstract
+  std::memcpy(at.sun_path + 1, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::bind(door.get(), reinterpret_cast<const sockaddr*>(&at), length) != 0 ||
+      ::listen(door.get(), 1024) != 0)
+    return cannot_listen();
+  return door;
+}
+
+Result<UniqueFd> listen_to_hosts(const Run& run) {
+  UniqueFd door(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const bool v6 = door.is_open();
+  if (!v6) door.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int off = 0;
+  if (v6) ::setsockopt(door.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  for (int index = 0; index < kBoardPorts; ++index) {
+    sockaddr_in6 any6{};
+    sockaddr_in any4{};
+    any6.sin6_family = AF_INET6;
+    any4.sin_family = AF_INET;
+    any6.sin6_port = any4.sin_port = htons(static_cast<std::uint16_t>(board_port(run, index)));
+    const bool bound =
+        v6 ? ::bind(door.get(), reinterpret_cast<sockaddr*>(&any6), sizeof any6) == 0
+           : ::bind(door.get(), reinterpret_cast<sockaddr*>(&any4), sizeof any4) == 0;
+    if (bound && ::listen(door.get(), 1024) == 0) return door;
+  }
+  return cannot_listen();
+}
+
+struct Visitor {
+  Line line;
+  std::int64_t until_ns = 0;
+  int rank = 0;                                  // that it says it is
+  std::unique_ptr<secure::Exchange> exchange{};  // between hosts, once it has said so
+  std::string claim{};
+  bool waits_for_no = false, is_done = false;
+};
+
+class Reception {
+ public:
+  Reception(const Run& run, UniqueFd door)
+      : run_(run), door_(std::move(door)), seats_(static_cast<std::size_t>(run.size)) {}
+  Result<std::vector<Line>> gather();
+
+ private:
+  void look();
+  void let_in();
+  bool make_room();
+  void hear(Visitor& visitor);
+  void hear_claim(Visitor& visitor, const std::string& claim);
+  void hear_proof(Visitor& visitor, const std::string& text);
+  void seat(Visitor& visitor);
+
+  const Run& run_;
+  UniqueFd door_;
+  std::vector<Line> seats_;
+  std::vector<std::unique_ptr<Visitor>> visitors_;
+  int missing_ = 0;
+};
+
+// The one that has proved nothing for longest goes; who guessed wrongly sits out its time.
+bool Reception::make_room() {
+  if (visitors_.size() < kMostVisitors) return true;
+  const auto oldest = std::find_if(visitors_.begin(), visitors_.end(),
+                                   [](const auto& one) { return !one->waits_for_no; });
+  if (oldest == visitors_.end()) return false;
+  visitors_.erase(oldest);
+  return true;
+}
+
+void Reception::let_in() {
+  for (;;) {
+    UniqueFd fd(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd.is_open()) return;  // nobody, or no descriptor is left: it waits
+    if (!run_.secret && !is_own_user(fd.get())) continue;
+    if (!make_room()) return;
+    const int on = 1;
+    ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    auto visitor = std::make_unique<Visitor>();
+    visitor->line = Line(std::move(fd));
+    visitor->until_ns = now_ns() + kVisitorNs;
+    visitors_.push_back(std::move(visitor));
+  }
+}
+
+void Reception::hear(Visitor& visitor) {
+  if (!visitor.line.move()) {
+    visitor.is_done = true;
+    return;
+  }
+  if (visitor.waits_for_no) return;
+  const auto text = visitor.line.take(kLongestWord);
+  if (!visitor.line.is_open()) visitor.is_done = true;
+  if (!text) return;
+  if (visitor.exchange)
+    hear_proof(visitor, *text);
+  else
+    hear_claim(visitor, *text);
+  visitor.is_done = visitor.is_done || !visitor.line.is_open();
+}
+
+void Reception::hear_claim(Visitor& visitor, const std::string& claim) {
+  const auto one = claim.find(' '), two = claim.find(' ', one + 1);
+  const auto rank = text::parse_int(claim.substr(0, one));
+  if (one == std::string::npos || two == std::string::npos || !rank || *rank < 1 ||
+      *rank >= run_.size || claim.substr(two + 1) != run_.name) {
+    visitor.is_done = true;
+    return;
+  }
+  visitor.rank = static_cast<int>(*rank);
+  if (!run_.secret) return seat(visitor);
+  const auto theirs = secure::key_of(std::string_view(claim).substr(one + 1, two - one - 1));
+  visitor.exchange = std::make_unique<secure::Exchange>(secure::Side::answerer, *run_.secret);
+  const std::string answer = secure::text_of(visitor.exchange->own_public());
+  visitor.is_done =
+      !theirs || !visitor.exchange->agree(*theirs, bytes_of(said_by_both(claim, answer)));
+  visitor.line.put(answer);
+}
+
+void Reception::hear_proof(Visitor& visitor, const std::string& text) {
+  const auto proof = secure::key_of(text);
+  if (!proof || !visitor.exchange->is_proof(*proof)) {
+    visitor.waits_for_no = true;
+    visitor.until_ns = now_ns() + kPenaltyNs;
+    return;
+  }
+  visitor.line.put(secure::text_of(visitor.exchange->proof()));
+  visitor.line.seal(visitor.exchange->keys());
+  seat(visitor);
+}
+
+// One that leaves at once has its seat all the same: the fence says that it is lost.
+void Reception::seat(Visitor& visitor) {
+  visitor.is_done = true;
+  Line& seat = seats_[static_cast<std::size_t>(visitor.rank)];
+  visitor.line.put(seat.is_open() ? "taken" : "seat");
+  static_cast<void>(visitor.line.move());
+  if (seat.is_open()) return;
+  seat = std::move(visitor.line);
+  --missing_;
+}
+
+// Once round: the door, and every visitor.
+void Reception::look() {
+  std::vector<pollfd> all;
+  const bool has_room = visitors_.size() < kMostVisitors ||
+                        std::any_of(visitors_.begin(), visitors_.end(),
+                                    [](const auto& one) { return !one->waits_for_no; });
+  all.push_back({has_room ? door_.get() : -1, POLLIN, 0});
+  for (const auto& one : visitors_)
+    all.push_back({one->waits_for_no ? -1 : one->line.fd(),
+                   static_cast<short>(one->line.has_queued() ? POLLIN | POLLOUT : POLLIN), 0});
+  ::poll(all.data(), all.size(), kLookMs);
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (all[i].revents != 0) hear(*visitors_[i - 1]);
+  const std::int64_t now = now_ns();
+  std::erase_if(visitors_, [now](const auto& one) { return one->is_done || now > one->until_ns; });
+  if (all[0].revents != 0) let_in();
+}
+
+Result<std::vector<Line>> Reception::gather() {
+  const std::int64_t deadline = now_ns() + kMeetNs;
+  for (missing_ = run_.size - 1; missing_ > 0;) {
+    look();
+    if (now_ns() > deadline && missing_ > 0)
+      return fail(Code::other,
+                  std::to_string(missing_) + " of " + std::to_string(run_.size) +
+                      " ranks (WORLD_SIZE) did not come to rank 0 within 180 s" +
+                      (run_.secret ? "; have all nodes the same TUTTI_JOIN_KEY?" : ""));
+  }
+  return std::move(seats_);
+}
+
+}  // namespace
+
+Result<std::vector<Line>> receive_ranks(const Run& run) {
+  TUTTI_TRY(door, run.secret ? listen_to_hosts(run) : listen_here(run));
+  return Reception(run, std::move(door)).gather();
+}
+
+}  // namespace tutti::wireup

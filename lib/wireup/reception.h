@@ -1,0 +1,48 @@
+// Where the ranks of torchrun's variables meet rank 0: who proves that he belongs gets his seat,
+// whatever else comes. Private to wireup.
+//
+// On one host: a Unix socket, whose kernel says whose process each side is. Between hosts: TCP, a
+// proof of each side that it knows the join key (secure/secure.h), and everything sealed.
+//
+//   rank:   RANK PUBLIC NAME         PUBLIC: "-" on one host
+//   rank 0: PUBLIC                   between hosts only
+//   rank:   PROOF                    between hosts only
+//   rank 0: PROOF                    between hosts only; sealed from here on
+//   rank 0: seat, or taken
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "secure/secure.h"
+#include "wireup/line.h"
+
+namespace tutti::wireup {
+
+struct Run {
+  std::string name;  // this very run: its id, port, restart and size
+  int rank = 0, size = 1;
+  std::optional<secure::Key> secret;  // nothing: this host and this user only
+};
+
+// Of rank 0: waits for all the others. Element i is rank i's; element 0 is empty.
+Result<std::vector<Line>> receive_ranks(const Run& run);
+// Of the others: finds rank 0, at an address or on this host.
+Result<Line> go_to_rank_0(const Run& run, const std::string& master);
+
+// Shared by both sides.
+constexpr int kBoardPorts = 16;
+int board_port(const Run& run, int index);
+std::string board_name(const Run& run);  // of the Unix socket; what follows it is random
+bool is_own_user(int fd);
+inline std::string said_by_both(const std::string& claim, const std::string& answer) {
+  return claim + "\n" + answer;
+}
+constexpr std::size_t kLongestWord = 4096;
+constexpr std::int64_t kMeetNs = 180'000'000'000;    // for all ranks to come
+constexpr std::int64_t kVisitorNs = 10'000'000'000;  // for one to say who it is
+
+}  // namespace tutti::wireup

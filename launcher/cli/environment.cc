@@ -73,6 +73,14 @@ Result<void> set_shared_variable(Draft& draft, const Given& given) {
   return {};
 }
 
+Result<void> link_security(Draft& draft, const Given& given) {
+  const std::string& level = given.words[0];
+  if (level != "none" && level != "integrity" && level != "encrypted")
+    return fail(Code::arg,
+                given.spelling + " " + level + " is none of none, integrity and encrypted");
+  return set_shared_variable(draft, Given{given.spelling, {"TUTTI_LINK_SECURITY", level}});
+}
+
 Result<void> list_shared_variables(Draft& draft, const Given& given) {
   return put_list(draft.shared, given);
 }

@@ -67,6 +67,7 @@ constexpr std::array kRows{
     OptionRow{"listen", "PORT|ADDRESS:PORT", kHosts, "wait for hosts that come by 'prun --join': as many as --nodes, or as the ranks need", "", apply::listen},
     OptionRow{"join", "ADDRESS:PORT", kHosts, "make this machine a host of the prun that listens there", "", apply::join},
     OptionRow{"key-file", "FILE", kHosts, "the secret that --listen and --join share; made when missing", "~/.config/tutti/join.key", apply::word<&JobSpec::key_file>},
+    OptionRow{"link-security", "LEVEL", kHosts, "data between hosts: none, integrity (a changed, lost or repeated bit ends the job) or encrypted (nobody else reads it either)", "none", apply::link_security},
     OptionRow{"report-links", "", kHosts, "print which link joins which ranks, and why", "", apply::on<&JobSpec::report_links>},
 
     OptionRow{"x", "NAME[=VALUE]", kEnvironment, "export a variable to the ranks", "", apply::export_variable},

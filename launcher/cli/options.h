@@ -141,6 +141,7 @@ Result<void> export_variable(Draft& draft, const Given& given);
 Result<void> set_variable(Draft& draft, const Given& given);
 Result<void> list_variables(Draft& draft, const Given& given);
 Result<void> set_shared_variable(Draft& draft, const Given& given);
+Result<void> link_security(Draft& draft, const Given& given);
 Result<void> list_shared_variables(Draft& draft, const Given& given);
 Result<void> unset_variable(Draft& draft, const Given& given);
 Result<void> append_variable(Draft& draft, const Given& given);

@@ -29,6 +29,7 @@ enum class ExitStatus : int {
   no_resources = 212,
   not_finalized = 213,
   mismatch = 214,
+  link_changed = 215,
 };
 
 struct ExitStatusRow {
@@ -56,6 +57,7 @@ inline constexpr std::array kExitStatuses{
     ExitStatusRow{ExitStatus::no_resources, "a host has no room: disk, memory or processes"},
     ExitStatusRow{ExitStatus::not_finalized, "a rank ended with status 0 without MPI_Finalize"},
     ExitStatusRow{ExitStatus::mismatch, "ranks called collectives that do not match"},
+    ExitStatusRow{ExitStatus::link_changed, "what arrived over a link is not what was sent"},
 };
 
 constexpr int status_of(ExitStatus status) {

@@ -29,6 +29,8 @@ const std::vector<KnobRow> kRows = {
     {"TUTTI_PROGRESS_US", "us", "0", "world",
      "a thread that makes progress while the program computes looks this often; 0: none"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
+    {"TUTTI_LINK_SECURITY", "name", "none", "transport",
+     "data between hosts: none, integrity (changes are noticed) or encrypted; the same for all"},
     {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
     {"TUTTI_BARRIER", "name", "", "select", "forced algorithm"},
     {"TUTTI_BCAST", "name", "", "select", "forced algorithm"},
@@ -59,6 +61,7 @@ std::vector<std::string> words_of(std::string_view knob) {
   if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "ucx", "tcp"};
   if (knob == "TUTTI_SINGLE_COPY") return {"auto", "on", "off"};
   if (knob == "TUTTI_TCP_FAMILY") return {"auto", "ipv4", "ipv6"};
+  if (knob == "TUTTI_LINK_SECURITY") return {"none", "integrity", "encrypted"};
   if (knob == "TUTTI_RECORD") return {"off", "calls", "events"};
   if (knob == "TUTTI_MISMATCH") return {"end", "warn", "off", "every"};
   return {};

@@ -39,6 +39,7 @@ Core::~Core() {
 Result<void> Core::start(const Opener& opener) {
   const transport::Surroundings around{&wireup_, this, &knobs_};
   opened_ = opener(around);
+  if (opened_.transports.empty()) return fail(Code::arg, opened_.left_out.front());
   waiter_ = transport::make_waiter(around, opened_.transports);
   return publish_addresses();
 }

@@ -6,6 +6,7 @@
 #if defined(TUTTI_HAS_UCX)
 #include "transport/ucx/ucx.h"
 #endif
+#include "wireup/wireup.h"
 
 namespace tutti::transport {
 namespace {
@@ -30,10 +31,25 @@ constexpr Kind kOrder[] = {
     {"tcp", tcp::open},
 };
 
+// Between hosts only a link that can protect data is used where that was asked for.
+Result<void> check_security(const Surroundings& around) {
+  const std::string& security = around.knobs->text("TUTTI_LINK_SECURITY");
+  if (security == "none" || around.wireup->segment().header().hosts < 2) return {};
+  for (const std::string& name : named_links(*around.knobs))
+    if (name == "ucx")
+      return fail(Code::arg, "TUTTI_LINK names ucx, which cannot give TUTTI_LINK_SECURITY=" +
+                                 security + " between hosts; unset one of them, or name tcp");
+  return {};
+}
+
 }  // namespace
 
 Opened open_all(const Surroundings& around) {
   Opened opened;
+  if (const auto possible = check_security(around); !possible) {
+    opened.left_out.push_back(possible.error().text);
+    return opened;
+  }
   for (const Kind& kind : kOrder) {
     auto transport = kind.open(around);
     if (transport)

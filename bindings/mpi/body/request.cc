@@ -29,8 +29,11 @@ Code finish_entry(MPI_Request* request, MPI_Status* status) {
 
 // The last failure was noted with its communicator; the call on many says it is in a status.
 Code in_status() {
-  trouble().code = Code::in_status;
-  trouble().text = "one of the requests failed";
+  Trouble& found = trouble();
+  const bool is_lost = found.code == Code::proc_aborted && process.world != nullptr;
+  found.text = "one of the requests failed";
+  if (is_lost) found.text += ": " + process.world->endpoint().loss_text();
+  found.code = Code::in_status;
   return Code::in_status;
 }
 

@@ -147,6 +147,7 @@ void Attempt::advance(Try& one) {
   }
   poller_.remove(one.fd.get());
   winner_ = std::move(one.fd);
+  session_ = one.handshake.session();
   one.state = Try::State::ended;
 }
 

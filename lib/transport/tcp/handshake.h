@@ -1,15 +1,20 @@
 // handshake: both sides prove that they know the job's key. Bytes in, bytes out, no sockets.
 //
+// Where the link is to be protected they agree on a cipher and on keys of this connection, too.
+//
 // Each side says how many bytes it wants next and is fed exactly those; what it answers is to be
 // sent at once. Whatever arrives, the outcome is one of: goes on, proved, refused.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "transport/tcp/seal.h"
 #include "transport/tcp/wire.h"
 
 namespace tutti::transport::tcp {
@@ -19,6 +24,8 @@ struct Identity {
   std::array<std::uint8_t, 32> key{};
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
+  Security security = Security::none;
+  std::uint16_t ciphers = 0;  // own_ciphers(), where there is security
 };
 
 enum class Outcome : std::uint8_t { goes_on, proved, refused };
@@ -30,6 +37,7 @@ class Acceptor {
   std::size_t wants() const { return has_hello_ ? sizeof(Proof) : sizeof(Hello); }
   Outcome feed(BlobView bytes, Blob& answer);
   Blob verdict() const;
+  const Session& session() const { return session_; }  // proved: what was agreed on
   bool has_hello() const { return has_hello_; }
   int peer() const { return static_cast<int>(hello_.from); }  // proved: the other rank
   const char* reason() const { return reason_; }              // refused: why
@@ -43,7 +51,9 @@ class Acceptor {
 
   const Identity* own_;
   Hello hello_{};
-  Nonce nonce_{};
+  Answer answer_{};
+  std::unique_ptr<secure::Exchange> exchange_;  // where there is security, until proved
+  Session session_;
   bool has_hello_ = false;
   const char* reason_ = "";
 };
@@ -55,14 +65,19 @@ class Initiator {
   Blob hello() const;
   std::size_t wants() const { return is_challenged_ ? sizeof(Verdict) : sizeof(Challenge); }
   Outcome feed(BlobView bytes, Blob& answer);
-  const char* reason() const { return reason_; }
+  const Session& session() const { return session_; }  // proved: what was agreed on
+  const std::string& reason() const { return reason_; }
 
  private:
+  Outcome take_challenge(BlobView bytes, Blob& answer);
+
   const Identity& own_;
   Hello hello_{};
-  Nonce their_nonce_{};
+  Answer theirs_{};
+  std::unique_ptr<secure::Exchange> exchange_;  // where there is security
+  Session session_;
   bool is_challenged_ = false;
-  const char* reason_ = "";
+  std::string reason_;
 };
 
 }  // namespace tutti::transport::tcp

@@ -13,29 +13,33 @@
 namespace tutti::transport::tcp {
 namespace {
 
+constexpr int kLinkChanged = 215;  // launcher/job/exit_status.h
 constexpr std::size_t kMostHot = 4;
 constexpr int kFruitlessPulls = 256;  // then a stream is left to epoll
 constexpr std::int64_t kTickNs = 20'000'000;
+constexpr std::int64_t kStreamTickNs = 500'000'000;
 constexpr std::int64_t kDoomNs = 1'000'000'000;
 constexpr std::int64_t kGoodbyeNs = 3'000'000'000;
 
-Identity identity_of(const wireup::Wireup& wireup) {
+Identity identity_of(const wireup::Wireup& wireup, Security security) {
   const wireup::SegmentHeader& header = wireup.segment().header();
   Identity own;
   own.job = header.job_id;
   std::copy(std::begin(header.job_key), std::end(header.job_key), own.key.begin());
   own.rank = static_cast<std::uint32_t>(wireup.rank());
   own.ranks = header.ranks;
+  own.security = security;
+  if (security != Security::none) own.ciphers = own_ciphers();
   return own;
 }
 
 }  // namespace
 
-Peers::Peers(const wireup::Wireup& wireup, Sink& sink, bool serves_own_host)
+Peers::Peers(wireup::Wireup& wireup, Sink& sink, bool serves_own_host, Security security)
     : wireup_(wireup),
       sink_(sink),
       serves_own_host_(serves_own_host),
-      own_(identity_of(wireup)),
+      own_(identity_of(wireup, security)),
       reception_(own_),
       gone_(wireup) {}
 
@@ -104,12 +108,13 @@ void Peers::welcome(Guest guest) {
   }
   if (!send_whole(guest.fd.get(), guest.handshake.verdict())) return;
   from.attempt.reset();
-  establish(from, std::move(guest.fd));
+  establish(from, std::move(guest.fd), guest.handshake.session());
 }
 
-void Peers::establish(Slot& slot, UniqueFd fd) {
+void Peers::establish(Slot& slot, UniqueFd fd, const Session& session) {
   const int number = fd.get();
-  slot.stream = std::make_unique<Stream>(std::move(fd), slot.rank, poller_, scratch_, sink_);
+  slot.stream =
+      std::make_unique<Stream>(std::move(fd), slot.rank, poller_, scratch_, sink_, session);
   poller_.add(number, EPOLLIN | EPOLLOUT, slot.stream.get());  // OUT once: the link is ready
   slot.stream->expect_room();
   open_.push_back(&slot);
@@ -118,7 +123,7 @@ void Peers::establish(Slot& slot, UniqueFd fd) {
 
 void Peers::settle(Slot& slot) {
   if (slot.attempt && slot.attempt->has_won()) {
-    establish(slot, slot.attempt->take_winner());
+    establish(slot, slot.attempt->take_winner(), slot.attempt->session());
     slot.attempt.reset();
     slot.guest.reset();
   } else if (slot.attempt && slot.attempt->has_failed()) {
@@ -139,6 +144,10 @@ void Peers::tick() {
   const std::int64_t now = now_ns();
   if (now - ticked_ns_ < kTickNs) return;
   ticked_ns_ = now;
+  if (now - streams_ticked_ns_ >= kStreamTickNs) {
+    streams_ticked_ns_ = now;
+    for (Slot* each : open_) each->stream->tick(now);
+  }
   for (Slot* each : unsettled_)
     if (each->attempt) {
       each->attempt->tick(now);
@@ -169,8 +178,8 @@ int Peers::serve() {
       if (got > 0) heat(*each->stream);
       events += got;
     }
+  tick();
   if (!unsettled_.empty()) {
-    tick();
     for (Slot* each : unsettled_) settle(*each);
     std::erase_if(unsettled_, [](const Slot* each) { return !each->attempt && !each->guest; });
   }
@@ -186,6 +195,10 @@ int Peers::serve() {
 int Peers::bury(Slot& slot) {
   const Ending ending = slot.stream->ending();
   const std::string reason = slot.stream->reason();
+  // No error of a call: the program could go on with what it has. The socket is still open, so that
+  // the other side does not tell of its end first.
+  if (ending == Ending::changed)
+    wireup_.abort(kLinkChanged, explain(slot, "is reached by tcp, where " + reason).text);
   cool(slot.stream.get());
   std::erase(open_, &slot);
   slot.stream.reset();

@@ -29,7 +29,7 @@ struct Slot {
 
 class Peers {
  public:
-  Peers(const wireup::Wireup& wireup, Sink& sink, bool serves_own_host);
+  Peers(wireup::Wireup& wireup, Sink& sink, bool serves_own_host, Security security);
   ~Peers();
 
   Result<void> listen(Family family);
@@ -54,7 +54,7 @@ class Peers {
   };
 
   void welcome(Guest guest);
-  void establish(Slot& slot, UniqueFd fd);
+  void establish(Slot& slot, UniqueFd fd, const Session& session);
   void tick();
   void settle(Slot& slot);
   int bury(Slot& slot);
@@ -68,7 +68,7 @@ class Peers {
     int fruitless;
   };
 
-  const wireup::Wireup& wireup_;
+  wireup::Wireup& wireup_;
   Sink& sink_;
   bool serves_own_host_;
   Identity own_;
@@ -84,6 +84,7 @@ class Peers {
   std::vector<Slot*> open_;       // with a stream
   std::vector<Hot> hot_;
   std::int64_t ticked_ns_ = 0;
+  std::int64_t streams_ticked_ns_ = 0;
 
  public:
   GoneScan& gone() { return gone_; }

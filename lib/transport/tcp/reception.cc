@@ -165,7 +165,7 @@ void Reception::advance(Visitor& visitor) {
     if (outcome == Outcome::proved) break;
   }
   poller_.remove(visitor.fd.get());
-  hand_over({std::move(visitor.fd), visitor.handshake});
+  hand_over({std::move(visitor.fd), std::move(visitor.handshake)});
   drop(visitor);
 }
 

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "transport/tcp/interfaces.h"
+#include "transport/tcp/wire.h"
 
 namespace tutti::transport::tcp {
 
@@ -30,7 +31,7 @@ class Gather {
   void clear() { got_ = 0; }
 
  private:
-  std::array<std::byte, 64> bytes_{};
+  std::array<std::byte, kLongestMessage> bytes_{};
   std::size_t got_ = 0;
 };
 

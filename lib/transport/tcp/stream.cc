@@ -1,7 +1,7 @@
 // Frames on a socket that never blocks.
-#include "transport/tcp/stream.h"
-
 #include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "base/clock.h"
+#include "transport/tcp/sealed.h"
 
 namespace tutti::transport::tcp {
 namespace {
@@ -20,19 +22,54 @@ namespace {
 constexpr int kReadsPerPull = 8;          // then others get their turn
 constexpr std::size_t kPlaceFrom = 2048;  // shorter payloads are staged
 constexpr std::size_t kStagingKept = std::size_t{64} << 10;
-
-WireHead head_for(WireKind kind, const FrameHeader& header, std::size_t bytes) {
-  return {static_cast<std::uint32_t>(bytes), static_cast<std::uint16_t>(kind), kWireCheck, header};
-}
+constexpr std::int64_t kStallNs = 45'000'000'000;  // daemons bear 30 s of silence
+constexpr int kSmallPacket = 500;                  // bytes that pass everywhere
 
 }  // namespace
 
-Stream::Stream(UniqueFd fd, int peer, Poller& poller, Scratch& scratch, Sink& sink)
-    : fd_(std::move(fd)), peer_(peer), poller_(poller), scratch_(scratch), sink_(sink) {}
+Stream::Stream(UniqueFd fd, int peer, Poller& poller, Scratch& scratch, Sink& sink,
+               const Session& session)
+    : fd_(std::move(fd)), peer_(peer), poller_(poller), scratch_(scratch), sink_(sink) {
+  if (session.security != Security::none) sealed_ = std::make_unique<Sealed>(session);
+}
 
 Stream::~Stream() {
   poller_.remove(fd_.get());
   finish_pending(false);
+}
+
+void Stream::tick(std::int64_t now) {
+  if (ending_ != Ending::open) return;
+  if (sealed_) say_still(now);
+  look_for_stall(now);
+}
+
+// A path on which small packets pass and large ones vanish keeps a connection alive for ever: the
+// kernel sends again and again what nobody confirms. A peer that merely does not read is told
+// apart: its kernel confirms, and closes its window.
+void Stream::look_for_stall(std::int64_t now) {
+  tcp_info info{};
+  socklen_t bytes = sizeof info;
+  if (::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return;
+  const bool has_window =
+      bytes < offsetof(tcp_info, tcpi_snd_wnd) + sizeof info.tcpi_snd_wnd || info.tcpi_snd_wnd > 0;
+  const bool stalls = info.tcpi_unacked > 0 && info.tcpi_retransmits > 0 && has_window;
+  if (!stalls || info.tcpi_bytes_acked != acked_) {
+    acked_ = info.tcpi_bytes_acked;
+    stalled_since_ns_ = 0;
+    return;
+  }
+  if (stalled_since_ns_ == 0) stalled_since_ns_ = now;
+  if (now - stalled_since_ns_ < kStallNs) return;
+  int waiting = 0;
+  ::ioctl(fd_.get(), SIOCOUTQ, &waiting);
+  const std::string what = std::to_string(waiting) + " bytes were sent again and again for " +
+                           std::to_string(kStallNs / 1'000'000'000) + " s and never confirmed";
+  fail_with(waiting > kSmallPacket
+                ? what +
+                      "; large packets do not arrive; MTU? ('ip link' on both hosts and on what "
+                      "stands between; prun --check measures it)"
+                : what + "; is there a firewall between? (prun --check)");
 }
 
 void Stream::fail_with(const std::string& why) {
@@ -64,6 +101,8 @@ std::size_t Stream::send_some(const WireHead& head, const std::byte* payload, st
 
 bool Stream::try_send(const FrameView& frame) {
   if (waits_ || ending_ != Ending::open) return false;
+  if (sealed_) [[unlikely]]
+    return send_sealed(WireKind::frame, frame);
   const WireHead head = head_for(WireKind::frame, *frame.header, frame.bytes);
   const std::size_t sent = send_some(head, frame.payload, 0);
   if (sent == sizeof head + frame.bytes) [[likely]] {
@@ -90,6 +129,7 @@ void Stream::keep_rest(const FrameView& frame, const WireHead& head, std::size_t
 }
 
 void Stream::push() {
+  if (sealed_) return push_sealed();
   const std::size_t total = sizeof(WireHead) + pending_.head.bytes;
   while (waits_) {
     const std::size_t sent = send_some(pending_.head, pending_.payload, pending_.sent);
@@ -122,6 +162,8 @@ void Stream::on_ready(std::uint32_t events) {
 }
 
 int Stream::pull() {
+  if (sealed_) [[unlikely]]
+    return pull_sealed();
   const int before = events_;
   for (int reads = 0; reads < kReadsPerPull && ending_ == Ending::open; ++reads) {
     std::size_t into_frame = 0;
@@ -151,12 +193,17 @@ std::size_t Stream::read_some(std::size_t& into_frame) {
   const ssize_t got = count == 1
                           ? ::recv(fd_.get(), parts[0].iov_base, parts[0].iov_len, MSG_DONTWAIT)
                           : ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
-  if (got > 0) return static_cast<std::size_t>(got);
+  return is_read(got) ? static_cast<std::size_t>(got) : 0;
+}
+
+// What a read brought; where that is nothing, whether the stream is at its end.
+bool Stream::is_read(ssize_t got) {
+  if (got > 0) return true;
   if (got == 0)
     fail_with("it closed the connection without a goodbye");
   else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
     fail_with(std::string("reading: ") + std::strerror(errno));
-  return 0;
+  return false;
 }
 
 // Cuts bytes into frames.
@@ -218,10 +265,15 @@ void Stream::say_goodbye(std::int64_t limit_ns) {
     push();
     if (waits_) wait_for(POLLOUT, 10);
   }
-  if (waits_ || ending_ == Ending::broken) return;
-  const WireHead head = head_for(WireKind::goodbye, {}, 0);
+  if (waits_ || ending_ == Ending::broken || ending_ == Ending::changed) return;
   // Alone and short: a socket that does not take it whole is one nobody reads from.
-  ::send(fd_.get(), &head, sizeof head, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sealed_) {
+    const FrameHeader nothing;
+    send_sealed(WireKind::goodbye, {&nothing, nullptr, 0, nullptr});
+  } else {
+    const WireHead head = head_for(WireKind::goodbye, {}, 0);
+    ::send(fd_.get(), &head, sizeof head, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
   ::shutdown(fd_.get(), SHUT_WR);
 }
 

@@ -4,8 +4,12 @@
 // when the payload is pinned, and is copied only when it is not. One frame at most waits here;
 // until it is gone, try_send says no. In: short frames are delivered from a buffer shared by all
 // streams, long ones are read straight to where the sink wants them.
+//
+// On a protected link (sealed.cc) frames are records, sealed into a buffer of the stream's own and
+// opened in one; a payload is the user's again as soon as it is sealed.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,12 +17,13 @@
 
 #include "base/unique_fd.h"
 #include "transport/tcp/poller.h"
+#include "transport/tcp/seal.h"
 #include "transport/tcp/wire.h"
 #include "transport/transport.h"
 
 namespace tutti::transport::tcp {
 
-enum class Ending : std::uint8_t { open, goodbye, broken };
+enum class Ending : std::uint8_t { open, goodbye, broken, changed };  // changed: not what was sent
 
 // Shared by the streams of a transport: reading needs it only during a call.
 struct Scratch {
@@ -27,7 +32,8 @@ struct Scratch {
 
 class Stream final : public Watched {
  public:
-  Stream(UniqueFd fd, int peer, Poller& poller, Scratch& scratch, Sink& sink);
+  Stream(UniqueFd fd, int peer, Poller& poller, Scratch& scratch, Sink& sink,
+         const Session& session = {});
   ~Stream() override;  // pending payloads are given back as failed
 
   bool try_send(const FrameView& frame);
@@ -49,8 +55,11 @@ class Stream final : public Watched {
   void say_goodbye(std::int64_t limit_ns);
   void see_off(std::int64_t limit_ns);
   void fail_with(const std::string& why);
+  // Time passes, while this rank is in MPI: finds links on which nothing arrives.
+  void tick(std::int64_t now);
 
  private:
+  struct Sealed;
   struct Pending {
     WireHead head{};
     std::size_t sent = 0;  // of head and payload together
@@ -68,6 +77,18 @@ class Stream final : public Watched {
   std::span<std::byte> take_head(std::span<std::byte> bytes);
   void begin_payload(std::span<std::byte> first);
   void deliver(std::byte* payload);
+  // sealed.cc
+  bool send_sealed(WireKind kind, const FrameView& frame);
+  void push_sealed();
+  int pull_sealed();
+  bool take_sealed();
+  bool open_head(const std::byte* at);
+  void end_record(std::byte* payload);
+  bool change_found();
+  void say_still(std::int64_t now);
+
+  void look_for_stall(std::int64_t now);
+  bool is_read(ssize_t got);
   int wait_for(short what, int patience_ms) const;  // what came true; 0: nothing
 
   UniqueFd fd_;
@@ -88,6 +109,10 @@ class Stream final : public Watched {
   std::byte* into_ = nullptr;  // where its payload goes, once begun
   std::size_t into_got_ = 0;
   std::vector<std::byte> staging_;
+
+  std::uint64_t acked_ = 0;            // when last looked at
+  std::int64_t stalled_since_ns_ = 0;  // 0: what was sent arrives
+  std::unique_ptr<Sealed> sealed_;     // of a protected link
 };
 
 }  // namespace tutti::transport::tcp

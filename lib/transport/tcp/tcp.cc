@@ -41,8 +41,10 @@ class TcpLink final : public Link {
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport(const Surroundings& around, bool serves_own_host)
-      : rank_(around.wireup->rank()), peers_(*around.wireup, *around.sink, serves_own_host) {}
+  TcpTransport(const Surroundings& around, bool serves_own_host, Security security)
+      : rank_(around.wireup->rank()),
+        security_(security),
+        peers_(*around.wireup, *around.sink, serves_own_host, security) {}
 
   Result<void> listen(Family family) { return peers_.listen(family); }
 
@@ -51,10 +53,12 @@ class TcpTransport final : public Transport {
   Traits traits(const Peer& peer) const override {
     Traits traits;
     traits.reaches = peer.rank != rank_;
-    traits.why = "authenticated connection";
+    traits.why = "connection authenticated";
+    if (security_ == Security::integrity) traits.why += ", data too (integrity)";
+    if (security_ == Security::encrypted) traits.why += ", data encrypted";
     traits.latency_us = 15;
     traits.bandwidth_gbs = 1.2;
-    traits.max_frame = kMaxFrame;
+    traits.max_frame = security_ == Security::none ? kMaxFrame : kMaxSealedFrame;
     traits.eager_bytes = std::size_t{64} << 10;
     traits.fetch_from = std::numeric_limits<std::size_t>::max();
     return traits;
@@ -104,6 +108,7 @@ class TcpTransport final : public Transport {
   }
 
   int rank_;
+  Security security_;
   Peers peers_;
   bool inside_ = false;
   bool must_serve_ = true;
@@ -122,9 +127,10 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   if (around.wireup->size() < 2) return fail(Code::other, "there is no other rank");
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
   TUTTI_TRY(family, family_named(around.knobs->text("TUTTI_TCP_FAMILY")));
+  TUTTI_TRY(security, security_named(around.knobs->text("TUTTI_LINK_SECURITY")));
   // With shm at hand, neighbours are shm's to watch.
   const bool serves_own_host = !named.empty() && !allows(named, "shm");
-  auto transport = std::make_unique<TcpTransport>(around, serves_own_host);
+  auto transport = std::make_unique<TcpTransport>(around, serves_own_host, security);
   TUTTI_DO(transport->listen(family));
   return std::unique_ptr<Transport>(std::move(transport));
 }

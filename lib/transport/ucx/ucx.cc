@@ -304,6 +304,9 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   if (!allows(named, "ucx"))
     return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
   if (around.wireup->size() < 2) return fail(Code::other, "there is no other rank");
+  const std::string& security = around.knobs->text("TUTTI_LINK_SECURITY");
+  if (security != "none" && around.wireup->segment().header().hosts > 1)
+    return fail(Code::other, "it cannot give TUTTI_LINK_SECURITY=" + security);
   const std::string device = rdma_device();
   if (named.empty()) {
     if (around.wireup->segment().header().hosts < 2)

@@ -12,7 +12,7 @@ namespace {
 // Links this machine has. "self" joins rank 0 to itself, the others 0 and 1.
 std::vector<std::string> links_here() {
   std::vector<std::string> names{"self"};
-  for (const char* name : {"shm", "tcp", "ucx"}) {
+  for (const char* name : {"shm", "tcp", "tcp integrity", "tcp encrypted", "ucx"}) {
     Rig rig = Rig::over(name, 2);
     if (rig[0].transport(name) != nullptr) names.emplace_back(name);
   }

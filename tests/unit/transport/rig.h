@@ -88,7 +88,7 @@ struct End {
   Surroundings around() { return {wireup.get(), &sink, &knobs}; }
   Transport* transport(const std::string& name) {
     for (auto& each : opened.transports)
-      if (each->name() == name) return each.get();
+      if (each->name() == name.substr(0, name.find(' '))) return each.get();
     return nullptr;
   }
   int progress() {
@@ -111,13 +111,17 @@ class Rig {
       end.opened = open_all(end.around());
     }
   }
-  // A job whose ranks are on one host for shm, on hosts of their own for the others.
+  // A job whose ranks are on one host for shm, on hosts of their own for the others. "tcp
+  // encrypted" is tcp with that security.
   static Rig over(const std::string& link, int ranks) {
     std::vector<int> hosts;
     for (int rank = 0; rank < ranks; ++rank)
       hosts.push_back(link == "shm" || link == "self" ? 0 : rank);
     if (link == "self") return Rig(hosts, Knobs::defaults());
-    return Rig(hosts, knobs_with({{"TUTTI_LINK", link}}));
+    const std::size_t blank = link.find(' ');
+    const std::string security = blank == std::string::npos ? "none" : link.substr(blank + 1);
+    return Rig(hosts, knobs_with({{"TUTTI_LINK", link.substr(0, blank)},
+                                  {"TUTTI_LINK_SECURITY", security}}));
   }
 
   End& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }

@@ -1,0 +1,23 @@
+// sealed: what a stream has besides where its link is protected.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "transport/tcp/stream.h"
+
+namespace tutti::transport::tcp {
+
+struct Stream::Sealed {
+  explicit Sealed(const Session& session);
+  Seal seal, opens;
+  std::vector<std::byte> out;  // one record
+  std::size_t out_bytes = 0, out_sent = 0;
+  std::vector<std::byte> in;  // what has arrived lies from begin to end
+  std::size_t begin = 0, end = 0;
+  std::int64_t sent_ns;
+  std::size_t stills = 0;  // sent since the last frame
+};
+
+}  // namespace tutti::transport::tcp

@@ -9,14 +9,14 @@ import tree
 NAMESPACE = re.compile(r"^(?:inline )?namespace ((?:tutti|\w+)(?:::\w+)*) \{", re.M)
 # Names that others define may be announced.
 FORWARD = re.compile(r"^namespace [\w:]+ \{\n(?:(?:class|struct) \w+;[^\n]*\n)+\}[^\n]*\n", re.M)
-OF_BASE = {"tutti", "tutti::text", "tutti::log"}
+ROOMS = {path.name for path in (tree.ROOT / "lib").iterdir() if path.is_dir()}
 
 
 def belongs(name, space):
     """Whether the file NAME may put names in SPACE."""
     parts = name.split("/")
     if name.startswith("lib/base/"):
-        return space in OF_BASE
+        return space == "tutti" or space.split("::")[1] not in ROOMS | {"launch", "mpi"}
     home = f"tutti::{parts[1]}" if parts[0] == "lib" else f"tutti::launch::{parts[1]}"
     return space == home or space.startswith(home + "::")
 

@@ -12,6 +12,8 @@ namespace {
 // Only words for people pass through here, so process-wide state is right: relaxed suffices.
 std::atomic<int> g_rank{-1};
 std::atomic<bool> g_explain{false};
+std::atomic<int> g_warnings{0};
+constexpr int kMostWarnings = 1000;
 
 void put(std::string_view line) {
   const int rank = g_rank.load(std::memory_order_relaxed);
@@ -25,7 +27,12 @@ void put(std::string_view line) {
 void set_rank(int rank) { g_rank.store(rank, std::memory_order_relaxed); }
 void set_explain(bool on) { g_explain.store(on, std::memory_order_relaxed); }
 bool explains() { return g_explain.load(std::memory_order_relaxed); }
-void warn(std::string_view line) { put(line); }
+void warn(std::string_view line) {
+  const int before = g_warnings.load(std::memory_order_relaxed);
+  if (before > kMostWarnings) return;
+  g_warnings.store(before + 1, std::memory_order_relaxed);  // two threads may count as one
+  put(before < kMostWarnings ? line : "a thousand lines were said; further ones are left out");
+}
 void explain(std::string_view line) {
   if (explains()) put(line);
 }

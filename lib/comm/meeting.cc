@@ -28,9 +28,9 @@ std::uint32_t context_of(std::uint64_t hash) {
   return kAmong | (static_cast<std::uint32_t>(hash >> 32) & (kAmong - 1)) | 1U;  // a collective's
 }
 
-// Pairs share contexts with collectives, whose messages say places from zero up; -1 is any source.
-int as_one_of_two(int job_rank) {
-  return -2 - job_rank;
+// Pairs share contexts with collectives, whose messages say places below the size of the job.
+int as_one_of_two(const World& world, int job_rank) {
+  return world.wireup.size() + job_rank;
 }
 
 }  // namespace
@@ -114,8 +114,8 @@ Code Meeting::gather(std::span<std::byte> all) const {
 
 Code swap_words(World& world, int peer, const Place& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs) {
-  const p2p::Envelope from_me{at.context, as_one_of_two(world.rank()), at.tag, 0};
-  const p2p::Envelope from_peer{at.context, as_one_of_two(peer), at.tag, 0};
+  const p2p::Envelope from_me{at.context, as_one_of_two(world, world.rank()), at.tag, 0};
+  const p2p::Envelope from_peer{at.context, as_one_of_two(world, peer), at.tag, 0};
   const auto plain = [](std::span<const std::byte> bytes) {
     return types::Buffer::plain(const_cast<std::byte*>(bytes.data()),
                                 static_cast<Count>(bytes.size()));

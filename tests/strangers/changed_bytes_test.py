@@ -37,7 +37,7 @@ def expect_noticed(security, order, bytes_a_message=BYTES):
     status, said, changed = job(security, order, bytes_a_message)
     assert changed, f"{security}, {order}: nothing was changed\n{said}"
     named = "rank 0 on host" in said and "tcp" in said and "not what was sent" in said
-    assert status == LINK_CHANGED and named and "all right" not in said, f"{security}, {order}: {status}\n{said}"
+    assert status == LINK_CHANGED and named and "WRONG" not in said, f"{security}, {order}: {status}\n{said}"
 
 
 def untouched():

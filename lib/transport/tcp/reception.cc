@@ -110,13 +110,15 @@ std::vector<Guest> Reception::take_guests() {
 void Reception::work() {
   while (!is_over_.load(std::memory_order_acquire)) {
     poller_.serve(waiting_.empty() && doors_open_ ? -1 : kLookMs);
-    drop_the_slow(now_ns());
-    if (!doors_open_) open_doors(true);
+    const std::int64_t now = now_ns();
+    drop_the_slow(now);
+    if (!doors_open_ && now - shut_ns_ >= kLookMs * std::int64_t{1'000'000}) open_doors(true);
   }
 }
 
 void Reception::open_doors(bool open) {
   doors_open_ = open;
+  if (!open) shut_ns_ = now_ns();
   for (const auto& each : listeners_) poller_.change(each->fd.get(), open ? EPOLLIN : 0U);
 }
 

@@ -61,6 +61,7 @@ class Reception {
   std::size_t most_visitors_;
   std::uint64_t strangers_ = 0;
   bool doors_open_ = true;
+  std::int64_t shut_ns_ = 0;
 
   UniqueFd bell_, end_;
   std::atomic<bool> is_over_{false};  // release by the destructor, acquire by the thread

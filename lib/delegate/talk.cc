@@ -1,7 +1,9 @@
 // Saying and hearing in a team: entries, counters, waiting, faults.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "delegate/stream.h"
 #include "delegate/team.h"
@@ -12,6 +14,7 @@ namespace {
 constexpr Count kLeastPart = 4 << 10;
 constexpr Count kMostPart = 32 << 10;
 constexpr Count kStreamFrom = 2 << 10;
+constexpr std::chrono::milliseconds kOthersFirst{200};
 constexpr int kLooksBetween = 32;         // at the flag, between rounds of progress
 constexpr int kRoundsBetweenDeaths = 16;  // rounds of progress between looks at the members
 
@@ -159,6 +162,8 @@ Code ShmTeam::broken_by(int member) {
       theirs != mine)
     return mismatch(member, static_cast<std::uint32_t>(mine >> 32),
                     static_cast<std::uint32_t>(theirs >> 32));
+  // What it says is the reason, and ends the job as a rule: it should be heard first.
+  std::this_thread::sleep_for(kOthersFirst);
   waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(member)) +
                                       " gave up on the collectives of this communicator");
   return Code::other;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """prun --ps, --stacks and --gdb find running jobs and say what their ranks are in: asks.py PRUN PROGRAM"""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def about(name, prun, program, options, last_host):
         check("MPI_Allreduce on MPI_COMM_WORLD" in said, f"{name}: --stacks says who is waited for", said)
         if "no eu-stack" not in said:
             check("stack of rank 2 on host" in said, f"{name}: --stacks shows the missing rank's stack", said)
-            check(" main\n" in said and "Allreduce" in said, f"{name}: frames have names", said)
+            check(re.search(r" main( \(.*\))?\n", said) and "Allreduce" in said, f"{name}: frames have names", said)
         line = next(row for row in job.ask("--ps")[1].splitlines() if f" {job.pid} " in row)
         check("3/3" in line and "running" in line and "missing" in line, f"{name}: --ps shows the job", line)
         number = line.split()[0]

@@ -83,6 +83,11 @@ ContextIds::Agreement::Verdict ContextIds::Agreement::judge(const Values& maximu
 
 Result<Number> ContextIds::agree(const Claim& claim, const Maximum& maximum,
                                  const std::function<void()>& pause) {
+  // Not before all members have come: who claims while it waits for others holds up a duplication
+  // of this rank that goes on beside, for which those others may be waiting (comm/duplication.cc).
+  Values come{};
+  if (const Code code = maximum(come); code != Code::ok)
+    return fail(code, "members could not meet for a new communicator");
   Agreement agreement(*this, claim);
   for (;;) {
     Values values{};

@@ -109,6 +109,7 @@ int Daemon::run() {
   up_.on_drained([this] { hold(false); });
   beat();
   loop_.run();
+  sweep_leftovers(place_.environment);  // of a helper that was killed
   return status_;
 }
 

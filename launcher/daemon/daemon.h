@@ -71,6 +71,9 @@ topo::Machine machine_of(const control::MachinePart& part);
 // words; nothing when it is none of those that such nodes exchange.
 std::optional<control::Message> numbers_only(control::Message message);
 
+// Removes folders that killed processes of this user left where temporary files go.
+void sweep_leftovers(const std::vector<std::string>& environment);
+
 // Of a daemon started by hand: the job goes on in another round, come again.
 inline constexpr int kComeAgain = 250;
 // Serves one job and returns the process's exit status. The caller is a process of its own.

@@ -37,6 +37,10 @@ bool has_ended(pid_t daemon, int* status) {
 
 }  // namespace
 
+void sweep_leftovers(const std::vector<std::string>& environment) {
+  sweep_own_folders(temporary_folder(value_in(environment, "TMPDIR")));
+}
+
 int run_kept_daemon(DaemonPlace place) {
   adopt_orphans();
   const pid_t keeper = ::getpid();
@@ -61,8 +65,7 @@ int run_kept_daemon(DaemonPlace place) {
     if (closed_ns != 0 && now_ns() - closed_ns > kGraceNs) ::kill(daemon, SIGKILL);
   }
   kill_descendants();
-  sweep_own_folders(
-      temporary_folder(value_in(place.environment, "TMPDIR")));  // what the daemon could not remove
+  sweep_leftovers(place.environment);  // what the daemon could not remove
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -75,7 +75,10 @@ void Trace::take(const control::Used& used) {
   for (; parcel.size() >= sizeof(watch::Event); parcel.remove_prefix(sizeof(watch::Event))) {
     watch::Event event{};
     std::memcpy(&event, parcel.data(), sizeof event);
-    const std::int64_t begin = event.begin_ns + head.wall_minus_steady_ns;
+    // Both are a rank's word: nonsense wraps.
+    const auto begin =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(event.begin_ns) +
+                                  static_cast<std::uint64_t>(head.wall_minus_steady_ns));
     if (base_ns_ == 0) base_ns_ = begin;
     begin_entry();
     std::fprintf(

@@ -31,6 +31,12 @@ std::string arguments_of(const watch::Event& event) {
   return text + ",\"communicator\":" + std::to_string(event.context / 2) + "}";
 }
 
+// a + sign * b; times are a rank's word, and nonsense wraps.
+std::int64_t wrapped(std::int64_t a, std::int64_t b, int sign) {
+  const auto second = static_cast<std::uint64_t>(b);
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + (sign > 0 ? second : -second));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Trace>> Trace::open(const std::string& path, std::vector<int> host_of_rank,
@@ -75,18 +81,16 @@ void Trace::take(const control::Used& used) {
   for (; parcel.size() >= sizeof(watch::Event); parcel.remove_prefix(sizeof(watch::Event))) {
     watch::Event event{};
     std::memcpy(&event, parcel.data(), sizeof event);
-    // Both are a rank's word: nonsense wraps.
-    const auto begin =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(event.begin_ns) +
-                                  static_cast<std::uint64_t>(head.wall_minus_steady_ns));
+    const std::int64_t begin = wrapped(event.begin_ns, head.wall_minus_steady_ns, 1);
     if (base_ns_ == 0) base_ns_ = begin;
     begin_entry();
     std::fprintf(
         file_,
         R"({"ph":"X","name":"%s","cat":"mpi","pid":%d,"tid":%d,"ts":%.3f,"dur":%.3f,"args":%s})",
         watch::function_name(event.function), hosts_[static_cast<std::size_t>(used.rank)],
-        used.rank, static_cast<double>(begin - base_ns_) / 1000,
-        static_cast<double>(event.end_ns - event.begin_ns) / 1000, arguments_of(event).c_str());
+        used.rank, static_cast<double>(wrapped(begin, base_ns_, -1)) / 1000,
+        static_cast<double>(wrapped(event.end_ns, event.begin_ns, -1)) / 1000,
+        arguments_of(event).c_str());
   }
 }
 

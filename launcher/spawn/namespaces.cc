@@ -21,6 +21,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/pass_fd.h"
 #include "spawn/tool.h"
 
 namespace tutti::launch::spawn {
@@ -84,21 +85,10 @@ void answer(int to, const Result<void>& outcome) {
 }
 
 bool receive_request(int socket, LinkRequest* request, UniqueFd* reply) {
-  iovec part{request, sizeof *request};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != static_cast<ssize_t>(sizeof *request))
+  if (receive_with_fd(socket, request, sizeof *request, reply) !=
+      static_cast<ssize_t>(sizeof *request))
     return false;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return false;
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  reply->reset(fd);
-  return true;
+  return reply->is_open();
 }
 
 // The switch process: builds the bridge, then serves hosts until prun is gone.
@@ -224,20 +214,8 @@ Result<void> VirtualNet::ask_for_link() {
   const UniqueFd ours(pair[0]);
   UniqueFd theirs(pair[1]);
   LinkRequest request{static_cast<std::int32_t>(::getpid())};
-  iovec part{&request, sizeof request};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  const int fd = theirs.get();
-  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  if (::sendmsg(requests_.get(), &message, MSG_NOSIGNAL) < 0)
+  if (!send_with_fd(requests_.get(), {reinterpret_cast<const char*>(&request), sizeof request},
+                    theirs.get()))
     return fail(Code::spawn, "virtual hosts: the switch process is gone");
   theirs.reset();
   std::array<char, 1024> text{};

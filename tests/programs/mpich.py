@@ -34,6 +34,7 @@ LEFT_OUT = {
         "datatype/indexed_misc_oldapi", "datatype/simple_size_extent_oldapi",
         "datatype/struct_no_real_types", "errhan/commcall_oldapi"),
     "MPICH's own functions": ("errhan/adderr", "mpi_t/qmpi_test"),
+    "makes a struct of a type that it freed": ("datatype/indexed_misc",),
     "takes handles for integers": ("coll/nonblocking2", "coll/nonblocking3", "datatype/pack_external"),
     "sends with MPI_DATATYPE_NULL": ("part/nonblocking_pready",),
     "wants names of before MPI 5": ("datatype/typename",),

@@ -15,11 +15,25 @@
 
 namespace tutti::delegate {
 
+// Why a rank gave up on the team: two members who call different things. Any member can say it.
+// All zero at first, like the segment.
+struct Fault {
+  enum class Kind : std::uint32_t {
+    other,  // a reason of its own
+    different_calls,
+    left_without,  // `member` has left the call of `teller` and gave nothing
+  };
+  Kind kind;
+  std::int32_t teller, member;  // members of the team
+  std::uint32_t calls, theirs;  // fingerprints of what these call
+};
+
 // Counters of one rank, each on its own line: written by it (release), read by the others
 // (acquire), never going down.
 struct Control {
   alignas(kCacheLine) std::atomic<std::int32_t> members;  // in the first member's slot: not left
-  std::atomic<std::uint32_t> broken;                      // 1: this rank gave up; written once
+  std::atomic<std::uint32_t> broken;                      // 1: this rank gave up; written once,
+  Fault fault;                                            // after why (release, acquire)
   alignas(kCacheLine) std::atomic<std::uint64_t> done;    // calls whose data it has read
   alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others

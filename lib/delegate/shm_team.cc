@@ -66,7 +66,7 @@ Code ShmTeam::run(const Call& call) {
   ++number_;
   broken_ = serve(call);
   if (broken_ != Code::ok) [[unlikely]] {
-    control(me_).broken.store(1, std::memory_order_relaxed);  // see lost_member()
+    control(me_).broken.store(1, std::memory_order_release);  // pairs with lost_member()
     wake_others();
   }
   return broken_;

@@ -1,9 +1,7 @@
 // Saying and hearing in a team: entries, counters, waiting, faults.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <string>
-#include <thread>
 
 #include "delegate/stream.h"
 #include "delegate/team.h"
@@ -14,7 +12,6 @@ namespace {
 constexpr Count kLeastPart = 4 << 10;
 constexpr Count kMostPart = 32 << 10;
 constexpr Count kStreamFrom = 2 << 10;
-constexpr std::chrono::milliseconds kOthersFirst{200};
 constexpr int kLooksBetween = 32;         // at the flag, between rounds of progress
 constexpr int kRoundsBetweenDeaths = 16;  // rounds of progress between looks at the members
 
@@ -81,9 +78,12 @@ Code ShmTeam::hear(int member, std::uint32_t fingerprint) {
   };
   if (const Code code = wait_until(published); code != Code::ok) return code;
   if (static_cast<std::uint32_t>(seen) != wanted) [[unlikely]]
-    return left_without(member, fingerprint);
+    // Only a root's word is heard: a member that takes another for the root gives nothing.
+    return mismatch({Fault::Kind::left_without, me_, member, fingerprint, 0});
   const auto theirs = static_cast<std::uint32_t>(seen >> 32);
-  return theirs == fingerprint ? Code::ok : mismatch(member, fingerprint, theirs);
+  if (theirs == fingerprint) [[likely]]
+    return Code::ok;
+  return mismatch({Fault::Kind::different_calls, me_, member, fingerprint, theirs});
 }
 
 Code ShmTeam::hear_all(std::uint32_t fingerprint) {
@@ -127,43 +127,33 @@ void ShmTeam::end_call() {
   wake_others();
 }
 
-Code ShmTeam::mismatch(int member, std::uint32_t mine, std::uint32_t theirs) {
-  const std::string here = waiting_.describe(mine), there = waiting_.describe(theirs);
-  std::string line = "ranks call different collectives: rank " + std::to_string(job_rank(me_)) +
-                     " calls " + here + ", rank " + std::to_string(job_rank(member)) + " calls " +
-                     there;
-  if (here == there)
-    line += "; their codes differ: " + std::to_string(mine) + " and " + std::to_string(theirs);
-  return tell_mismatch(std::move(line));
+Code ShmTeam::mismatch(const Fault& fault) {
+  const std::string calls = waiting_.describe(fault.calls);
+  std::string line = "ranks call different collectives: rank " +
+                     std::to_string(job_rank(fault.teller)) + " calls " + calls + ", rank " +
+                     std::to_string(job_rank(fault.member));
+  if (fault.kind == Fault::Kind::left_without) {
+    line += " has left that call and gave nothing: it named another root";
+  } else {
+    const std::string theirs = waiting_.describe(fault.theirs);
+    line += " calls " + theirs;
+    if (calls == theirs)
+      line += "; their codes differ: " + std::to_string(fault.calls) + " and " +
+              std::to_string(fault.theirs);
+  }
+  if (waiting_.overlook != nullptr) {
+    waiting_.overlook(waiting_.self, std::move(line));
+    return Code::ok;
+  }
+  control(me_).fault = fault;  // run() publishes it
+  waiting_.explain(waiting_.self, std::move(line));
+  return Code::other;
 }
 
-// Only a root's word is heard: a member that takes another for the root gives nothing.
-Code ShmTeam::left_without(int member, std::uint32_t mine) {
-  const std::string who = "rank " + std::to_string(job_rank(member));
-  return tell_mismatch("ranks call different collectives: rank " + std::to_string(job_rank(me_)) +
-                       " calls " + waiting_.describe(mine) + ", " + who +
-                       " has left that call and gave nothing: it named another root");
-}
-
-Code ShmTeam::tell_mismatch(std::string line) {
-  const bool goes_on = waiting_.overlook != nullptr;
-  (goes_on ? waiting_.overlook : waiting_.explain)(waiting_.self, std::move(line));
-  return goes_on ? Code::ok : Code::other;
-}
-
-// A member that gave up has said why itself, unless this rank comes first: then it says it too.
+// Of several ranks that give up for one reason any may be heard first: all say the reason.
 Code ShmTeam::broken_by(int member) {
-  // acquire: pairs with publish().
-  const std::uint64_t theirs = entry(member).flag.load(std::memory_order_acquire);
-  const std::uint64_t mine = entry(me_).flag.load(std::memory_order_relaxed);  // our own
-  const auto number = [](std::uint64_t flag) { return static_cast<std::uint32_t>(flag); };
-  const auto wanted = static_cast<std::uint32_t>(number_);
-  if (waiting_.overlook == nullptr && number(theirs) == wanted && number(mine) == wanted &&
-      theirs != mine)
-    return mismatch(member, static_cast<std::uint32_t>(mine >> 32),
-                    static_cast<std::uint32_t>(theirs >> 32));
-  // What it says is the reason, and ends the job as a rule: it should be heard first.
-  std::this_thread::sleep_for(kOthersFirst);
+  const Fault& fault = control(member).fault;
+  if (fault.kind != Fault::Kind::other) return mismatch(fault);
   waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(member)) +
                                       " gave up on the collectives of this communicator");
   return Code::other;
@@ -176,8 +166,8 @@ Code ShmTeam::lost_member() {
     if (segment_.rank(rank).gone.load(std::memory_order_acquire) != 0) return Code::proc_aborted;
   }
   for (int member = 0; member < size_; ++member)
-    // relaxed: nothing else is read because of it.
-    if (control(member).broken.load(std::memory_order_relaxed) != 0) return broken_by(member);
+    // acquire: pairs with run(), which has written why before.
+    if (control(member).broken.load(std::memory_order_acquire) != 0) return broken_by(member);
   return Code::ok;
 }
 

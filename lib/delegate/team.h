@@ -79,11 +79,10 @@ class ShmTeam final : public Team {
   // Copies into our chunks.
   void put(std::byte* to, const std::byte* from, Count bytes) const;
   void end_call();  // says that we have read all there was for us
-  Code tell_mismatch(std::string line);
-  Code mismatch(int member, std::uint32_t mine, std::uint32_t theirs);
+  // Says what two members do differently, and ends the call unless such calls go on.
+  Code mismatch(const Fault& fault);
   Code lost_member();
   Code broken_by(int member);
-  Code left_without(int member, std::uint32_t mine);
   int job_rank(int member) const;
 
   template <class Ready>

@@ -122,8 +122,10 @@ Result<void> try_once(const Endpoint& where, const MeetingKey& key, Newcomer* se
   if (!theirs) return fail(Code::other, "something else listens there");
   if (words[3] != mode_of(key)) return fail(Code::access, "one of both has a key, the other none");
   // Without a key nothing else says who listens there.
-  if (key.is_open && whose_end(fd.get()) == Whose::others)
+  const Whose whose = key.is_open ? whose_end(fd.get()) : Whose::far;
+  if (whose == Whose::others)
     return fail(Code::access, "another user of this machine listens there");
+  if (whose == Whose::gone) return fail(Code::other, "the connection was closed");
   if (!exchange.agree(*theirs, bytes_of(said_by_both(key, join, meet))))
     return fail(Code::access, "who listens there has no public key");
   TUTTI_DO(say(fd.get(), std::string(kProofWord) + " " + secure::text_of(exchange.proof())));

@@ -78,7 +78,7 @@ Whose whose_end(int fd) {
   socklen_t length = sizeof own, their_length = sizeof theirs;
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length) != 0 ||
       ::getpeername(fd, reinterpret_cast<sockaddr*>(&theirs), &their_length) != 0)
-    return Whose::others;
+    return Whose::gone;
   const TcpEnd here = end_of(own), there = end_of(theirs);
   constexpr std::size_t kLocal = 1, kRemote = 2, kUser = 7, kInode = 9;
   for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
@@ -87,13 +87,14 @@ Whose whose_end(int fd) {
       if (words.size() <= kInode || !(end_in(words[kLocal]) == there) ||
           !(end_in(words[kRemote]) == here))
         continue;
-      // One without an inode is nobody's any more, or nobody's yet: its user is not told.
+      if (words[kInode] == "0")
+        return Whose::gone;  // such a one has no user, whatever stands there
       const auto user = text::parse_int(words[kUser]);
       const bool ours = user && (*user == 0 || *user == static_cast<std::int64_t>(::geteuid()));
-      return ours && words[kInode] != "0" ? Whose::ours : Whose::others;
+      return ours ? Whose::ours : Whose::others;
     }
   }
-  return there.is_loopback() ? Whose::others : Whose::far;
+  return there.is_loopback() ? Whose::gone : Whose::far;
 }
 
 }  // namespace tutti::launch::spawn

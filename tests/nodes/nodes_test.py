@@ -167,8 +167,13 @@ def nonsense(suite):
 
 def main():
     suite = Suite(os.path.abspath(sys.argv[1]))
-    for stage in (one_node, several_nodes, elastic, listening):
-        stage(suite)
+    try:
+        for stage in (one_node, several_nodes, elastic, listening):
+            stage(suite)
+    except BaseException:
+        for pid in processes_with(suite.mark):
+            os.kill(pid, signal.SIGKILL)
+        raise
     suite.clean()
     print(f"{suite.failures} failures")
     sys.exit(1 if suite.failures else 0)

@@ -211,7 +211,8 @@ TEST_CASE("calls that do not match are an error on every member", "[delegate]") 
     Call call;
     call.fingerprint = rank == 1 ? 5 : 6;
     const Code first = team.run(call);
-    const bool is_named = explained.find("rank 1 calls 5") != std::string::npos || rank != 1;
+    // Also a member that hears first of one who gave up.
+    const bool is_named = explained.find("rank 1 calls 5") != std::string::npos;
     return first != Code::ok && is_named && team.run(call) != Code::ok;
   });
 }

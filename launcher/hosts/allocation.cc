@@ -5,6 +5,9 @@
 //   -H                 these hosts
 //   both               -H picks from the hostfiles' hosts, in -H's order; a count given there
 //                      lowers the file's, and no count takes all of the file's slots
+//
+// Each program of a job (MPMD) names its own hosts. The job gets all of them: what several programs
+// ask for on one host adds up, up to what a hostfile or a batch system has there.
 #include <algorithm>
 
 #include "base/text.h"
@@ -85,46 +88,88 @@ Result<Allocation> resolve_relative(const std::vector<std::string>& dash_hosts,
   return parse_dash_host(words);
 }
 
-bool all_within(const std::vector<std::string>& dash_hosts, const Allocation& batch) {
-  const auto wanted = resolve_relative(dash_hosts, batch);
-  return wanted && !dash_hosts.empty() &&
-         std::all_of(wanted->hosts.begin(), wanted->hosts.end(), [&](const HostSlots& want) {
-           return std::any_of(batch.hosts.begin(), batch.hosts.end(),
-                              [&](const HostSlots& host) { return host.name == want.name; });
-         });
+const HostSlots* find(const std::vector<HostSlots>& hosts, const std::string& name) {
+  const auto found = std::find_if(hosts.begin(), hosts.end(),
+                                  [&](const HostSlots& host) { return host.name == name; });
+  return found == hosts.end() ? nullptr : &*found;
+}
+
+bool all_within(const std::vector<std::string>& dash_hosts, const Allocation& from) {
+  const auto wanted = resolve_relative(dash_hosts, from);
+  return wanted && std::all_of(wanted->hosts.begin(), wanted->hosts.end(),
+                               [&](const HostSlots& want) { return find(from.hosts, want.name); });
+}
+
+Allocation this_machine(const std::string& name, int cores) {
+  Allocation alone;
+  HostSlots host;
+  host.name = name;
+  host.slots = std::max(1, cores);
+  host.source = "this machine";
+  alone.hosts.push_back(host);
+  return alone;
+}
+
+// The hosts of one program. `files`: of all programs' hostfiles, or what the batch system gave.
+Result<Allocation> of_one(const HostWishes& wishes, const ReadFile& read, const Allocation& files,
+                          const std::vector<std::string>& names) {
+  const std::vector<std::string>& dash_hosts = wishes.dash_hosts;
+  if (!wishes.hostfiles.empty()) {
+    TUTTI_TRY(listed, read_hostfiles(wishes.hostfiles, read));
+    if (dash_hosts.empty()) return listed;
+    TUTTI_TRY(relative, resolve_relative(dash_hosts, listed));
+    return pick(listed, relative, wishes.hostfiles);
+  }
+  if (!files.hosts.empty() && all_within(dash_hosts, files)) {
+    TUTTI_TRY(relative, resolve_relative(dash_hosts, files));
+    return pick(files, relative, names);
+  }
+  TUTTI_TRY(wanted, parse_dash_host(dash_hosts));
+  for (HostSlots& host : wanted.hosts) host.slots_given = true;  // no count means one
+  return wanted;
 }
 
 }  // namespace
 
-Result<Allocation> allocate(const std::vector<std::string>& dash_hosts,
-                            const std::vector<std::string>& hostfiles, const ReadFile& read,
+Result<Allocation> allocate(const std::vector<HostWishes>& programs, const ReadFile& read,
                             const std::string& this_host, int this_host_cores,
                             const std::optional<Allocation>& batch) {
-  if (dash_hosts.empty() && hostfiles.empty() && batch) return *batch;
-  if (dash_hosts.empty() && hostfiles.empty()) {
-    Allocation alone;
-    HostSlots host;
-    host.name = this_host;
-    host.slots = std::max(1, this_host_cores);
-    host.source = "this machine";
-    alone.hosts.push_back(host);
-    return alone;
+  std::vector<std::string> hostfiles;
+  bool any = false;
+  for (const HostWishes& wishes : programs) {
+    any = any || !wishes.dash_hosts.empty() || !wishes.hostfiles.empty();
+    for (const std::string& path : wishes.hostfiles)
+      if (std::find(hostfiles.begin(), hostfiles.end(), path) == hostfiles.end())
+        hostfiles.push_back(path);
   }
-  if (hostfiles.empty() && batch && all_within(dash_hosts, *batch)) {
-    TUTTI_TRY(relative, resolve_relative(dash_hosts, *batch));
-    return pick(*batch, relative, {"the batch system's hosts"});
+  if (!any) return batch ? *batch : this_machine(this_host, this_host_cores);
+  TUTTI_TRY(files, read_hostfiles(hostfiles, read));
+  std::vector<std::string> names = hostfiles;
+  if (hostfiles.empty() && batch) {
+    files = *batch;
+    names = {"the batch system's hosts"};
   }
-  if (!hostfiles.empty() && !dash_hosts.empty()) {
-    TUTTI_TRY(listed, read_hostfiles(hostfiles, read));
-    TUTTI_TRY(relative, resolve_relative(dash_hosts, listed));
-    return pick(listed, relative, hostfiles);
+  Allocation all;
+  all.given = true;
+  all.batch = files.batch;
+  std::vector<std::string> sequence;
+  for (const HostWishes& wishes : programs) {
+    std::vector<HostSlots>& own = all.of_program.emplace_back();
+    if (wishes.dash_hosts.empty() && wishes.hostfiles.empty()) continue;
+    TUTTI_TRY(one, of_one(wishes, read, files, names));
+    for (const HostSlots& host : one.hosts) add_host(all, host);
+    sequence.insert(sequence.end(), one.sequence.begin(), one.sequence.end());
+    if (one.batch != files.batch)
+      all.batch = Batch::none;  // not all of them are the batch system's
+    own = std::move(one.hosts);
   }
-  TUTTI_TRY(wanted, parse_dash_host(dash_hosts));
-  if (hostfiles.empty()) {
-    for (HostSlots& host : wanted.hosts) host.slots_given = true;  // no count means one
-    return wanted;
-  }
-  return read_hostfiles(hostfiles, read);
+  all.sequence = std::move(sequence);
+  for (HostSlots& host : all.hosts)
+    if (const HostSlots* most = find(files.hosts, host.name)) {
+      host.slots = std::min(host.slots, most->slots);
+      host.max_slots = most->max_slots;
+    }
+  return all;
 }
 
 Result<void> keep_wanted(Allocation& allocation, const HostRules& rules) {

@@ -29,6 +29,13 @@ struct Allocation {
   Batch batch = Batch::none;
   bool given = false;                 // by the user or a batch system; false: this machine alone
   std::vector<std::string> sequence;  // names as listed, repeats and all: for --map-by seq
+  // By program: its own hosts, with the slots that it may take there. Empty: all of them.
+  std::vector<std::vector<HostSlots>> of_program{};
+};
+
+// What one program's command line says of hosts, as written.
+struct HostWishes {
+  std::vector<std::string> dash_hosts, hostfiles;
 };
 
 using ReadVariable = std::function<std::optional<std::string>(const std::string& name)>;
@@ -52,9 +59,9 @@ struct HostRules {
 // Leaves out what the rules do not want. Errors: nobody is left, or an excluded name is not there.
 Result<void> keep_wanted(Allocation& allocation, const HostRules& rules);
 
-// -H filters a hostfile's hosts when both are given, as in Open MPI.
-Result<Allocation> allocate(const std::vector<std::string>& dash_hosts,
-                            const std::vector<std::string>& hostfiles, const ReadFile& read,
+// -H filters a hostfile's hosts when both are given, as in Open MPI. Each program has its own; the
+// job has those of all.
+Result<Allocation> allocate(const std::vector<HostWishes>& programs, const ReadFile& read,
                             const std::string& this_host, int this_host_cores,
                             const std::optional<Allocation>& batch = {});
 

@@ -39,9 +39,9 @@ class Mapper {
   Mapper(const cli::JobSpec& job, const hosts::Allocation& allocation, int objects)
       : job_(job), allocation_(allocation), objects_(objects), used_(allocation.hosts.size(), 0) {}
 
-  // counts[h] for this program.
+  // counts[h] for the next program.
   Result<std::vector<int>> map(const cli::AppSpec& app) {
-    TUTTI_TRY(shares, shares_of(app));
+    std::vector<Share> shares = shares_of(app_++);
     const int ranks = ranks_of(app, shares);
     TUTTI_DO(check_per_node(ranks, shares));
     int left = fill(shares, ranks);
@@ -81,21 +81,22 @@ class Mapper {
     return std::min(placement.ranks_per_node, by_objects);
   }
 
-  Result<std::vector<Share>> shares_of(const cli::AppSpec& app) const {
-    TUTTI_TRY(named, hosts::parse_dash_host(app.hosts));
+  std::vector<Share> shares_of(std::size_t app) const {
+    const std::vector<hosts::HostSlots>* named =
+        app < allocation_.of_program.size() ? &allocation_.of_program[app] : nullptr;
     std::vector<Share> shares(allocation_.hosts.size());
     for (std::size_t h = 0; h < shares.size(); ++h) {
       const hosts::HostSlots& host = allocation_.hosts[h];
       int room = host.slots - used_[h];
-      if (!named.hosts.empty()) {
+      if (named != nullptr && !named->empty()) {
         const auto mine =
-            std::find_if(named.hosts.begin(), named.hosts.end(),
+            std::find_if(named->begin(), named->end(),
                          [&](const hosts::HostSlots& one) { return one.name == host.name; });
-        if (mine == named.hosts.end()) {
+        if (mine == named->end()) {
           shares[h].most = 0;
           continue;
         }
-        if (mine->slots_given || host.source == "-H") room = std::min(room, mine->slots);
+        room = std::min(room, mine->slots);
       }
       shares[h].slots = host.slots;
       shares[h].room = std::max(0, room);
@@ -220,6 +221,7 @@ class Mapper {
   const hosts::Allocation& allocation_;
   const int objects_;      // of each host, that a policy counts
   std::vector<int> used_;  // ranks already mapped, by host
+  std::size_t app_ = 0;    // the program mapped next
 };
 
 Result<void> check_stdin(const cli::JobSpec& job, std::size_t ranks) {
@@ -247,6 +249,12 @@ void keep_used_hosts(Plan& plan, const hosts::Allocation& allocation) {
 }
 
 }  // namespace
+
+std::vector<hosts::HostWishes> wishes_of(const cli::JobSpec& job) {
+  std::vector<hosts::HostWishes> wishes;
+  for (const cli::AppSpec& app : job.apps) wishes.push_back({app.hosts, app.hostfiles});
+  return wishes;
+}
 
 Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocation,
                        const topo::Machine* like) {

@@ -47,6 +47,9 @@ Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocat
 Result<void> bind_ranks(Plan& plan, const cli::JobSpec& job,
                         const std::vector<topo::Machine>& machines);
 
+// What each program of a job says of hosts.
+std::vector<hosts::HostWishes> wishes_of(const cli::JobSpec& job);
+
 // Whether GPUs and network cards of the machines must be known.
 bool wants_devices(const cli::JobSpec& job);
 

@@ -59,8 +59,8 @@ std::string this_host() {
 Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
   TUTTI_TRY(batch, hosts::batch_allocation(variable, read_file));
   if (spec.starter == cli::Starter::local) batch.reset();
-  TUTTI_TRY(allocation, hosts::allocate(cli::hosts_of(spec), cli::hostfiles_of(spec), read_file,
-                                        this_host(), cores, batch));
+  TUTTI_TRY(allocation,
+            hosts::allocate(plan::wishes_of(spec), read_file, this_host(), cores, batch));
   if (batch && allocation.batch == hosts::Batch::slurm && !spec.starter_given) {
     if (has_program("srun"))
       spec.starter = cli::Starter::slurm;

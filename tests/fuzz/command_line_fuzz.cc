@@ -74,7 +74,7 @@ void plan(const JobSpec& job) {
   const ReadFile read = [](const std::string&) -> Result<std::string> {
     return std::string("a slots=3\nb slots=1 max_slots=2\n");
   };
-  const auto allocation = allocate(hosts_of(job), hostfiles_of(job), read, "here", 4);
+  const auto allocation = allocate(tutti::launch::plan::wishes_of(job), read, "here", 4);
   if (!allocation) {
     CHECK_FALSE(allocation.error().text.empty());
     return;

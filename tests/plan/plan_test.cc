@@ -71,7 +71,7 @@ Outcome run(const PlanCase& one) {
   const auto job = parse_command_line(one.command, {read, {}});
   if (!job) return failed("command line", job.error());
   const auto allocation =
-      allocate(hosts_of(*job), hostfiles_of(*job), read, one.this_host, one.this_cores);
+      allocate(tutti::launch::plan::wishes_of(*job), read, one.this_host, one.this_cores);
   if (!allocation) return failed("hosts", allocation.error());
   // The machine prun runs on: what hosts are taken to be like.
   Plan here;

@@ -19,7 +19,7 @@ Result<std::string> read(const std::string& path) {
 }
 Result<Allocation> make(const std::vector<std::string>& hosts,
                         const std::vector<std::string>& files) {
-  return allocate(hosts, files, read, "here", 8);
+  return allocate({{hosts, files}}, read, "here", 8);
 }
 }  // namespace
 

@@ -46,7 +46,7 @@ Allocation three() {
 }
 
 tutti::Result<Allocation> with_batch(const std::string& dash_host) {
-  return allocate({dash_host}, {}, {}, "here", 4, three());
+  return allocate({{{dash_host}, {}}}, {}, "here", 4, three());
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ TEST_CASE("-H picks from the batch system's hosts, by name or by place", "[hosts
   CHECK(with_batch("+n1")->hosts[0].name == "b");
   CHECK(with_batch("+e:2")->hosts.size() == 2);
   CHECK(with_batch("elsewhere")->hosts[0].name == "elsewhere");
-  CHECK(allocate({}, {}, {}, "here", 4, three())->hosts.size() == 3);
+  CHECK(allocate({}, {}, "here", 4, three())->hosts.size() == 3);
 }
 
 TEST_CASE("hosts that are not wanted are left out", "[hosts]") {

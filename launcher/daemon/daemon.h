@@ -54,7 +54,7 @@ struct DaemonPlace {
   std::string directory;       // where ranks work unless told; empty: as the head says
   std::string head_address;    // the head, as this host sees it, when the caller knows it
   std::string own_address;     // how other hosts reach this one, when the spawner knows
-  std::string library_folder;  // where libmpi_abi is when the program does not find it; or empty
+  std::string library_folder;  // where libmpi_abi is when the loader does not find it; or empty
   std::string pmix_program;    // the PMIx server (launcher/pmix); empty: not here
   // Of a node that starts only what its own command line says: what is made of the head's words;
   // null: they are taken as they come.

@@ -215,14 +215,15 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
       set(environment, "OMP_NUM_THREADS", "1");
   }
   if (facts.gpus_per_rank > 0) share_gpus(environment, facts);
+  if (facts.program != nullptr)
+    for (const control::Variable& change : facts.program->environment)
+      if (change.name != wireup::kJoinKeyVariable) apply(environment, change);
+  // Behind whatever the user gives, by environment or -x: a library of theirs must win.
   if (!facts.library_folder.empty()) {
     const std::string before = value_in(environment, "LD_LIBRARY_PATH");
     set(environment, "LD_LIBRARY_PATH",
         before.empty() ? facts.library_folder : before + ":" + facts.library_folder);
   }
-  if (facts.program != nullptr)
-    for (const control::Variable& change : facts.program->environment)
-      if (change.name != wireup::kJoinKeyVariable) apply(environment, change);
   return environment;
 }
 

@@ -123,7 +123,7 @@ Result<int> serve(const job::JobRequest& request, const spawn::Endpoint& where,
     place.by_hand = place.over_network = true;
     place.shows_output = torch.used;
     place.environment = request.environment;
-    place.library_folder = spawn::this_installation().library_folder;
+    place.library_folder = spawn::this_installation().added_folder;
     place.head_address = spawn::peer_address(self.channel.get());
     place.own_address = request.spec.local_address.empty() ? spawn::own_address(self.channel.get())
                                                            : request.spec.local_address;

@@ -47,7 +47,7 @@ int serve(char** environment) {
   ::dup2(nothing.get(), 0);
   ::dup2(nothing.get(), 1);
   place.over_network = true;
-  place.library_folder = spawn::this_installation().library_folder;
+  place.library_folder = spawn::this_installation().added_folder;
   place.pmix_program = spawn::this_installation().pmix_program;
   place.make_spawner = [](control::Loop& loop, const control::Grow& grow,
                           daemon::SpawnReports reports) {

@@ -2,6 +2,7 @@
 #include "spawn/installation.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <initializer_list>
 
+#include "base/file.h"
 #include "base/unique_fd.h"
 
 namespace tutti::launch::spawn {
@@ -25,6 +27,13 @@ std::string first_existing(std::initializer_list<std::string> candidates) {
   return {};
 }
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  struct stat one {};
+  struct stat other {};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 Installation look() {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
@@ -38,7 +47,10 @@ Installation look() {
   const std::string library = first_existing(
       {here + "/libmpi_abi.so.1", above + "/" TUTTI_LIBDIR "/libmpi_abi.so.1",
        above + "/lib/libmpi_abi.so.1", parent(above) + "/bindings/mpi/libmpi_abi.so.1"});
-  if (!library.empty()) found.library_folder = parent(library);
+  if (library.empty()) return found;
+  found.library_folder = parent(library);
+  if (!is_found_by_loader(library, file_text("/etc/ld.so.cache").value_or("")))
+    found.added_folder = found.library_folder;
   return found;
 }
 
@@ -47,6 +59,15 @@ Installation look() {
 const Installation& this_installation() {
   static const Installation found = look();
   return found;
+}
+
+bool is_found_by_loader(const std::string& library, const std::string& cache) {
+  // The cache's texts end with a zero; /lib there may be our /usr/lib.
+  const std::string name = library.substr(library.rfind('/')) + '\0';
+  const std::size_t at = cache.find(name);
+  if (at == std::string::npos || cache.find(name, at + 1) != std::string::npos) return false;
+  const std::size_t begin = cache.rfind('\0', at) + 1;
+  return is_same_file(cache.substr(begin, at - begin) + name.c_str(), library);
 }
 
 std::string name_of_bytes(const std::string& path) {

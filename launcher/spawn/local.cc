@@ -66,7 +66,7 @@ pid_t fork_daemon(const Given& given, UniqueFd* channel) {
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
   daemon::DaemonPlace place;
-  place.library_folder = this_installation().library_folder;
+  place.library_folder = this_installation().added_folder;
   place.machine = given.machine;
   place.environment = given.environment;
   become_daemon(theirs.get(), std::move(place));

@@ -140,7 +140,7 @@ void Virtual::become_host(int channel, const control::HostPart& host, int number
     ::_exit(1);
   }
   daemon::DaemonPlace place;
-  place.library_folder = this_installation().library_folder;
+  place.library_folder = this_installation().added_folder;
   place.environment = environment_;
   place.own_address = VirtualNet::ipv4(number);
   if (machine_) {

@@ -114,6 +114,11 @@ TEST_CASE("the library's folder comes after what the user has", "[daemon]") {
   CHECK(value_in(rank_environment({"LD_LIBRARY_PATH=/mine"}, facts), "LD_LIBRARY_PATH") ==
         "/mine:/cache");
   CHECK(value_in(rank_environment({}, facts), "LD_LIBRARY_PATH") == "/cache");
+  control::AppPart part;  // -x LD_LIBRARY_PATH=/theirs
+  part.argv = {"app"};
+  part.environment.push_back({"LD_LIBRARY_PATH", "/theirs"});
+  facts.program = &part;
+  CHECK(value_in(rank_environment({}, facts), "LD_LIBRARY_PATH") == "/theirs:/cache");
 }
 
 }  // namespace

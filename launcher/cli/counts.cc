@@ -1,5 +1,4 @@
 // Options about counts: ranks, hosts, processors, slots.
-#include <algorithm>
 
 #include "base/text.h"
 #include "cli/options.h"
@@ -65,8 +64,7 @@ Result<void> node_count(Draft& draft, const Given& given) {
 }
 
 Result<void> universe(Draft& draft, const Given& given) {
-  std::string word = given.words[0];
-  std::transform(word.begin(), word.end(), word.begin(), ::tolower);
+  const std::string word = text::lower(given.words[0]);
   if (word == "system") return {};
   if (word == "infinite") {
     draft.ignored.push_back(given.spelling + " " + given.words[0]);

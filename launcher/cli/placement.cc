@@ -4,19 +4,12 @@
 //   --bind-to target[:modifier...]                 Hydra's -bind-to core:2 is two cores
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "base/text.h"
 #include "cli/options.h"
 
 namespace tutti::launch::cli {
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 struct MapName {
   const char* name;
@@ -105,7 +98,7 @@ constexpr std::array kSwitches{
 // "PE=2", "OVERSUBSCRIBE", ... What only describes the default is taken silently.
 Result<void> modifier(Draft& draft, const Given& given, const std::string& written) {
   Placement& placement = draft.job.placement;
-  const std::string word = lower(written);
+  const std::string word = text::lower(written);
   for (const Switch& row : kSwitches) {
     if (word != row.name) continue;
     placement.*row.on = true;
@@ -157,7 +150,7 @@ Result<void> map_ppr(Draft& draft, const Given& given, const std::vector<std::st
     return fail(Code::arg, given.spelling + " " + given.words[0] +
                                ": write ppr:N:node (or core, numa, package...), N at least 1");
   const auto words = text::split(parts[2], ',');
-  TUTTI_TRY(object, policy_of(given, lower(words[0])));
+  TUTTI_TRY(object, policy_of(given, text::lower(words[0])));
   if (object == MapBy::seq || object == MapBy::rankfile || object == MapBy::slot)
     return unknown_word(given, words[0], "node, package, numa, l3cache, core, hwthread", {});
   Placement& placement = draft.job.placement;
@@ -189,15 +182,15 @@ Result<void> map_device(Draft& draft, const Given& given, std::vector<std::strin
              part.find_first_not_of("0123456789abcdefABCDEF.") == std::string::npos;
     };
     if (words.size() == 1 && is_bus(name))
-      while (next < parts.size() && is_bus(parts[next])) name += ":" + lower(parts[next++]);
+      while (next < parts.size() && is_bus(parts[next])) name += ":" + text::lower(parts[next++]);
   } else if (words[0] != "dist" && words[0] != "DIST") {
     name = words[0];
-  } else if (next < parts.size() && lower(parts[next]) != "span") {
+  } else if (next < parts.size() && text::lower(parts[next]) != "span") {
     words = text::split(parts[next++], ',');
     name = words[0];
   }
   Placement& placement = draft.job.placement;
-  const std::string kind = lower(name);
+  const std::string kind = text::lower(name);
   placement.map_by = kind.empty() || kind == "gpu" || kind == "auto" ? MapBy::gpu
                      : kind == "nic"                                 ? MapBy::nic
                                                                      : MapBy::device;
@@ -212,7 +205,7 @@ namespace apply {
 
 Result<void> map_by(Draft& draft, const Given& given) {
   const auto parts = text::split(given.words[0], ':');
-  const std::string policy = lower(parts[0]);
+  const std::string policy = text::lower(parts[0]);
   if (policy == "ppr") return map_ppr(draft, given, parts);
   if (policy.starts_with("pe-list=")) {
     TUTTI_DO(map_list(draft, given, policy.substr(8)));
@@ -220,7 +213,7 @@ Result<void> map_by(Draft& draft, const Given& given) {
   }
   // "--map-by :OVERSUBSCRIBE" keeps the policy; "core,PE=2" separates by a comma.
   const auto words = text::split(parts[0], ',');
-  std::string name = lower(words[0]);
+  std::string name = text::lower(words[0]);
   if (name.starts_with("device=") || name == "gpu" || name == "nic" || name == "dist")
     return map_device(draft, given, parts);
   if (name.starts_with("plane=")) name = "plane";
@@ -234,7 +227,7 @@ Result<void> map_by(Draft& draft, const Given& given) {
 }
 
 Result<void> rank_by(Draft& draft, const Given& given) {
-  const std::string order = lower(given.words[0].substr(0, given.words[0].find(':')));
+  const std::string order = text::lower(given.words[0].substr(0, given.words[0].find(':')));
   RankBy& rank_by = draft.job.placement.rank_by;
   if (order == "slot" || order == "core" || order == "hwthread")
     rank_by = RankBy::slot;
@@ -251,7 +244,7 @@ Result<void> rank_by(Draft& draft, const Given& given) {
 
 Result<void> bind_to(Draft& draft, const Given& given) {
   auto parts = text::split(given.words[0], ':');
-  std::string target = lower(parts[0]);
+  std::string target = text::lower(parts[0]);
   for (const char* talk : {"verbose,", "quiet,", "v,", "q,"})
     if (target.starts_with(talk)) target.erase(0, std::string_view(talk).size());
   if ((target == "map_cpu" || target == "user" || target == "cpu-list") && parts.size() > 1) {
@@ -267,7 +260,7 @@ Result<void> bind_to(Draft& draft, const Given& given) {
     return unknown_word(given, target,
                         "none, hwthread, core, l1cache, l2cache, l3cache, numa, package", names);
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    const std::string word = lower(parts[i]);
+    const std::string word = text::lower(parts[i]);
     const auto count = text::parse_int(word);
     if (count && *count >= 1 && *count <= (1 << 20))
       draft.job.placement.cpus_per_rank = static_cast<int>(*count);

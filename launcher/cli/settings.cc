@@ -137,9 +137,14 @@ Result<void> start_timeout(Draft& draft, const Given& given) {
   return {};
 }
 
-// minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]]; 0: no limit.
+// minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]]; 0, UNLIMITED,
+// INFINITE: no limit.
 Result<void> slurm_time(Draft& draft, const Given& given) {
   const std::string& word = given.words[0];
+  if (text::lower(word) == "unlimited" || text::lower(word) == "infinite") {
+    draft.job.timeout_s = 0;
+    return {};
+  }
   const auto dash = word.find('-');
   const auto parts = text::split(dash == std::string::npos ? word : word.substr(dash + 1), ':');
   const bool from_hours = dash != std::string::npos || parts.size() == 3;

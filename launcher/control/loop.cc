@@ -185,10 +185,17 @@ void Loop::cancel(TimerId timer) {
   inside_->timers.erase(timer);
 }
 
+// Who starts a program with SIGHUP ignored (nohup, a service) wants it to outlive its terminal. INT
+// and QUIT are heard all the same: shells ignore them for everything in the background.
 void Loop::on_signals(std::initializer_list<int> signals, std::function<void(int)> deliver) {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : signals) ::sigaddset(&set, signal);
+  for (const int signal : signals) {
+    struct sigaction before {};
+    const bool stays_ignored = signal == SIGHUP && ::sigaction(signal, nullptr, &before) == 0 &&
+                               before.sa_handler == SIG_IGN;
+    if (!stays_ignored) ::sigaddset(&set, signal);
+  }
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   inside_->signals.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   const int fd = inside_->signals.get();

@@ -129,10 +129,12 @@ struct Launch {
   int restarts = 0, max_restarts = 0;  // so far, and allowed
   std::string run_id, role;            // torchrun's
   int gpus_per_rank = 0;
+  int machine_ranks = 0, machine_cores = 0;  // where several hosts are one machine: of all of them
   template <class F>
   void fields(F&& f) {
     f("restarts", restarts), f("max_restarts", max_restarts), f("run_id", run_id);
     f("role", role), f("gpus_per_rank", gpus_per_rank);
+    f("machine_ranks", machine_ranks), f("machine_cores", machine_cores);
     f("job_id", job_id), f("job_key", job_key), f("universe", universe), f("hosts", hosts);
     f("host_of", host_of), f("apps", apps), f("ranks", ranks), f("output", output);
     f("master_address", master_address), f("master_port", master_port);
@@ -167,12 +169,13 @@ struct Input {
   }
 };
 
-// up: so many bytes of Input are written; the head sends more.
+// up: so many bytes of Input are written; the head sends more, unless nobody there reads any more.
 struct InputTaken {
   std::uint64_t bytes = 0;
+  bool closed = false;
   template <class F>
   void fields(F&& f) {
-    f("bytes", bytes);
+    f("bytes", bytes), f("closed", closed);
   }
 };
 

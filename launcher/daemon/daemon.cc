@@ -70,7 +70,7 @@ class Daemon {
   void handle(const control::Fetch& fetch) { ranks_.hear_servers(fetch); }
   void handle(const control::Fetched& fetched) { ranks_.hear_servers(fetched); }
   void handle(const control::Signal& signal);
-  void handle(const control::End& end) { ranks_.end(end.grace_ms); }
+  void handle(const control::End& end);
   void handle(const control::Bye& bye);
   void handle(const control::Grow& grow);
   template <class T>
@@ -92,7 +92,7 @@ class Daemon {
   Background background_{loop_};
   std::map<int, Child> children_;
   bool alone_ = false;  // no other host has a part in the job
-  bool leaving_ = false;
+  bool leaving_ = false, has_finished_ = false;
   int status_ = 0;
 };
 
@@ -282,12 +282,19 @@ void Daemon::handle(const control::Signal& signal) {
 void Daemon::handle(const control::Bye& bye) {
   if (std::exchange(leaving_, true)) return;
   if (place_.by_hand) status_ = bye.again ? kComeAgain : bye.status;
-  ranks_.finish();
-  leave_when_done();
+  ranks_.finish([this] {
+    has_finished_ = true;
+    leave_when_done();
+  });
+}
+
+void Daemon::handle(const control::End& end) {
+  ranks_.end(end.grace_ms);
+  if (end.grace_ms == 0) ranks_.hurry();
 }
 
 void Daemon::leave_when_done() {
-  if (!leaving_ || !children_.empty()) return;
+  if (!has_finished_ || !children_.empty()) return;
   say(control::Bye{});
   if (up_.queued_bytes() == 0) return loop_.stop();
   up_.on_drained([this] { loop_.stop(); });

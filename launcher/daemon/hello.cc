@@ -38,6 +38,7 @@ control::MachinePart machine_part(const topo::Machine& machine) {
   part.cores = machine.cores;
   part.cpu_quota = machine.cpu_quota;
   part.xml = machine.xml;
+  part.boot_id = machine.boot_id;
   return part;
 }
 
@@ -53,6 +54,7 @@ topo::Machine machine_of(const control::MachinePart& part) {
   machine.cores = part.cores;
   machine.cpu_quota = part.cpu_quota;
   machine.xml = part.xml;
+  machine.boot_id = part.boot_id;
   return machine;
 }
 

@@ -218,6 +218,8 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
   if (facts.program != nullptr)
     for (const control::Variable& change : facts.program->environment)
       if (change.name != wireup::kJoinKeyVariable) apply(environment, change);
+  // Shells and Python ask it for the folder; the one of our own environment is another's.
+  if (!facts.directory.empty()) set(environment, "PWD", facts.directory);
   // Behind whatever the user gives, by environment or -x: a library of theirs must win.
   if (!facts.library_folder.empty()) {
     const std::string before = value_in(environment, "LD_LIBRARY_PATH");

@@ -19,6 +19,7 @@ struct RankFacts {
   std::string door, door_key;  // empty: there is no door
   std::string master_address;
   int master_port = 0;
+  std::string directory;  // where the rank works; empty: not known
   std::string library_folder;
   bool report_links = false;
   std::string record;                                          // empty: nothing is to be recorded

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/clock.h"
 #include "daemon/daemon.h"
 #include "daemon/rank_env.h"
 #include "daemon/store.h"
@@ -28,6 +29,10 @@ bool is_folder(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
+
+// The filters of a rank that has ended get a second without a byte, and this long in all.
+constexpr std::int64_t kQuiet = 1'000'000'000, kLongestLinger = 5'000'000'000;
+constexpr std::chrono::milliseconds kLingerLook{20};
 
 // As many descriptors as there may be: a rank takes up to six. Returns the limit before.
 rlimit raise_open_files() {
@@ -137,6 +142,10 @@ Result<void> Ranks::make_job_segment(const Place& place) {
     facts.cores = static_cast<std::uint32_t>(place.machine->usable_cores());
     facts.topology = place.machine->xml;
   }
+  if (launch_.machine_cores > 0) {
+    facts.machine_ranks = launch_.machine_ranks;
+    facts.cores = static_cast<std::uint32_t>(launch_.machine_cores);
+  }
   TUTTI_TRY(segment, wireup::make_segment(facts));
   segment_ = std::move(segment);
   return {};
@@ -218,6 +227,7 @@ Result<void> Ranks::start(Starter& starter, RankProcess& rank) {
   facts.master_address = launch_.master_address;
   facts.master_port = launch_.master_port;
   facts.library_folder = place_.library_folder;
+  facts.directory = app.directory;
   facts.report_links = launch_.report_links;
   facts.record = launch_.record;
   facts.restarts = launch_.restarts;
@@ -266,6 +276,7 @@ void Ranks::report_not_started(RankProcess& rank, const CannotStart& problem) {
   report.launch_status = problem.status;
   report.reason = problem.reason;
   say_(report);
+  tell_started();
 }
 
 void Ranks::publish(const control::Addresses& addresses) {
@@ -309,22 +320,43 @@ void Ranks::on_child_ended(pid_t pid, int wait_status) {
   by_pid_.pop_back();
   rank.ended = true;
   rank.wait_status = wait_status;
-  // Its group may go on without it: what a rank started ends with it when the job is ending.
-  if (ending_) ::kill(-pid, SIGKILL);
   report_end(rank);
 }
 
-void Ranks::finish() {
+void Ranks::finish(std::function<void()> done) {
   servers_.close();
   door_.reset();
-  kill_descendants();
-  for (RankProcess& rank : ranks_) {
-    for (const int stream : {0, 1}) {
-      while (read_output(rank, stream)) {
-      }
-      show_rest(rank, stream);
-    }
+  finished_ = std::move(done);
+  last_byte_ns_ = now_ns();
+  lingers_until_ns_ = last_byte_ns_ + kLongestLinger;
+  linger();
+}
+
+void Ranks::hurry() {
+  lingers_until_ns_ = 0;
+  linger();
+}
+
+// Whether somebody may still write, and has lately. What a slow head holds back does not count.
+bool Ranks::writes_on() const {
+  const std::int64_t now = now_ns();
+  if (now >= lingers_until_ns_ || (!hold_ && now >= last_byte_ns_ + kQuiet)) return false;
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const RankProcess& rank) {
+    return rank.output[0].is_open() || rank.output[1].is_open();
+  });
+}
+
+void Ranks::linger() {
+  if (!finished_) return;
+  loop_.cancel(linger_timer_);
+  if (writes_on()) {
+    linger_timer_ = loop_.after(kLingerLook, [this] { linger(); });
+    return;
   }
+  kill_descendants();
+  for (RankProcess& rank : ranks_)
+    for (const int stream : {0, 1}) read_rest(rank, stream);
+  std::exchange(finished_, nullptr)();
 }
 
 }  // namespace tutti::launch::daemon

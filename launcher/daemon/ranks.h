@@ -54,8 +54,10 @@ class Ranks {
   void on_child_ended(pid_t pid, int wait_status);  // of any child; others' are ignored
   void hold_output(bool hold);
   bool all_ended() const { return ranks_run_ && ended_ == ranks_.size(); }
-  // Kills what the ranks left behind and shows the last of what was written.
-  void finish();
+  // Waits for what filters of ranks that have ended still write (`| tee log` in a script), kills
+  // what is left behind, shows the last of what was written, and says so.
+  void finish(std::function<void()> done);
+  void hurry();  // no waiting any more
 
  private:
   struct App {
@@ -90,6 +92,10 @@ class Ranks {
   // stream.cc
   void watch_output(RankProcess& rank, int stream);
   bool read_output(RankProcess& rank, int stream);
+  void read_waiting(RankProcess& rank, int stream);
+  void read_rest(RankProcess& rank, int stream);
+  bool writes_on() const;
+  void linger();
   void show(RankProcess& rank, int stream, std::string&& text);
   void show_here_or_there(const RankProcess& rank, int stream, std::string&& text);
   void show_piece_soon();
@@ -98,6 +104,7 @@ class Ranks {
 
   // talk.cc
   void hear_of_exec(RankProcess& rank);
+  void tell_started();
   void read_control(RankProcess& rank, int fd);
   void forget_control(RankProcess& rank, int fd);
   void enter(int local, UniqueFd control);
@@ -118,8 +125,7 @@ class Ranks {
   std::deque<RankProcess> ranks_;              // addresses stay: callbacks hold them
   std::vector<std::pair<pid_t, int>> by_pid_;  // of those that run: local rank
   std::set<std::string> opened_;               // output files, when several ranks share one
-  std::size_t running_programs_ = 0;
-  bool told_started_ = false;
+  std::size_t settled_ranks_ = 0;              // whose program runs, or will not
   bool any_joined_ = false;
   bool hold_ = false;
   bool ending_ = false;
@@ -130,8 +136,11 @@ class Ranks {
   control::Loop::TimerId address_timer_ = 0;
   std::string input_;
   std::map<int, std::size_t> input_offsets_;  // by local rank, into input_
-  bool input_ended_ = false;
+  bool input_ended_ = false, told_input_closed_ = false;
   bool ranks_run_ = false;  // start_all has been there
+  std::function<void()> finished_;
+  control::Loop::TimerId linger_timer_ = 0;
+  std::int64_t last_byte_ns_ = 0, lingers_until_ns_ = 0;
   std::size_t ended_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
 #include "daemon/ranks.h"
 #include "job/exit_status.h"
 
@@ -16,6 +17,7 @@ namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPieceDelay{100};
+constexpr int kMostReads = 64;            // at once: somebody may write without end
 constexpr std::size_t kTailBytes = 2048;  // kept of what a rank wrote, to be shown if it fails
 
 // What could not be written, up to the first failure. A full pipe that others made non-blocking is
@@ -97,6 +99,17 @@ void Ranks::show_rest(RankProcess& rank, int stream) {
   if (rank.lines[stream]) show(rank, stream, rank.lines[stream]->flush());
 }
 
+// What is there now.
+void Ranks::read_waiting(RankProcess& rank, int stream) {
+  for (int i = 0; i < kMostReads && read_output(rank, stream);) ++i;
+}
+
+// The same, and what stands there without a line end.
+void Ranks::read_rest(RankProcess& rank, int stream) {
+  read_waiting(rank, stream);
+  show_rest(rank, stream);
+}
+
 // One piece. False: nothing more for now, or for ever.
 bool Ranks::read_output(RankProcess& rank, int stream) {
   if (!rank.output[stream].is_open()) return false;
@@ -109,6 +122,7 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
     show_rest(rank, stream);
     return false;
   }
+  if (finished_) last_byte_ns_ = now_ns();
   LineCutter& lines = lines_of(rank, stream);
   show(rank, stream, lines.feed({buffer.data(), static_cast<std::size_t>(got)}));
   // Not where lines are collected: half a line would count as one.
@@ -189,14 +203,16 @@ void Ranks::input(const control::Input& input) {
 void Ranks::write_input() {
   if (!ranks_run_) return;  // their servers get ready first; the input waits here
   std::size_t least = input_.size();
+  bool closed = true;
   for (RankProcess& rank : ranks_) {
     const auto offset = input_offsets_.find(rank.local);
     if (offset == input_offsets_.end()) continue;
     offset->second = write_input_to(rank, offset->second);
     if (rank.input.is_open()) least = std::min(least, offset->second);
+    closed = closed && !rank.input.is_open();
   }
-  if (least > 0) {
-    say_(control::InputTaken{least});
+  if (least > 0 || (closed && !std::exchange(told_input_closed_, true))) {
+    say_(control::InputTaken{least, closed});
     input_.erase(0, least);
     for (auto& [local, offset] : input_offsets_) offset -= std::min(offset, least);
   }

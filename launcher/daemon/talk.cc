@@ -14,7 +14,6 @@
 namespace tutti::launch::daemon {
 namespace {
 constexpr std::chrono::milliseconds kAddressDelay{10};
-constexpr int kMostReads = 64;  // per stream at the end of a rank: its children may write on
 }  // namespace
 
 void Ranks::hear_of_exec(RankProcess& rank) {
@@ -33,10 +32,12 @@ void Ranks::hear_of_exec(RankProcess& rank) {
     return;
   }
   rank.program_runs = true;
-  if (++running_programs_ == ranks_.size() && !told_started_) {
-    told_started_ = true;
-    say_(control::Started{});
-  }
+  tell_started();
+}
+
+// Once every rank runs its program or has been told of as one that cannot.
+void Ranks::tell_started() {
+  if (++settled_ranks_ == ranks_.size()) say_(control::Started{});
 }
 
 // By the door: its daemon hears it from now on, as by the socket that it inherited.
@@ -83,8 +84,7 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
       rank.finalized = true;
       break;
     case RankSays::abort: {
-      while (read_output(rank, 0) || read_output(rank, 1)) {
-      }
+      for (const int stream : {0, 1}) read_waiting(rank, stream);
       say_(control::RankAborts{rank.part.rank, head.value, std::string(payload)});
       break;
     }
@@ -128,10 +128,7 @@ void Ranks::report_end(RankProcess& rank) {
   std::vector<int> entered;
   for (const UniqueFd& one : rank.entered) entered.push_back(one.get());
   for (const int fd : entered) read_control(rank, fd);
-  for (const int stream : {0, 1}) {
-    for (int i = 0; i < kMostReads && read_output(rank, stream);) ++i;
-    show_rest(rank, stream);
-  }
+  for (const int stream : {0, 1}) read_rest(rank, stream);
   if (!rank.finalized) publish_gone(*segment_, rank.part.rank, any_joined_);
   control::RankEnded report;
   report.rank = rank.part.rank;

@@ -12,6 +12,7 @@ namespace tutti::launch::hosts {
 namespace {
 
 constexpr std::size_t kMostHosts = 1U << 20;
+constexpr int kMostBrackets = 8;  // in one name
 
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
@@ -119,33 +120,41 @@ Result<Allocation> from_pairs(const std::string& text, const std::string& source
   return allocation;
 }
 
+// What follows a bracket may be another one; "[fe80::1]" alone is an address, not a range.
+Result<std::vector<std::string>> expand_one(const std::string& part, int brackets) {
+  const auto open = part.find('[');
+  const auto close = part.find(']', open);
+  if ((open == 0 && brackets == 0) || open == std::string::npos || close == std::string::npos)
+    return std::vector<std::string>{part};
+  const auto senseless = [&part] { return fail(Code::arg, "'" + part + "': write name[1-4,7]"); };
+  if (brackets == kMostBrackets) return senseless();
+  TUTTI_TRY(rests, expand_one(part.substr(close + 1), brackets + 1));
+  std::vector<std::string> names;
+  for (const std::string& range : text::split(part.substr(open + 1, close - open - 1), ',')) {
+    const auto dash = range.find('-');
+    const std::string first = range.substr(0, dash);
+    const auto from = text::parse_int(first);
+    const auto to = dash == std::string::npos ? from : text::parse_int(range.substr(dash + 1));
+    if (!from || !to || *from < 0 || *to < *from) return senseless();
+    for (auto number = *from; number <= *to; ++number) {
+      std::string digits = std::to_string(number);
+      if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
+      if (names.size() + rests.size() > kMostHosts) return senseless();
+      for (const std::string& rest : rests) names.push_back(part.substr(0, open) + digits + rest);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> expand_ranges(const std::string& text) {
   std::vector<std::string> names;
   for (const std::string& part : cut_list(text)) {
-    const auto open = part.find('[');
-    const auto close = part.find(']', open);
-    // "[fe80::1]" is an address, not a range.
-    if (open == 0 || open == std::string::npos || close == std::string::npos) {
-      names.push_back(part);
-      continue;
-    }
-    TUTTI_TRY(rests, expand_ranges(part.substr(close + 1)));
-    for (const std::string& range : text::split(part.substr(open + 1, close - open - 1), ',')) {
-      const auto dash = range.find('-');
-      const std::string first = range.substr(0, dash);
-      const auto from = text::parse_int(first);
-      const auto to = dash == std::string::npos ? from : text::parse_int(range.substr(dash + 1));
-      if (!from || !to || *from < 0 || *to < *from ||
-          static_cast<std::size_t>(*to - *from) + names.size() > kMostHosts)
-        return fail(Code::arg, "'" + part + "': write name[1-4,7]");
-      for (auto number = *from; number <= *to; ++number) {
-        std::string digits = std::to_string(number);
-        if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
-        for (const std::string& rest : rests) names.push_back(part.substr(0, open) + digits + rest);
-      }
-    }
+    TUTTI_TRY(some, expand_one(part, 0));
+    if (names.size() + some.size() > kMostHosts)
+      return fail(Code::arg, "'" + part + "': more than " + std::to_string(kMostHosts) + " hosts");
+    names.insert(names.end(), some.begin(), some.end());
   }
   return names;
 }

@@ -29,6 +29,10 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
+std::string time_limit_words(double seconds) {
+  return "the time limit of " + seconds_text(seconds) + " s (--timeout) is over; the job was ended";
+}
+
 Outcome run_round(Round round) {
   return Head(std::move(round)).run();
 }
@@ -64,15 +68,11 @@ Outcome Head::run() {
     if (is_finished_) loop_.stop();
   });
   enter(State::starting);
-  if (request_.spec.timeout_s > 0) {
-    loop_.after(std::chrono::milliseconds(static_cast<long>(request_.spec.timeout_s * 1000)),
-                [this] {
-                  const std::string limit = seconds_text(request_.spec.timeout_s);
-                  report_and_fail(
-                      status_of(ExitStatus::time_limit),
-                      "the time limit of " + limit + " s (--timeout) is over; the job was ended");
-                });
-  }
+  if (round_.ends_ns > 0)
+    loop_.after(time_left(round_.ends_ns), [this] {
+      if (state_ == State::leaving) send_all(control::End{0});
+      report_and_fail(status_of(ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
+    });
   loop_.after(kQuietStart, [this] { show_progress(); });
   if (!checker_) start_watching();
   if (request_.meeting && round_.elastic)
@@ -255,6 +255,7 @@ void Head::on_signal(int number) {
            "ended by a signal while " + std::string(row_of(state_).doing));
     return;
   }
+  if (ends && state_ == State::leaving) return send_all(control::End{0});  // waits for no filter
   if (number == SIGINT && ++interrupts_ > 1) {
     send_all(control::End{0});
     return fail(status_of_signal(number), "interrupted twice; every rank was killed");

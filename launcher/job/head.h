@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ class Head {
     bool left = false;          // nothing more comes from it
     int ranks_left = 0;
     std::uint64_t input_taken = 0;
+    bool input_closed = false;  // no rank there reads any more
     std::vector<control::HostPart> to_grow;  // hosts that its daemon is to start
     control::Hello hello;
     std::string noise;  // its shell printed before the daemon
@@ -197,6 +199,7 @@ class Head {
   Desk desk_{loop_};
   std::vector<std::shared_ptr<StackWish>> stack_wishes_;
   std::function<void(int rank, const std::string& text)> show_stack_;
+  std::set<int> reported_stacks_;  // ranks whose stacks a report of ours waits for
   std::map<std::string, std::map<int, std::string>> gathers_;  // by name, by host: parts
   std::unique_ptr<Fold> fold_;                                 // null: lines are shown as they come
   bool fold_timer_ = false;

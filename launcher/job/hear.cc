@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/check.h"
+#include "base/file.h"
 #include "job/exit_status.h"
 #include "job/head.h"
 #include "job/links.h"
@@ -33,13 +34,6 @@ JobSecrets make_secrets() {
   TUTTI_CHECK(::getrandom(&secrets.job_id, sizeof secrets.job_id, 0) == 8, "no random numbers");
   secrets.job_id >>= 1;  // fits a signed number, for scripts
   return secrets;
-}
-
-std::string current_directory() {
-  char* path = ::getcwd(nullptr, 0);
-  std::string copy = path != nullptr ? path : "/";
-  std::free(path);
-  return copy;
 }
 
 std::string value_of(const std::vector<std::string>& environment, const std::string& name) {
@@ -142,8 +136,9 @@ void Head::launch() {
   job_id_ = secrets.job_id;
   const bool color = ::isatty(1) != 0 && value_of(request_.environment, "NO_COLOR").empty();
   const std::size_t first = at(plan.ranks.at(0).host);
+  const auto shared = plan::shared_machines(plan, machines);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    control::Launch launch = common_part(request_.spec, plan, secrets, current_directory(),
+    control::Launch launch = common_part(request_.spec, plan, secrets, working_directory(),
                                          request_.environment, hosts_[i].over_network);
     launch.master_address = proven_address(hellos, names, first);
     launch.master_port = hellos[first].free_port;
@@ -151,6 +146,13 @@ void Head::launch() {
     if (!request_.spec.master_address.empty()) launch.master_address = request_.spec.master_address;
     if (request_.spec.master_port > 0) launch.master_port = request_.spec.master_port;
     add_ranks(launch, request_.spec, plan, static_cast<int>(i));
+    for (const plan::SharedMachine& one : shared) {
+      if (one.hosts.size() < 2 ||
+          std::find(one.hosts.begin(), one.hosts.end(), i) == one.hosts.end())
+        continue;
+      launch.machine_ranks = one.ranks;
+      launch.machine_cores = one.machine.usable_cores();
+    }
     // Its own command line says what a node of a torchrun starts.
     if (hosts_[i].has_joined && request_.spec.torch.used)
       send(static_cast<int>(i), *daemon::numbers_only(std::move(launch)));
@@ -215,10 +217,16 @@ void Head::feed_input() {
 
 void Head::handle(int index, const control::InputTaken& taken) {
   host(index).input_taken += taken.bytes;
+  host(index).input_closed = taken.closed;
   std::uint64_t least = input_sent_;
-  for (const plan::PlannedRank& rank : request_.plan.ranks)
-    if (takes_stdin(request_.spec, rank.rank) && !host(rank.host).left)
-      least = std::min(least, host(rank.host).input_taken);
+  bool any_reads = false;
+  for (const plan::PlannedRank& rank : request_.plan.ranks) {
+    const Host& its = host(rank.host);
+    if (!takes_stdin(request_.spec, rank.rank) || its.left || its.input_closed) continue;
+    least = std::min(least, its.input_taken);
+    any_reads = true;
+  }
+  if (!any_reads) return terminal_.stop_input();
   if (least <= input_freed_) return;
   terminal_.allow_input(least - input_freed_);
   input_freed_ = least;

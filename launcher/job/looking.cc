@@ -140,12 +140,14 @@ void Head::show_places(std::function<void(const std::string&)> show) {
     show("    stack of rank " + std::to_string(rank) + " on host " + host_of_rank(rank) + ":\n" +
          shorten_stack(text));
   };
+  reported_stacks_.insert(wanted.begin(), wanted.end());
   if (!wanted.empty()) look({0, wanted}, nullptr);
 }
 
 void Head::handle(int, const control::Stack& stack) {
   take_stack(stack);
-  if (show_stack_) show_stack_(stack.rank, stack.text);
+  // Another prun's --stacks asks for them, too.
+  if (reported_stacks_.erase(stack.rank) > 0) show_stack_(stack.rank, stack.text);
 }
 
 // At a time limit: one last look, bounded, then the end.

@@ -1,12 +1,10 @@
 // A torchrun node starts what its own command line says. Of what the leading node says only these
 // are taken: which ranks run here and where the others are, addresses, the job's number and key,
 // and knobs by name. Nothing said becomes a program, an argument, a folder or the name of a file.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/knobs.h"
 #include "job/job.h"
 #include "job/parts.h"
@@ -53,13 +51,6 @@ void add_knobs(control::AppPart& part, const control::Launch& said,
   }
 }
 
-std::string here() {
-  char* path = ::getcwd(nullptr, 0);
-  std::string copy = path != nullptr ? path : "/";
-  std::free(path);
-  return copy;
-}
-
 }  // namespace
 
 Result<control::Launch> own_launch(const JobRequest& request, int slots, int host,
@@ -78,7 +69,7 @@ Result<control::Launch> own_launch(const JobRequest& request, int slots, int hos
   }
   const JobSecrets secrets{said.job_id, said.job_key, said.restarts};
   control::Launch own =
-      common_part(request.spec, plan, secrets, here(), request.environment, false);
+      common_part(request.spec, plan, secrets, working_directory(), request.environment, false);
   add_ranks(own, request.spec, plan, host);
   if (own.ranks.size() != said.ranks.size()) return senseless();
   for (std::size_t i = 0; i < own.ranks.size(); ++i) {
@@ -90,6 +81,8 @@ Result<control::Launch> own_launch(const JobRequest& request, int slots, int hos
   own.max_restarts = said.max_restarts;
   own.master_address = said.master_address;
   own.master_port = said.master_port;
+  own.machine_ranks = said.machine_ranks;
+  own.machine_cores = said.machine_cores;
   for (control::AppPart& part : own.apps) add_knobs(part, said, request.environment);
   return own;
 }

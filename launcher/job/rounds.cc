@@ -6,10 +6,12 @@
 #include "job/rounds.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <utility>
 
+#include "base/clock.h"
 #include "job/exit_status.h"
 
 namespace tutti::launch::job {
@@ -26,6 +28,8 @@ class Rounds {
  public:
   explicit Rounds(JobRequest request) : request_(std::move(request)) {
     const cli::TorchSpec& torch = request_.spec.torch;
+    if (const double limit = request_.spec.timeout_s; limit > 0)
+      ends_ns_ = now_ns() + static_cast<std::int64_t>(limit * 1e9);
     least_ = torch.used ? static_cast<std::size_t>(torch.min_nodes) : 1;
     most_ = torch.used ? static_cast<std::size_t>(torch.max_nodes) : 1U << 20;
     own_hosts_ = request_.allocation.hosts;
@@ -39,11 +43,17 @@ class Rounds {
   int run();
 
  private:
+  // What ended the wait for hosts: none, or the status to end with and its words.
+  struct Stop {
+    int status = 0;
+    std::string words;
+  };
   struct Seat {
     std::string id;
     std::string name;
   };
-  Result<void> gather();
+  Stop gather();
+  bool is_over() const { return ends_ns_ > 0 && now_ns() >= ends_ns_; }
   bool enough(bool last_call) const;
   void say_awaited() const;
   Result<Round> next_round();
@@ -64,6 +74,7 @@ class Rounds {
   std::size_t expected_ = 0;  // members of the last round that will come back
   bool by_slots_ = false;
   int restarts_ = 0;
+  std::int64_t ends_ns_ = 0;  // of all rounds together; 0: no limit
 };
 
 bool Rounds::enough(bool last_call) const {
@@ -88,10 +99,22 @@ void Rounds::say_awaited() const {
 }
 
 // Until enough hosts are here: all of them; or the least number, and then nobody for a while.
-Result<void> Rounds::gather() {
+Rounds::Stop Rounds::gather() {
   control::Loop loop;
   control::Loop::TimerId call = 0;
   bool late = false;
+  Stop stop;
+  const auto end = [&](int status, std::string words) {
+    stop = {status, std::move(words)};
+    loop.stop();
+  };
+  loop.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT}, [&](int number) {
+    end(status_of_signal(number), "ended by a signal while waiting for hosts");
+  });
+  if (ends_ns_ > 0)
+    loop.after(time_left(ends_ns_), [&] {
+      end(status_of(ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
+    });
   const auto look = [&] {
     if (enough(false)) return loop.stop();
     loop.cancel(call);
@@ -112,14 +135,14 @@ Result<void> Rounds::gather() {
   loop.post(look);
   loop.run();
   request_.meeting->detach();
-  if (!late || enough(true)) return {};
-  return fail(Code::other,
-              "only " + counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
-                  " came to port " + std::to_string(request_.meeting->port()) + " within " +
-                  std::to_string(static_cast<long>(request_.spec.torch.join_timeout_s)) + " s, " +
-                  (by_slots_ ? counted(static_cast<std::size_t>(ranks_wanted()), "slot")
-                             : counted(least_, "host")) +
-                  " are needed");
+  if (stop.status != 0 || !late || enough(true)) return stop;
+  return {status_of(ExitStatus::no_allocation),
+          "only " + counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
+              " came to port " + std::to_string(request_.meeting->port()) + " within " +
+              std::to_string(static_cast<long>(request_.spec.torch.join_timeout_s)) + " s, " +
+              (by_slots_ ? counted(static_cast<std::size_t>(ranks_wanted()), "slot")
+                         : counted(least_, "host")) +
+              " are needed"};
 }
 
 // The order of those who wait: --node-rank first, then where they sat, then as they came.
@@ -158,6 +181,7 @@ Result<Round> Rounds::next_round() {
   round.restarts = restarts_;
   round.restarts_left = restarts_ < request_.spec.max_restarts;
   round.elastic = elastic();
+  round.ends_ns = ends_ns_;
   if (!request_.meeting) return round;
   take_seats();
   auto& waiting = request_.meeting->waiting();
@@ -206,9 +230,9 @@ bool Rounds::goes_on(const Outcome& outcome) {
 int Rounds::run() {
   for (;;) {
     if (request_.meeting) {
-      if (const auto here = gather(); !here) {
-        std::fprintf(stderr, "prun: %s\n", here.error().text.c_str());
-        return status_of(ExitStatus::no_allocation);
+      if (const Stop stop = gather(); stop.status != 0) {
+        std::fprintf(stderr, "prun: %s\n", stop.words.c_str());
+        return stop.status;
       }
       if (request_.meeting_is_port) request_.meeting->close_door();
     }
@@ -220,6 +244,10 @@ int Rounds::run() {
     const std::size_t joined = round->joined.size();
     const Outcome outcome = run_round(std::move(*round));
     if (!goes_on(outcome)) return outcome.status;
+    if (is_over()) {
+      std::fprintf(stderr, "prun: %s\n", time_limit_words(request_.spec.timeout_s).c_str());
+      return status_of(ExitStatus::time_limit);
+    }
     const auto is_lost = [&](const auto& host) {
       return std::find(outcome.lost.begin(), outcome.lost.end(), host.name) != outcome.lost.end();
     };

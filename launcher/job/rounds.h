@@ -1,6 +1,7 @@
 // The rounds of a job: each starts all ranks anew. Inside the room only.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +20,11 @@ struct Round {
   int restarts = 0;
   bool restarts_left = false;  // a failed rank starts another round
   bool elastic = false;        // a lost host does, and so does a newcomer
+  std::int64_t ends_ns = 0;    // --timeout, for all rounds together; 0: none
 };
+
+// "the time limit of 3 s (--timeout) is over; the job was ended"
+std::string time_limit_words(double seconds);
 
 struct Outcome {
   int status = 0;

@@ -19,14 +19,14 @@ struct StateRow {
 // launching: every host has its part of the plan and starts its ranks
 // running:   every program runs
 // ending:    something failed; ranks are being ended, first kindly
-// leaving:   all ranks have ended; daemons clean up and leave
+// leaving:   all ranks have ended; daemons wait for their filters, clean up and leave
 // done:      nothing is left
 inline constexpr std::array kStates{
     StateRow{State::starting, "starting daemons", std::chrono::seconds{120}, State::ending},
     StateRow{State::launching, "starting ranks", std::chrono::seconds{120}, State::ending},
     StateRow{State::running, "running", std::chrono::seconds{0}, State::ending},
     StateRow{State::ending, "ending ranks", std::chrono::seconds{4}, State::leaving},
-    StateRow{State::leaving, "cleaning up", std::chrono::seconds{4}, State::done},
+    StateRow{State::leaving, "cleaning up", std::chrono::seconds{9}, State::done},
     StateRow{State::done, "done", std::chrono::seconds{0}, State::done},
 };
 

@@ -78,15 +78,41 @@ cli::BindTo natural_target(const cli::Placement& placement) {
   return counts_threads(placement) ? cli::BindTo::hwthread : cli::BindTo::core;
 }
 
-// The first host whose ranks want more processors than it has; -1: none.
-int first_crowded(const Plan& plan, const cli::Placement& placement,
-                  const std::vector<Machine>& machines) {
-  for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
-    const int usable = usable_slots(machines[h], placement);
-    if (static_cast<long>(plan.hosts[h].local_ranks) * placement.cpus_per_rank > usable)
-      return static_cast<int>(h);
-  }
-  return -1;
+bool has_processor(const Machine& machine, int os_index) {
+  return std::any_of(machine.threads.begin(), machine.threads.end(),
+                     [os_index](const Thread& thread) { return thread.os_index == os_index; });
+}
+
+bool is_same_machine(const Machine& one, const Machine& other) {
+  return !one.boot_id.empty() && one.boot_id == other.boot_id &&
+         std::any_of(one.threads.begin(), one.threads.end(), [&other](const Thread& thread) {
+           return has_processor(other, thread.os_index);
+         });
+}
+
+void add_processors(SharedMachine& to, const Machine& from) {
+  const std::size_t before = to.machine.threads.size();
+  for (const Thread& thread : from.threads)
+    if (!has_processor(to.machine, thread.os_index)) to.machine.threads.push_back(thread);
+  to.is_alike = to.is_alike && to.machine.threads.size() == before && from.threads.size() == before;
+  std::set<int> cores;
+  for (const Thread& thread : to.machine.threads) cores.insert(thread.core);
+  to.machine.cores = static_cast<int>(cores.size());
+}
+
+// "host a", "hosts a and b (one machine)"
+std::string names_of(const Plan& plan, const SharedMachine& shared) {
+  std::string names = plan.hosts[shared.hosts.front()].name;
+  if (shared.hosts.size() == 1) return "host " + names;
+  for (std::size_t i = 1; i < shared.hosts.size(); ++i)
+    names += (i + 1 == shared.hosts.size() ? " and " : ", ") + plan.hosts[shared.hosts[i]].name;
+  return "hosts " + names + " (one machine)";
+}
+
+// Whether its ranks want more processors than it has.
+bool is_crowded(const SharedMachine& shared, const cli::Placement& placement) {
+  return static_cast<long>(shared.ranks) * placement.cpus_per_rank >
+         usable_slots(shared.machine, placement);
 }
 
 // The user said where ranks go: nothing about it is ours to decide.
@@ -97,52 +123,59 @@ bool is_explicit(const cli::Placement& placement) {
 
 // Decides the target when the user did not, and says why nothing is bound, when that matters.
 cli::BindTo choose_target(Plan& plan, const cli::JobSpec& job,
-                          const std::vector<Machine>& machines) {
+                          const std::vector<SharedMachine>& machines) {
   const cli::Placement& placement = job.placement;
   if (placement.bind_to != cli::BindTo::unset) return placement.bind_to;
   const cli::BindTo natural = natural_target(placement);
   if (is_explicit(placement)) return natural;
-  const int crowded = first_crowded(plan, placement, machines);
-  if (crowded >= 0) {
-    const PlannedHost& host = plan.hosts[static_cast<std::size_t>(crowded)];
-    const int usable = machines[static_cast<std::size_t>(crowded)].usable_cores();
+  for (const SharedMachine& shared : machines) {
+    if (!is_crowded(shared, placement)) continue;
+    const int usable = shared.machine.usable_cores();
     if (job.report_bindings)
-      plan.notes.push_back("nothing is bound: host " + host.name + " has " +
+      plan.notes.push_back("nothing is bound: " + names_of(plan, shared) +
+                           (shared.hosts.size() == 1 ? " has " : " have ") +
                            std::to_string(usable) +
                            (usable == 1 ? " usable core for " : " usable cores for ") +
-                           std::to_string(host.local_ranks) + " ranks");
+                           std::to_string(shared.ranks) + " ranks");
     return cli::BindTo::none;
   }
-  const bool several = std::any_of(plan.hosts.begin(), plan.hosts.end(),
-                                   [](const PlannedHost& host) { return host.local_ranks > 1; });
+  const bool several = std::any_of(machines.begin(), machines.end(),
+                                   [](const SharedMachine& shared) { return shared.ranks > 1; });
   return several ? natural : cli::BindTo::none;
 }
 
-Result<void> bind_host(Plan& plan, std::size_t h, const cli::Placement& placement,
-                       const Machine& machine) {
-  const PlannedHost& host = plan.hosts[h];
-  auto dealt = deal(machine, placement, host.local_ranks);
-  if (!dealt && placement.bind_to_max) {
-    plan.notes.push_back("host " + host.name + " is not bound: " + dealt.error().text);
+// All ranks of a machine, by whichever of its names they were placed.
+Result<void> bind_machine(Plan& plan, const SharedMachine& shared,
+                          const cli::Placement& placement) {
+  const Machine& machine = shared.machine;
+  const std::string name = names_of(plan, shared);
+  if (!shared.is_alike) {
+    plan.notes.push_back(name + " share some processors and are not bound");
     return {};
   }
-  if (!dealt) return fail(dealt.error().code, "host " + host.name + ": " + dealt.error().text);
-  int round = 0;
-  const auto units = units_of(machine, counts_threads(placement)).size();
-  for (PlannedRank& rank : plan.ranks) {
-    if (rank.host != static_cast<int>(h)) continue;
-    // Going round on single hardware threads takes the cores' other threads first.
-    round = rank.local_rank * placement.cpus_per_rank /
-            static_cast<int>(std::max<std::size_t>(1, units));
-    rank.cpus = widen(machine, dealt->units[static_cast<std::size_t>(rank.local_rank)],
-                      plan.bind_to, round);
+  auto dealt = deal(machine, placement, shared.ranks);
+  if (!dealt && placement.bind_to_max) {
+    plan.notes.push_back(name + " is not bound: " + dealt.error().text);
+    return {};
   }
+  if (!dealt) return fail(dealt.error().code, name + ": " + dealt.error().text);
+  int number = 0;
+  const auto units = units_of(machine, counts_threads(placement)).size();
+  for (const std::size_t h : shared.hosts)
+    for (PlannedRank& rank : plan.ranks) {
+      if (rank.host != static_cast<int>(h)) continue;
+      // Going round on single hardware threads takes the cores' other threads first.
+      const int round =
+          number * placement.cpus_per_rank / static_cast<int>(std::max<std::size_t>(1, units));
+      rank.cpus =
+          widen(machine, dealt->units[static_cast<std::size_t>(number++)], plan.bind_to, round);
+    }
   const bool some_free = plan.bind_to == cli::BindTo::hwthread &&
-                         static_cast<std::size_t>(host.local_ranks) <= machine.threads.size();
+                         static_cast<std::size_t>(shared.ranks) <= machine.threads.size();
   if (dealt->rounds > 0 && !some_free)
-    plan.notes.push_back("host " + host.name + ": " + std::to_string(host.local_ranks) +
-                         " ranks are bound to " + std::to_string(machine.cores) +
-                         (machine.cores == 1 ? " core" : " cores") + ", some to the same");
+    plan.notes.push_back(name + ": " + std::to_string(shared.ranks) + " ranks are bound to " +
+                         std::to_string(machine.cores) + (machine.cores == 1 ? " core" : " cores") +
+                         ", some to the same");
   return {};
 }
 
@@ -200,6 +233,22 @@ void bind_memory(Plan& plan, const std::vector<Machine>& machines) {
 
 }  // namespace
 
+std::vector<SharedMachine> shared_machines(const Plan& plan, const std::vector<Machine>& machines) {
+  std::vector<SharedMachine> all;
+  for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
+    auto known = std::find_if(all.begin(), all.end(), [&](const SharedMachine& one) {
+      return is_same_machine(one.machine, machines[h]);
+    });
+    if (known == all.end())
+      known = all.insert(all.end(), SharedMachine{{}, machines[h]});
+    else
+      add_processors(*known, machines[h]);
+    known->hosts.push_back(h);
+    known->ranks += plan.hosts[h].local_ranks;
+  }
+  return all;
+}
+
 bool wants_devices(const cli::JobSpec& job) {
   return job.display_topo || is_by_device(job.placement.map_by);
 }
@@ -237,7 +286,8 @@ Result<void> bind_ranks(Plan& plan, const cli::JobSpec& job, const std::vector<M
   }
   TUTTI_DO(check_objects(plan, placement, machines));
   TUTTI_DO(check_devices(plan, placement, machines));
-  plan.bind_to = choose_target(plan, job, machines);
+  const std::vector<SharedMachine> shared = shared_machines(plan, machines);
+  plan.bind_to = choose_target(plan, job, shared);
   if (plan.bind_to == cli::BindTo::none && !placement.cpu_set.empty() &&
       placement.map_by != cli::MapBy::pe_list) {
     // Not bound one by one, but all of them to the set.
@@ -252,9 +302,9 @@ Result<void> bind_ranks(Plan& plan, const cli::JobSpec& job, const std::vector<M
     TUTTI_DO(bind_by_file(plan, placement, machines));
   } else {
     const bool by_itself = placement.bind_to == cli::BindTo::unset && !is_explicit(placement);
-    for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
-      if (by_itself && plan.hosts[h].local_ranks == 1 && placement.cpu_set.empty()) continue;
-      TUTTI_DO(bind_host(plan, h, placement, machines[h]));
+    for (const SharedMachine& one : shared) {
+      if (by_itself && one.ranks == 1 && placement.cpu_set.empty()) continue;
+      TUTTI_DO(bind_machine(plan, one, placement));
     }
   }
   if (placement.bind_memory) bind_memory(plan, machines);

@@ -43,6 +43,18 @@ struct Plan {
 // (ppr:N:numa, SPAN); bind_ranks then says where they are not.
 Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocation,
                        const topo::Machine* like = nullptr);
+// The hosts of a plan that are one machine: two names of it, or virtual hosts on the same
+// processors.
+struct SharedMachine {
+  std::vector<std::size_t> hosts;  // indices into Plan::hosts
+  topo::Machine machine;           // with the processors of all of them
+  int ranks = 0;                   // of all of them
+  bool is_alike = true;            // each of these hosts has all of these processors
+};
+// machines[i] belongs to plan.hosts[i]. Each host is in one of them.
+std::vector<SharedMachine> shared_machines(const Plan& plan,
+                                           const std::vector<topo::Machine>& machines);
+
 // machines[i] belongs to plan.hosts[i].
 Result<void> bind_ranks(Plan& plan, const cli::JobSpec& job,
                         const std::vector<topo::Machine>& machines);

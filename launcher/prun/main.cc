@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -68,6 +69,7 @@ bool report_pid(const std::string& where) {
 
 int main(int argc, char** argv) {
   hold_standard_streams();
+  std::signal(SIGCHLD, SIG_DFL);  // who is told to ignore it never hears how a child ended
   job::JobRequest request;
   // The join key is for nobody whom prun starts: not ssh, not srun, no rank.
   request.join_key = variable(wireup::kJoinKeyVariable).value_or("");

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -59,6 +60,7 @@ int serve(char** environment) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGCHLD, SIG_DFL);  // as in prun
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "--serve") return serve(environ);
   if (what == "--hash") {

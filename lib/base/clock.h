@@ -13,6 +13,12 @@ inline std::int64_t now_ns() {
       .count();
 }
 
+// What is left until then, rounded up; 0: it is past.
+inline std::chrono::milliseconds time_left(std::int64_t deadline_ns) {
+  const std::int64_t left = deadline_ns - now_ns();
+  return std::chrono::milliseconds(left <= 0 ? 0 : left / 1'000'000 + 1);
+}
+
 // The same clock as the kernel's last tick left it, some ms ago: a fifth of the cost.
 inline std::int64_t last_tick_ns() {
   timespec time{};

@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/unique_fd.h"
 
@@ -35,6 +38,17 @@ std::vector<std::string> names_in(const std::string& folder) {
     if (const std::string name = entry->d_name; name != "." && name != "..") names.push_back(name);
   ::closedir(open);
   return names;
+}
+
+std::string working_directory() {
+  const char* const known = std::getenv("PWD");
+  struct stat here {};
+  struct stat there {};
+  if (known != nullptr && *known == '/' && ::stat(".", &here) == 0 && ::stat(known, &there) == 0 &&
+      here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+    return known;
+  std::array<char, PATH_MAX> path{};
+  return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
 }
 
 void remove_folder(const std::string& path) {

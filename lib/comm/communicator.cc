@@ -46,8 +46,9 @@ select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& hos
   for (const auto& [host, count] : ranks) facts.largest_host = std::max(facts.largest_host, count);
   facts.consecutive = std::is_sorted(host_of.begin(), host_of.end());
   const wireup::SegmentHeader& header = world.wireup.segment().header();
-  facts.crowded = header.local_ranks > header.cores;
-  if (facts.crowded) facts.ranks_per_core = static_cast<double>(header.local_ranks) / header.cores;
+  facts.crowded = header.is_crowded();
+  if (facts.crowded)
+    facts.ranks_per_core = static_cast<double>(header.machine_ranks) / header.cores;
   const auto mine = static_cast<std::size_t>(comm.rank());
   bool knows_inside = false, knows_between = false;
   for (std::size_t r = 0; r < host_of.size() && !(knows_inside && knows_between); ++r) {

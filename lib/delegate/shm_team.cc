@@ -24,7 +24,7 @@ ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::u
       waiting_(waiting),
       geometry_(geometry_of(segment_.header())) {
   const wireup::SegmentHeader& header = segment_.header();
-  is_crowded_ = header.local_ranks > header.cores;
+  is_crowded_ = header.is_crowded();
   polls_ = is_crowded_ ? kCrowdedPolls : kPolls;
   // Every member's piece of a round must have a line to itself.
   has_room_ = geometry_.chunk_bytes / (kDeepest * (locals_.size() + 1)) >= kCacheLine;

@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "topo/devices.h"
 #include "topo/quota.h"
 #include "topo/topo.h"
@@ -149,6 +150,7 @@ Result<Machine> read_this_machine(Devices devices) {
   TUTTI_TRY(machine, to_machine(topology.get()));
   TUTTI_TRY(xml, export_xml(topology.get()));
   machine.xml = std::move(xml);
+  machine.boot_id = text::trim(file_text("/proc/sys/kernel/random/boot_id").value_or(""));
   return machine;
 }
 

@@ -42,7 +42,7 @@ struct Budget {
 
 Budget derive(const wireup::Wireup& wireup, const Knobs& knobs) {
   const wireup::SegmentHeader& header = wireup.segment().header();
-  const bool crowded = header.local_ranks > header.cores;
+  const bool crowded = header.is_crowded();
   Budget budget = crowded ? Budget{0, 400'000, 8} : Budget{50'000, 1'000'000, 64};
   if (const std::int64_t forced = knobs.integer("TUTTI_POLL_US"); forced >= 0) {
     budget.poll_ns = forced * 1000;

@@ -42,6 +42,7 @@ SegmentFacts plan_segment(const SegmentShape& shape) {
   header.ranks = shape.ranks;
   header.hosts = shape.hosts;
   header.local_ranks = shape.local_ranks;
+  header.machine_ranks = shape.local_ranks;
   header.cores = 1;
   plan_lanes(header, shape.local_ranks);
 
@@ -190,6 +191,8 @@ Result<Segment> make_segment(const JobFacts& facts) {
   TUTTI_TRY(segment, Segment::create(plan_segment(shape)));
   SegmentHeader& header = segment.header();
   header.this_host = static_cast<std::uint32_t>(facts.this_host);
+  header.machine_ranks =
+      std::max(header.local_ranks, static_cast<std::uint32_t>(std::max(0, facts.machine_ranks)));
   header.cores = std::max(1U, facts.cores);
   header.job_id = facts.job_id;
   std::copy(facts.key.begin(), facts.key.end(), header.job_key);

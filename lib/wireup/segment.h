@@ -27,7 +27,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 4;
+inline constexpr std::uint32_t kSegmentVersion = 5;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 
@@ -127,8 +127,10 @@ struct SegmentFacts {
   std::uint32_t hosts;
   std::uint32_t this_host;
   std::uint32_t local_ranks;
-  std::uint32_t cores;  // processors the ranks of this host may use together (cgroup, quota,
-                        // affinity included): decides "crowded"
+  // Ranks of the job on this machine, those of its other names and virtual hosts included, and the
+  // processors that they may use together (cgroup, quota, affinity included).
+  std::uint32_t machine_ranks, cores;
+  bool is_crowded() const { return machine_ranks > cores; }
   std::uint64_t job_id;
   std::uint8_t job_key[32];  // secret of this job (libsodium), the same on every host
   std::uint64_t bytes;
@@ -191,7 +193,8 @@ struct JobFacts {
   std::vector<std::string> hosts;  // names, as the launcher says
   std::vector<int> host_of;        // host index of each rank of the job
   int this_host = 0;
-  std::uint32_t cores = 1;  // processors the ranks of this host may use together
+  int machine_ranks = 0;    // of the job, on the machine that this host is or is a part of
+  std::uint32_t cores = 1;  // processors that these may use together
   std::uint64_t job_id = 0;
   std::span<const std::uint8_t> key;  // 32 bytes
   std::string_view topology;          // hwloc XML, may be empty

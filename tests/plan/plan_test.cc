@@ -52,6 +52,8 @@ std::vector<topo::Machine> machines_of(const PlanCase& one, const Plan& plan) {
     REQUIRE(machine);
     if (const auto quota = one.quotas.find(host.name); quota != one.quotas.end())
       machine->cpu_quota = quota->second;
+    if (const auto boot = one.boots.find(host.name); boot != one.boots.end())
+      machine->boot_id = boot->second;
     machines.push_back(std::move(*machine));
   }
   return machines;

@@ -45,6 +45,8 @@ void apply(PlanCase& one, const Line& line, std::string*& open_file) {
     open_file = &one.files[line.name];
   } else if (line.key == "machine") {
     one.machines[line.name] = line.value;
+  } else if (line.key == "boot") {
+    one.boots[line.name] = line.value;
   } else if (line.key == "quota") {
     one.quotas[line.name] = std::strtod(line.value.c_str(), nullptr);
   } else {

@@ -8,6 +8,7 @@
 //   machine *: package:2 core:4 pu:2      hwloc's synthetic form, by host; * for all others
 //   machine a: xml two_core_vm.xml        a recorded one, from tests/plan/machines
 //   quota a: 1.5                          cpu.max of a host, in processors
+//   boot a: 1                             hosts of one boot are names of one machine
 //   ---
 //   the expected text, to the end of the file
 #pragma once
@@ -24,6 +25,7 @@ struct PlanCase {
   std::map<std::string, std::string> files;
   std::map<std::string, std::string> machines;
   std::map<std::string, double> quotas;
+  std::map<std::string, std::string> boots;
   std::string expected;
 };
 

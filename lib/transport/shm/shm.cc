@@ -219,7 +219,7 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
     return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
   const wireup::SegmentFacts& facts = wireup.segment().header();
   return std::unique_ptr<Transport>(
-      std::make_unique<ShmTransport>(around, facts.local_ranks > facts.cores));
+      std::make_unique<ShmTransport>(around, facts.is_crowded()));
 }
 
 }  // namespace tutti::transport::shm

@@ -109,6 +109,7 @@ TEST_CASE("the name prun is called by decides what a letter means", "[cli]") {
   CHECK(parse("/usr/bin/mpiexec -s all a")->stdin_to == std::vector<std::string>{"all"});
   CHECK(parse("mpirun -s a")->apps[0].argv[0] == "a");
   CHECK(parse("srun -t 1:30 a")->timeout_s == 90);
+  CHECK(parse("srun -t UNLIMITED a")->timeout_s == 0);
   CHECK(parse("torchrun -t 3 a.py")->output.tees.at(-1) == 3);
 }
 

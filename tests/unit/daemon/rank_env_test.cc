@@ -108,6 +108,12 @@ TEST_CASE("several programs are told how many ranks each has", "[daemon]") {
       value_in(rank_environment({"OMPI_FIRST_RANKS=7"}, some_facts()), "OMPI_FIRST_RANKS").empty());
 }
 
+TEST_CASE("PWD is the rank's folder", "[daemon]") {
+  RankFacts facts = some_facts();
+  facts.directory = "/work";
+  CHECK(value_in(rank_environment({"PWD=/elsewhere"}, facts), "PWD") == "/work");
+}
+
 TEST_CASE("the library's folder comes after what the user has", "[daemon]") {
   RankFacts facts = some_facts();
   facts.library_folder = "/cache";

@@ -98,6 +98,13 @@ TEST_CASE("hosts that are not wanted are left out", "[hosts]") {
 TEST_CASE("ranges of names on the command line", "[hosts]") {
   CHECK(parse_dash_host({"a[1-2]:2,b"})->hosts.size() == 3);
   CHECK(parse_dash_host({"a[1-2]:2,b"})->hosts[1].slots == 2);
+  CHECK(*expand_ranges("r[1-2]n[08-09,11]") ==
+        std::vector<std::string>{"r1n08", "r1n09", "r1n11", "r2n08", "r2n09", "r2n11"});
+  CHECK(*expand_ranges("n[1-2][3-4]") == std::vector<std::string>{"n13", "n14", "n23", "n24"});
+  std::string many = "n";
+  for (int i = 0; i < 100'000; ++i) many += "[1]";
+  CHECK_FALSE(expand_ranges(many));
+  CHECK_FALSE(expand_ranges("n[0-999999][0-999999]"));
   CHECK(parse_dash_host({"[fe80::1]:2"})->hosts[0].slots == 2);
   CHECK(*expand_ranges("r[1-2]c[3,5]") == std::vector<std::string>{"r1c3", "r1c5", "r2c3", "r2c5"});
 }

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Signals, time limits and ranks that cannot start. Usage: ends_test.py PRUN"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from checks import check, result, run
+from jobs import Started, free_port, wait_until
+
+PRUN = os.path.abspath(sys.argv[1])
+
+
+def ignored_signals():
+    job = subprocess.Popen(["nohup", PRUN, "-np", "1", "sh", "-c", "echo up; sleep 2; echo through"],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
+    line = ""
+    while "up" not in line:
+        line = job.stdout.readline()
+    job.send_signal(signal.SIGHUP)
+    said = job.stdout.read()
+    check("SIGHUP that was ignored stays ignored", job.wait() == 0 and "through" in said, said)
+    done = run(sys.executable, "-c",
+               "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])",
+               PRUN, "-np", "2", "--oversubscribe", "sh", "-c", "true; echo done")
+    check("SIGCHLD that was ignored is heard", done.returncode == 0 and done.stdout == "done\ndone\n", done)
+
+
+def between_rounds():
+    """While prun waits for hosts."""
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            job = Started([PRUN, "--listen", str(free_port()), "--key-file", f"{folder}/key", "--nodes", "2", "true"],
+                          os.environ)
+            wait_until(lambda: "listening" in job.said(), "prun to listen")
+            job.process.send_signal(number)
+            check(f"signal {number} ends a prun that waits for hosts",
+                  job.wait() == 128 + number and "waiting for hosts" in job.said(), job.said())
+        job = Started([PRUN, "--timeout", "1", "--listen", str(free_port()), "--key-file", f"{folder}/key", "--nodes",
+                       "2", "true"], os.environ)
+        check("--timeout ends it, too", job.wait() == 207 and "--timeout" in job.said(), job.said())
+
+
+def one_time_limit():
+    done = run(PRUN, "--timeout", "3", "--max-restarts", "100", "-np", "1", "sh", "-c", "sleep 0.5; exit 1")
+    check("--timeout counts all restarts together", done.returncode == 207 and "time limit" in done.stderr, done)
+
+
+def recovery():
+    done = run(PRUN, "--enable-recovery", "--start-timeout", "2", "--oversubscribe", "-np", "1", "sh", "-c",
+               "sleep 4; echo healthy", ":", "-np", "1", "/no/such/program")
+    check("--enable-recovery: a program that cannot start harms no other",
+          "healthy" in done.stdout and "/no/such/program" in done.stderr, done)
+
+
+def stacks_after_report():
+    job = subprocess.Popen([PRUN, "--oversubscribe", "--hang-report", "1", "-np", "2", "sleep", "1000"],
+                           stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    asked = run(PRUN, "--stacks", str(job.pid))
+    check("--stacks of a job", asked.returncode == 0, asked)
+    job.terminate()
+    _, said = job.communicate()
+    check("which shows nothing in the job itself", b"stack of rank" not in said, said)
+
+
+ignored_signals()
+between_rounds()
+one_time_limit()
+recovery()
+result()

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Folders, libraries and processors of ranks. Usage: place_test.py PRUN"""
+import os
+import sys
+import tempfile
+
+from checks import check, result, run
+
+PRUN = os.path.abspath(sys.argv[1])
+
+
+def folders():
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        os.mkdir(f"{folder}/real")
+        os.symlink(f"{folder}/real", f"{folder}/link")
+        done = run(PRUN, "-np", "1", "--wdir", f"{folder}/real", "printenv", "PWD")
+        check("PWD is the rank's folder", done.stdout == f"{folder}/real\n", done)
+        done = run("sh", "-c", f'cd {folder}/link && exec "$0" -np 1 printenv PWD', PRUN)
+        check("by the name that the user knows it by", done.stdout == f"{folder}/link\n", done)
+
+
+def libraries():
+    done = run(PRUN, "-np", "1", "-x", "LD_LIBRARY_PATH", "printenv", "LD_LIBRARY_PATH",
+               env=dict(os.environ, LD_LIBRARY_PATH="/theirs"))
+    folders = done.stdout.strip().split(":")
+    check("what the user gives by -x stands first, the library's folder behind it",
+          folders[0] == "/theirs" and any(os.path.exists(f"{one}/libmpi_abi.so.1") for one in folders[1:]), done)
+
+
+def one_machine():
+    """Two names of this machine: its cores are there once."""
+    cores = len(os.sched_getaffinity(0))
+    done = run(PRUN, "-H", f"localhost:{cores},{os.uname().nodename}:{cores}", "--report-bindings", "-np",
+               str(2 * cores), "sh", "-c", "taskset -p $$ 2>/dev/null; nproc")
+    check("ranks under two names of one machine are not bound to the same cores",
+          done.returncode == 0 and "one machine" in done.stderr, done)
+
+
+folders()
+libraries()
+one_machine()
+result()

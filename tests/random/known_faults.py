@@ -66,6 +66,9 @@ FAULTS = [
     Fault("1.9", "a key that its copy function frees is gone at once", "mean_attributes", {
         "bindings/mpi/attributes.cc": [
             ("    ++keys().at(number).uses;\n  }\n  ~InUse() { unuse(number_); }", "  }\n  ~InUse() {}")]}),
+    Fault("1.9", "what was copied stays where a later copy function fails", "mean_attributes", {
+        "bindings/mpi/attributes.cc": [
+            ("    drop_all_attributes(to);  // the new object is never seen: its values go as they came\n", "")]}),
     Fault("1.10", "arguments that are not significant are passed on", "garbage", {
         "bindings/mpi/gen/wrappers.py": [
             ('        return "(%s) ? %s : %s" % (absent, nothing, value) if absent else value',
@@ -81,10 +84,20 @@ FAULTS = [
              " comm.rank());\n",
              "  const auto order = order_of(comm, edges_of(grid, nodes), nodes, true);\n"
              "  if (!order) return note(order);\n  *newrank = place_in(*order, comm.rank());\n")]}),
+    Fault("1.11", "MPI_Graph_map asks the other ranks", "topology,maps_alone", {
+        "bindings/mpi/body/graph.cc": [
+            ("  *newrank = place_in(comm::place_near(edges_of(graph, nnodes), nnodes, comm::hosts_in(comm)),\n"
+             "                      comm.rank());\n",
+             "  const auto order = order_of(comm, edges_of(graph, nnodes), nnodes, true);\n"
+             "  if (!order) return note(order);\n  *newrank = place_in(*order, comm.rank());\n")]}),
     Fault("1.12", "a communicator that is freed loses its error handler", "freed_with_receive", {
         "bindings/mpi/body/comm.cc": [
             ("  object->release();  // what is under way on it keeps it, and its error handler\n",
              "  set_errhandler(*object, nullptr);\n  object->release();\n")]}),
+    Fault("1.12", "a communicator that is made from groups has the default handler", "from_groups,inter_from_groups", {
+        "bindings/mpi/give_comm.cc": [
+            ("  return give(std::move(made), from, &handler, newcomm);\n",
+             "  return give(std::move(made), from, nullptr, newcomm);\n")]}),
     Fault("1.12", "errors in making a communicator are told to another handler than the given one",
           "from_groups,given_handler", {
               "bindings/mpi/gen/wrappers.py": [

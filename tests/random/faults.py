@@ -2,8 +2,8 @@
 """faults.py check          every fault of known_faults.py still fits the sources
 faults.py find [WORD]   puts each back alone (those that WORD names), in a copy, and lets random programs find it
 
-A random program that no longer finds one has lost its edge. `find` takes about half an hour of a
-small machine, most of it for building; ./test.sh --long does it.
+A random program that no longer finds one has lost its edge. `find` takes ten minutes of two cores
+where the compiler's cache is warm, else half an hour; ./test.sh --long does it.
 """
 import os
 import pathlib

@@ -13,6 +13,7 @@ enum class Way {
   stays,         // not copied
   kills,         // its copy callback deletes another attribute of the old communicator
   frees_key,     // its copy callback frees its own key
+  vanishes,      // the same, and deletes its own attribute of the old communicator
   refuses,       // its copy callback fails
   delete_kills,  // its delete callback deletes another attribute of the same communicator
   delete_refuses_once
@@ -46,7 +47,8 @@ int copy(MPI_Comm old, int, void*, void* value, void* copied, int* flag) {
   if (key.way == Way::stays) return MPI_SUCCESS;
   if (key.way == Way::refuses) return MPI_ERR_OTHER;
   if (key.way == Way::kills) OK(MPI_Comm_delete_attr(old, key.victim));
-  if (key.way == Way::frees_key && key.keyval != MPI_KEYVAL_INVALID)
+  if (key.way == Way::vanishes) OK(MPI_Comm_delete_attr(old, key.keyval));
+  if ((key.way == Way::frees_key || key.way == Way::vanishes) && key.keyval != MPI_KEYVAL_INVALID)
     OK(MPI_Comm_free_keyval(&key.keyval));
   *static_cast<void**>(copied) = make_value(&key);
   *flag = 1;
@@ -171,14 +173,17 @@ void forget_attributes(const Node& node) {
 // One mean key among plain ones, on a communicator of their own that is copied and freed.
 void mean_attributes() {
   Node* node = world->pick_intra();
-  const auto way = static_cast<Way>(world->plan.between(2, 6));
+  const auto way = static_cast<Way>(world->plan.between(2, 7));
   const int others = world->plan.between(1, 6);
   const int place = world->plan.below(others + 1);
   const int victim = world->plan.below(others);
   if (!node->has(world->rank)) return;
   std::vector<std::unique_ptr<Key>> set;
-  for (int i = 0; i < others; ++i) set.push_back(make_key(Way::copies));
-  auto mean = make_key(way);
+  std::unique_ptr<Key> mean;
+  for (int i = 0; i <= others; ++i) {  // values are copied in the order of their keys
+    if (i == place) mean = make_key(way);
+    if (i < others) set.push_back(make_key(Way::copies));
+  }
   mean->victim = set[as_size(victim)]->keyval;
   const std::size_t before = living.size();
 

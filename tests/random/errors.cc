@@ -138,6 +138,41 @@ void handlers_of_new() {
   RIGHT(world->counted == (handler == Handler::counts ? 1 : 0));
 }
 
+// Errors of calls without a communicator go to MPI_COMM_SELF's handler, in a session too, where
+// MPI_Finalize is one of them.
+void errors_elsewhere() {
+  const bool counts = world->is_mean(2);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, counts ? world->counting : MPI_ERRORS_RETURN));
+  for (int n = world->mine.between(1, 4); n > 0; --n) {
+    int size = 0, wanted = MPI_SUCCESS, code = MPI_SUCCESS;
+    world->counted = 0;
+    switch (world->mine.below(world->is_session ? 5 : 4)) {
+      case 0:
+        wanted = MPI_ERR_TYPE;
+        code = MPI_Type_size(MPI_DATATYPE_NULL, &size);
+        break;
+      case 1:
+        wanted = MPI_ERR_GROUP;
+        code = MPI_Group_size(MPI_GROUP_NULL, &size);
+        break;
+      case 2:
+        wanted = MPI_ERR_COMM;
+        code = MPI_Comm_size(MPI_COMM_NULL, &size);
+        break;
+      case 3:
+        wanted = MPI_ERR_OP;
+        code = MPI_Op_commutative(MPI_OP_NULL, &size);
+        break;
+      default:
+        wanted = MPI_ERR_OTHER;
+        code = MPI_Finalize();
+    }
+    RIGHT(class_of(code) == wanted);
+    RIGHT(world->counted == (counts ? 1 : 0));
+  }
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+}
+
 // A freed handle in another call: an error of its class.
 void stale_handles() {
   Node* node = world->pick([](const Node&) { return true; });

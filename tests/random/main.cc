@@ -53,6 +53,7 @@ constexpr Act kActs[] = {
     {"attributes", 2, look_at_attributes},
     {"mean_attributes", 2, mean_attributes},
     {"errors", 2, deliberate_errors},
+    {"errors", 1, errors_elsewhere},
     {"freed_with_receive", 2, freed_with_receive},
     {"given_handler", 1, handlers_of_new},
     {"stale", 1, stale_handles},

@@ -198,6 +198,7 @@ void close_keys();
 void deliberate_errors();
 void freed_with_receive();
 void handlers_of_new();
+void errors_elsewhere();
 void stale_handles();
 
 void free_one();

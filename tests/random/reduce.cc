@@ -16,14 +16,16 @@ void compose(void* in, void* inout, int* count, MPI_Datatype*) {
 
 enum Kind { sum, most, exclusive, user, kinds };
 
-// The operation, its elements, and what it does to words.
+// The operation, its elements, and what it does to words. On an intercommunicator each side may
+// have its own: what a side gives is folded in its way.
 struct Reduction {
   Kind kind;
+  Kind theirs;  // of those whose words come out here
   MPI_Op op = MPI_SUM;
   MPI_Datatype type = MPI_UINT32_T;
   int width = 1;
 
-  explicit Reduction(Kind of) : kind(of) {
+  Reduction(Kind mine, Kind of_others) : kind(mine), theirs(of_others) {
     if (kind == most) op = MPI_MAX;
     if (kind == exclusive) op = MPI_BXOR;
     if (kind != user) return;
@@ -40,16 +42,16 @@ struct Reduction {
   }
   // left = left op right
   void fold(std::vector<std::uint32_t>& left, std::vector<std::uint32_t> right) const {
-    if (kind == user) {
+    if (theirs == user) {
       int count = static_cast<int>(left.size()) / 2;
       compose(left.data(), right.data(), &count, nullptr);
       left = std::move(right);
       return;
     }
     for (std::size_t i = 0; i < left.size(); ++i)
-      left[i] = kind == sum    ? left[i] + right[i]
-                : kind == most ? std::max(left[i], right[i])
-                               : left[i] ^ right[i];
+      left[i] = theirs == sum    ? left[i] + right[i]
+                : theirs == most ? std::max(left[i], right[i])
+                                 : left[i] ^ right[i];
   }
   std::vector<std::uint32_t> over(const Job& job, const Ranks& ranks, int words) const {
     std::vector<std::uint32_t> all;
@@ -164,7 +166,12 @@ void barrier(const std::shared_ptr<Job>& job) {
 }  // namespace
 
 void reduce_somehow(const std::shared_ptr<Job>& job, int which) {
-  Reduction r(static_cast<Kind>(mix(job->id, 5) % kinds));
+  const auto drawn = static_cast<Kind>(mix(job->id, 5) % kinds);
+  // A root's operation is that of all; the user's own is of pairs, and both sides give as much.
+  const bool differ = job->node->is_inter && which != 0 && drawn != user;
+  const Kind second = differ ? static_cast<Kind>((drawn + 1) % user) : drawn;
+  const bool is_first = job->own == job->node->a;
+  Reduction r(is_first ? drawn : second, is_first && job->node->is_inter ? second : drawn);
   if (which == 0) reduce(job, r);
   if (which == 1) reduce_for_all(job, r, 0);
   if (which == 2 || which == 3) reduce_scatter(job, r, which == 2);

@@ -87,10 +87,12 @@ struct RankPart {
   std::vector<int> nodes{};  // NUMA nodes its memory is bound to; empty: not
   int to_file = 0;           // streams that go into files: 1 stdout, 2 stderr, 3 both
   int to_terminal = 3;       // streams that are shown
+  int through_head = 0;      // streams that prun itself puts where they belong
   template <class F>
   void fields(F&& f) {
     f("rank", rank), f("app", app), f("takes_stdin", takes_stdin), f("cpus", cpus);
     f("nodes", nodes), f("to_file", to_file), f("to_terminal", to_terminal);
+    f("through_head", through_head);
   }
 };
 
@@ -103,11 +105,12 @@ struct OutputPart {
   bool color = false;
   bool collected = false;          // the head wants to see all of it, wherever it goes
   std::string out_file, err_file;  // absolute; %r rank, %l local rank, %h host, %n its number, %j
+  bool appends = false;            // files of the rounds before stay as they are
   template <class F>
   void fields(F&& f) {
     f("tag", tag), f("tag_pattern", tag_pattern), f("timestamps", timestamps);
     f("merge_stderr", merge_stderr), f("color", color), f("collected", collected);
-    f("out_file", out_file), f("err_file", err_file);
+    f("out_file", out_file), f("err_file", err_file), f("appends", appends);
   }
 };
 

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "control/terminal.h"
 #include "daemon/background.h"
 #include "daemon/examine.h"
 #include "daemon/hello.h"
@@ -28,6 +29,7 @@ namespace {
 constexpr std::size_t kHoldBytes = 256U << 10;  // output queued for a slow head
 constexpr std::chrono::seconds kBeat{5};
 constexpr std::chrono::seconds kSilence{30};
+constexpr std::chrono::seconds kLastWords{5};  // for a slow reader, when the job is gone
 constexpr std::chrono::seconds kExamineLimit{30};
 constexpr std::chrono::seconds kProbeLimit{60};
 
@@ -50,6 +52,11 @@ class Daemon {
   void say(const control::Message& message);
   static void tell_here(const control::Message& message);
   void hold(bool on);
+  void go_on();
+  void show(int stream, std::string_view text);
+  void show_here();
+  void tell_loss();
+  std::size_t unshown() const;
   void beat();
   void on_frame(control::Frame&& one);
   void on_up_closed(const std::string& why);
@@ -92,8 +99,9 @@ class Daemon {
   Background background_{loop_};
   std::map<int, Child> children_;
   bool alone_ = false;  // no other host has a part in the job
-  bool leaving_ = false, has_finished_ = false;
+  bool leaving_ = false, has_finished_ = false, said_bye_ = false, is_cut_off_ = false;
   int status_ = 0;
+  std::unique_ptr<control::Outlet> shown_[2];  // of a node that shows its own ranks' output
 };
 
 int Daemon::run() {
@@ -106,9 +114,11 @@ int Daemon::run() {
                std::fprintf(stderr, "prun: the connection to the job was %s\n", why.c_str());
              on_up_closed(why);
            });
-  up_.on_drained([this] { hold(false); });
+  up_.on_drained([this] { go_on(); });
+  if (place_.shows_output) show_here();
   beat();
   loop_.run();
+  tell_loss();
   sweep_leftovers(place_.environment);  // of a helper that was killed
   return status_;
 }
@@ -144,6 +154,11 @@ void Daemon::hold(bool on) {
   for (auto& [host, child] : children_) child.channel->pause_reading(on);
 }
 
+// Everybody who was slow has caught up.
+void Daemon::go_on() {
+  if (up_.queued_bytes() == 0 && unshown() == 0) hold(false);
+}
+
 void Daemon::on_frame(control::Frame&& one) {
   if (one.host != control::kEveryHost && host_ != control::kEveryHost && one.host != host_)
     return pass_down(one);
@@ -176,7 +191,49 @@ void Daemon::on_up_closed(const std::string&) {
   spawner_.reset();
   kill_descendants();
   status_ = 1;
-  loop_.stop();
+  is_cut_off_ = true;
+  if (unshown() == 0) return loop_.stop();
+  loop_.after(kLastWords, [this] { loop_.stop(); });
+}
+
+// Of a node that shows its own ranks' output: written as prun does it, never waiting.
+void Daemon::show_here() {
+  for (const int stream : {0, 1}) {
+    shown_[stream] =
+        std::make_unique<control::Outlet>(loop_, stream + 1, [this, stream](int error) {
+          const std::string words = control::words_of(stream + 1, shown_[stream]->loss());
+          say(control::DaemonFailed{error == EPIPE ? job::status_of_signal(SIGPIPE)
+                                                   : job::status_of(job::ExitStatus::no_resources),
+                                    error == EPIPE ? "nobody reads its output any more" : words});
+        });
+    shown_[stream]->on_drained([this] {
+      go_on();
+      if (unshown() > 0) return;
+      if (is_cut_off_) loop_.stop();
+      leave_when_done();
+    });
+  }
+}
+
+void Daemon::show(int stream, std::string_view text) {
+  shown_[stream]->write(text);
+  if (unshown() > kHoldBytes) hold(true);
+}
+
+std::size_t Daemon::unshown() const {
+  std::size_t bytes = 0;
+  for (const auto& outlet : shown_) bytes += outlet ? outlet->queued_bytes() : 0;
+  return bytes;
+}
+
+void Daemon::tell_loss() {
+  for (const int stream : {0, 1}) {
+    const std::string words =
+        shown_[stream] ? control::words_of(stream + 1, shown_[stream]->loss()) : "";
+    if (words.empty()) continue;
+    std::fprintf(stderr, "prun: %s\n", words.c_str());
+    if (status_ == 0) status_ = job::status_of(job::ExitStatus::no_resources);
+  }
 }
 
 void Daemon::on_signal(int number) {
@@ -222,7 +279,8 @@ void Daemon::handle(control::Launch& launch) {
   place.pmix_program = place_.pmix_program;
   place.environment = place_.environment;
   place.machine = machine_;
-  place.shows_output = place_.shows_output;
+  if (place_.shows_output)
+    place.show = [this](int stream, std::string_view text) { show(stream, text); };
   place.directory = place_.directory;
   for (const int stream : {0, 1}) place.files[stream] = place_.files[stream].get();
   alone_ = launch.hosts.size() == 1 && !place_.by_hand;
@@ -294,10 +352,10 @@ void Daemon::handle(const control::End& end) {
 }
 
 void Daemon::leave_when_done() {
-  if (!has_finished_ || !children_.empty()) return;
-  say(control::Bye{});
+  if (!has_finished_ || !children_.empty() || unshown() > 0) return;
+  if (!std::exchange(said_bye_, true)) say(control::Bye{});
   if (up_.queued_bytes() == 0) return loop_.stop();
-  up_.on_drained([this] { loop_.stop(); });
+  up_.on_drained([this] { leave_when_done(); });
 }
 
 void Daemon::handle(const control::Grow& grow) {

@@ -36,7 +36,7 @@ class Ranks {
     std::string pmix_program;
     std::vector<std::string> environment;
     std::optional<topo::Machine> machine;
-    bool shows_output = false;
+    std::function<void(int stream, std::string_view text)> show;  // output here; null: to the head
     int files[2] = {-1, -1};  // where output goes at once; -1: through the head
     std::string directory;    // instead of the head's; empty: that one
   };

@@ -67,12 +67,16 @@ bool Ranks::open_files(RankProcess& rank) {
 // A file that several ranks share (no %r in its name) is appended to, line by line.
 bool Ranks::open_file(RankProcess& rank, int stream, const std::string& path) {
   const bool first = opened_.insert(path).second;
-  const int how = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (first ? O_TRUNC : 0);
+  const bool empties = first && !launch_.output.appends;
+  // O_NONBLOCK: a FIFO that nobody reads is told, not waited for.
+  const int how = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (empties ? O_TRUNC : 0);
   const std::string folder = path.substr(0, path.rfind('/'));
   if (folder.empty() || make_folders(folder)) rank.file[stream] = ::open(path.c_str(), how, 0666);
   if (rank.file[stream] >= 0) return true;
   report_not_started(rank, {job::status_of(job::ExitStatus::no_resources),
-                            "cannot write to " + path + ": " + std::strerror(errno)});
+                            "cannot write to " + path + ": " +
+                                (errno == ENXIO ? "nobody reads that FIFO; start its reader first"
+                                                : std::strerror(errno))});
   return false;
 }
 
@@ -150,7 +154,8 @@ void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
   else
     rank.tail.append(text);
   if (rank.tail.size() > 2 * kTailBytes) rank.tail.erase(0, rank.tail.size() - kTailBytes);
-  const bool shown = (rank.part.to_terminal & (stream == 0 ? 1 : 2)) != 0;
+  const int bit = stream == 0 ? 1 : 2;
+  const bool shown = ((rank.part.to_terminal | rank.part.through_head) & bit) != 0;
   const bool written = rank.file[stream] < 0 || write_most(rank.file[stream], text).empty();
   const int error = errno;
   if (shown || !written) show_here_or_there(rank, stream, std::move(text));
@@ -172,12 +177,10 @@ void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
 
 // A file that takes no more is the head's to explain: it gets the rest.
 void Ranks::show_here_or_there(const RankProcess& rank, int stream, std::string&& text) {
-  if (place_.shows_output) {
-    write_most(stream + 1, text);
-    return;
-  }
+  if (place_.show) return place_.show(stream, text);
   int& file = place_.files[stream];
-  if (file >= 0 && !launch_.output.collected) {
+  const bool is_heads = (rank.part.through_head & (stream == 0 ? 1 : 2)) != 0;
+  if (file >= 0 && !is_heads && !launch_.output.collected) {
     const std::string_view rest = write_most(file, text);
     if (rest.empty()) return;
     file = -1;

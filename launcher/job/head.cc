@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <cstdio>
 
 #include "base/own_folder.h"
 #include "job/exit_status.h"
@@ -38,14 +38,10 @@ Outcome run_round(Round round) {
 }
 
 Head::Head(Round round)
-    : round_(std::move(round)),
-      request_(round_.request),
-      terminal_(loop_, [this](int stream, int error) {
-        const std::string name = stream == 2 ? "standard error" : "standard output";
-        // A reader that has seen enough (head, less) ends the job without a word.
-        if (error == EPIPE) return fail(status_of_signal(SIGPIPE), "");
-        fail(status_of(ExitStatus::no_resources),
-             "cannot write to " + name + ": " + std::string(std::strerror(error)));
+    : round_(std::move(round)), request_(round_.request), terminal_(loop_, [this](int, int error) {
+        // A reader that has seen enough (head, less) ends the job without a word. Of all else
+        // tell_loss speaks, when it is known how much was lost.
+        fail(error == EPIPE ? status_of_signal(SIGPIPE) : status_of(ExitStatus::no_resources), "");
       }) {
   hosts_.resize(request_.plan.hosts.size());
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -54,6 +50,7 @@ Head::Head(Round round)
   }
   ranks_left_ = request_.plan.ranks.size();
   rank_ended_.resize(ranks_left_);
+  flows_.resize(ranks_left_);
   if (request_.spec.show == "check") start_checking();
   if (request_.spec.output.fold) fold_ = std::make_unique<Fold>(ranks_left_);
 }
@@ -79,6 +76,7 @@ Outcome Head::run() {
     request_.meeting->attach(loop_, [this] { on_newcomer(); });
   start_hosts();
   loop_.run();
+  tell_loss();
   if (request_.meeting) request_.meeting->detach();
   starters_ = {};
   daemon::kill_descendants();
@@ -231,6 +229,16 @@ void Head::finish() {
   show_usage();
   is_finished_ = true;  // only now: a terminal that is fast is drained between two of these lines
   if (terminal_.queued_bytes() == 0) loop_.stop();
+}
+
+// After the last write, the one place that knows: what standard output and error did not take.
+void Head::tell_loss() {
+  for (const int stream : {1, 2}) {
+    const std::string words = control::words_of(stream, terminal_.loss(stream));
+    if (words.empty()) continue;
+    std::fprintf(stderr, "prun: %s\n", words.c_str());
+    if (status_ == 0) status_ = status_of(ExitStatus::no_resources);
+  }
 }
 
 void Head::send(int index, const control::Message& message) {

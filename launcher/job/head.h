@@ -13,16 +13,17 @@
 
 #include "base/clock.h"
 #include "control/control.h"
+#include "control/terminal.h"
 #include "daemon/daemon.h"
 #include "job/checker.h"
 #include "job/comparison.h"
 #include "job/desk.h"
+#include "job/files.h"
 #include "job/fold.h"
 #include "job/job.h"
 #include "job/reasons.h"
 #include "job/rounds.h"
 #include "job/states.h"
-#include "job/terminal.h"
 #include "job/usage.h"
 #include "job/watcher.h"
 
@@ -51,7 +52,7 @@ class Head {
     bool left = false;          // nothing more comes from it
     int ranks_left = 0;
     std::uint64_t input_taken = 0;
-    bool input_closed = false;  // no rank there reads any more
+    bool input_closed = false;               // no rank there reads any more
     std::vector<control::HostPart> to_grow;  // hosts that its daemon is to start
     control::Hello hello;
     std::string noise;  // its shell printed before the daemon
@@ -75,6 +76,7 @@ class Head {
   void host_left(int host);
   void look_for_end();
   void finish();
+  void tell_loss();
   void send(int host, const control::Message& message);
   void send_all(const control::Message& message);
   void on_signal(int number);
@@ -145,6 +147,8 @@ class Head {
   void launch();
   void send_addresses();
   void feed_input();
+  bool rewind_input();
+  void put_into_file(const control::Output& output, const std::string& pattern);
   void print_links();
   Result<void> open_usage();
   void show_usage();
@@ -160,7 +164,7 @@ class Head {
   Round round_;
   JobRequest& request_;
   control::Loop loop_;
-  Terminal terminal_;
+  control::Terminal terminal_;
   Starters starters_;
   std::vector<Host> hosts_;
   State state_ = State::starting;
@@ -176,6 +180,13 @@ class Head {
   int interrupts_ = 0;
   std::size_t ranks_left_ = 0;
   std::vector<bool> rank_ended_;
+  // Where the streams of each rank go that pass through here.
+  struct Flow {
+    int through_head = 0, to_terminal = 3;  // streams: 1 stdout, 2 stderr
+  };
+  std::vector<Flow> flows_;
+  std::string out_file_, err_file_;  // patterns
+  SharedFiles files_;
   control::Addresses addresses_;
   std::size_t addresses_sent_ = 0;
   std::map<int, std::string> links_;

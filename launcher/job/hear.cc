@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "daemon/output.h"
 #include "job/exit_status.h"
 #include "job/head.h"
 #include "job/links.h"
@@ -133,6 +134,7 @@ void Head::launch() {
 
   JobSecrets secrets = make_secrets();
   secrets.restarts = round_.restarts;
+  secrets.round = round_.number;
   job_id_ = secrets.job_id;
   const bool color = ::isatty(1) != 0 && value_of(request_.environment, "NO_COLOR").empty();
   const std::size_t first = at(plan.ranks.at(0).host);
@@ -146,6 +148,9 @@ void Head::launch() {
     if (!request_.spec.master_address.empty()) launch.master_address = request_.spec.master_address;
     if (request_.spec.master_port > 0) launch.master_port = request_.spec.master_port;
     add_ranks(launch, request_.spec, plan, static_cast<int>(i));
+    for (const control::RankPart& rank : launch.ranks)
+      flows_.at(at(rank.rank)) = {rank.through_head, rank.to_terminal};
+    out_file_ = launch.output.out_file, err_file_ = launch.output.err_file;
     for (const plan::SharedMachine& one : shared) {
       if (one.hosts.size() < 2 ||
           std::find(one.hosts.begin(), one.hosts.end(), i) == one.hosts.end())
@@ -175,6 +180,11 @@ void Head::handle(int index, const control::Started&) {
 }
 
 void Head::handle(int, const control::Output& output) {
+  if (output.rank < 0 || at(output.rank) >= flows_.size()) return;
+  const Flow flow = flows_[at(output.rank)];
+  if ((flow.through_head & output.stream) != 0)
+    put_into_file(output, output.stream == 2 ? err_file_ : out_file_);
+  if ((flow.through_head & ~flow.to_terminal & output.stream) != 0) return;
   if (fold_) {
     fold_->add(output.rank, output.stream, output.text);
     show_folded(false);
@@ -184,6 +194,16 @@ void Head::handle(int, const control::Output& output) {
   if (terminal_.queued_bytes() < kHoldBytes) return;
   for (Host& host : hosts_)
     if (host.channel) host.channel->pause_reading(true);
+}
+
+void Head::put_into_file(const control::Output& output, const std::string& pattern) {
+  if (const int stream = own_stream(pattern); stream != 0)
+    return terminal_.write(stream, output.text);
+  const plan::PlannedRank& rank = request_.plan.ranks[at(output.rank)];
+  const daemon::Writer writer{rank.rank, rank.local_rank, rank.host, name_of(rank.host), job_id_};
+  const auto written =
+      files_.write(daemon::fill_pattern(pattern, writer), output.text, round_.number == 0);
+  if (!written) fail(status_of(ExitStatus::no_resources), written.error().text);
 }
 
 // Lines wait a moment for their equals.
@@ -197,11 +217,20 @@ void Head::show_folded(bool all) {
   });
 }
 
+// Every round gets all of a file, and of a terminal what is typed now. Of a pipe the rounds before
+// have read what they wanted. False: there is nothing to read.
+bool Head::rewind_input() {
+  if (round_.number == 0 || ::isatty(STDIN_FILENO) != 0) return true;
+  if (round_.input_begins >= 0) return ::lseek(STDIN_FILENO, round_.input_begins, SEEK_SET) >= 0;
+  terminal_.say("standard input is a pipe and cannot be read again: ranks get what is left of it");
+  return true;
+}
+
 void Head::feed_input() {
   bool any = false;
   for (const plan::PlannedRank& rank : request_.plan.ranks)
     any = any || takes_stdin(request_.spec, rank.rank);
-  if (!any) return;
+  if (!any || !rewind_input()) return;
   terminal_.read_input([this](std::string text, bool end) {
     input_sent_ += text.size();
     const control::Input input{std::move(text), end};

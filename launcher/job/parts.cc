@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/knobs.h"
+#include "job/files.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch::job {
@@ -70,10 +71,12 @@ control::OutputPart output_part(const cli::JobSpec& spec, const std::string& dir
   part.timestamps = wanted.timestamps && !wanted.fold;
   part.merge_stderr = wanted.merge_stderr;
   part.collected = wanted.fold;
+  part.appends = secrets.round > 0;
   part.out_file = absolute(wanted.out_file, directory);
   part.err_file = absolute(wanted.err_file, directory);
   if (!wanted.directory.empty()) {
-    const std::string folder = absolute(wanted.directory, directory) + "/1/rank.%r/";
+    const std::string folder = absolute(wanted.directory, directory) + "/" +
+                               std::to_string(secrets.round + 1) + "/rank.%r/";
     part.out_file = folder + "stdout", part.err_file = folder + "stderr";
   } else if (wants_logs(spec)) {
     const std::string folder = absolute(log_folder(spec, secrets.job_id), directory) + "/attempt_" +
@@ -110,6 +113,16 @@ void direct_output(control::RankPart& part, const cli::JobSpec& spec, int local)
   }
   if (!holds(wanted.only_ranks, part.rank) || !holds(wanted.only_local_ranks, local))
     part.to_terminal = 0;
+}
+
+// Files that no daemon can write alone.
+void leave_to_head(control::RankPart& part, const control::Launch& launch) {
+  for (const int stream : {1, 2}) {
+    const std::string& pattern = stream == 1 ? launch.output.out_file : launch.output.err_file;
+    if ((part.to_file & stream) != 0 && is_written_here(pattern, launch.hosts.size()))
+      part.through_head |= stream;
+  }
+  part.to_file &= ~part.through_head;
 }
 
 }  // namespace
@@ -181,6 +194,7 @@ void add_ranks(control::Launch& launch, const cli::JobSpec& spec, const plan::Pl
     part.cpus = rank.cpus;
     part.nodes = rank.nodes;
     direct_output(part, spec, rank.local_rank);
+    leave_to_head(part, launch);
     launch.ranks.push_back(std::move(part));
   }
 }

@@ -16,6 +16,7 @@ struct JobSecrets {
   std::uint64_t job_id = 0;
   std::string key;   // 32 bytes
   int restarts = 0;  // so far
+  int round = 0;     // the first is 0
 };
 
 // What is the same on every host. `environment` is prun's own, "NAME=value"; `over_network`:

@@ -5,6 +5,8 @@
 // first place that somebody left.
 #include "job/rounds.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -73,7 +75,8 @@ class Rounds {
   std::size_t least_ = 1, most_ = 1;
   std::size_t expected_ = 0;  // members of the last round that will come back
   bool by_slots_ = false;
-  int restarts_ = 0;
+  int restarts_ = 0, rounds_ = 0;
+  const off_t input_begins_ = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
   std::int64_t ends_ns_ = 0;  // of all rounds together; 0: no limit
 };
 
@@ -182,6 +185,8 @@ Result<Round> Rounds::next_round() {
   round.restarts_left = restarts_ < request_.spec.max_restarts;
   round.elastic = elastic();
   round.ends_ns = ends_ns_;
+  round.number = rounds_++;
+  round.input_begins = input_begins_;
   if (!request_.meeting) return round;
   take_seats();
   auto& waiting = request_.meeting->waiting();

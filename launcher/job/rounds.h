@@ -1,6 +1,8 @@
 // The rounds of a job: each starts all ranks anew. Inside the room only.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +20,8 @@ struct Round {
   std::vector<std::unique_ptr<spawn::Newcomer>>
       joined;  // one for each host of Starter::joined, in order
   int restarts = 0;
+  int number = 0;              // of the round; the first is 0
+  off_t input_begins = -1;     // where standard input stood at first, when it is a file
   bool restarts_left = false;  // a failed rank starts another round
   bool elastic = false;        // a lost host does, and so does a newcomer
   std::int64_t ends_ns = 0;    // --timeout, for all rounds together; 0: none

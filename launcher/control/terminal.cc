@@ -1,0 +1,218 @@
+// Writing without ever blocking on a slow reader, and without making the shared descriptors
+// non-blocking. A pipe or a terminal is opened once more, by /proc, as a descriptor of our own that
+// does not block; where that is refused, what poll() calls writable takes PIPE_BUF bytes at once
+// (a terminal that is stopped in the middle of these would block).
+#include "control/terminal.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace tutti::launch::control {
+namespace {
+
+constexpr std::size_t kReadBytes = 64U << 10;
+constexpr std::size_t kCompactBytes = 128U << 10;
+
+// Reading from a terminal whose foreground belongs to somebody else would stop us.
+bool may_read(int fd) {
+  return ::isatty(fd) == 0 || ::tcgetpgrp(fd) == ::getpgrp();
+}
+
+}  // namespace
+
+Outlet::Outlet(Loop& loop, int fd, std::function<void(int)> broken)
+    : loop_(loop), fd_(fd), broken_(std::move(broken)) {}
+
+Outlet::~Outlet() {
+  if (waiting_) loop_.forget(descriptor());
+}
+
+bool Outlet::is_file() const {
+  struct stat status {};
+  return ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+Outlet::Kind Outlet::kind() {
+  if (kind_ != Kind::unknown) return kind_;
+  struct stat status {};
+  ::fstat(fd_, &status);
+  kind_ = S_ISREG(status.st_mode)    ? Kind::file
+          : S_ISSOCK(status.st_mode) ? Kind::socket
+                                     : Kind::others;
+  if (!S_ISFIFO(status.st_mode) && ::isatty(fd_) == 0) return kind_;
+  const std::string path = "/proc/self/fd/" + std::to_string(fd_);
+  own_.reset(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  // Where this process has no standard streams, nothing else may stand there.
+  if (own_.is_open() && own_.get() < 3) own_.reset(::fcntl(own_.get(), F_DUPFD_CLOEXEC, 3));
+  if (own_.is_open()) kind_ = Kind::own;
+  return kind_;
+}
+
+// As ::write; EAGAIN: it would block.
+ssize_t Outlet::put(std::string_view text) {
+  const int fd = descriptor();
+  switch (kind()) {
+    case Kind::socket:
+      return ::send(fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    case Kind::others: {
+      pollfd look{fd, POLLOUT, 0};
+      if (::poll(&look, 1, 0) > 0)
+        return ::write(fd, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+      errno = EAGAIN;
+      return -1;
+    }
+    default:
+      return ::write(descriptor(), text.data(), text.size());
+  }
+}
+
+void Outlet::write(std::string_view text) {
+  if (loss_.error != 0) {
+    loss_.bytes += text.size();
+    return;
+  }
+  // What a file takes at once is not copied first.
+  while (queue_.empty() && !text.empty() && kind() == Kind::file) {
+    const ssize_t done = put(text);
+    if (done <= 0) break;  // drain finds out why
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+  if (written_ > kCompactBytes) queue_.erase(0, std::exchange(written_, 0));
+  queue_.append(text);
+  if (!waiting_) drain();
+}
+
+void Outlet::drain() {
+  while (written_ < queue_.size()) {
+    const ssize_t done = put(std::string_view(queue_).substr(written_));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0 && errno == EAGAIN) {
+      if (!waiting_) loop_.on_writable(descriptor(), [this] { drain(); });
+      waiting_ = true;
+      return;
+    }
+    if (done < 0) {
+      break_off(errno);
+      break;
+    }
+    written_ += static_cast<std::size_t>(done);
+  }
+  queue_.clear();
+  written_ = 0;
+  if (waiting_) loop_.forget(descriptor());
+  waiting_ = false;
+  if (drained_) drained_();
+}
+
+void Outlet::break_off(int error) {
+  loss_ = {queued_bytes(), error};
+  loop_.post([this, error] { broken_(error); });
+}
+
+Outlet::Loss Outlet::loss() {
+  if (loss_.error != 0) return loss_;
+  if (queued_bytes() > 0) return {queued_bytes(), EAGAIN};
+  if (kind_ != Kind::file) return {};
+  const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
+  if (copy >= 0 && ::close(copy) != 0 && errno != EINTR) loss_.error = errno;
+  return loss_;
+}
+
+std::string words_of(int stream, const Outlet::Loss& loss) {
+  if (loss.error == 0 || loss.error == EPIPE) return "";
+  const std::string name = stream == 2 ? "standard error" : "standard output";
+  const std::string why =
+      loss.error == EAGAIN ? "its reader takes nothing" : std::strerror(loss.error);
+  if (loss.bytes == 0) return name + " could not be written to its end: " + why;
+  return std::to_string(loss.bytes) + (loss.bytes == 1 ? " byte of " : " bytes of ") + name +
+         " could not be written: " + why;
+}
+
+Terminal::Terminal(Loop& loop, const std::function<void(int, int)>& broken)
+    : loop_(loop),
+      out_(loop, 1, [broken](int error) { broken(1, error); }),
+      err_(loop, 2, [broken](int error) { broken(2, error); }) {}
+
+Terminal::~Terminal() {
+  loop_.forget(0);
+}
+
+void Terminal::write(int number, std::string_view text) {
+  if (text.empty()) return;
+  if (std::exchange(status_shown_, false)) err_.write("\r\033[K");
+  (number == 2 ? err_ : out_).write(text);
+}
+
+void Terminal::say(std::string_view line) {
+  write(2, "prun: " + std::string(line) + "\n");
+}
+
+void Terminal::status(std::string_view line) {
+  if (::isatty(2) == 0 || queued_bytes() > 0) return;
+  write(2, "\r\033[Kprun: " + std::string(line));
+  status_shown_ = true;
+}
+
+void Terminal::on_drained(const std::function<void()>& drained) {
+  const auto both = [this, drained] {
+    if (queued_bytes() == 0) drained();
+  };
+  out_.on_drained(both);
+  err_.on_drained(both);
+}
+
+void Terminal::read_input(std::function<void(std::string, bool)> take) {
+  take_ = std::move(take);
+  allow_input(0);
+}
+
+void Terminal::allow_input(std::size_t bytes) {
+  room_ += bytes;
+  if (reading_ || !take_ || room_ == 0) return;
+  reading_ = true;
+  loop_.on_readable(0, [this] { read_some(); });
+}
+
+void Terminal::stop_input() {
+  take_ = nullptr;
+  reading_ = false;
+  loop_.forget(0);
+}
+
+void Terminal::read_some() {
+  if (!may_read(0)) {
+    // In the background: look again later, as long as nobody gives us the terminal.
+    loop_.forget(0);
+    loop_.after(std::chrono::milliseconds(300), [this] {
+      if (reading_ && take_) loop_.on_readable(0, [this] { read_some(); });
+    });
+    return;
+  }
+  std::string text(std::min(room_, kReadBytes), '\0');
+  const ssize_t got = ::read(0, text.data(), text.size());
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  const auto take = take_;
+  if (got <= 0) {
+    stop_input();
+    return take({}, true);
+  }
+  room_ -= text.size();
+  if (room_ == 0) {
+    reading_ = false;
+    loop_.on_readable(0, nullptr);
+  }
+  take(std::move(text), false);
+}
+
+}  // namespace tutti::launch::control

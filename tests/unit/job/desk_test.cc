@@ -63,7 +63,7 @@ TEST_CASE("a desk without descriptors rests until it has some, then answers", "[
     come(fd);
     ask(fd);
     run_for(loop, std::chrono::seconds(1));
-    CHECK(none.spent_us() < 500'000);
+    CHECK(none.spent_us() < 100'000);
   }
   CHECK(hear(loop, fd) == "answer");
 }

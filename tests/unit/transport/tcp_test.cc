@@ -207,7 +207,7 @@ TEST_CASE("a rank without descriptors rests until it has some, then lets its pee
   std::this_thread::sleep_for(std::chrono::seconds(1));
   const long spent_us = none->spent_us();
   none.reset();
-  CHECK(spent_us < 500'000);  // processor time, not time: a watch that spins takes all there is
+  CHECK(spent_us < 100'000);  // processor time, not time: a watch that spins takes all there is
   exchange(rig, 0, 1);
   REQUIRE(rig[0].sink.gone.empty());
 }

@@ -24,11 +24,10 @@ struct MachinePart {
   std::vector<DeviceSeen> devices;
   int cores = 0;
   double cpu_quota = 0;
-  std::string xml;
   template <class F>
   void fields(F&& f) {
     f("threads", threads), f("devices", devices), f("cores", cores);
-    f("cpu_quota", cpu_quota), f("xml", xml);
+    f("cpu_quota", cpu_quota);
   }
 };
 

@@ -135,7 +135,7 @@ Result<void> Ranks::make_job_segment(const Place& place) {
                launch_.job_key.size()};
   if (place.machine) {
     facts.cores = static_cast<std::uint32_t>(place.machine->usable_cores());
-    facts.topology = place.machine->xml;
+    facts.topology = topo::text_of(*place.machine);
   }
   TUTTI_TRY(segment, wireup::make_segment(facts));
   segment_ = std::move(segment);

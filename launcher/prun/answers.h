@@ -1,5 +1,5 @@
-// What a desk answers (job/desk.h), read: whoever answered may be a liar, so all of it is a stranger's
-// words.
+// What a desk answers (job/desk.h), read: whoever answered may be a liar, so all of it is a
+// stranger's words.
 #pragma once
 
 #include <optional>

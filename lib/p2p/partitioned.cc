@@ -279,8 +279,8 @@ class Receiver final : public Side {
   bool has_met_ = false;
   bool is_waiting_ = false;  // started before the sides met
   Code failure_ = Code::ok;
-  int left_ = 0;                   // partitions of the sender that have not landed
-  int next_ = 0, under_way_ = 0;   // the first without a receive; receives without a message
+  int left_ = 0;                  // partitions of the sender that have not landed
+  int next_ = 0, under_way_ = 0;  // the first without a receive; receives without a message
   bool is_posting_ = false;
 };
 

@@ -19,7 +19,6 @@
 namespace tutti::topo {
 namespace {
 
-
 struct Destroy {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
   void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }

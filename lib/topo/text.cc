@@ -1,10 +1,11 @@
 // A Machine as a text of numbers, one hardware thread a line. Not hwloc's XML: its reader trusts
 // what it reads, and ends the process over some of what it should refuse.
+#include "base/text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "base/text.h"
 #include "topo/topo.h"
 
 namespace tutti::topo {

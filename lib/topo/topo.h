@@ -43,7 +43,8 @@ struct Machine {
 enum class Devices { left_out, read };
 // cgroup, affinity and quota respected
 Result<Machine> read_this_machine(Devices devices = Devices::left_out);
-// Of tests: hwloc's XML, and its "package:2 core:4 pu:2". It trusts both, and some ends the process.
+// Of tests: hwloc's XML, and its "package:2 core:4 pu:2". It trusts both, and some ends the
+// process.
 Result<Machine> from_xml(const std::string& xml, Devices devices = Devices::left_out);
 Result<Machine> synthetic(const std::string& description);
 

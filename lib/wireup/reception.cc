@@ -195,8 +195,8 @@ void Reception::seat(Visitor& visitor) {
   --missing_;
 }
 
-// Once round: the door, and every visitor. A door that cannot be passed would be announced again and
-// again: it is left out for one round.
+// Once round: the door, and every visitor. A door that cannot be passed would be announced again
+// and again: it is left out for one round.
 void Reception::look() {
   std::vector<pollfd> all;
   all.push_back({has_room() && !std::exchange(rests_, false) ? door_.get() : -1, POLLIN, 0});

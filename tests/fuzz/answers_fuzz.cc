@@ -12,7 +12,8 @@ namespace {
 
 bool is_harmless(const std::string& text, const std::string& kept = "") {
   return std::all_of(text.begin(), text.end(), [&](char c) {
-    return (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) || kept.find(c) != std::string::npos;
+    return (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) ||
+           kept.find(c) != std::string::npos;
   });
 }
 

@@ -1,6 +1,6 @@
-// Descriptions of machines: the text that a rank finds in its segment, and what a daemon says of its
-// host, who may be anybody where torchrun's nodes meet without a key. It is planned with, or it is
-// no machine.
+// Descriptions of machines: the text that a rank finds in its segment, and what a daemon says of
+// its host, who may be anybody where torchrun's nodes meet without a key. It is planned with, or it
+// is no machine.
 #include "catch.h"
 #include "cli/cli.h"
 #include "control/control.h"
@@ -33,10 +33,15 @@ topo::Machine model() {
 
 // Two hosts, of which one is what it says; ranks placed and bound by chance.
 void plan_with(fuzz::Random& random, const topo::Machine& machine) {
-  static const std::vector<std::vector<std::string>> lines{
-      {}, {"--bind-to", "core"}, {"--bind-to", "socket"}, {"--bind-to", "hwthread"},
-      {"--map-by", "ppr:1:socket"}, {"--map-by", "numa"}, {"--map-by", "slot:PE=2"},
-      {"--bind-to", "l3cache"}, {"--map-by", "ppr:2:l3cache"}};
+  static const std::vector<std::vector<std::string>> lines{{},
+                                                           {"--bind-to", "core"},
+                                                           {"--bind-to", "socket"},
+                                                           {"--bind-to", "hwthread"},
+                                                           {"--map-by", "ppr:1:socket"},
+                                                           {"--map-by", "numa"},
+                                                           {"--map-by", "slot:PE=2"},
+                                                           {"--bind-to", "l3cache"},
+                                                           {"--map-by", "ppr:2:l3cache"}};
   std::vector<std::string> argv{"prun", "-np", "4", "-H", "a:2,b:2"};
   const auto& more = lines[random.below(lines.size())];
   argv.insert(argv.end(), more.begin(), more.end());
@@ -64,8 +69,8 @@ TEST_CASE("a bent text of a machine gives a machine or a reason", "[fuzz][machin
   int accepted = 0;
   while (rounds.more()) {
     fuzz::Random random(rounds.number());
-    const std::string text = random.below(2) == 0 ? fuzz::mutate(random, seeds, " \n0-19")
-                                                  : fuzz::bend(random, seeds);
+    const std::string text =
+        random.below(2) == 0 ? fuzz::mutate(random, seeds, " \n0-19") : fuzz::bend(random, seeds);
     INFO("round " << rounds.number() << ": " << text);
     const auto machine = topo::from_text(text);
     if (!machine) {

@@ -1,5 +1,6 @@
-// Nodes of torchrun: what the node that leads says becomes numbers and addresses, never a program, an
-// argument, a folder or a variable that is no knob; and who answers at its port is believed by proof.
+// Nodes of torchrun: what the node that leads says becomes numbers and addresses, never a program,
+// an argument, a folder or a variable that is no knob; and who answers at its port is believed by
+// proof.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -11,8 +12,8 @@
 #include "mutate.h"
 #include "spawn/meet.h"
 
-using namespace tutti;                // NOLINT(google-build-using-namespace): a test
-using namespace tutti::launch;        // NOLINT(google-build-using-namespace): a test
+using namespace tutti;                 // NOLINT(google-build-using-namespace): a test
+using namespace tutti::launch;         // NOLINT(google-build-using-namespace): a test
 using namespace tutti::launch::spawn;  // NOLINT(google-build-using-namespace): a test
 
 namespace {
@@ -108,7 +109,8 @@ TEST_CASE("who answers nonsense at a leading node's port is not joined", "[fuzz]
     key.is_open = random.below(2) == 0;
     key.job = "torchrun none";
     if (!key.is_open) key.secret.fill(7);
-    const std::string first = fuzz::mutate(random, seeds, " \n0a"), then = fuzz::bend(random, seeds);
+    const std::string first = fuzz::mutate(random, seeds, " \n0a"),
+                      then = fuzz::bend(random, seeds);
     std::thread liar([&] {
       const UniqueFd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
       char heard[1024];

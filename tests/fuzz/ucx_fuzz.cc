@@ -1,12 +1,11 @@
 // Frames of a ucx peer: in any order, long ones as offers that are fetched at once, later or never,
 // numbers and kinds of nonsense. What is delivered is delivered once, in order, and a peer that
 // breaks the rules is broken off; nothing is kept beyond what the rules allow.
-#include "transport/ucx/inlet.h"
-
 #include <cstring>
 
 #include "catch.h"
 #include "mutate.h"
+#include "transport/ucx/inlet.h"
 
 using namespace tutti;                  // NOLINT(google-build-using-namespace): a test
 using namespace tutti::transport;       // NOLINT(google-build-using-namespace): a test

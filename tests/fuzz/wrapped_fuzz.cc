@@ -1,6 +1,7 @@
-// Words of ranks behind wrappers, and of ranks that share a segment under another launcher: asks at a
-// daemon's door, answers of who holds a door's path, descriptors that nobody wanted. Nobody is let
-// in without its key, nothing is taken for a segment that no daemon proved, no descriptor stays.
+// Words of ranks behind wrappers, and of ranks that share a segment under another launcher: asks at
+// a daemon's door, answers of who holds a door's path, descriptors that nobody wanted. Nobody is
+// let in without its key, nothing is taken for a segment that no daemon proved, no descriptor
+// stays.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -16,8 +17,8 @@
 #include "mutate.h"
 #include "wireup/door.h"
 
-using namespace tutti;                    // NOLINT(google-build-using-namespace): a test
-using namespace tutti::launch::control;   // NOLINT(google-build-using-namespace): a test
+using namespace tutti;                   // NOLINT(google-build-using-namespace): a test
+using namespace tutti::launch::control;  // NOLINT(google-build-using-namespace): a test
 using wireup::DoorAnswer;
 using wireup::DoorAsk;
 

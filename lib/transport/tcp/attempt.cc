@@ -16,7 +16,7 @@ constexpr std::int64_t kConnectNs = 10'000 * kMs;  // for the connection, not th
 constexpr std::int64_t kRoundNs = 300 * kMs;       // pause between the first rounds, then longer
 constexpr std::int64_t kLongestPauseNs = 5000 * kMs;
 constexpr std::int64_t kComplainNs = 30'000 * kMs;  // without an answer: said
-constexpr std::int64_t kSilenceNs = 600'000 * kMs;   // without an answer: the end, or said again
+constexpr std::int64_t kSilenceNs = 600'000 * kMs;  // without an answer: the end, or said again
 constexpr int kFirstWaitMs = 2;
 
 }  // namespace

@@ -62,8 +62,8 @@ class Attempt {
   std::size_t next_ = 0;
   int refusals_left_ = 3;       // rounds that end with a clear no from everybody
   bool is_worth_more_ = false;  // in this round somebody was silent, or turned us away
-  std::int64_t heard_ns_;  // when anybody answered last
-  std::int64_t pause_ns_;  // before the next round
+  std::int64_t heard_ns_;       // when anybody answered last
+  std::int64_t pause_ns_;       // before the next round
   std::int64_t complain_at_ns_;
   std::int64_t next_at_ns_ = 0;  // when the next candidate may be tried
   bool introduced_ = false;

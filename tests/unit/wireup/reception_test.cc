@@ -167,8 +167,7 @@ TEST_CASE("more silent visitors than there is room for keep nobody out", "[wireu
   });
 }
 
-TEST_CASE("rank 0 without descriptors rests until it has some, then seats the others",
-          "[wireup]") {
+TEST_CASE("rank 0 without descriptors rests until it has some, then seats the others", "[wireup]") {
   const Run run = run_of("full", 1, 2, true);
   const int port = board_port(run, 0);
   meet("full", true, 2, [&] {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/shortage.h"
 #include "control/control.h"
 
 namespace tutti::launch::control {
@@ -35,8 +36,7 @@ void Door::watch() {
 void Door::accept_one() {
   UniqueFd fd(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (fd.is_open()) return enter_(std::move(fd));
-  const bool is_full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-  if (!is_full || make_room_()) return;
+  if (!is_shortage(errno) || make_room_()) return;
   loop_.forget(listener_);
   rest_ = loop_.after(kRest, [this] {
     rest_ = 0;

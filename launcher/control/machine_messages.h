@@ -24,11 +24,11 @@ struct MachinePart {
   std::vector<DeviceSeen> devices;
   int cores = 0;
   double cpu_quota = 0;
-  std::string xml, boot_id;
+  std::string boot_id;
   template <class F>
   void fields(F&& f) {
     f("threads", threads), f("devices", devices), f("cores", cores);
-    f("cpu_quota", cpu_quota), f("xml", xml), f("boot_id", boot_id);
+    f("cpu_quota", cpu_quota), f("boot_id", boot_id);
   }
 };
 

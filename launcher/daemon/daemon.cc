@@ -254,7 +254,8 @@ void Daemon::reap() {
 void Daemon::handle(const control::Prepare& prepare) {
   host_ = prepare.host;
   machine_ = std::move(place_.machine);
-  if (!prepare.machine.threads.empty()) machine_ = machine_of(prepare.machine);
+  if (topo::Machine given = machine_of(prepare.machine); !given.threads.empty())
+    machine_ = std::move(given);
   if (!machine_ && prepare.want_machine) {
     if (auto machine = topo::read_this_machine(prepare.want_devices ? topo::Devices::read
                                                                     : topo::Devices::left_out))

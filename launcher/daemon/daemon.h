@@ -63,7 +63,7 @@ struct DaemonPlace {
   MakeSpawner make_spawner;      // null: cannot grow a tree
 };
 
-// A machine to a message and back.
+// A machine to a message and back; what makes no sense is a machine without threads.
 control::MachinePart machine_part(const topo::Machine& machine);
 topo::Machine machine_of(const control::MachinePart& part);
 

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kMostVisitors = 64;
 constexpr std::chrono::seconds kVisitorLimit{10};
-constexpr std::chrono::milliseconds kAgain{100};
 
 // Takes as long whatever is wrong.
 bool is_equal(const std::uint8_t* a, const std::uint8_t* b, std::size_t bytes) {
@@ -28,9 +27,9 @@ bool is_equal(const std::uint8_t* a, const std::uint8_t* b, std::size_t bytes) {
 }  // namespace
 
 Door::~Door() {
-  loop_.cancel(again_);
-  while (!visitors_.empty()) drop(visitors_.begin()->first);
-  if (listener_.is_open()) loop_.forget(listener_.get());
+  watch_.close();
+  while (make_room()) {
+  }
 }
 
 Result<void> Door::open(int segment_fd, std::size_t ranks, const std::string& temporary_folder) {
@@ -57,7 +56,9 @@ Result<void> Door::open(int segment_fd, std::size_t ranks, const std::string& te
     return fail(Code::other, "cannot listen at " + path + ": " + why);
   }
   path_ = path;
-  watch();
+  watch_.open(
+      listener_.get(), [this](UniqueFd fd) { enter(std::move(fd)); },
+      [this] { return make_room(); });
   return {};
 }
 
@@ -69,20 +70,14 @@ std::string Door::key_of(int local) const {
   return text;
 }
 
-void Door::watch() {
-  loop_.on_readable(listener_.get(), [this] { accept_one(); });
+bool Door::make_room() {
+  if (visitors_.empty()) return false;
+  drop(visitors_.begin()->first);
+  return true;
 }
 
-void Door::accept_one() {
-  UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd.is_open()) {
-    if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS) return;
-    // No descriptor is free: whoever waits outside would be announced again and again.
-    loop_.on_readable(listener_.get(), nullptr);
-    again_ = loop_.after(kAgain, [this] { watch(); });
-    return;
-  }
-  if (visitors_.size() >= kMostVisitors) drop(visitors_.begin()->first);
+void Door::enter(UniqueFd fd) {
+  if (visitors_.size() >= kMostVisitors) make_room();
   const std::uint64_t number = ++next_;
   Visitor& visitor = visitors_[number];
   visitor.fd = std::move(fd);

@@ -41,8 +41,8 @@ class Door {
     UniqueFd fd;
     control::Loop::TimerId limit = 0;
   };
-  void watch();
-  void accept_one();
+  void enter(UniqueFd fd);
+  bool make_room();
   void hear(std::uint64_t number);
   void drop(std::uint64_t number);
 
@@ -51,11 +51,11 @@ class Door {
   OwnFolder folder_;
   std::string path_;
   UniqueFd listener_;
+  control::Door watch_{loop_};
   int segment_fd_ = -1;
   std::vector<Key> keys_;
   std::map<std::uint64_t, Visitor> visitors_;  // who has said nothing yet; the oldest first
   std::uint64_t next_ = 0;
-  control::Loop::TimerId again_ = 0;
 };
 
 }  // namespace tutti::launch::daemon

@@ -37,7 +37,6 @@ control::MachinePart machine_part(const topo::Machine& machine) {
     part.devices.push_back({static_cast<int>(device.kind), device.names, device.near});
   part.cores = machine.cores;
   part.cpu_quota = machine.cpu_quota;
-  part.xml = machine.xml;
   part.boot_id = machine.boot_id;
   return part;
 }
@@ -53,9 +52,8 @@ topo::Machine machine_of(const control::MachinePart& part) {
         {static_cast<topo::Device::Kind>(device.kind), device.names, device.near});
   machine.cores = part.cores;
   machine.cpu_quota = part.cpu_quota;
-  machine.xml = part.xml;
   machine.boot_id = part.boot_id;
-  return machine;
+  return topo::is_sound(machine) ? machine : topo::Machine();
 }
 
 control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine) {
@@ -65,10 +63,7 @@ control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Ma
   ::gethostname(name.data(), name.size() - 1);
   hello.host_name = name.data();
   hello.pid = ::getpid();
-  if (machine) {
-    hello.machine = machine_part(*machine);
-    hello.machine.xml.clear();
-  }
+  if (machine) hello.machine = machine_part(*machine);
   hello.own_address = place.own_address;
   hello.head_address = place.head_address;
   if (const std::string connection = value_in(place.environment, "SSH_CONNECTION");

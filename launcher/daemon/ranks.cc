@@ -140,7 +140,7 @@ Result<void> Ranks::make_job_segment(const Place& place) {
                launch_.job_key.size()};
   if (place.machine) {
     facts.cores = static_cast<std::uint32_t>(place.machine->usable_cores());
-    facts.topology = place.machine->xml;
+    facts.topology = topo::text_of(*place.machine);
   }
   if (launch_.machine_cores > 0) {
     facts.machine_ranks = launch_.machine_ranks;

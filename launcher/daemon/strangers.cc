@@ -32,7 +32,6 @@ void clean(control::Hello& hello) {
   hello.version = text::printable(hello.version.substr(0, 40));
   for (std::string* text : {&hello.host_name, &hello.head_address, &hello.own_address})
     keep_address(*text);
-  hello.machine.xml.clear();
   hello.machine.devices.clear();
 }
 

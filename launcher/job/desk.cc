@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -33,7 +34,7 @@ Desk::~Desk() {
     loop_.cancel(asker.limit);
     loop_.forget(asker.fd.get());
   }
-  if (fd_.is_open()) loop_.forget(fd_.get());
+  door_.close();
 }
 
 Result<void> Desk::open(Answer answer) {
@@ -53,13 +54,22 @@ Result<void> Desk::open(Answer answer) {
                                       : std::string(" cannot be opened: ") + std::strerror(error)));
   }
   answer_ = std::move(answer);
-  loop_.on_readable(fd_.get(), [this] { accept_one(); });
+  door_.open(
+      fd_.get(), [this](UniqueFd fd) { enter(std::move(fd)); }, [this] { return make_room(); });
   return {};
 }
 
-void Desk::accept_one() {
-  UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd.is_open() || askers_.size() >= kMostAskers || !may_ask(fd.get())) return;
+// Who has not even asked leaves first; who waits for an answer stays.
+bool Desk::make_room() {
+  const auto silent = std::find_if(askers_.begin(), askers_.end(),
+                                   [](const auto& one) { return !one.second.has_asked; });
+  if (silent == askers_.end()) return false;
+  drop(silent->first);
+  return true;
+}
+
+void Desk::enter(UniqueFd fd) {
+  if (!may_ask(fd.get()) || (askers_.size() >= kMostAskers && !make_room())) return;
   const std::uint64_t number = ++next_;
   Asker& asker = askers_[number];
   asker.fd = std::move(fd);
@@ -78,6 +88,7 @@ void Desk::hear(std::uint64_t number) {
   if (end == std::string::npos && asker.heard.size() < kLongestQuestion) return;
   if (end == std::string::npos) return drop(number);
   loop_.on_readable(asker.fd.get(), nullptr);
+  asker.has_asked = true;
   answer_(asker.heard.substr(0, end),
           [this, number, alive = std::weak_ptr<bool>(alive_)](std::string text) {
             if (alive.expired() || askers_.count(number) == 0) return;

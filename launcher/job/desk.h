@@ -34,15 +34,18 @@ class Desk {
     UniqueFd fd;
     control::Loop::TimerId limit = 0;
     std::string heard, text;
+    bool has_asked = false;
     std::size_t written = 0;
   };
-  void accept_one();
+  void enter(UniqueFd fd);
+  bool make_room();
   void hear(std::uint64_t number);
   void write_some(std::uint64_t number);
   void drop(std::uint64_t number);
 
   control::Loop& loop_;
   UniqueFd fd_;
+  control::Door door_{loop_};
   Answer answer_;
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, Asker> askers_;

@@ -27,9 +27,9 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "hosts/hosts.h"
 #include "job/exit_status.h"
 #include "job/job.h"
+#include "prun/answers.h"
 
 namespace tutti::launch::prun {
 namespace {
@@ -152,10 +152,8 @@ std::vector<Job> jobs() {
   const std::int64_t deadline = now_ns() + kShortNs;  // of all of them
   std::vector<Job> found;
   for (const auto& [pid, fd] : lines) {
-    const std::string line = hear_answer(fd.get(), deadline);
-    auto columns = text::split(std::string(text::trim(line)), '\t');
-    for (std::string& column : columns) column = text::printable(column);
-    if (columns.size() == 7) found.push_back({pid, std::move(columns)});
+    if (auto columns = columns_of(hear_answer(fd.get(), deadline)))
+      found.push_back({pid, std::move(*columns)});
   }
   return found;
 }
@@ -203,33 +201,9 @@ int show_stacks(const std::string& job) {
   if (pid.empty()) return job::status_of(job::ExitStatus::usage);
   const std::string text = ask(pid, "stacks", kLongNs);
   if (text.empty()) return complain("the job has just ended");
-  std::fputs(text::printable(text, "\n\t").c_str(), stdout);
+  std::fputs(shown(text).c_str(), stdout);
   if (text.size() >= kLongestAnswer) return complain("the answer goes on; this is its first MiB");
   return 0;
-}
-
-// Where a rank runs, as far as it makes sense.
-struct RankPlace {
-  int pid = 0;
-  std::string host;
-  bool is_here = false;
-};
-
-// One that a user could have written: no option, no text for a shell.
-bool is_host_name(const std::string& word) {
-  const auto read = hosts::parse_dash_host({word});
-  return read && read->hosts.size() == 1 && read->hosts[0].name == word;
-}
-
-// "at TAB pid TAB host TAB here or there".
-std::optional<RankPlace> place_in(const std::vector<std::string>& words) {
-  if (words.size() != 4 || words[0] != "at") return std::nullopt;
-  const auto pid = text::parse_int(words[1]);
-  const bool is_here = words[3] == "here";
-  if (!pid || *pid <= 1 || *pid > INT_MAX ||
-      (!is_here && (words[3] != "there" || !is_host_name(words[2]))))
-    return std::nullopt;
-  return RankPlace{static_cast<int>(*pid), words[2], is_here};
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, const RankPlace& place) {
@@ -266,10 +240,9 @@ int attach_debugger(const std::string& wish, const cli::JobSpec& spec) {
   if (prun.empty()) return job::status_of(job::ExitStatus::usage);
   const std::string line = ask(prun, "gdb " + std::to_string(*rank), kShortNs);
   if (line.empty()) return complain("the job has just ended");
-  const auto words = text::split(std::string(text::trim(line)), '\t');
-  if (words.size() == 2 && words[0] == "error")
-    return complain("--gdb " + wish + ": " + text::printable(words[1]));
-  const auto place = place_in(words);
+  const auto place = place_in(line);
+  if (!place && !place.error().text.empty())
+    return complain("--gdb " + wish + ": " + place.error().text);
   if (!place)
     return complain("--gdb " + wish + ": prun " + prun +
                     " answers what makes no sense; is it of another version?");

@@ -38,7 +38,7 @@ ssize_t receive_with_fd(int socket, void* into, std::size_t most, UniqueFd* fd) 
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = room.data();
-  message.msg_controllen = room.size();
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // in room.size() is place for a second one
   ssize_t got = -1;
   do {
     got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);

@@ -25,8 +25,8 @@ void meet(std::int32_t& common, int mine) {
 
 Locality my_locality(World& world) {
   Locality mine{{world.wireup.host(), -2, -2, -2, -2, -2}};
-  const std::string xml(world.wireup.segment().topology());
-  const auto machine = xml.empty() ? topo::read_this_machine() : topo::from_xml(xml);
+  const std::string text(world.wireup.segment().topology());
+  const auto machine = text.empty() ? topo::read_this_machine() : topo::from_text(text);
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (machine && ::sched_getaffinity(0, sizeof allowed, &allowed) == 0)

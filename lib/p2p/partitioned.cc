@@ -31,6 +31,13 @@ struct Introduction {
   Count partition_bytes = 0;
 };
 
+constexpr int kMostPosted = 1 << 14;  // receives of one partitioned message at a time
+
+// Division, rounded up.
+constexpr Count up(Count bytes, Count size) {
+  return (bytes + size - 1) / size;
+}
+
 Envelope introducing(Envelope envelope) {
   envelope.context |= kIntroductions;
   return envelope;
@@ -60,6 +67,12 @@ class Side : public Partitioned {
   void note(const Status& part) {
     if (status_.code == Code::ok) status_.code = part.code;
     status_.bytes += part.bytes;
+  }
+  // Between these it is not freed.
+  void hold() { ++pending_; }
+  void let_go() {
+    --pending_;
+    drop_if_idle();
   }
   // Calls `Handle` of the derived side when the request is done, perhaps at once.
   template <class Derived, void (Derived::*Handle)(const Status&)>
@@ -190,49 +203,74 @@ class Receiver final : public Side {
            (partitions == 0 || each <= most / partitions) && partition_bytes() <= most;
   }
 
-  // Posts a receive for each of the sender's partitions.
+  // Every one of the sender's partitions gets a receive.
   void expect() {
     if (failure_ != Code::ok) introduction_.partitions = 0;
     status_.code = failure_;
     count_lacks();
     left_ = introduction_.partitions;
+    next_ = 0;
     if (left_ == 0) return end();
+    post();
+  }
+
+  // Not all at once: how many they are is what the sender says, and of empty ones it can say any
+  // number. Those that come before their receive are kept like other messages.
+  void post() {
+    if (is_posting_) return;  // from landed(), below
+    is_posting_ = true;
+    hold();
     const Count whole = shape_.message.bytes, each = introduction_.partition_bytes;
-    for (int k = 0; k < introduction_.partitions; ++k) {
+    while (next_ < introduction_.partitions && under_way_ < kMostPosted) {
+      const int k = next_++;
+      ++under_way_;
       const Count from = std::min(k * each, whole);
       const types::Buffer part = shape_.message.part(from, std::min(each, whole - from));
       const Envelope envelope{kStreams | introduction_.stream, peer_, k, 0};
       follow<Receiver, &Receiver::landed>(endpoint_.recv(peer_, envelope, part));
     }
+    is_posting_ = false;
+    let_go();
   }
 
-  // The partitions of this side that the sender's partition k has bytes of: [first, second). In
-  // an empty message they have their shares of nothing, so that they arrive one by one, too.
+  // How the sides' partitions lie over each other: sizes of this side's and the sender's. In an
+  // empty message they have their shares of nothing, so that they arrive one by one, too.
+  std::pair<Count, Count> sizes() const {
+    const Count mine = partition_bytes(), each = introduction_.partition_bytes;
+    if (mine != 0 && each != 0) return {mine, each};
+    return {introduction_.partitions, shape_.partitions};
+  }
+
+  // The partitions of this side that the sender's partition k has bytes of: [first, second).
   std::pair<Count, Count> touched(int k) const {
-    Count mine = partition_bytes(), each = introduction_.partition_bytes;
-    if (mine == 0 || each == 0) {
-      mine = introduction_.partitions;
-      each = shape_.partitions;
-    }
-    const Count end = ((k + 1) * each + mine - 1) / mine;
+    const auto [mine, each] = sizes();
+    const Count end = up(Count{k} * each + each, mine);
     return {k * each / mine, std::min<Count>(end, shape_.partitions)};
   }
 
+  // For each partition how many of the sender's touch it: k does where k * each is before its end
+  // and (k + 1) * each behind its begin.
   void count_lacks() {
-    std::fill(lacks_.begin(), lacks_.end(), 0);
-    for (int k = 0; k < introduction_.partitions; ++k) {
-      const auto [first, end] = touched(k);
-      for (Count each = first; each < end; ++each) ++lacks_[static_cast<std::size_t>(each)];
+    const auto [mine, each] = sizes();
+    for (std::size_t i = 0; i < lacks_.size(); ++i) {
+      const auto begin = static_cast<Count>(i) * mine;
+      const Count end = std::min<Count>(up(begin + mine, each), introduction_.partitions);
+      lacks_[i] = static_cast<int>(std::max<Count>(0, end - begin / each));
     }
   }
 
   void landed(const Status& part) {
+    --under_way_;
     note(part);
-    if (part.tag >= 0) {  // it came, and was not lost with its sender
+    if (part.tag >= 0) {
       const auto [first, last] = touched(part.tag);
       for (Count each = first; each < last; ++each) --lacks_[static_cast<std::size_t>(each)];
+    } else {  // lost with its sender, and so are those that nobody has asked for yet
+      left_ -= introduction_.partitions - next_;
+      next_ = introduction_.partitions;
     }
-    if (--left_ == 0) end();
+    if (--left_ == 0) return end();
+    post();
   }
 
   const int source_, tag_;
@@ -241,7 +279,9 @@ class Receiver final : public Side {
   bool has_met_ = false;
   bool is_waiting_ = false;  // started before the sides met
   Code failure_ = Code::ok;
-  int left_ = 0;
+  int left_ = 0;                  // partitions of the sender that have not landed
+  int next_ = 0, under_way_ = 0;  // the first without a receive; receives without a message
+  bool is_posting_ = false;
 };
 
 }  // namespace

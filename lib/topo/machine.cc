@@ -1,16 +1,13 @@
 // A Machine out of hwloc: this host, an XML text, or a synthetic description.
 //
-// hwloc sees the control group's cpuset, but neither our affinity mask nor the quota: the
-// topology of this host is restricted to the mask before it is exported, and the quota travels
-// in the XML as an info of the root, so from_xml gives the same Machine anywhere. I/O objects
-// are loaded only where devices are asked for (they cost 8 ms).
+// hwloc sees the control group's cpuset, but neither our affinity mask nor the quota: the topology
+// of this host is restricted to the mask, and the quota is read beside it. I/O objects are loaded
+// only where devices are asked for (they cost 8 ms).
 #include <hwloc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <set>
 
@@ -22,8 +19,6 @@
 
 namespace tutti::topo {
 namespace {
-
-constexpr const char* kQuotaInfo = "TuttiCpuQuota";
 
 struct Destroy {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
@@ -80,20 +75,8 @@ Result<Machine> to_machine(hwloc_topology_t topology) {
   std::stable_sort(machine.threads.begin(), machine.threads.end(),
                    [](const Thread& a, const Thread& b) { return a.core < b.core; });
   machine.cores = static_cast<int>(cores.size());
-  if (const char* quota = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology), kQuotaInfo))
-    machine.cpu_quota = std::strtod(quota, nullptr);
   machine.devices = devices_of(topology);
   return machine;
-}
-
-Result<std::string> export_xml(hwloc_topology_t topology) {
-  char* buffer = nullptr;
-  int bytes = 0;
-  if (hwloc_topology_export_xmlbuffer(topology, &buffer, &bytes, 0) != 0)
-    return fail(Code::no_mem, "hwloc cannot export this machine's topology");
-  std::string xml(buffer);
-  hwloc_free_xmlbuffer(topology, buffer);
-  return xml;
 }
 
 // Leaves only the processors of our affinity mask (taskset, a batch system's step).
@@ -143,13 +126,8 @@ Result<Machine> read_this_machine(Devices devices) {
     return fail(Code::other,
                 "hwloc cannot read this machine's topology; check that /sys is mounted");
   TUTTI_DO(restrict_to_affinity(topology.get()));
-  if (const double quota = cpu_quota(file_text); quota > 0) {
-    const std::string text = std::to_string(quota);
-    hwloc_obj_add_info(hwloc_get_root_obj(topology.get()), kQuotaInfo, text.c_str());
-  }
   TUTTI_TRY(machine, to_machine(topology.get()));
-  TUTTI_TRY(xml, export_xml(topology.get()));
-  machine.xml = std::move(xml);
+  machine.cpu_quota = std::max(0.0, cpu_quota(file_text));
   machine.boot_id = text::trim(file_text("/proc/sys/kernel/random/boot_id").value_or(""));
   return machine;
 }
@@ -162,9 +140,7 @@ Result<Machine> from_xml(const std::string& xml, Devices devices) {
           0 ||
       hwloc_topology_load(topology.get()) != 0)
     return fail(Code::arg, "this is not a machine's description in hwloc's XML");
-  TUTTI_TRY(machine, to_machine(topology.get()));
-  machine.xml = xml;
-  return machine;
+  return to_machine(topology.get());
 }
 
 Result<Machine> synthetic(const std::string& description) {

@@ -1,8 +1,8 @@
 // topo: what a host is made of: packages, NUMA nodes, caches, cores, hardware threads; GPUs and
 // network cards where they are asked for.
 //
-// A Machine is a value: read from hwloc here, from XML, or made up for tests. hwloc stays
-// inside this room; ranks never load it (the daemon does and puts XML in the job segment).
+// A Machine is a value: read from hwloc here, from a text, or made up for tests. hwloc stays
+// inside this room; the daemon calls it and puts the text in the job segment.
 #pragma once
 
 #include <string>
@@ -34,7 +34,6 @@ struct Machine {
   int cores = 0;                // distinct cores among them
   double cpu_quota = 0;         // cgroup cpu.max in cores; 0: none
   std::vector<Device> devices;  // GPUs, then network cards, each in the order of the bus
-  std::string xml;              // hwloc export, empty for made-up machines
   std::string boot_id;          // of its running kernel: two names of one machine have the same
   // Processors that ranks can use together: cores, cut by the quota; at least 1.
   int usable_cores() const;
@@ -45,8 +44,16 @@ struct Machine {
 enum class Devices { left_out, read };
 // cgroup, affinity and quota respected
 Result<Machine> read_this_machine(Devices devices = Devices::left_out);
+// Of tests: hwloc's XML, and its "package:2 core:4 pu:2". It trusts both, and some ends the
+// process.
 Result<Machine> from_xml(const std::string& xml, Devices devices = Devices::left_out);
-Result<Machine> synthetic(const std::string& description);  // hwloc's "package:2 core:4 pu:2"
+Result<Machine> synthetic(const std::string& description);
+
+// A machine's threads as a text, for others on this host; and back.
+std::string text_of(const Machine& machine);
+Result<Machine> from_text(const std::string& text);
+// Whether one that somebody else described can be planned with: all its numbers are in bounds.
+bool is_sound(const Machine& machine);
 
 // Binds the calling process (between fork and exec: async-signal-safe, no allocation).
 bool bind_self(const std::vector<int>& os_indices);

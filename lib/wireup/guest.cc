@@ -142,7 +142,7 @@ Result<Cards> GuestClient::read_cards() {
     auto& mask = cpus[at->second];
     mask.resize(CPU_SETSIZE);
     for (const std::string& cpu : text::split(parts[2], ','))
-      if (const auto number = text::parse_int(cpu); number && *number < CPU_SETSIZE)
+      if (const auto number = text::parse_int(cpu); number && *number >= 0 && *number < CPU_SETSIZE)
         mask[static_cast<std::size_t>(*number)] = true;
     if (rank == 0) cards.key = unhex(parts[3]);
   }

@@ -13,11 +13,13 @@
 
 #include "base/clock.h"
 #include "base/pass_fd.h"
+#include "base/shortage.h"
 
 namespace tutti::wireup {
 namespace {
 
 constexpr std::int64_t kLimitNs = 60'000'000'000;
+constexpr useconds_t kRestUs = 100'000;
 
 struct Address {
   sockaddr_un at{};
@@ -56,12 +58,13 @@ Result<void> hand_out(const std::string& name, int fd, int takers) {
     return failed("offer");
   const std::int64_t deadline = now_ns() + kLimitNs;
   while (takers > 0) {
-    pollfd look{listener.get(), POLLIN, 0};
-    if (::poll(&look, 1, 1000) == 0 && now_ns() > deadline)
+    if (now_ns() > deadline)
       return fail(Code::other, std::to_string(takers) +
                                    " ranks of this host did not come for the job segment in 60 s");
-    if ((look.revents & POLLIN) == 0) continue;
+    pollfd look{listener.get(), POLLIN, 0};
+    if (::poll(&look, 1, 1000) <= 0) continue;
     const UniqueFd taker(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!taker.is_open() && is_shortage(errno)) ::usleep(kRestUs);
     if (taker.is_open() && is_ours(taker.get()) && send_with_fd(taker.get(), "1", fd)) --takers;
   }
   return {};

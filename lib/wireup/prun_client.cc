@@ -113,6 +113,7 @@ class PrunClient final : public Wireup {
               0, payload.substr(0, kMaxRankPayload));
   }
 
+  bool hears_of_ends() const override { return true; }  // daemons tell each other
   void remark(std::string_view text) override {
     (void)say(RankSays::remark, 0, text.substr(0, kMaxRankPayload));
   }

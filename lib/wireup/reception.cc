@@ -14,8 +14,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/shortage.h"
 #include "base/text.h"
 
 namespace tutti::wireup {
@@ -88,6 +90,7 @@ class Reception {
  private:
   void look();
   void let_in();
+  bool has_room() const;
   bool make_room();
   void hear(Visitor& visitor);
   void hear_claim(Visitor& visitor, const std::string& claim);
@@ -99,11 +102,17 @@ class Reception {
   std::vector<Line> seats_;
   std::vector<std::unique_ptr<Visitor>> visitors_;
   int missing_ = 0;
+  bool rests_ = false;  // no descriptor is left, and nobody is inside who could give one back
 };
+
+bool Reception::has_room() const {
+  return visitors_.size() < kMostVisitors ||
+         std::any_of(visitors_.begin(), visitors_.end(),
+                     [](const auto& one) { return !one->waits_for_no; });
+}
 
 // The one that has proved nothing for longest goes; who guessed wrongly sits out its time.
 bool Reception::make_room() {
-  if (visitors_.size() < kMostVisitors) return true;
   const auto oldest = std::find_if(visitors_.begin(), visitors_.end(),
                                    [](const auto& one) { return !one->waits_for_no; });
   if (oldest == visitors_.end()) return false;
@@ -114,9 +123,12 @@ bool Reception::make_room() {
 void Reception::let_in() {
   for (;;) {
     UniqueFd fd(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd.is_open()) return;  // nobody, or no descriptor is left: it waits
+    if (!fd.is_open()) {
+      rests_ = is_shortage(errno) && !make_room();
+      return;
+    }
     if (!run_.secret && !is_own_user(fd.get())) continue;
-    if (!make_room()) return;
+    if (visitors_.size() >= kMostVisitors && !make_room()) return;
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     auto visitor = std::make_unique<Visitor>();
@@ -183,13 +195,11 @@ void Reception::seat(Visitor& visitor) {
   --missing_;
 }
 
-// Once round: the door, and every visitor.
+// Once round: the door, and every visitor. A door that cannot be passed would be announced again
+// and again: it is left out for one round.
 void Reception::look() {
   std::vector<pollfd> all;
-  const bool has_room = visitors_.size() < kMostVisitors ||
-                        std::any_of(visitors_.begin(), visitors_.end(),
-                                    [](const auto& one) { return !one->waits_for_no; });
-  all.push_back({has_room ? door_.get() : -1, POLLIN, 0});
+  all.push_back({has_room() && !std::exchange(rests_, false) ? door_.get() : -1, POLLIN, 0});
   for (const auto& one : visitors_)
     all.push_back({one->waits_for_no ? -1 : one->line.fd(),
                    static_cast<short>(one->line.has_queued() ? POLLIN | POLLOUT : POLLIN), 0});

@@ -41,6 +41,9 @@ class Wireup {
   // At most 64 KiB.
   enum class Use { spent, events, sent, call };
   virtual void report_use(Use, std::string_view) {}
+  // Whether somebody marks in the segment who ended without finalizing (RankRecord::gone): then a
+  // peer that is not marked lives, however long it is silent.
+  virtual bool hears_of_ends() const { return false; }
   // A remark for the user; prun shows it. At most 64 KiB.
   virtual void remark(std::string_view) {}
 

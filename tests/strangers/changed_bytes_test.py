@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """changed_bytes_test.py PRUN TALKER CHANGER [all] -- a network that flips bits, loses and repeats what ranks
-send each other by tcp: with --link-security every such thing ends the job and names the link."""
+send each other by tcp: with --link-security every such thing ends the job and names the link, and ucx, which cannot
+notice it, is not used."""
 import os
 import random
 import shutil
@@ -12,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from jobs import LIMIT_S  # noqa: E402
 
 PRUN, TALKER, CHANGER = map(os.path.abspath, sys.argv[1:4])
-LINK_CHANGED = 215  # launcher/job/exit_status.h
+LINK_CHANGED, FORBIDDEN = 215, 208  # launcher/job/exit_status.h
 HANDSHAKE = 400  # bytes: all of it is behind by then
 BYTES, ROUNDS = 100000, 4  # so that heads, short and long pieces are hit
 
@@ -63,6 +64,36 @@ def lost_and_repeated():
             expect_noticed(security, f"{what} {HANDSHAKE + BYTES} 0")
 
 
-for test in (untouched, flipped_bits, lost_and_repeated):
+def between_hosts(security, *words):
+    folder = tempfile.mkdtemp(prefix="strangers-")
+    with open(f"{folder}/attacked", "w"):
+        pass
+    try:
+        done = subprocess.run([PRUN, "--virtual", "-H", "a:1,b:1", "-np", "2", "--oversubscribe", "--report-links",
+                               "--link-security", security, *words, TALKER, folder, "0", "1000", "2"],
+                              capture_output=True, text=True, timeout=2 * LIMIT_S, check=False)
+        return done.returncode, done.stdout + done.stderr
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def ucx_cannot_protect():
+    """It is refused where it is forced, in one line of each rank, and left out where it is not."""
+    for security in ("integrity", "encrypted"):
+        for named in ("ucx", "ucx,tcp", "shm,ucx"):
+            status, said = between_hosts(security, "-x", f"TUTTI_LINK={named}")
+            if status == FORBIDDEN:
+                return print("skipped: ucx between hosts (no namespaces here)")
+            line = f"TUTTI_LINK names ucx, which cannot give TUTTI_LINK_SECURITY={security} between hosts"
+            ranks = [one for one in said.splitlines() if one.startswith("tutti: ") and line in one]
+            assert status not in (0, LINK_CHANGED) and 1 <= len(ranks) <= 2, f"{named}: {status}\n{said}"
+            assert "all right" not in said, said
+        status, said = between_hosts(security)
+        left_out = "not used: ucx: " in said and "tcp: connection authenticated, data " in said
+        assert status == 0 and "all right" in said and left_out, f"{status}\n{said}"
+    return None
+
+
+for test in (untouched, ucx_cannot_protect, flipped_bits, lost_and_repeated):
     test()
     print(f"{test.__name__}: ok", flush=True)

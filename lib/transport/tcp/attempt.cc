@@ -16,7 +16,7 @@ constexpr std::int64_t kConnectNs = 10'000 * kMs;  // for the connection, not th
 constexpr std::int64_t kRoundNs = 300 * kMs;       // pause between the first rounds, then longer
 constexpr std::int64_t kLongestPauseNs = 5000 * kMs;
 constexpr std::int64_t kComplainNs = 30'000 * kMs;  // without an answer: said
-constexpr std::int64_t kSilenceNs = 600'000 * kMs;  // without an answer: there is no way
+constexpr std::int64_t kSilenceNs = 600'000 * kMs;  // without an answer: the end, or said again
 constexpr int kFirstWaitMs = 2;
 
 }  // namespace
@@ -41,17 +41,18 @@ struct Attempt::Try final : Watched {
 };
 
 Attempt::Attempt(const Identity& own, int peer, std::vector<SocketAddress> candidates,
-                 Poller& poller)
+                 Poller& poller, Patience patience)
     : own_(own),
       peer_(peer),
       candidates_(std::move(candidates)),
       outcomes_(candidates_.size()),
       poller_(poller),
-      began_ns_(now_ns()),
-      heard_ns_(began_ns_),
-      pause_ns_(kRoundNs) {
+      patience_(patience),
+      heard_ns_(now_ns()),
+      pause_ns_(kRoundNs),
+      complain_at_ns_(heard_ns_ + kComplainNs) {
   if (candidates_.empty()) failed_ = true;
-  tick(began_ns_);
+  tick(heard_ns_);
 }
 
 Attempt::~Attempt() = default;
@@ -69,7 +70,8 @@ void Attempt::tick(std::int64_t now) {
 
 // Every address was tried in vain.
 void Attempt::begin_round(std::int64_t now) {
-  const bool goes_on = is_worth_more_ ? now - heard_ns_ < kSilenceNs : --refusals_left_ > 0;
+  const bool is_silent = now - heard_ns_ >= kSilenceNs && patience_ == Patience::limited;
+  const bool goes_on = is_worth_more_ ? !is_silent : --refusals_left_ > 0;
   if (!goes_on) {
     failed_ = true;
     return;
@@ -81,10 +83,10 @@ void Attempt::begin_round(std::int64_t now) {
 }
 
 bool Attempt::is_long_without_answer(std::int64_t now) {
-  if (complained_ || has_won() || failed_ || now - began_ns_ < kComplainNs) return false;
+  if (has_won() || failed_ || now < complain_at_ns_) return false;
   const bool talks = std::any_of(tries_.begin(), tries_.end(),
                                  [](const auto& one) { return one->state == Try::State::shaking; });
-  if (!talks) complained_ = true;
+  if (!talks) complain_at_ns_ = now + kSilenceNs;
   return !talks;
 }
 

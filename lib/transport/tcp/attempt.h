@@ -4,8 +4,8 @@
 // that swallows packets costs a second, not minutes. The first that completes the handshake
 // wins. Once an address answers, patience has no limit: the peer may be computing. Who is turned
 // away without a reason (there was no room) comes again, for as long as the peer's daemon does
-// not call it gone; a clear no from every address, three times, is an end; silence from all of
-// them, too, after very long.
+// not call it gone; a clear no from every address, three times, is an end. Silence from all of
+// them is one, after very long, only where no daemon watches the peer.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,9 @@ namespace tutti::transport::tcp {
 
 class Attempt {
  public:
-  Attempt(const Identity& own, int peer, std::vector<SocketAddress> candidates, Poller& poller);
+  enum class Patience : std::uint8_t { limited, while_it_lives };  // with silence
+  Attempt(const Identity& own, int peer, std::vector<SocketAddress> candidates, Poller& poller,
+          Patience patience);
   ~Attempt();
 
   // Time passes: starts further tries, ends hopeless ones.
@@ -31,7 +33,7 @@ class Attempt {
   const Session& session() const { return session_; }  // of the winner
   bool has_won() const { return winner_.is_open(); }
   bool has_failed() const { return failed_; }
-  // Once: nobody talks to us for so long that a person should hear of it.
+  // Now and then: nobody talks to us for so long that a person should hear of it.
   bool is_long_without_answer(std::int64_t now);
   // Whether the peer may have seen who we are: then it decides, too, which connection stays.
   bool has_introduced_itself() const { return introduced_; }
@@ -53,16 +55,16 @@ class Attempt {
   std::vector<SocketAddress> candidates_;
   std::vector<std::string> outcomes_;  // by candidate: why it failed last
   Poller& poller_;
+  Patience patience_;
   std::vector<std::unique_ptr<Try>> tries_;
   UniqueFd winner_;
   Session session_;
   std::size_t next_ = 0;
   int refusals_left_ = 3;       // rounds that end with a clear no from everybody
   bool is_worth_more_ = false;  // in this round somebody was silent, or turned us away
-  std::int64_t began_ns_;
-  std::int64_t heard_ns_;  // when anybody answered last
-  std::int64_t pause_ns_;  // before the next round
-  bool complained_ = false;
+  std::int64_t heard_ns_;       // when anybody answered last
+  std::int64_t pause_ns_;       // before the next round
+  std::int64_t complain_at_ns_;
   std::int64_t next_at_ns_ = 0;  // when the next candidate may be tried
   bool introduced_ = false;
   bool failed_ = false;

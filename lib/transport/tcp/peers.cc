@@ -92,7 +92,8 @@ Result<void> Peers::wish(Slot& slot, BlobView address) {
   if (slot.stream || slot.attempt || slot.is_over) return {};
   TUTTI_TRY(theirs, decode(address));
   slot.attempt = std::make_unique<Attempt>(
-      own_, slot.rank, order_candidates(std::move(theirs), interfaces_), poller_);
+      own_, slot.rank, order_candidates(std::move(theirs), interfaces_), poller_,
+      wireup_.hears_of_ends() ? Attempt::Patience::while_it_lives : Attempt::Patience::limited);
   unsettled_.push_back(&slot);
   return {};
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/quiet_thread.h"
+#include "base/shortage.h"
 
 namespace tutti::transport::tcp {
 namespace {
@@ -30,11 +31,6 @@ std::size_t share_of_descriptors() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewestVisitors;
   const auto share = static_cast<std::size_t>(limit.rlim_cur / kOurShare);
   return std::clamp(share, kFewestVisitors, kMostVisitors);
-}
-
-// Nothing can be accepted until somebody gives something back.
-bool is_shortage(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
 void ring(const UniqueFd& bell) {

@@ -126,15 +126,28 @@ TEST_CASE("a message of a rank that the job has not, or of no known kind, is not
   CHECK_FALSE(receive->done);
 }
 
+namespace {
+
 // The sender of a partitioned message says how it cuts it.
+struct Introduction {
+  std::uint32_t stream;
+  std::int32_t partitions;
+  std::int64_t partition_bytes;
+};
+
+void introduce(Worlds& worlds, const Introduction& said) {
+  constexpr std::uint32_t kIntroductions = 0xc000'0000U;
+  FrameHeader header = message(Kind::eager, sizeof said);
+  header.context = 2 | kIntroductions;
+  std::vector<std::byte> bytes(sizeof said);
+  std::memcpy(bytes.data(), &said, sizeof said);
+  REQUIRE(bring(worlds, header, bytes));
+}
+
+}  // namespace
+
 TEST_CASE("an introduction that makes no sense ends a partitioned message, and moves nothing",
           "[p2p][frames]") {
-  struct Introduction {
-    std::uint32_t stream;
-    std::int32_t partitions;
-    std::int64_t partition_bytes;
-  };
-  constexpr std::uint32_t kIntroductions = 0xc000'0000U;
   for (const Introduction& said : {Introduction{3, -1, 8}, Introduction{3, 4, -8},
                                    Introduction{3, 1 << 30, std::int64_t{1} << 62},
                                    Introduction{3, 2, std::numeric_limits<std::int64_t>::max()}}) {
@@ -145,15 +158,69 @@ TEST_CASE("an introduction that makes no sense ends a partitioned message, and m
     Status ended;
     ended.bytes = -1;
     side->start([](void* status, const Status& is) { *static_cast<Status*>(status) = is; }, &ended);
-    FrameHeader header = message(Kind::eager, sizeof said);
-    header.context = 2 | kIntroductions;
-    std::vector<std::byte> bytes(sizeof said);
-    std::memcpy(bytes.data(), &said, sizeof said);
-    REQUIRE(bring(worlds, header, bytes));
+    introduce(worlds, said);
     worlds.rounds(3);
     CHECK(ended.bytes == 0);
     CHECK(ended.code != Code::ok);
     CHECK(into.is_untouched());
     side->release();
+  }
+}
+
+TEST_CASE("a sender that says it has any number of empty partitions takes no memory for them",
+          "[p2p][frames]") {
+  for (const Introduction& said : {Introduction{3, 1 << 20, 0}, Introduction{3, 1 << 20, 1}}) {
+    Worlds worlds(2);
+    Guarded into(800);
+    Partitioned* const side = worlds[1].recv_partitioned(0, {2, 0, 5, 0}, {4, into.buffer()});
+    int ends = 0;
+    side->start([](void* count, const Status&) { ++*static_cast<int*>(count); }, &ends);
+    introduce(worlds, said);
+    worlds.rounds(3);
+    CHECK(worlds[1].counters().posted_now > 0);
+    CHECK(worlds[1].counters().posted_now < 20'000);
+    CHECK(ends == 0);
+    worlds.core(1).on_peer_gone(0, Error{Code::proc_aborted, "gone"});
+    worlds.rounds(3);
+    CHECK(ends == 1);
+    CHECK(worlds[1].counters().posted_now == 0);
+    side->release();
+  }
+}
+
+TEST_CASE("partitions arrive, be they more than are asked for at a time, and empty or not",
+          "[p2p][frames]") {
+  constexpr int kMany = 49'000;
+  for (const int bytes : {0, 1, 3}) {
+    for (const int theirs : {1, 7, kMany}) {
+      if (bytes * kMany % theirs != 0) continue;
+      INFO(bytes << " bytes in each of " << kMany << ", received as " << theirs);
+      Worlds worlds(2);
+      std::vector<std::byte> from = pattern(static_cast<std::size_t>(bytes * kMany), 1);
+      std::vector<std::byte> into(from.size());
+      Partitioned* const sends = worlds[0].send_partitioned(1, {2, 0, 5, 0}, {kMany, plain(from)});
+      Partitioned* const gets = worlds[1].recv_partitioned(0, {2, 0, 5, 0}, {theirs, plain(into)});
+      for (int round = 0; round < 2; ++round) {
+        int ends = 0;
+        const auto count = [](void* all, const Status&) { ++*static_cast<int*>(all); };
+        std::fill(into.begin(), into.end(), std::byte{0});
+        sends->start(count, &ends);
+        gets->start(count, &ends);
+        // The last ones first: they come before anybody asks for them.
+        for (int i = kMany; i-- > 1;) {
+          sends->ready(i);
+          if (i % 1000 == 0) worlds.rounds(2);
+        }
+        worlds.rounds(20);
+        CHECK_FALSE(gets->arrived(0));
+        CHECK(ends == 0);
+        sends->ready(0);
+        CHECK(worlds.until([&] { return ends == 2; }));
+        CHECK(into == from);
+        for (int i = 0; i < theirs; ++i) REQUIRE(gets->arrived(i));
+      }
+      sends->release();
+      gets->release();
+    }
   }
 }

@@ -8,12 +8,14 @@
 
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "catch.h"
+#include "no_descriptors.h"
 #include "wireup/board.h"
 
 namespace tutti::wireup {
@@ -36,13 +38,17 @@ void echo(Line& line, const std::string& text) {
   CHECK(*heard == text);
 }
 
-UniqueFd connect_to_port(int port) {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+bool connect_to_port(int fd, int port) {
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_port = htons(static_cast<std::uint16_t>(port));
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return {};
+  return ::connect(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+}
+
+UniqueFd connect_to_port(int port) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!connect_to_port(fd.get(), port)) return {};
   return fd;
 }
 
@@ -158,6 +164,23 @@ TEST_CASE("more silent visitors than there is room for keep nobody out", "[wireu
   meet("crowd", true, 2, [&] {
     for (int i = 0; i < 300; ++i)
       visitors.push_back(visit([&] { return connect_to_port(board_port(run, 0)); }));
+  });
+}
+
+TEST_CASE("rank 0 without descriptors rests until it has some, then seats the others", "[wireup]") {
+  const Run run = run_of("full", 1, 2, true);
+  const int port = board_port(run, 0);
+  meet("full", true, 2, [&] {
+    // It listens; its first visitor has left again.
+    visit([port] { return connect_to_port(port); });
+    std::vector<UniqueFd> visitors;
+    for (int i = 0; i < 10; ++i)
+      visitors.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ::usleep(300'000);
+    const test::NoDescriptors none;
+    for (const UniqueFd& each : visitors) CHECK(connect_to_port(each.get(), port));
+    ::usleep(1'000'000);
+    CHECK(none.spent_us() < 100'000);
   });
 }
 

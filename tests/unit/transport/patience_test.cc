@@ -1,0 +1,83 @@
+// How long a try to connect goes on when nobody answers: time is what tick() is told.
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "catch.h"
+#include "transport/tcp/attempt.h"
+#include "wireup/wireup.h"
+
+using namespace tutti;                  // NOLINT(google-build-using-namespace): a test
+using namespace tutti::transport::tcp;  // NOLINT(google-build-using-namespace): a test
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+// A port whose queue is full: the kernel drops who comes without a word.
+struct Silent {
+  UniqueFd door;
+  std::vector<UniqueFd> queue;
+  SocketAddress at;
+
+  Silent() {
+    at.bytes = {127, 0, 0, 1};
+    door.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage storage{};
+    socklen_t bytes = at.fill(storage);
+    REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
+    REQUIRE(::listen(door.get(), 0) == 0);
+    ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
+    at = SocketAddress::of(storage);
+    for (int i = 0; i < 4; ++i) {
+      queue.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      ::connect(queue.back().get(), reinterpret_cast<sockaddr*>(&storage), bytes);
+    }
+  }
+};
+
+struct Tried {
+  Silent silent;
+  Identity own;
+  Poller poller;
+  std::int64_t began = now_ns();
+  Attempt attempt;
+  int complaints = 0;
+
+  explicit Tried(Attempt::Patience patience)
+      : own(identity()), attempt(own, 1, {silent.at}, poller, patience) {}
+  static Identity identity() {
+    Identity own;
+    own.ranks = 2;
+    return own;
+  }
+  // As time passes, a second at a time.
+  void until(std::int64_t seconds) {
+    for (; at < seconds; ++at) {
+      poller.serve();
+      attempt.tick(began + at * kSecond);
+      if (attempt.is_long_without_answer(began + at * kSecond)) ++complaints;
+    }
+  }
+  std::int64_t at = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a silent peer is waited for as long as its daemon says that it lives", "[tcp]") {
+  Tried tried(Attempt::Patience::while_it_lives);
+  tried.until(40);
+  CHECK(tried.complaints == 1);
+  tried.until(24 * 3600);
+  CHECK_FALSE(tried.attempt.has_failed());
+  CHECK(tried.complaints > 100);
+  CHECK(tried.complaints < 200);
+}
+
+TEST_CASE("where nobody says so, ten minutes of silence are the end", "[tcp]") {
+  Tried tried(Attempt::Patience::limited);
+  tried.until(590);
+  CHECK_FALSE(tried.attempt.has_failed());
+  tried.until(700);
+  CHECK(tried.attempt.has_failed());
+  CHECK(tried.attempt.reasons().find("no answer") != std::string::npos);
+}

@@ -33,10 +33,10 @@ def between_rounds():
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             job = Started([PRUN, "--listen", str(free_port()), "--key-file", f"{folder}/key", "--nodes", "2", "true"],
                           os.environ)
-            wait_until(lambda: "listening" in job.said(), "prun to listen")
+            wait_until(lambda: "waiting for hosts at port" in job.said(), "prun to wait")
             job.process.send_signal(number)
             check(f"signal {number} ends a prun that waits for hosts",
-                  job.wait() == 128 + number and "waiting for hosts" in job.said(), job.said())
+                  job.wait() == 128 + number and "signal while waiting for hosts" in job.said(), job.said())
         job = Started([PRUN, "--timeout", "1", "--listen", str(free_port()), "--key-file", f"{folder}/key", "--nodes",
                        "2", "true"], os.environ)
         check("--timeout ends it, too", job.wait() == 207 and "--timeout" in job.said(), job.said())
@@ -48,20 +48,10 @@ def one_time_limit():
 
 
 def recovery():
-    done = run(PRUN, "--enable-recovery", "--start-timeout", "2", "--oversubscribe", "-np", "1", "sh", "-c",
+    done = run(PRUN, "--enable-recovery", "--spawn-timeout", "2", "--oversubscribe", "-np", "1", "sh", "-c",
                "sleep 4; echo healthy", ":", "-np", "1", "/no/such/program")
     check("--enable-recovery: a program that cannot start harms no other",
           "healthy" in done.stdout and "/no/such/program" in done.stderr, done)
-
-
-def stacks_after_report():
-    job = subprocess.Popen([PRUN, "--oversubscribe", "--hang-report", "1", "-np", "2", "sleep", "1000"],
-                           stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-    asked = run(PRUN, "--stacks", str(job.pid))
-    check("--stacks of a job", asked.returncode == 0, asked)
-    job.terminate()
-    _, said = job.communicate()
-    check("which shows nothing in the job itself", b"stack of rank" not in said, said)
 
 
 ignored_signals()

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Output and input to the last byte. Usage: output_test.py PRUN"""
 import os
+import pty
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+import tty
 
 from checks import check, result, run
 from jobs import wait_until
@@ -57,6 +60,98 @@ def closed_input():
     check("a rank that reads some of an endless input", done.returncode == 0 and len(done.stdout) == 1000000, done.stderr)
 
 
+def full_streams():
+    """Every byte is written, or one line says what was lost."""
+    for way in ((), ("--tag-output",)):
+        for program in (("echo", "lost"), ("sh", "-c", "head -c 1000000 /dev/zero"), ("sh", "-c", "sleep 0.2; echo lost")):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([PRUN, *way, "-np", "1", *program], stdout=full, stderr=subprocess.PIPE, text=True,
+                                      stdin=subprocess.DEVNULL, timeout=60)
+            check(f"a full device is told {way} {program}", done.returncode == 212
+                  and done.stderr.count("of standard output could not be written: No space left") == 1, done)
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        mounted = run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder)
+        if mounted.returncode != 0:
+            print("skipped: a small file system cannot be mounted")
+            return
+        try:
+            for attempt in range(5):
+                with open(f"{folder}/out", "w") as file:
+                    done = subprocess.run([PRUN, "-np", "1", "head", "-c", "100000", "/dev/zero"], stdout=file,
+                                          stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, timeout=60)
+                kept = os.path.getsize(f"{folder}/out")
+                check(f"a full file system is told ({kept} bytes fit)", done.returncode == 212
+                      and f"{100000 - kept} bytes of standard output" in done.stderr, done)
+        finally:
+            run("umount", folder)
+
+
+def slow_readers():
+    """Readers that stop for a while, of every kind that standard output can be."""
+    wanted = b"".join(b"%d\n" % i for i in range(1, 200001))
+    program = [PRUN, "-np", "1", "seq", "200000"]
+    ours, theirs = socket.socketpair()
+    job = subprocess.Popen(program, stdout=theirs, stdin=subprocess.DEVNULL)
+    theirs.close()
+    time.sleep(0.5)
+    got = b""
+    while piece := ours.recv(65536):
+        got += piece
+    check("every byte through a socket", job.wait() == 0 and got == wanted, len(got))
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    job = subprocess.Popen(program, stdout=write, stdin=subprocess.DEVNULL)
+    os.close(write)
+    time.sleep(0.5)
+    with open(read, "rb") as pipe:
+        got = pipe.read()
+    check("every byte through a pipe that does not block", job.wait() == 0 and got == wanted, len(got))
+    leader, follower = pty.openpty()
+    tty.setraw(follower)
+    job = subprocess.Popen(program, stdout=follower, stdin=subprocess.DEVNULL)
+    os.close(follower)
+    time.sleep(0.5)
+    got = b""
+    try:
+        while piece := os.read(leader, 65536):
+            got += piece
+    except OSError:  # the other side is closed
+        pass
+    check("every byte through a terminal", job.wait() == 0 and got == wanted, len(got))
+
+
+def shared_files():
+    """A file that ranks of several hosts name, and files of several attempts."""
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        for _ in range(3):
+            done = run(PRUN, "--virtual", "-H", "a:2,b:2", "-np", "4", "-outfile-pattern", "all.txt", "sh", "-c",
+                       "seq -f rank$RANK-%g 2000", cwd=folder)
+            with open(f"{folder}/all.txt") as file:
+                lines = sorted(file.read().split())
+            check("ranks of two hosts share a file", done.returncode == 0 and done.stdout == ""
+                  and lines == sorted(f"rank{rank}-{i}" for rank in range(4) for i in range(1, 2001)),
+                  f"{len(lines)} lines {done}")
+        done = run(PRUN, "-np", "1", "-outfile-pattern", "/dev/stdout", "echo", "here")
+        check("/dev/stdout is prun's", done.stdout == "here\n", done)
+        done = run(PRUN, "-np", "1", "--max-restarts", "1", "--output-directory", f"{folder}/out", "sh", "-c",
+                   "echo attempt $TORCHELASTIC_RESTART_COUNT; exit $((1 - TORCHELASTIC_RESTART_COUNT))")
+        texts = []
+        for number in (1, 2):
+            with open(f"{folder}/out/{number}/rank.0/stdout") as file:
+                texts.append(file.read())
+        check("each attempt keeps its files", texts == ["attempt 0\n", "attempt 1\n"], f"{texts} {done}")
+        with open(f"{folder}/input", "w") as file:
+            file.write("first\nsecond\n")
+        with open(f"{folder}/input") as file:
+            done = subprocess.run([PRUN, "-np", "1", "--max-restarts", "1", "sh", "-c",
+                                   "cat; exit $((1 - TORCHELASTIC_RESTART_COUNT))"], stdin=file, capture_output=True,
+                                  text=True, timeout=60)
+        check("each attempt reads a file from its beginning", done.stdout == "first\nsecond\n" * 2, done)
+
+
 filters()
 closed_input()
+full_streams()
+slow_readers()
+shared_files()
 result()

@@ -21,10 +21,10 @@ def check(condition, what, said=""):
 class Job:
     """A job whose last rank never comes to the call that the others are in."""
 
-    def __init__(self, prun, program, options):
+    def __init__(self, prun, program, options, errors=subprocess.DEVNULL):
         self.prun = prun
         self.process = subprocess.Popen([prun, "--hang-report", "0", *options, program, "missing"],
-                                        stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                        stdin=subprocess.DEVNULL, stderr=errors)
         self.pid = str(self.process.pid)
 
     def ask(self, *words, path=None):
@@ -45,6 +45,24 @@ class Job:
     def end(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
+
+
+def after_a_report(prun, program):
+    """Stacks that another prun asks for are not shown in the job, also when it has shown some itself."""
+    with tempfile.TemporaryFile() as log:
+        job = Job(prun, program, ["--oversubscribe", "-np", "3", "--hang-report", "1"], log)
+        try:
+            shown = lambda: os.pread(log.fileno(), 1 << 20, 0).decode()
+            deadline = time.monotonic() + LIMIT_S
+            while "stack of rank 2" not in shown() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            before = shown()
+            check("stack of rank 2" in before, "a job that stands still reports the missing rank's stack", before)
+            status, said = job.ask("--stacks", job.pid)
+            check(status == 0 and "rank 2" in said, "--stacks after a report", said)
+            check(shown() == before, "which shows nothing more in the job", shown())
+        finally:
+            job.end()
 
 
 def about(name, prun, program, options, last_host):
@@ -79,6 +97,7 @@ def about(name, prun, program, options, last_host):
 def main():
     prun, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     about("one host", prun, program, ["-np", "3"], os.uname().nodename)
+    after_a_report(prun, program)
     tried = subprocess.run([prun, "--virtual", "-H", "a,b", "-np", "2", "true"], capture_output=True, text=True)
     if tried.returncode == 208:
         print(f"skipped two hosts: {tried.stderr.strip()}")

@@ -138,25 +138,6 @@ inline bool good_buffer(const void* buffer, Count count, const types::Datatype* 
       count > 0 && type != nullptr && type->is_predefined() && type->size() > 0;
   return !needs_memory || bad::null_buffer(name, count);
 }
-// What is read and what is written do not overlap. Where types have gaps it is enough to look at
-// their first bytes: one message may lie in the gaps of the other. Of several blocks the first.
-struct Memory {
-  const void* buffer;
-  Count count;
-  const types::Datatype* type;
-
-  bool is_empty() const {
-    return bits_of(buffer) <= 1 || count <= 0 || type == nullptr || type->size() == 0;
-  }
-  Handle begin() const { return bits_of(buffer) + static_cast<Handle>(type->true_lower_bound()); }
-  Handle end() const {
-    return begin() + static_cast<Handle>(type->is_contiguous() ? count * type->size() : 1);
-  }
-};
-inline bool good_apart(const Memory& a, const Memory& b, const char* name, const char* other) {
-  if (a.is_empty() || b.is_empty() || a.end() <= b.begin() || b.end() <= a.begin()) return true;
-  return bad::overlap(name, other);
-}
 inline bool good_array(const void* array, Count size, const char* name) {
   return size <= 0 || array != nullptr || bad::pointer(name);
 }

@@ -175,6 +175,9 @@ struct Piece {
   std::size_t bytes;
 };
 std::size_t pieces(const Buffer& buffer, Count offset, std::span<Piece> out, Count* bytes);
+// Whether messages a and b, each of several parts, have a byte of memory in common. Gaps are none.
+// Takes 16 bytes a run of the one that has fewer, where the two are interleaved.
+bool overlap(std::span<const Buffer> a, std::span<const Buffer> b);
 
 // How many whole basic elements (MPI 5.0, 5.1.11) the first `bytes` of a message of `type`s
 // hold; empty when the bytes end inside one. And the bytes of the first `elements` of them.

@@ -1,6 +1,7 @@
 // Attributes: values that count who copies and deletes them, and callbacks that do what they may.
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "random.h"
@@ -30,9 +31,10 @@ struct Value {
   Key* key;
 };
 
-std::set<Value*> living;
-std::vector<std::unique_ptr<Key>> keys;                     // of the episode
-std::map<std::pair<const Node*, const Key*>, Value*> hung;  // what this rank set
+// Of this thread: a communicator's callbacks run in the thread that copies or frees it.
+thread_local std::set<Value*> living;
+thread_local std::vector<std::unique_ptr<Key>> keys;                     // of the episode
+thread_local std::map<std::pair<const Node*, const Key*>, Value*> hung;  // what this rank set
 
 Value* make_value(Key* key) {
   auto* value = new Value{key};
@@ -99,6 +101,8 @@ void open_keys() {
 // Values on communicators that are never freed stay; their keys' callbacks are still called.
 void close_keys() {
   static std::vector<std::unique_ptr<Key>> old;
+  static std::mutex turns;
+  const std::lock_guard one_at_a_time(turns);
   for (auto& key : keys) {
     OK(MPI_Comm_free_keyval(&key->keyval));
     old.push_back(std::move(key));

@@ -69,10 +69,9 @@ void session_of_its_own() {
   const int words = 1 + random_count(world->plan) % 100000;
   const bool self = world->plan.one_in(4);
   const bool buffers = world->is_mean(2);
-  MPI_Session session;
   MPI_Group group;
   MPI_Comm comm;
-  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  MPI_Session session = open_session(MPI_ERRORS_RETURN, world->has_threads);
   OK(MPI_Group_from_session_pset(session, self ? "mpi://SELF" : "mpi://WORLD", &group));
   OK(MPI_Comm_create_from_group(group, name.c_str(), MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
   OK(MPI_Group_free(&group));

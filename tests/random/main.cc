@@ -1,9 +1,11 @@
-// random [--seed N] [--seconds S] [--episodes N] [--features LIST] [--sessions] [--trace]
+// random [--seed N] [--seconds S] [--episodes N] [--features LIST] [--sessions] [--threads]
+// [--trace]
 //
 // Random legal programs (and a few deliberate errors) over communicators, one episode after the
 // other, each made from a seed of its own: `--seed` of the episode that failed and `--episodes 1`
 // repeat it. An episode starts and ends with nothing but the root communicator; some of what it
-// made stays until MPI ends. `--sessions`: there is no MPI_Init, all is made from a session.
+// made stays until MPI ends. `--sessions`: there is no MPI_Init, all is made from a session;
+// `--threads`: MPI_THREAD_MULTIPLE, and acts in which several threads call MPI at once.
 #include <unistd.h>
 
 #include <chrono>
@@ -21,13 +23,14 @@ struct Options {
   double seconds = 0;
   int episodes = 1;
   std::string features = "all";
-  bool sessions = false, trace = false;
+  bool sessions = false, threads = false, trace = false;
 };
 
 struct Act {
   const char* name;  // what --features calls it
   int weight;
   void (*act)();
+  bool alone = false;  // it changes what all threads share
 };
 
 constexpr Act kActs[] = {
@@ -53,34 +56,50 @@ constexpr Act kActs[] = {
     {"attributes", 2, look_at_attributes},
     {"mean_attributes", 2, mean_attributes},
     {"errors", 2, deliberate_errors},
-    {"errors", 1, errors_elsewhere},
+    {"errors", 1, errors_elsewhere, true},
     {"freed_with_receive", 2, freed_with_receive},
     {"given_handler", 1, handlers_of_new},
-    {"stale", 1, stale_handles},
+    {"stale", 1, stale_handles, true},
     {"free", 5, free_one},
     {"disconnect", 3, disconnect_one},
     {"session", 1, session_of_its_own},
+    {"threads", 5, threads, true},
 };
 
 void count_error(MPI_Comm*, int*, ...) {
   ++world->counted;
 }
 
+int weight_of(const Act& act) {
+  return world->on(act.name) && !(act.alone && world->thread != 0) ? act.weight : 0;
+}
+
 const Act* draw_act() {
   int all = 0;
-  for (const Act& act : kActs) all += world->on(act.name) ? act.weight : 0;
+  for (const Act& act : kActs) all += weight_of(act);
   int left = world->plan.below(all);
   for (const Act& act : kActs) {
-    if (!world->on(act.name)) continue;
-    left -= act.weight;
+    left -= weight_of(act);
     if (left < 0) return &act;
   }
   return nullptr;
 }
 
+}  // namespace
+
+void run_steps(int steps) {
+  while (++world->step < steps) {
+    world->doing = "something left from before";
+    world->run_due();
+    const Act* act = draw_act();
+    begin_act(act->name);
+    act->act();
+  }
+}
+
 // Most communicators are freed, some live on until MPI ends, as users' do.
-void close_episode() {
-  begin_act("the end of the episode");
+void free_everything() {
+  begin_act("the end");
   world->run_all(nullptr, true);
   while (world->nodes.size() > 1) {
     Node& node = *world->nodes.back();
@@ -92,6 +111,24 @@ void close_episode() {
     world->forget(node);
   }
   close_keys();
+}
+
+MPI_Session open_session(MPI_Errhandler handler, bool has_threads) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Session session;
+  if (has_threads) {
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE"));
+  }
+  OK(MPI_Session_init(info, handler, &session));
+  if (has_threads) OK(MPI_Info_free(&info));
+  return session;
+}
+
+namespace {
+
+void close_episode() {
+  free_everything();
   void* memory = nullptr;
   int bytes = 0;
   OK(world->is_session ? MPI_Session_detach_buffer(world->session, &memory, &bytes)
@@ -126,6 +163,7 @@ void run_episode(const Options& options, std::uint64_t seed, Process& process) {
   own.counting = process.counting;
   own.is_session = options.sessions;
   own.session = process.session;
+  own.has_threads = options.threads;
   own.plan = Random(mix(seed, 1));
   own.mine = Random(mix(seed, static_cast<std::uint64_t>(process.rank) + 2));
   Ranks all;
@@ -133,14 +171,7 @@ void run_episode(const Options& options, std::uint64_t seed, Process& process) {
   own.add(all, {}, process.root, Handler::fatal).is_root = true;
   open_keys();
   attach_buffer(process);
-  const int steps = own.plan.between(10, 80);
-  while (++own.step < steps) {
-    own.doing = "something left from before";
-    own.run_due();
-    const Act* act = draw_act();
-    begin_act(act->name);
-    act->act();
-  }
+  run_steps(own.plan.between(10, 80));
   close_episode();
   world = nullptr;
 }
@@ -197,13 +228,16 @@ void last_words(const Options& options, Process& process) {
 void open_process(const Options& options, Process& process) {
   if (options.sessions) {
     MPI_Group group;
-    OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &process.session));
+    process.session = open_session(MPI_ERRORS_ARE_FATAL, options.threads);
     OK(MPI_Group_from_session_pset(process.session, "mpi://WORLD", &group));
     OK(MPI_Comm_create_from_group(group, "random", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
                                   &process.root));
     OK(MPI_Group_free(&group));
   } else {
-    OK(MPI_Init(nullptr, nullptr));
+    const int wanted = options.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    int provided = MPI_THREAD_SINGLE;
+    OK(MPI_Init_thread(nullptr, nullptr, wanted, &provided));
+    RIGHT(provided >= wanted);
   }
   OK(MPI_Comm_rank(process.root, &process.rank));
   OK(MPI_Comm_size(process.root, &process.size));
@@ -223,6 +257,7 @@ Options parse(int argc, char** argv) {
     const std::string word = argv[i];
     const char* value = i + 1 < argc ? argv[i + 1] : "";
     if (word == "--sessions") options.sessions = true;
+    if (word == "--threads") options.threads = true;
     if (word == "--trace") options.trace = true;
     if (word == "--seed") options.seed = std::strtoull(value, nullptr, 10);
     if (word == "--seconds") options.seconds = std::strtod(value, nullptr);

@@ -7,6 +7,9 @@
 //
 // Every act ends, given that all acts before it do: whatever waits, waits for something that its
 // partner does in the same act or in an earlier one. Nonblocking things end at a later step.
+//
+// A thread that runs beside others (threads.cc) has a world of its own: a plan, a root that is a
+// copy of the first one's, and what grows from it. So threads share no state but MPI's.
 #pragma once
 
 #include <mpi.h>
@@ -80,7 +83,9 @@ struct Event {
 
 class World {
  public:
-  World(std::uint64_t from, const std::string& features) : seed(from), features_(features) {}
+  World(std::uint64_t from, const std::string& features)
+      : seed(from), episode(from), features_(features) {}
+  World(std::uint64_t from, const World& whole, int which);  // of a thread
 
   bool on(const char* feature) const;
   Node& add(Ranks a, Ranks b, MPI_Comm comm, Handler handler);
@@ -99,7 +104,9 @@ class World {
   Node& root() { return *nodes.front(); }
 
   std::uint64_t seed;
+  std::uint64_t episode;  // the seed that repeats it
   int rank = 0, size = 1;
+  int thread = 0;  // 0: the only one, or the one that the others belong to
   int step = 0;
   Random plan, mine;
   std::vector<std::unique_ptr<Node>> nodes;
@@ -109,7 +116,9 @@ class World {
   MPI_Session session = MPI_SESSION_NULL;
   MPI_Errhandler counting = MPI_ERRHANDLER_NULL;
   int counted = 0;           // errors that went to it
-  std::size_t buffered = 0;  // bytes that this rank gave to the attached buffer
+  std::size_t buffered = 0;  // bytes that this rank, or thread, gave to the attached buffer
+  std::size_t may_buffer = kBuffer / 2;
+  bool has_threads = false;  // MPI lets several call at once
   std::string doing;
   bool trace = false;
 
@@ -122,7 +131,7 @@ class World {
   int ids_ = 0;
 };
 
-inline World* world = nullptr;  // this process's one program
+inline thread_local World* world = nullptr;  // this thread's program
 
 [[noreturn]] void fail(const char* file, int line, const std::string& what);
 void begin_act(const char* name);
@@ -162,6 +171,11 @@ Ranks shuffled(Ranks ranks);
 Ranks subset(const Ranks& ranks, int at_least);
 MPI_Group group_of(const Ranks& ranks);                                  // of ranks of the job
 MPI_Comm local_comm(const Node& parent, const Ranks& members, int tag);  // by its members only
+
+// --- main.cc ----------------------------------------------------------------------------------
+void run_steps(int steps);
+void free_everything();  // but the root, and some that live on until MPI ends
+MPI_Session open_session(MPI_Errhandler handler, bool has_threads);
 
 // --- acts -------------------------------------------------------------------------------------
 void exchange();
@@ -204,6 +218,8 @@ void stale_handles();
 void free_one();
 void disconnect_one();
 void session_of_its_own();
+
+void threads();
 
 }  // namespace program
 

@@ -8,7 +8,8 @@
   --begins HOW        init, session, or any
   --stands-still N    seconds after which a job is taken to hang
 
-Each job has its own number of ranks, its own way to begin (MPI_Init or a session) and its own seed.
+Each job has its own number of ranks, its own way to begin (MPI_Init or a session; one thread or
+several) and its own seed.
 LINK: shm, tcp, ucx, or hosts (two virtual hosts). A job that fails is named with the line
 that repeats it, the episode's own seed is in what the failing rank says. prun compares every
 collective call (TUTTI_MISMATCH=every): of legal programs it has nothing to report.
@@ -35,6 +36,12 @@ def options(words):
     return values
 
 
+def names(features, one):
+    """Whether a list of features (world.cc) has this one."""
+    words = features.split(",")
+    return f"-{one}" not in words and ("all" in words or one in words)
+
+
 def job(prun, program, link, values, chance, seconds):
     """The command of one job, and what of its environment differs."""
     ranks = chance.choice(values["--ranks"].split(","))
@@ -49,6 +56,8 @@ def job(prun, program, link, values, chance, seconds):
     begins = values["--begins"]
     if begins == "session" or (begins == "any" and chance.randrange(3) == 0):
         command.append("--sessions")
+    if chance.randrange(2) == 0 and names(values["--features"], "threads"):
+        command.append("--threads")
     return command
 
 

@@ -38,6 +38,21 @@ bool World::on(const char* feature) const {
          list.find("," + name + ",") != std::string::npos;
 }
 
+World::World(std::uint64_t from, const World& whole, int which)
+    : seed(from), episode(whole.episode), features_(whole.features_ + ",-threads") {
+  rank = whole.rank;
+  size = whole.size;
+  thread = which;
+  hosts = whole.hosts;
+  is_session = whole.is_session;
+  session = whole.session;
+  counting = whole.counting;
+  trace = whole.trace;
+  has_threads = true;
+  plan = Random(mix(seed, 1));
+  mine = Random(mix(seed, static_cast<std::uint64_t>(rank) + 2));
+}
+
 Node& World::add(Ranks a, Ranks b, MPI_Comm comm, Handler handler) {
   auto node = std::make_unique<Node>();
   node->id = ++ids_;
@@ -99,10 +114,11 @@ void World::forget(Node& node) {
   nodes.erase(at);
 }
 
-// It holds what one episode may put there; beyond that a buffered send becomes a plain one.
+// It holds what one episode may put there; beyond that a buffered send becomes a plain one. Threads
+// share it.
 bool World::fits_in_buffer(std::size_t bytes) {
   constexpr std::size_t kOverhead = 2 * MPI_BSEND_OVERHEAD + 64;
-  if (buffered + bytes + kOverhead > kBuffer / 2) return false;
+  if (buffered + bytes + kOverhead > may_buffer) return false;
   buffered += bytes + kOverhead;
   return true;
 }
@@ -114,8 +130,9 @@ void World::dawdle() {
 }
 
 void fail(const char* file, int line, const std::string& what) {
-  std::fprintf(stderr, "%s:%d: rank %d of %d, episode seed %llu, step %d, %s: %s\n", file, line,
-               world->rank, world->size, static_cast<unsigned long long>(world->seed), world->step,
+  std::fprintf(stderr, "%s:%d: rank %d of %d, episode seed %llu, thread %d, step %d, %s: %s\n",
+               file, line, world->rank, world->size,
+               static_cast<unsigned long long>(world->episode), world->thread, world->step,
                world->doing.c_str(), what.c_str());
   std::fflush(nullptr);
   ::_exit(1);  // the launcher ends the others
@@ -123,7 +140,9 @@ void fail(const char* file, int line, const std::string& what) {
 
 void begin_act(const char* name) {
   world->doing = name;
-  if (world->trace) std::fprintf(stderr, "rank %d step %d %s\n", world->rank, world->step, name);
+  if (world->trace)
+    std::fprintf(stderr, "rank %d thread %d step %d %s\n", world->rank, world->thread, world->step,
+                 name);
   world->dawdle();
 }
 

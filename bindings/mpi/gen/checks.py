@@ -9,6 +9,8 @@ from table import OBJECTS
 
 # Lengths of arrays that a call states itself, or that its communicator knows.
 LENGTHS = r"\w+(,3)?|(nproc|size|indegree|outdegree)\(comm\)"
+# Those of neighbours, some of whom may be nobody.
+NEIGHBOURS = {"indegree(comm)": "sources_of(*%s_object)", "outdegree(comm)": "destinations_of(*%s_object)"}
 
 
 def truth(value):
@@ -112,16 +114,44 @@ class Checks:
             return "good_numbers(%s, %s, %s, %s)" % (p.name, self.length_of(p), kind, quoted)
         return "good_number(%s, %s, %s)" % (p.name, kind, quoted)
 
+    def memory_of(self, p, parts):
+        """C++ text: the memory of a buffer that is described by these parameters, or nothing."""
+        count = next((q for q in parts if "NUM_ELEM" in q.kind), None)
+        typed = next((q for q in parts if q.kind == "DATATYPE"), None)
+        places = next((q for q in parts if "DISPLACEMENT" in q.kind), None)
+        if count is None or typed is None:
+            return None
+        kind = typed.name if typed.is_array else typed.name + "_object"
+        length = p.blocks or (places and count.length)
+        if length:
+            owners = NEIGHBOURS[length] % self.f.communicator.name if length in NEIGHBOURS \
+                else "Owners(%s)" % self.length_in(length)
+            numbers = "%s, %s" % (count.name, places.name) if places else count.name
+            return "%s(%s, %s, %s, %s)" % ("blocks_at" if places else "blocks_of", p.name, owners, numbers, kind)
+        number = count.name
+        if count.is_array:  # everybody gives all blocks, and gets one
+            number = "%s[%s_object->rank()]" % (number, self.f.communicator.name) if p.direction == "out" \
+                else "sum_of(%s, %s)" % (number, self.length_of(count))
+        return "memory_of(%s, %s, %s)" % (p.name, number, kind)
+
+    def untouched(self, p):
+        """C++ text: the buffer is not significant, or its message goes to nobody; or nothing."""
+        peer = next((q for q in self.params if q.kind == "RANK" and self.owners[q.name] is p
+                     and "MPI_PROC_NULL" in q.accepts and q is not self.f.root), None)
+        return self.absent(p) or (peer and "%s == MPI_PROC_NULL" % peer.name)
+
     def apart(self):
         """What is sent does not overlap what is received (checks=all)."""
         buffers = [p for p in self.params if p.kind == "BUFFER" and not p.is_array]
-        if len(buffers) != 2 or not all(map(self.described, buffers)):
+        if len(buffers) != 2:
             return
-        between = [p.kind for p in self.params if self.owners[p.name] is buffers[0]]
-        if len(between) == 1 or "DATATYPE" in between:  # else the first is plain bytes
+        parts = [[q for q in self.params if self.owners[q.name] is p] for p in buffers]
+        # A first one that says nothing of itself is as the second says. Packed bytes are not compared.
+        memories = [self.memory_of(buffers[0], parts[len(parts[0]) == 1]), self.memory_of(buffers[1], parts[1])]
+        if all(memories):
             yield "(%s)" % " || ".join(["!kAllChecks"] + list(filter(None, map(
-                self.absent, buffers))) + ['good_apart({%s}, {%s}, "%s", "%s")' % (
-                    *map(self.described, buffers), *(p.name for p in buffers))])
+                self.untouched, buffers))) + ['good_apart(%s, %s, "%s", "%s")' % (
+                    *memories, *(p.name for p in buffers))])
 
     def checks(self):
         """Communicators first, then types: later checks lean on them."""

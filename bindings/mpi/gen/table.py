@@ -91,6 +91,7 @@ class Function:
         self.params = [Param(p, accepted.get(p["name"], [])) for p in facts["params"]]
         for p in self.params:
             p.unchecked = p.name in overlay["unchecked"].get(self.name, [])
+            p.blocks = overlay["blocks"].get(self.name, {}).get(p.name)  # of a buffer, each of its count: a length
             # The standard's data says "root only" here, its text says otherwise.
             p.root_only &= p.name not in overlay["at_all_ranks"].get(self.name, [])
         self.is_local = facts.get("local") is True

@@ -14,6 +14,7 @@ FILE_OPENING = """\
 // Entry points of MPI chapter %d. Generated from the interface table; do not edit.
 #include "bodies.h"
 #include "functions.h"
+#include "mpi/apart.h"
 #include "mpi/beside.h"
 #include "mpi/call.h"
 #include "mpi/checks.h"
@@ -86,14 +87,17 @@ class Writer(Checks):
                 yield "  %s* const %s_object = %s(%s);" % (kind, p.name, convert, p.name)
 
     def length_of(self, p):
+        return self.length_in(p.length)
+
+    def length_in(self, length):
         lengths = {"size(comm)": "%s_object->size()", "nproc(comm)": "%s_object->peers().size()",
                    "indegree(comm)": "indegree_of(*%s_object)",
                    "outdegree(comm)": "outdegree_of(*%s_object)"}
-        if p.length in lengths:
-            return lengths[p.length] % self.f.communicator.name
-        if re.fullmatch(r"\w+(,3)?", p.length):
-            return p.length.split(",")[0]
-        raise SystemExit("%s: no rule for the length %s" % (self.f.name, p.length))
+        if length in lengths:
+            return lengths[length] % self.f.communicator.name
+        if re.fullmatch(r"\w+(,3)?", length):
+            return length.split(",")[0]
+        raise SystemExit("%s: no rule for the length %s" % (self.f.name, length))
 
     def absent(self, p):
         """C++ text: this parameter is not significant in this call; empty if it always is.

@@ -13,7 +13,7 @@ import table  # noqa: E402
 import wrappers  # noqa: E402
 
 OVERLAY = {"anytime": [], "anytime_groups": [], "silent_groups": ["quiet"], "body_of": {}, "accepts": {},
-           "unchecked": {}, "at_all_ranks": {}, "unprobed": [], "beside": ["MPI_Flask"]}
+           "unchecked": {}, "at_all_ranks": {}, "blocks": {}, "unprobed": [], "beside": ["MPI_Flask"]}
 
 
 def parameter(name, kind, c_type, **facts):

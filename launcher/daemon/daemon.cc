@@ -3,8 +3,7 @@
 //   parent --Prepare--> hello --Launch--> ranks run --Bye--> finish, Bye, leave
 //
 // A closed channel, SIGTERM (the parent died) or a failure of its own ends the ranks at once.
-// In the tree it also passes frames on: down to the child that leads to the host they name, up
-// from any child.
+// In the tree it also passes frames on: down to the child that leads to their host, up from any.
 #include "daemon/daemon.h"
 
 #include <sys/prctl.h>
@@ -15,12 +14,10 @@
 #include <cstdio>
 #include <utility>
 
-#include "control/terminal.h"
-#include "daemon/background.h"
-#include "daemon/examine.h"
+#include "daemon/checks.h"
 #include "daemon/hello.h"
-#include "daemon/probe.h"
 #include "daemon/ranks.h"
+#include "daemon/shown.h"
 #include "job/exit_status.h"
 
 namespace tutti::launch::daemon {
@@ -30,8 +27,6 @@ constexpr std::size_t kHoldBytes = 256U << 10;  // output queued for a slow head
 constexpr std::chrono::seconds kBeat{5};
 constexpr std::chrono::seconds kSilence{30};
 constexpr std::chrono::seconds kLastWords{5};  // for a slow reader, when the job is gone
-constexpr std::chrono::seconds kExamineLimit{30};
-constexpr std::chrono::seconds kProbeLimit{60};
 
 class Daemon {
  public:
@@ -53,10 +48,7 @@ class Daemon {
   static void tell_here(const control::Message& message);
   void hold(bool on);
   void go_on();
-  void show(int stream, std::string_view text);
-  void show_here();
-  void tell_loss();
-  std::size_t unshown() const;
+  std::size_t unshown() const { return shown_ ? shown_->queued_bytes() : 0; }
   void beat();
   void on_frame(control::Frame&& one);
   void on_up_closed(const std::string& why);
@@ -70,8 +62,8 @@ class Daemon {
   void handle(const control::Input& input) { ranks_.input(input); }
   void handle(const control::Addresses& addresses) { ranks_.publish(addresses); }
   void handle(const control::Gone& gone) { ranks_.gone(gone); }
-  void handle(const control::Examine& wish);
-  void handle(const control::Probe& wish);
+  void handle(const control::Examine& wish) { checks_.examine(host_, wish); }
+  void handle(const control::Probe& wish) { checks_.probe(wish); }
   void handle(const control::Look& look);
   void handle(const control::Gathered& all) { ranks_.hear_servers(all); }
   void handle(const control::Fetch& fetch) { ranks_.hear_servers(fetch); }
@@ -95,13 +87,12 @@ class Daemon {
   int host_ = control::kEveryHost;
   std::optional<topo::Machine> machine_;
   std::unique_ptr<Spawner> spawner_;
-  ProbeListener listener_{loop_};
-  Background background_{loop_};
+  Checks checks_{loop_, [this](const control::Message& message) { say(message); }};
   std::map<int, Child> children_;
   bool alone_ = false;  // no other host has a part in the job
   bool leaving_ = false, has_finished_ = false, said_bye_ = false, is_cut_off_ = false;
   int status_ = 0;
-  std::unique_ptr<control::Outlet> shown_[2];  // of a node that shows its own ranks' output
+  std::unique_ptr<Shown> shown_;  // null: the head shows what ranks write
 };
 
 int Daemon::run() {
@@ -115,10 +106,18 @@ int Daemon::run() {
              on_up_closed(why);
            });
   up_.on_drained([this] { go_on(); });
-  if (place_.shows_output) show_here();
+  if (place_.shows_output)
+    shown_ = std::make_unique<Shown>(
+        loop_, [this](const control::DaemonFailed& why) { say(why); },
+        [this] {
+          go_on();
+          if (is_cut_off_) loop_.stop();
+          leave_when_done();
+        });
   beat();
   loop_.run();
-  tell_loss();
+  const int lost = shown_ ? shown_->tell_loss() : 0;
+  if (status_ == 0) status_ = lost;
   sweep_leftovers(place_.environment);  // of a helper that was killed
   return status_;
 }
@@ -196,46 +195,6 @@ void Daemon::on_up_closed(const std::string&) {
   loop_.after(kLastWords, [this] { loop_.stop(); });
 }
 
-// Of a node that shows its own ranks' output: written as prun does it, never waiting.
-void Daemon::show_here() {
-  for (const int stream : {0, 1}) {
-    shown_[stream] =
-        std::make_unique<control::Outlet>(loop_, stream + 1, [this, stream](int error) {
-          const std::string words = control::words_of(stream + 1, shown_[stream]->loss());
-          say(control::DaemonFailed{error == EPIPE ? job::status_of_signal(SIGPIPE)
-                                                   : job::status_of(job::ExitStatus::no_resources),
-                                    error == EPIPE ? "nobody reads its output any more" : words});
-        });
-    shown_[stream]->on_drained([this] {
-      go_on();
-      if (unshown() > 0) return;
-      if (is_cut_off_) loop_.stop();
-      leave_when_done();
-    });
-  }
-}
-
-void Daemon::show(int stream, std::string_view text) {
-  shown_[stream]->write(text);
-  if (unshown() > kHoldBytes) hold(true);
-}
-
-std::size_t Daemon::unshown() const {
-  std::size_t bytes = 0;
-  for (const auto& outlet : shown_) bytes += outlet ? outlet->queued_bytes() : 0;
-  return bytes;
-}
-
-void Daemon::tell_loss() {
-  for (const int stream : {0, 1}) {
-    const std::string words =
-        shown_[stream] ? control::words_of(stream + 1, shown_[stream]->loss()) : "";
-    if (words.empty()) continue;
-    std::fprintf(stderr, "prun: %s\n", words.c_str());
-    if (status_ == 0) status_ = job::status_of(job::ExitStatus::no_resources);
-  }
-}
-
 void Daemon::on_signal(int number) {
   if (number == SIGCHLD) return reap();
   const bool ends = number == SIGINT || number == SIGQUIT || number == SIGHUP;
@@ -281,7 +240,10 @@ void Daemon::handle(control::Launch& launch) {
   place.environment = place_.environment;
   place.machine = machine_;
   if (place_.shows_output)
-    place.show = [this](int stream, std::string_view text) { show(stream, text); };
+    place.show = [this](int stream, std::string_view text) {
+      shown_->write(stream, text);
+      if (unshown() > kHoldBytes) hold(true);
+    };
   place.directory = place_.directory;
   for (const int stream : {0, 1}) place.files[stream] = place_.files[stream].get();
   alone_ = launch.hosts.size() == 1 && !place_.by_hand;
@@ -300,32 +262,6 @@ void Daemon::settle_soon() {
 void Daemon::handle(const control::Look& look) {
   ranks_.look(look);
   settle_soon();
-}
-
-void Daemon::handle(const control::Examine& wish) {
-  const int port = listener_.listen(host_, wish.token);
-  background_.run([wish] { return control::encode(examine_host(wish)); }, kExamineLimit,
-                  [this, port](const std::string& bytes) {
-                    auto message = control::decode(bytes);
-                    control::Findings* found =
-                        message ? std::get_if<control::Findings>(&*message) : nullptr;
-                    control::Findings late;
-                    late.all = {{"host", control::kBad, "could not be examined in 30 s",
-                                 "do its name servers and its disks answer?"}};
-                    if (found == nullptr) found = &late;
-                    found->port = port;
-                    say(*found);
-                  });
-}
-
-void Daemon::handle(const control::Probe& wish) {
-  background_.run([wish] { return control::encode(send_probes(wish)); }, kProbeLimit,
-                  [this, to = wish.to](const std::string& bytes) {
-                    auto message = control::decode(bytes);
-                    const control::Probed* probed =
-                        message ? std::get_if<control::Probed>(&*message) : nullptr;
-                    say(probed != nullptr ? *probed : control::Probed{to, {}});
-                  });
 }
 
 void Daemon::handle(const control::Signal& signal) {

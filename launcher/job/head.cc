@@ -18,6 +18,9 @@ constexpr int kGraceMs = 700;  // between SIGTERM and SIGKILL when the job ends 
 constexpr std::chrono::seconds kSignalGrace{5};  // after the user's SIGINT or SIGTERM
 constexpr std::chrono::seconds kCollect{1};      // for other hosts' reasons to come in
 constexpr std::chrono::seconds kQuietStart{3};
+constexpr std::chrono::seconds kLastWords{
+    5};                          // of a job that failed, for a reader who takes nothing
+constexpr int kMostSignals = 3;  // that end: then prun ends at once
 
 // "2.5", "120"
 std::string seconds_text(double seconds) {
@@ -228,7 +231,9 @@ void Head::finish() {
   if (!links_.empty()) print_links();
   show_usage();
   is_finished_ = true;  // only now: a terminal that is fast is drained between two of these lines
-  if (terminal_.queued_bytes() == 0) loop_.stop();
+  if (terminal_.queued_bytes() == 0) return loop_.stop();
+  // A reader who pauses at the end of a good job (a pager) is waited for.
+  if (failed_ || forwarded_ != 0) loop_.after(kLastWords, [this] { loop_.stop(); });
 }
 
 // After the last write, the one place that knows: what standard output and error did not take.
@@ -257,6 +262,10 @@ void Head::on_signal(int number) {
   if (number == SIGCONT) return send_all(control::Signal{SIGCONT});
   const bool ends = number != SIGUSR1 && number != SIGUSR2;
   if (ends) forwarded_ = number;
+  if (ends && (++endings_ >= kMostSignals || is_finished_)) {
+    if (status_ == 0) status_ = status_of_signal(number);
+    return loop_.stop();
+  }
   if (!launched_) {
     if (ends)
       fail(status_of_signal(number),

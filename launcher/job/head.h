@@ -178,6 +178,7 @@ class Head {
   std::string last_reason_;
   int forwarded_ = 0;  // last of INT, TERM, HUP, QUIT that the user sent
   int interrupts_ = 0;
+  int endings_ = 0;  // signals that end
   std::size_t ranks_left_ = 0;
   std::vector<bool> rank_ended_;
   // Where the streams of each rank go that pass through here.

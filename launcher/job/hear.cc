@@ -4,11 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/check.h"
 #include "base/file.h"
-#include "daemon/output.h"
 #include "job/exit_status.h"
 #include "job/head.h"
 #include "job/links.h"
@@ -18,9 +16,6 @@
 namespace tutti::launch::job {
 namespace {
 
-constexpr std::size_t kHoldBytes = 256U << 10;  // output queued for a slow terminal
-constexpr std::size_t kInputRoom = 256U << 10;  // stdin on its way to ranks
-constexpr std::chrono::milliseconds kFoldDelay{200};
 constexpr std::chrono::seconds kEchoDelay{1};
 constexpr std::chrono::seconds kBeat{5};
 constexpr std::chrono::seconds kSilence{30};
@@ -35,12 +30,6 @@ JobSecrets make_secrets() {
   TUTTI_CHECK(::getrandom(&secrets.job_id, sizeof secrets.job_id, 0) == 8, "no random numbers");
   secrets.job_id >>= 1;  // fits a signed number, for scripts
   return secrets;
-}
-
-std::string value_of(const std::vector<std::string>& environment, const std::string& name) {
-  for (const std::string& entry : environment)
-    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
-  return "";
 }
 
 control::Prepare prepare_for(int index, const std::string& name, const cli::JobSpec& spec) {
@@ -140,7 +129,8 @@ void Head::launch() {
   const std::size_t first = at(plan.ranks.at(0).host);
   const auto shared = plan::shared_machines(plan, machines);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    control::Launch launch = common_part(request_.spec, plan, secrets, working_directory(),
+    control::Launch launch = common_part(request_.spec, plan, secrets,
+                                         working_directory(value_of(request_.environment, "PWD")),
                                          request_.environment, hosts_[i].over_network);
     launch.master_address = proven_address(hellos, names, first);
     launch.master_port = hellos[first].free_port;
@@ -177,88 +167,6 @@ void Head::handle(int index, const control::Started&) {
   for (const Host& one : hosts_)
     if (!one.started) return;
   if (state_ == State::launching) enter(State::running);
-}
-
-void Head::handle(int, const control::Output& output) {
-  if (output.rank < 0 || at(output.rank) >= flows_.size()) return;
-  const Flow flow = flows_[at(output.rank)];
-  if ((flow.through_head & output.stream) != 0)
-    put_into_file(output, output.stream == 2 ? err_file_ : out_file_);
-  if ((flow.through_head & ~flow.to_terminal & output.stream) != 0) return;
-  if (fold_) {
-    fold_->add(output.rank, output.stream, output.text);
-    show_folded(false);
-  } else {
-    terminal_.write(output.stream, output.text);
-  }
-  if (terminal_.queued_bytes() < kHoldBytes) return;
-  for (Host& host : hosts_)
-    if (host.channel) host.channel->pause_reading(true);
-}
-
-void Head::put_into_file(const control::Output& output, const std::string& pattern) {
-  if (const int stream = own_stream(pattern); stream != 0)
-    return terminal_.write(stream, output.text);
-  const plan::PlannedRank& rank = request_.plan.ranks[at(output.rank)];
-  const daemon::Writer writer{rank.rank, rank.local_rank, rank.host, name_of(rank.host), job_id_};
-  const auto written =
-      files_.write(daemon::fill_pattern(pattern, writer), output.text, round_.number == 0);
-  if (!written) fail(status_of(ExitStatus::no_resources), written.error().text);
-}
-
-// Lines wait a moment for their equals.
-void Head::show_folded(bool all) {
-  for (const Fold::Line& line : fold_->take(all)) terminal_.write(line.stream, line.text);
-  if (fold_->empty() || fold_timer_) return;
-  fold_timer_ = true;
-  loop_.after(kFoldDelay, [this] {
-    fold_timer_ = false;
-    show_folded(true);
-  });
-}
-
-// Every round gets all of a file, and of a terminal what is typed now. Of a pipe the rounds before
-// have read what they wanted. False: there is nothing to read.
-bool Head::rewind_input() {
-  if (round_.number == 0 || ::isatty(STDIN_FILENO) != 0) return true;
-  if (round_.input_begins >= 0) return ::lseek(STDIN_FILENO, round_.input_begins, SEEK_SET) >= 0;
-  terminal_.say("standard input is a pipe and cannot be read again: ranks get what is left of it");
-  return true;
-}
-
-void Head::feed_input() {
-  bool any = false;
-  for (const plan::PlannedRank& rank : request_.plan.ranks)
-    any = any || takes_stdin(request_.spec, rank.rank);
-  if (!any || !rewind_input()) return;
-  terminal_.read_input([this](std::string text, bool end) {
-    input_sent_ += text.size();
-    const control::Input input{std::move(text), end};
-    std::vector<bool> told(hosts_.size());
-    for (const plan::PlannedRank& rank : request_.plan.ranks) {
-      if (!takes_stdin(request_.spec, rank.rank) || told[at(rank.host)]) continue;
-      told[at(rank.host)] = true;
-      send(rank.host, input);
-    }
-  });
-  terminal_.allow_input(kInputRoom);
-}
-
-void Head::handle(int index, const control::InputTaken& taken) {
-  host(index).input_taken += taken.bytes;
-  host(index).input_closed = taken.closed;
-  std::uint64_t least = input_sent_;
-  bool any_reads = false;
-  for (const plan::PlannedRank& rank : request_.plan.ranks) {
-    const Host& its = host(rank.host);
-    if (!takes_stdin(request_.spec, rank.rank) || its.left || its.input_closed) continue;
-    least = std::min(least, its.input_taken);
-    any_reads = true;
-  }
-  if (!any_reads) return terminal_.stop_input();
-  if (least <= input_freed_) return;
-  terminal_.allow_input(least - input_freed_);
-  input_freed_ = least;
 }
 
 void Head::handle(int index, const control::RankEnded& report) {

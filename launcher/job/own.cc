@@ -67,9 +67,10 @@ Result<control::Launch> own_launch(const JobRequest& request, int slots, int hos
     rank.host = said.host_of[i];
     rank.local_rank = plan.hosts[static_cast<std::size_t>(rank.host)].local_ranks++;
   }
-  const JobSecrets secrets{said.job_id, said.job_key, said.restarts};
+  const JobSecrets secrets{said.job_id, said.job_key, said.restarts, said.restarts};
+  const std::string folder = working_directory(value_of(request.environment, "PWD"));
   control::Launch own =
-      common_part(request.spec, plan, secrets, working_directory(), request.environment, false);
+      common_part(request.spec, plan, secrets, folder, request.environment, false);
   add_ranks(own, request.spec, plan, host);
   if (own.ranks.size() != said.ranks.size()) return senseless();
   for (std::size_t i = 0; i < own.ranks.size(); ++i) {

@@ -127,6 +127,11 @@ void leave_to_head(control::RankPart& part, const control::Launch& launch) {
 
 }  // namespace
 
+std::string value_of(const std::vector<std::string>& environment, const std::string& name) {
+  const std::string* entry = find(environment, name);
+  return entry == nullptr ? "" : entry->substr(name.size() + 1);
+}
+
 bool wants_logs(const cli::JobSpec& spec) {
   return !spec.torch.log_folder.empty() || !spec.output.redirects.empty() ||
          !spec.output.tees.empty();

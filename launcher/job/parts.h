@@ -27,6 +27,9 @@ control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
 // Adds what this host starts.
 void add_ranks(control::Launch& launch, const cli::JobSpec& spec, const plan::Plan& plan, int host);
 
+// Of "NAME=value" entries; empty: not there.
+std::string value_of(const std::vector<std::string>& environment, const std::string& name);
+
 // Whether torchrun's log files are written, and their folder (without the attempt's).
 bool wants_logs(const cli::JobSpec& spec);
 std::string log_folder(const cli::JobSpec& spec, std::uint64_t job_id);

@@ -127,7 +127,7 @@ Result<int> serve(const job::JobRequest& request, const spawn::Endpoint& where,
     place.head_address = spawn::peer_address(self.channel.get());
     place.own_address = request.spec.local_address.empty() ? spawn::own_address(self.channel.get())
                                                            : request.spec.local_address;
-    if (torch.used) place.directory = working_directory();
+    if (torch.used) place.directory = working_directory(value_of(request, "PWD"));
     place.up.out.reset(::fcntl(self.channel.get(), F_DUPFD_CLOEXEC, 3));
     place.up.in = std::move(self.channel);
     place.up.stream = std::move(self.stream);

@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 
 #include "base/unique_fd.h"
 
@@ -40,11 +39,10 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-std::string working_directory() {
-  const char* const known = std::getenv("PWD");
+std::string working_directory(const std::string& known) {
   struct stat here {};
   struct stat there {};
-  if (known != nullptr && *known == '/' && ::stat(".", &here) == 0 && ::stat(known, &there) == 0 &&
+  if (known.starts_with('/') && ::stat(".", &here) == 0 && ::stat(known.c_str(), &there) == 0 &&
       here.st_dev == there.st_dev && here.st_ino == there.st_ino)
     return known;
   std::array<char, PATH_MAX> path{};

@@ -12,9 +12,10 @@ namespace tutti {
 std::optional<std::string> file_text(const std::string& path);
 // What lies in a folder, "." and ".." left out; nothing when it cannot be read.
 std::vector<std::string> names_in(const std::string& folder);
-// The folder that this process works in, by the name that the user knows it by ($PWD) where that is
-// it: behind a link or an automounter the kernel's name means nothing on another host.
-std::string working_directory();
+// The folder that this process works in, by the name that the user knows it by (`known`: $PWD)
+// where that is it: behind a link or an automounter the kernel's name means nothing on another
+// host.
+std::string working_directory(const std::string& known);
 // With all that lies below it; links are removed, not followed.
 void remove_folder(const std::string& path);
 

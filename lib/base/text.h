@@ -11,7 +11,7 @@ namespace tutti::text {
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
-std::string lower(std::string_view text);  // ASCII letters
+std::string lower(std::string_view text);                        // ASCII letters
 std::optional<std::int64_t> parse_int(std::string_view text);    // whole text, decimal
 std::optional<std::int64_t> parse_bytes(std::string_view text);  // 64, 64k, 1M, 2G (powers of 1024)
 std::string format_bytes(std::uint64_t bytes);                   // 64 KiB, 1.5 MiB

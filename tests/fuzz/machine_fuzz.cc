@@ -49,7 +49,7 @@ void plan_with(fuzz::Random& random, const topo::Machine& machine) {
   const auto job = cli::parse_command_line(argv);
   REQUIRE(job);
   const auto read = [](const std::string&) -> Result<std::string> { return std::string(); };
-  const auto found = hosts::allocate(cli::hosts_of(*job), cli::hostfiles_of(*job), read, "here", 4);
+  const auto found = hosts::allocate(launch::plan::wishes_of(*job), read, "here", 4);
   REQUIRE(found);
   auto plan = plan::map_ranks(*job, *found);
   if (!plan) return;

@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from checks import check, result, run
-from jobs import Started, free_port, wait_until
+from jobs import LIMIT_S, Started, free_port, wait_until
 
 PRUN = os.path.abspath(sys.argv[1])
 
@@ -47,6 +48,24 @@ def one_time_limit():
     check("--timeout counts all restarts together", done.returncode == 207 and "time limit" in done.stderr, done)
 
 
+def nobody_reads():
+    """Standard output whose reader takes nothing."""
+    for what, options, act, status in (
+            ("--timeout", ["--timeout", "1"], lambda job: None, 207),
+            ("a signal", [], lambda job: job.send_signal(signal.SIGTERM), 143)):
+        read, write = os.pipe()
+        job = subprocess.Popen([PRUN, *options, "-np", "1", "yes"], stdout=write, stderr=subprocess.PIPE,
+                               stdin=subprocess.DEVNULL, text=True)
+        os.close(write)
+        time.sleep(1)
+        act(job)
+        said = job.communicate(timeout=LIMIT_S)[1]
+        os.close(read)
+        check(f"nobody reads: {what} ends the job, and what is dropped is told",
+              job.returncode == status and "bytes of standard output could not be written: its reader takes" in said,
+              f"{job.returncode} {said}")
+
+
 def recovery():
     done = run(PRUN, "--enable-recovery", "--spawn-timeout", "2", "--oversubscribe", "-np", "1", "sh", "-c",
                "sleep 4; echo healthy", ":", "-np", "1", "/no/such/program")
@@ -57,5 +76,6 @@ def recovery():
 ignored_signals()
 between_rounds()
 one_time_limit()
+nobody_reads()
 recovery()
 result()

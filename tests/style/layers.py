@@ -18,6 +18,8 @@ MORE_DOORS = {
     "spawn/early.h": "a daemon starts while prun reads the machine, before there is a job",
     "spawn/meet.h": "who listens and who joins is decided where the job is described",
     "spawn/ssh_words.h": "what prund and the starter that sends it must agree on",
+    "control/terminal.h": "standard streams, written by prun and by a node that shows its own ranks' output",
+    "daemon/output.h": "names of files from patterns, filled in by daemons and, for shared files, by the head",
     "control/messages.h": "one table of messages, which every actor of the launcher reads",
 }
 # Headers that every room of the launcher may include.

@@ -218,8 +218,7 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   if (!allows(named_links(*around.knobs), "shm"))
     return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
   const wireup::SegmentFacts& facts = wireup.segment().header();
-  return std::unique_ptr<Transport>(
-      std::make_unique<ShmTransport>(around, facts.is_crowded()));
+  return std::unique_ptr<Transport>(std::make_unique<ShmTransport>(around, facts.is_crowded()));
 }
 
 }  // namespace tutti::transport::shm

@@ -61,7 +61,9 @@ class Job:
     def talk(self, *ranks):
         with open(f"{self.folder}/attacked", "w"):
             pass
-        got = [rank.wait() for rank in ranks]
+        wait_until(lambda: None not in [rank.process.poll() for rank in ranks] or
+                   any(rank.process.poll() for rank in ranks), "the ranks")
+        got = [rank.process.poll() for rank in ranks]
         said = "".join(rank.said() for rank in ranks)
         assert got == [0] * len(ranks) and "all right" in said, f"{got}\n{said}"
         shutil.rmtree(self.folder)

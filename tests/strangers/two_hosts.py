@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import sys
 
+from jobs import wait_until
+
 SKIP = 77
 A, B = "10.77.0.1", "10.77.0.2"
 MARK = "TUTTI_TEST_TWO_HOSTS"
@@ -37,6 +39,9 @@ class TwoHosts:
         run("ip", "link", "set", "va", "up")
         for words in (["addr", "add", f"{B}/24", "dev", "vb"], ["link", "set", "vb", "up"], ["link", "set", "lo", "up"]):
             run(*self.b, "ip", *words)
+        for where, device in (([], "va"), (self.b, "vb")):  # a new interface has no carrier for up to a second
+            wait_until(lambda: "state UP" in subprocess.run([*where, "ip", "-o", "link", "show", device], check=True,
+                                                            capture_output=True, text=True).stdout, f"{device} to be up")
         return self
 
     def __exit__(self, *_):

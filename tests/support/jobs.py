@@ -156,7 +156,10 @@ class Started:
         return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode(errors="replace")
 
     def wait(self, limit_s=LIMIT_S):
-        return self.process.wait(limit_s)
+        try:
+            return self.process.wait(limit_s)
+        except subprocess.TimeoutExpired as late:
+            raise AssertionError(f"{late}\n{self.said()}") from None
 
 
 class Job:

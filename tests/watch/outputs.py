@@ -158,7 +158,7 @@ def no_room(prun, program):
     done = subprocess.run([prun, "--oversubscribe", "-np", "4", program, "1000"], stdout=full, stderr=subprocess.PIPE,
                           text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL)
     lines = [line for line in done.stderr.splitlines() if line.startswith("prun: ") and "turns" not in line]
-    check(done.returncode == NO_ROOM and len(lines) == 1 and "standard output: No space" in lines[0],
+    check(done.returncode == NO_ROOM and len(lines) == 1 and "of standard output could not be written: No space" in lines[0],
           "prun's own output on a full disk: one line", "\n".join(lines))
     closed = subprocess.run(["sh", "-c", 'exec "$@" 0<&- >&-', "sh", prun, "-np", "2", "sh", "-c", "echo text; echo end >&2"],
                             stderr=subprocess.PIPE, text=True, timeout=LIMIT_S)

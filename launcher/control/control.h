@@ -139,7 +139,6 @@ class Channel {
   void send(int host, const Message& message);
   void send_raw(int host, std::string_view body);
   std::size_t queued_bytes() const { return queued_.size() - written_; }
-  void pause_reading(bool pause);  // back-pressure: the peer's bytes wait in the kernel
   void on_drained(std::function<void()> drained) { drained_ = std::move(drained); }
   void close();  // drops what is queued
   // Heartbeats every `every`; closed with a reason after `silence` without a byte. Zero: off.
@@ -157,7 +156,7 @@ class Channel {
 
   Loop& loop_;
   UniqueFd in_, out_;
-  bool open_ = false, paused_ = false, writing_ = false, deaf_ = false;
+  bool open_ = false, writing_ = false, deaf_ = false;
   OnFrame on_frame_;
   OnClosed on_closed_;
   std::function<void()> drained_;

@@ -5,6 +5,7 @@
 // wire: append only. Text may hold any bytes. "up" is daemon to head, "down" head to daemon.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -161,6 +162,23 @@ struct Output {
     f("rank", rank), f("stream", stream), f("text", text);
   }
 };
+
+// down: so many bytes of Output have reached the user's streams; the host may send as many more.
+// Only output waits for a slow reader: what ranks say and how they end passes it by.
+struct OutputTaken {
+  std::uint64_t bytes = 0;
+  template <class F>
+  void fields(F&& f) {
+    f("bytes", bytes);
+  }
+};
+
+// Of one host, on their way to prun. A host that fills this reads its ranks' pipes no further;
+// all hosts together fill little of prun's memory.
+constexpr std::uint64_t output_room(std::size_t hosts) {
+  constexpr std::uint64_t kAll = 4U << 20, kMost = 256U << 10, kLeast = 32U << 10;
+  return std::clamp(kAll / std::max<std::uint64_t>(hosts, 1), kLeast, kMost);
+}
 
 // down: bytes for the ranks that take stdin; `end` closes it.
 struct Input {
@@ -330,6 +348,6 @@ using Message =
     std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses, RankEnded,
                  RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow, HostFailed, Note,
                  DaemonFailed, Gather, Gathered, ServeJob, Serves, Served, Fetch, Fetched, Look,
-                 Seen, Stack, Examine, Findings, Probe, Probed, Used>;
+                 Seen, Stack, Examine, Findings, Probe, Probed, Used, OutputTaken>;
 
 }  // namespace tutti::launch::control

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <utility>
@@ -23,7 +24,7 @@
 namespace tutti::launch::daemon {
 namespace {
 
-constexpr std::size_t kHoldBytes = 256U << 10;  // output queued for a slow head
+constexpr std::size_t kHoldBytes = 256U << 10;  // output that this node shows, queued
 constexpr std::chrono::seconds kBeat{5};
 constexpr std::chrono::seconds kSilence{30};
 constexpr std::chrono::seconds kLastWords{5};  // for a slow reader, when the job is gone
@@ -46,8 +47,7 @@ class Daemon {
 
   void say(const control::Message& message);
   static void tell_here(const control::Message& message);
-  void hold(bool on);
-  void go_on();
+  void hold_or_go_on();
   std::size_t unshown() const { return shown_ ? shown_->queued_bytes() : 0; }
   void beat();
   void on_frame(control::Frame&& one);
@@ -62,6 +62,7 @@ class Daemon {
   void handle(const control::Input& input) { ranks_.input(input); }
   void handle(const control::Addresses& addresses) { ranks_.publish(addresses); }
   void handle(const control::Gone& gone) { ranks_.gone(gone); }
+  void handle(const control::OutputTaken& taken);
   void handle(const control::Examine& wish) { checks_.examine(host_, wish); }
   void handle(const control::Probe& wish) { checks_.probe(wish); }
   void handle(const control::Look& look);
@@ -92,6 +93,7 @@ class Daemon {
   bool alone_ = false;  // no other host has a part in the job
   bool leaving_ = false, has_finished_ = false, said_bye_ = false, is_cut_off_ = false;
   int status_ = 0;
+  std::uint64_t on_its_way_ = 0, room_ = control::output_room(1);  // bytes of output
   std::unique_ptr<Shown> shown_;  // null: the head shows what ranks write
 };
 
@@ -105,12 +107,11 @@ int Daemon::run() {
                std::fprintf(stderr, "prun: the connection to the job was %s\n", why.c_str());
              on_up_closed(why);
            });
-  up_.on_drained([this] { go_on(); });
   if (place_.shows_output)
     shown_ = std::make_unique<Shown>(
         loop_, [this](const control::DaemonFailed& why) { say(why); },
         [this] {
-          go_on();
+          hold_or_go_on();
           if (is_cut_off_) loop_.stop();
           leave_when_done();
         });
@@ -134,7 +135,10 @@ void Daemon::say(const control::Message& message) {
     return;
   }
   up_.send(host_, message);
-  if (up_.queued_bytes() > kHoldBytes) hold(true);
+  if (const auto* output = std::get_if<control::Output>(&message)) {
+    on_its_way_ += output->text.size();
+    hold_or_go_on();
+  }
 }
 
 // Words that a head of whom nothing is known does not get are for the user who started this node.
@@ -147,15 +151,18 @@ void Daemon::tell_here(const control::Message& message) {
   if (!words.empty()) std::fprintf(stderr, "prun: %s\n", words.c_str());
 }
 
-// A slow head slows the ranks, and the daemons below, instead of filling this one's memory.
-void Daemon::hold(bool on) {
-  ranks_.hold_output(on);
-  for (auto& [host, child] : children_) child.channel->pause_reading(on);
+// A slow reader slows the ranks instead of filling memory; half of the room is free before they
+// are read again.
+void Daemon::hold_or_go_on() {
+  if (on_its_way_ >= room_ || unshown() > kHoldBytes)
+    ranks_.hold_output(true);
+  else if (on_its_way_ <= room_ / 2 && unshown() == 0)
+    ranks_.hold_output(false);
 }
 
-// Everybody who was slow has caught up.
-void Daemon::go_on() {
-  if (up_.queued_bytes() == 0 && unshown() == 0) hold(false);
+void Daemon::handle(const control::OutputTaken& taken) {
+  on_its_way_ -= std::min(on_its_way_, taken.bytes);
+  hold_or_go_on();
 }
 
 void Daemon::on_frame(control::Frame&& one) {
@@ -242,10 +249,11 @@ void Daemon::handle(control::Launch& launch) {
   if (place_.shows_output)
     place.show = [this](int stream, std::string_view text) {
       shown_->write(stream, text);
-      if (unshown() > kHoldBytes) hold(true);
+      hold_or_go_on();
     };
   place.directory = place_.directory;
   for (const int stream : {0, 1}) place.files[stream] = place_.files[stream].get();
+  room_ = control::output_room(launch.hosts.size());
   alone_ = launch.hosts.size() == 1 && !place_.by_hand;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)
     say(control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), done.error().text});
@@ -315,10 +323,7 @@ void Daemon::handle(const control::Grow& grow) {
 void Daemon::add_child(int host, control::ChannelEnds ends) {
   auto channel = std::make_unique<control::Channel>(loop_, std::move(ends));
   channel->open(
-      [this](control::Frame&& one) {
-        up_.send_raw(one.host, one.body);
-        if (up_.queued_bytes() > kHoldBytes) hold(true);
-      },
+      [this](control::Frame&& one) { up_.send_raw(one.host, one.body); },
       [this, host](const std::string& why) {
         std::string words = spawner_ ? spawner_->last_words(host) : "";
         if (!leaving_)

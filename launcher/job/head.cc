@@ -63,8 +63,7 @@ Outcome Head::run() {
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
   terminal_.on_drained([this] {
-    for (Host& host : hosts_)
-      if (host.channel) host.channel->pause_reading(false);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) repay(static_cast<int>(i), 1);
     if (is_finished_) loop_.stop();
   });
   enter(State::starting);

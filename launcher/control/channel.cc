@@ -173,8 +173,10 @@ void Channel::close() {
   }
 }
 
-void Channel::keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence) {
+void Channel::keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence,
+                         std::function<bool()> lives_on) {
   every_ = every;
+  lives_on_ = std::move(lives_on);
   silence_ = silence;
   heard_ns_ = beat_ns_ = now_ns();
   loop_.cancel(beat_timer_);
@@ -188,7 +190,7 @@ void Channel::beat() {
   if (now - std::exchange(beat_ns_, now) > 3 * std::chrono::nanoseconds(every_).count())
     heard_ns_ = now;
   const std::int64_t silent_ms = (now - heard_ns_) / 1'000'000;
-  if (silent_ms > silence_.count())
+  if (silent_ms > silence_.count() && (!lives_on_ || !lives_on_()))
     return fail_later("silent for " + std::to_string(silent_ms / 1000) + " s");
   // A peer that does not read gets no pile of heartbeats.
   if (queued_bytes() == 0) send(kEveryHost, Heartbeat{});

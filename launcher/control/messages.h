@@ -26,10 +26,11 @@ struct Prepare {
   bool want_machine = true;
   bool want_devices = false;  // GPUs and network cards, too
   MachinePart machine{};      // of a daemon beside prun, which has read it; else empty
+  std::vector<std::string> up_addresses{};  // of the machine that started it; empty: this one
   template <class F>
   void fields(F&& f) {
     f("host", host), f("name", name), f("version", version), f("want_machine", want_machine);
-    f("want_devices", want_devices), f("machine", machine);
+    f("want_devices", want_devices), f("machine", machine), f("up_addresses", up_addresses);
   }
 };
 
@@ -42,10 +43,12 @@ struct Hello {
   std::string head_address;  // the head, as this host sees it; empty: not known
   std::string own_address;   // this host, as the head reached it; empty: not known
   int free_port = 0;
+  std::vector<std::string> addresses{};  // of all its interfaces; of a host over a network
   template <class F>
   void fields(F&& f) {
     f("version", version), f("host_name", host_name), f("pid", pid), f("machine", machine);
     f("head_address", head_address), f("own_address", own_address), f("free_port", free_port);
+    f("addresses", addresses);
   }
 };
 

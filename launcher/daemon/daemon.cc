@@ -15,8 +15,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "control/far_kernel.h"
 #include "daemon/checks.h"
 #include "daemon/hello.h"
+#include "daemon/rank_env.h"
 #include "daemon/ranks.h"
 #include "daemon/shown.h"
 #include "job/exit_status.h"
@@ -87,6 +89,7 @@ class Daemon {
   Ranks ranks_;
   int host_ = control::kEveryHost;
   std::optional<topo::Machine> machine_;
+  std::vector<std::string> up_addresses_;  // of the machine that the channel leads to
   std::unique_ptr<Spawner> spawner_;
   Checks checks_{loop_, [this](const control::Message& message) { say(message); }};
   std::map<int, Child> children_;
@@ -123,9 +126,16 @@ int Daemon::run() {
   return status_;
 }
 
-// On this machine the end of prun is seen at once, and a prun that is stopped may go on.
+// On this machine the end of prun is seen at once, and a prun that is stopped may go on. Over a
+// network so may it, as long as its machine answers.
 void Daemon::beat() {
-  up_.keep_alive(kBeat, place_.over_network ? kSilence : std::chrono::hours{24 * 365});
+  if (!place_.over_network) return up_.keep_alive(kBeat, std::chrono::hours{24 * 365});
+  up_.keep_alive(kBeat, kSilence, [this] {
+    if (place_.by_hand) return control::far_kernel_answers(up_.descriptor());
+    const auto way = control::connection_from(value_in(place_.environment, "SSH_CONNECTION"),
+                                              up_addresses_);
+    return way && control::far_kernel_answers(*way);
+  });
 }
 
 void Daemon::say(const control::Message& message) {
@@ -219,6 +229,7 @@ void Daemon::reap() {
 
 void Daemon::handle(const control::Prepare& prepare) {
   host_ = prepare.host;
+  up_addresses_ = prepare.up_addresses;
   machine_ = std::move(place_.machine);
   if (topo::Machine given = machine_of(prepare.machine); !given.threads.empty())
     machine_ = std::move(given);

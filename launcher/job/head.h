@@ -147,6 +147,7 @@ class Head {
   void handle(int host, const T&) {
     host_failed(host, 200, "its daemon said what a daemon does not say");
   }
+  control::Prepare prepare_for(int host);
   void launch();
   void send_addresses();
   void feed_input();

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "control/far_kernel.h"
+#include "daemon/below.h"
 #include "daemon/checks.h"
 #include "daemon/hello.h"
 #include "daemon/rank_env.h"
@@ -27,9 +28,7 @@ namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::size_t kHoldBytes = 256U << 10;  // output that this node shows, queued
-constexpr std::chrono::seconds kBeat{5};
-constexpr std::chrono::seconds kSilence{30};
-constexpr std::chrono::seconds kLastWords{5};  // for a slow reader, when the job is gone
+constexpr std::chrono::seconds kLastWords{5};   // for a slow reader, when the job is gone
 
 class Daemon {
  public:
@@ -41,12 +40,6 @@ class Daemon {
   int run();
 
  private:
-  // A daemon that this one started for the tree.
-  struct Child {
-    int host;
-    std::unique_ptr<control::Channel> channel;
-  };
-
   void say(const control::Message& message);
   static void tell_here(const control::Message& message);
   void hold_or_go_on();
@@ -56,7 +49,6 @@ class Daemon {
   void on_up_closed(const std::string& why);
   void on_signal(int number);
   void reap();
-  void pass_down(const control::Frame& one);
   void settle_soon();
 
   void handle(const control::Prepare& prepare);
@@ -74,13 +66,10 @@ class Daemon {
   void handle(const control::Signal& signal);
   void handle(const control::End& end);
   void handle(const control::Bye& bye);
-  void handle(const control::Grow& grow);
+  void handle(const control::Grow& grow) { below_.grow(place_.make_spawner, grow); }
   template <class T>
   void handle(const T&) {}  // Heartbeat, and what only goes up
 
-  void add_child(int host, control::ChannelEnds ends);
-  void child_failed(int host, int status, const std::string& reason);
-  void drop_child(int host);
   void leave_when_done();
 
   DaemonPlace place_;
@@ -90,9 +79,10 @@ class Daemon {
   int host_ = control::kEveryHost;
   std::optional<topo::Machine> machine_;
   std::vector<std::string> up_addresses_;  // of the machine that the channel leads to
-  std::unique_ptr<Spawner> spawner_;
   Checks checks_{loop_, [this](const control::Message& message) { say(message); }};
-  std::map<int, Child> children_;
+  Below below_{loop_,
+               {up_, [this](const control::Message& message) { say(message); },
+                [this] { leave_when_done(); }}};
   bool alone_ = false;  // no other host has a part in the job
   bool leaving_ = false, has_finished_ = false, said_bye_ = false, is_cut_off_ = false;
   int status_ = 0;
@@ -132,8 +122,8 @@ void Daemon::beat() {
   if (!place_.over_network) return up_.keep_alive(kBeat, std::chrono::hours{24 * 365});
   up_.keep_alive(kBeat, kSilence, [this] {
     if (place_.by_hand) return control::far_kernel_answers(up_.descriptor());
-    const auto way = control::connection_from(value_in(place_.environment, "SSH_CONNECTION"),
-                                              up_addresses_);
+    const auto way =
+        control::connection_from(value_in(place_.environment, "SSH_CONNECTION"), up_addresses_);
     return way && control::far_kernel_answers(*way);
   });
 }
@@ -177,8 +167,8 @@ void Daemon::handle(const control::OutputTaken& taken) {
 
 void Daemon::on_frame(control::Frame&& one) {
   if (one.host != control::kEveryHost && host_ != control::kEveryHost && one.host != host_)
-    return pass_down(one);
-  if (one.host == control::kEveryHost) pass_down(one);
+    return below_.pass_down(one);
+  if (one.host == control::kEveryHost) below_.pass_down(one);
   auto message = control::decode(one.body);
   if (!message) {
     say(control::DaemonFailed{job::status_of(job::ExitStatus::internal), message.error().text});
@@ -192,19 +182,11 @@ void Daemon::on_frame(control::Frame&& one) {
   std::visit([this](auto& what) { handle(what); }, *message);
 }
 
-void Daemon::pass_down(const control::Frame& one) {
-  if (one.host == control::kEveryHost) {
-    for (auto& [host, child] : children_) child.channel->send_raw(control::kEveryHost, one.body);
-  } else if (const auto child = children_.find(one.host); child != children_.end()) {
-    child->second.channel->send_raw(one.host, one.body);
-  }
-}
-
 void Daemon::on_up_closed(const std::string&) {
   // Nobody is left to report to; what remains is that nothing remains.
   ranks_.end(0);
   ranks_.close_servers();
-  spawner_.reset();
+  below_.end();
   kill_descendants();
   status_ = 1;
   is_cut_off_ = true;
@@ -295,6 +277,7 @@ void Daemon::handle(const control::Signal& signal) {
 
 void Daemon::handle(const control::Bye& bye) {
   if (std::exchange(leaving_, true)) return;
+  below_.leave();
   if (place_.by_hand) status_ = bye.again ? kComeAgain : bye.status;
   ranks_.finish([this] {
     has_finished_ = true;
@@ -308,53 +291,10 @@ void Daemon::handle(const control::End& end) {
 }
 
 void Daemon::leave_when_done() {
-  if (!has_finished_ || !children_.empty() || unshown() > 0) return;
+  if (!has_finished_ || !below_.empty() || unshown() > 0) return;
   if (!std::exchange(said_bye_, true)) say(control::Bye{});
   if (up_.queued_bytes() == 0) return loop_.stop();
   up_.on_drained([this] { leave_when_done(); });
-}
-
-void Daemon::handle(const control::Grow& grow) {
-  if (!place_.make_spawner) {
-    for (const control::HostPart& host : grow.hosts)
-      child_failed(host.host, job::status_of(job::ExitStatus::internal),
-                   "this daemon starts no others");
-    return;
-  }
-  SpawnReports reports;
-  reports.ready = [this](int host, control::ChannelEnds ends) { add_child(host, std::move(ends)); };
-  reports.failed = [this](int host, int status, const std::string& reason) {
-    child_failed(host, status, reason);
-  };
-  reports.note = [this](const std::string& text) { say(control::Note{text}); };
-  spawner_ = place_.make_spawner(loop_, grow, std::move(reports));
-  spawner_->start(grow.hosts);
-}
-
-void Daemon::add_child(int host, control::ChannelEnds ends) {
-  auto channel = std::make_unique<control::Channel>(loop_, std::move(ends));
-  channel->open(
-      [this](control::Frame&& one) { up_.send_raw(one.host, one.body); },
-      [this, host](const std::string& why) {
-        std::string words = spawner_ ? spawner_->last_words(host) : "";
-        if (!leaving_)
-          child_failed(host, job::status_of(job::ExitStatus::host_lost),
-                       "the connection was " + why + (words.empty() ? "" : ": " + words));
-        drop_child(host);
-      });
-  channel->keep_alive(kBeat, kSilence);
-  children_[host] = Child{host, std::move(channel)};
-  // The host is there: its own messages say the rest, and the head sends it Prepare.
-  up_.send(host, control::Heartbeat{});
-}
-
-void Daemon::child_failed(int host, int status, const std::string& reason) {
-  say(control::HostFailed{host, status, reason});
-}
-
-void Daemon::drop_child(int host) {
-  children_.erase(host);
-  leave_when_done();
 }
 
 }  // namespace

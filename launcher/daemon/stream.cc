@@ -17,7 +17,8 @@ namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPieceDelay{100};
-constexpr int kMostReads = 16;            // at once, as much as a pipe may hold: somebody may write without end
+constexpr int kMostReads =
+    16;  // at once, as much as a pipe may hold: somebody may write without end
 constexpr std::size_t kTailBytes = 2048;  // kept of what a rank wrote, to be shown if it fails
 
 // What could not be written, up to the first failure. A full pipe that others made non-blocking is

@@ -18,8 +18,6 @@ namespace tutti::launch::job {
 namespace {
 
 constexpr std::chrono::seconds kEchoDelay{1};
-constexpr std::chrono::seconds kBeat{5};
-constexpr std::chrono::seconds kSilence{30};
 
 // How a rank ends the job that has lost a peer.
 constexpr int kPeerLost = static_cast<int>(Code::proc_aborted);
@@ -99,7 +97,7 @@ void Head::handle(int index, const control::Hello& hello) {
         "its prund is version " + hello.version + ", this prun " + control::version());
   fresh.said_hello = true;
   fresh.hello = hello;
-  if (fresh.channel) fresh.channel->keep_alive(kBeat, kSilence);
+  if (fresh.channel) fresh.channel->keep_alive(daemon::kBeat, daemon::kSilence);
   if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
   if (checker_) return examine(index);
   if (state_ == State::ending) return look_for_end();  // it was the last to be waited for

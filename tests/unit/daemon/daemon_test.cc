@@ -176,8 +176,7 @@ TEST_CASE("output that nobody takes holds its writer, and nothing else", "[daemo
   const std::size_t room = control::output_room(1);
   while (driver.output_.size() < room) driver.wait_for<control::Output>();
   // What was on its way comes, and then no more.
-  while (driver.has_more() && driver.output_.size() < 16 * room)
-    driver.wait_for<control::Output>();
+  while (driver.has_more() && driver.output_.size() < 16 * room) driver.wait_for<control::Output>();
   const std::size_t held_at = driver.output_.size();
   CHECK(held_at < 2 * room);
   driver.send(control::OutputTaken{held_at});

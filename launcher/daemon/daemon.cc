@@ -6,6 +6,7 @@
 // In the tree it also passes frames on: down to the child that leads to their host, up from any.
 #include "daemon/daemon.h"
 
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,6 +93,7 @@ class Daemon {
 
 int Daemon::run() {
   adopt_orphans();
+  ::mallopt(M_ARENA_MAX, 1);  // no memory of its own for a thread that looks something up
   loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
   up_.open([this](control::Frame&& one) { on_frame(std::move(one)); },

@@ -13,6 +13,10 @@ from jobs import LIMIT_S, Started, free_port, wait_until
 PRUN = os.path.abspath(sys.argv[1])
 
 
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):  # whoever started us may have ignored them
+    signal.signal(number, signal.SIG_DFL)
+
+
 def ignored_signals():
     job = subprocess.Popen(["nohup", PRUN, "-np", "1", "sh", "-c", "echo up; sleep 2; echo through"],
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)

@@ -12,9 +12,10 @@ struct Output {
   int rank = 0;
   int stream = 1;  // 1 or 2
   std::string text;
+  bool more = false;  // the rest of these lines follows at once
   template <class F>
   void fields(F&& f) {
-    f("rank", rank), f("stream", stream), f("text", text);
+    f("rank", rank), f("stream", stream), f("text", text), f("more", more);
   }
 };
 

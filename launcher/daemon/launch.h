@@ -41,6 +41,7 @@ struct RankProcess {
   std::unique_ptr<LineCutter> lines[2];  // null: nothing was written yet
   std::unique_ptr<OutputFile> file[2];   // per-rank output files, when asked for
   std::string tail;                      // what it wrote last
+  std::int64_t last_byte_ns = 0;         // when it wrote last
   bool program_runs = false;
   bool joined = false, finalized = false;
   bool ended = false;  // reaped

@@ -93,10 +93,11 @@ class Ranks {
   static bool waits(const RankProcess& rank, int stream);
   void tell_unwritten();
   void linger();
-  void show(RankProcess& rank, int stream, std::string&& text);
+  void show(RankProcess& rank, int stream, Parts&& parts);
+  void show_part(RankProcess& rank, int stream, std::string&& text, bool more);
   void write_waiting(RankProcess& rank, int stream);
   void file_failed(RankProcess& rank, int stream, int error);
-  void show_here_or_there(const RankProcess& rank, int stream, std::string&& text);
+  void show_here_or_there(const RankProcess& rank, int stream, std::string&& text, bool more);
   void show_piece_soon();
   void write_input();
   std::size_t write_input_to(RankProcess& rank, std::size_t offset);

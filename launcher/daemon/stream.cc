@@ -71,7 +71,7 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
     show_rest(rank, stream);
     return false;
   }
-  if (finished_) last_byte_ns_ = now_ns();
+  rank.last_byte_ns = last_byte_ns_ = now_ns();
   LineCutter& lines = lines_of(rank, stream);
   show(rank, stream, lines.feed({buffer.data(), static_cast<std::size_t>(got)}));
   // Not where lines are collected: half a line would count as one.
@@ -80,20 +80,38 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
   return true;
 }
 
-// A prompt has no line end: who is asked for input must see the question.
+// A prompt has no line end: who is asked for input must see the question. It is one when it has
+// stood for a moment, with nothing more to be read.
 void Ranks::show_piece_soon() {
   if (piece_timer_) return;
   piece_timer_ = true;
   loop_.after(kPieceDelay, [this] {
     piece_timer_ = false;
+    const std::int64_t stood = now_ns() - std::chrono::nanoseconds(kPieceDelay).count();
     for (RankProcess& rank : ranks_)
-      for (const int stream : {0, 1})
-        if (rank.part.takes_stdin) show_rest(rank, stream);
+      for (const int stream : {0, 1}) {
+        if (!rank.part.takes_stdin || !rank.lines[stream]) continue;
+        if (!hold_ && rank.last_byte_ns <= stood)
+          show_rest(rank, stream);
+        else if (rank.lines[stream]->holds_a_piece())
+          show_piece_soon();
+      }
   });
 }
 
-void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
-  if (text.empty()) return;
+// Lines are shown whole, in however many parts they come.
+void Ranks::show(RankProcess& rank, int stream, Parts&& parts) {
+  // Who folds equal lines compares whole ones.
+  if (launch_.output.collected && parts.size() > 1) {
+    std::string whole;
+    for (const std::string& part : parts) whole += part;
+    parts = {std::move(whole)};
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    show_part(rank, stream, std::move(parts[i]), i + 1 < parts.size());
+}
+
+void Ranks::show_part(RankProcess& rank, int stream, std::string&& text, bool more) {
   if (text.size() >= kTailBytes)
     rank.tail = text.substr(text.size() - kTailBytes);
   else
@@ -102,7 +120,7 @@ void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
   const bool shown = ((rank.part.to_terminal | rank.part.through_head) & (1 << stream)) != 0;
   const bool written = !rank.file[stream] || rank.file[stream]->write(text);
   const int error = errno;
-  if (shown) show_here_or_there(rank, stream, std::move(text));
+  if (shown) show_here_or_there(rank, stream, std::move(text), more);
   if (!written) return file_failed(rank, stream, error);
   if (!waits(rank, stream)) return;
   // A FIFO's reader is slow: this stream is not read until it has taken what waits.
@@ -125,7 +143,7 @@ void Ranks::file_failed(RankProcess& rank, int stream, int error) {
   loop_.forget(file->fd());
   const bool shown = ((rank.part.to_terminal | rank.part.through_head) & (1 << stream)) != 0;
   rank.part.to_terminal = 3;
-  if (!shown) show_here_or_there(rank, stream, std::string(file->waiting()));
+  if (!shown) show_here_or_there(rank, stream, std::string(file->waiting()), false);
   control::DaemonFailed problem;
   problem.status = job::status_of(job::ExitStatus::no_resources);
   const control::OutputPart& asked = launch_.output;
@@ -138,7 +156,7 @@ void Ranks::file_failed(RankProcess& rank, int stream, int error) {
 }
 
 // A file that takes no more is the head's to explain: it gets the rest.
-void Ranks::show_here_or_there(const RankProcess& rank, int stream, std::string&& text) {
+void Ranks::show_here_or_there(const RankProcess& rank, int stream, std::string&& text, bool more) {
   if (place_.show) return place_.show(stream, text);
   int& file = place_.files[stream];
   const bool is_heads = (rank.part.through_head & (stream == 0 ? 1 : 2)) != 0;
@@ -148,7 +166,7 @@ void Ranks::show_here_or_there(const RankProcess& rank, int stream, std::string&
     file = -1;
     text.erase(0, text.size() - rest.size());
   }
-  say_(control::Output{rank.part.rank, stream + 1, std::move(text)});
+  say_(control::Output{rank.part.rank, stream + 1, std::move(text), more});
 }
 
 void Ranks::hold_output(bool hold) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 #include "base/own_folder.h"
 #include "job/exit_status.h"
@@ -201,6 +202,7 @@ void Head::host_left(int index) {
   Host& gone = host(index);
   if (gone.left) return;
   gone.left = true;
+  for (const control::Output& part : std::exchange(gone.parts, {})) show(part);
   for (const plan::PlannedRank& rank : request_.plan.ranks) {
     if (rank.host != index || rank_ended_[at(rank.rank)]) continue;
     rank_ended_[at(rank.rank)] = true;

@@ -53,6 +53,7 @@ class Head {
     int ranks_left = 0;
     std::uint64_t input_taken = 0;
     bool input_closed = false;               // no rank there reads any more
+    std::vector<control::Output> parts;      // of a line whose end is on its way
     std::uint64_t output_owed = 0;           // bytes of output that it has not been told of
     std::vector<control::HostPart> to_grow;  // hosts that its daemon is to start
     control::Hello hello;

@@ -18,8 +18,15 @@ constexpr std::chrono::milliseconds kFoldDelay{200};
 
 }  // namespace
 
+// The parts of a long line are shown when all of it is here: other hosts' do not come between.
 void Head::handle(int index, const control::Output& output) {
-  show(output);
+  std::vector<control::Output>& parts = host(index).parts;
+  if (output.more) {
+    parts.push_back(output);
+  } else {
+    for (const control::Output& part : std::exchange(parts, {})) show(part);
+    show(output);
+  }
   host(index).output_owed += output.text.size();
   // Told in few messages, early enough for the host to go on meanwhile.
   if (terminal_.queued_bytes() < kHoldBytes) repay(index, control::output_room(hosts_.size()) / 4);

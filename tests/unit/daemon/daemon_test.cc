@@ -121,6 +121,19 @@ TEST_CASE("ranks run, what they write comes before their end", "[daemon]") {
   driver.leave();
 }
 
+TEST_CASE("ranks find their machine in the segment as it was said", "[daemon]") {
+  Driver driver;
+  const auto machine = topo::synthetic("core:4 pu:2");
+  REQUIRE(machine);
+  control::Prepare prepare;
+  prepare.machine = machine_part(*machine);
+  driver.send(prepare);
+  driver.launch("head -c 100000 /proc/self/fd/$TUTTI_SEGMENT_FD | tr -d '\\000'");
+  driver.wait_for<control::RankEnded>();
+  CHECK(driver.output_.find(topo::text_of(*machine)) != std::string::npos);
+  driver.leave();
+}
+
 TEST_CASE("stdin reaches its rank and ends; the other reads end of file", "[daemon]") {
   Driver driver;
   driver.launch("cat; echo end of $RANK", 2, true);

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 
-#include "base/own_folder.h"
 #include "job/exit_status.h"
 
 namespace tutti::launch::job {
@@ -59,7 +58,6 @@ Head::Head(Round round)
 }
 
 Outcome Head::run() {
-  daemon::adopt_orphans();
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
   terminal_.on_drained([this] {
@@ -81,12 +79,9 @@ Outcome Head::run() {
   loop_.run();
   tell_loss();
   if (request_.meeting) request_.meeting->detach();
-  starters_ = {};
-  daemon::kill_descendants();
-  // What a daemon that was killed could not remove.
-  for (const std::string& entry : request_.environment)
-    if (entry.starts_with("TMPDIR=/")) sweep_own_folders(entry.substr(7));
-  sweep_own_folders("/tmp");
+  for (Host& host : hosts_) host.channel.reset();
+  starters_ = {};  // waits for all that they started, and for nobody else
+  if (status_ != 0) daemon::sweep_leftovers(request_.environment);  // all of a host were killed
   return {status_, forwarded_ != 0 ? Cause::user : cause_, lost_};
 }
 

@@ -38,6 +38,8 @@ class Spawner {
   virtual void start(const std::vector<control::HostPart>& hosts) = 0;
   // What is known about a daemon that went away: ssh's own words, or nothing.
   virtual std::string last_words(int host) = 0;
+  // Whether it started this child, which leads a process group of its own.
+  virtual bool has_started(pid_t) const { return false; }
 };
 // Makes the spawner by which a daemon starts further daemons (the tree).
 using MakeSpawner = std::function<std::unique_ptr<Spawner>(
@@ -94,6 +96,9 @@ void end_with(pid_t parent);
 
 // Orphans of our descendants become our children from now on.
 void adopt_orphans();
+// SIGSTOP or SIGCONT to every descendant, whatever its process group, but those below children that
+// `spares` names, or that are in this process's own group. Waits for stops, 0.3 s at most.
+void signal_descendants(int number, const std::function<bool(pid_t child)>& spares);
 // Kills every descendant but `keep` and their descendants; waits for the end of each, 1.5 s at
 // most. Reaps. Needs adopt_orphans() long before.
 void kill_descendants(const std::vector<pid_t>& keep = {});

@@ -253,8 +253,8 @@ void Head::send_all(const control::Message& message) {
 }
 
 void Head::on_signal(int number) {
-  if (number == SIGTSTP) return stop_self();
-  if (number == SIGCONT) return send_all(control::Signal{SIGCONT});
+  if (number == SIGTSTP) return stop();
+  if (number == SIGCONT) return go_on();
   const bool ends = number != SIGUSR1 && number != SIGUSR2;
   if (ends) forwarded_ = number;
   if (ends && (++endings_ >= kMostSignals || is_finished_)) {
@@ -279,12 +279,6 @@ void Head::on_signal(int number) {
     send_all(control::End{0});
     fail(status_of_signal(number), "ranks that did not end within 5 s of the signal were killed");
   });
-}
-
-void Head::stop_self() {
-  send_all(control::Signal{SIGTSTP});
-  // The messages leave before we stop.
-  loop_.after(std::chrono::milliseconds(20), [] { ::kill(::getpid(), SIGSTOP); });
 }
 
 std::string Head::awaited() const {

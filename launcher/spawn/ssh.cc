@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -59,6 +60,10 @@ class Ssh final : public daemon::Spawner {
 
   void start(const std::vector<control::HostPart>& hosts) override;
   std::string last_words(int host) override;
+  bool has_started(pid_t pid) const override {
+    return std::any_of(connections_.begin(), connections_.end(),
+                       [pid](const auto& one) { return one.second.pid == pid; });
+  }
 
  private:
   bool load_files();

@@ -40,6 +40,14 @@ def parent_of(pid):
         return 0
 
 
+def ancestors(pid):
+    """Of a process, nearest first; itself is not one."""
+    found = []
+    while (pid := parent_of(pid)) > 1:
+        found.append(pid)
+    return found
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

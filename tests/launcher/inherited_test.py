@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from checks import check, result, run
 from jobs import LIMIT_S, Job, Sshd, Started, free_port, no_ssh_server, processes_with, state_of, wait_until
@@ -103,13 +104,22 @@ def filters():
 
 def nothing_left():
     """Looked for at the very moment that prun has ended."""
-    program = "(setsid sleep 1000 >/dev/null 2>&1 &); setsid sh -c 'sleep 1001 & exec sleep 1002' >/dev/null 2>&1 & exit 0"
+    program = "(setsid sleep 1000 >/dev/null 2>&1 &); setsid sh -c 'sleep 1001 & exec sleep 1002' >/dev/null 2>&1 &"
     for way in ([], ["--virtual", "-H", "a:2,b:2"]):
         for _ in range(10):
             job = Job(PRUN, ["--oversubscribe", *way], ["sh", "-c", program])
             status = job.wait()
             left = processes_with(job.mark)
             check(f"nothing is left when prun {' '.join(way)} ends", status == 0 and not left, f"{left} {job.said()}")
+            job.survivors_gone()
+        for pause_ms in range(0, 100, 10):
+            job = Job(PRUN, ["--oversubscribe", *way], ["sh", "-c", program + " sleep 1000"])
+            time.sleep(pause_ms / 1000)
+            job.prun.send_signal(signal.SIGINT)
+            # It may not have come to hearing signals: then what there is ends by itself, a moment later.
+            killed = job.wait() == -signal.SIGINT
+            left = {} if killed else processes_with(job.mark)
+            check(f"nothing is left when prun {' '.join(way)} is interrupted as it starts", not left, f"{left} {job.said()}")
             job.survivors_gone()
 
 

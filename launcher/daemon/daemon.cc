@@ -6,7 +6,6 @@
 // In the tree it also passes frames on: down to the child that leads to their host, up from any.
 #include "daemon/daemon.h"
 
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -267,10 +266,8 @@ void Daemon::handle(const control::Look& look) {
 void Daemon::handle(const control::Signal& signal) {
   // A stopped head sends no heartbeats; that is not silence.
   const bool stops = signal.number == SIGTSTP || signal.number == SIGSTOP;
-  if (stops)
-    up_.keep_alive(std::chrono::seconds{0}, kSilence);
-  else if (signal.number == SIGCONT)
-    beat();
+  if (stops) up_.keep_alive(std::chrono::seconds{0}, kSilence);
+  if (signal.number == SIGCONT) beat();
   if (!stops && signal.number != SIGCONT) return ranks_.signal(signal.number);
   // Stopping is not left to the program: one in an orphaned process group would not stop.
   signal_descendants(stops ? SIGSTOP : SIGCONT,

@@ -86,8 +86,8 @@ int run_kept_daemon(DaemonPlace place);
 // The keeper of whatever serves.
 struct Kept {
   std::function<int()> serve;       // in a child that gets SIGTERM when the keeper dies
-  std::function<int()> step_aside;  // in the keeper: closes what the daemon has; returns what closes
-                                    // when prun ends
+  std::function<int()> step_aside;  // in the keeper: closes what the daemon has; returns what
+                                    // closes when prun ends
   const std::vector<std::string>& environment;
 };
 int keep(const Kept& what);

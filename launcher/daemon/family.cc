@@ -36,8 +36,8 @@ std::vector<Generation> generations(const std::function<bool(pid_t)>& spares) {
       for (auto child = first; child != last; ++child) {
         const Process& one = child->second;
         const bool is_helper =
-            found.size() == 1 && (one.group == ::getpgrp() || is_pmix_server(one.pid) ||
-                                  (spares && spares(one.pid)));
+            found.size() == 1 &&
+            (one.group == ::getpgrp() || is_pmix_server(one.pid) || (spares && spares(one.pid)));
         if (!is_helper) next.push_back(one.pid);
       }
     }

@@ -18,6 +18,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 
 #include "base/clock.h"
 #include "base/own_folder.h"
@@ -57,7 +59,8 @@ class Signals {
   }
   // The terminal's are for the daemon, and SIGTERM is read here.
   void take_over() {
-    for (std::size_t i = 0; i < kIgnored.size(); ++i) before_[i] = std::signal(kIgnored[i], SIG_IGN);
+    for (std::size_t i = 0; i < kIgnored.size(); ++i)
+      before_[i] = std::signal(kIgnored[i], SIG_IGN);
     fd_.reset(::signalfd(-1, &term_, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   int fd() const { return fd_.get(); }
@@ -109,7 +112,10 @@ int keep(const Kept& what) {
   if (is_keeper) adopt_orphans();
   const pid_t above = ::getpid();
   const pid_t below = ::fork();
-  if (below < 0 && !is_keeper) return job::status_of(job::ExitStatus::no_resources);
+  if (below < 0 && !is_keeper) {
+    std::fprintf(stderr, "prun: cannot start a process: %s\n", std::strerror(errno));
+    return job::status_of(job::ExitStatus::no_resources);
+  }
   if (below < 0) return what.serve();  // no room for a keeper: go without
   if (below == 0) {
     end_with(above);

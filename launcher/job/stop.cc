@@ -41,8 +41,7 @@ void Head::stop() {
 void Head::stop_when_told(std::int64_t until_ns) {
   loop_.cancel(stop_timer_);
   bool told = true;
-  for (const Host& one : hosts_)
-    told = told && (!one.channel || one.channel->queued_bytes() == 0);
+  for (const Host& one : hosts_) told = told && (!one.channel || one.channel->queued_bytes() == 0);
   if (!told && now_ns() < until_ns) {
     stop_timer_ = loop_.after(kLookAgain, [this, until_ns] { stop_when_told(until_ns); });
     return;

@@ -1,5 +1,5 @@
-// Waiting for keepers. A daemon whose channel has closed ends its ranks, and its keeper what is left;
-// what is done here besides is for keepers that somebody stopped or killed.
+// Waiting for keepers. A daemon whose channel has closed ends its ranks, and its keeper what is
+// left; what is done here besides is for keepers that somebody stopped or killed.
 #include "spawn/keepers.h"
 
 #include <fcntl.h>

@@ -2,6 +2,8 @@
 // head say to each other passes through.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,6 +29,8 @@ class Below {
   void pass_down(const control::Frame& one);
   void leave() { leaving_ = true; }  // their ends are no losses from now on
   void end() { spawner_.reset(); }
+  // This child of ours leads to a host: ssh.
+  bool has_started(pid_t child) const { return spawner_ && spawner_->has_started(child); }
   bool empty() const { return children_.empty(); }
 
  private:

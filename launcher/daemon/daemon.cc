@@ -7,7 +7,6 @@
 #include "daemon/daemon.h"
 
 #include <malloc.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -269,12 +268,13 @@ void Daemon::handle(const control::Look& look) {
 
 void Daemon::handle(const control::Signal& signal) {
   // A stopped head sends no heartbeats; that is not silence.
-  if (signal.number == SIGTSTP || signal.number == SIGSTOP)
-    up_.keep_alive(std::chrono::seconds{0}, kSilence);
-  else if (signal.number == SIGCONT)
-    beat();
+  const bool stops = signal.number == SIGTSTP || signal.number == SIGSTOP;
+  if (stops) up_.keep_alive(std::chrono::seconds{0}, kSilence);
+  if (signal.number == SIGCONT) beat();
+  if (!stops && signal.number != SIGCONT) return ranks_.signal(signal.number);
   // Stopping is not left to the program: one in an orphaned process group would not stop.
-  ranks_.signal(signal.number == SIGTSTP ? SIGSTOP : signal.number);
+  signal_descendants(stops ? SIGSTOP : SIGCONT,
+                     [this](pid_t child) { return below_.has_started(child); });
 }
 
 void Daemon::handle(const control::Bye& bye) {

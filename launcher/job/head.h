@@ -82,11 +82,15 @@ class Head {
   void send(int host, const control::Message& message);
   void send_all(const control::Message& message);
   void on_signal(int number);
-  void stop_self();
   bool comes_again() const;
   void on_newcomer();
   void show_progress();
   std::string awaited() const;
+
+  // stop.cc: control-Z
+  void stop();
+  void stop_when_told(std::int64_t until_ns);
+  void go_on();
 
   // checking.cc: --check
   void start_checking();
@@ -173,7 +177,7 @@ class Head {
   Starters starters_;
   std::vector<Host> hosts_;
   State state_ = State::starting;
-  control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0;
+  control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0;
   bool launched_ = false;
   int status_ = 0;  // of the first failure
   Cause cause_ = Cause::ended;

@@ -3,7 +3,7 @@
 //   ssh host 'line' --> [need daemon --> its bytes] --> [need library --> its bytes] --> ready
 //
 // Whatever a login shell prints before is skipped. What ssh says on stderr becomes the reason,
-// one line a host. Each ssh dies with us (parent-death signal).
+// one line a host. Each ssh dies with us (parent-death signal), and leads a process group.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -12,16 +12,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <map>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
 #include "spawn/installation.h"
+#include "spawn/keepers.h"
 #include "spawn/spawn.h"
 #include "spawn/ssh_words.h"
 
@@ -32,6 +35,7 @@ constexpr std::size_t kMostWords = 64U << 10;
 constexpr int kMostTries = 4;
 constexpr int kPatientTries = 100;  // a second each, for names that may come to resolve
 constexpr std::chrono::milliseconds kPause{300};
+constexpr std::int64_t kLeaveNs = 1'000'000'000;  // between SIGTERM and SIGKILL
 
 struct Connection {
   control::HostPart host;
@@ -56,6 +60,10 @@ class Ssh final : public daemon::Spawner {
 
   void start(const std::vector<control::HostPart>& hosts) override;
   std::string last_words(int host) override;
+  bool has_started(pid_t pid) const override {
+    return std::any_of(connections_.begin(), connections_.end(),
+                       [pid](const auto& one) { return one.second.pid == pid; });
+  }
 
  private:
   bool load_files();
@@ -83,9 +91,16 @@ class Ssh final : public daemon::Spawner {
 Ssh::~Ssh() {
   for (auto& [host, one] : connections_) {
     drop(one);
+    if (one.pid > 0) ::kill(-one.pid, SIGTERM);
+  }
+  // With what a wrapper has started; a master that ssh leaves behind for others (ControlPersist)
+  // is in a session of its own. The number is not free for another group before it is reaped.
+  const std::int64_t until = now_ns() + kLeaveNs;
+  for (auto& [host, one] : connections_) {
     if (one.pid <= 0) continue;
-    ::kill(one.pid, SIGTERM);
-    ::waitpid(one.pid, nullptr, WNOHANG);  // the rest is reaped with the last descendants
+    ends_by(one.pid, until);
+    ::kill(-one.pid, SIGKILL);
+    if (ends_by(one.pid, until + kLeaveNs)) ::waitpid(one.pid, nullptr, WNOHANG);
   }
 }
 
@@ -184,8 +199,8 @@ bool Ssh::spawn(Connection& one) {
   const pid_t parent = ::getpid();
   one.pid = ::fork();
   if (one.pid < 0) return false;
+  ::setpgid(one.pid, 0);  // on both sides: it is a group before anything is done with it
   if (one.pid == 0) {
-    ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent) ::_exit(255);
     ::dup2(theirs_in.get(), 0);

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -64,6 +65,10 @@ struct DaemonPlace {
   bool among_strangers = false;  // the head has proved nothing: see numbers_only
   MakeSpawner make_spawner;      // null: cannot grow a tree
 };
+
+// Between heads and daemons over a network: how often they say that they are there, and how long a
+// silence is believed to be an accident.
+inline constexpr std::chrono::seconds kBeat{5}, kSilence{30};
 
 // A machine to a message and back; what makes no sense is a machine without threads.
 control::MachinePart machine_part(const topo::Machine& machine);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 #include "job/exit_status.h"
 
@@ -61,8 +62,7 @@ Outcome Head::run() {
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
   terminal_.on_drained([this] {
-    for (Host& host : hosts_)
-      if (host.channel) host.channel->pause_reading(false);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) repay(static_cast<int>(i), 1);
     if (is_finished_) loop_.stop();
   });
   enter(State::starting);
@@ -197,6 +197,7 @@ void Head::host_left(int index) {
   Host& gone = host(index);
   if (gone.left) return;
   gone.left = true;
+  for (const control::Output& part : std::exchange(gone.parts, {})) show(part);
   for (const plan::PlannedRank& rank : request_.plan.ranks) {
     if (rank.host != index || rank_ended_[at(rank.rank)]) continue;
     rank_ended_[at(rank.rank)] = true;

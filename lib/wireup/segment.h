@@ -179,7 +179,7 @@ class Segment {
   LocalRecord& local(std::uint32_t local) const;
   std::byte* lane(std::uint32_t from_local, std::uint32_t to_local) const;
   std::byte* area(std::uint32_t area) const;  // area_slot_bytes per local rank
-  std::string_view topology() const;          // hwloc XML, may be empty
+  std::string_view topology() const;          // topo's text of the machine, may be empty
   std::byte* base() const { return base_; }
 
  private:
@@ -197,7 +197,7 @@ struct JobFacts {
   std::uint32_t cores = 1;  // processors that these may use together
   std::uint64_t job_id = 0;
   std::span<const std::uint8_t> key;  // 32 bytes
-  std::string_view topology;          // hwloc XML, may be empty
+  std::string topology;               // topo's text of the machine, may be empty
 };
 
 // Makes and fills the segment of one host. Local ranks are numbered in rank order.

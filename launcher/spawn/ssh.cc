@@ -50,8 +50,8 @@ struct Connection {
   bool ready = false;
 };
 
-// It ends what it has started itself, and in its group is the way (ProxyCommand) of a master that it
-// leaves behind for later connections (ControlPersist). A wrapper just dies.
+// It ends what it has started itself, and in its group is the way (ProxyCommand) of a master that
+// it leaves behind for later connections (ControlPersist). A wrapper just dies.
 bool is_ssh(pid_t pid) {
   return text::trim(file_text("/proc/" + std::to_string(pid) + "/comm").value_or("")) == "ssh";
 }

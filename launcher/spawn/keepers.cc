@@ -4,16 +4,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <utility>
 
 #include "base/clock.h"
+#include "spawn/ending.h"
 
 namespace tutti::launch::spawn {
 namespace {
@@ -22,31 +20,13 @@ constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kSoonNs = 200 * kMs;       // is enough for nearly all
 constexpr std::int64_t kLongestNs = 5'000 * kMs;  // a keeper needs less, whatever its daemon does
 
-bool has_ended(pid_t child) {
-  siginfo_t seen{};
-  const auto id = static_cast<id_t>(child);
-  return ::waitid(P_PID, id, &seen, WEXITED | WNOHANG | WNOWAIT) != 0 || seen.si_pid == child;
-}
-
 // Its daemon has heard of that by SIGTERM, and is still in the keeper's group.
 void await_daemon(pid_t group, std::int64_t until_ns) {
-  while (::kill(-group, 0) == 0 && now_ns() < until_ns) ::poll(nullptr, 0, 1);
-  ::kill(-group, SIGKILL);
+  while (::kill(-group, now_ns() < until_ns ? 0 : SIGKILL) == 0 && now_ns() < until_ns)
+    ::poll(nullptr, 0, 1);
 }
 
 }  // namespace
-
-bool ends_by(pid_t child, std::int64_t until_ns) {
-  if (has_ended(child)) return true;
-  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  while (!has_ended(child)) {
-    const std::int64_t left_ms = (until_ns - now_ns()) / kMs;
-    if (left_ms <= 0) return false;
-    pollfd look{process.get(), POLLIN, 0};
-    ::poll(&look, 1, process.is_open() ? static_cast<int>(left_ms) : 1);
-  }
-  return true;
-}
 
 void Keepers::add(int host, pid_t keeper, UniqueFd channel) {
   all_.push_back(keeper);

@@ -6,7 +6,6 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -14,9 +13,6 @@
 #include "control/control.h"
 
 namespace tutti::launch::spawn {
-
-// False: this child has not ended by then (of now_ns). It is not reaped.
-bool ends_by(pid_t child, std::int64_t until_ns);
 
 class Keepers {
  public:

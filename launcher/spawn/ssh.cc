@@ -19,12 +19,11 @@
 #include <cstring>
 #include <map>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
+#include "spawn/ending.h"
 #include "spawn/installation.h"
-#include "spawn/keepers.h"
 #include "spawn/spawn.h"
 #include "spawn/ssh_words.h"
 
@@ -35,7 +34,6 @@ constexpr std::size_t kMostWords = 64U << 10;
 constexpr int kMostTries = 4;
 constexpr int kPatientTries = 100;  // a second each, for names that may come to resolve
 constexpr std::chrono::milliseconds kPause{300};
-constexpr std::int64_t kLeaveNs = 1'000'000'000;  // between SIGTERM and SIGKILL
 
 struct Connection {
   control::HostPart host;
@@ -51,6 +49,12 @@ struct Connection {
   int tries = 0;
   bool ready = false;
 };
+
+// It ends what it has started itself, and in its group is the way (ProxyCommand) of a master that
+// it leaves behind for later connections (ControlPersist). A wrapper just dies.
+bool is_ssh(pid_t pid) {
+  return text::trim(file_text("/proc/" + std::to_string(pid) + "/comm").value_or("")) == "ssh";
+}
 
 class Ssh final : public daemon::Spawner {
  public:
@@ -89,19 +93,12 @@ class Ssh final : public daemon::Spawner {
 };
 
 Ssh::~Ssh() {
+  std::vector<Leaving> leaving;
   for (auto& [host, one] : connections_) {
     drop(one);
-    if (one.pid > 0) ::kill(-one.pid, SIGTERM);
+    if (one.pid > 0) leaving.push_back({one.pid, is_ssh(one.pid) ? one.pid : -one.pid});
   }
-  // With what a wrapper has started; a master that ssh leaves behind for others (ControlPersist)
-  // is in a session of its own. The number is not free for another group before it is reaped.
-  const std::int64_t until = now_ns() + kLeaveNs;
-  for (auto& [host, one] : connections_) {
-    if (one.pid <= 0) continue;
-    ends_by(one.pid, until);
-    ::kill(-one.pid, SIGKILL);
-    if (ends_by(one.pid, until + kLeaveNs)) ::waitpid(one.pid, nullptr, WNOHANG);
-  }
+  end_all(leaving);
 }
 
 // The bytes are read now, before anything can replace the files.

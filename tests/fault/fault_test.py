@@ -210,14 +210,15 @@ def stopped_daemons(suite, stopped):
 
 
 def hanging_ssh(suite):
-    with tempfile.TemporaryDirectory() as folder:
-        agent = f"{folder}/hangs"
-        with open(agent, "w") as file:
-            file.write("#!/bin/sh\nexec sleep 1000\n")
-        os.chmod(agent, 0o755)
-        way = ["--launch-agent", agent, "-H", "a,b", "--spawn-timeout", "1"]
-        one_line(suite, Job(suite.prun, way, ["true"], ranks=2), 201, "no answer from a, b",
-                 "an ssh that hangs")
+    for what, text in (("an ssh that hangs", "exec sleep 1000"), ("a wrapper of an ssh that hangs", "sleep 1000; :"),
+                       ("an ssh that does not hear", "trap '' TERM; sleep 1000; :")):
+        with tempfile.TemporaryDirectory() as folder:
+            agent = f"{folder}/hangs"
+            with open(agent, "w") as file:
+                file.write(f"#!/bin/sh\n{text}\n")
+            os.chmod(agent, 0o755)
+            way = ["--launch-agent", agent, "-H", "a,b", "--spawn-timeout", "1"]
+            one_line(suite, Job(suite.prun, way, ["true"], ranks=2), 201, "no answer from a, b", what)
 
 
 def one_of_many(suite, ranks=300 if os.environ.get("TUTTI_TEST_QUICK") else 1000):

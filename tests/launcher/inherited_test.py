@@ -5,6 +5,7 @@ Who becomes prun by exec keeps its children: a monitor, a filter. A job leaves n
 these, and whatever they started, live on.
 """
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -156,21 +157,26 @@ def joined():
 
 
 def masters():
-    """ssh may leave a master behind for later connections (ControlPersist): it is not prun's."""
+    """ssh may leave a master behind for later connections (ControlPersist), and its way there: they are not prun's."""
     if reason := no_ssh_server():
         print(f"skipped masters of ssh: {reason}")
         return
     server = Sshd(["a", "b"])
     try:
+        shutil.copy(server.path("config"), server.path("plain"))
         with open(server.path("config"), "a") as file:
-            file.write(f"  ControlMaster auto\n  ControlPersist 600\n  ControlPath {server.path('master')}-%n\n")
+            file.write(f"  ControlMaster auto\n  ControlPersist 600\n  ControlPath {server.path('master')}-%n\n"
+                       f"  ProxyCommand ssh -F {server.path('plain')} -W 127.0.0.1:%p a\n")
         way = ["--launch-agent", server.agent, "-H", "a,b"]
         for what, program, status in (("a good end", "exit 0", 0), ("a rank fails", "exit 4", 4)):
             job = Job(PRUN, way, ["sh", "-c", program], ranks=2)
             check(f"masters of ssh, {what}", job.wait() == status, job.said())
             for host in ("a", "b"):
-                asked = run(*server.agent.split(), "-O", "check", host)
-                check(f"{what}: the master to {host} lives", "Master running" in asked.stderr, f"{asked} {job.said()}")
+                # Without its way there a master ends when it is used, and another takes its place.
+                asked = [run(*server.agent.split(), *words) for words in (
+                    ("-O", "check", host), (host, "true"), ("-O", "check", host))]
+                check(f"{what}: the master to {host} lives, and is used", "Master running" in asked[0].stderr
+                      and asked[0].stderr == asked[2].stderr, f"{asked} {job.said()}")
         for host in ("a", "b"):
             run(*server.agent.split(), "-O", "exit", host)
         job.survivors_gone()

@@ -170,7 +170,8 @@ Result<void> GuestClient::share_segment(const Cards& cards) {
     return hand_out(name, segment_->fd(), cards.local_ranks.at(here) - 1);
   }
   TUTTI_TRY(fd, take_from(name));
-  TUTTI_TRY(attached, Segment::attach(fd.release()));
+  TUTTI_TRY(attached, Segment::attach(fd.get()));
+  fd.release();
   segment_ = std::make_shared<Segment>(std::move(attached));
   return {};
 }

@@ -70,12 +70,14 @@ Result<void> hand_out(const std::string& name, int fd, int takers) {
   return {};
 }
 
-Result<UniqueFd> take_from(const std::string& name) {
+Result<UniqueFd> take_from(const std::string& name, std::chrono::seconds limit) {
   const Address address = address_of(name);
-  const std::int64_t deadline = now_ns() + kLimitNs;
+  const std::int64_t deadline = now_ns() + std::chrono::nanoseconds(limit).count();
   for (;;) {
     UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket.is_open()) return failed("take");
+    const timeval longest{limit.count(), 0};  // for one who listens and says nothing
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.at), address.length) ==
         0) {
       if (!is_ours(socket.get())) return fail(Code::access, "another user offers a job segment");
@@ -84,7 +86,8 @@ Result<UniqueFd> take_from(const std::string& name) {
       if (receive_with_fd(socket.get(), &byte, 1, &fd) == 1 && fd.is_open()) return fd;
     }
     if (now_ns() > deadline)
-      return fail(Code::other, "the lowest rank of this host offered no job segment in 60 s");
+      return fail(Code::other, "the lowest rank of this host offered no job segment in " +
+                                   std::to_string(limit.count()) + " s");
     ::usleep(2000);
   }
 }

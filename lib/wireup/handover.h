@@ -2,6 +2,7 @@
 // system. Private to wireup.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "base/result.h"
@@ -12,6 +13,7 @@ namespace tutti::wireup {
 // Gives `fd` to so many processes of this user; waits for them, a minute at most.
 Result<void> hand_out(const std::string& name, int fd, int takers);
 // Waits for it, a minute at most.
-Result<UniqueFd> take_from(const std::string& name);
+Result<UniqueFd> take_from(const std::string& name,
+                           std::chrono::seconds limit = std::chrono::seconds(60));
 
 }  // namespace tutti::wireup

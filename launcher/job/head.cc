@@ -194,7 +194,7 @@ void Head::host_failed(int index, int status, const std::string& reason) {
   last_reason_ = reason;
   if (!failed_ && launched_) cause_ = Cause::host;
   if (launched_ && state_ != State::leaving) lost_.push_back(name_of(index));
-  fail(status, line);
+  fail(failure_of(status), line);
   host_left(index);
 }
 

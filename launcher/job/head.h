@@ -139,7 +139,7 @@ class Head {
   void handle(int host, const control::Fetch& fetch);
   void handle(int host, const control::Fetched& fetched);
   void handle(int host, const control::Heartbeat&);
-  void handle(int host, const control::Bye&) { host_left(host); }
+  void handle(int host, const control::Bye&);
   template <class T>
   void handle(int host, const T&) {
     host_failed(host, 200, "its daemon said what a daemon does not say");

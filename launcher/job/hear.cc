@@ -236,6 +236,14 @@ void Head::print_links() {
   terminal_.write(1, link_matrix(links_, hosts));
 }
 
+void Head::handle(int index, const control::Bye&) {
+  // Nobody leaves before the head says so, or the job's last rank has ended.
+  if (state_ != State::leaving && state_ != State::done)
+    return host_failed(index, status_of(ExitStatus::host_lost),
+                       "its daemon left before the end of the job");
+  host_left(index);
+}
+
 void Head::handle(int, const control::HostFailed& report) {
   if (report.host < 0 || at(report.host) >= hosts_.size()) return;
   Host& lost = host(report.host);

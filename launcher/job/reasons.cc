@@ -21,7 +21,7 @@ std::string name_of(int rank, const std::string& host) {
 
 Verdict judge(const control::RankEnded& report, const std::string& host) {
   if (report.launch_status != 0)
-    return {report.launch_status, "host " + host + ": " + report.reason};
+    return {failure_of(report.launch_status), "host " + host + ": " + report.reason};
   const std::string who = name_of(report.rank, host);
   const int status = report.wait_status;
   if (WIFSIGNALED(status)) {
@@ -41,12 +41,10 @@ Verdict judge(const control::RankEnded& report, const std::string& host) {
 }
 
 Verdict judge(const control::RankAborts& report, const std::string& host) {
-  // The kernel keeps eight bits of a status; 0 would hide the abort.
-  const int kept = report.status & 0xff;
   std::string line =
       name_of(report.rank, host) + " ended the job with status " + std::to_string(report.status);
   if (!report.reason.empty()) line += ": " + report.reason;
-  return {kept == 0 ? 1 : kept, line};
+  return {failure_of(report.status), line};
 }
 
 std::string last_lines(const std::string& tail) {

@@ -14,6 +14,10 @@ struct Verdict {
   std::string line;
 };
 
+// The status of a failure, as somebody said it: the kernel keeps eight bits, and 0 would hide it.
+inline int failure_of(int said) {
+  return (said & 0xff) == 0 ? 1 : said & 0xff;
+}
 // How a rank's end counts for the job.
 Verdict judge(const control::RankEnded& report, const std::string& host);
 Verdict judge(const control::RankAborts& report, const std::string& host);

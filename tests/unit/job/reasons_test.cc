@@ -42,6 +42,8 @@ TEST_CASE("a program that was not started names host and reason", "[job]") {
   report.reason = "no program x";
   CHECK(judge(report, "b").status == 127);
   CHECK(judge(report, "b").line == "host b: no program x");
+  report.launch_status = 256;  // of a node that may be anybody's
+  CHECK(judge(report, "b").status == 1);
 }
 
 TEST_CASE("an abort keeps its status where the kernel can, and never becomes 0", "[job]") {

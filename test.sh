@@ -15,7 +15,7 @@ cd "$(dirname "$0")"
 
 directory=build
 install=yes
-setup=(-Doptimization=2 -Ddebug=false)
+setup=(-Doptimization=2 -Ddebug=false -Dtests=enabled)
 suites=()
 arguments=()
 while [ $# -gt 0 ]; do
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
     --sanitize)
       [ $# -ge 2 ] || { echo "test.sh: --sanitize needs a list such as address,undefined" >&2; exit 2; }
       directory=build-${2//,/-}
-      setup=(-Doptimization=1 -Ddebug=true -Dchecks=all "-Db_sanitize=$2" -Db_lundef=false
+      setup=(-Doptimization=1 -Ddebug=true -Dtests=enabled -Dchecks=all "-Db_sanitize=$2" -Db_lundef=false
         -Dbenchmarks=disabled)
       # UCX is not built for it and cannot run beside it.
       case "$2" in *thread*) setup+=(-Ducx=disabled) ;; esac

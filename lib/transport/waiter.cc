@@ -17,6 +17,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "transport/foreign.h"
+#include "transport/slice.h"
 #include "transport/transport.h"
 #include "transport/wake.h"
 #include "wireup/doorbell.h"
@@ -58,7 +61,8 @@ class Policy final : public Waiter {
       : segment_(around.wireup->segment()),
         local_(static_cast<std::uint32_t>(around.wireup->local_rank())),
         own_(segment_.local(local_)),
-        budget_(derive(*around.wireup, *around.knobs)) {
+        budget_(derive(*around.wireup, *around.knobs)),
+        slice_wish_(around.knobs->text("TUTTI_SHORT_SLICE")) {
     for (const auto& transport : transports) transports_.push_back(transport.get());
     register_barriers(own_);
     join_descriptors();
@@ -175,6 +179,21 @@ class Policy final : public Waiter {
   }
 
   void sleep() {
+    if (wants_short_slice()) slice_.take();
+    rest();
+    slice_.give_back();
+  }
+
+  bool wants_short_slice() {
+    if (slice_wish_ != "auto") return slice_wish_ == "on";
+    const bool there = foreign_.is_there(now_ns());
+    if (there && !std::exchange(said_foreign_, true))
+      log::explain("others run on this rank's cores: it sleeps with a time slice of 0.1 ms");
+    return there;
+  }
+
+  // Until woken, or for as long as a sleep may take.
+  void rest() {
     if (!epoll_.is_open()) return futex_sleep(own_.wake_word, seen_word_, sleep_ms_);
     std::array<epoll_event, 4> events{};
     const int ready =
@@ -239,6 +258,10 @@ class Policy final : public Waiter {
   std::uint32_t local_;
   wireup::LocalRecord& own_;
   Budget budget_;
+  std::string slice_wish_;  // TUTTI_SHORT_SLICE
+  ForeignLoad foreign_{kernel_counters(segment_, local_)};
+  bool said_foreign_ = false;
+  ShortSlice slice_{kernel_scheduler()};
   std::vector<Transport*> transports_;
   UniqueFd epoll_;
   UniqueFd doorbell_;

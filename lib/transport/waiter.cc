@@ -2,7 +2,8 @@
 //
 // With a core for every rank it polls for a while, because waking costs 10 us and more. In a
 // crowd (more ranks than cores) it yields at once, since the awaited rank may be the one that
-// has no core. Both end in sleep.
+// has no core. Both end in sleep. Where programs of others run on the same cores it does not yield,
+// and sleeps with a short time slice (foreign.h, slice.h).
 //
 // Sleep takes two calls. The first one arms: it says in the segment how to wake this rank, lets
 // a fence pass through everybody's core, and returns, so that the caller looks once more at
@@ -62,7 +63,7 @@ class Policy final : public Waiter {
         local_(static_cast<std::uint32_t>(around.wireup->local_rank())),
         own_(segment_.local(local_)),
         budget_(derive(*around.wireup, *around.knobs)),
-        slice_wish_(around.knobs->text("TUTTI_SHORT_SLICE")) {
+        sharing_(around.knobs->text("TUTTI_SHARED_CORES")) {
     for (const auto& transport : transports) transports_.push_back(transport.get());
     register_barriers(own_);
     join_descriptors();
@@ -124,7 +125,9 @@ class Policy final : public Waiter {
     if (began_ns_ == 0) began_ns_ = now;
     waited_ns_ = now - began_ns_;
     if (now - looked_ns_ > kLookEveryNs) look_around(now);
-    if (waited_ns_ >= budget_.yield_ns) return arm();
+    // A yield lets others run for their whole slices, a sleeper's wake-up takes the core from them.
+    const std::int64_t yield_ns = beside_others_ ? budget_.poll_ns : budget_.yield_ns;
+    if (waited_ns_ >= yield_ns) return arm();
     if (waited_ns_ >= budget_.poll_ns) with_open_gate(gate, [] { ::sched_yield(); });
   }
 
@@ -179,17 +182,18 @@ class Policy final : public Waiter {
   }
 
   void sleep() {
-    if (wants_short_slice()) slice_.take();
+    beside_others_ = are_others_here();
+    if (beside_others_) slice_.take();
     rest();
     slice_.give_back();
   }
 
-  bool wants_short_slice() {
-    if (slice_wish_ != "auto") return slice_wish_ == "on";
-    const bool there = foreign_.is_there(now_ns());
-    if (there && !std::exchange(said_foreign_, true))
-      log::explain("others run on this rank's cores: it sleeps with a time slice of 0.1 ms");
-    return there;
+  bool are_others_here() {
+    if (sharing_ != "auto") return sharing_ == "on";
+    const bool here = foreign_.is_there(now_ns());
+    if (here && !std::exchange(said_others_, true))
+      log::explain("others run on this rank's cores: it sleeps at once, with a short time slice");
+    return here;
   }
 
   // Until woken, or for as long as a sleep may take.
@@ -258,9 +262,9 @@ class Policy final : public Waiter {
   std::uint32_t local_;
   wireup::LocalRecord& own_;
   Budget budget_;
-  std::string slice_wish_;  // TUTTI_SHORT_SLICE
+  std::string sharing_;  // TUTTI_SHARED_CORES
   ForeignLoad foreign_{kernel_counters(segment_, local_)};
-  bool said_foreign_ = false;
+  bool beside_others_ = false, said_others_ = false;
   ShortSlice slice_{kernel_scheduler()};
   std::vector<Transport*> transports_;
   UniqueFd epoll_;

@@ -1,4 +1,5 @@
-// A channel: frames over two descriptors, with back-pressure and heartbeats.
+// A channel: frames over two descriptors, with heartbeats. It is always read: whoever sends much
+// has a credit of his own (OutputTaken, InputTaken).
 //
 // Writing is tried at once and queued when the kernel is full. A failure is reported from the
 // loop, never from inside send(), so that callers need not expect to lose what they stand on.
@@ -153,16 +154,6 @@ void Channel::settle() {
   }
 }
 
-void Channel::pause_reading(bool pause) {
-  if (pause == paused_ || !open_) return;
-  paused_ = pause;
-  heard_ns_ = now_ns();
-  if (pause)
-    loop_.on_readable(in_.get(), nullptr);
-  else
-    loop_.on_readable(in_.get(), [this] { read_some(); });
-}
-
 void Channel::fail_later(std::string why) {
   if (!open_) return;
   close();
@@ -182,8 +173,10 @@ void Channel::close() {
   }
 }
 
-void Channel::keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence) {
+void Channel::keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence,
+                         std::function<bool()> lives_on) {
   every_ = every;
+  lives_on_ = std::move(lives_on);
   silence_ = silence;
   heard_ns_ = beat_ns_ = now_ns();
   loop_.cancel(beat_timer_);
@@ -197,7 +190,7 @@ void Channel::beat() {
   if (now - std::exchange(beat_ns_, now) > 3 * std::chrono::nanoseconds(every_).count())
     heard_ns_ = now;
   const std::int64_t silent_ms = (now - heard_ns_) / 1'000'000;
-  if (!paused_ && silent_ms > silence_.count())
+  if (silent_ms > silence_.count() && (!lives_on_ || !lives_on_()))
     return fail_later("silent for " + std::to_string(silent_ms / 1000) + " s");
   // A peer that does not read gets no pile of heartbeats.
   if (queued_bytes() == 0) send(kEveryHost, Heartbeat{});

@@ -139,12 +139,14 @@ class Channel {
   void send(int host, const Message& message);
   void send_raw(int host, std::string_view body);
   std::size_t queued_bytes() const { return queued_.size() - written_; }
-  void pause_reading(bool pause);  // back-pressure: the peer's bytes wait in the kernel
   void on_drained(std::function<void()> drained) { drained_ = std::move(drained); }
   void close();  // drops what is queued
-  // Heartbeats every `every`; closed with a reason after `silence` without a byte. Zero: off.
-  void keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence);
+  // Heartbeats every `every`; closed with a reason after `silence` without a byte, unless
+  // `lives_on` knows that the other side only stands still. Zero: off.
+  void keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence,
+                  std::function<bool()> lives_on = nullptr);
   bool is_open() const { return open_; }
+  int descriptor() const { return in_.get(); }
   void settle();  // keeps no room for what was large
 
  private:
@@ -157,7 +159,7 @@ class Channel {
 
   Loop& loop_;
   UniqueFd in_, out_;
-  bool open_ = false, paused_ = false, writing_ = false, deaf_ = false;
+  bool open_ = false, writing_ = false, deaf_ = false;
   OnFrame on_frame_;
   OnClosed on_closed_;
   std::function<void()> drained_;
@@ -167,6 +169,7 @@ class Channel {
   std::string plain_;   // of a sealed channel: what is being sealed or was unsealed
   std::size_t written_ = 0;
   std::chrono::milliseconds every_{0}, silence_{0};
+  std::function<bool()> lives_on_;
   std::int64_t heard_ns_ = 0;
   std::int64_t beat_ns_ = 0;  // when it was last looked
   Loop::TimerId beat_timer_ = 0;

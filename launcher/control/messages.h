@@ -13,6 +13,7 @@
 #include "control/check_messages.h"
 #include "control/machine_messages.h"
 #include "control/serve_messages.h"
+#include "control/stream_messages.h"
 #include "control/watch_messages.h"
 
 namespace tutti::launch::control {
@@ -25,10 +26,11 @@ struct Prepare {
   bool want_machine = true;
   bool want_devices = false;  // GPUs and network cards, too
   MachinePart machine{};      // of a daemon beside prun, which has read it; else empty
+  std::vector<std::string> up_addresses{};  // of the machine that started it; empty: this one
   template <class F>
   void fields(F&& f) {
     f("host", host), f("name", name), f("version", version), f("want_machine", want_machine);
-    f("want_devices", want_devices), f("machine", machine);
+    f("want_devices", want_devices), f("machine", machine), f("up_addresses", up_addresses);
   }
 };
 
@@ -41,10 +43,12 @@ struct Hello {
   std::string head_address;  // the head, as this host sees it; empty: not known
   std::string own_address;   // this host, as the head reached it; empty: not known
   int free_port = 0;
+  std::vector<std::string> addresses{};  // of all its interfaces; of a host over a network
   template <class F>
   void fields(F&& f) {
     f("version", version), f("host_name", host_name), f("pid", pid), f("machine", machine);
     f("head_address", head_address), f("own_address", own_address), f("free_port", free_port);
+    f("addresses", addresses);
   }
 };
 
@@ -149,37 +153,6 @@ struct Launch {
 struct Started {
   template <class F>
   void fields(F&&) {}
-};
-
-// up: whole lines (or the last piece) a rank wrote.
-struct Output {
-  int rank = 0;
-  int stream = 1;  // 1 or 2
-  std::string text;
-  template <class F>
-  void fields(F&& f) {
-    f("rank", rank), f("stream", stream), f("text", text);
-  }
-};
-
-// down: bytes for the ranks that take stdin; `end` closes it.
-struct Input {
-  std::string text;
-  bool end = false;
-  template <class F>
-  void fields(F&& f) {
-    f("text", text), f("end", end);
-  }
-};
-
-// up: so many bytes of Input are written; the head sends more, unless nobody there reads any more.
-struct InputTaken {
-  std::uint64_t bytes = 0;
-  bool closed = false;
-  template <class F>
-  void fields(F&& f) {
-    f("bytes", bytes), f("closed", closed);
-  }
 };
 
 // up: of this host's ranks; down: of all the others.
@@ -330,6 +303,6 @@ using Message =
     std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses, RankEnded,
                  RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow, HostFailed, Note,
                  DaemonFailed, Gather, Gathered, ServeJob, Serves, Served, Fetch, Fetched, Look,
-                 Seen, Stack, Examine, Findings, Probe, Probed, Used>;
+                 Seen, Stack, Examine, Findings, Probe, Probed, Used, OutputTaken>;
 
 }  // namespace tutti::launch::control

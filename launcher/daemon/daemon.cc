@@ -6,16 +6,20 @@
 // In the tree it also passes frames on: down to the child that leads to their host, up from any.
 #include "daemon/daemon.h"
 
-#include <sys/prctl.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <utility>
 
+#include "control/far_kernel.h"
+#include "daemon/below.h"
 #include "daemon/checks.h"
 #include "daemon/hello.h"
+#include "daemon/rank_env.h"
 #include "daemon/ranks.h"
 #include "daemon/shown.h"
 #include "job/exit_status.h"
@@ -23,10 +27,8 @@
 namespace tutti::launch::daemon {
 namespace {
 
-constexpr std::size_t kHoldBytes = 256U << 10;  // output queued for a slow head
-constexpr std::chrono::seconds kBeat{5};
-constexpr std::chrono::seconds kSilence{30};
-constexpr std::chrono::seconds kLastWords{5};  // for a slow reader, when the job is gone
+constexpr std::size_t kHoldBytes = 256U << 10;  // output that this node shows, queued
+constexpr std::chrono::seconds kLastWords{5};   // for a slow reader, when the job is gone
 
 class Daemon {
  public:
@@ -38,23 +40,15 @@ class Daemon {
   int run();
 
  private:
-  // A daemon that this one started for the tree.
-  struct Child {
-    int host;
-    std::unique_ptr<control::Channel> channel;
-  };
-
   void say(const control::Message& message);
   static void tell_here(const control::Message& message);
-  void hold(bool on);
-  void go_on();
+  void hold_or_go_on();
   std::size_t unshown() const { return shown_ ? shown_->queued_bytes() : 0; }
   void beat();
   void on_frame(control::Frame&& one);
   void on_up_closed(const std::string& why);
   void on_signal(int number);
   void reap();
-  void pass_down(const control::Frame& one);
   void settle_soon();
 
   void handle(const control::Prepare& prepare);
@@ -62,6 +56,7 @@ class Daemon {
   void handle(const control::Input& input) { ranks_.input(input); }
   void handle(const control::Addresses& addresses) { ranks_.publish(addresses); }
   void handle(const control::Gone& gone) { ranks_.gone(gone); }
+  void handle(const control::OutputTaken& taken);
   void handle(const control::Examine& wish) { checks_.examine(host_, wish); }
   void handle(const control::Probe& wish) { checks_.probe(wish); }
   void handle(const control::Look& look);
@@ -71,13 +66,10 @@ class Daemon {
   void handle(const control::Signal& signal);
   void handle(const control::End& end);
   void handle(const control::Bye& bye);
-  void handle(const control::Grow& grow);
+  void handle(const control::Grow& grow) { below_.grow(place_.make_spawner, grow); }
   template <class T>
   void handle(const T&) {}  // Heartbeat, and what only goes up
 
-  void add_child(int host, control::ChannelEnds ends);
-  void child_failed(int host, int status, const std::string& reason);
-  void drop_child(int host);
   void leave_when_done();
 
   DaemonPlace place_;
@@ -86,17 +78,21 @@ class Daemon {
   Ranks ranks_;
   int host_ = control::kEveryHost;
   std::optional<topo::Machine> machine_;
-  std::unique_ptr<Spawner> spawner_;
+  std::vector<std::string> up_addresses_;  // of the machine that the channel leads to
   Checks checks_{loop_, [this](const control::Message& message) { say(message); }};
-  std::map<int, Child> children_;
+  Below below_{loop_,
+               {up_, [this](const control::Message& message) { say(message); },
+                [this] { leave_when_done(); }}};
   bool alone_ = false;  // no other host has a part in the job
   bool leaving_ = false, has_finished_ = false, said_bye_ = false, is_cut_off_ = false;
   int status_ = 0;
+  std::uint64_t on_its_way_ = 0, room_ = control::output_room(1);  // bytes of output
   std::unique_ptr<Shown> shown_;  // null: the head shows what ranks write
 };
 
 int Daemon::run() {
   adopt_orphans();
+  ::mallopt(M_ARENA_MAX, 1);  // no memory of its own for a thread that looks something up
   loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
   up_.open([this](control::Frame&& one) { on_frame(std::move(one)); },
@@ -105,12 +101,11 @@ int Daemon::run() {
                std::fprintf(stderr, "prun: the connection to the job was %s\n", why.c_str());
              on_up_closed(why);
            });
-  up_.on_drained([this] { go_on(); });
   if (place_.shows_output)
     shown_ = std::make_unique<Shown>(
         loop_, [this](const control::DaemonFailed& why) { say(why); },
         [this] {
-          go_on();
+          hold_or_go_on();
           if (is_cut_off_) loop_.stop();
           leave_when_done();
         });
@@ -122,9 +117,16 @@ int Daemon::run() {
   return status_;
 }
 
-// On this machine the end of prun is seen at once, and a prun that is stopped may go on.
+// On this machine the end of prun is seen at once, and a prun that is stopped may go on. Over a
+// network so may it, as long as its machine answers.
 void Daemon::beat() {
-  up_.keep_alive(kBeat, place_.over_network ? kSilence : std::chrono::hours{24 * 365});
+  if (!place_.over_network) return up_.keep_alive(kBeat, std::chrono::hours{24 * 365});
+  up_.keep_alive(kBeat, kSilence, [this] {
+    if (place_.by_hand) return control::far_kernel_answers(up_.descriptor());
+    const auto way =
+        control::connection_from(value_in(place_.environment, "SSH_CONNECTION"), up_addresses_);
+    return way && control::far_kernel_answers(*way);
+  });
 }
 
 void Daemon::say(const control::Message& message) {
@@ -134,7 +136,10 @@ void Daemon::say(const control::Message& message) {
     return;
   }
   up_.send(host_, message);
-  if (up_.queued_bytes() > kHoldBytes) hold(true);
+  if (const auto* output = std::get_if<control::Output>(&message)) {
+    on_its_way_ += output->text.size();
+    hold_or_go_on();
+  }
 }
 
 // Words that a head of whom nothing is known does not get are for the user who started this node.
@@ -147,21 +152,24 @@ void Daemon::tell_here(const control::Message& message) {
   if (!words.empty()) std::fprintf(stderr, "prun: %s\n", words.c_str());
 }
 
-// A slow head slows the ranks, and the daemons below, instead of filling this one's memory.
-void Daemon::hold(bool on) {
-  ranks_.hold_output(on);
-  for (auto& [host, child] : children_) child.channel->pause_reading(on);
+// A slow reader slows the ranks instead of filling memory; half of the room is free before they
+// are read again.
+void Daemon::hold_or_go_on() {
+  if (on_its_way_ >= room_ || unshown() > kHoldBytes)
+    ranks_.hold_output(true);
+  else if (on_its_way_ <= room_ / 2 && unshown() == 0)
+    ranks_.hold_output(false);
 }
 
-// Everybody who was slow has caught up.
-void Daemon::go_on() {
-  if (up_.queued_bytes() == 0 && unshown() == 0) hold(false);
+void Daemon::handle(const control::OutputTaken& taken) {
+  on_its_way_ -= std::min(on_its_way_, taken.bytes);
+  hold_or_go_on();
 }
 
 void Daemon::on_frame(control::Frame&& one) {
   if (one.host != control::kEveryHost && host_ != control::kEveryHost && one.host != host_)
-    return pass_down(one);
-  if (one.host == control::kEveryHost) pass_down(one);
+    return below_.pass_down(one);
+  if (one.host == control::kEveryHost) below_.pass_down(one);
   auto message = control::decode(one.body);
   if (!message) {
     say(control::DaemonFailed{job::status_of(job::ExitStatus::internal), message.error().text});
@@ -175,19 +183,11 @@ void Daemon::on_frame(control::Frame&& one) {
   std::visit([this](auto& what) { handle(what); }, *message);
 }
 
-void Daemon::pass_down(const control::Frame& one) {
-  if (one.host == control::kEveryHost) {
-    for (auto& [host, child] : children_) child.channel->send_raw(control::kEveryHost, one.body);
-  } else if (const auto child = children_.find(one.host); child != children_.end()) {
-    child->second.channel->send_raw(one.host, one.body);
-  }
-}
-
 void Daemon::on_up_closed(const std::string&) {
   // Nobody is left to report to; what remains is that nothing remains.
   ranks_.end(0);
   ranks_.close_servers();
-  spawner_.reset();
+  below_.end();
   kill_descendants();
   status_ = 1;
   is_cut_off_ = true;
@@ -212,6 +212,7 @@ void Daemon::reap() {
 
 void Daemon::handle(const control::Prepare& prepare) {
   host_ = prepare.host;
+  up_addresses_ = prepare.up_addresses;
   machine_ = std::move(place_.machine);
   if (topo::Machine given = machine_of(prepare.machine); !given.threads.empty())
     machine_ = std::move(given);
@@ -242,10 +243,11 @@ void Daemon::handle(control::Launch& launch) {
   if (place_.shows_output)
     place.show = [this](int stream, std::string_view text) {
       shown_->write(stream, text);
-      if (unshown() > kHoldBytes) hold(true);
+      hold_or_go_on();
     };
   place.directory = place_.directory;
   for (const int stream : {0, 1}) place.files[stream] = place_.files[stream].get();
+  room_ = control::output_room(launch.hosts.size());
   alone_ = launch.hosts.size() == 1 && !place_.by_hand;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)
     say(control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), done.error().text});
@@ -266,16 +268,18 @@ void Daemon::handle(const control::Look& look) {
 
 void Daemon::handle(const control::Signal& signal) {
   // A stopped head sends no heartbeats; that is not silence.
-  if (signal.number == SIGTSTP || signal.number == SIGSTOP)
-    up_.keep_alive(std::chrono::seconds{0}, kSilence);
-  else if (signal.number == SIGCONT)
-    beat();
+  const bool stops = signal.number == SIGTSTP || signal.number == SIGSTOP;
+  if (stops) up_.keep_alive(std::chrono::seconds{0}, kSilence);
+  if (signal.number == SIGCONT) beat();
+  if (!stops && signal.number != SIGCONT) return ranks_.signal(signal.number);
   // Stopping is not left to the program: one in an orphaned process group would not stop.
-  ranks_.signal(signal.number == SIGTSTP ? SIGSTOP : signal.number);
+  signal_descendants(stops ? SIGSTOP : SIGCONT,
+                     [this](pid_t child) { return below_.has_started(child); });
 }
 
 void Daemon::handle(const control::Bye& bye) {
   if (std::exchange(leaving_, true)) return;
+  below_.leave();
   if (place_.by_hand) status_ = bye.again ? kComeAgain : bye.status;
   ranks_.finish([this] {
     has_finished_ = true;
@@ -289,56 +293,10 @@ void Daemon::handle(const control::End& end) {
 }
 
 void Daemon::leave_when_done() {
-  if (!has_finished_ || !children_.empty() || unshown() > 0) return;
+  if (!has_finished_ || !below_.empty() || unshown() > 0) return;
   if (!std::exchange(said_bye_, true)) say(control::Bye{});
   if (up_.queued_bytes() == 0) return loop_.stop();
   up_.on_drained([this] { leave_when_done(); });
-}
-
-void Daemon::handle(const control::Grow& grow) {
-  if (!place_.make_spawner) {
-    for (const control::HostPart& host : grow.hosts)
-      child_failed(host.host, job::status_of(job::ExitStatus::internal),
-                   "this daemon starts no others");
-    return;
-  }
-  SpawnReports reports;
-  reports.ready = [this](int host, control::ChannelEnds ends) { add_child(host, std::move(ends)); };
-  reports.failed = [this](int host, int status, const std::string& reason) {
-    child_failed(host, status, reason);
-  };
-  reports.note = [this](const std::string& text) { say(control::Note{text}); };
-  spawner_ = place_.make_spawner(loop_, grow, std::move(reports));
-  spawner_->start(grow.hosts);
-}
-
-void Daemon::add_child(int host, control::ChannelEnds ends) {
-  auto channel = std::make_unique<control::Channel>(loop_, std::move(ends));
-  channel->open(
-      [this](control::Frame&& one) {
-        up_.send_raw(one.host, one.body);
-        if (up_.queued_bytes() > kHoldBytes) hold(true);
-      },
-      [this, host](const std::string& why) {
-        std::string words = spawner_ ? spawner_->last_words(host) : "";
-        if (!leaving_)
-          child_failed(host, job::status_of(job::ExitStatus::host_lost),
-                       "the connection was " + why + (words.empty() ? "" : ": " + words));
-        drop_child(host);
-      });
-  channel->keep_alive(kBeat, kSilence);
-  children_[host] = Child{host, std::move(channel)};
-  // The host is there: its own messages say the rest, and the head sends it Prepare.
-  up_.send(host, control::Heartbeat{});
-}
-
-void Daemon::child_failed(int host, int status, const std::string& reason) {
-  say(control::HostFailed{host, status, reason});
-}
-
-void Daemon::drop_child(int host) {
-  children_.erase(host);
-  leave_when_done();
 }
 
 }  // namespace

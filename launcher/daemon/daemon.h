@@ -3,11 +3,12 @@
 // One process per host, one thread, one loop. It speaks with its parent (prun, or a daemon of
 // the tree) over one channel; when that channel closes, its ranks are killed and it leaves.
 // Whoever starts a process owns its end: the daemon adopts every orphan of its ranks
-// (subreaper) and its own parent (prun, or the keeper) adopts and ends what a killed daemon leaves.
+// (subreaper) and its parent, the keeper, adopts and ends what a killed daemon leaves.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -38,6 +39,8 @@ class Spawner {
   virtual void start(const std::vector<control::HostPart>& hosts) = 0;
   // What is known about a daemon that went away: ssh's own words, or nothing.
   virtual std::string last_words(int host) = 0;
+  // Whether it started this child, which leads a process group of its own.
+  virtual bool has_started(pid_t) const { return false; }
 };
 // Makes the spawner by which a daemon starts further daemons (the tree).
 using MakeSpawner = std::function<std::unique_ptr<Spawner>(
@@ -63,6 +66,10 @@ struct DaemonPlace {
   MakeSpawner make_spawner;      // null: cannot grow a tree
 };
 
+// Between heads and daemons over a network: how often they say that they are there, and how long a
+// silence is believed to be an accident.
+inline constexpr std::chrono::seconds kBeat{5}, kSilence{30};
+
 // A machine to a message and back; what makes no sense is a machine without threads.
 control::MachinePart machine_part(const topo::Machine& machine);
 topo::Machine machine_of(const control::MachinePart& part);
@@ -78,11 +85,25 @@ void sweep_leftovers(const std::vector<std::string>& environment);
 inline constexpr int kComeAgain = 250;
 // Serves one job and returns the process's exit status. The caller is a process of its own.
 int run_daemon(DaemonPlace place);
-// The same with a keeper: a parent that ends what a killed daemon would leave behind.
+// The same with a keeper: a parent that ends what a killed daemon would leave behind. Children that
+// the caller has already, and their descendants, are left alone.
 int run_kept_daemon(DaemonPlace place);
+// The keeper of whatever serves.
+struct Kept {
+  std::function<int()> serve;       // in a child that gets SIGTERM when the keeper dies
+  std::function<int()> step_aside;  // in the keeper: closes what the daemon has; returns what
+                                    // closes when prun ends
+  const std::vector<std::string>& environment;
+};
+int keep(const Kept& what);
+// SIGTERM comes when `parent` dies, or this process ends at once if it has died already.
+void end_with(pid_t parent);
 
 // Orphans of our descendants become our children from now on.
 void adopt_orphans();
+// SIGSTOP or SIGCONT to every descendant, whatever its process group, but those below children that
+// `spares` names, or that are in this process's own group. Waits for stops, 0.3 s at most.
+void signal_descendants(int number, const std::function<bool(pid_t child)>& spares);
 // Kills every descendant but `keep` and their descendants; waits for the end of each, 1.5 s at
 // most. Reaps. Needs adopt_orphans() long before.
 void kill_descendants(const std::vector<pid_t>& keep = {});

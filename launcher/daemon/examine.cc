@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "control/addresses.h"
 #include "daemon/launch.h"
 
 namespace tutti::launch::daemon {
@@ -51,14 +52,6 @@ int own_mtu(const std::string& name) {
   return ::ioctl(any.get(), SIOCGIFMTU, &request) == 0 ? request.ifr_mtu : 0;
 }
 
-std::string numeric(const sockaddr* address) {
-  char text[NI_MAXHOST] = "";
-  const socklen_t length =
-      address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-  ::getnameinfo(address, length, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-  return text;
-}
-
 control::KnownName look_up(const std::string& name) {
   control::KnownName known;
   known.name = name;
@@ -67,7 +60,7 @@ control::KnownName look_up(const std::string& name) {
   addrinfo* found = nullptr;
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return known;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
-    known.addresses.push_back(numeric(one->ai_addr));
+    known.addresses.push_back(control::address_text(one->ai_addr));
   char back[NI_MAXHOST] = "";
   if (::getnameinfo(found->ai_addr, found->ai_addrlen, back, sizeof back, nullptr, 0,
                     NI_NAMEREQD) == 0)
@@ -93,7 +86,7 @@ std::vector<control::InterfaceAddress> addresses() {
     if ((family != AF_INET && family != AF_INET6) || is_link_local(*one)) continue;
     control::InterfaceAddress& address = up.emplace_back();
     address.name = one->ifa_name;
-    address.address = numeric(one->ifa_addr);
+    address.address = control::address_text(one->ifa_addr);
     address.mtu = own_mtu(address.name);
   }
   ::freeifaddrs(all);

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "control/addresses.h"
 #include "daemon/rank_env.h"
 
 namespace tutti::launch::daemon {
@@ -74,6 +75,7 @@ control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Ma
       hello.own_address = words[2];
     }
   }
+  if (place.over_network) hello.addresses = control::own_addresses();
   hello.free_port = find_free_port();
   return hello;
 }

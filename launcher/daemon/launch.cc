@@ -44,6 +44,9 @@ constexpr bool kSharesMemory = true;
 // The daemon's ends of the pipes lie above this; the low numbers are those that a child takes.
 constexpr int kOwnEnds = 1024;
 
+// A program begins within a millisecond; one that takes this long is looked at again by and by.
+constexpr long kMomentNs = 20'000'000;
+
 // Memory that parent and child see: whether the child is still here, why exec failed, its stack.
 class Shared {
  public:
@@ -59,13 +62,15 @@ class Shared {
   pid_t* here() const { return static_cast<pid_t*>(at_) + 1; }
   void* stack_top() const { return static_cast<char*>(at_) + kBytes; }
 
-  // Until the child runs its program or has given up.
-  void wait() const {
-    const std::atomic_ref<pid_t> word(*here());
+  // The child runs its program or has given up.
+  bool has_left() const {
     // acquire: pairs with the kernel's clearing, after all that the child stored.
-    for (pid_t seen = word.load(std::memory_order_acquire); seen != 0;
-         seen = word.load(std::memory_order_acquire))
-      ::syscall(SYS_futex, here(), FUTEX_WAIT, seen, nullptr, nullptr, 0);
+    return std::atomic_ref<pid_t>(*here()).load(std::memory_order_acquire) == 0;
+  }
+  // Until then, or for a moment.
+  void wait() const {
+    const timespec moment{0, kMomentNs};
+    if (!has_left()) ::syscall(SYS_futex, here(), FUTEX_WAIT, 1, &moment, nullptr, 0);
   }
 
  private:
@@ -239,37 +244,45 @@ struct Starter::Slot {
 };
 
 Starter::Starter(Runs runs) : runs_(std::move(runs)) {}
-Starter::~Starter() {
-  wait_for_all();
-}
+Starter::~Starter() = default;
 
-void Starter::wait_for_all() {
-  for (std::size_t i = 0; i < slots_.size(); ++i) free(*slots_[(next_ + i) % slots_.size()]);
-  slots_.clear();
-  next_ = 0;
-}
-
-void Starter::free(Slot& slot) {
-  if (slot.rank == nullptr) return;
-  slot.shared.wait();
+// Whoever is still in a slot is gone from it, or for a moment waited for.
+bool Starter::free(Slot& slot, bool waits) {
+  if (slot.rank == nullptr) return true;
+  if (waits) slot.shared.wait();
+  if (!slot.shared.has_left()) return false;
   RankProcess& rank = *std::exchange(slot.rank, nullptr);
   rank.exec_error = *slot.shared.error();
   for (Pipe* pipe : {&slot.input, &slot.output, &slot.errors}) *pipe = {};
   slot.control.reset();
   slot.start = {};
   runs_(rank);
+  return true;
 }
 
-Starter::Slot& Starter::next_slot() {
-  if (slots_.size() < kAtOnce) return *slots_.emplace_back(std::make_unique<Slot>());
-  Slot& oldest = *slots_[next_];
-  next_ = (next_ + 1) % kAtOnce;
-  free(oldest);
-  return oldest;
+// The oldest first: it is the next that begins.
+bool Starter::has_room() {
+  if (slots_.size() < kAtOnce) {
+    slots_.push_back(std::make_unique<Slot>());
+    std::rotate(slots_.begin(), slots_.end() - 1, slots_.end());
+    return true;
+  }
+  return free(*slots_.front(), true);
+}
+
+bool Starter::is_idle() {
+  return std::all_of(slots_.begin(), slots_.end(),
+                     [this](const auto& slot) { return free(*slot, true); });
+}
+
+void Starter::has_ended(const RankProcess& rank) {
+  for (const auto& slot : slots_)
+    if (slot->rank == &rank) free(*slot, true);
 }
 
 Result<void> Starter::start(RankProcess& rank, RankStart how) {
-  Slot& slot = next_slot();
+  std::rotate(slots_.begin(), slots_.begin() + 1, slots_.end());
+  Slot& slot = *slots_.back();
   const bool takes_input = rank.part.takes_stdin;
   if (!takes_input && !nothing_.is_open())
     nothing_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));

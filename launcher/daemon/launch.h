@@ -13,6 +13,7 @@
 #include "base/unique_fd.h"
 #include "control/messages.h"
 #include "daemon/output.h"
+#include "daemon/output_file.h"
 
 namespace tutti::launch::daemon {
 
@@ -38,8 +39,9 @@ struct RankProcess {
   UniqueFd output[2];                    // its stdout and stderr; [1] closed when merged
   int exec_error = 0;                    // errno of an exec that failed
   std::unique_ptr<LineCutter> lines[2];  // null: nothing was written yet
-  int file[2] = {-1, -1};                // per-rank output files, when asked for
+  std::unique_ptr<OutputFile> file[2];   // per-rank output files, when asked for
   std::string tail;                      // what it wrote last
+  std::int64_t last_byte_ns = 0;         // when it wrote last
   bool program_runs = false;
   bool joined = false, finalized = false;
   bool ended = false;  // reaped
@@ -75,26 +77,28 @@ struct RankStart {
 // Starts ranks, several at a time. What a rank and `start` point to stays until it has arrived.
 class Starter {
  public:
-  // Told of each rank in the order of the starts: its program runs, or rank.exec_error says why
-  // not; from within start() of a later rank or wait_for_all().
+  // Told of each rank: its program runs, or rank.exec_error says why not; from within a call here.
   using Runs = std::function<void(RankProcess&)>;
   explicit Starter(Runs runs);
   ~Starter();
 
-  Result<void> start(RankProcess& rank, RankStart start);
-  void wait_for_all();
+  // Waits for a moment until there is room for one more, or until none is on its way. False: a
+  // program is slow to begin (its file system is); ask again later.
+  bool has_room();
+  bool is_idle();
+  Result<void> start(RankProcess& rank, RankStart start);  // has_room() was true
+  // This one has ended; whether it ran its program is known now.
+  void has_ended(const RankProcess& rank);
 
  private:
   struct Slot;
   static constexpr std::size_t kAtOnce = 4;
-  Slot& next_slot();
-  void free(Slot& slot);
+  bool free(Slot& slot, bool waits);
   void fill(Slot& slot, const RankProcess& rank) const;
 
   Runs runs_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::size_t next_ = 0;  // the oldest
-  UniqueFd nothing_;      // /dev/null
+  UniqueFd nothing_;  // /dev/null
 };
 
 }  // namespace tutti::launch::daemon

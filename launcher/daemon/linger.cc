@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "daemon/daemon.h"
 #include "daemon/ranks.h"
+#include "job/exit_status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -29,13 +30,32 @@ void Ranks::hurry() {
   linger();
 }
 
-// Whether somebody may still write, and has lately. What a slow head holds back does not count.
+// Whether somebody may still write, and has lately. What a slow reader holds back does not count.
 bool Ranks::writes_on() const {
   const std::int64_t now = now_ns();
-  if (now >= lingers_until_ns_ || (!hold_ && now >= last_byte_ns_ + kQuiet)) return false;
-  return std::any_of(ranks_.begin(), ranks_.end(), [](const RankProcess& rank) {
-    return rank.output[0].is_open() || rank.output[1].is_open();
+  if (now >= lingers_until_ns_) return false;
+  const bool quiet = !hold_ && now >= last_byte_ns_ + kQuiet;
+  return std::any_of(ranks_.begin(), ranks_.end(), [quiet](const RankProcess& rank) {
+    return (!quiet && (rank.output[0].is_open() || rank.output[1].is_open())) || waits(rank, 0) ||
+           waits(rank, 1);
   });
+}
+
+// A FIFO's reader has not taken everything.
+bool Ranks::waits(const RankProcess& rank, int stream) {
+  return rank.file[stream] && !rank.file[stream]->waiting().empty();
+}
+
+void Ranks::tell_unwritten() {
+  for (const RankProcess& rank : ranks_)
+    for (const int stream : {0, 1}) {
+      if (!waits(rank, stream)) continue;
+      const std::string& pattern = stream == 0 ? launch_.output.out_file : launch_.output.err_file;
+      say_(control::Note{std::to_string(rank.file[stream]->waiting().size()) + " bytes of rank " +
+                         std::to_string(rank.part.rank) + " could not be written to " +
+                         fill_pattern(pattern, writer_of(rank)) + ": its reader takes nothing"});
+      say_(control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), ""});
+    }
 }
 
 void Ranks::linger() {
@@ -48,6 +68,7 @@ void Ranks::linger() {
   kill_descendants();
   for (RankProcess& rank : ranks_)
     for (const int stream : {0, 1}) read_rest(rank, stream);
+  tell_unwritten();
   std::exchange(finished_, nullptr)();
 }
 

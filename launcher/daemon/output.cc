@@ -1,5 +1,6 @@
-// Lines and tags. Untagged, every byte passes as it was written. A line longer than 256 KiB is
+// Lines and tags. Untagged, every byte passes as it was written. A line longer than 1 MiB is
 // passed on in pieces rather than kept for ever: as it comes without tags, else as several lines.
+// Untagged it is kept in parts, so that it is never in memory twice.
 #include "daemon/output.h"
 
 #include <array>
@@ -12,7 +13,8 @@ namespace {
 
 using Tag = control::OutputPart::Tag;
 
-constexpr std::size_t kLongestLine = 256U << 10;
+constexpr std::size_t kLongestLine = 1U << 20;
+constexpr std::size_t kPartBytes = 64U << 10;
 constexpr const char* kReplacement = "\xef\xbf\xbd";
 // Red is for standard error.
 constexpr std::array kColors{"\033[32m", "\033[33m", "\033[34m", "\033[35m", "\033[36m"};
@@ -182,28 +184,39 @@ void LineCutter::add_line(std::string& out, std::string_view line) const {
   }
 }
 
-std::string LineCutter::feed(std::string_view bytes) {
-  return tags() ? feed_tagged(bytes) : feed_plain(bytes);
+Parts LineCutter::feed(std::string_view bytes) {
+  if (!tags()) return feed_plain(bytes);
+  std::string lines = feed_tagged(bytes);
+  Parts out;
+  if (!lines.empty()) out.push_back(std::move(lines));
+  return out;
 }
 
 // Untagged, a carriage return ends a line too: progress bars move.
-std::string LineCutter::feed_plain(std::string_view bytes) {
-  std::string out;
+Parts LineCutter::feed_plain(std::string_view bytes) {
+  Parts out;
   const std::size_t last = bytes.find_last_of("\n\r");
   if (last != std::string_view::npos) {
-    out = std::exchange(piece_, {});
-    out.append(bytes.substr(0, last + 1));
+    hold(bytes.substr(0, last + 1));
+    out = flush();
     bytes.remove_prefix(last + 1);
     passes_ = false;
   }
+  hold(bytes);
   // A line that was too long to be kept whole goes on as it comes.
-  passes_ = passes_ || piece_.size() + bytes.size() > kLongestLine;
-  if (passes_) {
-    out.append(std::exchange(piece_, {})).append(bytes);
-  } else {
-    piece_.append(bytes);
-  }
+  passes_ = passes_ || held_bytes_ > kLongestLine;
+  if (passes_ && !held_.empty())
+    for (std::string& part : flush()) out.push_back(std::move(part));
   return out;
+}
+
+void LineCutter::hold(std::string_view bytes) {
+  if (bytes.empty()) return;
+  held_bytes_ += bytes.size();
+  if (held_.empty() || held_.back().size() + bytes.size() > kPartBytes)
+    held_.emplace_back(bytes);
+  else
+    held_.back().append(bytes);
 }
 
 std::string LineCutter::feed_tagged(std::string_view bytes) {
@@ -228,10 +241,13 @@ std::string LineCutter::feed_tagged(std::string_view bytes) {
   return out;
 }
 
-std::string LineCutter::flush() {
-  if (piece_.empty() || !tags()) return std::exchange(piece_, {});
-  std::string out;
-  add_line(out, std::exchange(piece_, {}));
+Parts LineCutter::flush() {
+  if (!tags()) {
+    held_bytes_ = 0;
+    return std::exchange(held_, {});
+  }
+  Parts out;
+  if (!piece_.empty()) add_line(out.emplace_back(), std::exchange(piece_, {}));
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "control/messages.h"
 
@@ -21,28 +22,34 @@ struct Writer {
 // "%r", "%l", "%h", "%n", "%j" and "%%" filled in; "%3r" is padded with zeros, as srun does it.
 std::string fill_pattern(const std::string& pattern, const Writer& writer);
 
+// Text in several parts, that no part is long. Nothing of others comes between them.
+using Parts = std::vector<std::string>;
+
 class LineCutter {
  public:
   LineCutter() = default;
   LineCutter(const control::OutputPart& how, const Writer& writer, int stream);
 
   // Takes bytes as read; returns what may be shown now: whole lines, tagged.
-  std::string feed(std::string_view bytes);
+  Parts feed(std::string_view bytes);
   // What is left without a line end. Under tags it gets one, so that tags stay at line starts.
-  std::string flush();
-  bool holds_a_piece() const { return !piece_.empty(); }
+  Parts flush();
+  bool holds_a_piece() const { return !piece_.empty() || !held_.empty(); }
   bool tags() const { return kind_ != Kind::plain; }
 
  private:
   enum class Kind { plain, prefix, json, xml };
   void add_line(std::string& out, std::string_view line) const;
-  std::string feed_plain(std::string_view bytes);
+  Parts feed_plain(std::string_view bytes);
   std::string feed_tagged(std::string_view bytes);
+  void hold(std::string_view bytes);
 
   Kind kind_ = Kind::plain;
   std::string prefix_, suffix_;
   bool timestamps_ = false;
-  std::string piece_;
+  std::string piece_;  // tagged
+  Parts held_;         // untagged
+  std::size_t held_bytes_ = 0;
   bool passes_ = false;  // untagged: the line is too long to be kept whole
 };
 

@@ -2,7 +2,6 @@
 #include "daemon/ranks.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,14 +19,7 @@
 namespace tutti::launch::daemon {
 namespace {
 
-std::string text_path(const std::string& directory, const std::string& path) {
-  return path.starts_with('/') ? path : directory + "/" + path;
-}
-
-bool is_folder(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
+constexpr std::chrono::milliseconds kSlowStart{20};
 
 // As many descriptors as there may be: a rank takes up to six. Returns the limit before.
 rlimit raise_open_files() {
@@ -78,12 +70,6 @@ Ranks::Ranks(control::Loop& loop, Say say)
     ::dup3(nothing.get(), fd, O_CLOEXEC);
 }
 
-Ranks::~Ranks() {
-  for (RankProcess& rank : ranks_)
-    for (const int file : rank.file)
-      if (file >= 0) ::close(file);
-}
-
 Result<void> Ranks::launch(control::Launch launch, const Place& place) {
   if (!ranks_.empty() || !makes_sense(launch, place.host))
     return fail(Code::intern, "prun sent a plan that makes no sense");
@@ -92,35 +78,67 @@ Result<void> Ranks::launch(control::Launch launch, const Place& place) {
   place_ = place;
   TUTTI_DO(make_job_segment(place));
   open_door();
-  prepare_apps(place.environment);
   for (std::size_t i = 0; i < launch_.ranks.size(); ++i) {
     RankProcess& rank = ranks_.emplace_back();
     rank.part = launch_.ranks[i];
     rank.local = static_cast<int>(i);
     if (rank.part.takes_stdin) input_offsets_[rank.local] = 0;
   }
-  make_servers();
-  std::vector<control::RankPart>().swap(launch_.ranks);  // each has its own part
+  look_up(loop_, wanted(), [this](Found&& found) { on_found(std::move(found)); });
   return {};
 }
 
-Result<void> Ranks::start_all() {
-  Starter starter([this](RankProcess& rank) { hear_of_exec(rank); });
-  for (RankProcess& rank : ranks_) {
-    const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
-    if (ending_) {
-      report_not_started(
-          rank, {job::status_of(job::ExitStatus::internal), "the job ended before it started"});
-    } else if (app.problem.reason.empty()) {
-      TUTTI_DO(start(starter, rank));
-    } else {
-      report_not_started(rank, app.problem);
+// What is to be asked of file systems before a rank can start.
+Wanted Ranks::wanted() const {
+  Wanted wanted{launch_.apps,
+                place_.environment,
+                place_.directory,
+                launch_.hosts.at(static_cast<std::size_t>(place_.host)),
+                {},
+                launch_.output.appends};
+  for (const RankProcess& rank : ranks_)
+    for (const int stream : {0, 1}) {
+      const std::string& pattern = stream == 0 ? launch_.output.out_file : launch_.output.err_file;
+      const bool merged = stream == 1 && launch_.output.merge_stderr;
+      const bool to_file = (rank.part.to_file & (stream == 0 ? 1 : 2)) != 0 && !merged;
+      wanted.files.push_back(to_file ? fill_pattern(pattern, writer_of(rank)) : "");
+    }
+  return wanted;
+}
+
+void Ranks::on_found(Found&& found) {
+  for (const std::string& note : found.notes) say_(control::Note{note});
+  apps_ = std::move(found.apps);
+  for (RankProcess& rank : ranks_)
+    for (const int stream : {0, 1}) {
+      Opened& file = found.files.at(static_cast<std::size_t>(2 * rank.local + stream));
+      if (file.fd.is_open()) rank.file[stream] = std::make_unique<OutputFile>(std::move(file.fd));
+      file_problems_.push_back(std::move(file.problem));
+    }
+  make_servers();
+}
+
+// As many as begin at once; where one is slow to, the loop goes on meanwhile.
+void Ranks::start_more() {
+  if (!starter_)
+    starter_ = std::make_unique<Starter>([this](RankProcess& rank) { hear_of_exec(rank); });
+  bool waits = false;
+  while (!waits && next_to_start_ < ranks_.size()) {
+    if (!starter_->has_room()) {
+      waits = true;
+    } else if (const auto done = start(ranks_[next_to_start_++]); !done) {
+      return say_(
+          control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), done.error().text});
     }
   }
-  starter.wait_for_all();
+  if (waits || !starter_->is_idle()) {
+    loop_.after(kSlowStart, [this] { start_more(); });
+    return;
+  }
+  starter_.reset();
   ranks_run_ = true;
+  std::vector<control::RankPart>().swap(launch_.ranks);  // each has its own part
   if (!input_offsets_.empty()) write_input();
-  return {};
 }
 
 Result<void> Ranks::make_job_segment(const Place& place) {
@@ -162,36 +180,6 @@ void Ranks::open_door() {
     door_.reset();
 }
 
-// Folder and program of each app, looked up once.
-void Ranks::prepare_apps(const std::vector<std::string>& inherited) {
-  for (const control::AppPart& part : launch_.apps) {
-    App app;
-    const bool own = !place_.directory.empty() && !part.directory_required;
-    app.directory = own ? place_.directory : part.working_directory;
-    if (!is_folder(app.directory)) {
-      if (part.directory_required) {
-        app.problem = {job::status_of(job::ExitStatus::not_found),
-                       "no folder " + app.directory + " to work in"};
-      } else {
-        const std::string home = value_in(inherited, "HOME");
-        app.directory = is_folder(home) ? home : "/";
-        say_(control::Note{"host " + launch_.hosts.at(static_cast<std::size_t>(place_.host)) +
-                           " has no folder " + part.working_directory + "; its ranks start in " +
-                           app.directory});
-      }
-    }
-    RankFacts facts;
-    facts.program = &part;
-    const auto environment = rank_environment(inherited, facts);
-    if (app.problem.reason.empty())
-      app.problem =
-          find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory, &app.path);
-    if (app.problem.reason.empty())
-      app.needs = serve::needs_of(text_path(app.directory, app.path), part.argv);
-    apps_.push_back(std::move(app));
-  }
-}
-
 // Cores that it is bound to, shared out among the ranks that are bound to the same; 0: not bound.
 int Ranks::cores_for(const RankProcess& rank) const {
   const int cores = cores_of(*place_.machine, rank.part.cpus);
@@ -202,9 +190,27 @@ int Ranks::cores_for(const RankProcess& rank) const {
   return std::max(1, cores / static_cast<int>(sharing));
 }
 
-Result<void> Ranks::start(Starter& starter, RankProcess& rank) {
+// Why it cannot start; empty reason: it can.
+CannotStart Ranks::problem_of(const RankProcess& rank) const {
+  if (ending_)
+    return {job::status_of(job::ExitStatus::internal), "the job ended before it started"};
+  const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
+  if (!app.problem.reason.empty()) return app.problem;
+  for (const int stream : {0, 1})
+    if (const auto& text = file_problems_.at(static_cast<std::size_t>(2 * rank.local + stream));
+        !text.empty())
+      return {job::status_of(job::ExitStatus::no_resources), text};
+  return {};
+}
+
+// One that cannot start is reported as ended; errors are the host's.
+Result<void> Ranks::start(RankProcess& rank) {
   const control::AppPart& part = launch_.apps.at(static_cast<std::size_t>(rank.part.app));
   const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
+  if (const CannotStart problem = problem_of(rank); !problem.reason.empty()) {
+    report_not_started(rank, problem);
+    return {};
+  }
   RankFacts facts;
   facts.job_id = launch_.job_id;
   facts.rank = rank.part.rank;
@@ -234,7 +240,6 @@ Result<void> Ranks::start(Starter& starter, RankProcess& rank) {
   if (place_.machine) facts.cores = cores_for(rank);
   facts.program = &part;
   facts.programs = &launch_.apps;
-  if (!open_files(rank)) return {};
   TUTTI_TRY(served, servers_.outfit(rank.local, app.needs));
   RankStart how;
   how.path = app.path;
@@ -253,7 +258,7 @@ Result<void> Ranks::start(Starter& starter, RankProcess& rank) {
   how.merge_stderr = launch_.output.merge_stderr;
   how.as = fds_;
   how.open_files = open_files_limit_;
-  TUTTI_DO(starter.start(rank, std::move(how)));
+  TUTTI_DO(starter_->start(rank, std::move(how)));
   by_pid_.emplace_back(rank.pid, rank.local);
   watch(rank);
   return {};
@@ -313,6 +318,7 @@ void Ranks::on_child_ended(pid_t pid, int wait_status) {
   RankProcess& rank = ranks_[static_cast<std::size_t>(found->second)];
   *found = by_pid_.back();
   by_pid_.pop_back();
+  if (starter_) starter_->has_ended(rank);
   rank.ended = true;
   rank.wait_status = wait_status;
   report_end(rank);

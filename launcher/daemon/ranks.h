@@ -8,13 +8,13 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "control/control.h"
 #include "daemon/door.h"
 #include "daemon/launch.h"
+#include "daemon/look_up.h"
 #include "daemon/servers.h"
 #include "topo/topo.h"
 #include "wireup/protocol.h"
@@ -27,7 +27,7 @@ class Ranks {
   using Say = std::function<void(const control::Message&)>;
 
   Ranks(control::Loop& loop, Say say);
-  ~Ranks();
+  ~Ranks() = default;
 
   // What a launch needs to know of the place.
   struct Place {
@@ -60,11 +60,8 @@ class Ranks {
   void hurry();  // no waiting any more
 
  private:
-  struct App {
-    CannotStart problem;
-    std::string path, directory;
-    serve::Needs needs;
-  };
+  Wanted wanted() const;
+  void on_found(Found&& found);
   void make_servers();
   void take_stack(const RankProcess& rank);  // look.cc
   enum class Which { all, standing, waiting };
@@ -73,16 +70,14 @@ class Ranks {
   bool waits(RankProcess& rank) const;
   std::vector<control::SeenCall> calls_of_ranks(Which which);
   void on_served(const std::string& problem);
-  Result<void> start_all();
+  void start_more();
   RankProcess* rank_numbered(int rank);
-  void prepare_apps(const std::vector<std::string>& inherited);
   Result<void> make_job_segment(const Place& place);
   Result<void> check_open_files() const;
   void open_door();
   int cores_for(const RankProcess& rank) const;
-  Result<void> start(Starter& starter, RankProcess& rank);
-  bool open_files(RankProcess& rank);
-  bool open_file(RankProcess& rank, int stream, const std::string& path);
+  CannotStart problem_of(const RankProcess& rank) const;
+  Result<void> start(RankProcess& rank);
   Writer writer_of(const RankProcess& rank) const;
   LineCutter& lines_of(RankProcess& rank, int stream);
   void show_rest(RankProcess& rank, int stream);
@@ -95,9 +90,14 @@ class Ranks {
   void read_waiting(RankProcess& rank, int stream);
   void read_rest(RankProcess& rank, int stream);
   bool writes_on() const;
+  static bool waits(const RankProcess& rank, int stream);
+  void tell_unwritten();
   void linger();
-  void show(RankProcess& rank, int stream, std::string&& text);
-  void show_here_or_there(const RankProcess& rank, int stream, std::string&& text);
+  void show(RankProcess& rank, int stream, Parts&& parts);
+  void show_part(RankProcess& rank, int stream, std::string&& text, bool more);
+  void write_waiting(RankProcess& rank, int stream);
+  void file_failed(RankProcess& rank, int stream, int error);
+  void show_here_or_there(const RankProcess& rank, int stream, std::string&& text, bool more);
   void show_piece_soon();
   void write_input();
   std::size_t write_input_to(RankProcess& rank, std::size_t offset);
@@ -121,10 +121,12 @@ class Ranks {
   std::optional<wireup::Segment> segment_;
   std::unique_ptr<Door> door_;
   std::vector<App> apps_;
+  std::vector<std::string> file_problems_;  // by 2 * local rank + stream
+  std::unique_ptr<Starter> starter_;        // null: nothing starts
+  std::size_t next_to_start_ = 0;
   Servers servers_;
   std::deque<RankProcess> ranks_;              // addresses stay: callbacks hold them
   std::vector<std::pair<pid_t, int>> by_pid_;  // of those that run: local rank
-  std::set<std::string> opened_;               // output files, when several ranks share one
   std::size_t settled_ranks_ = 0;              // whose program runs, or will not
   bool any_joined_ = false;
   bool hold_ = false;
@@ -137,7 +139,7 @@ class Ranks {
   std::string input_;
   std::map<int, std::size_t> input_offsets_;  // by local rank, into input_
   bool input_ended_ = false, told_input_closed_ = false;
-  bool ranks_run_ = false;  // start_all has been there
+  bool ranks_run_ = false;  // all have been started
   std::function<void()> finished_;
   control::Loop::TimerId linger_timer_ = 0;
   std::int64_t last_byte_ns_ = 0, lingers_until_ns_ = 0;

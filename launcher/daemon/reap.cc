@@ -3,7 +3,6 @@
 // A process that its parent has left becomes a child of the nearest subreaper above. So killing
 // our children until there are none reaches every descendant, double-forked ones included,
 // whatever process group or session they are in.
-#include <dirent.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,32 +16,18 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "daemon/daemon.h"
+#include "daemon/processes.h"
 
 namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::int64_t kKillNs = 1'500'000'000;
 constexpr std::int64_t kGraceNs = 1'000'000'000;
-constexpr const char* kHelper = "prun-pmix";
-
-// Parent of a process, or 0. The name in field two may contain anything, ')' included.
-pid_t parent_of(const std::string& pid) {
-  const std::string line = file_text("/proc/" + pid + "/stat").value_or("");
-  const std::size_t after = line.rfind(')');
-  if (after == std::string::npos) return 0;
-  const auto fields = text::split(line.substr(after + 1), ' ');  // "", state, ppid
-  return fields.size() > 2 ? static_cast<pid_t>(text::parse_int(fields[2]).value_or(0)) : 0;
-}
 
 std::vector<pid_t> children_by_search() {
   std::vector<pid_t> children;
-  DIR* all = ::opendir("/proc");
-  if (all == nullptr) return children;
-  while (const dirent* entry = ::readdir(all)) {
-    const auto pid = text::parse_int(entry->d_name);
-    if (pid && parent_of(entry->d_name) == ::getpid()) children.push_back(static_cast<pid_t>(*pid));
-  }
-  ::closedir(all);
+  for (const Process& one : all_processes())
+    if (one.parent == ::getpid()) children.push_back(one.pid);
   return children;
 }
 
@@ -54,12 +39,6 @@ std::vector<pid_t> children_now() {
   for (const std::string& word : text::split(*list, ' '))
     if (const auto pid = text::parse_int(word)) children.push_back(static_cast<pid_t>(*pid));
   return children;
-}
-
-// Our own helper leaves by itself when its daemon is gone, and takes its folder along.
-bool is_leaving(pid_t pid) {
-  const auto name = file_text("/proc/" + std::to_string(pid) + "/comm");
-  return name && text::trim(*name) == kHelper;
 }
 
 }  // namespace
@@ -80,7 +59,8 @@ void kill_descendants(const std::vector<pid_t>& keep) {
     for (const pid_t pid : children_now()) {
       if (std::find(keep.begin(), keep.end(), pid) != keep.end()) continue;
       any = true;
-      if (now_ns() - began > kGraceNs || !is_leaving(pid)) ::kill(pid, SIGKILL);
+      // The PMIx server leaves by itself when its daemon is gone, and takes its folder along.
+      if (now_ns() - began > kGraceNs || !is_pmix_server(pid)) ::kill(pid, SIGKILL);
       any_lives = ::waitpid(pid, nullptr, WNOHANG) != pid || any_lives;
     }
     if (!any) break;

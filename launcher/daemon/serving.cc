@@ -16,8 +16,7 @@ void Ranks::make_servers() {
   reports.finalized = [this](int rank) { rank_numbered(rank)->finalized = true; };
   reports.aborts = [this](int rank, int status, const std::string& reason) {
     RankProcess& ending = *rank_numbered(rank);
-    while (read_output(ending, 0) || read_output(ending, 1)) {
-    }
+    for (const int stream : {0, 1}) read_waiting(ending, stream);
     say_(control::RankAborts{rank, status, reason});
   };
   reports.note = [this](const std::string& line) { say_(control::Note{line}); };
@@ -37,13 +36,8 @@ void Ranks::make_servers() {
 }
 
 void Ranks::on_served(const std::string& problem) {
-  control::DaemonFailed report{job::status_of(job::ExitStatus::no_resources), problem};
-  if (problem.empty()) {
-    const auto started = start_all();
-    if (started) return;
-    report.reason = started.error().text;
-  }
-  say_(report);
+  if (problem.empty()) return start_more();
+  say_(control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), problem});
 }
 
 }  // namespace tutti::launch::daemon

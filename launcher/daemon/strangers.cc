@@ -26,6 +26,7 @@ void keep_address(std::string& text) {
 void clean(control::Prepare& prepare) {
   keep_address(prepare.name);
   prepare.machine = {};
+  prepare.up_addresses.clear();
 }
 
 void clean(control::Hello& hello) {
@@ -33,6 +34,7 @@ void clean(control::Hello& hello) {
   for (std::string* text : {&hello.host_name, &hello.head_address, &hello.own_address})
     keep_address(*text);
   hello.machine.devices.clear();
+  hello.addresses.clear();
 }
 
 // Variables that are named in a list stay; the node that hears them has the same list.

@@ -1,7 +1,4 @@
 // What ranks write and read: forwarded in whole lines, held back when the head is slow.
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,33 +14,9 @@ namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPieceDelay{100};
-constexpr int kMostReads = 64;            // at once: somebody may write without end
+constexpr int kMostReads =
+    16;  // at once, as much as a pipe may hold: somebody may write without end
 constexpr std::size_t kTailBytes = 2048;  // kept of what a rank wrote, to be shown if it fails
-
-// What could not be written, up to the first failure. A full pipe that others made non-blocking is
-// none: it is waited for.
-std::string_view write_most(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno == EAGAIN) {
-      pollfd room{fd, POLLOUT, 0};
-      ::poll(&room, 1, -1);
-      continue;
-    }
-    if (put < 0) break;
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return text;
-}
-
-// Makes this and all missing folders above it.
-bool make_folders(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
-       slash = path.find('/', slash + 1))
-    ::mkdir(path.substr(0, slash).c_str(), 0777);
-  return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
-}
 
 }  // namespace
 
@@ -52,38 +25,10 @@ Writer Ranks::writer_of(const RankProcess& rank) const {
           launch_.hosts.at(static_cast<std::size_t>(place_.host)), launch_.job_id};
 }
 
-// Per-rank files when asked for. False: reported.
-bool Ranks::open_files(RankProcess& rank) {
-  for (const int stream : {0, 1}) {
-    const std::string& pattern = stream == 0 ? launch_.output.out_file : launch_.output.err_file;
-    const bool wanted = (rank.part.to_file & (stream == 0 ? 1 : 2)) != 0 && !pattern.empty();
-    const bool merged = stream == 1 && launch_.output.merge_stderr;
-    if (!wanted || merged) continue;
-    if (!open_file(rank, stream, fill_pattern(pattern, writer_of(rank)))) return false;
-  }
-  return true;
-}
-
-// A file that several ranks share (no %r in its name) is appended to, line by line.
-bool Ranks::open_file(RankProcess& rank, int stream, const std::string& path) {
-  const bool first = opened_.insert(path).second;
-  const bool empties = first && !launch_.output.appends;
-  // O_NONBLOCK: a FIFO that nobody reads is told, not waited for.
-  const int how = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (empties ? O_TRUNC : 0);
-  const std::string folder = path.substr(0, path.rfind('/'));
-  if (folder.empty() || make_folders(folder)) rank.file[stream] = ::open(path.c_str(), how, 0666);
-  if (rank.file[stream] >= 0) return true;
-  report_not_started(rank, {job::status_of(job::ExitStatus::no_resources),
-                            "cannot write to " + path + ": " +
-                                (errno == ENXIO ? "nobody reads that FIFO; start its reader first"
-                                                : std::strerror(errno))});
-  return false;
-}
-
 void Ranks::watch_output(RankProcess& rank, int stream) {
   if (!rank.output[stream].is_open()) return;
   const int fd = rank.output[stream].get();
-  if (hold_)
+  if (hold_ || waits(rank, stream))
     loop_.on_readable(fd, nullptr);
   else
     // Two words: a function object keeps that much without a piece of the heap.
@@ -126,7 +71,7 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
     show_rest(rank, stream);
     return false;
   }
-  if (finished_) last_byte_ns_ = now_ns();
+  rank.last_byte_ns = last_byte_ns_ = now_ns();
   LineCutter& lines = lines_of(rank, stream);
   show(rank, stream, lines.feed({buffer.data(), static_cast<std::size_t>(got)}));
   // Not where lines are collected: half a line would count as one.
@@ -135,32 +80,70 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
   return true;
 }
 
-// A prompt has no line end: who is asked for input must see the question.
+// A prompt has no line end: who is asked for input must see the question. It is one when it has
+// stood for a moment, with nothing more to be read.
 void Ranks::show_piece_soon() {
   if (piece_timer_) return;
   piece_timer_ = true;
   loop_.after(kPieceDelay, [this] {
     piece_timer_ = false;
+    const std::int64_t stood = now_ns() - std::chrono::nanoseconds(kPieceDelay).count();
     for (RankProcess& rank : ranks_)
-      for (const int stream : {0, 1})
-        if (rank.part.takes_stdin) show_rest(rank, stream);
+      for (const int stream : {0, 1}) {
+        if (!rank.part.takes_stdin || !rank.lines[stream]) continue;
+        if (!hold_ && rank.last_byte_ns <= stood)
+          show_rest(rank, stream);
+        else if (rank.lines[stream]->holds_a_piece())
+          show_piece_soon();
+      }
   });
 }
 
-void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
-  if (text.empty()) return;
+// Lines are shown whole, in however many parts they come.
+void Ranks::show(RankProcess& rank, int stream, Parts&& parts) {
+  // Who folds equal lines compares whole ones.
+  if (launch_.output.collected && parts.size() > 1) {
+    std::string whole;
+    for (const std::string& part : parts) whole += part;
+    parts = {std::move(whole)};
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    show_part(rank, stream, std::move(parts[i]), i + 1 < parts.size());
+}
+
+void Ranks::show_part(RankProcess& rank, int stream, std::string&& text, bool more) {
   if (text.size() >= kTailBytes)
     rank.tail = text.substr(text.size() - kTailBytes);
   else
     rank.tail.append(text);
   if (rank.tail.size() > 2 * kTailBytes) rank.tail.erase(0, rank.tail.size() - kTailBytes);
-  const int bit = stream == 0 ? 1 : 2;
-  const bool shown = ((rank.part.to_terminal | rank.part.through_head) & bit) != 0;
-  const bool written = rank.file[stream] < 0 || write_most(rank.file[stream], text).empty();
+  const bool shown = ((rank.part.to_terminal | rank.part.through_head) & (1 << stream)) != 0;
+  const bool written = !rank.file[stream] || rank.file[stream]->write(text);
   const int error = errno;
-  if (shown || !written) show_here_or_there(rank, stream, std::move(text));
-  if (written) return;
-  // A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
+  if (shown) show_here_or_there(rank, stream, std::move(text), more);
+  if (!written) return file_failed(rank, stream, error);
+  if (!waits(rank, stream)) return;
+  // A FIFO's reader is slow: this stream is not read until it has taken what waits.
+  watch_output(rank, stream);
+  loop_.on_writable(rank.file[stream]->fd(),
+                    [this, &rank, stream] { write_waiting(rank, stream); });
+}
+
+void Ranks::write_waiting(RankProcess& rank, int stream) {
+  OutputFile& file = *rank.file[stream];
+  if (!file.write("")) return file_failed(rank, stream, errno);
+  if (!file.waiting().empty()) return;
+  loop_.forget(file.fd());
+  watch_output(rank, stream);
+}
+
+// A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
+void Ranks::file_failed(RankProcess& rank, int stream, int error) {
+  const auto file = std::move(rank.file[stream]);
+  loop_.forget(file->fd());
+  const bool shown = ((rank.part.to_terminal | rank.part.through_head) & (1 << stream)) != 0;
+  rank.part.to_terminal = 3;
+  if (!shown) show_here_or_there(rank, stream, std::string(file->waiting()), false);
   control::DaemonFailed problem;
   problem.status = job::status_of(job::ExitStatus::no_resources);
   const control::OutputPart& asked = launch_.output;
@@ -169,14 +152,11 @@ void Ranks::show(RankProcess& rank, int stream, std::string&& text) {
                    ": " + std::strerror(error) +
                    (error == EFBIG ? "; raise the limit of file sizes (ulimit -f)"
                                    : "; make room there, or name another folder");
-  ::close(rank.file[stream]);
-  rank.file[stream] = -1;
-  rank.part.to_terminal = 3;
   say_(problem);
 }
 
 // A file that takes no more is the head's to explain: it gets the rest.
-void Ranks::show_here_or_there(const RankProcess& rank, int stream, std::string&& text) {
+void Ranks::show_here_or_there(const RankProcess& rank, int stream, std::string&& text, bool more) {
   if (place_.show) return place_.show(stream, text);
   int& file = place_.files[stream];
   const bool is_heads = (rank.part.through_head & (stream == 0 ? 1 : 2)) != 0;
@@ -186,7 +166,7 @@ void Ranks::show_here_or_there(const RankProcess& rank, int stream, std::string&
     file = -1;
     text.erase(0, text.size() - rest.size());
   }
-  say_(control::Output{rank.part.rank, stream + 1, std::move(text)});
+  say_(control::Output{rank.part.rank, stream + 1, std::move(text), more});
 }
 
 void Ranks::hold_output(bool hold) {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
-#include "base/own_folder.h"
 #include "job/exit_status.h"
 
 namespace tutti::launch::job {
@@ -59,12 +59,10 @@ Head::Head(Round round)
 }
 
 Outcome Head::run() {
-  daemon::adopt_orphans();
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2},
                    [this](int number) { on_signal(number); });
   terminal_.on_drained([this] {
-    for (Host& host : hosts_)
-      if (host.channel) host.channel->pause_reading(false);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) repay(static_cast<int>(i), 1);
     if (is_finished_) loop_.stop();
   });
   enter(State::starting);
@@ -81,12 +79,9 @@ Outcome Head::run() {
   loop_.run();
   tell_loss();
   if (request_.meeting) request_.meeting->detach();
-  starters_ = {};
-  daemon::kill_descendants();
-  // What a daemon that was killed could not remove.
-  for (const std::string& entry : request_.environment)
-    if (entry.starts_with("TMPDIR=/")) sweep_own_folders(entry.substr(7));
-  sweep_own_folders("/tmp");
+  for (Host& host : hosts_) host.channel.reset();
+  starters_ = {};  // waits for all that they started, and for nobody else
+  if (status_ != 0) daemon::sweep_leftovers(request_.environment);  // all of a host were killed
   return {status_, forwarded_ != 0 ? Cause::user : cause_, lost_};
 }
 
@@ -202,6 +197,7 @@ void Head::host_left(int index) {
   Host& gone = host(index);
   if (gone.left) return;
   gone.left = true;
+  for (const control::Output& part : std::exchange(gone.parts, {})) show(part);
   for (const plan::PlannedRank& rank : request_.plan.ranks) {
     if (rank.host != index || rank_ended_[at(rank.rank)]) continue;
     rank_ended_[at(rank.rank)] = true;
@@ -258,8 +254,8 @@ void Head::send_all(const control::Message& message) {
 }
 
 void Head::on_signal(int number) {
-  if (number == SIGTSTP) return stop_self();
-  if (number == SIGCONT) return send_all(control::Signal{SIGCONT});
+  if (number == SIGTSTP) return stop();
+  if (number == SIGCONT) return go_on();
   const bool ends = number != SIGUSR1 && number != SIGUSR2;
   if (ends) forwarded_ = number;
   if (ends && (++endings_ >= kMostSignals || is_finished_)) {
@@ -284,12 +280,6 @@ void Head::on_signal(int number) {
     send_all(control::End{0});
     fail(status_of_signal(number), "ranks that did not end within 5 s of the signal were killed");
   });
-}
-
-void Head::stop_self() {
-  send_all(control::Signal{SIGTSTP});
-  // The messages leave before we stop.
-  loop_.after(std::chrono::milliseconds(20), [] { ::kill(::getpid(), SIGSTOP); });
 }
 
 std::string Head::awaited() const {

@@ -53,6 +53,8 @@ class Head {
     int ranks_left = 0;
     std::uint64_t input_taken = 0;
     bool input_closed = false;               // no rank there reads any more
+    std::vector<control::Output> parts;      // of a line whose end is on its way
+    std::uint64_t output_owed = 0;           // bytes of output that it has not been told of
     std::vector<control::HostPart> to_grow;  // hosts that its daemon is to start
     control::Hello hello;
     std::string noise;  // its shell printed before the daemon
@@ -80,11 +82,15 @@ class Head {
   void send(int host, const control::Message& message);
   void send_all(const control::Message& message);
   void on_signal(int number);
-  void stop_self();
   bool comes_again() const;
   void on_newcomer();
   void show_progress();
   std::string awaited() const;
+
+  // stop.cc: control-Z
+  void stop();
+  void stop_when_told(std::int64_t until_ns);
+  void go_on();
 
   // checking.cc: --check
   void start_checking();
@@ -122,6 +128,8 @@ class Head {
   void handle(int host, const control::Hello& hello);
   void handle(int host, const control::Started&);
   void handle(int host, const control::Output& output);
+  void show(const control::Output& output);
+  void repay(int host, std::uint64_t least);
   void handle(int host, const control::InputTaken& taken);
   void handle(int host, const control::Addresses& addresses);
   void handle(int host, const control::RankEnded& report);
@@ -144,6 +152,7 @@ class Head {
   void handle(int host, const T&) {
     host_failed(host, 200, "its daemon said what a daemon does not say");
   }
+  control::Prepare prepare_for(int host);
   void launch();
   void send_addresses();
   void feed_input();
@@ -168,7 +177,7 @@ class Head {
   Starters starters_;
   std::vector<Host> hosts_;
   State state_ = State::starting;
-  control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0;
+  control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0;
   bool launched_ = false;
   int status_ = 0;  // of the first failure
   Cause cause_ = Cause::ended;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "control/addresses.h"
 #include "job/exit_status.h"
 #include "job/head.h"
 #include "job/links.h"
@@ -17,8 +18,6 @@ namespace tutti::launch::job {
 namespace {
 
 constexpr std::chrono::seconds kEchoDelay{1};
-constexpr std::chrono::seconds kBeat{5};
-constexpr std::chrono::seconds kSilence{30};
 
 // How a rank ends the job that has lost a peer.
 constexpr int kPeerLost = static_cast<int>(Code::proc_aborted);
@@ -32,11 +31,19 @@ JobSecrets make_secrets() {
   return secrets;
 }
 
-control::Prepare prepare_for(int index, const std::string& name, const cli::JobSpec& spec) {
-  return {index, name, control::version(), true, plan::wants_devices(spec), {}};
-}
-
 }  // namespace
+
+control::Prepare Head::prepare_for(int index) {
+  const Host& fresh = host(index);
+  control::Prepare prepare{index, name_of(index), control::version(), true,
+                           plan::wants_devices(request_.spec)};
+  if (fresh.is_early) prepare.machine = daemon::machine_part(*request_.machine);
+  if (fresh.via != index)
+    prepare.up_addresses = host(fresh.via).hello.addresses;
+  else if (fresh.over_network)
+    prepare.up_addresses = control::own_addresses();
+  return prepare;
+}
 
 void Head::on_ready(int index, control::ChannelEnds ends) {
   Host& fresh = host(index);
@@ -45,9 +52,7 @@ void Head::on_ready(int index, control::ChannelEnds ends) {
   fresh.channel = std::make_unique<control::Channel>(loop_, std::move(ends));
   fresh.channel->open([this, index](control::Frame&& one) { on_frame(index, std::move(one)); },
                       [this, index](const std::string& why) { on_closed(index, why); });
-  control::Prepare prepare = prepare_for(index, name_of(index), request_.spec);
-  if (fresh.is_early) prepare.machine = daemon::machine_part(*request_.machine);
-  fresh.channel->send(index, prepare);
+  fresh.channel->send(index, prepare_for(index));
 }
 
 void Head::on_closed(int index, const std::string& why) {
@@ -80,7 +85,7 @@ void Head::handle(int index, const control::Heartbeat&) {
   // The first sign of a host that another daemon started: it is ready for us.
   Host& fresh = host(index);
   if (fresh.said_hello || fresh.channel || fresh.left) return;
-  send(index, prepare_for(index, name_of(index), request_.spec));
+  send(index, prepare_for(index));
 }
 
 void Head::handle(int index, const control::Hello& hello) {
@@ -92,7 +97,7 @@ void Head::handle(int index, const control::Hello& hello) {
         "its prund is version " + hello.version + ", this prun " + control::version());
   fresh.said_hello = true;
   fresh.hello = hello;
-  if (fresh.channel) fresh.channel->keep_alive(kBeat, kSilence);
+  if (fresh.channel) fresh.channel->keep_alive(daemon::kBeat, daemon::kSilence);
   if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
   if (checker_) return examine(index);
   if (state_ == State::ending) return look_for_end();  // it was the last to be waited for

@@ -1,14 +1,13 @@
 // How each host of the job is reached: this machine, virtual hosts, or over the network.
-#include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
+#include "control/addresses.h"
 #include "job/exit_status.h"
 #include "job/head.h"
 #include "spawn/installation.h"
@@ -19,24 +18,6 @@ namespace {
 
 // From how many hosts on daemons start daemons.
 constexpr std::size_t kTreeFrom = 33;
-
-bool is_own_address(const sockaddr* address) {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return false;
-  bool own = false;
-  for (const ifaddrs* one = all; one != nullptr && !own; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != address->sa_family) continue;
-    if (address->sa_family == AF_INET)
-      own = reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr ==
-            reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr;
-    else if (address->sa_family == AF_INET6)
-      own = std::memcmp(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr,
-                        &reinterpret_cast<const sockaddr_in6*>(one->ifa_addr)->sin6_addr,
-                        sizeof(in6_addr)) == 0;
-  }
-  ::freeifaddrs(all);
-  return own;
-}
 
 }  // namespace
 
@@ -50,9 +31,11 @@ bool is_this_machine(const std::string& name) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return false;
+  const auto all = control::own_addresses();
   bool own_address = false;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
-    own_address = own_address || is_own_address(one->ai_addr);
+    own_address = own_address || std::find(all.begin(), all.end(),
+                                           control::address_text(one->ai_addr)) != all.end();
   ::freeaddrinfo(found);
   return own_address;
 }

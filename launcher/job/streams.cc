@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/output.h"
 #include "job/exit_status.h"
@@ -17,7 +18,27 @@ constexpr std::chrono::milliseconds kFoldDelay{200};
 
 }  // namespace
 
-void Head::handle(int, const control::Output& output) {
+// The parts of a long line are shown when all of it is here: other hosts' do not come between.
+void Head::handle(int index, const control::Output& output) {
+  std::vector<control::Output>& parts = host(index).parts;
+  if (output.more) {
+    parts.push_back(output);
+  } else {
+    for (const control::Output& part : std::exchange(parts, {})) show(part);
+    show(output);
+  }
+  host(index).output_owed += output.text.size();
+  // Told in few messages, early enough for the host to go on meanwhile.
+  if (terminal_.queued_bytes() < kHoldBytes) repay(index, control::output_room(hosts_.size()) / 4);
+}
+
+// The rest is told when the terminal has taken all.
+void Head::repay(int index, std::uint64_t least) {
+  if (host(index).output_owed < least) return;
+  send(index, control::OutputTaken{std::exchange(host(index).output_owed, 0)});
+}
+
+void Head::show(const control::Output& output) {
   if (output.rank < 0 || at(output.rank) >= flows_.size()) return;
   const Flow flow = flows_[at(output.rank)];
   if ((flow.through_head & output.stream) != 0)
@@ -29,9 +50,6 @@ void Head::handle(int, const control::Output& output) {
   } else {
     terminal_.write(output.stream, output.text);
   }
-  if (terminal_.queued_bytes() < kHoldBytes) return;
-  for (Host& host : hosts_)
-    if (host.channel) host.channel->pause_reading(true);
 }
 
 void Head::put_into_file(const control::Output& output, const std::string& pattern) {

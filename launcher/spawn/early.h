@@ -12,21 +12,24 @@
 
 namespace tutti::launch::spawn {
 
-// Ends the daemon unless its channel was taken.
+class Keepers;
+
+// Ends the daemon unless it was given away.
 class EarlyDaemon {
  public:
-  EarlyDaemon(UniqueFd channel, pid_t pid) : channel_(std::move(channel)), pid_(pid) {}
+  EarlyDaemon(UniqueFd channel, pid_t keeper) : channel_(std::move(channel)), keeper_(keeper) {}
   EarlyDaemon(const EarlyDaemon&) = delete;
   EarlyDaemon& operator=(const EarlyDaemon&) = delete;
   ~EarlyDaemon();
 
   // Null: there is no room for a process.
   static std::shared_ptr<EarlyDaemon> start(const std::vector<std::string>& environment);
-  UniqueFd take() { return std::move(channel_); }
+  // False: somebody has it already.
+  bool give_to(Keepers& keepers, int host);
 
  private:
   UniqueFd channel_;
-  pid_t pid_;
+  pid_t keeper_;
 };
 
 }  // namespace tutti::launch::spawn

@@ -1,4 +1,4 @@
-// A daemon on this machine: a forked copy of this process that becomes the daemon.
+// A daemon on this machine: a forked copy of this process that becomes its keeper.
 //
 // No exec: what is loaded stays loaded, which makes `prun -np 2 true` quick. The copy keeps no
 // descriptor of its parent but its channel, else it would hold open what must be seen closing; and
@@ -6,17 +6,16 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "job/exit_status.h"
 #include "spawn/fork_daemon.h"
 #include "spawn/installation.h"
+#include "spawn/keepers.h"
 #include "spawn/spawn.h"
 
 namespace tutti::launch::spawn {
@@ -36,8 +35,14 @@ void keep_only(int fd, int as, int files) {
   if (nothing > 2 && nothing != as) ::close(nothing);
 }
 
-void become_daemon(int channel, daemon::DaemonPlace place) {
-  constexpr int kChannel = 3;
+namespace {
+
+constexpr int kChannel = 3;
+
+int serve(int channel, const std::function<daemon::DaemonPlace()>& make_place) {
+  const pid_t keeper = ::getppid();
+  daemon::DaemonPlace place = make_place();
+  daemon::end_with(keeper);  // a host's namespaces have made that void
   const UniqueFd safe(::fcntl(channel, F_DUPFD_CLOEXEC, kChannel + 3));
   for (const int stream : {1, 2}) {
     ::close(kChannel + stream);
@@ -46,16 +51,28 @@ void become_daemon(int channel, daemon::DaemonPlace place) {
     place.files[stream - 1].reset(kChannel + stream);
   }
   keep_only(safe.get(), kChannel, 2);
+  place.library_folder = this_installation().added_folder;
   place.pmix_program = this_installation().pmix_program;
-  ::setpgid(0, 0);  // the terminal's signals are for prun, which forwards them
   place.up.in.reset(kChannel);
   place.up.out.reset(::fcntl(kChannel, F_DUPFD_CLOEXEC, 0));
-  ::_exit(daemon::run_daemon(std::move(place)));
+  return daemon::run_daemon(std::move(place));
+}
+
+}  // namespace
+
+void become_daemon(int channel, const std::vector<std::string>& environment,
+                   const std::function<daemon::DaemonPlace()>& make_place) {
+  ::setpgid(0, 0);  // the terminal's signals are for prun, which forwards them
+  const auto step_aside = [channel] {
+    keep_only(channel, kChannel);
+    return kChannel;
+  };
+  ::_exit(daemon::keep({[&] { return serve(channel, make_place); }, step_aside, environment}));
 }
 
 namespace {
 
-// Returns its number, or -1.
+// Returns the number of its keeper, or -1.
 pid_t fork_daemon(const Given& given, UniqueFd* channel) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
@@ -65,11 +82,12 @@ pid_t fork_daemon(const Given& given, UniqueFd* channel) {
   const UniqueFd theirs(ends[1]);
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
-  daemon::DaemonPlace place;
-  place.library_folder = this_installation().added_folder;
-  place.machine = given.machine;
-  place.environment = given.environment;
-  become_daemon(theirs.get(), std::move(place));
+  become_daemon(theirs.get(), given.environment, [&given] {
+    daemon::DaemonPlace place;
+    place.machine = given.machine;
+    place.environment = given.environment;
+    return place;
+  });
 }
 
 class Local final : public daemon::Spawner {
@@ -84,13 +102,14 @@ class Local final : public daemon::Spawner {
 
  private:
   void start_one(int host) {
-    UniqueFd ours;
-    if (given_.early && given_.machine) ours = std::exchange(given_.early, nullptr)->take();
-    if (!ours.is_open() && fork_daemon(given_, &ours) < 0) return fail_later(host);
-    const int fd = ours.release();
-    loop_.post([this, host, fd] {
-      reports_.ready(host, {UniqueFd(fd), UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0))});
-    });
+    const bool is_early = given_.early && given_.machine && given_.early->give_to(keepers_, host);
+    if (!is_early) {
+      UniqueFd ours;
+      const pid_t keeper = fork_daemon(given_, &ours);
+      if (keeper < 0) return fail_later(host);
+      keepers_.add(host, keeper, std::move(ours));
+    }
+    loop_.post([this, host] { reports_.ready(host, keepers_.channel_to(host)); });
   }
   void fail_later(int host) {
     loop_.post([this, host, why = std::string(std::strerror(errno))] {
@@ -102,6 +121,7 @@ class Local final : public daemon::Spawner {
   control::Loop& loop_;
   daemon::SpawnReports reports_;
   Given given_;
+  Keepers keepers_;
 };
 
 }  // namespace
@@ -112,10 +132,15 @@ std::shared_ptr<EarlyDaemon> EarlyDaemon::start(const std::vector<std::string>& 
   return pid < 0 ? nullptr : std::make_shared<EarlyDaemon>(std::move(channel), pid);
 }
 
+bool EarlyDaemon::give_to(Keepers& keepers, int host) {
+  if (!channel_.is_open()) return false;
+  keepers.add(host, keeper_, std::move(channel_));
+  return true;
+}
+
 EarlyDaemon::~EarlyDaemon() {
-  if (!channel_.is_open()) return;
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
+  Keepers nobody_took_it;
+  give_to(nobody_took_it, 0);
 }
 
 std::unique_ptr<daemon::Spawner> spawn_local(control::Loop& loop, daemon::SpawnReports reports,

@@ -3,7 +3,7 @@
 //   ssh host 'line' --> [need daemon --> its bytes] --> [need library --> its bytes] --> ready
 //
 // Whatever a login shell prints before is skipped. What ssh says on stderr becomes the reason,
-// one line a host. Each ssh dies with us (parent-death signal).
+// one line a host. Each ssh dies with us (parent-death signal), and leads a process group.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -21,6 +22,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
+#include "spawn/ending.h"
 #include "spawn/installation.h"
 #include "spawn/spawn.h"
 #include "spawn/ssh_words.h"
@@ -48,6 +50,12 @@ struct Connection {
   bool ready = false;
 };
 
+// It ends what it has started itself, and in its group is the way (ProxyCommand) of a master that
+// it leaves behind for later connections (ControlPersist). A wrapper just dies.
+bool is_ssh(pid_t pid) {
+  return text::trim(file_text("/proc/" + std::to_string(pid) + "/comm").value_or("")) == "ssh";
+}
+
 class Ssh final : public daemon::Spawner {
  public:
   Ssh(control::Loop& loop, control::Grow how, daemon::SpawnReports reports)
@@ -56,6 +64,10 @@ class Ssh final : public daemon::Spawner {
 
   void start(const std::vector<control::HostPart>& hosts) override;
   std::string last_words(int host) override;
+  bool has_started(pid_t pid) const override {
+    return std::any_of(connections_.begin(), connections_.end(),
+                       [pid](const auto& one) { return one.second.pid == pid; });
+  }
 
  private:
   bool load_files();
@@ -81,12 +93,12 @@ class Ssh final : public daemon::Spawner {
 };
 
 Ssh::~Ssh() {
+  std::vector<Leaving> leaving;
   for (auto& [host, one] : connections_) {
     drop(one);
-    if (one.pid <= 0) continue;
-    ::kill(one.pid, SIGTERM);
-    ::waitpid(one.pid, nullptr, WNOHANG);  // the rest is reaped with the last descendants
+    if (one.pid > 0) leaving.push_back({one.pid, is_ssh(one.pid) ? one.pid : -one.pid});
   }
+  end_all(leaving);
 }
 
 // The bytes are read now, before anything can replace the files.
@@ -184,8 +196,8 @@ bool Ssh::spawn(Connection& one) {
   const pid_t parent = ::getpid();
   one.pid = ::fork();
   if (one.pid < 0) return false;
+  ::setpgid(one.pid, 0);  // on both sides: it is a group before anything is done with it
   if (one.pid == 0) {
-    ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent) ::_exit(255);
     ::dup2(theirs_in.get(), 0);

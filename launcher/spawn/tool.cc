@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "base/text.h"
@@ -35,6 +36,7 @@ void keep_network_rights() {
 // In the child, between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(char* const* argv, int input, int output) {
   keep_network_rights();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::dup2(input, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);

@@ -9,7 +9,7 @@
 namespace tutti::launch::spawn {
 
 // Runs argv with `input` on its standard input. Errors: not found (names the Debian package),
-// or its exit status and what it printed.
+// or its exit status and what it printed. It ends with this process.
 Result<void> run_tool(const std::vector<std::string>& argv, const std::string& input);
 
 // Limits what leaves through `device`: rate as tc takes it ("1gbit"), delay ("50us"); empty: not.

@@ -16,7 +16,7 @@
 
 #include "job/exit_status.h"
 #include "spawn/fork_daemon.h"
-#include "spawn/installation.h"
+#include "spawn/keepers.h"
 #include "spawn/namespaces.h"
 #include "spawn/spawn.h"
 
@@ -69,6 +69,7 @@ class Virtual final : public daemon::Spawner {
         environment_(std::move(given.environment)) {}
   ~Virtual() override {
     if (switch_ended_.is_open()) loop_.forget(switch_ended_.get());
+    net_.reset();  // a host that is still being made does not get any further
   }
 
   void start(const std::vector<control::HostPart>& hosts) override;
@@ -76,7 +77,7 @@ class Virtual final : public daemon::Spawner {
 
  private:
   void start_one(const control::HostPart& host, int number, int count);
-  [[noreturn]] void become_host(int channel, const control::HostPart& host, int number, int count);
+  daemon::DaemonPlace enter(int channel, const control::HostPart& host, int number, int count);
   void fail_later(int host, int status, std::string why);
 
   control::Loop& loop_;
@@ -85,6 +86,7 @@ class Virtual final : public daemon::Spawner {
   std::optional<topo::Machine> machine_;
   std::vector<std::string> environment_;
   std::optional<VirtualNet> net_;
+  Keepers keepers_;
   UniqueFd switch_ended_;
 };
 
@@ -123,14 +125,16 @@ void Virtual::start_one(const control::HostPart& host, int number, int count) {
   if (pid < 0)
     return fail_later(host.host, job::status_of(job::ExitStatus::no_resources),
                       std::string("cannot start a process: ") + std::strerror(errno));
-  if (pid == 0) become_host(theirs.get(), host, number, count);
-  const int fd = ours.release();
-  loop_.post([this, index = host.host, fd] {
-    reports_.ready(index, {UniqueFd(fd), UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0))});
-  });
+  if (pid == 0)
+    become_daemon(theirs.get(), environment_,
+                  [&] { return enter(theirs.get(), host, number, count); });
+  keepers_.add(host.host, pid, std::move(ours));
+  loop_.post([this, index = host.host] { reports_.ready(index, keepers_.channel_to(index)); });
 }
 
-void Virtual::become_host(int channel, const control::HostPart& host, int number, int count) {
+// In the daemon's process: the keeper stays outside.
+daemon::DaemonPlace Virtual::enter(int channel, const control::HostPart& host, int number,
+                                   int count) {
   const auto entered = net_->enter(number);
   if (!entered) {
     const std::string last = control::frame(
@@ -140,7 +144,6 @@ void Virtual::become_host(int channel, const control::HostPart& host, int number
     ::_exit(1);
   }
   daemon::DaemonPlace place;
-  place.library_folder = this_installation().added_folder;
   place.environment = environment_;
   place.own_address = VirtualNet::ipv4(number);
   if (machine_) {
@@ -148,7 +151,7 @@ void Virtual::become_host(int channel, const control::HostPart& host, int number
     if (!processors.empty()) topo::bind_self(processors);
     place.machine = part_of(*machine_, processors);
   }
-  become_daemon(channel, std::move(place));
+  return place;
 }
 
 void Virtual::fail_later(int host, int status, std::string why) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills each actor at each stage of a job and looks for survivors and leftovers.
 
-Usage: fault_test.py PRUN. Actors: prun, a daemon, a rank. Stages: starting (as soon as prun has a
+Usage: fault_test.py PRUN. Actors: prun, a daemon, its keeper, a rank. Stages: starting (as soon as prun has a
 child), running, ending (ranks that refuse to end). Ways: this machine, virtual hosts, ssh hosts.
 """
 import os
@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import Job, Sshd, leftovers, new_leftovers, no_ssh_server, processes_with, wait_until
+from jobs import (Job, Sshd, ancestors, leftovers, new_leftovers, no_ssh_server, parent_of, processes_with,
+                  wait_until)
 
 # A rank that is hard to end: it ignores SIGTERM and starts processes in other sessions.
 STUBBORN = """
@@ -55,21 +56,48 @@ def stubborn(suite, way, ranks=4):
 
 
 def kill_running(suite, name, way):
-    for actor in ("prun", "daemon", "rank"):
+    for actor in ("prun", "daemon", "keeper", "rank"):
         job = stubborn(suite, way)
         what = f"{name}: {actor} killed while running"
         if job.prun.poll() is not None:
             suite.check(False, f"{what}: prun ended early", job)
             continue
-        victim = {"prun": lambda: job.prun.pid, "daemon": job.daemon,
+        victim = {"prun": lambda: job.prun.pid, "daemon": job.daemon, "keeper": lambda: parent_of(job.daemon()),
                   "rank": lambda: job.ranks()[0]}[actor]()
         job.kill(victim)
         status = job.wait()
         suite.clean_after(job, what)
-        expected = {"prun": -9, "daemon": 206, "rank": 137}[actor]
+        expected = {"prun": -9, "daemon": 206, "keeper": 206, "rank": 137}[actor]
         suite.check(status == expected, f"{what}: status {status}, not {expected}", job)
         if actor == "rank":
             suite.check("was killed by signal 9" in job.said(), f"{what}: says so", job)
+
+
+def kill_without_prun(suite, name, way):
+    """A prun that is stopped cannot help; only it is left."""
+    for actor in ("daemon", "keeper"):
+        job = stubborn(suite, way)
+        what = f"{name}: {actor} killed while prun is stopped"
+        daemon = job.daemon()
+        keeper = parent_of(daemon)
+        host = {pid for pid in processes_with(job.mark) if keeper in [pid, *ancestors(pid)]}
+        suite.check(len(host) > 6, f"{what}: only {host} were found before", job)
+        os.kill(job.prun.pid, signal.SIGSTOP)
+        job.kill(daemon if actor == "daemon" else keeper)
+        # Of two hosts the other one goes on: nobody has told it anything.
+        wait_until(lambda: not host & set(processes_with(job.mark)), f"{what}: the host's end")
+        os.kill(job.prun.pid, signal.SIGCONT)
+        status = job.wait()
+        suite.clean_after(job, what)
+        suite.check(status == 206, f"{what}: status {status}, not 206", job)
+    for act in ("killed", "continued"):
+        job = stubborn(suite, way)
+        what = f"{name}: prun stopped, and {act} when a rank has failed"
+        os.kill(job.prun.pid, signal.SIGSTOP)
+        job.kill(job.ranks()[0])
+        os.kill(job.prun.pid, signal.SIGKILL if act == "killed" else signal.SIGCONT)
+        job.wait()
+        suite.clean_after(job, what)
 
 
 def kill_starting(suite, name, way):
@@ -182,14 +210,15 @@ def stopped_daemons(suite, stopped):
 
 
 def hanging_ssh(suite):
-    with tempfile.TemporaryDirectory() as folder:
-        agent = f"{folder}/hangs"
-        with open(agent, "w") as file:
-            file.write("#!/bin/sh\nexec sleep 1000\n")
-        os.chmod(agent, 0o755)
-        way = ["--launch-agent", agent, "-H", "a,b", "--spawn-timeout", "1"]
-        one_line(suite, Job(suite.prun, way, ["true"], ranks=2), 201, "no answer from a, b",
-                 "an ssh that hangs")
+    for what, text in (("an ssh that hangs", "exec sleep 1000"), ("a wrapper of an ssh that hangs", "sleep 1000; :"),
+                       ("an ssh that does not hear", "trap '' TERM; sleep 1000; :")):
+        with tempfile.TemporaryDirectory() as folder:
+            agent = f"{folder}/hangs"
+            with open(agent, "w") as file:
+                file.write(f"#!/bin/sh\n{text}\n")
+            os.chmod(agent, 0o755)
+            way = ["--launch-agent", agent, "-H", "a,b", "--spawn-timeout", "1"]
+            one_line(suite, Job(suite.prun, way, ["true"], ranks=2), 201, "no answer from a, b", what)
 
 
 def one_of_many(suite, ranks=300 if os.environ.get("TUTTI_TEST_QUICK") else 1000):
@@ -208,7 +237,7 @@ def main():
     for name, way in ways(suite):
         way = ["--oversubscribe", *way]
         stopped.append(stop_daemon(suite, name, way))
-        for stage in (kill_running, kill_starting, kill_ending, signals, bad_input):
+        for stage in (kill_running, kill_without_prun, kill_starting, kill_ending, signals, bad_input):
             stage(suite, name, way)
         if name == "ssh hosts":  # its server is needed until then
             stopped_daemons(suite, [stopped.pop()])

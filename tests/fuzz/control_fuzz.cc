@@ -43,6 +43,7 @@ std::vector<std::string> messages() {
   call.ranks = {0, 1, 2};
   out.push_back(encode(Seen{1, {seen, seen}, {call}}));
   out.push_back(encode(Output{1, 2, "text\n"}));
+  out.push_back(encode(OutputTaken{1U << 20}));
   return out;
 }
 

@@ -13,6 +13,10 @@ from jobs import LIMIT_S, Started, free_port, wait_until
 PRUN = os.path.abspath(sys.argv[1])
 
 
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):  # whoever started us may have ignored them
+    signal.signal(number, signal.SIG_DFL)
+
+
 def ignored_signals():
     job = subprocess.Popen(["nohup", PRUN, "-np", "1", "sh", "-c", "echo up; sleep 2; echo through"],
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
@@ -66,6 +70,38 @@ def nobody_reads():
               f"{job.returncode} {said}")
 
 
+def stands_still(pid):
+    """It used no processor for a moment."""
+    def used():
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[11:13]
+    before = used()
+    time.sleep(0.5)
+    return used() == before
+
+
+def abort_overtakes():
+    """A rank's abort and end are acted on while output waits for a reader."""
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        read, write = os.pipe()
+        flood = f"echo $$ > {folder}/pid; exec yes"
+        job = subprocess.Popen([PRUN, "--oversubscribe", "-np", "1", "sh", "-c", flood, ":", "-np", "1", "sh", "-c",
+                                f"until [ -e {folder}/go ]; do sleep 0.1; done; exit 9"], stdout=write,
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        os.close(write)
+        wait_until(lambda: os.path.exists(f"{folder}/pid") and open(f"{folder}/pid").read(), "the flood")
+        flooding = int(open(f"{folder}/pid").read())
+        wait_until(lambda: stands_still(flooding), "the flood to stand still")
+        open(f"{folder}/go", "w").close()
+        wait_until(lambda: not os.path.exists(f"/proc/{flooding}"), "the flood's end")
+        check("a rank's end is acted on though nobody reads", job.poll() is None)
+        with os.fdopen(read, "rb") as reader:
+            said = reader.read()
+        told = job.communicate(timeout=LIMIT_S)[1]
+        check("and what was written before still comes", set(said.split(b"\n")[:-1]) == {b"y"}, said[:100])
+        check("with the right status", job.returncode == 9 and "rank 1" in told, f"{job.returncode} {told}")
+
+
 def recovery():
     done = run(PRUN, "--enable-recovery", "--spawn-timeout", "2", "--oversubscribe", "-np", "1", "sh", "-c",
                "sleep 4; echo healthy", ":", "-np", "1", "/no/such/program")
@@ -77,5 +113,6 @@ ignored_signals()
 between_rounds()
 one_time_limit()
 nobody_reads()
+abort_overtakes()
 recovery()
 result()

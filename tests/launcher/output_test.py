@@ -149,7 +149,20 @@ def shared_files():
         check("each attempt reads a file from its beginning", done.stdout == "first\nsecond\n" * 2, done)
 
 
+def long_lines():
+    """Lines just below the longest that are kept whole, from two hosts and two ranks of each at once."""
+    size, lines = 1000000, 8
+    script = f"for i in $(seq {lines}); do head -c {size} /dev/zero | tr '\\0' $RANK; echo; done"
+    for way in (("-H", "a:2,b:2"), ("-H", "a:4")):
+        done = run(PRUN, "--virtual", *way, "--stdin", "none", "-np", "4", "sh", "-c", script)
+        got = sorted(done.stdout.split("\n")[:-1])
+        check(f"lines of {size} bytes stay whole: {way[1]}",
+              got == [str(rank) * size for rank in range(4) for _ in range(lines)],
+              [(len(line), sorted(set(line))) for line in got])
+
+
 filters()
+long_lines()
 closed_input()
 full_streams()
 slow_readers()

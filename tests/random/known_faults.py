@@ -45,6 +45,10 @@ FAULTS = [
         "lib/comm/meeting.cc": [
             ("  return world.wireup.size() + job_rank;\n", "  return 0 * (world.wireup.size() + job_rank);\n")]},
         ranks="3,4,5"),
+    Fault("1.8", "only 26 bits of the tag are kept", "threads", {
+        "lib/comm/meeting.cc": [
+            ("  return {context_of(hash_of(hash_of(kNothingYet, known_context), members)), tag};\n",
+             "  return {context_of(hash_of(hash_of(kNothingYet, known_context), members)), tag & 0x3ffffff};\n")]}),
     Fault("1.8", "leaders from groups meet where their groups do", "inter_from_groups", {
         "lib/comm/meeting.cc": [
             ("  return world.wireup.size() + job_rank;\n", "  return 0 * (world.wireup.size() + job_rank);\n")],

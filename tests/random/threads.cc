@@ -24,7 +24,8 @@ MPI_Comm root_of(const World& whole, int thread) {
   MPI_Comm made;
   MPI_Group group;
   OK(MPI_Comm_group(whole.nodes.front()->comm, &group));
-  OK(MPI_Comm_create_group(whole.nodes.front()->comm, group, 500 + thread, &made));
+  // Tags that differ in their upper bits only.
+  OK(MPI_Comm_create_group(whole.nodes.front()->comm, group, 500 + (thread << 27), &made));
   OK(MPI_Group_free(&group));
   return made;
 }

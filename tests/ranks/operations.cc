@@ -144,7 +144,8 @@ void halves() {
                                              static_cast<std::uint16_t>(bits >> 16)));
 #if defined(__FLT16_MANT_DIG__)
     __extension__ typedef _Float16 Float16;
-    std::vector<Float16> mine(static_cast<std::size_t>(n), static_cast<Float16>(rank + 0.5F));
+    std::vector<Float16> mine(static_cast<std::size_t>(n),
+                              static_cast<Float16>(static_cast<float>(rank) + 0.5F));
     MPI_Allreduce(MPI_IN_PLACE, mine.data(), n, MPIX_C_FLOAT16, MPI_SUM, MPI_COMM_WORLD);
     for (const Float16 sum : mine)
       CHECK(static_cast<float>(sum) == static_cast<float>(size * size) / 2);

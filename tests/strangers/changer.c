@@ -6,7 +6,9 @@
  *   "repeat BYTES 0"   what one read brings comes twice
  *
  * CHANGED names a file that is made when that was done. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -196,10 +196,10 @@ def attempt(what):
 
 
 def count_fds(prun):
-    """Descriptors of prun's daemon, its first child."""
-    with open(f"/proc/{prun}/task/{prun}/children") as file:
-        children = file.read().split()
-    return max((len(os.listdir(f"/proc/{pid}/fd")) for pid in children), default=0)
+    """Descriptors of prun's daemon: below its keeper, which is prun's child."""
+    below = lambda pid: open(f"/proc/{pid}/task/{pid}/children").read().split()
+    daemons = [pid for keeper in below(prun) for pid in below(keeper)]
+    return max((len(os.listdir(f"/proc/{pid}/fd")) for pid in daemons), default=0)
 
 
 def killed(prun):

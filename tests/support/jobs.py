@@ -32,12 +32,29 @@ def processes_with(mark):
     return found
 
 
-def parent_of(pid):
+def stat_of(pid):
+    """Fields of /proc/PID/stat from its state on; nothing: it is gone."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            return int(file.read().rsplit(")", 1)[1].split()[1])
-    except OSError:
-        return 0
+            return file.read().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def state_of(pid):
+    return next(iter(stat_of(pid)), "")
+
+
+def parent_of(pid):
+    return int((stat_of(pid) or [0, 0])[1])
+
+
+def ancestors(pid):
+    """Of a process, nearest first; itself is not one."""
+    found = []
+    while (pid := parent_of(pid)) > 1:
+        found.append(pid)
+    return found
 
 
 def free_port():

@@ -76,27 +76,6 @@ TEST_CASE("a sealed channel says who changed or added a byte, and believes nothi
   CHECK(reason.find("not what was sent") != std::string::npos);
 }
 
-TEST_CASE("a paused reader holds the sender back and loses nothing", "[control]") {
-  Pair pair(GENERATE(Pair::Sealed::no, Pair::Sealed::yes));
-  std::size_t bytes = 0;
-  pair.b->open(
-      [&](Frame&& one) {
-        bytes += one.body.size();
-        if (bytes >= 8U << 20) pair.loop.stop();
-      },
-      [](const std::string&) {});
-  pair.a->open([](Frame&&) {}, [](const std::string&) {});
-  pair.b->pause_reading(true);
-  for (int i = 0; i < 8; ++i) pair.a->send_raw(0, std::string(1U << 20, 'y'));
-  pair.loop.after(50ms, [&] {
-    CHECK(bytes == 0);
-    CHECK(pair.a->queued_bytes() > (1U << 20));
-    pair.b->pause_reading(false);
-  });
-  pair.loop.run();
-  CHECK(bytes == 8U << 20);
-}
-
 TEST_CASE("the end of the peer is told once, after its last words", "[control]") {
   Pair pair;
   std::vector<std::string> seen;

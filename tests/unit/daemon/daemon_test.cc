@@ -1,6 +1,7 @@
 // A real daemon in a process of its own, driven over its channel.
 #include "daemon/daemon.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -75,9 +76,18 @@ class Driver {
       }
       const auto message = control::decode(one.body);
       REQUIRE(message);
-      if (const auto* output = std::get_if<control::Output>(&*message)) output_ += output->text;
+      if (const auto* output = std::get_if<control::Output>(&*message)) {
+        output_ += output->text;
+        if (takes_output_) send(control::OutputTaken{output->text.size()});
+      }
       if (const auto* wanted = std::get_if<T>(&*message)) return *wanted;
     }
+  }
+
+  // Something comes within a moment.
+  bool has_more() const {
+    pollfd look{fd_.get(), POLLIN, 0};
+    return ::poll(&look, 1, 500) > 0;
   }
 
   // The daemon of a job's only host goes by itself when its ranks have ended.
@@ -95,6 +105,7 @@ class Driver {
   pid_t pid_ = 0;
   control::FrameReader reader_;
   std::string output_;
+  bool takes_output_ = true;  // and says so
 };
 
 TEST_CASE("ranks run, what they write comes before their end", "[daemon]") {
@@ -167,6 +178,27 @@ TEST_CASE("a plan that makes no sense is refused in words", "[daemon]") {
   driver.send(launch);
   CHECK(driver.wait_for<control::DaemonFailed>().reason.find("makes no sense") !=
         std::string::npos);
+  driver.leave();
+}
+
+TEST_CASE("output that nobody takes holds its writer, and nothing else", "[daemon]") {
+  Driver driver;
+  driver.takes_output_ = false;
+  driver.launch("trap 'exit 7' USR1; if [ $RANK = 0 ]; then yes; fi; while :; do sleep 0.1; done",
+                2);
+  const std::size_t room = control::output_room(1);
+  while (driver.output_.size() < room) driver.wait_for<control::Output>();
+  // What was on its way comes, and then no more.
+  while (driver.has_more() && driver.output_.size() < 16 * room) driver.wait_for<control::Output>();
+  const std::size_t held_at = driver.output_.size();
+  CHECK(held_at < 2 * room);
+  driver.send(control::OutputTaken{held_at});
+  while (driver.output_.size() < held_at + room) driver.wait_for<control::Output>();
+  // Held again, and yet its ranks are heard, and it hears.
+  driver.send(control::Signal{SIGUSR1});
+  for (int i = 0; i < 2; ++i)
+    CHECK(WEXITSTATUS(driver.wait_for<control::RankEnded>().wait_status) == 7);
+  CHECK(driver.output_.size() < held_at + 2 * room);
   driver.leave();
 }
 

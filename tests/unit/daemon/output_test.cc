@@ -13,14 +13,30 @@ Writer writer(int rank) {
   return {rank, rank, 0, "a", 7};
 }
 
-LineCutter tagged(int stream = 1) {
+std::string joined(const Parts& parts) {
+  std::string all;
+  for (const std::string& part : parts) all += part;
+  return all;
+}
+
+// Its parts as one text.
+struct Cutter {
+  Cutter(const control::OutputPart& how, const Writer& whose, int stream)
+      : lines(how, whose, stream) {}
+  std::string feed(std::string_view bytes) { return joined(lines.feed(bytes)); }
+  std::string flush() { return joined(lines.flush()); }
+  bool holds_a_piece() const { return lines.holds_a_piece(); }
+  LineCutter lines;
+};
+
+Cutter tagged(int stream = 1) {
   control::OutputPart how;
   how.tag = static_cast<int>(control::OutputPart::Tag::tag);
-  return LineCutter(how, writer(3), stream);
+  return Cutter(how, writer(3), stream);
 }
 
 TEST_CASE("a line in two pieces gets one tag", "[daemon][output]") {
-  LineCutter cutter = tagged();
+  Cutter cutter = tagged();
   CHECK(cutter.feed("ABCD").empty());
   CHECK(cutter.feed("EFGH\nnext") == "[1,3]<stdout>: ABCDEFGH\n");
   CHECK(cutter.flush() == "[1,3]<stdout>: next\n");
@@ -31,11 +47,11 @@ TEST_CASE("standard error says so, Hydra's label is shorter", "[daemon][output]"
   CHECK(tagged(2).feed("x\n") == "[1,3]<stderr>: x\n");
   control::OutputPart how;
   how.tag = static_cast<int>(control::OutputPart::Tag::label);
-  CHECK(LineCutter(how, writer(7), 1).feed("a\n\nb\n") == "[7] a\n[7] \n[7] b\n");
+  CHECK(Cutter(how, writer(7), 1).feed("a\n\nb\n") == "[7] a\n[7] \n[7] b\n");
 }
 
 TEST_CASE("without tags bytes pass unchanged, whole lines at a time", "[daemon][output]") {
-  LineCutter cutter(control::OutputPart{}, writer(0), 1);
+  Cutter cutter(control::OutputPart{}, writer(0), 1);
   CHECK(cutter.feed("a\nb") == "a\n");
   CHECK(cutter.feed("c\r50%") == "bc\r");
   CHECK(cutter.holds_a_piece());
@@ -44,10 +60,20 @@ TEST_CASE("without tags bytes pass unchanged, whole lines at a time", "[daemon][
 }
 
 TEST_CASE("a line without end is passed on before it fills the memory", "[daemon][output]") {
-  LineCutter cutter(control::OutputPart{}, writer(0), 1);
+  Cutter cutter(control::OutputPart{}, writer(0), 1);
   std::size_t shown = 0;
   for (int i = 0; i < 40; ++i) shown += cutter.feed(std::string(65536, 'x')).size();
   CHECK(shown >= 2U << 20);
+}
+
+TEST_CASE("a line of a MiB is shown whole, in parts that are not long", "[daemon][output]") {
+  LineCutter lines(control::OutputPart{}, writer(0), 1);
+  for (int i = 0; i < 1023; ++i) CHECK(lines.feed(std::string(1024, 'x')).empty());
+  const Parts parts = lines.feed("end\nnext");
+  CHECK(joined(parts).size() == 1023 * 1024 + 4);
+  CHECK(joined(parts).ends_with("xend\n"));
+  for (const std::string& part : parts) CHECK(part.size() <= 64U << 10);
+  CHECK(joined(lines.flush()) == "next");
 }
 
 // Every byte value, with and without line ends, in pieces of every size.
@@ -65,8 +91,7 @@ std::string random_bytes(std::mt19937& dice, std::size_t bytes) {
   return text;
 }
 
-std::string through(LineCutter& cutter, std::string_view text, std::mt19937& dice,
-                    bool with_pauses) {
+std::string through(Cutter& cutter, std::string_view text, std::mt19937& dice, bool with_pauses) {
   std::string out;
   while (!text.empty()) {
     const std::size_t some = std::min<std::size_t>(text.size(), 1 + dice() % 70'000);
@@ -81,7 +106,7 @@ TEST_CASE("untagged, random bytes come out as they went in", "[daemon][output]")
   std::mt19937 dice(7);  // NOLINT: the same every time
   for (int round = 0; round < 60; ++round) {
     const std::string text = random_bytes(dice, 1 + dice() % 900'000);
-    LineCutter cutter(control::OutputPart{}, writer(0), 1 + round % 2);
+    Cutter cutter(control::OutputPart{}, writer(0), 1 + round % 2);
     CHECK(through(cutter, text, dice, round % 3 == 0) == text);
   }
 }
@@ -90,7 +115,7 @@ TEST_CASE("under tags the text of each line comes out as it went in", "[daemon][
   std::mt19937 dice(8);  // NOLINT: the same every time
   for (int round = 0; round < 40; ++round) {
     const std::string text = random_bytes(dice, 1 + dice() % 900'000);
-    LineCutter cutter = tagged();
+    Cutter cutter = tagged();
     std::string back;
     std::string_view out;
     const std::string whole = through(cutter, text, dice, false);
@@ -112,7 +137,7 @@ TEST_CASE("a time stamp stands before the tag", "[daemon][output]") {
   control::OutputPart how;
   how.tag = static_cast<int>(control::OutputPart::Tag::tag);
   how.timestamps = true;
-  const std::string line = LineCutter(how, writer(0), 1).feed("x\n");
+  const std::string line = Cutter(how, writer(0), 1).feed("x\n");
   CHECK(line.size() > 24);
   CHECK(line[10] == 'T');
   CHECK(line.ends_with(" [1,0]<stdout>: x\n"));
@@ -121,7 +146,7 @@ TEST_CASE("a time stamp stands before the tag", "[daemon][output]") {
 TEST_CASE("JSON lines hold whatever a program writes", "[daemon][output]") {
   control::OutputPart how;
   how.tag = static_cast<int>(control::OutputPart::Tag::json);
-  LineCutter cutter(how, writer(2), 2);
+  Cutter cutter(how, writer(2), 2);
   const std::string line = cutter.feed("say \"\\\t\xff\xc3\xa9\"\n");
   CHECK(line.starts_with("{\"rank\":2,\"host\":\"a\",\"stream\":\"stderr\",\"time\":\""));
   CHECK(line.ends_with("\"line\":\"say \\\"\\\\\\u0009\xef\xbf\xbd\xc3\xa9\\\"\"}\n"));
@@ -132,16 +157,15 @@ TEST_CASE("JSON lines hold whatever a program writes", "[daemon][output]") {
 TEST_CASE("XML lines, patterns and colours", "[daemon][output]") {
   control::OutputPart how;
   how.tag = static_cast<int>(control::OutputPart::Tag::xml);
-  CHECK(LineCutter(how, writer(1), 1).feed("a<b&c\n") ==
-        "<stdout rank=\"1\">a&lt;b&amp;c</stdout>\n");
+  CHECK(Cutter(how, writer(1), 1).feed("a<b&c\n") == "<stdout rank=\"1\">a&lt;b&amp;c</stdout>\n");
   how.tag = static_cast<int>(control::OutputPart::Tag::pattern);
   how.tag_pattern = "%h-%3r> ";
-  CHECK(LineCutter(how, writer(1), 1).feed("x\n") == "a-001> x\n");
+  CHECK(Cutter(how, writer(1), 1).feed("x\n") == "a-001> x\n");
   how.color = true;
-  CHECK(LineCutter(how, writer(1), 2).feed("x\n") == "\033[31ma-001> \033[0mx\n");
+  CHECK(Cutter(how, writer(1), 2).feed("x\n") == "\033[31ma-001> \033[0mx\n");
   control::OutputPart xml;
   xml.tag = static_cast<int>(control::OutputPart::Tag::xml);
-  LineCutter rest(xml, writer(1), 1);
+  Cutter rest(xml, writer(1), 1);
   CHECK(rest.feed(std::string("\0\x1b\r\xff\xc3\xa9\xe0\x80\x80", 9)).empty());
   CHECK(rest.flush() ==
         "<stdout rank=\"1\">\xef\xbf\xbd\xef\xbf\xbd&#13;\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd"

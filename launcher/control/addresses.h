@@ -1,0 +1,16 @@
+// Addresses as text, and those of this machine.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <string>
+#include <vector>
+
+namespace tutti::launch::control {
+
+// Numeric, without the port: "10.0.0.2", "fd00::2", "fe80::1%eth0". Of IPv4 or IPv6.
+std::string address_text(const sockaddr* address);
+// Of all interfaces that are up, loopback included.
+std::vector<std::string> own_addresses();
+
+}  // namespace tutti::launch::control

@@ -1,0 +1,46 @@
+// What starting ranks asks of file systems: working folders, programs, output files. They may be
+// slow or stand still, so a thread asks, and the loop goes on.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "control/control.h"
+#include "daemon/launch.h"
+#include "serve/serve.h"
+
+namespace tutti::launch::daemon {
+
+struct App {
+  CannotStart problem;  // empty reason: its program was found
+  std::string path, directory;
+  serve::Needs needs;
+};
+
+struct Wanted {
+  std::vector<control::AppPart> apps;
+  std::vector<std::string> environment;  // the daemon's
+  std::string directory;                 // where ranks work unless told; empty: as the head says
+  std::string host;
+  std::vector<std::string> files;  // to be written; empty ones are skipped
+  bool appends = false;            // they stay as they are
+};
+
+struct Opened {
+  UniqueFd fd;
+  std::string problem;  // why it is closed
+};
+
+struct Found {
+  std::vector<App> apps;
+  std::vector<Opened> files;       // as wanted
+  std::vector<std::string> notes;  // for the user
+};
+
+Found look_up(const Wanted& wanted);
+// The same by a thread; `done` is called by the loop, unless that ends first.
+void look_up(control::Loop& loop, Wanted wanted, std::function<void(Found&&)> done);
+
+}  // namespace tutti::launch::daemon

@@ -1,0 +1,21 @@
+// Processes of this machine, as /proc shows them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <vector>
+
+namespace tutti::launch::daemon {
+
+struct Process {
+  pid_t pid = 0, parent = 0, group = 0;
+  char state = 0;  // R, S, D, T, Z, ...
+};
+// Nothing: it is gone.
+std::optional<Process> read_process(pid_t pid);
+std::vector<Process> all_processes();
+// Whether it is the PMIx server (launcher/pmix).
+bool is_pmix_server(pid_t pid);
+
+}  // namespace tutti::launch::daemon

@@ -1,0 +1,76 @@
+// All that ranks are stops and goes on; helpers of the daemon do not.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/clock.h"
+#include "catch.h"
+#include "daemon/daemon.h"
+#include "daemon/processes.h"
+
+namespace tutti::launch::daemon {
+namespace {
+
+// A child that says who it is, in a group of its own or in ours; with a child in a session of its
+// own, which says so as well.
+void start(int out, bool own_group, bool with_child) {
+  const auto stay = [out] {
+    const pid_t me = ::getpid();
+    (void)!::write(out, &me, sizeof me);
+    for (;;) ::pause();
+  };
+  if (::fork() != 0) return;
+  if (own_group) ::setpgid(0, 0);
+  if (with_child && ::fork() == 0) {
+    ::setsid();
+    stay();
+  }
+  stay();
+}
+
+pid_t next_from(int in) {
+  pid_t pid = 0;
+  REQUIRE(::read(in, &pid, sizeof pid) == static_cast<ssize_t>(sizeof pid));
+  return pid;
+}
+
+char state_of(pid_t pid) {
+  const auto one = read_process(pid);
+  return one ? one->state : '-';
+}
+
+bool comes_to(pid_t pid, bool stopped) {
+  const std::int64_t limit = now_ns() + 30'000'000'000;
+  while ((state_of(pid) == 'T') != stopped)
+    if (now_ns() > limit) return false;
+  return true;
+}
+
+TEST_CASE("a rank and its family stop and go on, helpers are left alone", "[daemon]") {
+  adopt_orphans();
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  start(ends[1], true, true);
+  const pid_t family[2] = {next_from(ends[0]), next_from(ends[0])};
+  start(ends[1], false, false);
+  const pid_t helper = next_from(ends[0]);
+  start(ends[1], true, true);
+  const pid_t spared[2] = {next_from(ends[0]), next_from(ends[0])};
+  const auto spares = [&spared](pid_t pid) { return pid == spared[0] || pid == spared[1]; };
+
+  signal_descendants(SIGSTOP, spares);
+  for (const pid_t pid : family) CHECK(comes_to(pid, true));
+  CHECK(state_of(helper) != 'T');
+  for (const pid_t pid : spared) CHECK(state_of(pid) != 'T');
+  signal_descendants(SIGCONT, spares);
+  for (const pid_t pid : family) CHECK(comes_to(pid, false));
+
+  kill_descendants();
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace tutti::launch::daemon

@@ -63,7 +63,8 @@ class Policy final : public Waiter {
         local_(static_cast<std::uint32_t>(around.wireup->local_rank())),
         own_(segment_.local(local_)),
         budget_(derive(*around.wireup, *around.knobs)),
-        sharing_(around.knobs->text("TUTTI_SHARED_CORES")) {
+        looks_for_others_(around.knobs->text("TUTTI_SHARED_CORES") == "auto"),
+        beside_others_(around.knobs->text("TUTTI_SHARED_CORES") == "on") {
     for (const auto& transport : transports) transports_.push_back(transport.get());
     register_barriers(own_);
     join_descriptors();
@@ -171,7 +172,7 @@ class Policy final : public Waiter {
     if (!woken) {
       stage_ = Stage::sleeping;
       called_leader_ = false;
-      with_open_gate(gate, [this] { sleep(); });
+      with_open_gate(gate, [this, with_others = beside_others_] { sleep(with_others); });
     }
     own_.sleep.store(static_cast<std::uint32_t>(SleepState::awake), std::memory_order_relaxed);
     // Polling starts where it ended: one fruitless round, and we sleep again.
@@ -181,19 +182,10 @@ class Policy final : public Waiter {
     call_followers();
   }
 
-  void sleep() {
-    beside_others_ = are_others_here();
-    if (beside_others_) slice_.take();
+  void sleep(bool with_others) {
+    if (with_others) slice_.take();
     rest();
     slice_.give_back();
-  }
-
-  bool are_others_here() {
-    if (sharing_ != "auto") return sharing_ == "on";
-    const bool here = foreign_.is_there(now_ns());
-    if (here && !std::exchange(said_others_, true))
-      log::explain("others run on this rank's cores: it sleeps at once, with a short time slice");
-    return here;
   }
 
   // Until woken, or for as long as a sleep may take.
@@ -226,7 +218,14 @@ class Policy final : public Waiter {
 
   void look_around(std::int64_t now) {
     looked_ns_ = now;
+    if (looks_for_others_) look_for_others(now);
     for (Transport* transport : transports_) transport->look_around();
+  }
+
+  void look_for_others(std::int64_t now) {
+    beside_others_ = foreign_.is_there(now);
+    if (beside_others_ && !std::exchange(said_others_, true))
+      log::explain("others run on this rank's cores: it sleeps at once, with a short time slice");
   }
 
   template <class Body>
@@ -262,9 +261,8 @@ class Policy final : public Waiter {
   std::uint32_t local_;
   wireup::LocalRecord& own_;
   Budget budget_;
-  std::string sharing_;  // TUTTI_SHARED_CORES
+  bool looks_for_others_, beside_others_, said_others_ = false;  // programs of others
   ForeignLoad foreign_{kernel_counters(segment_, local_)};
-  bool beside_others_ = false, said_others_ = false;
   ShortSlice slice_{kernel_scheduler()};
   std::vector<Transport*> transports_;
   UniqueFd epoll_;

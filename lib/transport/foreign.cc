@@ -21,7 +21,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kWindowNs = kSecond / 5;
 constexpr std::int64_t kWatchNs = kSecond;         // while others are there
 constexpr std::int64_t kLongestNs = 10 * kSecond;  // after looks that found only ourselves
-constexpr std::int64_t kLate = 10, kForeign = 4;   // parts of the time
+constexpr std::int64_t kLate = 10;                 // the part of the time
 
 // Processor time of a process; -1: it is not there.
 std::int64_t time_of(int pid) {
@@ -98,6 +98,12 @@ std::int64_t busy_ns(const std::string& stat, const cpu_set_t& cpus) {
   return ticks * (kSecond / ::sysconf(_SC_CLK_TCK));
 }
 
+// Half of the time to begin with: else a rank that wakes takes the core from one of ours as a rule.
+// A quarter from then on, since ranks that wait no more run for longer.
+bool ForeignLoad::is_foreign(std::int64_t busy_ns, std::int64_t ours_ns) const {
+  return busy_ns > 0 && (busy_ns - ours_ns) * (is_there_ ? 4 : 2) >= busy_ns;
+}
+
 void ForeignLoad::look(std::int64_t now_ns) {
   const std::int64_t elapsed = now_ns - at_ns_, waited = counters_->waited_ns();
   const bool late = at_ns_ != 0 && (waited - waited_ns_) * kLate >= elapsed;
@@ -105,9 +111,7 @@ void ForeignLoad::look(std::int64_t now_ns) {
   if (waited >= 0 && (late || is_there_)) use = counters_->use();
   const bool comparable = use && use_ && use->ranks == use_->ranks;
   const bool was_there = is_there_;
-  is_there_ =
-      comparable &&
-      ((use->busy_ns - use_->busy_ns) - (use->ours_ns - use_->ours_ns)) * kForeign >= elapsed;
+  is_there_ = comparable && is_foreign(use->busy_ns - use_->busy_ns, use->ours_ns - use_->ours_ns);
   // Late, and only among ourselves: that may go on for long, and looking is not free.
   window_ns_ = is_there_                  ? kWatchNs
                : comparable && !was_there ? std::min(2 * window_ns_, kLongestNs)

@@ -3,10 +3,11 @@
 // Two things must hold, over the same stretch of time:
 //
 //   late     the thread was ready to run, but without a core, for a tenth of the time
-//   foreign  its cores were busy for longer than the ranks of this host ran there, by a quarter of
-//            one core
+//   foreign  of the time for which its cores were busy the ranks of this host ran for less than
+//   half
 //
-// Late wake-ups alone prove nothing: where our own ranks outnumber the cores every wake-up is late.
+// Late wake-ups alone prove nothing: where our own ranks outnumber the cores every wake-up is late,
+// and one that takes the core from another of ours is no gain.
 // Once others are there, lateness is not asked for again (what is done about them mends it).
 #pragma once
 
@@ -52,6 +53,7 @@ class ForeignLoad {
 
  private:
   void look(std::int64_t now_ns);
+  bool is_foreign(std::int64_t busy_ns, std::int64_t ours_ns) const;
 
   std::unique_ptr<Counters> counters_;
   bool is_there_ = false;

@@ -71,6 +71,17 @@ TEST_CASE("a crowd of our own is none of others, and is looked at more and more 
   CHECK(rank.totals.looks < 15);
 }
 
+TEST_CASE("beside a few others a crowd goes on as before; waiters may become workers", "[slice]") {
+  Rank rank;
+  rank.pace = {190, 400, 250};
+  for (int i = 0; i < 20; ++i) CHECK_FALSE(rank.ask());
+  rank.pace.ours = 100;
+  for (int i = 0; i < 60; ++i) rank.ask();
+  CHECK(rank.ask());
+  rank.pace.ours = 250;
+  for (int i = 0; i < 20; ++i) CHECK(rank.ask());
+}
+
 TEST_CASE("others who disturb nobody are let be", "[slice]") {
   Rank rank;
   rank.pace = {5, 400, 40};

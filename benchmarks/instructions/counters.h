@@ -1,0 +1,25 @@
+// What is counted: instructions and system calls by callgrind, allocations and looks at the clock
+// by this program, which stands before libc with functions of the same names.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::ruler {
+
+struct Counts {
+  std::uint64_t allocations = 0;
+  std::uint64_t clock_reads = 0;
+};
+
+// Nothing is counted but between count() and pause().
+void count();
+void pause();
+// From zero.
+void begin_row();
+// Hands callgrind's figures out under this name; returns the others.
+Counts end_row(const char* name);
+
+// Called for each sched_yield() of the library; does nothing until it is set.
+extern void (*on_yield)();
+
+}  // namespace tutti::ruler

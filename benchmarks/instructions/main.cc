@@ -2,7 +2,7 @@
 //
 // Counts what MPI calls execute. Under `valgrind --tool=callgrind --collect-atstart=no
 // --collect-systime=yes` it leaves a file of callgrind for each row, and prints "row TAB operations
-// TAB allocations TAB looks at the clock"; benchmarks/instructions/compare makes the table.
+// TAB allocations TAB looks at the clock"; benchmarks/instructions/count makes the table.
 //
 // Two ranks in one thread over a real link: whoever has to wait gives the turn to the other
 // (turns.h, seams.h). Counts are sums over both.
@@ -53,8 +53,8 @@ void count(const ruler::Row& row, const Ranks& ranks) {
       },
       false);
   ruler::begin_row();
-  ruler::run_both(
-      [&](int rank) { repeat(kOperations, *parts[static_cast<std::size_t>(rank)]); }, true);
+  ruler::run_both([&](int rank) { repeat(kOperations, *parts[static_cast<std::size_t>(rank)]); },
+                  true);
   const ruler::Counts counts = ruler::end_row(row.name.c_str());
   ruler::run_both([&](int rank) { parts[static_cast<std::size_t>(rank)]->end(); }, false);
   std::printf("%s\t%d\t%llu\t%llu\n", row.name.c_str(), 2 * kOperations,

@@ -25,9 +25,9 @@ struct Runner {
   std::vector<std::byte> stack;
 };
 
-constexpr int kNobody = 2;              // the program itself, which waits for the others
-std::array<Runner, 3> g_runners;        // rank 0, rank 1, nobody
-int g_current = kNobody;                // whose turn it is
+constexpr int kNobody = 2;        // the program itself, which waits for the others
+std::array<Runner, 3> g_runners;  // rank 0, rank 1, nobody
+int g_current = kNobody;          // whose turn it is
 const std::function<void(int)>* g_body;
 bool g_is_counted = false;
 int g_in_vain = 0;

@@ -1,5 +1,5 @@
-// What is counted: instructions and system calls by callgrind, allocations and looks at the clock
-// by this program, which stands before libc with functions of the same names.
+// What is counted: instructions and system calls by callgrind; allocations, looks at the clock and
+// yields by this program, which stands before libc with functions of the same names.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@ namespace tutti::ruler {
 struct Counts {
   std::uint64_t allocations = 0;
   std::uint64_t clock_reads = 0;
+  std::uint64_t yields = 0;  // system calls that callgrind does not see, as they are replaced
 };
 
 // Nothing is counted but between count() and pause().

@@ -2,7 +2,8 @@
 //
 // Counts what MPI calls execute. Under `valgrind --tool=callgrind --collect-atstart=no
 // --collect-systime=yes` it leaves a file of callgrind for each row, and prints "row TAB operations
-// TAB allocations TAB looks at the clock"; benchmarks/instructions/count makes the table.
+// TAB allocations TAB looks at the clock TAB yields"; benchmarks/instructions/count makes the
+// table.
 //
 // Two ranks in one thread over a real link: whoever has to wait gives the turn to the other
 // (turns.h, seams.h). Counts are sums over both.
@@ -57,9 +58,10 @@ void count(const ruler::Row& row, const Ranks& ranks) {
                   true);
   const ruler::Counts counts = ruler::end_row(row.name.c_str());
   ruler::run_both([&](int rank) { parts[static_cast<std::size_t>(rank)]->end(); }, false);
-  std::printf("%s\t%d\t%llu\t%llu\n", row.name.c_str(), 2 * kOperations,
+  std::printf("%s\t%d\t%llu\t%llu\t%llu\n", row.name.c_str(), 2 * kOperations,
               static_cast<unsigned long long>(counts.allocations),
-              static_cast<unsigned long long>(counts.clock_reads));
+              static_cast<unsigned long long>(counts.clock_reads),
+              static_cast<unsigned long long>(counts.yields));
   std::fflush(stdout);
 }
 

@@ -3,7 +3,7 @@
 // Time stands still between two looks at the clock and moves a little with each: what the library
 // decides by time it decides alike in every run. Under valgrind a look would be a system call;
 // outside it is none, hence a count of its own.
-#include "benchmarks/instructions/counters.h"
+#include "instructions/counters.h"
 
 #include <sched.h>
 #include <valgrind/callgrind.h>

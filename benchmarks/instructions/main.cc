@@ -13,9 +13,9 @@
 #include <cstring>
 #include <optional>
 
-#include "benchmarks/instructions/counters.h"
-#include "benchmarks/instructions/rows.h"
-#include "benchmarks/instructions/turns.h"
+#include "instructions/counters.h"
+#include "instructions/rows.h"
+#include "instructions/turns.h"
 
 using namespace tutti;
 

@@ -1,5 +1,5 @@
 // Loading a copy of the library.
-#include "benchmarks/instructions/rank.h"
+#include "instructions/rank.h"
 
 #include <dlfcn.h>
 

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "benchmarks/instructions/seams.h"
+#include "instructions/seams.h"
 
 namespace tutti::ruler {
 

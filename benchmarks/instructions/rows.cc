@@ -1,13 +1,13 @@
 // Each row's operation is what one rank does of it: a message sent and one received, one exchange,
 // one collective. Results are checked by the suites; here only a wrong return code ends the run.
-#include "benchmarks/instructions/rows.h"
+#include "instructions/rows.h"
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 
-#include "benchmarks/instructions/turns.h"
+#include "instructions/turns.h"
 
 namespace tutti::ruler {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/instructions/rank.h"
+#include "instructions/rank.h"
 
 namespace tutti::ruler {
 

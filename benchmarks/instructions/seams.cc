@@ -7,7 +7,7 @@
 // So nobody ever polls twice for the same thing: what is counted does not depend on who is fast.
 // The linker sends calls of NAME to __wrap_NAME, and __real_NAME is what they were for. A name
 // that the library no longer has does not link.
-#include "benchmarks/instructions/seams.h"
+#include "instructions/seams.h"
 
 #include <utility>
 

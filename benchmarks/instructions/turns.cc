@@ -1,5 +1,5 @@
 // Turns: contexts are made once; from then on _setjmp and _longjmp switch, without a system call.
-#include "benchmarks/instructions/turns.h"
+#include "instructions/turns.h"
 
 #include <setjmp.h>
 #include <ucontext.h>
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "benchmarks/instructions/counters.h"
+#include "instructions/counters.h"
 
 namespace tutti::ruler {
 namespace {

@@ -26,6 +26,9 @@ const std::vector<KnobRow> kRows = {
      "process_vm_readv for long messages inside a host: auto (measured), on, off"},
     {"TUTTI_POLL_US", "us", "-1", "transport",
      "how long a wait polls before it sleeps; -1: derived from ranks and cores"},
+    {"TUTTI_SHARED_CORES", "name", "auto", "transport",
+     "beside programs of others on the same cores a rank that waits sleeps at once, with a time "
+     "slice of 0.1 ms (Linux 6.12 and later): auto (where they make wake-ups late), on, off"},
     {"TUTTI_PROGRESS_US", "us", "0", "world",
      "a thread that makes progress while the program computes looks this often; 0: none"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
@@ -59,7 +62,7 @@ const std::vector<KnobRow> kRows = {
 // What a knob of unit "name" may say, where that is known here; several are parted by commas.
 std::vector<std::string> words_of(std::string_view knob) {
   if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "ucx", "tcp"};
-  if (knob == "TUTTI_SINGLE_COPY") return {"auto", "on", "off"};
+  if (knob == "TUTTI_SINGLE_COPY" || knob == "TUTTI_SHARED_CORES") return {"auto", "on", "off"};
   if (knob == "TUTTI_TCP_FAMILY") return {"auto", "ipv4", "ipv6"};
   if (knob == "TUTTI_LINK_SECURITY") return {"none", "integrity", "encrypted"};
   if (knob == "TUTTI_RECORD") return {"off", "calls", "events"};

@@ -93,6 +93,7 @@ std::string take_reason(World& world) {
 
 delegate::Waiting World::waiting() {
   delegate::Waiting waiting;
+  waiting.polls = knobs.integer("TUTTI_POLL_US") != 0;
   waiting.progress = [](void* self) { return progress(*static_cast<World*>(self)); };
   waiting.idle = [](void* self) { idle(*static_cast<World*>(self)); };
   waiting.active = [](void* self) { active(*static_cast<World*>(self)); };

@@ -172,6 +172,7 @@ Code ShmTeam::lost_member() {
 }
 
 Code ShmTeam::wait_long(const void* self, bool (*ready)(const void* self)) {
+  const int looks = is_crowded_ || !waiting_.polls ? 0 : kLooksBetween;
   Code code = Code::ok;
   for (int round = 0;; ++round) {
     if (waiting_.progress(waiting_.self) > 0)
@@ -179,7 +180,7 @@ Code ShmTeam::wait_long(const void* self, bool (*ready)(const void* self)) {
     else
       waiting_.idle(waiting_.self);
     bool is_ready = ready(self);
-    for (int i = 0; i < kLooksBetween && !is_ready && !is_crowded_; ++i) {
+    for (int i = 0; i < looks && !is_ready; ++i) {
       relax();
       is_ready = ready(self);
     }

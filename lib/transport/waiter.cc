@@ -2,7 +2,8 @@
 //
 // With a core for every rank it polls for a while, because waking costs 10 us and more. In a
 // crowd (more ranks than cores) it yields at once, since the awaited rank may be the one that
-// has no core. Both end in sleep.
+// has no core. Both end in sleep. Where programs of others run on the same cores it does not yield,
+// and sleeps with a short time slice (foreign.h, slice.h).
 //
 // Sleep takes two calls. The first one arms: it says in the segment how to wake this rank, lets
 // a fence pass through everybody's core, and returns, so that the caller looks once more at
@@ -17,6 +18,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "transport/foreign.h"
+#include "transport/slice.h"
 #include "transport/transport.h"
 #include "transport/wake.h"
 #include "wireup/doorbell.h"
@@ -58,7 +62,9 @@ class Policy final : public Waiter {
       : segment_(around.wireup->segment()),
         local_(static_cast<std::uint32_t>(around.wireup->local_rank())),
         own_(segment_.local(local_)),
-        budget_(derive(*around.wireup, *around.knobs)) {
+        budget_(derive(*around.wireup, *around.knobs)),
+        looks_for_others_(around.knobs->text("TUTTI_SHARED_CORES") == "auto"),
+        beside_others_(around.knobs->text("TUTTI_SHARED_CORES") == "on") {
     for (const auto& transport : transports) transports_.push_back(transport.get());
     register_barriers(own_);
     join_descriptors();
@@ -120,7 +126,9 @@ class Policy final : public Waiter {
     if (began_ns_ == 0) began_ns_ = now;
     waited_ns_ = now - began_ns_;
     if (now - looked_ns_ > kLookEveryNs) look_around(now);
-    if (waited_ns_ >= budget_.yield_ns) return arm();
+    // A yield lets others run for their whole slices, a sleeper's wake-up takes the core from them.
+    const std::int64_t yield_ns = beside_others_ ? budget_.poll_ns : budget_.yield_ns;
+    if (waited_ns_ >= yield_ns) return arm();
     if (waited_ns_ >= budget_.poll_ns) with_open_gate(gate, [] { ::sched_yield(); });
   }
 
@@ -164,7 +172,7 @@ class Policy final : public Waiter {
     if (!woken) {
       stage_ = Stage::sleeping;
       called_leader_ = false;
-      with_open_gate(gate, [this] { sleep(); });
+      with_open_gate(gate, [this, with_others = beside_others_] { sleep(with_others); });
     }
     own_.sleep.store(static_cast<std::uint32_t>(SleepState::awake), std::memory_order_relaxed);
     // Polling starts where it ended: one fruitless round, and we sleep again.
@@ -174,7 +182,14 @@ class Policy final : public Waiter {
     call_followers();
   }
 
-  void sleep() {
+  void sleep(bool with_others) {
+    if (with_others) slice_.take();
+    rest();
+    slice_.give_back();
+  }
+
+  // Until woken, or for as long as a sleep may take.
+  void rest() {
     if (!epoll_.is_open()) return futex_sleep(own_.wake_word, seen_word_, sleep_ms_);
     std::array<epoll_event, 4> events{};
     const int ready =
@@ -203,7 +218,14 @@ class Policy final : public Waiter {
 
   void look_around(std::int64_t now) {
     looked_ns_ = now;
+    if (looks_for_others_) look_for_others(now);
     for (Transport* transport : transports_) transport->look_around();
+  }
+
+  void look_for_others(std::int64_t now) {
+    beside_others_ = foreign_.is_there(now);
+    if (beside_others_ && !std::exchange(said_others_, true))
+      log::explain("others run on this rank's cores: it sleeps at once, with a short time slice");
   }
 
   template <class Body>
@@ -239,6 +261,9 @@ class Policy final : public Waiter {
   std::uint32_t local_;
   wireup::LocalRecord& own_;
   Budget budget_;
+  bool looks_for_others_, beside_others_, said_others_ = false;  // programs of others
+  ForeignLoad foreign_{kernel_counters(segment_, local_)};
+  ShortSlice slice_{kernel_scheduler()};
   std::vector<Transport*> transports_;
   UniqueFd epoll_;
   UniqueFd doorbell_;

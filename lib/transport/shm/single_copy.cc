@@ -54,6 +54,8 @@ std::atomic_ref<std::uint64_t> published(wireup::LocalRecord& record) {
 
 SingleCopy::SingleCopy(const wireup::Segment& segment, std::uint32_t local, bool wanted)
     : segment_(segment), local_(local), word_(0), wanted_(wanted) {
+  wireup::LocalRecord& own = segment_.local(local_);
+  own.first_contact[kPidNamespace] = own_pid_namespace();
   if (!wanted_) {
     reason_ = "TUTTI_SINGLE_COPY=off";
     return;
@@ -62,9 +64,7 @@ SingleCopy::SingleCopy(const wireup::Segment& segment, std::uint32_t local, bool
   if (yama_asks_for_parentage()) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
   word_ = random_word();
-  wireup::LocalRecord& own = segment_.local(local_);
   own.first_contact[kProbeAddress] = reinterpret_cast<std::uint64_t>(&word_);
-  own.first_contact[kPidNamespace] = own_pid_namespace();
   // release: pairs with the acquire in read_process(); the value says that the rest is there.
   published(own).store(word_, std::memory_order_release);
 }

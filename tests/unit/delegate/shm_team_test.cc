@@ -34,7 +34,7 @@ delegate::Waiting waiting() {
 }
 
 // One team over all ranks of a host, each in a thread.
-void run_team(int size, const std::function<bool(Team&, int rank)>& body) {
+void run_team(int size, const std::function<bool(Team&, int rank)>& body, bool polls = true) {
   auto wireups = wireup::in_threads(std::vector<int>(static_cast<std::size_t>(size), 0));
   std::vector<int> locals(static_cast<std::size_t>(size));
   std::iota(locals.begin(), locals.end(), 0);
@@ -43,8 +43,9 @@ void run_team(int size, const std::function<bool(Team&, int rank)>& body) {
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       wireup::Wireup& own = *wireups[static_cast<std::size_t>(rank)];
-      const auto team =
-          delegate::make_shm_team(own, locals, rank, delegate::host_area(own), waiting());
+      delegate::Waiting how = waiting();
+      how.polls = polls;
+      const auto team = delegate::make_shm_team(own, locals, rank, delegate::host_area(own), how);
       if (body(*team, rank)) ++good;
     });
   for (std::thread& thread : threads) thread.join();
@@ -164,6 +165,18 @@ TEST_CASE("one kind again and again, at every size around the limits", "[delegat
         if (!mixer.step(collective, 2, 1)) return false;
       return true;
     });
+}
+
+TEST_CASE("a team that does not poll", "[delegate]") {
+  const auto body = [](Team& team, int rank) {
+    Mixer mixer(team, rank, 3);
+    for (const Collective collective : kServed)
+      for (const Count count : {2, 30000})
+        for (int i = 0; i < 20; ++i)
+          if (!mixer.step(collective, count, i % 3)) return false;
+    return true;
+  };
+  run_team(3, body, false);
 }
 
 TEST_CASE("all ranks get the same bits of a sum of doubles", "[delegate]") {

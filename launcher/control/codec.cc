@@ -129,11 +129,11 @@ class Reader {
 
 template <std::size_t I = 0>
 Result<Message> read_as(std::uint64_t kind, const msgpack::object& body) {
-  if constexpr (I == std::variant_size_v<Message>) {
+  if constexpr (I == std::variant_size_v<AnyMessage>) {
     return fail(Code::other, "a message of unknown kind " + std::to_string(kind));
   } else {
     if (kind != I) return read_as<I + 1>(kind, body);
-    std::variant_alternative_t<I, Message> message;
+    std::variant_alternative_t<I, AnyMessage> message;
     Reader reader;
     reader.value(body, message);
     if (!reader.error().empty())

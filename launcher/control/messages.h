@@ -299,10 +299,23 @@ struct DaemonFailed {
   }
 };
 
-using Message =
+using AnyMessage =
     std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses, RankEnded,
                  RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow, HostFailed, Note,
                  DaemonFailed, Gather, Gathered, ServeJob, Serves, Served, Fetch, Fetched, Look,
                  Seen, Stack, Examine, Findings, Probe, Probed, Used, OutputTaken>;
+
+// One of them. What copies, moves and ends any of them is compiled once (message.cc), not in every
+// file that hears or sends some.
+struct Message : AnyMessage {
+  template <class One>
+  requires(!std::is_base_of_v<Message, std::remove_cvref_t<One>>) Message(One&& one)
+      : AnyMessage(std::forward<One>(one)) {}
+  Message(const Message& other);
+  Message(Message&& other) noexcept;
+  Message& operator=(const Message& other);
+  Message& operator=(Message&& other) noexcept;
+  ~Message();
+};
 
 }  // namespace tutti::launch::control

@@ -33,7 +33,7 @@ Code give(Result<comm::CommRef>&& made, const comm::Group& from, Errhandler* han
   }
   (*made)->group().session = from.session;
   if (handler != nullptr) set_errhandler(**made, handler);
-  *newcomm = handle_to(made->detach(), MPI_COMM_NULL);
+  *newcomm = handle_to(made->hand_out(), MPI_COMM_NULL);
   return Code::ok;
 }
 

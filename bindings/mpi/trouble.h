@@ -34,7 +34,7 @@ template <class Made, class UserHandle>
 Code give(Result<Ref<Made>>&& made, UserHandle* handle) {
   if (!made) return note(made);
   *handle = reinterpret_cast<UserHandle>(made->get() == nullptr ? 0 : (*made)->handle());
-  made->detach();
+  made->hand_out();
   return Code::ok;
 }
 

@@ -37,6 +37,11 @@ class Object {
   bool is_predefined() const { return handle_ < 0x400; }
 
   void retain() const { refs_.fetch_add(1, std::memory_order_relaxed); }
+  // The user got a handle of it, and with that a reference; gives one back. False: has none to give
+  // back, though the library may keep the object alive. Who got as many as can be counted is never
+  // told so.
+  void hand_out() const;
+  bool take_back() const;
   // Made by new, an object lies in a slot.
   static void* operator new(std::size_t /*bytes*/) { return slots::take(); }
   static void* operator new(std::size_t /*bytes*/, void* slot) { return slot; }
@@ -72,7 +77,26 @@ class Object {
   Destroy destroy_;
   mutable std::atomic<std::int32_t> refs_{1};
   ObjectKind kind_;
+  static constexpr std::uint16_t kMany = 0xffff;
+  mutable std::atomic<std::uint16_t> handed_out_{0};  // relaxed: it orders nothing
 };
+
+inline void Object::hand_out() const {
+  std::uint16_t before = handed_out_.load(std::memory_order_relaxed);
+  while (before != kMany && !handed_out_.compare_exchange_weak(
+                                before, static_cast<std::uint16_t>(before + 1),
+                                std::memory_order_relaxed)) {
+  }
+}
+
+inline bool Object::take_back() const {
+  std::uint16_t before = handed_out_.load(std::memory_order_relaxed);
+  while (before != 0 && before != kMany &&
+         !handed_out_.compare_exchange_weak(before, static_cast<std::uint16_t>(before - 1),
+                                            std::memory_order_relaxed)) {
+  }
+  return before != 0;
+}
 
 // One that is only ever counted with its world's gate held, or the door of its communicator. A
 // locked instruction would wait until the stores before it are seen by all, such as those into a
@@ -134,7 +158,11 @@ class Ref {
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
-  T* detach() { return std::exchange(object_, nullptr); }  // hands the reference to a handle
+  // Hands the reference to a handle of the user's.
+  T* hand_out() {
+    if (object_ != nullptr) object_->hand_out();
+    return std::exchange(object_, nullptr);
+  }
 
  private:
   T* object_ = nullptr;

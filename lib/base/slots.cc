@@ -120,9 +120,8 @@ void give(void* object) {
 }
 
 void retire(void* object) {
-  Handle* const slot = word_of(object);
-  *slot &= ~kAddress;
-  forbid(slot);
+  hide(object);
+  forbid(word_of(object));
 }
 
 // The generation counts in the upper bits, and what overflows there in the lower ones.

@@ -30,6 +30,9 @@ void* take();
 // Nobody knows it by its handle any more, and the memory may be taken again.
 void give(void* object);
 
+// The object lives on, but its handle is a stale one from now on.
+inline void hide(const void* object);
+
 // For who keeps slots for later: the same without the lock, and back.
 void retire(void* object);
 void renew(void* object);
@@ -42,6 +45,9 @@ extern constinit Range range;
 
 inline Handle* word_of(const void* object) {
   return const_cast<Handle*>(static_cast<const Handle*>(object)) - 1;
+}
+inline void hide(const void* object) {
+  *word_of(object) &= ~kAddress;
 }
 inline Handle handle_of(const void* object) {
   return *word_of(object);

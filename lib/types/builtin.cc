@@ -172,7 +172,7 @@ Placed place(const Row& row) {
     TypeRef type = Maker::make(shape, place(row), std::move(made), row.handle);
     type->commit();
     TUTTI_CHECK(predefined_types[row.handle - kFirstType] == nullptr, row.name);
-    predefined_types[row.handle - kFirstType] = type.detach();
+    predefined_types[row.handle - kFirstType] = type.hand_out();
   }
 }
 

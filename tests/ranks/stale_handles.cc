@@ -233,6 +233,69 @@ void found() {
   MPI_Session_finalize(&session);
 }
 
+// Frees by copies of one handle: right once and `more` times, for so many were handed out; then it
+// is refused, though the library still uses the object.
+template <class Handle>
+void free_often(Handle handle, int (*free)(Handle*), int error, int more = 0) {
+  for (int time = 0; time < 4 + more; ++time) {
+    Handle copy = handle;
+    CHECK(class_of(free(&copy)) == (time <= more ? MPI_SUCCESS : error));
+  }
+}
+
+void in_use() {
+  MPI_Comm comm;
+  MPI_Group group, again;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_group(comm, &group);
+  MPI_Comm_group(comm, &again);
+  CHECK(group == again);
+  free_often(group, MPI_Group_free, MPI_ERR_GROUP, 1);
+  MPI_Comm_group(MPI_COMM_WORLD, &group);
+  free_often(group, MPI_Group_free, MPI_ERR_GROUP);
+  int n = 0;
+  MPI_Comm_group(MPI_COMM_WORLD, &group);
+  CHECK(MPI_Group_size(group, &n) == MPI_SUCCESS && n == size);
+  MPI_Group_free(&group);
+
+  MPI_Errhandler handler, kept;
+  MPI_Comm_create_errhandler(handle_nothing, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  MPI_Comm_get_errhandler(comm, &kept);
+  free_often(handler, MPI_Errhandler_free, MPI_ERR_ERRHANDLER, 1);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+
+  MPI_Datatype inner, outer, contents[1];
+  int counts[3];
+  MPI_Aint places[1];
+  MPI_Type_contiguous(2, MPI_INT, &inner);
+  MPI_Type_vector(2, 1, 2, inner, &outer);
+  MPI_Type_commit(&outer);
+  free_often(inner, MPI_Type_free, MPI_ERR_TYPE);
+  CHECK(MPI_Type_get_contents(outer, 3, 0, 1, counts, places, contents) == MPI_SUCCESS);
+  free_often(contents[0], MPI_Type_free, MPI_ERR_TYPE);
+  int from[8] = {1, 2, 3, 4, 5, 6, 7, 8}, to[8] = {};
+  CHECK(MPI_Sendrecv(from, 1, outer, rank, 0, to, 1, outer, rank, 0, comm, MPI_STATUS_IGNORE) ==
+        MPI_SUCCESS);
+  CHECK(to[0] == 1 && to[1] == 2 && to[4] == 5 && to[5] == 6);
+  MPI_Type_free(&outer);
+
+  // Under way while they are freed.
+  const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+  MPI_Op op;
+  MPI_Request request, summing;
+  MPI_Op_create(add_nothing, 1, &op);
+  MPI_Irecv(to, 1, MPI_INT, left, 79, comm, &request);
+  MPI_Iallreduce(from, to + 4, 1, MPI_INT, op, comm, &summing);
+  free_often(op, MPI_Op_free, MPI_ERR_OP);
+  free_often(request, MPI_Request_free, MPI_ERR_REQUEST);
+  MPI_Wait(&summing, MPI_STATUS_IGNORE);
+  MPI_Barrier(comm);  // all have freed their requests
+  MPI_Send(from, 1, MPI_INT, right, 79, comm);
+  free_often(comm, MPI_Comm_free, MPI_ERR_COMM);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -242,6 +305,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   MPI_Comm_dup(MPI_COMM_SELF, &shelf);
   found();
+  in_use();
   const std::vector<Kind> all = kinds();
   for (const Kind& kind : all) {
     stale(kind);

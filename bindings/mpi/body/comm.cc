@@ -25,8 +25,7 @@ Code comm_compare(comm::Communicator& comm1, comm::Communicator& comm2, int* res
 }
 
 Code comm_group(comm::Communicator& comm, MPI_Group* group) {
-  comm.group().retain();
-  *group = handle_to(&comm.group(), MPI_GROUP_NULL);
+  *group = handle_to(Ref<const comm::Group>::share(&comm.group()).hand_out(), MPI_GROUP_NULL);
   return Code::ok;
 }
 
@@ -80,10 +79,11 @@ Code comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, MP
 
 Code comm_free(MPI_Comm* comm) {
   comm::Communicator* const object = comm_of(*comm);
-  if (object == nullptr || object->is_predefined())
+  if (object == nullptr || object->is_predefined() || !object->take_back())
     return refuse(Code::comm, "comm is not a communicator of the user's");
   if (const Code code = drop_all_attributes(carrier(*object)); code != Code::ok) {
     trouble().where = comm::CommRef::share(object);  // its handler, not MPI_COMM_SELF's
+    object->hand_out();                              // not freed
     return code;
   }
   close_buffer_room(object);

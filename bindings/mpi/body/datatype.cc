@@ -92,9 +92,12 @@ Code type_commit(MPI_Datatype* datatype) {
 
 Code type_free(MPI_Datatype* datatype) {
   types::Datatype* const type = type_of(*datatype);
-  if (type == nullptr || type->is_basic())
+  if (type == nullptr || type->is_basic() || !type->take_back())
     return refuse(Code::type, "datatype is not a datatype of the user's");
-  if (const Code code = drop_all_attributes(carrier(*type)); code != Code::ok) return code;
+  if (const Code code = drop_all_attributes(carrier(*type)); code != Code::ok) {
+    type->hand_out();  // not freed
+    return code;
+  }
   type->release();
   *datatype = MPI_DATATYPE_NULL;
   return Code::ok;

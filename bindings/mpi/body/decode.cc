@@ -29,7 +29,7 @@ bool put(const std::vector<Count>& numbers, Count room, Integer* into) {
 bool put_types(const std::vector<types::TypeRef>& olds, Count room, MPI_Datatype* into) {
   if (room < static_cast<Count>(olds.size())) return false;
   for (const types::TypeRef& old : olds) {
-    types::Datatype* const given = old->is_basic() ? old.get() : types::make_again(*old).detach();
+    types::Datatype* const given = old->is_basic() ? old.get() : types::make_again(*old).hand_out();
     *into++ = handle_to(given, MPI_DATATYPE_NULL);
   }
   return true;

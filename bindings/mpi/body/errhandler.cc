@@ -10,7 +10,7 @@ Code comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn,
                             MPI_Errhandler* errhandler) {
   if (comm_errhandler_fn == nullptr) return refuse(Code::arg, "the function is null");
   auto made = Errhandler::user(ObjectKind::comm, comm_errhandler_fn);
-  *errhandler = handle_to(made.detach(), MPI_ERRHANDLER_NULL);
+  *errhandler = handle_to(made.hand_out(), MPI_ERRHANDLER_NULL);
   return Code::ok;
 }
 
@@ -22,9 +22,8 @@ Code comm_set_errhandler(comm::Communicator& comm, Errhandler& errhandler) {
 }
 
 Code comm_get_errhandler(comm::Communicator& comm, MPI_Errhandler* errhandler) {
-  Errhandler* const handler = errhandler_on(comm);
-  handler->retain();  // the user frees it
-  *errhandler = handle_to(handler, MPI_ERRHANDLER_NULL);
+  *errhandler =
+      handle_to(Ref<Errhandler>::share(errhandler_on(comm)).hand_out(), MPI_ERRHANDLER_NULL);
   return Code::ok;
 }
 
@@ -38,7 +37,7 @@ Code session_create_errhandler(MPI_Session_errhandler_function* session_errhandl
   if (session_errhandler_fn == nullptr) return refuse(Code::arg, "the function is null");
   auto made = Errhandler::user(ObjectKind::session,
                                reinterpret_cast<Errhandler::Function>(session_errhandler_fn));
-  *errhandler = handle_to(made.detach(), MPI_ERRHANDLER_NULL);
+  *errhandler = handle_to(made.hand_out(), MPI_ERRHANDLER_NULL);
   return Code::ok;
 }
 
@@ -50,9 +49,8 @@ Code session_set_errhandler(Session& session, Errhandler& errhandler) {
 }
 
 Code session_get_errhandler(Session& session, MPI_Errhandler* errhandler) {
-  Errhandler* const handler = errhandler_at(session.errhandler);
-  handler->retain();  // the user frees it
-  *errhandler = handle_to(handler, MPI_ERRHANDLER_NULL);
+  auto handler = Ref<Errhandler>::share(errhandler_at(session.errhandler));
+  *errhandler = handle_to(handler.hand_out(), MPI_ERRHANDLER_NULL);
   return Code::ok;
 }
 
@@ -63,7 +61,7 @@ Code session_call_errhandler(Session& session, int errorcode) {
 
 Code errhandler_free(MPI_Errhandler* errhandler) {
   const Errhandler* const handler = errhandler_of(*errhandler);
-  if (handler == nullptr)
+  if (handler == nullptr || (!handler->is_predefined() && !handler->take_back()))
     return refuse(Code::errhandler, "errhandler is not a valid error handler");
   // A predefined one is only forgotten: get_errhandler handed out a reference to it.
   if (!handler->is_predefined()) handler->release();

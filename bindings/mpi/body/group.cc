@@ -82,7 +82,8 @@ Code group_range_excl(comm::Group& group, int n, int ranges[][3], MPI_Group* new
 
 Code group_free(MPI_Group* group) {
   const comm::Group* const object = group_of(*group);
-  if (object == nullptr) return refuse(Code::group, "group is not a valid group");
+  if (object == nullptr || (!object->is_predefined() && !object->take_back()))
+    return refuse(Code::group, "group is not a valid group");
   if (!object->is_predefined()) object->release();
   *group = MPI_GROUP_NULL;
   return Code::ok;

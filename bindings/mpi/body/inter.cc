@@ -25,8 +25,8 @@ Code comm_remote_size(comm::Communicator& comm, int* size) {
 
 Code comm_remote_group(comm::Communicator& comm, MPI_Group* group) {
   if (!comm.is_inter()) return refuse(Code::comm, "comm is no intercommunicator");
-  comm.remote_group().retain();
-  *group = handle_to(&comm.remote_group(), MPI_GROUP_NULL);
+  *group =
+      handle_to(Ref<const comm::Group>::share(&comm.remote_group()).hand_out(), MPI_GROUP_NULL);
   return Code::ok;
 }
 

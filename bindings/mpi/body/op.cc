@@ -32,7 +32,7 @@ void invoke_large(void* function, const void* a, void* b, Count count, Handle ty
 
 Code make(void* function, types::Op::Invoke invoke, int commute, MPI_Op* op) {
   if (function == nullptr) return refuse(Code::arg, "user_fn is a null pointer");
-  *op = handle_to(types::Op::user(function, invoke, commute != 0).detach(), MPI_OP_NULL);
+  *op = handle_to(types::Op::user(function, invoke, commute != 0).hand_out(), MPI_OP_NULL);
   return Code::ok;
 }
 
@@ -47,7 +47,7 @@ Code op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
 
 Code op_free(MPI_Op* op) {
   const types::Op* const object = op_of(*op);
-  if (object == nullptr || object->is_predefined())
+  if (object == nullptr || object->is_predefined() || !object->take_back())
     return refuse(Code::op, "op is not an operation of the user's");
   object->release();
   *op = MPI_OP_NULL;

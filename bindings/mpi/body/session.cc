@@ -107,7 +107,7 @@ Code group_from_session_pset(Session& session, const char* pset_name, MPI_Group*
   if (!members) return unknown_set(pset_name);
   auto made = comm::GroupRef::adopt(new comm::Group(std::move(*members)));
   made->session = session.handle();
-  *newgroup = handle_to(made.detach(), MPI_GROUP_NULL);
+  *newgroup = handle_to(made.hand_out(), MPI_GROUP_NULL);
   return Code::ok;
 }
 

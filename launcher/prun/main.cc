@@ -95,7 +95,10 @@ int main(int argc, char** argv) {
 
   if (!report_pid(spec->pid_file)) return job::status_of(job::ExitStatus::usage);
   auto allocation = find_hosts(*spec, machine ? plan::usable_slots(*machine, spec->placement) : 1);
-  if (!allocation) return complain(job::ExitStatus::bad_hostfile, allocation.error().text);
+  if (!allocation)
+    return complain(allocation.error().code == Code::unsupported ? job::ExitStatus::usage
+                                                                 : job::ExitStatus::bad_hostfile,
+                    allocation.error().text);
   request.spec = *spec;
   request.allocation = *allocation;
   if (spec->show == "check") {

@@ -18,12 +18,14 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
 #include "spawn/ending.h"
 #include "spawn/installation.h"
+#include "spawn/slurm.h"
 #include "spawn/spawn.h"
 #include "spawn/ssh_words.h"
 
@@ -58,8 +60,12 @@ bool is_ssh(pid_t pid) {
 
 class Ssh final : public daemon::Spawner {
  public:
-  Ssh(control::Loop& loop, control::Grow how, daemon::SpawnReports reports)
-      : loop_(loop), how_(std::move(how)), reports_(std::move(reports)) {}
+  Ssh(control::Loop& loop, control::Grow how, daemon::SpawnReports reports,
+      const Environment& environment)
+      : loop_(loop), how_(std::move(how)), reports_(std::move(reports)) {
+    const std::string& agent = how_.agent.at(0);
+    if (agent.substr(agent.rfind('/') + 1) == "srun") steps_.emplace(environment);
+  }
   ~Ssh() override;
 
   void start(const std::vector<control::HostPart>& hosts) override;
@@ -87,7 +93,8 @@ class Ssh final : public daemon::Spawner {
   control::Grow how_;
   daemon::SpawnReports reports_;
   RemoteFiles files_;
-  std::string daemon_, library_;  // their bytes
+  std::string daemon_, library_;     // their bytes
+  std::optional<SlurmSteps> steps_;  // where the agent is srun
   bool said_awaited_ = false;
   std::map<int, Connection> connections_;
 };
@@ -150,12 +157,9 @@ std::vector<std::string> Ssh::command(const control::HostPart& host) const {
     words.insert(words.end(), {"-T", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30"});
     if (host.port > 0) words.insert(words.end(), {"-p", std::to_string(host.port)});
   }
-  if (name == "srun") {
-    // A step of its own beside whatever runs there, unbuffered (else Slurm waits for line ends);
-    // our daemon does its own binding.
-    words.insert(words.end(),
-                 {"--overlap", "-Q", "-u", "-N1", "-n1", "--mpi=none", "--cpu-bind=none",
-                  "--export=ALL", "-w", host.name, "/bin/sh", "-c", remote_line(files_)});
+  if (steps_) {
+    const auto step = steps_->words_for(host.name, remote_line(files_));
+    words.insert(words.end(), step.begin(), step.end());
     return words;
   }
   if (!host.user.empty()) words.insert(words.end(), {"-l", host.user});
@@ -193,6 +197,11 @@ bool Ssh::spawn(Connection& one) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
+  std::vector<char*> variables;
+  if (steps_)
+    for (const std::string& entry : steps_->environment())
+      variables.push_back(const_cast<char*>(entry.c_str()));
+  variables.push_back(nullptr);
   const pid_t parent = ::getpid();
   one.pid = ::fork();
   if (one.pid < 0) return false;
@@ -207,7 +216,8 @@ bool Ssh::spawn(Connection& one) {
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
-    ::execvp(argv[0], argv.data());
+    if (steps_) ::execvpe(argv[0], argv.data(), variables.data());
+    if (!steps_) ::execvp(argv[0], argv.data());
     const char* why = std::strerror(errno);
     (void)!::write(2, argv[0], std::strlen(argv[0]));
     (void)!::write(2, ": ", 2);
@@ -270,6 +280,8 @@ void Ssh::send_some(Connection& one) {
 
 void Ssh::hand_over(Connection& one, std::string already) {
   one.ready = true;
+  read_words(one);
+  one.words.clear();  // remarks from before say nothing of how a daemon ends
   loop_.forget(one.in.get());
   loop_.forget(one.out.get());
   if (reports_.login) reports_.login(one.host.host, one.noise, one.sent_daemon);
@@ -340,8 +352,9 @@ std::string Ssh::last_words(int host) {
 }  // namespace
 
 std::unique_ptr<daemon::Spawner> spawn_ssh(control::Loop& loop, control::Grow how,
-                                           daemon::SpawnReports reports) {
-  return std::make_unique<Ssh>(loop, std::move(how), std::move(reports));
+                                           daemon::SpawnReports reports,
+                                           const Environment& environment) {
+  return std::make_unique<Ssh>(loop, std::move(how), std::move(reports), environment);
 }
 
 }  // namespace tutti::launch::spawn

@@ -92,8 +92,10 @@ SlurmTask slurm_task(const ReadVariable& variable) {
     return task;  // a job script has the one, a shell of salloc neither
   task.in_step = true;
   task.node = static_cast<int>(text::parse_int(given(variable, "SLURM_NODEID")).value_or(0));
-  // `srun --pty bash`: of the other tasks nothing is left when somebody types a command.
-  if (!given(variable, "SLURM_PTY_PORT").empty()) return task;
+  // `srun --pty bash`: of the other tasks nothing is left when somebody types a command at the
+  // first.
+  if (!given(variable, "SLURM_PTY_PORT").empty() && given(variable, "SLURM_PROCID") == "0")
+    return task;
   const auto tasks = text::parse_int(given(variable, "SLURM_STEP_NUM_TASKS"));
   task.tasks = static_cast<int>(std::clamp<std::int64_t>(tasks.value_or(1), 1, kMostSlots));
   return task;

@@ -42,6 +42,16 @@ def suspended(suite):
                 without=["was lost"])
 
 
+def killed(suite):
+    """Of a prun that is killed nothing is left: the steps that its daemons are end with it."""
+    job = suite.submit("-N2 --ntasks-per-node=2", f"{suite.prun} sh -c 'echo rank $RANK runs; sleep 300' &\n"
+                       f"until [ -e {suite.cluster.path('go')} ]; do sleep 0.1; done\nkill -9 $!\nwait $!\necho status $?")
+    job.until(all_said("runs"), "all ranks")
+    open(suite.cluster.path("go"), "w").close()
+    suite.check("prun is killed", job.wait(), 0, "status 137")
+    suite.nothing_is_left()
+
+
 def lost_node(suite):
     """Without its network; the queue is empty only when Slurm, too, has given the node up or has it back."""
     lost = suite.cluster.names[1]
@@ -56,4 +66,5 @@ def lost_node(suite):
 
 def run(suite):
     statuses(suite)
+    killed(suite)
     suspended(suite)

@@ -114,6 +114,8 @@ TEST_CASE("which task of a Slurm step this is", "[hosts]") {
   CHECK(task(step).tasks == 4);
   CHECK(task(step).node == 1);
   step["SLURM_PTY_PORT"] = "4711";
+  CHECK(task(step).tasks == 4);
+  step["SLURM_PROCID"] = "0";
   CHECK(task(step).tasks == 1);
 }
 

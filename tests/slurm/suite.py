@@ -1,7 +1,7 @@
 """What the stages of this suite share: a cluster, ways to run jobs there, and what is counted."""
 import os
+import re
 import signal
-import subprocess
 import sys
 
 from jobs import Started, processes_with, wait_until
@@ -78,11 +78,10 @@ class BatchJob:
     def __init__(self, cluster, path, options, variables):
         self.cluster, self.output = cluster, f"{path}.out"
         open(self.output, "w").close()
-        self.waiting = subprocess.Popen(
-            [*cluster.on("head"), "sbatch", "--wait", "--parsable", "-o", self.output, *options.split(), path],
-            env=dict(cluster.environment, **variables), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            stdin=subprocess.DEVNULL)
-        self.number = self.waiting.stdout.readline().strip()
+        done = cluster.run("sbatch", "--parsable", "-o", self.output, *options.split(), path, **variables)
+        if done.returncode != 0:
+            raise AssertionError(f"sbatch {options}: {done.stderr}")
+        self.number = done.stdout.strip()
 
     def said(self):
         with open(self.output) as file:
@@ -95,9 +94,16 @@ class BatchJob:
         except AssertionError as late:
             raise AssertionError(f"{late}\n{self.said()}") from None
 
+    def status(self):
+        """Of its script, or nothing: it is not over."""
+        shown = self.cluster.run("scontrol", "show", "job", self.number).stdout
+        over = re.search(r"JobState=(COMPLETED|FAILED|TIMEOUT|CANCELLED|NODE_FAIL) ", shown)
+        ended = re.search(r"ExitCode=(\d+):(\d+)", shown)
+        return (int(ended[1]) or int(ended[2]) and 128 + int(ended[2])) if over and ended else None
+
     def wait(self):
         try:
-            self.waiting.communicate(timeout=JOB_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"job {self.number} does not end\n{self.said()}") from None
-        return Done(self.waiting.returncode, self.said())
+            wait_until(lambda: self.status() is not None, f"the end of job {self.number}", JOB_LIMIT_S)
+        except AssertionError as late:
+            raise AssertionError(f"{late}\n{self.said()}") from None
+        return Done(self.status(), self.said())

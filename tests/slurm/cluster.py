@@ -6,7 +6,7 @@ groups of this kernel."""
 import os
 import secrets
 import shutil
-import socket
+import signal
 import subprocess
 
 from jobs import wait_until
@@ -127,8 +127,21 @@ class Cluster(Machines):
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self.kill_steps()
         super().close()
         self.remove_control_groups()
+
+    def kill_steps(self):
+        """A slurmstepd, which slurmd does not end, goes on looking for a controller that is gone."""
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    is_own = f"SLURM_CONF={self.path('slurm.conf')}\0".encode() in file.read()
+                with open(f"/proc/{name}/comm") as file:
+                    if is_own and file.read().startswith("slurmstepd"):
+                        os.kill(int(name), signal.SIGKILL)
+            except OSError:
+                continue
 
     def remove_control_groups(self):
         """slurmd leaves its empty group behind."""

@@ -61,8 +61,9 @@ struct Placement {
   MapBy per_object = MapBy::node;
   std::string per_node_word;  // torchrun's auto, cpu, gpu: turned into ranks_per_node by main
   int cpus_per_rank = 1;
-  int gpus_per_rank = 0;  // its own; 0: it sees all
-  std::string device;     // "mlx5_0", "0000:17:00.0"
+  bool cpus_by_batch = false;  // counted by a batch system, in hardware threads, for bound ranks
+  int gpus_per_rank = 0;       // its own; 0: it sees all
+  std::string device;          // "mlx5_0", "0000:17:00.0"
   BindTo bind_to = BindTo::unset;
   bool bind_to_max = false;  // if-supported: no error where it cannot be
   bool oversubscribe = false;
@@ -107,6 +108,9 @@ struct TorchSpec {
   double last_call_s = 30;  // for more nodes, once the least number is there
   std::string log_folder;
   bool standalone = false, no_python = false, module = false, pass_local_rank = false;
+  // Called by torchrun's name: of this node alone, whatever a batch system has given, unless hosts
+  // are named.
+  bool agent = false;
 };
 
 enum class Starter { ssh, local, virtual_hosts, slurm, joined };

@@ -17,7 +17,7 @@ class Parser {
       : argv_(argv), tool_(argv.empty() ? "prun" : argv[0].substr(argv[0].rfind('/') + 1)) {
     draft_.around = around;
     draft_.dialect = dialect_of(tool_);
-    draft_.job.torch.used = draft_.dialect == kTorch;
+    draft_.job.torch.used = draft_.job.torch.agent = draft_.dialect == kTorch;
     draft_.job.torch.pass_local_rank = tool_ == "torch.distributed.launch";
   }
 
@@ -204,7 +204,7 @@ class Parser {
       app.clean_environment = app.clean_environment || draft_.shared_clean;
     }
     if (hosts_of(draft_.job).empty() && hostfiles_of(draft_.job).empty() &&
-        !draft_.job.apps.empty())
+        !draft_.job.apps.empty() && !draft_.job.torch.agent)
       if (const std::string file = default_hostfile(draft_); !file.empty())
         draft_.job.apps[0].hostfiles.push_back(file);
     finish_torch(draft_);

@@ -18,6 +18,7 @@
 #include "control/far_kernel.h"
 #include "daemon/below.h"
 #include "daemon/checks.h"
+#include "daemon/echoes.h"
 #include "daemon/hello.h"
 #include "daemon/rank_env.h"
 #include "daemon/ranks.h"
@@ -48,6 +49,7 @@ class Daemon {
   void on_frame(control::Frame&& one);
   void on_up_closed(const std::string& why);
   void on_signal(int number);
+  void hear_keeper();
   void reap();
   void settle_soon();
 
@@ -88,13 +90,18 @@ class Daemon {
   int status_ = 0;
   std::uint64_t on_its_way_ = 0, room_ = control::output_room(1);  // bytes of output
   std::unique_ptr<Shown> shown_;  // null: the head shows what ranks write
+  const pid_t keeper_ = ::getppid();
+  bool has_launched_ = false;
+  Echoes echoes_;
 };
 
 int Daemon::run() {
   adopt_orphans();
   ::mallopt(M_ARENA_MAX, 1);  // no memory of its own for a thread that looks something up
-  loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2},
+  loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM,
+                    SIGABRT, SIGXCPU},
                    [this](int number) { on_signal(number); });
+  if (place_.signals.is_open()) loop_.on_readable(place_.signals.get(), [this] { hear_keeper(); });
   up_.open([this](control::Frame&& one) { on_frame(std::move(one)); },
            [this](const std::string& why) {
              if (place_.by_hand && !leaving_)
@@ -197,9 +204,24 @@ void Daemon::on_up_closed(const std::string&) {
 
 void Daemon::on_signal(int number) {
   if (number == SIGCHLD) return reap();
+  // Slurm may signal every process of a step; what is meant for the ranks, the keeper says.
+  if (number == SIGTERM && !place_.by_hand && place_.signals.is_open() && ::getppid() == keeper_)
+    return;
   const bool ends = number == SIGINT || number == SIGQUIT || number == SIGHUP;
   if (number == SIGTERM || (ends && place_.by_hand)) on_up_closed("terminated");
   // The others come from a terminal that we happen to share; the head forwards what is meant.
+}
+
+void Daemon::hear_keeper() {
+  unsigned char number = 0;
+  const ssize_t got = ::read(place_.signals.get(), &number, 1);
+  if (got == 0) loop_.forget(place_.signals.get());  // SIGTERM says the same
+  if (got != 1 || number == 0) return;
+  const bool ends = number == SIGTERM || number == SIGINT || number == SIGQUIT || number == SIGHUP;
+  if (ends && !has_launched_) return on_up_closed("terminated");
+  if (!echoes_.is_new_from_keeper(number)) return;
+  if (number != SIGCONT) return ranks_.signal(number);
+  signal_descendants(SIGCONT, [this](pid_t child) { return below_.has_started(child); });
 }
 
 void Daemon::reap() {
@@ -227,6 +249,7 @@ void Daemon::handle(const control::Prepare& prepare) {
 }
 
 void Daemon::handle(control::Launch& launch) {
+  has_launched_ = true;
   if (place_.own_launch) {
     auto own = place_.own_launch(host_, launch);
     if (!own)
@@ -271,7 +294,10 @@ void Daemon::handle(const control::Signal& signal) {
   const bool stops = signal.number == SIGTSTP || signal.number == SIGSTOP;
   if (stops) up_.keep_alive(std::chrono::seconds{0}, kSilence);
   if (signal.number == SIGCONT) beat();
-  if (!stops && signal.number != SIGCONT) return ranks_.signal(signal.number);
+  if (!stops && signal.number != SIGCONT) {
+    if (echoes_.is_new_from_head(signal.number)) ranks_.signal(signal.number);
+    return;
+  }
   // Stopping is not left to the program: one in an orphaned process group would not stop.
   signal_descendants(stops ? SIGSTOP : SIGCONT,
                      [this](pid_t child) { return below_.has_started(child); });

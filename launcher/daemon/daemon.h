@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct DaemonPlace {
   std::vector<std::string> environment;  // that the ranks inherit, "NAME=value"
   bool by_hand = false;                  // a user started it: its terminal's signals are for it
   bool shows_output = false;             // the ranks' output is written here, not sent to the head
+  UniqueFd signals;            // from the keeper: signals for the ranks, a byte each; or closed
   UniqueFd files[2];           // prun's stdout and stderr, where they are files; or closed
   std::string directory;       // where ranks work unless told; empty: as the head says
   std::string head_address;    // the head, as this host sees it, when the caller knows it
@@ -94,6 +96,8 @@ struct Kept {
   std::function<int()> step_aside;  // in the keeper: closes what the daemon has; returns what
                                     // closes when prun ends
   const std::vector<std::string>& environment;
+  std::span<const int> for_ranks{};  // signals that are passed on to the daemon, as bytes
+  int to_daemon = -1;                // where to
 };
 int keep(const Kept& what);
 // SIGTERM comes when `parent` dies, or this process ends at once if it has died already.

@@ -5,9 +5,13 @@
 // channel close: the keeper does, and kills it some seconds later. If the keeper is killed, the
 // daemon is told by SIGTERM and ends everything itself.
 //
+// A keeper that srun has started is the task of its step, and Slurm knows no other process: signals
+// for the step come to it, and are for the ranks (record 0035).
+//
 // Only the keeper and the daemon adopt orphans, and both begin without children. Who came to be
 // prun by exec may have children that are not prun's, and whose orphans nothing tells from those of
 // ranks (record 0031).
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -15,11 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <span>
 
 #include "base/clock.h"
 #include "base/own_folder.h"
@@ -38,17 +44,34 @@ bool has_children() {
   return ::waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
+// Signals for the ranks that a keeper may get: as the task of a Slurm step (scancel -s, #SBATCH
+// --signal, and what Slurm sends before it ends or suspends a job), or as what a user has started
+// on this node, whose terminal's are for itself.
+constexpr std::array kOfTask{SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2,
+                             SIGALRM, SIGTERM, SIGURG,  SIGXCPU, SIGTSTP, SIGCONT};
+constexpr std::array kOfUser{SIGUSR1, SIGUSR2, SIGALRM};
+
+// Whether srun has started it.
+bool is_task(const DaemonPlace& place) {
+  return place.over_network && !place.by_hand &&
+         !value_in(place.environment, "SLURM_STEP_ID").empty();
+}
+
 int code_of(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
 
-// Signals of a keeper, from before its daemon is there; afterwards they are as they were.
+// Signals of a keeper, from before its daemon is there; afterwards they are as they were. Those of
+// a terminal, and those that users send on purpose, reach the ranks by way of prun. Where they come
+// to the keeper itself (`for_ranks`), their numbers are written to its daemon.
 class Signals {
  public:
-  Signals() {
-    ::sigemptyset(&term_);
-    ::sigaddset(&term_, SIGTERM);
-    ::sigprocmask(SIG_BLOCK, &term_, &blocked_);
+  Signals(std::span<const int> for_ranks, int to_daemon) : to_daemon_(to_daemon) {
+    ::sigemptyset(&read_);
+    ::sigaddset(&read_, SIGTERM);
+    for (const int number : for_ranks) ::sigaddset(&read_, number);
+    passes_term_ = std::find(for_ranks.begin(), for_ranks.end(), SIGTERM) != for_ranks.end();
+    ::sigprocmask(SIG_BLOCK, &read_, &blocked_);
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -57,26 +80,39 @@ class Signals {
       if (fd_.is_open()) std::signal(kIgnored[i], before_[i]);
     ::sigprocmask(SIG_SETMASK, &blocked_, nullptr);
   }
-  // The terminal's are for the daemon, and SIGTERM is read here.
+  // In the daemon: all but SIGTERM, by which the keeper's end is told, are as they were.
+  void leave_to_daemon() const {
+    sigset_t mask = blocked_;
+    ::sigaddset(&mask, SIGTERM);
+    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  }
   void take_over() {
     for (std::size_t i = 0; i < kIgnored.size(); ++i)
-      before_[i] = std::signal(kIgnored[i], SIG_IGN);
-    fd_.reset(::signalfd(-1, &term_, SFD_CLOEXEC | SFD_NONBLOCK));
+      if (::sigismember(&read_, kIgnored[i]) == 0) before_[i] = std::signal(kIgnored[i], SIG_IGN);
+    fd_.reset(::signalfd(-1, &read_, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   int fd() const { return fd_.get(); }
-  bool take_sigterm() const {
+  void pass_on(pid_t below) const {
     signalfd_siginfo info{};
-    return ::read(fd(), &info, sizeof info) == static_cast<ssize_t>(sizeof info);
+    while (::read(fd(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      const auto number = static_cast<unsigned char>(info.ssi_signo);
+      if (info.ssi_signo == SIGTERM && !passes_term_)
+        ::kill(below, SIGTERM);
+      else if (::write(to_daemon_, &number, 1) != 1)
+        ::kill(below, SIGTERM);  // it reads nothing any more
+    }
   }
 
  private:
-  static constexpr std::array kIgnored{SIGINT, SIGHUP, SIGQUIT, SIGTSTP};
+  static constexpr std::array kIgnored{SIGINT, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM};
+  const int to_daemon_;
+  bool passes_term_ = false;
   UniqueFd fd_;
-  sigset_t term_{}, blocked_{};
+  sigset_t read_{}, blocked_{};
   std::array<void (*)(int), kIgnored.size()> before_{};
 };
 
-// Its wait status. SIGTERM is passed on to it; when `channel` (-1: none) closes, it has kGraceNs.
+// Its wait status. Signals are passed on to it; when `channel` (-1: none) closes, it has kGraceNs.
 int wait_for(pid_t below, int channel, const Signals& signals) {
   const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, below, 0)));
   std::int64_t closed_ns = 0;
@@ -90,7 +126,7 @@ int wait_for(pid_t below, int channel, const Signals& signals) {
     // Without anything to wait for but events it sleeps: the ranks need the processors.
     ::poll(look.data(), look.size(), closed_ns == 0 && ended.is_open() ? -1 : kLookMs);
     if (look[1].revents != 0) closed_ns = now_ns();
-    if (signals.take_sigterm()) ::kill(below, SIGTERM);
+    signals.pass_on(below);
     if (closed_ns != 0 && now_ns() - closed_ns > kGraceNs) ::kill(below, SIGKILL);
   }
 }
@@ -108,7 +144,7 @@ void end_with(pid_t parent) {
 
 int keep(const Kept& what) {
   const bool is_keeper = !has_children();  // else the keeper is a process of its own
-  Signals signals;
+  Signals signals(what.for_ranks, what.to_daemon);
   if (is_keeper) adopt_orphans();
   const pid_t above = ::getpid();
   const pid_t below = ::fork();
@@ -118,6 +154,7 @@ int keep(const Kept& what) {
   }
   if (below < 0) return what.serve();  // no room for a keeper: go without
   if (below == 0) {
+    signals.leave_to_daemon();
     end_with(above);
     ::_exit(is_keeper ? what.serve() : keep(what));
   }
@@ -131,13 +168,27 @@ int keep(const Kept& what) {
 }
 
 int run_kept_daemon(DaemonPlace place) {
-  const auto serve = [&place] { return run_daemon(std::move(place)); };
+  const bool in_step = is_task(place);
+  UniqueFd to_daemon;
+  int ends[2];
+  if ((in_step || place.by_hand) && ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
+    place.signals.reset(ends[0]);
+    to_daemon.reset(ends[1]);
+  }
+  const auto serve = [&] {
+    to_daemon.reset();
+    return run_daemon(std::move(place));
+  };
   // The channel must close when the daemon ends, not when we do; the reading end does no harm.
   const auto step_aside = [&place] {
     place.up.out.reset();
+    place.signals.reset();
     return place.up.in.get();
   };
-  return keep({serve, step_aside, place.environment});
+  std::span<const int> for_ranks;
+  if (to_daemon.is_open())
+    for_ranks = in_step ? std::span<const int>(kOfTask) : std::span<const int>(kOfUser);
+  return keep({serve, step_aside, place.environment, for_ranks, to_daemon.get()});
 }
 
 }  // namespace tutti::launch::daemon

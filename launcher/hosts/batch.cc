@@ -1,17 +1,17 @@
 // Hosts that a batch system has given: Slurm, PBS, Grid Engine, LSF. Text in, Allocation out.
 //
-//   Slurm        SLURM_JOB_NODELIST=fz[1-2,7]  SLURM_TASKS_PER_NODE=2(x2),1
+//   Slurm        slurm.cc
 //   PBS          $PBS_NODEFILE     a name a line, once for each slot
 //   Grid Engine  $PE_HOSTFILE      name slots queue processors
 //   LSF          $LSB_DJOB_HOSTFILE like PBS, or LSB_MCPU_HOSTS="a 4 b 2"
+#include "hosts/batch.h"
+
 #include "base/text.h"
 #include "hosts/host_word.h"
-#include "hosts/hosts.h"
 
 namespace tutti::launch::hosts {
 namespace {
 
-constexpr std::size_t kMostHosts = 1U << 20;
 constexpr int kMostBrackets = 8;  // in one name
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -40,47 +40,6 @@ std::vector<std::string> cut_list(const std::string& text) {
       parts.back() += c;
   }
   return parts;
-}
-
-// "2(x3),1" -> 2,2,2,1
-Result<std::vector<int>> counts_of(const std::string& text) {
-  std::vector<int> counts;
-  for (const std::string& part : text::split(text, ',')) {
-    const auto open = part.find("(x");
-    const auto count = text::parse_int(part.substr(0, open));
-    const auto times = open == std::string::npos
-                           ? std::optional<std::int64_t>(1)
-                           : text::parse_int(part.substr(open + 2, part.size() - open - 3));
-    if (!count || *count < 1 || !times || *times < 1 || *count > kMostSlots ||
-        *times + counts.size() > kMostHosts)
-      return fail(Code::arg, "'" + text + "' gives no tasks by host");
-    counts.insert(counts.end(), static_cast<std::size_t>(*times), static_cast<int>(*count));
-  }
-  return counts;
-}
-
-Result<void> add(Allocation& allocation, const std::string& name, int slots,
-                 const std::string& source) {
-  TUTTI_TRY(host, parse_host_word(name));
-  host.slots = slots;
-  host.slots_given = true;
-  host.source = source;
-  add_host(allocation, host);
-  return {};
-}
-
-Result<Allocation> from_slurm(const ReadVariable& variable, const std::string& list) {
-  Allocation allocation;
-  allocation.given = true;
-  allocation.batch = Batch::slurm;
-  const std::string source = "Slurm job " + variable("SLURM_JOB_ID").value_or("?");
-  TUTTI_TRY(names, expand_ranges(list));
-  std::string tasks = variable("SLURM_TASKS_PER_NODE").value_or("");
-  if (tasks.empty()) tasks = variable("SLURM_JOB_CPUS_PER_NODE").value_or("1");
-  TUTTI_TRY(counts, counts_of(tasks));
-  for (std::size_t i = 0; i < names.size(); ++i)
-    TUTTI_DO(add(allocation, names[i], counts[std::min(i, counts.size() - 1)], source));
-  return allocation;
 }
 
 Result<Allocation> from_names(const std::string& text, const std::string& source) {
@@ -148,6 +107,16 @@ Result<std::vector<std::string>> expand_one(const std::string& part, int bracket
 
 }  // namespace
 
+Result<void> add(Allocation& allocation, const std::string& name, int slots,
+                 const std::string& source) {
+  TUTTI_TRY(host, parse_host_word(name));
+  host.slots = slots;
+  host.slots_given = true;
+  host.source = source;
+  add_host(allocation, host);
+  return {};
+}
+
 Result<std::vector<std::string>> expand_ranges(const std::string& text) {
   std::vector<std::string> names;
   for (const std::string& part : cut_list(text)) {
@@ -166,9 +135,7 @@ Result<std::optional<Allocation>> batch_allocation(const ReadVariable& variable,
     if (!found) return tl::unexpected<Error>(found.error());
     return std::optional<Allocation>(std::move(*found));
   };
-  std::string list = given("SLURM_JOB_NODELIST");
-  if (list.empty()) list = given("SLURM_NODELIST");
-  if (!list.empty() && !given("SLURM_JOB_ID").empty()) return whole(from_slurm(variable, list));
+  if (is_slurm_job(variable)) return whole(from_slurm(variable));
   if (const std::string file = given("PBS_NODEFILE"); !file.empty()) {
     TUTTI_TRY(text, read(file));
     return whole(from_names(text, "PBS_NODEFILE"));

@@ -27,10 +27,13 @@ enum class Batch { none, slurm, other };
 struct Allocation {
   std::vector<HostSlots> hosts;
   Batch batch = Batch::none;
-  bool given = false;                 // by the user or a batch system; false: this machine alone
+  std::string here{};    // which host of a batch job this one is, when it says so
+  bool is_open = false;  // a batch job's user has chosen another way to hosts: others are welcome
+  bool given = false;    // by the user or a batch system; false: this machine alone
   std::vector<std::string> sequence;  // names as listed, repeats and all: for --map-by seq
   // By program: its own hosts, with the slots that it may take there. Empty: all of them.
   std::vector<std::vector<HostSlots>> of_program{};
+  std::vector<std::string> notes{};  // what was asked for and is not there, one line each
 };
 
 // What one program's command line says of hosts, as written.
@@ -49,6 +52,15 @@ Result<std::vector<std::string>> expand_ranges(const std::string& text);
 // What Slurm, PBS, Grid Engine or LSF has given; empty: we are in no batch job.
 Result<std::optional<Allocation>> batch_allocation(const ReadVariable& variable,
                                                    const ReadFile& read);
+
+// Which task of which step of a Slurm job this process belongs to.
+struct SlurmTask {
+  bool in_step =
+      false;      // else it is of a job script, of a shell on the submitting host, or of none
+  int tasks = 1;  // of the step, where all of them run the same
+  int node = 0;   // number of this host in the step
+};
+SlurmTask slurm_task(const ReadVariable& variable);
 
 // Who may be on a host list besides what is written there.
 struct HostRules {

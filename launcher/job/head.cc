@@ -59,8 +59,9 @@ Head::Head(Round round)
 }
 
 Outcome Head::run() {
-  loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2},
-                   [this](int number) { on_signal(number); });
+  loop_.on_signals(
+      {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2, SIGALRM, SIGABRT},
+      [this](int number) { on_signal(number); });
   terminal_.on_drained([this] {
     for (std::size_t i = 0; i < hosts_.size(); ++i) repay(static_cast<int>(i), 1);
     if (is_finished_) loop_.stop();
@@ -256,7 +257,7 @@ void Head::send_all(const control::Message& message) {
 void Head::on_signal(int number) {
   if (number == SIGTSTP) return stop();
   if (number == SIGCONT) return go_on();
-  const bool ends = number != SIGUSR1 && number != SIGUSR2;
+  const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
   if (ends) forwarded_ = number;
   if (ends && (++endings_ >= kMostSignals || is_finished_)) {
     if (status_ == 0) status_ = status_of_signal(number);

@@ -26,6 +26,7 @@
 #include "job/states.h"
 #include "job/usage.h"
 #include "job/watcher.h"
+#include "spawn/slurm.h"
 
 namespace tutti::launch::job {
 
@@ -62,6 +63,7 @@ class Head {
   };
 
   // starters.cc
+  bool is_by_srun() const;
   void start_hosts();
   void start_over_network(const std::vector<control::HostPart>& hosts);
   daemon::Spawner& add_spawner(std::unique_ptr<daemon::Spawner> spawner,
@@ -175,6 +177,7 @@ class Head {
   control::Loop loop_;
   control::Terminal terminal_;
   Starters starters_;
+  std::optional<spawn::Suspension> suspension_;  // of a Slurm job, whose daemons are its steps
   std::vector<Host> hosts_;
   State state_ = State::starting;
   control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0;

@@ -97,7 +97,9 @@ void Head::handle(int index, const control::Hello& hello) {
         "its prund is version " + hello.version + ", this prun " + control::version());
   fresh.said_hello = true;
   fresh.hello = hello;
-  if (fresh.channel) fresh.channel->keep_alive(daemon::kBeat, daemon::kSilence);
+  if (fresh.channel)
+    fresh.channel->keep_alive(daemon::kBeat, daemon::kSilence,
+                              [this] { return suspension_ && suspension_->is_on(); });
   if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
   if (checker_) return examine(index);
   if (state_ == State::ending) return look_for_end();  // it was the last to be waited for

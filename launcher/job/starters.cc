@@ -10,6 +10,7 @@
 #include "control/addresses.h"
 #include "job/exit_status.h"
 #include "job/head.h"
+#include "job/parts.h"
 #include "spawn/installation.h"
 #include "spawn/spawn.h"
 
@@ -63,6 +64,13 @@ daemon::Spawner& Head::add_spawner(std::unique_ptr<daemon::Spawner> spawner,
   return *starters_.spawners.back();
 }
 
+// Whether this host's ranks, too, are to be in a step of Slurm, which gets the job's signals: in a
+// job script and in a shell of salloc. A prun that is in a step itself has them with it.
+bool Head::is_by_srun() const {
+  return request_.spec.starter == cli::Starter::slurm &&
+         value_of(request_.environment, "SLURM_STEP_ID").empty();
+}
+
 void Head::start_hosts() {
   std::vector<control::HostPart> here, remote, made, joined;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -79,7 +87,7 @@ void Head::start_hosts() {
     if (request_.spec.starter == cli::Starter::virtual_hosts)
       made.push_back(part);
     else if (request_.spec.starter == cli::Starter::local || !request_.allocation.given ||
-             is_this_machine(part.name))
+             (!is_by_srun() && is_this_machine(part.name)))
       here.push_back(part);
     else
       remote.push_back(part);
@@ -114,7 +122,9 @@ void Head::start_hosts() {
 void Head::start_over_network(const std::vector<control::HostPart>& hosts) {
   if (hosts.empty()) return;
   for (const control::HostPart& part : hosts) host(part.host).via = part.host;
-  add_spawner(spawn::spawn_ssh(loop_, grow_message({}), reports()), hosts).start(hosts);
+  if (request_.spec.starter == cli::Starter::slurm) suspension_.emplace(request_.environment);
+  add_spawner(spawn::spawn_ssh(loop_, grow_message({}), reports(), request_.environment), hosts)
+      .start(hosts);
 }
 
 control::Grow Head::grow_message(std::vector<control::HostPart> hosts) const {

@@ -117,14 +117,30 @@ bool is_crowded(const SharedMachine& shared, const cli::Placement& placement) {
 
 // The user said where ranks go: nothing about it is ours to decide.
 bool is_explicit(const cli::Placement& placement) {
-  return placement.cpus_per_rank > 1 || placement.map_by == cli::MapBy::pe_list ||
-         placement.map_by == cli::MapBy::rankfile;
+  return (placement.cpus_per_rank > 1 && !placement.cpus_by_batch) ||
+         placement.map_by == cli::MapBy::pe_list || placement.map_by == cli::MapBy::rankfile;
+}
+
+// A batch system counts a rank's processors in hardware threads: as many cores as they take, or,
+// where the ranks of a machine do not all get as many, one.
+cli::Placement in_cores(cli::Placement placement, const std::vector<SharedMachine>& machines) {
+  if (!placement.cpus_by_batch || counts_threads(placement)) return placement;
+  const int threads = placement.cpus_per_rank;
+  placement.cpus_per_rank = 1;
+  for (const SharedMachine& shared : machines) {
+    const int cores = std::max(1, shared.machine.cores);
+    const int of_core = std::max(1, static_cast<int>(shared.machine.threads.size()) / cores);
+    placement.cpus_per_rank = std::max(placement.cpus_per_rank, (threads + of_core - 1) / of_core);
+  }
+  if (std::any_of(machines.begin(), machines.end(),
+                  [&](const SharedMachine& shared) { return is_crowded(shared, placement); }))
+    placement.cpus_per_rank = 1;
+  return placement;
 }
 
 // Decides the target when the user did not, and says why nothing is bound, when that matters.
-cli::BindTo choose_target(Plan& plan, const cli::JobSpec& job,
+cli::BindTo choose_target(Plan& plan, const cli::JobSpec& job, const cli::Placement& placement,
                           const std::vector<SharedMachine>& machines) {
-  const cli::Placement& placement = job.placement;
   if (placement.bind_to != cli::BindTo::unset) return placement.bind_to;
   const cli::BindTo natural = natural_target(placement);
   if (is_explicit(placement)) return natural;
@@ -276,7 +292,7 @@ Result<Machine> restricted(const Machine& machine, const cli::Placement& placeme
 
 Result<void> bind_ranks(Plan& plan, const cli::JobSpec& job, const std::vector<Machine>& all) {
   TUTTI_CHECK(all.size() == plan.hosts.size(), std::to_string(all.size()) + " machines");
-  const cli::Placement& placement = job.placement;
+  cli::Placement placement = job.placement;
   std::vector<Machine> machines;
   for (std::size_t h = 0; h < all.size(); ++h) {
     auto part = restricted(all[h], placement);
@@ -287,7 +303,8 @@ Result<void> bind_ranks(Plan& plan, const cli::JobSpec& job, const std::vector<M
   TUTTI_DO(check_objects(plan, placement, machines));
   TUTTI_DO(check_devices(plan, placement, machines));
   const std::vector<SharedMachine> shared = shared_machines(plan, machines);
-  plan.bind_to = choose_target(plan, job, shared);
+  placement = in_cores(placement, shared);
+  plan.bind_to = choose_target(plan, job, placement, shared);
   if (plan.bind_to == cli::BindTo::none && !placement.cpu_set.empty() &&
       placement.map_by != cli::MapBy::pe_list) {
     // Not bound one by one, but all of them to the set.

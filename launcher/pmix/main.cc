@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,6 +14,9 @@ using namespace tutti;
 using namespace tutti::launch;
 
 int main() {
+  // What is signalled together with its ranks (every process of a Slurm step) is not meant.
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP})
+    std::signal(number, SIG_IGN);
   UniqueFd in(::fcntl(0, F_DUPFD_CLOEXEC, 3)), out(::fcntl(0, F_DUPFD_CLOEXEC, 3));
   if (!in.is_open() || ::isatty(0) != 0) {
     std::fputs("prun-pmix: is started by prun's daemon, not by hand\n", stderr);

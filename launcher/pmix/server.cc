@@ -46,6 +46,7 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char me
   control::RankAborts aborts{static_cast<int>(proc->rank), status,
                              message == nullptr ? "" : message};
   aborts.reason = aborts.reason.substr(0, aborts.reason.find('\n'));
+  if (aborts.reason == "N/A") aborts.reason.clear();  // Open MPI's word for none
   the_host->loop().post([aborts] { the_host->say(aborts); });
   return PMIX_OPERATION_SUCCEEDED;
 }

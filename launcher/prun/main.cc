@@ -31,6 +31,12 @@ int complain(job::ExitStatus status, const std::string& line) {
   return job::status_of(status);
 }
 
+int complain_of_hosts(const Error& error) {
+  const bool is_misplaced = error.code == Code::unsupported;  // prun itself is, not a host
+  return complain(is_misplaced ? job::ExitStatus::usage : job::ExitStatus::bad_hostfile,
+                  error.text);
+}
+
 // Others have a prun, an mpirun and a torchrun as well: whose this is, and where it lies.
 std::string version_text(const std::string& called_as) {
   std::array<char, 4096> path{};
@@ -95,7 +101,7 @@ int main(int argc, char** argv) {
 
   if (!report_pid(spec->pid_file)) return job::status_of(job::ExitStatus::usage);
   auto allocation = find_hosts(*spec, machine ? plan::usable_slots(*machine, spec->placement) : 1);
-  if (!allocation) return complain(job::ExitStatus::bad_hostfile, allocation.error().text);
+  if (!allocation) return complain_of_hosts(allocation.error());
   request.spec = *spec;
   request.allocation = *allocation;
   if (spec->show == "check") {

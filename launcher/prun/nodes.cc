@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
+#include "prun/surroundings.h"
 #include "secure/secure.h"
 #include "spawn/installation.h"
 
@@ -160,6 +161,14 @@ Result<Role> torch_role(const job::JobRequest& request) {
   TUTTI_TRY(key, torch_key(request));
   role.key = key;
   role.leads = is_static && torch.node_rank == 0;
+  const int node = hosts::slurm_task(variable).node;
+  if (role.leads && node > 0 && !job::is_this_machine(role.where.address))
+    return fail(Code::arg,
+                "node " + std::to_string(node) + " of the Slurm step says --node-rank 0, and " +
+                    role.where.address +
+                    ", where rank 0 leads, is another host: a $SLURM_NODEID that the job script "
+                    "fills in is 0 for all; write: srun bash -c 'torchrun ... --node-rank "
+                    "$SLURM_NODEID ...'");
   role.may_lead = !(is_static && torch.node_rank > 0) && job::is_this_machine(role.where.address);
   return role;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -20,6 +21,45 @@ bool has_program(const std::string& name) {
   for (const std::string& folder : text::split(variable("PATH").value_or(""), ':'))
     if (::access((folder + "/" + name).c_str(), X_OK) == 0) return true;
   return false;
+}
+
+// Whether this prun takes no hosts of a batch system: those are its own, or who meets whom is said
+// elsewhere. torchrun is the agent of one node, as torch's, unless hosts are named.
+bool needs_no_batch(const cli::JobSpec& spec, const hosts::SlurmTask& task) {
+  if (spec.starter == cli::Starter::local || spec.starter == cli::Starter::virtual_hosts ||
+      !spec.join.empty())
+    return true;
+  const bool names_hosts = !cli::hosts_of(spec).empty() || !cli::hostfiles_of(spec).empty() ||
+                           (spec.starter_given && spec.starter == cli::Starter::slurm);
+  const bool meets = spec.torch.used && !spec.torch.standalone && spec.torch.max_nodes > 1;
+  return !names_hosts && (spec.torch.agent || (meets && task.tasks > 1));
+}
+
+// "2", "a100:2"
+int count_in(const std::string& value) {
+  const auto count = text::parse_int(value.substr(value.rfind(':') + 1));
+  return count && *count > 0 && *count < (1 << 20) ? static_cast<int>(*count) : 0;
+}
+
+// What each task of a Slurm job was to have, as far as the command line does not say it.
+void take_shares(cli::Placement& placement) {
+  const auto given = [](const char* name) { return count_in(variable(name).value_or("")); };
+  if (const int gpus = given("SLURM_GPUS_PER_TASK"); placement.gpus_per_rank == 0)
+    placement.gpus_per_rank = gpus > 0 ? gpus : given("SLURM_NTASKS_PER_GPU") == 1 ? 1 : 0;
+  if (const int cpus = given("SLURM_CPUS_PER_TASK"); cpus > 1 && placement.cpus_per_rank == 1) {
+    placement.cpus_per_rank = cpus;
+    placement.cpus_by_batch = true;
+  }
+}
+
+Result<void> check_alone(const hosts::SlurmTask& task) {
+  if (task.tasks == 1) return {};
+  return fail(
+      Code::unsupported,
+      "srun has started " + std::to_string(task.tasks) +
+          " of this prun, and each would start the whole job: start it once, without srun "
+          "(in the job script, or after salloc) or by srun -N1 -n1; --launcher fork starts a "
+          "job of its own on the host of each");
 }
 
 }  // namespace
@@ -58,15 +98,21 @@ std::string this_host() {
 
 Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
   TUTTI_TRY(batch, hosts::batch_allocation(variable, read_file));
-  if (spec.starter == cli::Starter::local) batch.reset();
+  const hosts::SlurmTask task = hosts::slurm_task(variable);
+  if (needs_no_batch(spec, task)) batch.reset();
+  if (batch) TUTTI_DO(check_alone(task));
+  if (batch) batch->is_open = spec.starter_given && spec.starter != cli::Starter::slurm;
   TUTTI_TRY(allocation,
             hosts::allocate(plan::wishes_of(spec), read_file, this_host(), cores, batch));
+  if (batch && allocation.batch == hosts::Batch::slurm) take_shares(spec.placement);
   if (batch && allocation.batch == hosts::Batch::slurm && !spec.starter_given) {
     if (has_program("srun"))
       spec.starter = cli::Starter::slurm;
     else
-      spec.notes.emplace_back("no srun in PATH; the hosts of the Slurm job are reached by ssh");
+      allocation.notes.emplace_back(
+          "no srun in PATH; the hosts of the Slurm job are reached by ssh");
   }
+  for (const std::string& note : allocation.notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
   hosts::HostRules rules{
       spec.placement.excluded, spec.listen.empty() ? spec.placement.most_hosts : 0, {}};
   if (spec.placement.no_local)

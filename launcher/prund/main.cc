@@ -50,9 +50,10 @@ int serve(char** environment) {
   place.over_network = true;
   place.library_folder = spawn::this_installation().added_folder;
   place.pmix_program = spawn::this_installation().pmix_program;
-  place.make_spawner = [](control::Loop& loop, const control::Grow& grow,
-                          daemon::SpawnReports reports) {
-    return spawn::spawn_ssh(loop, grow, std::move(reports));
+  place.make_spawner = [environment = place.environment](control::Loop& loop,
+                                                         const control::Grow& grow,
+                                                         daemon::SpawnReports reports) {
+    return spawn::spawn_ssh(loop, grow, std::move(reports), environment);
   };
   return daemon::run_kept_daemon(std::move(place));
 }

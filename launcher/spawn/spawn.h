@@ -28,9 +28,11 @@ std::unique_ptr<daemon::Spawner> spawn_local(control::Loop& loop, daemon::SpawnR
                                              Given given);
 
 // By ssh, one connection a host: `how` names the program with its options and the prefix of this
-// installation. A host without a daemon of this build gets it through the same connection.
+// installation. A host without a daemon of this build gets it through the same connection. Where
+// the program is srun, `environment` tells of the job.
 std::unique_ptr<daemon::Spawner> spawn_ssh(control::Loop& loop, control::Grow how,
-                                           daemon::SpawnReports reports);
+                                           daemon::SpawnReports reports,
+                                           const std::vector<std::string>& environment);
 
 struct VirtualPlan {
   std::string rate;   // "10gbit"; empty: unlimited

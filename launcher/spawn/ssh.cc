@@ -3,11 +3,9 @@
 //   ssh host 'line' --> [need daemon --> its bytes] --> [need library --> its bytes] --> ready
 //
 // Whatever a login shell prints before is skipped. What ssh says on stderr becomes the reason,
-// one line a host. Each ssh dies with us (parent-death signal), and leads a process group.
+// one line a host.
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,15 +13,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
+#include "spawn/agent.h"
 #include "spawn/ending.h"
 #include "spawn/installation.h"
+#include "spawn/slurm.h"
 #include "spawn/spawn.h"
 #include "spawn/ssh_words.h"
 
@@ -35,11 +35,8 @@ constexpr int kMostTries = 4;
 constexpr int kPatientTries = 100;  // a second each, for names that may come to resolve
 constexpr std::chrono::milliseconds kPause{300};
 
-struct Connection {
+struct Connection : Agent {
   control::HostPart host;
-  pid_t pid = 0;
-  UniqueFd process;  // pidfd
-  UniqueFd in, out, errors;
   std::string heard;  // from its stdout, before the daemon
   std::string words;  // from its stderr
   std::string noise;  // what its shell printed
@@ -58,8 +55,12 @@ bool is_ssh(pid_t pid) {
 
 class Ssh final : public daemon::Spawner {
  public:
-  Ssh(control::Loop& loop, control::Grow how, daemon::SpawnReports reports)
-      : loop_(loop), how_(std::move(how)), reports_(std::move(reports)) {}
+  Ssh(control::Loop& loop, control::Grow how, daemon::SpawnReports reports,
+      const Environment& environment)
+      : loop_(loop), how_(std::move(how)), reports_(std::move(reports)) {
+    const std::string& agent = how_.agent.at(0);
+    if (agent.substr(agent.rfind('/') + 1) == "srun") steps_.emplace(environment);
+  }
   ~Ssh() override;
 
   void start(const std::vector<control::HostPart>& hosts) override;
@@ -73,7 +74,6 @@ class Ssh final : public daemon::Spawner {
   bool load_files();
   std::vector<std::string> command(const control::HostPart& host) const;
   void connect(Connection& one);
-  bool spawn(Connection& one);
   void listen(Connection& one);
   void hear(Connection& one);
   void hear_line(Connection& one, std::string_view line);
@@ -87,7 +87,8 @@ class Ssh final : public daemon::Spawner {
   control::Grow how_;
   daemon::SpawnReports reports_;
   RemoteFiles files_;
-  std::string daemon_, library_;  // their bytes
+  std::string daemon_, library_;     // their bytes
+  std::optional<SlurmSteps> steps_;  // where the agent is srun
   bool said_awaited_ = false;
   std::map<int, Connection> connections_;
 };
@@ -150,12 +151,9 @@ std::vector<std::string> Ssh::command(const control::HostPart& host) const {
     words.insert(words.end(), {"-T", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30"});
     if (host.port > 0) words.insert(words.end(), {"-p", std::to_string(host.port)});
   }
-  if (name == "srun") {
-    // A step of its own beside whatever runs there, unbuffered (else Slurm waits for line ends);
-    // our daemon does its own binding.
-    words.insert(words.end(),
-                 {"--overlap", "-Q", "-u", "-N1", "-n1", "--mpi=none", "--cpu-bind=none",
-                  "--export=ALL", "-w", host.name, "/bin/sh", "-c", remote_line(files_)});
+  if (steps_) {
+    const auto step = steps_->words_for(host.name, remote_line(files_));
+    words.insert(words.end(), step.begin(), step.end());
     return words;
   }
   if (!host.user.empty()) words.insert(words.end(), {"-l", host.user});
@@ -170,52 +168,12 @@ void Ssh::connect(Connection& one) {
   one.noise.clear();
   one.words.clear();
   one.sending = nullptr;
-  if (spawn(one)) return listen(one);
+  if (start_agent(command(one.host), steps_ ? &steps_->environment() : nullptr, &one))
+    return listen(one);
   loop_.post([this, index = one.host.host, error = errno] {
     reports_.failed(index, job::status_of(job::ExitStatus::no_resources),
                     std::string("cannot start ssh: ") + std::strerror(error));
   });
-}
-
-bool Ssh::spawn(Connection& one) {
-  int to[2], from[2], errors[2];
-  if (::pipe2(to, O_CLOEXEC) != 0) return false;
-  one.in.reset(to[1]);
-  const UniqueFd theirs_in(to[0]);
-  if (::pipe2(from, O_CLOEXEC) != 0) return false;
-  one.out.reset(from[0]);
-  const UniqueFd theirs_out(from[1]);
-  if (::pipe2(errors, O_CLOEXEC) != 0) return false;
-  one.errors.reset(errors[0]);
-  const UniqueFd theirs_errors(errors[1]);
-
-  const std::vector<std::string> words = command(one.host);
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  const pid_t parent = ::getpid();
-  one.pid = ::fork();
-  if (one.pid < 0) return false;
-  ::setpgid(one.pid, 0);  // on both sides: it is a group before anything is done with it
-  if (one.pid == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != parent) ::_exit(255);
-    ::dup2(theirs_in.get(), 0);
-    ::dup2(theirs_out.get(), 1);
-    ::dup2(theirs_errors.get(), 2);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
-    ::execvp(argv[0], argv.data());
-    const char* why = std::strerror(errno);
-    (void)!::write(2, argv[0], std::strlen(argv[0]));
-    (void)!::write(2, ": ", 2);
-    (void)!::write(2, why, std::strlen(why));
-    ::_exit(127);
-  }
-  one.process.reset(static_cast<int>(::syscall(SYS_pidfd_open, one.pid, 0)));
-  return one.process.is_open();
 }
 
 void Ssh::listen(Connection& one) {
@@ -270,6 +228,8 @@ void Ssh::send_some(Connection& one) {
 
 void Ssh::hand_over(Connection& one, std::string already) {
   one.ready = true;
+  read_words(one);
+  one.words.clear();  // remarks from before say nothing of how a daemon ends
   loop_.forget(one.in.get());
   loop_.forget(one.out.get());
   if (reports_.login) reports_.login(one.host.host, one.noise, one.sent_daemon);
@@ -340,8 +300,9 @@ std::string Ssh::last_words(int host) {
 }  // namespace
 
 std::unique_ptr<daemon::Spawner> spawn_ssh(control::Loop& loop, control::Grow how,
-                                           daemon::SpawnReports reports) {
-  return std::make_unique<Ssh>(loop, std::move(how), std::move(reports));
+                                           daemon::SpawnReports reports,
+                                           const Environment& environment) {
+  return std::make_unique<Ssh>(loop, std::move(how), std::move(reports), environment);
 }
 
 }  // namespace tutti::launch::spawn

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "job/exit_status.h"
+#include "spawn/slurm.h"
 
 namespace tutti::launch::spawn {
 namespace {
@@ -176,7 +177,7 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
     reason +=
         "; its login shell said: " + std::string(said.substr(0, said.find('\n')).substr(0, 120));
   return {job::status_of(job::ExitStatus::host_unreachable),
-          reason + "; check that '" + agent + " " + host + " true' works", false};
+          reason + "; check that '" + trial_line(agent, host) + "' works", false};
 }
 
 }  // namespace tutti::launch::spawn

@@ -14,8 +14,10 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "spawn/ending.h"
 
 namespace tutti::launch::spawn {
 namespace {
@@ -77,6 +79,31 @@ Result<void> run_tool(const std::vector<std::string>& argv, const std::string& i
   const auto lines =
       text::split({said.data(), static_cast<std::size_t>(length < 0 ? 0 : length)}, '\n');
   return fail(Code::spawn, argv[0] + " failed: " + std::string(text::trim(lines.front())));
+}
+
+Result<std::string> text_of_tool(const std::vector<std::string>& argv) {
+  constexpr std::int64_t kPatienceNs = 10'000'000'000;
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd out(::memfd_create("tool-output", MFD_CLOEXEC));
+  std::vector<char*> words;
+  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) return fail(Code::spawn, std::string("fork: ") + std::strerror(errno));
+  if (child == 0) become(words.data(), nothing.get(), out.get());
+  const bool in_time = ends_by(child, now_ns() + kPatienceNs);
+  if (!in_time) ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!in_time) return fail(Code::spawn, argv[0] + " does not answer");
+  if (status != 0) return fail(Code::spawn, argv[0] + " failed");
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (ssize_t got = 1; got > 0;) {
+    got = ::pread(out.get(), piece.data(), piece.size(), static_cast<off_t>(text.size()));
+    if (got > 0) text.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  return text;
 }
 
 Result<void> shape_link(const std::string& device, const std::string& rate,

@@ -12,6 +12,9 @@ namespace tutti::launch::spawn {
 // or its exit status and what it printed. It ends with this process.
 Result<void> run_tool(const std::vector<std::string>& argv, const std::string& input);
 
+// What argv, a query of a batch system, prints. Errors: as above, or no answer within 10 s.
+Result<std::string> text_of_tool(const std::vector<std::string>& argv);
+
 // Limits what leaves through `device`: rate as tc takes it ("1gbit"), delay ("50us"); empty: not.
 Result<void> shape_link(const std::string& device, const std::string& rate,
                         const std::string& delay);

@@ -27,6 +27,7 @@
 namespace tutti::wireup {
 namespace {
 
+constexpr unsigned kLaunchersTurnS = 5;
 constexpr std::size_t kKeyBytes = sizeof(SegmentFacts::job_key);
 
 std::string hex(const void* data, std::size_t bytes) {
@@ -90,6 +91,9 @@ class GuestClient final : public Wireup {
   Result<BlobView> get(int rank) override;
   void abort(int status, std::string_view reason) override {
     if (!reason.empty()) log::warn(reason);
+    // Who has lost a peer is not the cause: a launcher that ends the job by itself (Slurm's PMIx,
+    // mpirun, Hydra) knows how the peer ended, and is given the time to tell.
+    if (status == static_cast<int>(Code::proc_aborted)) ::sleep(kLaunchersTurnS);
     board_->abort(status, std::string(reason));
     std::_Exit(status);
   }

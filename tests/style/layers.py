@@ -17,6 +17,7 @@ MORE_DOORS = {
     "spawn/installation.h": "where prun and prund find the files beside themselves",
     "spawn/early.h": "a daemon starts while prun reads the machine, before there is a job",
     "spawn/meet.h": "who listens and who joins is decided where the job is described",
+    "spawn/slurm.h": "whether a silent host's job is suspended, which the head asks",
     "spawn/ssh_words.h": "what prund and the starter that sends it must agree on",
     "control/terminal.h": "standard streams, written by prun and by a node that shows its own ranks' output",
     "daemon/output.h": "names of files from patterns, filled in by daemons and, for shared files, by the head",

@@ -63,14 +63,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_until(condition, what):
-    deadline = time.monotonic() + LIMIT_S
+def wait_until(condition, what, limit_s=LIMIT_S):
+    deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         value = condition()
         if value:
             return value
         time.sleep(0.01)
-    raise AssertionError(f"waited {LIMIT_S} s for {what}")
+    raise AssertionError(f"waited {limit_s} s for {what}")
 
 
 def is_desk_of_the_living(name):

@@ -39,6 +39,7 @@ Allocation three() {
     host.name = name;
     host.slots = 2;
     host.slots_given = true;
+    host.source = "the job";
     allocation.hosts.push_back(host);
     allocation.sequence.emplace_back(name);
   }
@@ -65,6 +66,59 @@ TEST_CASE("Slurm's hosts and tasks", "[hosts]") {
             .starts_with("error"));
 }
 
+TEST_CASE("a heterogeneous job's hosts are those of all components", "[hosts]") {
+  CHECK(read_batch({{"SLURM_JOB_ID", "7"},
+                    {"SLURM_HET_SIZE", "2"},
+                    {"SLURM_JOB_NODELIST", "a[1-2]"},  // in a job script: of the first
+                    {"SLURM_JOB_NODELIST_HET_GROUP_0", "a[1-2]"},
+                    {"SLURM_TASKS_PER_NODE_HET_GROUP_0", "2(x2)"},
+                    {"SLURM_JOB_NODELIST_HET_GROUP_1", "b1"},
+                    {"SLURM_TASKS_PER_NODE_HET_GROUP_1", "4"}}) == "a1:2 a2:2 b1:4 ");
+}
+
+TEST_CASE("localhost is the job's host that this one is", "[hosts]") {
+  Allocation job = three();
+  CHECK(allocate({{{"localhost"}, {}}}, {}, "b", 4, job)->hosts[0].name == "b");
+  CHECK_FALSE(allocate({{{"localhost"}, {}}}, {}, "head", 4, job));
+  job.here = "c";
+  CHECK(allocate({{{"localhost"}, {}}}, {}, "head", 4, job)->hosts[0].name == "c");
+}
+
+TEST_CASE("a hostfile picks from the batch system's hosts, too", "[hosts]") {
+  const auto file = [](const std::string&) -> tutti::Result<std::string> {
+    return "c\nb slots=1\n";
+  };
+  const auto picked = allocate({{{}, {"file"}}}, file, "here", 4, three());
+  REQUIRE(picked);
+  REQUIRE(picked->hosts.size() == 2);
+  CHECK(picked->hosts[0].name == "c");
+  CHECK(picked->hosts[0].slots == 2);
+  CHECK(picked->hosts[1].slots == 1);
+  Allocation open = three();
+  open.is_open = true;
+  CHECK(allocate({{{"z"}, {}}}, file, "here", 4, open)->hosts[0].name == "z");
+}
+
+TEST_CASE("which task of a Slurm step this is", "[hosts]") {
+  const auto task = [](const Variables& variables) {
+    return slurm_task([&](const std::string& name) -> std::optional<std::string> {
+      const auto at = variables.find(name);
+      return at == variables.end() ? std::nullopt : std::optional(at->second);
+    });
+  };
+  CHECK_FALSE(task({{"SLURM_PROCID", "0"}}).in_step);  // a job script
+  Variables step{{"SLURM_PROCID", "1"},
+                 {"SLURM_STEP_ID", "0"},
+                 {"SLURM_NODEID", "1"},
+                 {"SLURM_STEP_NUM_TASKS", "4"}};
+  CHECK(task(step).tasks == 4);
+  CHECK(task(step).node == 1);
+  step["SLURM_PTY_PORT"] = "4711";
+  CHECK(task(step).tasks == 4);
+  step["SLURM_PROCID"] = "0";
+  CHECK(task(step).tasks == 1);
+}
+
 TEST_CASE("PBS, Grid Engine and LSF", "[hosts]") {
   CHECK(read_batch({{"PBS_NODEFILE", "f"}}, {{"f", "a\na\nb\n"}}) == "a:2 b:1 ");
   CHECK(read_batch({{"PBS_NODEFILE", "f"}}) == "error: cannot read f");
@@ -80,7 +134,12 @@ TEST_CASE("-H picks from the batch system's hosts, by name or by place", "[hosts
   CHECK(with_batch("c,a:1")->hosts[1].slots == 1);
   CHECK(with_batch("+n1")->hosts[0].name == "b");
   CHECK(with_batch("+e:2")->hosts.size() == 2);
-  CHECK(with_batch("elsewhere")->hosts[0].name == "elsewhere");
+  CHECK(with_batch("a.domain:1")->hosts[0].name == "a");
+  REQUIRE_FALSE(with_batch("elsewhere"));
+  CHECK(with_batch("elsewhere").error().text.find("elsewhere of -H is not in the job") !=
+        std::string::npos);
+  CHECK(with_batch("a:3")->hosts[0].slots == 2);
+  CHECK(with_batch("a:3")->notes.size() == 1);
   CHECK(allocate({}, {}, "here", 4, three())->hosts.size() == 3);
 }
 

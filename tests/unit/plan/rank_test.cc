@@ -3,7 +3,9 @@
 
 #include "catch.h"
 #include "plan/plan.h"
+#include "topo/topo.h"
 
+using namespace tutti;          // NOLINT(google-build-using-namespace): a test of one namespace
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
 using namespace tutti::launch::plan;  // NOLINT(google-build-using-namespace): a test of one
                                       // namespace
@@ -60,4 +62,29 @@ TEST_CASE("an empty allocation is an error", "[plan]") {
   // Over the objects of all hosts, two on each.
   CHECK(number_ranks({3, 0, 3}, by(cli::MapBy::numa, cli::RankBy::span), 2) ==
         std::vector<int>{0, 0, 2, 2, 0, 2});
+}
+
+TEST_CASE("processors that a batch system counts are hardware threads, where they fit", "[plan]") {
+  const auto machine = topo::synthetic("package:1 core:4 pu:2");
+  REQUIRE(machine);
+  hosts::Allocation allocation;
+  allocation.given = true;
+  allocation.hosts.emplace_back();
+  allocation.hosts[0].name = "n1";
+  allocation.hosts[0].slots = 8;
+  const auto processors = [&](int ranks, int each) {
+    cli::JobSpec job;
+    job.apps.emplace_back();
+    job.apps[0].ranks = ranks;
+    job.placement.cpus_per_rank = each;
+    job.placement.cpus_by_batch = true;
+    auto plan = map_ranks(job, allocation);
+    REQUIRE(plan);
+    REQUIRE(bind_ranks(*plan, job, {*machine}));
+    return plan->ranks[1].cpus.size();
+  };
+  CHECK(processors(2, 4) == 4);  // two cores each
+  CHECK(processors(2, 3) == 4);
+  CHECK(processors(4, 4) == 2);  // they do not all fit: a core each
+  CHECK(processors(5, 4) == 0);  // more ranks than cores: nothing is bound
 }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -119,6 +120,13 @@ void Outlet::break_off(int error) {
   loop_.post([this, error] { broken_(error); });
 }
 
+std::string Outlet::take_rest() {
+  std::string rest = queue_.substr(written_);
+  queue_.clear();
+  written_ = 0;
+  return rest;
+}
+
 Outlet::Loss Outlet::loss() {
   if (loss_.error != 0) return loss_;
   if (queued_bytes() > 0) return {queued_bytes(), EAGAIN};
@@ -126,6 +134,17 @@ Outlet::Loss Outlet::loss() {
   const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
   if (copy >= 0 && ::close(copy) != 0 && errno != EINTR) loss_.error = errno;
   return loss_;
+}
+
+void last_words(std::string_view text, std::chrono::milliseconds patience) {
+  Loop loop;
+  Outlet out(loop, 2, [&loop](int) { loop.stop(); });
+  out.write(text);
+  if (out.queued_bytes() == 0) return;
+  out.on_drained([&loop] { loop.stop(); });
+  loop.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT}, [&loop](int) { loop.stop(); });
+  loop.after(patience, [&loop] { loop.stop(); });
+  loop.run();
 }
 
 std::string words_of(int stream, const Outlet::Loss& loss) {

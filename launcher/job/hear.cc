@@ -160,6 +160,7 @@ void Head::launch() {
       send(static_cast<int>(i), launch);
   }
   launched_ = true;
+  open_files();
   const auto opened = desk_.open(
       [this](const std::string& question, const Desk::Reply& reply) { answer(question, reply); });
   if (!opened) terminal_.say(opened.error().text);

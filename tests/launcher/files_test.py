@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Files that ranks of several hosts share, and a prun whose standard error nobody reads. Usage: files_test.py PRUN"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from checks import check, result, run
+from jobs import LIMIT_S, wait_until
+
+PRUN = os.path.abspath(sys.argv[1])
+TWO = ("--virtual", "-H", "a,b", "-np", "2")
+
+
+def lines_of(path):
+    try:
+        with open(path) as file:
+            return sorted(file.read().split())
+    except OSError as problem:
+        return str(problem)
+
+
+def fifos(folder):
+    """A FIFO that hosts share: its reader may be missing, slow, or take nothing."""
+    fifo = f"{folder}/fifo"
+    os.mkfifo(fifo)
+    done = run(PRUN, *TWO, "-outfile-pattern", fifo, "echo", "hi")
+    check("a FIFO that nobody reads is told", done.returncode == 212 and "nobody reads that FIFO" in done.stderr, done)
+    for what, options, act, status in (
+            ("--timeout", ["--timeout", "2"], lambda job: None, 207),
+            ("a signal", [], lambda job: job.send_signal(signal.SIGTERM), 143)):
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        job = subprocess.Popen([PRUN, *options, *TWO, "-outfile-pattern", fifo, "sh", "-c", "echo up >&2; exec yes"],
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        for _ in range(2):
+            job.stderr.readline()
+        act(job)
+        try:
+            said = job.communicate(timeout=LIMIT_S)[1]
+        except subprocess.TimeoutExpired:
+            job.kill()
+            said = "prun did not end " + str(job.communicate())
+        os.close(reader)
+        check(f"nobody takes what is in a FIFO: {what} ends the job, and what is dropped is told",
+              job.returncode == status and f"bytes of output could not be written to {fifo}: its reader takes" in said,
+              f"{job.returncode} {said}")
+    reader = subprocess.Popen(["sh", "-c", f"exec < {fifo}; echo; sleep 2; exec wc -l"], stdout=subprocess.PIPE, text=True)
+    held = os.open(fifo, os.O_WRONLY)  # returns when the reader is there
+    reader.stdout.readline()
+    job = subprocess.Popen([PRUN, *TWO, "-outfile-pattern", fifo, "seq", "100000"], stdin=subprocess.DEVNULL)
+    os.close(held) if job.wait(LIMIT_S) == 0 else None
+    count = reader.communicate(timeout=LIMIT_S)[0].strip()
+    check("a FIFO whose reader sleeps gets every line", job.returncode == 0 and count == "200000", count)
+
+
+def names(folder):
+    """One file, whatever it is called."""
+    os.symlink("same.txt", f"{folder}/link.txt")
+    for other in ("./same.txt", "link.txt"):
+        for way in (TWO, ("--oversubscribe", "-np", "2")):
+            done = run(PRUN, *way, "-outfile-pattern", "same.txt", "-errfile-pattern", other, "sh", "-c",
+                       "for i in $(seq 200); do echo out; echo err >&2; done", cwd=folder)
+            got = lines_of(f"{folder}/same.txt")
+            check(f"output and errors go to one file called same.txt and {other} {way}",
+                  done.returncode == 0 and got == ["err"] * 400 + ["out"] * 400, f"{len(got)} {done}")
+    done = run(PRUN, *TWO, "-outfile-pattern", "same.txt", "true", cwd=folder)
+    check("a file is emptied though nobody writes", done.returncode == 0 and lines_of(f"{folder}/same.txt") == [], done)
+
+
+def folders(folder):
+    done = run(PRUN, *TWO, "-outfile-pattern", "new/deep/all.txt", "echo", "hi", cwd=folder)
+    check("the folder of a shared file is made",
+          done.returncode == 0 and lines_of(f"{folder}/new/deep/all.txt") == ["hi", "hi"], done)
+
+
+def ends_unread(what, *words, act=lambda job: None, **streams):
+    """A prun whose reader takes nothing ends."""
+    read, write = os.pipe()
+    streams = {name: write if where is None else where for name, where in streams.items()}
+    job = subprocess.Popen([PRUN, *words], stdin=subprocess.DEVNULL, **streams)
+    os.close(write)
+    act(job)
+    try:
+        status = job.wait(LIMIT_S)
+    except subprocess.TimeoutExpired:
+        job.kill()
+        status = f"it does not end, {job.wait()}"
+    os.close(read)
+    return status
+
+
+def unread_errors(folder):
+    """Nobody reads standard error: prun's own words do not hold it."""
+    both, errors = {"stdout": None, "stderr": None}, {"stdout": subprocess.DEVNULL, "stderr": None}
+    flood = ("sh", "-c", "exec yes >&2")
+    for what, words, streams, status in (
+            ("both streams, --timeout", ("--timeout", "1", "-np", "1", "yes"), both, 207),
+            ("standard error, --timeout", ("--timeout", "1", "-np", "1", *flood), errors, 207),
+            ("virtual hosts", ("--timeout", "1", *TWO, *flood), errors, 207),
+            ("restarts", ("--max-restarts", "1", "-np", "1", "sh", "-c", "head -c 100000 /dev/zero >&2; exit 3"), errors, 3)):
+        ended = ends_unread(what, *words, **streams)
+        check(f"nobody reads {what}: prun ends", ended == status, ended)
+
+    def signals(job):
+        wait_until(lambda: os.path.exists(f"{folder}/up"), "the rank to run")
+        for _ in range(3):
+            job.send_signal(signal.SIGTERM)
+    ended = ends_unread("signals", "-np", "1", "sh", "-c", f"touch {folder}/up; exec yes >&2", act=signals, **errors)
+    check("nobody reads standard error: signals end prun", ended == 143, ended)
+
+
+with tempfile.TemporaryDirectory(prefix="launcher-") as place:
+    for part in (fifos, names, folders, unread_errors):
+        part(place)
+result()

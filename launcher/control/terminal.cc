@@ -150,8 +150,9 @@ void last_words(std::string_view text, std::chrono::milliseconds patience) {
 std::string words_of(int stream, const Outlet::Loss& loss) {
   if (loss.error == 0 || loss.error == EPIPE) return "";
   const std::string name = stream == 2 ? "standard error" : "standard output";
-  const std::string why =
-      loss.error == EAGAIN ? "its reader takes nothing" : std::strerror(loss.error);
+  const std::string why = loss.error == EAGAIN  ? "its reader takes nothing"
+                          : loss.error == EBADF ? "it is closed"
+                                                : std::strerror(loss.error);
   if (loss.bytes == 0) return name + " could not be written to its end: " + why;
   return std::to_string(loss.bytes) + (loss.bytes == 1 ? " byte of " : " bytes of ") + name +
          " could not be written: " + why;

@@ -110,7 +110,46 @@ def unread_errors(folder):
     check("nobody reads standard error: signals end prun", ended == 143, ended)
 
 
+def own_descriptors(folder):
+    """What names a descriptor of prun's is written by prun itself."""
+    os.symlink("/dev/stdout", f"{folder}/link")
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "//dev/./fd/1", "/proc/thread-self/fd/1", "link"):
+        for way in (("-np", "1"), ("--virtual", "-H", "a", "-np", "1")):
+            done = run(PRUN, *way, "-outfile-pattern", name, "-errfile-pattern", "/dev/fd/2", "sh", "-c",
+                       "echo out; echo err >&2", cwd=folder)
+            check(f"{name} is prun's {way}",
+                  done.returncode == 0 and done.stdout == "out\n" and done.stderr == "err\n", done)
+    done = run("bash", "-c", f'exec "{PRUN}" -np 1 -outfile-pattern /proc/$$/fd/1 echo out')
+    check("so is a name with prun's number", done.returncode == 0 and done.stdout == "out\n", done)
+    for way in ("", "--virtual -H a,b"):
+        wanted = ["got:err", "got:out"] if not way else ["got:err"] * 2 + ["got:out"] * 2
+        script = (f"{PRUN} --oversubscribe {way} -np {1 if not way else 2} -outfile-pattern >(sed s/^/got:/ >>filtered) "
+                  "-errfile-pattern >(sed s/^/got:/ >>filtered) sh -c 'echo out; echo err >&2'")
+        done = run("bash", "-c", script, cwd=folder)
+        wait_until(lambda: lines_of(f"{folder}/filtered") == wanted or done.returncode != 0, "the filters to write")
+        check(f"filters of the shell get what ranks write {way}", done.returncode == 0, done)
+        os.unlink(f"{folder}/filtered")
+    done = run("bash", "-c", f"exec 7>seven; echo before >&7; {PRUN} -np 1 -outfile-pattern /dev/fd/7 echo out; echo after >&7",
+               cwd=folder)
+    check("a descriptor that the shell opened is gone on with",
+          done.returncode == 0 and lines_of(f"{folder}/seven") == ["after", "before", "out"], done)
+    done = run(PRUN, "-np", "1", "-outfile-pattern", "/dev/fd/77", "echo", "out")
+    check("one that is not open is refused", done.returncode != 0 and "without a descriptor 77" in done.stderr, done)
+
+
+def own_streams():
+    """Output that nobody can get is told."""
+    done = run("bash", "-c", f"{PRUN} -np 1 echo hi >&-")
+    check("closed standard output is told",
+          done.returncode == 212 and "3 bytes of standard output could not be written: it is closed" in done.stderr, done)
+    for option in ("--dry-run", "--help", "--version", "--display-map"):
+        done = run("bash", "-c", f"{PRUN} {option} -np 1 true >/dev/full")
+        check(f"a full device is told by {option}",
+              done.returncode == 212 and "standard output could not be written: No space left" in done.stderr, done)
+
+
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
-    for part in (fifos, names, folders, unread_errors):
+    own_streams()
+    for part in (own_descriptors, fifos, names, folders, unread_errors):
         part(place)
 result()

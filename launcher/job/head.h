@@ -166,6 +166,7 @@ class Head {
   bool rewind_input();
   void put_into_file(const control::Output& output, const std::string& pattern);
   daemon::Writer writer_of(int rank) const;
+  std::string place_of_output(int rank) const;
   void open_files();
   void print_links();
   Result<void> open_usage();

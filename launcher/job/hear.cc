@@ -199,7 +199,7 @@ void Head::tell_end(const control::RankEnded& report, const Verdict& verdict) {
                        WTERMSIG(report.wait_status) == forwarded_;
   std::string line = verdict.line;
   if (report.launch_status == 0) {
-    line += output_place(request_.spec, report.rank, job_id_);
+    line += output_place(place_of_output(report.rank));
     if (request_.plan.ranks.size() > 1) line += last_lines(report.last_lines);
   }
   if (request_.spec.keep_going || (request_.spec.report_exits && failed_)) {

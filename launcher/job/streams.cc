@@ -63,6 +63,12 @@ daemon::Writer Head::writer_of(int number) const {
   return {rank.rank, rank.local_rank, rank.host, name_of(rank.host), job_id_};
 }
 
+std::string Head::place_of_output(int rank) const {
+  const JobSecrets attempt{job_id_, "", round_.restarts, round_.number};
+  return daemon::fill_pattern(output_folder(request_.spec, attempt, hosts_.size()),
+                              writer_of(rank));
+}
+
 // Before a rank writes: each is emptied, and one that cannot be written is told at once.
 void Head::open_files() {
   for (const plan::PlannedRank& rank : request_.plan.ranks)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Files that ranks of several hosts share, and a prun whose standard error nobody reads. Usage: files_test.py PRUN"""
+import glob
 import os
 import signal
 import subprocess
@@ -72,6 +73,26 @@ def folders(folder):
     done = run(PRUN, *TWO, "-outfile-pattern", "new/deep/all.txt", "echo", "hi", cwd=folder)
     check("the folder of a shared file is made",
           done.returncode == 0 and lines_of(f"{folder}/new/deep/all.txt") == ["hi", "hi"], done)
+
+
+def log_folders(folder):
+    """Ranks of different hosts have the same local rank: each host's files lie below a node of their own."""
+    os.symlink(PRUN, f"{folder}/torchrun")
+    torchrun = [f"{folder}/torchrun", "--virtual", "-H", "a,b,c", "--no-python", "--nproc-per-node", "2", "--log-dir", "lg",
+                "-r", "3", "sh", "-c"]
+    done = run(*torchrun, "echo $RANK", cwd=folder)
+    got = {
+        os.path.relpath(path, folder).split("/", 2)[2]: lines_of(path)
+        for path in glob.glob(f"{folder}/lg/*/**/stdout.log", recursive=True)}
+    wanted = {f"node_{rank // 2}/attempt_0/{rank % 2}/stdout.log": [str(rank)] for rank in range(6)}
+    check("log files of torchrun with a list of hosts", done.returncode == 0 and got == wanted, f"{got} {done}")
+    done = run(*torchrun, "[ $RANK != 3 ] || exit 5", cwd=folder)
+    check("the reason names the failed rank's folder",
+          done.returncode == 5 and "/node_1/attempt_0/1" in done.stderr and "%" not in done.stderr, done)
+    done = run(PRUN, "--oversubscribe", "-np", "2", "--max-restarts", "1", "--output-directory", "od", "sh", "-c",
+               "[ $RANK != 1 ] || exit 5; sleep 1000", cwd=folder)
+    check("that of each attempt, too", done.returncode == 5
+          and [f"its output is in od/{attempt}/rank.1" in done.stderr for attempt in (1, 2, 3)] == [True, True, False], done)
 
 
 def ends_unread(what, *words, act=lambda job: None, **streams):
@@ -150,6 +171,6 @@ def own_streams():
 
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     own_streams()
-    for part in (own_descriptors, fifos, names, folders, unread_errors):
+    for part in (own_descriptors, fifos, names, folders, log_folders, unread_errors):
         part(place)
 result()

@@ -173,7 +173,7 @@ void Head::fail(int status, const std::string& line) {
   if (state_ != State::ending) enter(row_of(state_).after_failure);
 }
 
-void Head::host_failed(int index, int status, const std::string& reason) {
+void Head::host_failed(int index, int status, const std::string& reason, bool is_gone) {
   Host& lost = host(index);
   if (lost.left) return;
   if (checker_ && state_ != State::leaving) return check_failed(index, status, reason);
@@ -183,9 +183,10 @@ void Head::host_failed(int index, int status, const std::string& reason) {
     terminal_.say(line);
   last_reason_ = reason;
   if (!failed_ && launched_) cause_ = Cause::host;
-  if (launched_ && state_ != State::leaving) lost_.push_back(name_of(index));
+  const bool is_known = std::find(lost_.begin(), lost_.end(), name_of(index)) != lost_.end();
+  if (launched_ && state_ != State::leaving && !is_known) lost_.push_back(name_of(index));
   fail(failure_of(status), line);
-  host_left(index);
+  if (is_gone) host_left(index);
 }
 
 void Head::host_left(int index) {

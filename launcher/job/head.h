@@ -75,7 +75,7 @@ class Head {
   void on_limit(State state);
   double limit_of(State state) const;  // in seconds; 0: none
   void fail(int status, const std::string& line);
-  void host_failed(int host, int status, const std::string& reason);
+  void host_failed(int host, int status, const std::string& reason, bool is_gone = true);
   void host_left(int host);
   void look_for_end();
   void send(int host, const control::Message& message);

@@ -269,8 +269,9 @@ void Head::handle(int, const control::Note& note) {
   terminal_.say(note.text);
 }
 
+// Once its ranks run a daemon that says so is still there: what they have written comes, and ends.
 void Head::handle(int index, const control::DaemonFailed& report) {
-  host_failed(index, report.status, report.reason);
+  host_failed(index, report.status, report.reason, !host(index).started);
 }
 
 }  // namespace tutti::launch::job

@@ -95,6 +95,29 @@ def log_folders(folder):
           and [f"its output is in od/{attempt}/rank.1" in done.stderr for attempt in (1, 2, 3)] == [True, True, False], done)
 
 
+def full_files():
+    """What a full file system does not take is shown, or counted."""
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        if run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder).returncode != 0:
+            return print("skipped: a small file system cannot be mounted")
+        try:
+            flood = ("bash", "-c", "trap '' TERM; head -c 100000 /dev/zero")
+            for way in (("-np", "1"), ("--virtual", "-H", "a", "-np", "1")):
+                done = run(PRUN, *way, "-outfile-pattern", f"{folder}/own.%r", *flood)
+                kept = os.path.getsize(f"{folder}/own.0")
+                check(f"a rank's file is full: the rest is shown {way}", done.returncode == 212 and kept > 0
+                      and kept + len(done.stdout) == 100000 and "the rest is shown instead" in done.stderr,
+                      f"{kept} {len(done.stdout)} {done.stderr}")
+                os.unlink(f"{folder}/own.0")
+            done = run(PRUN, *TWO, "-outfile-pattern", f"{folder}/all", *flood)
+            kept = os.path.getsize(f"{folder}/all")
+            check("a shared file is full: what is lost is told", done.returncode == 212 and kept > 0 and
+                  f"{200000 - kept} bytes of output could not be written to {folder}/all: No space" in done.stderr,
+                  f"{kept} {done}")
+        finally:
+            run("umount", folder)
+
+
 def ends_unread(what, *words, act=lambda job: None, **streams):
     """A prun whose reader takes nothing ends."""
     read, write = os.pipe()
@@ -171,6 +194,7 @@ def own_streams():
 
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     own_streams()
+    full_files()
     for part in (own_descriptors, fifos, names, folders, log_folders, unread_errors):
         part(place)
 result()

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -119,6 +120,13 @@ void Outlet::break_off(int error) {
   loop_.post([this, error] { broken_(error); });
 }
 
+std::string Outlet::take_rest() {
+  std::string rest = queue_.substr(written_);
+  queue_.clear();
+  written_ = 0;
+  return rest;
+}
+
 Outlet::Loss Outlet::loss() {
   if (loss_.error != 0) return loss_;
   if (queued_bytes() > 0) return {queued_bytes(), EAGAIN};
@@ -128,11 +136,23 @@ Outlet::Loss Outlet::loss() {
   return loss_;
 }
 
+void last_words(std::string_view text, std::chrono::milliseconds patience) {
+  Loop loop;
+  Outlet out(loop, 2, [&loop](int) { loop.stop(); });
+  out.write(text);
+  if (out.queued_bytes() == 0) return;
+  out.on_drained([&loop] { loop.stop(); });
+  loop.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT}, [&loop](int) { loop.stop(); });
+  loop.after(patience, [&loop] { loop.stop(); });
+  loop.run();
+}
+
 std::string words_of(int stream, const Outlet::Loss& loss) {
   if (loss.error == 0 || loss.error == EPIPE) return "";
   const std::string name = stream == 2 ? "standard error" : "standard output";
-  const std::string why =
-      loss.error == EAGAIN ? "its reader takes nothing" : std::strerror(loss.error);
+  const std::string why = loss.error == EAGAIN  ? "its reader takes nothing"
+                          : loss.error == EBADF ? "it is closed"
+                                                : std::strerror(loss.error);
   if (loss.bytes == 0) return name + " could not be written to its end: " + why;
   return std::to_string(loss.bytes) + (loss.bytes == 1 ? " byte of " : " bytes of ") + name +
          " could not be written: " + why;

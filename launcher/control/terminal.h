@@ -31,6 +31,7 @@ class Outlet {
   // only when a file is closed; that is asked here.
   Loss loss();
   bool is_file() const;
+  std::string take_rest();  // what is queued, for somebody else to write
 
  private:
   void drain();
@@ -67,6 +68,7 @@ class Terminal {
   void status(std::string_view line);
   std::size_t queued_bytes() const { return out_.queued_bytes() + err_.queued_bytes(); }
   void on_drained(const std::function<void()>& drained);  // of both
+  std::string take_unsaid() { return err_.take_rest(); }  // of stderr
   Outlet::Loss loss(int stream) { return stream == 2 ? err_.loss() : out_.loss(); }
 
   // Reads stdin while there is room; `end` is true once, with the last of it.
@@ -84,6 +86,10 @@ class Terminal {
   bool reading_ = false;
   std::size_t room_ = 0;
 };
+
+// Where no loop runs any more: text for stderr, and the reader is waited for as long as this at
+// most, or until a signal that ends. What it does not take is dropped.
+void last_words(std::string_view text, std::chrono::milliseconds patience);
 
 // "588 bytes of standard output could not be written: No space left on device"; empty: none are
 // lost, or nobody wants them any more (a reader that has seen enough).

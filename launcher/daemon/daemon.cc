@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <utility>
 
 #include "control/far_kernel.h"
@@ -42,7 +41,7 @@ class Daemon {
 
  private:
   void say(const control::Message& message);
-  static void tell_here(const control::Message& message);
+  void tell_here(const control::Message& message);
   void hold_or_go_on();
   std::size_t unshown() const { return shown_ ? shown_->queued_bytes() : 0; }
   void beat();
@@ -89,7 +88,7 @@ class Daemon {
   bool leaving_ = false, has_finished_ = false, said_bye_ = false, is_cut_off_ = false;
   int status_ = 0;
   std::uint64_t on_its_way_ = 0, room_ = control::output_room(1);  // bytes of output
-  std::unique_ptr<Shown> shown_;  // null: the head shows what ranks write
+  std::unique_ptr<Shown> shown_;  // null: nobody looks at this process
   const pid_t keeper_ = ::getppid();
   bool has_launched_ = false;
   Echoes echoes_;
@@ -104,11 +103,10 @@ int Daemon::run() {
   if (place_.signals.is_open()) loop_.on_readable(place_.signals.get(), [this] { hear_keeper(); });
   up_.open([this](control::Frame&& one) { on_frame(std::move(one)); },
            [this](const std::string& why) {
-             if (place_.by_hand && !leaving_)
-               std::fprintf(stderr, "prun: the connection to the job was %s\n", why.c_str());
+             if (shown_ && !leaving_) shown_->say("the connection to the job was " + why);
              on_up_closed(why);
            });
-  if (place_.shows_output)
+  if (place_.by_hand)
     shown_ = std::make_unique<Shown>(
         loop_, [this](const control::DaemonFailed& why) { say(why); },
         [this] {
@@ -156,7 +154,7 @@ void Daemon::tell_here(const control::Message& message) {
   if (const auto* failed = std::get_if<control::DaemonFailed>(&message)) words = failed->reason;
   if (const auto* aborts = std::get_if<control::RankAborts>(&message)) words = aborts->reason;
   if (const auto* ended = std::get_if<control::RankEnded>(&message)) words = ended->reason;
-  if (!words.empty()) std::fprintf(stderr, "prun: %s\n", words.c_str());
+  if (!words.empty() && shown_) shown_->say(words);
 }
 
 // A slow reader slows the ranks instead of filling memory; half of the room is free before they

@@ -1,15 +1,11 @@
 #include "daemon/look_up.h"
 
-#include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstring>
 #include <memory>
-#include <set>
+#include <utility>
 
-#include "base/quiet_thread.h"
+#include "daemon/aside.h"
 #include "daemon/rank_env.h"
 #include "job/exit_status.h"
 
@@ -19,28 +15,6 @@ namespace {
 bool is_folder(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-// Makes this and all missing folders above it.
-bool make_folders(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
-       slash = path.find('/', slash + 1))
-    ::mkdir(path.substr(0, slash).c_str(), 0777);
-  return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
-}
-
-// A file that several ranks share (no %r in its name) is appended to, line by line.
-Opened open_file(const std::string& path, bool empties) {
-  // O_NONBLOCK: a FIFO that nobody reads is told, not waited for.
-  const int how = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (empties ? O_TRUNC : 0);
-  const std::string folder = path.substr(0, path.rfind('/'));
-  Opened file;
-  if (folder.empty() || make_folders(folder)) file.fd.reset(::open(path.c_str(), how, 0666));
-  if (!file.fd.is_open())
-    file.problem =
-        "cannot write to " + path + ": " +
-        (errno == ENXIO ? "nobody reads that FIFO; start its reader first" : std::strerror(errno));
-  return file;
 }
 
 App look_up_app(const control::AppPart& part, const Wanted& wanted,
@@ -70,52 +44,27 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   return app;
 }
 
-// Shared by the thread and the loop: whichever ends first leaves it to the other.
-struct Task {
-  Wanted wanted;
-  Found found;
-  UniqueFd bell;
-};
-
 }  // namespace
 
 Found look_up(const Wanted& wanted) {
   Found found;
   for (const control::AppPart& part : wanted.apps)
     found.apps.push_back(look_up_app(part, wanted, found.notes));
-  std::set<std::string> seen;
+  FileOpener opener(wanted.appends);
   for (const std::string& path : wanted.files) {
-    if (path.empty())
-      found.files.emplace_back();
-    else
-      found.files.push_back(open_file(path, seen.insert(path).second && !wanted.appends));
+    Opened file;
+    if (!path.empty()) file = opener.open(path);
+    if (!file.problem.empty()) file.problem = "cannot write to " + path + ": " + file.problem;
+    found.files.push_back(std::move(file));
   }
   return found;
 }
 
 void look_up(control::Loop& loop, Wanted wanted, std::function<void(Found&&)> done) {
-  auto task = std::make_shared<Task>();
-  task->wanted = std::move(wanted);
-  task->bell.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const int bell = task->bell.get();
-  std::thread thread;
-  if (bell >= 0)
-    thread = quiet_thread([task] {
-      task->found = look_up(task->wanted);
-      // It can only fail when it rings already.
-      [[maybe_unused]] const int rung = ::eventfd_write(task->bell.get(), 1);
-    });
-  if (!thread.joinable()) {  // no room for one: then it is waited for
-    task->found = look_up(task->wanted);
-    return loop.post([task, done = std::move(done)] { done(std::move(task->found)); });
-  }
-  thread.detach();
-  loop.on_readable(bell, [&loop, task, done = std::move(done)] {
-    const auto mine = task;  // forgetting destroys this function
-    const auto call = done;
-    loop.forget(mine->bell.get());
-    call(std::move(mine->found));
-  });
+  auto found = std::make_shared<Found>();
+  aside(
+      loop, [found, wanted = std::move(wanted)] { *found = look_up(wanted); },
+      [found, done = std::move(done)] { done(std::move(*found)); });
 }
 
 }  // namespace tutti::launch::daemon

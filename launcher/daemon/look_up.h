@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/unique_fd.h"
 #include "control/control.h"
 #include "daemon/launch.h"
+#include "daemon/output_file.h"
 #include "serve/serve.h"
 
 namespace tutti::launch::daemon {
@@ -26,11 +26,6 @@ struct Wanted {
   std::string host;
   std::vector<std::string> files;  // to be written; empty ones are skipped
   bool appends = false;            // they stay as they are
-};
-
-struct Opened {
-  UniqueFd fd;
-  std::string problem;  // why it is closed
 };
 
 struct Found {

@@ -1,10 +1,43 @@
 #include "daemon/output_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace tutti::launch::daemon {
+namespace {
+
+// Makes this and all missing folders above it.
+bool make_folders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1))
+    ::mkdir(path.substr(0, slash).c_str(), 0777);
+  return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
+}
+
+}  // namespace
+
+Opened FileOpener::open(const std::string& path) {
+  // O_NONBLOCK: a FIFO that nobody reads is told, not waited for.
+  constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+  const std::string folder = path.substr(0, path.rfind('/'));
+  Opened file;
+  if (folder.empty() || make_folders(folder)) file.fd.reset(::open(path.c_str(), kHow, 0666));
+  struct stat status {};
+  bool good = file.fd.is_open() && ::fstat(file.fd.get(), &status) == 0;
+  file.id = {status.st_dev, status.st_ino};
+  // Not by O_TRUNC: what was written by another of its names would be gone.
+  if (good && seen_.insert(file.id).second && !appends_ && S_ISREG(status.st_mode))
+    good = ::ftruncate(file.fd.get(), 0) == 0;
+  if (good) return file;
+  file.problem =
+      errno == ENXIO ? "nobody reads that FIFO; start its reader first" : std::strerror(errno);
+  file.fd.reset();
+  return file;
+}
 
 std::string_view write_most(int fd, std::string_view text) {
   while (!text.empty()) {

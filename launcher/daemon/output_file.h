@@ -1,6 +1,9 @@
-// A file that a rank's output goes into: a plain one, or a FIFO whose reader may be slow.
+// Files that ranks' output goes into: plain ones, or FIFOs whose readers may be slow.
 #pragma once
 
+#include <sys/types.h>
+
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +11,28 @@
 #include "base/unique_fd.h"
 
 namespace tutti::launch::daemon {
+
+// What a file is, whatever it is called: device and inode.
+using FileId = std::pair<dev_t, ino_t>;
+
+struct Opened {
+  UniqueFd fd;
+  FileId id{};
+  std::string problem;  // why it is closed
+};
+
+// Opens the files of a job, and makes the folders that they are in. They are appended to, line by
+// line: several ranks may share one.
+class FileOpener {
+ public:
+  // Unless told to append it empties each file once, however many names it is opened by.
+  explicit FileOpener(bool appends) : appends_(appends) {}
+  Opened open(const std::string& path);  // absolute; may wait for a file system
+
+ private:
+  bool appends_;
+  std::set<FileId> seen_;
+};
 
 class OutputFile {
  public:

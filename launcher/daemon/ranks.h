@@ -128,6 +128,8 @@ class Ranks {
   std::deque<RankProcess> ranks_;              // addresses stay: callbacks hold them
   std::vector<std::pair<pid_t, int>> by_pid_;  // of those that run: local rank
   std::size_t settled_ranks_ = 0;              // whose program runs, or will not
+  bool has_told_started_ = false;
+  std::vector<control::DaemonFailed> late_problems_;  // of files; the head hears of a start first
   bool any_joined_ = false;
   bool hold_ = false;
   bool ending_ = false;

@@ -3,11 +3,15 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 
 #include "job/exit_status.h"
 
 namespace tutti::launch::daemon {
+namespace {
+
+constexpr std::chrono::seconds kLastWords{5};  // for a reader who takes nothing
+
+}  // namespace
 
 Shown::Shown(control::Loop& loop, const Broken& broken, const std::function<void()>& drained)
     : streams_{{loop, 1, [this, broken](int error) { tell(0, error, broken); }},
@@ -22,6 +26,10 @@ void Shown::write(int stream, std::string_view text) {
   streams_[stream].write(text);
 }
 
+void Shown::say(std::string_view line) {
+  write(1, "prun: " + std::string(line) + "\n");
+}
+
 void Shown::tell(int stream, int error, const Broken& broken) {
   if (error == EPIPE)
     return broken({job::status_of_signal(SIGPIPE), "nobody reads its output any more"});
@@ -31,12 +39,18 @@ void Shown::tell(int stream, int error, const Broken& broken) {
 
 int Shown::tell_loss() {
   int status = 0;
+  std::string said;
+  bool is_stuck = false;
   for (const int stream : {0, 1}) {
-    const std::string words = control::words_of(stream + 1, streams_[stream].loss());
+    const control::Outlet::Loss loss = streams_[stream].loss();
+    const std::string words = control::words_of(stream + 1, loss);
+    is_stuck = is_stuck || loss.error == EAGAIN;
     if (words.empty()) continue;
-    std::fprintf(stderr, "prun: %s\n", words.c_str());
+    said += "prun: " + words + "\n";
     status = job::status_of(job::ExitStatus::no_resources);
   }
+  // Where a reader took nothing until now, nobody waits for it again.
+  if (!said.empty()) control::last_words(said, is_stuck ? std::chrono::seconds{0} : kLastWords);
   return status;
 }
 

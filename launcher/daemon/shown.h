@@ -1,5 +1,5 @@
-// Output of a node that shows its own ranks' output itself (torchrun's): written as prun does it,
-// never waiting for a slow reader.
+// What a node shows that joined by itself: words for who started it, and its own ranks' output
+// (torchrun's); written as prun does it, never waiting for a slow reader.
 #pragma once
 
 #include <functional>
@@ -18,6 +18,7 @@ class Shown {
   Shown(control::Loop& loop, const Broken& broken, const std::function<void()>& drained);
 
   void write(int stream, std::string_view text);  // 0 stdout, 1 stderr
+  void say(std::string_view line);                // of our own, on stderr
   std::size_t queued_bytes() const {
     return streams_[0].queued_bytes() + streams_[1].queued_bytes();
   }

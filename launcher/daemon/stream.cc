@@ -151,7 +151,9 @@ void Ranks::file_failed(RankProcess& rank, int stream, int error) {
                    fill_pattern(stream == 0 ? asked.out_file : asked.err_file, writer_of(rank)) +
                    ": " + std::strerror(error) +
                    (error == EFBIG ? "; raise the limit of file sizes (ulimit -f)"
-                                   : "; make room there, or name another folder");
+                                   : "; make room there, or name another folder") +
+                   "; the rest is shown instead";
+  if (!has_told_started_) return late_problems_.push_back(std::move(problem));
   say_(problem);
 }
 

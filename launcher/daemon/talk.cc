@@ -37,7 +37,10 @@ void Ranks::hear_of_exec(RankProcess& rank) {
 
 // Once every rank runs its program or has been told of as one that cannot.
 void Ranks::tell_started() {
-  if (++settled_ranks_ == ranks_.size()) say_(control::Started{});
+  if (++settled_ranks_ != ranks_.size()) return;
+  say_(control::Started{});
+  has_told_started_ = true;
+  for (const control::DaemonFailed& problem : std::exchange(late_problems_, {})) say_(problem);
 }
 
 // By the door: its daemon hears it from now on, as by the socket that it inherited.

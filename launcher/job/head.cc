@@ -18,8 +18,6 @@ constexpr int kGraceMs = 700;  // between SIGTERM and SIGKILL when the job ends 
 constexpr std::chrono::seconds kSignalGrace{5};  // after the user's SIGINT or SIGTERM
 constexpr std::chrono::seconds kCollect{1};      // for other hosts' reasons to come in
 constexpr std::chrono::seconds kQuietStart{3};
-constexpr std::chrono::seconds kLastWords{
-    5};                          // of a job that failed, for a reader who takes nothing
 constexpr int kMostSignals = 3;  // that end: then prun ends at once
 
 // "2.5", "120"
@@ -41,11 +39,9 @@ Outcome run_round(Round round) {
 }
 
 Head::Head(Round round)
-    : round_(std::move(round)), request_(round_.request), terminal_(loop_, [this](int, int error) {
-        // A reader that has seen enough (head, less) ends the job without a word. Of all else
-        // tell_loss speaks, when it is known how much was lost.
-        fail(error == EPIPE ? status_of_signal(SIGPIPE) : status_of(ExitStatus::no_resources), "");
-      }) {
+    : round_(std::move(round)),
+      request_(round_.request),
+      terminal_(loop_, [this](int, int error) { stream_broke(error); }) {
   hosts_.resize(request_.plan.hosts.size());
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     hosts_[i].via = static_cast<int>(i);
@@ -62,10 +58,8 @@ Outcome Head::run() {
   loop_.on_signals(
       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2, SIGALRM, SIGABRT},
       [this](int number) { on_signal(number); });
-  terminal_.on_drained([this] {
-    for (std::size_t i = 0; i < hosts_.size(); ++i) repay(static_cast<int>(i), 1);
-    if (is_finished_) loop_.stop();
-  });
+  terminal_.on_drained([this] { on_written(); });
+  terminal_.write(2, round_.unsaid);
   enter(State::starting);
   if (round_.ends_ns > 0)
     loop_.after(time_left(round_.ends_ns), [this] {
@@ -169,6 +163,7 @@ void Head::fail(int status, const std::string& line) {
   if (state_ == State::leaving || state_ == State::done) {
     if (!failed_) status_ = status;
     failed_ = true;
+    if (is_finished_) limit_last_words();
     return;
   }
   if (!failed_) {
@@ -179,7 +174,7 @@ void Head::fail(int status, const std::string& line) {
   if (state_ != State::ending) enter(row_of(state_).after_failure);
 }
 
-void Head::host_failed(int index, int status, const std::string& reason) {
+void Head::host_failed(int index, int status, const std::string& reason, bool is_gone) {
   Host& lost = host(index);
   if (lost.left) return;
   if (checker_ && state_ != State::leaving) return check_failed(index, status, reason);
@@ -189,9 +184,10 @@ void Head::host_failed(int index, int status, const std::string& reason) {
     terminal_.say(line);
   last_reason_ = reason;
   if (!failed_ && launched_) cause_ = Cause::host;
-  if (launched_ && state_ != State::leaving) lost_.push_back(name_of(index));
+  const bool is_known = std::find(lost_.begin(), lost_.end(), name_of(index)) != lost_.end();
+  if (launched_ && state_ != State::leaving && !is_known) lost_.push_back(name_of(index));
   fail(failure_of(status), line);
-  host_left(index);
+  if (is_gone) host_left(index);
 }
 
 void Head::host_left(int index) {
@@ -221,26 +217,6 @@ void Head::look_for_end() {
   if (state_ == State::leaving &&
       std::all_of(hosts_.begin(), hosts_.end(), [](const Host& one) { return one.left; }))
     enter(State::done);
-}
-
-void Head::finish() {
-  if (fold_) show_folded(true);
-  if (!links_.empty()) print_links();
-  show_usage();
-  is_finished_ = true;  // only now: a terminal that is fast is drained between two of these lines
-  if (terminal_.queued_bytes() == 0) return loop_.stop();
-  // A reader who pauses at the end of a good job (a pager) is waited for.
-  if (failed_ || forwarded_ != 0) loop_.after(kLastWords, [this] { loop_.stop(); });
-}
-
-// After the last write, the one place that knows: what standard output and error did not take.
-void Head::tell_loss() {
-  for (const int stream : {1, 2}) {
-    const std::string words = control::words_of(stream, terminal_.loss(stream));
-    if (words.empty()) continue;
-    std::fprintf(stderr, "prun: %s\n", words.c_str());
-    if (status_ == 0) status_ = status_of(ExitStatus::no_resources);
-  }
 }
 
 void Head::send(int index, const control::Message& message) {

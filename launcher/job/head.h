@@ -15,6 +15,7 @@
 #include "control/control.h"
 #include "control/terminal.h"
 #include "daemon/daemon.h"
+#include "daemon/output.h"
 #include "job/checker.h"
 #include "job/comparison.h"
 #include "job/desk.h"
@@ -76,11 +77,9 @@ class Head {
   void on_limit(State state);
   double limit_of(State state) const;  // in seconds; 0: none
   void fail(int status, const std::string& line);
-  void host_failed(int host, int status, const std::string& reason);
+  void host_failed(int host, int status, const std::string& reason, bool is_gone = true);
   void host_left(int host);
   void look_for_end();
-  void finish();
-  void tell_loss();
   void send(int host, const control::Message& message);
   void send_all(const control::Message& message);
   void on_signal(int number);
@@ -88,6 +87,14 @@ class Head {
   void on_newcomer();
   void show_progress();
   std::string awaited() const;
+
+  // finish.cc: the last words
+  void stream_broke(int error);
+  std::size_t unwritten() const { return terminal_.queued_bytes() + files_.queued_bytes(); }
+  void on_written();
+  void finish();
+  void limit_last_words();
+  void tell_loss();
 
   // stop.cc: control-Z
   void stop();
@@ -160,6 +167,9 @@ class Head {
   void feed_input();
   bool rewind_input();
   void put_into_file(const control::Output& output, const std::string& pattern);
+  daemon::Writer writer_of(int rank) const;
+  std::string place_of_output(int rank) const;
+  void open_files();
   void print_links();
   Result<void> open_usage();
   void show_usage();
@@ -199,7 +209,8 @@ class Head {
   };
   std::vector<Flow> flows_;
   std::string out_file_, err_file_;  // patterns
-  SharedFiles files_;
+  SharedFiles files_{loop_, round_.number > 0, [this](int error) { stream_broke(error); },
+                     [this] { on_written(); }};
   control::Addresses addresses_;
   std::size_t addresses_sent_ = 0;
   std::map<int, std::string> links_;

@@ -162,6 +162,7 @@ void Head::launch() {
       send(static_cast<int>(i), launch);
   }
   launched_ = true;
+  open_files();
   const auto opened = desk_.open(
       [this](const std::string& question, const Desk::Reply& reply) { answer(question, reply); });
   if (!opened) terminal_.say(opened.error().text);
@@ -200,7 +201,7 @@ void Head::tell_end(const control::RankEnded& report, const Verdict& verdict) {
                        WTERMSIG(report.wait_status) == forwarded_;
   std::string line = verdict.line;
   if (report.launch_status == 0) {
-    line += output_place(request_.spec, report.rank, job_id_);
+    line += output_place(place_of_output(report.rank));
     if (request_.plan.ranks.size() > 1) line += last_lines(report.last_lines);
   }
   if (request_.spec.keep_going || (request_.spec.report_exits && failed_)) {
@@ -270,8 +271,9 @@ void Head::handle(int, const control::Note& note) {
   terminal_.say(note.text);
 }
 
+// Once its ranks run a daemon that says so is still there: what they have written comes, and ends.
 void Head::handle(int index, const control::DaemonFailed& report) {
-  host_failed(index, report.status, report.reason);
+  host_failed(index, report.status, report.reason, !host(index).started);
 }
 
 }  // namespace tutti::launch::job

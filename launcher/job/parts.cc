@@ -63,7 +63,7 @@ static_assert(static_cast<int>(cli::OutputSpec::Tag::pattern) ==
               "the enumerators travel as numbers");
 
 control::OutputPart output_part(const cli::JobSpec& spec, const std::string& directory,
-                                const JobSecrets& secrets) {
+                                const JobSecrets& secrets, std::size_t hosts) {
   control::OutputPart part;
   const cli::OutputSpec& wanted = spec.output;
   part.tag = static_cast<int>(wanted.fold ? cli::OutputSpec::Tag::none : wanted.tag);
@@ -74,16 +74,18 @@ control::OutputPart output_part(const cli::JobSpec& spec, const std::string& dir
   part.appends = secrets.round > 0;
   part.out_file = absolute(wanted.out_file, directory);
   part.err_file = absolute(wanted.err_file, directory);
-  if (!wanted.directory.empty()) {
-    const std::string folder = absolute(wanted.directory, directory) + "/" +
-                               std::to_string(secrets.round + 1) + "/rank.%r/";
-    part.out_file = folder + "stdout", part.err_file = folder + "stderr";
-  } else if (wants_logs(spec)) {
-    const std::string folder = absolute(log_folder(spec, secrets.job_id), directory) + "/attempt_" +
-                               std::to_string(secrets.restarts) + "/%l/";
-    part.out_file = folder + "stdout.log", part.err_file = folder + "stderr.log";
+  if (std::string folder = output_folder(spec, secrets, hosts); !folder.empty()) {
+    folder = absolute(folder, directory);
+    const std::string ending = wanted.directory.empty() ? ".log" : "";
+    part.out_file = folder + "/stdout" + ending, part.err_file = folder + "/stderr" + ending;
   }
   return part;
+}
+
+// Whether torchrun's log files are written.
+bool wants_logs(const cli::JobSpec& spec) {
+  return !spec.torch.log_folder.empty() || !spec.output.redirects.empty() ||
+         !spec.output.tees.empty();
 }
 
 bool holds(const std::vector<int>& numbers, int number) {
@@ -132,17 +134,17 @@ std::string value_of(const std::vector<std::string>& environment, const std::str
   return entry == nullptr ? "" : entry->substr(name.size() + 1);
 }
 
-bool wants_logs(const cli::JobSpec& spec) {
-  return !spec.torch.log_folder.empty() || !spec.output.redirects.empty() ||
-         !spec.output.tees.empty();
-}
-
-std::string log_folder(const cli::JobSpec& spec, std::uint64_t job_id) {
+std::string output_folder(const cli::JobSpec& spec, const JobSecrets& secrets, std::size_t hosts) {
+  if (!spec.output.directory.empty())
+    return spec.output.directory + "/" + std::to_string(secrets.round + 1) + "/rank.%r";
+  if (!wants_logs(spec)) return "";
   // In a folder that all users share, nothing of ours lies below a name that others can make first.
   const std::string base =
       spec.torch.log_folder.empty() ? "/tmp/torchrun-logs_" : spec.torch.log_folder + "/";
-  return base + spec.torch.run_id + "_" + std::to_string(job_id) +
-         (spec.torch.max_nodes > 1 ? "/node_%n" : "");
+  // Of nodes that may become several each has a place from the beginning.
+  return base + spec.torch.run_id + "_" + std::to_string(secrets.job_id) +
+         (spec.torch.max_nodes > 1 || hosts > 1 ? "/node_%n" : "") + "/attempt_" +
+         std::to_string(secrets.restarts) + "/%l";
 }
 
 control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
@@ -169,7 +171,7 @@ control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
     }
     launch.apps.push_back(std::move(part));
   }
-  launch.output = output_part(spec, directory, secrets);
+  launch.output = output_part(spec, directory, secrets, plan.hosts.size());
   launch.run_id = spec.torch.used ? spec.torch.run_id : "";
   launch.role = spec.role;
   launch.restarts = secrets.restarts;

@@ -30,9 +30,9 @@ void add_ranks(control::Launch& launch, const cli::JobSpec& spec, const plan::Pl
 // Of "NAME=value" entries; empty: not there.
 std::string value_of(const std::vector<std::string>& environment, const std::string& name);
 
-// Whether torchrun's log files are written, and their folder (without the attempt's).
-bool wants_logs(const cli::JobSpec& spec);
-std::string log_folder(const cli::JobSpec& spec, std::uint64_t job_id);
+// The folder of a rank's output in this round of a job of so many hosts, as a pattern; empty: it
+// gets none.
+std::string output_folder(const cli::JobSpec& spec, const JobSecrets& secrets, std::size_t hosts);
 
 bool takes_stdin(const cli::JobSpec& spec, int rank);
 // The address by which the other hosts reach host `of`, as far as the start-up channels proved

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "job/exit_status.h"
-#include "job/parts.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -58,11 +57,8 @@ std::string last_lines(const std::string& tail) {
   return out;
 }
 
-std::string output_place(const cli::JobSpec& spec, int rank, std::uint64_t job_id) {
-  if (!spec.output.directory.empty())
-    return "; its output is in " + spec.output.directory + "/1/rank." + std::to_string(rank);
-  if (wants_logs(spec)) return "; its logs are in " + log_folder(spec, job_id);
-  return "";
+std::string output_place(const std::string& folder) {
+  return folder.empty() ? "" : "; its output is in " + folder;
 }
 
 }  // namespace tutti::launch::job

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/cli.h"
 #include "control/messages.h"
 
 namespace tutti::launch::job {
@@ -24,7 +23,7 @@ Verdict judge(const control::RankAborts& report, const std::string& host);
 
 // What a failed rank wrote last, indented below the line that says so; empty: nothing.
 std::string last_lines(const std::string& tail);
-// "; its output is in ..." when it went into files.
-std::string output_place(const cli::JobSpec& spec, int rank, std::uint64_t job_id);
+// "; its output is in ..." when it went into a folder (see output_folder), filled in.
+std::string output_place(const std::string& folder);
 
 }  // namespace tutti::launch::job

@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <map>
 #include <utility>
 
 #include "base/clock.h"
+#include "control/terminal.h"
 #include "job/exit_status.h"
 
 namespace tutti::launch::job {
@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::chrono::seconds kReturn{10};  // for the members of the last round to come back
 constexpr std::chrono::seconds kQuiet{3};
+constexpr std::chrono::seconds kLastWords{5};  // for a reader who takes nothing
 
 std::string counted(std::size_t count, const std::string& thing) {
   return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
@@ -57,7 +58,9 @@ class Rounds {
   Stop gather();
   bool is_over() const { return ends_ns_ > 0 && now_ns() >= ends_ns_; }
   bool enough(bool last_call) const;
-  void say_awaited() const;
+  std::string awaited() const;
+  void say(const std::string& line) { unsaid_ += "prun: " + line + "\n"; }
+  int end(int status, const std::string& line);
   Result<Round> next_round();
   void take_seats();
   bool goes_on(const Outcome& outcome);
@@ -77,6 +80,9 @@ class Rounds {
   bool by_slots_ = false;
   int restarts_ = 0, rounds_ = 0;
   const off_t input_begins_ = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+  // Between two loops nobody can write without waiting for a slow reader: what is said there goes
+  // to the next one.
+  std::string unsaid_;
   std::int64_t ends_ns_ = 0;  // of all rounds together; 0: no limit
 };
 
@@ -93,17 +99,25 @@ bool Rounds::enough(bool last_call) const {
   return hosts >= least_ && (last_call || (expected_ > 0 && waiting.size() >= expected_));
 }
 
-void Rounds::say_awaited() const {
+std::string Rounds::awaited() const {
   const std::size_t here = own_hosts_.size() + request_.meeting->waiting().size();
-  std::fprintf(stderr, "prun: waiting for hosts at port %d: %zu of %s are here\n",
-               request_.meeting->port(), here,
-               by_slots_ ? (std::to_string(ranks_wanted()) + " slots").c_str()
-                         : counted(least_, "host").c_str());
+  return "waiting for hosts at port " + std::to_string(request_.meeting->port()) + ": " +
+         std::to_string(here) + " of " +
+         (by_slots_ ? std::to_string(ranks_wanted()) + " slots" : counted(least_, "host")) +
+         " are here";
+}
+
+int Rounds::end(int status, const std::string& line) {
+  say(line);
+  control::last_words(unsaid_, kLastWords);
+  return status;
 }
 
 // Until enough hosts are here: all of them; or the least number, and then nobody for a while.
 Rounds::Stop Rounds::gather() {
   control::Loop loop;
+  control::Terminal terminal(loop, [](int, int) {});  // nothing of a rank's can be lost here
+  terminal.write(2, std::exchange(unsaid_, {}));
   control::Loop::TimerId call = 0;
   bool late = false;
   Stop stop;
@@ -130,7 +144,7 @@ Rounds::Stop Rounds::gather() {
             : std::chrono::milliseconds(static_cast<long>(1000 * request_.spec.torch.last_call_s));
     call = loop.after(wait, [&loop] { loop.stop(); });
   };
-  loop.after(kQuiet, [this] { say_awaited(); });
+  loop.after(kQuiet, [&] { terminal.say(awaited()); });
   loop.after(
       std::chrono::milliseconds(static_cast<long>(1000 * request_.spec.torch.join_timeout_s)), [&] {
         late = true;
@@ -139,6 +153,7 @@ Rounds::Stop Rounds::gather() {
   request_.meeting->attach(loop, look);
   loop.post(look);
   loop.run();
+  unsaid_ = terminal.take_unsaid();
   request_.meeting->detach();
   if (stop.status != 0 || !late || enough(true)) return stop;
   return {status_of(ExitStatus::no_allocation),
@@ -219,42 +234,34 @@ Result<Round> Rounds::next_round() {
 // Whether another round follows, and what is said about it.
 bool Rounds::goes_on(const Outcome& outcome) {
   if (outcome.cause == Cause::newcomer) {
-    std::fprintf(stderr, "prun: a host joins; all ranks start again\n");
+    say("a host joins; all ranks start again");
     return true;
   }
   if (outcome.cause == Cause::rank && restarts_ < request_.spec.max_restarts) {
     ++restarts_;
-    std::fprintf(stderr, "prun: all ranks start again (restart %d of %d)\n", restarts_,
-                 request_.spec.max_restarts);
+    say("all ranks start again (restart " + std::to_string(restarts_) + " of " +
+        std::to_string(request_.spec.max_restarts) + ")");
     return true;
   }
   if (outcome.cause != Cause::host || !elastic()) return false;
-  std::fprintf(stderr, "prun: all ranks start again without %s\n",
-               outcome.lost.empty() ? "it" : outcome.lost[0].c_str());
+  say("all ranks start again without " + (outcome.lost.empty() ? "it" : outcome.lost[0]));
   return true;
 }
 
 int Rounds::run() {
   for (;;) {
     if (request_.meeting) {
-      if (const Stop stop = gather(); stop.status != 0) {
-        std::fprintf(stderr, "prun: %s\n", stop.words.c_str());
-        return stop.status;
-      }
+      if (const Stop stop = gather(); stop.status != 0) return end(stop.status, stop.words);
       if (request_.meeting_is_port) request_.meeting->close_door();
     }
     auto round = next_round();
-    if (!round) {
-      std::fprintf(stderr, "prun: %s\n", round.error().text.c_str());
-      return status_of(ExitStatus::too_few_slots);
-    }
+    if (!round) return end(status_of(ExitStatus::too_few_slots), round.error().text);
+    round->unsaid = std::exchange(unsaid_, {});
     const std::size_t joined = round->joined.size();
     const Outcome outcome = run_round(std::move(*round));
     if (!goes_on(outcome)) return outcome.status;
-    if (is_over()) {
-      std::fprintf(stderr, "prun: %s\n", time_limit_words(request_.spec.timeout_s).c_str());
-      return status_of(ExitStatus::time_limit);
-    }
+    if (is_over())
+      return end(status_of(ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
     const auto is_lost = [&](const auto& host) {
       return std::find(outcome.lost.begin(), outcome.lost.end(), host.name) != outcome.lost.end();
     };
@@ -270,10 +277,8 @@ int Rounds::run() {
     expected_ = joined - std::min(joined, outcome.lost.size() - (own - own_hosts_.size())) +
                 (outcome.cause == Cause::newcomer ? 1 : 0);
     if (request_.meeting_is_port)
-      if (const auto open = request_.meeting->open_door(); !open) {
-        std::fprintf(stderr, "prun: %s\n", open.error().text.c_str());
-        return status_of(ExitStatus::no_resources);
-      }
+      if (const auto open = request_.meeting->open_door(); !open)
+        return end(status_of(ExitStatus::no_resources), open.error().text);
   }
 }
 

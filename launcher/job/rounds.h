@@ -24,6 +24,7 @@ struct Round {
   off_t input_begins = -1;     // where standard input stood at first, when it is a file
   bool restarts_left = false;  // a failed rank starts another round
   bool elastic = false;        // a lost host does, and so does a newcomer
+  std::string unsaid;          // on standard error, before all else
   std::int64_t ends_ns = 0;    // --timeout, for all rounds together; 0: none
 };
 

@@ -29,10 +29,10 @@ void Head::handle(int index, const control::Output& output) {
   }
   host(index).output_owed += output.text.size();
   // Told in few messages, early enough for the host to go on meanwhile.
-  if (terminal_.queued_bytes() < kHoldBytes) repay(index, control::output_room(hosts_.size()) / 4);
+  if (unwritten() < kHoldBytes) repay(index, control::output_room(hosts_.size()) / 4);
 }
 
-// The rest is told when the terminal has taken all.
+// The rest is told when terminal and files have taken all.
 void Head::repay(int index, std::uint64_t least) {
   if (host(index).output_owed < least) return;
   send(index, control::OutputTaken{std::exchange(host(index).output_owed, 0)});
@@ -53,13 +53,32 @@ void Head::show(const control::Output& output) {
 }
 
 void Head::put_into_file(const control::Output& output, const std::string& pattern) {
-  if (const int stream = own_stream(pattern); stream != 0)
-    return terminal_.write(stream, output.text);
-  const plan::PlannedRank& rank = request_.plan.ranks[at(output.rank)];
-  const daemon::Writer writer{rank.rank, rank.local_rank, rank.host, name_of(rank.host), job_id_};
-  const auto written =
-      files_.write(daemon::fill_pattern(pattern, writer), output.text, round_.number == 0);
-  if (!written) fail(status_of(ExitStatus::no_resources), written.error().text);
+  const int stream = own_stream(pattern);
+  if (stream == 1 || stream == 2) return terminal_.write(stream, output.text);
+  files_.write(daemon::fill_pattern(pattern, writer_of(output.rank)), output.text);
+}
+
+daemon::Writer Head::writer_of(int number) const {
+  const plan::PlannedRank& rank = request_.plan.ranks[at(number)];
+  return {rank.rank, rank.local_rank, rank.host, name_of(rank.host), job_id_};
+}
+
+std::string Head::place_of_output(int rank) const {
+  const JobSecrets attempt{job_id_, "", round_.restarts, round_.number};
+  return daemon::fill_pattern(output_folder(request_.spec, attempt, hosts_.size()),
+                              writer_of(rank));
+}
+
+// Before a rank writes: each is emptied, and one that cannot be written is told at once.
+void Head::open_files() {
+  for (const plan::PlannedRank& rank : request_.plan.ranks)
+    for (const int stream : {1, 2}) {
+      const int through_head = flows_[at(rank.rank)].through_head;
+      const std::string& pattern = stream == 2 ? err_file_ : out_file_;
+      const bool merged = stream == 2 && request_.spec.output.merge_stderr;
+      if ((through_head & stream) == 0 || own_stream(pattern) != 0 || merged) continue;
+      files_.write(daemon::fill_pattern(pattern, writer_of(rank.rank)), "");
+    }
 }
 
 // Lines wait a moment for their equals.

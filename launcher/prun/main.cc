@@ -15,6 +15,7 @@
 #include "job/job.h"
 #include "plan/plan.h"
 #include "prun/ask.h"
+#include "prun/descriptors.h"
 #include "prun/nodes.h"
 #include "prun/surroundings.h"
 #include "spawn/early.h"
@@ -71,11 +72,18 @@ bool report_pid(const std::string& where) {
   return good;
 }
 
-}  // namespace
+// What was printed here is written, or it is told: a full disk. What ranks write is not printed
+// here.
+int with_all_written(int status) {
+  errno = 0;
+  const bool good = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (good) return status;
+  return complain(job::ExitStatus::no_resources,
+                  "standard output could not be written: " +
+                      std::string(errno == 0 ? "some of it was refused" : std::strerror(errno)));
+}
 
-int main(int argc, char** argv) {
-  hold_standard_streams();
-  std::signal(SIGCHLD, SIG_DFL);  // who is told to ignore it never hears how a child ended
+int run(int argc, char** argv) {
   job::JobRequest request;
   // The join key is for nobody whom prun starts: not ssh, not srun, no rank.
   request.join_key = variable(wireup::kJoinKeyVariable).value_or("");
@@ -90,6 +98,8 @@ int main(int argc, char** argv) {
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
     return show(spec->show, argc > 0 ? argv[0] : "prun");
+  if (const auto settled = settle_output(spec->output); !settled)
+    return complain(job::ExitStatus::usage, settled.error().text);
   if (stays_here(*spec)) request.early = spawn::EarlyDaemon::start(request.environment);
   auto machine = topo::read_this_machine(plan::wants_devices(*spec) ? topo::Devices::read
                                                                     : topo::Devices::left_out);
@@ -129,6 +139,14 @@ int main(int argc, char** argv) {
   if (spec->display_map) std::fputs(plan::print_plan(*plan, *spec).c_str(), stdout);
 
   request.plan = std::move(*plan);
-  std::fflush(stdout);
+  if (const int written = with_all_written(0); written != 0) return written;
   return job::run_job(std::move(request));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  hold_standard_streams();
+  std::signal(SIGCHLD, SIG_DFL);  // who is told to ignore it never hears how a child ended
+  return with_all_written(run(argc, argv));
 }

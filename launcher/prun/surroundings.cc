@@ -65,9 +65,9 @@ Result<void> check_alone(const hosts::SlurmTask& task) {
 }  // namespace
 
 void hold_standard_streams() {
-  int fd = 0;
-  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
-  if (fd >= 0) ::close(fd);
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0)  // the lowest number that is free
+      (void)!::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
 }
 
 Result<std::string> read_file(const std::string& path) {

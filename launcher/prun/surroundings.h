@@ -11,7 +11,8 @@
 namespace tutti::launch::prun {
 
 // Standard streams that the caller has closed lead nowhere; else the next descriptor that is made
-// would get their number.
+// would get their number. Output that is lost so is told: a write fails; of errors nobody wants to
+// hear.
 void hold_standard_streams();
 Result<std::string> read_file(const std::string& path);
 std::optional<std::string> variable(const std::string& name);

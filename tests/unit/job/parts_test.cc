@@ -88,5 +88,16 @@ TEST_CASE("stdin goes to the ranks named, to all, or to none", "[job]") {
   CHECK_FALSE(takes_stdin(spec, 0));
 }
 
+TEST_CASE("each attempt and each of several nodes has its folder for output", "[job]") {
+  cli::JobSpec spec;
+  CHECK(output_folder(spec, {}, 2).empty());
+  spec.torch.log_folder = "lg";
+  spec.torch.run_id = "id";
+  CHECK(output_folder(spec, {7, "", 2, 3}, 1) == "lg/id_7/attempt_2/%l");
+  CHECK(output_folder(spec, {7, "", 2, 3}, 2) == "lg/id_7/node_%n/attempt_2/%l");
+  spec.output.directory = "od";
+  CHECK(output_folder(spec, {7, "", 2, 3}, 2) == "od/4/rank.%r");
+}
+
 }  // namespace
 }  // namespace tutti::launch::job

@@ -1,0 +1,47 @@
+#include "daemon/aside.h"
+
+#include <sys/eventfd.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/quiet_thread.h"
+#include "base/unique_fd.h"
+
+namespace tutti::launch::daemon {
+namespace {
+
+// Shared by the thread and the loop: whichever ends first leaves it to the other.
+struct Task {
+  std::function<void()> work;
+  UniqueFd bell;
+};
+
+}  // namespace
+
+void aside(control::Loop& loop, std::function<void()> work, std::function<void()> done) {
+  auto task = std::make_shared<Task>();
+  task->work = std::move(work);
+  task->bell.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const int bell = task->bell.get();
+  std::thread thread;
+  if (bell >= 0)
+    thread = quiet_thread([task] {
+      task->work();
+      // It can only fail when it rings already.
+      [[maybe_unused]] const int rung = ::eventfd_write(task->bell.get(), 1);
+    });
+  if (!thread.joinable()) {  // no room for one: then it is waited for
+    task->work();
+    return loop.post(std::move(done));
+  }
+  thread.detach();
+  loop.on_readable(bell, [&loop, task, done = std::move(done)] {
+    const auto mine = task;  // forgetting destroys this function
+    const auto call = done;
+    loop.forget(mine->bell.get());
+    call();
+  });
+}
+
+}  // namespace tutti::launch::daemon

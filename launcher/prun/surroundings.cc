@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -20,6 +21,18 @@ bool has_program(const std::string& name) {
   for (const std::string& folder : text::split(variable("PATH").value_or(""), ':'))
     if (::access((folder + "/" + name).c_str(), X_OK) == 0) return true;
   return false;
+}
+
+// Reads each file once, whoever asks: a pipe (`--hostfile <(...)`) has nothing more the second
+// time.
+hosts::ReadFile reader() {
+  return [texts = std::map<std::string, std::string>()](
+             const std::string& path) mutable -> Result<std::string> {
+    const auto known = texts.find(path);
+    if (known != texts.end()) return known->second;
+    TUTTI_TRY(text, read_file(path));
+    return texts[path] = text;
+  };
 }
 
 }  // namespace
@@ -60,7 +73,7 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
   TUTTI_TRY(batch, hosts::batch_allocation(variable, read_file));
   if (spec.starter == cli::Starter::local) batch.reset();
   TUTTI_TRY(allocation,
-            hosts::allocate(plan::wishes_of(spec), read_file, this_host(), cores, batch));
+            hosts::allocate(plan::wishes_of(spec), reader(), this_host(), cores, batch));
   if (batch && allocation.batch == hosts::Batch::slurm && !spec.starter_given) {
     if (has_program("srun"))
       spec.starter = cli::Starter::slurm;

@@ -64,6 +64,7 @@ class Head {
 
   // starters.cc
   void start_hosts();
+  void keep_spares();
   void start_over_network(const std::vector<control::HostPart>& hosts);
   daemon::Spawner& add_spawner(std::unique_ptr<daemon::Spawner> spawner,
                                const std::vector<control::HostPart>& hosts);
@@ -186,6 +187,7 @@ class Head {
   control::Terminal terminal_;
   Starters starters_;
   std::vector<Host> hosts_;
+  std::vector<std::unique_ptr<control::Channel>> spares_;  // of who joined and has no ranks
   State state_ = State::starting;
   control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0;
   bool launched_ = false;

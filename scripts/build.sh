@@ -30,11 +30,11 @@ build_tree() {
     ninja -C "$directory"
     return
   fi
-  NINJA_STATUS='[%f/%t] ' ninja -C "$directory" 2>&1 | tee "$directory/build.log" |
+  { NINJA_STATUS='[%f/%t] ' ninja -C "$directory" 2>&1 || echo "ninja ended with $?"; } | tee "$directory/build.log" |
     awk 'match($0, /^\[[0-9]+\/[0-9]+\]/) {
            split(substr($0, 2, RLENGTH - 2), n, "/"); quarter = int(4 * n[1] / n[2])
            if (quarter > shown) { shown = quarter; print "  built " n[1] " of " n[2]; fflush() } }'
-  if [ "${PIPESTATUS[0]}" -ne 0 ]; then
+  if grep -q '^ninja ended with' "$directory/build.log"; then
     grep -E -A 12 '^FAILED|error:' "$directory/build.log" | head -n 60 >&2
     echo "the build failed (whole log: $directory/build.log)" >&2
     return 1

@@ -20,6 +20,9 @@ namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kSlowStart{20};
+// The daemon's own, with those of four ranks that are on their way; of each rank its two streams,
+// its control socket and its door.
+constexpr rlim_t kOwnOpenFiles = 36, kOpenFilesOfRank = 4;
 
 // As many descriptors as there may be: a rank takes up to six. Returns the limit before.
 rlimit raise_open_files() {
@@ -73,7 +76,7 @@ Ranks::Ranks(control::Loop& loop, Say say)
 Result<void> Ranks::launch(control::Launch launch, const Place& place) {
   if (!ranks_.empty() || !makes_sense(launch, place.host))
     return fail(Code::intern, "prun sent a plan that makes no sense");
-  TUTTI_DO(check_open_files());
+  TUTTI_DO(check_open_files(launch));
   launch_ = std::move(launch);
   place_ = place;
   TUTTI_DO(make_job_segment(place));
@@ -164,11 +167,18 @@ Result<void> Ranks::make_job_segment(const Place& place) {
   return {};
 }
 
-Result<void> Ranks::check_open_files() const {
-  if (open_files_limit_.rlim_max >= kLeastOpenFiles) return {};
+// Before anything starts: what this daemon needs for itself and for each rank.
+Result<void> Ranks::check_open_files(const control::Launch& launch) const {
+  rlim_t needed = kOwnOpenFiles + kOpenFilesOfRank * launch.ranks.size();
+  for (const control::RankPart& rank : launch.ranks)
+    for (const int stream : {1, 2}) needed += (rank.to_file & stream) != 0 ? 1 : 0;
+  needed = std::max(needed, kLeastOpenFiles);
+  if (open_files_limit_.rlim_max >= needed) return {};
   return fail(Code::other, "the hard limit of open files (ulimit -Hn) is " +
                                std::to_string(open_files_limit_.rlim_max) + " there; at least " +
-                               std::to_string(kLeastOpenFiles) + " are needed");
+                               std::to_string(needed) + " are needed for " +
+                               std::to_string(launch.ranks.size()) +
+                               " ranks: raise it, or start fewer ranks there");
 }
 
 // Ranks that nothing comes in between do without: a host that has no room for it says nothing.

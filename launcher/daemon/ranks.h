@@ -73,7 +73,7 @@ class Ranks {
   void start_more();
   RankProcess* rank_numbered(int rank);
   Result<void> make_job_segment(const Place& place);
-  Result<void> check_open_files() const;
+  Result<void> check_open_files(const control::Launch& launch) const;
   void open_door();
   int cores_for(const RankProcess& rank) const;
   CannotStart problem_of(const RankProcess& rank) const;

@@ -75,6 +75,7 @@ Outcome Head::run() {
   tell_loss();
   if (request_.meeting) request_.meeting->detach();
   for (Host& host : hosts_) host.channel.reset();
+  spares_.clear();
   starters_ = {};  // waits for all that they started, and for nobody else
   if (status_ != 0) daemon::sweep_leftovers(request_.environment);  // all of a host were killed
   return {status_, forwarded_ != 0 ? Cause::user : cause_, lost_};
@@ -101,7 +102,9 @@ void Head::enter(State state) {
     settle_soon();
   } else if (state == State::leaving) {
     terminal_.stop_input();
-    send_all(control::Bye{status_, comes_again()});
+    const control::Bye bye{status_, comes_again()};
+    send_all(bye);
+    for (const auto& spare : spares_) spare->send(control::kEveryHost, bye);
     for (Host& host : hosts_)
       if (!host.said_hello) host.left = true;  // it never came; its spawner ends with the job
   } else if (state == State::done) {

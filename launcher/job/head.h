@@ -66,6 +66,7 @@ class Head {
   // starters.cc
   bool is_by_srun() const;
   void start_hosts();
+  void keep_spares();
   void start_over_network(const std::vector<control::HostPart>& hosts);
   daemon::Spawner& add_spawner(std::unique_ptr<daemon::Spawner> spawner,
                                const std::vector<control::HostPart>& hosts);
@@ -189,6 +190,7 @@ class Head {
   Starters starters_;
   std::optional<spawn::Suspension> suspension_;  // of a Slurm job, whose daemons are its steps
   std::vector<Host> hosts_;
+  std::vector<std::unique_ptr<control::Channel>> spares_;  // of who joined and has no ranks
   State state_ = State::starting;
   control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0;
   bool launched_ = false;

@@ -63,6 +63,7 @@ class Rounds {
   int end(int status, const std::string& line);
   Result<Round> next_round();
   void take_seats();
+  void set_spares_aside(Round& round) const;
   bool goes_on(const Outcome& outcome);
   bool elastic() const { return least_ < most_ && request_.spec.torch.used; }
   const topo::Machine* like() const { return request_.machine ? &*request_.machine : nullptr; }
@@ -228,7 +229,21 @@ Result<Round> Rounds::next_round() {
   }
   TUTTI_TRY(newly, plan::map_ranks(round.request.spec, allocation, like()));
   round.request.plan = std::move(newly);
+  set_spares_aside(round);
   return round;
+}
+
+// Who came for nothing: other hosts had slots for all ranks.
+void Rounds::set_spares_aside(Round& round) const {
+  std::vector<std::unique_ptr<spawn::Newcomer>> all = std::exchange(round.joined, {});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string& name = round.request.allocation.hosts[own_hosts_.size() + i].name;
+    const auto& planned = round.request.plan.hosts;
+    const bool has_ranks =
+        std::any_of(planned.begin(), planned.end(),
+                    [&name](const plan::PlannedHost& host) { return host.name == name; });
+    (has_ranks ? round.joined : round.spares).push_back(std::move(all[i]));
+  }
 }
 
 // Whether another round follows, and what is said about it.
@@ -257,7 +272,7 @@ int Rounds::run() {
     auto round = next_round();
     if (!round) return end(status_of(ExitStatus::too_few_slots), round.error().text);
     round->unsaid = std::exchange(unsaid_, {});
-    const std::size_t joined = round->joined.size();
+    const std::size_t joined = round->joined.size() + round->spares.size();
     const Outcome outcome = run_round(std::move(*round));
     if (!goes_on(outcome)) return outcome.status;
     if (is_over())

@@ -18,7 +18,8 @@ enum class Cause { ended, rank, host, newcomer, user };
 struct Round {
   JobRequest request;
   std::vector<std::unique_ptr<spawn::Newcomer>>
-      joined;  // one for each host of Starter::joined, in order
+      joined,  // one for each host of the plan that joined, in order
+      spares;  // who joined and got no rank: they hear how the job ends
   int restarts = 0;
   int number = 0;              // of the round; the first is 0
   off_t input_begins = -1;     // where standard input stood at first, when it is a file

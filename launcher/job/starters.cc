@@ -1,4 +1,5 @@
 // How each host of the job is reached: this machine, virtual hosts, or over the network.
+#include <fcntl.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -64,14 +65,29 @@ daemon::Spawner& Head::add_spawner(std::unique_ptr<daemon::Spawner> spawner,
   return *starters_.spawners.back();
 }
 
+<<<<<<< HEAD
 // Whether this host's ranks, too, are to be in a step of Slurm, which gets the job's signals: in a
 // job script and in a shell of salloc. A prun that is in a step itself has them with it.
 bool Head::is_by_srun() const {
   return request_.spec.starter == cli::Starter::slurm &&
          value_of(request_.environment, "SLURM_STEP_ID").empty();
+=======
+// They hear that the job is there, and how it ends.
+void Head::keep_spares() {
+  for (const auto& one : round_.spares) {
+    UniqueFd out(::fcntl(one->channel.get(), F_DUPFD_CLOEXEC, 3));
+    auto& channel = spares_.emplace_back(std::make_unique<control::Channel>(
+        loop_, control::ChannelEnds{std::move(one->channel), std::move(out),
+                                    std::move(one->already), std::move(one->stream)}));
+    // Nobody misses one that goes.
+    channel->open([](control::Frame&&) {}, [](const std::string&) {});
+    channel->keep_alive(daemon::kBeat, daemon::kSilence);
+  }
+>>>>>>> side/out
 }
 
 void Head::start_hosts() {
+  keep_spares();
   std::vector<control::HostPart> here, remote, made, joined;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     control::HostPart part;

@@ -24,7 +24,7 @@ void add_each(std::vector<std::string>& out, std::index_sequence<I...>) {
 
 std::vector<std::string> messages() {
   std::vector<std::string> out;
-  add_each(out, std::make_index_sequence<std::variant_size_v<Message>>());
+  add_each(out, std::make_index_sequence<std::variant_size_v<AnyMessage>>());
   Launch launch;
   launch.job_key = std::string(32, 'k');
   launch.hosts = {"a", "b"};

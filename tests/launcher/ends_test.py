@@ -47,6 +47,20 @@ def between_rounds():
         check("--timeout ends it, too", job.wait() == 207 and "--timeout" in job.said(), job.said())
 
 
+def joined_for_nothing():
+    """A host that joined and got no rank ends as the job does, through restarts too."""
+    for script, status in (("sleep 1", 0), ("exit $((5 * (1 - TORCHELASTIC_RESTART_COUNT)))", 0), ("exit 5", 5)):
+        with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+            port, key = free_port(), f"{folder}/key"
+            head = Started([PRUN, "--max-restarts", "1", "--listen", str(port), "--key-file", key, "--nodes", "2", "-np",
+                            "1", "sh", "-c", script], os.environ)
+            wait_until(lambda: os.path.exists(key), "the key file")
+            hosts = [Started([PRUN, "--join", f"localhost:{port}", "--key-file", key], os.environ) for _ in range(2)]
+            got = [one.wait() for one in (head, *hosts)]
+            check(f"a joined host without ranks: {script}", got == [status] * 3,
+                  f"{got} {head.said()} {[one.said() for one in hosts]}")
+
+
 def one_time_limit():
     done = run(PRUN, "--timeout", "3", "--max-restarts", "100", "-np", "1", "sh", "-c", "sleep 0.5; exit 1")
     check("--timeout counts all restarts together", done.returncode == 207 and "time limit" in done.stderr, done)
@@ -111,6 +125,7 @@ def recovery():
 
 ignored_signals()
 between_rounds()
+joined_for_nothing()
 one_time_limit()
 nobody_reads()
 abort_overtakes()

@@ -2,6 +2,7 @@
 """Files that ranks of several hosts share, and a prun whose standard error nobody reads. Usage: files_test.py PRUN"""
 import glob
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -101,7 +102,9 @@ def full_files():
         if run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder).returncode != 0:
             return print("skipped: a small file system cannot be mounted")
         try:
-            flood = ("bash", "-c", "trap '' TERM; head -c 100000 /dev/zero")
+            up = tempfile.mkdtemp(prefix="launcher-")
+            flood = ("bash", "-c", f"trap '' TERM; touch {up}/$RANK; until [ $(ls {up} | wc -l) = $WORLD_SIZE ]; do "
+                     "sleep 0.05; done; head -c 100000 /dev/zero")
             for way in (("-np", "1"), ("--virtual", "-H", "a", "-np", "1")):
                 done = run(PRUN, *way, "-outfile-pattern", f"{folder}/own.%r", *flood)
                 kept = os.path.getsize(f"{folder}/own.0")
@@ -109,6 +112,7 @@ def full_files():
                       and kept + len(done.stdout) == 100000 and "the rest is shown instead" in done.stderr,
                       f"{kept} {len(done.stdout)} {done.stderr}")
                 os.unlink(f"{folder}/own.0")
+                os.unlink(f"{up}/0")
             done = run(PRUN, *TWO, "-outfile-pattern", f"{folder}/all", *flood)
             kept = os.path.getsize(f"{folder}/all")
             check("a shared file is full: what is lost is told", done.returncode == 212 and kept > 0 and
@@ -116,6 +120,7 @@ def full_files():
                   f"{kept} {done}")
         finally:
             run("umount", folder)
+            shutil.rmtree(up)
 
 
 def ends_unread(what, *words, act=lambda job: None, **streams):

@@ -36,7 +36,27 @@ def one_machine():
           done.returncode == 0 and "one machine" in done.stderr, done)
 
 
+def hostfile_once():
+    """A hostfile may be a pipe."""
+    done = run("bash", "-c", f"{PRUN} --hostfile <(echo localhost slots=2) -np 2 echo hi")
+    check("a hostfile that can be read once only", done.returncode == 0 and done.stdout == "hi\nhi\n", done)
+
+
+def few_descriptors():
+    """A low limit of open files: enough, or a line before anything starts."""
+    def limited(ranks):
+        return run("bash", "-c", f"ulimit -n 64; {PRUN} --oversubscribe -np {ranks} echo hi")
+    for _ in range(5):
+        done = limited(7)
+        check("seven ranks have enough with 64 open files", done.returncode == 0 and done.stdout == "hi\n" * 7, done)
+    done = limited(30)
+    check("for thirty the limit and what is needed are told, and none starts", done.returncode == 212 and done.stdout == ""
+          and "(ulimit -Hn) is 64 there; at least 156 are needed for 30 ranks" in done.stderr, done)
+
+
 folders()
 libraries()
 one_machine()
+hostfile_once()
+few_descriptors()
 result()

@@ -160,7 +160,7 @@ def no_room(prun, program):
     lines = [line for line in done.stderr.splitlines() if line.startswith("prun: ") and "turns" not in line]
     check(done.returncode == NO_ROOM and len(lines) == 1 and "of standard output could not be written: No space" in lines[0],
           "prun's own output on a full disk: one line", "\n".join(lines))
-    closed = subprocess.run(["sh", "-c", 'exec "$@" 0<&- >&-', "sh", prun, "-np", "2", "sh", "-c", "echo text; echo end >&2"],
+    closed = subprocess.run(["sh", "-c", 'exec "$@" 0<&- >&-', "sh", prun, "-np", "2", "sh", "-c", "echo end >&2"],
                             stderr=subprocess.PIPE, text=True, timeout=LIMIT_S)
     check(closed.returncode == 0 and closed.stderr.split() == ["end", "end"],
           f"closed standard streams: status {closed.returncode}", closed.stderr)

@@ -65,13 +65,13 @@ daemon::Spawner& Head::add_spawner(std::unique_ptr<daemon::Spawner> spawner,
   return *starters_.spawners.back();
 }
 
-<<<<<<< HEAD
 // Whether this host's ranks, too, are to be in a step of Slurm, which gets the job's signals: in a
 // job script and in a shell of salloc. A prun that is in a step itself has them with it.
 bool Head::is_by_srun() const {
   return request_.spec.starter == cli::Starter::slurm &&
          value_of(request_.environment, "SLURM_STEP_ID").empty();
-=======
+}
+
 // They hear that the job is there, and how it ends.
 void Head::keep_spares() {
   for (const auto& one : round_.spares) {
@@ -83,7 +83,6 @@ void Head::keep_spares() {
     channel->open([](control::Frame&&) {}, [](const std::string&) {});
     channel->keep_alive(daemon::kBeat, daemon::kSilence);
   }
->>>>>>> side/out
 }
 
 void Head::start_hosts() {

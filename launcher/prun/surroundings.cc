@@ -24,7 +24,6 @@ bool has_program(const std::string& name) {
   return false;
 }
 
-<<<<<<< HEAD
 // Whether this prun takes no hosts of a batch system: those are its own, or who meets whom is said
 // elsewhere. torchrun is the agent of one node, as torch's, unless hosts are named.
 bool needs_no_batch(const cli::JobSpec& spec, const hosts::SlurmTask& task) {
@@ -62,7 +61,8 @@ Result<void> check_alone(const hosts::SlurmTask& task) {
           " of this prun, and each would start the whole job: start it once, without srun "
           "(in the job script, or after salloc) or by srun -N1 -n1; --launcher fork starts a "
           "job of its own on the host of each");
-=======
+}
+
 // Reads each file once, whoever asks: a pipe (`--hostfile <(...)`) has nothing more the second
 // time.
 hosts::ReadFile reader() {
@@ -73,7 +73,6 @@ hosts::ReadFile reader() {
     TUTTI_TRY(text, read_file(path));
     return texts[path] = text;
   };
->>>>>>> side/out
 }
 
 }  // namespace
@@ -117,12 +116,8 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
   if (batch) TUTTI_DO(check_alone(task));
   if (batch) batch->is_open = spec.starter_given && spec.starter != cli::Starter::slurm;
   TUTTI_TRY(allocation,
-<<<<<<< HEAD
-            hosts::allocate(plan::wishes_of(spec), read_file, this_host(), cores, batch));
-  if (batch && allocation.batch == hosts::Batch::slurm) take_shares(spec.placement);
-=======
             hosts::allocate(plan::wishes_of(spec), reader(), this_host(), cores, batch));
->>>>>>> side/out
+  if (batch && allocation.batch == hosts::Batch::slurm) take_shares(spec.placement);
   if (batch && allocation.batch == hosts::Batch::slurm && !spec.starter_given) {
     if (has_program("srun"))
       spec.starter = cli::Starter::slurm;

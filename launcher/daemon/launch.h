@@ -13,7 +13,7 @@
 #include "base/unique_fd.h"
 #include "control/messages.h"
 #include "daemon/output.h"
-#include "daemon/output_file.h"
+#include "daemon/rank_file.h"
 
 namespace tutti::launch::daemon {
 
@@ -39,7 +39,7 @@ struct RankProcess {
   UniqueFd output[2];                    // its stdout and stderr; [1] closed when merged
   int exec_error = 0;                    // errno of an exec that failed
   std::unique_ptr<LineCutter> lines[2];  // null: nothing was written yet
-  std::unique_ptr<OutputFile> file[2];   // per-rank output files, when asked for
+  std::unique_ptr<RankFile> file[2];     // per-rank output files, when asked for
   std::string tail;                      // what it wrote last
   std::int64_t last_byte_ns = 0;         // when it wrote last
   bool program_runs = false;

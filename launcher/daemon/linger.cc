@@ -41,9 +41,9 @@ bool Ranks::writes_on() const {
   });
 }
 
-// A FIFO's reader has not taken everything.
+// A FIFO's reader, or a file's server, has not taken everything.
 bool Ranks::waits(const RankProcess& rank, int stream) {
-  return rank.file[stream] && !rank.file[stream]->waiting().empty();
+  return rank.file[stream] && !rank.file[stream]->is_idle();
 }
 
 void Ranks::tell_unwritten() {
@@ -51,9 +51,9 @@ void Ranks::tell_unwritten() {
     for (const int stream : {0, 1}) {
       if (!waits(rank, stream)) continue;
       const std::string& pattern = stream == 0 ? launch_.output.out_file : launch_.output.err_file;
-      say_(control::Note{std::to_string(rank.file[stream]->waiting().size()) + " bytes of rank " +
+      say_(control::Note{std::to_string(rank.file[stream]->waiting()) + " bytes of rank " +
                          std::to_string(rank.part.rank) + " could not be written to " +
-                         fill_pattern(pattern, writer_of(rank)) + ": its reader takes nothing"});
+                         fill_pattern(pattern, writer_of(rank)) + ": nobody takes it there"});
       say_(control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), ""});
     }
 }
@@ -67,7 +67,32 @@ void Ranks::linger() {
   }
   kill_descendants();
   for (RankProcess& rank : ranks_)
-    for (const int stream : {0, 1}) read_rest(rank, stream);
+    for (const int stream : {0, 1}) {
+      read_rest(rank, stream);
+      if (rank.file[stream]) rank.file[stream]->finish();
+    }
+  finishes_files_ = true;
+  files_until_ns_ = std::max(lingers_until_ns_, now_ns() + kQuiet);
+  finish_files();
+}
+
+// They have as long as the rest had; what threads are at has a second in any case.
+void Ranks::finish_files() {
+  if (!finished_) return;
+  loop_.cancel(linger_timer_);
+  const std::int64_t now = now_ns();
+  const bool waiting =
+      std::any_of(ranks_.begin(), ranks_.end(), [this, now](const RankProcess& rank) {
+        return std::any_of(
+            std::begin(rank.file), std::end(rank.file), [this, now](const auto& file) {
+              return file && !file->is_idle() &&
+                     now < (file->is_at_work() ? files_until_ns_ : lingers_until_ns_);
+            });
+      });
+  if (waiting) {
+    linger_timer_ = loop_.after(kLingerLook, [this] { finish_files(); });
+    return;
+  }
   tell_unwritten();
   std::exchange(finished_, nullptr)();
 }

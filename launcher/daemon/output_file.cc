@@ -29,8 +29,9 @@ Opened FileOpener::open(const std::string& path) {
   struct stat status {};
   bool good = file.fd.is_open() && ::fstat(file.fd.get(), &status) == 0;
   file.id = {status.st_dev, status.st_ino};
+  file.is_plain = S_ISREG(status.st_mode);
   // Not by O_TRUNC: what was written by another of its names would be gone.
-  if (good && seen_.insert(file.id).second && !appends_ && S_ISREG(status.st_mode))
+  if (good && seen_.insert(file.id).second && !appends_ && file.is_plain)
     good = ::ftruncate(file.fd.get(), 0) == 0;
   if (good) return file;
   file.problem =

@@ -18,7 +18,8 @@ using FileId = std::pair<dev_t, ino_t>;
 struct Opened {
   UniqueFd fd;
   FileId id{};
-  std::string problem;  // why it is closed
+  bool is_plain = false;  // else a FIFO or a device
+  std::string problem;    // why it is closed
 };
 
 // Opens the files of a job, and makes the folders that they are in. They are appended to, line by

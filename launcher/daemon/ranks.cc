@@ -115,8 +115,11 @@ void Ranks::on_found(Found&& found) {
   for (RankProcess& rank : ranks_)
     for (const int stream : {0, 1}) {
       Opened& file = found.files.at(static_cast<std::size_t>(2 * rank.local + stream));
-      if (file.fd.is_open()) rank.file[stream] = std::make_unique<OutputFile>(std::move(file.fd));
       file_problems_.push_back(std::move(file.problem));
+      if (file.fd.is_open())
+        rank.file[stream] = std::make_unique<RankFile>(
+            loop_, std::move(file),
+            [this, &rank, stream](int error) { on_file(rank, stream, error); });
     }
   make_servers();
 }

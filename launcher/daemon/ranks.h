@@ -93,9 +93,10 @@ class Ranks {
   static bool waits(const RankProcess& rank, int stream);
   void tell_unwritten();
   void linger();
+  void finish_files();
   void show(RankProcess& rank, int stream, Parts&& parts);
   void show_part(RankProcess& rank, int stream, std::string&& text, bool more);
-  void write_waiting(RankProcess& rank, int stream);
+  void on_file(RankProcess& rank, int stream, int error);
   void file_failed(RankProcess& rank, int stream, int error);
   void show_here_or_there(const RankProcess& rank, int stream, std::string&& text, bool more);
   void show_piece_soon();
@@ -144,7 +145,8 @@ class Ranks {
   bool ranks_run_ = false;  // all have been started
   std::function<void()> finished_;
   control::Loop::TimerId linger_timer_ = 0;
-  std::int64_t last_byte_ns_ = 0, lingers_until_ns_ = 0;
+  bool finishes_files_ = false;
+  std::int64_t last_byte_ns_ = 0, lingers_until_ns_ = 0, files_until_ns_ = 0;
   std::size_t ended_ = 0;
 };
 

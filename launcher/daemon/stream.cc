@@ -28,7 +28,7 @@ Writer Ranks::writer_of(const RankProcess& rank) const {
 void Ranks::watch_output(RankProcess& rank, int stream) {
   if (!rank.output[stream].is_open()) return;
   const int fd = rank.output[stream].get();
-  if (hold_ || waits(rank, stream))
+  if (hold_ || (rank.file[stream] && rank.file[stream]->is_full()))
     loop_.on_readable(fd, nullptr);
   else
     // Two words: a function object keeps that much without a piece of the heap.
@@ -118,32 +118,27 @@ void Ranks::show_part(RankProcess& rank, int stream, std::string&& text, bool mo
     rank.tail.append(text);
   if (rank.tail.size() > 2 * kTailBytes) rank.tail.erase(0, rank.tail.size() - kTailBytes);
   const bool shown = ((rank.part.to_terminal | rank.part.through_head) & (1 << stream)) != 0;
-  const bool written = !rank.file[stream] || rank.file[stream]->write(text);
-  const int error = errno;
-  if (shown) show_here_or_there(rank, stream, std::move(text), more);
-  if (!written) return file_failed(rank, stream, error);
-  if (!waits(rank, stream)) return;
-  // A FIFO's reader is slow: this stream is not read until it has taken what waits.
-  watch_output(rank, stream);
-  loop_.on_writable(rank.file[stream]->fd(),
-                    [this, &rank, stream] { write_waiting(rank, stream); });
+  if (shown) show_here_or_there(rank, stream, std::string(text), more);
+  if (!rank.file[stream]) return;
+  rank.file[stream]->write(text);
+  // Its reader, or its server, is slow: this stream is not read until it has taken what waits.
+  if (rank.file[stream] && rank.file[stream]->is_full()) watch_output(rank, stream);
 }
 
-void Ranks::write_waiting(RankProcess& rank, int stream) {
-  OutputFile& file = *rank.file[stream];
-  if (!file.write("")) return file_failed(rank, stream, errno);
-  if (!file.waiting().empty()) return;
-  loop_.forget(file.fd());
-  watch_output(rank, stream);
+void Ranks::on_file(RankProcess& rank, int stream, int error) {
+  if (error != 0) file_failed(rank, stream, error);
+  if (finishes_files_)
+    finish_files();
+  else if (error == 0)
+    watch_output(rank, stream);
 }
 
 // A full disk ends the job with a reason; the text is not lost, it goes to the terminal.
 void Ranks::file_failed(RankProcess& rank, int stream, int error) {
   const auto file = std::move(rank.file[stream]);
-  loop_.forget(file->fd());
   const bool shown = ((rank.part.to_terminal | rank.part.through_head) & (1 << stream)) != 0;
   rank.part.to_terminal = 3;
-  if (!shown) show_here_or_there(rank, stream, std::string(file->waiting()), false);
+  if (!shown) show_here_or_there(rank, stream, file->take_rest(), false);
   control::DaemonFailed problem;
   problem.status = job::status_of(job::ExitStatus::no_resources);
   const control::OutputPart& asked = launch_.output;
@@ -153,6 +148,8 @@ void Ranks::file_failed(RankProcess& rank, int stream, int error) {
                    (error == EFBIG ? "; raise the limit of file sizes (ulimit -f)"
                                    : "; make room there, or name another folder") +
                    "; the rest is shown instead";
+  // A job that ends well hears no reasons any more, but notes.
+  if (finished_) say_(control::Note{std::exchange(problem.reason, "")});
   if (!has_told_started_) return late_problems_.push_back(std::move(problem));
   say_(problem);
 }

@@ -33,7 +33,8 @@ def fifos(folder):
             ("--timeout", ["--timeout", "2"], lambda job: None, 207),
             ("a signal", [], lambda job: job.send_signal(signal.SIGTERM), 143)):
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-        job = subprocess.Popen([PRUN, *options, *TWO, "-outfile-pattern", fifo, "sh", "-c", "echo up >&2; exec yes"],
+        more = "yes | head -c 150000; echo up >&2; exec yes"  # than FIFO and pipes hold
+        job = subprocess.Popen([PRUN, *options, *TWO, "-outfile-pattern", fifo, "sh", "-c", more],
                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
         for _ in range(2):
             job.stderr.readline()

@@ -1,6 +1,6 @@
 """A file system that takes its time, spoken to the kernel as fuse(4) has it; needs root. The first look for each name
 that begins with `slow` takes so long and finds nothing; of `program` the second read takes as long: the first is the
-look whether it is an MPI program, the second begins it."""
+look whether it is an MPI program, the second begins it. The first write to `written` takes as long, too."""
 import ctypes
 import errno
 import os
@@ -9,8 +9,10 @@ import struct
 import tempfile
 import threading
 
-LOOKUP, FORGET, GETATTR, OPEN, READ, INIT, OPENDIR, INTERRUPT, BATCH_FORGET = 1, 2, 3, 14, 15, 26, 27, 36, 42
-ROOT, PROGRAM = 1, 2
+LOOKUP, FORGET, GETATTR, SETATTR, OPEN, READ, WRITE = 1, 2, 3, 4, 14, 15, 16
+RELEASE, FLUSH, INIT, OPENDIR, INTERRUPT, BATCH_FORGET = 18, 25, 26, 27, 36, 42
+ROOT, PROGRAM, WRITTEN = 1, 2, 3
+NODES = {b"program": PROGRAM, b"written": WRITTEN}
 TEXT = b"#!/bin/sh\necho it runs\n"
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -19,6 +21,7 @@ class SlowFs:
     def __init__(self, delay_s):
         self.delay_s = delay_s
         self.names, self.reads = set(), 0
+        self.written = b""  # to WRITTEN
         self.folder = tempfile.mkdtemp(prefix="slow-fs-")
         self.device = os.open("/dev/fuse", os.O_RDWR)
         options = f"fd={self.device},rootmode=40000,user_id=0,group_id=0,allow_other"
@@ -56,21 +59,29 @@ class SlowFs:
     @staticmethod
     def attributes(node):
         mode = stat.S_IFDIR | 0o755 if node == ROOT else stat.S_IFREG | 0o755
-        return struct.pack("<6Q10I", node, len(TEXT), 1, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+        size = len(TEXT) if node == PROGRAM else 0
+        return struct.pack("<6Q10I", node, size, 1, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
     def answer(self, kind, number, node, what):
         if kind == INIT:
             self.reply(number, struct.pack("<IIIIHHIIHHI7I", 7, 31, 4096, 0, 8, 8, 4096, 1, 0, 0, 0, *[0] * 7))
-        elif kind == GETATTR:
+        elif kind in (GETATTR, SETATTR):
             self.reply(number, struct.pack("<QII", 3600, 0, 0) + self.attributes(node))
-        elif kind == LOOKUP and what.startswith(b"program"):
-            self.reply(number, struct.pack("<QQQQII", PROGRAM, 0, 3600, 3600, 0, 0) + self.attributes(PROGRAM))
+        elif kind == LOOKUP and what[:7] in NODES:
+            found = NODES[what[:7]]
+            self.reply(number, struct.pack("<QQQQII", found, 0, 3600, 3600, 0, 0) + self.attributes(found))
         elif kind == LOOKUP:
             first = what.startswith(b"slow") and what not in self.names
             self.names.add(what)
             (self.later if first else self.reply)(number, error=errno.ENOENT)
         elif kind in (OPEN, OPENDIR):
-            self.reply(number, struct.pack("<QII", 0, 0, 0))
+            self.reply(number, struct.pack("<QII", 0, int(node == WRITTEN), 0))  # 1: not through the page cache
+        elif kind == WRITE:
+            text = what[40:]
+            (self.reply if self.written else self.later)(number, struct.pack("<II", len(text), 0))
+            self.written += text
+        elif kind in (FLUSH, RELEASE):
+            self.reply(number)
         elif kind == READ:
             offset, size = struct.unpack_from("<8xQI", what)
             self.reads += 1

@@ -15,7 +15,7 @@ DELAY_S = 40  # heartbeats may be missing for 30 s
 
 
 def start(server, *words):
-    return subprocess.Popen([PRUN, "--launch-agent", server.agent, "-H", "a:2", "-np", "2", *words], text=True,
+    return subprocess.Popen([PRUN, "--launch-agent", server.agent, "-H", "a:2", *words], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
 
 
@@ -36,15 +36,21 @@ def main():
     try:
         jobs = {}
         if slow:
-            jobs["found late"] = start(server, f"{slow.folder}/slow-program"), 127, "no program"
-            jobs["begins late"] = start(server, f"{slow.folder}/program"), 0, "it runs\nit runs\n"
+            jobs["found late"] = start(server, "-np", "2", f"{slow.folder}/slow-program"), 127, "no program"
+            jobs["begins late"] = start(server, "-np", "2", f"{slow.folder}/program"), 0, "it runs\nit runs\n"
             jobs["a folder for output that is found late"] = (
-                start(server, "--output-directory", f"{slow.folder}/slow-folder", "true"), 212, "cannot write to")
-        flood = start(server, "-outfile-pattern", f"{folder}/fifo", "seq", "100000")
+                start(server, "-np", "2", "--output-directory", f"{slow.folder}/slow-folder", "true"), 212,
+                "cannot write to")
+            jobs["a file for output that is written late"] = (
+                start(server, "-np", "1", "-outfile-pattern", f"{slow.folder}/written", "sh", "-c",
+                      f"echo one; sleep {DELAY_S + 5}; echo two"), 0, "")
+        flood = start(server, "-np", "2", "-outfile-pattern", f"{folder}/fifo", "seq", "100000")
         for what, (job, status, words) in jobs.items():
             out, err = job.communicate(timeout=LIMIT_S + 2 * DELAY_S)
             check(f"a program on a slow file system: {what}", job.returncode == status and words in out + err,
                   f"{job.returncode}\n{out}{err}")
+        if slow:
+            check("a file that is written late gets every line", slow.written == b"one\ntwo\n", f"{slow.written}")
         lines = reader.communicate(timeout=LIMIT_S + DELAY_S)[0]
         said = flood.communicate(timeout=LIMIT_S)[1]
         check("a FIFO whose reader sleeps gets every line", flood.returncode == 0 and lines.strip() == "200000",

@@ -30,7 +30,9 @@ build_tree() {
     ninja -C "$directory"
     return
   fi
-  { NINJA_STATUS='[%f/%t] ' ninja -C "$directory" 2>&1 || echo "ninja ended with $?"; } | tee "$directory/build.log" |
+  # Its status goes by way of the log: a pipe that fails would end who sources this (set -e, pipefail).
+  { NINJA_STATUS='[%f/%t] ' ninja -C "$directory" 2>&1 || echo "ninja ended with $?"; } |
+    tee "$directory/build.log" |
     awk 'match($0, /^\[[0-9]+\/[0-9]+\]/) {
            split(substr($0, 2, RLENGTH - 2), n, "/"); quarter = int(4 * n[1] / n[2])
            if (quarter > shown) { shown = quarter; print "  built " n[1] " of " n[2]; fflush() } }'

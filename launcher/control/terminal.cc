@@ -18,6 +18,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/file.h"
+
 namespace tutti::launch::control {
 namespace {
 
@@ -131,8 +133,7 @@ Outlet::Loss Outlet::loss() {
   if (loss_.error != 0) return loss_;
   if (queued_bytes() > 0) return {queued_bytes(), EAGAIN};
   if (kind_ != Kind::file) return {};
-  const int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
-  if (copy >= 0 && ::close(copy) != 0 && errno != EINTR) loss_.error = errno;
+  loss_.error = error_of_closing(fd_);
   return loss_;
 }
 

@@ -14,12 +14,12 @@
 #include <csignal>
 #include <utility>
 
+#include "base/environment.h"
 #include "control/far_kernel.h"
 #include "daemon/below.h"
 #include "daemon/checks.h"
 #include "daemon/echoes.h"
 #include "daemon/hello.h"
-#include "daemon/rank_env.h"
 #include "daemon/ranks.h"
 #include "daemon/shown.h"
 #include "job/exit_status.h"

@@ -7,9 +7,9 @@
 
 #include <array>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "control/addresses.h"
-#include "daemon/rank_env.h"
 
 namespace tutti::launch::daemon {
 namespace {

@@ -28,9 +28,9 @@
 #include <span>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/own_folder.h"
 #include "daemon/daemon.h"
-#include "daemon/rank_env.h"
 #include "job/exit_status.h"
 
 namespace tutti::launch::daemon {

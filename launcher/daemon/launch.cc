@@ -29,6 +29,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/environment.h"
 #include "topo/topo.h"
 
 namespace tutti::launch::daemon {
@@ -158,14 +159,6 @@ void bind_memory(const Child& child) {
     errno = ENOEXEC;
   }
   give_up(child, errno);
-}
-
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
-  out.push_back(nullptr);
-  return out;
 }
 
 struct Pipe {
@@ -308,8 +301,8 @@ Result<void> Starter::start(RankProcess& rank, RankStart how) {
 
 void Starter::fill(Slot& slot, const RankProcess& rank) const {
   const RankStart& start = slot.start;
-  slot.argv = pointers(start.more_argv.empty() ? *start.argv : start.more_argv);
-  slot.environment = pointers(start.environment);
+  slot.argv = pointers_to(start.more_argv.empty() ? *start.argv : start.more_argv);
+  slot.environment = pointers_to(start.environment);
   const int stdout_fd = slot.output.write.get();
   slot.child = {start.path.c_str(),
                 start.directory.c_str(),

@@ -76,20 +76,18 @@ void Ranks::linger() {
   finish_files();
 }
 
-// They have as long as the rest had; what threads are at has a second in any case.
+// Files have as long as the rest had; what a thread is at has a second in any case.
+bool Ranks::has_time(const RankProcess& rank, int stream) const {
+  if (!waits(rank, stream)) return false;
+  return now_ns() < (rank.file[stream]->is_at_work() ? files_until_ns_ : lingers_until_ns_);
+}
+
 void Ranks::finish_files() {
   if (!finished_) return;
   loop_.cancel(linger_timer_);
-  const std::int64_t now = now_ns();
-  const bool waiting =
-      std::any_of(ranks_.begin(), ranks_.end(), [this, now](const RankProcess& rank) {
-        return std::any_of(
-            std::begin(rank.file), std::end(rank.file), [this, now](const auto& file) {
-              return file && !file->is_idle() &&
-                     now < (file->is_at_work() ? files_until_ns_ : lingers_until_ns_);
-            });
-      });
-  if (waiting) {
+  if (std::any_of(ranks_.begin(), ranks_.end(), [this](const RankProcess& rank) {
+        return has_time(rank, 0) || has_time(rank, 1);
+      })) {
     linger_timer_ = loop_.after(kLingerLook, [this] { finish_files(); });
     return;
   }

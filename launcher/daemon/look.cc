@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/environment.h"
 #include "base/text.h"
-#include "daemon/rank_env.h"
 #include "daemon/ranks.h"
 #include "watch/calls.h"
 
@@ -37,9 +37,7 @@ struct Reading {
 pid_t start_tool(const std::vector<std::string>& words, UniqueFd* out) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = pointers_to(words);
   const pid_t pid = ::fork();
   if (pid == 0) {
     const int nothing = ::open("/dev/null", O_RDWR);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/environment.h"
 #include "daemon/aside.h"
 #include "daemon/rank_env.h"
 #include "job/exit_status.h"

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "wireup/protocol.h"
 
@@ -181,12 +182,6 @@ void share_gpus(std::vector<std::string>& environment, const RankFacts& facts) {
 }
 
 }  // namespace
-
-std::string value_in(const std::vector<std::string>& environment, const std::string& name) {
-  for (const std::string& entry : environment)
-    if (name_of(entry) == name && entry.size() > name.size()) return entry.substr(name.size() + 1);
-  return "";
-}
 
 std::vector<std::string> rank_environment(const std::vector<std::string>& inherited,
                                           const RankFacts& facts) {

@@ -36,7 +36,5 @@ struct RankFacts {
 // left out, the table's are set, and what the user said (-x) wins over both.
 std::vector<std::string> rank_environment(const std::vector<std::string>& inherited,
                                           const RankFacts& facts);
-// Value of a variable in such a list; empty when it is not there.
-std::string value_in(const std::vector<std::string>& environment, const std::string& name);
 
 }  // namespace tutti::launch::daemon

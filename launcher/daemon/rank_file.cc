@@ -1,11 +1,10 @@
 // The thread is given all that waits, and again when it is done.
 #include "daemon/rank_file.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <utility>
 
+#include "base/file.h"
 #include "daemon/aside.h"
 
 namespace tutti::launch::daemon {
@@ -20,9 +19,7 @@ struct RankFile::Work {
     const std::string_view rest = write_most(fd.get(), text);
     error = rest.empty() ? 0 : errno;
     text.erase(0, text.size() - rest.size());
-    if (error != 0 || !closes) return;
-    const int copy = ::dup(fd.get());
-    if (copy >= 0 && ::close(copy) != 0 && errno != EINTR) error = errno;
+    if (error == 0 && closes) error = error_of_closing(fd.get());
   }
 };
 

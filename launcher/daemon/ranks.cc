@@ -11,6 +11,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/environment.h"
 #include "daemon/daemon.h"
 #include "daemon/rank_env.h"
 #include "daemon/store.h"

@@ -94,6 +94,7 @@ class Ranks {
   void tell_unwritten();
   void linger();
   void finish_files();
+  bool has_time(const RankProcess& rank, int stream) const;
   void show(RankProcess& rank, int stream, Parts&& parts);
   void show_part(RankProcess& rank, int stream, std::string&& text, bool more);
   void on_file(RankProcess& rank, int stream, int error);

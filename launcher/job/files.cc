@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "daemon/aside.h"
 #include "daemon/output_file.h"
@@ -94,9 +95,8 @@ void SharedFiles::Inside::put(File& file, std::string_view text) {
 
 void SharedFiles::Inside::close(File& file) {
   if (!file.open || file.standing.waiting > 0) return;
-  const int copy = ::dup(file.open->fd());
-  if (copy >= 0 && ::close(copy) != 0 && errno != EINTR)
-    file.standing.problem = std::strerror(errno);
+  if (const int error = error_of_closing(file.open->fd()); error != 0)
+    file.standing.problem = std::strerror(error);
   file.open.reset();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "control/addresses.h"
 #include "job/exit_status.h"
@@ -132,12 +133,12 @@ void Head::launch() {
   secrets.restarts = round_.restarts;
   secrets.round = round_.number;
   job_id_ = secrets.job_id;
-  const bool color = ::isatty(1) != 0 && value_of(request_.environment, "NO_COLOR").empty();
+  const bool color = ::isatty(1) != 0 && value_in(request_.environment, "NO_COLOR").empty();
   const std::size_t first = at(plan.ranks.at(0).host);
   const auto shared = plan::shared_machines(plan, machines);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     control::Launch launch = common_part(request_.spec, plan, secrets,
-                                         working_directory(value_of(request_.environment, "PWD")),
+                                         working_directory(value_in(request_.environment, "PWD")),
                                          request_.environment, hosts_[i].over_network);
     launch.master_address = proven_address(hellos, names, first);
     launch.master_port = hellos[first].free_port;

@@ -129,11 +129,6 @@ void leave_to_head(control::RankPart& part, const control::Launch& launch) {
 
 }  // namespace
 
-std::string value_of(const std::vector<std::string>& environment, const std::string& name) {
-  const std::string* entry = find(environment, name);
-  return entry == nullptr ? "" : entry->substr(name.size() + 1);
-}
-
 std::string output_folder(const cli::JobSpec& spec, const JobSecrets& secrets, std::size_t hosts) {
   if (!spec.output.directory.empty())
     return spec.output.directory + "/" + std::to_string(secrets.round + 1) + "/rank.%r";

@@ -27,9 +27,6 @@ control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
 // Adds what this host starts.
 void add_ranks(control::Launch& launch, const cli::JobSpec& spec, const plan::Plan& plan, int host);
 
-// Of "NAME=value" entries; empty: not there.
-std::string value_of(const std::vector<std::string>& environment, const std::string& name);
-
 // The folder of a rank's output in this round of a job of so many hosts, as a pattern; empty: it
 // gets none.
 std::string output_folder(const cli::JobSpec& spec, const JobSecrets& secrets, std::size_t hosts);

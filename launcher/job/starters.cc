@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/environment.h"
 #include "control/addresses.h"
 #include "job/exit_status.h"
 #include "job/head.h"
@@ -69,7 +70,7 @@ daemon::Spawner& Head::add_spawner(std::unique_ptr<daemon::Spawner> spawner,
 // job script and in a shell of salloc. A prun that is in a step itself has them with it.
 bool Head::is_by_srun() const {
   return request_.spec.starter == cli::Starter::slurm &&
-         value_of(request_.environment, "SLURM_STEP_ID").empty();
+         value_in(request_.environment, "SLURM_STEP_ID").empty();
 }
 
 // They hear that the job is there, and how it ends.

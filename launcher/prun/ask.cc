@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -207,9 +208,7 @@ int show_stacks(const std::string& job) {
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, const RankPlace& place) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = pointers_to(words);
   ::execvp(argv[0], argv.data());
   const int error = errno;
   complain("cannot execute " + words[0] + ": " + std::strerror(error) +

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "job/exit_status.h"
@@ -43,16 +44,11 @@ int count_gpus() {
   return count;
 }
 
-std::string value_of(const job::JobRequest& request, const std::string& name) {
-  for (const std::string& entry : request.environment)
-    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
-  return "";
-}
-
 std::string key_path(const job::JobRequest& request) {
   if (!request.spec.key_file.empty()) return request.spec.key_file;
-  const std::string config = value_of(request, "XDG_CONFIG_HOME");
-  return (config.empty() ? value_of(request, "HOME") + "/.config" : config) + "/tutti/join.key";
+  const std::string config = value_in(request.environment, "XDG_CONFIG_HOME");
+  return (config.empty() ? value_in(request.environment, "HOME") + "/.config" : config) +
+         "/tutti/join.key";
 }
 
 // What this node has of a key: TUTTI_JOIN_KEY, else the key file's text; nothing when there is
@@ -128,7 +124,7 @@ Result<int> serve(const job::JobRequest& request, const spawn::Endpoint& where,
     place.head_address = spawn::peer_address(self.channel.get());
     place.own_address = request.spec.local_address.empty() ? spawn::own_address(self.channel.get())
                                                            : request.spec.local_address;
-    if (torch.used) place.directory = working_directory(value_of(request, "PWD"));
+    if (torch.used) place.directory = working_directory(value_in(request.environment, "PWD"));
     place.up.out.reset(::fcntl(self.channel.get(), F_DUPFD_CLOEXEC, 3));
     place.up.in = std::move(self.channel);
     place.up.stream = std::move(self.stream);

@@ -10,15 +10,10 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/environment.h"
+
 namespace tutti::launch::spawn {
 namespace {
-
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
-  all.push_back(nullptr);
-  return all;
-}
 
 // In the child. What cannot be started is told where the program would have spoken.
 [[noreturn]] void become(char* const* argv, char* const* environment) {
@@ -49,9 +44,9 @@ bool start_agent(const std::vector<std::string>& words, const std::vector<std::s
   started->errors.reset(errors[0]);
   const UniqueFd theirs_errors(errors[1]);
 
-  const std::vector<char*> argv = pointers(words);
+  const std::vector<char*> argv = pointers_to(words);
   const std::vector<char*> own =
-      environment != nullptr ? pointers(*environment) : std::vector<char*>{};
+      environment != nullptr ? pointers_to(*environment) : std::vector<char*>{};
   const pid_t parent = ::getpid();
   started->pid = ::fork();
   if (started->pid < 0) return false;

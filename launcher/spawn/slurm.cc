@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/text.h"
 #include "hosts/hosts.h"
 #include "spawn/tool.h"
@@ -64,12 +65,6 @@ constexpr std::array<std::string_view, 6> kCounts{
     "SLURM_GPUS",           "SLURM_GPUS_PER_TASK",   "SLURM_GPUS_PER_SOCKET",
     "SLURM_NTASKS_PER_GPU", "SLURM_NTASKS_PER_TRES", "SLURM_TRES_PER_TASK"};
 
-std::string value_of(const Environment& environment, const std::string& name) {
-  for (const std::string& entry : environment)
-    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
-  return "";
-}
-
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view entry) {
   return std::find(names.begin(), names.end(), entry.substr(0, entry.find('='))) != names.end();
@@ -83,11 +78,11 @@ std::string of_component(std::int64_t number) {
 std::vector<std::string> job_numbers(const Environment& environment) {
   std::vector<std::string> numbers;
   for (std::int64_t i = 0;; ++i) {
-    const std::string number = value_of(environment, "SLURM_JOB_ID" + of_component(i));
+    const std::string number = value_in(environment, "SLURM_JOB_ID" + of_component(i));
     if (number.empty()) break;
     numbers.push_back(number);
   }
-  if (numbers.empty()) numbers.push_back(value_of(environment, "SLURM_JOB_ID"));
+  if (numbers.empty()) numbers.push_back(value_in(environment, "SLURM_JOB_ID"));
   return numbers;
 }
 
@@ -145,7 +140,7 @@ SlurmSteps::SlurmSteps(const Environment& environment) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i);
     const auto names =
-        hosts::expand_ranges(value_of(environment, "SLURM_JOB_NODELIST" + of_component(number)));
+        hosts::expand_ranges(value_in(environment, "SLURM_JOB_NODELIST" + of_component(number)));
     for (const std::string& name : names.value_or(std::vector<std::string>{}))
       component_.emplace(name, static_cast<int>(i));
     if (!is_counted) continue;

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "spawn/ending.h"
@@ -53,6 +54,14 @@ void keep_network_rights() {
   ::_exit(127);
 }
 
+// A child that runs it; -1: errno.
+pid_t start(const std::vector<std::string>& argv, const UniqueFd& input, const UniqueFd& output) {
+  const std::vector<char*> words = pointers_to(argv);
+  const pid_t child = ::fork();
+  if (child == 0) become(words.data(), input.get(), output.get());
+  return child;
+}
+
 }  // namespace
 
 Result<void> run_tool(const std::vector<std::string>& argv, const std::string& input) {
@@ -62,12 +71,8 @@ Result<void> run_tool(const std::vector<std::string>& argv, const std::string& i
       ::write(in.get(), input.data(), input.size()) != static_cast<ssize_t>(input.size()) ||
       ::lseek(in.get(), 0, SEEK_SET) != 0)
     return fail(Code::spawn, argv[0] + ": cannot pass its input: " + std::strerror(errno));
-  std::vector<char*> words;
-  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  const pid_t child = ::fork();
+  const pid_t child = start(argv, in, out);
   if (child < 0) return fail(Code::spawn, std::string("fork: ") + std::strerror(errno));
-  if (child == 0) become(words.data(), in.get(), out.get());
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -85,12 +90,8 @@ Result<std::string> text_of_tool(const std::vector<std::string>& argv) {
   constexpr std::int64_t kPatienceNs = 10'000'000'000;
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const UniqueFd out(::memfd_create("tool-output", MFD_CLOEXEC));
-  std::vector<char*> words;
-  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  const pid_t child = ::fork();
+  const pid_t child = start(argv, nothing, out);
   if (child < 0) return fail(Code::spawn, std::string("fork: ") + std::strerror(errno));
-  if (child == 0) become(words.data(), nothing.get(), out.get());
   const bool in_time = ends_by(child, now_ns() + kPatienceNs);
   if (!in_time) ::kill(child, SIGKILL);
   int status = 0;

@@ -49,6 +49,11 @@ std::string working_directory(const std::string& known) {
   return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
 }
 
+int error_of_closing(int fd) {
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  return copy >= 0 && ::close(copy) != 0 && errno != EINTR ? errno : 0;
+}
+
 void remove_folder(const std::string& path) {
   constexpr int kMostOpen = 16;
   ::nftw(

@@ -16,6 +16,9 @@ std::vector<std::string> names_in(const std::string& folder);
 // where that is it: behind a link or an automounter the kernel's name means nothing on another
 // host.
 std::string working_directory(const std::string& known);
+// What only closing a file tells of what was written to it (a quota, on a file server): an errno,
+// or 0. `fd` stays open.
+int error_of_closing(int fd);
 // With all that lies below it; links are removed, not followed.
 void remove_folder(const std::string& path);
 

@@ -1,6 +1,7 @@
 // The environment of a rank.
 #include "daemon/rank_env.h"
 
+#include "base/environment.h"
 #include "catch.h"
 
 namespace tutti::launch::daemon {

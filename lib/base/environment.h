@@ -1,0 +1,14 @@
+// What programs are started with: environments ("NAME=value") and words, as lists.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tutti {
+
+// Value of a variable in such a list; empty when it is not there.
+std::string value_in(const std::vector<std::string>& environment, const std::string& name);
+// For exec: they end with a null, and hold as long as the words stay as they are.
+std::vector<char*> pointers_to(const std::vector<std::string>& words);
+
+}  // namespace tutti

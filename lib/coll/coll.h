@@ -12,6 +12,10 @@
 #include "base/result.h"
 #include "sched/sched.h"
 
+namespace tutti::model {
+class Model;
+}
+
 namespace tutti::coll {
 
 using sched::Count;
@@ -65,6 +69,10 @@ struct Call {
   int first_group = 0;           // between two groups: ranks of the first; see build_between
 };
 
+// The time in us of a call of n bytes (per block where there are blocks) on the machine of the
+// model.
+using Predictor = double(const model::Model& model, double n);
+
 // An entry of the catalogue.
 struct Algorithm {
   Collective collective;
@@ -73,10 +81,20 @@ struct Algorithm {
   bool takes_segments;
   bool needs_hosts;      // a composition over hosts
   const char* good_for;  // one clause
+  Predictor* predict;
 };
 std::span<const Algorithm> catalogue();
 // Null: no such name for this collective.
 const Algorithm* find(Collective collective, std::string_view name);
+
+// What a delegate may take: a team whose members work on common ground, without a schedule.
+struct Delegated {
+  Collective collective;
+  bool folds;       // only operations and types that the library can fold by itself
+  bool has_blocks;  // one a member; else one message or vector
+};
+// Null: a collective that always takes a schedule.
+const Delegated* delegated(Collective collective);
 
 // This rank's schedule. Errors: the algorithm cannot serve this call, and why.
 Result<sched::Schedule> build(const Algorithm& algorithm, const Call& call);

@@ -76,36 +76,16 @@ std::uint32_t fingerprint(const CollCall& call, int root, Count bytes,
 
 // The call in the delegate's words. False: it knows no such call.
 bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::Call& to) {
+  const coll::Delegated* row = coll::delegated(call.collective);
+  if (row == nullptr || (call.collective == Collective::alltoall && call.in_place)) return false;
   to.collective = call.collective;
   to.root = call.root;
   to.in_place = call.in_place;
-  switch (call.collective) {
-    case Collective::barrier:
-      break;
-    case Collective::reduce:
-    case Collective::allreduce:
-    case Collective::scan:
-    case Collective::exscan:
-      delegate_reduction(call, to);
-      to.block = to.count * to.type->size();
-      break;
-    case Collective::reduce_scatter:
-      if (!call.recv_counts.empty()) return false;
-      delegate_reduction(call, to);
-      to.block = to.count * to.type->size();
-      break;
-    case Collective::bcast:
-    case Collective::gather:
-    case Collective::scatter:
-    case Collective::allgather:
-      delegate_movement(comm, call, to);
-      break;
-    case Collective::alltoall:
-      if (call.in_place) return false;
-      delegate_movement(comm, call, to);
-      break;
-    default:
-      return false;
+  if (row->folds) {
+    delegate_reduction(call, to);
+    to.block = to.count * to.type->size();
+  } else if (call.collective != Collective::barrier) {
+    delegate_movement(comm, call, to);
   }
   to.fingerprint = fingerprint(call, call.root, to.block, to.type);
   return true;

@@ -4,8 +4,6 @@
 namespace tutti::delegate {
 namespace {
 
-using coll::Collective;
-
 constexpr int kPolls = 1000;       // about 2 us: a core for every rank
 constexpr int kCrowdedPolls = 16;  // the awaited rank may need this core
 constexpr std::uint32_t kBits = 64;
@@ -44,21 +42,10 @@ ShmTeam::~ShmTeam() {
 }
 
 bool ShmTeam::takes(const Call& call) const {
-  switch (call.collective) {
-    case Collective::barrier:
-    case Collective::bcast:
-    case Collective::gather:
-    case Collective::scatter:
-    case Collective::allgather:
-    case Collective::alltoall:
-      return has_room_;
-    case Collective::reduce:
-    case Collective::allreduce:
-      // Elements with gaps between them are not copied as bytes: the gaps are the user's.
-      return has_room_ && call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr;
-    default:
-      return false;
-  }
+  const coll::Delegated* row = coll::delegated(call.collective);
+  if (row == nullptr || !has_room_) return false;
+  // Elements with gaps between them are not copied as bytes: the gaps are the user's.
+  return !row->folds || (call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr);
 }
 
 Code ShmTeam::run(const Call& call) {
@@ -73,15 +60,8 @@ Code ShmTeam::run(const Call& call) {
 }
 
 Code ShmTeam::serve(const Call& call) {
-  switch (call.collective) {
-    case Collective::barrier:
-      return barrier(call);
-    case Collective::reduce:
-    case Collective::allreduce:
-      return fold(call);
-    default:
-      return move(call);
-  }
+  if (call.collective == coll::Collective::barrier) return barrier(call);
+  return call.op != nullptr ? fold(call) : move(call);
 }
 
 Code ShmTeam::barrier(const Call& call) {

@@ -7,7 +7,6 @@
 namespace tutti::select {
 
 using coll::Algorithm;
-using coll::Collective;
 
 namespace {
 
@@ -20,41 +19,25 @@ constexpr std::int64_t kLargestSegment = 1 << 20;
 constexpr double kDirect = 0.8;
 
 double delegate_us(const Question& question, const TeamFacts& team) {
-  using enum Collective;
-  const bool has_blocks = question.collective == gather || question.collective == scatter ||
-                          question.collective == allgather || question.collective == alltoall;
-  const bool folds = question.collective == reduce || question.collective == allreduce;
+  const coll::Delegated& row = *coll::delegated(question.collective);
   const double p = std::max(team.size, 1);
-  const double n = static_cast<double>(question.bytes) * (has_blocks ? p - 1 : 1);
+  const double n = static_cast<double>(question.bytes) * (row.has_blocks ? p - 1 : 1);
   const double meet = 0.4 * team.inside.latency_us * std::ceil(std::log2(p));
-  const double per_byte = team.inside.us_per_byte + (folds ? team.fold_us_per_byte / p : 0);
+  const double per_byte = team.inside.us_per_byte + (row.folds ? team.fold_us_per_byte / p : 0);
   return meet + kDirect * n * per_byte;
 }
 
 }  // namespace
 
-bool delegate_serves(Collective collective) {
-  using enum Collective;
-  switch (collective) {
-    case barrier:
-    case bcast:
-    case reduce:
-    case allreduce:
-    case gather:
-    case scatter:
-    case allgather:
-    case alltoall:
-      return true;
-    default:
-      return false;
-  }
+double predict_us(const Algorithm& algorithm, const Question& question, const TeamFacts& team,
+                  std::int64_t segment_bytes) {
+  return algorithm.predict(model::Model(team, segment_bytes), static_cast<double>(question.bytes));
 }
 
 bool delegate_can(const Question& question, const TeamFacts& team) {
-  const bool folds =
-      question.collective == Collective::allreduce || question.collective == Collective::reduce;
-  return team.shm_delegate && question.may_delegate && delegate_serves(question.collective) &&
-         (!folds || question.predefined_op);
+  const coll::Delegated* row = coll::delegated(question.collective);
+  return team.shm_delegate && question.may_delegate && row != nullptr &&
+         (!row->folds || question.predefined_op);
 }
 
 std::int64_t segment_for(const Algorithm& algorithm, const Question& question,

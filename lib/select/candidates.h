@@ -13,8 +13,7 @@ struct Candidate {
   double predicted_us = 0;
 };
 
-// Which collectives the shm delegate can serve at all, and whether it can serve this call.
-bool delegate_serves(coll::Collective collective);
+// Whether the shm delegate can serve this call.
 bool delegate_can(const Question& question, const TeamFacts& team);
 
 // Everything that can serve the call, with its predicted time; in catalogue order.

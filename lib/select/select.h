@@ -6,28 +6,12 @@
 
 #include "base/knobs.h"
 #include "coll/coll.h"
+#include "model/model.h"
 
 namespace tutti::select {
 
-// Latency (us), inverse bandwidth and fold cost (us per byte) of a class of links.
-struct LinkClass {
-  double latency_us = 1;
-  double us_per_byte = 1e-4;
-};
-
-// What is known of a team. Measured or from transports' traits; built once a communicator.
-struct TeamFacts {
-  int size = 1;
-  int hosts = 1;
-  int largest_host = 1;       // ranks on the fullest host
-  bool consecutive = true;    // ranks of a host follow one another
-  bool crowded = false;       // some host has more ranks than cores
-  double ranks_per_core = 1;  // where it is; else 1
-  bool shm_delegate = false;  // the whole team sits on one host and has an area
-  LinkClass inside;
-  LinkClass between;
-  double fold_us_per_byte = 1e-4;
-};
+using model::LinkClass;
+using model::TeamFacts;
 
 struct Question {
   coll::Collective collective;
@@ -54,7 +38,7 @@ Result<Choice> choose(const Question& question, const TeamFacts& team, const Kno
 // Errors: a knob forces what no collective has. Asked once at start, before any call meets it.
 Result<void> check_forced(const Knobs& knobs);
 
-// Predicted time in us of one algorithm for one call: the cost model itself.
+// Predicted time in us of one algorithm for one call.
 double predict_us(const coll::Algorithm& algorithm, const Question& question, const TeamFacts& team,
                   std::int64_t segment_bytes);
 

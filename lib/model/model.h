@@ -1,19 +1,39 @@
-// The cost model's arithmetic: what the patterns that algorithms are made of take.
+// model: what the patterns that algorithms are made of take on a machine, as closed forms.
 //
 // Closed forms over p ranks on h hosts with L ranks each, placed host by host (neighbours share a
 // host) or in turns (neighbours do not, and ranks h apart do: then all L ranks of a host use its
 // port at a time where otherwise one would). A message of n
 // bytes takes latency + n * us_per_byte; a port is busy for the bytes and a share of the
-// latency. Private to select. Times in us.
+// latency. Times in us.
 //
 // Where ranks share cores, moving bytes is work for a core: patterns in which all ranks of a host
 // are at it together take as many times longer as ranks share one (everyone()); trees, where few
 // are, only pay that both ends of a message inside a host are on one core.
 #pragma once
 
-#include "select/select.h"
+#include <cstdint>
 
-namespace tutti::select {
+namespace tutti::model {
+
+// Latency (us), inverse bandwidth and fold cost (us per byte) of a class of links.
+struct LinkClass {
+  double latency_us = 1;
+  double us_per_byte = 1e-4;
+};
+
+// What is known of a team. Measured or from transports' traits; built once a communicator.
+struct TeamFacts {
+  int size = 1;
+  int hosts = 1;
+  int largest_host = 1;       // ranks on the fullest host
+  bool consecutive = true;    // ranks of a host follow one another
+  bool crowded = false;       // some host has more ranks than cores
+  double ranks_per_core = 1;  // where it is; else 1
+  bool shm_delegate = false;  // the whole team sits on one host and has an area
+  LinkClass inside;
+  LinkClass between;
+  double fold_us_per_byte = 1e-4;
+};
 
 class Model {
  public:
@@ -84,4 +104,4 @@ class Model {
   Link inside_, between_;
 };
 
-}  // namespace tutti::select
+}  // namespace tutti::model

@@ -1,10 +1,10 @@
 // Closed forms of the patterns.
-#include "select/model.h"
+#include "model/model.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace tutti::select {
+namespace tutti::model {
 namespace {
 
 // As in the simulation of sched: a message keeps its ports busy for this share of the latency.
@@ -245,4 +245,4 @@ double Model::bruck_alltoall(double n) const {
   return dissemination(half, 1, 2 * copy) + 2 * n * p_ * copy;
 }
 
-}  // namespace tutti::select
+}  // namespace tutti::model

@@ -19,10 +19,7 @@ constexpr std::uint32_t kSelfContext = 2;
 
 select::LinkClass link_class(p2p::Endpoint& endpoint, int peer) {
   const transport::Traits traits = endpoint.traits(peer);
-  select::LinkClass link;
-  if (traits.latency_us > 0) link.latency_us = traits.latency_us;
-  if (traits.bandwidth_gbs > 0) link.us_per_byte = 1e-3 / traits.bandwidth_gbs;
-  return link;
+  return model::cost_of_link(traits.kind, traits.wire_gbits);
 }
 
 // Numbers hosts in the order of their first member.

@@ -85,12 +85,10 @@ Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape
   const Count unit = shape.reduces ? std::max<Count>(1, shape.type->size()) : 1;
   const Count segment =
       choice.segment_bytes > 0 ? std::max<Count>(1, choice.segment_bytes / unit) : 0;
-  const bool keep = !has_counts(shape.collective);
-  const ScheduleKey key{choice.algorithm, shape.count,    segment,
-                        shape.root,       shape.in_place, is_commutative(shape)};
-  if (keep)
-    if (const auto found = state.prepared.find(key); found != state.prepared.end())
-      return found->second;
+  ScheduleKey key{choice.algorithm, shape.count,           segment,      shape.root,
+                  shape.in_place,   is_commutative(shape), shape.counts, shape.send_counts};
+  auto& kept = has_counts(shape.collective) ? state.prepared_by_counts : state.prepared;
+  if (const auto found = kept.find(key); found != kept.end()) return found->second;
   coll::Call call;
   call.collective = shape.collective;
   call.rank = comm.rank();
@@ -106,12 +104,9 @@ Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape
   TUTTI_TRY(schedule, coll::build(*choice.algorithm, call));
   auto prepared = std::make_shared<Prepared>();
   prepared->program = std::make_shared<const engine::Program>(std::move(schedule));
-  if (keep) {
-    // Any victim serves: a program that needs more than this many shapes reuses none of them.
-    if (state.prepared.size() >= Communicator::State::kMostPrepared)
-      state.prepared.erase(state.prepared.begin());
-    state.prepared.emplace(key, prepared);
-  }
+  // Any victim serves: a program that needs more than this many shapes reuses none of them.
+  if (kept.size() >= Communicator::State::kMostPrepared) kept.erase(kept.begin());
+  kept.emplace(std::move(key), prepared);
   return prepared;
 }
 

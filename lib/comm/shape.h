@@ -27,7 +27,7 @@ struct Shape {
 };
 
 bool is_reduction(coll::Collective collective);
-// v forms and reduce_scatter: blocks of their own sizes; their schedules are not kept.
+// v forms and reduce_scatter: blocks of their own sizes.
 bool has_counts(coll::Collective collective);
 
 Shape shape_of(const Communicator& comm, const CollCall& call);

@@ -25,6 +25,7 @@ struct ScheduleKey {
   int root;
   bool in_place;
   bool commutative;
+  std::vector<Count> counts, send_counts;  // of collectives with blocks of their own sizes
   auto operator<=>(const ScheduleKey&) const = default;
 };
 
@@ -48,8 +49,10 @@ struct Communicator::State {
   enum class Route : std::uint8_t { unknown, delegate, schedule };
   std::array<std::array<Route, 64>, coll::kCollectives> routes{};
 
-  std::map<ScheduleKey, std::shared_ptr<Prepared>> prepared;
-  // Whole calls with blocks of their own sizes are not kept.
+  // Those with blocks of their own sizes apart: programs that need others in every call must not
+  // push out the rest.
+  using Schedules = std::map<ScheduleKey, std::shared_ptr<Prepared>>;
+  Schedules prepared, prepared_by_counts;
   static constexpr std::size_t kMostPrepared = 64;
   static constexpr std::size_t kMostIdle = 4;
 

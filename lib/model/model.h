@@ -13,15 +13,11 @@
 
 #include <cstdint>
 
+#include "model/costs.h"
+
 namespace tutti::model {
 
-// Latency (us), inverse bandwidth and fold cost (us per byte) of a class of links.
-struct LinkClass {
-  double latency_us = 1;
-  double us_per_byte = 1e-4;
-};
-
-// What is known of a team. Measured or from transports' traits; built once a communicator.
+// What is known of a team; built once a communicator, and the same on all its members.
 struct TeamFacts {
   int size = 1;
   int hosts = 1;
@@ -32,7 +28,7 @@ struct TeamFacts {
   bool shm_delegate = false;  // the whole team sits on one host and has an area
   LinkClass inside;
   LinkClass between;
-  double fold_us_per_byte = 1e-4;
+  double fold_us_per_byte = cost_of_fold();
 };
 
 class Model {

@@ -88,8 +88,8 @@ class Sink {
 struct Traits {
   bool reaches = false;
   std::string why;              // one clause, for --report-links: "same host", "no RDMA device"
-  double latency_us = 0;        // for the cost model
-  double bandwidth_gbs = 0;     // 1e9 bytes/s
+  const char* kind = "tcp";     // its row in the table of costs (model/costs.h)
+  double wire_gbits = 0;        // rate of the network below; 0: none, or not known
   std::size_t max_frame = 0;    // payload bytes of one frame
   std::size_t eager_bytes = 0;  // up to here one frame without asking is cheapest
   bool fetches = false;         // expose/fetch work

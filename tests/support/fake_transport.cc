@@ -71,8 +71,7 @@ class FakeTransport final : public Transport {
     Traits traits;
     traits.reaches = true;
     traits.why = "a test";
-    traits.latency_us = 1;
-    traits.bandwidth_gbs = 1;
+    traits.kind = "tcp";
     traits.max_frame = net_.options.max_frame;
     traits.eager_bytes = net_.options.eager_bytes;
     traits.fetches = net_.options.fetches;

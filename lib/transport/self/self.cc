@@ -116,8 +116,7 @@ class SelfTransport final : public Transport {
     Traits traits;
     traits.reaches = peer.rank == rank_;
     traits.why = traits.reaches ? "the rank itself" : "another rank";
-    traits.latency_us = 0.05;
-    traits.bandwidth_gbs = 50;
+    traits.kind = "self";
     traits.max_frame = kMaxFrame;
     traits.eager_bytes = kMaxFrame / 8;
     traits.fetches = traits.reaches;

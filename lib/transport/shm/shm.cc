@@ -98,8 +98,7 @@ class ShmTransport final : public Transport {
     traits.reaches = peer.same_host;
     traits.why = peer.same_host ? "same host" : "another host";
     if (!peer.same_host) return traits;
-    traits.latency_us = 0.12;
-    traits.bandwidth_gbs = 40;
+    traits.kind = "shm";
     traits.max_frame = Geometry::of(segment_.header()).max_frame();
     traits.eager_bytes = traits.max_frame;
     traits.fetches = single_copy_.works(static_cast<std::uint32_t>(peer.local_rank));

@@ -4,14 +4,19 @@
 #include "transport/tcp/interfaces.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <string_view>
+
+#include "base/text.h"
+#include "base/unique_fd.h"
 
 namespace tutti::transport::tcp {
 namespace {
@@ -49,6 +54,14 @@ sockaddr_storage storage_of(const sockaddr* address, std::size_t bytes) {
   return storage;
 }
 
+double wire_gbits(const std::string& name) {
+  const UniqueFd file(::open(("/sys/class/net/" + name + "/speed").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 32> text{};
+  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return 0;
+  const auto megabits = text::parse_int(text::trim(text.data()));
+  return megabits.value_or(0) > 0 ? static_cast<double>(*megabits) / 1000 : 0;  // -1: not known
+}
+
 // Empty when the entry is not one that can be used.
 std::vector<Interface> interface_in(const ifaddrs& entry, Family family) {
   if (entry.ifa_addr == nullptr || entry.ifa_netmask == nullptr) return {};
@@ -63,6 +76,7 @@ std::vector<Interface> interface_in(const ifaddrs& entry, Family family) {
   mask.ss_family = entry.ifa_addr->sa_family;  // some masks come without
   found.prefix_bits = bits_of(SocketAddress::of(mask));
   found.is_loopback = (entry.ifa_flags & IFF_LOOPBACK) != 0;
+  found.wire_gbits = wire_gbits(entry.ifa_name);
   found.is_private_bridge = is_bridge_of_containers(entry.ifa_name);
   if (is_link_local(found.address)) return {};
   return {found};

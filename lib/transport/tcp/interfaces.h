@@ -31,6 +31,7 @@ struct Interface {
   SocketAddress address;  // port 0
   int prefix_bits = 0;
   bool is_loopback = false;
+  double wire_gbits = 0;           // as its driver says; 0: it does not
   bool is_private_bridge = false;  // of a container engine: the same addresses on every host
 };
 

@@ -50,6 +50,13 @@ Peers::~Peers() {
   slots_.clear();
 }
 
+double Peers::wire_gbits() const {
+  double most = 0;
+  for (const Interface& each : interfaces_)
+    if (!each.is_private_bridge) most = std::max(most, each.wire_gbits);
+  return most;
+}
+
 Result<void> Peers::listen(Family family) {
   interfaces_ = usable_interfaces(family);
   if (interfaces_.empty()) return fail(Code::other, "no network interface is up");

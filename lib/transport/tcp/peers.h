@@ -35,6 +35,7 @@ class Peers {
   Result<void> listen(Family family);
   const Blob& address() const { return address_; }
   const std::vector<Interface>& interfaces() const { return interfaces_; }
+  double wire_gbits() const;  // of the fastest network that we are reached by; 0: not known
   int wait_fd() const { return poller_.fd(); }
 
   Slot& slot(int rank);

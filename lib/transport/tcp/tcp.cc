@@ -56,8 +56,8 @@ class TcpTransport final : public Transport {
     traits.why = "connection authenticated";
     if (security_ == Security::integrity) traits.why += ", data too (integrity)";
     if (security_ == Security::encrypted) traits.why += ", data encrypted";
-    traits.latency_us = 15;
-    traits.bandwidth_gbs = 1.2;
+    traits.kind = "tcp";
+    traits.wire_gbits = peers_.wire_gbits();
     traits.max_frame = security_ == Security::none ? kMaxFrame : kMaxSealedFrame;
     traits.eager_bytes = std::size_t{64} << 10;
     traits.fetch_from = std::numeric_limits<std::size_t>::max();

@@ -129,8 +129,7 @@ Traits UcxTransport::traits(const Peer& peer) const {
   Traits traits;
   traits.reaches = peer.rank != wireup_.rank();
   traits.why = device_.empty() ? "over UCX's tcp" : "RDMA device " + device_;
-  traits.latency_us = device_.empty() ? 17 : 2;
-  traits.bandwidth_gbs = device_.empty() ? 1.2 : 10;
+  traits.kind = device_.empty() ? "tcp" : "rdma";
   traits.max_frame = longest_frame();
   traits.eager_bytes = device_.empty() ? std::size_t{64} << 10 : std::size_t{8} << 10;
   traits.fetch_from = std::numeric_limits<std::size_t>::max();

@@ -70,6 +70,19 @@ const std::vector<Place> kPlaces = {{1, 2},        {1, 4},        {1, 16},      
 
 }  // namespace
 
+TEST_CASE("a faster wire carries more, as far as one core goes", "[select]") {
+  const auto gigabytes = [](const char* kind, double gbits) {
+    return 1e-3 / model::cost_of_link(kind, gbits).us_per_byte;
+  };
+  CHECK(gigabytes("tcp", 1) == Approx(0.125));
+  CHECK(gigabytes("tcp", 10) == Approx(1.25));
+  CHECK(gigabytes("tcp", 25) == Approx(3.125));
+  CHECK(gigabytes("tcp", 400) == gigabytes("tcp", 100));
+  CHECK(gigabytes("rdma", 100) == Approx(12.5));
+  CHECK(gigabytes("shm", 0) > gigabytes("tcp", 400));
+  CHECK(gigabytes("tcp", 0) > gigabytes("tcp", 1));
+}
+
 TEST_CASE("a prediction stays within a small factor of the simulated schedule", "[select]") {
   for (const auto& algorithm : coll::catalogue()) {
     if (!is_plain(algorithm.collective)) continue;

@@ -266,13 +266,6 @@ constexpr std::array<Algorithm, kCount> kAlgorithms = [] {
   return algorithms;
 }();
 
-constexpr bool kFolds = true, kMoves = false;
-constexpr bool kBlocks = true, kOne = false;
-constexpr Delegated kDelegated[] = {{barrier, kMoves, kOne},      {bcast, kMoves, kOne},
-                                    {reduce, kFolds, kOne},       {allreduce, kFolds, kOne},
-                                    {gather, kMoves, kBlocks},    {scatter, kMoves, kBlocks},
-                                    {allgather, kMoves, kBlocks}, {alltoall, kMoves, kBlocks}};
-
 constexpr std::array<std::string_view, kCollectives> kNames = {
     "barrier",    "bcast",     "reduce",         "allreduce", "gather",
     "scatter",    "allgather", "alltoall",       "gatherv",   "scatterv",
@@ -292,15 +285,6 @@ const Algorithm* find(Collective collective, std::string_view name) {
   for (const Algorithm& algorithm : kAlgorithms)
     if (algorithm.collective == collective && name == algorithm.name) return &algorithm;
   return nullptr;
-}
-
-const Delegated* delegated(Collective collective) {
-  static constexpr auto kByCollective = [] {
-    std::array<const Delegated*, kCollectives> rows{};
-    for (const Delegated& row : kDelegated) rows[static_cast<std::size_t>(row.collective)] = &row;
-    return rows;
-  }();
-  return kByCollective[static_cast<std::size_t>(collective)];
 }
 
 const Emitter& emitter_of(const Algorithm& algorithm) {

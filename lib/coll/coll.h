@@ -87,14 +87,27 @@ std::span<const Algorithm> catalogue();
 // Null: no such name for this collective.
 const Algorithm* find(Collective collective, std::string_view name);
 
-// What a delegate may take: a team whose members work on common ground, without a schedule.
-struct Delegated {
-  Collective collective;
-  bool folds;       // only operations and types that the library can fold by itself
-  bool has_blocks;  // one a member; else one message or vector
-};
-// Null: a collective that always takes a schedule.
-const Delegated* delegated(Collective collective);
+// What a delegate may take, a team whose members work on common ground, without a schedule: nothing
+// of it, one message, a block a member, or a fold (by operations that the library has itself).
+enum class Delegated : std::uint8_t { never, message, blocks, fold };
+constexpr Delegated delegated(Collective collective) {
+  using enum Collective;
+  switch (collective) {
+    case barrier:
+    case bcast:
+      return Delegated::message;
+    case gather:
+    case scatter:
+    case allgather:
+    case alltoall:
+      return Delegated::blocks;
+    case reduce:
+    case allreduce:
+      return Delegated::fold;
+    default:
+      return Delegated::never;
+  }
+}
 
 // This rank's schedule. Errors: the algorithm cannot serve this call, and why.
 Result<sched::Schedule> build(const Algorithm& algorithm, const Call& call);

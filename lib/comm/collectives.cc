@@ -76,12 +76,13 @@ std::uint32_t fingerprint(const CollCall& call, int root, Count bytes,
 
 // The call in the delegate's words. False: it knows no such call.
 bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::Call& to) {
-  const coll::Delegated* row = coll::delegated(call.collective);
-  if (row == nullptr || (call.collective == Collective::alltoall && call.in_place)) return false;
+  const coll::Delegated kind = coll::delegated(call.collective);
+  if (kind == coll::Delegated::never || (call.collective == Collective::alltoall && call.in_place))
+    return false;
   to.collective = call.collective;
   to.root = call.root;
   to.in_place = call.in_place;
-  if (row->folds) {
+  if (kind == coll::Delegated::fold) {
     delegate_reduction(call, to);
     to.block = to.count * to.type->size();
   } else if (call.collective != Collective::barrier) {

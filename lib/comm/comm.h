@@ -168,10 +168,11 @@ class Request final : public GatedObject {
   bool is_of_self() const { return is_of_self_; }  // by isend_to_self() or irecv_from_self()
   bool passed_over = false;  // the bindings' mark: done, but another one of many was taken
 
+  struct Collective;  // request.h
+
  private:
   friend struct RequestMaker;
   friend class tutti::Object;
-  struct Collective;  // request.h
   explicit Request(Communicator& comm);
   ~Request();
   static void destroy(const Object* object);

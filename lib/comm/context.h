@@ -27,6 +27,20 @@ inline constexpr std::uint32_t kNoContext = ~1U;  // of a communicator that is b
 // What a difference between ranks' collectives is to this rank (TUTTI_MISMATCH).
 enum class Mismatch : std::uint8_t { an_error, told, overlooked };
 
+// What collectives under way keep, for the next ones: starting one allocates nothing.
+class CollectivePool {
+ public:
+  CollectivePool();
+  ~CollectivePool();
+  CollectivePool(const CollectivePool&) = delete;
+  CollectivePool& operator=(const CollectivePool&) = delete;
+  std::unique_ptr<Request::Collective> take();
+  void give(std::unique_ptr<Request::Collective> collective);
+
+ private:
+  std::vector<std::unique_ptr<Request::Collective>> idle_;
+};
+
 // Slots of requests, given back and taken again without the lock of all. One behind each door.
 class alignas(kCacheLine) RequestPool {
  public:
@@ -75,6 +89,7 @@ class World {
   bool warned_of_mismatch = false;
   bool tells_every_call = false;  // to the daemon, as it begins
   engine::ScratchPool scratch;
+  CollectivePool collectives;
   ContextIds contexts;
   std::array<RequestPool, p2p::kDoors> requests;
   bool has_doors = false;  // else all memory is behind the first one

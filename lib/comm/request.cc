@@ -14,6 +14,21 @@ types::TypeRef keep(const types::Datatype* type) {
 
 }  // namespace
 
+CollectivePool::CollectivePool() = default;
+CollectivePool::~CollectivePool() = default;
+
+std::unique_ptr<Request::Collective> CollectivePool::take() {
+  if (idle_.empty()) return std::make_unique<Request::Collective>();
+  auto collective = std::move(idle_.back());
+  idle_.pop_back();
+  return collective;
+}
+
+void CollectivePool::give(std::unique_ptr<Request::Collective> collective) {
+  collective->forget();
+  idle_.push_back(std::move(collective));
+}
+
 RequestPool::~RequestPool() {
   for (void* slot : free_) slots::give(slot);
 }
@@ -136,7 +151,7 @@ void RequestMaker::ask_back(Request& request) {
 
 Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall bound) {
   Request* const request = make(comm);
-  request->collective_ = std::make_unique<Request::Collective>();
+  request->collective_ = comm.world().collectives.take();
   Request::Collective& collective = *request->collective_;
   collective.bound = std::move(bound);
   collective.send_type = keep(call.send_type);
@@ -164,7 +179,7 @@ void RequestMaker::on_run(engine::Run* run) {
   } else {
     world.reason = world.endpoint.mismatch_text();
   }
-  request->collective_.reset();
+  world.collectives.give(std::move(request->collective_));
   p2p::Status status;
   status.code = run_code;
   finish(*request, status);

@@ -8,12 +8,18 @@
 
 namespace tutti::comm {
 
-// A collective under way: what must live until it is done.
+// A collective under way: what must live until it is done. CollectivePool keeps idle ones.
 struct Request::Collective {
   BoundCall bound;
   types::TypeRef send_type, recv_type;
   std::vector<types::TypeRef> types;  // of the w forms
   Ref<const types::Op> op;
+  void forget() {
+    bound = {};
+    send_type = recv_type = {};
+    types.clear();
+    op = {};
+  }
 };
 
 struct RequestMaker {

@@ -79,16 +79,10 @@ Result<const select::Choice*> choice_for(Communicator& comm, const Shape& shape,
   return &state.choices.emplace(key, std::move(choice)).first->second;
 }
 
-Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape,
-                                          const select::Choice& choice) {
-  Communicator::State& state = comm.state();
-  const Count unit = shape.reduces ? std::max<Count>(1, shape.type->size()) : 1;
-  const Count segment =
-      choice.segment_bytes > 0 ? std::max<Count>(1, choice.segment_bytes / unit) : 0;
-  ScheduleKey key{choice.algorithm, shape.count,           segment,      shape.root,
-                  shape.in_place,   is_commutative(shape), shape.counts, shape.send_counts};
-  auto& kept = has_counts(shape.collective) ? state.prepared_by_counts : state.prepared;
-  if (const auto found = kept.find(key); found != kept.end()) return found->second;
+namespace {
+
+Result<std::shared_ptr<Prepared>> build(const Communicator& comm, const Shape& shape,
+                                        const coll::Algorithm& algorithm, Count segment) {
   coll::Call call;
   call.collective = shape.collective;
   call.rank = comm.rank();
@@ -100,14 +94,38 @@ Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape
   call.in_place = shape.in_place;
   call.commutative = is_commutative(shape);
   call.segment = segment;
-  call.host_of = state.host_of;
-  TUTTI_TRY(schedule, coll::build(*choice.algorithm, call));
+  call.host_of = comm.state().host_of;
+  TUTTI_TRY(schedule, coll::build(algorithm, call));
   auto prepared = std::make_shared<Prepared>();
   prepared->program = std::make_shared<const engine::Program>(std::move(schedule));
-  // Any victim serves: a program that needs more than this many shapes reuses none of them.
-  if (kept.size() >= Communicator::State::kMostPrepared) kept.erase(kept.begin());
-  kept.emplace(std::move(key), prepared);
   return prepared;
+}
+
+// The one that is kept under this key, else one that `make` makes, which is kept from now on.
+template <class Key, class Make>
+Result<std::shared_ptr<Prepared>> kept(Communicator::State::Schedules<Key>& schedules, Key key,
+                                       const Make& make) {
+  if (const auto found = schedules.find(key); found != schedules.end()) return found->second;
+  TUTTI_TRY(prepared, make());
+  // Any victim serves: a program that needs more than this many shapes reuses none of them.
+  if (schedules.size() >= Communicator::State::kMostPrepared) schedules.erase(schedules.begin());
+  schedules.emplace(std::move(key), prepared);
+  return prepared;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape,
+                                          const select::Choice& choice) {
+  Communicator::State& state = comm.state();
+  const Count unit = shape.reduces ? std::max<Count>(1, shape.type->size()) : 1;
+  const Count segment =
+      choice.segment_bytes > 0 ? std::max<Count>(1, choice.segment_bytes / unit) : 0;
+  const ScheduleKey key{choice.algorithm, shape.count,    segment,
+                        shape.root,       shape.in_place, is_commutative(shape)};
+  const auto make = [&] { return build(comm, shape, *choice.algorithm, segment); };
+  if (!has_counts(shape.collective)) return kept(state.prepared, key, make);
+  return kept(state.prepared_by_counts, CountsKey{key, shape.counts, shape.send_counts}, make);
 }
 
 std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared) {

@@ -25,8 +25,13 @@ struct ScheduleKey {
   int root;
   bool in_place;
   bool commutative;
-  std::vector<Count> counts, send_counts;  // of collectives with blocks of their own sizes
   auto operator<=>(const ScheduleKey&) const = default;
+};
+// And where blocks have sizes of their own.
+struct CountsKey {
+  ScheduleKey call;
+  std::vector<Count> counts, send_counts;
+  auto operator<=>(const CountsKey&) const = default;
 };
 
 // A program and the runs of it that are not under way.
@@ -49,10 +54,10 @@ struct Communicator::State {
   enum class Route : std::uint8_t { unknown, delegate, schedule };
   std::array<std::array<Route, 64>, coll::kCollectives> routes{};
 
-  // Those with blocks of their own sizes apart: programs that need others in every call must not
-  // push out the rest.
-  using Schedules = std::map<ScheduleKey, std::shared_ptr<Prepared>>;
-  Schedules prepared, prepared_by_counts;
+  template <class Key>
+  using Schedules = std::map<Key, std::shared_ptr<Prepared>>;
+  Schedules<ScheduleKey> prepared;
+  Schedules<CountsKey> prepared_by_counts;
   static constexpr std::size_t kMostPrepared = 64;
   static constexpr std::size_t kMostIdle = 4;
 

@@ -42,10 +42,11 @@ ShmTeam::~ShmTeam() {
 }
 
 bool ShmTeam::takes(const Call& call) const {
-  const coll::Delegated* row = coll::delegated(call.collective);
-  if (row == nullptr || !has_room_) return false;
+  const coll::Delegated kind = coll::delegated(call.collective);
+  if (kind == coll::Delegated::never || !has_room_) return false;
   // Elements with gaps between them are not copied as bytes: the gaps are the user's.
-  return !row->folds || (call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr);
+  return kind != coll::Delegated::fold ||
+         (call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr);
 }
 
 Code ShmTeam::run(const Call& call) {

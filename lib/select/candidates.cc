@@ -19,11 +19,13 @@ constexpr std::int64_t kLargestSegment = 1 << 20;
 constexpr double kDirect = 0.8;
 
 double delegate_us(const Question& question, const TeamFacts& team) {
-  const coll::Delegated& row = *coll::delegated(question.collective);
+  const coll::Delegated kind = coll::delegated(question.collective);
   const double p = std::max(team.size, 1);
-  const double n = static_cast<double>(question.bytes) * (row.has_blocks ? p - 1 : 1);
+  const double n =
+      static_cast<double>(question.bytes) * (kind == coll::Delegated::blocks ? p - 1 : 1);
   const double meet = 0.4 * team.inside.latency_us * std::ceil(std::log2(p));
-  const double per_byte = team.inside.us_per_byte + (row.folds ? team.fold_us_per_byte / p : 0);
+  const double per_byte =
+      team.inside.us_per_byte + (kind == coll::Delegated::fold ? team.fold_us_per_byte / p : 0);
   return meet + kDirect * n * per_byte;
 }
 
@@ -35,9 +37,9 @@ double predict_us(const Algorithm& algorithm, const Question& question, const Te
 }
 
 bool delegate_can(const Question& question, const TeamFacts& team) {
-  const coll::Delegated* row = coll::delegated(question.collective);
-  return team.shm_delegate && question.may_delegate && row != nullptr &&
-         (!row->folds || question.predefined_op);
+  const coll::Delegated kind = coll::delegated(question.collective);
+  return team.shm_delegate && question.may_delegate && kind != coll::Delegated::never &&
+         (kind != coll::Delegated::fold || question.predefined_op);
 }
 
 std::int64_t segment_for(const Algorithm& algorithm, const Question& question,

@@ -82,7 +82,7 @@ std::vector<std::string> names_of(Collective collective) {
   std::vector<std::string> names;
   for (const Algorithm& algorithm : coll::catalogue())
     if (algorithm.collective == collective) names.emplace_back(algorithm.name);
-  if (coll::delegated(collective) != nullptr) names.emplace_back(kDelegate);
+  if (coll::delegated(collective) != coll::Delegated::never) names.emplace_back(kDelegate);
   return names;
 }
 
@@ -115,7 +115,7 @@ Result<Choice> forced_choice(const Question& question, const TeamFacts& team, co
                              const Forced& forced) {
   Choice choice;
   choice.why = "forced by " + forced.source;
-  if (forced.name == kDelegate && coll::delegated(question.collective) != nullptr) {
+  if (forced.name == kDelegate && coll::delegated(question.collective) != coll::Delegated::never) {
     if (!delegate_can(question, team))
       return fail(Code::unsupported,
                   forced.source + ": shm cannot serve this " +

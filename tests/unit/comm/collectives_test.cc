@@ -1,6 +1,7 @@
 // Blocking collectives on every path: chosen, forced by name, through the delegate.
 #include <string>
 
+#include "comm/state.h"
 #include "reference.h"
 
 namespace {
@@ -122,6 +123,25 @@ TEST_CASE("a forced delegate gives way where it cannot serve, and is an error ov
     me.expect(comm::run(me.comm, trial.call()) == Code::unsupported, "refused");
   };
   support::run_ranks({0, 1}, refused, forced);
+}
+
+TEST_CASE("schedules are kept, those with blocks of their own sizes too", "[comm]") {
+  support::run_ranks({0, 1}, [](const Rank& me) {
+    const auto kept = [&] { return me.comm.state().prepared_by_counts.size(); };
+    const auto gather = [&](types::Count count) {
+      try_plan(me, me.comm, {Collective::allgatherv, count, 0, false, nullptr}, "kept");
+    };
+    gather(5);
+    gather(5);
+    me.expect(kept() == 1, "the same counts, one schedule");
+    gather(6);
+    me.expect(kept() == 2, "other counts, another one");
+    try_plan(me, me.comm, {Collective::allreduce, 5, 0, false, nullptr}, "kept");
+    const std::size_t others = me.comm.state().prepared.size();
+    for (types::Count count = 10; count < 200; ++count) gather(count);
+    me.expect(kept() == comm::Communicator::State::kMostPrepared, "no more than so many");
+    me.expect(others > 0 && me.comm.state().prepared.size() == others, "the others stay");
+  });
 }
 
 TEST_CASE("members that call different collectives are told", "[comm]") {

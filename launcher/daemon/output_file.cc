@@ -50,16 +50,4 @@ std::string_view write_most(int fd, std::string_view text) {
   return text;
 }
 
-bool OutputFile::write(std::string_view text) {
-  if (!waiting_.empty()) {
-    waiting_.append(text);
-    text = waiting_;
-  }
-  const std::string_view rest = write_most(fd_.get(), text);
-  const int error = rest.empty() ? 0 : errno;
-  waiting_ = std::string(rest);
-  errno = error;
-  return error == 0 || error == EAGAIN;
-}
-
 }  // namespace tutti::launch::daemon

@@ -35,21 +35,6 @@ class FileOpener {
   std::set<FileId> seen_;
 };
 
-class OutputFile {
- public:
-  explicit OutputFile(UniqueFd fd) : fd_(std::move(fd)) {}
-
-  // What it does not take yet waits here. False: it takes no more, errno says why; the text that
-  // it did not take waits.
-  bool write(std::string_view text);
-  std::string_view waiting() const { return waiting_; }
-  int fd() const { return fd_.get(); }
-
- private:
-  UniqueFd fd_;
-  std::string waiting_;
-};
-
 // What could not be written, up to the first failure (errno).
 std::string_view write_most(int fd, std::string_view text);
 

@@ -1,20 +1,17 @@
-// The thread is given all that is there, and again when it is done. What a FIFO does not take then
-// waits for its reader in the loop.
+// A thread opens each file; daemon::RankFile writes it.
 #include "job/files.h"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
+#include <mutex>
 #include <set>
 #include <utility>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "daemon/aside.h"
 #include "daemon/output_file.h"
+#include "daemon/rank_file.h"
 
 namespace tutti::launch::job {
 
@@ -39,92 +36,74 @@ bool is_written_here(const std::string& pattern, std::size_t hosts) {
   return true;
 }
 
-// What the thread touches while it is at work, and the loop else.
-struct SharedFiles::Inside {
-  struct File {
-    daemon::FileId id;
-    std::unique_ptr<daemon::OutputFile> open;  // null: it takes no more, or is closed
-    Standing standing;
-  };
+// One may have several names.
+struct SharedFiles::File {
+  daemon::FileId id{};
+  std::unique_ptr<daemon::RankFile> open;  // null: it is being opened, or takes no more
+  std::string before;                      // what came while it is being opened
+  bool is_opening = true;
+  std::uint64_t lost = 0;
+  std::string problem;
 
-  explicit Inside(bool appends) : opener(appends) {}
-  void work(bool closes);
-  File& file_named(const std::string& path);
-  static void put(File& file, std::string_view text);
-  static void close(File& file);
-
-  daemon::FileOpener opener;
-  std::vector<Piece> pieces;
-  std::map<std::string, std::shared_ptr<File>> files;  // one may have several names
+  bool is_idle() const { return !is_opening && (!open || open->is_idle()); }
+  std::uint64_t waiting() const { return before.size() + (open ? open->waiting() : 0); }
 };
 
-void SharedFiles::Inside::work(bool closes) {
-  for (const auto& [path, file] : files) put(*file, "");  // what waited
-  for (const Piece& piece : std::exchange(pieces, {})) put(file_named(piece.path), piece.text);
-  if (closes)
-    for (const auto& [path, file] : files) close(*file);
-}
-
-SharedFiles::Inside::File& SharedFiles::Inside::file_named(const std::string& path) {
-  std::shared_ptr<File>& named = files[path];
-  if (named) return *named;
-  daemon::Opened opened = opener.open(path);
-  for (const auto& [name, other] : files)
-    if (other && other->open && opened.fd.is_open() && other->id == opened.id) named = other;
-  if (named) return *named;
-  named = std::make_shared<File>();
-  named->id = opened.id;
-  named->standing.problem = std::move(opened.problem);
-  if (opened.fd.is_open()) named->open = std::make_unique<daemon::OutputFile>(std::move(opened.fd));
-  return *named;
-}
-
-void SharedFiles::Inside::put(File& file, std::string_view text) {
-  if (!file.open) {
-    file.standing.lost += text.size();
-    return;
-  }
-  const bool good = file.open->write(text);
-  const int error = errno;
-  file.standing.waiting = file.open->waiting().size();
-  if (good) return;
-  file.standing.lost += std::exchange(file.standing.waiting, 0);
-  file.standing.problem = std::strerror(error);
-  file.open.reset();
-}
-
-void SharedFiles::Inside::close(File& file) {
-  if (!file.open || file.standing.waiting > 0) return;
-  if (const int error = error_of_closing(file.open->fd()); error != 0)
-    file.standing.problem = std::strerror(error);
-  file.open.reset();
-}
+// What the threads that open files share.
+struct SharedFiles::Opening {
+  explicit Opening(bool appends) : opener(appends) {}
+  std::mutex mutex;
+  daemon::FileOpener opener;
+};
 
 SharedFiles::SharedFiles(control::Loop& loop, bool appends, std::function<void(int)> broken,
                          std::function<void()> drained)
     : loop_(loop),
       broken_(std::move(broken)),
       drained_(std::move(drained)),
-      inside_(std::make_shared<Inside>(appends)) {}
+      opening_(std::make_shared<Opening>(appends)) {}
 
 // A thread at work keeps what it has; a loop that has ended calls nobody back.
-SharedFiles::~SharedFiles() {
-  forget_watched();
-}
+SharedFiles::~SharedFiles() = default;
 
 std::size_t SharedFiles::queued_bytes() const {
   std::uint64_t sum = 0;
-  for (const Piece& piece : next_) sum += piece.text.size();
-  for (const auto& [path, bytes] : given_) sum += bytes;
-  for (const auto& [path, standing] : standing_) sum += standing.waiting;
+  for (const auto& [path, file] : files_)
+    if (is_first_name(path, *file)) sum += file->waiting();
   for (const auto& [fd, outlet] : own_) sum += outlet->queued_bytes();
   return sum;
 }
 
+bool SharedFiles::is_idle() const {
+  return queued_bytes() == 0 && std::all_of(files_.begin(), files_.end(), [](const auto& named) {
+           return named.second->is_idle();
+         });
+}
+
+bool SharedFiles::is_first_name(const std::string& path, const File& file) const {
+  const auto first = std::find_if(files_.begin(), files_.end(),
+                                  [&](const auto& named) { return named.second.get() == &file; });
+  return first->first == path;
+}
+
 void SharedFiles::write(const std::string& path, std::string_view text) {
   if (write_own(path, text)) return;
-  next_.push_back({path, std::string(text)});
-  go_on();
+  std::shared_ptr<File>& named = files_[path];
+  if (!named) {
+    named = std::make_shared<File>();
+    open(path);
+  }
+  put(*named, text);
+}
+
+void SharedFiles::put(File& file, std::string_view text) {
+  if (text.empty()) return;
+  if (file.is_opening)
+    file.before.append(text);
+  else if (file.open)
+    file.open->write(text);
+  else
+    file.lost += text.size();
 }
 
 bool SharedFiles::write_own(const std::string& path, std::string_view text) {
@@ -133,77 +112,92 @@ bool SharedFiles::write_own(const std::string& path, std::string_view text) {
   auto& outlet = own_[fd];
   if (!outlet) {
     outlet = std::make_unique<control::Outlet>(loop_, fd, broken_);
-    outlet->on_drained([this] {
-      if (queued_bytes() == 0) drained_();
-    });
+    outlet->on_drained([this] { look_whether_drained(); });
   }
   outlet->write(text);
   return true;
 }
 
-void SharedFiles::close() {
-  closing_ = true;
-  if (!inside_->files.empty() || busy_ || !next_.empty()) go_on();
-}
-
-// The thread may close them.
-void SharedFiles::forget_watched() {
-  for (const int fd : std::exchange(watched_, {})) loop_.forget(fd);
-}
-
-void SharedFiles::go_on() {
-  if (std::exchange(busy_, true)) return;
-  forget_watched();
-  for (const Piece& piece : next_) given_[piece.path] += piece.text.size();
-  inside_->pieces = std::exchange(next_, {});
+void SharedFiles::open(const std::string& path) {
+  const auto opened = std::make_shared<daemon::Opened>();
   daemon::aside(
-      loop_, [inside = inside_, closes = closing_] { inside->work(closes); },
-      [this] { take_stock(); });
+      loop_,
+      [path, opened, opening = opening_] {
+        const std::lock_guard lock(opening->mutex);
+        *opened = opening->opener.open(path);
+      },
+      [this, path, opened] { take_opened(path, std::move(*opened)); });
 }
 
-// The thread is done: how the files stand now.
-void SharedFiles::take_stock() {
-  busy_ = false;
-  given_.clear();
-  bool any_broken = false;
-  std::set<const Inside::File*> seen;
-  for (const auto& [path, file] : inside_->files) {
-    if (!seen.insert(file.get()).second) continue;
-    any_broken = any_broken || !file->standing.problem.empty();
-    standing_[path] = file->standing;
-    if (file->standing.waiting == 0) continue;
-    watched_.push_back(file->open->fd());
-    loop_.on_writable(watched_.back(), [this] { go_on(); });
+void SharedFiles::take_opened(const std::string& path, daemon::Opened opened) {
+  std::shared_ptr<File>& named = files_[path];
+  const std::string before = std::exchange(named->before, {});
+  named->is_opening = false;
+  const auto other = std::find_if(files_.begin(), files_.end(), [&](const auto& each) {
+    return each.second->open && opened.fd.is_open() && each.second->id == opened.id;
+  });
+  if (other != files_.end()) {
+    named = other->second;
+    put(*named, before);
+    return look_whether_drained();
   }
-  if (any_broken && !std::exchange(told_, true)) broken_(0);
-  if (!next_.empty()) return go_on();
+  if (!opened.fd.is_open()) {
+    named->lost += before.size();
+    return settle(*named, opened.problem);
+  }
+  File& file = *named;
+  file.id = opened.id;
+  file.open = std::make_unique<daemon::RankFile>(
+      loop_, std::move(opened),
+      [this, &file](int error) { settle(file, error == 0 ? "" : std::strerror(error)); });
+  put(file, before);
+  if (closing_ && file.open) file.open->finish();
+  look_whether_drained();
+}
+
+// All that it was given is written, or it takes no more.
+void SharedFiles::settle(File& file, const std::string& problem) {
+  if (!problem.empty()) {
+    file.problem = problem;
+    if (const auto open = std::move(file.open); open) file.lost += open->take_rest().size();
+    if (!std::exchange(told_, true)) broken_(0);
+  }
+  look_whether_drained();
+}
+
+void SharedFiles::look_whether_drained() {
   if (queued_bytes() == 0) drained_();
 }
 
+void SharedFiles::close() {
+  closing_ = true;
+  for (const auto& [path, file] : files_)
+    if (file->open && is_first_name(path, *file)) file->open->finish();
+}
+
 std::vector<std::string> SharedFiles::losses() {
-  std::map<std::string, Standing> all = standing_;
-  for (auto& [path, one] : all) {
-    if (one.problem.empty() && one.waiting > 0) one.problem = "its reader takes nothing";
-    one.lost += one.waiting;
+  std::vector<std::string> lines;
+  const auto tell = [&](const std::string& path, std::uint64_t lost, const std::string& why) {
+    lines.push_back((lost == 0 ? "cannot write to "
+                     : lost == 1
+                         ? "1 byte of output could not be written to "
+                         : std::to_string(lost) + " bytes of output could not be written to ") +
+                    path + ": " + why);
+  };
+  for (const auto& [path, file] : files_) {
+    const std::uint64_t lost = file->lost + file->waiting();
+    if ((lost == 0 && file->problem.empty()) || !is_first_name(path, *file)) continue;
+    const bool stands = file->is_opening || (file->open && file->open->is_at_work());
+    tell(path, lost,
+         !file->problem.empty() ? file->problem
+         : stands               ? "its file system does not answer"
+                                : "its reader takes nothing");
   }
-  for (const auto& [path, bytes] : given_) all[path].lost += bytes;
-  for (const Piece& piece : next_) all[piece.path].lost += piece.text.size();
   for (const auto& [fd, outlet] : own_) {
     const control::Outlet::Loss loss = outlet->loss();
     if (loss.error == 0 || loss.error == EPIPE) continue;
-    all["/dev/fd/" + std::to_string(fd)] = {
-        0, loss.bytes,
-        loss.error == EAGAIN ? "its reader takes nothing" : std::strerror(loss.error)};
-  }
-  std::vector<std::string> lines;
-  for (const auto& [path, one] : all) {
-    if (one.lost == 0 && one.problem.empty()) continue;
-    const std::string why = one.problem.empty() ? "its file system does not answer" : one.problem;
-    lines.push_back((one.lost == 0 ? "cannot write to "
-                     : one.lost == 1
-                         ? "1 byte of output could not be written to "
-                         : std::to_string(one.lost) + " bytes of output could not be written to ") +
-                    path + ": " + why);
+    tell("/dev/fd/" + std::to_string(fd), loss.bytes,
+         loss.error == EAGAIN ? "its reader takes nothing" : std::strerror(loss.error));
   }
   return lines;
 }

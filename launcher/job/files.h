@@ -4,7 +4,6 @@
 // server that does not answer: a thread opens and writes, and the loop goes on.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +13,7 @@
 
 #include "control/control.h"
 #include "control/terminal.h"
+#include "daemon/output_file.h"
 
 namespace tutti::launch::job {
 
@@ -38,34 +38,27 @@ class SharedFiles {
   std::size_t queued_bytes() const;
   // After the last write: a full disk may be told only now. drained() comes again.
   void close();
-  bool is_idle() const { return !busy_ && next_.empty() && queued_bytes() == 0; }
+  bool is_idle() const;
   // A line for each file that did not take all: what is queued still counts as lost.
   std::vector<std::string> losses();
 
  private:
-  struct Piece {
-    std::string path, text;
-  };
-  // How a file stands, as far as the thread has said.
-  struct Standing {
-    std::uint64_t waiting = 0, lost = 0;
-    std::string problem;
-  };
-  struct Inside;
-  void go_on();
-  void forget_watched();
-  void take_stock();
+  struct File;
+  struct Opening;
   bool write_own(const std::string& path, std::string_view text);
+  void open(const std::string& path);
+  void take_opened(const std::string& path, daemon::Opened opened);
+  static void put(File& file, std::string_view text);
+  void settle(File& file, const std::string& problem);
+  void look_whether_drained();
+  bool is_first_name(const std::string& path, const File& file) const;
 
   control::Loop& loop_;
   std::function<void(int)> broken_;
   std::function<void()> drained_;
-  std::shared_ptr<Inside> inside_;  // the thread's, while busy_
-  bool busy_ = false, closing_ = false, told_ = false;
-  std::vector<Piece> next_;                              // for the thread
-  std::map<std::string, std::uint64_t> given_;           // bytes that the thread has now
-  std::map<std::string, Standing> standing_;             // by path
-  std::vector<int> watched_;                             // FIFOs whose readers are slow
+  std::shared_ptr<Opening> opening_;
+  bool closing_ = false, told_ = false;
+  std::map<std::string, std::shared_ptr<File>> files_;   // by path; those of one inode are one
   std::map<int, std::unique_ptr<control::Outlet>> own_;  // by descriptor
 };
 

@@ -22,6 +22,7 @@ MORE_DOORS = {
     "control/terminal.h": "standard streams, written by prun and by a node that shows its own ranks' output",
     "daemon/output.h": "names of files from patterns, filled in by daemons and, for shared files, by the head",
     "daemon/output_file.h": "files of output are opened and written alike by daemons and, shared ones, by the head",
+    "daemon/rank_file.h": "what writes a file of output without waiting, for daemons and, shared ones, for the head",
     "daemon/aside.h": "file systems may stand still: daemons look things up by a thread, the head writes shared files so",
     "control/addresses.h": "addresses as text, of hosts and of this machine: heads and daemons compare them",
     "control/far_kernel.h": "whether a silent machine answers, which daemons ask about the way to the head",

@@ -128,6 +128,7 @@ Code drop_attribute(const Carrier& on, int number) {
 Code set_attribute(const Carrier& on, int number, void* value) {
   if (!is_key(on.kind, number))
     return refuse(Code::keyval, "key " + std::to_string(number) + " is not for such an object");
+  const InUse key(number);  // the old value's function may free it
   if (on.values.count(number) != 0)
     if (const Code code = drop_attribute(on, number); code != Code::ok) return code;
   store(on, number, value);

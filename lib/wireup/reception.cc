@@ -24,6 +24,7 @@ namespace tutti::wireup {
 namespace {
 
 constexpr std::size_t kMostVisitors = 256;
+constexpr int kAcceptsPerLook = 64;                 // then those inside are heard, and the clock
 constexpr std::int64_t kPenaltyNs = 1'000'000'000;  // after a wrong guess
 constexpr int kLookMs = 100;
 
@@ -96,6 +97,7 @@ class Reception {
   void hear_claim(Visitor& visitor, const std::string& claim);
   void hear_proof(Visitor& visitor, const std::string& text);
   void seat(Visitor& visitor);
+  bool is_held(Line& seat);
 
   const Run& run_;
   UniqueFd door_;
@@ -121,7 +123,7 @@ bool Reception::make_room() {
 }
 
 void Reception::let_in() {
-  for (;;) {
+  for (int i = 0; i < kAcceptsPerLook; ++i) {
     UniqueFd fd(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd.is_open()) {
       rests_ = is_shortage(errno) && !make_room();
@@ -184,15 +186,27 @@ void Reception::hear_proof(Visitor& visitor, const std::string& text) {
   seat(visitor);
 }
 
-// One that leaves at once has its seat all the same: the fence says that it is lost.
+// One that has left already gets none, one that leaves then has it all the same: the fence says
+// that it is lost.
 void Reception::seat(Visitor& visitor) {
   visitor.is_done = true;
+  if (!visitor.line.move()) return;
   Line& seat = seats_[static_cast<std::size_t>(visitor.rank)];
-  visitor.line.put(seat.is_open() ? "taken" : "seat");
+  const bool is_taken = is_held(seat);
+  visitor.line.put(is_taken ? "taken" : "seat");
   static_cast<void>(visitor.line.move());
-  if (seat.is_open()) return;
+  if (is_taken) return;
   seat = std::move(visitor.line);
   --missing_;
+}
+
+// A rank to whom we were too slow may have left, and comes again: its seat is free for it.
+bool Reception::is_held(Line& seat) {
+  if (!seat.is_open()) return false;
+  if (seat.move()) return true;
+  seat.close();
+  ++missing_;
+  return false;
 }
 
 // Once round: the door, and every visitor. A door that cannot be passed would be announced again

@@ -134,6 +134,43 @@ void deletes() {
   }
 }
 
+// A delete function that frees its key, called because another value takes the old one's place.
+int free_key(MPI_Comm, int, void*, void*) {
+  ++deleted;
+  if (own_key != MPI_KEYVAL_INVALID) MPI_Comm_free_keyval(&own_key);
+  return MPI_SUCCESS;
+}
+int free_key_of_type(MPI_Datatype, int, void*, void*) {
+  ++deleted;
+  if (own_key != MPI_KEYVAL_INVALID) MPI_Type_free_keyval(&own_key);
+  return MPI_SUCCESS;
+}
+void replaces() {
+  int value = 5, other = 6, flag = 0;
+  void* got = nullptr;
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_create_keyval(copy_it, free_key, &own_key, nullptr);
+  int key = own_key;
+  MPI_Comm_set_attr(comm, key, &value);
+  deleted = 0;
+  CHECK(MPI_Comm_set_attr(comm, key, &other) == MPI_SUCCESS);
+  CHECK(MPI_Comm_get_attr(comm, key, &got, &flag) == MPI_SUCCESS && flag != 0 && got == &other);
+  CHECK(deleted == 1 && own_key == MPI_KEYVAL_INVALID);
+  MPI_Comm_free(&comm);
+  CHECK(deleted == 2);
+
+  MPI_Datatype type;
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Type_create_keyval(MPI_TYPE_DUP_FN, free_key_of_type, &own_key, nullptr);
+  key = own_key;
+  MPI_Type_set_attr(type, key, &value);
+  CHECK(MPI_Type_set_attr(type, key, &other) == MPI_SUCCESS);
+  CHECK(MPI_Type_get_attr(type, key, &got, &flag) == MPI_SUCCESS && flag != 0 && got == &other);
+  MPI_Type_free(&type);
+  CHECK(deleted == 4);
+}
+
 }  // namespace
 
 int main() {
@@ -144,5 +181,6 @@ int main() {
   copies_that_fail();
   copies_of_types();
   deletes();
+  replaces();
   return done();
 }

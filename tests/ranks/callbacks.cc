@@ -150,8 +150,14 @@ int free_myself(void*) {
   return MPI_SUCCESS;
 }
 int events = 0, freed = 0;
-void count_free(MPI_T_event_registration, MPI_T_cb_safety, void*) {
+MPI_T_cb_safety freed_with = MPI_T_CB_REQUIRE_NONE;
+MPI_T_event_registration another;
+void count_free(MPI_T_event_registration, MPI_T_cb_safety safety, void*) {
   ++freed;
+  freed_with = safety;
+}
+void free_another(MPI_T_event_instance, MPI_T_event_registration, MPI_T_cb_safety, void*) {
+  if (++events == 1) MPI_T_event_handle_free(another, nullptr, count_free);
 }
 void free_registration(MPI_T_event_instance, MPI_T_event_registration mine, MPI_T_cb_safety,
                        void*) {
@@ -192,8 +198,29 @@ void frees() {
   while (flag == 0) MPI_Iprobe(0, 7, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
   MPI_Recv(&in, 1, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   CHECK(events == 1 && freed == 1);
+  CHECK(freed_with == MPI_T_CB_REQUIRE_MPI_RESTRICTED);  // it ended inside progress
   // An instance is known while it happens only.
   CHECK(MPI_T_event_read(reinterpret_cast<MPI_T_event_instance>(&out), 0, &in) != MPI_SUCCESS);
+}
+
+// One that nobody is telling anything, freed while another is told: inside progress, too.
+void frees_another() {
+  int index = 0, quiet = 0, out = 0, in = 0, flag = 0;
+  MPI_T_event_registration registration;
+  MPI_T_event_get_index("unexpected_message", &index);
+  MPI_T_event_get_index("peer_lost", &quiet);
+  MPI_T_event_handle_alloc(quiet, nullptr, MPI_INFO_NULL, &another);
+  MPI_T_event_handle_alloc(index, nullptr, MPI_INFO_NULL, &registration);
+  MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_INFO_NULL,
+                                nullptr, free_another);
+  events = freed = 0;
+  freed_with = MPI_T_CB_REQUIRE_NONE;
+  MPI_Send(&out, 1, MPI_INT, 0, 8, MPI_COMM_SELF);
+  while (flag == 0) MPI_Iprobe(0, 8, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  MPI_Recv(&in, 1, MPI_INT, 0, 8, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  CHECK(freed == 1 && freed_with == MPI_T_CB_REQUIRE_MPI_RESTRICTED);
+  MPI_T_event_handle_free(registration, nullptr, count_free);
+  CHECK(freed == 2 && freed_with == MPI_T_CB_REQUIRE_NONE);
 }
 
 // --- an operation that frees itself
@@ -241,6 +268,7 @@ int main() {
   MPI_Comm_dup(MPI_COMM_SELF, &talk);
   waits(talk);
   frees();
+  frees_another();
   operations();
   // The program's own end of a thread, in MPI_Finalize (MPI 5.0, 11.2.4).
   int key = 0;

@@ -88,18 +88,47 @@ void exchange(MPI_Comm comm, std::vector<std::vector<int>>* kept) {
 
 std::vector<char> room(64 << 20);
 
+// A delete function that says something on its communicator.
+constexpr int kLastTag = 99;
+std::vector<int> last_words;
+int say_last_words(MPI_Comm comm, int, void*, void*) {
+  if (rank % 2 == 1 || rank + 1 >= size) return MPI_SUCCESS;
+  MPI_Request request;
+  MPI_Isend(last_words.data(), static_cast<int>(last_words.size()), MPI_INT, rank + 1, kLastTag,
+            comm, &request);
+  forget(request);
+  return MPI_SUCCESS;
+}
+
+void hear_last_words(MPI_Comm comm) {
+  if (rank % 2 == 0) return;
+  ::usleep(kLate_us);
+  const std::vector<int> right = data_of(2, 3);
+  std::vector<int> got(right.size(), -1);
+  MPI_Recv(got.data(), static_cast<int>(got.size()), MPI_INT, rank - 1, kLastTag, comm,
+           MPI_STATUS_IGNORE);
+  CHECK(got == right);
+}
+
 int by_disconnect() {
   begin();
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, say_last_words, &key, nullptr);
   MPI_Buffer_attach(room.data(), static_cast<int>(room.size()));
   for (int round = 0; round < 2; ++round) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     std::vector<std::vector<int>> kept;
     exchange(comm, &kept);
+    last_words = data_of(2, 3);
+    MPI_Comm_set_attr(comm, key, &key);
+    hear_last_words(comm);
     MPI_Comm_disconnect(&comm);
     CHECK(comm == MPI_COMM_NULL);
     for (auto& each : kept) std::fill(each.begin(), each.end(), -7);
+    std::fill(last_words.begin(), last_words.end(), -7);
   }
+  MPI_Comm_free_keyval(&key);
   return done();
 }
 

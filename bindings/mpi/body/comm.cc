@@ -77,7 +77,11 @@ Code comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, MP
   return give_comm(comm, comm::create_group(comm, group, tag), newcomm);
 }
 
-Code comm_free(MPI_Comm* comm) {
+namespace {
+
+enum class End { freed, settled };
+
+Code end_comm(MPI_Comm* comm, End end) {
   comm::Communicator* const object = comm_of(*comm);
   if (object == nullptr || object->is_predefined() || !object->take_back())
     return refuse(Code::comm, "comm is not a communicator of the user's");
@@ -86,10 +90,18 @@ Code comm_free(MPI_Comm* comm) {
     object->hand_out();                              // not freed
     return code;
   }
+  // Delete functions may have sent something on it.
+  if (end == End::settled) comm::settle_messages(*object);
   close_buffer_room(object);
   object->release();  // what is under way on it keeps it, and its error handler
   *comm = MPI_COMM_NULL;
   return Code::ok;
+}
+
+}  // namespace
+
+Code comm_free(MPI_Comm* comm) {
+  return end_comm(comm, End::freed);
 }
 
 // Freed, a communicator lives on until all on it has ended; here that is waited for.
@@ -97,7 +109,7 @@ Code comm_disconnect(MPI_Comm* comm) {
   comm::Communicator* const object = comm_of(*comm);
   if (object != nullptr && object->kind() == ObjectKind::comm && !object->is_predefined())
     comm::settle_messages(*object);
-  return comm_free(comm);
+  return end_comm(comm, End::settled);
 }
 
 // Processes started by others of ours: there is no such job yet, so nobody has a parent.

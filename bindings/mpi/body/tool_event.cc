@@ -90,7 +90,10 @@ int t_event_handle_free(MPI_T_event_registration event_registration, void* user_
     found->free_data = user_data;
     if (!drop_registration(*found)) return MPI_SUCCESS;
   }
-  call_user(&end_registration, found);
+  if (is_happening())
+    end_registration(found);
+  else
+    call_user(&end_registration, found);
   return MPI_SUCCESS;
 }
 

@@ -125,10 +125,17 @@ bool drop_registration(Registration& registration) {
   return registration.told == 0;
 }
 
+// Where something happens, progress waits for the function: it may do no more there than those that
+// are told what happens.
 void end_registration(Registration* registration) {
+  const MPI_T_cb_safety safety = is_happening() ? kSafeties[kSafetyHere] : MPI_T_CB_REQUIRE_NONE;
   if (registration->on_free != nullptr)
-    registration->on_free(handle_of(registration), MPI_T_CB_REQUIRE_NONE, registration->free_data);
+    registration->on_free(handle_of(registration), safety, registration->free_data);
   delete registration;
+}
+
+bool is_happening() {
+  return Happening::now != nullptr;
 }
 
 const Instance* happening(MPI_T_event_instance handle) {

@@ -130,6 +130,7 @@ Registration* registered(MPI_T_event_registration handle);  // null: there is no
 // True: nobody calls its callbacks any more, and it is the caller's to end, without the lock.
 bool drop_registration(Registration& registration);
 void end_registration(Registration* registration);
+bool is_happening();  // anything, in this thread: it is inside progress
 // What happens in this thread now, if that is its handle; else null.
 const Instance* happening(MPI_T_event_instance handle);
 

@@ -102,6 +102,8 @@ void Attempt::start(std::size_t candidate, std::int64_t now) {
   auto fd = start_connecting(candidates_[candidate]);
   if (!fd) {
     outcomes_[candidate] = fd.error().text;
+    // A shortage of our own is no answer of the peer's.
+    is_worth_more_ = is_worth_more_ || fd.error().code == Code::no_mem;
     return;
   }
   auto one = std::make_unique<Try>(*this, candidate);

@@ -9,11 +9,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/shortage.h"
+
 namespace tutti::transport::tcp {
 namespace {
 
+// no_mem: for want of something that may be there again soon (EADDRNOTAVAIL: a port).
 Error last_error(const std::string& what) {
-  return Error{Code::other, what + ": " + std::strerror(errno)};
+  const bool is_short = is_shortage(errno) || errno == EADDRNOTAVAIL;
+  return Error{is_short ? Code::no_mem : Code::other, what + std::strerror(errno)};
 }
 
 void set(int fd, int level, int option, int value) {
@@ -26,15 +30,15 @@ void set(int fd, int level, int option, int value) {
 Result<UniqueFd> listen_at(const SocketAddress& at, std::uint16_t& port) {
   UniqueFd fd(
       ::socket(at.is_ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.is_open()) return tl::unexpected(last_error("socket"));
+  if (!fd.is_open()) return tl::unexpected(last_error("socket: "));
   if (at.is_ipv6) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   sockaddr_storage storage{};
   socklen_t bytes = at.fill(storage);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), bytes) != 0)
-    return tl::unexpected(last_error("bind"));
-  if (::listen(fd.get(), 1024) != 0) return tl::unexpected(last_error("listen"));
+    return tl::unexpected(last_error("bind: "));
+  if (::listen(fd.get(), 1024) != 0) return tl::unexpected(last_error("listen: "));
   if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &bytes) != 0)
-    return tl::unexpected(last_error("getsockname"));
+    return tl::unexpected(last_error("getsockname: "));
   port = SocketAddress::of(storage).port;
   return fd;
 }
@@ -42,13 +46,13 @@ Result<UniqueFd> listen_at(const SocketAddress& at, std::uint16_t& port) {
 Result<UniqueFd> start_connecting(const SocketAddress& address) {
   UniqueFd fd(::socket(address.is_ipv6 ? AF_INET6 : AF_INET,
                        SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.is_open()) return tl::unexpected(last_error("socket"));
+  if (!fd.is_open()) return tl::unexpected(last_error("socket: "));
   tune(fd.get());
   sockaddr_storage storage{};
   const socklen_t bytes = address.fill(storage);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), bytes) != 0 &&
       errno != EINPROGRESS)
-    return tl::unexpected(Error{Code::other, std::strerror(errno)});
+    return tl::unexpected(last_error(""));
   return fd;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "catch.h"
+#include "no_descriptors.h"
 #include "transport/tcp/attempt.h"
 #include "wireup/wireup.h"
 
@@ -71,6 +72,18 @@ TEST_CASE("a silent peer is waited for as long as its daemon says that it lives"
   CHECK_FALSE(tried.attempt.has_failed());
   CHECK(tried.complaints > 100);
   CHECK(tried.complaints < 200);
+}
+
+TEST_CASE("a rank without descriptors of its own waits for some", "[tcp]") {
+  const Silent silent;
+  const Identity own = Tried::identity();
+  Poller poller;
+  const test::NoDescriptors none;
+  const std::int64_t began = now_ns();
+  Attempt attempt(own, 1, {silent.at}, poller, Attempt::Patience::while_it_lives);
+  for (int second = 0; second < 600; ++second) attempt.tick(began + second * kSecond);
+  CHECK_FALSE(attempt.has_failed());
+  CHECK(attempt.reasons().find("Too many open files") != std::string::npos);
 }
 
 TEST_CASE("where nobody says so, ten minutes of silence are the end", "[tcp]") {

@@ -167,6 +167,54 @@ TEST_CASE("more silent visitors than there is room for keep nobody out", "[wireu
   });
 }
 
+TEST_CASE("who claimed a rank and left before the answer keeps nobody from it", "[wireup]") {
+  const Run run = run_of("left", 1, 3, false);
+  std::string problem;
+  std::thread master([&] {
+    const auto all = receive_ranks(run_of("left", 0, 3, false));
+    if (!all) problem = all.error().text;
+  });
+  for (int i = 0; i < 3; ++i)
+    say(visit([&] { return connect_to_name(run); }), framed("1 - " + run.name));
+  const auto first = go_to_rank_0(run, "127.0.0.1");
+  const auto second = go_to_rank_0(run_of("left", 2, 3, false), "127.0.0.1");
+  master.join();
+  CHECK((first && second));
+  CHECK(problem.empty());
+}
+
+// Visitors who come and leave as fast as they can.
+struct Storm {
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> threads;
+
+  void begin(const sockaddr_un& at, socklen_t length) {
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([this, at, length] {
+        while (!is_over.load()) {
+          const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+          if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&at), length) != 0) return;
+        }
+      });
+  }
+  ~Storm() {
+    is_over.store(true);
+    for (std::thread& one : threads) one.join();
+  }
+};
+
+TEST_CASE("a storm of visitors who leave at once keeps nobody out", "[wireup]") {
+  const Run run = run_of("storm", 1, 3, false);
+  Storm storm;
+  meet("storm", false, 3, [&] {
+    const UniqueFd there = visit([&] { return connect_to_name(run); });
+    sockaddr_un at{};
+    socklen_t length = sizeof at;
+    REQUIRE(::getpeername(there.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+    storm.begin(at, length);
+  });
+}
+
 TEST_CASE("rank 0 without descriptors rests until it has some, then seats the others", "[wireup]") {
   const Run run = run_of("full", 1, 2, true);
   const int port = board_port(run, 0);

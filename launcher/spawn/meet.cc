@@ -22,7 +22,9 @@ namespace {
 
 constexpr std::size_t kLongestLine = 4096;
 constexpr std::size_t kMostVisitors = 256;
-constexpr std::size_t kMostAhead = 1U << 20;   // that a newcomer may say before its job begins
+constexpr std::size_t kMostAhead = 1U << 20;  // that a newcomer may say before its job begins
+// Where no key is asked for anybody may be a newcomer: so many, and so much each.
+constexpr std::size_t kMostStrangers = 256, kMostOfStranger = 64U << 10;
 constexpr std::chrono::seconds kPatience{10};  // with a visitor who says nothing
 constexpr std::chrono::seconds kPenalty{1};    // after a wrong guess
 constexpr std::chrono::seconds kBeat{5};
@@ -251,6 +253,7 @@ void Meeting::seat(std::unique_ptr<Newcomer> fresh) {
     loop_->forget(one->channel.get());
     return true;
   });
+  if (key_.is_open && waiting_.size() >= kMostStrangers) return;
   waiting_.push_back(std::move(fresh));
   watch(*waiting_.back());
   changed_();
@@ -259,11 +262,12 @@ void Meeting::seat(std::unique_ptr<Newcomer> fresh) {
 // Its heartbeats are kept for whoever takes the channel; its end takes it off the list.
 void Meeting::watch(Newcomer& one) {
   Newcomer* raw = &one;
-  loop_->on_readable(one.channel.get(), [this, raw] {
+  const std::size_t most = key_.is_open ? kMostOfStranger : kMostAhead;
+  loop_->on_readable(one.channel.get(), [this, raw, most] {
     std::array<char, 4096> buffer;
     const ssize_t got = ::read(raw->channel.get(), buffer.data(), buffer.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got > 0 && raw->already.size() < kMostAhead &&
+    if (got > 0 && raw->already.size() < most &&
         raw->stream->open({buffer.data(), static_cast<std::size_t>(got)}, raw->already))
       return;
     leave(raw);

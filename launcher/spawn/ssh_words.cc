@@ -114,16 +114,16 @@ std::string for_host(std::string_view text, const std::string& host) {
 }  // namespace
 
 std::string remote_line(const RemoteFiles& files) {
-  std::string script = functions() + "H=$PWD; umask 077; [ \"$(uname -m)\" = " + files.machine +
-                       " ] || { echo " + std::string(kMachineLine) +
-                       " \"$(uname -m)\"; exit 1; }; " + installed(files) +
-                       "C=\"${XDG_CACHE_HOME:-$HOME/.cache}\"; mkdir -p \"$C\" && cd \"$C\" || "
-                       "failed; own tutti; own " +
-                       files.cache_name + "; if [ ! -x ./prund ]; then " +
-                       receive(kNeedDaemonLine, files.daemon_bytes, "prund", "700") + "fi; ";
+  std::string script =
+      functions() + "H=$PWD; umask 077; [ \"$(uname -m)\" = " + files.machine + " ] || { echo " +
+      std::string(kMachineLine) + " \"$(uname -m)\"; exit 1; }; " + installed(files) +
+      "C=\"${XDG_CACHE_HOME:-$HOME/.cache}\"; mkdir -p \"$C\" && cd \"$C\" || "
+      "failed; own tutti; own " +
+      files.cache_name + "; ours() { [ -f \"./$1\" ] && [ -O \"./$1\" ]; }; ours prund || { " +
+      receive(kNeedDaemonLine, files.daemon_bytes, "prund", "700") + "}; ";
   if (files.library_bytes > 0)
-    script += "if [ ! -e ./libmpi_abi.so.1 ]; then " +
-              receive(kNeedLibraryLine, files.library_bytes, "libmpi_abi.so.1", "600") + "fi; ";
+    script += "ours libmpi_abi.so.1 || { " +
+              receive(kNeedLibraryLine, files.library_bytes, "libmpi_abi.so.1", "600") + "}; ";
   script += "PWD=$H; unset OLDPWD; exec ./prund --serve";
   return "exec /bin/sh -c " + quoted(script);
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -72,10 +73,7 @@ class Core final : public Endpoint, public transport::Sink {
   const std::string& loss_text() const override { return loss_; }
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) override;
   Counters counters() const override;
-  void set_observer(Observer observer, void* self) override {
-    observer_ = observer;
-    observer_self_ = self;
-  }
+  void set_observer(Observer observer) override { observer_.store(observer); }
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }
   void set_gate(const transport::Waiter::Gate& gate) override { gate_ = gate; }
@@ -197,7 +195,7 @@ class Core final : public Endpoint, public transport::Sink {
   bool still_listens(int rank) const;
   bool has_moving() const;
   bool waits_to_be_taken(const Transfer& transfer) const;
-  bool has_untaken() const;
+  const Transfer* untaken() const;  // the first; null: none
   void link_those_who_ask();
   template <class IsOver>
   bool see_to(const IsOver& is_over, std::int64_t patience_ns);
@@ -256,11 +254,11 @@ class Core final : public Endpoint, public transport::Sink {
   bool has_given_up_ = false;  // on messages that nobody takes
   bool warned_any_source_ = false;
   void tell(const Happening& what) {
-    if (observer_ != nullptr) observer_(observer_self_, what);
+    if (const Observer observer = observer_.load(std::memory_order_relaxed); observer != nullptr)
+      observer(what);
   }
   Counters counted_;
-  Observer observer_ = nullptr;
-  void* observer_self_ = nullptr;
+  std::atomic<Observer> observer_ = nullptr;
   std::string mismatch_;
   bool warned_of_mismatch_ = false;
   std::function<std::string(std::uint32_t)> describe_;

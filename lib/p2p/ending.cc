@@ -68,10 +68,10 @@ bool Core::waits_to_be_taken(const Transfer& transfer) const {
   return is_untaken(transfer) && still_listens(transfer.peer) && transfer.peer != wireup_.rank();
 }
 
-bool Core::has_untaken() const {
+const Transfer* Core::untaken() const {
   for (std::uint32_t id = 0; id < transfers_.count(); ++id)
-    if (waits_to_be_taken(*transfers_.find(id))) return true;
-  return false;
+    if (const Transfer* each = transfers_.find(id); waits_to_be_taken(*each)) return each;
+  return nullptr;
 }
 
 // Polls until `is_over`, or until nothing moved for a while. False: that.
@@ -92,8 +92,13 @@ bool Core::see_to(const IsOver& is_over, std::int64_t patience_ns) {
 }
 
 void Core::see_off(End end) {
-  const auto is_over = [this] { return !has_moving() && !has_untaken(); };
+  const auto is_over = [this] { return !has_moving() && untaken() == nullptr; };
   if (end == End::ours && !has_given_up_) {
+    // MPI 5.0, 11.2.2: what was sent is to be received, so this goes on for as long as it takes.
+    if (see_to(is_over, kFlushPatience_ns)) return;
+    if (const Transfer* first = untaken(); first != nullptr)
+      log::warn("the end waits for rank " + std::to_string(first->peer) +
+                " to receive what was sent to it; is a receive missing there?");
     while (!see_to(is_over, kFlushPatience_ns)) {
     }
     return;

@@ -113,7 +113,7 @@ struct Happening {
   int tag;  // 0 for peer_lost, as bytes
   std::int64_t bytes;
 };
-using Observer = void (*)(void* self, const Happening& what);
+using Observer = void (*)(const Happening& what);
 
 class Endpoint {
  public:
@@ -191,7 +191,8 @@ class Endpoint {
   virtual const std::string& loss_text() const = 0;
   virtual void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) = 0;
   virtual Counters counters() const = 0;
-  virtual void set_observer(Observer observer, void* self) = 0;  // null: none
+  // Null: none. From any thread, gate held or not.
+  virtual void set_observer(Observer observer) = 0;
   virtual wireup::Wireup& wireup() = 0;
   virtual transport::Waiter& waiter() = 0;
   // How waits let other threads in; null: single thread.

@@ -79,7 +79,7 @@ void deliver(const Told& to, Instance& instance) {
                      to.as.callbacks[0].user_data);
 }
 
-void on_happening(void* /*self*/, const p2p::Happening& what) {
+void on_happening(const p2p::Happening& what) {
   Instance instance{static_cast<int>(what.kind), {what.peer, what.tag, what.bytes}, now_ns()};
   const Happening happening(instance);
   for (const Told& each : begin_telling(instance.kind)) {
@@ -89,7 +89,7 @@ void on_happening(void* /*self*/, const p2p::Happening& what) {
 }
 
 void observe(world::World& world) {
-  world.endpoint().set_observer(registrations().empty() ? nullptr : &on_happening, nullptr);
+  world.endpoint().set_observer(registrations().empty() ? nullptr : &on_happening);
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ void world_opened(world::World& world) {
 void world_closes(world::World& world) {
   const Entry entry;
   keep_counters(world.endpoint().counters());
-  world.endpoint().set_observer(nullptr, nullptr);
+  world.endpoint().set_observer(nullptr);
 }
 
 }  // namespace tutti::mpi::tool

@@ -19,6 +19,11 @@ constexpr std::int64_t kComplainNs = 30'000 * kMs;  // without an answer: said
 constexpr std::int64_t kSilenceNs = 600'000 * kMs;  // without an answer: the end, or said again
 constexpr int kFirstWaitMs = 2;
 
+// A shortage of our own, or a network that is away, is no answer of the peer's.
+bool is_answer(const Error& error) {
+  return error.code != Code::no_mem && error.code != Code::pending;
+}
+
 }  // namespace
 
 struct Attempt::Try final : Watched {
@@ -102,8 +107,7 @@ void Attempt::start(std::size_t candidate, std::int64_t now) {
   auto fd = start_connecting(candidates_[candidate]);
   if (!fd) {
     outcomes_[candidate] = fd.error().text;
-    // A shortage of our own is no answer of the peer's.
-    is_worth_more_ = is_worth_more_ || fd.error().code == Code::no_mem;
+    is_worth_more_ = is_worth_more_ || !is_answer(fd.error());
     return;
   }
   auto one = std::make_unique<Try>(*this, candidate);
@@ -119,7 +123,10 @@ void Attempt::start(std::size_t candidate, std::int64_t now) {
 
 bool Attempt::introduce(Try& one) {
   const auto connected = is_connected(one.fd.get());
-  if (!connected) return end(one, Answer::no, connected.error().text), false;
+  if (!connected)
+    return end(one, is_answer(connected.error()) ? Answer::no : Answer::none,
+               connected.error().text),
+           false;
   if (!*connected) return false;
   if (!send_whole(one.fd.get(), one.handshake.hello()))
     return end(one, Answer::turned_away, "it closed the connection"), false;

@@ -17,7 +17,12 @@ namespace {
 // no_mem: for want of something that may be there again soon (EADDRNOTAVAIL: a port).
 Error last_error(const std::string& what) {
   const bool is_short = is_shortage(errno) || errno == EADDRNOTAVAIL;
-  return Error{is_short ? Code::no_mem : Code::other, what + std::strerror(errno)};
+  const bool is_away = errno == ENETUNREACH || errno == EHOSTUNREACH || errno == ENETDOWN ||
+                       errno == EHOSTDOWN || errno == ETIMEDOUT;
+  return Error{is_short  ? Code::no_mem
+               : is_away ? Code::pending
+                         : Code::other,
+               what + std::strerror(errno)};
 }
 
 void set(int fd, int level, int option, int value) {
@@ -60,7 +65,8 @@ Result<bool> is_connected(int fd) {
   int error = 0;
   socklen_t bytes = sizeof error;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
-  if (error != 0) return fail(Code::other, std::strerror(error));
+  errno = error;
+  if (error != 0) return tl::unexpected(last_error(""));
   sockaddr_storage peer{};
   bytes = sizeof peer;
   return ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0;

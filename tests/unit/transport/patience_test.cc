@@ -74,6 +74,27 @@ TEST_CASE("a silent peer is waited for as long as its daemon says that it lives"
   CHECK(tried.complaints < 200);
 }
 
+TEST_CASE("a network that is away is no answer of the peer's", "[tcp]") {
+  SocketAddress away;  // the broadcast address: no stream leads there, "Network is unreachable"
+  away.bytes = {255, 255, 255, 255};
+  away.port = 9;
+  const Identity own = Tried::identity();
+  Poller poller;
+  const std::int64_t began = now_ns();
+  Attempt patient(own, 1, {away}, poller, Attempt::Patience::while_it_lives);
+  Attempt limited(own, 1, {away}, poller, Attempt::Patience::limited);
+  int complaints = 0;
+  for (int second = 0; second < 700; ++second) {
+    patient.tick(began + second * kSecond);
+    limited.tick(began + second * kSecond);
+    if (patient.is_long_without_answer(began + second * kSecond)) ++complaints;
+  }
+  CHECK_FALSE(patient.has_failed());
+  CHECK(complaints > 0);
+  CHECK(patient.reasons().find("unreachable") != std::string::npos);
+  CHECK(limited.has_failed());
+}
+
 TEST_CASE("a rank without descriptors of its own waits for some", "[tcp]") {
   const Silent silent;
   const Identity own = Tried::identity();
@@ -81,7 +102,7 @@ TEST_CASE("a rank without descriptors of its own waits for some", "[tcp]") {
   const test::NoDescriptors none;
   const std::int64_t began = now_ns();
   Attempt attempt(own, 1, {silent.at}, poller, Attempt::Patience::while_it_lives);
-  for (int second = 0; second < 600; ++second) attempt.tick(began + second * kSecond);
+  for (int second = 0; second < 700; ++second) attempt.tick(began + second * kSecond);
   CHECK_FALSE(attempt.has_failed());
   CHECK(attempt.reasons().find("Too many open files") != std::string::npos);
 }

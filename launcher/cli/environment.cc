@@ -64,6 +64,7 @@ Result<void> set_variable(Draft& draft, const Given& given) {
 }
 
 Result<void> list_variables(Draft& draft, const Given& given) {
+  draft.lists_variables = true;
   return put_list(draft.app.environment, given);
 }
 
@@ -82,6 +83,7 @@ Result<void> link_security(Draft& draft, const Given& given) {
 }
 
 Result<void> list_shared_variables(Draft& draft, const Given& given) {
+  draft.lists_variables = true;
   return put_list(draft.shared, given);
 }
 
@@ -135,15 +137,16 @@ Result<void> shared_clean(Draft& draft, const Given&) {
 }
 
 Result<void> export_list(Draft& draft, const Given& given) {
+  bool all = false;
   for (const std::string& word : text::split(given.words[0], ',')) {
-    if (word == "ALL") continue;  // as always
-    if (word == "NONE" || word == "NIL") {
-      draft.app.clean_environment = true;
-      continue;
-    }
+    all = all || word == "ALL";
+    if (word == "ALL" || word == "NONE" || word == "NIL") continue;
     TUTTI_TRY(change, change_of(given, word));
     put(draft.app.environment, std::move(change));
   }
+  draft.lists_variables = true;
+  draft.job.whole_environment = all;
+  draft.app.clean_environment = !all;
   return {};
 }
 

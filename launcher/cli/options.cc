@@ -172,7 +172,6 @@ constexpr std::array kRows{
     OptionRow{"Q", "", kAccepted, "srun: no effect", "", apply::as_always, kSlurm},
 
     OptionRow{"allow-run-as-root", "", kAccepted, "always allowed", "", apply::as_always},
-    OptionRow{"envall genvall", "", kAccepted, "the environment is passed on anyway", "", apply::as_always},
     OptionRow{"unbuffered u", "", kAccepted, "lines are forwarded as they come", "", apply::as_always},
     OptionRow{"q quiet show-progress", "", kAccepted, "the status line comes by itself", "", apply::as_always},
     OptionRow{"forward-signals", "LIST", kAccepted, "INT, TERM, HUP, QUIT, TSTP, CONT, USR1, USR2, ABRT and ALRM are passed on anyway", "", apply::as_always},

@@ -26,6 +26,7 @@ struct Draft {
   AppSpec app;                    // the one whose options are being read
   std::vector<EnvChange> shared;  // -genv, and -x of the first program: for every program
   bool shared_clean = false;
+  bool lists_variables = false;  // so that not all of them go along
   std::string shared_directory;
   std::vector<std::string> ignored;  // options without effect, as written
   std::vector<std::string> ignored_mca;

@@ -147,7 +147,7 @@ class Parser {
     const auto wanted = static_cast<std::size_t>(words_of(row));
     const bool optional = row.words[0] == '[';
     if (optional) {
-      // "--help exit", "--stacks 4711": the next word counts when it is a topic, or a number.
+      // "--help exit", "--stacks 4711": the next word counts when it is no option, or a number.
       const bool more = given.words.empty() && at_ < argv_.size();
       if (more && ((row.apply == apply::show_help && is_topic(argv_[at_])) ||
                    (row.apply == apply::show_stacks && text::parse_int(argv_[at_]))))

@@ -124,7 +124,8 @@ struct Launch {
   std::string job_key;  // 32 bytes
   int universe = 0;     // slots of the job
   std::vector<std::string> hosts;
-  std::vector<int> host_of;  // of each rank of the job
+  std::vector<int> host_of;                // of each rank of the job
+  std::vector<std::string> environment{};  // "NAME=value" that take the place of the host's own
   std::vector<AppPart> apps;
   std::vector<RankPart> ranks;  // of this host, in rank order
   OutputPart output;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "control/addresses.h"
 #include "control/far_kernel.h"
 #include "daemon/below.h"
 #include "daemon/checks.h"
@@ -260,6 +261,7 @@ void Daemon::handle(control::Launch& launch) {
   place.library_folder = place_.library_folder;
   place.pmix_program = place_.pmix_program;
   place.environment = place_.environment;
+  replace_in(place.environment, launch.environment);
   place.machine = machine_;
   if (place_.shows_output)
     place.show = [this](int stream, std::string_view text) {

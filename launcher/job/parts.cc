@@ -5,18 +5,15 @@
 
 #include "base/knobs.h"
 #include "job/files.h"
+#include "job/travel.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch::job {
 namespace {
 
-std::string_view name_of(std::string_view entry) {
-  return entry.substr(0, entry.find('='));
-}
-
 const std::string* find(const std::vector<std::string>& environment, const std::string& name) {
   for (const std::string& entry : environment)
-    if (name_of(entry) == name && entry.size() > name.size()) return &entry;
+    if (entry.starts_with(name + "=")) return &entry;
   return nullptr;
 }
 
@@ -166,6 +163,7 @@ control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
     }
     launch.apps.push_back(std::move(part));
   }
+  if (over_network) launch.environment = travelling(spec, environment);
   launch.output = output_part(spec, directory, secrets, plan.hosts.size());
   launch.run_id = spec.torch.used ? spec.torch.run_id : "";
   launch.role = spec.role;

@@ -1,4 +1,5 @@
 // The lines that users of other launchers bring along.
+
 #include "catch.h"
 #include "parse.h"
 
@@ -113,6 +114,9 @@ TEST_CASE("the name prun is called by decides what a letter means", "[cli]") {
   CHECK(parse("torchrun -t 3 a.py")->output.tees.at(-1) == 3);
 }
 
+
+
+
 TEST_CASE("what only the launcher can say stays as it is, and one line says so", "[cli]") {
   const auto job = parse(
       "prun -x TUTTI_LOCAL_RANK=0 -genv TUTTI_JOB_ID 7 -x A=1 --unset-env TUTTI_CONTROL_FD a");
@@ -135,18 +139,21 @@ TEST_CASE("the environment of a program can be cleared and added to", "[cli]") {
   CHECK(*change(job->apps[0], "PATH")->value == "/bin");
   CHECK(parse("prun -genvnone ./a : ./b")->apps[1].clean_environment);
   CHECK(parse("srun --export=NONE ./a")->apps[0].clean_environment);
+
 }
 
 TEST_CASE("programs and parameters come from files", "[cli]") {
   const auto read = [](const std::string& path) -> tutti::Result<std::string> {
     if (path == "apps") return std::string("# two programs\n-n 2 ./a 'x y'\n\n-n 1 ./b\n");
     if (path == "multi") return std::string("0-1 ./a one\n2 ./b # last\n");
+    if (path == "twice") return std::string("0-1 ./a\n1 ./b\n");
+    if (path == "mixed") return std::string("2 ./b %o\n* ./a %t:%o '%n x' %3t %h\n");
     if (path == "gap") return std::string("0 ./a\n2 ./b\n");
     if (path == "tune")
       return std::string("rmaps_base_oversubscribe = 1\n-x A=1 -mca plm_rsh_agent rsh\n");
     return tutti::fail(tutti::Code::arg, "cannot read " + path);
   };
-  const Surroundings around{read, {}};
+  const Surroundings around{read, {}, {}, {}};
   auto job = parse_command_line(cut("prun --app apps"), around);
   REQUIRE(job);
   REQUIRE(job->apps.size() == 2);

@@ -49,6 +49,10 @@ struct AppSpec {
   std::vector<std::string> hosts;  // "a:2", as written; per app
   std::vector<std::string> hostfiles;
   int local_rank_at = 0;  // argv index of "--local-rank=N"; 0: not wanted
+  // srun's file of programs: %r, %l, %h, %n, %j and %o of the words are filled in; %o counts from
+  // first_offset within the line.
+  bool fills_words = false;
+  int first_offset = 0;
 };
 
 // How ranks are placed, numbered and bound.
@@ -139,6 +143,8 @@ struct JobSpec {
   double hang_report_s = 60;               // 0: no report
   double start_timeout_s = 0;              // 0: as the table of states says
   int universe = 0;                        // 0: the slots
+  bool whole_environment = false;          // prun's, also on hosts that do not inherit it
+  bool as_srun = false;                    // ranks see srun's variables
   bool keep_going = false;                 // a failed rank does not end the others
   bool report_exits = false;               // every rank's end is told
   bool report_bindings = false;

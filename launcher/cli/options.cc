@@ -75,7 +75,8 @@ constexpr std::array kRows{
     OptionRow{"genv", "NAME VALUE", kEnvironment, "set a variable for every program; NAME=VALUE as well", "", apply::set_shared_variable},
     OptionRow{"envlist", "NAMES", kEnvironment, "export A,B,... to this program", "", apply::list_variables},
     OptionRow{"genvlist", "NAMES", kEnvironment, "export A,B,... to every program", "", apply::list_shared_variables},
-    OptionRow{"export", "LIST", kEnvironment, "srun's form: ALL,A,B=1 or NONE", "", apply::export_list},
+    OptionRow{"export", "LIST", kEnvironment, "srun's form: ALL, ALL,A=1 or NONE; A,B=1 is these alone, with PATH and HOME", "", apply::export_list},
+    OptionRow{"genvall envall", "", kEnvironment, "all of prun's environment, also to other hosts, but what is the host's own (HOME, TMPDIR, SSH_*, ...)", "under Hydra's and srun's names", apply::on<&JobSpec::whole_environment>},
     OptionRow{"unset-env", "NAME", kEnvironment, "take a variable away from the ranks", "", apply::unset_variable},
     OptionRow{"append-env", "NAME VALUE", kEnvironment, "add to the end of a variable, after a ':'; NAME[c] for another separator", "", apply::append_variable},
     OptionRow{"prepend-env", "NAME VALUE", kEnvironment, "add to the front of a variable", "", apply::prepend_variable},
@@ -88,7 +89,7 @@ constexpr std::array kRows{
     OptionRow{"mca gmca omca prtemca pmixmca gpmixmca gprtemca", "NAME VALUE", kEnvironment, "Open MPI's parameters: those known here take effect, the rest are noted once", "", apply::mca},
     OptionRow{"tune am", "FILE", kEnvironment, "a file of such parameters, 'name = value' a line", "", apply::tune},
     OptionRow{"app configfile", "FILE", kEnvironment, "a file of programs with their options, one a line", "", apply::app_file},
-    OptionRow{"multi-prog", "", kEnvironment, "the program is srun's file of programs, '0-3 ./a' a line", "", apply::multi_prog},
+    OptionRow{"multi-prog", "", kEnvironment, "the program is srun's file of programs, '0-3 ./a %t' a line, '*' for all other ranks; %t rank, %o its number in the line, %n host number, %N host, %j job", "", apply::multi_prog},
     OptionRow{"s", "WHO", kEnvironment, "the same as --stdin", "", apply::stdin_to, kHydra},
 
     OptionRow{"tag-output", "", kOutput, "each line starts with job, rank and stream: [1,3]<stdout>:", "", apply::tag_output},
@@ -169,6 +170,7 @@ constexpr std::array kRows{
     OptionRow{"J job-name p partition A account q qos C constraint reservation comment", "NAME", kAccepted, "srun: the allocation is there already", "", apply::no_effect, kSlurm},
     OptionRow{"E preserve-env X disable-status", "", kAccepted, "srun: no effect", "", apply::no_effect, kSlurm},
     OptionRow{"d dependency G r relative W wait L licenses B extra-node-info I immediate", "VALUE", kAccepted, "srun: no effect", "", apply::no_effect, kSlurm},
+    OptionRow{"jobid", "ID", kAccepted, "srun: the Slurm job that this is started in", "", apply::slurm_job},
     OptionRow{"Q", "", kAccepted, "srun: no effect", "", apply::as_always, kSlurm},
 
     OptionRow{"allow-run-as-root", "", kAccepted, "always allowed", "", apply::as_always},

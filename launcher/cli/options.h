@@ -130,6 +130,7 @@ Result<void> ranks_per_node(Draft& draft, const Given& given);
 Result<void> ranks_per_package(Draft& draft, const Given& given);
 Result<void> one_per_node(Draft& draft, const Given& given);
 Result<void> node_count(Draft& draft, const Given& given);
+Result<void> slurm_job(Draft& draft, const Given& given);
 Result<void> universe(Draft& draft, const Given& given);
 Result<void> cpus_per_rank(Draft& draft, const Given& given);
 Result<void> cpu_set(Draft& draft, const Given& given);

@@ -18,6 +18,7 @@ class Parser {
     draft_.around = around;
     draft_.dialect = dialect_of(tool_);
     draft_.job.torch.used = draft_.job.torch.agent = draft_.dialect == kTorch;
+    draft_.job.as_srun = draft_.dialect == kSlurm;
     draft_.job.torch.pass_local_rank = tool_ == "torch.distributed.launch";
   }
 
@@ -57,34 +58,7 @@ class Parser {
     while (at_ < argv_.size() && argv_[at_] != ":") draft_.app.argv.push_back(argv_[at_++]);
     if (draft_.job.show != "multi-prog") return {};
     draft_.job.show.clear();
-    return many_programs();
-  }
-
-  // srun --multi-prog: "0-3 ./a -x" a line, ranks in order and without gaps.
-  Result<void> many_programs() {
-    const std::string path = draft_.app.argv.empty() ? "" : draft_.app.argv[0];
-    TUTTI_TRY(file, file_of(draft_, Given{"--multi-prog", {path}}));
-    std::vector<std::string> words;
-    std::size_t next = 0;
-    for (const std::string& line : text::split(file, '\n')) {
-      std::vector<std::string> cut;
-      for (const std::string& word : text::split(line.substr(0, line.find('#')), ' '))
-        if (!word.empty()) cut.push_back(word);
-      if (cut.size() < 2) continue;
-      TUTTI_TRY(ranks, number_list(Given{"--multi-prog " + path, {}}, cut[0]));
-      if (static_cast<std::size_t>(ranks.front()) != next ||
-          ranks.back() + 1U != next + ranks.size())
-        return fail(Code::unsupported,
-                    path + ": ranks " + cut[0] + " out of order; give them from 0 without gaps");
-      next += ranks.size();
-      if (!words.empty()) words.emplace_back(":");
-      words.insert(words.end(), {"-n", std::to_string(ranks.size())});
-      words.insert(words.end(), cut.begin() + 1, cut.end());
-    }
-    if (words.empty()) return fail(Code::arg, path + ": names no program");
-    draft_.app.argv.clear();
-    argv_.insert(argv_.begin() + static_cast<std::ptrdiff_t>(at_), words.begin(), words.end());
-    return {};
+    return read_programs(draft_);
   }
 
   Result<void> end_app() {
@@ -106,6 +80,7 @@ class Parser {
     const OptionRow* row = find_option(name, draft_.dialect);
     if (row == nullptr) row = find_with_number(given);
     if (row == nullptr && draft_.dialect == kTorch) row = find_by_beginning(name);
+    if (row == nullptr) row = find_by_letter(given);
     if (row == nullptr) return unknown(given.spelling, name);
     ++at_;
     TUTTI_DO(take_words(*row, given));
@@ -128,6 +103,22 @@ class Parser {
       if (fits) found = &row;
     }
     return found;
+  }
+
+  // "-pdebug": a letter with its word, where the launcher reads its line so; "-lu" is "-l -u".
+  const OptionRow* find_by_letter(Given& given) {
+    const std::string word = argv_[at_];
+    const bool reads_so = draft_.dialect == kSlurm || draft_.dialect == kTorch;
+    if (!reads_so || word.size() < 3 || word[1] == '-') return nullptr;
+    const OptionRow* row = find_option(word.substr(1, 1), draft_.dialect);
+    if (row == nullptr || row->words[0] == '[') return nullptr;
+    given.spelling = word.substr(0, 2);
+    given.words.clear();
+    if (words_of(*row) > 0)
+      given.words.push_back(word.substr(2));
+    else
+      draft_.more.push_back("-" + word.substr(2));
+    return row;
   }
 
   // srun's "-n4": a letter with its number.
@@ -187,6 +178,8 @@ class Parser {
   }
 
   Result<void> finish() {
+    const bool sends_all = draft_.dialect == kHydra || draft_.dialect == kSlurm;
+    if (sends_all && !draft_.lists_variables) draft_.job.whole_environment = true;
     std::vector<std::string> launchers_own;
     for (AppSpec& app : draft_.job.apps) {
       std::vector<EnvChange> merged;

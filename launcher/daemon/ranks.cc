@@ -254,6 +254,7 @@ Result<void> Ranks::start(RankProcess& rank) {
   if (place_.machine) facts.cores = cores_for(rank);
   facts.program = &part;
   facts.programs = &launch_.apps;
+  facts.as_srun = launch_.as_srun ? &launch_ : nullptr;
   TUTTI_TRY(served, servers_.outfit(rank.local, app.needs));
   RankStart how;
   how.path = app.path;

@@ -37,6 +37,8 @@ control::AppPart app_part(const cli::AppSpec& app, const std::string& directory,
     part.working_directory = directory + "/" + part.working_directory;
   part.clean_environment = app.clean_environment;
   part.local_rank_at = app.local_rank_at;
+  part.fills_words = app.fills_words;
+  part.first_offset = app.first_offset;
   for (const cli::EnvChange& change : app.environment) {
     if (change.name == wireup::kJoinKeyVariable) continue;  // stays with prun, whatever is exported
     if (change.unset || change.value) {
@@ -167,6 +169,7 @@ control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
   launch.output = output_part(spec, directory, secrets, plan.hosts.size());
   launch.run_id = spec.torch.used ? spec.torch.run_id : "";
   launch.role = spec.role;
+  launch.as_srun = spec.as_srun;
   launch.restarts = secrets.restarts;
   launch.max_restarts = spec.max_restarts;
   launch.gpus_per_rank = spec.placement.gpus_per_rank;

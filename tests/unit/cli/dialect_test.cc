@@ -1,4 +1,5 @@
 // The lines that users of other launchers bring along.
+#include <map>
 
 #include "catch.h"
 #include "parse.h"
@@ -114,7 +115,31 @@ TEST_CASE("the name prun is called by decides what a letter means", "[cli]") {
   CHECK(parse("torchrun -t 3 a.py")->output.tees.at(-1) == 3);
 }
 
+TEST_CASE("srun's short options hold their words, and stand together", "[cli]") {
+  const auto job = parse("srun -t5 -pdebug -wa,b -n2 -N1 -lu -Jname -oout.%t ./a -x");
+  REQUIRE(job);
+  CHECK(job->timeout_s == 300);
+  CHECK(job->apps[0].hosts == std::vector<std::string>{"a,b"});
+  CHECK(job->apps[0].ranks == 2);
+  CHECK(job->placement.most_hosts == 1);
+  CHECK(job->output.tag == OutputSpec::Tag::label);
+  CHECK(job->output.out_file == "out.%r");
+  CHECK(job->apps[0].argv == cut("./a -x"));
+  CHECK(job->notes == std::vector<std::string>{"without effect here: -p, -J"});
+  CHECK(parse("torchrun -t3 a.py")->output.tees.at(-1) == 3);
+  CHECK(error_of("srun -%5 ./a").find("unknown option") != std::string::npos);
+  CHECK(error_of("mpirun -pdebug ./a").find("unknown option") != std::string::npos);
+}
 
+TEST_CASE("srun's --jobid names the job that it is started in", "[cli]") {
+  Surroundings around;
+  around.variable = [](const std::string& name) {
+    return name == "SLURM_JOB_ID" ? std::optional<std::string>("7") : std::nullopt;
+  };
+  CHECK(parse_command_line(cut("srun --jobid=7 ./a"), around));
+  CHECK_FALSE(parse_command_line(cut("srun --jobid 8 ./a"), around));
+  CHECK(error_of("srun --jobid 8 ./a").find("not started in Slurm job 8") != std::string::npos);
+}
 
 
 TEST_CASE("what only the launcher can say stays as it is, and one line says so", "[cli]") {
@@ -139,6 +164,10 @@ TEST_CASE("the environment of a program can be cleared and added to", "[cli]") {
   CHECK(*change(job->apps[0], "PATH")->value == "/bin");
   CHECK(parse("prun -genvnone ./a : ./b")->apps[1].clean_environment);
   CHECK(parse("srun --export=NONE ./a")->apps[0].clean_environment);
+  CHECK(parse("srun --export=A,B=1 ./a")->apps[0].clean_environment);
+  CHECK(parse("srun --export=A,B=1 ./a")->apps[0].environment.size() == 2);
+  CHECK_FALSE(parse("srun --export=B=1,ALL ./a")->apps[0].clean_environment);
+}
 
 }
 
@@ -163,7 +192,24 @@ TEST_CASE("programs and parameters come from files", "[cli]") {
   REQUIRE(job);
   CHECK(job->apps[0].ranks == 2);
   CHECK(job->apps[1].argv == std::vector<std::string>{"./b"});
-  CHECK_FALSE(parse_command_line(cut("srun --multi-prog gap"), around));
+  CHECK(job->apps[1].fills_words);
+  const auto said = [&](const std::string& line) {
+    const auto tried = parse_command_line(cut(line), around);
+    return tried ? "no error" : tried.error().text;
+  };
+  CHECK(said("srun --multi-prog gap").find("no program for rank 1 of 3") != std::string::npos);
+  CHECK(said("srun -n4 --multi-prog multi").find("rank 3 of 4") != std::string::npos);
+  CHECK(said("srun -n2 --multi-prog multi").find("multi:2: rank 2, but") != std::string::npos);
+  CHECK(said("srun --multi-prog twice").find("a second time") != std::string::npos);
+  job = parse_command_line(cut("srun -n5 -D /x --multi-prog mixed"), around);
+  REQUIRE(job);
+  REQUIRE(job->apps.size() == 3);
+  const std::vector<int> counts{job->apps[0].ranks, job->apps[1].ranks, job->apps[2].ranks};
+  CHECK(counts == std::vector<int>{2, 1, 2});
+  CHECK(job->apps[2].argv == std::vector<std::string>{"./a", "%r:%o", "%n x", "%3r", "%%h"});
+  CHECK(job->apps[2].first_offset == 2);
+  CHECK(job->apps[1].argv == cut("./b %o"));
+  CHECK(job->apps[2].working_directory == "/x");
   job = parse_command_line(cut("mpirun --tune tune ./a"), around);
   REQUIRE(job);
   CHECK(job->placement.oversubscribe);
@@ -180,6 +226,7 @@ TEST_CASE("output goes where it is told", "[cli]") {
   CHECK(parse("srun -o out.%t a")->output.out_file == "out.%r");
   CHECK(parse("srun -o out.%t a")->output.merge_stderr);
   CHECK(parse("srun --output=out.%N.%j a")->output.out_file == "out.%h.%j");
+  CHECK(parse("srun -e e.%3t.%n.%J.%%.%l.% a")->output.err_file == "e.%3r.%n.%j.0.%%.%%l.%");
   CHECK(parse("prun -outfile-pattern o.%r a")->output.out_file == "o.%r");
   CHECK(parse("prun -output-from 0,2-3 a")->output.only_ranks == std::vector<int>{0, 2, 3});
   CHECK(error_of("prun --output tagg a").find("is not known") != std::string::npos);

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Lines that users of other launchers type, and what they see of them. Usage: dialects_test.py PRUN"""
+import os
+import sys
+import tempfile
+
+from checks import check, result, run
+
+PRUN = os.path.abspath(sys.argv[1])
+NOT_THEIRS = ("SLURM_", "GLOO_SOCKET_", "NCCL_SOCKET_", "FI_TCP_", "TUTTI_")
+ENV = {name: value for name, value in os.environ.items() if not name.startswith(NOT_THEIRS)}
+
+
+def called(folder, name):
+    path = f"{folder}/{name}"
+    if not os.path.exists(path):
+        os.symlink(PRUN, path)
+    return path
+
+
+def lines(done):
+    return sorted(done.stdout.splitlines())
+
+
+def srun(folder):
+    srun = called(folder, "srun")
+    shown = "echo $SLURM_PROCID $SLURM_NTASKS $SLURM_LOCALID $SLURM_NODEID $SLURM_JOB_NUM_NODES $SLURM_TASKS_PER_NODE"
+    done = run(srun, "-n3", "-O", "sh", "-c", shown, env=ENV)
+    check("srun's variables are there", lines(done) == ["0 3 0 0 1 3", "1 3 1 0 1 3", "2 3 2 0 1 3"], done)
+    done = run(PRUN, "-n", "1", "sh", "-c", "env | grep ^SLURM_", env=ENV)
+    check("under other names they are not", done.stdout == "", done)
+    done = run(srun, "-t5", "-pdebug", "-n2", "-O", "-oout.%2t.%n.%N", "-eerr.%t", "sh", "-c", "echo $SLURM_PROCID; echo e >&2",
+               env=ENV, cwd=folder)
+    host = os.uname().nodename
+    check("glued short options; %t, %n and %N in names of files", done.returncode == 0
+          and open(f"{folder}/out.01.0.{host}").read() == "1\n" and open(f"{folder}/err.0").read() == "e\n", done)
+    with open(f"{folder}/programs", "w") as file:
+        file.write("2 echo last %t %o\n0-1 echo first %t %o %n %N\n")
+    done = run(srun, "-n3", "-O", "--multi-prog", "programs", env=ENV, cwd=folder)
+    check("%t, %o, %n and %N in a file of programs, whose lines stand in any order",
+          lines(done) == [f"first 0 0 0 {host}", f"first 1 1 0 {host}", "last 2 0"], done)
+    done = run(srun, "-n4", "-O", "--multi-prog", "programs", env=ENV, cwd=folder)
+    check("a file of programs that leaves ranks out is an error", done.returncode == 2 and done.stdout == ""
+          and "no program for rank 3 of 4" in done.stderr, done)
+    done = run(srun, "--jobid=12", "true", env=ENV)
+    check("a job that this is not started in is refused", done.returncode == 2 and "Slurm job 12" in done.stderr, done)
+
+
+with tempfile.TemporaryDirectory(prefix="launcher-") as place:
+    srun(place)
+result()

@@ -60,7 +60,7 @@ struct Placement {
   MapBy map_by = MapBy::slot;
   RankBy rank_by = RankBy::unset;
   int ranks_per_node = 0;    // 0: no limit but the slots
-  bool in_turns = false;     // Hydra's -ppn: more ranks go round the hosts again, slots or not
+  bool in_turns = false;     // Hydra's: more ranks than slots (or -ppn) go round the hosts again
   int ranks_per_object = 0;  // ppr:N:object
   MapBy per_object = MapBy::node;
   std::string per_node_word;  // torchrun's auto, cpu, gpu: turned into ranks_per_node by main

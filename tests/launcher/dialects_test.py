@@ -46,6 +46,14 @@ def srun(folder):
     check("a job that this is not started in is refused", done.returncode == 2 and "Slurm job 12" in done.stderr, done)
 
 
+def hydra(folder):
+    done = run(called(folder, "mpiexec.hydra"), "-hosts", "localhost", "-n", "4", "sh", "-c", "echo $PMI_RANK", env=ENV)
+    check("a host without a count takes all ranks under Hydra's name", lines(done) == ["0", "1", "2", "3"], done)
+    done = run(PRUN, "-H", "localhost", "-n", "4", "true", env=ENV)
+    check("under Open MPI's not", done.returncode == 204, done)
+
+
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     srun(place)
+    hydra(place)
 result()

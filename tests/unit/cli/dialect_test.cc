@@ -169,6 +169,17 @@ TEST_CASE("the environment of a program can be cleared and added to", "[cli]") {
   CHECK_FALSE(parse("srun --export=B=1,ALL ./a")->apps[0].clean_environment);
 }
 
+TEST_CASE("the whole environment goes along where a word or the launcher's name says so", "[cli]") {
+  CHECK(parse("prun -genvall ./a")->whole_environment);
+  CHECK(parse("prun -n 1 ./a : -n 1 -envall ./b")->whole_environment);
+  CHECK(parse("prun --export=ALL ./a")->whole_environment);
+  CHECK_FALSE(parse("prun --export=A ./a")->whole_environment);
+  CHECK_FALSE(parse("mpirun -x A ./a")->whole_environment);
+  CHECK(parse("mpiexec.hydra ./a")->whole_environment);
+  CHECK_FALSE(parse("mpiexec.hydra -genvlist A ./a")->whole_environment);
+  CHECK(parse("mpiexec.hydra -genvlist A -envall ./a")->whole_environment);
+  CHECK(parse("srun ./a")->whole_environment);
+  CHECK_FALSE(parse("srun --export=NONE ./a")->whole_environment);
 }
 
 TEST_CASE("programs and parameters come from files", "[cli]") {

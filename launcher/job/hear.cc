@@ -34,6 +34,12 @@ JobSecrets make_secrets() {
 
 }  // namespace
 
+std::vector<std::string> shown_of(const std::vector<std::string>& notices,
+                                  const cli::JobSpec& spec) {
+  const bool asks = spec.verbose || spec.report_bindings || spec.display_map;
+  return asks || ::isatty(STDERR_FILENO) != 0 ? notices : std::vector<std::string>{};
+}
+
 control::Prepare Head::prepare_for(int index) {
   const Host& fresh = host(index);
   control::Prepare prepare{index, name_of(index), control::version(), true,
@@ -122,7 +128,7 @@ void Head::launch() {
   }
   if (const auto bound = plan::bind_ranks(plan, request_.spec, machines); !bound)
     return fail(status_of(ExitStatus::too_few_slots), bound.error().text);
-  for (const std::string& note : plan.notes) terminal_.say(note);
+  for (const std::string& note : shown_of(plan.notes, request_.spec)) terminal_.say(note);
   if (request_.spec.display_topo) terminal_.write(1, plan::print_topology(plan, machines));
   if (request_.spec.report_bindings) terminal_.write(2, plan::print_bindings(plan, machines));
 

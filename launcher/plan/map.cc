@@ -61,6 +61,7 @@ class Mapper {
   const std::vector<int>& order() const { return order_; }
 
   std::vector<std::string> notes() const {
+    if (job_.placement.oversubscribe || job_.placement.in_turns) return {};
     const int ranks = std::accumulate(used_.begin(), used_.end(), 0);
     if (ranks <= total_slots() || allocation_.hosts.empty()) return {};
     const hosts::HostSlots& first = allocation_.hosts.front();

@@ -53,7 +53,21 @@ def hydra(folder):
     check("under Open MPI's not", done.returncode == 204, done)
 
 
+def notices():
+    many = str(4 * len(os.sched_getaffinity(0)))
+    for words in ([], ["--oversubscribe"], ["--map-by", "slot:OVERSUBSCRIBE"], ["--mca", "pml", "ob1"]):
+        done = run(PRUN, *words, "-np", many, "true", env=ENV)
+        check(f"standard error that is no terminal holds nothing of prun's {words}", done.returncode == 0 and done.stderr == "",
+              done)
+    for words in (["-np", many], ["--mca", "pml", "ob1", "-np", "1"]):
+        done = run(PRUN, "-v", *words, "true", env=ENV)
+        check("but where words are wanted", "they take turns" in done.stderr or "without effect here: pml" in done.stderr, done)
+    done = run(PRUN, "-v", "--oversubscribe", "-np", many, "true", env=ENV)
+    check("what was asked for is no news", "take turns" not in done.stderr, done)
+
+
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     srun(place)
     hydra(place)
+    notices()
 result()

@@ -166,6 +166,8 @@ struct JobSpec {
 struct Surroundings {
   std::function<Result<std::string>(const std::string& path)> read_file;
   std::function<std::optional<std::string>(const std::string& name)> variable;
+  std::function<bool(const std::string& path)> is_file;
+  std::function<bool(const std::string& name)> is_program;  // that could be run here by this name
 };
 
 // argv[0] decides the dialect. Errors: one line, with the nearest option.

@@ -227,7 +227,11 @@ Result<void> read_launcher_variables(Draft& draft);
 std::string default_hostfile(const Draft& draft);
 // torch.cc: PET_* variables as defaults; the end of a torchrun line: python before the script.
 Result<void> read_torch_variables(Draft& draft);
-void finish_torch(Draft& draft);
+Result<void> finish_torch(Draft& draft, const std::string& tool);
+// files.cc: the file of programs that srun's --multi-prog names, for the program being read.
+Result<void> read_programs(Draft& draft);
+// outputs.cc: srun's letters to ours: %t rank, %n host number, %N host, %j and %J job, %s step.
+std::string ours_of_slurm(const std::string& pattern);
 // Takes out what only the launcher can say (wireup::kLaunchersOwn); returns the names.
 std::vector<std::string> drop_launchers_own(std::vector<EnvChange>& changes);
 

@@ -200,7 +200,12 @@ class Parser {
         !draft_.job.apps.empty() && !draft_.job.torch.agent)
       if (const std::string file = default_hostfile(draft_); !file.empty())
         draft_.job.apps[0].hostfiles.push_back(file);
-    finish_torch(draft_);
+    const Placement& placement = draft_.job.placement;
+    const bool names_hosts = !hosts_of(draft_.job).empty() || !hostfiles_of(draft_.job).empty();
+    if (draft_.dialect == kHydra && names_hosts && placement.map_by == MapBy::slot &&
+        placement.ranks_per_object == 0 && !placement.no_oversubscribe)
+      draft_.job.placement.in_turns = true;
+    TUTTI_DO(finish_torch(draft_, tool_));
     if (draft_.job.timeout_s == 0 && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));

@@ -95,7 +95,8 @@ int run(int argc, char** argv) {
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
   if (const auto known = cli::check_variables(request.environment); !known)
     return complain(job::ExitStatus::usage, known.error().text);
-  auto spec = cli::parse_command_line({argv, argv + argc}, {read_file, variable});
+  auto spec =
+      cli::parse_command_line({argv, argv + argc}, {read_file, variable, is_file, is_program});
   if (!spec) return complain(job::ExitStatus::usage, spec.error().text);
   if (spec->show == "ps" || spec->show.starts_with("stacks=") || spec->show.starts_with("gdb="))
     return ask_about_jobs(*spec);

@@ -66,8 +66,26 @@ def notices():
     check("what was asked for is no news", "take turns" not in done.stderr, done)
 
 
+def scripts(folder):
+    with open(f"{folder}/x.py", "w") as file:
+        file.write("import os\nprint('rank', os.environ['RANK'])\n")
+    both = ["rank 0", "rank 1"]
+    for words in (["--nproc-per-node", "2", "python3", "x.py"], ["--standalone", "--nproc_per_node=2", "python3", "x.py"],
+                  ["--standalone", "--nproc_per_node=2", "x.py"], ["--oversubscribe", "-np", "2", "x.py"]):
+        done = run(PRUN, *words, env=ENV, cwd=folder)
+        check(f"prun {' '.join(words)}", done.returncode == 0 and lines(done) == both, done)
+    done = run(PRUN, "--standalone", "--nproc_per_node=2", "true", env=ENV, cwd=folder)
+    check("a program is run as it is", done.returncode == 0 and done.stderr == "", done)
+    torchrun = called(folder, "torchrun")
+    done = run(torchrun, "--nproc_per_node=2", "x.py", env=ENV, cwd=folder)
+    check("torchrun runs scripts", done.returncode == 0 and lines(done) == both, done)
+    done = run(torchrun, "--nproc_per_node=2", "true", env=ENV, cwd=folder)
+    check("and names the word for programs", done.returncode == 2 and "--no-python" in done.stderr, done)
+
+
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     srun(place)
     hydra(place)
     notices()
+    scripts(place)
 result()

@@ -2,6 +2,7 @@
 //
 // -x and -genv reach every program, unless a program sets the same name by itself; -env and a
 // later program's -x are that program's own.
+#include "base/interface_list.h"
 #include "base/text.h"
 #include "cli/options.h"
 
@@ -80,6 +81,16 @@ Result<void> link_security(Draft& draft, const Given& given) {
     return fail(Code::arg,
                 given.spelling + " " + level + " is none of none, integrity and encrypted");
   return set_shared_variable(draft, Given{given.spelling, {"TUTTI_LINK_SECURITY", level}});
+}
+
+Result<void> interfaces(Draft& draft, const Given& given) {
+  if (const auto list = InterfaceList::parse(given.words[0]); !list)
+    return fail(Code::arg, given.spelling + ": " + list.error().text);
+  return set_shared_variable(draft, Given{given.spelling, {"TUTTI_INTERFACES", given.words[0]}});
+}
+
+Result<void> other_interfaces(Draft& draft, const Given& given) {
+  return interfaces(draft, Given{given.spelling, {"^" + given.words[0]}});
 }
 
 Result<void> list_shared_variables(Draft& draft, const Given& given) {

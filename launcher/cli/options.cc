@@ -68,6 +68,7 @@ constexpr std::array kRows{
     OptionRow{"join", "ADDRESS:PORT", kHosts, "make this machine a host of the prun that listens there", "", apply::join},
     OptionRow{"key-file", "FILE", kHosts, "the secret that --listen and --join share; made when missing", "~/.config/tutti/join.key", apply::word<&JobSpec::key_file>},
     OptionRow{"link-security", "LEVEL", kHosts, "data between hosts: none, integrity (a changed, lost or repeated bit ends the job) or encrypted (nobody else reads it either)", "none", apply::link_security},
+    OptionRow{"interfaces iface", "LIST", kHosts, "interfaces between hosts: names, beginnings of names, subnets, such as eth0,10.1.0.0/16; ^docker,virbr: all but these (TUTTI_INTERFACES)", "all", apply::interfaces},
     OptionRow{"report-links", "", kHosts, "print which link joins which ranks, and why", "", apply::on<&JobSpec::report_links>},
 
     OptionRow{"x", "NAME[=VALUE]", kEnvironment, "export a variable to the ranks", "", apply::export_variable},
@@ -181,7 +182,7 @@ constexpr std::array kRows{
     OptionRow{"overlap exact exclusive share", "", kAccepted, "srun's steps: no effect", "", apply::as_always},
     OptionRow{"personality dvm nameserver dvm-uri", "NAME", kAccepted, "no effect", "", apply::no_effect},
     OptionRow{"stream-buffering", "MODE", kAccepted, "no effect: programs buffer as they will", "", apply::no_effect},
-    OptionRow{"mpi rmk iface pmi-port port-range initial-errhandler memory-alloc-kinds gpu-support order-nodes hydra-debug topolib localroot", "VALUE", kAccepted, "no effect", "", apply::no_effect},
+    OptionRow{"mpi rmk pmi-port port-range initial-errhandler memory-alloc-kinds gpu-support order-nodes hydra-debug topolib localroot", "VALUE", kAccepted, "no effect", "", apply::no_effect},
     OptionRow{"with-ft runtime-options het-group pack-group gres gpu-bind gpus-per-node gpus gpu-subdevs-per-proc mem mem-per-cpu mem-per-gpu hint ntasks-per-core threads-per-core sockets-per-node cores-per-socket signal bcast-exclude slurmd-debug open-mode network", "VALUE", kAccepted, "no effect", "", apply::no_effect},
     OptionRow{"preload-binary bcast s", "", kAccepted, "no effect: the program must be on every host", "", apply::no_effect},
     OptionRow{"preload-files", "FILES", kAccepted, "no effect: files must be on every host", "", apply::no_effect},

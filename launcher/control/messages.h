@@ -27,10 +27,12 @@ struct Prepare {
   bool want_devices = false;  // GPUs and network cards, too
   MachinePart machine{};      // of a daemon beside prun, which has read it; else empty
   std::vector<std::string> up_addresses{};  // of the machine that started it; empty: this one
+  std::string interfaces{};                 // TUTTI_INTERFACES
   template <class F>
   void fields(F&& f) {
     f("host", host), f("name", name), f("version", version), f("want_machine", want_machine);
     f("want_devices", want_devices), f("machine", machine), f("up_addresses", up_addresses);
+    f("interfaces", interfaces);
   }
 };
 

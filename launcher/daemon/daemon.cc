@@ -244,7 +244,10 @@ void Daemon::handle(const control::Prepare& prepare) {
     else
       say(control::Note{"host " + prepare.name + ": " + machine.error().text});
   }
-  say(hello_from(place_, machine_));
+  control::Hello hello = hello_from(place_, machine_);
+  if (std::string chosen = control::address_among(prepare.interfaces); !chosen.empty())
+    hello.own_address = std::move(chosen);
+  say(hello);
 }
 
 void Daemon::handle(control::Launch& launch) {

@@ -32,6 +32,15 @@ JobSecrets make_secrets() {
   return secrets;
 }
 
+// TUTTI_INTERFACES as the ranks see it.
+std::string interfaces_of(const JobRequest& request) {
+  constexpr const char* kName = "TUTTI_INTERFACES";
+  for (const cli::AppSpec& app : request.spec.apps)
+    for (const cli::EnvChange& change : app.environment)
+      if (change.name == kName && change.value) return *change.value;
+  return value_in(request.environment, kName);
+}
+
 }  // namespace
 
 std::vector<std::string> shown_of(const std::vector<std::string>& notices,
@@ -45,6 +54,7 @@ control::Prepare Head::prepare_for(int index) {
   control::Prepare prepare{index, name_of(index), control::version(), true,
                            plan::wants_devices(request_.spec)};
   if (fresh.is_early) prepare.machine = daemon::machine_part(*request_.machine);
+  prepare.interfaces = interfaces_of(request_);
   if (fresh.via != index)
     prepare.up_addresses = host(fresh.via).hello.addresses;
   else if (fresh.over_network)

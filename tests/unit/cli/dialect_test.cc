@@ -141,6 +141,43 @@ TEST_CASE("srun's --jobid names the job that it is started in", "[cli]") {
   CHECK(error_of("srun --jobid 8 ./a").find("not started in Slurm job 8") != std::string::npos);
 }
 
+TEST_CASE("every launcher's word for interfaces is the one knob", "[cli]") {
+  for (const char* line :
+       {"prun --interfaces eth0 a", "mpiexec.hydra -iface eth0 a",
+        "mpirun --mca btl_tcp_if_include eth0 a", "mpirun --mca oob_tcp_if_include eth0 a",
+        "prun --prtemca prte_if_include eth0 a"}) {
+    INFO(line);
+    const auto job = parse(line);
+    REQUIRE(job);
+    REQUIRE(change(job->apps[0], "TUTTI_INTERFACES") != nullptr);
+    CHECK(*change(job->apps[0], "TUTTI_INTERFACES")->value == "eth0");
+    CHECK(job->notes.empty());
+  }
+  const auto without = parse("mpirun --mca btl_tcp_if_exclude lo,docker0 a");
+  CHECK(*change(without->apps[0], "TUTTI_INTERFACES")->value == "^lo,docker0");
+  CHECK(error_of("prun --interfaces eth0,^lo a").find("no list of interfaces") !=
+        std::string::npos);
+  Surroundings around;
+  std::map<std::string, std::string> set{{"GLOO_SOCKET_IFNAME", "eth1"}};
+  around.variable = [&set](const std::string& name) {
+    const auto found = set.find(name);
+    return found == set.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+  const auto taken = [&] {
+    const auto job = parse_command_line(cut("prun a"), around);
+    const EnvChange* one = job ? change(job->apps[0], "TUTTI_INTERFACES") : nullptr;
+    return one == nullptr ? std::string() : *one->value;
+  };
+  CHECK(taken() == "eth1");
+  set["NCCL_SOCKET_IFNAME"] = "eth2";
+  CHECK(taken() == "eth2");
+  set["FI_TCP_IFACE"] = "eth3";
+  CHECK(taken() == "eth3");
+  set["OMPI_MCA_btl_tcp_if_include"] = "eth4";
+  CHECK(taken() == "eth4");
+  set["TUTTI_INTERFACES"] = "eth5";
+  CHECK(taken().empty());
+}
 
 TEST_CASE("what only the launcher can say stays as it is, and one line says so", "[cli]") {
   const auto job = parse(

@@ -69,7 +69,6 @@ struct SectionName {
   const char* title;
 };
 std::span<const SectionName> section_names();
-bool is_topic(const std::string& word);
 
 // Shared by the functions that apply: a whole number of at least 1, or an error naming both.
 Result<int> positive(const Given& given, std::size_t word = 0);

@@ -140,7 +140,7 @@ class Parser {
     if (optional) {
       // "--help exit", "--stacks 4711": the next word counts when it is no option, or a number.
       const bool more = given.words.empty() && at_ < argv_.size();
-      if (more && ((row.apply == apply::show_help && is_topic(argv_[at_])) ||
+      if (more && ((row.apply == apply::show_help && !argv_[at_].starts_with('-')) ||
                    (row.apply == apply::show_stacks && text::parse_int(argv_[at_]))))
         given.words.push_back(argv_[at_++]);
       return {};
@@ -150,10 +150,19 @@ class Parser {
                   given.spelling + " takes no value; leave out '=" + given.words[0] + "'");
     while (given.words.size() < wanted && at_ < argv_.size()) {
       if (pair_is_complete(row, given)) return {};
+      if (names_a_file(row) && argv_[at_].starts_with("--"))
+        return fail(Code::arg, given.spelling + " needs " + row.words + " after it, not " +
+                                   argv_[at_] + "; write " + given.spelling + "=" + argv_[at_] +
+                                   " if that is its name");
       given.words.push_back(argv_[at_++]);
     }
     if (given.words.size() == wanted || pair_is_complete(row, given)) return {};
     return fail(Code::arg, given.spelling + " needs " + row.words + " after it");
+  }
+
+  static bool names_a_file(const OptionRow& row) {
+    const std::string_view words = row.words;
+    return words == "FILE" || words == "FILES" || words == "FOLDER";
   }
 
   // "-env NAME=VALUE" is as good as "-env NAME VALUE".
@@ -209,10 +218,21 @@ class Parser {
     if (draft_.job.timeout_s == 0 && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));
+    note("not set here, so that ranks do not get it by -x: ", exported_without_value());
     note("the launcher's own variables stay as they are: ", launchers_own);
     note("without effect here: ", draft_.ignored);
     note("MCA parameters without effect here: ", draft_.ignored_mca);
     return {};
+  }
+
+  std::vector<std::string> exported_without_value() const {
+    std::vector<std::string> names;
+    for (const AppSpec& app : draft_.job.apps)
+      for (const EnvChange& change : app.environment)
+        if (!change.unset && !change.value && draft_.around.variable &&
+            !draft_.around.variable(change.name))
+          names.push_back(change.name);
+    return names;
   }
 
   // One line for all of a kind, each name once.

@@ -261,12 +261,8 @@ Result<void> Ranks::start(RankProcess& rank) {
   how.directory = app.directory;
   how.argv = &part.argv;
   facts.server_variables = &served.variables;
-  if (part.local_rank_at > 0) {
-    how.more_argv = part.argv;
-    const auto at = std::min(static_cast<std::size_t>(part.local_rank_at), part.argv.size());
-    how.more_argv.insert(how.more_argv.begin() + static_cast<std::ptrdiff_t>(at),
-                         "--local-rank=" + std::to_string(rank.local));
-  }
+  how.more_argv = own_words(part, rank);
+  how.by_shell = !app.needs.certain;
   how.environment = rank_environment(place_.environment, facts);
   how.server = std::move(served.fd);
   how.segment_fd = segment_->fd();

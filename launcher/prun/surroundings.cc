@@ -142,8 +142,10 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
           "no srun in PATH; the hosts of the Slurm job are reached by ssh");
   }
   for (const std::string& note : allocation.notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
-  hosts::HostRules rules{
-      spec.placement.excluded, spec.listen.empty() ? spec.placement.most_hosts : 0, {}};
+  hosts::HostRules rules;
+  rules.excluded = spec.placement.excluded;
+  if (spec.listen.empty()) rules.most_hosts = spec.placement.most_hosts;
+  if (!spec.torch.used) rules.least_hosts = rules.most_hosts;
   if (spec.placement.no_local)
     rules.not_this = [](const std::string& name) { return !job::is_this_machine(name); };
   TUTTI_DO(hosts::keep_wanted(allocation, rules));

@@ -83,9 +83,36 @@ def scripts(folder):
     check("and names the word for programs", done.returncode == 2 and "--no-python" in done.stderr, done)
 
 
+def refused(folder):
+    """What is not possible, or not meant, is said before anything starts."""
+    with open(f"{folder}/other", "wb") as file:
+        machine = 40 if os.uname().machine != "armv7l" else 62
+        file.write(b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x02\x00" + bytes([machine, 0, 1, 0, 0, 0]) + bytes(28))
+    os.chmod(f"{folder}/other", 0o755)
+    done = run(PRUN, "-np", "1", "./other", env=ENV, cwd=folder)
+    check("a program of another machine: both machines are named", done.returncode == 126 and "program for arm" in done.stderr
+          and f"this machine is {os.uname().machine}" in done.stderr, done)
+    with open(f"{folder}/plain", "w") as file:
+        file.write("echo by the shell\n")
+    os.chmod(f"{folder}/plain", 0o755)
+    done = run(PRUN, "-np", "1", "./plain", env=ENV, cwd=folder)
+    check("a script without a first line still goes to the shell", done.stdout == "by the shell\n", done)
+    for words, said in ((["--nodes", "2"], "2 hosts are asked for"), (["--hostfile", "--np"], "--hostfile needs FILE"),
+                        (["--rankfile", "--map-by"], "not --map-by"), (["-H", "localhost:*"], "no number of slots"),
+                        (["-H", "a:2:b:2"], "a:2,b:2"), (["--help", "hostfil"], "did you mean --help=hostfile?"),
+                        (["--help", "nosuch"], "no help on 'nosuch'")):
+        done = run(PRUN, *words, "true", env=ENV)
+        check(f"prun {' '.join(words)}", done.returncode != 0 and done.stdout == "" and said in done.stderr, done)
+    done = run(PRUN, "-v", "-np", "1", "-x", "NOT_SET_HERE", "true", env=ENV)
+    check("-x of what is not set is told", done.returncode == 0 and "by -x: NOT_SET_HERE" in done.stderr, done)
+    done = run(PRUN, "--nodes", "1", "-np", "1", "true", env=ENV)
+    check("one host is there", done.returncode == 0, done)
+
+
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     srun(place)
     hydra(place)
     notices()
     scripts(place)
+    refused(place)
 result()

@@ -63,8 +63,18 @@ def virtual_environment(far):
           done.returncode == 0 and done.stdout == f"venv /mods {far.folder}/venv\n" * 2, done)
 
 
+def another_user(far):
+    """user@localhost is reached as that user, by the agent; who prun runs as is here."""
+    me = run("id", "-un").stdout.strip()
+    for user, place in (("somebody-else", "far"), (me, "near")):
+        done = run(PRUN, "--launch-agent", far.agent, "-H", f"{user}@localhost", "-np", "1", "printenv", "HOSTNAME",
+                   env={**os.environ, "HOSTNAME": "near"})
+        check(f"{user}@localhost", done.returncode == 0 and done.stdout == f"{place}\n", done)
+
+
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     hosts = Far(place)
     whole(hosts)
     virtual_environment(hosts)
+    another_user(hosts)
 result()

@@ -49,6 +49,10 @@ struct AppSpec {
   std::vector<std::string> hosts;  // "a:2", as written; per app
   std::vector<std::string> hostfiles;
   int local_rank_at = 0;  // argv index of "--local-rank=N"; 0: not wanted
+  // srun's file of programs: %r, %l, %h, %n, %j and %o of the words are filled in; %o counts from
+  // first_offset within the line.
+  bool fills_words = false;
+  int first_offset = 0;
 };
 
 // How ranks are placed, numbered and bound.
@@ -56,7 +60,7 @@ struct Placement {
   MapBy map_by = MapBy::slot;
   RankBy rank_by = RankBy::unset;
   int ranks_per_node = 0;    // 0: no limit but the slots
-  bool in_turns = false;     // Hydra's -ppn: more ranks go round the hosts again, slots or not
+  bool in_turns = false;     // Hydra's: more ranks than slots (or -ppn) go round the hosts again
   int ranks_per_object = 0;  // ppr:N:object
   MapBy per_object = MapBy::node;
   std::string per_node_word;  // torchrun's auto, cpu, gpu: turned into ranks_per_node by main
@@ -139,6 +143,8 @@ struct JobSpec {
   double hang_report_s = 60;               // 0: no report
   double start_timeout_s = 0;              // 0: as the table of states says
   int universe = 0;                        // 0: the slots
+  bool whole_environment = false;          // prun's, also on hosts that do not inherit it
+  bool as_srun = false;                    // ranks see srun's variables
   bool keep_going = false;                 // a failed rank does not end the others
   bool report_exits = false;               // every rank's end is told
   bool report_bindings = false;
@@ -160,6 +166,8 @@ struct JobSpec {
 struct Surroundings {
   std::function<Result<std::string>(const std::string& path)> read_file;
   std::function<std::optional<std::string>(const std::string& name)> variable;
+  std::function<bool(const std::string& path)> is_file;
+  std::function<bool(const std::string& name)> is_program;  // that could be run here by this name
 };
 
 // argv[0] decides the dialect. Errors: one line, with the nearest option.

@@ -63,6 +63,17 @@ Result<void> node_count(Draft& draft, const Given& given) {
   return {};
 }
 
+// The job is entered by Slurm's own tools; its number is no way into it.
+Result<void> slurm_job(Draft& draft, const Given& given) {
+  const std::string& wanted = given.words[0];
+  const auto is_here = draft.around.variable ? draft.around.variable("SLURM_JOB_ID") : std::nullopt;
+  if (is_here == wanted) return {};
+  return fail(Code::unsupported,
+              given.spelling + " " + wanted + ": this is not started in Slurm job " + wanted +
+                  "; start it in the job's script or by Slurm's srun --jobid=" + wanted +
+                  " -N1 -n1");
+}
+
 Result<void> universe(Draft& draft, const Given& given) {
   const std::string word = text::lower(given.words[0]);
   if (word == "system") return {};

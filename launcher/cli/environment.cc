@@ -2,6 +2,7 @@
 //
 // -x and -genv reach every program, unless a program sets the same name by itself; -env and a
 // later program's -x are that program's own.
+#include "base/interface_list.h"
 #include "base/text.h"
 #include "cli/options.h"
 
@@ -64,6 +65,7 @@ Result<void> set_variable(Draft& draft, const Given& given) {
 }
 
 Result<void> list_variables(Draft& draft, const Given& given) {
+  draft.lists_variables = true;
   return put_list(draft.app.environment, given);
 }
 
@@ -81,7 +83,18 @@ Result<void> link_security(Draft& draft, const Given& given) {
   return set_shared_variable(draft, Given{given.spelling, {"TUTTI_LINK_SECURITY", level}});
 }
 
+Result<void> interfaces(Draft& draft, const Given& given) {
+  if (const auto list = InterfaceList::parse(given.words[0]); !list)
+    return fail(Code::arg, given.spelling + ": " + list.error().text);
+  return set_shared_variable(draft, Given{given.spelling, {"TUTTI_INTERFACES", given.words[0]}});
+}
+
+Result<void> other_interfaces(Draft& draft, const Given& given) {
+  return interfaces(draft, Given{given.spelling, {"^" + given.words[0]}});
+}
+
 Result<void> list_shared_variables(Draft& draft, const Given& given) {
+  draft.lists_variables = true;
   return put_list(draft.shared, given);
 }
 
@@ -135,15 +148,16 @@ Result<void> shared_clean(Draft& draft, const Given&) {
 }
 
 Result<void> export_list(Draft& draft, const Given& given) {
+  bool all = false;
   for (const std::string& word : text::split(given.words[0], ',')) {
-    if (word == "ALL") continue;  // as always
-    if (word == "NONE" || word == "NIL") {
-      draft.app.clean_environment = true;
-      continue;
-    }
+    all = all || word == "ALL";
+    if (word == "ALL" || word == "NONE" || word == "NIL") continue;
     TUTTI_TRY(change, change_of(given, word));
     put(draft.app.environment, std::move(change));
   }
+  draft.lists_variables = true;
+  draft.job.whole_environment = all;
+  draft.app.clean_environment = !all;
   return {};
 }
 

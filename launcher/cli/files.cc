@@ -1,4 +1,5 @@
 // Options that name files of words: programs (--app, --configfile, --multi-prog), parameters.
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -55,7 +56,93 @@ Result<void> tune_line(Draft& draft, const std::vector<std::string>& words,
   return {};
 }
 
+// A file of programs as read: for each rank its line, and which rank of this line it is.
+struct Programs {
+  struct Task {
+    int line = -1, offset = 0;
+  };
+  std::vector<std::vector<std::string>> lines;
+  std::vector<Task> tasks;
+  std::optional<int> rest;  // the line of '*'
+};
+
+// "0-3,8 ./a -x": `fixed`: how many ranks there are is known.
+Result<void> add_program(Programs& all, std::vector<std::string> words, bool fixed,
+                         const std::string& where) {
+  if (words.size() < 2) return fail(Code::arg, where + ": no program behind " + words[0]);
+  const int line = static_cast<int>(all.lines.size());
+  const std::string named = words[0];
+  words.erase(words.begin());
+  all.lines.push_back(std::move(words));
+  if (named == "*") {
+    all.rest = line;
+    return {};
+  }
+  TUTTI_TRY(ranks, number_list(Given{where, {}}, named));
+  int offset = 0;
+  for (const int rank : ranks) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (at >= all.tasks.size() && fixed)
+      return fail(Code::arg, where + ": rank " + std::to_string(rank) + ", but there are " +
+                                 std::to_string(all.tasks.size()) + " (-n)");
+    if (at >= all.tasks.size()) all.tasks.resize(at + 1);
+    if (all.tasks[at].line >= 0)
+      return fail(Code::arg, where + ": rank " + std::to_string(rank) + " is named a second time");
+    all.tasks[at] = {line, offset++};
+  }
+  return {};
+}
+
+// Each rank has a line, or it is told which has none.
+Result<void> fill_rest(Programs& all, const std::string& path) {
+  if (all.lines.empty()) return fail(Code::arg, path + ": names no program");
+  if (all.tasks.empty()) all.tasks.resize(1);
+  int offset = 0;
+  for (std::size_t rank = 0; rank < all.tasks.size(); ++rank) {
+    if (all.tasks[rank].line >= 0) continue;
+    if (!all.rest)
+      return fail(Code::arg, path + ": no program for rank " + std::to_string(rank) + " of " +
+                                 std::to_string(all.tasks.size()) +
+                                 "; add its line, or one of '*' for all others");
+    all.tasks[rank] = {*all.rest, offset++};
+  }
+  return {};
+}
+
 }  // namespace
+
+// Ranks in a row that one line names are a program of the job.
+Result<void> read_programs(Draft& draft) {
+  const std::string path = draft.app.argv.empty() ? "" : draft.app.argv[0];
+  TUTTI_TRY(file, file_of(draft, Given{"--multi-prog", {path}}));
+  Programs all;
+  all.tasks.resize(static_cast<std::size_t>(draft.app.ranks));
+  int number = 0;
+  for (const std::string& line : text::split(file, '\n')) {
+    const std::string where = path + ":" + std::to_string(++number);
+    TUTTI_TRY(words, shell_words(line, where));
+    if (!words.empty()) TUTTI_DO(add_program(all, std::move(words), draft.app.ranks > 0, where));
+  }
+  TUTTI_DO(fill_rest(all, path));
+  const AppSpec like = std::move(draft.app);
+  for (std::size_t rank = 0; rank < all.tasks.size(); ++rank) {
+    const Programs::Task& task = all.tasks[rank];
+    const bool goes_on = rank > 0 && all.tasks[rank - 1].line == task.line &&
+                         all.tasks[rank - 1].offset + 1 == task.offset;
+    if (!goes_on) {
+      if (rank > 0) draft.job.apps.push_back(std::move(draft.app));
+      draft.app = like;
+      draft.app.ranks = 0;
+      draft.app.fills_words = true;
+      draft.app.first_offset = task.offset;
+      draft.app.argv.clear();
+      for (const std::string& word : all.lines[static_cast<std::size_t>(task.line)])
+        draft.app.argv.push_back(ours_of_slurm(word));
+    }
+    ++draft.app.ranks;
+  }
+  return {};
+}
 
 Result<std::string> file_of(const Draft& draft, const Given& given) {
   if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a file");

@@ -104,12 +104,6 @@ std::span<const SectionName> section_names() {
   return kSections;
 }
 
-bool is_topic(const std::string& word) {
-  return word == "exit" || word == "all" || find_option(word) != nullptr ||
-         std::any_of(kSections.begin(), kSections.end(),
-                     [&word](const SectionName& section) { return word == section.topic; });
-}
-
 std::string help_text(const std::string& topic) {
   if (topic == "exit") return exit_text();
   if (topic.empty()) return first_page();

@@ -66,6 +66,12 @@ constexpr std::array kParameters{
     Parameter{"prte_timestamp_output", apply::on_in<&JobSpec::output, &OutputSpec::timestamps>,
               true},
     Parameter{"plm", starter, false},
+    Parameter{"oob_tcp_if_exclude", apply::other_interfaces, false},
+    Parameter{"oob_tcp_if_include", apply::interfaces, false},
+    Parameter{"prte_if_exclude", apply::other_interfaces, false},
+    Parameter{"prte_if_include", apply::interfaces, false},
+    Parameter{"btl_tcp_if_exclude", apply::other_interfaces, false},
+    Parameter{"btl_tcp_if_include", apply::interfaces, false},
     Parameter{"plm_base_timeout", apply::start_timeout, false},
     Parameter{"orte_enable_recovery", apply::on<&JobSpec::keep_going>, true},
     Parameter{"prte_max_restarts", apply::max_restarts, false},
@@ -81,6 +87,10 @@ struct Default {
   Apply apply;
 };
 constexpr std::array kDefaults{
+    Default{"GLOO_SOCKET_IFNAME", apply::interfaces},  // a later one counts
+    Default{"NCCL_SOCKET_IFNAME", apply::interfaces},
+    Default{"FI_TCP_IFACE", apply::interfaces},
+    Default{"HYDRA_IFACE", apply::interfaces},
     Default{"HYDRA_LAUNCHER", apply::launcher},
     Default{"HYDRA_LAUNCHER_EXEC", apply::launch_agent},
     Default{"HYDRA_LAUNCH_EXTRA_ARGS", agent_args},
@@ -94,14 +104,19 @@ constexpr std::array kHostfiles{"HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
 
 Result<void> read_launcher_variables(Draft& draft) {
   if (!draft.around.variable) return {};
+  const bool has_own = draft.around.variable("TUTTI_INTERFACES").has_value();
   for (const Default& row : kDefaults)
-    if (const auto value = draft.around.variable(row.variable); value && !value->empty())
+    if (const auto value = draft.around.variable(row.variable);
+        value && !value->empty() && !(has_own && row.apply == apply::interfaces))
       TUTTI_DO(row.apply(draft, Given{row.variable, {*value}}));
   for (const Parameter& parameter : kParameters) {
     for (const char* prefix : {"OMPI_MCA_", "PRTE_MCA_"}) {
       const std::string name = std::string(prefix) + parameter.name;
       const auto value = draft.around.variable(name);
-      const bool wanted = value && !value->empty() && parameter.apply != apply::hostfile;
+      const bool is_known = has_own && (parameter.apply == apply::interfaces ||
+                                        parameter.apply == apply::other_interfaces);
+      const bool wanted =
+          value && !value->empty() && !is_known && parameter.apply != apply::hostfile;
       if (wanted && (!parameter.is_switch || is_on(*value)))
         TUTTI_DO(parameter.apply(draft, Given{name, {*value}}));
     }

@@ -26,6 +26,7 @@ struct Draft {
   AppSpec app;                    // the one whose options are being read
   std::vector<EnvChange> shared;  // -genv, and -x of the first program: for every program
   bool shared_clean = false;
+  bool lists_variables = false;  // so that not all of them go along
   std::string shared_directory;
   std::vector<std::string> ignored;  // options without effect, as written
   std::vector<std::string> ignored_mca;
@@ -68,7 +69,6 @@ struct SectionName {
   const char* title;
 };
 std::span<const SectionName> section_names();
-bool is_topic(const std::string& word);
 
 // Shared by the functions that apply: a whole number of at least 1, or an error naming both.
 Result<int> positive(const Given& given, std::size_t word = 0);
@@ -129,6 +129,7 @@ Result<void> ranks_per_node(Draft& draft, const Given& given);
 Result<void> ranks_per_package(Draft& draft, const Given& given);
 Result<void> one_per_node(Draft& draft, const Given& given);
 Result<void> node_count(Draft& draft, const Given& given);
+Result<void> slurm_job(Draft& draft, const Given& given);
 Result<void> universe(Draft& draft, const Given& given);
 Result<void> cpus_per_rank(Draft& draft, const Given& given);
 Result<void> cpu_set(Draft& draft, const Given& given);
@@ -141,6 +142,8 @@ Result<void> export_variable(Draft& draft, const Given& given);
 Result<void> set_variable(Draft& draft, const Given& given);
 Result<void> list_variables(Draft& draft, const Given& given);
 Result<void> set_shared_variable(Draft& draft, const Given& given);
+Result<void> interfaces(Draft& draft, const Given& given);
+Result<void> other_interfaces(Draft& draft, const Given& given);  // all but these
 Result<void> link_security(Draft& draft, const Given& given);
 Result<void> list_shared_variables(Draft& draft, const Given& given);
 Result<void> unset_variable(Draft& draft, const Given& given);
@@ -225,7 +228,11 @@ Result<void> read_launcher_variables(Draft& draft);
 std::string default_hostfile(const Draft& draft);
 // torch.cc: PET_* variables as defaults; the end of a torchrun line: python before the script.
 Result<void> read_torch_variables(Draft& draft);
-void finish_torch(Draft& draft);
+Result<void> finish_torch(Draft& draft, const std::string& tool);
+// files.cc: the file of programs that srun's --multi-prog names, for the program being read.
+Result<void> read_programs(Draft& draft);
+// outputs.cc: srun's letters to ours: %t rank, %n host number, %N host, %j and %J job, %s step.
+std::string ours_of_slurm(const std::string& pattern);
 // Takes out what only the launcher can say (wireup::kLaunchersOwn); returns the names.
 std::vector<std::string> drop_launchers_own(std::vector<EnvChange>& changes);
 

@@ -12,25 +12,13 @@ Result<std::string> pattern_of(const Given& given) {
   return given.words[0];
 }
 
-// srun's letters to ours: %t rank, %n host number, %N host, %j and %J job.
-Result<std::string> slurm_pattern(const Given& given) {
-  TUTTI_TRY(pattern, pattern_of(given));
-  std::string ours;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '%' || i + 1 == pattern.size()) {
-      ours += pattern[i];
-      continue;
-    }
-    const char letter = pattern[++i];
-    const bool job = letter == 'j' || letter == 'J' || letter == 'A';
-    ours += '%';
-    ours += letter == 't' ? 'r' : letter == 'N' ? 'h' : job ? 'j' : letter;
-  }
-  return ours;
-}
-
 std::string nowhere(const std::string& pattern) {
   return pattern == "none" ? "/dev/null" : pattern;
+}
+
+Result<std::string> slurm_pattern(const Given& given) {
+  TUTTI_TRY(pattern, pattern_of(given));
+  return nowhere(ours_of_slurm(pattern));
 }
 
 // "3", or "0:3,1:1" by local rank.
@@ -81,7 +69,43 @@ bool output_word(OutputSpec& spec, const std::string& name, const std::string& v
   return true;
 }
 
+// The same letter of ours; empty: it is none of srun's.
+std::string letter_of_slurm(char letter) {
+  switch (letter) {
+    case 't':
+      return "r";
+    case 'N':
+      return "h";
+    case 'A':
+    case 'j':
+      return "j";
+    case 'J':
+      return "j.0";  // with the step
+    case 'n':
+    case 'o':
+    case '%':
+      return std::string(1, letter);
+    default:
+      return "";
+  }
+}
+
 }  // namespace
+
+std::string ours_of_slurm(const std::string& pattern) {
+  std::string ours;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    ours += pattern[i];
+    if (pattern[i] != '%' || i + 1 == pattern.size()) continue;
+    const std::size_t at = pattern.find_first_not_of("0123456789", i + 1);
+    const std::string width = pattern.substr(i + 1, at == std::string::npos ? at : at - i - 1);
+    const char letter = at == std::string::npos ? '\0' : pattern[at];
+    const std::string mine = letter_of_slurm(letter);
+    ours += mine.empty() ? "%" : width + mine;  // what is none of srun's stays as it is
+    if (!mine.empty()) i = at;
+  }
+  return ours;
+}
 
 namespace apply {
 
@@ -137,15 +161,15 @@ Result<void> err_file(Draft& draft, const Given& given) {
 // srun sends standard error along unless -e says otherwise; "none" is nowhere.
 Result<void> slurm_out_file(Draft& draft, const Given& given) {
   TUTTI_TRY(pattern, slurm_pattern(given));
-  if (pattern == "all") return {};
-  draft.job.output.out_file = nowhere(pattern);
+  if (given.words[0] == "all") return {};
+  draft.job.output.out_file = std::move(pattern);
   if (draft.job.output.err_file.empty()) draft.job.output.merge_stderr = true;
   return {};
 }
 
 Result<void> slurm_err_file(Draft& draft, const Given& given) {
   TUTTI_TRY(pattern, slurm_pattern(given));
-  draft.job.output.err_file = nowhere(pattern);
+  draft.job.output.err_file = std::move(pattern);
   draft.job.output.merge_stderr = false;
   return {};
 }

@@ -18,6 +18,7 @@ class Parser {
     draft_.around = around;
     draft_.dialect = dialect_of(tool_);
     draft_.job.torch.used = draft_.job.torch.agent = draft_.dialect == kTorch;
+    draft_.job.as_srun = draft_.dialect == kSlurm;
     draft_.job.torch.pass_local_rank = tool_ == "torch.distributed.launch";
   }
 
@@ -57,34 +58,7 @@ class Parser {
     while (at_ < argv_.size() && argv_[at_] != ":") draft_.app.argv.push_back(argv_[at_++]);
     if (draft_.job.show != "multi-prog") return {};
     draft_.job.show.clear();
-    return many_programs();
-  }
-
-  // srun --multi-prog: "0-3 ./a -x" a line, ranks in order and without gaps.
-  Result<void> many_programs() {
-    const std::string path = draft_.app.argv.empty() ? "" : draft_.app.argv[0];
-    TUTTI_TRY(file, file_of(draft_, Given{"--multi-prog", {path}}));
-    std::vector<std::string> words;
-    std::size_t next = 0;
-    for (const std::string& line : text::split(file, '\n')) {
-      std::vector<std::string> cut;
-      for (const std::string& word : text::split(line.substr(0, line.find('#')), ' '))
-        if (!word.empty()) cut.push_back(word);
-      if (cut.size() < 2) continue;
-      TUTTI_TRY(ranks, number_list(Given{"--multi-prog " + path, {}}, cut[0]));
-      if (static_cast<std::size_t>(ranks.front()) != next ||
-          ranks.back() + 1U != next + ranks.size())
-        return fail(Code::unsupported,
-                    path + ": ranks " + cut[0] + " out of order; give them from 0 without gaps");
-      next += ranks.size();
-      if (!words.empty()) words.emplace_back(":");
-      words.insert(words.end(), {"-n", std::to_string(ranks.size())});
-      words.insert(words.end(), cut.begin() + 1, cut.end());
-    }
-    if (words.empty()) return fail(Code::arg, path + ": names no program");
-    draft_.app.argv.clear();
-    argv_.insert(argv_.begin() + static_cast<std::ptrdiff_t>(at_), words.begin(), words.end());
-    return {};
+    return read_programs(draft_);
   }
 
   Result<void> end_app() {
@@ -106,6 +80,7 @@ class Parser {
     const OptionRow* row = find_option(name, draft_.dialect);
     if (row == nullptr) row = find_with_number(given);
     if (row == nullptr && draft_.dialect == kTorch) row = find_by_beginning(name);
+    if (row == nullptr) row = find_by_letter(given);
     if (row == nullptr) return unknown(given.spelling, name);
     ++at_;
     TUTTI_DO(take_words(*row, given));
@@ -130,6 +105,22 @@ class Parser {
     return found;
   }
 
+  // "-pdebug": a letter with its word, where the launcher reads its line so; "-lu" is "-l -u".
+  const OptionRow* find_by_letter(Given& given) {
+    const std::string word = argv_[at_];
+    const bool reads_so = draft_.dialect == kSlurm || draft_.dialect == kTorch;
+    if (!reads_so || word.size() < 3 || word[1] == '-') return nullptr;
+    const OptionRow* row = find_option(word.substr(1, 1), draft_.dialect);
+    if (row == nullptr || row->words[0] == '[') return nullptr;
+    given.spelling = word.substr(0, 2);
+    given.words.clear();
+    if (words_of(*row) > 0)
+      given.words.push_back(word.substr(2));
+    else
+      draft_.more.push_back("-" + word.substr(2));
+    return row;
+  }
+
   // srun's "-n4": a letter with its number.
   const OptionRow* find_with_number(Given& given) const {
     const std::string& word = given.spelling;
@@ -147,9 +138,9 @@ class Parser {
     const auto wanted = static_cast<std::size_t>(words_of(row));
     const bool optional = row.words[0] == '[';
     if (optional) {
-      // "--help exit", "--stacks 4711": the next word counts when it is a topic, or a number.
+      // "--help exit", "--stacks 4711": the next word counts when it is no option, or a number.
       const bool more = given.words.empty() && at_ < argv_.size();
-      if (more && ((row.apply == apply::show_help && is_topic(argv_[at_])) ||
+      if (more && ((row.apply == apply::show_help && !argv_[at_].starts_with('-')) ||
                    (row.apply == apply::show_stacks && text::parse_int(argv_[at_]))))
         given.words.push_back(argv_[at_++]);
       return {};
@@ -159,10 +150,19 @@ class Parser {
                   given.spelling + " takes no value; leave out '=" + given.words[0] + "'");
     while (given.words.size() < wanted && at_ < argv_.size()) {
       if (pair_is_complete(row, given)) return {};
+      if (names_a_file(row) && argv_[at_].starts_with("--"))
+        return fail(Code::arg, given.spelling + " needs " + row.words + " after it, not " +
+                                   argv_[at_] + "; write " + given.spelling + "=" + argv_[at_] +
+                                   " if that is its name");
       given.words.push_back(argv_[at_++]);
     }
     if (given.words.size() == wanted || pair_is_complete(row, given)) return {};
     return fail(Code::arg, given.spelling + " needs " + row.words + " after it");
+  }
+
+  static bool names_a_file(const OptionRow& row) {
+    const std::string_view words = row.words;
+    return words == "FILE" || words == "FILES" || words == "FOLDER";
   }
 
   // "-env NAME=VALUE" is as good as "-env NAME VALUE".
@@ -187,6 +187,8 @@ class Parser {
   }
 
   Result<void> finish() {
+    const bool sends_all = draft_.dialect == kHydra || draft_.dialect == kSlurm;
+    if (sends_all && !draft_.lists_variables) draft_.job.whole_environment = true;
     std::vector<std::string> launchers_own;
     for (AppSpec& app : draft_.job.apps) {
       std::vector<EnvChange> merged;
@@ -207,14 +209,30 @@ class Parser {
         !draft_.job.apps.empty() && !draft_.job.torch.agent)
       if (const std::string file = default_hostfile(draft_); !file.empty())
         draft_.job.apps[0].hostfiles.push_back(file);
-    finish_torch(draft_);
+    const Placement& placement = draft_.job.placement;
+    const bool names_hosts = !hosts_of(draft_.job).empty() || !hostfiles_of(draft_.job).empty();
+    if (draft_.dialect == kHydra && names_hosts && placement.map_by == MapBy::slot &&
+        placement.ranks_per_object == 0 && !placement.no_oversubscribe)
+      draft_.job.placement.in_turns = true;
+    TUTTI_DO(finish_torch(draft_, tool_));
     if (draft_.job.timeout_s == 0 && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));
+    note("not set here, so that ranks do not get it by -x: ", exported_without_value());
     note("the launcher's own variables stay as they are: ", launchers_own);
     note("without effect here: ", draft_.ignored);
     note("MCA parameters without effect here: ", draft_.ignored_mca);
     return {};
+  }
+
+  std::vector<std::string> exported_without_value() const {
+    std::vector<std::string> names;
+    for (const AppSpec& app : draft_.job.apps)
+      for (const EnvChange& change : app.environment)
+        if (!change.unset && !change.value && draft_.around.variable &&
+            !draft_.around.variable(change.name))
+          names.push_back(change.name);
+    return names;
   }
 
   // One line for all of a kind, each name once.

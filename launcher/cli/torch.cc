@@ -26,6 +26,23 @@ bool is_off(const std::string& value) {
   return value.empty() || value == "0" || value == "false" || value == "False";
 }
 
+// torchrun takes its program for a script; other names only what is one and cannot run by itself.
+Result<bool> goes_to_python(const Draft& draft, const AppSpec& app, const std::string& tool) {
+  const TorchSpec& torch = draft.job.torch;
+  const Surroundings& around = draft.around;
+  if (app.argv.empty() || torch.no_python || !(torch.used || tool == "prun")) return false;
+  if (torch.module) return true;
+  const std::string& name = app.argv[0];
+  const bool is_elsewhere = !name.starts_with('/') && !app.working_directory.empty();
+  const std::string path = is_elsewhere ? app.working_directory + "/" + name : name;
+  const bool is_here = around.is_file && around.is_file(path);
+  const bool can_run = around.is_program && (around.is_program(path) || around.is_program(name));
+  if (!torch.agent) return name.ends_with(".py") && !can_run && (is_here || torch.used);
+  if (!is_here && can_run)
+    return fail(Code::arg, "no script " + name + " here, but a program; --no-python runs it");
+  return true;
+}
+
 }  // namespace
 
 Result<void> read_torch_variables(Draft& draft) {
@@ -46,24 +63,24 @@ Result<void> read_torch_variables(Draft& draft) {
   return {};
 }
 
-void finish_torch(Draft& draft) {
+Result<void> finish_torch(Draft& draft, const std::string& tool) {
   TorchSpec& torch = draft.job.torch;
-  if (!torch.used) return;
-  Placement& placement = draft.job.placement;
-  if (placement.ranks_per_node == 0 && placement.per_node_word.empty() && draft.app.ranks == 0)
-    placement.ranks_per_node = 1;
   for (AppSpec& app : draft.job.apps) {
-    if (app.argv.empty()) continue;
-    if (!torch.no_python) {
-      const auto python =
-          draft.around.variable ? draft.around.variable("PYTHON_EXEC") : std::nullopt;
-      std::vector<std::string> words{python.value_or("python3"), "-u"};
+    TUTTI_TRY(python, goes_to_python(draft, app, tool));
+    if (python) {
+      const auto name = draft.around.variable ? draft.around.variable("PYTHON_EXEC") : std::nullopt;
+      std::vector<std::string> words{name.value_or("python3"), "-u"};
       if (torch.module) words.push_back("-m");
       app.argv.insert(app.argv.begin(), words.begin(), words.end());
     }
-    if (torch.pass_local_rank) app.local_rank_at = torch.no_python ? 1 : torch.module ? 4 : 3;
+    if (torch.pass_local_rank) app.local_rank_at = !python ? 1 : torch.module ? 4 : 3;
   }
+  if (!torch.used) return {};
+  Placement& placement = draft.job.placement;
+  if (placement.ranks_per_node == 0 && placement.per_node_word.empty() && draft.app.ranks == 0)
+    placement.ranks_per_node = 1;
   draft.job.output.directory.clear();
+  return {};
 }
 
 namespace apply {

@@ -7,6 +7,8 @@
 
 #include <array>
 
+#include "base/interface_list.h"
+
 namespace tutti::launch::control {
 
 std::string address_text(const sockaddr* address) {
@@ -17,17 +19,34 @@ std::string address_text(const sockaddr* address) {
   return text.data();
 }
 
-std::vector<std::string> own_addresses() {
+namespace {
+
+std::vector<std::string> addresses_of(const InterfaceList& wanted) {
   std::vector<std::string> own;
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return own;
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
     if ((one->ifa_flags & IFF_UP) == 0 || one->ifa_addr == nullptr) continue;
     const int family = one->ifa_addr->sa_family;
-    if (family == AF_INET || family == AF_INET6) own.push_back(address_text(one->ifa_addr));
+    if ((family == AF_INET || family == AF_INET6) && wanted.takes(one->ifa_name, one->ifa_addr))
+      own.push_back(address_text(one->ifa_addr));
   }
   ::freeifaddrs(all);
   return own;
+}
+
+}  // namespace
+
+std::vector<std::string> own_addresses() {
+  return addresses_of({});
+}
+
+std::string address_among(const std::string& interfaces) {
+  const auto wanted = InterfaceList::parse(interfaces);
+  if (!wanted || wanted->is_empty()) return "";
+  for (const std::string& one : addresses_of(*wanted))
+    if (!one.starts_with("127.") && one != "::1" && one.find('%') == std::string::npos) return one;
+  return "";
 }
 
 }  // namespace tutti::launch::control

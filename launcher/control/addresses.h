@@ -12,5 +12,7 @@ namespace tutti::launch::control {
 std::string address_text(const sockaddr* address);
 // Of all interfaces that are up, loopback included.
 std::vector<std::string> own_addresses();
+// Of the first of those interfaces that TUTTI_INTERFACES names; empty: it names none of them.
+std::string address_among(const std::string& interfaces);
 
 }  // namespace tutti::launch::control

@@ -27,10 +27,12 @@ struct Prepare {
   bool want_devices = false;  // GPUs and network cards, too
   MachinePart machine{};      // of a daemon beside prun, which has read it; else empty
   std::vector<std::string> up_addresses{};  // of the machine that started it; empty: this one
+  std::string interfaces{};                 // TUTTI_INTERFACES
   template <class F>
   void fields(F&& f) {
     f("host", host), f("name", name), f("version", version), f("want_machine", want_machine);
     f("want_devices", want_devices), f("machine", machine), f("up_addresses", up_addresses);
+    f("interfaces", interfaces);
   }
 };
 
@@ -74,12 +76,15 @@ struct AppPart {
   std::vector<Variable> environment;
   bool clean_environment = false;  // nothing of the daemon's but PATH and HOME
   int local_rank_at = 0;           // argv index at which --local-rank=N is put; 0: it is not
+  bool fills_words = false;        // %r, %l, %h, %n, %j, %o of the words are filled in
+  int first_offset = 0;            // %o of the first rank
   template <class F>
   void fields(F&& f) {
     f("argv", argv), f("working_directory", working_directory);
     f("directory_required", directory_required), f("ranks", ranks), f("first_rank", first_rank);
     f("environment", environment), f("clean_environment", clean_environment);
-    f("local_rank_at", local_rank_at);
+    f("local_rank_at", local_rank_at), f("fills_words", fills_words);
+    f("first_offset", first_offset);
   }
 };
 
@@ -124,7 +129,8 @@ struct Launch {
   std::string job_key;  // 32 bytes
   int universe = 0;     // slots of the job
   std::vector<std::string> hosts;
-  std::vector<int> host_of;  // of each rank of the job
+  std::vector<int> host_of;                // of each rank of the job
+  std::vector<std::string> environment{};  // "NAME=value" that take the place of the host's own
   std::vector<AppPart> apps;
   std::vector<RankPart> ranks;  // of this host, in rank order
   OutputPart output;
@@ -135,6 +141,7 @@ struct Launch {
   std::string serve;   // servers for programs of other MPIs: pmi1, pmix, none; empty: as needed
   int restarts = 0, max_restarts = 0;  // so far, and allowed
   std::string run_id, role;            // torchrun's
+  bool as_srun = false;                // ranks see srun's variables, too
   int gpus_per_rank = 0;
   int machine_ranks = 0, machine_cores = 0;  // where several hosts are one machine: of all of them
   template <class F>
@@ -144,6 +151,7 @@ struct Launch {
     f("machine_ranks", machine_ranks), f("machine_cores", machine_cores);
     f("job_id", job_id), f("job_key", job_key), f("universe", universe), f("hosts", hosts);
     f("host_of", host_of), f("apps", apps), f("ranks", ranks), f("output", output);
+    f("environment", environment), f("as_srun", as_srun);
     f("master_address", master_address), f("master_port", master_port);
     f("report_links", report_links), f("record", record), f("serve", serve);
   }

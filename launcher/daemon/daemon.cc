@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "control/addresses.h"
 #include "control/far_kernel.h"
 #include "daemon/below.h"
 #include "daemon/checks.h"
@@ -243,7 +244,10 @@ void Daemon::handle(const control::Prepare& prepare) {
     else
       say(control::Note{"host " + prepare.name + ": " + machine.error().text});
   }
-  say(hello_from(place_, machine_));
+  control::Hello hello = hello_from(place_, machine_);
+  if (std::string chosen = control::address_among(prepare.interfaces); !chosen.empty())
+    hello.own_address = std::move(chosen);
+  say(hello);
 }
 
 void Daemon::handle(control::Launch& launch) {
@@ -260,6 +264,7 @@ void Daemon::handle(control::Launch& launch) {
   place.library_folder = place_.library_folder;
   place.pmix_program = place_.pmix_program;
   place.environment = place_.environment;
+  replace_in(place.environment, launch.environment);
   place.machine = machine_;
   if (place_.shows_output)
     place.show = [this](int stream, std::string_view text) {

@@ -1,10 +1,15 @@
 // The program of a rank: looked for as a shell would, and told apart from what cannot run.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "base/text.h"
+#include "base/unique_fd.h"
 #include "daemon/launch.h"
 #include "job/exit_status.h"
 
@@ -21,11 +26,38 @@ Kind look_at(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 ? Kind::program : Kind::not_executable;
 }
 
-std::string from(const std::string& directory, const std::string& name) {
-  return name.starts_with('/') ? name : directory + "/" + name;
+// By the number in an ELF header.
+std::string machine_named(unsigned number) {
+  struct Row {
+    unsigned number;
+    const char* name;
+  };
+  constexpr std::array kRows{Row{3, "i386"},      Row{20, "ppc"},    Row{21, "ppc64"},
+                             Row{22, "s390x"},    Row{40, "arm"},    Row{62, "x86_64"},
+                             Row{183, "aarch64"}, Row{243, "riscv"}, Row{258, "loongarch"}};
+  for (const Row& row : kRows)
+    if (row.number == number) return row.name;
+  return "machine " + std::to_string(number);
 }
 
 }  // namespace
+
+std::string full_path(const std::string& directory, const std::string& path) {
+  return path.starts_with('/') ? path : directory + "/" + path;
+}
+
+std::string machines_of(const std::string& path) {
+  unsigned char head[20] = {};
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open() || ::read(file.get(), head, sizeof head) != sizeof head ||
+      std::memcmp(head, "\177ELF", 4) != 0)
+    return "";
+  const bool is_big = head[5] == 2;
+  const unsigned number = is_big ? head[18] << 8U | head[19] : head[19] << 8U | head[18];
+  utsname own{};
+  ::uname(&own);
+  return ": it is a program for " + machine_named(number) + ", this machine is " + own.machine;
+}
 
 CannotStart find_program(const std::string& name, const std::string& search_path,
                          const std::string& directory, std::string* path) {
@@ -33,7 +65,7 @@ CannotStart find_program(const std::string& name, const std::string& search_path
   const int not_found = job::status_of(job::ExitStatus::not_found);
   if (name.find('/') != std::string::npos) {
     *path = name;
-    const std::string full = from(directory, name);
+    const std::string full = full_path(directory, name);
     switch (look_at(full)) {
       case Kind::program:
         return {};
@@ -48,7 +80,7 @@ CannotStart find_program(const std::string& name, const std::string& search_path
   }
   std::string seen_unusable;
   for (const std::string& folder : text::split(search_path, ':')) {
-    *path = (folder.empty() ? directory : from(directory, folder)) + "/" + name;
+    *path = (folder.empty() ? directory : full_path(directory, folder)) + "/" + name;
     const Kind kind = look_at(*path);
     if (kind == Kind::program) return {};
     if (kind == Kind::not_executable && seen_unusable.empty()) seen_unusable = *path;

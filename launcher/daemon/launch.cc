@@ -93,6 +93,7 @@ struct Child {
   const std::vector<int>* cpus;
   unsigned long memory_nodes[16];  // bits; all 0: not bound
   const rlimit* open_files;
+  bool by_shell;
 };
 
 [[noreturn]] void give_up(const Child& child, int error) {
@@ -145,7 +146,7 @@ void bind_memory(const Child& child) {
   bind_memory(child);
   restore_signals();
   ::execve(child.path, child.argv, child.environment);
-  if (errno == ENOEXEC) {
+  if (errno == ENOEXEC && child.by_shell) {
     // A script without its first line: the shell runs it, as everywhere.
     int count = 0;
     while (child.argv[count] != nullptr) ++count;
@@ -318,7 +319,8 @@ void Starter::fill(Slot& slot, const RankProcess& rank) const {
                 ::getpid(),
                 &rank.part.cpus,
                 {},
-                &start.open_files};
+                &start.open_files,
+                start.by_shell};
   for (const int node : rank.part.nodes) {
     constexpr int kBits = sizeof(unsigned long) * CHAR_BIT;
     if (node >= 0 && node < 16 * kBits)

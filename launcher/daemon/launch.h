@@ -56,6 +56,10 @@ struct CannotStart {
   std::string reason;
 };
 
+// ": it is a program for aarch64, this machine is x86_64"; empty: it is no binary program.
+std::string machines_of(const std::string& path);
+// `path` seen from `directory`.
+std::string full_path(const std::string& directory, const std::string& path);
 // Absolute or relative path of the program, looked for as a shell would, from `directory`.
 // Empty `reason`: found.
 CannotStart find_program(const std::string& name, const std::string& search_path,
@@ -70,6 +74,7 @@ struct RankStart {
   RankFds as{};     // the numbers that the rank finds its descriptors by
   UniqueFd server;  // its end of the connection to a server; closed: none
   bool merge_stderr = false;
+  bool by_shell = false;               // what the kernel does not know is a script
   std::vector<std::string> more_argv;  // argv with something put in; empty: *argv
   rlimit open_files{};                 // the limit before the daemon raised its own
 };

@@ -40,8 +40,7 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   app.problem =
       find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory, &app.path);
   if (app.problem.reason.empty())
-    app.needs = serve::needs_of(
-        app.path.starts_with('/') ? app.path : app.directory + "/" + app.path, part.argv);
+    app.needs = serve::needs_of(full_path(app.directory, app.path), part.argv);
   return app;
 }
 

@@ -138,6 +138,8 @@ std::string fill_pattern(const std::string& pattern, const Writer& writer) {
       value = writer.host_name;
     else if (letter == 'j')
       value = std::to_string(writer.job_id);
+    else if (letter == 'o' && writer.offset >= 0)
+      value = std::to_string(writer.offset);
     else
       value = letter == '%' ? "%" : std::string("%") + letter;
     if (value.size() < width) value.insert(0, width - value.size(), '0');

@@ -17,9 +17,11 @@ struct Writer {
   int host = 0;
   std::string host_name;
   std::uint64_t job_id = 0;
+  int offset = -1;  // within its line of srun's file of programs; -1: there is none
 };
 
-// "%r", "%l", "%h", "%n", "%j" and "%%" filled in; "%3r" is padded with zeros, as srun does it.
+// "%r", "%l", "%h", "%n", "%j", "%o" and "%%" filled in; "%3r" is padded with zeros, as srun does
+// it.
 std::string fill_pattern(const std::string& pattern, const Writer& writer);
 
 // Text in several parts, that no part is long. Nothing of others comes between them.

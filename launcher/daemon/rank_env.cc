@@ -13,6 +13,7 @@
 
 #include "base/environment.h"
 #include "base/text.h"
+#include "daemon/srun_env.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch::daemon {
@@ -209,6 +210,7 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
     else if (facts.local_size > 1)
       set(environment, "OMP_NUM_THREADS", "1");
   }
+  if (facts.as_srun != nullptr) add_srun_variables(environment, facts);
   if (facts.gpus_per_rank > 0) share_gpus(environment, facts);
   if (facts.program != nullptr)
     for (const control::Variable& change : facts.program->environment)

@@ -30,6 +30,7 @@ struct RankFacts {
   int cpus = 0, cores = 0;  // that it is bound to; 0: not bound
   const control::AppPart* program = nullptr;
   const std::vector<control::AppPart>* programs = nullptr;  // all of the job
+  const control::Launch* as_srun = nullptr;                 // not null: srun's variables, too
 };
 
 // `inherited`: the daemon's own environment, "NAME=value". A parent launcher's variables are

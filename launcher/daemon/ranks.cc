@@ -254,18 +254,15 @@ Result<void> Ranks::start(RankProcess& rank) {
   if (place_.machine) facts.cores = cores_for(rank);
   facts.program = &part;
   facts.programs = &launch_.apps;
+  facts.as_srun = launch_.as_srun ? &launch_ : nullptr;
   TUTTI_TRY(served, servers_.outfit(rank.local, app.needs));
   RankStart how;
   how.path = app.path;
   how.directory = app.directory;
   how.argv = &part.argv;
   facts.server_variables = &served.variables;
-  if (part.local_rank_at > 0) {
-    how.more_argv = part.argv;
-    const auto at = std::min(static_cast<std::size_t>(part.local_rank_at), part.argv.size());
-    how.more_argv.insert(how.more_argv.begin() + static_cast<std::ptrdiff_t>(at),
-                         "--local-rank=" + std::to_string(rank.local));
-  }
+  how.more_argv = own_words(part, rank);
+  how.by_shell = !app.needs.certain;
   how.environment = rank_environment(place_.environment, facts);
   how.server = std::move(served.fd);
   how.segment_fd = segment_->fd();

@@ -79,6 +79,7 @@ class Ranks {
   CannotStart problem_of(const RankProcess& rank) const;
   Result<void> start(RankProcess& rank);
   Writer writer_of(const RankProcess& rank) const;
+  std::vector<std::string> own_words(const control::AppPart& part, const RankProcess& rank) const;
   LineCutter& lines_of(RankProcess& rank, int stream);
   void show_rest(RankProcess& rank, int stream);
   void watch(RankProcess& rank);

@@ -46,6 +46,7 @@ void clean(control::Launch& launch) {
                   [](const control::Variable& one) { return !one.name.starts_with("TUTTI_"); });
     app = std::move(numbers);
   }
+  launch.environment.clear();
   launch.output = {};
   launch.record.clear();
   launch.serve.clear();

@@ -25,6 +25,24 @@ Writer Ranks::writer_of(const RankProcess& rank) const {
           launch_.hosts.at(static_cast<std::size_t>(place_.host)), launch_.job_id};
 }
 
+// The program's words, where they are not the same for each of its ranks; else none.
+std::vector<std::string> Ranks::own_words(const control::AppPart& part,
+                                          const RankProcess& rank) const {
+  std::vector<std::string> words;
+  if (part.local_rank_at > 0) {
+    words = part.argv;
+    const auto at = std::min(static_cast<std::size_t>(part.local_rank_at), words.size());
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(at),
+                 "--local-rank=" + std::to_string(rank.local));
+  }
+  if (part.fills_words) {
+    Writer writer = writer_of(rank);
+    writer.offset = part.first_offset + rank.part.rank - part.first_rank;
+    for (const std::string& word : part.argv) words.push_back(fill_pattern(word, writer));
+  }
+  return words;
+}
+
 void Ranks::watch_output(RankProcess& rank, int stream) {
   if (!rank.output[stream].is_open()) return;
   const int fd = rank.output[stream].get();

@@ -28,6 +28,7 @@ void Ranks::hear_of_exec(RankProcess& rank) {
     problem.reason = "cannot execute " + app.path + ": " +
                      (absent ? "the interpreter its first line names is missing"
                              : std::string(std::strerror(error)));
+    if (error == ENOEXEC) problem.reason += machines_of(full_path(app.directory, app.path));
     report_not_started(rank, problem);
     return;
   }

@@ -280,6 +280,12 @@ Result<void> keep_wanted(Allocation& allocation, const HostRules& rules) {
     return std::none_of(allocation.hosts.begin(), allocation.hosts.end(),
                         [&](const HostSlots& host) { return host.name == name; });
   });
+  if (allocation.hosts.size() < static_cast<std::size_t>(rules.least_hosts))
+    return fail(Code::arg, std::to_string(rules.least_hosts) +
+                               " hosts are asked for (--nodes), but " +
+                               std::to_string(allocation.hosts.size()) +
+                               (allocation.hosts.size() == 1 ? " is" : " are") +
+                               " there; name more by -H or --hostfile");
   if (allocation.hosts.empty())
     return fail(Code::arg, "no host is left to run on; name others beside this machine");
   return {};

@@ -4,6 +4,8 @@
 // for shell text is refused here, once, for every source of hosts.
 #include "hosts/host_word.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -59,8 +61,15 @@ Result<Parts> split_count(std::string_view rest, std::string_view word) {
     return parts;
   }
   const auto first = rest.find(':');
-  if (first == std::string_view::npos || rest.find(':', first + 1) != std::string_view::npos)
-    return Parts{rest, std::nullopt};
+  if (first == std::string_view::npos) return Parts{rest, std::nullopt};
+  if (rest.find(':', first + 1) != std::string_view::npos) {
+    in6_addr address{};
+    if (::inet_pton(AF_INET6, std::string(rest.substr(0, rest.find('%'))).c_str(), &address) == 1)
+      return Parts{rest, std::nullopt};
+    return fail(Code::arg, quoted(word) +
+                               " is neither host:slots nor an IPv6 address; commas part "
+                               "hosts: a:2,b:2");
+  }
   return Parts{rest.substr(0, first), rest.substr(first + 1)};
 }
 
@@ -86,6 +95,10 @@ Result<HostSlots> parse_host_word(std::string_view word) {
   host.name = std::string(parts.name);
   if (parts.count) {
     const auto slots = parse_slots(*parts.count);
+    if (!slots && *parts.count == "*")
+      return fail(Code::arg, quoted(word) +
+                                 ": '*' is no number of slots; give one, or --map-by "
+                                 "node --oversubscribe for any number of ranks");
     if (!slots)
       return fail(Code::arg, quoted(word) + ": " + quoted(*parts.count) +
                                  " is not a number of slots (1 to " + std::to_string(kMostSlots) +

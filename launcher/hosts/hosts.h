@@ -67,6 +67,7 @@ struct HostRules {
   std::vector<std::string> excluded;
   int most_hosts = 0;                                     // 0: all
   std::function<bool(const std::string& name)> not_this;  // --nolocal; null: all are welcome
+  int least_hosts = 0;                                    // so many are asked for
 };
 // Leaves out what the rules do not want. Errors: nobody is left, or an excluded name is not there.
 Result<void> keep_wanted(Allocation& allocation, const HostRules& rules);

@@ -32,13 +32,29 @@ JobSecrets make_secrets() {
   return secrets;
 }
 
+// TUTTI_INTERFACES as the ranks see it.
+std::string interfaces_of(const JobRequest& request) {
+  constexpr const char* kName = "TUTTI_INTERFACES";
+  for (const cli::AppSpec& app : request.spec.apps)
+    for (const cli::EnvChange& change : app.environment)
+      if (change.name == kName && change.value) return *change.value;
+  return value_in(request.environment, kName);
+}
+
 }  // namespace
+
+std::vector<std::string> shown_of(const std::vector<std::string>& notices,
+                                  const cli::JobSpec& spec) {
+  const bool asks = spec.verbose || spec.report_bindings || spec.display_map;
+  return asks || ::isatty(STDERR_FILENO) != 0 ? notices : std::vector<std::string>{};
+}
 
 control::Prepare Head::prepare_for(int index) {
   const Host& fresh = host(index);
   control::Prepare prepare{index, name_of(index), control::version(), true,
                            plan::wants_devices(request_.spec)};
   if (fresh.is_early) prepare.machine = daemon::machine_part(*request_.machine);
+  prepare.interfaces = interfaces_of(request_);
   if (fresh.via != index)
     prepare.up_addresses = host(fresh.via).hello.addresses;
   else if (fresh.over_network)
@@ -122,7 +138,7 @@ void Head::launch() {
   }
   if (const auto bound = plan::bind_ranks(plan, request_.spec, machines); !bound)
     return fail(status_of(ExitStatus::too_few_slots), bound.error().text);
-  for (const std::string& note : plan.notes) terminal_.say(note);
+  for (const std::string& note : shown_of(plan.notes, request_.spec)) terminal_.say(note);
   if (request_.spec.display_topo) terminal_.write(1, plan::print_topology(plan, machines));
   if (request_.spec.report_bindings) terminal_.write(2, plan::print_bindings(plan, machines));
 

@@ -46,6 +46,11 @@ inline constexpr const char* kDeskName = "tutti-prun-";
 Result<control::Launch> own_launch(const JobRequest& request, int slots, int host,
                                    const control::Launch& said);
 
+// Those of these remarks, that nothing depends on, which are shown: all, to a terminal or where
+// words or the placement are wanted.
+std::vector<std::string> shown_of(const std::vector<std::string>& notices,
+                                  const cli::JobSpec& spec);
+
 // True for names of the machine that prun runs on.
 bool is_this_machine(const std::string& name);
 

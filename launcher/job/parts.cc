@@ -5,18 +5,15 @@
 
 #include "base/knobs.h"
 #include "job/files.h"
+#include "job/travel.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch::job {
 namespace {
 
-std::string_view name_of(std::string_view entry) {
-  return entry.substr(0, entry.find('='));
-}
-
 const std::string* find(const std::vector<std::string>& environment, const std::string& name) {
   for (const std::string& entry : environment)
-    if (name_of(entry) == name && entry.size() > name.size()) return &entry;
+    if (entry.starts_with(name + "=")) return &entry;
   return nullptr;
 }
 
@@ -40,6 +37,8 @@ control::AppPart app_part(const cli::AppSpec& app, const std::string& directory,
     part.working_directory = directory + "/" + part.working_directory;
   part.clean_environment = app.clean_environment;
   part.local_rank_at = app.local_rank_at;
+  part.fills_words = app.fills_words;
+  part.first_offset = app.first_offset;
   for (const cli::EnvChange& change : app.environment) {
     if (change.name == wireup::kJoinKeyVariable) continue;  // stays with prun, whatever is exported
     if (change.unset || change.value) {
@@ -166,9 +165,11 @@ control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
     }
     launch.apps.push_back(std::move(part));
   }
+  if (over_network) launch.environment = travelling(spec, environment);
   launch.output = output_part(spec, directory, secrets, plan.hosts.size());
   launch.run_id = spec.torch.used ? spec.torch.run_id : "";
   launch.role = spec.role;
+  launch.as_srun = spec.as_srun;
   launch.restarts = secrets.restarts;
   launch.max_restarts = spec.max_restarts;
   launch.gpus_per_rank = spec.placement.gpus_per_rank;

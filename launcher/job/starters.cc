@@ -9,6 +9,8 @@
 #include <cmath>
 
 #include "base/environment.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "control/addresses.h"
 #include "job/exit_status.h"
 #include "job/head.h"
@@ -21,6 +23,18 @@ namespace {
 
 // From how many hosts on daemons start daemons.
 constexpr std::size_t kTreeFrom = 33;
+
+// `user` of "user@host": another one is reached by ssh, on this machine, too.
+bool is_this_user(const std::string& user, const std::vector<std::string>& environment) {
+  if (user.empty() || user == value_in(environment, "USER") ||
+      user == value_in(environment, "LOGNAME"))
+    return true;
+  for (const std::string& line : text::split(file_text("/etc/passwd").value_or(""), '\n')) {
+    const auto words = text::split(line, ':');  // name, password, number, ...
+    if (words.size() > 2 && words[0] == user) return words[2] == std::to_string(::geteuid());
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -103,7 +117,8 @@ void Head::start_hosts() {
     if (request_.spec.starter == cli::Starter::virtual_hosts)
       made.push_back(part);
     else if (request_.spec.starter == cli::Starter::local || !request_.allocation.given ||
-             (!is_by_srun() && is_this_machine(part.name)))
+             (!is_by_srun() && is_this_machine(part.name) &&
+              is_this_user(part.user, request_.environment)))
       here.push_back(part);
     else
       remote.push_back(part);

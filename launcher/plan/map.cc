@@ -4,7 +4,8 @@
 // host (slot, core, numa, ...) or deals them out in turn (node). What does not fit into slots
 // is spread so that every host is equally overfull, where that is allowed at all:
 //
-//   hosts given with slots     an error, unless --oversubscribe
+//   hosts given with slots     an error, unless --oversubscribe; under Hydra's names from the first
+//                              host again
 //   a hostfile of bare names   dealt out in turn, with a note: nobody counted slots
 //   this machine alone         allowed, with a note, unless --nooversubscribe
 #include <algorithm>
@@ -44,7 +45,7 @@ class Mapper {
     std::vector<Share> shares = shares_of(app_++);
     const int ranks = ranks_of(app, shares);
     TUTTI_DO(check_per_node(ranks, shares));
-    int left = fill(shares, ranks);
+    int left = job_.placement.in_turns ? fill_in_turns(shares, ranks) : fill(shares, ranks);
     if (left > 0 && !may_overfill()) return too_few_slots(ranks);
     left = overfill(shares, left);
     if (left > 0) return limit_reached(ranks, left);
@@ -56,7 +57,11 @@ class Mapper {
     return counts;
   }
 
+  // The host of each rank of the program that was mapped last, where hosts are filled in turns.
+  const std::vector<int>& order() const { return order_; }
+
   std::vector<std::string> notes() const {
+    if (job_.placement.oversubscribe || job_.placement.in_turns) return {};
     const int ranks = std::accumulate(used_.begin(), used_.end(), 0);
     if (ranks <= total_slots() || allocation_.hosts.empty()) return {};
     const hosts::HostSlots& first = allocation_.hosts.front();
@@ -114,7 +119,8 @@ class Mapper {
     int ranks = 0;
     for (const Share& share : shares) {
       if (share.slots == 0) continue;
-      ranks += per_host() > 0 ? per_host() : std::min(share.room, share.most);
+      const int room = job_.placement.in_turns ? share.slots : share.room;
+      ranks += per_host() > 0 ? per_host() : std::min(room, share.most);
     }
     return std::max(1, ranks);
   }
@@ -134,7 +140,6 @@ class Mapper {
   int fill(std::vector<Share>& shares, int left) const {
     const cli::Placement& placement = job_.placement;
     const int step = placement.map_by == cli::MapBy::node ? 1
-                     : placement.in_turns                 ? placement.ranks_per_node
                      : placement.span                     ? objects_
                                                           : kNoLimit;
     bool moved = true;
@@ -148,6 +153,30 @@ class Mapper {
         left -= now;
         moved = true;
       }
+    }
+    return left;
+  }
+
+  // Hydra's way: as many ranks as slots (or -ppn) on each host, then the first again; the next
+  // program goes on where this one ends.
+  int fill_in_turns(std::vector<Share>& shares, int left) {
+    order_.clear();
+    for (std::size_t full = 0; left > 0 && full < shares.size();) {
+      Share& share = shares[turn_];
+      const int block = per_host() > 0 ? per_host() : share.slots;
+      const int now = std::min({block - in_turn_, left_of(share), left});
+      if (now > 0) {
+        share.count += now;
+        order_.insert(order_.end(), static_cast<std::size_t>(now), static_cast<int>(turn_));
+        in_turn_ += now;
+        left -= now;
+        full = 0;
+      } else {
+        ++full;
+      }
+      if (in_turn_ < block && left_of(share) > 0) continue;  // nothing is left
+      turn_ = (turn_ + 1) % shares.size();
+      in_turn_ = 0;
     }
     return left;
   }
@@ -222,6 +251,9 @@ class Mapper {
   const int objects_;      // of each host, that a policy counts
   std::vector<int> used_;  // ranks already mapped, by host
   std::size_t app_ = 0;    // the program mapped next
+  std::size_t turn_ = 0;   // the host whose turn it is, and how many ranks it has of it
+  int in_turn_ = 0;
+  std::vector<int> order_;
 };
 
 Result<void> check_stdin(const cli::JobSpec& job, std::size_t ranks) {
@@ -271,7 +303,8 @@ Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocat
   }
   for (std::size_t a = 0; a < job.apps.size() && !is_given_by_rank(placement); ++a) {
     TUTTI_TRY(counts, mapper.map(job.apps[a]));
-    for (const int host : number_ranks(counts, placement, objects)) {
+    const bool is_ordered = placement.in_turns && placement.rank_by == cli::RankBy::unset;
+    for (const int host : is_ordered ? mapper.order() : number_ranks(counts, placement, objects)) {
       PlannedRank rank;
       rank.rank = static_cast<int>(plan.ranks.size());
       rank.app = static_cast<int>(a);

@@ -14,11 +14,7 @@ std::vector<int> number_ranks(const std::vector<int>& counts, const cli::Placeme
                        (rank_by == cli::RankBy::unset && placement.map_by == cli::MapBy::node);
   const bool spans =
       rank_by == cli::RankBy::span || (rank_by == cli::RankBy::unset && placement.span);
-  const bool by_turns = rank_by == cli::RankBy::unset && placement.in_turns;
-  const int step = in_turn    ? 1
-                   : by_turns ? placement.ranks_per_node
-                   : spans    ? objects
-                              : std::numeric_limits<int>::max();
+  const int step = in_turn ? 1 : spans ? objects : std::numeric_limits<int>::max();
   const int total = std::accumulate(counts.begin(), counts.end(), 0);
   std::vector<int> left = counts;
   std::vector<int> hosts;

@@ -27,8 +27,12 @@ using namespace tutti::launch::prun;
 
 namespace {
 
-int complain(job::ExitStatus status, const std::string& line) {
+void say(const std::string& line) {
   std::fprintf(stderr, "prun: %s\n", line.c_str());
+}
+
+int complain(job::ExitStatus status, const std::string& line) {
+  say(line);
   return job::status_of(status);
 }
 
@@ -91,7 +95,8 @@ int run(int argc, char** argv) {
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
   if (const auto known = cli::check_variables(request.environment); !known)
     return complain(job::ExitStatus::usage, known.error().text);
-  auto spec = cli::parse_command_line({argv, argv + argc}, {read_file, variable});
+  auto spec =
+      cli::parse_command_line({argv, argv + argc}, {read_file, variable, is_file, is_program});
   if (!spec) return complain(job::ExitStatus::usage, spec.error().text);
   if (spec->show == "ps" || spec->show.starts_with("stacks=") || spec->show.starts_with("gdb="))
     return ask_about_jobs(*spec);
@@ -107,7 +112,7 @@ int run(int argc, char** argv) {
   if (machine) machine = plan::restricted(*machine, spec->placement);
   if (!machine && request.machine) return complain(job::ExitStatus::usage, machine.error().text);
   settle_torch(*spec, request.machine);
-  for (const std::string& note : spec->notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
+  for (const std::string& note : job::shown_of(spec->notes, *spec)) say(note);
 
   if (!report_pid(spec->pid_file)) return job::status_of(job::ExitStatus::usage);
   auto allocation = find_hosts(*spec, machine ? plan::usable_slots(*machine, spec->placement) : 1);

@@ -2,9 +2,11 @@
 #include "prun/surroundings.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -18,10 +20,15 @@
 namespace tutti::launch::prun {
 namespace {
 
-bool has_program(const std::string& name) {
-  for (const std::string& folder : text::split(variable("PATH").value_or(""), ':'))
-    if (::access((folder + "/" + name).c_str(), X_OK) == 0) return true;
-  return false;
+bool can_run(const std::string& path) {
+  return is_file(path) && ::access(path.c_str(), X_OK) == 0;
+}
+
+bool is_in_path(const std::string& name) {
+  const auto folders = text::split(variable("PATH").value_or(""), ':');
+  return name.find('/') == std::string::npos &&
+         std::any_of(folders.begin(), folders.end(),
+                     [&](const std::string& folder) { return can_run(folder + "/" + name); });
 }
 
 // Whether this prun takes no hosts of a batch system: those are its own, or who meets whom is said
@@ -104,6 +111,15 @@ std::optional<std::string> variable(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+bool is_file(const std::string& path) {
+  struct stat what {};
+  return ::stat(path.c_str(), &what) == 0 && S_ISREG(what.st_mode);
+}
+
+bool is_program(const std::string& name) {
+  return can_run(name) || is_in_path(name);
+}
+
 std::string this_host() {
   utsname names{};
   return ::uname(&names) == 0 ? names.nodename : "localhost";
@@ -119,15 +135,17 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
             hosts::allocate(plan::wishes_of(spec), reader(), this_host(), cores, batch));
   if (batch && allocation.batch == hosts::Batch::slurm) take_shares(spec.placement);
   if (batch && allocation.batch == hosts::Batch::slurm && !spec.starter_given) {
-    if (has_program("srun"))
+    if (is_in_path("srun"))
       spec.starter = cli::Starter::slurm;
     else
       allocation.notes.emplace_back(
           "no srun in PATH; the hosts of the Slurm job are reached by ssh");
   }
   for (const std::string& note : allocation.notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
-  hosts::HostRules rules{
-      spec.placement.excluded, spec.listen.empty() ? spec.placement.most_hosts : 0, {}};
+  hosts::HostRules rules;
+  rules.excluded = spec.placement.excluded;
+  if (spec.listen.empty()) rules.most_hosts = spec.placement.most_hosts;
+  if (!spec.torch.used) rules.least_hosts = rules.most_hosts;
   if (spec.placement.no_local)
     rules.not_this = [](const std::string& name) { return !job::is_this_machine(name); };
   TUTTI_DO(hosts::keep_wanted(allocation, rules));

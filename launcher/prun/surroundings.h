@@ -16,6 +16,9 @@ namespace tutti::launch::prun {
 void hold_standard_streams();
 Result<std::string> read_file(const std::string& path);
 std::optional<std::string> variable(const std::string& name);
+bool is_file(const std::string& path);
+// Found here, or by PATH.
+bool is_program(const std::string& name);
 std::string this_host();
 // The batch system's hosts, the user's, or this machine; without those not wanted. Says in `spec`
 // how they are reached, where it does not say it already.

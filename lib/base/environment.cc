@@ -8,6 +8,14 @@ std::string value_in(const std::vector<std::string>& environment, const std::str
   return "";
 }
 
+void replace_in(std::vector<std::string>& environment, const std::vector<std::string>& entries) {
+  for (const std::string& entry : entries) {
+    const std::string start = entry.substr(0, entry.find('=')) + "=";
+    std::erase_if(environment, [&start](const std::string& one) { return one.starts_with(start); });
+    environment.push_back(entry);
+  }
+}
+
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<char*> all;
   all.reserve(words.size() + 1);

@@ -8,6 +8,8 @@ namespace tutti {
 
 // Value of a variable in such a list; empty when it is not there.
 std::string value_in(const std::vector<std::string>& environment, const std::string& name);
+// These entries instead of those of the same names.
+void replace_in(std::vector<std::string>& environment, const std::vector<std::string>& entries);
 // For exec: they end with a null, and hold as long as the words stay as they are.
 std::vector<char*> pointers_to(const std::vector<std::string>& words);
 

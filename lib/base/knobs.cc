@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/interface_list.h"
 #include "base/text.h"
 
 namespace tutti {
@@ -32,6 +33,9 @@ const std::vector<KnobRow> kRows = {
     {"TUTTI_PROGRESS_US", "us", "0", "world",
      "a thread that makes progress while the program computes looks this often; 0: none"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
+    {"TUTTI_INTERFACES", "text", "", "transport",
+     "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ and "
+     "those not to use; empty: all (prun --interfaces, Open MPI's btl_tcp_if_include, ...)"},
     {"TUTTI_LINK_SECURITY", "name", "none", "transport",
      "data between hosts: none, integrity (changes are noticed) or encrypted; the same for all"},
     {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
@@ -120,6 +124,9 @@ Result<Knobs> Knobs::read(const Lookup& lookup) {
       value.number = *number;
     }
     TUTTI_DO(check_words(row, value.text));
+    if (std::string_view(row.name) == "TUTTI_INTERFACES")
+      if (const auto list = InterfaceList::parse(value.text); !list)
+        return fail(Code::arg, std::string(row.name) + ": " + list.error().text);
     knobs.values_.push_back(std::move(value));
   }
   return knobs;

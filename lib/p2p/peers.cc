@@ -9,6 +9,18 @@
 #include "p2p/core.h"
 
 namespace tutti::p2p {
+namespace {
+
+// Why a link that could have reached the peer is not there.
+Result<transport::Picked> with_left_out(Result<transport::Picked> picked,
+                                        const transport::Opened& opened) {
+  if (picked || opened.left_out.empty()) return picked;
+  std::string text = picked.error().text;
+  for (const std::string& each : opened.left_out) text += "; not used: " + each;
+  return fail(picked.error().code, text);
+}
+
+}  // namespace
 
 Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
     : wireup_(wireup),
@@ -96,7 +108,8 @@ transport::Peer Core::describe(int rank) const {
 }
 
 Result<void> Core::route(PeerState& peer) {
-  TUTTI_TRY(picked, transport::pick(opened_.transports, describe(peer.rank), knobs_));
+  TUTTI_TRY(picked, with_left_out(transport::pick(opened_.transports, describe(peer.rank), knobs_),
+                                  opened_));
   peer.transport = picked.index;
   peer.traits = picked.traits;
   const auto wanted = static_cast<std::size_t>(knobs_.integer("TUTTI_EAGER_BYTES"));

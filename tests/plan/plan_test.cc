@@ -70,7 +70,7 @@ Outcome run(const PlanCase& one) {
     if (found == one.files.end()) return fail(Code::arg, "hostfile " + path + " cannot be read");
     return found->second;
   };
-  const auto job = parse_command_line(one.command, {read, {}});
+  const auto job = parse_command_line(one.command, {read, {}, {}, {}});
   if (!job) return failed("command line", job.error());
   const auto allocation =
       allocate(tutti::launch::plan::wishes_of(*job), read, one.this_host, one.this_cores);

@@ -38,14 +38,8 @@ bool is_bridge_of_containers(std::string_view name) {
 }
 
 bool is_same_subnet(const SocketAddress& theirs, const Interface& own) {
-  if (theirs.is_ipv6 != own.address.is_ipv6) return false;
-  for (int bit = 0; bit < own.prefix_bits; bit += 8) {
-    const auto at = static_cast<std::size_t>(bit / 8);
-    const int left = std::min(8, own.prefix_bits - bit);
-    const auto mask = static_cast<std::uint8_t>(0xff << (8 - left));
-    if (((theirs.bytes[at] ^ own.address.bytes[at]) & mask) != 0) return false;
-  }
-  return true;
+  return theirs.is_ipv6 == own.address.is_ipv6 &&
+         tutti::is_same_subnet(theirs.bytes.data(), own.address.bytes.data(), own.prefix_bits);
 }
 
 sockaddr_storage storage_of(const sockaddr* address, std::size_t bytes) {
@@ -63,12 +57,14 @@ double wire_gbits(const std::string& name) {
 }
 
 // Empty when the entry is not one that can be used.
-std::vector<Interface> interface_in(const ifaddrs& entry, Family family) {
+std::vector<Interface> interface_in(const ifaddrs& entry, Family family,
+                                    const InterfaceList& wanted) {
   if (entry.ifa_addr == nullptr || entry.ifa_netmask == nullptr) return {};
   if ((entry.ifa_flags & IFF_UP) == 0 || (entry.ifa_flags & IFF_RUNNING) == 0) return {};
   const bool is_ipv4 = entry.ifa_addr->sa_family == AF_INET && family != Family::ipv6;
   const bool is_ipv6 = entry.ifa_addr->sa_family == AF_INET6 && family != Family::ipv4;
   if (!is_ipv4 && !is_ipv6) return {};
+  if (!wanted.takes(entry.ifa_name, entry.ifa_addr)) return {};
   const std::size_t bytes = is_ipv4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
   Interface found;
   found.address = SocketAddress::of(storage_of(entry.ifa_addr, bytes));
@@ -133,12 +129,12 @@ std::string SocketAddress::text() const {
   return host + ":" + std::to_string(port);
 }
 
-std::vector<Interface> usable_interfaces(Family family) {
+std::vector<Interface> usable_interfaces(Family family, const InterfaceList& wanted) {
   std::vector<Interface> all;
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return all;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next)
-    for (Interface& each : interface_in(*entry, family)) all.push_back(each);
+    for (Interface& each : interface_in(*entry, family, wanted)) all.push_back(each);
   ::freeifaddrs(list);
   const auto is_outside = [](const Interface& each) { return !each.is_loopback; };
   if (std::any_of(all.begin(), all.end(), is_outside))

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/interface_list.h"
 #include "base/result.h"
 
 namespace tutti::transport::tcp {
@@ -35,9 +36,9 @@ struct Interface {
   bool is_private_bridge = false;  // of a container engine: the same addresses on every host
 };
 
-// Interfaces that are up and have an address of the family. Loopback ones only when there is
-// nothing else; private bridges last. No link-local addresses.
-std::vector<Interface> usable_interfaces(Family family);
+// Interfaces that are wanted, up and have an address of the family. Loopback ones only when there
+// is nothing else; private bridges last. No link-local addresses.
+std::vector<Interface> usable_interfaces(Family family, const InterfaceList& wanted = {});
 
 inline constexpr std::size_t kMostAddresses = 4;  // of each family: four interfaces are plenty
 

@@ -32,7 +32,7 @@ class Peers {
   Peers(wireup::Wireup& wireup, Sink& sink, bool serves_own_host, Security security);
   ~Peers();
 
-  Result<void> listen(Family family);
+  Result<void> listen(Family family, const std::string& interfaces);
   const Blob& address() const { return address_; }
   const std::vector<Interface>& interfaces() const { return interfaces_; }
   double wire_gbits() const;  // of the fastest network that we are reached by; 0: not known

@@ -46,7 +46,10 @@ class TcpTransport final : public Transport {
         security_(security),
         peers_(*around.wireup, *around.sink, serves_own_host, security) {}
 
-  Result<void> listen(Family family) { return peers_.listen(family); }
+  Result<void> listen(Family family, const std::string& interfaces) {
+    interfaces_ = interfaces;
+    return peers_.listen(family, interfaces);
+  }
 
   const char* name() const override { return "tcp"; }
 
@@ -58,6 +61,7 @@ class TcpTransport final : public Transport {
     if (security_ == Security::encrypted) traits.why += ", data encrypted";
     traits.kind = "tcp";
     traits.wire_gbits = peers_.wire_gbits();
+    if (!interfaces_.empty()) traits.why += ", by TUTTI_INTERFACES=" + interfaces_;
     traits.max_frame = security_ == Security::none ? kMaxFrame : kMaxSealedFrame;
     traits.eager_bytes = std::size_t{64} << 10;
     traits.fetch_from = std::numeric_limits<std::size_t>::max();
@@ -109,6 +113,7 @@ class TcpTransport final : public Transport {
 
   int rank_;
   Security security_;
+  std::string interfaces_;
   Peers peers_;
   bool inside_ = false;
   bool must_serve_ = true;
@@ -131,7 +136,7 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   // With shm at hand, neighbours are shm's to watch.
   const bool serves_own_host = !named.empty() && !allows(named, "shm");
   auto transport = std::make_unique<TcpTransport>(around, serves_own_host, security);
-  TUTTI_DO(transport->listen(family));
+  TUTTI_DO(transport->listen(family, around.knobs->text("TUTTI_INTERFACES")));
   return std::unique_ptr<Transport>(std::move(transport));
 }
 

@@ -1,4 +1,6 @@
 // The lines that users of other launchers bring along.
+#include <map>
+
 #include "catch.h"
 #include "parse.h"
 
@@ -113,6 +115,70 @@ TEST_CASE("the name prun is called by decides what a letter means", "[cli]") {
   CHECK(parse("torchrun -t 3 a.py")->output.tees.at(-1) == 3);
 }
 
+TEST_CASE("srun's short options hold their words, and stand together", "[cli]") {
+  const auto job = parse("srun -t5 -pdebug -wa,b -n2 -N1 -lu -Jname -oout.%t ./a -x");
+  REQUIRE(job);
+  CHECK(job->timeout_s == 300);
+  CHECK(job->apps[0].hosts == std::vector<std::string>{"a,b"});
+  CHECK(job->apps[0].ranks == 2);
+  CHECK(job->placement.most_hosts == 1);
+  CHECK(job->output.tag == OutputSpec::Tag::label);
+  CHECK(job->output.out_file == "out.%r");
+  CHECK(job->apps[0].argv == cut("./a -x"));
+  CHECK(job->notes == std::vector<std::string>{"without effect here: -p, -J"});
+  CHECK(parse("torchrun -t3 a.py")->output.tees.at(-1) == 3);
+  CHECK(error_of("srun -%5 ./a").find("unknown option") != std::string::npos);
+  CHECK(error_of("mpirun -pdebug ./a").find("unknown option") != std::string::npos);
+}
+
+TEST_CASE("srun's --jobid names the job that it is started in", "[cli]") {
+  Surroundings around;
+  around.variable = [](const std::string& name) {
+    return name == "SLURM_JOB_ID" ? std::optional<std::string>("7") : std::nullopt;
+  };
+  CHECK(parse_command_line(cut("srun --jobid=7 ./a"), around));
+  CHECK_FALSE(parse_command_line(cut("srun --jobid 8 ./a"), around));
+  CHECK(error_of("srun --jobid 8 ./a").find("not started in Slurm job 8") != std::string::npos);
+}
+
+TEST_CASE("every launcher's word for interfaces is the one knob", "[cli]") {
+  for (const char* line :
+       {"prun --interfaces eth0 a", "mpiexec.hydra -iface eth0 a",
+        "mpirun --mca btl_tcp_if_include eth0 a", "mpirun --mca oob_tcp_if_include eth0 a",
+        "prun --prtemca prte_if_include eth0 a"}) {
+    INFO(line);
+    const auto job = parse(line);
+    REQUIRE(job);
+    REQUIRE(change(job->apps[0], "TUTTI_INTERFACES") != nullptr);
+    CHECK(*change(job->apps[0], "TUTTI_INTERFACES")->value == "eth0");
+    CHECK(job->notes.empty());
+  }
+  const auto without = parse("mpirun --mca btl_tcp_if_exclude lo,docker0 a");
+  CHECK(*change(without->apps[0], "TUTTI_INTERFACES")->value == "^lo,docker0");
+  CHECK(error_of("prun --interfaces eth0,^lo a").find("no list of interfaces") !=
+        std::string::npos);
+  Surroundings around;
+  std::map<std::string, std::string> set{{"GLOO_SOCKET_IFNAME", "eth1"}};
+  around.variable = [&set](const std::string& name) {
+    const auto found = set.find(name);
+    return found == set.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+  const auto taken = [&] {
+    const auto job = parse_command_line(cut("prun a"), around);
+    const EnvChange* one = job ? change(job->apps[0], "TUTTI_INTERFACES") : nullptr;
+    return one == nullptr ? std::string() : *one->value;
+  };
+  CHECK(taken() == "eth1");
+  set["NCCL_SOCKET_IFNAME"] = "eth2";
+  CHECK(taken() == "eth2");
+  set["FI_TCP_IFACE"] = "eth3";
+  CHECK(taken() == "eth3");
+  set["OMPI_MCA_btl_tcp_if_include"] = "eth4";
+  CHECK(taken() == "eth4");
+  set["TUTTI_INTERFACES"] = "eth5";
+  CHECK(taken().empty());
+}
+
 TEST_CASE("what only the launcher can say stays as it is, and one line says so", "[cli]") {
   const auto job = parse(
       "prun -x TUTTI_LOCAL_RANK=0 -genv TUTTI_JOB_ID 7 -x A=1 --unset-env TUTTI_CONTROL_FD a");
@@ -135,18 +201,36 @@ TEST_CASE("the environment of a program can be cleared and added to", "[cli]") {
   CHECK(*change(job->apps[0], "PATH")->value == "/bin");
   CHECK(parse("prun -genvnone ./a : ./b")->apps[1].clean_environment);
   CHECK(parse("srun --export=NONE ./a")->apps[0].clean_environment);
+  CHECK(parse("srun --export=A,B=1 ./a")->apps[0].clean_environment);
+  CHECK(parse("srun --export=A,B=1 ./a")->apps[0].environment.size() == 2);
+  CHECK_FALSE(parse("srun --export=B=1,ALL ./a")->apps[0].clean_environment);
+}
+
+TEST_CASE("the whole environment goes along where a word or the launcher's name says so", "[cli]") {
+  CHECK(parse("prun -genvall ./a")->whole_environment);
+  CHECK(parse("prun -n 1 ./a : -n 1 -envall ./b")->whole_environment);
+  CHECK(parse("prun --export=ALL ./a")->whole_environment);
+  CHECK_FALSE(parse("prun --export=A ./a")->whole_environment);
+  CHECK_FALSE(parse("mpirun -x A ./a")->whole_environment);
+  CHECK(parse("mpiexec.hydra ./a")->whole_environment);
+  CHECK_FALSE(parse("mpiexec.hydra -genvlist A ./a")->whole_environment);
+  CHECK(parse("mpiexec.hydra -genvlist A -envall ./a")->whole_environment);
+  CHECK(parse("srun ./a")->whole_environment);
+  CHECK_FALSE(parse("srun --export=NONE ./a")->whole_environment);
 }
 
 TEST_CASE("programs and parameters come from files", "[cli]") {
   const auto read = [](const std::string& path) -> tutti::Result<std::string> {
     if (path == "apps") return std::string("# two programs\n-n 2 ./a 'x y'\n\n-n 1 ./b\n");
     if (path == "multi") return std::string("0-1 ./a one\n2 ./b # last\n");
+    if (path == "twice") return std::string("0-1 ./a\n1 ./b\n");
+    if (path == "mixed") return std::string("2 ./b %o\n* ./a %t:%o '%n x' %3t %h\n");
     if (path == "gap") return std::string("0 ./a\n2 ./b\n");
     if (path == "tune")
       return std::string("rmaps_base_oversubscribe = 1\n-x A=1 -mca plm_rsh_agent rsh\n");
     return tutti::fail(tutti::Code::arg, "cannot read " + path);
   };
-  const Surroundings around{read, {}};
+  const Surroundings around{read, {}, {}, {}};
   auto job = parse_command_line(cut("prun --app apps"), around);
   REQUIRE(job);
   REQUIRE(job->apps.size() == 2);
@@ -156,7 +240,24 @@ TEST_CASE("programs and parameters come from files", "[cli]") {
   REQUIRE(job);
   CHECK(job->apps[0].ranks == 2);
   CHECK(job->apps[1].argv == std::vector<std::string>{"./b"});
-  CHECK_FALSE(parse_command_line(cut("srun --multi-prog gap"), around));
+  CHECK(job->apps[1].fills_words);
+  const auto said = [&](const std::string& line) {
+    const auto tried = parse_command_line(cut(line), around);
+    return tried ? "no error" : tried.error().text;
+  };
+  CHECK(said("srun --multi-prog gap").find("no program for rank 1 of 3") != std::string::npos);
+  CHECK(said("srun -n4 --multi-prog multi").find("rank 3 of 4") != std::string::npos);
+  CHECK(said("srun -n2 --multi-prog multi").find("multi:2: rank 2, but") != std::string::npos);
+  CHECK(said("srun --multi-prog twice").find("a second time") != std::string::npos);
+  job = parse_command_line(cut("srun -n5 -D /x --multi-prog mixed"), around);
+  REQUIRE(job);
+  REQUIRE(job->apps.size() == 3);
+  const std::vector<int> counts{job->apps[0].ranks, job->apps[1].ranks, job->apps[2].ranks};
+  CHECK(counts == std::vector<int>{2, 1, 2});
+  CHECK(job->apps[2].argv == std::vector<std::string>{"./a", "%r:%o", "%n x", "%3r", "%%h"});
+  CHECK(job->apps[2].first_offset == 2);
+  CHECK(job->apps[1].argv == cut("./b %o"));
+  CHECK(job->apps[2].working_directory == "/x");
   job = parse_command_line(cut("mpirun --tune tune ./a"), around);
   REQUIRE(job);
   CHECK(job->placement.oversubscribe);
@@ -173,6 +274,7 @@ TEST_CASE("output goes where it is told", "[cli]") {
   CHECK(parse("srun -o out.%t a")->output.out_file == "out.%r");
   CHECK(parse("srun -o out.%t a")->output.merge_stderr);
   CHECK(parse("srun --output=out.%N.%j a")->output.out_file == "out.%h.%j");
+  CHECK(parse("srun -e e.%3t.%n.%J.%%.%l.% a")->output.err_file == "e.%3r.%n.%j.0.%%.%%l.%");
   CHECK(parse("prun -outfile-pattern o.%r a")->output.out_file == "o.%r");
   CHECK(parse("prun -output-from 0,2-3 a")->output.only_ranks == std::vector<int>{0, 2, 3});
   CHECK(error_of("prun --output tagg a").find("is not known") != std::string::npos);

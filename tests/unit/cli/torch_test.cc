@@ -45,6 +45,31 @@ TEST_CASE("torchrun's words under prun make a torch job; settings alone do not",
   CHECK(job->master_port == 29500);
 }
 
+TEST_CASE("what can run by itself goes to python under torchrun's name only", "[cli]") {
+  Surroundings around;
+  around.is_file = [](const std::string& path) { return path == "x.py" || path == "sub/y.py"; };
+  around.is_program = [](const std::string& name) { return name == "true" || name == "run.py"; };
+  const auto program = [&](const std::string& line) {
+    const auto job = parse_command_line(cut(line), around);
+    return job ? job->apps[0].argv : std::vector<std::string>{job.error().text};
+  };
+  CHECK(program("prun --standalone --nproc_per_node=2 true") == cut("true"));
+  CHECK(program("prun --nproc-per-node 2 python3 x.py") == cut("python3 x.py"));
+  CHECK(program("prun --standalone --nproc_per_node=2 python3 x.py") == cut("python3 x.py"));
+  CHECK(program("prun --standalone run.py") == cut("run.py"));
+  CHECK(program("prun --standalone x.py a") == cut("python3 -u x.py a"));
+  CHECK(program("prun --standalone far.py") == cut("python3 -u far.py"));
+  CHECK(program("prun -np 2 x.py") == cut("python3 -u x.py"));
+  CHECK(program("prun -np 2 --wdir sub y.py") == cut("python3 -u y.py"));
+  CHECK(program("prun -np 2 far.py") == cut("far.py"));
+  CHECK(program("mpirun -np 2 x.py") == cut("x.py"));
+  CHECK(program("prun --standalone --module pkg") == cut("python3 -u -m pkg"));
+  CHECK(program("torchrun x.py") == cut("python3 -u x.py"));
+  CHECK(program("torchrun far.py") == cut("python3 -u far.py"));
+  CHECK(program("torchrun true")[0].find("--no-python runs it") != std::string::npos);
+  CHECK(program("torchrun --no-python true") == cut("true"));
+}
+
 TEST_CASE("torch.distributed.launch gives --local-rank", "[cli]") {
   const auto job = parse("torch.distributed.launch --nproc_per_node 2 t.py -x");
   REQUIRE(job);

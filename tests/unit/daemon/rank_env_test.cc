@@ -46,6 +46,39 @@ TEST_CASE("a rank sees Open MPI's and torchrun's variables", "[daemon]") {
     CHECK(value_in(environment, name) == value);
 }
 
+TEST_CASE("under srun's name a rank sees srun's variables", "[daemon]") {
+  control::Launch launch;
+  launch.hosts = {"a", "b", "c"};
+  launch.host_of = {0, 0, 1, 1, 2};
+  RankFacts facts = some_facts();
+  facts.job_id = 77;
+  facts.size = 5;
+  facts.hosts = 3;
+  const std::vector<std::string> outer{"SLURM_PROCID=9", "SLURM_JOB_NUM_NODES=8",
+                                       "SLURM_NTASKS=99"};
+  CHECK(value_in(rank_environment(outer, facts), "SLURM_PROCID").empty());
+  facts.as_srun = &launch;
+  const auto environment = rank_environment(outer, facts);
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"SLURM_PROCID", "3"},
+                                                        {"SLURM_LOCALID", "1"},
+                                                        {"SLURM_NODEID", "1"},
+                                                        {"SLURM_GTIDS", "2,3"},
+                                                        {"SLURM_NTASKS", "5"},
+                                                        {"SLURM_NPROCS", "5"},
+                                                        {"SLURM_NNODES", "3"},
+                                                        {"SLURM_JOB_NUM_NODES", "8"},
+                                                        {"SLURM_JOB_ID", "77"},
+                                                        {"SLURM_STEP_ID", "0"},
+                                                        {"SLURM_STEP_NUM_TASKS", "5"},
+                                                        {"SLURM_TASKS_PER_NODE", "2(x2),1"},
+                                                        {"SLURM_JOB_NODELIST", "a,b,c"},
+                                                        {"SLURMD_NODENAME", "b"}}) {
+    INFO(name);
+    CHECK(value_in(environment, name) == value);
+  }
+}
+
 TEST_CASE("arguments that no variable can hold are left out of it", "[daemon]") {
   control::AppPart part;
   part.argv = {"app", "first", std::string(70'000, 'a'), std::string(70'000, 'b'), "last"};

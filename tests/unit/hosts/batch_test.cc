@@ -151,6 +151,8 @@ TEST_CASE("hosts that are not wanted are left out", "[hosts]") {
   CHECK_FALSE(keep_wanted(all, {{"b"}, 0, {}}));
   REQUIRE(keep_wanted(all, {{}, 1, {}}));
   CHECK(all.hosts.size() == 1);
+  CHECK_FALSE(keep_wanted(all, {{}, 2, {}, 2}));
+  REQUIRE(keep_wanted(all, {{}, 2, {}, 1}));
   CHECK_FALSE(keep_wanted(all, {{}, 0, [](const std::string& name) { return name != "a"; }}));
 }
 

@@ -60,6 +60,24 @@ TEST_CASE("over a network the knobs travel by name, before what the user says", 
   CHECK(launch.apps.at(0).environment.at(0).value == "tcp");
 }
 
+TEST_CASE("which variables travel: all, Open MPI's or torchrun's, none that a host has its own of",
+          "[job]") {
+  const std::vector<std::string> mine{"A=1",          "PATH=/venv/bin", "HOME=/h",
+                                      "SSH_TTY=x",    "TMPDIR=/t",      "OMPI_B=2",
+                                      "PYTHONPATH=p", "TUTTI_LINK=tcp"};
+  const auto sent = [&](const cli::JobSpec& spec, bool over_network) {
+    return common_part(spec, some_plan(), {}, "/work", mine, over_network).environment;
+  };
+  using Entries = std::vector<std::string>;
+  cli::JobSpec spec = some_spec();
+  CHECK(sent(spec, true) == Entries{"OMPI_B=2"});
+  spec.torch.used = true;
+  CHECK(sent(spec, true) == Entries{"PATH=/venv/bin", "OMPI_B=2", "PYTHONPATH=p"});
+  spec.whole_environment = true;
+  CHECK(sent(spec, true) == Entries{"A=1", "PATH=/venv/bin", "OMPI_B=2", "PYTHONPATH=p"});
+  CHECK(sent(spec, false).empty());
+}
+
 TEST_CASE("a relative working folder starts at prun's; a named one must exist", "[job]") {
   cli::JobSpec spec = some_spec();
   CHECK_FALSE(common_part(spec, some_plan(), {}, "/work", {}, false).apps[0].directory_required);

@@ -105,6 +105,16 @@ TEST_CASE("both address families carry frames", "[tcp]") {
   }
 }
 
+TEST_CASE("only interfaces of the list are used", "[tcp]") {
+  const auto is_loopback = [](const tcp::Interface& one) { return one.is_loopback; };
+  const auto only = tcp::usable_interfaces(tcp::Family::ipv4, *InterfaceList::parse("127.0.0.0/8"));
+  REQUIRE_FALSE(only.empty());
+  CHECK(std::all_of(only.begin(), only.end(), is_loopback));
+  CHECK(tcp::usable_interfaces(tcp::Family::both, *InterfaceList::parse("nosuch")).empty());
+  Rig rig({0, 1}, knobs_with({{"TUTTI_LINK", "tcp"}, {"TUTTI_INTERFACES", "lo"}}));
+  exchange(rig, 0, 1);
+}
+
 TEST_CASE("a rank with another secret is turned away, and says why it got nowhere", "[tcp]") {
   auto worlds = wireup::in_threads({0, 1});
   worlds[1]->segment().header().job_key[5] ^= 1;

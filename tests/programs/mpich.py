@@ -40,7 +40,6 @@ LEFT_OUT = {
     "wants names of before MPI 5": ("datatype/typename",),
     "an error without communicator is MPI_COMM_SELF's since MPI 4": ("attr/attrerrtype",),
     "wants no communicator where MPI has one without dimensions": ("topo/cartsuball",),
-    "wants other dimensions, of which MPI leaves the choice": ("topo/dims5",),
     "meant to fail": ("errhan/errfatal", "init/exitst1", "init/exitst2", "init/exitst3", "init/timeout"),
     "writes what no control variable takes": ("mpi_t/cvarwrite",),
     "windows": ("attr/keyval_double_free_win",),

@@ -36,7 +36,6 @@ LEFT_OUT = {
     "MPICH's own functions": ("errhan/adderr", "mpi_t/qmpi_test"),
     "makes a struct of a type that it freed": ("datatype/indexed_misc",),
     "takes handles for integers": ("coll/nonblocking2", "coll/nonblocking3", "datatype/pack_external"),
-    "sends with MPI_DATATYPE_NULL": ("part/nonblocking_pready",),
     "wants names of before MPI 5": ("datatype/typename",),
     "an error without communicator is MPI_COMM_SELF's since MPI 4": ("attr/attrerrtype",),
     "wants no communicator where MPI has one without dimensions": ("topo/cartsuball",),

@@ -60,7 +60,8 @@ class Checks:
             return "good_%s_or_null(%s_object, %s, %s)" % (kind, p.name, p.name, quoted)
         checks = ["good_%s(%s_object, %s)" % (kind, p.name, quoted)]
         if p.kind == "DATATYPE" and self.f.communicates:
-            checks = ["good_committed(%s_object, %s)" % (p.name, quoted)]
+            present = "%s_object = %s" % (p.name, self.present(p)) if self.moves_nothing(p) else p.name + "_object"
+            checks = ["good_committed(%s, %s)" % (present, quoted)]
         if p.kind == "OPERATION":
             if not p.accepts and self.f.communicates:
                 checks.append("good_in_reductions(%s_object)" % p.name)
@@ -68,6 +69,27 @@ class Checks:
             if typed is not None:
                 checks.append("good_op_on(%s_object, %s_object)" % (p.name, typed.name))
         return " && ".join(checks)
+
+    def peer_of(self, buffer):
+        """The rank that a buffer's message goes to or comes from, where it may be nobody; else none."""
+        return next((q for q in self.params if q.kind == "RANK" and self.owners[q.name] is buffer
+                     and "MPI_PROC_NULL" in q.accepts and q is not self.f.root), None)
+
+    def moves_nothing(self, p):
+        """C++ text: the message has no elements or goes to nobody, so that its type may be the null
+        handle; empty where the type always matters: for an operation, too, it must be one."""
+        if p.kind != "DATATYPE" or not p.is_object or not self.f.communicates \
+                or any(q.kind == "OPERATION" for q in self.params):
+            return ""
+        buffer = self.owners[p.name]
+        count = next((q for q in self.params if "NUM_ELEM" in q.kind and not q.is_array
+                      and self.owners[q.name] is buffer), None)
+        peer = self.peer_of(buffer)
+        return " || ".join((["%s == 0" % count.name] if count else [])
+                           + (["%s == MPI_PROC_NULL" % peer.name] if peer else []))
+
+    def present(self, p):
+        return "present(%s_object, %s, %s)" % (p.name, p.name, self.moves_nothing(p))
 
     def described(self, p):
         """'buffer, count, type' of a buffer, where they are single values; else nothing."""
@@ -136,8 +158,7 @@ class Checks:
 
     def untouched(self, p):
         """C++ text: the buffer is not significant, or its message goes to nobody; or nothing."""
-        peer = next((q for q in self.params if q.kind == "RANK" and self.owners[q.name] is p
-                     and "MPI_PROC_NULL" in q.accepts and q is not self.f.root), None)
+        peer = self.peer_of(p)
         return self.absent(p) or (peer and "%s == MPI_PROC_NULL" % peer.name)
 
     def apart(self):

@@ -27,7 +27,8 @@ class TypeList {
   TypeList(const MPI_Datatype* handles, std::span<const Count> counts, const char* name)
       : name_(name) {
     for (std::size_t i = 0; handles != nullptr && i < counts.size(); ++i)
-      types_.push_back(present(type_of(handles[i]), handles[i], counts[i] == 0));
+      types_.push_back(type_of(handles[i]) != nullptr ? type_of(handles[i])
+                                                      : nothing_for(handles[i], counts[i] == 0));
   }
   bool good() const {
     for (const types::Datatype* type : types_)

@@ -63,12 +63,7 @@ inline bool good_committed(const types::Datatype* type, const char* name) {
 }
 // The null handle will do for the type of a message that moves nothing, as all others have it: a
 // type without bytes stands for it.
-[[gnu::cold]] types::Datatype* nothing_for(MPI_Datatype handle);
-inline types::Datatype* present(types::Datatype* type, MPI_Datatype handle, bool moves_nothing) {
-  if (type != nullptr) [[likely]]
-    return type;
-  return moves_nothing ? nothing_for(handle) : nullptr;
-}
+[[gnu::cold]] types::Datatype* nothing_for(MPI_Datatype handle, bool moves_nothing);
 inline bool good_op(const types::Op* op, const char* name) {
   return op != nullptr || bad::handle(Code::op, "operation", name);
 }

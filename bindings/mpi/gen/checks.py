@@ -60,8 +60,7 @@ class Checks:
             return "good_%s_or_null(%s_object, %s, %s)" % (kind, p.name, p.name, quoted)
         checks = ["good_%s(%s_object, %s)" % (kind, p.name, quoted)]
         if p.kind == "DATATYPE" and self.f.communicates:
-            present = "%s_object = %s" % (p.name, self.present(p)) if self.moves_nothing(p) else p.name + "_object"
-            checks = ["good_committed(%s, %s)" % (present, quoted)]
+            checks = ["good_committed(%s_object, %s)" % (p.name, quoted)]
         if p.kind == "OPERATION":
             if not p.accepts and self.f.communicates:
                 checks.append("good_in_reductions(%s_object)" % p.name)
@@ -87,9 +86,6 @@ class Checks:
         peer = self.peer_of(buffer)
         return " || ".join((["%s == 0" % count.name] if count else [])
                            + (["%s == MPI_PROC_NULL" % peer.name] if peer else []))
-
-    def present(self, p):
-        return "present(%s_object, %s, %s)" % (p.name, p.name, self.moves_nothing(p))
 
     def described(self, p):
         """'buffer, count, type' of a buffer, where they are single values; else nothing."""

@@ -86,6 +86,9 @@ class Writer(Checks):
                 kind, convert, _ = OBJECTS[p.kind]
                 const = "" if self.moves_nothing(p) else " const"
                 yield "  %s*%s %s_object = %s(%s);" % (kind, const, p.name, convert, p.name)
+                if self.moves_nothing(p):
+                    yield "  if (%s_object == nullptr) [[unlikely]]" % p.name
+                    yield "    %s_object = nothing_for(%s, %s);" % (p.name, p.name, self.moves_nothing(p))
 
     def length_of(self, p):
         return self.length_in(p.length)
@@ -214,9 +217,6 @@ class Writer(Checks):
             yield "  if (call.checks() &&"
             yield "      !(%s)) [[unlikely]]" % (" &&\n        ".join(checks))
             yield "    return %s;" % refusal
-        present = ["%s_object = %s;" % (p.name, self.present(p)) for p in self.params if self.moves_nothing(p)]
-        if present:
-            yield "  if (!call.checks()) [[unlikely]] {\n    %s\n  }" % "\n    ".join(present)
 
     def full(self):
         on, whose = "", "nullptr"

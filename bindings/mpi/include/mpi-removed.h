@@ -125,6 +125,9 @@ static __inline__ int MPI_Type_struct(int count, const int array_of_blocklengths
   return code;
 }
 
+/* Programs of MPI-2 give the bounds to its successor. */
+#define MPI_Type_create_struct MPI_Type_struct
+
 #elif defined(__has_attribute)
 #if __has_attribute(unavailable)
 
@@ -136,6 +139,9 @@ typedef MPI_Comm_errhandler_function MPI_Handler_function
     TUTTI_REMOVED("MPI_Comm_errhandler_function");
 
 /* A program that brings its own as a macro is left alone. */
+#if defined(__cplusplus)
+extern "C" {
+#endif
 #ifndef MPI_LB
 extern MPI_Datatype MPI_LB TUTTI_REMOVED("MPI_Type_create_resized");
 #endif
@@ -184,6 +190,9 @@ int MPI_Type_hindexed(int, int*, MPI_Aint*, MPI_Datatype, MPI_Datatype*)
 #ifndef MPI_Type_struct
 int MPI_Type_struct(int, int*, MPI_Aint*, MPI_Datatype*, MPI_Datatype*)
     TUTTI_REMOVED("MPI_Type_create_struct");
+#endif
+#if defined(__cplusplus)
+}
 #endif
 
 #endif

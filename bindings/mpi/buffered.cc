@@ -43,9 +43,11 @@ void close_buffer_room(const Object* owner) {
 
 BufferRoom* room_for(const comm::Communicator& comm) {
   const Rooms& all = rooms();
-  auto found = all.find(comm.handle());
-  if (found == all.end() || found->second == nullptr) found = all.find(comm.group().session);
-  return found == all.end() ? nullptr : found->second.get();
+  for (const Handle owner : {comm.handle(), comm.group().session, Handle{0}}) {
+    const auto found = all.find(owner);
+    if (found != all.end() && found->second != nullptr) return found->second.get();
+  }
+  return nullptr;
 }
 
 // Null when no gap is large enough; else `before` is where the piece goes in the list.

@@ -24,9 +24,11 @@ struct Side {
 // The types of a w form; good() notes what is wrong with them.
 class TypeList {
  public:
-  TypeList(const MPI_Datatype* handles, std::size_t size, const char* name)
-      : handles_(handles, handles == nullptr ? 0 : size), name_(name) {
-    for (const MPI_Datatype handle : handles_) types_.push_back(type_of(handle));
+  TypeList(const MPI_Datatype* handles, std::span<const Count> counts, const char* name)
+      : name_(name) {
+    for (std::size_t i = 0; handles != nullptr && i < counts.size(); ++i)
+      types_.push_back(type_of(handles[i]) != nullptr ? type_of(handles[i])
+                                                      : nothing_for(handles[i], counts[i] == 0));
   }
   bool good() const {
     for (const types::Datatype* type : types_)
@@ -36,7 +38,6 @@ class TypeList {
   std::span<const types::Datatype* const> span() const { return types_; }
 
  private:
-  std::span<const MPI_Datatype> handles_;
   const char* name_;
   std::vector<const types::Datatype*> types_;
 };

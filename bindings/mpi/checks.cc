@@ -12,6 +12,16 @@ Count outdegree_of(const comm::Communicator& comm) {
   return static_cast<Count>(comm.topology->neighbours(comm.rank()).destinations.size());
 }
 
+types::Datatype* nothing_for(MPI_Datatype handle, bool moves_nothing) {
+  if (handle != MPI_DATATYPE_NULL || !moves_nothing) return nullptr;
+  static types::Datatype* const nothing = [] {
+    types::Datatype* const made = types::make_contiguous(0, *type_of(MPI_BYTE))->hand_out();
+    made->commit();
+    return made;
+  }();
+  return nothing;
+}
+
 }  // namespace tutti::mpi
 
 namespace tutti::mpi::bad {

@@ -61,6 +61,9 @@ inline bool good_type(const types::Datatype* type, const char* name) {
 inline bool good_committed(const types::Datatype* type, const char* name) {
   return good_type(type, name) && (type->is_committed() || bad::uncommitted(name));
 }
+// The null handle will do for the type of a message that moves nothing, as all others have it: a
+// type without bytes stands for it.
+[[gnu::cold]] types::Datatype* nothing_for(MPI_Datatype handle, bool moves_nothing);
 inline bool good_op(const types::Op* op, const char* name) {
   return op != nullptr || bad::handle(Code::op, "operation", name);
 }

@@ -176,7 +176,9 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
     if (is_flooded(place.seen))
       report += "    rank " + std::to_string(rank) + " on host " + host_of(rank) + " has " +
                 std::to_string(place.seen.kept_messages) + " messages (" +
-                text::format_bytes(place.seen.kept_bytes) + ") that it has not received\n";
+                text::format_bytes(place.seen.kept_bytes) +
+                ") that it has not received: if those who sent them wait, it is for this flood "
+                "(a larger TUTTI_UNEXPECTED_BYTES lets them go on)\n";
   const auto awaited = missing();
   if (!awaited.empty())
     report += (awaited.size() == 1 ? "    waited for: rank " : "    waited for: ranks ") +

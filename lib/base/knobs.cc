@@ -19,7 +19,8 @@ const std::vector<KnobRow> kRows = {
     {"TUTTI_EAGER_BYTES", "bytes", "0", "p2p",
      "largest message sent without asking first; 0: derived from the link"},
     {"TUTTI_UNEXPECTED_BYTES", "bytes", "4M", "p2p",
-     "unmatched eager bytes one peer may leave here before its sends wait"},
+     "unmatched eager bytes one peer may leave here before its sends wait; unless set, they wait only "
+     "when kept messages fill the rank's share of an eighth of the memory there is"},
     {"TUTTI_FLOOD_MESSAGES", "messages", "100000", "p2p",
      "so many messages (or 4 KiB times as much) that a rank does not receive are reported; 0: "
      "never"},

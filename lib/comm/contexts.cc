@@ -1,6 +1,9 @@
 // Agreeing on numbers of communicators.
 #include "comm/contexts.h"
 
+#include <algorithm>
+#include <string>
+
 #include "base/check.h"
 
 namespace tutti::comm {
@@ -8,10 +11,17 @@ namespace {
 
 constexpr std::int64_t kBusy = std::int64_t{1} << 40;  // above every number
 
+tl::unexpected<Error> none_left() {
+  return fail(Code::other,
+              std::to_string(ContextIds::kMost) +
+                  " communicators live at a time, and no more can be made; does the program free "
+                  "those that it no longer needs (MPI_Comm_free)?");
+}
+
 }  // namespace
 
 std::int64_t ContextIds::lowest_free(std::int64_t from) const {
-  auto index = static_cast<std::size_t>(from);
+  auto index = static_cast<std::size_t>(std::max(from, first_free_));
   while (index < used_.size() && used_[index]) ++index;
   return static_cast<std::int64_t>(index);
 }
@@ -21,19 +31,22 @@ void ContextIds::take(std::uint32_t context) {
   if (index >= used_.size()) used_.resize(index + 1, false);
   TUTTI_CHECK(!used_[index], "context " + std::to_string(context) + " is taken twice");
   used_[index] = true;
+  if (static_cast<std::int64_t>(index) == first_free_) first_free_ = lowest_free(first_free_);
 }
 
 void ContextIds::give(std::uint32_t context) {
   used_[context / 2] = false;
+  first_free_ = std::min(first_free_, static_cast<std::int64_t>(context / 2));
 }
 
 // The number that is proposed elsewhere right now may be agreed there.
-Number ContextIds::take_alone() {
+Result<Number> ContextIds::take_alone() {
   std::int64_t free = lowest_free(0);
   if (held_ && free == proposed_) free = lowest_free(free + 1);
+  if (free >= kMost) return none_left();
   const auto context = static_cast<std::uint32_t>(free) * 2;
   take(context);
-  return {context, 0};
+  return Number{context, 0};
 }
 
 bool ContextIds::try_hold(const Claim& claim) {
@@ -70,6 +83,7 @@ ContextIds::Agreement::Verdict ContextIds::Agreement::judge(const Values& maximu
     from_ = 0;
     return Verdict::busy;
   }
+  if (maximum[0] >= kMost) return Verdict::none;  // some member has none below
   if (maximum[0] == -maximum[1]) {
     // Only who holds agrees, so no other birth can come in between.
     ids_.clock_ = maximum[2];
@@ -96,6 +110,7 @@ Result<Number> ContextIds::agree(const Claim& claim, const Maximum& maximum,
       return fail(code, "members could not agree on a new communicator");
     const auto verdict = agreement.judge(values);
     if (verdict == Agreement::Verdict::agreed) return agreement.number();
+    if (verdict == Agreement::Verdict::none) return none_left();
     if (verdict == Agreement::Verdict::busy) pause();
   }
 }

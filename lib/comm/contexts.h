@@ -2,7 +2,8 @@
 //
 // A new number must be free on every member. Members propose their lowest free one; when the
 // highest and the lowest proposal are equal it is agreed, else all go on from the highest.
-// Numbers come back when their communicator dies, so they stay small.
+// Numbers come back when their communicator dies, so they stay small; there are kMost of them, so
+// that a program that never frees its communicators is told so before its memory ends.
 //
 // With its number a communicator gets a birth, above that of every communicator its members were in
 // before (a clock of Lamport's). So birth and first member name a communicator among all there ever
@@ -33,13 +34,14 @@ class ContextIds {
  public:
   using Claim = std::pair<std::uint32_t, int>;  // context and tag of where it is agreed
   using Values = std::int64_t[3];
+  static constexpr std::int64_t kMost = 1 << 16;  // communicators of a process at a time
   // Replaces each value by the maximum over all members.
   using Maximum = std::function<Code(Values& values)>;
 
   // One agreement, round by round: propose, maximum over the members, judge.
   class Agreement {
    public:
-    enum class Verdict : std::uint8_t { agreed, again, busy };
+    enum class Verdict : std::uint8_t { agreed, again, busy, none };  // none: no number is left
     Agreement(ContextIds& ids, const Claim& claim);
     ~Agreement();
     Agreement(const Agreement&) = delete;
@@ -62,7 +64,7 @@ class ContextIds {
   Result<Number> agree(const Claim& claim, const Maximum& maximum,
                        const std::function<void()>& pause);
   // For a communicator of one: nobody to agree with, and nobody to whom its birth would matter.
-  Number take_alone();
+  Result<Number> take_alone();
   void take(std::uint32_t context);
   void give(std::uint32_t context);
 
@@ -70,7 +72,8 @@ class ContextIds {
   std::int64_t lowest_free(std::int64_t from) const;
   bool try_hold(const Claim& claim);
 
-  std::vector<bool> used_;  // by context / 2
+  std::vector<bool> used_;       // by context / 2
+  std::int64_t first_free_ = 0;  // none below is free
   std::multiset<Claim> waiting_;
   bool held_ = false;
   std::int64_t proposed_ = -1;  // by who holds

@@ -22,7 +22,10 @@ class Duplication {
         tag_(comm.state().next_tag(Communicator::State::Kind::other)) {}
 
   void begin() {
-    if (members().size() == 1) return name(world().contexts.take_alone());
+    if (members().size() == 1) {
+      const Result<Number> number = world().contexts.take_alone();
+      return number ? name(*number) : end(number.error().code);
+    }
     go(meeting().plan_maximum(values_), &Duplication::came);
   }
 
@@ -57,7 +60,9 @@ class Duplication {
 
   void judge() {
     if (run_->code() != Code::ok) return end(run_->code());
-    if (agreement_->judge(values_) != Verdict::agreed) {
+    const Verdict verdict = agreement_->judge(values_);
+    if (verdict == Verdict::none) return end(Code::other);
+    if (verdict != Verdict::agreed) {
       agreement_->propose(values_);
       return run_->restart();
     }

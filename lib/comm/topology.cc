@@ -1,7 +1,7 @@
 // Topologies: neighbours, grids, balanced dimensions.
 #include "comm/topology.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "comm/comm.h"
 
@@ -68,23 +68,57 @@ std::vector<int> divisors_of(int number) {
   return low;
 }
 
-// Writes `rest` as `left` falling factors, none above `most`; the first found has the smallest
-// largest factor, then the smallest next, and so on: the dimensions closest to each other.
-bool factor(int rest, std::size_t left, int most, std::vector<int>& factors) {
-  if (left == 1) {
-    if (rest <= most) factors.push_back(rest);
-    return rest <= most;
+// Factors in falling order. Closer to each other than those found before: less between the largest
+// and the smallest; else the smallest is larger, or else the second smallest, and so on.
+class Balance {
+ public:
+  std::vector<int> factors(int product, std::size_t count) {
+    divisors_ = divisors_of(product);
+    now_.resize(count);
+    search(product, count, product);
+    return best_;
   }
-  for (const int first : divisors_of(rest)) {
-    if (first > most) break;
-    // The largest of `left` factors is at least the root of their product.
-    if (std::pow(first, static_cast<double>(left)) < static_cast<double>(rest)) continue;
-    factors.push_back(first);
-    if (factor(rest / first, left - 1, first, factors)) return true;
-    factors.pop_back();
+
+ private:
+  bool is_better() const {
+    if (best_.empty()) return true;
+    const int spread = now_.front() - now_.back(), least = best_.front() - best_.back();
+    if (spread != least) return spread < least;
+    return std::lexicographical_compare(best_.rbegin(), best_.rend(), now_.rbegin(), now_.rend());
   }
-  return false;
-}
+  // Whether `left` factors can have the product `rest` with a spread no larger than the best's.
+  bool may_be_better(std::int64_t rest, std::size_t left) const {
+    if (best_.empty() || left == now_.size()) return true;
+    std::int64_t smallest = now_.front() - (best_.front() - best_.back());
+    for (std::size_t i = 0; i < left && smallest > 0 && rest > 0; ++i) rest /= smallest;
+    return smallest <= 0 || rest > 0;
+  }
+  // Writes `rest` as the last `left` factors, none above `most`.
+  void search(int rest, std::size_t left, int most) {
+    if (!may_be_better(rest, left)) return;
+    int& next = now_[now_.size() - left];
+    if (left == 1) {
+      next = rest;
+      if (rest <= most && is_better()) best_ = now_;
+      return;
+    }
+    for (const int each : divisors_) {
+      if (each > most) break;
+      if (rest % each != 0 || !reaches(each, left, rest)) continue;
+      next = each;
+      search(rest / each, left - 1, each);
+    }
+  }
+  // Whether `count` factors of at most `factor` have this product: the largest is its root at
+  // least.
+  static bool reaches(int factor, std::size_t count, int product) {
+    std::int64_t power = 1;
+    for (std::size_t i = 0; i < count && power < product && factor > 1; ++i) power *= factor;
+    return power >= product;
+  }
+
+  std::vector<int> divisors_, now_, best_;
+};
 
 }  // namespace
 
@@ -108,8 +142,7 @@ Result<void> balance_dimensions(int nodes, std::span<int> sizes) {
                                 std::to_string(fixed) + " places");
   if (free == 0) return {};
   rest /= fixed;
-  std::vector<int> factors;
-  factor(rest, free, rest, factors);
+  const std::vector<int> factors = Balance().factors(rest, free);
   auto next = factors.begin();
   for (int& size : sizes)
     if (size == 0) size = *next++;

@@ -33,8 +33,9 @@ std::vector<int> coordinates_of(const Topology& grid, int rank);
 // Wraps around in periodic dimensions. Below zero (kProcNull): outside.
 int rank_at(const Topology& grid, std::span<const int> coordinates);
 int grid_size(std::span<const int> sizes);
-// Factors of `nodes` over the dimensions that are 0, as equal as they can be and falling
-// (MPI 5.0, 8.5.2). Error: the others do not divide it.
+// Factors of `nodes` over the dimensions that are 0, falling and as close to each other as they can
+// be (MPI 5.0, 8.5.2): the least between the largest and the smallest; of such, the largest
+// smallest one, then the largest second smallest. Error: the others do not divide it.
 Result<void> balance_dimensions(int nodes, std::span<int> sizes);
 
 // Weighted edges between ranks, for placing ranks.

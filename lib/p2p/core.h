@@ -167,6 +167,8 @@ class Core final : public Endpoint, public transport::Sink {
   std::uint64_t received() const;  // messages so far
   void drop_kept(MatchNode* message);
   void count_kept();
+  void repay(Message& message);
+  std::uint64_t kept_budget();
   void tell_flood();
   std::string describe_flood() const;
 
@@ -237,6 +239,8 @@ class Core final : public Endpoint, public transport::Sink {
   TransferPool transfers_{this};
   BytePool bytes_;
   std::uint32_t window_ = 0;       // units a peer may leave here
+  std::uint64_t budget_ = 0;       // kept bytes up to which credit goes back at once
+  bool is_budget_known_ = true;    // else the memory of the host is asked when it is used up
   std::uint32_t return_from_ = 0;  // owed units that are returned in a frame of their own
 
   std::vector<Transfer*> matched_;  // offers matched inside a transport, to be answered

@@ -144,7 +144,7 @@ void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHea
 
 void Core::finish_delivery(PeerState& peer, Transfer* transfer,
                            const transport::FrameHeader& header, std::size_t bytes) {
-  if ((header.flags & kFree) == 0) [[likely]]
+  if ((header.flags & kOwesNothing) == 0) [[likely]]
     consumed(peer, bytes);
   if ((header.flags & kWantsTaken) != 0) [[unlikely]]
     queue_control(peer, Kind::taken, 0, high_of(header.cookie));
@@ -167,6 +167,7 @@ void Core::keep(int from, const transport::FrameHeader& header,
   ++flood_.messages;
   flood_.bytes += payload.size();
   count_kept();
+  repay(*message);
   ++counted_.unexpected;
   counted_.unexpected_most = std::max(counted_.unexpected_most, flood_.messages);
   tell({Happening::Kind::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});

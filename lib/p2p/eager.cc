@@ -1,8 +1,9 @@
 // Eager messages: one frame that carries envelope and data, sent without asking.
 //
 // The sender pays for each with credit, as if it stayed unmatched; the receiver gives the
-// credit back when a receive has taken the message, on the next frame that goes the other way
-// or, from a quarter of the window on, in a frame of its own. A sender without credit offers
+// credit back when a receive has taken the message, or when it is kept and there is memory for it
+// (flood.cc), on the next frame that goes the other way or, from a quarter of the window on, in a
+// frame of its own. A sender without credit offers
 // its message instead (rendezvous.cc): it waits for its receive, nothing is lost. A message so
 // short that keeping it takes no more than keeping an offer goes along with the asking.
 #include <algorithm>
@@ -83,7 +84,11 @@ Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
   if (to.gone) {
     transfer->status.code = to.failure;
     complete(transfer);
-  } else if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
+    return transfer;
+  }
+  // Credit may have come back unseen: who only sends does not look.
+  if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
+  if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
     to.waiting.push(transfer);
     list_busy(to);
     update_open(to);
@@ -115,6 +120,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
       header_of(Kind::eager, {transfer->context, transfer->source, transfer->tag, 0}, peer);
   header.length = bytes;
   if (confirms) header.flags = is_charged ? kWantsTaken : kWantsTaken | kFree;
+  if (transfer->mode != Mode::synchronous && !is_charged) header.flags |= kUntilKept;
   const std::uint32_t number = next_number(peer);
   header.cookie = cookie_of(transfer->fingerprint, confirms ? transfer->id : number);
   const std::byte* const data = bytes == 0  ? nullptr

@@ -8,11 +8,14 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "p2p/core.h"
+#include "topo/topo.h"
 
 namespace tutti::p2p {
 namespace {
 
-constexpr std::uint64_t kPart = 8;             // a rise is timed from this part of the limit on
+constexpr std::uint64_t kPart = 8;  // a rise is timed from this part of the limit on
+constexpr std::uint64_t kMemoryPart =
+    8;  // of the host's memory, for messages kept by all its ranks
 constexpr std::uint64_t kBytesEach = 4 << 10;  // messages as long as this are many sooner
 constexpr std::size_t kMostNamed = 4;
 
@@ -74,6 +77,30 @@ void Core::count_kept() {
     tell_flood();
 }
 
+// What is kept costs its sender nothing while there is memory for it: programs send a great many
+// short messages before the one that is asked for.
+void Core::repay(Message& message) {
+  const bool is_eager = message.header.kind == static_cast<std::uint8_t>(Kind::eager);
+  std::uint8_t& flags = message.header.flags;
+  if (!is_eager || bytes_.in_use() > kept_budget()) return;
+  PeerState& sender = peer(message.from);
+  if ((flags & kUntilKept) != 0) {
+    queue_control(sender, Kind::taken, 0, high_of(message.header.cookie));
+    flags &= static_cast<std::uint8_t>(~(kWantsTaken | kUntilKept));
+  }
+  if ((flags & kFree) == 0) consumed(sender, message.bytes);
+  flags |= kRepaid;
+}
+
+std::uint64_t Core::kept_budget() {
+  if (bytes_.in_use() <= budget_ || is_budget_known_) return budget_;
+  is_budget_known_ = true;
+  const std::uint64_t left = topo::memory_left();
+  budget_ =
+      std::max(budget_, left / kMemoryPart / static_cast<std::uint64_t>(wireup_.local_size()));
+  return budget_;
+}
+
 void Core::tell_flood() {
   flood_.from = 0;  // once
   wireup_.remark(describe_flood());
@@ -93,7 +120,7 @@ std::string Core::describe_flood() const {
     // Sent without credit: what its sender may leave here is used up.
     const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
     const PeerState* const peer = peers_[static_cast<std::size_t>(message->from)].get();
-    if (is_eager ? (message->header.flags & kFree) != 0
+    if (is_eager ? (message->header.flags & kOwesNothing) == kFree
                  : peer != nullptr && peer->routed && message->header.length <= peer->eager_bytes)
       sender.is_held_back = true;
   };

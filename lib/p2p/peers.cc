@@ -30,6 +30,9 @@ Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
   const auto unexpected = static_cast<std::uint64_t>(knobs.integer("TUTTI_UNEXPECTED_BYTES"));
   constexpr std::uint64_t kMostUnits = 0x7fffffff;
   window_ = static_cast<std::uint32_t>(std::min(unexpected / kCreditUnit, kMostUnits));
+  // Who says how much a peer may leave here means it. Else memory decides, when that much is here.
+  is_budget_known_ = knobs.is_set("TUTTI_UNEXPECTED_BYTES");
+  if (!is_budget_known_) budget_ = unexpected;
   flood_.from = static_cast<std::uint64_t>(knobs.integer("TUTTI_FLOOD_MESSAGES"));
   return_from_ = std::min(std::max(window_ / 4, 1U), kMostReturned);
 }

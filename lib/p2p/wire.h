@@ -38,6 +38,10 @@ enum class Kind : std::uint8_t {
 // Flags of eager frames.
 inline constexpr std::uint8_t kWantsTaken = 1;  // the sender waits for the match
 inline constexpr std::uint8_t kFree = 2;        // cost no credit: as small as an offer's record
+inline constexpr std::uint8_t kUntilKept = 8;   // the sender waits for room only, not for the match
+// Of a kept message, never sent: its credit went back when it was kept.
+inline constexpr std::uint8_t kRepaid = 4;
+inline constexpr std::uint8_t kOwesNothing = kFree | kRepaid;
 
 constexpr std::uint64_t cookie_of(std::uint32_t low, std::uint32_t high) {
   return low | (static_cast<std::uint64_t>(high) << 32);

@@ -118,6 +118,10 @@ int Machine::usable_threads() const {
   return std::clamp(static_cast<int>(std::floor(cpu_quota)), 1, count);
 }
 
+std::uint64_t memory_left() {
+  return memory_left(file_text);
+}
+
 Result<Machine> read_this_machine(Devices devices) {
   TUTTI_TRY(topology, make_topology());
   if (devices == Devices::read) keep_devices(topology.get());

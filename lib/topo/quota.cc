@@ -1,13 +1,14 @@
-// Reads the processor quota of our control group.
+// Reads what our control group grants.
 //
-// v2: /proc/self/cgroup has one line "0::/a/b"; cpu.max may stand in /a/b, in /a and in the
-// root, and the tightest counts. v1: the line whose controllers hold "cpu", and two files.
-// Inside a container the path often names a folder that is not visible there; then only the
-// mount's own root is left, which is the container's group.
+// v2: /proc/self/cgroup has one line "0::/a/b"; cpu.max (memory.max) may stand in /a/b, in /a and
+// in the root, and the tightest counts. v1: the line whose controllers hold "cpu" ("memory"), and
+// two files (one). Inside a container the path often names a folder that is not visible there; then
+// only the mount's own root is left, which is the container's group.
 #include "topo/quota.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
@@ -38,18 +39,43 @@ double quota_in(const ReadText& read, const std::string& folder, bool v1) {
   return quota && period ? ratio(number(*quota), number(*period)) : 0;
 }
 
-double walk_up(const ReadText& read, const std::string& mount, std::string path, bool v1) {
-  double quota = 0;
-  while (!path.empty() && path != "/") {
-    quota = tighter(quota, quota_in(read, mount + path, v1));
-    path.erase(path.rfind('/'));
-  }
-  return tighter(quota, quota_in(read, mount, v1));
+// "max", and what cannot be read, is no limit.
+double memory_in(const ReadText& read, const std::string& folder, bool v1) {
+  return number(read(folder + (v1 ? "/memory.limit_in_bytes" : "/memory.max")).value_or(""));
 }
 
-bool names_cpu(const std::string& controllers) {
-  const auto names = text::split(controllers, ',');
-  return std::find(names.begin(), names.end(), "cpu") != names.end();
+using LimitIn = double (*)(const ReadText& read, const std::string& folder, bool v1);
+
+double walk_up(const ReadText& read, LimitIn limit_in, const std::string& mount, std::string path,
+               bool v1) {
+  double limit = 0;
+  while (!path.empty() && path != "/") {
+    limit = tighter(limit, limit_in(read, mount + path, v1));
+    path.erase(path.rfind('/'));
+  }
+  return tighter(limit, limit_in(read, mount, v1));
+}
+
+bool names(const std::string& controllers, const std::string& wanted) {
+  const auto all = text::split(controllers, ',');
+  return std::find(all.begin(), all.end(), wanted) != all.end();
+}
+
+// 0: none.
+double tightest(const ReadText& read, const std::string& controller, LimitIn limit_in) {
+  double limit = 0;
+  for (const std::string& line : text::split(read("/proc/self/cgroup").value_or(""), '\n')) {
+    const auto first = line.find(':');
+    const auto second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos || line.compare(second + 1, 1, "/") != 0) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    if (controllers.empty())
+      limit = tighter(limit, walk_up(read, limit_in, "/sys/fs/cgroup", path, false));
+    else if (names(controllers, controller))
+      limit = tighter(limit, walk_up(read, limit_in, "/sys/fs/cgroup/" + controller, path, true));
+  }
+  return limit;
 }
 
 }  // namespace
@@ -60,19 +86,15 @@ double parse_cpu_max(const std::string& text) {
 }
 
 double cpu_quota(const ReadText& read) {
-  double quota = 0;
-  for (const std::string& line : text::split(read("/proc/self/cgroup").value_or(""), '\n')) {
-    const auto first = line.find(':');
-    const auto second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos || line.compare(second + 1, 1, "/") != 0) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    if (controllers.empty())
-      quota = tighter(quota, walk_up(read, "/sys/fs/cgroup", path, false));
-    else if (names_cpu(controllers))
-      quota = tighter(quota, walk_up(read, "/sys/fs/cgroup/cpu", path, true));
-  }
-  return quota;
+  return tightest(read, "cpu", quota_in);
+}
+
+std::uint64_t memory_left(const ReadText& read) {
+  constexpr std::string_view kName = "MemAvailable:";
+  double available = 0;
+  for (const std::string& line : text::split(read("/proc/meminfo").value_or(""), '\n'))
+    if (line.starts_with(kName)) available = 1024 * number(line.substr(kName.size()));
+  return static_cast<std::uint64_t>(tighter(available, tightest(read, "memory", memory_in)));
 }
 
 }  // namespace tutti::topo

@@ -1,6 +1,7 @@
-// Processor time that a control group grants, in processors; hwloc does not know it.
+// What a control group grants, which hwloc does not know: processor time, in processors; memory.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,5 +14,8 @@ using ReadText = std::function<std::optional<std::string>(const std::string& pat
 double parse_cpu_max(const std::string& text);
 // The tightest limit on the way from our group to the root, for v2 and v1; 0: none.
 double cpu_quota(const ReadText& read);
+// Bytes that may still be taken: no more than is available, nor than the tightest limit; 0: not
+// known.
+std::uint64_t memory_left(const ReadText& read);
 
 }  // namespace tutti::topo

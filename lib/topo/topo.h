@@ -41,6 +41,10 @@ struct Machine {
 };
 
 // Looking for devices costs milliseconds.
+// Bytes this process may still take: what is available on the host, within the limits of its
+// control groups. 0: not known.
+std::uint64_t memory_left();
+
 enum class Devices { left_out, read };
 // cgroup, affinity and quota respected
 Result<Machine> read_this_machine(Devices devices = Devices::left_out);

@@ -11,6 +11,16 @@ import subprocess
 import sys
 import tempfile
 
+OLD_PROGRAM = """#include <mpi.h>
+#include <stdio.h>
+int main(void) {
+  MPI_Aint extent = 0;
+  MPI_Init(NULL, NULL);
+  MPI_Type_extent(MPI_DOUBLE, &extent);
+  printf("extent %d\\n", (int)extent);
+  return MPI_Finalize();
+}
+"""
 C_PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -78,6 +88,19 @@ def compilers(prefix, work, env):
     link = os.path.join(work, "mpicc")
     os.symlink(os.path.join(prefix, "bin", "mpicc"), link)
     expect(prefix in run(link, "-show", env=env), "a symbolic link to mpicc finds the tree")
+
+
+def removed(prefix, work, env):
+    """What MPI 3.0 removed: with -mpi1, else the error says what replaces it."""
+    write(work + "/old.c", OLD_PROGRAM)
+    tool = os.path.join(prefix, "bin", "mpicc")
+    run(tool, "-mpi1", "old.c", "-o", "old", folder=work, env=env)
+    expect(run("./old", folder=work, env=env) == "extent 8\n", "mpicc -mpi1 has what MPI 3.0 removed")
+    refused = subprocess.run([tool, "-c", "old.c"], cwd=work, env=env, capture_output=True, text=True)
+    expect(refused.returncode != 0, "without -mpi1 it does not compile")
+    if "unavailable" in refused.stderr:  # a compiler that can say so
+        expect("use MPI_Type_get_extent, or compile with mpicc -mpi1" in refused.stderr,
+               "the error names the replacement")
 
 
 def packages(prefix, env):

@@ -1,11 +1,17 @@
-// The last rank ends the job with status 43 while all others wait for a message for ever.
+// The last rank ends the job with status 43 while all others wait for a message for ever. With a
+// word it does so by a communicator of its own: "named", or "unnamed".
+#include <cstring>
+
 #include "check.h"
 
 using namespace ranks;
 
-int main() {
+int main(int argc, char** argv) {
   begin();
-  if (rank == size - 1) MPI_Abort(MPI_COMM_WORLD, 43);
+  MPI_Comm comm = MPI_COMM_WORLD;
+  if (argc > 1) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  if (argc > 1 && std::strcmp(argv[1], "named") == 0) MPI_Comm_set_name(comm, "ocean");
+  if (rank == size - 1) MPI_Abort(comm, 43);
   int word = 0;
   MPI_Recv(&word, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return 0;

@@ -1,4 +1,5 @@
 // Chapter 9: the environment: versions, names, time, memory.
+#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +11,14 @@
 #include "mpi/trouble.h"
 
 namespace tutti::mpi::body {
+namespace {
+
+bool is_address(const char* name) {
+  in6_addr address;
+  return ::inet_pton(AF_INET, name, &address) == 1 || ::inet_pton(AF_INET6, name, &address) == 1;
+}
+
+}  // namespace
 
 Code get_version(int* version, int* subversion) {
   *version = MPI_VERSION;
@@ -23,12 +32,13 @@ Code get_library_version(char* version, int* resultlen) {
   return Code::ok;
 }
 
-// The host as the launcher names it: rank 0's answer differs from rank 1's on a virtual host.
+// The host as the launcher names it: rank 0's answer differs from rank 1's on a virtual host. Where
+// the launcher was given an address, the host says its name itself.
 Code get_processor_name(char* name, int* resultlen) {
   const wireup::Wireup& me = process.world->wireup();
   const char* host = me.segment().host(static_cast<std::uint32_t>(me.host())).name;
   char own[MPI_MAX_PROCESSOR_NAME] = "";
-  if (*host == '\0' && ::gethostname(own, sizeof own - 1) == 0) host = own;
+  if ((*host == '\0' || is_address(host)) && ::gethostname(own, sizeof own - 1) == 0) host = own;
   *resultlen = put_text(host, name, MPI_MAX_PROCESSOR_NAME);
   return Code::ok;
 }

@@ -135,8 +135,8 @@ Code ialltoallw(const void* sendbuf, std::span<const Count> sendcounts,
                 std::span<const Count> sdispls, const MPI_Datatype sendtypes[], void* recvbuf,
                 std::span<const Count> recvcounts, std::span<const Count> rdispls,
                 const MPI_Datatype recvtypes[], comm::Communicator& comm, MPI_Request* request) {
-  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
-  const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
+  const TypeList send(sendtypes, sendcounts, "sendtypes");
+  const TypeList recv(recvtypes, recvcounts, "recvtypes");
   if (!send.good() || !recv.good()) return Code::type;
   const comm::CollCall call =
       call_blocks(Collective::alltoallv, {sendbuf, 0, nullptr, sendcounts, sdispls, send.span()},

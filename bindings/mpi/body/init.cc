@@ -72,8 +72,9 @@ Code is_thread_main(int* flag) {
 }
 
 Code abort(comm::Communicator& comm, int errorcode) {
-  const std::string reason =
-      "called MPI_Abort(" + comm.name + ", " + std::to_string(errorcode) + ")";
+  const std::string name =
+      comm.name.empty() ? "communicator " + std::to_string(comm.context() / 2) : comm.name;
+  const std::string reason = "called MPI_Abort(" + name + ", " + std::to_string(errorcode) + ")";
   if (process.world == nullptr) return refuse(Code::other, reason + " while MPI is not running");
   process.world->abort(errorcode, reason);
   return Code::other;  // not reached

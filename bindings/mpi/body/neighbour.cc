@@ -54,8 +54,8 @@ Code neighbor_alltoallw(const void* sendbuf, std::span<const Count> sendcounts,
                         const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
                         std::span<const Count> recvcounts, const MPI_Aint rdispls[],
                         const MPI_Datatype recvtypes[], comm::Communicator& comm) {
-  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
-  const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
+  const TypeList send(sendtypes, sendcounts, "sendtypes");
+  const TypeList recv(recvtypes, recvcounts, "recvtypes");
   if (!send.good() || !recv.good()) return Code::type;
   const comm::CollCall call = call_neighbours(
       Collective::alltoallv,
@@ -106,8 +106,8 @@ Code ineighbor_alltoallw(const void* sendbuf, std::span<const Count> sendcounts,
                          std::span<const Count> recvcounts, const MPI_Aint rdispls[],
                          const MPI_Datatype recvtypes[], comm::Communicator& comm,
                          MPI_Request* request) {
-  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
-  const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
+  const TypeList send(sendtypes, sendcounts, "sendtypes");
+  const TypeList recv(recvtypes, recvcounts, "recvtypes");
   if (!send.good() || !recv.good()) return Code::type;
   const comm::CollCall call = call_neighbours(
       Collective::alltoallv,
@@ -158,8 +158,8 @@ Code neighbor_alltoallw_init(const void* sendbuf, std::span<const Count> sendcou
                              void* recvbuf, std::span<const Count> recvcounts,
                              const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
                              comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
-  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
-  const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
+  const TypeList send(sendtypes, sendcounts, "sendtypes");
+  const TypeList recv(recvtypes, recvcounts, "recvtypes");
   if (!send.good() || !recv.good()) return Code::type;
   const comm::CollCall call = call_neighbours(
       Collective::alltoallv,

@@ -133,8 +133,8 @@ Code alltoallw_init(const void* sendbuf, std::span<const Count> sendcounts,
                     std::span<const Count> recvcounts, std::span<const Count> rdispls,
                     const MPI_Datatype recvtypes[], comm::Communicator& comm, Info* /*info*/,
                     MPI_Request* request) {
-  const TypeList send(sendtypes, sendcounts.size(), "sendtypes");
-  const TypeList recv(recvtypes, recvcounts.size(), "recvtypes");
+  const TypeList send(sendtypes, sendcounts, "sendtypes");
+  const TypeList recv(recvtypes, recvcounts, "recvtypes");
   if (!send.good() || !recv.good()) return Code::type;
   const comm::CollCall call =
       call_blocks(Collective::alltoallv, {sendbuf, 0, nullptr, sendcounts, sdispls, send.span()},

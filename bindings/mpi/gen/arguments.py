@@ -158,11 +158,18 @@ def bad(function, p, large):
         yield "nullptr", "MPI_ERR_ARG"
 
 
+def beside(function, p, large, bad):
+    """C++ text of a good argument beside a bad one: a type that is null is right for nobody's message."""
+    if p.kind == "RANK" and bad == HANDLES["DATATYPE"][1] and not is_pointer(p, large):
+        return "0"
+    return good(function, p, large)
+
+
 def calls(function, large):
     visible = function.visible(large)
     for p in visible:
         for text, error in bad(function, p, large):
-            arguments = [text if q is p else good(function, q, large) for q in visible]
+            arguments = [text if q is p else beside(function, q, large, text) for q in visible]
             yield '  probe("%s", "%s = %s", %s, [] { return %s(%s); });' % (
                 function.c_name(large), p.name, text.replace('"', "'"), error,
                 function.c_name(large), ", ".join(arguments))

@@ -69,6 +69,24 @@ class Checks:
                 checks.append("good_op_on(%s_object, %s_object)" % (p.name, typed.name))
         return " && ".join(checks)
 
+    def peer_of(self, buffer):
+        """The rank that a buffer's message goes to or comes from, where it may be nobody; else none."""
+        return next((q for q in self.params if q.kind == "RANK" and self.owners[q.name] is buffer
+                     and "MPI_PROC_NULL" in q.accepts and q is not self.f.root), None)
+
+    def moves_nothing(self, p):
+        """C++ text: the message has no elements or goes to nobody, so that its type may be the null
+        handle; empty where the type always matters: for an operation, too, it must be one."""
+        if p.kind != "DATATYPE" or not p.is_object or not self.f.communicates \
+                or any(q.kind == "OPERATION" for q in self.params):
+            return ""
+        buffer = self.owners[p.name]
+        count = next((q for q in self.params if "NUM_ELEM" in q.kind and not q.is_array
+                      and self.owners[q.name] is buffer), None)
+        peer = self.peer_of(buffer)
+        return " || ".join((["%s == 0" % count.name] if count else [])
+                           + (["%s == MPI_PROC_NULL" % peer.name] if peer else []))
+
     def described(self, p):
         """'buffer, count, type' of a buffer, where they are single values; else nothing."""
         following = self.params[self.params.index(p) + 1:]
@@ -136,8 +154,7 @@ class Checks:
 
     def untouched(self, p):
         """C++ text: the buffer is not significant, or its message goes to nobody; or nothing."""
-        peer = next((q for q in self.params if q.kind == "RANK" and self.owners[q.name] is p
-                     and "MPI_PROC_NULL" in q.accepts and q is not self.f.root), None)
+        peer = self.peer_of(p)
         return self.absent(p) or (peer and "%s == MPI_PROC_NULL" % peer.name)
 
     def apart(self):

@@ -19,6 +19,8 @@ CLOSING = """
 }
 #endif
 
+#include "mpi-removed.h" /* what MPI 3.0 removed: for programs that ask for it */
+
 #endif
 """
 

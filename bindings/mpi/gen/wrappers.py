@@ -84,7 +84,11 @@ class Writer(Checks):
         for p in self.params:
             if p.is_object:
                 kind, convert, _ = OBJECTS[p.kind]
-                yield "  %s* const %s_object = %s(%s);" % (kind, p.name, convert, p.name)
+                const = "" if self.moves_nothing(p) else " const"
+                yield "  %s*%s %s_object = %s(%s);" % (kind, const, p.name, convert, p.name)
+                if self.moves_nothing(p):
+                    yield "  if (%s_object == nullptr) [[unlikely]]" % p.name
+                    yield "    %s_object = nothing_for(%s, %s);" % (p.name, p.name, self.moves_nothing(p))
 
     def length_of(self, p):
         return self.length_in(p.length)
@@ -207,6 +211,13 @@ class Writer(Checks):
                                           ", ".join(p.name for p in self.params))
         yield "}"
 
+    def checked(self, refusal):
+        checks = list(self.checks())
+        if checks:
+            yield "  if (call.checks() &&"
+            yield "      !(%s)) [[unlikely]]" % (" &&\n        ".join(checks))
+            yield "    return %s;" % refusal
+
     def full(self):
         on, whose = "", "nullptr"
         if self.f.communicator:
@@ -220,11 +231,7 @@ class Writer(Checks):
         yield self.opening()
         yield "  if (!call.allowed()) [[unlikely]] return call.refuse(nullptr);"
         yield from self.objects()
-        checks = list(self.checks())
-        if checks:
-            yield "  if (call.checks() &&"
-            yield "      !(%s)) [[unlikely]]" % (" &&\n        ".join(checks))
-            yield "    return call.refuse%s(%s);" % (on, whose)
+        yield from self.checked("call.refuse%s(%s)" % (on, whose))
         yield from self.spans()
         yield from self.narrow_locals()
         args = ", ".join(self.body_argument(p) for p in self.params if p.kind != "VARARGS")

@@ -96,3 +96,26 @@ TEST_CASE("a number that was given back is taken again", "[comm][contexts]") {
   }
   CHECK(agree(members) == std::vector<std::uint32_t>{0, 0});
 }
+
+TEST_CASE("members without a number left that is free on all of them say so", "[comm][contexts]") {
+  std::vector<ContextIds> members(2);
+  for (std::int64_t i = 0; i < ContextIds::kMost; ++i)
+    members[static_cast<std::size_t>(i % 2)].take(static_cast<std::uint32_t>(i) * 2);
+  CHECK(agree(members) == std::vector<std::uint32_t>{~0U, ~0U});
+  REQUIRE(members[0].take_alone());
+  // One of them comes back.
+  members[1].give(2 * 1001);
+  CHECK(agree(members) == std::vector<std::uint32_t>{2 * 1001, 2 * 1001});
+}
+
+TEST_CASE("who is alone has as many numbers as there are", "[comm][contexts]") {
+  ContextIds ids;
+  for (std::int64_t i = 0; i < ContextIds::kMost; ++i) REQUIRE(ids.take_alone());
+  const auto none = ids.take_alone();
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == Code::other);
+  ids.give(42);
+  const auto again = ids.take_alone();
+  REQUIRE(again);
+  CHECK(again->context == 42);
+}

@@ -48,6 +48,29 @@ TEST_CASE("a flood of unexpected messages stays within the window, and all arriv
   }
 }
 
+TEST_CASE("while there is memory, kept messages cost their sender nothing", "[p2p][flow]") {
+  Worlds worlds(2);
+  constexpr int kCount = 60'000;  // the default window has room for 21,845
+  auto data = pattern(8, 1);
+  std::vector<std::byte> into(data.size());
+  Status status;
+  REQUIRE_FALSE(worlds[1].probe(0, {1, 0, 0, 0}, &status));  // it polls from now on
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < kCount; ++i) {
+      REQUIRE(worlds.until([&] { return worlds[0].try_send(1, {1, 0, i, 0}, data.data(), 8); }));
+      worlds.progress();
+    }
+    REQUIRE(worlds.until([&] { return worlds[1].probe(0, {1, 0, kCount - 1, 0}, &status); }));
+    for (int i = kCount; i-- > 0;) {
+      Request* receive = worlds.recv(1, 0, i, into);
+      REQUIRE(worlds.until([&] { return receive->done; }));
+      REQUIRE(into == data);
+      worlds[1].release(receive);
+    }
+    REQUIRE(worlds.core(1).kept_bytes() == 0);
+  }
+}
+
 TEST_CASE("credit comes back in one direction of traffic without end", "[p2p][flow]") {
   Worlds worlds(2, {}, knobs_with("TUTTI_UNEXPECTED_BYTES", "16384"));
   auto data = pattern(512, 1);

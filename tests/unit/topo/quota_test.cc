@@ -50,3 +50,17 @@ TEST_CASE("version 1 groups name their quota in two files", "[topo]") {
 TEST_CASE("no control groups means no quota", "[topo]") {
   CHECK(topo::cpu_quota(files({})) == 0);
 }
+
+TEST_CASE("memory left is what is available, within the tightest limit", "[topo]") {
+  const std::string info = "MemTotal:  99999 kB\nMemAvailable:    2000 kB\nCached: 1 kB\n";
+  CHECK(topo::memory_left(files({{"/proc/meminfo", info}})) == 2000 * 1024);
+  CHECK(topo::memory_left(files({{"/proc/meminfo", info},
+                                 {"/proc/self/cgroup", "0::/job/step\n"},
+                                 {"/sys/fs/cgroup/job/step/memory.max", "max\n"},
+                                 {"/sys/fs/cgroup/job/memory.max", "1000000\n"}})) == 1000000);
+  CHECK(topo::memory_left(
+            files({{"/proc/meminfo", info},
+                   {"/proc/self/cgroup", "5:memory:/job\n3:cpu:/\n"},
+                   {"/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "70000\n"}})) == 70000);
+  CHECK(topo::memory_left(files({{"/proc/self/cgroup", "0::/\n"}})) == 0);
+}

@@ -18,6 +18,10 @@ void free_one() {
   world->forget(*node);
 }
 
+// Above all tags of exchange(): who comes early must not be taken for one of its messages, which
+// may be received from any source.
+constexpr int kLast = 31998;
+
 // Freed sends are delivered before MPI_Comm_disconnect returns: their memory may be used again.
 void disconnect_one() {
   Node* node = world->pick([](const Node& one) { return !one.is_root; });
@@ -41,16 +45,16 @@ void disconnect_one() {
     MPI_Request request;
     const void* const data = sent.back()->memory.data();
     if (buffers && world->fits_in_buffer(as_size(words) * 4)) {
-      OK(MPI_Bsend(data, words, MPI_UINT32_T, node->index(to), 3, node->comm));
+      OK(MPI_Bsend(data, words, MPI_UINT32_T, node->index(to), kLast, node->comm));
       continue;
     }
-    OK(MPI_Isend(data, words, MPI_UINT32_T, node->index(to), 3, node->comm, &request));
+    OK(MPI_Isend(data, words, MPI_UINT32_T, node->index(to), kLast, node->comm, &request));
     OK(MPI_Request_free(&request));
   }
   if (world->on("late") && world->is_mean(3)) ::usleep(2000);
   Data data(words, Data::words);
   MPI_Request request;
-  OK(MPI_Irecv(data.memory.data(), words, MPI_UINT32_T, node->index(from), 3, node->comm,
+  OK(MPI_Irecv(data.memory.data(), words, MPI_UINT32_T, node->index(from), kLast, node->comm,
                &request));
   const bool late = world->is_mean(2);
   if (!late) wait_for(request);

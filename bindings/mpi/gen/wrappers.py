@@ -211,13 +211,6 @@ class Writer(Checks):
                                           ", ".join(p.name for p in self.params))
         yield "}"
 
-    def checked(self, refusal):
-        checks = list(self.checks())
-        if checks:
-            yield "  if (call.checks() &&"
-            yield "      !(%s)) [[unlikely]]" % (" &&\n        ".join(checks))
-            yield "    return %s;" % refusal
-
     def full(self):
         on, whose = "", "nullptr"
         if self.f.communicator:
@@ -231,7 +224,11 @@ class Writer(Checks):
         yield self.opening()
         yield "  if (!call.allowed()) [[unlikely]] return call.refuse(nullptr);"
         yield from self.objects()
-        yield from self.checked("call.refuse%s(%s)" % (on, whose))
+        checks = list(self.checks())
+        if checks:
+            yield "  if (call.checks() &&"
+            yield "      !(%s)) [[unlikely]]" % (" &&\n        ".join(checks))
+            yield "    return call.refuse%s(%s);" % (on, whose)
         yield from self.spans()
         yield from self.narrow_locals()
         args = ", ".join(self.body_argument(p) for p in self.params if p.kind != "VARARGS")

@@ -36,10 +36,11 @@ FAULTS = [
         "bindings/mpi/body/comm.cc": [
             ("  comm::Communicator* const object = comm_of(*comm);\n"
              "  if (object != nullptr && object->kind() == ObjectKind::comm && !object->is_predefined())\n"
-             "    comm::settle_messages(*object);\n", "")]}),
+             "    comm::settle_messages(*object);\n", ""),
+            ("  if (end == End::settled) comm::settle_messages(*object);\n", "")]}),
     Fault("1.7", "the last session leaves its offered messages behind", "last_words", {
         "lib/p2p/ending.cc": [
-            ("  const auto is_over = [this] { return !has_moving() && !has_untaken(); };\n",
+            ("  const auto is_over = [this] { return !has_moving() && untaken() == nullptr; };\n",
              "  const auto is_over = [this] { return !has_moving(); };\n")]}, begins="session"),
     Fault("1.8", "leaders of intercommunicators are not told apart", "inter,two_at_once", {
         "lib/comm/meeting.cc": [

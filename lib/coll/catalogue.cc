@@ -4,7 +4,6 @@
 // block where there are blocks (v forms and reduce_scatter: the mean block). Times in us.
 #include "coll/catalogue.h"
 
-#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -28,6 +27,15 @@ AlltoallEmitter alltoall_pairwise, alltoall_linear, alltoall_bruck;
 namespace {
 
 struct Row {
+  // Nothing can be left out: a row without its predictor or its emitter does not compile.
+  template <class Emit>
+  constexpr Row(Collective collective, const char* name, bool needs_commutative,
+                bool takes_segments, bool needs_hosts, const char* good_for, Predictor* predict,
+                Emit& emit)
+      : algorithm{collective, name,   needs_commutative, takes_segments, needs_hosts,
+                  good_for,   predict},
+        emitter(&emit) {}
+
   Algorithm algorithm;
   Emitter emitter;
 };
@@ -51,214 +59,171 @@ double two_level(const Model& m, double n, double between) {
 }
 
 constexpr Row kRows[] = {
-    {{barrier, "dissemination", kKeepsOrder, kWhole, kFlat, "any number of ranks",
-      [](const Model& m, double) { return m.dissemination(1, 1, 0); }},
-     barrier_dissemination},
-    {{barrier, "tree", kKeepsOrder, kWhole, kFlat, "few cores, slow links",
-      [](const Model& m, double) { return 2 * m.tree(1, kBinary, 0); }},
-     barrier_tree},
-    {{barrier, "two_level", kKeepsOrder, kWhole, kOverHosts, "several ranks a host",
-      [](const Model& m, double) {
-        return 2 * m.inside_host().star(1, 0) + m.leaders().dissemination(1, 1, 0);
-      }},
+    {barrier, "dissemination", kKeepsOrder, kWhole, kFlat, "any number of ranks",
+     [](const Model& m, double) { return m.dissemination(1, 1, 0); }, barrier_dissemination},
+    {barrier, "tree", kKeepsOrder, kWhole, kFlat, "few cores, slow links",
+     [](const Model& m, double) { return 2 * m.tree(1, kBinary, 0); }, barrier_tree},
+    {barrier, "two_level", kKeepsOrder, kWhole, kOverHosts, "several ranks a host",
+     [](const Model& m, double) {
+       return 2 * m.inside_host().star(1, 0) + m.leaders().dissemination(1, 1, 0);
+     },
      barrier_two_level},
-    {{bcast, "binomial", kKeepsOrder, kCut, kFlat, "short messages",
-      [](const Model& m, double n) { return m.tree(n, kBinary, 0); }},
-     bcast_binomial},
-    {{bcast, "knomial", kKeepsOrder, kCut, kFlat, "short messages, quick senders",
-      [](const Model& m, double n) { return m.tree(n, kFour, 0); }},
-     bcast_knomial},
-    {{bcast, "chain", kKeepsOrder, kCut, kFlat, "very long messages, few ranks",
-      [](const Model& m, double n) { return m.chain(n, 0); }},
-     bcast_chain},
-    {{bcast, "double_tree", kKeepsOrder, kCut, kFlat, "long messages, many ranks",
-      [](const Model& m, double n) { return m.double_tree(n, 0); }},
-     bcast_double_tree},
-    {{bcast, "scatter_allgather", kKeepsOrder, kWhole, kFlat, "long messages",
-      [](const Model& m, double n) { return m.gather(n) + m.ring(n / m.p(), 0); }},
+    {bcast, "binomial", kKeepsOrder, kCut, kFlat, "short messages",
+     [](const Model& m, double n) { return m.tree(n, kBinary, 0); }, bcast_binomial},
+    {bcast, "knomial", kKeepsOrder, kCut, kFlat, "short messages, quick senders",
+     [](const Model& m, double n) { return m.tree(n, kFour, 0); }, bcast_knomial},
+    {bcast, "chain", kKeepsOrder, kCut, kFlat, "very long messages, few ranks",
+     [](const Model& m, double n) { return m.chain(n, 0); }, bcast_chain},
+    {bcast, "double_tree", kKeepsOrder, kCut, kFlat, "long messages, many ranks",
+     [](const Model& m, double n) { return m.double_tree(n, 0); }, bcast_double_tree},
+    {bcast, "scatter_allgather", kKeepsOrder, kWhole, kFlat, "long messages",
+     [](const Model& m, double n) { return m.gather(n) + m.ring(n / m.p(), 0); },
      bcast_scatter_allgather},
-    {{bcast, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
-      [](const Model& m, double n) { return m.star(n, 0); }},
-     bcast_linear},
-    {{bcast, "two_level", kKeepsOrder, kCut, kOverHosts, "several ranks a host",
-      [](const Model& m, double n) { return m.host_by_host().tree(n, kBinary, 0); }},
+    {bcast, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
+     [](const Model& m, double n) { return m.star(n, 0); }, bcast_linear},
+    {bcast, "two_level", kKeepsOrder, kCut, kOverHosts, "several ranks a host",
+     [](const Model& m, double n) { return m.host_by_host().tree(n, kBinary, 0); },
      bcast_two_level},
-    {{reduce, "binomial", kAnyOrder, kCut, kFlat, "short vectors",
-      [](const Model& m, double n) { return m.tree(n, kBinary, m.fold()); }},
-     reduce_binomial},
-    {{reduce, "knomial", kAnyOrder, kCut, kFlat, "short vectors, quick receivers",
-      [](const Model& m, double n) { return m.tree(n, kFour, m.fold()); }},
-     reduce_knomial},
-    {{reduce, "chain", kAnyOrder, kCut, kFlat, "very long vectors, few ranks",
-      [](const Model& m, double n) { return m.chain(n, m.fold()); }},
-     reduce_chain},
-    {{reduce, "double_tree", kAnyOrder, kCut, kFlat, "long vectors, many ranks",
-      [](const Model& m, double n) { return m.double_tree(n, m.fold()); }},
-     reduce_double_tree},
-    {{reduce, "rabenseifner", kKeepsOrder, kWhole, kFlat, "long vectors",
-      [](const Model& m, double n) {
-        return m.folding(n, m.fold()) + m.halving(n, m.fold()) + m.gather(n);
-      }},
+    {reduce, "binomial", kAnyOrder, kCut, kFlat, "short vectors",
+     [](const Model& m, double n) { return m.tree(n, kBinary, m.fold()); }, reduce_binomial},
+    {reduce, "knomial", kAnyOrder, kCut, kFlat, "short vectors, quick receivers",
+     [](const Model& m, double n) { return m.tree(n, kFour, m.fold()); }, reduce_knomial},
+    {reduce, "chain", kAnyOrder, kCut, kFlat, "very long vectors, few ranks",
+     [](const Model& m, double n) { return m.chain(n, m.fold()); }, reduce_chain},
+    {reduce, "double_tree", kAnyOrder, kCut, kFlat, "long vectors, many ranks",
+     [](const Model& m, double n) { return m.double_tree(n, m.fold()); }, reduce_double_tree},
+    {reduce, "rabenseifner", kKeepsOrder, kWhole, kFlat, "long vectors",
+     [](const Model& m, double n) {
+       return m.folding(n, m.fold()) + m.halving(n, m.fold()) + m.gather(n);
+     },
      reduce_rabenseifner},
-    {{reduce, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
-      [](const Model& m, double n) { return m.star(n, m.fold()); }},
-     reduce_linear},
-    {{reduce, "in_order", kKeepsOrder, kCut, kFlat, "operations that do not commute",
-      [](const Model& m, double n) { return m.tree(n, kBinary, m.fold()) + m.hop(n); }},
+    {reduce, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
+     [](const Model& m, double n) { return m.star(n, m.fold()); }, reduce_linear},
+    {reduce, "in_order", kKeepsOrder, kCut, kFlat, "operations that do not commute",
+     [](const Model& m, double n) { return m.tree(n, kBinary, m.fold()) + m.hop(n); },
      reduce_in_order},
-    {{reduce, "two_level", kAnyOrder, kCut, kOverHosts, "several ranks a host",
-      [](const Model& m, double n) { return m.host_by_host().tree(n, kBinary, m.fold()); }},
+    {reduce, "two_level", kAnyOrder, kCut, kOverHosts, "several ranks a host",
+     [](const Model& m, double n) { return m.host_by_host().tree(n, kBinary, m.fold()); },
      reduce_two_level},
-    {{allreduce, "ring", kAnyOrder, kWhole, kFlat, "long vectors",
-      [](const Model& m, double n) { return m.ring(n / m.p(), m.fold()) + m.ring(n / m.p(), 0); }},
+    {allreduce, "ring", kAnyOrder, kWhole, kFlat, "long vectors",
+     [](const Model& m, double n) { return m.ring(n / m.p(), m.fold()) + m.ring(n / m.p(), 0); },
      allreduce_ring},
-    {{allreduce, "segmented_ring", kAnyOrder, kCut, kFlat, "long vectors, folds beside messages",
-      [](const Model& m, double n) {
-        return m.segmented_ring(n / m.p(), m.fold()) + m.segmented_ring(n / m.p(), 0);
-      }},
+    {allreduce, "segmented_ring", kAnyOrder, kCut, kFlat, "long vectors, folds beside messages",
+     [](const Model& m, double n) {
+       return m.segmented_ring(n / m.p(), m.fold()) + m.segmented_ring(n / m.p(), 0);
+     },
      allreduce_ring},
-    {{allreduce, "recursive_doubling", kKeepsOrder, kWhole, kFlat, "short vectors",
-      [](const Model& m, double n) { return m.folding(n, m.fold()) + m.doubling(n, m.fold()); }},
+    {allreduce, "recursive_doubling", kKeepsOrder, kWhole, kFlat, "short vectors",
+     [](const Model& m, double n) { return m.folding(n, m.fold()) + m.doubling(n, m.fold()); },
      allreduce_recursive_doubling},
-    {{allreduce, "rabenseifner", kKeepsOrder, kWhole, kFlat, "long vectors, many ranks",
-      [](const Model& m, double n) {
-        return m.folding(n, m.fold()) + m.halving(n, m.fold()) + m.halving(n, 0);
-      }},
+    {allreduce, "rabenseifner", kKeepsOrder, kWhole, kFlat, "long vectors, many ranks",
+     [](const Model& m, double n) {
+       return m.folding(n, m.fold()) + m.halving(n, m.fold()) + m.halving(n, 0);
+     },
      allreduce_rabenseifner},
-    {{allreduce, "binomial", kKeepsOrder, kCut, kFlat, "short vectors, many ranks",
-      [](const Model& m, double n) {
-        return m.tree(n, kBinary, m.fold()) + m.tree(n, kBinary, 0);
-      }},
+    {allreduce, "binomial", kKeepsOrder, kCut, kFlat, "short vectors, many ranks",
+     [](const Model& m, double n) { return m.tree(n, kBinary, m.fold()) + m.tree(n, kBinary, 0); },
      allreduce_binomial},
-    {{allreduce, "knomial", kKeepsOrder, kCut, kFlat, "short vectors, quick links",
-      [](const Model& m, double n) { return m.tree(n, kFour, m.fold()) + m.tree(n, kFour, 0); }},
+    {allreduce, "knomial", kKeepsOrder, kCut, kFlat, "short vectors, quick links",
+     [](const Model& m, double n) { return m.tree(n, kFour, m.fold()) + m.tree(n, kFour, 0); },
      allreduce_knomial},
-    {{allreduce, "double_tree", kAnyOrder, kCut, kFlat, "long vectors, many ranks",
-      [](const Model& m, double n) { return m.double_tree(n, m.fold()) + m.double_tree(n, 0); }},
+    {allreduce, "double_tree", kAnyOrder, kCut, kFlat, "long vectors, many ranks",
+     [](const Model& m, double n) { return m.double_tree(n, m.fold()) + m.double_tree(n, 0); },
      allreduce_double_tree},
-    {{allreduce, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
-      [](const Model& m, double n) { return m.star(n, m.fold()) + m.star(n, 0); }},
-     allreduce_linear},
-    {{allreduce, "two_level", kAnyOrder, kCut, kOverHosts, "short vectors, several ranks a host",
-      [](const Model& m, double n) {
-        const Model far = m.leaders();
-        return two_level(m, n, far.folding(n, m.fold()) + far.doubling(n, m.fold()));
-      }},
+    {allreduce, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
+     [](const Model& m, double n) { return m.star(n, m.fold()) + m.star(n, 0); }, allreduce_linear},
+    {allreduce, "two_level", kAnyOrder, kCut, kOverHosts, "short vectors, several ranks a host",
+     [](const Model& m, double n) {
+       const Model far = m.leaders();
+       return two_level(m, n, far.folding(n, m.fold()) + far.doubling(n, m.fold()));
+     },
      allreduce_two_level},
-    {{allreduce, "two_level_ring", kAnyOrder, kCut, kOverHosts, "long vectors, many hosts",
-      [](const Model& m, double n) {
-        const Model far = m.leaders();
-        return two_level(m, n, far.ring(n / far.p(), m.fold()) + far.ring(n / far.p(), 0));
-      }},
+    {allreduce, "two_level_ring", kAnyOrder, kCut, kOverHosts, "long vectors, many hosts",
+     [](const Model& m, double n) {
+       const Model far = m.leaders();
+       return two_level(m, n, far.ring(n / far.p(), m.fold()) + far.ring(n / far.p(), 0));
+     },
      allreduce_two_level_ring},
-    {{allreduce, "striped", kAnyOrder, kWhole, kOverHosts, "long vectors, several ranks a host",
-      [](const Model& m, double n) {
-        const Model in = m.inside_host();
-        const Model far = m.stripes();  // all stripes of a host share its port: n in all
-        return in.all_pairs(n / in.p(), m.fold()) + far.folding(n, 0) + far.halving(n, m.fold()) +
-               far.halving(n, 0) + in.ring(n / in.p(), 0);
-      }},
+    {allreduce, "striped", kAnyOrder, kWhole, kOverHosts, "long vectors, several ranks a host",
+     [](const Model& m, double n) {
+       const Model in = m.inside_host();
+       const Model far = m.stripes();  // all stripes of a host share its port: n in all
+       return in.all_pairs(n / in.p(), m.fold()) + far.folding(n, 0) + far.halving(n, m.fold()) +
+              far.halving(n, 0) + in.ring(n / in.p(), 0);
+     },
      allreduce_striped},
-    {{gather, "binomial", kKeepsOrder, kWhole, kFlat, "short blocks",
-      [](const Model& m, double n) { return m.gather(n * m.p()); }},
-     gather_binomial},
-    {{gather, "linear", kKeepsOrder, kWhole, kFlat, "long blocks",
-      [](const Model& m, double n) { return m.star(n, 0); }},
-     gather_linear},
-    {{scatter, "binomial", kKeepsOrder, kWhole, kFlat, "short blocks",
-      [](const Model& m, double n) { return m.gather(n * m.p()); }},
-     scatter_binomial},
-    {{scatter, "linear", kKeepsOrder, kWhole, kFlat, "long blocks",
-      [](const Model& m, double n) { return m.star(n, 0); }},
-     scatter_linear},
-    {{allgather, "ring", kKeepsOrder, kWhole, kFlat, "long blocks",
-      [](const Model& m, double n) { return m.ring(n, 0); }},
-     allgather_ring},
-    {{allgather, "neighbour", kKeepsOrder, kWhole, kFlat, "long blocks, even number of ranks",
-      [](const Model& m, double n) { return m.ring(n, 0); }},
-     allgather_neighbour},
-    {{allgather, "bruck", kKeepsOrder, kWhole, kFlat, "short blocks",
-      [](const Model& m, double n) { return m.dissemination(n, 2, 0); }},
-     allgather_bruck},
-    {{allgather, "recursive_doubling", kKeepsOrder, kWhole, kFlat, "short blocks, power of two",
-      [](const Model& m, double n) {
-        return m.folding(n * m.p() / 2, 0) + m.far_halving(n * m.p(), 0);
-      }},
+    {gather, "binomial", kKeepsOrder, kWhole, kFlat, "short blocks",
+     [](const Model& m, double n) { return m.gather(n * m.p()); }, gather_binomial},
+    {gather, "linear", kKeepsOrder, kWhole, kFlat, "long blocks",
+     [](const Model& m, double n) { return m.star(n, 0); }, gather_linear},
+    {scatter, "binomial", kKeepsOrder, kWhole, kFlat, "short blocks",
+     [](const Model& m, double n) { return m.gather(n * m.p()); }, scatter_binomial},
+    {scatter, "linear", kKeepsOrder, kWhole, kFlat, "long blocks",
+     [](const Model& m, double n) { return m.star(n, 0); }, scatter_linear},
+    {allgather, "ring", kKeepsOrder, kWhole, kFlat, "long blocks",
+     [](const Model& m, double n) { return m.ring(n, 0); }, allgather_ring},
+    {allgather, "neighbour", kKeepsOrder, kWhole, kFlat, "long blocks, even number of ranks",
+     [](const Model& m, double n) { return m.ring(n, 0); }, allgather_neighbour},
+    {allgather, "bruck", kKeepsOrder, kWhole, kFlat, "short blocks",
+     [](const Model& m, double n) { return m.dissemination(n, 2, 0); }, allgather_bruck},
+    {allgather, "recursive_doubling", kKeepsOrder, kWhole, kFlat, "short blocks, power of two",
+     [](const Model& m, double n) {
+       return m.folding(n * m.p() / 2, 0) + m.far_halving(n * m.p(), 0);
+     },
      allgather_recursive_doubling},
-    {{allgather, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
-      [](const Model& m, double n) { return m.all_pairs(n, 0); }},
-     allgather_linear},
-    {{allgather, "two_level", kKeepsOrder, kWhole, kOverHosts, "several ranks a host",
-      [](const Model& m, double n) {
-        const Model in = m.inside_host();
-        return in.star(n, 0) + m.leaders().ring(n * in.p(), 0) + in.tree(n * m.p(), kBinary, 0);
-      }},
+    {allgather, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
+     [](const Model& m, double n) { return m.all_pairs(n, 0); }, allgather_linear},
+    {allgather, "two_level", kKeepsOrder, kWhole, kOverHosts, "several ranks a host",
+     [](const Model& m, double n) {
+       const Model in = m.inside_host();
+       return in.star(n, 0) + m.leaders().ring(n * in.p(), 0) + in.tree(n * m.p(), kBinary, 0);
+     },
      allgather_two_level},
-    {{alltoall, "pairwise", kKeepsOrder, kWhole, kFlat, "long blocks",
-      [](const Model& m, double n) { return m.all_pairs(n, 0); }},
-     alltoall_pairwise},
-    {{alltoall, "bruck", kKeepsOrder, kWhole, kFlat, "short blocks, many ranks",
-      [](const Model& m, double n) { return m.bruck_alltoall(n); }},
-     alltoall_bruck},
-    {{alltoall, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
-      [](const Model& m, double n) { return m.all_pairs(n, 0) * 1.05; }},
-     alltoall_linear},
-    {{gatherv, "linear", kKeepsOrder, kWhole, kFlat, "blocks of any size",
-      [](const Model& m, double n) { return m.star(n, 0); }},
-     gather_linear},
-    {{scatterv, "linear", kKeepsOrder, kWhole, kFlat, "blocks of any size",
-      [](const Model& m, double n) { return m.star(n, 0); }},
-     scatter_linear},
-    {{allgatherv, "ring", kKeepsOrder, kWhole, kFlat, "long blocks",
-      [](const Model& m, double n) { return m.ring(n, 0); }},
-     allgather_ring},
-    {{allgatherv, "bruck", kKeepsOrder, kWhole, kFlat, "short blocks",
-      [](const Model& m, double n) { return m.dissemination(n, 2, 0); }},
-     allgather_bruck},
-    {{allgatherv, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
-      [](const Model& m, double n) { return m.all_pairs(n, 0); }},
-     allgather_linear},
-    {{alltoallv, "pairwise", kKeepsOrder, kWhole, kFlat, "blocks of any size",
-      [](const Model& m, double n) { return m.all_pairs(n, 0); }},
-     alltoall_pairwise},
-    {{alltoallv, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
-      [](const Model& m, double n) { return m.all_pairs(n, 0) * 1.05; }},
-     alltoall_linear},
-    {{reduce_scatter, "ring", kAnyOrder, kWhole, kFlat, "long vectors",
-      [](const Model& m, double n) { return m.ring(n, m.fold()); }},
-     reduce_scatter_ring},
-    {{reduce_scatter, "recursive_halving", kAnyOrder, kWhole, kFlat, "vectors of middle length",
-      [](const Model& m, double n) {
-        return m.folding(n * m.p(), m.fold()) + m.far_halving(n * m.p(), m.fold());
-      }},
+    {alltoall, "pairwise", kKeepsOrder, kWhole, kFlat, "long blocks",
+     [](const Model& m, double n) { return m.all_pairs(n, 0); }, alltoall_pairwise},
+    {alltoall, "bruck", kKeepsOrder, kWhole, kFlat, "short blocks, many ranks",
+     [](const Model& m, double n) { return m.bruck_alltoall(n); }, alltoall_bruck},
+    {alltoall, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
+     [](const Model& m, double n) { return m.all_pairs(n, 0) * 1.05; }, alltoall_linear},
+    {gatherv, "linear", kKeepsOrder, kWhole, kFlat, "blocks of any size",
+     [](const Model& m, double n) { return m.star(n, 0); }, gather_linear},
+    {scatterv, "linear", kKeepsOrder, kWhole, kFlat, "blocks of any size",
+     [](const Model& m, double n) { return m.star(n, 0); }, scatter_linear},
+    {allgatherv, "ring", kKeepsOrder, kWhole, kFlat, "long blocks",
+     [](const Model& m, double n) { return m.ring(n, 0); }, allgather_ring},
+    {allgatherv, "bruck", kKeepsOrder, kWhole, kFlat, "short blocks",
+     [](const Model& m, double n) { return m.dissemination(n, 2, 0); }, allgather_bruck},
+    {allgatherv, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
+     [](const Model& m, double n) { return m.all_pairs(n, 0); }, allgather_linear},
+    {alltoallv, "pairwise", kKeepsOrder, kWhole, kFlat, "blocks of any size",
+     [](const Model& m, double n) { return m.all_pairs(n, 0); }, alltoall_pairwise},
+    {alltoallv, "linear", kKeepsOrder, kWhole, kFlat, "a few ranks",
+     [](const Model& m, double n) { return m.all_pairs(n, 0) * 1.05; }, alltoall_linear},
+    {reduce_scatter, "ring", kAnyOrder, kWhole, kFlat, "long vectors",
+     [](const Model& m, double n) { return m.ring(n, m.fold()); }, reduce_scatter_ring},
+    {reduce_scatter, "recursive_halving", kAnyOrder, kWhole, kFlat, "vectors of middle length",
+     [](const Model& m, double n) {
+       return m.folding(n * m.p(), m.fold()) + m.far_halving(n * m.p(), m.fold());
+     },
      reduce_scatter_recursive_halving},
-    {{reduce_scatter, "pairwise", kAnyOrder, kWhole, kFlat, "blocks of any size",
-      [](const Model& m, double n) { return m.all_pairs(n, m.fold()); }},
-     reduce_scatter_pairwise},
-    {{reduce_scatter, "linear", kKeepsOrder, kWhole, kFlat, "operations that do not commute",
-      [](const Model& m, double n) { return m.all_pairs(n, m.fold()) * 1.05; }},
+    {reduce_scatter, "pairwise", kAnyOrder, kWhole, kFlat, "blocks of any size",
+     [](const Model& m, double n) { return m.all_pairs(n, m.fold()); }, reduce_scatter_pairwise},
+    {reduce_scatter, "linear", kKeepsOrder, kWhole, kFlat, "operations that do not commute",
+     [](const Model& m, double n) { return m.all_pairs(n, m.fold()) * 1.05; },
      reduce_scatter_linear},
-    {{scan, "recursive_doubling", kKeepsOrder, kWhole, kFlat, "short vectors",
-      [](const Model& m, double n) { return m.dissemination(n, 1, m.fold()); }},
+    {scan, "recursive_doubling", kKeepsOrder, kWhole, kFlat, "short vectors",
+     [](const Model& m, double n) { return m.dissemination(n, 1, m.fold()); },
      scan_recursive_doubling},
-    {{scan, "linear", kKeepsOrder, kCut, kFlat, "a few ranks, very long vectors",
-      [](const Model& m, double n) { return m.chain(n, m.fold()); }},
-     scan_linear},
-    {{exscan, "recursive_doubling", kKeepsOrder, kWhole, kFlat, "short vectors",
-      [](const Model& m, double n) { return m.hop(n) + m.dissemination(n, 1, m.fold()); }},
+    {scan, "linear", kKeepsOrder, kCut, kFlat, "a few ranks, very long vectors",
+     [](const Model& m, double n) { return m.chain(n, m.fold()); }, scan_linear},
+    {exscan, "recursive_doubling", kKeepsOrder, kWhole, kFlat, "short vectors",
+     [](const Model& m, double n) { return m.hop(n) + m.dissemination(n, 1, m.fold()); },
      exscan_recursive_doubling},
-    {{exscan, "linear", kKeepsOrder, kCut, kFlat, "a few ranks, very long vectors",
-      [](const Model& m, double n) { return m.hop(n) + m.chain(n, m.fold()); }},
-     exscan_linear},
+    {exscan, "linear", kKeepsOrder, kCut, kFlat, "a few ranks, very long vectors",
+     [](const Model& m, double n) { return m.hop(n) + m.chain(n, m.fold()); }, exscan_linear},
 };
 
 constexpr std::size_t kCount = std::size(kRows);
-
-constexpr bool is_whole(const Row& row) {
-  return row.algorithm.predict != nullptr &&
-         std::visit([](auto* e) { return e != nullptr; }, row.emitter);
-}
-static_assert(std::all_of(std::begin(kRows), std::end(kRows), is_whole), "a row lacks something");
 
 constexpr std::array<Algorithm, kCount> kAlgorithms = [] {
   std::array<Algorithm, kCount> algorithms{};

@@ -8,7 +8,7 @@ import re
 
 from fetch import debian_source, unpack
 
-IN_CI = True
+IN_QUICK = True
 PACKAGE = "dune-common"
 TESTS = "dune/common/parallel/test"
 FLAGS = ["-std=c++17", "-O0", "-g0", "-w"]

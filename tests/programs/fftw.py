@@ -1,7 +1,7 @@
 """FFTW's transforms over MPI: its own checks, from Debian's source, against its serial transforms."""
 from fetch import Skipped, debian_source, unpack
 
-IN_CI = False
+IN_QUICK = False
 PACKAGE = "fftw3"
 CHECKS = 10  # rounds of random transforms for each number of ranks
 COUNTS = {1: None, 2: None, 3: None, 4: "a:2,b:2"}  # and the hosts to do it on once more

@@ -7,7 +7,7 @@ import re
 
 from fetch import Skipped, debian_source, unpack
 
-IN_CI = True
+IN_QUICK = True
 RENAMED = "-DMPI_Address=MPI_Get_address -DMPI_Type_struct=MPI_Type_create_struct"
 COUNTS = (1, 2, 4)
 

@@ -3,8 +3,8 @@
 //   sweep [--quick] [COLLECTIVE[/ALGORITHM]]
 //
 // p = 1 .. 33 and 64, counts that do not divide, empty blocks, roots, segments, hosts. The
-// quick form takes fewer sizes, roots and layouts. Prints the first failures as cases that
-// `collview check` repeats.
+// quick form (TUTTI_TEST_QUICK as well) takes fewer sizes, roots and layouts. Prints the first
+// failures as cases that `collview check` repeats.
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -66,7 +66,7 @@ bool is_wanted(const coll::Algorithm& algorithm, std::string_view filter) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool quick = false;
+  bool quick = std::getenv("TUTTI_TEST_QUICK") != nullptr;
   std::string_view filter;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--quick") == 0)

@@ -95,8 +95,10 @@ def new_leftovers(before):
     """What is left now and was not before. Jobs of others on this machine come and go: only what
     stays counts."""
     deadline = time.monotonic() + LIMIT_S
-    while (extra := leftovers() - before) and time.monotonic() < deadline:
+    extra = leftovers() - before
+    while extra and time.monotonic() < deadline:
         time.sleep(0.1)
+        extra &= leftovers()
     return extra
 
 

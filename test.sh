@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
       shift 2 ;;
     --no-install) install=no; shift ;;
     --quick) export TUTTI_TEST_QUICK=1; shift ;;
-    --long) export TUTTI_TEST_LONG=1 TUTTI_FUZZ_SECONDS=3600 TUTTI_FUZZ_FIRST=$RANDOM$RANDOM$RANDOM; arguments+=(--timeout-multiplier 10); shift ;;
+    --long) export TUTTI_TEST_LONG=1 TUTTI_TEST_FUZZ_SECONDS=3600 TUTTI_TEST_FUZZ_FIRST=$RANDOM$RANDOM$RANDOM; arguments+=(--timeout-multiplier 10); shift ;;
     -h|--help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "test.sh: unknown option $1 (see ./test.sh --help)" >&2; exit 2 ;;
   esac

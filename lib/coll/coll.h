@@ -81,7 +81,7 @@ struct Algorithm {
   bool takes_segments;
   bool needs_hosts;      // a composition over hosts
   const char* good_for;  // one clause
-  Predictor* predict;
+  Predictor* predict = nullptr;
 };
 std::span<const Algorithm> catalogue();
 // Null: no such name for this collective.

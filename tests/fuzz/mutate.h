@@ -1,8 +1,8 @@
 // Deterministic nonsense for parsers: seeds, spliced, cut, repeated and with bytes changed.
 //
 // The same round gives the same bytes on every machine (no std:: distribution is used), so a
-// failure is repeated by its number. How long a target runs: TUTTI_FUZZ_SECONDS, else as many
-// rounds as the test says. The first round is TUTTI_FUZZ_FIRST. The round a target is
+// failure is repeated by its number. How long a target runs: TUTTI_TEST_FUZZ_SECONDS, else as many
+// rounds as the test says. The first round is TUTTI_TEST_FUZZ_FIRST. The round a target is
 // in stands in the file fuzz-NAME.round beside it, so that one that crashes is known.
 #pragma once
 
@@ -122,8 +122,8 @@ inline std::string bend(Random& random, const std::vector<std::string>& seeds) {
 // The files of tests/fuzz/corpus/NAME, in the order of their names.
 inline std::vector<std::string> corpus(const std::string& name) {
   std::vector<std::filesystem::path> paths;
-  const char* given = std::getenv("TUTTI_FUZZ_CORPUS");
-  const std::filesystem::path folder = given == nullptr ? TUTTI_FUZZ_CORPUS : given;
+  const char* given = std::getenv("TUTTI_TEST_FUZZ_CORPUS");
+  const std::filesystem::path folder = given == nullptr ? TUTTI_TEST_FUZZ_CORPUS : given;
   for (const auto& entry : std::filesystem::directory_iterator(folder / name))
     paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
@@ -139,8 +139,8 @@ inline std::vector<std::string> corpus(const std::string& name) {
 class Rounds {
  public:
   Rounds(const std::string& name, int usual) : path_("fuzz-" + name + ".round"), last_(usual) {
-    const char* seconds = std::getenv("TUTTI_FUZZ_SECONDS");
-    const char* first = std::getenv("TUTTI_FUZZ_FIRST");
+    const char* seconds = std::getenv("TUTTI_TEST_FUZZ_SECONDS");
+    const char* first = std::getenv("TUTTI_TEST_FUZZ_FIRST");
     if (seconds != nullptr) {
       has_end_ = true;
       ends_ = Clock::now() + std::chrono::seconds(std::atol(seconds));

@@ -110,6 +110,16 @@ TEST_CASE("a cache of ours that is closed to others is used as it is", "[spawn]"
   CHECK(home.run(some_files(kScript), "") == "planted\n");
 }
 
+TEST_CASE("a daemon in our cache that another user owns is fetched anew", "[spawn]") {
+  if (::geteuid() != 0) return;  // only root can make it so
+  const Home home;
+  const std::string cache = home.path + "/.cache/tutti";
+  plant(cache + "/c1",
+        "chmod 700 " + cache + " " + cache + "/c1 && chown nobody " + cache + "/c1/prund");
+  const std::string expected = std::string(kNeedDaemonLine) + "\nI am the daemon --serve\n";
+  CHECK(home.run(some_files(kScript), kScript) == expected);
+}
+
 TEST_CASE("another user's cache is refused and named", "[spawn]") {
   if (::geteuid() != 0) return;  // only root can make it so
   for (const char* theirs : {"tutti", "tutti/c1"}) {

@@ -47,6 +47,12 @@ class Driver {
     REQUIRE(::write(fd_.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   }
 
+  // To a daemon that may be gone by now.
+  void say(const control::Message& message) {
+    const std::string bytes = control::frame(0, control::encode(message));
+    (void)::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+
   void launch(const std::string& script, int ranks = 1, bool with_input = false) {
     control::Launch launch;
     launch.job_key.assign(32, 'k');
@@ -78,7 +84,7 @@ class Driver {
       REQUIRE(message);
       if (const auto* output = std::get_if<control::Output>(&*message)) {
         output_ += output->text;
-        if (takes_output_) send(control::OutputTaken{output->text.size()});
+        if (takes_output_) say(control::OutputTaken{output->text.size()});
       }
       if (const auto* wanted = std::get_if<T>(&*message)) return *wanted;
     }
@@ -92,8 +98,7 @@ class Driver {
 
   // The daemon of a job's only host goes by itself when its ranks have ended.
   void leave() {
-    const std::string bytes = control::frame(0, control::encode(control::Bye{}));
-    (void)::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    say(control::Bye{});
     wait_for<control::Bye>();
     int status = -1;
     REQUIRE(::waitpid(pid_, &status, 0) == pid_);

@@ -3,13 +3,11 @@
 // Everything with the world's gate held. Private to comm.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/knobs.h"
 #include "comm/comm.h"
 #include "comm/contexts.h"
@@ -41,8 +39,8 @@ class CollectivePool {
   std::vector<std::unique_ptr<Request::Collective>> idle_;
 };
 
-// Slots of requests, given back and taken again without the lock of all. One behind each door.
-class alignas(kCacheLine) RequestPool {
+// Slots of requests, given back and taken again without the lock of all.
+class RequestPool {
  public:
   RequestPool() = default;
   RequestPool(const RequestPool&) = delete;
@@ -91,13 +89,7 @@ class World {
   engine::ScratchPool scratch;
   CollectivePool collectives;
   ContextIds contexts;
-  std::array<RequestPool, p2p::kDoors> requests;
-  bool has_doors = false;  // else all memory is behind the first one
-  RequestPool& pool_of(const Communicator& comm) {
-    if (has_doors) [[unlikely]]
-      return requests[comm.door()];
-    return requests[0];
-  }
+  RequestPool requests;
 
   std::uint64_t failures = 0;  // requests that ended with an error so far
 

@@ -10,7 +10,7 @@
 // streak); one that comes only now and then is let in before the next call.
 //
 // Beside the gate there are side doors, for calls that touch only what lies behind one of them
-// (p2p::door_of()): one thread at a time by each, several beside each other, and nobody while one
+// (of eight): one thread at a time by each, several beside each other, and nobody while one
 // is inside by the gate. Threads that meet at one door take turns there, too; one that finds the
 // gate taken again and again has all doors shut for a while.
 #pragma once
@@ -22,7 +22,6 @@
 #include <map>
 
 #include "base/bytes.h"
-#include "p2p/p2p.h"
 
 namespace tutti::world {
 
@@ -131,7 +130,7 @@ class Gate {
   std::atomic<std::uint32_t> sleeping_{0};    // 1: some of them sleep on this word; see sleep()
   std::map<Id, int> kept_;                    // depths above 1 between release and retake
   std::atomic<std::uint64_t> in_vain_at_{0};  // the turn at which one was waited for so; a hint
-  std::array<Door, p2p::kDoors> doors_;
+  std::array<Door, 8> doors_;
   std::atomic<std::uint64_t> reopen_at_{0};  // turn, while they are shut; relaxed: a hint
   // When a thread's last streak ended; by place_of(), who shares one is judged wrongly.
   std::array<std::atomic<std::int64_t>, kRemembered> ended_ns_{};  // relaxed: a hint

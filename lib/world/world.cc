@@ -32,14 +32,6 @@ class Assembled final : public World {
   void leave() override { gate_.leave(); }
   bool step_out() override { return gate_.step_out(); }
   void step_in() override { gate_.step_in(); }
-  bool try_side(std::size_t door) override {
-    const Gate::Side side = gate_.try_side(door);
-    if (side == Gate::Side::none || side == Gate::Side::busy) [[unlikely]]
-      change_sides(side);
-    return side == Gate::Side::in;
-  }
-  void leave_side(std::size_t door) override { gate_.leave_side(door); }
-  void look() override;
   bool is_gated() const override { return is_gated_; }
   ThreadLevel level() const override { return level_; }
   comm::Communicator& world_comm() override { return *world_comm_; }
@@ -61,7 +53,6 @@ class Assembled final : public World {
 
  private:
   Result<void> say_finalized();
-  void change_sides(Gate::Side found);
 
   // In order of construction; destroyed in reverse.
   std::unique_ptr<wireup::Wireup> wireup_;
@@ -135,27 +126,6 @@ void Assembled::rest() {
   gate_.enter();
   endpoint_->see_off(p2p::Endpoint::End::ours);
   at_rest_ = true;
-  gate_.leave();
-}
-
-// The daemon is told, too, that calls go on.
-void Assembled::look() {
-  if (!gate_.try_enter()) return;
-  watch::tick(watch());
-  if (endpoint_->progress() > 0) endpoint_->active();
-  gate_.leave();
-}
-
-// Not from within a call, which may be on its way through what is kept apart from now on.
-void Assembled::change_sides(Gate::Side found) {
-  if (gate_.is_inside()) return;
-  gate_.enter();
-  if (found == Gate::Side::none) {
-    comm::make_doors(*comms_);
-    gate_.open_sides();
-  } else {
-    gate_.shut_sides();
-  }
   gate_.leave();
 }
 

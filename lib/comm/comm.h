@@ -75,13 +75,11 @@ class Communicator final : public GatedObject {
   std::unique_ptr<State> state_;
 };
 
-// What a world is made on; outlives it. let_in: lets a thread in that waits for the gate.
+// What a world is made on; outlives it.
 struct Ground {
   p2p::Endpoint* endpoint = nullptr;
   wireup::Wireup* wireup = nullptr;
   const Knobs* knobs = nullptr;
-  void (*let_in)(void* self) = nullptr;  // null: single thread
-  void* self = nullptr;
 };
 struct CloseWorld {
   void operator()(World* world) const;

@@ -67,9 +67,7 @@ class World {
                   .watch),
         recent(ground.wireup->segment()
                    .local(static_cast<std::uint32_t>(ground.wireup->local_rank()))
-                   .recent),
-        let_in(ground.let_in),
-        let_in_self(ground.self) {
+                   .recent) {
     const std::string& word = knobs.text("TUTTI_MISMATCH");
     if (word == "warn") mismatch = Mismatch::told;
     if (word == "off") mismatch = Mismatch::overlooked;
@@ -81,8 +79,6 @@ class World {
   const Knobs& knobs;
   wireup::WatchRecord& watch;  // this rank's own
   wireup::RecentCalls& recent;
-  void (*let_in)(void* self);
-  void* let_in_self;
   Mismatch mismatch = Mismatch::an_error;
   bool warned_of_mismatch = false;
   bool tells_every_call = false;  // to the daemon, as it begins

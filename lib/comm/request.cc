@@ -254,15 +254,11 @@ int progress(World& world) {
 }
 
 int look(World& world) {
-  const int events = world.endpoint.look();
-  if (events == 0 && world.let_in != nullptr) world.let_in(world.let_in_self);
-  return events;
+  return world.endpoint.look();
 }
 
 void idle(World& world) {
   world.endpoint.idle();
-  // Last: the caller looks at its request again, which another thread may complete meanwhile.
-  if (world.let_in != nullptr) world.let_in(world.let_in_self);
 }
 
 void active(World& world) {

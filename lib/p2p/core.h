@@ -71,7 +71,7 @@ class Core final : public Endpoint, public transport::Sink {
   void set_observer(Observer observer) override { observer_.store(observer); }
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }
-  void set_gate(const transport::Waiter::Gate& gate) override { gate_ = gate; }
+  void set_gate(transport::Waiter::Gate* gate) override { gate_ = gate; }
   bool is_used(std::uint32_t context) const override;
   void see_off(End end) override;
   void close() override;
@@ -193,8 +193,8 @@ class Core final : public Endpoint, public transport::Sink {
 
   wireup::Wireup& wireup_;
   const Knobs knobs_;
-  transport::Waiter::Gate gate_;
-  bool work_ = false;  // some list below is not empty
+  transport::Waiter::Gate* gate_ = nullptr;  // null: one thread
+  bool work_ = false;                        // some list below is not empty
   std::uint32_t rounds_ = 0;
   std::uint32_t costly_every_ = 1;  // rounds between polls that are system calls
   std::uint32_t streams_ = 0;       // partitioned sends so far

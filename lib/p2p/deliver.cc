@@ -71,8 +71,7 @@ bool Core::on_message(int from, const transport::FrameHeader& header,
     finish_delivery(sender, transfer, header, payload.size());
     return true;
   }
-  Transfer* const transfer =
-      static_cast<Transfer*>(channel_.posted.take(key_of(header)));
+  Transfer* const transfer = static_cast<Transfer*>(channel_.posted.take(key_of(header)));
   if (transfer == nullptr) {
     keep(from, header, payload);
   } else if (header.kind == static_cast<std::uint8_t>(Kind::eager)) [[likely]] {

@@ -1,9 +1,9 @@
 // p2p: messages between ranks. The one matcher above all transports.
 //
 // Owner: one Endpoint per world. Every call is made with the gate held; only wait() blocks
-// (it lets go of the gate while it sleeps). Sources in envelopes are ranks in the communicator; peers are
-// ranks in the job. Order: messages of one (peer, context) match in the order they were sent,
-// whatever their size (MPI 5.0, 3.5).
+// (it lets go of the gate while it sleeps). Sources in envelopes are ranks in the communicator;
+// peers are ranks in the job. Order: messages of one (peer, context) match in the order they were
+// sent, whatever their size (MPI 5.0, 3.5).
 #pragma once
 
 #include <cstdint>
@@ -176,7 +176,7 @@ class Endpoint {
   virtual wireup::Wireup& wireup() = 0;
   virtual transport::Waiter& waiter() = 0;
   // How waits let other threads in; null: single thread.
-  virtual void set_gate(const transport::Waiter::Gate& gate) = 0;
+  virtual void set_gate(transport::Waiter::Gate* gate) = 0;
   // Whether a send or receive in this context is under way, also one that was released.
   virtual bool is_used(std::uint32_t context) const = 0;
   // Waits until all that was sent is with its receivers; all goes on afterwards. Ours: others go on

@@ -14,7 +14,6 @@ namespace tutti::p2p {
 namespace {
 
 constexpr std::uint32_t kOthersEvery = 256;  // and polls of transports not in use yet
-constexpr int kQuickPolls = 32;              // before the waiter is asked
 
 }  // namespace
 
@@ -47,17 +46,11 @@ int Core::look() {
 }
 
 void Core::wait_for(const bool& done) {
-  int quick = kQuickPolls;
-  bool has_paused = false;
   while (!done) {
-    if (poll() > 0) {
-      if (has_paused) waiter_->busy();
-      has_paused = false;
-      quick = kQuickPolls;
-    } else if (--quick < 0) {
+    if (poll() > 0)
+      waiter_->busy();
+    else
       pause();
-      has_paused = true;
-    }
   }
 }
 

@@ -222,7 +222,7 @@ class Barrier {
     if (shm_->progress() > 0)
       waiter_->busy();
     else
-      waiter_->pause({});
+      waiter_->pause(nullptr);
   }
 
   Knobs knobs_ = Knobs::defaults();

@@ -98,7 +98,7 @@ inline bool Object::take_back() const {
   return before != 0;
 }
 
-// One that is only ever counted with its world's gate held, or the door of its communicator. A
+// One that is only ever counted with its world's gate held. A
 // locked instruction would wait until the stores before it are seen by all, such as those into a
 // peer's lane: half of what a short message costs.
 class GatedObject : public Object {

@@ -45,7 +45,6 @@ class Communicator final : public GatedObject {
   const Group& peers() const { return *peers_; }             // whom ranks in messages mean
   std::uint32_t context() const { return number_.context; }  // point-to-point
   std::uint64_t birth() const { return number_.birth; }      // contexts.h
-  std::size_t door() const { return p2p::door_of(number_.context); }
   std::uint32_t coll_context() const { return number_.context + 1; }
   int peer(int rank) const { return peers_->at(rank); }  // rank in the job
   World& world() const { return *world_; }
@@ -76,13 +75,11 @@ class Communicator final : public GatedObject {
   std::unique_ptr<State> state_;
 };
 
-// What a world is made on; outlives it. let_in: lets a thread in that waits for the gate.
+// What a world is made on; outlives it.
 struct Ground {
   p2p::Endpoint* endpoint = nullptr;
   wireup::Wireup* wireup = nullptr;
   const Knobs* knobs = nullptr;
-  void (*let_in)(void* self) = nullptr;  // null: single thread
-  void* self = nullptr;
 };
 struct CloseWorld {
   void operator()(World* world) const;
@@ -159,13 +156,7 @@ class Request final : public GatedObject {
   Hooks* hooks() const { return hooks_.get(); }  // null: none
   // Of one that is not done: called once when it is, inside progress; must not wait.
   using Then = void (*)(void* self, const Request& request);
-  void when_done(Then then, void* self) {
-    then_ = then, then_self_ = self;
-    if (message_ != nullptr) message_->is_plain = false;
-  }
-  // Done and well, and nothing but its memory comes to an end with it.
-  bool ends_plainly() const { return done_ && hooks_ == nullptr && status_.code == Code::ok; }
-  bool is_of_self() const { return is_of_self_; }  // by isend_to_self() or irecv_from_self()
+  void when_done(Then then, void* self) { then_ = then, then_self_ = self; }
   bool passed_over = false;  // the bindings' mark: done, but another one of many was taken
 
   struct Collective;  // request.h
@@ -190,7 +181,6 @@ class Request final : public GatedObject {
   } sent_;  // a short message that has left; number 0: none
   bool done_ = false;
   bool is_wanted_back_ = false;
-  bool is_of_self_ = false;
 };
 
 // A request that its maker completes; until then it keeps itself alive. `hooks` may be null.
@@ -208,15 +198,6 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
                const types::Datatype& type, int dest, int tag);
 Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type, int source,
                int tag);
-// From now on what lies behind different doors (p2p::door_of()) is kept apart.
-void make_doors(World& world);
-// To and from this rank itself, with no more than the door of the communicator: contiguous memory
-// of a predefined type. False or null, and nothing happened: go by the gate.
-using By = p2p::Endpoint::By;
-bool send_to_self(Communicator& comm, const types::Buffer& buffer, int tag, By by);
-Request* isend_to_self(Communicator& comm, const types::Buffer& buffer, int tag, By by);
-Request* irecv_from_self(Communicator& comm, const types::Buffer& buffer, int tag);
-bool look_is_due(Communicator& comm);  // for who sends by the door; see p2p.h
 bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status);
 p2p::Status probe(Communicator& comm, int source, int tag);  // blocks
 void cancel(Request& request);

@@ -90,7 +90,7 @@ std::string take_reason(World& world) {
 
 delegate::Waiting World::waiting() {
   delegate::Waiting waiting;
-  waiting.polls = knobs.integer("TUTTI_POLL_US") != 0;
+  waiting.looks = endpoint.waiter().looks_at_word();
   waiting.progress = [](void* self) { return progress(*static_cast<World*>(self)); };
   waiting.idle = [](void* self) { idle(*static_cast<World*>(self)); };
   waiting.active = [](void* self) { active(*static_cast<World*>(self)); };

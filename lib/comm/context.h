@@ -3,13 +3,11 @@
 // Everything with the world's gate held. Private to comm.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/knobs.h"
 #include "comm/comm.h"
 #include "comm/contexts.h"
@@ -41,8 +39,8 @@ class CollectivePool {
   std::vector<std::unique_ptr<Request::Collective>> idle_;
 };
 
-// Slots of requests, given back and taken again without the lock of all. One behind each door.
-class alignas(kCacheLine) RequestPool {
+// Slots of requests, given back and taken again without the lock of all.
+class RequestPool {
  public:
   RequestPool() = default;
   RequestPool(const RequestPool&) = delete;
@@ -69,9 +67,7 @@ class World {
                   .watch),
         recent(ground.wireup->segment()
                    .local(static_cast<std::uint32_t>(ground.wireup->local_rank()))
-                   .recent),
-        let_in(ground.let_in),
-        let_in_self(ground.self) {
+                   .recent) {
     const std::string& word = knobs.text("TUTTI_MISMATCH");
     if (word == "warn") mismatch = Mismatch::told;
     if (word == "off") mismatch = Mismatch::overlooked;
@@ -83,21 +79,13 @@ class World {
   const Knobs& knobs;
   wireup::WatchRecord& watch;  // this rank's own
   wireup::RecentCalls& recent;
-  void (*let_in)(void* self);
-  void* let_in_self;
   Mismatch mismatch = Mismatch::an_error;
   bool warned_of_mismatch = false;
   bool tells_every_call = false;  // to the daemon, as it begins
   engine::ScratchPool scratch;
   CollectivePool collectives;
   ContextIds contexts;
-  std::array<RequestPool, p2p::kDoors> requests;
-  bool has_doors = false;  // else all memory is behind the first one
-  RequestPool& pool_of(const Communicator& comm) {
-    if (has_doors) [[unlikely]]
-      return requests[comm.door()];
-    return requests[0];
-  }
+  RequestPool requests;
 
   std::uint64_t failures = 0;  // requests that ended with an error so far
 

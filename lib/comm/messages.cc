@@ -41,45 +41,20 @@ std::uint32_t sent_at_once(Communicator& comm, p2p::Mode mode, const types::Buff
                                         static_cast<std::size_t>(buffer.bytes));
 }
 
-bool is_to_self(const Communicator& comm, int dest) {
-  return dest == comm.rank() && !comm.is_inter();
+// To ourselves, straight into the receive that waits for it. False: nothing was sent.
+bool sent_to_self(Communicator& comm, const types::Buffer& buffer, int dest, int tag) {
+  return dest == comm.rank() && !comm.is_inter() && buffer.is_contiguous() &&
+         comm.world().endpoint.give_to_self(outgoing(comm, tag), buffer.at(),
+                                            static_cast<std::size_t>(buffer.bytes));
 }
 
 }  // namespace
-
-void make_doors(World& world) {
-  world.has_doors = true;
-  world.endpoint.make_doors();
-}
-
-bool send_to_self(Communicator& comm, const types::Buffer& buffer, int tag, By by) {
-  return buffer.is_contiguous() &&
-         comm.world().endpoint.give_to_self(outgoing(comm, tag), buffer.at(),
-                                            static_cast<std::size_t>(buffer.bytes), by);
-}
-
-Request* isend_to_self(Communicator& comm, const types::Buffer& buffer, int tag, By by) {
-  if (!send_to_self(comm, buffer, tag, by)) return nullptr;
-  return RequestMaker::of_self(RequestMaker::sent(comm, comm.world().rank(), 0));
-}
-
-bool look_is_due(Communicator& comm) {
-  return comm.world().endpoint.look_is_due(comm.context());
-}
-
-Request* irecv_from_self(Communicator& comm, const types::Buffer& buffer, int tag) {
-  p2p::Request* const message =
-      comm.world().endpoint.recv_from_self(wanted(comm, comm.rank(), tag), buffer);
-  if (message == nullptr) return nullptr;
-  return RequestMaker::of_self(
-      RequestMaker::of_message(comm, message, *buffer.type, comm.world().rank(), tag));
-}
 
 Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
           const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return Code::ok;
   const types::Buffer buffer = buffer_of(data, count, type);
-  if (is_to_self(comm, dest) && send_to_self(comm, buffer, tag, By::gate)) return Code::ok;
+  if (sent_to_self(comm, buffer, dest, tag)) return Code::ok;
   if (sent_at_once(comm, mode, buffer, dest, tag) != 0) return Code::ok;
   note(comm, comm.peer(dest), tag, buffer.bytes);
   p2p::Endpoint& endpoint = comm.world().endpoint;
@@ -103,9 +78,7 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
                const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return RequestMaker::completed(comm, kNullStatus);
   const types::Buffer buffer = buffer_of(data, count, type);
-  if (is_to_self(comm, dest))
-    if (Request* const given = isend_to_self(comm, buffer, tag, By::gate); given != nullptr)
-      return given;
+  if (sent_to_self(comm, buffer, dest, tag)) return RequestMaker::sent(comm, comm.peer(dest), 0);
   if (const std::uint32_t number = sent_at_once(comm, mode, buffer, dest, tag); number != 0)
     return RequestMaker::sent(comm, comm.peer(dest), number);
   p2p::Request* const message =

@@ -52,11 +52,11 @@ void Request::destroy(const Object* object) {
   auto* const request = const_cast<Request*>(static_cast<const Request*>(object));
   const CommRef comm = std::move(request->comm_);  // the pool's world lives as long as this
   request->~Request();
-  comm->world().pool_of(*comm).give(request);
+  comm->world().requests.give(request);
 }
 
 [[gnu::always_inline]] inline Request* RequestMaker::make(Communicator& comm) {
-  return new (comm.world().pool_of(comm).take()) Request(comm);
+  return new (comm.world().requests.take()) Request(comm);
 }
 
 // Copies no status: loading what was just stored in smaller pieces would wait for all stores before
@@ -118,7 +118,6 @@ Request* RequestMaker::of_message(Communicator& comm, p2p::Request* message,
   request->retain();  // until on_message
   message->owner = request;
   message->on_done = &RequestMaker::on_message;
-  message->is_plain = type.is_predefined();
   return request;
 }
 
@@ -255,15 +254,11 @@ int progress(World& world) {
 }
 
 int look(World& world) {
-  const int events = world.endpoint.look();
-  if (events == 0 && world.let_in != nullptr) world.let_in(world.let_in_self);
-  return events;
+  return world.endpoint.look();
 }
 
 void idle(World& world) {
   world.endpoint.idle();
-  // Last: the caller looks at its request again, which another thread may complete meanwhile.
-  if (world.let_in != nullptr) world.let_in(world.let_in_self);
 }
 
 void active(World& world) {

@@ -25,10 +25,6 @@ struct Request::Collective {
 struct RequestMaker {
   // Done from the start: short sends; null peers.
   static Request* sent(Communicator& comm, int peer, std::uint32_t number);
-  static Request* of_self(Request* request) {
-    request->is_of_self_ = true;
-    return request;
-  }
   static Request* completed(Communicator& comm, const p2p::Status& status);
   // peer (in the job) and tag: what a wait for it says that it waits for.
   static Request* of_message(Communicator& comm, p2p::Request* message, const types::Datatype& type,

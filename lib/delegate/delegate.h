@@ -56,7 +56,7 @@ struct Waiting {
   void (*idle)(void* self) = nullptr;     // nothing moved: poll, yield or sleep; gate handled
   void (*active)(void* self) = nullptr;
   void* self = nullptr;
-  bool polls = true;  // false (TUTTI_POLL_US=0): one look at what is awaited, then these
+  int looks = 1;  // at what is awaited, before these
   // Turns a fingerprint into words for the message about a mismatch.
   std::string (*describe)(std::uint32_t fingerprint) = nullptr;
   // Takes the words for a call that is about to fail.

@@ -4,8 +4,6 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr int kPolls = 1000;       // about 2 us: a core for every rank
-constexpr int kCrowdedPolls = 16;  // the awaited rank may need this core
 constexpr std::uint32_t kBits = 64;
 constexpr std::size_t kDeepest = 8;  // rounds kept in the chunks, see exchange.cc, fold_*.cc
 
@@ -23,7 +21,6 @@ ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::u
       geometry_(geometry_of(segment_.header())) {
   const wireup::SegmentHeader& header = segment_.header();
   is_crowded_ = header.is_crowded();
-  polls_ = !waiting_.polls ? 1 : is_crowded_ ? kCrowdedPolls : kPolls;
   // Every member's piece of a round must have a line to itself.
   has_room_ = geometry_.chunk_bytes / (kDeepest * (locals_.size() + 1)) >= kCacheLine;
   for (const int local : locals_)

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/backoff.h"
 #include "delegate/stream.h"
 #include "delegate/team.h"
 
@@ -12,14 +13,8 @@ namespace {
 constexpr Count kLeastPart = 4 << 10;
 constexpr Count kMostPart = 32 << 10;
 constexpr Count kStreamFrom = 2 << 10;
-constexpr int kLooksBetween = 32;         // at the flag, between rounds of progress
+constexpr int kLooksPart = 32;  // of those at the flag are made between rounds of progress
 constexpr int kRoundsBetweenDeaths = 16;  // rounds of progress between looks at the members
-
-inline void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -172,7 +167,7 @@ Code ShmTeam::lost_member() {
 }
 
 Code ShmTeam::wait_long(const void* self, bool (*ready)(const void* self)) {
-  const int looks = is_crowded_ || !waiting_.polls ? 0 : kLooksBetween;
+  const int looks = waiting_.looks / kLooksPart;
   Code code = Code::ok;
   for (int round = 0;; ++round) {
     if (waiting_.progress(waiting_.self) > 0)

@@ -87,7 +87,7 @@ class ShmTeam final : public Team {
 
   template <class Ready>
   Code wait_until(const Ready& ready) {
-    for (int i = 0; i < polls_; ++i)
+    for (int i = 0; i < waiting_.looks; ++i)
       if (ready()) [[likely]]
         return Code::ok;
     return wait_long(&ready, [](const void* self) { return (*static_cast<const Ready*>(self))(); });
@@ -104,7 +104,6 @@ class ShmTeam final : public Team {
   const Geometry geometry_;
   bool has_room_;                   // there are not too many members for the chunks
   bool is_crowded_;                 // more ranks than cores on this host
-  int polls_;                       // looks at a flag before messages get their turn
   std::vector<std::byte*> slots_;   // by member
   std::uint64_t number_ = 0;        // of the call under way; the first is 1
   std::uint64_t past_ = 0;          // calls that every member is known to have ended

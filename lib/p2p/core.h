@@ -8,7 +8,7 @@
 //   try_send, send -> eager.cc ----> Link::try_post        eager.cc, rendezvous.cc  protocols
 //   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
 //   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
-//   give_to_self, recv_from_self -> itself.cc -> match.h
+//   give_to_self -> itself.cc -> match.h
 #pragma once
 
 #include <array>
@@ -20,11 +20,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "p2p/match.h"
+#include "p2p/channel.h"
 #include "p2p/p2p.h"
 #include "p2p/peers.h"
-#include "p2p/pool.h"
-#include "p2p/transfer.h"
 #include "p2p/wire.h"
 #include "wireup/wireup.h"
 
@@ -46,10 +44,7 @@ class Core final : public Endpoint, public transport::Sink {
                 const types::Buffer& buffer) override;
   Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
   Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
-  bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes, By by) override;
-  bool look_is_due(std::uint32_t context) override;
-  Request* recv_from_self(const Envelope& envelope, const types::Buffer& buffer) override;
-  void make_doors() override;
+  bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes) override;
   bool probe(int peer, const Envelope& envelope, Status* status) override;
   Message* take(int peer, const Envelope& envelope, Status* status) override;
   Request* recv_taken(Message* message, const types::Buffer& buffer) override;
@@ -76,7 +71,7 @@ class Core final : public Endpoint, public transport::Sink {
   void set_observer(Observer observer) override { observer_.store(observer); }
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }
-  void set_gate(const transport::Waiter::Gate& gate) override { gate_ = gate; }
+  void set_gate(transport::Waiter::Gate* gate) override { gate_ = gate; }
   bool is_used(std::uint32_t context) const override;
   void see_off(End end) override;
   void close() override;
@@ -141,9 +136,6 @@ class Core final : public Endpoint, public transport::Sink {
   void unpinned(Transfer* transfer, bool ok);
   Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
 
-  // itself.cc
-  PeerState* itself() const { return peers_[static_cast<std::size_t>(wireup_.rank())].get(); }
-
   // receive.cc
   Transfer* post_recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
   void give_message(Transfer* transfer, Message* message);
@@ -164,7 +156,6 @@ class Core final : public Endpoint, public transport::Sink {
                      std::span<const std::byte> payload);
   void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
   // flood.cc
-  std::uint64_t received() const;  // messages so far
   void drop_kept(MatchNode* message);
   void count_kept();
   void repay(Message& message);
@@ -180,8 +171,6 @@ class Core final : public Endpoint, public transport::Sink {
   // progress.cc
   void complete(Transfer* transfer);
   void fail_with(Transfer* transfer, Code code);
-  Transfer* take_transfer(std::uint32_t context) { return transfers_.take(door(context).free); }
-  void recycle(Transfer* transfer);
   void run_completions();
   int poll();
   int pump();
@@ -204,30 +193,16 @@ class Core final : public Endpoint, public transport::Sink {
 
   wireup::Wireup& wireup_;
   const Knobs knobs_;
-  transport::Waiter::Gate gate_;
-  bool work_ = false;       // some list below is not empty
-  bool has_doors_ = false;  // else all lies behind the first one
+  transport::Waiter::Gate* gate_ = nullptr;  // null: one thread
+  bool work_ = false;                        // some list below is not empty
   std::uint32_t rounds_ = 0;
   std::uint32_t costly_every_ = 1;  // rounds between polls that are system calls
   std::uint32_t streams_ = 0;       // partitioned sends so far
   int sleepers_ = 0;                // threads inside Waiter::pause
   std::vector<Active> active_;
   std::vector<std::unique_ptr<PeerState>> peers_;
-  // What lies behind a door.
-  struct alignas(kCacheLine) Door {
-    PostedQueue posted;
-    UnexpectedQueue unexpected;
-    TransferPool::Free free;
-    std::uint64_t given = 0, given_bytes = 0;  // to ourselves
-    Pace looks;                                // at other messages, of who does nothing else
-  };
-  std::array<Door, kDoors> doors_;
-  // A branch: an address that depends on what has just arrived costs 4 ns a message.
-  Door& door(std::uint32_t context) {
-    if (has_doors_) [[unlikely]]
-      return doors_[door_of(context)];
-    return doors_[0];
-  }
+  Channel channel_{this};
+  Pace looks_;  // at other messages, of who sends to itself only
   wireup::KeptRecord& kept_record_;
   struct {
     std::uint64_t from = 0;      // so many are told; 0: never
@@ -236,7 +211,6 @@ class Core final : public Endpoint, public transport::Sink {
     std::int64_t began_ns = 0;   // when the last rise to a part of `from` began
     std::uint64_t received = 0;  // messages received before that
   } flood_;
-  TransferPool transfers_{this};
   BytePool bytes_;
   std::uint32_t window_ = 0;       // units a peer may leave here
   std::uint64_t budget_ = 0;       // kept bytes up to which credit goes back at once
@@ -252,7 +226,6 @@ class Core final : public Endpoint, public transport::Sink {
   };
   std::vector<Loss> losses_;  // told by transports, to be handled
   std::string loss_;          // why the latest of them was lost
-  TransferLine completions_;  // done, on_done not yet called
   bool is_completing_ = false;
   bool is_closed_ = false;
   bool has_given_up_ = false;  // on messages that nobody takes

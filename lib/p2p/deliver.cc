@@ -71,8 +71,7 @@ bool Core::on_message(int from, const transport::FrameHeader& header,
     finish_delivery(sender, transfer, header, payload.size());
     return true;
   }
-  Transfer* const transfer =
-      static_cast<Transfer*>(door(header.context).posted.take(key_of(header)));
+  Transfer* const transfer = static_cast<Transfer*>(channel_.posted.take(key_of(header)));
   if (transfer == nullptr) {
     keep(from, header, payload);
   } else if (header.kind == static_cast<std::uint8_t>(Kind::eager)) [[likely]] {
@@ -88,7 +87,7 @@ bool Core::on_message(int from, const transport::FrameHeader& header,
 // Where the payload of a long frame should be read to.
 std::byte* Core::place(int from, const transport::FrameHeader& header, std::size_t bytes) {
   if (header.kind == static_cast<std::uint8_t>(Kind::data)) {
-    Transfer* const transfer = transfers_.find(low_of(header.cookie));
+    Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
     const bool fits = transfer != nullptr && transfer->phase == Phase::granted &&
                       transfer->peer == from && transfer->buffer.is_contiguous() &&
                       is_next_part(*transfer, header, bytes);
@@ -100,7 +99,7 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
     return nullptr;
   // Matching happens now: all earlier frames of this peer were delivered already. A receive
   // that will not take exactly these bytes in one run is left for on_frame to find again.
-  PostedQueue& posted = door(header.context).posted;
+  PostedQueue& posted = channel_.posted;
   Transfer* const transfer = static_cast<Transfer*>(posted.find(key_of(header)));
   if (transfer == nullptr || !transfer->buffer.is_contiguous() ||
       static_cast<std::uint64_t>(transfer->buffer.bytes) < bytes || bytes == 0)
@@ -163,7 +162,7 @@ void Core::keep(int from, const transport::FrameHeader& header,
   message->from = from;
   message->bytes = static_cast<std::uint32_t>(payload.size());
   if (!payload.empty()) std::memcpy(message->payload(), payload.data(), payload.size());
-  door(header.context).unexpected.add(message);
+  channel_.unexpected.add(message);
   ++flood_.messages;
   flood_.bytes += payload.size();
   count_kept();

@@ -77,7 +77,7 @@ void Core::count_sent(PeerState& peer, std::uint64_t bytes) {
 }
 
 Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::Buffer& buffer) {
-  Transfer* const transfer = take_transfer(envelope.context);
+  Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
   transfer->mode = mode;
   PeerState& to = connected(rank);

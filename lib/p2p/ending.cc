@@ -37,8 +37,8 @@ bool is_moving(const Transfer& transfer) {
 }  // namespace
 
 bool Core::is_used(std::uint32_t context) const {
-  for (std::uint32_t id = 0; id < transfers_.count(); ++id) {
-    const Transfer& each = *transfers_.find(id);
+  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
+    const Transfer& each = *channel_.transfers.find(id);
     if (each.context == context && each.phase != Phase::unused && each.phase != Phase::complete)
       return true;
   }
@@ -52,8 +52,8 @@ bool Core::still_listens(int rank) const {
 
 // Something is left to be done for a peer that still listens.
 bool Core::has_moving() const {
-  for (std::uint32_t id = 0; id < transfers_.count(); ++id) {
-    const Transfer& each = *transfers_.find(id);
+  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
+    const Transfer& each = *channel_.transfers.find(id);
     if (is_moving(each) && still_listens(each.peer)) return true;
   }
   for (const auto& each : peers_)
@@ -69,8 +69,8 @@ bool Core::waits_to_be_taken(const Transfer& transfer) const {
 }
 
 const Transfer* Core::untaken() const {
-  for (std::uint32_t id = 0; id < transfers_.count(); ++id)
-    if (const Transfer* each = transfers_.find(id); waits_to_be_taken(*each)) return each;
+  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id)
+    if (const Transfer* each = channel_.transfers.find(id); waits_to_be_taken(*each)) return each;
   return nullptr;
 }
 
@@ -105,8 +105,8 @@ void Core::see_off(End end) {
   }
   if (see_to(is_over, kUntakenPatience_ns)) return;
   // Nobody asks for messages any more: those that no receive waits for are taken back.
-  for (std::uint32_t id = 0; id < transfers_.count(); ++id) {
-    Transfer* const each = transfers_.find(id);
+  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
+    Transfer* const each = channel_.transfers.find(id);
     if (waits_to_be_taken(*each)) cancel(each);
   }
   if (see_to(is_over, kFlushPatience_ns)) return;
@@ -116,13 +116,12 @@ void Core::see_off(End end) {
 
 // Those whose messages wait here for a receive may wait for our word.
 void Core::link_those_who_ask() {
-  for (const Door& each : doors_)
-    for (MatchNode* node = each.unexpected.oldest(); node != nullptr; node = node->newer) {
-      const Message& message = *static_cast<Message*>(node);
-      const bool is_plain = message.header.kind == static_cast<std::uint8_t>(Kind::eager) &&
-                            (message.header.flags & kWantsTaken) == 0;
-      if (!is_plain && still_listens(message.from)) connected(message.from);
-    }
+  for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr; node = node->newer) {
+    const Message& message = *static_cast<Message*>(node);
+    const bool is_plain = message.header.kind == static_cast<std::uint8_t>(Kind::eager) &&
+                          (message.header.flags & kWantsTaken) == 0;
+    if (!is_plain && still_listens(message.from)) connected(message.from);
+  }
 }
 
 void Core::close() {

@@ -49,18 +49,12 @@ std::string describe_sender(const Sender& sender) {
 }  // namespace
 
 void Core::drop_kept(MatchNode* message) {
-  door(message->context).unexpected.remove(message);
+  channel_.unexpected.remove(message);
   --flood_.messages;
   flood_.bytes -= static_cast<Message*>(message)->bytes;
   // relaxed: the daemon samples, as it does of the watch record.
   kept_record_.messages.store(flood_.messages, std::memory_order_relaxed);
   kept_record_.bytes.store(flood_.bytes, std::memory_order_relaxed);
-}
-
-std::uint64_t Core::received() const {
-  std::uint64_t messages = counted_.messages_received;
-  for (const Door& each : doors_) messages += each.given;
-  return messages;
 }
 
 // One more is kept.
@@ -71,7 +65,7 @@ void Core::count_kept() {
   if (flood_.from == 0) return;
   if (messages == std::max<std::uint64_t>(1, flood_.from / kPart)) [[unlikely]] {
     flood_.began_ns = now_ns();
-    flood_.received = received();
+    flood_.received = counted_.messages_received;
   }
   if (messages >= flood_.from || flood_.bytes >= flood_.from * kBytesEach) [[unlikely]]
     tell_flood();
@@ -124,9 +118,8 @@ std::string Core::describe_flood() const {
                  : peer != nullptr && peer->routed && message->header.length <= peer->eager_bytes)
       sender.is_held_back = true;
   };
-  for (const Door& each : doors_)
-    for (MatchNode* node = each.unexpected.oldest(); node != nullptr; node = node->newer)
-      count(static_cast<const Message*>(node));
+  for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr; node = node->newer)
+    count(static_cast<const Message*>(node));
   std::vector<Sender> senders;
   for (const auto& [rank, sender] : by_rank) senders.push_back(sender);
   std::stable_sort(senders.begin(), senders.end(),
@@ -138,7 +131,7 @@ std::string Core::describe_flood() const {
                      " is flooded: " + std::to_string(flood_.messages) + " messages (" +
                      text::format_bytes(flood_.bytes) + ") wait for a receive";
   if (flood_.began_ns != 0) {
-    const std::uint64_t since = received() - flood_.received;
+    const std::uint64_t since = counted_.messages_received - flood_.received;
     text += "; in the last " + std::to_string((now_ns() - flood_.began_ns) / 1'000'000) +
             " ms it received " + (since == 0 ? "none" : std::to_string(since));
   }

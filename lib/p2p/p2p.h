@@ -1,10 +1,9 @@
 // p2p: messages between ranks. The one matcher above all transports.
 //
 // Owner: one Endpoint per world. Every call is made with the gate held; only wait() blocks
-// (it lets go of the gate while it sleeps). give_to_self() and recv_from_self() need no more than
-// the door of their context: what they touch lies behind it (door_of()). Sources in envelopes are
-// ranks in the communicator; peers are ranks in the job. Order: messages of one (peer, context)
-// match in the order they were sent, whatever their size (MPI 5.0, 3.5).
+// (it lets go of the gate while it sleeps). Sources in envelopes are ranks in the communicator;
+// peers are ranks in the job. Order: messages of one (peer, context) match in the order they were
+// sent, whatever their size (MPI 5.0, 3.5).
 #pragma once
 
 #include <cstdint>
@@ -42,14 +41,6 @@ enum class Mode : std::uint8_t { standard, synchronous, ready, buffered };
 inline constexpr std::uint32_t kSenderLostPeer = static_cast<std::uint32_t>(Code::proc_aborted);
 inline constexpr std::uint32_t kSenderFailed = 1;  // for another reason
 
-// What belongs to a context lies behind one of so many doors, once they are made: its queues of the
-// matcher, its free requests. Who has the gate is behind all of them.
-inline constexpr std::size_t kDoors = 8;
-// Of a communicator's two contexts.
-constexpr std::size_t door_of(std::uint32_t context) {
-  return (context >> 1) % kDoors;
-}
-
 struct Envelope {
   std::uint32_t context = 0;
   int source = 0;  // sending: my rank in the communicator; receiving: wanted one or kAnySource
@@ -62,9 +53,6 @@ struct Envelope {
 // before on_done runs, never earlier, so whoever sees it may release the request.
 struct Request {
   bool done = false;
-  // When all went well on_done touches only what lies behind its context's door, never waits for
-  // more, and may run at once.
-  bool is_plain = false;
   std::uint32_t number = 0;  // of a short message that has left, for recall(); else 0
   Status status;
   // Called once on completion, inside progress, gate held, also when released before; may
@@ -137,18 +125,10 @@ class Endpoint {
   // the message is short and there, or comes while polling.
   virtual Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) = 0;
 
-  // From now on what lies behind different doors is kept apart.
-  virtual void make_doors() = 0;
   // A message to ourselves, straight into the receive that waits for it. False, and nothing
-  // happened: there is none, or something else stands in the way; send it as any other.
-  // With the gate now and then it is so anyhow: what goes the usual way makes its receiver look at
-  // other messages. Who does without asks look_is_due(), and then makes progress with the gate.
-  enum class By : std::uint8_t { gate, door };
-  virtual bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes,
-                            By by) = 0;
-  virtual bool look_is_due(std::uint32_t context) = 0;
-  // recv() of a message of ours that has not been sent yet. Null: it may have been; use recv().
-  virtual Request* recv_from_self(const Envelope& envelope, const types::Buffer& buffer) = 0;
+  // happened: there is none, or something else stands in the way; send it as any other. Now and
+  // then it is so anyhow: what goes the usual way makes its receiver look at other messages.
+  virtual bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes) = 0;
 
   // One look. A peer that is gone and left nothing: probe is true, take null, and the status
   // has a code that is not ok; otherwise the code is ok.
@@ -196,7 +176,7 @@ class Endpoint {
   virtual wireup::Wireup& wireup() = 0;
   virtual transport::Waiter& waiter() = 0;
   // How waits let other threads in; null: single thread.
-  virtual void set_gate(const transport::Waiter::Gate& gate) = 0;
+  virtual void set_gate(transport::Waiter::Gate* gate) = 0;
   // Whether a send or receive in this context is under way, also one that was released.
   virtual bool is_used(std::uint32_t context) const = 0;
   // Waits until all that was sent is with its receivers; all goes on afterwards. Ours: others go on

@@ -43,12 +43,11 @@ Core::~Core() {
     each->owned_link.reset();
     drop_control(*each);
   }
-  for (Door& each : doors_)
-    while (!each.unexpected.is_empty()) {
-      Message* const message = static_cast<Message*>(each.unexpected.oldest());
-      each.unexpected.remove(message);
-      bytes_.give(message, sizeof(Message) + message->bytes);
-    }
+  while (!channel_.unexpected.is_empty()) {
+    Message* const message = static_cast<Message*>(channel_.unexpected.oldest());
+    channel_.unexpected.remove(message);
+    bytes_.give(message, sizeof(Message) + message->bytes);
+  }
 }
 
 Result<void> Core::start(const Opener& opener) {
@@ -194,8 +193,8 @@ void Core::lose(PeerState& peer, Code code) {
   drop_control(peer);
   while (!peer.waiting.is_empty()) fail_with(peer.waiting.pop(), peer.failure);
   bool has_any_source = false;
-  for (std::uint32_t id = 0; id < transfers_.count(); ++id) {
-    Transfer* const each = transfers_.find(id);
+  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
+    Transfer* const each = channel_.transfers.find(id);
     if (each->peer == peer.rank) lose_transfer(each, peer.failure);
     has_any_source |= each->phase == Phase::posted && each->source == kAnySource;
   }
@@ -214,7 +213,7 @@ void Core::lose_transfer(Transfer* transfer, Code code) {
     case Phase::matched:  // answer() will see it
       return;
     case Phase::posted:
-      door(transfer->context).posted.remove(transfer);
+      channel_.posted.remove(transfer);
       return fail_with(transfer, code);
     case Phase::unconfirmed:
     case Phase::offered:

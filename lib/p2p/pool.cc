@@ -51,7 +51,7 @@ void BytePool::give(void* block, std::size_t bytes) {
 TransferPool::TransferPool(Core* core) : core_(core) {}
 TransferPool::~TransferPool() = default;
 
-void TransferPool::extend(Free& free) {
+void TransferPool::extend() {
   slabs_.push_back(std::make_unique<Transfer[]>(kSlab));
   const std::uint32_t first = count() - kSlab;
   for (std::uint32_t i = kSlab; i-- > 0;) {
@@ -60,21 +60,21 @@ void TransferPool::extend(Free& free) {
     each.core = core_;
     each.pin.transfer = &each;
     each.pin.fire = &Core::on_pin;
-    free.push_back(&each);
+    free_.push_back(&each);
   }
 }
 
-Transfer* TransferPool::take(Free& from) {
-  if (from.empty()) [[unlikely]]
-    extend(from);
-  Transfer* const transfer = from.back();
-  from.pop_back();
+Transfer* TransferPool::take() {
+  if (free_.empty()) [[unlikely]]
+    extend();
+  Transfer* const transfer = free_.back();
+  free_.pop_back();
   return transfer;
 }
 
-void TransferPool::give(Transfer* transfer, Free& to) {
+void TransferPool::give(Transfer* transfer) {
   transfer->phase = Phase::unused;
-  to.push_back(transfer);
+  free_.push_back(transfer);
 }
 
 Transfer* TransferPool::find(std::uint32_t id) const {

@@ -48,19 +48,19 @@ class TransferPool {
   TransferPool& operator=(const TransferPool&) = delete;
   ~TransferPool();
 
-  // Free ones. A stack: what to take next is known before it is in the cache.
-  using Free = std::vector<Transfer*>;
-  Transfer* take(Free& from);
-  void give(Transfer* transfer, Free& to);
+  Transfer* take();
+  void give(Transfer* transfer);
   // The transfer with this number, free or not; null for a number never given out.
   Transfer* find(std::uint32_t id) const;
   std::uint32_t count() const { return static_cast<std::uint32_t>(slabs_.size()) * kSlab; }
 
  private:
   static constexpr std::uint32_t kSlab = 64;
-  void extend(Free& free);
+  void extend();
 
   Core* core_;
+  // A stack: what to take next is known before it is in the cache.
+  std::vector<Transfer*> free_;
   std::vector<std::unique_ptr<Transfer[]>> slabs_;
 };
 

@@ -14,7 +14,6 @@ namespace tutti::p2p {
 namespace {
 
 constexpr std::uint32_t kOthersEvery = 256;  // and polls of transports not in use yet
-constexpr int kQuickPolls = 32;              // before the waiter is asked
 
 }  // namespace
 
@@ -28,7 +27,7 @@ int Core::poll() {
     for (const auto& each : opened_.transports) events += each->progress();
   if (work_) [[unlikely]]
     events += pump();
-  if (!completions_.is_empty()) run_completions();
+  if (!channel_.completions.is_empty()) run_completions();
   // Another thread may wait for what this one has received.
   if (events > 0 && sleepers_ > 0) [[unlikely]]
     waiter_->wake_self();
@@ -47,17 +46,11 @@ int Core::look() {
 }
 
 void Core::wait_for(const bool& done) {
-  int quick = kQuickPolls;
-  bool has_paused = false;
   while (!done) {
-    if (poll() > 0) {
-      if (has_paused) waiter_->busy();
-      has_paused = false;
-      quick = kQuickPolls;
-    } else if (--quick < 0) {
+    if (poll() > 0)
+      waiter_->busy();
+    else
       pause();
-      has_paused = true;
-    }
   }
 }
 
@@ -80,9 +73,9 @@ void Core::active() {
 void Core::complete(Transfer* transfer) {
   transfer->phase = Phase::complete;
   drop_staging(transfer);
-  if (transfer->on_done != nullptr) return completions_.push(transfer);
+  if (transfer->on_done != nullptr) return channel_.completions.push(transfer);
   transfer->done = true;
-  if (transfer->detached) recycle(transfer);
+  if (transfer->detached) channel_.transfers.give(transfer);
 }
 
 void Core::fail_with(Transfer* transfer, Code code) {
@@ -90,20 +83,16 @@ void Core::fail_with(Transfer* transfer, Code code) {
   complete(transfer);
 }
 
-void Core::recycle(Transfer* transfer) {
-  transfers_.give(transfer, door(transfer->context).free);
-}
-
 void Core::run_completions() {
   if (is_completing_) return;
   is_completing_ = true;
-  while (!completions_.is_empty()) {
-    Transfer* const transfer = completions_.pop();
+  while (!channel_.completions.is_empty()) {
+    Transfer* const transfer = channel_.completions.pop();
     const bool was_released = transfer->detached;
     transfer->done = true;
     // Its owner may have lost interest since it was queued.
     if (transfer->on_done != nullptr) transfer->on_done(transfer);
-    if (was_released) recycle(transfer);
+    if (was_released) channel_.transfers.give(transfer);
   }
   is_completing_ = false;
 }

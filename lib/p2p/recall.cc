@@ -11,7 +11,7 @@ void Core::cancel(Request* request) {
   Transfer* const transfer = static_cast<Transfer*>(request);
   switch (transfer->phase) {
     case Phase::posted:
-      door(transfer->context).posted.remove(transfer);
+      channel_.posted.remove(transfer);
       return end_cancelled(transfer);
     case Phase::waiting: {
       PeerState& to = peer(transfer->peer);
@@ -33,7 +33,7 @@ void Core::cancel(Request* request) {
 }
 
 Request* Core::recall(int rank, std::uint32_t number) {
-  Transfer* const transfer = take_transfer(0);
+  Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::unconfirmed, rank, {}, {});
   PeerState& to = peer(rank);
   if (to.gone || to.left) {
@@ -55,11 +55,10 @@ void Core::end_cancelled(Transfer* transfer) {
 // was or will be told, unless it was sent without asking.
 void Core::on_recall(int from, const transport::FrameHeader& header) {
   const std::uint32_t id = low_of(header.cookie), number = high_of(header.cookie);
-  for (const Door& each : doors_)
-    for (MatchNode* node = each.unexpected.oldest(); node != nullptr; node = node->newer) {
-      Message* const message = static_cast<Message*>(node);
-      if (is_recalled(*message, from, number, id)) return give_back(message, id);
-    }
+  for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr; node = node->newer) {
+    Message* const message = static_cast<Message*>(node);
+    if (is_recalled(*message, from, number, id)) return give_back(message, id);
+  }
   if (number != 0) queue_control(peer(from), Kind::taken, 0, id);
 }
 
@@ -81,7 +80,7 @@ void Core::give_back(Message* message, std::uint32_t id) {
 }
 
 void Core::on_recalled(int from, const transport::FrameHeader& header) {
-  Transfer* const transfer = transfers_.find(low_of(header.cookie));
+  Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
   const bool is_offered = transfer != nullptr && transfer->phase == Phase::offered;
   if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
                   "recalled") != nullptr)

@@ -7,11 +7,10 @@
 namespace tutti::p2p {
 
 Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
-  Transfer* const transfer = take_transfer(envelope.context);
+  Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
-  Door& at = door(envelope.context);
-  if (!at.unexpected.is_empty()) [[unlikely]] {
-    MatchNode* const found = at.unexpected.find(key_of(*transfer));
+  if (!channel_.unexpected.is_empty()) [[unlikely]] {
+    MatchNode* const found = channel_.unexpected.find(key_of(*transfer));
     if (found != nullptr) {
       drop_kept(found);
       give_message(transfer, static_cast<Message*>(found));
@@ -25,7 +24,7 @@ Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffe
     return transfer;
   }
   transfer->phase = Phase::posted;
-  at.posted.add(transfer);
+  channel_.posted.add(transfer);
   return transfer;
 }
 
@@ -37,7 +36,7 @@ Status Core::recv_now(int rank, const Envelope& envelope, const types::Buffer& b
   Transfer* const transfer = post_recv(rank, envelope, buffer);
   if (!transfer->done) wait_for(transfer->done);
   const Status status = transfer->status;
-  recycle(transfer);
+  channel_.transfers.give(transfer);
   return status;
 }
 
@@ -58,7 +57,7 @@ Message* Core::look(int rank, const Envelope& envelope, Status* status) {
   const MatchKey wanted{envelope.context, envelope.source, envelope.tag};
   if (rank == kAnySource) activate_all();
   PeerState* const from = rank == kAnySource ? nullptr : &routed(rank);
-  UnexpectedQueue& unexpected = door(envelope.context).unexpected;
+  UnexpectedQueue& unexpected = channel_.unexpected;
   MatchNode* found = unexpected.find(wanted);
   if (found == nullptr) {
     poll();
@@ -87,7 +86,7 @@ Message* Core::take(int rank, const Envelope& envelope, Status* status) {
 }
 
 Request* Core::recv_taken(Message* message, const types::Buffer& buffer) {
-  Transfer* const transfer = take_transfer(message->context);
+  Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::posted, message->from,
                   {message->context, message->source, message->tag, 0}, buffer);
   give_message(transfer, message);
@@ -97,7 +96,7 @@ Request* Core::recv_taken(Message* message, const types::Buffer& buffer) {
 void Core::release(Request* request) {
   Transfer* const transfer = static_cast<Transfer*>(request);
   TUTTI_CHECK(transfer->phase != Phase::unused && !transfer->detached, "released twice");
-  if (transfer->done) return recycle(transfer);
+  if (transfer->done) return channel_.transfers.give(transfer);
   transfer->detached = true;
 }
 

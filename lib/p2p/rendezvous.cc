@@ -90,7 +90,7 @@ void Core::grant(PeerState& peer, Transfer* transfer) {
 }
 
 Transfer* Core::find_active(std::uint32_t id, int from, Phase phase, const char* what) {
-  Transfer* const transfer = transfers_.find(id);
+  Transfer* const transfer = channel_.transfers.find(id);
   if (transfer != nullptr && transfer->phase == phase && transfer->peer == from) return transfer;
   if (peer(from).gone) return nullptr;  // its transfers were ended when it was lost
   log::warn(std::string("dropped a ") + what + " frame from rank " + std::to_string(from) +
@@ -111,7 +111,7 @@ void Core::on_grant(int from, const transport::FrameHeader& header) {
 }
 
 void Core::on_taken(int from, const transport::FrameHeader& header) {
-  Transfer* const transfer = transfers_.find(low_of(header.cookie));
+  Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
   const bool is_offered = transfer != nullptr && transfer->phase == Phase::offered;
   if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
                   "taken") != nullptr)

@@ -16,7 +16,6 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(wireup::Wireup& wireup, const K
 
 Counters Core::counters() const {
   Counters now = counted_;
-  now.messages_received = received();
   for (const auto& peer : peers_) {
     if (peer == nullptr) continue;
     now.messages_sent += peer->messages_sent;
@@ -24,12 +23,7 @@ Counters Core::counters() const {
   }
   now.unexpected_now = flood_.messages;
   now.unexpected_bytes_now = bytes_.in_use();
-  for (const Door& each : doors_) {
-    now.posted_now += each.posted.size();
-    now.messages_sent += each.given;
-    now.bytes_sent += each.given_bytes;
-    now.bytes_received += each.given_bytes;
-  }
+  now.posted_now = channel_.posted.size();
   return now;
 }
 
@@ -59,13 +53,9 @@ std::string Core::links_text() {
 std::string Core::sent_text() const {
   std::string text;
   for (const auto& peer : peers_) {
-    if (peer == nullptr) continue;
-    std::uint64_t messages = peer->messages_sent, bytes = peer->bytes_sent;
-    if (peer.get() == itself())
-      for (const Door& each : doors_) messages += each.given, bytes += each.given_bytes;
-    if (messages == 0) continue;
+    if (peer == nullptr || peer->messages_sent == 0) continue;
     text += std::to_string(peer->rank) + "\t" + opened_.transports[peer->transport]->name() + "\t" +
-            std::to_string(messages) + "\t" + std::to_string(bytes) + "\n";
+            std::to_string(peer->messages_sent) + "\t" + std::to_string(peer->bytes_sent) + "\n";
   }
   return text;
 }

@@ -72,7 +72,6 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {
     done = false;
-    is_plain = false;
     number = 0;
     status = Status{};
     on_done = nullptr;

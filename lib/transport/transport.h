@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/bytes.h"
 #include "base/knobs.h"
 #include "base/result.h"
@@ -151,26 +152,67 @@ struct Picked {
 Result<Picked> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
                     const Knobs& knobs);
 
-// Waiting, the same everywhere (architecture.md, section 6): poll, then yield, then sleep.
+// Waiting, the same everywhere: look again at once, then yield, then sleep (base/backoff.h).
 // One per world. A waiter loops: { progress; if idle waiter.pause(); else waiter.busy(); }
 class Waiter {
  public:
-  virtual ~Waiter() = default;
-  virtual void busy() = 0;  // something happened: start polling afresh
-  // Nothing happened: spins, yields, or sleeps until a peer, a descriptor or the daemon wakes
-  // this rank. May return early at any time. `release`/`retake` are called around real sleep
-  // and yields (the gate's, so that other threads get in); they may be null.
-  struct Gate {
-    void (*release)(void*) = nullptr;
-    void (*retake)(void*) = nullptr;
-    void* self = nullptr;
+  // How other threads of the rank get in while one waits; null: there are none.
+  class Gate {
+   public:
+    virtual int release() = 0;  // whatever its depth, which it returns
+    virtual void retake(int depth) = 0;
+    virtual void let_in() = 0;  // one that is waiting, if any is
+
+   protected:
+    ~Gate() = default;
   };
-  virtual void pause(const Gate& gate) = 0;
+
+  virtual ~Waiter() = default;
+  // Something happened: whoever waits looks afresh.
+  void busy() {
+    waits_.restart();
+    looks_.restart();
+    if (stage_ != Stage::awake) [[unlikely]]
+      busy_after_arming();
+  }
+  // Nothing happened: looks, yields, or sleeps until a peer, a descriptor or the daemon wakes
+  // this rank. May return early at any time. The gate is free while it yields and sleeps.
+  void pause(Gate* gate) {
+    const auto next = stage_ == Stage::awake ? waits_.next() : Backoff::Next::sleep;
+    if (next != Backoff::Next::look || gate != nullptr || is_due(waits_)) rest(next, gate);
+  }
   // As pause(), for callers that may not wait (MPI_Test in a loop): the same phases, but no sleep.
   // True if others had the core meanwhile, so that it is worth while to look once more.
-  virtual bool relent(const Gate& gate) = 0;
+  bool relent(Gate* gate) {
+    const auto next = looks_.next();
+    if (next == Backoff::Next::look && gate == nullptr && !is_due(looks_)) return false;
+    return give_way(next, gate);
+  }
+  // How often to look at a word that a peer is about to write before that peer may need this core.
+  int looks_at_word() const { return looks_at_word_; }
   // Wakes this rank from another thread of this process, or a peer of this host by local rank.
   virtual void wake_self() = 0;
+
+ protected:
+  enum class Stage : std::uint8_t { awake, armed, sleeping };
+  Waiter(const Backoff::Phases& phases, int looks_at_word)
+      : waits_(phases), looks_(phases), looks_at_word_(looks_at_word) {}
+  virtual void rest(Backoff::Next next, Gate* gate) = 0;
+  virtual bool give_way(Backoff::Next next, Gate* gate) = 0;
+  virtual void busy_after_arming() = 0;
+  // To look for peers that are gone, and for programs of others.
+  bool is_due(const Backoff& backoff) const {
+    return backoff.read_ns() - looked_ns_ > kLookEvery_ns;
+  }
+
+  static constexpr std::int64_t kLookEvery_ns = 10'000'000;
+  Stage stage_ = Stage::awake;
+  Backoff waits_;  // of those that may sleep
+  Backoff looks_;  // of those that may not
+  std::int64_t looked_ns_ = 0;
+
+ private:
+  const int looks_at_word_;
 };
 std::unique_ptr<Waiter> make_waiter(const Surroundings& around,
                                     std::span<const std::unique_ptr<Transport>> transports);

@@ -1,13 +1,9 @@
-// Sleep words, membarrier and futexes.
+// Sleep words and membarrier.
 #include "transport/wake.h"
 
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <climits>
-#include <ctime>
 
 #include "transport/transport.h"
 #include "wireup/doorbell.h"
@@ -32,15 +28,6 @@ void register_barriers(wireup::LocalRecord& own) {
 void heavy_fence(const wireup::LocalRecord& own) {
   if (!needs_fence(own)) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with wake_if_asleep's
-}
-
-void futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, int limit_ms) {
-  const timespec limit{limit_ms / 1000, (limit_ms % 1000) * 1'000'000L};
-  ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0);
-}
-
-void futex_wake(std::atomic<std::uint32_t>& word) {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void wake_sleeper(const wireup::Segment& segment, std::uint32_t local) {

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/futex.h"
 #include "wireup/segment.h"
 
 namespace tutti::transport {
@@ -43,9 +44,5 @@ inline void wake_if_asleep(const wireup::Segment& segment, std::uint32_t local,
       static_cast<std::uint32_t>(wireup::SleepState::awake)) [[unlikely]]
     wake_sleeper(segment, local);
 }
-
-// Sleeps while `word` holds `seen`, for at most `limit_ms`.
-void futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, int limit_ms);
-void futex_wake(std::atomic<std::uint32_t>& word);
 
 }  // namespace tutti::transport

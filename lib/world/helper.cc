@@ -47,12 +47,12 @@ Helper::~Helper() {
 void Helper::work() {
   ::prctl(PR_SET_TIMERSLACK, kTimerSlack_ns, 0, 0, 0);
   std::int64_t sleep_us = every_us_;
-  std::uint64_t seen = gate_.turns();
+  std::uint64_t seen = gate_.entries();
   while (sleep(sleep_us)) {
     const bool has_moved = move();
-    const std::uint64_t now = gate_.turns();
+    const std::uint64_t now = gate_.entries();
     sleep_us = has_moved || now != seen ? every_us_ : std::min(2 * sleep_us, kLongestSleep_us);
-    seen = gate_.turns();
+    seen = gate_.entries();
   }
 }
 

@@ -2,6 +2,7 @@
 #include "world/world.h"
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -19,28 +20,24 @@ class Assembled final : public World {
       : wireup_(std::move(wireup)),
         knobs_(knobs),
         level_(level),
-        helps_every_us_(knobs_.integer("TUTTI_PROGRESS_US")),
-        is_gated_(level == ThreadLevel::multiple || helps_every_us_ > 0),
-        gate_(is_gated_) {}
+        helps_every_us_(knobs_.integer("TUTTI_PROGRESS_US")) {
+    if (level == ThreadLevel::multiple || helps_every_us_ > 0) gate_.emplace();
+  }
 
   ~Assembled() override;
 
   Result<void> connect();
   Result<void> meet() override;
 
-  void enter() override { gate_.enter(); }
-  void leave() override { gate_.leave(); }
-  bool step_out() override { return gate_.step_out(); }
-  void step_in() override { gate_.step_in(); }
-  bool try_side(std::size_t door) override {
-    const Gate::Side side = gate_.try_side(door);
-    if (side == Gate::Side::none || side == Gate::Side::busy) [[unlikely]]
-      change_sides(side);
-    return side == Gate::Side::in;
+  void enter() override {
+    if (gate_) gate_->enter();
   }
-  void leave_side(std::size_t door) override { gate_.leave_side(door); }
-  void look() override;
-  bool is_gated() const override { return is_gated_; }
+  void leave() override {
+    if (gate_) gate_->leave();
+  }
+  bool step_out() override { return gate_ && gate_->step_out(); }
+  void step_in() override { gate_->step_in(); }
+  bool is_gated() const override { return gate_.has_value(); }
   ThreadLevel level() const override { return level_; }
   comm::Communicator& world_comm() override { return *world_comm_; }
   comm::Communicator& self_comm() override { return *self_comm_; }
@@ -61,15 +58,13 @@ class Assembled final : public World {
 
  private:
   Result<void> say_finalized();
-  void change_sides(Gate::Side found);
 
   // In order of construction; destroyed in reverse.
   std::unique_ptr<wireup::Wireup> wireup_;
   Knobs knobs_;
   ThreadLevel level_;
   std::int64_t helps_every_us_;  // 0: nobody helps
-  bool is_gated_;
-  Gate gate_;
+  std::optional<Gate> gate_;     // none: one thread calls, and nobody helps
   std::unique_ptr<p2p::Endpoint> endpoint_;
   comm::WorldPtr comms_;
   comm::CommRef world_comm_, self_comm_;
@@ -81,32 +76,23 @@ class Assembled final : public World {
 Result<void> Assembled::connect() {
   TUTTI_TRY(endpoint, p2p::Endpoint::open(*wireup_, knobs_));
   endpoint_ = std::move(endpoint);
-  comm::Ground ground{endpoint_.get(), wireup_.get(), &knobs_, nullptr, nullptr};
-  if (is_gated_) {
-    transport::Waiter::Gate gate;
-    gate.release = [](void* self) { static_cast<Gate*>(self)->release(); };
-    gate.retake = [](void* self) { static_cast<Gate*>(self)->retake(); };
-    gate.self = &gate_;
-    endpoint_->set_gate(gate);
-    ground.let_in = [](void* self) { static_cast<Gate*>(self)->let_in(); };
-    ground.self = &gate_;
-  }
-  comms_ = comm::open_world(ground);
-  gate_.enter();
+  if (gate_) endpoint_->set_gate(&*gate_);
+  comms_ = comm::open_world({endpoint_.get(), wireup_.get(), &knobs_});
+  enter();
   auto self_comm = comm::make_self_comm(*comms_);
-  gate_.leave();
+  leave();
   if (!self_comm) return tl::unexpected<Error>(std::move(self_comm).error());
   self_comm_ = std::move(*self_comm);
   if (helps_every_us_ <= 0) return {};
-  TUTTI_TRY(helper, Helper::start(gate_, *endpoint_, helps_every_us_));
+  TUTTI_TRY(helper, Helper::start(*gate_, *endpoint_, helps_every_us_));
   helper_ = std::move(helper);
   return {};
 }
 
 Result<void> Assembled::meet() {
-  gate_.enter();
+  enter();
   auto world_comm = comm::make_world_comm(*comms_);
-  gate_.leave();
+  leave();
   if (!world_comm) return tl::unexpected<Error>(std::move(world_comm).error());
   world_comm_ = std::move(*world_comm);
   if (knobs_.flag("TUTTI_REPORT_LINKS")) wireup_->report_links(endpoint_->links_text());
@@ -116,7 +102,7 @@ Result<void> Assembled::meet() {
 // Behind the barrier nobody sends to us any more, and all that was sent to us by then is matched
 // or abandoned, unless sessions go on.
 Result<void> Assembled::part(bool is_last) {
-  gate_.enter();
+  enter();
   comm::CollCall barrier;
   barrier.collective = coll::Collective::barrier;
   barrier.is_last = true;
@@ -124,7 +110,7 @@ Result<void> Assembled::part(bool is_last) {
   if (is_last) endpoint_->see_off(p2p::Endpoint::End::everybodys);
   world_comm_.reset();
   at_rest_ = true;
-  gate_.leave();
+  leave();
   TUTTI_DO(say_finalized());
   if (code != Code::ok)
     return fail(code, "not every rank came to the end of the job; see the lines above");
@@ -132,31 +118,10 @@ Result<void> Assembled::part(bool is_last) {
 }
 
 void Assembled::rest() {
-  gate_.enter();
+  enter();
   endpoint_->see_off(p2p::Endpoint::End::ours);
   at_rest_ = true;
-  gate_.leave();
-}
-
-// The daemon is told, too, that calls go on.
-void Assembled::look() {
-  if (!gate_.try_enter()) return;
-  watch::tick(watch());
-  if (endpoint_->progress() > 0) endpoint_->active();
-  gate_.leave();
-}
-
-// Not from within a call, which may be on its way through what is kept apart from now on.
-void Assembled::change_sides(Gate::Side found) {
-  if (gate_.is_inside()) return;
-  gate_.enter();
-  if (found == Gate::Side::none) {
-    comm::make_doors(*comms_);
-    gate_.open_sides();
-  } else {
-    gate_.shut_sides();
-  }
-  gate_.leave();
+  leave();
 }
 
 Result<void> Assembled::say_finalized() {
@@ -167,9 +132,9 @@ Result<void> Assembled::say_finalized() {
 Assembled::~Assembled() {
   helper_.reset();
   if (!at_rest_) return;
-  gate_.enter();
+  Assembled::enter();
   endpoint_->close();
-  gate_.leave();
+  Assembled::leave();
   if (const auto said = say_finalized(); !said) log::warn(said.error().text);
 }
 

@@ -32,12 +32,6 @@ class World {
   // False, and nothing happened: not inside, or inside of another call.
   virtual bool step_out() = 0;
   virtual void step_in() = 0;
-  // Beside others, where no more is touched than lies behind the door (p2p::door_of()); not inside.
-  // False: it can't be now.
-  virtual bool try_side(std::size_t door) = 0;
-  virtual void leave_side(std::size_t door) = 0;
-  // One round of progress for a thread that comes by side doors only, if nobody is inside.
-  virtual void look() = 0;
   virtual bool is_gated() const = 0;
   virtual ThreadLevel level() const = 0;
 

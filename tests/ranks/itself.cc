@@ -223,7 +223,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &around);
   for (int i = 0; i < kThreads; ++i)
     MPI_Comm_dup(i % 2 == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF, &own[i]);
-  // Posted before anything else: it stays where it belongs while doors are made.
+  // Posted before anything else, met after all else.
   int first = -1;
   MPI_Request early;
   MPI_Irecv(&first, 1, MPI_INT, rank, 12, own[0], &early);

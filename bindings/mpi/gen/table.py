@@ -97,8 +97,6 @@ class Function:
         self.is_local = facts.get("local") is True
         self.form = facts["form"]
         self.anytime = self.name in overlay["anytime"] or self.group in overlay["anytime_groups"]
-        # Some of its calls do without the gate (beside.h).
-        self.is_beside = self.name in overlay["beside"]
         # A bad argument ends the job, or there is no good one: left out of gen/arguments.py.
         self.is_unprobed = self.name in overlay["unprobed"]
         self.body = overlay["body_of"].get(self.name, self.name)[4:].lower()

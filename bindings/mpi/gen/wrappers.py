@@ -15,7 +15,6 @@ FILE_OPENING = """\
 #include "bodies.h"
 #include "functions.h"
 #include "mpi/apart.h"
-#include "mpi/beside.h"
 #include "mpi/call.h"
 #include "mpi/checks.h"
 #include "mpi/widen.h"
@@ -183,12 +182,6 @@ class Writer(Checks):
         when = "Call::anytime" if self.f.anytime else "Call::inside"
         return "  Call call(function::%s, %s);" % (self.f.name[4:], when)
 
-    def beside(self):
-        if self.f.is_beside:
-            yield "  if (beside::may_try()) [[unlikely]]"
-            yield "    if (beside::%s(%s)) return MPI_SUCCESS;" % (
-                self.f.body_name(self.large), ", ".join(p.name for p in self.params))
-
     def unsupported(self):
         comm = "comm_of(%s)" % self.f.communicator.name if self.f.communicator else "nullptr"
         yield EXPORTED + "%s {" % self.signature(False)
@@ -220,7 +213,6 @@ class Writer(Checks):
         elif any(p.kind == "ERRHANDLER" and p.direction == "in" for p in self.params):
             on, whose = "_by", "errhandler_object"  # for what the call makes
         yield EXPORTED + "%s {" % self.signature(True)
-        yield from self.beside()
         yield self.opening()
         yield "  if (!call.allowed()) [[unlikely]] return call.refuse(nullptr);"
         yield from self.objects()

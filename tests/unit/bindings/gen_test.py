@@ -13,7 +13,7 @@ import table  # noqa: E402
 import wrappers  # noqa: E402
 
 OVERLAY = {"anytime": [], "anytime_groups": [], "silent_groups": ["quiet"], "body_of": {}, "accepts": {},
-           "unchecked": {}, "at_all_ranks": {}, "blocks": {}, "unprobed": [], "beside": ["MPI_Flask"]}
+           "unchecked": {}, "at_all_ranks": {}, "blocks": {}, "unprobed": []}
 
 
 def parameter(name, kind, c_type, **facts):
@@ -64,13 +64,6 @@ class Generator(unittest.TestCase):
         self.assertIn("*size = narrow(size_wide)", text(made, bodies={"kettle"}))
         self.assertNotIn("narrow", text(made, True, {"kettle"}))
         self.assertIn("const Widened lengths_wide(lengths,", text(made, bodies={"kettle"}))
-
-    def test_only_listed_functions_try_to_do_without_the_gate(self):
-        tried = "if (beside::may_try()) [[unlikely]]\n    if (beside::flask(buf, count,"
-        made = text(function("MPI_Flask", KETTLE), bodies={"flask"})
-        self.assertIn(tried, made)
-        self.assertLess(made.index(tried), made.index("Call call("))
-        self.assertNotIn("beside::may", text(function("MPI_Kettle", KETTLE), bodies={"kettle"}))
 
     def test_the_name_changes_nothing_but_the_name(self):
         one = text(function("MPI_Kettle", KETTLE), bodies={"kettle"})

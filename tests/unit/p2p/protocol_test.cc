@@ -161,13 +161,10 @@ TEST_CASE("a rank sends to itself", "[p2p][protocol]") {
 
 namespace {
 
-// By a door, else by the gate; once more, since now and then it is the turn of a frame.
+// Twice, since now and then it is the turn of a frame.
 bool give(Endpoint& endpoint, const Envelope& envelope, const void* data, std::size_t bytes) {
-  for (const bool by_door : {true, false, false, true})
-    if (endpoint.give_to_self(envelope, data, bytes,
-                              by_door ? Endpoint::By::door : Endpoint::By::gate))
-      return true;
-  return false;
+  return endpoint.give_to_self(envelope, data, bytes) ||
+         endpoint.give_to_self(envelope, data, bytes);
 }
 
 }  // namespace
@@ -177,7 +174,6 @@ TEST_CASE("a message to oneself whose receive waits is there at once", "[p2p][pr
     const Envelope first{2, 0, 4, 0}, second{4, 0, 4, 0};
     std::uint64_t data = 21, into[3] = {0, 0, 0};
     // Nobody has used the link yet, and nobody waits.
-    CHECK(endpoint.recv_from_self(first, Buffer::plain(&into[0], 8)) == nullptr);
     CHECK_FALSE(give(endpoint, first, &data, sizeof data));
     REQUIRE(endpoint.try_send(0, first, &data, sizeof data) != 0);
     Request* waits = endpoint.recv(0, first, Buffer::plain(&into[0], 8));
@@ -188,16 +184,13 @@ TEST_CASE("a message to oneself whose receive waits is there at once", "[p2p][pr
     CHECK(into[0] == 21);
     endpoint.release(waits);
 
-    // A receive that was there before the doors is found behind its own.
     Request* early = endpoint.recv(0, second, Buffer::plain(&into[1], 8));
-    endpoint.make_doors();
     REQUIRE(give(endpoint, second, &later, sizeof later));
     CHECK(early->done);
     CHECK(into[1] == 22);
     CHECK((early->status.bytes == 8 && early->status.source == 0 && early->status.tag == 4));
     endpoint.release(early);
-    Request* next = endpoint.recv_from_self(second, Buffer::plain(&into[2], 4));
-    REQUIRE(next != nullptr);
+    Request* next = endpoint.recv(0, second, Buffer::plain(&into[2], 4));
     CHECK_FALSE(give(endpoint, first, &later, sizeof later));   // of another context
     CHECK_FALSE(give(endpoint, second, &later, sizeof later));  // too long
     REQUIRE(give(endpoint, second, &later, 4));
@@ -211,7 +204,7 @@ TEST_CASE("a message to oneself whose receive waits is there at once", "[p2p][pr
   });
 }
 
-TEST_CASE("a message to oneself leaves alone a receive whose end touches more", "[p2p][protocol]") {
+TEST_CASE("a message to oneself ends a receive as any other does", "[p2p][protocol]") {
   in_ranks(1, [](int, Endpoint& endpoint) {
     const Envelope envelope{2, 0, 4, 0};
     std::uint64_t data = 21, into = 0;
@@ -220,16 +213,18 @@ TEST_CASE("a message to oneself leaves alone a receive whose end touches more", 
     Request* request = endpoint.recv(0, envelope, Buffer::plain(&into, 8));
     endpoint.wait(request);
     endpoint.release(request);
-    for (const bool is_plain : {false, true}) {
+    for (const bool is_released_before : {false, true}) {
       request = endpoint.recv(0, envelope, Buffer::plain(&into, 8));
       request->owner = &ends;
-      request->on_done = [](Request* self) { ++*static_cast<int*>(self->owner); };
-      request->is_plain = is_plain;
-      CHECK(give(endpoint, envelope, &data, sizeof data) == is_plain);
-      CHECK(ends == (is_plain ? 2 : 0));
-      if (!is_plain) REQUIRE(endpoint.try_send(0, envelope, &data, sizeof data) != 0);
-      endpoint.wait(request);
-      endpoint.release(request);
+      request->on_done = [](Request* self) {
+        CHECK(self->done);
+        ++*static_cast<int*>(self->owner);
+      };
+      if (is_released_before) endpoint.release(request);
+      into = 0;
+      REQUIRE(give(endpoint, envelope, &data, sizeof data));
+      CHECK(into == 21);
+      if (!is_released_before) endpoint.release(request);
     }
     CHECK(ends == 2);
   });

@@ -10,6 +10,21 @@ using namespace tutti::test;
 
 namespace {
 
+// A mutex in the place of the gate.
+class MutexGate final : public transport::Waiter::Gate {
+ public:
+  explicit MutexGate(std::mutex& mutex) : mutex_(mutex) {}
+  int release() override {
+    mutex_.unlock();
+    return 1;
+  }
+  void retake(int) override { mutex_.lock(); }
+  void let_in() override { retake(release()); }
+
+ private:
+  std::mutex& mutex_;
+};
+
 // Everybody sends to everybody, themselves included, messages of agreed random sizes. Returns
 // how many arrived wrong.
 int exchange_all(const std::vector<int>& hosts, int rounds) {
@@ -113,8 +128,8 @@ TEST_CASE("threads of one rank wait at the same time, each for its own message",
   constexpr int kRounds = 200;
   in_ranks(2, [&](int rank, Endpoint& endpoint) {
     std::mutex mutex;
-    endpoint.set_gate({[](void* self) { static_cast<std::mutex*>(self)->unlock(); },
-                       [](void* self) { static_cast<std::mutex*>(self)->lock(); }, &mutex});
+    MutexGate gate(mutex);
+    endpoint.set_gate(&gate);
     const auto body = [&](int thread) {
       for (int round = 0; round < kRounds; ++round) {
         auto data = pattern(round % 10 == 0 ? 100'000 : 16, static_cast<unsigned>(thread));
@@ -133,7 +148,7 @@ TEST_CASE("threads of one rank wait at the same time, each for its own message",
     for (int thread = 0; thread < kThreads; ++thread) threads.emplace_back(body, thread);
     for (std::thread& each : threads) each.join();
     const std::lock_guard lock(mutex);
-    endpoint.set_gate({});
+    endpoint.set_gate(nullptr);
   });
 }
 
@@ -143,8 +158,8 @@ TEST_CASE("a message to oneself wakes the thread that sleeps until it comes", "[
   REQUIRE(opened.has_value());
   Endpoint& endpoint = **opened;
   std::mutex mutex;
-  endpoint.set_gate({[](void* self) { static_cast<std::mutex*>(self)->unlock(); },
-                     [](void* self) { static_cast<std::mutex*>(self)->lock(); }, &mutex});
+  MutexGate gate(mutex);
+  endpoint.set_gate(&gate);
   const auto awake = static_cast<std::uint32_t>(wireup::SleepState::awake);
   const std::atomic<std::uint32_t>& sleep = wireups[0]->segment().local(0).sleep;
   std::uint64_t into = 0;

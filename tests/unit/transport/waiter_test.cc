@@ -1,6 +1,4 @@
-// Waiting ends in sleep, sleep ends by a frame, and neither costs processor time.
-#include <sys/resource.h>
-
+// Waiting ends in sleep, sleep ends by a frame, and whoever sleeps does not look meanwhile.
 #include <atomic>
 #include <mutex>
 
@@ -11,14 +9,28 @@ using namespace tutti::test;
 
 namespace {
 
-double thread_cpu_ms() {
-  rusage usage{};
-  ::getrusage(RUSAGE_THREAD, &usage);
-  const auto ms = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
-  };
-  return ms(usage.ru_utime) + ms(usage.ru_stime);
-}
+// Counts how often a wait lets go of it.
+struct CountingGate final : Waiter::Gate {
+  int opened = 0, let_ins = 0;
+  int release() override {
+    ++opened;
+    return 3;
+  }
+  void retake(int depth) override { CHECK(depth == 3); }
+  void let_in() override { ++let_ins; }
+};
+
+// A mutex in the place of the gate.
+struct MutexGate final : Waiter::Gate {
+  std::mutex& mutex;
+  explicit MutexGate(std::mutex& guards) : mutex(guards) {}
+  int release() override {
+    mutex.unlock();
+    return 1;
+  }
+  void retake(int) override { mutex.lock(); }
+  void let_in() override { retake(release()); }
+};
 
 bool is_asleep(Rig& rig, int rank) {
   const auto& wireup = *rig[rank].wireup;
@@ -27,7 +39,7 @@ bool is_asleep(Rig& rig, int rank) {
 
 // Waits as the rooms above do, until `holds`.
 template <class Holds>
-void wait(End& end, Waiter& waiter, Holds&& holds, const Waiter::Gate& gate = {}) {
+void wait(End& end, Waiter& waiter, Holds&& holds, Waiter::Gate* gate = nullptr) {
   while (!holds()) {
     if (end.progress() > 0)
       waiter.busy();
@@ -81,52 +93,27 @@ TEST_CASE("a sleeping rank is woken by each of many frames", "[waiter]") {
   }
 }
 
-namespace {
-
-// A job whose ranks 0 and 1 have met over links of that kind.
-std::unique_ptr<Rig> met_over(const std::string& way) {
-  auto rig = std::make_unique<Rig>(std::vector<int>{0, 0, 1}, knobs_with({{"TUTTI_LINK", way}}));
-  post(*rig, rig->link(way.substr(0, 3), 0, 1), 0, {});
-  rig->until([&] { return (*rig)[1].sink.frames.size() == 1; });
-  return rig;
-}
-
-// Rank 1 waits for two seconds; the processor time that took. No assertions: runs in a thread.
-double cost_of_waiting_ms(Rig& rig) {
-  double used_ms = 0;
-  std::atomic<bool> is_back{false};
-  std::thread sleeper([&] {
+TEST_CASE("a rank that waits sleeps between any two looks, and wakes by itself", "[waiter]") {
+  for (const std::string& way : wake_ways()) {
+    INFO("links " << way);
+    Rig rig({0, 0, 1}, knobs_with({{"TUTTI_LINK", way}, {"TUTTI_POLL_US", "0"}}));
+    post(rig, rig.link(way.substr(0, 3), 0, 1), 0, {});
+    rig.until([&] { return rig[1].sink.frames.size() == 1; });
     auto waiter = make_waiter(rig[1].around(), rig[1].opened.transports);
-    const double before = thread_cpu_ms();
-    wait(rig[1], *waiter, [&] { return rig[1].sink.frames.size() == 2; });
-    used_ms = thread_cpu_ms() - before;
-    is_back = true;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(2000));
-  const FrameHeader header = header_for(1);
-  while (!rig[0].links[1]->try_post({&header, nullptr, 0, nullptr})) rig[0].progress();
-  while (!is_back) {
-    rig[0].progress();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  sleeper.join();
-  return used_ms;
-}
-
-}  // namespace
-
-TEST_CASE("a rank that waits for two seconds uses no processor time", "[waiter]") {
-  const auto ways = wake_ways();
-  std::vector<double> used(ways.size());
-  std::vector<std::unique_ptr<Rig>> rigs;
-  for (const std::string& way : ways) rigs.push_back(met_over(way));
-  std::vector<std::thread> jobs;
-  for (std::size_t i = 0; i < ways.size(); ++i)
-    jobs.emplace_back([&, i] { used[i] = cost_of_waiting_ms(*rigs[i]); });
-  for (auto& job : jobs) job.join();
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    INFO("links " << ways[i]);
-    REQUIRE(used[i] < 20);
+    CountingGate gate;
+    // Awake it gives way at each look or lets others in; the first sleep is when it said so.
+    while (!is_asleep(rig, 1)) waiter->pause(&gate);
+    const int before = gate.opened;
+    constexpr int kSleeps = 3;
+    for (int looks = 0; looks < kSleeps; ++looks) {
+      REQUIRE(is_asleep(rig, 1));
+      waiter->pause(&gate);  // sleeps as long as it may
+      CHECK(gate.opened == before + looks + 1);
+      CHECK_FALSE(is_asleep(rig, 1));
+      rig[1].progress();
+      waiter->pause(&gate);  // says that it will again
+    }
+    CHECK(gate.opened == before + kSleeps);
   }
 }
 
@@ -161,10 +148,7 @@ TEST_CASE("threads that wait in one rank all get on, whoever makes the progress"
   Rig rig({0, 0}, knobs_with({{"TUTTI_POLL_US", "0"}}));
   auto waiter = make_waiter(rig[1].around(), rig[1].opened.transports);
   std::mutex mutex;
-  Waiter::Gate gate;
-  gate.self = &mutex;
-  gate.release = [](void* self) { static_cast<std::mutex*>(self)->unlock(); };
-  gate.retake = [](void* self) { static_cast<std::mutex*>(self)->lock(); };
+  MutexGate gate(mutex);
   constexpr std::size_t kRounds = 100;
   std::vector<std::thread> threads;
   std::atomic<std::size_t> done{0};
@@ -174,7 +158,7 @@ TEST_CASE("threads that wait in one rank all get on, whoever makes the progress"
         const std::lock_guard lock(mutex);
         // Thread `which` waits for its own frame of the round.
         wait(
-            rig[1], *waiter, [&] { return rig[1].sink.frames.size() > round * 3 + which; }, gate);
+            rig[1], *waiter, [&] { return rig[1].sink.frames.size() > round * 3 + which; }, &gate);
         ++done;
       }
     });
@@ -203,24 +187,31 @@ TEST_CASE("wake_self ends a wait from another thread", "[waiter]") {
   sleeper.join();
 }
 
-TEST_CASE("who may not wait gives way, but only after looking for a while", "[waiter]") {
-  for (const char* poll_us : {"0", "20000"}) {
-    INFO("TUTTI_POLL_US " << poll_us);
-    Rig rig({0, 0}, knobs_with({{"TUTTI_LINK", "shm"}, {"TUTTI_POLL_US", poll_us}}));
-    auto waiter = make_waiter(rig[0].around(), rig[0].opened.transports);
-    int opened = 0;
-    const Waiter::Gate gate{[](void* self) { ++*static_cast<int*>(self); }, [](void*) {}, &opened};
-    const auto begin = std::chrono::steady_clock::now();
-    int looks = 1;
-    while (!waiter->relent(gate)) ++looks;
-    CHECK(opened == 1);  // other threads got in
-    CHECK(looks >= 2);
-    CHECK(std::chrono::steady_clock::now() - begin >=
-          std::chrono::microseconds(std::stol(poll_us)));
-    CHECK(waiter->relent(gate));  // and again at each further look
-    CHECK_FALSE(is_asleep(rig, 0));
-    waiter->busy();
-    CHECK_FALSE(waiter->relent(gate));
-    CHECK(opened == 2);
+TEST_CASE("who may not wait gives way after looking for a while, and never sleeps", "[waiter]") {
+  Rig rig({0, 0}, knobs_with({{"TUTTI_LINK", "shm"}, {"TUTTI_POLL_US", "0"}}));
+  auto waiter = make_waiter(rig[0].around(), rig[0].opened.transports);
+  CountingGate gate;
+  int looks = 1;
+  while (!waiter->relent(&gate)) ++looks;
+  CHECK(gate.opened == 1);           // other ranks had the core
+  CHECK(gate.let_ins == looks - 1);  // and other threads the gate, before
+  CHECK(looks >= 2);
+  for (int i = 0; i < 1000; ++i) CHECK(waiter->relent(&gate));  // again at each further look
+  CHECK_FALSE(is_asleep(rig, 0));
+  waiter->busy();
+  CHECK_FALSE(waiter->relent(&gate));
+  CHECK(gate.opened == 1001);
+}
+
+TEST_CASE("who is to look for an hour neither gives way nor sleeps", "[waiter]") {
+  Rig rig({0, 0}, knobs_with({{"TUTTI_LINK", "shm"}, {"TUTTI_POLL_US", "3600000000"}}));
+  auto waiter = make_waiter(rig[0].around(), rig[0].opened.transports);
+  CountingGate gate;
+  for (int i = 0; i < 50'000; ++i) {
+    waiter->pause(&gate);
+    REQUIRE_FALSE(waiter->relent(&gate));
   }
+  CHECK(gate.opened == 0);
+  CHECK(gate.let_ins == 100'000);
+  CHECK_FALSE(is_asleep(rig, 0));
 }

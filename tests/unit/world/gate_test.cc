@@ -1,43 +1,66 @@
-// The gate: one thread at a time, however many come, and each of them gets in.
+// The gate: one thread at a time, however many come; each of them gets in, and in its turn.
+//
+// No case judges a time: they wait until something is so, for as long as it takes.
 #include "world/gate.h"
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "catch.h"
 
 using tutti::world::Gate;
 
 namespace {
 
-template <class Body>
-void in_threads(int count, const Body& body) {
+void in_threads(int count, const std::function<void(int)>& body) {
   std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back(body);
+  for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
   for (std::thread& thread : threads) thread.join();
 }
 
-void with_sides(Gate& gate) {
-  gate.enter();
-  gate.open_sides();
-  gate.leave();
+void until(const std::function<bool()>& holds) {
+  while (!holds()) std::this_thread::yield();
 }
+
+// Threads that call without end, as long as it lives.
+class Busy {
+ public:
+  Busy(Gate& gate, int count) {
+    for (int i = 0; i < count; ++i)
+      threads_.emplace_back([this, &gate] {
+        while (!is_over_) {
+          gate.enter();
+          gate.leave();
+        }
+      });
+  }
+  ~Busy() {
+    is_over_ = true;
+    for (std::thread& each : threads_) each.join();
+  }
+
+ private:
+  std::atomic<bool> is_over_ = false;
+  std::vector<std::thread> threads_;
+};
 
 }  // namespace
 
 TEST_CASE("threads pass the gate one at a time, nested calls and waits included") {
   constexpr int kThreads = 4, kTurns = 5000;
-  Gate gate(true);
+  Gate gate;
   long count = 0;  // plain: the gate guards it
-  in_threads(kThreads, [&] {
+  in_threads(kThreads, [&](int) {
     for (int i = 0; i < kTurns; ++i) {
       gate.enter();
       ++count;
       gate.enter();
       if (i % 8 == 0) gate.let_in();
+      if (i % 16 == 0) gate.retake(gate.release());
       ++count;
       gate.leave();
       ++count;
@@ -45,201 +68,123 @@ TEST_CASE("threads pass the gate one at a time, nested calls and waits included"
     }
   });
   CHECK(count == 3L * kThreads * kTurns);
-  CHECK(gate.turns() >= std::uint64_t{kThreads} * kTurns);
+  CHECK(gate.entries() >= std::uint64_t{kThreads} * kTurns);
+  CHECK(gate.in_line() == 0);
 }
 
-TEST_CASE("a thread that waits for the gate gets in while another calls without end") {
-  Gate gate(true);
-  bool was_in = false;  // guarded by the gate
-  std::thread other([&] {
+TEST_CASE("threads in line come in as they came, those that sleep there too") {
+  constexpr int kThreads = 40;  // more than one word of sleepers has bits
+  for (const bool sleeps : {false, true}) {
+    Gate gate;
+    std::vector<int> order;  // plain: the gate guards it
+    std::vector<std::thread> threads;
     gate.enter();
-    was_in = true;
-    gate.leave();
-  });
-  for (bool seen = false; !seen;) {
-    gate.enter();
-    seen = was_in;
-    gate.leave();
-  }
-  other.join();
-  CHECK(was_in);
-}
-
-TEST_CASE("a thread that comes now and then is let in though others call without end") {
-  Gate gate(true);
-  std::atomic<bool> is_over = false;
-  std::vector<std::thread> busy;
-  for (int i = 0; i < 2; ++i)
-    busy.emplace_back([&] {
-      while (!is_over) {
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
         gate.enter();
+        order.push_back(i);
         gate.leave();
-      }
-    });
-  long passed = 0;
-  for (int i = 0; i < 50; ++i) {
-    const std::uint64_t before = gate.turns();
-    while (gate.turns() < before + 20) std::this_thread::yield();
-    gate.enter();
-    ++passed;
+      });
+      until([&] { return gate.in_line() == static_cast<std::uint32_t>(i + 1); });
+    }
+    if (sleeps) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK(order.empty());
     gate.leave();
+    for (std::thread& each : threads) each.join();
+    REQUIRE(order.size() == kThreads);
+    for (int i = 0; i < kThreads; ++i) CHECK(order[static_cast<std::size_t>(i)] == i);
   }
-  is_over = true;
-  for (std::thread& each : busy) each.join();
-  CHECK(passed == 50);
 }
 
-TEST_CASE("a thread that computes between its calls does not wait a turn beside long calls") {
-  Gate gate(true);
-  std::atomic<bool> is_over = false;
-  const auto work = [](std::int64_t for_ns) {
-    for (const std::int64_t end = tutti::now_ns() + for_ns; tutti::now_ns() < end;) {
-    }
-  };
-  std::thread other([&] {
-    while (!is_over) {
+TEST_CASE("a thread that calls once gets in while others call without end") {
+  for (const int others : {1, 3}) {
+    Gate gate;
+    Busy busy(gate, others);
+    for (int i = 0; i < 50; ++i) {
+      const std::uint64_t before = gate.entries();
+      until([&] { return gate.entries() >= before + 20; });
       gate.enter();
-      work(150'000);
+      gate.leave();
+    }
+    SUCCEED("it came in fifty times");
+  }
+}
+
+TEST_CASE("threads that call without end all get their turns") {
+  constexpr int kThreads = 3, kTurns = 20;
+  Gate gate;
+  int last = -1;                     // who was inside before; plain: the gate guards it
+  std::vector<int> turns(kThreads);  // of calls in a row; the same
+  const auto all_had_theirs = [&] {
+    for (const int each : turns)
+      if (each < kTurns) return false;
+    return true;
+  };
+  in_threads(kThreads, [&](int me) {
+    for (bool is_over = false; !is_over;) {
+      gate.enter();
+      if (std::exchange(last, me) != me) ++turns[static_cast<std::size_t>(me)];
+      is_over = all_had_theirs();
       gate.leave();
     }
   });
-  int long_waits = 0;  // with more than 8 calls of the other in between
-  for (int i = 0; i < 60; ++i) {
-    work(450'000);
-    const std::uint64_t before = gate.turns();
-    gate.enter();
-    if (gate.turns() > before + 9) ++long_waits;
-    gate.leave();
-  }
-  is_over = true;
-  other.join();
-  CHECK(long_waits < 30);
+  CHECK(all_had_theirs());
 }
 
 TEST_CASE("a thread that polls inside the gate lets in one that waits, whatever its depth") {
-  Gate gate(true);
-  bool was_in = false;
+  Gate gate;
+  int others = 0;  // plain: the gate guards it
   gate.enter();
   gate.enter();
-  std::thread other([&] {
-    gate.enter();
-    was_in = true;
-    gate.leave();
-  });
-  while (!was_in) gate.let_in();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      gate.enter();
+      ++others;
+      gate.leave();
+    });
+    until([&] { return gate.in_line() == static_cast<std::uint32_t>(i + 1); });
+  }
+  gate.let_in();
+  CHECK(others == 3);  // they were in line before it
   gate.leave();
-  gate.leave();
-  other.join();
+  CHECK(gate.step_out());  // once inside, as before
+  for (std::thread& each : threads) each.join();
   REQUIRE(gate.try_enter());
   gate.leave();
 }
 
-TEST_CASE("who sleeps before a gate that is taken for long comes in when it is free") {
-  Gate gate(true);
-  int entered = 0;
+TEST_CASE("around a function of the user's the gate is free, unless it is called inside a call") {
+  Gate gate;
+  CHECK_FALSE(gate.step_out());  // nobody is inside
   gate.enter();
-  std::thread waiters([&] {
-    in_threads(3, [&] {
-      gate.enter();
-      ++entered;
-      gate.leave();
-    });
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CHECK(entered == 0);
+  gate.enter();
+  CHECK_FALSE(gate.step_out());
   gate.leave();
-  waiters.join();
-  CHECK(entered == 3);
+  REQUIRE(gate.step_out());
+  bool was_in = false;
+  std::thread([&] {
+    gate.enter();
+    was_in = true;
+    gate.leave();
+  }).join();
+  CHECK(was_in);
+  gate.step_in();
+  std::thread([&] { CHECK_FALSE(gate.try_enter()); }).join();
+  gate.leave();
 }
 
-TEST_CASE("by a side door one thread at a time comes in, and nobody while another is inside") {
-  constexpr int kThreads = 4, kTurns = 20'000;
-  Gate gate(true);
-  with_sides(gate);
-  long behind[2] = {0, 0};  // plain: each guarded by its door, both by the gate
-  std::atomic<long> by_side = 0, by_gate = 0;
-  std::atomic<int> next = 0;
-  in_threads(kThreads, [&] {
-    const auto door = static_cast<std::size_t>(next++ % 2);
-    for (int i = 0; i < kTurns; ++i) {
-      if (i % 16 != 0 && gate.try_side(door) == Gate::Side::in) {
-        ++behind[door];
-        gate.leave_side(door);
-        ++by_side;
-      } else {
-        gate.enter();
-        ++behind[0];
-        ++behind[1];
-        gate.leave();
-        ++by_gate;
-      }
-    }
-  });
-  CHECK(by_side + by_gate == long{kThreads} * kTurns);
-  CHECK(by_side > 0);
-  CHECK(behind[0] + behind[1] == by_side + 2 * by_gate);
-}
-
-TEST_CASE("side doors are shut where there are none, inside, and while a thread is inside") {
-  Gate gate(true);
-  CHECK(gate.try_side(0) == Gate::Side::none);
-  with_sides(gate);
-  REQUIRE(gate.try_side(0) == Gate::Side::in);
-  REQUIRE(gate.try_side(1) == Gate::Side::in);  // beside it
-  std::atomic<bool> is_in = false;
+TEST_CASE("who only tries comes in when nobody is inside or in line") {
+  Gate gate;
+  REQUIRE(gate.try_enter());
   std::thread other([&] {
+    CHECK_FALSE(gate.try_enter());
     gate.enter();
-    is_in = true;
-    CHECK(gate.try_side(2) == Gate::Side::shut);
     gate.leave();
   });
-  gate.leave_side(0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  CHECK_FALSE(is_in);
-  gate.leave_side(1);
+  until([&] { return gate.in_line() == 1; });
+  gate.leave();
   other.join();
-  CHECK(is_in);
-  gate.enter();
-  std::thread([&] { CHECK(gate.try_side(0) == Gate::Side::busy); }).join();
+  REQUIRE(gate.try_enter());
   gate.leave();
-  REQUIRE(gate.try_side(0) == Gate::Side::in);
-  gate.leave_side(0);
-}
-
-TEST_CASE("threads that meet at one side door take turns there, and all get in") {
-  constexpr int kThreads = 3, kTurns = 30'000;
-  Gate gate(true);
-  with_sides(gate);
-  long behind = 0;  // plain: guarded by the door
-  in_threads(kThreads, [&] {
-    for (int i = 0; i < kTurns;) {
-      if (gate.try_side(2) != Gate::Side::in) continue;
-      ++behind;
-      ++i;
-      gate.leave_side(2);
-    }
-  });
-  CHECK(behind == long{kThreads} * kTurns);
-}
-
-TEST_CASE("side doors can be shut for a while") {
-  Gate gate(true);
-  with_sides(gate);
-  REQUIRE(gate.try_side(3) == Gate::Side::in);
-  REQUIRE(gate.try_side(4) == Gate::Side::in);
-  gate.leave_side(3);
-  gate.leave_side(4);
-  gate.enter();
-  gate.shut_sides();
-  gate.leave();
-  int turns = 0;
-  for (; gate.try_side(3) == Gate::Side::shut; ++turns) {
-    gate.enter();
-    gate.leave();
-  }
-  CHECK(turns > 1000);
-  CHECK(gate.try_side(3) == Gate::Side::none);
-  with_sides(gate);
-  REQUIRE(gate.try_side(3) == Gate::Side::in);
-  gate.leave_side(3);
 }

@@ -36,11 +36,13 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   }
   RankFacts facts;
   facts.program = &part;
+  facts.library_folder = wanted.library_folder;
   const auto environment = rank_environment(wanted.environment, facts);
   app.problem =
       find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory, &app.path);
   if (app.problem.reason.empty())
-    app.needs = serve::needs_of(full_path(app.directory, app.path), part.argv);
+    app.needs = serve::needs_of(full_path(app.directory, app.path), part.argv,
+                                {value_in(environment, "LD_LIBRARY_PATH")});
   return app;
 }
 

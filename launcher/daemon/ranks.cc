@@ -97,6 +97,7 @@ Wanted Ranks::wanted() const {
   Wanted wanted{launch_.apps,
                 place_.environment,
                 place_.directory,
+                place_.library_folder,
                 launch_.hosts.at(static_cast<std::size_t>(place_.host)),
                 {},
                 launch_.output.appends};
@@ -262,7 +263,7 @@ Result<void> Ranks::start(RankProcess& rank) {
   how.argv = &part.argv;
   facts.server_variables = &served.variables;
   how.more_argv = own_words(part, rank);
-  how.by_shell = !app.needs.certain;
+  how.by_shell = !app.needs.is_binary;
   how.environment = rank_environment(place_.environment, facts);
   how.server = std::move(served.fd);
   how.segment_fd = segment_->fd();

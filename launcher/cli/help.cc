@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/options.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::cli {
 namespace {
@@ -90,8 +90,8 @@ std::string exit_text() {
   std::string text =
       "prun ends with the status of the first rank that failed, or:\n\n"
       "  128+N  the first rank to fail was killed by signal N (139: segmentation fault)\n";
-  for (const job::ExitStatusRow& row : job::kExitStatuses) {
-    std::string number = std::to_string(job::status_of(row.status));
+  for (const status::ExitStatusRow& row : status::kExitStatuses) {
+    std::string number = std::to_string(status::of(row.status));
     number.insert(0, 5 - number.size(), ' ');
     text += number + "    " + row.meaning + "\n";
   }

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/options.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::cli {
 namespace {
@@ -74,9 +74,8 @@ std::string manual() {
   }
   page +=
       ".SH EXIT STATUS\nThat of the first rank that failed; 128 + N when signal N killed it; or\n";
-  for (const job::ExitStatusRow& row : job::kExitStatuses)
-    page +=
-        ".TP\n" + std::to_string(job::status_of(row.status)) + "\n" + escaped(row.meaning) + "\n";
+  for (const status::ExitStatusRow& row : status::kExitStatuses)
+    page += ".TP\n" + std::to_string(status::of(row.status)) + "\n" + escaped(row.meaning) + "\n";
   return page;
 }
 

@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "daemon/aside.h"
 #include "daemon/rank_env.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -25,7 +25,7 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   app.directory = own ? wanted.directory : part.working_directory;
   if (!is_folder(app.directory)) {
     if (part.directory_required) {
-      app.problem = {job::status_of(job::ExitStatus::not_found),
+      app.problem = {status::of(status::ExitStatus::not_found),
                      "no folder " + app.directory + " to work in"};
       return app;
     }

@@ -15,7 +15,7 @@
 #include "daemon/daemon.h"
 #include "daemon/rank_env.h"
 #include "daemon/store.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -136,7 +136,7 @@ void Ranks::start_more() {
       waits = true;
     } else if (const auto done = start(ranks_[next_to_start_++]); !done) {
       return say_(
-          control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), done.error().text});
+          control::DaemonFailed{status::of(status::ExitStatus::no_resources), done.error().text});
     }
   }
   if (waits || !starter_->is_idle()) {
@@ -207,14 +207,13 @@ int Ranks::cores_for(const RankProcess& rank) const {
 
 // Why it cannot start; empty reason: it can.
 CannotStart Ranks::problem_of(const RankProcess& rank) const {
-  if (ending_)
-    return {job::status_of(job::ExitStatus::internal), "the job ended before it started"};
+  if (ending_) return {status::of(status::ExitStatus::internal), "the job ended before it started"};
   const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
   if (!app.problem.reason.empty()) return app.problem;
   for (const int stream : {0, 1})
     if (const auto& text = file_problems_.at(static_cast<std::size_t>(2 * rank.local + stream));
         !text.empty())
-      return {job::status_of(job::ExitStatus::no_resources), text};
+      return {status::of(status::ExitStatus::no_resources), text};
   return {};
 }
 

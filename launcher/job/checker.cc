@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -274,9 +274,10 @@ int Checker::status() const {
   const auto is_bad = [](const control::Finding& one) { return one.grade == control::kBad; };
   for (const Host& host : hosts_)
     if (std::any_of(host.lines.begin(), host.lines.end(), is_bad))
-      return status_of(ExitStatus::no_resources);
-  return std::any_of(pairs_.begin(), pairs_.end(), is_bad) ? status_of(ExitStatus::host_unreachable)
-                                                           : 0;
+      return status::of(status::ExitStatus::no_resources);
+  return std::any_of(pairs_.begin(), pairs_.end(), is_bad)
+             ? status::of(status::ExitStatus::host_unreachable)
+             : 0;
 }
 
 }  // namespace tutti::launch::job

@@ -2,8 +2,8 @@
 #include <cerrno>
 #include <csignal>
 
-#include "job/exit_status.h"
 #include "job/head.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -15,7 +15,8 @@ constexpr std::chrono::seconds kLastWords{5};  // of a job that failed, for who 
 // A reader that has seen enough (head, less) ends the job without a word. Of all else tell_loss
 // speaks, when it is known how much was lost.
 void Head::stream_broke(int error) {
-  fail(error == EPIPE ? status_of_signal(SIGPIPE) : status_of(ExitStatus::no_resources), "");
+  fail(error == EPIPE ? status::of_signal(SIGPIPE) : status::of(status::ExitStatus::no_resources),
+       "");
 }
 
 // What is owed to the hosts is told, when everything they sent is written.
@@ -53,7 +54,7 @@ void Head::tell_loss() {
   }
   for (const std::string& line : files_.losses()) words += "prun: " + line + "\n";
   if (words.empty()) return;
-  if (status_ == 0) status_ = status_of(ExitStatus::no_resources);
+  if (status_ == 0) status_ = status::of(status::ExitStatus::no_resources);
   control::last_words(words, is_stuck ? std::chrono::seconds{0} : kLastWords);
 }
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -64,7 +64,8 @@ Outcome Head::run() {
   if (round_.ends_ns > 0)
     loop_.after(time_left(round_.ends_ns), [this] {
       if (state_ == State::leaving) send_all(control::End{0});
-      report_and_fail(status_of(ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
+      report_and_fail(status::of(status::ExitStatus::time_limit),
+                      time_limit_words(request_.spec.timeout_s));
     });
   loop_.after(kQuietStart, [this] { show_progress(); });
   if (!checker_) start_watching();
@@ -133,13 +134,13 @@ void Head::on_limit(State state) {
   if (checker_ && state == State::starting) {
     for (std::size_t i = 0; i < hosts_.size(); ++i)
       if (!hosts_[i].said_hello)
-        check_failed(static_cast<int>(i), status_of(ExitStatus::host_unreachable),
+        check_failed(static_cast<int>(i), status::of(status::ExitStatus::host_unreachable),
                      "no answer in " + seconds_text(limit_of(state)) +
                          " s; is it overloaded, or does its login shell wait for something?");
     return;
   }
   if (state == State::starting || state == State::launching)
-    return fail(status_of(ExitStatus::host_unreachable),
+    return fail(status::of(status::ExitStatus::host_unreachable),
                 std::string(row_of(state).doing) + " took more than " +
                     seconds_text(limit_of(state)) + " s; no answer from " + awaited());
   enter(row_of(state).after_failure);
@@ -239,26 +240,26 @@ void Head::on_signal(int number) {
   const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
   if (ends) forwarded_ = number;
   if (ends && (++endings_ >= kMostSignals || is_finished_)) {
-    if (status_ == 0) status_ = status_of_signal(number);
+    if (status_ == 0) status_ = status::of_signal(number);
     return loop_.stop();
   }
   if (!launched_) {
     if (ends)
-      fail(status_of_signal(number),
+      fail(status::of_signal(number),
            "ended by a signal while " + std::string(row_of(state_).doing));
     return;
   }
   if (ends && state_ == State::leaving) return send_all(control::End{0});  // waits for no filter
   if (number == SIGINT && ++interrupts_ > 1) {
     send_all(control::End{0});
-    return fail(status_of_signal(number), "interrupted twice; every rank was killed");
+    return fail(status::of_signal(number), "interrupted twice; every rank was killed");
   }
   send_all(control::Signal{number});
   if (!ends) return;
   loop_.cancel(signal_timer_);
   signal_timer_ = loop_.after(kSignalGrace, [this, number] {
     send_all(control::End{0});
-    fail(status_of_signal(number), "ranks that did not end within 5 s of the signal were killed");
+    fail(status::of_signal(number), "ranks that did not end within 5 s of the signal were killed");
   });
 }
 

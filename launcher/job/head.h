@@ -33,8 +33,8 @@ namespace tutti::launch::job {
 
 // Spawners of this job, and which of them each host is started by.
 struct Starters {
-  std::vector<std::unique_ptr<daemon::Spawner>> spawners;
-  std::map<int, daemon::Spawner*> of_host;
+  std::vector<std::unique_ptr<control::Spawner>> spawners;
+  std::map<int, control::Spawner*> of_host;
 };
 
 class Head {
@@ -68,9 +68,9 @@ class Head {
   void start_hosts();
   void keep_spares();
   void start_over_network(const std::vector<control::HostPart>& hosts);
-  daemon::Spawner& add_spawner(std::unique_ptr<daemon::Spawner> spawner,
-                               const std::vector<control::HostPart>& hosts);
-  daemon::SpawnReports reports();
+  control::Spawner& add_spawner(std::unique_ptr<control::Spawner> spawner,
+                                const std::vector<control::HostPart>& hosts);
+  control::SpawnReports reports();
   control::Grow grow_message(std::vector<control::HostPart> hosts) const;
 
   // head.cc: states

@@ -9,10 +9,10 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "control/addresses.h"
-#include "job/exit_status.h"
 #include "job/head.h"
 #include "job/links.h"
 #include "job/parts.h"
+#include "status/status.h"
 #include "watch/calls.h"
 
 namespace tutti::launch::job {
@@ -78,7 +78,7 @@ void Head::on_closed(int index, const std::string& why) {
   const auto starter = starters_.of_host.find(index);
   const std::string words =
       starter != starters_.of_host.end() ? starter->second->last_words(index) : "";
-  host_failed(index, status_of(ExitStatus::host_lost),
+  host_failed(index, status::of(status::ExitStatus::host_lost),
               "its daemon was lost (connection " + why + ")" + (words.empty() ? "" : ": " + words) +
                   "; its ranks are gone");
 }
@@ -87,7 +87,7 @@ void Head::on_frame(int direct, control::Frame&& one) {
   const int from = one.host == control::kEveryHost ? direct : one.host;
   auto message = control::decode(one.body);
   if (!message || from < 0 || at(from) >= hosts_.size() || host(from).via != direct)
-    return host_failed(direct, status_of(ExitStatus::host_lost),
+    return host_failed(direct, status::of(status::ExitStatus::host_lost),
                        "its daemon said something unintelligible" +
                            (message ? "" : " (" + message.error().text + ")"));
   if (host(from).is_stranger) {
@@ -110,7 +110,7 @@ void Head::handle(int index, const control::Hello& hello) {
   if (fresh.said_hello) return;
   if (hello.version != control::version())
     return host_failed(
-        index, status_of(ExitStatus::version_mismatch),
+        index, status::of(status::ExitStatus::version_mismatch),
         "its prund is version " + hello.version + ", this prun " + control::version());
   fresh.said_hello = true;
   fresh.hello = hello;
@@ -137,13 +137,13 @@ void Head::launch() {
     names.push_back(plan.hosts[i].name);
   }
   if (const auto bound = plan::bind_ranks(plan, request_.spec, machines); !bound)
-    return fail(status_of(ExitStatus::too_few_slots), bound.error().text);
+    return fail(status::of(status::ExitStatus::too_few_slots), bound.error().text);
   for (const std::string& note : shown_of(plan.notes, request_.spec)) terminal_.say(note);
   if (request_.spec.display_topo) terminal_.write(1, plan::print_topology(plan, machines));
   if (request_.spec.report_bindings) terminal_.write(2, plan::print_bindings(plan, machines));
 
   if (const auto opened = open_usage(); !opened)
-    return fail(status_of(ExitStatus::no_resources), opened.error().text);
+    return fail(status::of(status::ExitStatus::no_resources), opened.error().text);
 
   JobSecrets secrets = make_secrets();
   secrets.restarts = round_.restarts;
@@ -264,7 +264,7 @@ void Head::print_links() {
 void Head::handle(int index, const control::Bye&) {
   // Nobody leaves before the head says so, or the job's last rank has ended.
   if (state_ != State::leaving && state_ != State::done)
-    return host_failed(index, status_of(ExitStatus::host_lost),
+    return host_failed(index, status::of(status::ExitStatus::host_lost),
                        "its daemon left before the end of the job");
   host_left(index);
 }
@@ -274,7 +274,7 @@ void Head::handle(int, const control::HostFailed& report) {
   Host& lost = host(report.host);
   if (lost.left) return;
   if (!lost.said_hello && !lost.channel && state_ == State::starting &&
-      report.status != status_of(ExitStatus::host_lost)) {
+      report.status != status::of(status::ExitStatus::host_lost)) {
     // Hosts that cannot reach each other: we may still reach it ourselves.
     control::HostPart part;
     part.host = report.host;

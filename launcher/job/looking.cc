@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "job/exit_status.h"
 #include "job/head.h"
+#include "status/status.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch::job {
@@ -113,7 +113,8 @@ void Head::tell_difference(const Comparison::Difference& found) {
     return terminal_.say(found.line + " (TUTTI_MISMATCH=warn: the job goes on)");
   }
   cause_ = Cause::rank;
-  fail(status_of(ExitStatus::mismatch), found.line + "; TUTTI_MISMATCH=warn lets the job go on");
+  fail(status::of(status::ExitStatus::mismatch),
+       found.line + "; TUTTI_MISMATCH=warn lets the job go on");
 }
 
 void Head::check_movement() {
@@ -194,7 +195,7 @@ void Head::show_usage() {
   if (!trace_) return;
   if (const auto closed = trace_->close(); !closed) {
     terminal_.say(closed.error().text);
-    if (status_ == 0) status_ = status_of(ExitStatus::no_resources);
+    if (status_ == 0) status_ = status::of(status::ExitStatus::no_resources);
   } else {
     terminal_.say("the timeline is in " + request_.spec.trace_file + "; ui.perfetto.dev opens it");
   }

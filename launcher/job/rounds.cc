@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "control/terminal.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -129,11 +129,11 @@ Rounds::Stop Rounds::gather() {
   loop.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM}, [&](int number) {
     if (number == SIGUSR1 || number == SIGUSR2 || number == SIGALRM)
       return;  // there is no rank yet
-    end(status_of_signal(number), "ended by a signal while waiting for hosts");
+    end(status::of_signal(number), "ended by a signal while waiting for hosts");
   });
   if (ends_ns_ > 0)
     loop.after(time_left(ends_ns_), [&] {
-      end(status_of(ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
+      end(status::of(status::ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
     });
   const auto look = [&] {
     if (enough(false)) return loop.stop();
@@ -157,7 +157,7 @@ Rounds::Stop Rounds::gather() {
   unsaid_ = terminal.take_unsaid();
   request_.meeting->detach();
   if (stop.status != 0 || !late || enough(true)) return stop;
-  return {status_of(ExitStatus::no_allocation),
+  return {status::of(status::ExitStatus::no_allocation),
           "only " + counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
               " came to port " + std::to_string(request_.meeting->port()) + " within " +
               std::to_string(static_cast<long>(request_.spec.torch.join_timeout_s)) + " s, " +
@@ -270,13 +270,14 @@ int Rounds::run() {
       if (request_.meeting_is_port) request_.meeting->close_door();
     }
     auto round = next_round();
-    if (!round) return end(status_of(ExitStatus::too_few_slots), round.error().text);
+    if (!round) return end(status::of(status::ExitStatus::too_few_slots), round.error().text);
     round->unsaid = std::exchange(unsaid_, {});
     const std::size_t joined = round->joined.size() + round->spares.size();
     const Outcome outcome = run_round(std::move(*round));
     if (!goes_on(outcome)) return outcome.status;
     if (is_over())
-      return end(status_of(ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
+      return end(status::of(status::ExitStatus::time_limit),
+                 time_limit_words(request_.spec.timeout_s));
     const auto is_lost = [&](const auto& host) {
       return std::find(outcome.lost.begin(), outcome.lost.end(), host.name) != outcome.lost.end();
     };
@@ -293,7 +294,7 @@ int Rounds::run() {
                 (outcome.cause == Cause::newcomer ? 1 : 0);
     if (request_.meeting_is_port)
       if (const auto open = request_.meeting->open_door(); !open)
-        return end(status_of(ExitStatus::no_resources), open.error().text);
+        return end(status::of(status::ExitStatus::no_resources), open.error().text);
   }
 }
 

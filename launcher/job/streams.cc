@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "daemon/output.h"
-#include "job/exit_status.h"
 #include "job/head.h"
 #include "job/parts.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {

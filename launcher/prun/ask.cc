@@ -28,9 +28,9 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "job/exit_status.h"
 #include "job/job.h"
 #include "prun/answers.h"
+#include "status/status.h"
 
 namespace tutti::launch::prun {
 namespace {
@@ -161,7 +161,7 @@ std::vector<Job> jobs() {
 
 int complain(const std::string& line) {
   std::fprintf(stderr, "prun: %s\n", line.c_str());
-  return job::status_of(job::ExitStatus::usage);
+  return status::of(status::ExitStatus::usage);
 }
 
 int list_jobs() {
@@ -199,7 +199,7 @@ std::string prun_of(const std::string& wanted) {
 
 int show_stacks(const std::string& job) {
   const std::string pid = prun_of(job);
-  if (pid.empty()) return job::status_of(job::ExitStatus::usage);
+  if (pid.empty()) return status::of(status::ExitStatus::usage);
   const std::string text = ask(pid, "stacks", kLongNs);
   if (text.empty()) return complain("the job has just ended");
   std::fputs(shown(text).c_str(), stdout);
@@ -214,8 +214,8 @@ int show_stacks(const std::string& job) {
   complain("cannot execute " + words[0] + ": " + std::strerror(error) +
            "; any debugger can attach to process " + std::to_string(place.pid) + " on host " +
            text::printable(place.host));
-  ::_exit(job::status_of(error == ENOENT ? job::ExitStatus::not_found
-                                         : job::ExitStatus::not_executable));
+  ::_exit(status::of(error == ENOENT ? status::ExitStatus::not_found
+                                     : status::ExitStatus::not_executable));
 }
 
 // How this prun was told to reach hosts; what the job's prun says of that is not used.
@@ -236,7 +236,7 @@ int attach_debugger(const std::string& wish, const cli::JobSpec& spec) {
   if (!rank || *rank < 0 || *rank > INT_MAX)
     return complain("--gdb " + wish + ": not a rank; write 3, or 3@JOB where several jobs run");
   const std::string prun = prun_of(cut == std::string::npos ? "" : wish.substr(cut + 1));
-  if (prun.empty()) return job::status_of(job::ExitStatus::usage);
+  if (prun.empty()) return status::of(status::ExitStatus::usage);
   const std::string line = ask(prun, "gdb " + std::to_string(*rank), kShortNs);
   if (line.empty()) return complain("the job has just ended");
   const auto place = place_in(line);

@@ -11,7 +11,6 @@
 #include "cli/cli.h"
 #include "control/control.h"
 #include "hosts/hosts.h"
-#include "job/exit_status.h"
 #include "job/job.h"
 #include "plan/plan.h"
 #include "prun/ask.h"
@@ -19,6 +18,7 @@
 #include "prun/nodes.h"
 #include "prun/surroundings.h"
 #include "spawn/early.h"
+#include "status/status.h"
 #include "wireup/protocol.h"
 
 using namespace tutti;
@@ -31,14 +31,14 @@ void say(const std::string& line) {
   std::fprintf(stderr, "prun: %s\n", line.c_str());
 }
 
-int complain(job::ExitStatus status, const std::string& line) {
+int complain(status::ExitStatus status, const std::string& line) {
   say(line);
-  return job::status_of(status);
+  return status::of(status);
 }
 
 int complain_of_hosts(const Error& error) {
   const bool is_misplaced = error.code == Code::unsupported;  // prun itself is, not a host
-  return complain(is_misplaced ? job::ExitStatus::usage : job::ExitStatus::bad_hostfile,
+  return complain(is_misplaced ? status::ExitStatus::usage : status::ExitStatus::bad_hostfile,
                   error.text);
 }
 
@@ -61,7 +61,7 @@ int show(const std::string& what, std::string called_as) {
                                                        : cli::help_text(topic);
   const bool known = !text.starts_with("no help on");
   std::fputs(text.c_str(), known ? stdout : stderr);
-  return job::status_of(known ? job::ExitStatus::success : job::ExitStatus::usage);
+  return status::of(known ? status::ExitStatus::success : status::ExitStatus::usage);
 }
 
 // --report-pid. False: it cannot be written, which was said.
@@ -71,7 +71,7 @@ bool report_pid(const std::string& where) {
   bool good = file != nullptr && std::fprintf(file, "%d\n", static_cast<int>(::getpid())) > 0;
   if (file != nullptr && file != stdout && file != stderr) good = std::fclose(file) == 0 && good;
   if (!good)
-    complain(job::ExitStatus::usage,
+    complain(status::ExitStatus::usage,
              "--report-pid " + where + " cannot be written: " + std::strerror(errno));
   return good;
 }
@@ -82,7 +82,7 @@ int with_all_written(int status) {
   errno = 0;
   const bool good = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (good) return status;
-  return complain(job::ExitStatus::no_resources,
+  return complain(status::ExitStatus::no_resources,
                   "standard output could not be written: " +
                       std::string(errno == 0 ? "some of it was refused" : std::strerror(errno)));
 }
@@ -94,27 +94,27 @@ int run(int argc, char** argv) {
   ::unsetenv(wireup::kJoinKeyVariable);
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
   if (const auto known = cli::check_variables(request.environment); !known)
-    return complain(job::ExitStatus::usage, known.error().text);
+    return complain(status::ExitStatus::usage, known.error().text);
   auto spec =
       cli::parse_command_line({argv, argv + argc}, {read_file, variable, is_file, is_program});
-  if (!spec) return complain(job::ExitStatus::usage, spec.error().text);
+  if (!spec) return complain(status::ExitStatus::usage, spec.error().text);
   if (spec->show == "ps" || spec->show.starts_with("stacks=") || spec->show.starts_with("gdb="))
     return ask_about_jobs(*spec);
   if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
       spec->show.starts_with("page="))
     return show(spec->show, argc > 0 ? argv[0] : "prun");
   if (const auto settled = settle_output(spec->output); !settled)
-    return complain(job::ExitStatus::usage, settled.error().text);
+    return complain(status::ExitStatus::usage, settled.error().text);
   if (stays_here(*spec)) request.early = spawn::EarlyDaemon::start(request.environment);
   auto machine = topo::read_this_machine(plan::wants_devices(*spec) ? topo::Devices::read
                                                                     : topo::Devices::left_out);
   if (machine) request.machine = *machine;
   if (machine) machine = plan::restricted(*machine, spec->placement);
-  if (!machine && request.machine) return complain(job::ExitStatus::usage, machine.error().text);
+  if (!machine && request.machine) return complain(status::ExitStatus::usage, machine.error().text);
   settle_torch(*spec, request.machine);
   for (const std::string& note : job::shown_of(spec->notes, *spec)) say(note);
 
-  if (!report_pid(spec->pid_file)) return job::status_of(job::ExitStatus::usage);
+  if (!report_pid(spec->pid_file)) return status::of(status::ExitStatus::usage);
   auto allocation = find_hosts(*spec, machine ? plan::usable_slots(*machine, spec->placement) : 1);
   if (!allocation) return complain_of_hosts(allocation.error());
   request.spec = *spec;
@@ -125,21 +125,21 @@ int run(int argc, char** argv) {
     return job::run_job(std::move(request));
   }
   auto met = meet(request, request.machine, this_host());
-  if (!met) return complain(job::ExitStatus::no_allocation, met.error().text);
+  if (!met) return complain(status::ExitStatus::no_allocation, met.error().text);
   if (*met) return **met;
   if (request.meeting) return job::run_job(std::move(request));
   auto plan = plan::map_ranks(*spec, *allocation, request.machine ? &*request.machine : nullptr);
   if (!plan)
-    return complain(
-        plan.error().code == Code::rank ? job::ExitStatus::usage : job::ExitStatus::too_few_slots,
-        plan.error().text);
+    return complain(plan.error().code == Code::rank ? status::ExitStatus::usage
+                                                    : status::ExitStatus::too_few_slots,
+                    plan.error().text);
   if (spec->display_allocation) std::fputs(plan::print_allocation(*allocation).c_str(), stdout);
   if (spec->dry_run) {
     const bool here = machine && !allocation->given;  // other hosts' machines are not known yet
     auto text = plan::dry_run(std::move(*plan), *spec, here ? &*request.machine : nullptr);
-    if (!text) return complain(job::ExitStatus::usage, text.error().text);
+    if (!text) return complain(status::ExitStatus::usage, text.error().text);
     std::fputs(text->c_str(), stdout);
-    return job::status_of(job::ExitStatus::success);
+    return status::of(status::ExitStatus::success);
   }
   if (spec->display_map) std::fputs(plan::print_plan(*plan, *spec).c_str(), stdout);
 

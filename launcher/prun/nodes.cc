@@ -22,10 +22,10 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "job/exit_status.h"
 #include "prun/surroundings.h"
 #include "secure/secure.h"
 #include "spawn/installation.h"
+#include "status/status.h"
 
 namespace tutti::launch::prun {
 namespace {

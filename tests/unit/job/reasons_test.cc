@@ -4,8 +4,8 @@
 #include <csignal>
 
 #include "catch.h"
-#include "job/exit_status.h"
 #include "job/states.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -31,7 +31,7 @@ TEST_CASE("a signal is 128 more, and named", "[job]") {
 TEST_CASE("leaving between init and finalize is a failure", "[job]") {
   control::RankEnded report;
   report.joined = true;
-  CHECK(judge(report, "b").status == status_of(ExitStatus::not_finalized));
+  CHECK(judge(report, "b").status == status::of(status::ExitStatus::not_finalized));
   report.finalized = true;
   CHECK(judge(report, "b").status == 0);
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -117,6 +118,31 @@ struct TorchSpec {
   bool agent = false;
 };
 
+// What prun is to do. What stands in a JobSpec beside it is of a job that runs, or of hosts to
+// check.
+struct RunJob {};
+struct CheckHosts {};
+struct JoinJob {
+  std::string where;  // "ADDRESS:PORT" of a prun that listens
+};
+struct ListJobs {};
+struct PrintStacks {
+  std::string job;  // its number, or its prun's process number; empty: there is one job only
+};
+struct AttachDebugger {
+  int rank = 0;
+  std::string job;  // as above
+};
+struct PrintHelp {
+  std::string topic;
+};
+struct PrintPage {
+  std::string page;
+};
+struct PrintVersion {};
+using Command = std::variant<RunJob, CheckHosts, JoinJob, ListJobs, PrintStacks, AttachDebugger,
+                             PrintHelp, PrintPage, PrintVersion>;
+
 enum class Starter { ssh, local, virtual_hosts, slurm, joined };
 
 struct JobSpec {
@@ -134,7 +160,7 @@ struct JobSpec {
   std::string launch_agent;  // empty: ssh
   std::vector<std::string> agent_args;
   std::string remote_prefix;               // where Tutti is on the hosts; empty: as here
-  std::string listen, join;                // "[ADDRESS:]PORT" of prun --listen and --join
+  std::string listen;                      // "[ADDRESS:]PORT" of prun --listen
   std::string key_file;                    // what both sides know
   std::string virtual_rate;                // "10gbit"; empty: unlimited
   std::string virtual_delay;               // "50us"; empty: none
@@ -158,8 +184,7 @@ struct JobSpec {
   bool verbose = false;
   std::string pid_file;            // "-": standard output, "+": standard error
   std::vector<std::string> notes;  // options accepted and without effect, one line each
-  // What was asked instead of a job; empty: run it.
-  std::string show;  // "help", "help=exit", "version", "check" ...
+  Command command;
 };
 
 // What the command line may refer to.
@@ -174,7 +199,8 @@ struct Surroundings {
 Result<JobSpec> parse_command_line(const std::vector<std::string>& argv,
                                    const Surroundings& around = {});
 // From the table of options. topic: "" (all common options), a section, "exit", "all", an option.
-std::string help_text(const std::string& topic);
+// Errors: there is no help on that; which there is.
+Result<std::string> help_text(const std::string& topic);
 // Other pages of the same table: "options" (the table of docs/launcher.md), "man", "bash", "zsh",
 // "fish" (completion). Empty: no such page.
 std::string page_text(const std::string& page);

@@ -30,6 +30,7 @@ struct Draft {
   std::string shared_directory;
   std::vector<std::string> ignored;  // options without effect, as written
   std::vector<std::string> ignored_mca;
+  bool names_programs = false;    // --multi-prog: the program is a file of programs
   std::vector<std::string> more;  // words that an option stands for (--app), to be read next
   Surroundings around;
   Dialect dialect = kEvery;

@@ -4,6 +4,7 @@
 // are what follows '=' and then the next words. The first word that is no option is the
 // program; everything from there to ':' or the end belongs to it, whatever it looks like.
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/options.h"
@@ -37,7 +38,7 @@ class Parser {
         TUTTI_DO(program());
       }
     }
-    if (draft_.job.show == "check" || draft_.job.show == "join") {
+    if (!runs_job()) {
       draft_.job.apps.push_back(std::move(draft_.app));
     } else {
       TUTTI_DO(end_app());
@@ -47,18 +48,17 @@ class Parser {
   }
 
  private:
+  bool runs_job() const { return std::holds_alternative<RunJob>(draft_.job.command); }
   // --help and --version need no program and no further reading.
   bool asks_instead() const {
-    const std::string& show = draft_.job.show;
-    return !show.empty() && show != "check" && show != "join" && show != "multi-prog";
+    return !runs_job() && !std::holds_alternative<CheckHosts>(draft_.job.command) &&
+           !std::holds_alternative<JoinJob>(draft_.job.command);
   }
 
   Result<void> program() {
     if (argv_[at_] == "--") ++at_;
     while (at_ < argv_.size() && argv_[at_] != ":") draft_.app.argv.push_back(argv_[at_++]);
-    if (draft_.job.show != "multi-prog") return {};
-    draft_.job.show.clear();
-    return read_programs(draft_);
+    return std::exchange(draft_.names_programs, false) ? read_programs(draft_) : Result<void>{};
   }
 
   Result<void> end_app() {

@@ -50,7 +50,7 @@ Head::Head(Round round)
   ranks_left_ = request_.plan.ranks.size();
   rank_ended_.resize(ranks_left_);
   flows_.resize(ranks_left_);
-  if (request_.spec.show == "check") start_checking();
+  if (std::holds_alternative<cli::CheckHosts>(request_.spec.command)) start_checking();
   if (request_.spec.output.fold) fold_ = std::make_unique<Fold>(ranks_left_);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "cli/cli.h"
 #include "control/control.h"
@@ -52,16 +53,32 @@ std::string version_text(const std::string& called_as) {
   return text + "\n";
 }
 
-int show(const std::string& what, std::string called_as) {
+int print_help(const std::string& topic, const std::string& called_as) {
+  const auto text = cli::help_text(topic.empty() && called_as == "torchrun" ? called_as : topic);
+  if (text) std::fputs(text->c_str(), stdout);
+  if (!text) std::fprintf(stderr, "%s\n", text.error().text.c_str());
+  return status::of(text ? status::ExitStatus::success : status::ExitStatus::usage);
+}
+
+int print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return status::of(status::ExitStatus::success);
+}
+
+// What needs no host; nothing: a job is to run, hosts are to be checked or a job is to be joined.
+std::optional<int> answer(const cli::JobSpec& spec, std::string called_as) {
   called_as.erase(0, called_as.rfind('/') + 1);
-  std::string topic = what.starts_with("help=") ? what.substr(5) : "";
-  if (topic.empty() && called_as == "torchrun") topic = called_as;
-  const std::string text = what == "version"           ? version_text(called_as)
-                           : what.starts_with("page=") ? cli::page_text(what.substr(5))
-                                                       : cli::help_text(topic);
-  const bool known = !text.starts_with("no help on");
-  std::fputs(text.c_str(), known ? stdout : stderr);
-  return status::of(known ? status::ExitStatus::success : status::ExitStatus::usage);
+  const cli::Command& command = spec.command;
+  if (const auto* help = std::get_if<cli::PrintHelp>(&command))
+    return print_help(help->topic, called_as);
+  if (const auto* page = std::get_if<cli::PrintPage>(&command))
+    return print(cli::page_text(page->page));
+  if (std::holds_alternative<cli::PrintVersion>(command)) return print(version_text(called_as));
+  if (std::holds_alternative<cli::ListJobs>(command)) return list_jobs();
+  if (const auto* wish = std::get_if<cli::PrintStacks>(&command)) return print_stacks(*wish);
+  if (const auto* wish = std::get_if<cli::AttachDebugger>(&command))
+    return attach_debugger(*wish, spec);
+  return std::nullopt;
 }
 
 // --report-pid. False: it cannot be written, which was said.
@@ -98,11 +115,7 @@ int run(int argc, char** argv) {
   auto spec =
       cli::parse_command_line({argv, argv + argc}, {read_file, variable, is_file, is_program});
   if (!spec) return complain(status::ExitStatus::usage, spec.error().text);
-  if (spec->show == "ps" || spec->show.starts_with("stacks=") || spec->show.starts_with("gdb="))
-    return ask_about_jobs(*spec);
-  if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
-      spec->show.starts_with("page="))
-    return show(spec->show, argc > 0 ? argv[0] : "prun");
+  if (const auto answered = answer(*spec, argc > 0 ? argv[0] : "prun")) return *answered;
   if (const auto settled = settle_output(spec->output); !settled)
     return complain(status::ExitStatus::usage, settled.error().text);
   if (stays_here(*spec)) request.early = spawn::EarlyDaemon::start(request.environment);
@@ -119,7 +132,7 @@ int run(int argc, char** argv) {
   if (!allocation) return complain_of_hosts(allocation.error());
   request.spec = *spec;
   request.allocation = *allocation;
-  if (spec->show == "check") {
+  if (std::holds_alternative<cli::CheckHosts>(spec->command)) {
     for (const hosts::HostSlots& host : allocation->hosts)
       request.plan.hosts.push_back({host.name, 1, 0});
     return job::run_job(std::move(request));

@@ -233,8 +233,8 @@ Result<std::optional<int>> meet(job::JobRequest& request,
   self.name = this_host;
   self.slots = offered_slots(spec, machine);
   self.node_rank = spec.torch.node_rank;
-  if (!spec.join.empty()) {
-    TUTTI_TRY(where, spawn::parse_endpoint(spec.join, 0));
+  if (const auto* join = std::get_if<cli::JoinJob>(&spec.command)) {
+    TUTTI_TRY(where, spawn::parse_endpoint(join->where, 0));
     TUTTI_TRY(key, listen_key(request, false));
     TUTTI_TRY(status, serve(request, where, key, std::move(self)));
     return std::optional<int>(status);

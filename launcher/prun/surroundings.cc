@@ -35,7 +35,7 @@ bool is_in_path(const std::string& name) {
 // elsewhere. torchrun is the agent of one node, as torch's, unless hosts are named.
 bool needs_no_batch(const cli::JobSpec& spec, const hosts::SlurmTask& task) {
   if (spec.starter == cli::Starter::local || spec.starter == cli::Starter::virtual_hosts ||
-      !spec.join.empty())
+      std::holds_alternative<cli::JoinJob>(spec.command))
     return true;
   const bool names_hosts = !cli::hosts_of(spec).empty() || !cli::hostfiles_of(spec).empty() ||
                            (spec.starter_given && spec.starter == cli::Starter::slurm);
@@ -153,8 +153,10 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
 }
 
 bool stays_here(const cli::JobSpec& spec) {
-  if (!spec.show.empty() || spec.dry_run || spec.torch.used || spec.max_restarts > 0) return false;
-  if (!spec.listen.empty() || !spec.join.empty()) return false;
+  if (!std::holds_alternative<cli::RunJob>(spec.command) || spec.dry_run || spec.torch.used ||
+      spec.max_restarts > 0)
+    return false;
+  if (!spec.listen.empty()) return false;
   if (!cli::hosts_of(spec).empty() || !cli::hostfiles_of(spec).empty()) return false;
   if (spec.placement.no_local || !spec.placement.excluded.empty()) return false;
   if (spec.starter == cli::Starter::local) return true;

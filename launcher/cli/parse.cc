@@ -84,7 +84,7 @@ class Parser {
     if (row == nullptr) return unknown(given.spelling, name);
     ++at_;
     TUTTI_DO(take_words(*row, given));
-    TUTTI_DO(row->apply(draft_, given));
+    TUTTI_DO(row->action.apply(draft_, given));
     argv_.insert(argv_.begin() + static_cast<std::ptrdiff_t>(at_), draft_.more.begin(),
                  draft_.more.end());
     draft_.more.clear();
@@ -97,7 +97,7 @@ class Parser {
     const OptionRow* found = nullptr;
     for (const OptionRow& row : option_rows()) {
       const auto names = names_of(row);
-      const bool fits = (row.dialect == kTorch || names[0] == "nproc-per-node") &&
+      const bool fits = (row.dialect == kTorch || row.id == Option::ranks_per_node) &&
                         name.size() > 1 && names[0].starts_with(name);
       if (fits && found != nullptr) return nullptr;
       if (fits) found = &row;
@@ -140,8 +140,8 @@ class Parser {
     if (optional) {
       // "--help exit", "--stacks 4711": the next word counts when it is no option, or a number.
       const bool more = given.words.empty() && at_ < argv_.size();
-      if (more && ((row.apply == apply::show_help && !argv_[at_].starts_with('-')) ||
-                   (row.apply == apply::show_stacks && text::parse_int(argv_[at_]))))
+      if (more && ((row.id == Option::help && !argv_[at_].starts_with('-')) ||
+                   (row.id == Option::stacks && text::parse_int(argv_[at_]))))
         given.words.push_back(argv_[at_++]);
       return {};
     }
@@ -168,8 +168,8 @@ class Parser {
   // "-env NAME=VALUE" is as good as "-env NAME VALUE".
   static bool pair_is_complete(const OptionRow& row, const Given& given) {
     const bool is_variable =
-        row.apply == apply::set_variable || row.apply == apply::set_shared_variable ||
-        row.apply == apply::append_variable || row.apply == apply::prepend_variable;
+        row.id == Option::set_variable || row.id == Option::set_shared_variable ||
+        row.id == Option::append_variable || row.id == Option::prepend_variable;
     return is_variable && given.words.size() == 1 && given.words[0].find('=') != std::string::npos;
   }
 

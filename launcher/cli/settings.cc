@@ -241,11 +241,11 @@ Result<void> show_check(Draft& draft, const Given&) {
   return {};
 }
 
-Result<void> as_always(Draft&, const Given&) {
+Result<void> nothing(Draft&, const Given&) {
   return {};
 }
 
-Result<void> no_effect(Draft& draft, const Given& given) {
+Result<void> note_only(Draft& draft, const Given& given) {
   draft.ignored.push_back(given.spelling);
   return {};
 }

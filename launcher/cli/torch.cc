@@ -49,7 +49,8 @@ Result<void> read_torch_variables(Draft& draft) {
   if (!draft.around.variable) return {};
   for (const OptionRow& row : option_rows()) {
     const std::string name = names_of(row)[0].size() > 1 ? names_of(row)[0] : names_of(row).back();
-    const bool taken = row.dialect == kTorch || name == "nproc-per-node" || name == "max-restarts";
+    const bool taken =
+        row.dialect == kTorch || row.id == Option::ranks_per_node || row.id == Option::max_restarts;
     if (!taken || name.size() < 2) continue;
     const auto value = draft.around.variable(variable_of(name));
     if (!value || value->empty()) continue;
@@ -58,7 +59,7 @@ Result<void> read_torch_variables(Draft& draft) {
       given.words.push_back(*value);
     else if (is_off(*value))
       continue;
-    TUTTI_DO(row.apply(draft, given));
+    TUTTI_DO(row.action.apply(draft, given));
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "spec/spec.h"
 
 namespace tutti::launch::cli {
 
@@ -106,7 +107,6 @@ struct TorchSpec {
   bool used = false;
   int min_nodes = 1, max_nodes = 1;
   int node_rank = -1;
-  std::string run_id = "none";
   std::string backend = "static";
   std::string endpoint;
   double join_timeout_s = 600;
@@ -150,11 +150,8 @@ struct JobSpec {
   Placement placement;
   OutputSpec output;
   TorchSpec torch;
-  std::string role = "default";
-  std::string master_address;  // empty: proven
-  int master_port = 0;
+  spec::RankSpec rank;
   std::string local_address;
-  int max_restarts = 0;
   Starter starter = Starter::ssh;  // local is chosen by itself when every host is this one
   bool starter_given = false;
   std::string launch_agent;  // empty: ssh
@@ -168,13 +165,10 @@ struct JobSpec {
   double timeout_s = 0;                    // 0: none
   double hang_report_s = 60;               // 0: no report
   double start_timeout_s = 0;              // 0: as the table of states says
-  int universe = 0;                        // 0: the slots
   bool whole_environment = false;          // prun's, also on hosts that do not inherit it
-  bool as_srun = false;                    // ranks see srun's variables
   bool keep_going = false;                 // a failed rank does not end the others
   bool report_exits = false;               // every rank's end is told
   bool report_bindings = false;
-  bool report_links = false;
   bool stats = false;  // time per call, per rank, bytes per link, at the end
   std::string trace_file;
   bool dry_run = false;

@@ -126,6 +126,12 @@ Result<void> word(Draft& draft, const Given& given) {
   draft.job.*Member = given.words[0];
   return {};
 }
+template <auto Part, auto Member>
+Result<void> word_in(Draft& draft, const Given& given) {
+  if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a value");
+  (draft.job.*Part).*Member = given.words[0];
+  return {};
+}
 template <auto Member>
 Result<void> number(Draft& draft, const Given& given) {
   TUTTI_TRY(value, positive(given));

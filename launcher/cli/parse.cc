@@ -19,7 +19,7 @@ class Parser {
     draft_.around = around;
     draft_.dialect = dialect_of(tool_);
     draft_.job.torch.used = draft_.job.torch.agent = draft_.dialect == kTorch;
-    draft_.job.as_srun = draft_.dialect == kSlurm;
+    draft_.job.rank.as_srun = draft_.dialect == kSlurm;
     draft_.job.torch.pass_local_rank = tool_ == "torch.distributed.launch";
   }
 
@@ -215,6 +215,9 @@ class Parser {
         placement.ranks_per_object == 0 && !placement.no_oversubscribe)
       draft_.job.placement.in_turns = true;
     TUTTI_DO(finish_torch(draft_, tool_));
+    draft_.job.rank.record = !draft_.job.trace_file.empty() ? "events"
+                             : draft_.job.stats             ? "calls"
+                                                            : "";
     if (draft_.job.timeout_s == 0 && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));

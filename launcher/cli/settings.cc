@@ -187,7 +187,7 @@ Result<void> max_restarts(Draft& draft, const Given& given) {
   const auto count = text::parse_int(given.words[0]);
   if (!count || *count < 0 || *count > (1 << 20))
     return fail(Code::arg, given.spelling + " needs a whole number, not '" + given.words[0] + "'");
-  draft.job.max_restarts = static_cast<int>(*count);
+  draft.job.rank.max_restarts = static_cast<int>(*count);
   return {};
 }
 

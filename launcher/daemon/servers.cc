@@ -10,7 +10,7 @@ serve::ServedJob job_of(const control::Launch& launch, int host) {
   job.host = host;
   job.hosts = launch.hosts;
   job.host_of = launch.host_of;
-  job.universe = launch.universe;
+  job.universe = launch.spec.universe;
   job.app_of.resize(launch.host_of.size());
   for (std::size_t app = 0; app < launch.apps.size(); ++app) {
     const control::AppPart& part = launch.apps[app];

@@ -156,11 +156,10 @@ void Head::launch() {
     control::Launch launch = common_part(request_.spec, plan, secrets,
                                          working_directory(value_in(request_.environment, "PWD")),
                                          request_.environment, hosts_[i].over_network);
-    launch.master_address = proven_address(hellos, names, first);
-    launch.master_port = hellos[first].free_port;
+    if (launch.spec.master_address.empty())
+      launch.spec.master_address = proven_address(hellos, names, first);
+    if (launch.spec.master_port == 0) launch.spec.master_port = hellos[first].free_port;
     launch.output.color = color;
-    if (!request_.spec.master_address.empty()) launch.master_address = request_.spec.master_address;
-    if (request_.spec.master_port > 0) launch.master_port = request_.spec.master_port;
     add_ranks(launch, request_.spec, plan, static_cast<int>(i));
     for (const control::RankPart& rank : launch.ranks)
       flows_.at(at(rank.rank)) = {rank.through_head, rank.to_terminal};

@@ -200,7 +200,7 @@ Result<Round> Rounds::next_round() {
   round.request = request_;
   round.request.plan = std::move(plan);
   round.restarts = restarts_;
-  round.restarts_left = restarts_ < request_.spec.max_restarts;
+  round.restarts_left = restarts_ < request_.spec.rank.max_restarts;
   round.elastic = elastic();
   round.ends_ns = ends_ns_;
   round.number = rounds_++;
@@ -252,10 +252,10 @@ bool Rounds::goes_on(const Outcome& outcome) {
     say("a host joins; all ranks start again");
     return true;
   }
-  if (outcome.cause == Cause::rank && restarts_ < request_.spec.max_restarts) {
+  if (outcome.cause == Cause::rank && restarts_ < request_.spec.rank.max_restarts) {
     ++restarts_;
     say("all ranks start again (restart " + std::to_string(restarts_) + " of " +
-        std::to_string(request_.spec.max_restarts) + ")");
+        std::to_string(request_.spec.rank.max_restarts) + ")");
     return true;
   }
   if (outcome.cause != Cause::host || !elastic()) return false;

@@ -95,7 +95,7 @@ Result<spawn::MeetingKey> torch_key(const job::JobRequest& request) {
   if (!text && !request.spec.key_file.empty())
     return fail(Code::arg, "no key file " + request.spec.key_file);
   spawn::MeetingKey key;
-  key.job = "torchrun " + request.spec.torch.run_id;
+  key.job = "torchrun " + request.spec.rank.run_id;
   key.is_open = !text;
   if (!text) return key;
   TUTTI_TRY(secret, secure::secret_from(*text, kKeyUse));
@@ -149,8 +149,11 @@ Result<Role> torch_role(const job::JobRequest& request) {
   const cli::TorchSpec& torch = spec.torch;
   Role role;
   const bool is_static = torch.backend == "static";
-  const int port = spec.master_port > 0 ? spec.master_port : is_static ? kStaticPort : kElasticPort;
-  const std::string master = spec.master_address.empty() ? "127.0.0.1" : spec.master_address;
+  const int port = spec.rank.master_port > 0 ? spec.rank.master_port
+                   : is_static               ? kStaticPort
+                                             : kElasticPort;
+  const std::string master =
+      spec.rank.master_address.empty() ? "127.0.0.1" : spec.rank.master_address;
   TUTTI_TRY(where, spawn::parse_endpoint(torch.endpoint.empty() ? master : torch.endpoint, port));
   role.where = where;
   if (role.where.address.empty()) role.where.address = "127.0.0.1";
@@ -203,8 +206,8 @@ void lead_torch(job::JobRequest& request, const Role& role, int slots,
   request.allocation.given = true;
   request.spec.placement.ranks_per_node = 0;
   if (request.spec.torch.backend != "static") return;
-  request.spec.master_address = role.where.address;
-  request.spec.master_port = role.where.port;
+  request.spec.rank.master_address = role.where.address;
+  request.spec.rank.master_port = role.where.port;
   request.meeting_is_port = true;
 }
 

@@ -154,7 +154,7 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
 
 bool stays_here(const cli::JobSpec& spec) {
   if (!std::holds_alternative<cli::RunJob>(spec.command) || spec.dry_run || spec.torch.used ||
-      spec.max_restarts > 0)
+      spec.rank.max_restarts > 0)
     return false;
   if (!spec.listen.empty()) return false;
   if (!cli::hosts_of(spec).empty() || !cli::hostfiles_of(spec).empty()) return false;

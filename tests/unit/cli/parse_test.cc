@@ -94,7 +94,7 @@ TEST_CASE("settings land where they belong", "[cli]") {
   CHECK(job->output.timestamps);
   CHECK(job->output.merge_stderr);
   CHECK(job->output.directory == "out");
-  CHECK(job->report_links);
+  CHECK(job->rank.report_links);
   CHECK(job->dry_run);
   CHECK(job->display_map);
   CHECK(job->display_allocation);

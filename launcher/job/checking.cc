@@ -76,15 +76,15 @@ void Head::check_failed(int index, int status, const std::string& reason) {
 }
 
 void Head::go_on_checking() {
-  if (failed_ || state_ == State::leaving || state_ == State::done) return look_for_end();
+  if (ending_.has_failed() || state_ == State::leaving || state_ == State::done)
+    return look_for_end();
   if (!checker_->all_examined() || !checker_->round_is_over()) return;
   if (state_ == State::starting) enter(State::running);
   const auto round = checker_->next_round();
   for (const auto& [from, probe] : round) send(from, probe);
   if (!round.empty()) return;
   terminal_.write(1, checker_->report());
-  failed_ = true;
-  status_ = checker_->status();
+  ending_.fail(Cause::ended, checker_->status());
   enter(State::leaving);
 }
 

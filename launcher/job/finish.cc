@@ -34,7 +34,7 @@ void Head::finish() {
   files_.close();
   on_written();
   // A reader who pauses at the end of a good job (a pager) is waited for, as long as --timeout.
-  if (failed_ || forwarded_ != 0) limit_last_words();
+  if (ending_.has_failed() || ending_.signal() != 0) limit_last_words();
 }
 
 void Head::limit_last_words() {
@@ -54,7 +54,7 @@ void Head::tell_loss() {
   }
   for (const std::string& line : files_.losses()) words += "prun: " + line + "\n";
   if (words.empty()) return;
-  if (status_ == 0) status_ = status::of(status::ExitStatus::no_resources);
+  ending_.blemish(status::of(status::ExitStatus::no_resources));
   control::last_words(words, is_stuck ? std::chrono::seconds{0} : kLastWords);
 }
 

@@ -77,9 +77,10 @@ Outcome Head::run() {
   if (request_.meeting) request_.meeting->detach();
   for (Host& host : hosts_) host.channel.reset();
   spares_.clear();
-  starters_ = {};  // waits for all that they started, and for nobody else
-  if (status_ != 0) daemon::sweep_leftovers(request_.environment);  // all of a host were killed
-  return {status_, forwarded_ != 0 ? Cause::user : cause_, lost_};
+  starters_ = {};             // waits for all that they started, and for nobody else
+  if (ending_.status() != 0)  // all of a host were killed
+    daemon::sweep_leftovers(request_.environment);
+  return {ending_.status(), ending_.cause(), ending_.lost()};
 }
 
 void Head::enter(State state) {
@@ -103,7 +104,7 @@ void Head::enter(State state) {
     settle_soon();
   } else if (state == State::leaving) {
     terminal_.stop_input();
-    const control::Bye bye{status_, comes_again()};
+    const control::Bye bye{ending_.status(), comes_again()};
     send_all(bye);
     for (const auto& spare : spares_) spare->send(control::kEveryHost, bye);
     for (Host& host : hosts_)
@@ -148,9 +149,9 @@ void Head::on_limit(State state) {
 
 // Whether another round follows this one.
 bool Head::comes_again() const {
-  if (forwarded_ != 0) return false;
-  return (cause_ == Cause::rank && round_.restarts_left) || cause_ == Cause::newcomer ||
-         (cause_ == Cause::host && round_.elastic);
+  const Cause cause = ending_.cause();
+  return (cause == Cause::rank && round_.restarts_left) || cause == Cause::newcomer ||
+         (cause == Cause::host && round_.elastic);
 }
 
 // One more than there are: if there is room for it, all ranks start again.
@@ -158,23 +159,17 @@ void Head::on_newcomer() {
   if (state_ != State::running || request_.meeting->waiting().empty() ||
       hosts_.size() >= static_cast<std::size_t>(request_.spec.torch.max_nodes))
     return;
-  cause_ = Cause::newcomer;
-  fail(0, "");
+  fail(0, "", Cause::newcomer);
 }
 
-// The first failure decides the status; later ones follow from it.
-void Head::fail(int status, const std::string& line) {
+// The first failure is the one that is told.
+void Head::fail(int status, const std::string& line, Cause cause) {
+  const bool is_first = ending_.fail(cause, status);
   if (state_ == State::leaving || state_ == State::done) {
-    if (!failed_) status_ = status;
-    failed_ = true;
     if (is_finished_) limit_last_words();
     return;
   }
-  if (!failed_) {
-    status_ = status;
-    if (!line.empty()) terminal_.say(line);
-  }
-  failed_ = true;
+  if (is_first && !line.empty()) terminal_.say(line);
   if (state_ != State::ending) enter(row_of(state_).after_failure);
 }
 
@@ -184,13 +179,11 @@ void Head::host_failed(int index, int status, const std::string& reason, bool is
   if (checker_ && state_ != State::leaving) return check_failed(index, status, reason);
   const std::string line = "host " + name_of(index) + ": " + reason;
   // While hosts are started every reason counts: each is its own cure.
-  if (!launched_ && failed_ && state_ == State::ending && reason != last_reason_)
+  if (!launched_ && ending_.has_failed() && state_ == State::ending && reason != last_reason_)
     terminal_.say(line);
   last_reason_ = reason;
-  if (!failed_ && launched_) cause_ = Cause::host;
-  const bool is_known = std::find(lost_.begin(), lost_.end(), name_of(index)) != lost_.end();
-  if (launched_ && state_ != State::leaving && !is_known) lost_.push_back(name_of(index));
-  fail(failure_of(status), line);
+  if (launched_ && state_ != State::leaving) ending_.lose(name_of(index));
+  fail(failure_of(status), line, launched_ ? Cause::host : Cause::ended);
   if (is_gone) host_left(index);
 }
 
@@ -238,9 +231,9 @@ void Head::on_signal(int number) {
   if (number == SIGTSTP) return stop();
   if (number == SIGCONT) return go_on();
   const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
-  if (ends) forwarded_ = number;
+  if (ends) ending_.interrupt(number);
   if (ends && (++endings_ >= kMostSignals || is_finished_)) {
-    if (status_ == 0) status_ = status::of_signal(number);
+    ending_.blemish(status::of_signal(number));
     return loop_.stop();
   }
   if (!launched_) {

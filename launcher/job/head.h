@@ -19,6 +19,7 @@
 #include "job/checker.h"
 #include "job/comparison.h"
 #include "job/desk.h"
+#include "job/ending.h"
 #include "job/files.h"
 #include "job/fold.h"
 #include "job/job.h"
@@ -77,7 +78,7 @@ class Head {
   void enter(State state);
   void on_limit(State state);
   double limit_of(State state) const;  // in seconds; 0: none
-  void fail(int status, const std::string& line);
+  void fail(int status, const std::string& line, Cause cause = Cause::ended);
   void host_failed(int host, int status, const std::string& reason, bool is_gone = true);
   void host_left(int host);
   void look_for_end();
@@ -194,13 +195,8 @@ class Head {
   State state_ = State::starting;
   control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0;
   bool launched_ = false;
-  int status_ = 0;  // of the first failure
-  Cause cause_ = Cause::ended;
-  std::vector<std::string> lost_;
-  bool failed_ = false;
-  std::optional<Verdict> echo_;  // of a rank that lost a peer, until the peer's end is known
+  Ending ending_;
   std::string last_reason_;
-  int forwarded_ = 0;  // last of INT, TERM, HUP, QUIT that the user sent
   int interrupts_ = 0;
   int endings_ = 0;  // signals that end
   std::size_t ranks_left_ = 0;

@@ -212,41 +212,39 @@ void Head::handle(int index, const control::RankEnded& report) {
 // The line that says why, where the rank's output is, and what it wrote last.
 void Head::tell_end(const control::RankEnded& report, const Verdict& verdict) {
   if (verdict.status == 0) return;
-  if (echo_ && !failed_ && report.launch_status == 0 && verdict.status == kPeerLost) return;
-  const bool by_user = forwarded_ != 0 && WIFSIGNALED(report.wait_status) &&
-                       WTERMSIG(report.wait_status) == forwarded_;
+  if (ending_.echo() && !ending_.has_failed() && report.launch_status == 0 &&
+      verdict.status == kPeerLost)
+    return;
+  const bool by_user = ending_.signal() != 0 && WIFSIGNALED(report.wait_status) &&
+                       WTERMSIG(report.wait_status) == ending_.signal();
   std::string line = verdict.line;
   if (report.launch_status == 0) {
     line += output_place(place_of_output(report.rank));
     if (request_.plan.ranks.size() > 1) line += last_lines(report.last_lines);
   }
-  if (request_.spec.keep_going || (request_.spec.report_exits && failed_)) {
-    if (status_ == 0) status_ = verdict.status;
+  if (request_.spec.keep_going || (request_.spec.report_exits && ending_.has_failed())) {
+    ending_.blemish(verdict.status);
     if (!by_user) terminal_.say(line);
     return;
   }
-  if (!failed_ && report.launch_status == 0) cause_ = Cause::rank;
-  fail(verdict.status, by_user ? "" : line);
+  fail(verdict.status, by_user ? "" : line, report.launch_status == 0 ? Cause::rank : Cause::ended);
 }
 
 void Head::handle(int index, const control::RankAborts& report) {
   Verdict verdict = judge(report, name_of(index));
   const bool follows = report.reason.find(watch::kFailedThere) != std::string::npos;
-  if (!failed_ && (follows || (report.status == kPeerLost && hosts_.size() > 1))) {
-    if (!echo_) loop_.after(kEchoDelay, [this] { tell_echo(); });
-    if (!echo_) echo_ = std::move(verdict);
-    return;
+  if (!ending_.has_failed() && (follows || (report.status == kPeerLost && hosts_.size() > 1))) {
+    if (!ending_.echo()) loop_.after(kEchoDelay, [this] { tell_echo(); });
+    return ending_.suspect(std::move(verdict));
   }
-  if (!failed_) cause_ = Cause::rank;
-  fail(verdict.status, verdict.line);
+  fail(verdict.status, verdict.line, Cause::rank);
 }
 
 // A rank ended the job because it had lost a peer, or because a collective failed on another: what
 // that one says is the reason, if it is told in time; it may be heard later.
 void Head::tell_echo() {
-  if (!echo_ || failed_) return;
-  cause_ = Cause::rank;
-  fail(echo_->status, echo_->line);
+  if (const auto& echo = ending_.echo(); echo && !ending_.has_failed())
+    fail(echo->status, echo->line, Cause::rank);
 }
 
 void Head::handle(int, const control::Links& links) {

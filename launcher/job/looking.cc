@@ -107,14 +107,13 @@ void Head::judge_standstill() {
 }
 
 void Head::tell_difference(const Comparison::Difference& found) {
-  if (failed_ || found.line.empty()) return;
+  if (ending_.has_failed() || found.line.empty()) return;
   if (found.only_warns) {
     comparison_.overlook(found);
     return terminal_.say(found.line + " (TUTTI_MISMATCH=warn: the job goes on)");
   }
-  cause_ = Cause::rank;
   fail(status::of(status::ExitStatus::mismatch),
-       found.line + "; TUTTI_MISMATCH=warn lets the job go on");
+       found.line + "; TUTTI_MISMATCH=warn lets the job go on", Cause::rank);
 }
 
 void Head::check_movement() {
@@ -195,7 +194,7 @@ void Head::show_usage() {
   if (!trace_) return;
   if (const auto closed = trace_->close(); !closed) {
     terminal_.say(closed.error().text);
-    if (status_ == 0) status_ = status::of(status::ExitStatus::no_resources);
+    ending_.blemish(status::of(status::ExitStatus::no_resources));
   } else {
     terminal_.say("the timeline is in " + request_.spec.trace_file + "; ui.perfetto.dev opens it");
   }

@@ -37,12 +37,6 @@ int complain(status::ExitStatus status, const std::string& line) {
   return status::of(status);
 }
 
-int complain_of_hosts(const Error& error) {
-  const bool is_misplaced = error.code == Code::unsupported;  // prun itself is, not a host
-  return complain(is_misplaced ? status::ExitStatus::usage : status::ExitStatus::bad_hostfile,
-                  error.text);
-}
-
 // Others have a prun, an mpirun and a torchrun as well: whose this is, and where it lies.
 std::string version_text(const std::string& called_as) {
   std::array<char, 4096> path{};
@@ -128,8 +122,10 @@ int run(int argc, char** argv) {
   for (const std::string& note : job::shown_of(spec->notes, *spec)) say(note);
 
   if (!report_pid(spec->pid_file)) return status::of(status::ExitStatus::usage);
+  if (const auto alone = check_alone(*spec); !alone)
+    return complain(status::ExitStatus::usage, alone.error().text);
   auto allocation = find_hosts(*spec, machine ? plan::usable_slots(*machine, spec->placement) : 1);
-  if (!allocation) return complain_of_hosts(allocation.error());
+  if (!allocation) return complain(status::ExitStatus::bad_hostfile, allocation.error().text);
   request.spec = *spec;
   request.allocation = *allocation;
   if (std::holds_alternative<cli::CheckHosts>(spec->command)) {
@@ -142,10 +138,9 @@ int run(int argc, char** argv) {
   if (*met) return **met;
   if (request.meeting) return job::run_job(std::move(request));
   auto plan = plan::map_ranks(*spec, *allocation, request.machine ? &*request.machine : nullptr);
-  if (!plan)
-    return complain(plan.error().code == Code::rank ? status::ExitStatus::usage
-                                                    : status::ExitStatus::too_few_slots,
-                    plan.error().text);
+  if (!plan) return complain(status::ExitStatus::too_few_slots, plan.error().text);
+  if (const auto named = plan::check_stdin(*spec, *plan); !named)
+    return complain(status::ExitStatus::usage, named.error().text);
   if (spec->display_allocation) std::fputs(plan::print_allocation(*allocation).c_str(), stdout);
   if (spec->dry_run) {
     const bool here = machine && !allocation->given;  // other hosts' machines are not known yet

@@ -60,16 +60,6 @@ void take_shares(cli::Placement& placement) {
   }
 }
 
-Result<void> check_alone(const hosts::SlurmTask& task) {
-  if (task.tasks == 1) return {};
-  return fail(
-      Code::unsupported,
-      "srun has started " + std::to_string(task.tasks) +
-          " of this prun, and each would start the whole job: start it once, without srun "
-          "(in the job script, or after salloc) or by srun -N1 -n1; --launcher fork starts a "
-          "job of its own on the host of each");
-}
-
 // Reads each file once, whoever asks: a pipe (`--hostfile <(...)`) has nothing more the second
 // time.
 hosts::ReadFile reader() {
@@ -125,11 +115,23 @@ std::string this_host() {
   return ::uname(&names) == 0 ? names.nodename : "localhost";
 }
 
+Result<void> check_alone(const cli::JobSpec& spec) {
+  const hosts::SlurmTask task = hosts::slurm_task(variable);
+  if (task.tasks == 1 || needs_no_batch(spec, task)) return {};
+  const auto batch = hosts::batch_allocation(variable, read_file);
+  if (!batch || !*batch) return {};
+  return fail(
+      Code::unsupported,
+      "srun has started " + std::to_string(task.tasks) +
+          " of this prun, and each would start the whole job: start it once, without srun "
+          "(in the job script, or after salloc) or by srun -N1 -n1; --launcher fork starts a "
+          "job of its own on the host of each");
+}
+
 Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
   TUTTI_TRY(batch, hosts::batch_allocation(variable, read_file));
   const hosts::SlurmTask task = hosts::slurm_task(variable);
   if (needs_no_batch(spec, task)) batch.reset();
-  if (batch) TUTTI_DO(check_alone(task));
   if (batch) batch->is_open = spec.starter_given && spec.starter != cli::Starter::slurm;
   TUTTI_TRY(allocation,
             hosts::allocate(plan::wishes_of(spec), reader(), this_host(), cores, batch));

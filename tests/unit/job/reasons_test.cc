@@ -58,9 +58,6 @@ TEST_CASE("the table of states is in the order of its enumeration", "[job]") {
     CHECK(static_cast<std::size_t>(kStates[i].state) == i);
 }
 
-}  // namespace
-}  // namespace tutti::launch::job
-
 // The exit status is read off how a job ended (job/ending.h).
 TEST_CASE("a job of which nothing is known ends well", "[job]") {
   const Ending ending;
@@ -111,3 +108,6 @@ TEST_CASE("what the user ends is the user's, and lost hosts are counted once", "
   REQUIRE(ending.echo());
   CHECK(ending.echo()->line == "first");
 }
+
+}  // namespace
+}  // namespace tutti::launch::job

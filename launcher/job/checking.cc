@@ -83,7 +83,7 @@ void Head::go_on_checking() {
   const auto round = checker_->next_round();
   for (const auto& [from, probe] : round) send(from, probe);
   if (!round.empty()) return;
-  terminal_.write(1, checker_->report());
+  streams_.terminal().write(1, checker_->report());
   ending_.fail(Cause::ended, checker_->status());
   enter(State::leaving);
 }

@@ -19,19 +19,16 @@ void Head::stream_broke(int error) {
        "");
 }
 
-// What is owed to the hosts is told, when everything they sent is written.
 void Head::on_written() {
-  if (unwritten() > 0) return;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) repay(static_cast<int>(i), 1);
-  if (is_finished_ && files_.is_idle()) loop_.stop();
+  if (is_finished_ && streams_.is_idle()) loop_.stop();
 }
 
 void Head::finish() {
-  if (fold_) show_folded(true);
+  streams_.show_rest();
   if (!links_.empty()) print_links();
   show_usage();
   is_finished_ = true;  // only now: a terminal that is fast is drained between two of these lines
-  files_.close();
+  streams_.close_files();
   on_written();
   // A reader who pauses at the end of a good job (a pager) is waited for, as long as --timeout.
   if (ending_.has_failed() || ending_.signal() != 0) limit_last_words();
@@ -44,15 +41,8 @@ void Head::limit_last_words() {
 // After the last write, the one place that knows: what standard output and error and files did not
 // take. Where a reader took nothing until now, nobody waits for it again.
 void Head::tell_loss() {
-  std::string words;
   bool is_stuck = false;
-  for (const int stream : {1, 2}) {
-    const control::Outlet::Loss loss = terminal_.loss(stream);
-    const std::string line = control::words_of(stream, loss);
-    if (!line.empty()) words += "prun: " + line + "\n";
-    is_stuck = is_stuck || loss.error == EAGAIN;
-  }
-  for (const std::string& line : files_.losses()) words += "prun: " + line + "\n";
+  const std::string words = streams_.losses(&is_stuck);
   if (words.empty()) return;
   ending_.blemish(status::of(status::ExitStatus::no_resources));
   control::last_words(words, is_stuck ? std::chrono::seconds{0} : kLastWords);

@@ -41,7 +41,9 @@ Outcome run_round(Round round) {
 Head::Head(Round round)
     : round_(std::move(round)),
       request_(round_.request),
-      terminal_(loop_, [this](int, int error) { stream_broke(error); }) {
+      streams_(loop_, round_,
+               {[this](int error) { stream_broke(error); }, [this] { on_written(); },
+                [this](int host, const control::Message& message) { send(host, message); }}) {
   hosts_.resize(request_.plan.hosts.size());
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     hosts_[i].via = static_cast<int>(i);
@@ -49,17 +51,14 @@ Head::Head(Round round)
   }
   ranks_left_ = request_.plan.ranks.size();
   rank_ended_.resize(ranks_left_);
-  flows_.resize(ranks_left_);
   if (std::holds_alternative<cli::CheckHosts>(request_.spec.command)) start_checking();
-  if (request_.spec.output.fold) fold_ = std::make_unique<Fold>(ranks_left_);
 }
 
 Outcome Head::run() {
   loop_.on_signals(
       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2, SIGALRM, SIGABRT},
       [this](int number) { on_signal(number); });
-  terminal_.on_drained([this] { on_written(); });
-  terminal_.write(2, round_.unsaid);
+  streams_.terminal().write(2, round_.unsaid);
   enter(State::starting);
   if (round_.ends_ns > 0)
     loop_.after(time_left(round_.ends_ns), [this] {
@@ -86,8 +85,9 @@ Outcome Head::run() {
 void Head::enter(State state) {
   state_ = state;
   if (request_.spec.verbose)
-    terminal_.say(std::string(row_of(state).doing) + ", " +
-                  std::to_string((now_ns() - began_ns_) / 1'000'000) + " ms after the start");
+    streams_.terminal().say(std::string(row_of(state).doing) + ", " +
+                            std::to_string((now_ns() - began_ns_) / 1'000'000) +
+                            " ms after the start");
   loop_.cancel(limit_);
   if (const double limit = limit_of(state); limit > 0)
     limit_ = loop_.after(std::chrono::milliseconds(static_cast<long>(1000 * limit)),
@@ -103,7 +103,7 @@ void Head::enter(State state) {
   } else if (state == State::running) {
     settle_soon();
   } else if (state == State::leaving) {
-    terminal_.stop_input();
+    streams_.terminal().stop_input();
     const control::Bye bye{ending_.status(), comes_again()};
     send_all(bye);
     for (const auto& spare : spares_) spare->send(control::kEveryHost, bye);
@@ -169,7 +169,7 @@ void Head::fail(int status, const std::string& line, Cause cause) {
     if (is_finished_) limit_last_words();
     return;
   }
-  if (is_first && !line.empty()) terminal_.say(line);
+  if (is_first && !line.empty()) streams_.terminal().say(line);
   if (state_ != State::ending) enter(row_of(state_).after_failure);
 }
 
@@ -180,7 +180,7 @@ void Head::host_failed(int index, int status, const std::string& reason, bool is
   const std::string line = "host " + name_of(index) + ": " + reason;
   // While hosts are started every reason counts: each is its own cure.
   if (!launched_ && ending_.has_failed() && state_ == State::ending && reason != last_reason_)
-    terminal_.say(line);
+    streams_.terminal().say(line);
   last_reason_ = reason;
   if (launched_ && state_ != State::leaving) ending_.lose(name_of(index));
   fail(failure_of(status), line, launched_ ? Cause::host : Cause::ended);
@@ -191,7 +191,7 @@ void Head::host_left(int index) {
   Host& gone = host(index);
   if (gone.left) return;
   gone.left = true;
-  for (const control::Output& part : std::exchange(gone.parts, {})) show(part);
+  streams_.host_left(index);
   for (const plan::PlannedRank& rank : request_.plan.ranks) {
     if (rank.host != index || rank_ended_[at(rank.rank)]) continue;
     rank_ended_[at(rank.rank)] = true;
@@ -273,8 +273,8 @@ std::string Head::awaited() const {
 void Head::show_progress() {
   if (state_ != State::starting && state_ != State::launching) return;
   const auto seconds = (now_ns() - began_ns_) / 1'000'000'000;
-  terminal_.status(std::string(row_of(state_).doing) + " for " + std::to_string(seconds) +
-                   " s, waiting for " + awaited());
+  streams_.terminal().status(std::string(row_of(state_).doing) + " for " + std::to_string(seconds) +
+                             " s, waiting for " + awaited());
   loop_.after(std::chrono::seconds(1), [this] { show_progress(); });
 }
 

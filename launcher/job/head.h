@@ -13,19 +13,16 @@
 
 #include "base/clock.h"
 #include "control/control.h"
-#include "control/terminal.h"
 #include "daemon/daemon.h"
-#include "daemon/output.h"
 #include "job/checker.h"
 #include "job/comparison.h"
 #include "job/desk.h"
 #include "job/ending.h"
-#include "job/files.h"
-#include "job/fold.h"
 #include "job/job.h"
 #include "job/reasons.h"
 #include "job/rounds.h"
 #include "job/states.h"
+#include "job/streams.h"
 #include "job/usage.h"
 #include "job/watcher.h"
 #include "spawn/slurm.h"
@@ -54,10 +51,6 @@ class Head {
     bool is_stranger = false;   // it has proved nothing: see numbers_only
     bool left = false;          // nothing more comes from it
     int ranks_left = 0;
-    std::uint64_t input_taken = 0;
-    bool input_closed = false;               // no rank there reads any more
-    std::vector<control::Output> parts;      // of a line whose end is on its way
-    std::uint64_t output_owed = 0;           // bytes of output that it has not been told of
     std::vector<control::HostPart> to_grow;  // hosts that its daemon is to start
     control::Hello hello;
     std::string noise;  // its shell printed before the daemon
@@ -92,7 +85,6 @@ class Head {
 
   // finish.cc: the last words
   void stream_broke(int error);
-  std::size_t unwritten() const { return terminal_.queued_bytes() + files_.queued_bytes(); }
   void on_written();
   void finish();
   void limit_last_words();
@@ -138,10 +130,8 @@ class Head {
   void on_frame(int direct, control::Frame&& one);
   void handle(int host, const control::Hello& hello);
   void handle(int host, const control::Started&);
-  void handle(int host, const control::Output& output);
-  void show(const control::Output& output);
-  void repay(int host, std::uint64_t least);
-  void handle(int host, const control::InputTaken& taken);
+  void handle(int host, const control::Output& output) { streams_.take(host, output); }
+  void handle(int host, const control::InputTaken& taken) { streams_.take(host, taken); }
   void handle(int host, const control::Addresses& addresses);
   void handle(int host, const control::RankEnded& report);
   void handle(int host, const control::RankAborts& report);
@@ -166,16 +156,9 @@ class Head {
   control::Prepare prepare_for(int host);
   void launch();
   void send_addresses();
-  void feed_input();
-  bool rewind_input();
-  void put_into_file(const control::Output& output, const std::string& pattern);
-  daemon::Writer writer_of(int rank) const;
-  std::string place_of_output(int rank) const;
-  void open_files();
   void print_links();
   Result<void> open_usage();
   void show_usage();
-  void show_folded(bool all);
   void tell_end(const control::RankEnded& report, const Verdict& verdict);
   void tell_echo();
 
@@ -187,7 +170,7 @@ class Head {
   Round round_;
   JobRequest& request_;
   control::Loop loop_;
-  control::Terminal terminal_;
+  Streams streams_;
   Starters starters_;
   std::optional<spawn::Suspension> suspension_;  // of a Slurm job, whose daemons are its steps
   std::vector<Host> hosts_;
@@ -201,14 +184,6 @@ class Head {
   int endings_ = 0;  // signals that end
   std::size_t ranks_left_ = 0;
   std::vector<bool> rank_ended_;
-  // Where the streams of each rank go that pass through here.
-  struct Flow {
-    int through_head = 0, to_terminal = 3;  // streams: 1 stdout, 2 stderr
-  };
-  std::vector<Flow> flows_;
-  std::string out_file_, err_file_;  // patterns
-  SharedFiles files_{loop_, round_.number > 0, [this](int error) { stream_broke(error); },
-                     [this] { on_written(); }};
   control::Addresses addresses_;
   std::size_t addresses_sent_ = 0;
   std::map<int, std::string> links_;
@@ -234,10 +209,7 @@ class Head {
   std::function<void(int rank, const std::string& text)> show_stack_;
   std::set<int> reported_stacks_;  // ranks whose stacks a report of ours waits for
   std::map<std::string, std::map<int, std::string>> gathers_;  // by name, by host: parts
-  std::unique_ptr<Fold> fold_;                                 // null: lines are shown as they come
-  bool fold_timer_ = false;
   std::uint64_t job_id_ = 0;
-  std::uint64_t input_sent_ = 0, input_freed_ = 0;
 };
 
 }  // namespace tutti::launch::job

@@ -138,9 +138,11 @@ void Head::launch() {
   }
   if (const auto bound = plan::bind_ranks(plan, request_.spec, machines); !bound)
     return fail(status::of(status::ExitStatus::too_few_slots), bound.error().text);
-  for (const std::string& note : shown_of(plan.notes, request_.spec)) terminal_.say(note);
-  if (request_.spec.display_topo) terminal_.write(1, plan::print_topology(plan, machines));
-  if (request_.spec.report_bindings) terminal_.write(2, plan::print_bindings(plan, machines));
+  for (const std::string& note : shown_of(plan.notes, request_.spec)) streams_.terminal().say(note);
+  if (request_.spec.display_topo)
+    streams_.terminal().write(1, plan::print_topology(plan, machines));
+  if (request_.spec.report_bindings)
+    streams_.terminal().write(2, plan::print_bindings(plan, machines));
 
   if (const auto opened = open_usage(); !opened)
     return fail(status::of(status::ExitStatus::no_resources), opened.error().text);
@@ -161,9 +163,7 @@ void Head::launch() {
     if (launch.spec.master_port == 0) launch.spec.master_port = hellos[first].free_port;
     launch.output.color = color;
     add_ranks(launch, request_.spec, plan, static_cast<int>(i));
-    for (const control::RankPart& rank : launch.ranks)
-      flows_.at(at(rank.rank)) = {rank.through_head, rank.to_terminal};
-    out_file_ = launch.output.out_file, err_file_ = launch.output.err_file;
+    streams_.direct(launch);
     for (const plan::SharedMachine& one : shared) {
       if (one.hosts.size() < 2 ||
           std::find(one.hosts.begin(), one.hosts.end(), i) == one.hosts.end())
@@ -178,12 +178,12 @@ void Head::launch() {
       send(static_cast<int>(i), launch);
   }
   launched_ = true;
-  open_files();
+  streams_.open_files();
   const auto opened = desk_.open(
       [this](const std::string& question, const Desk::Reply& reply) { answer(question, reply); });
-  if (!opened) terminal_.say(opened.error().text);
+  if (!opened) streams_.terminal().say(opened.error().text);
   enter(State::launching);
-  feed_input();
+  streams_.feed_input();
 }
 
 void Head::handle(int index, const control::Started&) {
@@ -219,12 +219,12 @@ void Head::tell_end(const control::RankEnded& report, const Verdict& verdict) {
                        WTERMSIG(report.wait_status) == ending_.signal();
   std::string line = verdict.line;
   if (report.launch_status == 0) {
-    line += output_place(place_of_output(report.rank));
+    line += output_place(streams_.place_of(report.rank));
     if (request_.plan.ranks.size() > 1) line += last_lines(report.last_lines);
   }
   if (request_.spec.keep_going || (request_.spec.report_exits && ending_.has_failed())) {
     ending_.blemish(verdict.status);
-    if (!by_user) terminal_.say(line);
+    if (!by_user) streams_.terminal().say(line);
     return;
   }
   fail(verdict.status, by_user ? "" : line, report.launch_status == 0 ? Cause::rank : Cause::ended);
@@ -255,7 +255,7 @@ void Head::print_links() {
   std::vector<std::string> hosts;
   for (std::size_t rank = 0; rank < rank_ended_.size(); ++rank)
     hosts.push_back(host_of_rank(static_cast<int>(rank)));
-  terminal_.write(1, link_matrix(links_, hosts));
+  streams_.terminal().write(1, link_matrix(links_, hosts));
 }
 
 void Head::handle(int index, const control::Bye&) {
@@ -282,7 +282,7 @@ void Head::handle(int, const control::HostFailed& report) {
 }
 
 void Head::handle(int, const control::Note& note) {
-  terminal_.say(note.text);
+  streams_.terminal().say(note.text);
 }
 
 // Once its ranks run a daemon that says so is still there: what they have written comes, and ends.

@@ -110,7 +110,7 @@ void Head::tell_difference(const Comparison::Difference& found) {
   if (ending_.has_failed() || found.line.empty()) return;
   if (found.only_warns) {
     comparison_.overlook(found);
-    return terminal_.say(found.line + " (TUTTI_MISMATCH=warn: the job goes on)");
+    return streams_.terminal().say(found.line + " (TUTTI_MISMATCH=warn: the job goes on)");
   }
   fail(status::of(status::ExitStatus::mismatch),
        found.line + "; TUTTI_MISMATCH=warn lets the job go on", Cause::rank);
@@ -126,9 +126,9 @@ void Head::check_movement() {
   if (std::exchange(reported_still_, true)) return;
   const std::string limit =
       span % 1000 == 0 ? std::to_string(span / 1000) + " s" : std::to_string(span) + " ms";
-  terminal_.say("no rank has moved for " + limit +
-                " (--hang-report; the job goes on); the ranks are in:");
-  show_places([this](const std::string& text) { terminal_.write(2, text); });
+  streams_.terminal().say("no rank has moved for " + limit +
+                          " (--hang-report; the job goes on); the ranks are in:");
+  show_places([this](const std::string& text) { streams_.terminal().write(2, text); });
 }
 
 // The ranks' places now, then the stacks of the first few that are missing.
@@ -155,8 +155,8 @@ void Head::report_and_fail(int status, const std::string& line) {
   auto finish = [this, status, line] { fail(status, line); };
   if (state_ != State::running) return finish();
   look({}, [this] {
-    terminal_.say("the time limit is over; the ranks are in:");
-    show_places([this](const std::string& text) { terminal_.write(2, text); });
+    streams_.terminal().say("the time limit is over; the ranks are in:");
+    show_places([this](const std::string& text) { streams_.terminal().write(2, text); });
   });
   loop_.after(std::chrono::milliseconds(1500), finish);
 }
@@ -189,14 +189,15 @@ void Head::handle(int, const control::Used& used) {
 }
 
 void Head::show_usage() {
-  if (usage_) terminal_.write(2, "prun: --stats of this job\n" + usage_->report());
+  if (usage_) streams_.terminal().write(2, "prun: --stats of this job\n" + usage_->report());
   usage_.reset();
   if (!trace_) return;
   if (const auto closed = trace_->close(); !closed) {
-    terminal_.say(closed.error().text);
+    streams_.terminal().say(closed.error().text);
     ending_.blemish(status::of(status::ExitStatus::no_resources));
   } else {
-    terminal_.say("the timeline is in " + request_.spec.trace_file + "; ui.perfetto.dev opens it");
+    streams_.terminal().say("the timeline is in " + request_.spec.trace_file +
+                            "; ui.perfetto.dev opens it");
   }
   trace_.reset();
 }

@@ -69,7 +69,7 @@ control::SpawnReports Head::reports() {
     host(index).noise = noise;
     host(index).was_sent_daemon = sent_daemon;
   };
-  reports.note = [this](const std::string& text) { terminal_.say(text); };
+  reports.note = [this](const std::string& text) { streams_.terminal().say(text); };
   return reports;
 }
 

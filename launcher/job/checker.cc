@@ -55,6 +55,14 @@ Checker::Checker(std::vector<std::string> names, std::string token) : token_(std
   for (std::string& name : names) hosts_.emplace_back().name = std::move(name);
 }
 
+control::Examine Checker::examination(std::int64_t head_clock_ms) const {
+  control::Examine wish;
+  wish.head_clock_ms = head_clock_ms;
+  for (const Host& host : hosts_) wish.hosts.push_back(host.name);
+  wish.token = token_;
+  return wish;
+}
+
 void Checker::reached(int host, const std::string& way, const std::string& noise) {
   auto& lines = hosts_.at(at(host)).lines;
   lines.push_back({"reached", control::kGood, way, ""});

@@ -25,8 +25,7 @@ void Head::on_written() {
 
 void Head::finish() {
   streams_.show_rest();
-  if (!links_.empty()) print_links();
-  show_usage();
+  observation_.show_rest();
   is_finished_ = true;  // only now: a terminal that is fast is drained between two of these lines
   streams_.close_files();
   on_written();

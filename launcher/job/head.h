@@ -7,24 +7,20 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "control/control.h"
 #include "daemon/daemon.h"
 #include "job/checker.h"
-#include "job/comparison.h"
-#include "job/desk.h"
+#include "job/course.h"
 #include "job/ending.h"
 #include "job/job.h"
+#include "job/observation.h"
 #include "job/reasons.h"
 #include "job/rounds.h"
 #include "job/states.h"
 #include "job/streams.h"
-#include "job/usage.h"
-#include "job/watcher.h"
 #include "spawn/slurm.h"
 
 namespace tutti::launch::job {
@@ -101,28 +97,9 @@ class Head {
   void check_failed(int host, int status, const std::string& reason);
   void go_on_checking();
 
-  // looking.cc: what the ranks are in
-  void start_watching();
-  void look(const control::Look& what, std::function<void()> then);
-  void compare_calls();
-  void look_again_and_tell(Comparison::Difference found, Comparison::Order order);
-  void tell_difference(const Comparison::Difference& found);
-  void look_closer();
-  void judge_standstill();
   void settle_soon();
-  void check_movement();
-  void show_places(std::function<void(const std::string&)> show);
   void report_and_fail(int status, const std::string& line);
-
-  // answers.cc: other pruns ask about this job
-  struct StackWish;
-  void answer(const std::string& question, const Desk::Reply& reply);
-  std::string job_line() const;
-  std::string place_line(int rank) const;
-  void gather_stacks(const Desk::Reply& reply);
-  void ask_next_stack(StackWish& wish);
-  void take_stack(const control::Stack& stack);
-  void finish_stacks(const std::shared_ptr<StackWish>& wish);
+  Observation::Calls observers_calls();
 
   // hear.cc: messages
   void on_ready(int host, control::ChannelEnds ends);
@@ -135,16 +112,16 @@ class Head {
   void handle(int host, const control::Addresses& addresses);
   void handle(int host, const control::RankEnded& report);
   void handle(int host, const control::RankAborts& report);
-  void handle(int host, const control::Links& links);
+  void handle(int, const control::Links& links) { observation_.take(links); }
   void handle(int host, const control::HostFailed& report);
-  void handle(int host, const control::Used& used);
+  void handle(int, const control::Used& used) { observation_.take(used); }
   void handle(int host, const control::Note& note);
   void handle(int host, const control::DaemonFailed& report);
   void handle(int host, const control::Gather& part);
-  void handle(int host, const control::Seen& seen);
+  void handle(int, const control::Seen& seen) { observation_.take(seen); }
   void handle(int host, const control::Findings& findings);
   void handle(int host, const control::Probed& probed);
-  void handle(int host, const control::Stack& stack);
+  void handle(int, const control::Stack& stack) { observation_.take(stack); }
   void handle(int host, const control::Fetch& fetch);
   void handle(int host, const control::Fetched& fetched);
   void handle(int host, const control::Heartbeat&);
@@ -156,60 +133,34 @@ class Head {
   control::Prepare prepare_for(int host);
   void launch();
   void send_addresses();
-  void print_links();
-  Result<void> open_usage();
-  void show_usage();
   void tell_end(const control::RankEnded& report, const Verdict& verdict);
   void tell_echo();
 
   const std::string& name_of(int host) const { return request_.plan.hosts.at(at(host)).name; }
   Host& host(int index) { return hosts_.at(at(index)); }
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  std::string host_of_rank(int rank) const;
 
   Round round_;
   JobRequest& request_;
   control::Loop loop_;
+  Course course_;
   Streams streams_;
+  Observation observation_;
   Starters starters_;
   std::optional<spawn::Suspension> suspension_;  // of a Slurm job, whose daemons are its steps
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<control::Channel>> spares_;  // of who joined and has no ranks
-  State state_ = State::starting;
   control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0;
   bool launched_ = false;
   Ending ending_;
   std::string last_reason_;
   int interrupts_ = 0;
   int endings_ = 0;  // signals that end
-  std::size_t ranks_left_ = 0;
-  std::vector<bool> rank_ended_;
   control::Addresses addresses_;
   std::size_t addresses_sent_ = 0;
-  std::map<int, std::string> links_;
-  std::unique_ptr<Usage> usage_;      // null: no --stats
-  std::unique_ptr<Trace> trace_;      // null: no --trace
-  std::unique_ptr<Checker> checker_;  // null: this is a job
-  std::string check_token_;
-  std::int64_t began_ns_ = now_ns();
-  Watcher watcher_;
-  struct {
-    std::uint64_t number = 0;
-    int waiting = 0;
-    std::vector<std::function<void()>> then;
-  } look_;
-  bool reported_still_ = false;
-  Comparison comparison_;
-  bool has_new_calls_ = false;
-  bool looks_closer_ = false;  // a look is due soon
-  bool judged_still_ = false;  // this standstill was compared in the order of all calls
-  bool is_finished_ = false;   // everything has been said
-  Desk desk_{loop_};
-  std::vector<std::shared_ptr<StackWish>> stack_wishes_;
-  std::function<void(int rank, const std::string& text)> show_stack_;
-  std::set<int> reported_stacks_;  // ranks whose stacks a report of ours waits for
+  std::unique_ptr<Checker> checker_;                           // null: this is a job
+  bool is_finished_ = false;                                   // everything has been said
   std::map<std::string, std::map<int, std::string>> gathers_;  // by name, by host: parts
-  std::uint64_t job_id_ = 0;
 };
 
 }  // namespace tutti::launch::job

@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "control/addresses.h"
 #include "job/head.h"
-#include "job/links.h"
 #include "job/parts.h"
 #include "status/status.h"
 #include "watch/calls.h"
@@ -119,10 +118,10 @@ void Head::handle(int index, const control::Hello& hello) {
                               [this] { return suspension_ && suspension_->is_on(); });
   if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
   if (checker_) return examine(index);
-  if (state_ == State::ending) return look_for_end();  // it was the last to be waited for
+  if (course_.state == State::ending) return look_for_end();  // it was the last to be waited for
   for (const Host& one : hosts_)
     if (!one.said_hello) return;
-  if (state_ == State::starting) launch();
+  if (course_.state == State::starting) launch();
 }
 
 // Every host is there: bind, and tell each what to start.
@@ -144,13 +143,13 @@ void Head::launch() {
   if (request_.spec.report_bindings)
     streams_.terminal().write(2, plan::print_bindings(plan, machines));
 
-  if (const auto opened = open_usage(); !opened)
+  if (const auto opened = observation_.open_usage(); !opened)
     return fail(status::of(status::ExitStatus::no_resources), opened.error().text);
 
   JobSecrets secrets = make_secrets();
   secrets.restarts = round_.restarts;
   secrets.round = round_.number;
-  job_id_ = secrets.job_id;
+  course_.job_id = secrets.job_id;
   const bool color = ::isatty(1) != 0 && value_in(request_.environment, "NO_COLOR").empty();
   const std::size_t first = at(plan.ranks.at(0).host);
   const auto shared = plan::shared_machines(plan, machines);
@@ -179,9 +178,7 @@ void Head::launch() {
   }
   launched_ = true;
   streams_.open_files();
-  const auto opened = desk_.open(
-      [this](const std::string& question, const Desk::Reply& reply) { answer(question, reply); });
-  if (!opened) streams_.terminal().say(opened.error().text);
+  observation_.open_desk();
   enter(State::launching);
   streams_.feed_input();
 }
@@ -190,21 +187,21 @@ void Head::handle(int index, const control::Started&) {
   host(index).started = true;
   for (const Host& one : hosts_)
     if (!one.started) return;
-  if (state_ == State::launching) enter(State::running);
+  if (course_.state == State::launching) enter(State::running);
 }
 
 void Head::handle(int index, const control::RankEnded& report) {
-  if (report.rank < 0 || at(report.rank) >= rank_ended_.size() || rank_ended_[at(report.rank)] ||
-      request_.plan.ranks[at(report.rank)].host != index)
+  if (report.rank < 0 || at(report.rank) >= course_.rank_ended.size() ||
+      course_.rank_ended[at(report.rank)] || request_.plan.ranks[at(report.rank)].host != index)
     return;
-  rank_ended_[at(report.rank)] = true;
-  --ranks_left_;
+  course_.rank_ended[at(report.rank)] = true;
+  --course_.ranks_left;
   tell_end(report, judge(report, name_of(index)));
-  if (ranks_left_ == 0) {
+  if (course_.ranks_left == 0) {
     tell_echo();
-    tell_difference(comparison_.difference());
+    observation_.all_ranks_ended();
   }
-  if (!report.finalized && ranks_left_ > 0 && hosts_.size() > 1)
+  if (!report.finalized && course_.ranks_left > 0 && hosts_.size() > 1)
     send_all(control::Gone{{report.rank}});
   look_for_end();
 }
@@ -247,20 +244,9 @@ void Head::tell_echo() {
     fail(echo->status, echo->line, Cause::rank);
 }
 
-void Head::handle(int, const control::Links& links) {
-  links_[links.rank] += links.text;
-}
-
-void Head::print_links() {
-  std::vector<std::string> hosts;
-  for (std::size_t rank = 0; rank < rank_ended_.size(); ++rank)
-    hosts.push_back(host_of_rank(static_cast<int>(rank)));
-  streams_.terminal().write(1, link_matrix(links_, hosts));
-}
-
 void Head::handle(int index, const control::Bye&) {
   // Nobody leaves before the head says so, or the job's last rank has ended.
-  if (state_ != State::leaving && state_ != State::done)
+  if (course_.state != State::leaving && course_.state != State::done)
     return host_failed(index, status::of(status::ExitStatus::host_lost),
                        "its daemon left before the end of the job");
   host_left(index);
@@ -270,7 +256,7 @@ void Head::handle(int, const control::HostFailed& report) {
   if (report.host < 0 || at(report.host) >= hosts_.size()) return;
   Host& lost = host(report.host);
   if (lost.left) return;
-  if (!lost.said_hello && !lost.channel && state_ == State::starting &&
+  if (!lost.said_hello && !lost.channel && course_.state == State::starting &&
       report.status != status::of(status::ExitStatus::host_lost)) {
     // Hosts that cannot reach each other: we may still reach it ourselves.
     control::HostPart part;

@@ -5,10 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command.h"
 #include "spec/spec.h"
 
 namespace tutti::launch::cli {
@@ -117,31 +117,6 @@ struct TorchSpec {
   // are named.
   bool agent = false;
 };
-
-// What prun is to do. What stands in a JobSpec beside it is of a job that runs, or of hosts to
-// check.
-struct RunJob {};
-struct CheckHosts {};
-struct JoinJob {
-  std::string where;  // "ADDRESS:PORT" of a prun that listens
-};
-struct ListJobs {};
-struct PrintStacks {
-  std::string job;  // its number, or its prun's process number; empty: there is one job only
-};
-struct AttachDebugger {
-  int rank = 0;
-  std::string job;  // as above
-};
-struct PrintHelp {
-  std::string topic;
-};
-struct PrintPage {
-  std::string page;
-};
-struct PrintVersion {};
-using Command = std::variant<RunJob, CheckHosts, JoinJob, ListJobs, PrintStacks, AttachDebugger,
-                             PrintHelp, PrintPage, PrintVersion>;
 
 enum class Starter { ssh, local, virtual_hosts, slurm, joined };
 

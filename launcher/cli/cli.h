@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command.h"
+#include "spec/spec.h"
 
 namespace tutti::launch::cli {
 
@@ -105,7 +107,6 @@ struct TorchSpec {
   bool used = false;
   int min_nodes = 1, max_nodes = 1;
   int node_rank = -1;
-  std::string run_id = "none";
   std::string backend = "static";
   std::string endpoint;
   double join_timeout_s = 600;
@@ -124,17 +125,14 @@ struct JobSpec {
   Placement placement;
   OutputSpec output;
   TorchSpec torch;
-  std::string role = "default";
-  std::string master_address;  // empty: proven
-  int master_port = 0;
+  spec::RankSpec rank;
   std::string local_address;
-  int max_restarts = 0;
   Starter starter = Starter::ssh;  // local is chosen by itself when every host is this one
   bool starter_given = false;
   std::string launch_agent;  // empty: ssh
   std::vector<std::string> agent_args;
   std::string remote_prefix;               // where Tutti is on the hosts; empty: as here
-  std::string listen, join;                // "[ADDRESS:]PORT" of prun --listen and --join
+  std::string listen;                      // "[ADDRESS:]PORT" of prun --listen
   std::string key_file;                    // what both sides know
   std::string virtual_rate;                // "10gbit"; empty: unlimited
   std::string virtual_delay;               // "50us"; empty: none
@@ -142,13 +140,10 @@ struct JobSpec {
   double timeout_s = 0;                    // 0: none
   double hang_report_s = 60;               // 0: no report
   double start_timeout_s = 0;              // 0: as the table of states says
-  int universe = 0;                        // 0: the slots
   bool whole_environment = false;          // prun's, also on hosts that do not inherit it
-  bool as_srun = false;                    // ranks see srun's variables
   bool keep_going = false;                 // a failed rank does not end the others
   bool report_exits = false;               // every rank's end is told
   bool report_bindings = false;
-  bool report_links = false;
   bool stats = false;  // time per call, per rank, bytes per link, at the end
   std::string trace_file;
   bool dry_run = false;
@@ -158,8 +153,7 @@ struct JobSpec {
   bool verbose = false;
   std::string pid_file;            // "-": standard output, "+": standard error
   std::vector<std::string> notes;  // options accepted and without effect, one line each
-  // What was asked instead of a job; empty: run it.
-  std::string show;  // "help", "help=exit", "version", "check" ...
+  Command command;
 };
 
 // What the command line may refer to.
@@ -174,7 +168,8 @@ struct Surroundings {
 Result<JobSpec> parse_command_line(const std::vector<std::string>& argv,
                                    const Surroundings& around = {});
 // From the table of options. topic: "" (all common options), a section, "exit", "all", an option.
-std::string help_text(const std::string& topic);
+// Errors: there is no help on that; which there is.
+Result<std::string> help_text(const std::string& topic);
 // Other pages of the same table: "options" (the table of docs/launcher.md), "man", "bash", "zsh",
 // "fish" (completion). Empty: no such page.
 std::string page_text(const std::string& page);

@@ -82,7 +82,7 @@ Result<void> universe(Draft& draft, const Given& given) {
     return {};
   }
   TUTTI_TRY(slots, positive(given));
-  draft.job.universe = slots;
+  draft.job.rank.universe = slots;
   return {};
 }
 

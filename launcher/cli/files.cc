@@ -172,7 +172,7 @@ Result<void> app_file(Draft& draft, const Given& given) {
 
 // The file is the program's word, read when the program is known (see Parser).
 Result<void> multi_prog(Draft& draft, const Given&) {
-  draft.job.show = "multi-prog";
+  draft.names_programs = true;
   return {};
 }
 

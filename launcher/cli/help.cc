@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/options.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::cli {
 namespace {
@@ -90,8 +90,8 @@ std::string exit_text() {
   std::string text =
       "prun ends with the status of the first rank that failed, or:\n\n"
       "  128+N  the first rank to fail was killed by signal N (139: segmentation fault)\n";
-  for (const job::ExitStatusRow& row : job::kExitStatuses) {
-    std::string number = std::to_string(job::status_of(row.status));
+  for (const status::ExitStatusRow& row : status::kExitStatuses) {
+    std::string number = std::to_string(status::of(row.status));
     number.insert(0, 5 - number.size(), ' ');
     text += number + "    " + row.meaning + "\n";
   }
@@ -104,7 +104,7 @@ std::span<const SectionName> section_names() {
   return kSections;
 }
 
-std::string help_text(const std::string& topic) {
+Result<std::string> help_text(const std::string& topic) {
   if (topic == "exit") return exit_text();
   if (topic.empty()) return first_page();
   std::string text;
@@ -123,10 +123,10 @@ std::string help_text(const std::string& topic) {
     for (const std::string& name : names_of(row)) known.push_back(name);
   const std::string near = text::nearest(topic.substr(std::min(letters, topic.size())), known);
   text = "no help on '" + topic + "'";
-  if (!near.empty()) return text + "; did you mean --help=" + near + "?\n";
+  if (!near.empty()) return fail(Code::arg, text + "; did you mean --help=" + near + "?");
   text += "; topics are exit, all, any option,";
   for (const SectionName& section : kSections) text += std::string(" ") + section.topic;
-  return text + "\n";
+  return fail(Code::arg, text);
 }
 
 }  // namespace tutti::launch::cli

@@ -25,56 +25,62 @@ Result<void> starter(Draft& draft, const Given& given) {
   return {};
 }
 
-// A switch: on for 1, true, yes; off for everything else, where off is the default.
+// What a parameter or variable of another launcher says.
+enum class Says {
+  words,
+  on,          // on for 1, true, yes; off for everything else, where off is the default
+  interfaces,  // TUTTI_INTERFACES counts before a variable of these
+  hostfile     // as a variable it is the default of jobs that name no hosts (default_hostfile)
+};
 struct Parameter {
   const char* name;
   Apply apply;
-  bool is_switch;
+  Says says;
 };
 
 constexpr std::array kParameters{
-    Parameter{"plm_rsh_agent", apply::launch_agent, false},
-    Parameter{"plm_ssh_agent", apply::launch_agent, false},
-    Parameter{"plm_rsh_args", agent_args, false},
-    Parameter{"plm_ssh_args", agent_args, false},
-    Parameter{"rmaps_base_mapping_policy", apply::map_by, false},
-    Parameter{"rmaps_default_mapping_policy", apply::map_by, false},
-    Parameter{"rmaps_base_ranking_policy", apply::rank_by, false},
-    Parameter{"rmaps_default_ranking_policy", apply::rank_by, false},
-    Parameter{"hwloc_base_binding_policy", apply::bind_to, false},
-    Parameter{"hwloc_default_binding_policy", apply::bind_to, false},
-    Parameter{"rmaps_base_oversubscribe", apply::oversubscribe, true},
-    Parameter{"rmaps_base_no_oversubscribe", apply::no_oversubscribe, true},
-    Parameter{"hwloc_base_report_bindings", apply::on<&JobSpec::report_bindings>, true},
+    Parameter{"plm_rsh_agent", apply::launch_agent, Says::words},
+    Parameter{"plm_ssh_agent", apply::launch_agent, Says::words},
+    Parameter{"plm_rsh_args", agent_args, Says::words},
+    Parameter{"plm_ssh_args", agent_args, Says::words},
+    Parameter{"rmaps_base_mapping_policy", apply::map_by, Says::words},
+    Parameter{"rmaps_default_mapping_policy", apply::map_by, Says::words},
+    Parameter{"rmaps_base_ranking_policy", apply::rank_by, Says::words},
+    Parameter{"rmaps_default_ranking_policy", apply::rank_by, Says::words},
+    Parameter{"hwloc_base_binding_policy", apply::bind_to, Says::words},
+    Parameter{"hwloc_default_binding_policy", apply::bind_to, Says::words},
+    Parameter{"rmaps_base_oversubscribe", apply::oversubscribe, Says::on},
+    Parameter{"rmaps_base_no_oversubscribe", apply::no_oversubscribe, Says::on},
+    Parameter{"hwloc_base_report_bindings", apply::on<&JobSpec::report_bindings>, Says::on},
     Parameter{"hwloc_base_use_hwthreads_as_cpus",
-              apply::on_in<&JobSpec::placement, &Placement::use_hwthreads>, true},
-    Parameter{"orte_tag_output", apply::tag_output, true},
+              apply::on_in<&JobSpec::placement, &Placement::use_hwthreads>, Says::on},
+    Parameter{"orte_tag_output", apply::tag_output, Says::on},
     Parameter{"orte_timestamp_output", apply::on_in<&JobSpec::output, &OutputSpec::timestamps>,
-              true},
-    Parameter{"orte_default_hostfile", apply::hostfile, false},
-    Parameter{"default_hostfile", apply::hostfile, false},
-    Parameter{"prte_default_hostfile", apply::hostfile, false},
-    Parameter{"orte_rankfile", apply::rankfile, false},
-    Parameter{"rmaps_rank_file_path", apply::rankfile, false},
-    Parameter{"rmaps_base_pernode", apply::one_per_node, true},
-    Parameter{"rmaps_base_cpus_per_rank", apply::cpus_per_rank, false},
-    Parameter{"hwloc_base_cpu_set", apply::cpu_set, false},
-    Parameter{"hwloc_default_cpu_list", apply::cpu_set, false},
-    Parameter{"orte_output_filename", apply::output_directory, false},
-    Parameter{"orte_xml_output", apply::xml, true},
-    Parameter{"prte_tag_output", apply::tag_output, true},
+              Says::on},
+    Parameter{"orte_default_hostfile", apply::hostfile, Says::hostfile},
+    Parameter{"default_hostfile", apply::hostfile, Says::hostfile},
+    Parameter{"prte_default_hostfile", apply::hostfile, Says::hostfile},
+    Parameter{"orte_rankfile", apply::rankfile, Says::words},
+    Parameter{"rmaps_rank_file_path", apply::rankfile, Says::words},
+    Parameter{"rmaps_base_pernode", apply::one_per_node, Says::on},
+    Parameter{"rmaps_base_cpus_per_rank", apply::cpus_per_rank, Says::words},
+    Parameter{"hwloc_base_cpu_set", apply::cpu_set, Says::words},
+    Parameter{"hwloc_default_cpu_list", apply::cpu_set, Says::words},
+    Parameter{"orte_output_filename", apply::output_directory, Says::words},
+    Parameter{"orte_xml_output", apply::xml, Says::on},
+    Parameter{"prte_tag_output", apply::tag_output, Says::on},
     Parameter{"prte_timestamp_output", apply::on_in<&JobSpec::output, &OutputSpec::timestamps>,
-              true},
-    Parameter{"plm", starter, false},
-    Parameter{"oob_tcp_if_exclude", apply::other_interfaces, false},
-    Parameter{"oob_tcp_if_include", apply::interfaces, false},
-    Parameter{"prte_if_exclude", apply::other_interfaces, false},
-    Parameter{"prte_if_include", apply::interfaces, false},
-    Parameter{"btl_tcp_if_exclude", apply::other_interfaces, false},
-    Parameter{"btl_tcp_if_include", apply::interfaces, false},
-    Parameter{"plm_base_timeout", apply::start_timeout, false},
-    Parameter{"orte_enable_recovery", apply::on<&JobSpec::keep_going>, true},
-    Parameter{"prte_max_restarts", apply::max_restarts, false},
+              Says::on},
+    Parameter{"plm", starter, Says::words},
+    Parameter{"oob_tcp_if_exclude", apply::other_interfaces, Says::interfaces},
+    Parameter{"oob_tcp_if_include", apply::interfaces, Says::interfaces},
+    Parameter{"prte_if_exclude", apply::other_interfaces, Says::interfaces},
+    Parameter{"prte_if_include", apply::interfaces, Says::interfaces},
+    Parameter{"btl_tcp_if_exclude", apply::other_interfaces, Says::interfaces},
+    Parameter{"btl_tcp_if_include", apply::interfaces, Says::interfaces},
+    Parameter{"plm_base_timeout", apply::start_timeout, Says::words},
+    Parameter{"orte_enable_recovery", apply::on<&JobSpec::keep_going>, Says::on},
+    Parameter{"prte_max_restarts", apply::max_restarts, Says::words},
 };
 
 bool is_on(const std::string& value) {
@@ -85,12 +91,13 @@ bool is_on(const std::string& value) {
 struct Default {
   const char* variable;
   Apply apply;
+  Says says = Says::words;
 };
 constexpr std::array kDefaults{
-    Default{"GLOO_SOCKET_IFNAME", apply::interfaces},  // a later one counts
-    Default{"NCCL_SOCKET_IFNAME", apply::interfaces},
-    Default{"FI_TCP_IFACE", apply::interfaces},
-    Default{"HYDRA_IFACE", apply::interfaces},
+    Default{"GLOO_SOCKET_IFNAME", apply::interfaces, Says::interfaces},  // a later one counts
+    Default{"NCCL_SOCKET_IFNAME", apply::interfaces, Says::interfaces},
+    Default{"FI_TCP_IFACE", apply::interfaces, Says::interfaces},
+    Default{"HYDRA_IFACE", apply::interfaces, Says::interfaces},
     Default{"HYDRA_LAUNCHER", apply::launcher},
     Default{"HYDRA_LAUNCHER_EXEC", apply::launch_agent},
     Default{"HYDRA_LAUNCH_EXTRA_ARGS", agent_args},
@@ -107,17 +114,16 @@ Result<void> read_launcher_variables(Draft& draft) {
   const bool has_own = draft.around.variable("TUTTI_INTERFACES").has_value();
   for (const Default& row : kDefaults)
     if (const auto value = draft.around.variable(row.variable);
-        value && !value->empty() && !(has_own && row.apply == apply::interfaces))
+        value && !value->empty() && !(has_own && row.says == Says::interfaces))
       TUTTI_DO(row.apply(draft, Given{row.variable, {*value}}));
   for (const Parameter& parameter : kParameters) {
     for (const char* prefix : {"OMPI_MCA_", "PRTE_MCA_"}) {
       const std::string name = std::string(prefix) + parameter.name;
       const auto value = draft.around.variable(name);
-      const bool is_known = has_own && (parameter.apply == apply::interfaces ||
-                                        parameter.apply == apply::other_interfaces);
-      const bool wanted =
-          value && !value->empty() && !is_known && parameter.apply != apply::hostfile;
-      if (wanted && (!parameter.is_switch || is_on(*value)))
+      const bool counts =
+          parameter.says != Says::hostfile && !(has_own && parameter.says == Says::interfaces);
+      const bool wanted = counts && value && !value->empty();
+      if (wanted && (parameter.says != Says::on || is_on(*value)))
         TUTTI_DO(parameter.apply(draft, Given{name, {*value}}));
     }
   }
@@ -141,7 +147,7 @@ Result<void> mca(Draft& draft, const Given& given) {
   const std::string& value = given.words[1];
   for (const Parameter& parameter : kParameters) {
     if (name != parameter.name) continue;
-    if (parameter.is_switch && !is_on(value)) return {};
+    if (parameter.says == Says::on && !is_on(value)) return {};
     return parameter.apply(draft, Given{given.spelling + " " + name, {value}});
   }
   draft.ignored_mca.push_back(name);

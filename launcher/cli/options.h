@@ -1,7 +1,7 @@
 // The table of options, and what its rows act on. Inside the room only.
 //
 // A row is a flag: its spellings (first is the one help shows), the words it takes, its
-// section, what it means, its default, and the function that applies it to the draft. The
+// section, what it means, its default, and the action that applies it to the draft. The
 // parser, help, completion and the nearest-name search all work from this one table.
 #pragma once
 
@@ -30,6 +30,7 @@ struct Draft {
   std::string shared_directory;
   std::vector<std::string> ignored;  // options without effect, as written
   std::vector<std::string> ignored_mca;
+  bool names_programs = false;    // --multi-prog: the program is a file of programs
   std::vector<std::string> more;  // words that an option stands for (--app), to be read next
   Surroundings around;
   Dialect dialect = kEvery;
@@ -43,6 +44,34 @@ struct Given {
 
 using Apply = Result<void> (*)(Draft& draft, const Given& given);
 
+// What becomes of an option: it acts, prun does so anyway, or it is noted once that it has no
+// effect.
+enum class Effect { acts, as_always, noted };
+struct Action {
+  constexpr Action(Apply how, Effect what = Effect::acts) : apply(how), effect(what) {}
+  Apply apply;
+  Effect effect;
+};
+
+// The options that something else than their own action asks about.
+enum class Option {
+  any,  // all others
+  append_variable,
+  bind_to,
+  display,
+  help,
+  launcher,
+  map_by,
+  max_restarts,
+  prepend_variable,
+  rank_by,
+  ranks_per_node,
+  set_shared_variable,
+  set_variable,
+  stacks,
+  stdin_to
+};
+
 enum class Section { ranks, placement, hosts, environment, output, running, torchrun, accepted };
 
 struct OptionRow {
@@ -51,8 +80,9 @@ struct OptionRow {
   Section section;
   const char* meaning;
   const char* fallback;  // default as help shows it; "" for none
-  Apply apply;
+  Action action;
   unsigned dialect = kEvery;
+  Option id = Option::any;
 };
 
 std::span<const OptionRow> option_rows();
@@ -94,6 +124,12 @@ template <auto Member>
 Result<void> word(Draft& draft, const Given& given) {
   if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a value");
   draft.job.*Member = given.words[0];
+  return {};
+}
+template <auto Part, auto Member>
+Result<void> word_in(Draft& draft, const Given& given) {
+  if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a value");
+  (draft.job.*Part).*Member = given.words[0];
   return {};
 }
 template <auto Member>
@@ -203,8 +239,8 @@ Result<void> show_check(Draft& draft, const Given& given);
 Result<void> show_jobs(Draft& draft, const Given& given);
 Result<void> show_stacks(Draft& draft, const Given& given);
 Result<void> attach_debugger(Draft& draft, const Given& given);
-Result<void> as_always(Draft& draft, const Given& given);  // what prun does anyway: no note
-Result<void> no_effect(Draft& draft, const Given& given);  // accepted, noted once
+Result<void> nothing(Draft& draft, const Given& given);
+Result<void> note_only(Draft& draft, const Given& given);
 // torch.cc
 Result<void> standalone(Draft& draft, const Given& given);
 Result<void> nnodes(Draft& draft, const Given& given);
@@ -221,6 +257,9 @@ Result<void> run_path(Draft& draft, const Given& given);
 Result<void> pass_local_rank(Draft& draft, const Given& given);
 Result<void> use_environment(Draft& draft, const Given& given);
 }  // namespace apply
+
+inline constexpr Action kAsAlways{apply::nothing, Effect::as_always};
+inline constexpr Action kNoted{apply::note_only, Effect::noted};
 
 // mca.cc: variables of other launchers as defaults (OMPI_MCA_*, HYDRA_*); and the hostfile among
 // them, for jobs that name no hosts.

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/options.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::cli {
 namespace {
@@ -24,8 +24,15 @@ const char* whose(const OptionRow& row) {
 }
 
 const char* effect_of(const OptionRow& row) {
-  if (row.apply == apply::no_effect) return "accepted, noted";
-  return row.apply == apply::as_always ? "as always" : "acts";
+  switch (row.action.effect) {
+    case Effect::acts:
+      return "acts";
+    case Effect::as_always:
+      return "as always";
+    case Effect::noted:
+      return "accepted, noted";
+  }
+  return "";
 }
 
 // The table of docs/launcher.md.
@@ -74,9 +81,8 @@ std::string manual() {
   }
   page +=
       ".SH EXIT STATUS\nThat of the first rank that failed; 128 + N when signal N killed it; or\n";
-  for (const job::ExitStatusRow& row : job::kExitStatuses)
-    page +=
-        ".TP\n" + std::to_string(job::status_of(row.status)) + "\n" + escaped(row.meaning) + "\n";
+  for (const status::ExitStatusRow& row : status::kExitStatuses)
+    page += ".TP\n" + std::to_string(status::of(row.status)) + "\n" + escaped(row.meaning) + "\n";
   return page;
 }
 
@@ -95,14 +101,23 @@ std::string kind_of(const OptionRow& row) {
   if (words == "FILE" || words == "FILES") return "file";
   if (words == "FOLDER" || words == "FOLDERS") return "folder";
   if (words == "HOSTS") return "host";
-  if (row.apply == apply::map_by)
-    return "slot node core hwthread l1cache l2cache l3cache numa package seq ppr: pe-list= "
-           "device=gpu device=nic";
-  if (row.apply == apply::bind_to) return "none hwthread core l1cache l2cache l3cache numa package";
-  if (row.apply == apply::rank_by) return "slot node fill span";
-  if (row.apply == apply::display) return "map allocation bindings topo";
-  if (row.apply == apply::stdin_to) return "all none";
-  if (row.apply == apply::launcher) return "ssh rsh slurm fork";
+  switch (row.id) {
+    case Option::map_by:
+      return "slot node core hwthread l1cache l2cache l3cache numa package seq ppr: pe-list= "
+             "device=gpu device=nic";
+    case Option::bind_to:
+      return "none hwthread core l1cache l2cache l3cache numa package";
+    case Option::rank_by:
+      return "slot node fill span";
+    case Option::display:
+      return "map allocation bindings topo";
+    case Option::stdin_to:
+      return "all none";
+    case Option::launcher:
+      return "ssh rsh slurm fork";
+    default:
+      break;
+  }
   return words.empty() || words[0] == '[' ? "" : "any";
 }
 

@@ -4,6 +4,7 @@
 // are what follows '=' and then the next words. The first word that is no option is the
 // program; everything from there to ':' or the end belongs to it, whatever it looks like.
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/options.h"
@@ -18,7 +19,7 @@ class Parser {
     draft_.around = around;
     draft_.dialect = dialect_of(tool_);
     draft_.job.torch.used = draft_.job.torch.agent = draft_.dialect == kTorch;
-    draft_.job.as_srun = draft_.dialect == kSlurm;
+    draft_.job.rank.as_srun = draft_.dialect == kSlurm;
     draft_.job.torch.pass_local_rank = tool_ == "torch.distributed.launch";
   }
 
@@ -37,7 +38,7 @@ class Parser {
         TUTTI_DO(program());
       }
     }
-    if (draft_.job.show == "check" || draft_.job.show == "join") {
+    if (!runs_job()) {
       draft_.job.apps.push_back(std::move(draft_.app));
     } else {
       TUTTI_DO(end_app());
@@ -47,18 +48,17 @@ class Parser {
   }
 
  private:
+  bool runs_job() const { return std::holds_alternative<RunJob>(draft_.job.command); }
   // --help and --version need no program and no further reading.
   bool asks_instead() const {
-    const std::string& show = draft_.job.show;
-    return !show.empty() && show != "check" && show != "join" && show != "multi-prog";
+    return !runs_job() && !std::holds_alternative<CheckHosts>(draft_.job.command) &&
+           !std::holds_alternative<JoinJob>(draft_.job.command);
   }
 
   Result<void> program() {
     if (argv_[at_] == "--") ++at_;
     while (at_ < argv_.size() && argv_[at_] != ":") draft_.app.argv.push_back(argv_[at_++]);
-    if (draft_.job.show != "multi-prog") return {};
-    draft_.job.show.clear();
-    return read_programs(draft_);
+    return std::exchange(draft_.names_programs, false) ? read_programs(draft_) : Result<void>{};
   }
 
   Result<void> end_app() {
@@ -84,7 +84,7 @@ class Parser {
     if (row == nullptr) return unknown(given.spelling, name);
     ++at_;
     TUTTI_DO(take_words(*row, given));
-    TUTTI_DO(row->apply(draft_, given));
+    TUTTI_DO(row->action.apply(draft_, given));
     argv_.insert(argv_.begin() + static_cast<std::ptrdiff_t>(at_), draft_.more.begin(),
                  draft_.more.end());
     draft_.more.clear();
@@ -97,7 +97,7 @@ class Parser {
     const OptionRow* found = nullptr;
     for (const OptionRow& row : option_rows()) {
       const auto names = names_of(row);
-      const bool fits = (row.dialect == kTorch || names[0] == "nproc-per-node") &&
+      const bool fits = (row.dialect == kTorch || row.id == Option::ranks_per_node) &&
                         name.size() > 1 && names[0].starts_with(name);
       if (fits && found != nullptr) return nullptr;
       if (fits) found = &row;
@@ -140,8 +140,8 @@ class Parser {
     if (optional) {
       // "--help exit", "--stacks 4711": the next word counts when it is no option, or a number.
       const bool more = given.words.empty() && at_ < argv_.size();
-      if (more && ((row.apply == apply::show_help && !argv_[at_].starts_with('-')) ||
-                   (row.apply == apply::show_stacks && text::parse_int(argv_[at_]))))
+      if (more && ((row.id == Option::help && !argv_[at_].starts_with('-')) ||
+                   (row.id == Option::stacks && text::parse_int(argv_[at_]))))
         given.words.push_back(argv_[at_++]);
       return {};
     }
@@ -168,8 +168,8 @@ class Parser {
   // "-env NAME=VALUE" is as good as "-env NAME VALUE".
   static bool pair_is_complete(const OptionRow& row, const Given& given) {
     const bool is_variable =
-        row.apply == apply::set_variable || row.apply == apply::set_shared_variable ||
-        row.apply == apply::append_variable || row.apply == apply::prepend_variable;
+        row.id == Option::set_variable || row.id == Option::set_shared_variable ||
+        row.id == Option::append_variable || row.id == Option::prepend_variable;
     return is_variable && given.words.size() == 1 && given.words[0].find('=') != std::string::npos;
   }
 
@@ -215,6 +215,9 @@ class Parser {
         placement.ranks_per_object == 0 && !placement.no_oversubscribe)
       draft_.job.placement.in_turns = true;
     TUTTI_DO(finish_torch(draft_, tool_));
+    draft_.job.rank.record = !draft_.job.trace_file.empty() ? "events"
+                             : draft_.job.stats             ? "calls"
+                                                            : "";
     if (draft_.job.timeout_s == 0 && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));

@@ -1,4 +1,5 @@
 // Options about hosts and running, and those that are accepted for others' sake.
+#include <climits>
 #include <cmath>
 #include <cstdlib>
 
@@ -96,8 +97,7 @@ Result<void> join(Draft& draft, const Given& given) {
   TUTTI_DO(check_endpoint(given));
   if (given.words[0].find(':') == std::string::npos)
     return fail(Code::arg, given.spelling + " needs ADDRESS:PORT, as 'prun --listen' says it");
-  draft.job.join = given.words[0];
-  draft.job.show = "join";
+  draft.job.command = JoinJob{given.words[0]};
   return {};
 }
 
@@ -187,7 +187,7 @@ Result<void> max_restarts(Draft& draft, const Given& given) {
   const auto count = text::parse_int(given.words[0]);
   if (!count || *count < 0 || *count > (1 << 20))
     return fail(Code::arg, given.spelling + " needs a whole number, not '" + given.words[0] + "'");
-  draft.job.max_restarts = static_cast<int>(*count);
+  draft.job.rank.max_restarts = static_cast<int>(*count);
   return {};
 }
 
@@ -197,7 +197,7 @@ Result<void> kill_on_bad_exit(Draft& draft, const Given& given) {
 }
 
 Result<void> show_help(Draft& draft, const Given& given) {
-  draft.job.show = given.words.empty() ? "help" : "help=" + given.words[0];
+  draft.job.command = PrintHelp{given.words.empty() ? "" : given.words[0]};
   return {};
 }
 
@@ -205,40 +205,47 @@ Result<void> show_page(Draft& draft, const Given& given) {
   if (page_text(given.words[0]).empty())
     return fail(Code::arg, given.spelling + " " + given.words[0] +
                                ": no such page; there are man, bash, zsh, fish and options");
-  draft.job.show = "page=" + given.words[0];
+  draft.job.command = PrintPage{given.words[0]};
   return {};
 }
 
 Result<void> show_version(Draft& draft, const Given&) {
-  draft.job.show = "version";
+  draft.job.command = PrintVersion{};
   return {};
 }
 
 Result<void> show_jobs(Draft& draft, const Given&) {
-  draft.job.show = "ps";
+  draft.job.command = ListJobs{};
   return {};
 }
 
 Result<void> show_stacks(Draft& draft, const Given& given) {
-  draft.job.show = "stacks=" + (given.words.empty() ? "" : given.words[0]);
+  draft.job.command = PrintStacks{given.words.empty() ? "" : given.words[0]};
   return {};
 }
 
 Result<void> attach_debugger(Draft& draft, const Given& given) {
-  draft.job.show = "gdb=" + given.words[0];
+  const std::string& wish = given.words[0];
+  const std::size_t cut = wish.find('@');
+  const auto rank = text::parse_int(wish.substr(0, cut));
+  if (!rank || *rank < 0 || *rank > INT_MAX)
+    return fail(Code::arg, given.spelling + " " + wish +
+                               ": not a rank; write 3, or 3@JOB where several jobs run");
+  draft.job.command =
+      AttachDebugger{static_cast<int>(*rank), cut == std::string::npos ? "" : wish.substr(cut + 1)};
   return {};
 }
 
 Result<void> show_check(Draft& draft, const Given&) {
-  draft.job.show = "check";
+  draft.job.command = CheckHosts{};
   return {};
 }
 
-Result<void> as_always(Draft&, const Given&) {
+Result<void> nothing(Draft&, const Given&) {
   return {};
 }
 
-Result<void> no_effect(Draft& draft, const Given& given) {
+Result<void> note_only(Draft& draft, const Given& given) {
   draft.ignored.push_back(given.spelling);
   return {};
 }

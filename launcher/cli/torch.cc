@@ -49,7 +49,8 @@ Result<void> read_torch_variables(Draft& draft) {
   if (!draft.around.variable) return {};
   for (const OptionRow& row : option_rows()) {
     const std::string name = names_of(row)[0].size() > 1 ? names_of(row)[0] : names_of(row).back();
-    const bool taken = row.dialect == kTorch || name == "nproc-per-node" || name == "max-restarts";
+    const bool taken =
+        row.dialect == kTorch || row.id == Option::ranks_per_node || row.id == Option::max_restarts;
     if (!taken || name.size() < 2) continue;
     const auto value = draft.around.variable(variable_of(name));
     if (!value || value->empty()) continue;
@@ -58,7 +59,7 @@ Result<void> read_torch_variables(Draft& draft) {
       given.words.push_back(*value);
     else if (is_off(*value))
       continue;
-    TUTTI_DO(row.apply(draft, given));
+    TUTTI_DO(row.action.apply(draft, given));
   }
   return {};
 }
@@ -76,6 +77,7 @@ Result<void> finish_torch(Draft& draft, const std::string& tool) {
     if (torch.pass_local_rank) app.local_rank_at = !python ? 1 : torch.module ? 4 : 3;
   }
   if (!torch.used) return {};
+  if (draft.job.rank.run_id.empty()) draft.job.rank.run_id = "none";
   Placement& placement = draft.job.placement;
   if (placement.ranks_per_node == 0 && placement.per_node_word.empty() && draft.app.ranks == 0)
     placement.ranks_per_node = 1;
@@ -129,7 +131,7 @@ Result<void> node_rank(Draft& draft, const Given& given) {
 
 Result<void> run_id(Draft& draft, const Given& given) {
   draft.job.torch.used = true;
-  draft.job.torch.run_id = given.words[0];
+  draft.job.rank.run_id = given.words[0];
   return {};
 }
 
@@ -175,7 +177,7 @@ Result<void> rendezvous_conf(Draft& draft, const Given& given) {
 Result<void> master_port(Draft& draft, const Given& given) {
   TUTTI_TRY(port, positive(given));
   if (port > 65535) return fail(Code::arg, given.spelling + " needs a port, at most 65535");
-  draft.job.master_port = port;
+  draft.job.rank.master_port = port;
   return {};
 }
 

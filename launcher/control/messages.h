@@ -15,6 +15,7 @@
 #include "control/serve_messages.h"
 #include "control/stream_messages.h"
 #include "control/watch_messages.h"
+#include "spec/spec.h"
 
 namespace tutti::launch::control {
 
@@ -127,33 +128,23 @@ struct OutputPart {
 struct Launch {
   std::uint64_t job_id = 0;
   std::string job_key;  // 32 bytes
-  int universe = 0;     // slots of the job
   std::vector<std::string> hosts;
   std::vector<int> host_of;                // of each rank of the job
   std::vector<std::string> environment{};  // "NAME=value" that take the place of the host's own
   std::vector<AppPart> apps;
   std::vector<RankPart> ranks;  // of this host, in rank order
   OutputPart output;
-  std::string master_address;
-  int master_port = 0;
-  bool report_links = false;
-  std::string record;  // TUTTI_RECORD of the ranks
-  std::string serve;   // servers for programs of other MPIs: pmi1, pmix, none; empty: as needed
-  int restarts = 0, max_restarts = 0;  // so far, and allowed
-  std::string run_id, role;            // torchrun's
-  bool as_srun = false;                // ranks see srun's variables, too
-  int gpus_per_rank = 0;
+  spec::RankSpec spec;
+  std::string serve;  // servers for programs of other MPIs: pmi1, pmix, none; empty: as needed
+  int restarts = 0;   // so far
   int machine_ranks = 0, machine_cores = 0;  // where several hosts are one machine: of all of them
   template <class F>
   void fields(F&& f) {
-    f("restarts", restarts), f("max_restarts", max_restarts), f("run_id", run_id);
-    f("role", role), f("gpus_per_rank", gpus_per_rank);
+    f("spec", spec), f("restarts", restarts);
     f("machine_ranks", machine_ranks), f("machine_cores", machine_cores);
-    f("job_id", job_id), f("job_key", job_key), f("universe", universe), f("hosts", hosts);
+    f("job_id", job_id), f("job_key", job_key), f("hosts", hosts);
     f("host_of", host_of), f("apps", apps), f("ranks", ranks), f("output", output);
-    f("environment", environment), f("as_srun", as_srun);
-    f("master_address", master_address), f("master_port", master_port);
-    f("report_links", report_links), f("record", record), f("serve", serve);
+    f("environment", environment), f("serve", serve);
   }
 };
 

@@ -1,6 +1,6 @@
 #include "daemon/below.h"
 
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 
@@ -12,13 +12,13 @@ void Below::pass_down(const control::Frame& one) {
   }
 }
 
-void Below::grow(const MakeSpawner& make, const control::Grow& grow) {
+void Below::grow(const control::MakeSpawner& make, const control::Grow& grow) {
   if (!make) {
     for (const control::HostPart& host : grow.hosts)
-      failed(host.host, job::status_of(job::ExitStatus::internal), "this daemon starts no others");
+      failed(host.host, status::of(status::ExitStatus::internal), "this daemon starts no others");
     return;
   }
-  SpawnReports reports;
+  control::SpawnReports reports;
   reports.ready = [this](int host, control::ChannelEnds ends) { add(host, std::move(ends)); };
   reports.failed = [this](int host, int status, const std::string& reason) {
     failed(host, status, reason);
@@ -34,7 +34,7 @@ void Below::add(int host, control::ChannelEnds ends) {
                 [this, host](const std::string& why) {
                   const std::string words = spawner_ ? spawner_->last_words(host) : "";
                   if (!leaving_)
-                    failed(host, job::status_of(job::ExitStatus::host_lost),
+                    failed(host, status::of(status::ExitStatus::host_lost),
                            "the connection was " + why + (words.empty() ? "" : ": " + words));
                   drop(host);
                 });

@@ -25,7 +25,7 @@ class Below {
   Below(control::Loop& loop, Around around) : loop_(loop), around_(std::move(around)) {}
 
   // Null `make`: this daemon starts no others.
-  void grow(const MakeSpawner& make, const control::Grow& grow);
+  void grow(const control::MakeSpawner& make, const control::Grow& grow);
   void pass_down(const control::Frame& one);
   void leave() { leaving_ = true; }  // their ends are no losses from now on
   void end() { spawner_.reset(); }
@@ -40,7 +40,7 @@ class Below {
 
   control::Loop& loop_;
   Around around_;
-  std::unique_ptr<Spawner> spawner_;
+  std::unique_ptr<control::Spawner> spawner_;
   std::map<int, std::unique_ptr<control::Channel>> children_;
   bool leaving_ = false;
 };

@@ -23,7 +23,7 @@
 #include "daemon/hello.h"
 #include "daemon/ranks.h"
 #include "daemon/shown.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -178,7 +178,7 @@ void Daemon::on_frame(control::Frame&& one) {
   if (one.host == control::kEveryHost) below_.pass_down(one);
   auto message = control::decode(one.body);
   if (!message) {
-    say(control::DaemonFailed{job::status_of(job::ExitStatus::internal), message.error().text});
+    say(control::DaemonFailed{status::of(status::ExitStatus::internal), message.error().text});
     return;
   }
   if (place_.among_strangers) {
@@ -255,8 +255,7 @@ void Daemon::handle(control::Launch& launch) {
   if (place_.own_launch) {
     auto own = place_.own_launch(host_, launch);
     if (!own)
-      return say(
-          control::DaemonFailed{job::status_of(job::ExitStatus::internal), own.error().text});
+      return say(control::DaemonFailed{status::of(status::ExitStatus::internal), own.error().text});
     launch = std::move(*own);
   }
   Ranks::Place place;
@@ -276,7 +275,7 @@ void Daemon::handle(control::Launch& launch) {
   room_ = control::output_room(launch.hosts.size());
   alone_ = launch.hosts.size() == 1 && !place_.by_hand;
   if (const auto done = ranks_.launch(std::move(launch), place); !done)
-    say(control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), done.error().text});
+    say(control::DaemonFailed{status::of(status::ExitStatus::no_resources), done.error().text});
   settle_soon();
 }
 

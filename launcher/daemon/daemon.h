@@ -18,34 +18,10 @@
 
 #include "base/unique_fd.h"
 #include "control/control.h"
+#include "control/spawner.h"
 #include "topo/topo.h"
 
 namespace tutti::launch::daemon {
-
-// What a spawner tells whoever asked for a host. `lost` may come after `ready`.
-struct SpawnReports {
-  // The daemon of this host answers on this channel.
-  std::function<void(int host, control::ChannelEnds ends)> ready;
-  // It does not, and never will. status: of the table in job/exit_status.h.
-  std::function<void(int host, int status, std::string reason)> failed;
-  std::function<void(std::string text)> note = {};  // a remark for the user; may be null
-  // Before `ready`: what a login shell printed, and whether the daemon had to be sent; may be null.
-  std::function<void(int host, const std::string& noise, bool sent_daemon)> login = {};
-};
-
-// Starts daemons on hosts. No method blocks. Destruction ends what it started.
-class Spawner {
- public:
-  virtual ~Spawner() = default;
-  virtual void start(const std::vector<control::HostPart>& hosts) = 0;
-  // What is known about a daemon that went away: ssh's own words, or nothing.
-  virtual std::string last_words(int host) = 0;
-  // Whether it started this child, which leads a process group of its own.
-  virtual bool has_started(pid_t) const { return false; }
-};
-// Makes the spawner by which a daemon starts further daemons (the tree).
-using MakeSpawner = std::function<std::unique_ptr<Spawner>(
-    control::Loop&, const control::Grow& grow, SpawnReports reports)>;
 
 struct DaemonPlace {
   control::ChannelEnds up;
@@ -64,8 +40,8 @@ struct DaemonPlace {
   // Of a node that starts only what its own command line says: what is made of the head's words;
   // null: they are taken as they come.
   std::function<Result<control::Launch>(int host, const control::Launch& said)> own_launch;
-  bool among_strangers = false;  // the head has proved nothing: see numbers_only
-  MakeSpawner make_spawner;      // null: cannot grow a tree
+  bool among_strangers = false;       // the head has proved nothing: see numbers_only
+  control::MakeSpawner make_spawner;  // null: cannot grow a tree
 };
 
 // Between heads and daemons over a network: how often they say that they are there, and how long a

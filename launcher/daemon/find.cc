@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "daemon/launch.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -61,8 +61,8 @@ std::string machines_of(const std::string& path) {
 
 CannotStart find_program(const std::string& name, const std::string& search_path,
                          const std::string& directory, std::string* path) {
-  const int not_executable = job::status_of(job::ExitStatus::not_executable);
-  const int not_found = job::status_of(job::ExitStatus::not_found);
+  const int not_executable = status::of(status::ExitStatus::not_executable);
+  const int not_found = status::of(status::ExitStatus::not_found);
   if (name.find('/') != std::string::npos) {
     *path = name;
     const std::string full = full_path(directory, name);

@@ -31,7 +31,7 @@
 #include "base/environment.h"
 #include "base/own_folder.h"
 #include "daemon/daemon.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -150,7 +150,7 @@ int keep(const Kept& what) {
   const pid_t below = ::fork();
   if (below < 0 && !is_keeper) {
     std::fprintf(stderr, "prun: cannot start a process: %s\n", std::strerror(errno));
-    return job::status_of(job::ExitStatus::no_resources);
+    return status::of(status::ExitStatus::no_resources);
   }
   if (below < 0) return what.serve();  // no room for a keeper: go without
   if (below == 0) {

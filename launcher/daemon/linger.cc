@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "daemon/daemon.h"
 #include "daemon/ranks.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -54,7 +54,7 @@ void Ranks::tell_unwritten() {
       say_(control::Note{std::to_string(rank.file[stream]->waiting()) + " bytes of rank " +
                          std::to_string(rank.part.rank) + " could not be written to " +
                          fill_pattern(pattern, writer_of(rank)) + ": nobody takes it there"});
-      say_(control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), ""});
+      say_(control::DaemonFailed{status::of(status::ExitStatus::no_resources), ""});
     }
 }
 

@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "daemon/aside.h"
 #include "daemon/rank_env.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -25,7 +25,7 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   app.directory = own ? wanted.directory : part.working_directory;
   if (!is_folder(app.directory)) {
     if (part.directory_required) {
-      app.problem = {job::status_of(job::ExitStatus::not_found),
+      app.problem = {status::of(status::ExitStatus::not_found),
                      "no folder " + app.directory + " to work in"};
       return app;
     }
@@ -36,11 +36,13 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   }
   RankFacts facts;
   facts.program = &part;
+  facts.library_folder = wanted.library_folder;
   const auto environment = rank_environment(wanted.environment, facts);
   app.problem =
       find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory, &app.path);
   if (app.problem.reason.empty())
-    app.needs = serve::needs_of(full_path(app.directory, app.path), part.argv);
+    app.needs = serve::needs_of(full_path(app.directory, app.path), part.argv,
+                                {value_in(environment, "LD_LIBRARY_PATH")});
   return app;
 }
 

@@ -73,9 +73,9 @@ const std::array kRows{
     Row{wireup::kJobVariable, "number of the job",
         [](const RankFacts& f) { return to_string(f.job_id); }},
     Row{"TUTTI_REPORT_LINKS", "1: tell the launcher which link joins which ranks",
-        [](const RankFacts& f) { return std::string(f.report_links ? "1" : ""); }},
+        [](const RankFacts& f) { return std::string(f.spec.report_links ? "1" : ""); }},
     Row{"TUTTI_RECORD", "calls or events: tell the launcher what MPI calls took",
-        [](const RankFacts& f) { return f.record; }},
+        [](const RankFacts& f) { return f.spec.record; }},
     Row{"OMPI_COMM_WORLD_SIZE", "number of ranks", kSize},
     Row{"OMPI_COMM_WORLD_RANK", "this rank", kRank},
     Row{"OMPI_COMM_WORLD_LOCAL_RANK", "rank among the ranks of this host", kLocalRank},
@@ -84,7 +84,7 @@ const std::array kRows{
     Row{"OMPI_WORLD_SIZE", "number of ranks", kSize},
     Row{"OMPI_WORLD_LOCAL_SIZE", "ranks on this host", kLocalSize},
     Row{"OMPI_UNIVERSE_SIZE", "slots of the job",
-        [](const RankFacts& f) { return to_string(f.universe); }},
+        [](const RankFacts& f) { return to_string(f.spec.universe); }},
     Row{"OMPI_NUM_APP_CTX", "programs of the job",
         [](const RankFacts& f) { return to_string(f.apps); }},
     Row{"OMPI_APP_CTX_NUM_PROCS", "ranks of each program, when there are several",
@@ -107,17 +107,21 @@ const std::array kRows{
     Row{"ROLE_RANK", "this rank", kRank},
     Row{"ROLE_WORLD_SIZE", "number of ranks", kSize},
     Row{"ROLE_NAME", "role of this rank",
-        [](const RankFacts& f) { return f.role.empty() ? "default" : f.role; }},
+        [](const RankFacts& f) { return f.spec.role.empty() ? "default" : f.spec.role; }},
     Row{"MASTER_ADDR", "address of rank 0's host, as the other hosts reach it",
-        [](const RankFacts& f) { return f.master_address; }},
+        [](const RankFacts& f) { return f.spec.master_address; }},
     Row{"MASTER_PORT", "a port found free on rank 0's host",
-        [](const RankFacts& f) { return f.master_port > 0 ? to_string(f.master_port) : ""; }},
+        [](const RankFacts& f) {
+          return f.spec.master_port > 0 ? to_string(f.spec.master_port) : "";
+        }},
     Row{"TORCHELASTIC_RESTART_COUNT", "restarts so far",
         [](const RankFacts& f) { return to_string(f.restarts); }},
     Row{"TORCHELASTIC_MAX_RESTARTS", "restarts allowed",
-        [](const RankFacts& f) { return to_string(f.max_restarts); }},
+        [](const RankFacts& f) { return to_string(f.spec.max_restarts); }},
     Row{"TORCHELASTIC_RUN_ID", "name of the job (--rdzv-id), or its number",
-        [](const RankFacts& f) { return f.run_id.empty() ? to_string(f.job_id) : f.run_id; }},
+        [](const RankFacts& f) {
+          return f.spec.run_id.empty() ? to_string(f.job_id) : f.spec.run_id;
+        }},
     Row{"TORCHELASTIC_USE_AGENT_STORE", "whether a store listens at MASTER_PORT already",
         [](const RankFacts&) { return std::string("False"); }},
     Row{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "an NCCL error ends the rank",
@@ -173,8 +177,8 @@ void share_gpus(std::vector<std::string>& environment, const RankFacts& facts) {
     const std::string given = value_in(environment, name);
     const auto all = given.empty() ? std::vector<std::string>{} : text::split(given, ',');
     std::string mine;
-    for (int i = 0; i < facts.gpus_per_rank; ++i) {
-      const auto number = static_cast<std::size_t>(facts.local_rank * facts.gpus_per_rank + i);
+    for (int i = 0; i < facts.spec.gpus_per_rank; ++i) {
+      const auto number = static_cast<std::size_t>(facts.local_rank * facts.spec.gpus_per_rank + i);
       mine +=
           (mine.empty() ? "" : ",") + (all.empty() ? to_string(number) : all[number % all.size()]);
     }
@@ -211,7 +215,7 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
       set(environment, "OMP_NUM_THREADS", "1");
   }
   if (facts.as_srun != nullptr) add_srun_variables(environment, facts);
-  if (facts.gpus_per_rank > 0) share_gpus(environment, facts);
+  if (facts.spec.gpus_per_rank > 0) share_gpus(environment, facts);
   if (facts.program != nullptr)
     for (const control::Variable& change : facts.program->environment)
       if (change.name != wireup::kJoinKeyVariable) apply(environment, change);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "control/messages.h"
+#include "spec/spec.h"
 
 namespace tutti::launch::daemon {
 
@@ -14,20 +15,15 @@ struct RankFacts {
   int rank = 0, size = 1;
   int local_rank = 0, local_size = 1;
   int host = 0, hosts = 1;
-  int universe = 1, app = 0, apps = 1;
+  int app = 0, apps = 1;
   int segment_fd = -1, control_fd = -1;
   std::string door, door_key;  // empty: there is no door
-  std::string master_address;
-  int master_port = 0;
+  spec::RankSpec spec;
   std::string directory;  // where the rank works; empty: not known
   std::string library_folder;
-  bool report_links = false;
-  std::string record;                                          // empty: nothing is to be recorded
   const std::vector<std::string>* server_variables = nullptr;  // "NAME=value"; see serve/
-  int restarts = 0, max_restarts = 0;
-  std::string run_id, role;
-  int gpus_per_rank = 0;
-  int cpus = 0, cores = 0;  // that it is bound to; 0: not bound
+  int restarts = 0;                                            // so far
+  int cpus = 0, cores = 0;                                     // that it is bound to; 0: not bound
   const control::AppPart* program = nullptr;
   const std::vector<control::AppPart>* programs = nullptr;  // all of the job
   const control::Launch* as_srun = nullptr;                 // not null: srun's variables, too

@@ -15,7 +15,7 @@
 #include "daemon/daemon.h"
 #include "daemon/rank_env.h"
 #include "daemon/store.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -97,6 +97,7 @@ Wanted Ranks::wanted() const {
   Wanted wanted{launch_.apps,
                 place_.environment,
                 place_.directory,
+                place_.library_folder,
                 launch_.hosts.at(static_cast<std::size_t>(place_.host)),
                 {},
                 launch_.output.appends};
@@ -135,7 +136,7 @@ void Ranks::start_more() {
       waits = true;
     } else if (const auto done = start(ranks_[next_to_start_++]); !done) {
       return say_(
-          control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), done.error().text});
+          control::DaemonFailed{status::of(status::ExitStatus::no_resources), done.error().text});
     }
   }
   if (waits || !starter_->is_idle()) {
@@ -206,14 +207,13 @@ int Ranks::cores_for(const RankProcess& rank) const {
 
 // Why it cannot start; empty reason: it can.
 CannotStart Ranks::problem_of(const RankProcess& rank) const {
-  if (ending_)
-    return {job::status_of(job::ExitStatus::internal), "the job ended before it started"};
+  if (ending_) return {status::of(status::ExitStatus::internal), "the job ended before it started"};
   const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
   if (!app.problem.reason.empty()) return app.problem;
   for (const int stream : {0, 1})
     if (const auto& text = file_problems_.at(static_cast<std::size_t>(2 * rank.local + stream));
         !text.empty())
-      return {job::status_of(job::ExitStatus::no_resources), text};
+      return {status::of(status::ExitStatus::no_resources), text};
   return {};
 }
 
@@ -233,28 +233,20 @@ Result<void> Ranks::start(RankProcess& rank) {
   facts.local_size = static_cast<int>(ranks_.size());
   facts.host = place_.host;
   facts.hosts = static_cast<int>(launch_.hosts.size());
-  facts.universe = launch_.universe;
   facts.app = rank.part.app;
   facts.apps = static_cast<int>(launch_.apps.size());
   facts.segment_fd = fds_.segment;
   facts.control_fd = fds_.control;
   if (door_) facts.door = door_->path(), facts.door_key = door_->key_of(rank.local);
-  facts.master_address = launch_.master_address;
-  facts.master_port = launch_.master_port;
+  facts.spec = launch_.spec;
   facts.library_folder = place_.library_folder;
   facts.directory = app.directory;
-  facts.report_links = launch_.report_links;
-  facts.record = launch_.record;
   facts.restarts = launch_.restarts;
-  facts.max_restarts = launch_.max_restarts;
-  facts.run_id = launch_.run_id;
-  facts.role = launch_.role;
-  facts.gpus_per_rank = launch_.gpus_per_rank;
   facts.cpus = static_cast<int>(rank.part.cpus.size());
   if (place_.machine) facts.cores = cores_for(rank);
   facts.program = &part;
   facts.programs = &launch_.apps;
-  facts.as_srun = launch_.as_srun ? &launch_ : nullptr;
+  facts.as_srun = launch_.spec.as_srun ? &launch_ : nullptr;
   TUTTI_TRY(served, servers_.outfit(rank.local, app.needs));
   RankStart how;
   how.path = app.path;
@@ -262,7 +254,7 @@ Result<void> Ranks::start(RankProcess& rank) {
   how.argv = &part.argv;
   facts.server_variables = &served.variables;
   how.more_argv = own_words(part, rank);
-  how.by_shell = !app.needs.certain;
+  how.by_shell = !app.needs.is_binary;
   how.environment = rank_environment(place_.environment, facts);
   how.server = std::move(served.fd);
   how.segment_fd = segment_->fd();

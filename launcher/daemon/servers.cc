@@ -10,7 +10,7 @@ serve::ServedJob job_of(const control::Launch& launch, int host) {
   job.host = host;
   job.hosts = launch.hosts;
   job.host_of = launch.host_of;
-  job.universe = launch.universe;
+  job.universe = launch.spec.universe;
   job.app_of.resize(launch.host_of.size());
   for (std::size_t app = 0; app < launch.apps.size(); ++app) {
     const control::AppPart& part = launch.apps[app];
@@ -27,7 +27,8 @@ serve::ServedJob job_of(const control::Launch& launch, int host) {
 void Servers::open(control::Loop& loop, const control::Launch& launch, const Place& place,
                    serve::Needs needs, serve::ServeReports reports, const Ready& ready) {
   forced_ = !launch.serve.empty();
-  if (forced_) needs = {launch.serve == "pmi1", launch.serve == "pmix", true};
+  if (forced_)
+    needs = {.pmi1 = launch.serve == "pmi1", .pmix = launch.serve == "pmix", .certain = true};
   const serve::ServedJob job = job_of(launch, place.host);
   if (needs.pmi1) pmi1_ = serve::serve_pmi1(loop, job, reports, place.server_fd);
   if (!needs.pmix) return ready("");

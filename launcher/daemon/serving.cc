@@ -1,6 +1,6 @@
 // What the servers for other MPIs' programs say about ranks, and when the ranks may start.
 #include "daemon/ranks.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 
@@ -37,7 +37,7 @@ void Ranks::make_servers() {
 
 void Ranks::on_served(const std::string& problem) {
   if (problem.empty()) return start_more();
-  say_(control::DaemonFailed{job::status_of(job::ExitStatus::no_resources), problem});
+  say_(control::DaemonFailed{status::of(status::ExitStatus::no_resources), problem});
 }
 
 }  // namespace tutti::launch::daemon

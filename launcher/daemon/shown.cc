@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -32,8 +32,8 @@ void Shown::say(std::string_view line) {
 
 void Shown::tell(int stream, int error, const Broken& broken) {
   if (error == EPIPE)
-    return broken({job::status_of_signal(SIGPIPE), "nobody reads its output any more"});
-  broken({job::status_of(job::ExitStatus::no_resources),
+    return broken({status::of_signal(SIGPIPE), "nobody reads its output any more"});
+  broken({status::of(status::ExitStatus::no_resources),
           control::words_of(stream + 1, streams_[stream].loss())});
 }
 
@@ -47,7 +47,7 @@ int Shown::tell_loss() {
     is_stuck = is_stuck || loss.error == EAGAIN;
     if (words.empty()) continue;
     said += "prun: " + words + "\n";
-    status = job::status_of(job::ExitStatus::no_resources);
+    status = status::of(status::ExitStatus::no_resources);
   }
   // Where a reader took nothing until now, nobody waits for it again.
   if (!said.empty()) control::last_words(said, is_stuck ? std::chrono::seconds{0} : kLastWords);

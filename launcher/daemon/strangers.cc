@@ -48,10 +48,12 @@ void clean(control::Launch& launch) {
   }
   launch.environment.clear();
   launch.output = {};
-  launch.record.clear();
   launch.serve.clear();
-  launch.run_id.clear();
-  launch.role.clear();
+  const spec::RankSpec said = std::exchange(launch.spec, {});
+  launch.spec.universe = said.universe;
+  launch.spec.max_restarts = said.max_restarts;
+  launch.spec.master_address = said.master_address;
+  launch.spec.master_port = said.master_port;
   for (control::RankPart& rank : launch.ranks) rank.takes_stdin = false;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "daemon/ranks.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -158,7 +158,7 @@ void Ranks::file_failed(RankProcess& rank, int stream, int error) {
   rank.part.to_terminal = 3;
   if (!shown) show_here_or_there(rank, stream, file->take_rest(), false);
   control::DaemonFailed problem;
-  problem.status = job::status_of(job::ExitStatus::no_resources);
+  problem.status = status::of(status::ExitStatus::no_resources);
   const control::OutputPart& asked = launch_.output;
   problem.reason = "cannot write the output of rank " + std::to_string(rank.part.rank) + " to " +
                    fill_pattern(stream == 0 ? asked.out_file : asked.err_file, writer_of(rank)) +

@@ -9,7 +9,7 @@
 
 #include "daemon/ranks.h"
 #include "daemon/store.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -22,9 +22,9 @@ void Ranks::hear_of_exec(RankProcess& rank) {
     const bool absent = error == ENOENT || error == ENOTDIR;
     const bool room = error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE;
     CannotStart problem;
-    problem.status = job::status_of(room     ? job::ExitStatus::no_resources
-                                    : absent ? job::ExitStatus::not_found
-                                             : job::ExitStatus::not_executable);
+    problem.status = status::of(room     ? status::ExitStatus::no_resources
+                                : absent ? status::ExitStatus::not_found
+                                         : status::ExitStatus::not_executable);
     problem.reason = "cannot execute " + app.path + ": " +
                      (absent ? "the interpreter its first line names is missing"
                              : std::string(std::strerror(error)));

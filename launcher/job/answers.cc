@@ -1,9 +1,11 @@
 // What the head answers at its desk: how the job is, the stacks of its ranks, where a rank is.
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 
 #include "base/text.h"
-#include "job/head.h"
+#include "job/observation.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -14,18 +16,24 @@ constexpr std::chrono::seconds kAnswerLimit{120};
 }  // namespace
 
 // Stacks that somebody asked for, on their way.
-struct Head::StackWish {
+struct Observation::StackWish {
   std::vector<int> to_ask;  // the last first
   std::set<int> asked;
   std::map<std::string, std::vector<int>> ranks_in;  // equal stacks once
   Desk::Reply reply;
 };
 
-void Head::answer(const std::string& question, const Desk::Reply& reply) {
+void Observation::open_desk() {
+  const auto opened = desk_.open(
+      [this](const std::string& question, const Desk::Reply& reply) { answer(question, reply); });
+  if (!opened) terminal_.say(opened.error().text);
+}
+
+void Observation::answer(const std::string& question, const Desk::Reply& reply) {
   const auto words = text::split(question, ' ');
   if (question == "ps") return reply(job_line());
-  if (state_ == State::starting || state_ == State::launching) {
-    const std::string early = std::string("the job is still ") + row_of(state_).doing;
+  if (course_.state == State::starting || course_.state == State::launching) {
+    const std::string early = std::string("the job is still ") + row_of(course_.state).doing;
     return reply(question == "stacks" ? early + "\n" : "error\t" + early + "; ask again\n");
   }
   if (question == "stacks") return look({}, [this, reply] { gather_stacks(reply); });
@@ -37,7 +45,7 @@ void Head::answer(const std::string& question, const Desk::Reply& reply) {
 }
 
 // "job TAB prun TAB ranks TAB hosts TAB seconds TAB what it does TAB command"
-std::string Head::job_line() const {
+std::string Observation::job_line() const {
   std::string command;
   for (const std::string& word : request_.spec.apps.at(0).argv)
     command += (command.empty() ? "" : " ") + word;
@@ -47,37 +55,37 @@ std::string Head::job_line() const {
   const std::vector<int> flooded = watcher_.flooded();
   const std::string piles =
       flooded.empty() ? "" : ", messages pile up in rank " + fold_ranks(flooded);
-  return std::to_string(job_id_) + "\t" + std::to_string(::getpid()) + "\t" +
-         std::to_string(ranks_left_) + "/" + std::to_string(request_.plan.ranks.size()) + "\t" +
-         std::to_string(hosts_.size()) + "\t" +
-         std::to_string((now_ns() - began_ns_) / 1'000'000'000) + "\t" + row_of(state_).doing +
-         piles + "\t" + command + "\n";
+  return std::to_string(course_.job_id) + "\t" + std::to_string(::getpid()) + "\t" +
+         std::to_string(course_.ranks_left) + "/" + std::to_string(request_.plan.ranks.size()) +
+         "\t" + std::to_string(request_.plan.hosts.size()) + "\t" +
+         std::to_string((now_ns() - course_.began_ns) / 1'000'000'000) + "\t" +
+         row_of(course_.state).doing + piles + "\t" + command + "\n";
 }
 
 // "at TAB pid TAB host TAB here or there", or "error TAB why".
-std::string Head::place_line(int rank) const {
+std::string Observation::place_line(int rank) const {
   const control::SeenRank* seen = watcher_.find(rank);
   if (rank < 0 || at(rank) >= request_.plan.ranks.size())
     return "error\tthe job has ranks 0 to " + std::to_string(request_.plan.ranks.size() - 1) + "\n";
-  if (seen == nullptr || seen->pid <= 0 || rank_ended_[at(rank)])
+  if (seen == nullptr || seen->pid <= 0 || course_.rank_ended[at(rank)])
     return "error\trank " + std::to_string(rank) + " has ended\n";
   const int host = request_.plan.ranks[at(rank)].host;
   return "at\t" + std::to_string(seen->pid) + "\t" + name_of(host) + "\t" +
-         (hosts_.at(at(host)).over_network ? "there" : "here") + "\n";
+         (calls_.is_far(host) ? "there" : "here") + "\n";
 }
 
-void Head::gather_stacks(const Desk::Reply& reply) {
+void Observation::gather_stacks(const Desk::Reply& reply) {
   auto wish = std::make_shared<StackWish>();
   wish->reply = reply;
-  for (std::size_t i = rank_ended_.size(); i-- > 0;)
-    if (!rank_ended_[i]) wish->to_ask.push_back(static_cast<int>(i));
+  for (std::size_t i = course_.rank_ended.size(); i-- > 0;)
+    if (!course_.rank_ended[i]) wish->to_ask.push_back(static_cast<int>(i));
   stack_wishes_.push_back(wish);
   for (std::size_t i = 0; i < kStacksAtOnce; ++i) ask_next_stack(*wish);
   loop_.after(kAnswerLimit, [this, wish] { finish_stacks(wish); });
   if (wish->asked.empty()) finish_stacks(wish);
 }
 
-void Head::ask_next_stack(StackWish& wish) {
+void Observation::ask_next_stack(StackWish& wish) {
   if (wish.to_ask.empty()) return;
   const int rank = wish.to_ask.back();
   wish.to_ask.pop_back();
@@ -85,7 +93,7 @@ void Head::ask_next_stack(StackWish& wish) {
   look({0, {rank}}, nullptr);
 }
 
-void Head::take_stack(const control::Stack& stack) {
+void Observation::take_stack(const control::Stack& stack) {
   const auto wishes = stack_wishes_;
   for (const auto& wish : wishes) {
     if (wish->asked.erase(stack.rank) == 0) continue;
@@ -95,7 +103,7 @@ void Head::take_stack(const control::Stack& stack) {
   }
 }
 
-void Head::finish_stacks(const std::shared_ptr<StackWish>& wish) {
+void Observation::finish_stacks(const std::shared_ptr<StackWish>& wish) {
   if (std::erase(stack_wishes_, wish) == 0) return;
   std::string text =
       watcher_.report(now_ns() / 1'000'000, [this](int rank) { return host_of_rank(rank); });

@@ -2,8 +2,8 @@
 // programs of other MPIs exchange.
 #include <algorithm>
 
-#include "job/exit_status.h"
 #include "job/head.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -19,7 +19,7 @@ void Head::handle(int index, const control::Addresses& addresses) {
   };
   if (addresses.ranks.size() != addresses.addresses.size() ||
       !std::all_of(addresses.ranks.begin(), addresses.ranks.end(), is_its_own))
-    return host_failed(index, status_of(ExitStatus::host_lost),
+    return host_failed(index, status::of(status::ExitStatus::host_lost),
                        "its daemon said addresses of ranks that it does not run");
   auto& all = addresses_;
   all.ranks.insert(all.ranks.end(), addresses.ranks.begin(), addresses.ranks.end());

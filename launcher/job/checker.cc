@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -53,6 +53,14 @@ control::Finding of_reason(const std::string& reason) {
 
 Checker::Checker(std::vector<std::string> names, std::string token) : token_(std::move(token)) {
   for (std::string& name : names) hosts_.emplace_back().name = std::move(name);
+}
+
+control::Examine Checker::examination(std::int64_t head_clock_ms) const {
+  control::Examine wish;
+  wish.head_clock_ms = head_clock_ms;
+  for (const Host& host : hosts_) wish.hosts.push_back(host.name);
+  wish.token = token_;
+  return wish;
 }
 
 void Checker::reached(int host, const std::string& way, const std::string& noise) {
@@ -274,9 +282,10 @@ int Checker::status() const {
   const auto is_bad = [](const control::Finding& one) { return one.grade == control::kBad; };
   for (const Host& host : hosts_)
     if (std::any_of(host.lines.begin(), host.lines.end(), is_bad))
-      return status_of(ExitStatus::no_resources);
-  return std::any_of(pairs_.begin(), pairs_.end(), is_bad) ? status_of(ExitStatus::host_unreachable)
-                                                           : 0;
+      return status::of(status::ExitStatus::no_resources);
+  return std::any_of(pairs_.begin(), pairs_.end(), is_bad)
+             ? status::of(status::ExitStatus::host_unreachable)
+             : 0;
 }
 
 }  // namespace tutti::launch::job

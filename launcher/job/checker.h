@@ -15,8 +15,11 @@ namespace tutti::launch::job {
 
 class Checker {
  public:
+  // token: by which probes of this check know each other.
   Checker(std::vector<std::string> names, std::string token);
 
+  // What a host is asked, by this clock of the head.
+  control::Examine examination(std::int64_t head_clock_ms) const;
   // How a host was reached; noise: what its shell printed before the daemon.
   void reached(int host, const std::string& way, const std::string& noise);
   void unreachable(int host, int status, const std::string& reason);

@@ -33,8 +33,7 @@ std::int64_t wall_clock_ms() {
 void Head::start_checking() {
   std::vector<std::string> names;
   for (const plan::PlannedHost& host : request_.plan.hosts) names.push_back(host.name);
-  check_token_ = make_token();
-  checker_ = std::make_unique<Checker>(std::move(names), check_token_);
+  checker_ = std::make_unique<Checker>(std::move(names), make_token());
 }
 
 // Each host is examined as soon as it is there: a host that never comes holds nobody up.
@@ -44,15 +43,11 @@ void Head::examine(int index) {
   if (request_.spec.starter == cli::Starter::virtual_hosts) way = "made here";
   if (host(index).over_network)
     way = "by " + grow_message({}).agent.at(0) + " in " +
-          std::to_string((now_ns() - began_ns_) / 1'000'000) + " ms, without a password" +
+          std::to_string((now_ns() - course_.began_ns) / 1'000'000) + " ms, without a password" +
           (host(index).was_sent_daemon ? ", prund was sent and is kept there" : "");
   way += "; calls itself " + hello.host_name + ", prund " + hello.version;
   checker_->reached(index, way, host(index).noise);
-  control::Examine wish;
-  wish.head_clock_ms = wall_clock_ms();
-  for (const plan::PlannedHost& one : request_.plan.hosts) wish.hosts.push_back(one.name);
-  wish.token = check_token_;
-  send(index, wish);
+  send(index, checker_->examination(wall_clock_ms()));
 }
 
 void Head::handle(int index, const control::Findings& findings) {
@@ -76,15 +71,15 @@ void Head::check_failed(int index, int status, const std::string& reason) {
 }
 
 void Head::go_on_checking() {
-  if (failed_ || state_ == State::leaving || state_ == State::done) return look_for_end();
+  if (ending_.has_failed() || course_.state == State::leaving || course_.state == State::done)
+    return look_for_end();
   if (!checker_->all_examined() || !checker_->round_is_over()) return;
-  if (state_ == State::starting) enter(State::running);
+  if (course_.state == State::starting) enter(State::running);
   const auto round = checker_->next_round();
   for (const auto& [from, probe] : round) send(from, probe);
   if (!round.empty()) return;
-  terminal_.write(1, checker_->report());
-  failed_ = true;
-  status_ = checker_->status();
+  streams_.terminal().write(1, checker_->report());
+  ending_.fail(Cause::ended, checker_->status());
   enter(State::leaving);
 }
 

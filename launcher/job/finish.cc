@@ -2,8 +2,8 @@
 #include <cerrno>
 #include <csignal>
 
-#include "job/exit_status.h"
 #include "job/head.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -15,25 +15,22 @@ constexpr std::chrono::seconds kLastWords{5};  // of a job that failed, for who 
 // A reader that has seen enough (head, less) ends the job without a word. Of all else tell_loss
 // speaks, when it is known how much was lost.
 void Head::stream_broke(int error) {
-  fail(error == EPIPE ? status_of_signal(SIGPIPE) : status_of(ExitStatus::no_resources), "");
+  fail(error == EPIPE ? status::of_signal(SIGPIPE) : status::of(status::ExitStatus::no_resources),
+       "");
 }
 
-// What is owed to the hosts is told, when everything they sent is written.
 void Head::on_written() {
-  if (unwritten() > 0) return;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) repay(static_cast<int>(i), 1);
-  if (is_finished_ && files_.is_idle()) loop_.stop();
+  if (is_finished_ && streams_.is_idle()) loop_.stop();
 }
 
 void Head::finish() {
-  if (fold_) show_folded(true);
-  if (!links_.empty()) print_links();
-  show_usage();
+  streams_.show_rest();
+  observation_.show_rest();
   is_finished_ = true;  // only now: a terminal that is fast is drained between two of these lines
-  files_.close();
+  streams_.close_files();
   on_written();
   // A reader who pauses at the end of a good job (a pager) is waited for, as long as --timeout.
-  if (failed_ || forwarded_ != 0) limit_last_words();
+  if (ending_.has_failed() || ending_.signal() != 0) limit_last_words();
 }
 
 void Head::limit_last_words() {
@@ -43,17 +40,10 @@ void Head::limit_last_words() {
 // After the last write, the one place that knows: what standard output and error and files did not
 // take. Where a reader took nothing until now, nobody waits for it again.
 void Head::tell_loss() {
-  std::string words;
   bool is_stuck = false;
-  for (const int stream : {1, 2}) {
-    const control::Outlet::Loss loss = terminal_.loss(stream);
-    const std::string line = control::words_of(stream, loss);
-    if (!line.empty()) words += "prun: " + line + "\n";
-    is_stuck = is_stuck || loss.error == EAGAIN;
-  }
-  for (const std::string& line : files_.losses()) words += "prun: " + line + "\n";
+  const std::string words = streams_.losses(&is_stuck);
   if (words.empty()) return;
-  if (status_ == 0) status_ = status_of(ExitStatus::no_resources);
+  ending_.blemish(status::of(status::ExitStatus::no_resources));
   control::last_words(words, is_stuck ? std::chrono::seconds{0} : kLastWords);
 }
 

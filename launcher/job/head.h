@@ -7,34 +7,28 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "control/control.h"
-#include "control/terminal.h"
 #include "daemon/daemon.h"
-#include "daemon/output.h"
 #include "job/checker.h"
-#include "job/comparison.h"
-#include "job/desk.h"
-#include "job/files.h"
-#include "job/fold.h"
+#include "job/course.h"
+#include "job/ending.h"
 #include "job/job.h"
+#include "job/observation.h"
 #include "job/reasons.h"
 #include "job/rounds.h"
 #include "job/states.h"
-#include "job/usage.h"
-#include "job/watcher.h"
+#include "job/streams.h"
 #include "spawn/slurm.h"
 
 namespace tutti::launch::job {
 
 // Spawners of this job, and which of them each host is started by.
 struct Starters {
-  std::vector<std::unique_ptr<daemon::Spawner>> spawners;
-  std::map<int, daemon::Spawner*> of_host;
+  std::vector<std::unique_ptr<control::Spawner>> spawners;
+  std::map<int, control::Spawner*> of_host;
 };
 
 class Head {
@@ -53,10 +47,6 @@ class Head {
     bool is_stranger = false;   // it has proved nothing: see numbers_only
     bool left = false;          // nothing more comes from it
     int ranks_left = 0;
-    std::uint64_t input_taken = 0;
-    bool input_closed = false;               // no rank there reads any more
-    std::vector<control::Output> parts;      // of a line whose end is on its way
-    std::uint64_t output_owed = 0;           // bytes of output that it has not been told of
     std::vector<control::HostPart> to_grow;  // hosts that its daemon is to start
     control::Hello hello;
     std::string noise;  // its shell printed before the daemon
@@ -68,16 +58,16 @@ class Head {
   void start_hosts();
   void keep_spares();
   void start_over_network(const std::vector<control::HostPart>& hosts);
-  daemon::Spawner& add_spawner(std::unique_ptr<daemon::Spawner> spawner,
-                               const std::vector<control::HostPart>& hosts);
-  daemon::SpawnReports reports();
+  control::Spawner& add_spawner(std::unique_ptr<control::Spawner> spawner,
+                                const std::vector<control::HostPart>& hosts);
+  control::SpawnReports reports();
   control::Grow grow_message(std::vector<control::HostPart> hosts) const;
 
   // head.cc: states
   void enter(State state);
   void on_limit(State state);
   double limit_of(State state) const;  // in seconds; 0: none
-  void fail(int status, const std::string& line);
+  void fail(int status, const std::string& line, Cause cause = Cause::ended);
   void host_failed(int host, int status, const std::string& reason, bool is_gone = true);
   void host_left(int host);
   void look_for_end();
@@ -91,7 +81,6 @@ class Head {
 
   // finish.cc: the last words
   void stream_broke(int error);
-  std::size_t unwritten() const { return terminal_.queued_bytes() + files_.queued_bytes(); }
   void on_written();
   void finish();
   void limit_last_words();
@@ -108,28 +97,9 @@ class Head {
   void check_failed(int host, int status, const std::string& reason);
   void go_on_checking();
 
-  // looking.cc: what the ranks are in
-  void start_watching();
-  void look(const control::Look& what, std::function<void()> then);
-  void compare_calls();
-  void look_again_and_tell(Comparison::Difference found, Comparison::Order order);
-  void tell_difference(const Comparison::Difference& found);
-  void look_closer();
-  void judge_standstill();
   void settle_soon();
-  void check_movement();
-  void show_places(std::function<void(const std::string&)> show);
   void report_and_fail(int status, const std::string& line);
-
-  // answers.cc: other pruns ask about this job
-  struct StackWish;
-  void answer(const std::string& question, const Desk::Reply& reply);
-  std::string job_line() const;
-  std::string place_line(int rank) const;
-  void gather_stacks(const Desk::Reply& reply);
-  void ask_next_stack(StackWish& wish);
-  void take_stack(const control::Stack& stack);
-  void finish_stacks(const std::shared_ptr<StackWish>& wish);
+  Observation::Calls observers_calls();
 
   // hear.cc: messages
   void on_ready(int host, control::ChannelEnds ends);
@@ -137,23 +107,21 @@ class Head {
   void on_frame(int direct, control::Frame&& one);
   void handle(int host, const control::Hello& hello);
   void handle(int host, const control::Started&);
-  void handle(int host, const control::Output& output);
-  void show(const control::Output& output);
-  void repay(int host, std::uint64_t least);
-  void handle(int host, const control::InputTaken& taken);
+  void handle(int host, const control::Output& output) { streams_.take(host, output); }
+  void handle(int host, const control::InputTaken& taken) { streams_.take(host, taken); }
   void handle(int host, const control::Addresses& addresses);
   void handle(int host, const control::RankEnded& report);
   void handle(int host, const control::RankAborts& report);
-  void handle(int host, const control::Links& links);
+  void handle(int, const control::Links& links) { observation_.take(links); }
   void handle(int host, const control::HostFailed& report);
-  void handle(int host, const control::Used& used);
+  void handle(int, const control::Used& used) { observation_.take(used); }
   void handle(int host, const control::Note& note);
   void handle(int host, const control::DaemonFailed& report);
   void handle(int host, const control::Gather& part);
-  void handle(int host, const control::Seen& seen);
+  void handle(int, const control::Seen& seen) { observation_.take(seen); }
   void handle(int host, const control::Findings& findings);
   void handle(int host, const control::Probed& probed);
-  void handle(int host, const control::Stack& stack);
+  void handle(int, const control::Stack& stack) { observation_.take(stack); }
   void handle(int host, const control::Fetch& fetch);
   void handle(int host, const control::Fetched& fetched);
   void handle(int host, const control::Heartbeat&);
@@ -165,83 +133,34 @@ class Head {
   control::Prepare prepare_for(int host);
   void launch();
   void send_addresses();
-  void feed_input();
-  bool rewind_input();
-  void put_into_file(const control::Output& output, const std::string& pattern);
-  daemon::Writer writer_of(int rank) const;
-  std::string place_of_output(int rank) const;
-  void open_files();
-  void print_links();
-  Result<void> open_usage();
-  void show_usage();
-  void show_folded(bool all);
   void tell_end(const control::RankEnded& report, const Verdict& verdict);
   void tell_echo();
 
   const std::string& name_of(int host) const { return request_.plan.hosts.at(at(host)).name; }
   Host& host(int index) { return hosts_.at(at(index)); }
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  std::string host_of_rank(int rank) const;
 
   Round round_;
   JobRequest& request_;
   control::Loop loop_;
-  control::Terminal terminal_;
+  Course course_;
+  Streams streams_;
+  Observation observation_;
   Starters starters_;
   std::optional<spawn::Suspension> suspension_;  // of a Slurm job, whose daemons are its steps
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<control::Channel>> spares_;  // of who joined and has no ranks
-  State state_ = State::starting;
   control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0;
   bool launched_ = false;
-  int status_ = 0;  // of the first failure
-  Cause cause_ = Cause::ended;
-  std::vector<std::string> lost_;
-  bool failed_ = false;
-  std::optional<Verdict> echo_;  // of a rank that lost a peer, until the peer's end is known
+  Ending ending_;
   std::string last_reason_;
-  int forwarded_ = 0;  // last of INT, TERM, HUP, QUIT that the user sent
   int interrupts_ = 0;
   int endings_ = 0;  // signals that end
-  std::size_t ranks_left_ = 0;
-  std::vector<bool> rank_ended_;
-  // Where the streams of each rank go that pass through here.
-  struct Flow {
-    int through_head = 0, to_terminal = 3;  // streams: 1 stdout, 2 stderr
-  };
-  std::vector<Flow> flows_;
-  std::string out_file_, err_file_;  // patterns
-  SharedFiles files_{loop_, round_.number > 0, [this](int error) { stream_broke(error); },
-                     [this] { on_written(); }};
   control::Addresses addresses_;
   std::size_t addresses_sent_ = 0;
-  std::map<int, std::string> links_;
-  std::unique_ptr<Usage> usage_;      // null: no --stats
-  std::unique_ptr<Trace> trace_;      // null: no --trace
-  std::unique_ptr<Checker> checker_;  // null: this is a job
-  std::string check_token_;
-  std::int64_t began_ns_ = now_ns();
-  Watcher watcher_;
-  struct {
-    std::uint64_t number = 0;
-    int waiting = 0;
-    std::vector<std::function<void()>> then;
-  } look_;
-  bool reported_still_ = false;
-  Comparison comparison_;
-  bool has_new_calls_ = false;
-  bool looks_closer_ = false;  // a look is due soon
-  bool judged_still_ = false;  // this standstill was compared in the order of all calls
-  bool is_finished_ = false;   // everything has been said
-  Desk desk_{loop_};
-  std::vector<std::shared_ptr<StackWish>> stack_wishes_;
-  std::function<void(int rank, const std::string& text)> show_stack_;
-  std::set<int> reported_stacks_;  // ranks whose stacks a report of ours waits for
+  std::unique_ptr<Checker> checker_;                           // null: this is a job
+  bool is_finished_ = false;                                   // everything has been said
   std::map<std::string, std::map<int, std::string>> gathers_;  // by name, by host: parts
-  std::unique_ptr<Fold> fold_;                                 // null: lines are shown as they come
-  bool fold_timer_ = false;
-  std::uint64_t job_id_ = 0;
-  std::uint64_t input_sent_ = 0, input_freed_ = 0;
 };
 
 }  // namespace tutti::launch::job

@@ -9,10 +9,9 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "control/addresses.h"
-#include "job/exit_status.h"
 #include "job/head.h"
-#include "job/links.h"
 #include "job/parts.h"
+#include "status/status.h"
 #include "watch/calls.h"
 
 namespace tutti::launch::job {
@@ -78,7 +77,7 @@ void Head::on_closed(int index, const std::string& why) {
   const auto starter = starters_.of_host.find(index);
   const std::string words =
       starter != starters_.of_host.end() ? starter->second->last_words(index) : "";
-  host_failed(index, status_of(ExitStatus::host_lost),
+  host_failed(index, status::of(status::ExitStatus::host_lost),
               "its daemon was lost (connection " + why + ")" + (words.empty() ? "" : ": " + words) +
                   "; its ranks are gone");
 }
@@ -87,7 +86,7 @@ void Head::on_frame(int direct, control::Frame&& one) {
   const int from = one.host == control::kEveryHost ? direct : one.host;
   auto message = control::decode(one.body);
   if (!message || from < 0 || at(from) >= hosts_.size() || host(from).via != direct)
-    return host_failed(direct, status_of(ExitStatus::host_lost),
+    return host_failed(direct, status::of(status::ExitStatus::host_lost),
                        "its daemon said something unintelligible" +
                            (message ? "" : " (" + message.error().text + ")"));
   if (host(from).is_stranger) {
@@ -110,7 +109,7 @@ void Head::handle(int index, const control::Hello& hello) {
   if (fresh.said_hello) return;
   if (hello.version != control::version())
     return host_failed(
-        index, status_of(ExitStatus::version_mismatch),
+        index, status::of(status::ExitStatus::version_mismatch),
         "its prund is version " + hello.version + ", this prun " + control::version());
   fresh.said_hello = true;
   fresh.hello = hello;
@@ -119,10 +118,10 @@ void Head::handle(int index, const control::Hello& hello) {
                               [this] { return suspension_ && suspension_->is_on(); });
   if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
   if (checker_) return examine(index);
-  if (state_ == State::ending) return look_for_end();  // it was the last to be waited for
+  if (course_.state == State::ending) return look_for_end();  // it was the last to be waited for
   for (const Host& one : hosts_)
     if (!one.said_hello) return;
-  if (state_ == State::starting) launch();
+  if (course_.state == State::starting) launch();
 }
 
 // Every host is there: bind, and tell each what to start.
@@ -137,18 +136,20 @@ void Head::launch() {
     names.push_back(plan.hosts[i].name);
   }
   if (const auto bound = plan::bind_ranks(plan, request_.spec, machines); !bound)
-    return fail(status_of(ExitStatus::too_few_slots), bound.error().text);
-  for (const std::string& note : shown_of(plan.notes, request_.spec)) terminal_.say(note);
-  if (request_.spec.display_topo) terminal_.write(1, plan::print_topology(plan, machines));
-  if (request_.spec.report_bindings) terminal_.write(2, plan::print_bindings(plan, machines));
+    return fail(status::of(status::ExitStatus::too_few_slots), bound.error().text);
+  for (const std::string& note : shown_of(plan.notes, request_.spec)) streams_.terminal().say(note);
+  if (request_.spec.display_topo)
+    streams_.terminal().write(1, plan::print_topology(plan, machines));
+  if (request_.spec.report_bindings)
+    streams_.terminal().write(2, plan::print_bindings(plan, machines));
 
-  if (const auto opened = open_usage(); !opened)
-    return fail(status_of(ExitStatus::no_resources), opened.error().text);
+  if (const auto opened = observation_.open_usage(); !opened)
+    return fail(status::of(status::ExitStatus::no_resources), opened.error().text);
 
   JobSecrets secrets = make_secrets();
   secrets.restarts = round_.restarts;
   secrets.round = round_.number;
-  job_id_ = secrets.job_id;
+  course_.job_id = secrets.job_id;
   const bool color = ::isatty(1) != 0 && value_in(request_.environment, "NO_COLOR").empty();
   const std::size_t first = at(plan.ranks.at(0).host);
   const auto shared = plan::shared_machines(plan, machines);
@@ -156,15 +157,12 @@ void Head::launch() {
     control::Launch launch = common_part(request_.spec, plan, secrets,
                                          working_directory(value_in(request_.environment, "PWD")),
                                          request_.environment, hosts_[i].over_network);
-    launch.master_address = proven_address(hellos, names, first);
-    launch.master_port = hellos[first].free_port;
+    if (launch.spec.master_address.empty())
+      launch.spec.master_address = proven_address(hellos, names, first);
+    if (launch.spec.master_port == 0) launch.spec.master_port = hellos[first].free_port;
     launch.output.color = color;
-    if (!request_.spec.master_address.empty()) launch.master_address = request_.spec.master_address;
-    if (request_.spec.master_port > 0) launch.master_port = request_.spec.master_port;
     add_ranks(launch, request_.spec, plan, static_cast<int>(i));
-    for (const control::RankPart& rank : launch.ranks)
-      flows_.at(at(rank.rank)) = {rank.through_head, rank.to_terminal};
-    out_file_ = launch.output.out_file, err_file_ = launch.output.err_file;
+    streams_.direct(launch);
     for (const plan::SharedMachine& one : shared) {
       if (one.hosts.size() < 2 ||
           std::find(one.hosts.begin(), one.hosts.end(), i) == one.hosts.end())
@@ -179,33 +177,31 @@ void Head::launch() {
       send(static_cast<int>(i), launch);
   }
   launched_ = true;
-  open_files();
-  const auto opened = desk_.open(
-      [this](const std::string& question, const Desk::Reply& reply) { answer(question, reply); });
-  if (!opened) terminal_.say(opened.error().text);
+  streams_.open_files();
+  observation_.open_desk();
   enter(State::launching);
-  feed_input();
+  streams_.feed_input();
 }
 
 void Head::handle(int index, const control::Started&) {
   host(index).started = true;
   for (const Host& one : hosts_)
     if (!one.started) return;
-  if (state_ == State::launching) enter(State::running);
+  if (course_.state == State::launching) enter(State::running);
 }
 
 void Head::handle(int index, const control::RankEnded& report) {
-  if (report.rank < 0 || at(report.rank) >= rank_ended_.size() || rank_ended_[at(report.rank)] ||
-      request_.plan.ranks[at(report.rank)].host != index)
+  if (report.rank < 0 || at(report.rank) >= course_.rank_ended.size() ||
+      course_.rank_ended[at(report.rank)] || request_.plan.ranks[at(report.rank)].host != index)
     return;
-  rank_ended_[at(report.rank)] = true;
-  --ranks_left_;
+  course_.rank_ended[at(report.rank)] = true;
+  --course_.ranks_left;
   tell_end(report, judge(report, name_of(index)));
-  if (ranks_left_ == 0) {
+  if (course_.ranks_left == 0) {
     tell_echo();
-    tell_difference(comparison_.difference());
+    observation_.all_ranks_ended();
   }
-  if (!report.finalized && ranks_left_ > 0 && hosts_.size() > 1)
+  if (!report.finalized && course_.ranks_left > 0 && hosts_.size() > 1)
     send_all(control::Gone{{report.rank}});
   look_for_end();
 }
@@ -213,58 +209,45 @@ void Head::handle(int index, const control::RankEnded& report) {
 // The line that says why, where the rank's output is, and what it wrote last.
 void Head::tell_end(const control::RankEnded& report, const Verdict& verdict) {
   if (verdict.status == 0) return;
-  if (echo_ && !failed_ && report.launch_status == 0 && verdict.status == kPeerLost) return;
-  const bool by_user = forwarded_ != 0 && WIFSIGNALED(report.wait_status) &&
-                       WTERMSIG(report.wait_status) == forwarded_;
+  if (ending_.echo() && !ending_.has_failed() && report.launch_status == 0 &&
+      verdict.status == kPeerLost)
+    return;
+  const bool by_user = ending_.signal() != 0 && WIFSIGNALED(report.wait_status) &&
+                       WTERMSIG(report.wait_status) == ending_.signal();
   std::string line = verdict.line;
   if (report.launch_status == 0) {
-    line += output_place(place_of_output(report.rank));
+    line += output_place(streams_.place_of(report.rank));
     if (request_.plan.ranks.size() > 1) line += last_lines(report.last_lines);
   }
-  if (request_.spec.keep_going || (request_.spec.report_exits && failed_)) {
-    if (status_ == 0) status_ = verdict.status;
-    if (!by_user) terminal_.say(line);
+  if (request_.spec.keep_going || (request_.spec.report_exits && ending_.has_failed())) {
+    ending_.blemish(verdict.status);
+    if (!by_user) streams_.terminal().say(line);
     return;
   }
-  if (!failed_ && report.launch_status == 0) cause_ = Cause::rank;
-  fail(verdict.status, by_user ? "" : line);
+  fail(verdict.status, by_user ? "" : line, report.launch_status == 0 ? Cause::rank : Cause::ended);
 }
 
 void Head::handle(int index, const control::RankAborts& report) {
   Verdict verdict = judge(report, name_of(index));
   const bool follows = report.reason.find(watch::kFailedThere) != std::string::npos;
-  if (!failed_ && (follows || (report.status == kPeerLost && hosts_.size() > 1))) {
-    if (!echo_) loop_.after(kEchoDelay, [this] { tell_echo(); });
-    if (!echo_) echo_ = std::move(verdict);
-    return;
+  if (!ending_.has_failed() && (follows || (report.status == kPeerLost && hosts_.size() > 1))) {
+    if (!ending_.echo()) loop_.after(kEchoDelay, [this] { tell_echo(); });
+    return ending_.suspect(std::move(verdict));
   }
-  if (!failed_) cause_ = Cause::rank;
-  fail(verdict.status, verdict.line);
+  fail(verdict.status, verdict.line, Cause::rank);
 }
 
 // A rank ended the job because it had lost a peer, or because a collective failed on another: what
 // that one says is the reason, if it is told in time; it may be heard later.
 void Head::tell_echo() {
-  if (!echo_ || failed_) return;
-  cause_ = Cause::rank;
-  fail(echo_->status, echo_->line);
-}
-
-void Head::handle(int, const control::Links& links) {
-  links_[links.rank] += links.text;
-}
-
-void Head::print_links() {
-  std::vector<std::string> hosts;
-  for (std::size_t rank = 0; rank < rank_ended_.size(); ++rank)
-    hosts.push_back(host_of_rank(static_cast<int>(rank)));
-  terminal_.write(1, link_matrix(links_, hosts));
+  if (const auto& echo = ending_.echo(); echo && !ending_.has_failed())
+    fail(echo->status, echo->line, Cause::rank);
 }
 
 void Head::handle(int index, const control::Bye&) {
   // Nobody leaves before the head says so, or the job's last rank has ended.
-  if (state_ != State::leaving && state_ != State::done)
-    return host_failed(index, status_of(ExitStatus::host_lost),
+  if (course_.state != State::leaving && course_.state != State::done)
+    return host_failed(index, status::of(status::ExitStatus::host_lost),
                        "its daemon left before the end of the job");
   host_left(index);
 }
@@ -273,8 +256,8 @@ void Head::handle(int, const control::HostFailed& report) {
   if (report.host < 0 || at(report.host) >= hosts_.size()) return;
   Host& lost = host(report.host);
   if (lost.left) return;
-  if (!lost.said_hello && !lost.channel && state_ == State::starting &&
-      report.status != status_of(ExitStatus::host_lost)) {
+  if (!lost.said_hello && !lost.channel && course_.state == State::starting &&
+      report.status != status::of(status::ExitStatus::host_lost)) {
     // Hosts that cannot reach each other: we may still reach it ourselves.
     control::HostPart part;
     part.host = report.host;
@@ -285,7 +268,7 @@ void Head::handle(int, const control::HostFailed& report) {
 }
 
 void Head::handle(int, const control::Note& note) {
-  terminal_.say(note.text);
+  streams_.terminal().say(note.text);
 }
 
 // Once its ranks run a daemon that says so is still there: what they have written comes, and ends.

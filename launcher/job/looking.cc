@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "job/exit_status.h"
-#include "job/head.h"
+#include "job/links.h"
+#include "job/observation.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch::job {
@@ -21,43 +21,49 @@ std::int64_t now_ms() {
 
 }  // namespace
 
+Observation::Observation(control::Loop& loop, const JobRequest& request, const Course& course,
+                         control::Terminal& terminal, Calls calls)
+    : loop_(loop),
+      request_(request),
+      course_(course),
+      terminal_(terminal),
+      calls_(std::move(calls)) {}
+
 // Looks some times in the span after which a standstill is reported, and every few seconds at
 // least.
-void Head::start_watching() {
+void Observation::start() {
   const auto span = static_cast<std::int64_t>(request_.spec.hang_report_s * 1000);
   const auto pause =
       span > 0 ? std::clamp<std::int64_t>(span / 6, 50, kLongestPause) : kLongestPause;
   loop_.after(std::chrono::milliseconds(pause), [this] {
-    if (state_ == State::leaving || state_ == State::done) return;
-    if (state_ == State::running) {
+    if (course_.state == State::leaving || course_.state == State::done) return;
+    if (course_.state == State::running) {
       look({}, [this] {
         check_movement();
         compare_calls();
         look_closer();
       });
-      settle_soon();
+      calls_.settle();
     }
-    start_watching();
+    start();
   });
 }
 
 // Asks every host; `then` runs when all have answered. A look under way is joined.
-void Head::look(const control::Look& what, std::function<void()> then) {
+void Observation::look(const control::Look& what, std::function<void()> then) {
   ++look_.number;
   if (then) look_.then.push_back(std::move(then));
-  look_.waiting = 0;
-  for (const Host& host : hosts_) look_.waiting += host.left || host.is_stranger ? 0 : 1;
   control::Look look = what;
   look.number = look_.number;
-  send_all(look);
+  look_.waiting = calls_.ask(look);
 }
 
-void Head::handle(int, const control::Seen& seen) {
+void Observation::take(const control::Seen& seen) {
   for (const control::SeenRank& one : seen.ranks)
-    if (one.rank >= 0 && at(one.rank) < rank_ended_.size()) watcher_.take(one, now_ms());
+    if (one.rank >= 0 && at(one.rank) < course_.rank_ended.size()) watcher_.take(one, now_ms());
   comparison_.take(seen.calls);
   has_new_calls_ = has_new_calls_ || !seen.calls.empty();
-  if (seen.number == 0 && !seen.ranks.empty() && state_ == State::running) {
+  if (seen.number == 0 && !seen.ranks.empty() && course_.state == State::running) {
     compare_calls();
     look_closer();
   }
@@ -67,13 +73,13 @@ void Head::handle(int, const control::Seen& seen) {
 }
 
 // Two calls that differ do so for good; another look tells what all the others did.
-void Head::compare_calls() {
+void Observation::compare_calls() {
   if (!std::exchange(has_new_calls_, false)) return;
   Comparison::Difference found = comparison_.difference();
   if (!found.line.empty()) look_again_and_tell(std::move(found), Comparison::Order::of_each_kind);
 }
 
-void Head::look_again_and_tell(Comparison::Difference found, Comparison::Order order) {
+void Observation::look_again_and_tell(Comparison::Difference found, Comparison::Order order) {
   control::Look again;
   again.all_calls = true;
   look(again, [this, order, found = std::move(found)] {
@@ -86,13 +92,13 @@ void Head::look_again_and_tell(Comparison::Difference found, Comparison::Order o
 
 // Where every rank waits, the next look comes soon; once they have waited for a while, their calls
 // are compared in the order of all of them: nothing that would still match them is on the way.
-void Head::look_closer() {
+void Observation::look_closer() {
   if (!watcher_.all_wait(now_ms(), 0)) judged_still_ = false;
   if (looks_closer_ || judged_still_ || !watcher_.all_wait(now_ms(), 0)) return;
   looks_closer_ = true;
   loop_.after(std::chrono::milliseconds(kStandstillMs / 2), [this] {
     looks_closer_ = false;
-    if (state_ != State::running) return;
+    if (course_.state != State::running) return;
     look({}, [this] {
       if (watcher_.all_wait(now_ms(), kStandstillMs)) return judge_standstill();
       look_closer();
@@ -100,23 +106,22 @@ void Head::look_closer() {
   });
 }
 
-void Head::judge_standstill() {
+void Observation::judge_standstill() {
   judged_still_ = true;
   Comparison::Difference found = comparison_.difference(Comparison::Order::of_all);
   if (!found.line.empty()) look_again_and_tell(std::move(found), Comparison::Order::of_all);
 }
 
-void Head::tell_difference(const Comparison::Difference& found) {
-  if (failed_ || found.line.empty()) return;
+void Observation::tell_difference(const Comparison::Difference& found) {
+  if (found.line.empty() || !calls_.may_fail()) return;
   if (found.only_warns) {
     comparison_.overlook(found);
     return terminal_.say(found.line + " (TUTTI_MISMATCH=warn: the job goes on)");
   }
-  cause_ = Cause::rank;
-  fail(status_of(ExitStatus::mismatch), found.line + "; TUTTI_MISMATCH=warn lets the job go on");
+  calls_.mismatch(found.line + "; TUTTI_MISMATCH=warn lets the job go on");
 }
 
-void Head::check_movement() {
+void Observation::check_movement() {
   if (request_.spec.hang_report_s <= 0) return;
   const auto span = static_cast<std::int64_t>(request_.spec.hang_report_s * 1000);
   if (!watcher_.is_still(now_ms(), span)) {
@@ -132,7 +137,7 @@ void Head::check_movement() {
 }
 
 // The ranks' places now, then the stacks of the first few that are missing.
-void Head::show_places(std::function<void(const std::string&)> show) {
+void Observation::show_places(std::function<void(const std::string&)> show) {
   show(watcher_.report(now_ms(), [this](int rank) { return host_of_rank(rank); }));
   auto wanted = watcher_.missing();
   if (wanted.size() > kMostStacks) wanted.resize(kMostStacks);
@@ -144,25 +149,41 @@ void Head::show_places(std::function<void(const std::string&)> show) {
   if (!wanted.empty()) look({0, wanted}, nullptr);
 }
 
-void Head::handle(int, const control::Stack& stack) {
+void Observation::take(const control::Stack& stack) {
   take_stack(stack);
   // Another prun's --stacks asks for them, too.
   if (reported_stacks_.erase(stack.rank) > 0) show_stack_(stack.rank, stack.text);
 }
 
-// At a time limit: one last look, bounded, then the end.
-void Head::report_and_fail(int status, const std::string& line) {
-  auto finish = [this, status, line] { fail(status, line); };
-  if (state_ != State::running) return finish();
+void Observation::report_at_limit() {
   look({}, [this] {
     terminal_.say("the time limit is over; the ranks are in:");
     show_places([this](const std::string& text) { terminal_.write(2, text); });
   });
-  loop_.after(std::chrono::milliseconds(1500), finish);
 }
 
-// Before a rank starts: a file that cannot be written is told at once.
-Result<void> Head::open_usage() {
+void Observation::all_ranks_ended() {
+  tell_difference(comparison_.difference());
+}
+
+void Observation::show_rest() {
+  if (!links_.empty()) print_links();
+  show_usage();
+}
+
+void Observation::print_links() {
+  std::vector<std::string> hosts;
+  for (std::size_t rank = 0; rank < course_.rank_ended.size(); ++rank)
+    hosts.push_back(host_of_rank(static_cast<int>(rank)));
+  terminal_.write(1, link_matrix(links_, hosts));
+}
+
+std::string Observation::host_of_rank(int rank) const {
+  if (rank < 0 || at(rank) >= request_.plan.ranks.size()) return "?";
+  return name_of(request_.plan.ranks[at(rank)].host);
+}
+
+Result<void> Observation::open_usage() {
   std::vector<std::string> names, host_names;
   std::vector<int> hosts;
   for (const plan::PlannedRank& rank : request_.plan.ranks) {
@@ -177,7 +198,7 @@ Result<void> Head::open_usage() {
   return {};
 }
 
-void Head::handle(int, const control::Used& used) {
+void Observation::take(const control::Used& used) {
   wireup::CallRecord call{};
   if (static_cast<wireup::RankSays>(used.says) == wireup::RankSays::call &&
       used.bytes.size() == sizeof call) {
@@ -188,13 +209,13 @@ void Head::handle(int, const control::Used& used) {
   if (trace_) trace_->take(used);
 }
 
-void Head::show_usage() {
+void Observation::show_usage() {
   if (usage_) terminal_.write(2, "prun: --stats of this job\n" + usage_->report());
   usage_.reset();
   if (!trace_) return;
   if (const auto closed = trace_->close(); !closed) {
     terminal_.say(closed.error().text);
-    if (status_ == 0) status_ = status_of(ExitStatus::no_resources);
+    calls_.lost();
   } else {
     terminal_.say("the timeline is in " + request_.spec.trace_file + "; ui.perfetto.dev opens it");
   }

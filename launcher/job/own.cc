@@ -27,7 +27,8 @@ bool makes_sense(const control::Launch& said, int slots, int host) {
   const auto hosts = static_cast<int>(said.hosts.size());
   return said.ranks.size() <= static_cast<std::size_t>(slots) &&
          said.host_of.size() <= kMostRanks && host >= 0 && host < hosts &&
-         is_plain(said.master_address) && said.master_port >= 0 && said.master_port < 65536 &&
+         is_plain(said.spec.master_address) && said.spec.master_port >= 0 &&
+         said.spec.master_port < 65536 &&
          std::all_of(said.hosts.begin(), said.hosts.end(), is_plain) &&
          std::all_of(said.host_of.begin(), said.host_of.end(),
                      [hosts](int one) { return one >= 0 && one < hosts; });
@@ -79,10 +80,10 @@ Result<control::Launch> own_launch(const JobRequest& request, int slots, int hos
     own.ranks[i].nodes = said.ranks[i].nodes;
     own.ranks[i].takes_stdin = false;
   }
-  own.universe = said.universe;
-  own.max_restarts = said.max_restarts;
-  own.master_address = said.master_address;
-  own.master_port = said.master_port;
+  own.spec.universe = said.spec.universe;
+  own.spec.max_restarts = said.spec.max_restarts;
+  own.spec.master_address = said.spec.master_address;
+  own.spec.master_port = said.spec.master_port;
   own.machine_ranks = said.machine_ranks;
   own.machine_cores = said.machine_cores;
   for (control::AppPart& part : own.apps) add_knobs(part, said, request.environment);

@@ -136,7 +136,7 @@ std::string output_folder(const cli::JobSpec& spec, const JobSecrets& secrets, s
   const std::string base =
       spec.torch.log_folder.empty() ? "/tmp/torchrun-logs_" : spec.torch.log_folder + "/";
   // Of nodes that may become several each has a place from the beginning.
-  return base + spec.torch.run_id + "_" + std::to_string(secrets.job_id) +
+  return base + spec.rank.run_id + "_" + std::to_string(secrets.job_id) +
          (spec.torch.max_nodes > 1 || hosts > 1 ? "/node_%n" : "") + "/attempt_" +
          std::to_string(secrets.restarts) + "/%l";
 }
@@ -147,9 +147,11 @@ control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
   control::Launch launch;
   launch.job_id = secrets.job_id;
   launch.job_key = secrets.key;
+  launch.spec = spec.rank;
+  launch.spec.gpus_per_rank = spec.placement.gpus_per_rank;  // they say where a rank goes, too
   for (const plan::PlannedHost& host : plan.hosts) {
     launch.hosts.push_back(host.name);
-    launch.universe += host.slots;
+    if (spec.rank.universe == 0) launch.spec.universe += host.slots;
   }
   for (const plan::PlannedRank& rank : plan.ranks) launch.host_of.push_back(rank.host);
   for (const cli::AppSpec& app : spec.apps) {
@@ -167,15 +169,7 @@ control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
   }
   if (over_network) launch.environment = travelling(spec, environment);
   launch.output = output_part(spec, directory, secrets, plan.hosts.size());
-  launch.run_id = spec.torch.used ? spec.torch.run_id : "";
-  launch.role = spec.role;
-  launch.as_srun = spec.as_srun;
   launch.restarts = secrets.restarts;
-  launch.max_restarts = spec.max_restarts;
-  launch.gpus_per_rank = spec.placement.gpus_per_rank;
-  if (spec.universe > 0) launch.universe = spec.universe;
-  launch.report_links = spec.report_links;
-  launch.record = !spec.trace_file.empty() ? "events" : spec.stats ? "calls" : "";
   return launch;
 }
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -25,14 +25,14 @@ Verdict judge(const control::RankEnded& report, const std::string& host) {
   const int status = report.wait_status;
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    return {status_of_signal(signal), who + " was killed by signal " + std::to_string(signal) +
-                                          " (" + ::strsignal(signal) + ")" +
-                                          (WCOREDUMP(status) ? ", core dumped" : "")};
+    return {status::of_signal(signal), who + " was killed by signal " + std::to_string(signal) +
+                                           " (" + ::strsignal(signal) + ")" +
+                                           (WCOREDUMP(status) ? ", core dumped" : "")};
   }
   if (WEXITSTATUS(status) != 0)
     return {WEXITSTATUS(status), who + " ended with status " + std::to_string(WEXITSTATUS(status))};
   if (report.joined && !report.finalized)
-    return {status_of(ExitStatus::not_finalized),
+    return {status::of(status::ExitStatus::not_finalized),
             who +
                 " ended with status 0 between MPI_Init and MPI_Finalize; the others would wait "
                 "for it for ever"};

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "control/terminal.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -129,11 +129,11 @@ Rounds::Stop Rounds::gather() {
   loop.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM}, [&](int number) {
     if (number == SIGUSR1 || number == SIGUSR2 || number == SIGALRM)
       return;  // there is no rank yet
-    end(status_of_signal(number), "ended by a signal while waiting for hosts");
+    end(status::of_signal(number), "ended by a signal while waiting for hosts");
   });
   if (ends_ns_ > 0)
     loop.after(time_left(ends_ns_), [&] {
-      end(status_of(ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
+      end(status::of(status::ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
     });
   const auto look = [&] {
     if (enough(false)) return loop.stop();
@@ -157,7 +157,7 @@ Rounds::Stop Rounds::gather() {
   unsaid_ = terminal.take_unsaid();
   request_.meeting->detach();
   if (stop.status != 0 || !late || enough(true)) return stop;
-  return {status_of(ExitStatus::no_allocation),
+  return {status::of(status::ExitStatus::no_allocation),
           "only " + counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
               " came to port " + std::to_string(request_.meeting->port()) + " within " +
               std::to_string(static_cast<long>(request_.spec.torch.join_timeout_s)) + " s, " +
@@ -200,7 +200,7 @@ Result<Round> Rounds::next_round() {
   round.request = request_;
   round.request.plan = std::move(plan);
   round.restarts = restarts_;
-  round.restarts_left = restarts_ < request_.spec.max_restarts;
+  round.restarts_left = restarts_ < request_.spec.rank.max_restarts;
   round.elastic = elastic();
   round.ends_ns = ends_ns_;
   round.number = rounds_++;
@@ -228,6 +228,7 @@ Result<Round> Rounds::next_round() {
     waiting.erase(waiting.begin());
   }
   TUTTI_TRY(newly, plan::map_ranks(round.request.spec, allocation, like()));
+  TUTTI_DO(plan::check_stdin(round.request.spec, newly));
   round.request.plan = std::move(newly);
   set_spares_aside(round);
   return round;
@@ -252,10 +253,10 @@ bool Rounds::goes_on(const Outcome& outcome) {
     say("a host joins; all ranks start again");
     return true;
   }
-  if (outcome.cause == Cause::rank && restarts_ < request_.spec.max_restarts) {
+  if (outcome.cause == Cause::rank && restarts_ < request_.spec.rank.max_restarts) {
     ++restarts_;
     say("all ranks start again (restart " + std::to_string(restarts_) + " of " +
-        std::to_string(request_.spec.max_restarts) + ")");
+        std::to_string(request_.spec.rank.max_restarts) + ")");
     return true;
   }
   if (outcome.cause != Cause::host || !elastic()) return false;
@@ -270,13 +271,14 @@ int Rounds::run() {
       if (request_.meeting_is_port) request_.meeting->close_door();
     }
     auto round = next_round();
-    if (!round) return end(status_of(ExitStatus::too_few_slots), round.error().text);
+    if (!round) return end(status::of(status::ExitStatus::too_few_slots), round.error().text);
     round->unsaid = std::exchange(unsaid_, {});
     const std::size_t joined = round->joined.size() + round->spares.size();
     const Outcome outcome = run_round(std::move(*round));
     if (!goes_on(outcome)) return outcome.status;
     if (is_over())
-      return end(status_of(ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));
+      return end(status::of(status::ExitStatus::time_limit),
+                 time_limit_words(request_.spec.timeout_s));
     const auto is_lost = [&](const auto& host) {
       return std::find(outcome.lost.begin(), outcome.lost.end(), host.name) != outcome.lost.end();
     };
@@ -285,7 +287,9 @@ int Rounds::run() {
     if (!request_.meeting) {
       std::erase_if(request_.allocation.hosts, is_lost);
       auto plan = plan::map_ranks(request_.spec, request_.allocation, like());
-      if (!plan || request_.allocation.hosts.size() < least_) return outcome.status;
+      if (!plan || !plan::check_stdin(request_.spec, *plan) ||
+          request_.allocation.hosts.size() < least_)
+        return outcome.status;
       request_.plan = std::move(*plan);
       continue;
     }
@@ -293,7 +297,7 @@ int Rounds::run() {
                 (outcome.cause == Cause::newcomer ? 1 : 0);
     if (request_.meeting_is_port)
       if (const auto open = request_.meeting->open_door(); !open)
-        return end(status_of(ExitStatus::no_resources), open.error().text);
+        return end(status::of(status::ExitStatus::no_resources), open.error().text);
   }
 }
 

@@ -12,11 +12,11 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "control/addresses.h"
-#include "job/exit_status.h"
 #include "job/head.h"
 #include "job/parts.h"
 #include "spawn/installation.h"
 #include "spawn/spawn.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -57,8 +57,8 @@ bool is_this_machine(const std::string& name) {
   return own_address;
 }
 
-daemon::SpawnReports Head::reports() {
-  daemon::SpawnReports reports;
+control::SpawnReports Head::reports() {
+  control::SpawnReports reports;
   reports.ready = [this](int index, control::ChannelEnds ends) {
     on_ready(index, std::move(ends));
   };
@@ -69,12 +69,12 @@ daemon::SpawnReports Head::reports() {
     host(index).noise = noise;
     host(index).was_sent_daemon = sent_daemon;
   };
-  reports.note = [this](const std::string& text) { terminal_.say(text); };
+  reports.note = [this](const std::string& text) { streams_.terminal().say(text); };
   return reports;
 }
 
-daemon::Spawner& Head::add_spawner(std::unique_ptr<daemon::Spawner> spawner,
-                                   const std::vector<control::HostPart>& hosts) {
+control::Spawner& Head::add_spawner(std::unique_ptr<control::Spawner> spawner,
+                                    const std::vector<control::HostPart>& hosts) {
   for (const control::HostPart& host : hosts) starters_.of_host[host.host] = spawner.get();
   starters_.spawners.push_back(std::move(spawner));
   return *starters_.spawners.back();

@@ -1,12 +1,11 @@
-// What passes through prun: ranks' output to the terminal and into files, prun's input to ranks.
+#include "job/streams.h"
+
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
-#include "daemon/output.h"
-#include "job/exit_status.h"
-#include "job/head.h"
 #include "job/parts.h"
 
 namespace tutti::launch::job {
@@ -18,27 +17,77 @@ constexpr std::chrono::milliseconds kFoldDelay{200};
 
 }  // namespace
 
+Streams::Streams(control::Loop& loop, const Round& round, Calls calls)
+    : loop_(loop),
+      round_(round),
+      request_(round.request),
+      calls_(std::move(calls)),
+      terminal_(loop, [this](int, int error) { calls_.broke(error); }),
+      files_(
+          loop, round.number > 0, [this](int error) { calls_.broke(error); },
+          [this] { on_written(); }),
+      hosts_(request_.plan.hosts.size()),
+      flows_(request_.plan.ranks.size()) {
+  terminal_.on_drained([this] { on_written(); });
+  if (request_.spec.output.fold) fold_ = std::make_unique<Fold>(flows_.size());
+}
+
+void Streams::direct(const control::Launch& launch) {
+  job_id_ = launch.job_id;
+  out_file_ = launch.output.out_file, err_file_ = launch.output.err_file;
+  for (const control::RankPart& rank : launch.ranks)
+    flows_.at(at(rank.rank)) = {rank.through_head, rank.to_terminal};
+}
+
+void Streams::host_left(int host) {
+  hosts_.at(at(host)).reads_no_more = true;
+  for (const control::Output& part : std::exchange(hosts_.at(at(host)).parts, {})) show(part);
+}
+
+// What is owed to the hosts is told, when everything they sent is written.
+void Streams::on_written() {
+  if (unwritten() > 0) return;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) repay(static_cast<int>(i), 1);
+  calls_.written();
+}
+
+void Streams::show_rest() {
+  if (fold_) show_folded(true);
+}
+
+std::string Streams::losses(bool* is_stuck) {
+  std::string words;
+  for (const int stream : {1, 2}) {
+    const control::Outlet::Loss loss = terminal_.loss(stream);
+    const std::string line = control::words_of(stream, loss);
+    if (!line.empty()) words += "prun: " + line + "\n";
+    *is_stuck = *is_stuck || loss.error == EAGAIN;
+  }
+  for (const std::string& line : files_.losses()) words += "prun: " + line + "\n";
+  return words;
+}
+
 // The parts of a long line are shown when all of it is here: other hosts' do not come between.
-void Head::handle(int index, const control::Output& output) {
-  std::vector<control::Output>& parts = host(index).parts;
+void Streams::take(int index, const control::Output& output) {
+  std::vector<control::Output>& parts = hosts_.at(at(index)).parts;
   if (output.more) {
     parts.push_back(output);
   } else {
     for (const control::Output& part : std::exchange(parts, {})) show(part);
     show(output);
   }
-  host(index).output_owed += output.text.size();
+  hosts_.at(at(index)).output_owed += output.text.size();
   // Told in few messages, early enough for the host to go on meanwhile.
   if (unwritten() < kHoldBytes) repay(index, control::output_room(hosts_.size()) / 4);
 }
 
 // The rest is told when terminal and files have taken all.
-void Head::repay(int index, std::uint64_t least) {
-  if (host(index).output_owed < least) return;
-  send(index, control::OutputTaken{std::exchange(host(index).output_owed, 0)});
+void Streams::repay(int index, std::uint64_t least) {
+  if (hosts_.at(at(index)).output_owed < least) return;
+  calls_.send(index, control::OutputTaken{std::exchange(hosts_.at(at(index)).output_owed, 0)});
 }
 
-void Head::show(const control::Output& output) {
+void Streams::show(const control::Output& output) {
   if (output.rank < 0 || at(output.rank) >= flows_.size()) return;
   const Flow flow = flows_[at(output.rank)];
   if ((flow.through_head & output.stream) != 0)
@@ -52,25 +101,26 @@ void Head::show(const control::Output& output) {
   }
 }
 
-void Head::put_into_file(const control::Output& output, const std::string& pattern) {
+void Streams::put_into_file(const control::Output& output, const std::string& pattern) {
   const int stream = own_stream(pattern);
   if (stream == 1 || stream == 2) return terminal_.write(stream, output.text);
   files_.write(daemon::fill_pattern(pattern, writer_of(output.rank)), output.text);
 }
 
-daemon::Writer Head::writer_of(int number) const {
+daemon::Writer Streams::writer_of(int number) const {
   const plan::PlannedRank& rank = request_.plan.ranks[at(number)];
-  return {rank.rank, rank.local_rank, rank.host, name_of(rank.host), job_id_};
+  return {rank.rank, rank.local_rank, rank.host, request_.plan.hosts.at(at(rank.host)).name,
+          job_id_};
 }
 
-std::string Head::place_of_output(int rank) const {
+std::string Streams::place_of(int rank) const {
   const JobSecrets attempt{job_id_, "", round_.restarts, round_.number};
   return daemon::fill_pattern(output_folder(request_.spec, attempt, hosts_.size()),
                               writer_of(rank));
 }
 
 // Before a rank writes: each is emptied, and one that cannot be written is told at once.
-void Head::open_files() {
+void Streams::open_files() {
   for (const plan::PlannedRank& rank : request_.plan.ranks)
     for (const int stream : {1, 2}) {
       const int through_head = flows_[at(rank.rank)].through_head;
@@ -82,7 +132,7 @@ void Head::open_files() {
 }
 
 // Lines wait a moment for their equals.
-void Head::show_folded(bool all) {
+void Streams::show_folded(bool all) {
   for (const Fold::Line& line : fold_->take(all)) terminal_.write(line.stream, line.text);
   if (fold_->empty() || fold_timer_) return;
   fold_timer_ = true;
@@ -94,14 +144,14 @@ void Head::show_folded(bool all) {
 
 // Every round gets all of a file, and of a terminal what is typed now. Of a pipe the rounds before
 // have read what they wanted. False: there is nothing to read.
-bool Head::rewind_input() {
+bool Streams::rewind_input() {
   if (round_.number == 0 || ::isatty(STDIN_FILENO) != 0) return true;
   if (round_.input_begins >= 0) return ::lseek(STDIN_FILENO, round_.input_begins, SEEK_SET) >= 0;
   terminal_.say("standard input is a pipe and cannot be read again: ranks get what is left of it");
   return true;
 }
 
-void Head::feed_input() {
+void Streams::feed_input() {
   bool any = false;
   for (const plan::PlannedRank& rank : request_.plan.ranks)
     any = any || takes_stdin(request_.spec, rank.rank);
@@ -113,20 +163,21 @@ void Head::feed_input() {
     for (const plan::PlannedRank& rank : request_.plan.ranks) {
       if (!takes_stdin(request_.spec, rank.rank) || told[at(rank.host)]) continue;
       told[at(rank.host)] = true;
-      send(rank.host, input);
+      calls_.send(rank.host, input);
     }
   });
   terminal_.allow_input(kInputRoom);
 }
 
-void Head::handle(int index, const control::InputTaken& taken) {
-  host(index).input_taken += taken.bytes;
-  host(index).input_closed = taken.closed;
+void Streams::take(int index, const control::InputTaken& taken) {
+  Host& taker = hosts_.at(at(index));
+  taker.input_taken += taken.bytes;
+  taker.reads_no_more = taker.reads_no_more || taken.closed;
   std::uint64_t least = input_sent_;
   bool any_reads = false;
   for (const plan::PlannedRank& rank : request_.plan.ranks) {
-    const Host& its = host(rank.host);
-    if (!takes_stdin(request_.spec, rank.rank) || its.left || its.input_closed) continue;
+    const Host& its = hosts_.at(at(rank.host));
+    if (!takes_stdin(request_.spec, rank.rank) || its.reads_no_more) continue;
     least = std::min(least, its.input_taken);
     any_reads = true;
   }

@@ -256,16 +256,6 @@ class Mapper {
   std::vector<int> order_;
 };
 
-Result<void> check_stdin(const cli::JobSpec& job, std::size_t ranks) {
-  for (const std::string& who : job.stdin_to) {
-    const auto rank = text::parse_int(who);
-    if (rank && static_cast<std::size_t>(*rank) >= ranks)
-      return fail(Code::rank,
-                  "--stdin " + who + ": the job has ranks 0 to " + std::to_string(ranks - 1));
-  }
-  return {};
-}
-
 // Only hosts with ranks are kept, in the allocation's order.
 void keep_used_hosts(Plan& plan, const hosts::Allocation& allocation) {
   std::vector<int> local(allocation.hosts.size(), 0);
@@ -281,6 +271,17 @@ void keep_used_hosts(Plan& plan, const hosts::Allocation& allocation) {
 }
 
 }  // namespace
+
+Result<void> check_stdin(const cli::JobSpec& job, const Plan& plan) {
+  const std::size_t ranks = plan.ranks.size();
+  for (const std::string& who : job.stdin_to) {
+    const auto rank = text::parse_int(who);
+    if (rank && static_cast<std::size_t>(*rank) >= ranks)
+      return fail(Code::arg,
+                  "--stdin " + who + ": the job has ranks 0 to " + std::to_string(ranks - 1));
+  }
+  return {};
+}
 
 std::vector<hosts::HostWishes> wishes_of(const cli::JobSpec& job) {
   std::vector<hosts::HostWishes> wishes;
@@ -312,7 +313,6 @@ Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocat
       plan.ranks.push_back(std::move(rank));
     }
   }
-  TUTTI_DO(check_stdin(job, plan.ranks.size()));
   keep_used_hosts(plan, allocation);
   plan.notes = mapper.notes();
   return plan;

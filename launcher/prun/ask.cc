@@ -28,9 +28,9 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "job/exit_status.h"
 #include "job/job.h"
 #include "prun/answers.h"
+#include "status/status.h"
 
 namespace tutti::launch::prun {
 namespace {
@@ -161,24 +161,7 @@ std::vector<Job> jobs() {
 
 int complain(const std::string& line) {
   std::fprintf(stderr, "prun: %s\n", line.c_str());
-  return job::status_of(job::ExitStatus::usage);
-}
-
-int list_jobs() {
-  const auto all = jobs();
-  if (all.empty()) {
-    std::puts("no job of yours was started on this machine and runs");
-    return 0;
-  }
-  std::printf("%-20s %8s %11s %6s %9s  %-14s %s\n", "job", "prun", "ranks left", "hosts", "seconds",
-              "state", "command");
-  for (const Job& job : all) {
-    const auto& column = job.columns;
-    std::printf("%-20s %8s %11s %6s %9s  %-14s %s\n", column[0].c_str(), job.pid.c_str(),
-                column[2].c_str(), column[3].c_str(), column[4].c_str(), column[5].c_str(),
-                column[6].c_str());
-  }
-  return 0;
+  return status::of(status::ExitStatus::usage);
 }
 
 // The prun of a job, or nothing when that is told.
@@ -197,16 +180,6 @@ std::string prun_of(const std::string& wanted) {
   return "";
 }
 
-int show_stacks(const std::string& job) {
-  const std::string pid = prun_of(job);
-  if (pid.empty()) return job::status_of(job::ExitStatus::usage);
-  const std::string text = ask(pid, "stacks", kLongNs);
-  if (text.empty()) return complain("the job has just ended");
-  std::fputs(shown(text).c_str(), stdout);
-  if (text.size() >= kLongestAnswer) return complain("the answer goes on; this is its first MiB");
-  return 0;
-}
-
 [[noreturn]] void become(const std::vector<std::string>& words, const RankPlace& place) {
   const std::vector<char*> argv = pointers_to(words);
   ::execvp(argv[0], argv.data());
@@ -214,8 +187,8 @@ int show_stacks(const std::string& job) {
   complain("cannot execute " + words[0] + ": " + std::strerror(error) +
            "; any debugger can attach to process " + std::to_string(place.pid) + " on host " +
            text::printable(place.host));
-  ::_exit(job::status_of(error == ENOENT ? job::ExitStatus::not_found
-                                         : job::ExitStatus::not_executable));
+  ::_exit(status::of(error == ENOENT ? status::ExitStatus::not_found
+                                     : status::ExitStatus::not_executable));
 }
 
 // How this prun was told to reach hosts; what the job's prun says of that is not used.
@@ -230,37 +203,54 @@ std::vector<std::string> agent_of(const cli::JobSpec& spec) {
   return words;
 }
 
-int attach_debugger(const std::string& wish, const cli::JobSpec& spec) {
-  const std::size_t cut = wish.find('@');
-  const auto rank = text::parse_int(wish.substr(0, cut));
-  if (!rank || *rank < 0 || *rank > INT_MAX)
-    return complain("--gdb " + wish + ": not a rank; write 3, or 3@JOB where several jobs run");
-  const std::string prun = prun_of(cut == std::string::npos ? "" : wish.substr(cut + 1));
-  if (prun.empty()) return job::status_of(job::ExitStatus::usage);
-  const std::string line = ask(prun, "gdb " + std::to_string(*rank), kShortNs);
+}  // namespace
+
+int list_jobs() {
+  const auto all = jobs();
+  if (all.empty()) {
+    std::puts("no job of yours was started on this machine and runs");
+    return 0;
+  }
+  std::printf("%-20s %8s %11s %6s %9s  %-14s %s\n", "job", "prun", "ranks left", "hosts", "seconds",
+              "state", "command");
+  for (const Job& job : all) {
+    const auto& column = job.columns;
+    std::printf("%-20s %8s %11s %6s %9s  %-14s %s\n", column[0].c_str(), job.pid.c_str(),
+                column[2].c_str(), column[3].c_str(), column[4].c_str(), column[5].c_str(),
+                column[6].c_str());
+  }
+  return 0;
+}
+
+int print_stacks(const cli::PrintStacks& wish) {
+  const std::string pid = prun_of(wish.job);
+  if (pid.empty()) return status::of(status::ExitStatus::usage);
+  const std::string text = ask(pid, "stacks", kLongNs);
+  if (text.empty()) return complain("the job has just ended");
+  std::fputs(shown(text).c_str(), stdout);
+  if (text.size() >= kLongestAnswer) return complain("the answer goes on; this is its first MiB");
+  return 0;
+}
+
+int attach_debugger(const cli::AttachDebugger& wish, const cli::JobSpec& spec) {
+  const std::string prun = prun_of(wish.job);
+  if (prun.empty()) return status::of(status::ExitStatus::usage);
+  const std::string rank = std::to_string(wish.rank);
+  const std::string asked = "--gdb " + rank + (wish.job.empty() ? "" : "@" + wish.job);
+  const std::string line = ask(prun, "gdb " + rank, kShortNs);
   if (line.empty()) return complain("the job has just ended");
   const auto place = place_in(line);
-  if (!place && !place.error().text.empty())
-    return complain("--gdb " + wish + ": " + place.error().text);
+  if (!place && !place.error().text.empty()) return complain(asked + ": " + place.error().text);
   if (!place)
-    return complain("--gdb " + wish + ": prun " + prun +
+    return complain(asked + ": prun " + prun +
                     " answers what makes no sense; is it of another version?");
   const std::string pid = std::to_string(place->pid);
-  std::fprintf(stderr, "prun: rank %d is process %s on host %s; the others wait for it in MPI\n",
-               static_cast<int>(*rank), pid.c_str(), text::printable(place->host).c_str());
+  std::fprintf(stderr, "prun: rank %s is process %s on host %s; the others wait for it in MPI\n",
+               rank.c_str(), pid.c_str(), text::printable(place->host).c_str());
   if (place->is_here) become({"gdb", "-p", pid}, *place);
   std::vector<std::string> command = agent_of(spec);
   command.insert(command.end(), {place->host, "gdb", "-p", pid});
   become(command, *place);
-}
-
-}  // namespace
-
-int ask_about_jobs(const cli::JobSpec& spec) {
-  const std::string& what = spec.show;
-  if (what == "ps") return list_jobs();
-  const std::string rest = what.substr(what.find('=') + 1);
-  return what.starts_with("stacks=") ? show_stacks(rest) : attach_debugger(rest, spec);
 }
 
 }  // namespace tutti::launch::prun

@@ -5,9 +5,10 @@
 
 namespace tutti::launch::prun {
 
-// spec.show: "ps", "stacks=JOB" or "gdb=RANK@JOB"; JOB is a job's number or its prun's process
-// number, and may be missing where there is one job. Returns prun's status; gdb replaces this
-// process.
-int ask_about_jobs(const cli::JobSpec& spec);
+// Each returns prun's status.
+int list_jobs();
+int print_stacks(const cli::PrintStacks& wish);
+// `spec` says how hosts are reached. The debugger replaces this process.
+int attach_debugger(const cli::AttachDebugger& wish, const cli::JobSpec& spec);
 
 }  // namespace tutti::launch::prun

@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "cli/cli.h"
 #include "control/control.h"
 #include "hosts/hosts.h"
-#include "job/exit_status.h"
 #include "job/job.h"
 #include "plan/plan.h"
 #include "prun/ask.h"
@@ -19,6 +19,7 @@
 #include "prun/nodes.h"
 #include "prun/surroundings.h"
 #include "spawn/early.h"
+#include "status/status.h"
 #include "wireup/protocol.h"
 
 using namespace tutti;
@@ -31,15 +32,9 @@ void say(const std::string& line) {
   std::fprintf(stderr, "prun: %s\n", line.c_str());
 }
 
-int complain(job::ExitStatus status, const std::string& line) {
+int complain(status::ExitStatus status, const std::string& line) {
   say(line);
-  return job::status_of(status);
-}
-
-int complain_of_hosts(const Error& error) {
-  const bool is_misplaced = error.code == Code::unsupported;  // prun itself is, not a host
-  return complain(is_misplaced ? job::ExitStatus::usage : job::ExitStatus::bad_hostfile,
-                  error.text);
+  return status::of(status);
 }
 
 // Others have a prun, an mpirun and a torchrun as well: whose this is, and where it lies.
@@ -52,16 +47,32 @@ std::string version_text(const std::string& called_as) {
   return text + "\n";
 }
 
-int show(const std::string& what, std::string called_as) {
+int print_help(const std::string& topic, const std::string& called_as) {
+  const auto text = cli::help_text(topic.empty() && called_as == "torchrun" ? called_as : topic);
+  if (text) std::fputs(text->c_str(), stdout);
+  if (!text) std::fprintf(stderr, "%s\n", text.error().text.c_str());
+  return status::of(text ? status::ExitStatus::success : status::ExitStatus::usage);
+}
+
+int print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return status::of(status::ExitStatus::success);
+}
+
+// What needs no host; nothing: a job is to run, hosts are to be checked or a job is to be joined.
+std::optional<int> answer(const cli::JobSpec& spec, std::string called_as) {
   called_as.erase(0, called_as.rfind('/') + 1);
-  std::string topic = what.starts_with("help=") ? what.substr(5) : "";
-  if (topic.empty() && called_as == "torchrun") topic = called_as;
-  const std::string text = what == "version"           ? version_text(called_as)
-                           : what.starts_with("page=") ? cli::page_text(what.substr(5))
-                                                       : cli::help_text(topic);
-  const bool known = !text.starts_with("no help on");
-  std::fputs(text.c_str(), known ? stdout : stderr);
-  return job::status_of(known ? job::ExitStatus::success : job::ExitStatus::usage);
+  const cli::Command& command = spec.command;
+  if (const auto* help = std::get_if<cli::PrintHelp>(&command))
+    return print_help(help->topic, called_as);
+  if (const auto* page = std::get_if<cli::PrintPage>(&command))
+    return print(cli::page_text(page->page));
+  if (std::holds_alternative<cli::PrintVersion>(command)) return print(version_text(called_as));
+  if (std::holds_alternative<cli::ListJobs>(command)) return list_jobs();
+  if (const auto* wish = std::get_if<cli::PrintStacks>(&command)) return print_stacks(*wish);
+  if (const auto* wish = std::get_if<cli::AttachDebugger>(&command))
+    return attach_debugger(*wish, spec);
+  return std::nullopt;
 }
 
 // --report-pid. False: it cannot be written, which was said.
@@ -71,7 +82,7 @@ bool report_pid(const std::string& where) {
   bool good = file != nullptr && std::fprintf(file, "%d\n", static_cast<int>(::getpid())) > 0;
   if (file != nullptr && file != stdout && file != stderr) good = std::fclose(file) == 0 && good;
   if (!good)
-    complain(job::ExitStatus::usage,
+    complain(status::ExitStatus::usage,
              "--report-pid " + where + " cannot be written: " + std::strerror(errno));
   return good;
 }
@@ -82,7 +93,7 @@ int with_all_written(int status) {
   errno = 0;
   const bool good = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (good) return status;
-  return complain(job::ExitStatus::no_resources,
+  return complain(status::ExitStatus::no_resources,
                   "standard output could not be written: " +
                       std::string(errno == 0 ? "some of it was refused" : std::strerror(errno)));
 }
@@ -94,52 +105,49 @@ int run(int argc, char** argv) {
   ::unsetenv(wireup::kJoinKeyVariable);
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
   if (const auto known = cli::check_variables(request.environment); !known)
-    return complain(job::ExitStatus::usage, known.error().text);
+    return complain(status::ExitStatus::usage, known.error().text);
   auto spec =
       cli::parse_command_line({argv, argv + argc}, {read_file, variable, is_file, is_program});
-  if (!spec) return complain(job::ExitStatus::usage, spec.error().text);
-  if (spec->show == "ps" || spec->show.starts_with("stacks=") || spec->show.starts_with("gdb="))
-    return ask_about_jobs(*spec);
-  if (spec->show == "help" || spec->show == "version" || spec->show.starts_with("help=") ||
-      spec->show.starts_with("page="))
-    return show(spec->show, argc > 0 ? argv[0] : "prun");
+  if (!spec) return complain(status::ExitStatus::usage, spec.error().text);
+  if (const auto answered = answer(*spec, argc > 0 ? argv[0] : "prun")) return *answered;
   if (const auto settled = settle_output(spec->output); !settled)
-    return complain(job::ExitStatus::usage, settled.error().text);
+    return complain(status::ExitStatus::usage, settled.error().text);
   if (stays_here(*spec)) request.early = spawn::EarlyDaemon::start(request.environment);
   auto machine = topo::read_this_machine(plan::wants_devices(*spec) ? topo::Devices::read
                                                                     : topo::Devices::left_out);
   if (machine) request.machine = *machine;
   if (machine) machine = plan::restricted(*machine, spec->placement);
-  if (!machine && request.machine) return complain(job::ExitStatus::usage, machine.error().text);
+  if (!machine && request.machine) return complain(status::ExitStatus::usage, machine.error().text);
   settle_torch(*spec, request.machine);
   for (const std::string& note : job::shown_of(spec->notes, *spec)) say(note);
 
-  if (!report_pid(spec->pid_file)) return job::status_of(job::ExitStatus::usage);
+  if (!report_pid(spec->pid_file)) return status::of(status::ExitStatus::usage);
+  if (const auto alone = check_alone(*spec); !alone)
+    return complain(status::ExitStatus::usage, alone.error().text);
   auto allocation = find_hosts(*spec, machine ? plan::usable_slots(*machine, spec->placement) : 1);
-  if (!allocation) return complain_of_hosts(allocation.error());
+  if (!allocation) return complain(status::ExitStatus::bad_hostfile, allocation.error().text);
   request.spec = *spec;
   request.allocation = *allocation;
-  if (spec->show == "check") {
+  if (std::holds_alternative<cli::CheckHosts>(spec->command)) {
     for (const hosts::HostSlots& host : allocation->hosts)
       request.plan.hosts.push_back({host.name, 1, 0});
     return job::run_job(std::move(request));
   }
   auto met = meet(request, request.machine, this_host());
-  if (!met) return complain(job::ExitStatus::no_allocation, met.error().text);
+  if (!met) return complain(status::ExitStatus::no_allocation, met.error().text);
   if (*met) return **met;
   if (request.meeting) return job::run_job(std::move(request));
   auto plan = plan::map_ranks(*spec, *allocation, request.machine ? &*request.machine : nullptr);
-  if (!plan)
-    return complain(
-        plan.error().code == Code::rank ? job::ExitStatus::usage : job::ExitStatus::too_few_slots,
-        plan.error().text);
+  if (!plan) return complain(status::ExitStatus::too_few_slots, plan.error().text);
+  if (const auto named = plan::check_stdin(*spec, *plan); !named)
+    return complain(status::ExitStatus::usage, named.error().text);
   if (spec->display_allocation) std::fputs(plan::print_allocation(*allocation).c_str(), stdout);
   if (spec->dry_run) {
     const bool here = machine && !allocation->given;  // other hosts' machines are not known yet
     auto text = plan::dry_run(std::move(*plan), *spec, here ? &*request.machine : nullptr);
-    if (!text) return complain(job::ExitStatus::usage, text.error().text);
+    if (!text) return complain(status::ExitStatus::usage, text.error().text);
     std::fputs(text->c_str(), stdout);
-    return job::status_of(job::ExitStatus::success);
+    return status::of(status::ExitStatus::success);
   }
   if (spec->display_map) std::fputs(plan::print_plan(*plan, *spec).c_str(), stdout);
 

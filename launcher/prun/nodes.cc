@@ -22,10 +22,10 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "job/exit_status.h"
 #include "prun/surroundings.h"
 #include "secure/secure.h"
 #include "spawn/installation.h"
+#include "status/status.h"
 
 namespace tutti::launch::prun {
 namespace {
@@ -95,7 +95,7 @@ Result<spawn::MeetingKey> torch_key(const job::JobRequest& request) {
   if (!text && !request.spec.key_file.empty())
     return fail(Code::arg, "no key file " + request.spec.key_file);
   spawn::MeetingKey key;
-  key.job = "torchrun " + request.spec.torch.run_id;
+  key.job = "torchrun " + request.spec.rank.run_id;
   key.is_open = !text;
   if (!text) return key;
   TUTTI_TRY(secret, secure::secret_from(*text, kKeyUse));
@@ -149,8 +149,11 @@ Result<Role> torch_role(const job::JobRequest& request) {
   const cli::TorchSpec& torch = spec.torch;
   Role role;
   const bool is_static = torch.backend == "static";
-  const int port = spec.master_port > 0 ? spec.master_port : is_static ? kStaticPort : kElasticPort;
-  const std::string master = spec.master_address.empty() ? "127.0.0.1" : spec.master_address;
+  const int port = spec.rank.master_port > 0 ? spec.rank.master_port
+                   : is_static               ? kStaticPort
+                                             : kElasticPort;
+  const std::string master =
+      spec.rank.master_address.empty() ? "127.0.0.1" : spec.rank.master_address;
   TUTTI_TRY(where, spawn::parse_endpoint(torch.endpoint.empty() ? master : torch.endpoint, port));
   role.where = where;
   if (role.where.address.empty()) role.where.address = "127.0.0.1";
@@ -203,8 +206,8 @@ void lead_torch(job::JobRequest& request, const Role& role, int slots,
   request.allocation.given = true;
   request.spec.placement.ranks_per_node = 0;
   if (request.spec.torch.backend != "static") return;
-  request.spec.master_address = role.where.address;
-  request.spec.master_port = role.where.port;
+  request.spec.rank.master_address = role.where.address;
+  request.spec.rank.master_port = role.where.port;
   request.meeting_is_port = true;
 }
 
@@ -233,8 +236,8 @@ Result<std::optional<int>> meet(job::JobRequest& request,
   self.name = this_host;
   self.slots = offered_slots(spec, machine);
   self.node_rank = spec.torch.node_rank;
-  if (!spec.join.empty()) {
-    TUTTI_TRY(where, spawn::parse_endpoint(spec.join, 0));
+  if (const auto* join = std::get_if<cli::JoinJob>(&spec.command)) {
+    TUTTI_TRY(where, spawn::parse_endpoint(join->where, 0));
     TUTTI_TRY(key, listen_key(request, false));
     TUTTI_TRY(status, serve(request, where, key, std::move(self)));
     return std::optional<int>(status);

@@ -35,7 +35,7 @@ bool is_in_path(const std::string& name) {
 // elsewhere. torchrun is the agent of one node, as torch's, unless hosts are named.
 bool needs_no_batch(const cli::JobSpec& spec, const hosts::SlurmTask& task) {
   if (spec.starter == cli::Starter::local || spec.starter == cli::Starter::virtual_hosts ||
-      !spec.join.empty())
+      std::holds_alternative<cli::JoinJob>(spec.command))
     return true;
   const bool names_hosts = !cli::hosts_of(spec).empty() || !cli::hostfiles_of(spec).empty() ||
                            (spec.starter_given && spec.starter == cli::Starter::slurm);
@@ -58,16 +58,6 @@ void take_shares(cli::Placement& placement) {
     placement.cpus_per_rank = cpus;
     placement.cpus_by_batch = true;
   }
-}
-
-Result<void> check_alone(const hosts::SlurmTask& task) {
-  if (task.tasks == 1) return {};
-  return fail(
-      Code::unsupported,
-      "srun has started " + std::to_string(task.tasks) +
-          " of this prun, and each would start the whole job: start it once, without srun "
-          "(in the job script, or after salloc) or by srun -N1 -n1; --launcher fork starts a "
-          "job of its own on the host of each");
 }
 
 // Reads each file once, whoever asks: a pipe (`--hostfile <(...)`) has nothing more the second
@@ -125,11 +115,23 @@ std::string this_host() {
   return ::uname(&names) == 0 ? names.nodename : "localhost";
 }
 
+Result<void> check_alone(const cli::JobSpec& spec) {
+  const hosts::SlurmTask task = hosts::slurm_task(variable);
+  if (task.tasks == 1 || needs_no_batch(spec, task)) return {};
+  const auto batch = hosts::batch_allocation(variable, read_file);
+  if (!batch || !*batch) return {};
+  return fail(
+      Code::unsupported,
+      "srun has started " + std::to_string(task.tasks) +
+          " of this prun, and each would start the whole job: start it once, without srun "
+          "(in the job script, or after salloc) or by srun -N1 -n1; --launcher fork starts a "
+          "job of its own on the host of each");
+}
+
 Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
   TUTTI_TRY(batch, hosts::batch_allocation(variable, read_file));
   const hosts::SlurmTask task = hosts::slurm_task(variable);
   if (needs_no_batch(spec, task)) batch.reset();
-  if (batch) TUTTI_DO(check_alone(task));
   if (batch) batch->is_open = spec.starter_given && spec.starter != cli::Starter::slurm;
   TUTTI_TRY(allocation,
             hosts::allocate(plan::wishes_of(spec), reader(), this_host(), cores, batch));
@@ -153,8 +155,10 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
 }
 
 bool stays_here(const cli::JobSpec& spec) {
-  if (!spec.show.empty() || spec.dry_run || spec.torch.used || spec.max_restarts > 0) return false;
-  if (!spec.listen.empty() || !spec.join.empty()) return false;
+  if (!std::holds_alternative<cli::RunJob>(spec.command) || spec.dry_run || spec.torch.used ||
+      spec.rank.max_restarts > 0)
+    return false;
+  if (!spec.listen.empty()) return false;
   if (!cli::hosts_of(spec).empty() || !cli::hostfiles_of(spec).empty()) return false;
   if (spec.placement.no_local || !spec.placement.excluded.empty()) return false;
   if (spec.starter == cli::Starter::local) return true;

@@ -20,6 +20,9 @@ bool is_file(const std::string& path);
 // Found here, or by PATH.
 bool is_program(const std::string& name);
 std::string this_host();
+// Whether this is the only prun of its step of Slurm, where it would take the job's hosts; else
+// each would start the whole job.
+Result<void> check_alone(const cli::JobSpec& spec);
 // The batch system's hosts, the user's, or this machine; without those not wanted. Says in `spec`
 // how they are reached, where it does not say it already.
 Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores);

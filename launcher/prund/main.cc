@@ -52,7 +52,7 @@ int serve(char** environment) {
   place.pmix_program = spawn::this_installation().pmix_program;
   place.make_spawner = [environment = place.environment](control::Loop& loop,
                                                          const control::Grow& grow,
-                                                         daemon::SpawnReports reports) {
+                                                         control::SpawnReports reports) {
     return spawn::spawn_ssh(loop, grow, std::move(reports), environment);
   };
   return daemon::run_kept_daemon(std::move(place));

@@ -1,57 +1,33 @@
-// What will this program look for? Its file names its libraries.
+// What will this program look for? The names of its libraries say whose MPI it is.
 //
-// A linked library stands as plain text among the program's dynamic strings, and a library that
-// was linked in leaves the variables it reads. So one search through the file answers for both,
-// without starting anything. Where that cannot answer (scripts, interpreters) everything is
-// served: a server nobody calls costs a socket.
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
+// The program's file names libraries, these name others: all that the loader would join are looked
+// at, without starting anything. A library of an MPI says by its name which server it looks for,
+// but libmpi_abi, which is everybody's: ours carries a note and needs none. Where names cannot
+// answer (scripts, interpreters, static programs) everything is served: a server nobody calls
+// costs a socket.
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <set>
 #include <string_view>
 
+#include "serve/elf_file.h"
+#include "serve/libraries.h"
 #include "serve/serve.h"
 
 namespace tutti::launch::serve {
 namespace {
 
-constexpr std::size_t kMostLooked = 64U << 20;
-constexpr std::array<std::string_view, 5> kPmi1Signs{"libmpi.so.12", "libmpi_abi.so", "libmpich",
-                                                     "libpmi.so", "PMI_FD"};
-constexpr std::array<std::string_view, 5> kPmixSigns{"libmpi.so.40", "libpmix.so", "libopen-rte.so",
-                                                     "libopen-pal.so", "PMIX_RANK"};
+constexpr std::array<std::string_view, 3> kPmi1Libraries{"libmpi.so.12", "libmpich", "libpmi.so"};
+constexpr std::array<std::string_view, 4> kPmixLibraries{"libmpi.so.40", "libpmix.so",
+                                                         "libopen-rte.so", "libopen-pal.so"};
+constexpr std::string_view kAnybodys = "libmpi_abi.so";
+constexpr std::size_t kMostLibraries = 4096;
 // Programs that run others, or load libraries by name.
 constexpr std::array<std::string_view, 27> kCarriers{
     "sh",   "bash",    "dash",    "zsh",    "ksh",     "env",  "python", "perl",     "ruby",
     "lua",  "node",    "julia",   "R",      "Rscript", "java", "tclsh",  "octave",   "numactl",
     "nice", "taskset", "timeout", "strace", "ltrace",  "gdb",  "xterm",  "valgrind", "perf"};
-
-class Mapped {
- public:
-  explicit Mapped(const std::string& path) {
-    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat status {};
-    if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-        status.st_size <= 0)
-      return;
-    bytes_ = std::min(static_cast<std::size_t>(status.st_size), kMostLooked);
-    void* const at = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (at != MAP_FAILED) at_ = static_cast<const char*>(at);
-  }
-  ~Mapped() {
-    if (at_ != nullptr) ::munmap(const_cast<char*>(at_), bytes_);
-  }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-  std::string_view text() const { return at_ == nullptr ? "" : std::string_view(at_, bytes_); }
-
- private:
-  const char* at_ = nullptr;
-  std::size_t bytes_ = 0;
-};
 
 // "python3.11" is python, "gcc-12" would be gcc.
 bool carries_others(std::string_view path) {
@@ -60,28 +36,58 @@ bool carries_others(std::string_view path) {
   return std::find(kCarriers.begin(), kCarriers.end(), stem) != kCarriers.end();
 }
 
-bool is_program(std::string_view text) {
-  return text.starts_with("\177ELF");
+Needs everything(bool is_binary) {
+  return {.pmi1 = true, .pmix = true, .certain = false, .is_binary = is_binary};
 }
 
-Needs look_into(const std::string& path) {
-  const Mapped file(path);
-  const std::string_view text = file.text();
-  if (text.empty()) return {};
-  if (!is_program(text)) return {true, true, false};
-  const auto has = [text](std::string_view sign) {
-    return ::memmem(text.data(), text.size(), sign.data(), sign.size()) != nullptr;
-  };
-  return {std::any_of(kPmi1Signs.begin(), kPmi1Signs.end(), has),
-          std::any_of(kPmixSigns.begin(), kPmixSigns.end(), has), true};
-}
+// From the libraries of a program, breadth first, as the loader goes.
+class Walk {
+ public:
+  explicit Walk(const LibraryPlaces& places) : libraries_(places) {}
+
+  Needs run(Loaded program) {
+    loaded_.push_back(std::move(program));
+    for (std::size_t i = 0; i < loaded_.size(); ++i)
+      for (const std::string& name : loaded_[i].elf.needed)
+        if (seen_.size() < kMostLibraries && seen_.insert(name).second) meet(name, loaded_[i]);
+    if (has_foreign_abi_ && !needs_.pmix) needs_.pmi1 = true;
+    return needs_;
+  }
+
+ private:
+  void meet(const std::string& name, const Loaded& by) {
+    const auto begins = [&name](std::string_view known) { return name.starts_with(known); };
+    const bool pmi1 = std::any_of(kPmi1Libraries.begin(), kPmi1Libraries.end(), begins);
+    const bool pmix = std::any_of(kPmixLibraries.begin(), kPmixLibraries.end(), begins);
+    needs_.pmi1 = needs_.pmi1 || pmi1;
+    needs_.pmix = needs_.pmix || pmix;
+    if (pmi1 || pmix) return;  // what else such a library could look for is its own matter
+    auto found = libraries_.find(name, by);
+    if (!found || found->elf.is_ours) return;
+    has_foreign_abi_ = has_foreign_abi_ || begins(kAnybodys);
+    loaded_.push_back(std::move(*found));
+  }
+
+  const Libraries libraries_;
+  std::deque<Loaded> loaded_;  // addresses stay: each names who wanted it
+  std::set<std::string> seen_;
+  Needs needs_{.certain = true, .is_binary = true};
+  bool has_foreign_abi_ = false;
+};
 
 }  // namespace
 
-Needs needs_of(const std::string& path, const std::vector<std::string>& argv) {
-  Needs needs = carries_others(path) ? Needs{true, true, false} : look_into(path);
-  if (!argv.empty() && carries_others(argv[0])) needs = {true, true, false};
-  return needs;
+Needs needs_of(const std::string& path, const std::vector<std::string>& argv,
+               const LibraryPlaces& places) {
+  const Kind kind = kind_of(path);
+  const bool is_binary = kind == Kind::elf;
+  if (carries_others(path) || (!argv.empty() && carries_others(argv[0])))
+    return everything(is_binary);
+  if (kind == Kind::unreadable) return {};
+  auto elf = is_binary ? read_elf(path) : std::nullopt;
+  if (elf && elf->is_ours) return {.certain = true, .is_binary = true};
+  if (!elf || !elf->wants_loader) return everything(is_binary);
+  return Walk(places).run({path, std::move(*elf)});
 }
 
 }  // namespace tutti::launch::serve

@@ -20,13 +20,20 @@ namespace tutti::launch::serve {
 
 // Servers that a program may look for.
 struct Needs {
-  bool pmi1 = false;     // MPICH and its family
-  bool pmix = false;     // Open MPI
-  bool certain = false;  // the file says so; else it may be so
+  bool pmi1 = false;       // MPICH and its family
+  bool pmix = false;       // Open MPI
+  bool certain = false;    // its files say so; else it may be so
+  bool is_binary = false;  // an ELF file; else the shell's, where the kernel does not know it
 };
-// From the files of the command line: which libraries they name. A script or an interpreter may
-// load anything, so it needs everything.
-Needs needs_of(const std::string& path, const std::vector<std::string>& argv);
+// Where the dynamic loader looks, beside what files name.
+struct LibraryPlaces {
+  std::string library_path;  // LD_LIBRARY_PATH of the rank
+  std::string cache = "/etc/ld.so.cache";
+};
+// From the libraries of the program and theirs. A script, an interpreter or a static program may
+// bring anything, so it needs everything.
+Needs needs_of(const std::string& path, const std::vector<std::string>& argv,
+               const LibraryPlaces& places);
 
 using ServedJob = control::ServeJob;  // the job as servers describe it to their clients
 

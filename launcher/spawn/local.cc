@@ -12,11 +12,11 @@
 #include <cstring>
 #include <utility>
 
-#include "job/exit_status.h"
 #include "spawn/fork_daemon.h"
 #include "spawn/installation.h"
 #include "spawn/keepers.h"
 #include "spawn/spawn.h"
+#include "status/status.h"
 
 namespace tutti::launch::spawn {
 
@@ -90,9 +90,9 @@ pid_t fork_daemon(const Given& given, UniqueFd* channel) {
   });
 }
 
-class Local final : public daemon::Spawner {
+class Local final : public control::Spawner {
  public:
-  Local(control::Loop& loop, daemon::SpawnReports reports, Given given)
+  Local(control::Loop& loop, control::SpawnReports reports, Given given)
       : loop_(loop), reports_(std::move(reports)), given_(std::move(given)) {}
 
   void start(const std::vector<control::HostPart>& hosts) override {
@@ -113,13 +113,13 @@ class Local final : public daemon::Spawner {
   }
   void fail_later(int host) {
     loop_.post([this, host, why = std::string(std::strerror(errno))] {
-      reports_.failed(host, job::status_of(job::ExitStatus::no_resources),
+      reports_.failed(host, status::of(status::ExitStatus::no_resources),
                       "cannot start a process: " + why);
     });
   }
 
   control::Loop& loop_;
-  daemon::SpawnReports reports_;
+  control::SpawnReports reports_;
   Given given_;
   Keepers keepers_;
 };
@@ -143,8 +143,8 @@ EarlyDaemon::~EarlyDaemon() {
   give_to(nobody_took_it, 0);
 }
 
-std::unique_ptr<daemon::Spawner> spawn_local(control::Loop& loop, daemon::SpawnReports reports,
-                                             Given given) {
+std::unique_ptr<control::Spawner> spawn_local(control::Loop& loop, control::SpawnReports reports,
+                                              Given given) {
   return std::make_unique<Local>(loop, std::move(reports), std::move(given));
 }
 

@@ -298,9 +298,9 @@ void Meeting::beat() {
 
 namespace {
 
-class Joined final : public daemon::Spawner {
+class Joined final : public control::Spawner {
  public:
-  Joined(control::Loop& loop, daemon::SpawnReports reports,
+  Joined(control::Loop& loop, control::SpawnReports reports,
          std::vector<std::unique_ptr<Newcomer>> hosts)
       : loop_(loop), reports_(std::move(reports)), newcomers_(std::move(hosts)) {}
 
@@ -320,14 +320,14 @@ class Joined final : public daemon::Spawner {
 
  private:
   control::Loop& loop_;
-  daemon::SpawnReports reports_;
+  control::SpawnReports reports_;
   std::vector<std::unique_ptr<Newcomer>> newcomers_;
 };
 
 }  // namespace
 
-std::unique_ptr<daemon::Spawner> spawn_joined(control::Loop& loop, daemon::SpawnReports reports,
-                                              std::vector<std::unique_ptr<Newcomer>> hosts) {
+std::unique_ptr<control::Spawner> spawn_joined(control::Loop& loop, control::SpawnReports reports,
+                                               std::vector<std::unique_ptr<Newcomer>> hosts) {
   return std::make_unique<Joined>(loop, std::move(reports), std::move(hosts));
 }
 

@@ -100,7 +100,7 @@ std::string own_address(int fd);
 std::string peer_address(int fd);
 
 // Hosts whose daemons are there already.
-std::unique_ptr<daemon::Spawner> spawn_joined(control::Loop& loop, daemon::SpawnReports reports,
-                                              std::vector<std::unique_ptr<Newcomer>> hosts);
+std::unique_ptr<control::Spawner> spawn_joined(control::Loop& loop, control::SpawnReports reports,
+                                               std::vector<std::unique_ptr<Newcomer>> hosts);
 
 }  // namespace tutti::launch::spawn

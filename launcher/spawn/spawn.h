@@ -1,7 +1,7 @@
 // spawn: gets a daemon running on hosts. One way a file; nobody else knows how it is done.
 //
 // Every spawner works inside a Loop, starts all its hosts at once, and reports each host exactly
-// once as ready or failed (daemon/daemon.h). Whatever it started ends with it.
+// once as ready or failed (control/spawner.h). Whatever it started ends with it.
 #pragma once
 
 #include <memory>
@@ -24,21 +24,21 @@ struct Given {
 };
 
 // This machine: the daemon is a forked copy of this process, so that nothing is loaded twice.
-std::unique_ptr<daemon::Spawner> spawn_local(control::Loop& loop, daemon::SpawnReports reports,
-                                             Given given);
+std::unique_ptr<control::Spawner> spawn_local(control::Loop& loop, control::SpawnReports reports,
+                                              Given given);
 
 // By ssh, one connection a host: `how` names the program with its options and the prefix of this
 // installation. A host without a daemon of this build gets it through the same connection. Where
 // the program is srun, `environment` tells of the job.
-std::unique_ptr<daemon::Spawner> spawn_ssh(control::Loop& loop, control::Grow how,
-                                           daemon::SpawnReports reports,
-                                           const std::vector<std::string>& environment);
+std::unique_ptr<control::Spawner> spawn_ssh(control::Loop& loop, control::Grow how,
+                                            control::SpawnReports reports,
+                                            const std::vector<std::string>& environment);
 
 struct VirtualPlan {
   std::string rate;   // "10gbit"; empty: unlimited
   std::string delay;  // "50us"; empty: none
 };
-std::unique_ptr<daemon::Spawner> spawn_virtual(control::Loop& loop, VirtualPlan plan,
-                                               daemon::SpawnReports reports, Given given);
+std::unique_ptr<control::Spawner> spawn_virtual(control::Loop& loop, VirtualPlan plan,
+                                                control::SpawnReports reports, Given given);
 
 }  // namespace tutti::launch::spawn

@@ -19,13 +19,13 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "job/exit_status.h"
 #include "spawn/agent.h"
 #include "spawn/ending.h"
 #include "spawn/installation.h"
 #include "spawn/slurm.h"
 #include "spawn/spawn.h"
 #include "spawn/ssh_words.h"
+#include "status/status.h"
 
 namespace tutti::launch::spawn {
 namespace {
@@ -53,9 +53,9 @@ bool is_ssh(pid_t pid) {
   return text::trim(file_text("/proc/" + std::to_string(pid) + "/comm").value_or("")) == "ssh";
 }
 
-class Ssh final : public daemon::Spawner {
+class Ssh final : public control::Spawner {
  public:
-  Ssh(control::Loop& loop, control::Grow how, daemon::SpawnReports reports,
+  Ssh(control::Loop& loop, control::Grow how, control::SpawnReports reports,
       const Environment& environment)
       : loop_(loop), how_(std::move(how)), reports_(std::move(reports)) {
     const std::string& agent = how_.agent.at(0);
@@ -85,7 +85,7 @@ class Ssh final : public daemon::Spawner {
 
   control::Loop& loop_;
   control::Grow how_;
-  daemon::SpawnReports reports_;
+  control::SpawnReports reports_;
   RemoteFiles files_;
   std::string daemon_, library_;     // their bytes
   std::optional<SlurmSteps> steps_;  // where the agent is srun
@@ -137,7 +137,7 @@ void Ssh::start(const std::vector<control::HostPart>& hosts) {
       continue;
     }
     loop_.post([this, index = host.host, problem] {
-      reports_.failed(index, job::status_of(job::ExitStatus::host_unknown), problem);
+      reports_.failed(index, status::of(status::ExitStatus::host_unknown), problem);
     });
   }
 }
@@ -171,7 +171,7 @@ void Ssh::connect(Connection& one) {
   if (start_agent(command(one.host), steps_ ? &steps_->environment() : nullptr, &one))
     return listen(one);
   loop_.post([this, index = one.host.host, error = errno] {
-    reports_.failed(index, job::status_of(job::ExitStatus::no_resources),
+    reports_.failed(index, status::of(status::ExitStatus::no_resources),
                     std::string("cannot start ssh: ") + std::strerror(error));
   });
 }
@@ -270,7 +270,7 @@ void Ssh::on_end(Connection& one) {
     loop_.after(kPause * one.tries, [this, &one] { connect(one); });
     return;
   }
-  if (why.status == job::status_of(job::ExitStatus::host_unknown) && how_.patient &&
+  if (why.status == status::of(status::ExitStatus::host_unknown) && how_.patient &&
       one.tries < kMostTries + kPatientTries) {
     if (!said_awaited_ && reports_.note)
       reports_.note("host " + one.host.name + " does not resolve yet; trying again for " +
@@ -299,9 +299,9 @@ std::string Ssh::last_words(int host) {
 
 }  // namespace
 
-std::unique_ptr<daemon::Spawner> spawn_ssh(control::Loop& loop, control::Grow how,
-                                           daemon::SpawnReports reports,
-                                           const Environment& environment) {
+std::unique_ptr<control::Spawner> spawn_ssh(control::Loop& loop, control::Grow how,
+                                            control::SpawnReports reports,
+                                            const Environment& environment) {
   return std::make_unique<Ssh>(loop, std::move(how), std::move(reports), environment);
 }
 

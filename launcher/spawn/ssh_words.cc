@@ -7,8 +7,8 @@
 
 #include "base/printable.h"
 #include "base/text.h"
-#include "job/exit_status.h"
 #include "spawn/slurm.h"
+#include "status/status.h"
 
 namespace tutti::launch::spawn {
 namespace {
@@ -64,40 +64,41 @@ std::string installed(const RemoteFiles& files) {
 
 struct Complaint {
   std::string_view words;
-  job::ExitStatus status;
+  status::ExitStatus status;
   std::string_view cure;  // %: the host
   bool again;
 };
 
 // The first row whose words are in ssh's stderr counts.
 constexpr std::array kComplaints{
-    Complaint{"REMOTE HOST IDENTIFICATION HAS CHANGED", job::ExitStatus::host_key,
+    Complaint{"REMOTE HOST IDENTIFICATION HAS CHANGED", status::ExitStatus::host_key,
               "its ssh key is not the one known here; if it was reinstalled: ssh-keygen -R %",
               false},
-    Complaint{"Could not resolve hostname", job::ExitStatus::host_unknown,
+    Complaint{"Could not resolve hostname", status::ExitStatus::host_unknown,
               "check the spelling, /etc/hosts and ~/.ssh/config", false},
-    Complaint{"Host key verification failed", job::ExitStatus::host_key,
+    Complaint{"Host key verification failed", status::ExitStatus::host_key,
               "its ssh key is not known here; look at it once by hand: ssh %", false},
-    Complaint{"Too many authentication failures", job::ExitStatus::login_refused,
+    Complaint{"Too many authentication failures", status::ExitStatus::login_refused,
               "name one key for it in ~/.ssh/config (IdentityFile, IdentitiesOnly yes)", false},
-    Complaint{"Permission denied", job::ExitStatus::login_refused,
+    Complaint{"Permission denied", status::ExitStatus::login_refused,
               "check that 'ssh % true' works without a password", false},
-    Complaint{"Connection refused", job::ExitStatus::host_unreachable,
+    Complaint{"Connection refused", status::ExitStatus::host_unreachable,
               "no ssh server answers there; is the host up, and the port right?", false},
-    Complaint{"timed out", job::ExitStatus::host_unreachable,
+    Complaint{"timed out", status::ExitStatus::host_unreachable,
               "is the host up, and does a firewall let ssh through?", false},
-    Complaint{"No route to host", job::ExitStatus::host_unreachable, "is the host up?", false},
-    Complaint{"Network is unreachable", job::ExitStatus::host_unreachable,
+    Complaint{"No route to host", status::ExitStatus::host_unreachable, "is the host up?", false},
+    Complaint{"Network is unreachable", status::ExitStatus::host_unreachable,
               "this machine has no way to it", false},
-    Complaint{"kex_exchange_identification", job::ExitStatus::host_unreachable,
+    Complaint{"kex_exchange_identification", status::ExitStatus::host_unreachable,
               "its ssh server closed the connection (MaxStartups in sshd_config?)", true},
-    Complaint{"Connection reset", job::ExitStatus::host_unreachable,
+    Complaint{"Connection reset", status::ExitStatus::host_unreachable,
               "its ssh server closed the connection", true},
-    Complaint{"Connection closed", job::ExitStatus::host_unreachable,
+    Complaint{"Connection closed", status::ExitStatus::host_unreachable,
               "its ssh server closed the connection", true},
-    Complaint{"account is currently not available", job::ExitStatus::login_refused,
+    Complaint{"account is currently not available", status::ExitStatus::login_refused,
               "this user may not log in there", false},
-    Complaint{"Bad configuration option", job::ExitStatus::usage, "look at ~/.ssh/config", false},
+    Complaint{"Bad configuration option", status::ExitStatus::usage, "look at ~/.ssh/config",
+              false},
 };
 
 std::string for_host(std::string_view text, const std::string& host) {
@@ -147,20 +148,20 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
                               : " was killed by signal " + std::to_string(WTERMSIG(wait_status));
   if (noise.find(kMachineLine) != std::string::npos)
     return {
-        job::status_of(job::ExitStatus::version_mismatch),
+        status::of(status::ExitStatus::version_mismatch),
         "it is another kind of machine (" +
             std::string(text::trim(noise.substr(noise.find(kMachineLine) + kMachineLine.size()))) +
             "); install this version of Tutti there",
         false};
   if (noise.find(kFailedLine) != std::string::npos)
-    return {job::status_of(job::ExitStatus::no_resources),
+    return {status::of(status::ExitStatus::no_resources),
             "cannot keep the daemon in ~/.cache/tutti there" +
                 (line.empty() ? "" : " (" + line + ")") +
                 "; is there room, and may you write to it?",
             false};
   if (const std::size_t at = noise.find(kForeignLine); at != std::string::npos) {
     const std::string rest = noise.substr(at + kForeignLine.size());
-    return {job::status_of(job::ExitStatus::no_resources),
+    return {status::of(status::ExitStatus::no_resources),
             "the daemon cannot be kept in " +
                 text::printable(text::trim(rest.substr(0, rest.find('\n')))) +
                 " there: that folder is another user's; remove it, or set XDG_CACHE_HOME there",
@@ -168,15 +169,15 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
   }
   for (const Complaint& row : kComplaints) {
     if (words.find(row.words) == std::string::npos) continue;
-    return {job::status_of(row.status),
-            agent + how + " (" + line + "); " + for_host(row.cure, host), row.again};
+    return {status::of(row.status), agent + how + " (" + line + "); " + for_host(row.cure, host),
+            row.again};
   }
   std::string reason = agent + how + " before a daemon answered";
   if (!line.empty()) reason += " (" + line + ")";
   if (const std::string_view said = text::trim(noise); !said.empty())
     reason +=
         "; its login shell said: " + std::string(said.substr(0, said.find('\n')).substr(0, 120));
-  return {job::status_of(job::ExitStatus::host_unreachable),
+  return {status::of(status::ExitStatus::host_unreachable),
           reason + "; check that '" + trial_line(agent, host) + "' works", false};
 }
 

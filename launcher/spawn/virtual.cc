@@ -14,11 +14,11 @@
 #include <optional>
 #include <set>
 
-#include "job/exit_status.h"
 #include "spawn/fork_daemon.h"
 #include "spawn/keepers.h"
 #include "spawn/namespaces.h"
 #include "spawn/spawn.h"
+#include "status/status.h"
 
 namespace tutti::launch::spawn {
 namespace {
@@ -59,9 +59,9 @@ topo::Machine part_of(const topo::Machine& machine, const std::vector<int>& proc
   return part;
 }
 
-class Virtual final : public daemon::Spawner {
+class Virtual final : public control::Spawner {
  public:
-  Virtual(control::Loop& loop, VirtualPlan plan, daemon::SpawnReports reports, Given given)
+  Virtual(control::Loop& loop, VirtualPlan plan, control::SpawnReports reports, Given given)
       : loop_(loop),
         plan_(std::move(plan)),
         reports_(std::move(reports)),
@@ -82,7 +82,7 @@ class Virtual final : public daemon::Spawner {
 
   control::Loop& loop_;
   VirtualPlan plan_;
-  daemon::SpawnReports reports_;
+  control::SpawnReports reports_;
   std::optional<topo::Machine> machine_;
   std::vector<std::string> environment_;
   std::optional<VirtualNet> net_;
@@ -98,7 +98,7 @@ void Virtual::start(const std::vector<control::HostPart>& hosts) {
   auto net = VirtualNet::create(std::move(names), {plan_.rate, plan_.delay});
   if (!net) {
     for (const control::HostPart& host : hosts)
-      fail_later(host.host, job::status_of(job::ExitStatus::virtual_refused), net.error().text);
+      fail_later(host.host, status::of(status::ExitStatus::virtual_refused), net.error().text);
     return;
   }
   net_.emplace(std::move(*net));
@@ -109,7 +109,7 @@ void Virtual::start(const std::vector<control::HostPart>& hosts) {
   if (!switch_ended_.is_open()) return;
   loop_.on_readable(switch_ended_.get(), [this, first = hosts.front().host] {
     loop_.forget(switch_ended_.get());
-    reports_.failed(first, job::status_of(job::ExitStatus::host_lost),
+    reports_.failed(first, status::of(status::ExitStatus::host_lost),
                     "the process that held the virtual network was killed");
   });
 }
@@ -117,13 +117,13 @@ void Virtual::start(const std::vector<control::HostPart>& hosts) {
 void Virtual::start_one(const control::HostPart& host, int number, int count) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return fail_later(host.host, job::status_of(job::ExitStatus::no_resources),
+    return fail_later(host.host, status::of(status::ExitStatus::no_resources),
                       std::strerror(errno));
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
   const pid_t pid = ::fork();
   if (pid < 0)
-    return fail_later(host.host, job::status_of(job::ExitStatus::no_resources),
+    return fail_later(host.host, status::of(status::ExitStatus::no_resources),
                       std::string("cannot start a process: ") + std::strerror(errno));
   if (pid == 0)
     become_daemon(theirs.get(), environment_,
@@ -139,7 +139,7 @@ daemon::DaemonPlace Virtual::enter(int channel, const control::HostPart& host, i
   if (!entered) {
     const std::string last = control::frame(
         host.host, control::encode(control::DaemonFailed{
-                       job::status_of(job::ExitStatus::virtual_refused), entered.error().text}));
+                       status::of(status::ExitStatus::virtual_refused), entered.error().text}));
     (void)!::write(channel, last.data(), last.size());
     ::_exit(1);
   }
@@ -160,8 +160,8 @@ void Virtual::fail_later(int host, int status, std::string why) {
 
 }  // namespace
 
-std::unique_ptr<daemon::Spawner> spawn_virtual(control::Loop& loop, VirtualPlan plan,
-                                               daemon::SpawnReports reports, Given given) {
+std::unique_ptr<control::Spawner> spawn_virtual(control::Loop& loop, VirtualPlan plan,
+                                                control::SpawnReports reports, Given given) {
   return std::make_unique<Virtual>(loop, std::move(plan), std::move(reports), std::move(given));
 }
 

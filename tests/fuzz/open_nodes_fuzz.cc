@@ -11,10 +11,10 @@
 
 #include "catch.h"
 #include "daemon/daemon.h"
-#include "job/exit_status.h"
 #include "job/job.h"
 #include "mutate.h"
 #include "spawn/meet.h"
+#include "status/status.h"
 
 using namespace tutti;                   // NOLINT(google-build-using-namespace): a test
 using namespace tutti::launch;           // NOLINT(google-build-using-namespace): a test
@@ -212,7 +212,7 @@ TEST_CASE("a job whose nodes are anybody's ends with a status", "[fuzz][open_nod
     two.join();
     REQUIRE((status >= 0 && status < 256));
     if (manners == Manners::good) REQUIRE(status == 0);
-    if (manners == Manners::hasty) REQUIRE(status == job::status_of(job::ExitStatus::host_lost));
+    if (manners == Manners::hasty) REQUIRE(status == status::of(status::ExitStatus::host_lost));
   }
 }
 

@@ -34,8 +34,8 @@ control::Launch said() {
   launch.job_key = std::string(32, 'k');
   launch.hosts = {"a", "b"};
   launch.host_of = {0, 0, 1, 1};
-  launch.master_address = "10.0.0.1";
-  launch.master_port = 29500;
+  launch.spec.master_address = "10.0.0.1";
+  launch.spec.master_port = 29500;
   control::AppPart part;
   part.argv = {"/bin/evil"};
   part.working_directory = "/evil";
@@ -77,7 +77,7 @@ TEST_CASE("no word of a leading node becomes more than a number", "[fuzz][torch]
     ++accepted;
     REQUIRE(own->ranks.size() <= 2);
     REQUIRE(own->output.out_file.empty());
-    REQUIRE(has_no_evil(own->master_address));
+    REQUIRE(has_no_evil(own->spec.master_address));
     for (const control::AppPart& part : own->apps) {
       REQUIRE(part.argv == std::vector<std::string>{"./own", "argument"});
       REQUIRE(part.working_directory.find("evil") == std::string::npos);

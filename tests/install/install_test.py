@@ -33,6 +33,16 @@ int main(void) {
   return 0;
 }
 """
+SERVED_PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  MPI_Init(NULL, NULL);
+  printf("%s %s\\n", getenv("PMI_FD") ? "PMI" : "none", getenv("PMIX_RANK") ? "PMIx" : "none");
+  return MPI_Finalize();
+}
+"""
 CMAKE = """
 cmake_minimum_required(VERSION 3.16)
 project(probe C CXX)
@@ -88,6 +98,14 @@ def compilers(prefix, work, env):
     link = os.path.join(work, "mpicc")
     os.symlink(os.path.join(prefix, "bin", "mpicc"), link)
     expect(prefix in run(link, "-show", env=env), "a symbolic link to mpicc finds the tree")
+
+
+def unserved(prefix, work, env):
+    """prun knows its own library, by whatever path the program finds it: no server of another MPI."""
+    write(work + "/served.c", SERVED_PROGRAM)
+    run(os.path.join(prefix, "bin", "mpicc"), "served.c", "-o", "served", folder=work, env=env)
+    said = run(os.path.join(prefix, "bin", "prun"), "-np", "2", "./served", folder=work, env=env)
+    expect(said == "none none\n" * 2, "a program of ours is offered no server of another MPI")
 
 
 def removed(prefix, work, env):
@@ -151,6 +169,8 @@ def main():
         os.makedirs(os.path.dirname(moved))
         os.rename(os.path.dirname(tree), moved)
         compilers(moved, work, env)
+        unserved(moved, work, env)
+        removed(moved, work, env)
         pages(moved, env)
         packages(moved, env)
         cmake(moved, work, env)

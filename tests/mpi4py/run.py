@@ -12,7 +12,7 @@ import sys
 
 import prepare
 
-FORBIDDEN = 208  # launcher/job/exit_status.h
+FORBIDDEN = 208  # launcher/status/status.h
 SKIP = 77
 FEWEST = 1500  # (a tenth with TUTTI_TEST_QUICK) tests that every rank must have run: fewer means that they were not found
 # With TUTTI_TEST_QUICK: messages, collective calls, what communicators are made of.

@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "mpi4py"))
 import prepare as mpi4py
 
 SKIP = 77
-FORBIDDEN = 208  # namespaces are; launcher/job/exit_status.h
+FORBIDDEN = 208  # namespaces are; launcher/status/status.h
 
 
 class Skipped(Exception):

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-SKIP, NO_NAMESPACES = 77, 208  # launcher/job/exit_status.h
+SKIP, NO_NAMESPACES = 77, 208  # launcher/status/status.h
 PER_JOB_S = 4      # what a job ends with is tried as well: many short jobs, then
 STANDS_STILL_S = "240"  # a hang, also on a loaded machine under a sanitizer
 

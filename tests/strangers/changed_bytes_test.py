@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from jobs import LIMIT_S  # noqa: E402
 
 PRUN, TALKER, CHANGER = map(os.path.abspath, sys.argv[1:4])
-LINK_CHANGED, FORBIDDEN = 215, 208  # launcher/job/exit_status.h
+LINK_CHANGED, FORBIDDEN = 215, 208  # launcher/status/status.h
 HANDSHAKE = 400  # bytes: all of it is behind by then
 BYTES, ROUNDS = 100000, 4  # so that heads, short and long pieces are hit
 

@@ -16,7 +16,7 @@ sys.path.insert(0, f"{HERE}/../support")
 from jobs import Started, free_port, processes_with, wait_until  # noqa: E402
 
 KEY = "a key of more than sixteen bytes"
-NO_ALLOCATION = 209  # launcher/job/exit_status.h
+NO_ALLOCATION = 209  # launcher/status/status.h
 NOBODY = 65534
 
 

@@ -26,11 +26,8 @@ MORE_DOORS = {
     "daemon/aside.h": "file systems may stand still: daemons look things up by a thread, the head writes shared files so",
     "control/addresses.h": "addresses as text, of hosts and of this machine: heads and daemons compare them",
     "control/far_kernel.h": "whether a silent machine answers, which daemons ask about the way to the head",
+    "control/spawner.h": "who starts daemons: asked by head and daemon, done by spawn",
     "control/messages.h": "one table of messages, which every actor of the launcher reads",
-}
-# Headers that every room of the launcher may include.
-LAUNCHER_EVERYWHERE = {
-    "job/exit_status.h": "the one table of statuses: help prints it, whoever fails first uses it",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -80,7 +77,7 @@ def check(path, table, problems):
         return
     for included in INCLUDE.findall(path.read_text(errors="replace")):
         target = target_of(included, room, table)
-        if target is None or target == room or included in LAUNCHER_EVERYWHERE:
+        if target is None or target == room:
             continue
         if target not in rooms_allowed(room, table):
             problems.append(f"{tree.name(path)}: {room} may not include {included}")

@@ -19,7 +19,7 @@ import prepare  # noqa: E402
 from jobs import Started, free_port, processes_with, wait_until  # noqa: E402
 
 SKIP = 77
-FORBIDDEN = 208  # namespaces are; launcher/job/exit_status.h
+FORBIDDEN = 208  # namespaces are; launcher/status/status.h
 LIMIT_S = 400
 TRAIN = str(HERE / "train.py")
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-FORBIDDEN = 208  # launcher/job/exit_status.h
+FORBIDDEN = 208  # launcher/status/status.h
 PRUN, PROGRAM = sys.argv[1:]
 
 

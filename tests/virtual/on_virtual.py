@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-FORBIDDEN = 208  # launcher/job/exit_status.h
+FORBIDDEN = 208  # launcher/status/status.h
 SKIP = 77
 
 

@@ -13,7 +13,7 @@
 namespace tutti::transport::tcp {
 namespace {
 
-constexpr int kLinkChanged = 215;  // launcher/job/exit_status.h
+constexpr int kLinkChanged = 215;  // launcher/status/status.h
 constexpr std::size_t kMostHot = 4;
 constexpr int kFruitlessPulls = 256;  // then a stream is left to epoll
 constexpr std::int64_t kTickNs = 20'000'000;

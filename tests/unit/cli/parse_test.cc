@@ -7,6 +7,19 @@ using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test 
 using namespace tutti::launch::cli;  // NOLINT(google-build-using-namespace): a test of one
                                      // namespace
 
+namespace {
+
+template <class T>
+T asked(const std::string& line) {
+  const auto job = parse(line);
+  REQUIRE(job);
+  const T* command = std::get_if<T>(&job->command);
+  REQUIRE(command != nullptr);
+  return *command;
+}
+
+}  // namespace
+
 TEST_CASE("options stop at the first word of the program", "[cli]") {
   const auto job = parse("prun -np 4 ./app -np 7 --hostfile x -- : -n 2 ./b -x");
   REQUIRE(job);
@@ -81,7 +94,7 @@ TEST_CASE("settings land where they belong", "[cli]") {
   CHECK(job->output.timestamps);
   CHECK(job->output.merge_stderr);
   CHECK(job->output.directory == "out");
-  CHECK(job->report_links);
+  CHECK(job->rank.report_links);
   CHECK(job->dry_run);
   CHECK(job->display_map);
   CHECK(job->display_allocation);
@@ -107,16 +120,24 @@ TEST_CASE("hosts belong to their program and are collected for the allocation", 
 }
 
 TEST_CASE("help and version need no program", "[cli]") {
-  CHECK(parse("prun --help")->show == "help");
-  CHECK(parse("prun -h")->show == "help");
-  CHECK(parse("prun --help=exit")->show == "help=exit");
-  CHECK(parse("prun --help exit")->show == "help=exit");
-  CHECK(parse("prun -np 4 --version")->show == "version");
-  CHECK(parse("prun --check -H a,b")->show == "check");
-  CHECK(parse("prun --ps")->show == "ps");
-  CHECK(parse("prun --stacks")->show == "stacks=");
-  CHECK(parse("prun --stacks 4711")->show == "stacks=4711");
-  CHECK(parse("prun --stacks=4711")->show == "stacks=4711");
-  CHECK(parse("prun --gdb 3@4711")->show == "gdb=3@4711");
+  CHECK(asked<PrintHelp>("prun --help").topic.empty());
+  CHECK(asked<PrintHelp>("prun -h").topic.empty());
+  CHECK(asked<PrintHelp>("prun --help=exit").topic == "exit");
+  CHECK(asked<PrintHelp>("prun --help exit").topic == "exit");
+  asked<PrintVersion>("prun -np 4 --version");
+  asked<CheckHosts>("prun --check -H a,b");
+  asked<ListJobs>("prun --ps");
+  asked<RunJob>("prun -np 4 ./app");
+  CHECK(asked<JoinJob>("prun --join a:4711").where == "a:4711");
+  CHECK(asked<PrintPage>("prun --print-page man").page == "man");
+  CHECK(asked<PrintStacks>("prun --stacks").job.empty());
+  CHECK(asked<PrintStacks>("prun --stacks 4711").job == "4711");
+  CHECK(asked<PrintStacks>("prun --stacks=4711").job == "4711");
+  CHECK(asked<AttachDebugger>("prun --gdb 3@4711").rank == 3);
+  CHECK(asked<AttachDebugger>("prun --gdb 3@4711").job == "4711");
+  CHECK(asked<AttachDebugger>("prun --gdb 3").job.empty());
+  for (const char* line :
+       {"prun --gdb x", "prun --gdb -1", "prun --gdb 99999999999@1", "prun --gdb @1"})
+    CHECK_FALSE(parse(line));
   CHECK(parse("prun --check -H a,b")->apps[0].hosts == std::vector<std::string>{"a,b"});
 }

@@ -26,11 +26,11 @@ TEST_CASE("nodes, rendezvous and restarts", "[cli]") {
   REQUIRE(job);
   CHECK(job->torch.min_nodes == 1);
   CHECK(job->torch.max_nodes == 4);
-  CHECK(job->torch.run_id == "run7");
+  CHECK(job->rank.run_id == "run7");
   CHECK(job->torch.endpoint == "a:29400");
   CHECK(job->torch.join_timeout_s == 30);
   CHECK(job->torch.node_rank == 2);
-  CHECK(job->max_restarts == 3);
+  CHECK(job->rank.max_restarts == 3);
   CHECK(job->notes == std::vector<std::string>{"without effect here: --rdzv_conf is_host"});
   CHECK(error_of("torchrun --nnodes 3:2 t.py").find("MIN:MAX") != std::string::npos);
   CHECK(error_of("torchrun --rdzv-backend mpi t.py").find("static and c10d") != std::string::npos);
@@ -41,8 +41,8 @@ TEST_CASE("torchrun's words under prun make a torch job; settings alone do not",
   const auto job = parse("prun --master-addr a --master-port 29500 --max-restarts 1 ./a");
   REQUIRE(job);
   CHECK_FALSE(job->torch.used);
-  CHECK(job->master_address == "a");
-  CHECK(job->master_port == 29500);
+  CHECK(job->rank.master_address == "a");
+  CHECK(job->rank.master_port == 29500);
 }
 
 TEST_CASE("what can run by itself goes to python under torchrun's name only", "[cli]") {

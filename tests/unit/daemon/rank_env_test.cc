@@ -17,8 +17,8 @@ RankFacts some_facts() {
   facts.hosts = 2;
   facts.segment_fd = 960;
   facts.control_fd = 961;
-  facts.master_address = "10.0.0.1";
-  facts.master_port = 4242;
+  facts.spec.master_address = "10.0.0.1";
+  facts.spec.master_port = 4242;
   return facts;
 }
 

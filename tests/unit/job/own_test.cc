@@ -21,8 +21,8 @@ control::Launch said() {
   launch.job_key = std::string(32, 'k');
   launch.hosts = {"a", "b"};
   launch.host_of = {0, 0, 1, 1};
-  launch.master_address = "10.0.0.1";
-  launch.master_port = 29500;
+  launch.spec.master_address = "10.0.0.1";
+  launch.spec.master_port = 29500;
   control::AppPart evil;
   evil.argv = {"/bin/evil"};
   evil.working_directory = "/evil";
@@ -32,7 +32,7 @@ control::Launch said() {
                       {"TUTTI_REDUCE", "a\nb", false, {}, false}};
   launch.apps = {evil};
   launch.output.out_file = "/evil/file";
-  launch.record = "events";
+  launch.spec.record = "events";
   for (const int rank : {2, 3}) {
     control::RankPart part;
     part.rank = rank;
@@ -51,12 +51,12 @@ TEST_CASE("a torchrun node starts its own program with the numbers it was told",
   CHECK(own->apps[0].argv == std::vector<std::string>{"./own", "argument"});
   CHECK(own->apps[0].working_directory != "/evil");
   CHECK(own->output.out_file.empty());
-  CHECK(own->record.empty());
+  CHECK(own->spec.record.empty());
   CHECK(own->job_id == 7);
   CHECK(own->job_key == std::string(32, 'k'));
   CHECK(own->host_of == std::vector<int>{0, 0, 1, 1});
-  CHECK(own->master_address == "10.0.0.1");
-  CHECK(own->master_port == 29500);
+  CHECK(own->spec.master_address == "10.0.0.1");
+  CHECK(own->spec.master_port == 29500);
   REQUIRE(own->ranks.size() == 2);
   CHECK(own->ranks[0].rank == 2);
   CHECK(own->ranks[0].cpus == std::vector<int>{2});
@@ -84,8 +84,8 @@ TEST_CASE("a plan that makes no sense is refused", "[job]") {
   CHECK(refuses([](control::Launch& l) { l.host_of = {0, 0, 1, -1}; }));
   CHECK(refuses([](control::Launch& l) { l.hosts = {"a"}; }));
   CHECK(refuses([](control::Launch& l) { l.hosts[0] = "../a"; }));
-  CHECK(refuses([](control::Launch& l) { l.master_address = "a\nb"; }));
-  CHECK(refuses([](control::Launch& l) { l.master_port = 1 << 20; }));
+  CHECK(refuses([](control::Launch& l) { l.spec.master_address = "a\nb"; }));
+  CHECK(refuses([](control::Launch& l) { l.spec.master_port = 1 << 20; }));
   CHECK_FALSE(own_launch(own_request(), 1, 1, said()));  // more ranks than it offered
   CHECK_FALSE(own_launch(own_request(), 2, -1, said()));
   CHECK_FALSE(own_launch(own_request(), 2, 2, said()));

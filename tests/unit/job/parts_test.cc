@@ -31,7 +31,7 @@ TEST_CASE("each host is told its own ranks and everybody's hosts", "[job]") {
   control::Launch launch = common_part(spec, plan, {}, "/work", {"A=1"}, false);
   CHECK(launch.host_of == std::vector<int>{0, 0, 1});
   CHECK(launch.hosts == std::vector<std::string>{"a", "b"});
-  CHECK(launch.universe == 3);
+  CHECK(launch.spec.universe == 3);
   add_ranks(launch, spec, plan, 0);
   REQUIRE(launch.ranks.size() == 2);
   CHECK(launch.ranks[0].takes_stdin);
@@ -110,7 +110,7 @@ TEST_CASE("each attempt and each of several nodes has its folder for output", "[
   cli::JobSpec spec;
   CHECK(output_folder(spec, {}, 2).empty());
   spec.torch.log_folder = "lg";
-  spec.torch.run_id = "id";
+  spec.rank.run_id = "id";
   CHECK(output_folder(spec, {7, "", 2, 3}, 1) == "lg/id_7/attempt_2/%l");
   CHECK(output_folder(spec, {7, "", 2, 3}, 2) == "lg/id_7/node_%n/attempt_2/%l");
   spec.output.directory = "od";

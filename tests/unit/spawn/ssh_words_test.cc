@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "catch.h"
-#include "job/exit_status.h"
+#include "status/status.h"
 
 namespace tutti::launch::spawn {
 namespace {
@@ -162,20 +162,20 @@ TEST_CASE("another kind of machine says so before anything is sent", "[spawn]") 
   const std::string out = home.run(files, kScript);
   CHECK(out.starts_with(kMachineLine));
   const Diagnosis why = diagnose("b", "ssh", 1 << 8, "", out);
-  CHECK(why.status == job::status_of(job::ExitStatus::version_mismatch));
+  CHECK(why.status == status::of(status::ExitStatus::version_mismatch));
 }
 
 TEST_CASE("ssh's complaints get their documented statuses", "[spawn]") {
   CHECK(status_for("ssh: Could not resolve hostname b: Name or service not known\r\n") ==
-        job::status_of(job::ExitStatus::host_unknown));
+        status::of(status::ExitStatus::host_unknown));
   CHECK(status_for("ssh: connect to host b port 22: Connection refused\r\n") ==
-        job::status_of(job::ExitStatus::host_unreachable));
+        status::of(status::ExitStatus::host_unreachable));
   CHECK(status_for("root@b: Permission denied (publickey).\r\n") ==
-        job::status_of(job::ExitStatus::login_refused));
+        status::of(status::ExitStatus::login_refused));
   CHECK(status_for("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification "
-                   "failed.\n") == job::status_of(job::ExitStatus::host_key));
-  CHECK(status_for("Host key verification failed.\n") == job::status_of(job::ExitStatus::host_key));
-  CHECK(status_for("something new\n") == job::status_of(job::ExitStatus::host_unreachable));
+                   "failed.\n") == status::of(status::ExitStatus::host_key));
+  CHECK(status_for("Host key verification failed.\n") == status::of(status::ExitStatus::host_key));
+  CHECK(status_for("something new\n") == status::of(status::ExitStatus::host_unreachable));
 }
 
 TEST_CASE("a reason quotes ssh, names the host and says what to try", "[spawn]") {

@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace tutti::launch::job {
+namespace tutti::launch::status {
 
 enum class ExitStatus : int {
   success = 0,
@@ -60,11 +60,11 @@ inline constexpr std::array kExitStatuses{
     ExitStatusRow{ExitStatus::link_changed, "what arrived over a link is not what was sent"},
 };
 
-constexpr int status_of(ExitStatus status) {
+constexpr int of(ExitStatus status) {
   return static_cast<int>(status);
 }
-constexpr int status_of_signal(int signal) {
+constexpr int of_signal(int signal) {
   return 128 + signal;
 }
 
-}  // namespace tutti::launch::job
+}  // namespace tutti::launch::status

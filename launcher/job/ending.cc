@@ -1,0 +1,35 @@
+#include "job/ending.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::launch::job {
+
+bool Ending::fail(Cause cause, int status) {
+  if (has_failed()) return false;
+  failure_ = Failure{cause, status};
+  return true;
+}
+
+void Ending::blemish(int status) {
+  if (blemish_ == 0) blemish_ = status;
+}
+
+void Ending::lose(const std::string& host) {
+  if (std::find(lost_.begin(), lost_.end(), host) == lost_.end()) lost_.push_back(host);
+}
+
+void Ending::suspect(Verdict echo) {
+  if (!echo_) echo_ = std::move(echo);
+}
+
+int Ending::status() const {
+  return failure_ && failure_->status != 0 ? failure_->status : blemish_;
+}
+
+Cause Ending::cause() const {
+  if (signal_ != 0) return Cause::user;
+  return failure_ ? failure_->cause : Cause::ended;
+}
+
+}  // namespace tutti::launch::job

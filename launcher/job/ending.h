@@ -1,0 +1,48 @@
+// How a job ends, as far as it is known: the exit status and the cause are read off this state, and
+// nobody else stores either. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/reasons.h"
+#include "job/rounds.h"
+
+namespace tutti::launch::job {
+
+class Ending {
+ public:
+  // What ends the job. The first counts; what comes later follows from it. False: it is not the
+  // first.
+  bool fail(Cause cause, int status);
+  // What does not end it, and is not as it should be: a rank that the others go on without, output
+  // that was lost. Counts when nothing else makes a status.
+  void blemish(int status);
+  // The user's last signal of those that end.
+  void interrupt(int signal) { signal_ = signal; }
+  // A host that the job went on without, or ended by.
+  void lose(const std::string& host);
+  // A rank that failed because it had lost another, whose end is the reason, if it is told in time.
+  void suspect(Verdict echo);
+
+  bool has_failed() const { return failure_.has_value(); }
+  int signal() const { return signal_; }
+  const std::optional<Verdict>& echo() const { return echo_; }
+  int status() const;
+  Cause cause() const;
+  const std::vector<std::string>& lost() const { return lost_; }
+
+ private:
+  struct Failure {
+    Cause cause = Cause::ended;
+    int status = 0;
+  };
+  std::optional<Failure> failure_;
+  int blemish_ = 0;
+  int signal_ = 0;
+  std::optional<Verdict> echo_;
+  std::vector<std::string> lost_;
+};
+
+}  // namespace tutti::launch::job

@@ -1,0 +1,107 @@
+// What the ranks are in and what they say of their calls, and who is told: the report of a job that
+// stands still, calls that differ, --stats, --trace, --report-links, and the desk.
+//
+// Owner: the Head. looking.cc asks the ranks and judges, answers.cc is for other pruns.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control/control.h"
+#include "control/terminal.h"
+#include "job/comparison.h"
+#include "job/course.h"
+#include "job/desk.h"
+#include "job/job.h"
+#include "job/usage.h"
+#include "job/watcher.h"
+
+namespace tutti::launch::job {
+
+class Observation {
+ public:
+  struct Calls {
+    std::function<int(const control::Look& look)> ask;  // every host; how many will answer
+    std::function<bool(int host)> is_far;               // not on this machine
+    std::function<void()> settle;
+    // Ranks called what does not match; false: the job has failed already, and nobody asks.
+    std::function<bool()> may_fail;
+    std::function<void(const std::string& line)> mismatch;
+    std::function<void()> lost;  // something that was to be written
+  };
+  Observation(control::Loop& loop, const JobRequest& request, const Course& course,
+              control::Terminal& terminal, Calls calls);
+
+  // From the beginning of the job.
+  void start();
+  // Before a rank starts: a file that cannot be written is told at once.
+  Result<void> open_usage();
+  // Once it is launched: other pruns may ask.
+  void open_desk();
+
+  void take(const control::Seen& seen);
+  void take(const control::Stack& stack);
+  void take(const control::Used& used);
+  void take(const control::Links& links) { links_[links.rank] += links.text; }
+
+  void report_at_limit();  // what the ranks are in, when all have answered
+  void all_ranks_ended();  // whose calls differ is told, if nothing else was
+  void show_rest();        // the end: links, --stats, --trace
+
+ private:
+  struct StackWish;
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  std::string host_of_rank(int rank) const;
+  const std::string& name_of(int host) const { return request_.plan.hosts.at(at(host)).name; }
+
+  // looking.cc
+  void look(const control::Look& what, std::function<void()> then);
+  void compare_calls();
+  void look_again_and_tell(Comparison::Difference found, Comparison::Order order);
+  void tell_difference(const Comparison::Difference& found);
+  void look_closer();
+  void judge_standstill();
+  void check_movement();
+  void show_places(std::function<void(const std::string&)> show);
+  void print_links();
+  void show_usage();
+
+  // answers.cc
+  void answer(const std::string& question, const Desk::Reply& reply);
+  std::string job_line() const;
+  std::string place_line(int rank) const;
+  void gather_stacks(const Desk::Reply& reply);
+  void ask_next_stack(StackWish& wish);
+  void take_stack(const control::Stack& stack);
+  void finish_stacks(const std::shared_ptr<StackWish>& wish);
+
+  control::Loop& loop_;
+  const JobRequest& request_;
+  const Course& course_;
+  control::Terminal& terminal_;
+  Calls calls_;
+  Watcher watcher_;
+  struct {
+    std::uint64_t number = 0;
+    int waiting = 0;
+    std::vector<std::function<void()>> then;
+  } look_;
+  bool reported_still_ = false;
+  Comparison comparison_;
+  bool has_new_calls_ = false;
+  bool looks_closer_ = false;  // a look is due soon
+  bool judged_still_ = false;  // this standstill was compared in the order of all calls
+  std::map<int, std::string> links_;
+  std::unique_ptr<Usage> usage_;  // null: no --stats
+  std::unique_ptr<Trace> trace_;  // null: no --trace
+  Desk desk_{loop_};
+  std::vector<std::shared_ptr<StackWish>> stack_wishes_;
+  std::function<void(int rank, const std::string& text)> show_stack_;
+  std::set<int> reported_stacks_;  // ranks whose stacks a report of ours waits for
+};
+
+}  // namespace tutti::launch::job

@@ -51,6 +51,9 @@ class Walk {
       for (const std::string& name : loaded_[i].elf.needed)
         if (seen_.size() < kMostLibraries && seen_.insert(name).second) meet(name, loaded_[i]);
     if (has_foreign_abi_ && !needs_.pmix) needs_.pmi1 = true;
+    // MPICH is often linked in whole, which leaves no name; PMI-1 for who does not ask is a socket.
+    if (!names_an_mpi_) needs_.pmi1 = true;
+    needs_.certain = names_an_mpi_;
     return needs_;
   }
 
@@ -61,6 +64,7 @@ class Walk {
     const bool pmix = std::any_of(kPmixLibraries.begin(), kPmixLibraries.end(), begins);
     needs_.pmi1 = needs_.pmi1 || pmi1;
     needs_.pmix = needs_.pmix || pmix;
+    names_an_mpi_ = names_an_mpi_ || pmi1 || pmix || begins(kAnybodys);
     if (pmi1 || pmix) return;  // what else such a library could look for is its own matter
     auto found = libraries_.find(name, by);
     if (!found || found->elf.is_ours) return;
@@ -71,8 +75,8 @@ class Walk {
   const Libraries libraries_;
   std::deque<Loaded> loaded_;  // addresses stay: each names who wanted it
   std::set<std::string> seen_;
-  Needs needs_{.certain = true, .is_binary = true};
-  bool has_foreign_abi_ = false;
+  Needs needs_{.is_binary = true};
+  bool has_foreign_abi_ = false, names_an_mpi_ = false;
 };
 
 }  // namespace

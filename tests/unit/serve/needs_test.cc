@@ -70,9 +70,9 @@ TEST_CASE("the libraries of a program say whose MPI it is", "[serve]") {
   CHECK(needs_in(here.program({.needed = {"libc.so.6", "libmpi.so.12"}})) == "pmi1 certain");
   CHECK(needs_in(here.program({.needed = {"libmpich.so.12"}})) == "pmi1 certain");
   CHECK(needs_in(here.program({.needed = {"libmpi.so.40"}})) == "pmix certain");
-  CHECK(needs_in(here.program({.needed = {"libm.so.6", "libc.so.6"}})) == "certain");
+  CHECK(needs_in(here.program({.needed = {"libm.so.6", "libc.so.6"}})) == "pmi1 perhaps");
   CHECK(needs_in(here.program({.needed = {"libm.so.6"}, .padding = "libmpi.so.40 PMI_FD"})) ==
-        "certain");
+        "pmi1 perhaps");  // MPICH may be linked in whole
 }
 
 TEST_CASE("libmpi_abi is ours by its note, and else another's", "[serve]") {
@@ -99,13 +99,13 @@ TEST_CASE("libraries of libraries count, wherever the loader finds them", "[serv
   const auto needs_with = [&](const ElfImage& image, const std::string& library_path = "") {
     return needs_in(here.program(image), library_path);
   };
-  CHECK(needs_with({.needed = {"libouter.so"}}) == "certain");
+  CHECK(needs_with({.needed = {"libouter.so"}}) == "pmi1 perhaps");
   CHECK(needs_with({.needed = {"libouter.so"}}, one + ":" + two) == "pmix certain");
   // RPATH counts for what libraries need, too; RUNPATH for its own file.
   CHECK(needs_with({.needed = {"libouter.so"}, .rpath = "$ORIGIN/one:${ORIGIN}/two"}) ==
         "pmix certain");
-  CHECK(needs_with({.needed = {"libouter.so"}, .runpath = one + ":" + two}) == "certain");
-  CHECK(needs_with({.needed = {"libouter.so"}, .rpath = two, .runpath = one}) == "certain");
+  CHECK(needs_with({.needed = {"libouter.so"}, .runpath = one + ":" + two}) == "pmi1 perhaps");
+  CHECK(needs_with({.needed = {"libouter.so"}, .rpath = two, .runpath = one}) == "pmi1 perhaps");
   ElfImage{.needed = {"libinner.so"}, .runpath = "$ORIGIN/../two"}.write(one + "/libouter.so");
   CHECK(needs_with({.needed = {"libouter.so"}, .runpath = one}) == "pmix certain");
   CHECK(needs_with({.needed = {one + "/libouter.so"}}) == "pmix certain");
@@ -125,7 +125,7 @@ TEST_CASE("a library is found by ldconfig's cache, after LD_LIBRARY_PATH", "[ser
   CHECK(needs_in(program, two, cache) == "pmix certain");
   const std::string whole = cache_of("libouter.so", one + "/libouter.so");
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
-    CHECK(needs_in(program, "", here.write("cache", whole.substr(0, bytes))).ends_with("certain"));
+    CHECK(needs_in(program, "", here.write("cache", whole.substr(0, bytes))).starts_with("pmi"));
 }
 
 TEST_CASE("what can bring anything needs everything", "[serve]") {
@@ -152,5 +152,6 @@ TEST_CASE("a file that breaks off is read as far as it goes", "[serve]") {
 }
 
 TEST_CASE("this machine's own programs are read", "[serve]") {
-  CHECK(words(needs_of("/proc/self/exe", {"app"}, {})) == "certain");  // this test: no MPI at all
+  CHECK(words(needs_of("/proc/self/exe", {"app"}, {})) ==
+        "pmi1 perhaps");  // this test: no MPI at all
 }

@@ -17,7 +17,8 @@ directory=build
 install=yes
 setup=(-Doptimization=2 -Ddebug=false -Dtests=enabled)
 suites=()
-arguments=()
+# Most tests wait; those that keep all cores busy run alone.
+arguments=(--num-processes $((2 * $(nproc))))
 while [ $# -gt 0 ]; do
   case "$1" in
     --suite)

@@ -2,6 +2,7 @@
 
 #include <sys/eventfd.h>
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 struct Task {
   std::function<void()> work;
   UniqueFd bell;
+  std::atomic<bool> is_done = false;  // the bell wakes; this makes visible what the work wrote
 };
 
 }  // namespace
@@ -28,6 +30,7 @@ void aside(control::Loop& loop, std::function<void()> work, std::function<void()
   if (bell >= 0)
     thread = quiet_thread([task] {
       task->work();
+      task->is_done.store(true, std::memory_order_release);  // partner: the acquire below
       // It can only fail when it rings already.
       [[maybe_unused]] const int rung = ::eventfd_write(task->bell.get(), 1);
     });
@@ -37,6 +40,7 @@ void aside(control::Loop& loop, std::function<void()> work, std::function<void()
   }
   thread.detach();
   loop.on_readable(bell, [&loop, task, done = std::move(done)] {
+    if (!task->is_done.load(std::memory_order_acquire)) return;
     const auto mine = task;  // forgetting destroys this function
     const auto call = done;
     loop.forget(mine->bell.get());

@@ -35,7 +35,7 @@ constexpr int kMostPosted = 1 << 14;  // receives of one partitioned message at 
 
 // Division, rounded up.
 constexpr Count up(Count bytes, Count size) {
-  return (bytes + size - 1) / size;
+  return bytes / size + (bytes % size != 0 ? 1 : 0);  // bytes may be the largest there are
 }
 
 Envelope introducing(Envelope envelope) {

@@ -6,8 +6,7 @@
 
 namespace tutti::launch::cli {
 
-// What stands in a JobSpec beside it is of a job that runs, or of hosts to
-// check.
+// What stands in a JobSpec beside it is of a job that runs, or of hosts to check.
 struct RunJob {};
 struct CheckHosts {};
 struct JoinJob {

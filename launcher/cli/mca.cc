@@ -35,7 +35,7 @@ enum class Says {
 struct Parameter {
   const char* name;
   Apply apply;
-  Says says;
+  Says says = Says::words;
 };
 
 constexpr std::array kParameters{
@@ -88,45 +88,37 @@ bool is_on(const std::string& value) {
 }
 
 // Variables of other launchers that stand for an option; Kubernetes' MPI Operator sets some.
-struct Default {
-  const char* variable;
-  Apply apply;
-  Says says = Says::words;
-};
-constexpr std::array kDefaults{
-    Default{"GLOO_SOCKET_IFNAME", apply::interfaces, Says::interfaces},  // a later one counts
-    Default{"NCCL_SOCKET_IFNAME", apply::interfaces, Says::interfaces},
-    Default{"FI_TCP_IFACE", apply::interfaces, Says::interfaces},
-    Default{"HYDRA_IFACE", apply::interfaces, Says::interfaces},
-    Default{"HYDRA_LAUNCHER", apply::launcher},
-    Default{"HYDRA_LAUNCHER_EXEC", apply::launch_agent},
-    Default{"HYDRA_LAUNCH_EXTRA_ARGS", agent_args},
-    Default{"I_MPI_HYDRA_BOOTSTRAP", apply::launcher},
-    Default{"I_MPI_HYDRA_BOOTSTRAP_EXEC", apply::launch_agent},
+constexpr std::array kVariables{
+    Parameter{"GLOO_SOCKET_IFNAME", apply::interfaces, Says::interfaces},  // a later one counts
+    Parameter{"NCCL_SOCKET_IFNAME", apply::interfaces, Says::interfaces},
+    Parameter{"FI_TCP_IFACE", apply::interfaces, Says::interfaces},
+    Parameter{"HYDRA_IFACE", apply::interfaces, Says::interfaces},
+    Parameter{"HYDRA_LAUNCHER", apply::launcher},
+    Parameter{"HYDRA_LAUNCHER_EXEC", apply::launch_agent},
+    Parameter{"HYDRA_LAUNCH_EXTRA_ARGS", agent_args},
+    Parameter{"I_MPI_HYDRA_BOOTSTRAP", apply::launcher},
+    Parameter{"I_MPI_HYDRA_BOOTSTRAP_EXEC", apply::launch_agent},
 };
 constexpr std::array kHostfiles{"HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
                                 "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"};
+
+Result<void> read_variable(Draft& draft, const std::string& name, const Parameter& row) {
+  const auto value = draft.around.variable(name);
+  if (!value || value->empty() || row.says == Says::hostfile ||
+      (row.says == Says::on && !is_on(*value)) ||
+      (row.says == Says::interfaces && draft.around.variable("TUTTI_INTERFACES")))
+    return {};
+  return row.apply(draft, Given{name, {*value}});
+}
 
 }  // namespace
 
 Result<void> read_launcher_variables(Draft& draft) {
   if (!draft.around.variable) return {};
-  const bool has_own = draft.around.variable("TUTTI_INTERFACES").has_value();
-  for (const Default& row : kDefaults)
-    if (const auto value = draft.around.variable(row.variable);
-        value && !value->empty() && !(has_own && row.says == Says::interfaces))
-      TUTTI_DO(row.apply(draft, Given{row.variable, {*value}}));
-  for (const Parameter& parameter : kParameters) {
-    for (const char* prefix : {"OMPI_MCA_", "PRTE_MCA_"}) {
-      const std::string name = std::string(prefix) + parameter.name;
-      const auto value = draft.around.variable(name);
-      const bool counts =
-          parameter.says != Says::hostfile && !(has_own && parameter.says == Says::interfaces);
-      const bool wanted = counts && value && !value->empty();
-      if (wanted && (parameter.says != Says::on || is_on(*value)))
-        TUTTI_DO(parameter.apply(draft, Given{name, {*value}}));
-    }
-  }
+  for (const Parameter& row : kVariables) TUTTI_DO(read_variable(draft, row.name, row));
+  for (const Parameter& row : kParameters)
+    for (const char* prefix : {"OMPI_MCA_", "PRTE_MCA_"})
+      TUTTI_DO(read_variable(draft, prefix + std::string(row.name), row));
   draft.ignored_mca.clear();
   return {};
 }

@@ -135,8 +135,7 @@ struct Launch {
   std::vector<RankPart> ranks;  // of this host, in rank order
   OutputPart output;
   spec::RankSpec spec;
-  std::string serve;  // servers for programs of other MPIs: pmi1, pmix, none; empty: as needed
-  int restarts = 0;   // so far
+  int restarts = 0;                          // so far
   int machine_ranks = 0, machine_cores = 0;  // where several hosts are one machine: of all of them
   template <class F>
   void fields(F&& f) {
@@ -144,7 +143,7 @@ struct Launch {
     f("machine_ranks", machine_ranks), f("machine_cores", machine_cores);
     f("job_id", job_id), f("job_key", job_key), f("hosts", hosts);
     f("host_of", host_of), f("apps", apps), f("ranks", ranks), f("output", output);
-    f("environment", environment), f("serve", serve);
+    f("environment", environment);
   }
 };
 

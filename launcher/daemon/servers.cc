@@ -26,9 +26,6 @@ serve::ServedJob job_of(const control::Launch& launch, int host) {
 
 void Servers::open(control::Loop& loop, const control::Launch& launch, const Place& place,
                    serve::Needs needs, serve::ServeReports reports, const Ready& ready) {
-  forced_ = !launch.serve.empty();
-  if (forced_)
-    needs = {.pmi1 = launch.serve == "pmi1", .pmix = launch.serve == "pmix", .certain = true};
   const serve::ServedJob job = job_of(launch, place.host);
   if (needs.pmi1) pmi1_ = serve::serve_pmi1(loop, job, reports, place.server_fd);
   if (!needs.pmix) return ready("");
@@ -44,11 +41,11 @@ void Servers::open(control::Loop& loop, const control::Launch& launch, const Pla
 
 Result<serve::Server::Outfit> Servers::outfit(int local, const serve::Needs& needs) {
   serve::Server::Outfit outfit;
-  if (pmi1_ && (needs.pmi1 || forced_)) {
+  if (pmi1_ && needs.pmi1) {
     TUTTI_TRY(mine, pmi1_->outfit(local));
     outfit = std::move(mine);
   }
-  if (pmix_ && (needs.pmix || forced_)) {
+  if (pmix_ && needs.pmix) {
     TUTTI_TRY(mine, pmix_->outfit(local));
     outfit.variables.insert(outfit.variables.end(), mine.variables.begin(), mine.variables.end());
     // MPICH 5 gives up when it sees signs of both, unless it is told which is meant for it.

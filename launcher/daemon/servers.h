@@ -10,8 +10,8 @@ namespace tutti::launch::daemon {
 
 class Servers {
  public:
-  // Makes what the programs need; what prun was told (launch.serve) goes before that. `ready` is
-  // called once, at once or later: `problem` says what cannot be served, or is empty.
+  // Makes what the programs need. `ready` is called once, at once or later: `problem` says what
+  // cannot be served, or is empty.
   using Ready = std::function<void(const std::string& problem)>;
   struct Place {
     int host = 0;
@@ -26,7 +26,6 @@ class Servers {
   void close();
 
  private:
-  bool forced_ = false;
   std::unique_ptr<serve::Server> pmi1_, pmix_;
 };
 

@@ -48,7 +48,6 @@ void clean(control::Launch& launch) {
   }
   launch.environment.clear();
   launch.output = {};
-  launch.serve.clear();
   const spec::RankSpec said = std::exchange(launch.spec, {});
   launch.spec.universe = said.universe;
   launch.spec.max_restarts = said.max_restarts;

@@ -37,6 +37,8 @@ while [ $# -gt 0 ]; do
       # UCX is not built for it and cannot run beside it.
       case "$2" in *thread*) setup+=(-Ducx=disabled) ;; esac
       arguments+=(--timeout-multiplier 5)
+      # Undefined behaviour would print a line and go on.
+      export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
       shift 2 ;;
     --no-install) install=no; shift ;;
     --quick) export TUTTI_TEST_QUICK=1; shift ;;

@@ -82,7 +82,7 @@ void finish_one() {
   const Fetch one = net.under_way.back();
   net.under_way.pop_back();
   const bool fails = net.random->below(40) == 0;
-  if (!fails) std::memset(one.into, static_cast<int>(one.number & 255), one.bytes);
+  if (!fails && one.bytes > 0) std::memset(one.into, static_cast<int>(one.number & 255), one.bytes);
   one.done(&net, fails ? UCS_ERR_IO_ERROR : UCS_OK, one.bytes, one.entry);
 }
 

@@ -37,8 +37,9 @@ struct Parts {
   std::size_t beside_bytes;
 };
 Parts parts_of(Security security, const std::byte* bytes, std::size_t count) {
-  if (security == Security::encrypted) return {raw(bytes), count, nullptr, 0};
-  return {nullptr, 0, raw(bytes), count};
+  // Neither is ever null, which libsodium does not take.
+  if (security == Security::encrypted) return {raw(bytes), count, raw(bytes), 0};
+  return {raw(bytes), 0, raw(bytes), count};
 }
 
 }  // namespace

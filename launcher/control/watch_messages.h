@@ -47,9 +47,11 @@ struct SeenRank {
   std::uint64_t bytes = 0;
   std::uint64_t sequence = 0;
   std::uint64_t kept_messages = 0, kept_bytes = 0;  // that came and were not received yet
+  std::uint64_t kept_waiting = 0;                   // of them whose senders wait for room
   template <class F>
   void fields(F&& f) {
     f("kept_messages", kept_messages), f("kept_bytes", kept_bytes);
+    f("kept_waiting", kept_waiting);
     f("rank", rank), f("pid", pid), f("joined", joined), f("ended", ended);
     f("function", function), f("calls", calls), f("detailed", detailed), f("context", context);
     f("peer", peer), f("tag", tag), f("bytes", bytes), f("sequence", sequence);

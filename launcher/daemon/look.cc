@@ -84,6 +84,7 @@ std::vector<control::SeenRank> Ranks::places() const {
     const auto& kept = segment_->local(static_cast<std::uint32_t>(rank.local)).kept;
     one.kept_messages = kept.messages.load(std::memory_order_relaxed);
     one.kept_bytes = kept.bytes.load(std::memory_order_relaxed);
+    one.kept_waiting = kept.waiting.load(std::memory_order_relaxed);
   }
   return all;
 }
@@ -159,7 +160,7 @@ void Ranks::take_stack(const RankProcess& rank) {
   const std::string pid = std::to_string(rank.pid);
   std::vector<std::string> words;
   if (const std::string tool = find_tool("eu-stack", path); !tool.empty())
-    words = {tool, "-n", "24", "-p", pid};
+    words = {tool, "-m", "-n", "24", "-p", pid};
   else if (const std::string other = find_tool("gdb", path); !other.empty())
     words = {other, "-batch", "-nx", "-ex", "thread apply all bt 24", "-p", pid};
   if (words.empty())

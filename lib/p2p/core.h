@@ -157,9 +157,13 @@ class Core final : public Endpoint, public transport::Sink {
   void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
   // flood.cc
   void drop_kept(MatchNode* message);
-  void count_kept();
+  void record_kept();
+  void count_kept(const Message& message);
   void repay(Message& message);
-  std::uint64_t kept_budget();
+  bool has_room(std::uint64_t more);
+  bool may_bring(const transport::FrameHeader& header);
+  void bring(Message& message, std::span<const std::byte> key);
+  static void on_brought(Request* self);
   void tell_flood();
   std::string describe_flood() const;
 
@@ -208,6 +212,7 @@ class Core final : public Endpoint, public transport::Sink {
     std::uint64_t from = 0;      // so many are told; 0: never
     std::uint64_t messages = 0;  // that are kept
     std::uint64_t bytes = 0;     // payload of all of them
+    std::uint64_t waiting = 0;   // whose senders wait for room
     std::int64_t began_ns = 0;   // when the last rise to a part of `from` began
     std::uint64_t received = 0;  // messages received before that
   } flood_;

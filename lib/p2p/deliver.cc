@@ -153,20 +153,22 @@ void Core::finish_delivery(PeerState& peer, Transfer* transfer,
 // Nobody asked for it yet: kept in the order of arrival.
 void Core::keep(int from, const transport::FrameHeader& header,
                 std::span<const std::byte> payload) {
-  void* const block = bytes_.take(sizeof(Message) + payload.size());
-  Message* const message = new (block) Message;
+  const bool is_brought = may_bring(header);
+  const std::size_t bytes = is_brought ? header.length : payload.size();
+  Message* const message = new (bytes_.take(sizeof(Message) + bytes)) Message;
   message->context = header.context;
   message->source = static_cast<int>(header.source);
   message->tag = header.tag;
   message->header = header;
   message->from = from;
-  message->bytes = static_cast<std::uint32_t>(payload.size());
-  if (!payload.empty()) std::memcpy(message->payload(), payload.data(), payload.size());
+  message->bytes = static_cast<std::uint32_t>(bytes);
+  if (is_brought)
+    bring(*message, payload);
+  else if (!payload.empty())
+    std::memcpy(message->payload(), payload.data(), payload.size());
   channel_.unexpected.add(message);
-  ++flood_.messages;
-  flood_.bytes += payload.size();
-  count_kept();
   repay(*message);
+  count_kept(*message);
   ++counted_.unexpected;
   counted_.unexpected_most = std::max(counted_.unexpected_most, flood_.messages);
   tell({Happening::Kind::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});

@@ -18,6 +18,8 @@ constexpr std::uint64_t kMemoryPart =
     8;  // of the host's memory, for messages kept by all its ranks
 constexpr std::uint64_t kBytesEach = 4 << 10;  // messages as long as this are many sooner
 constexpr std::size_t kMostNamed = 4;
+// No link sends longer ones without asking, whatever a frame says.
+constexpr std::uint64_t kMostBrought = 1 << 20;
 
 struct Sender {
   int rank = 0;
@@ -48,20 +50,28 @@ std::string describe_sender(const Sender& sender) {
 
 }  // namespace
 
-void Core::drop_kept(MatchNode* message) {
-  channel_.unexpected.remove(message);
-  --flood_.messages;
-  flood_.bytes -= static_cast<Message*>(message)->bytes;
-  // relaxed: the daemon samples, as it does of the watch record.
+// relaxed: the daemon samples, as it does of the watch record.
+void Core::record_kept() {
   kept_record_.messages.store(flood_.messages, std::memory_order_relaxed);
   kept_record_.bytes.store(flood_.bytes, std::memory_order_relaxed);
+  kept_record_.waiting.store(flood_.waiting, std::memory_order_relaxed);
+}
+
+void Core::drop_kept(MatchNode* node) {
+  channel_.unexpected.remove(node);
+  const Message& message = *static_cast<Message*>(node);
+  --flood_.messages;
+  flood_.bytes -= message.bytes;
+  if ((message.header.flags & kUntilKept) != 0) --flood_.waiting;
+  record_kept();
 }
 
 // One more is kept.
-void Core::count_kept() {
-  const std::uint64_t messages = flood_.messages;
-  kept_record_.messages.store(messages, std::memory_order_relaxed);
-  kept_record_.bytes.store(flood_.bytes, std::memory_order_relaxed);
+void Core::count_kept(const Message& message) {
+  const std::uint64_t messages = ++flood_.messages;
+  flood_.bytes += message.bytes;
+  if ((message.header.flags & kUntilKept) != 0) ++flood_.waiting;
+  record_kept();
   if (flood_.from == 0) return;
   if (messages == std::max<std::uint64_t>(1, flood_.from / kPart)) [[unlikely]] {
     flood_.began_ns = now_ns();
@@ -76,7 +86,7 @@ void Core::count_kept() {
 void Core::repay(Message& message) {
   const bool is_eager = message.header.kind == static_cast<std::uint8_t>(Kind::eager);
   std::uint8_t& flags = message.header.flags;
-  if (!is_eager || bytes_.in_use() > kept_budget()) return;
+  if (!is_eager || !has_room(0)) return;
   PeerState& sender = peer(message.from);
   if ((flags & kUntilKept) != 0) {
     queue_control(sender, Kind::taken, 0, high_of(message.header.cookie));
@@ -86,13 +96,53 @@ void Core::repay(Message& message) {
   flags |= kRepaid;
 }
 
-std::uint64_t Core::kept_budget() {
-  if (bytes_.in_use() <= budget_ || is_budget_known_) return budget_;
+// So many bytes of memory more may be used for what nobody asks for.
+bool Core::has_room(std::uint64_t more) {
+  const std::uint64_t wanted = bytes_.in_use() + more;
+  if (wanted <= budget_ || is_budget_known_) return wanted <= budget_;
   is_budget_known_ = true;
   const std::uint64_t left = topo::memory_left();
   budget_ =
       std::max(budget_, left / kMemoryPart / static_cast<std::uint64_t>(wireup_.local_size()));
-  return budget_;
+  return wanted <= budget_;
+}
+
+bool Core::may_bring(const transport::FrameHeader& header) {
+  return header.kind == static_cast<std::uint8_t>(Kind::offer) &&
+         (header.flags & kUntilKept) != 0 && header.length <= kMostBrought &&
+         has_room(header.length);
+}
+
+// A short message that was offered for want of credit is asked for at once, so that its sender can
+// go on: as if a receive into the memory of the kept message had met it.
+void Core::bring(Message& message, std::span<const std::byte> key) {
+  const std::span<std::byte> memory = message.content();
+  Transfer* const bringing = channel_.transfers.take();
+  bringing->begin(Phase::matched, message.from, {message.context, message.source, message.tag, 0},
+                  types::Buffer::plain(memory.data(), static_cast<types::Count>(memory.size())));
+  bringing->remote = high_of(message.header.cookie);
+  bringing->moved = 0;
+  bringing->key_bytes = static_cast<std::uint8_t>(key.size());
+  std::copy(key.begin(), key.end(), bringing->key.begin());
+  bringing->owner = &message;
+  bringing->on_done = &Core::on_brought;
+  message.bringing = bringing;
+  message.header.flags &= static_cast<std::uint8_t>(~kUntilKept);
+  matched_.push_back(bringing);
+  work_ = true;
+}
+
+// Its bytes are here: it is kept like any other from now on. Or its sender is gone.
+void Core::on_brought(Request* self) {
+  Transfer* const bringing = static_cast<Transfer*>(self);
+  Core& core = *bringing->core;
+  Message* const message = static_cast<Message*>(bringing->owner);
+  message->bringing = nullptr;
+  message->failure = bringing->status.code;
+  message->header.kind = static_cast<std::uint8_t>(Kind::eager);
+  message->header.flags = kOwesNothing;
+  core.release(bringing);
+  if (message->taker != nullptr) core.give_message(message->taker, message);
 }
 
 void Core::tell_flood() {
@@ -111,12 +161,7 @@ std::string Core::describe_flood() const {
     sender.highest_tag = std::max(sender.highest_tag, message->tag);
     sender.contexts.insert(message->context);
     ++sender.messages;
-    // Sent without credit: what its sender may leave here is used up.
-    const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
-    const PeerState* const peer = peers_[static_cast<std::size_t>(message->from)].get();
-    if (is_eager ? (message->header.flags & kOwesNothing) == kFree
-                 : peer != nullptr && peer->routed && message->header.length <= peer->eager_bytes)
-      sender.is_held_back = true;
+    if ((message->header.flags & kUntilKept) != 0) sender.is_held_back = true;
   };
   for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr; node = node->newer)
     count(static_cast<const Message*>(node));

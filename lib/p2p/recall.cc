@@ -66,7 +66,7 @@ void Core::on_recall(int from, const transport::FrameHeader& header) {
 bool Core::is_recalled(const Message& message, int from, std::uint32_t number, std::uint32_t id) {
   const bool is_eager = message.header.kind == static_cast<std::uint8_t>(Kind::eager);
   const bool is_plain = is_eager && (message.header.flags & kWantsTaken) == 0;
-  return message.from == from && is_plain == (number != 0) &&
+  return message.from == from && message.bringing == nullptr && is_plain == (number != 0) &&
          high_of(message.header.cookie) == (is_plain ? number : id);
 }
 

@@ -42,7 +42,15 @@ Status Core::recv_now(int rank, const Envelope& envelope, const types::Buffer& b
 
 // Hands a kept message to the receive that takes it, and forgets it.
 void Core::give_message(Transfer* transfer, Message* message) {
-  if (message->header.kind == static_cast<std::uint8_t>(Kind::eager)) {
+  if (message->bringing != nullptr) {
+    transfer->phase = Phase::matched;
+    transfer->peer = message->from;
+    message->taker = transfer;
+    return;
+  }
+  if (message->failure != Code::ok) {
+    fail_with(transfer, message->failure);
+  } else if (message->header.kind == static_cast<std::uint8_t>(Kind::eager)) {
     deliver_eager(transfer, message->from, message->header, message->content());
   } else {
     match_offer(transfer, message->from, message->header, message->content());

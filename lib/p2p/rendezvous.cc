@@ -33,6 +33,8 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   header.kind = static_cast<std::uint8_t>(Kind::offer);
   header.length = transfer->total;
   header.cookie = cookie_of(transfer->fingerprint, transfer->id);
+  if (transfer->total <= peer.eager_bytes && transfer->mode != Mode::synchronous)
+    header.flags = kUntilKept;
   if (transfer->key_bytes == 0 && peer.traits.fetches && transfer->total > 0 &&
       transfer->total >= peer.traits.fetch_from && transfer->buffer.is_contiguous()) {
     const auto key = peer.link->expose({transfer->buffer.at(), transfer->total});

@@ -127,11 +127,15 @@ class TransferLine {
   Transfer* last_ = nullptr;
 };
 
-// Arrived, not asked for: the header and what came with it, in one block of the byte pool.
+// Arrived, not asked for: the header and what came with it, in one block of the byte pool. A short
+// one that was offered for want of room may be brought here before a receive takes it (flood.cc).
 struct Message : MatchNode {
   transport::FrameHeader header;
   int from = 0;
   std::uint32_t bytes = 0;
+  Transfer* bringing = nullptr;  // its bytes are on their way
+  Transfer* taker = nullptr;     // the receive that took it meanwhile
+  Code failure = Code::ok;       // why they never came
   std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
   std::span<std::byte> content() { return {payload(), bytes}; }
 };

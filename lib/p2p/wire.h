@@ -4,6 +4,7 @@
 //   eager    message     message bytes     fingerprint | its number       -
 //     asking message     message bytes     fingerprint | sender's id      taken
 //   offer    key or none message bytes     fingerprint | sender's id      grant or taken
+//     of a short one     message bytes     fingerprint | sender's id      the same, when kept too
 //   grant    none        bytes wanted      sender's id | receiver's id    data
 //   data     a part      its offset        receiver's id                  -
 //   taken    none        -                 sender's id                    -
@@ -35,10 +36,12 @@ enum class Kind : std::uint8_t {
   recalled,
 };
 
-// Flags of eager frames.
+// Flags of eager frames and, where it says so, of offers.
 inline constexpr std::uint8_t kWantsTaken = 1;  // the sender waits for the match
 inline constexpr std::uint8_t kFree = 2;        // cost no credit: as small as an offer's record
-inline constexpr std::uint8_t kUntilKept = 8;   // the sender waits for room only, not for the match
+// The sender waits for room only, not for the match; of offers as well. Of a kept message: for want
+// of it.
+inline constexpr std::uint8_t kUntilKept = 8;
 // Of a kept message, never sent: its credit went back when it was kept.
 inline constexpr std::uint8_t kRepaid = 4;
 inline constexpr std::uint8_t kOwesNothing = kFree | kRepaid;

@@ -100,7 +100,8 @@ struct RecentCalls {
 // Messages that came to a rank and that it has not received yet; written by it, read by the daemon.
 struct KeptRecord {
   std::atomic<std::uint64_t> messages;
-  std::atomic<std::uint64_t> bytes;  // of them that are here; others were only announced
+  std::atomic<std::uint64_t> bytes;    // of them that are here; others were only announced
+  std::atomic<std::uint64_t> waiting;  // of them whose senders wait for room here
 };
 
 // One per rank of this host, on lines of its own.

@@ -55,9 +55,12 @@ def main():
                 time.sleep(0.2)
             status, said = job.result()
         check("messages pile up in rank 2" in marked, f"{name}: --ps marks the job", marked)
-        check(status == 207 and re.search(r"rank 2 on host \S+ has 30[01] messages \(29.3 KiB\) that it has not received: if those "
-                                              r"who sent them wait, it is for this flood \(a larger TUTTI_UNEXPECTED_BYTES", said),
+        check(status == 207 and re.search(r"rank 2 on host \S+ has 30[01] messages \(29.3 KiB\) that it has not received\n", said),
               f"{name}: the hang report counts them", said)
+        status, said = run(prun, ["--hang-report", "1", "--timeout", "6", "-x", "TUTTI_UNEXPECTED_BYTES=16k", *options], program, "never", "300")
+        check(status == 207 and re.search(r"rank 2 on host \S+ has \d+ messages \(.*\) that it has not received; there is no room for more, and "
+                                          r"the senders of \d+ wait for that \(a larger TUTTI_UNEXPECTED_BYTES", said),
+              f"{name}: where their senders wait it says so", said)
 
 
 main()

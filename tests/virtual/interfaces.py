@@ -27,6 +27,12 @@ for words, env in ((["--interfaces", "eth0"], {}), (["-iface", "eth"], {}), (["-
     done = run(*words, **env)
     failed += check(f"{words} {env}: the interfaces that there are", done.returncode == 0
                     and "by TUTTI_INTERFACES=" in done.stdout + done.stderr, done)
+done = run("--interfaces", "eth0", TUTTI_LINK="ucx")
+if "libucp.so" not in done.stdout + done.stderr:  # UCX is here
+    failed += check("UCX drives the interface that is named", done.returncode == 0 and "over UCX's tcp on eth0" in done.stdout, done)
+    for words in (["--interfaces", "lo"], ["--interfaces", "^eth0"], ["--interfaces", "nosuch"]):
+        done = run(*words, TUTTI_LINK="ucx")
+        failed += check(f"{words}: nor by any other", done.returncode != 0, done)
 for words in (["--interfaces", "lo"], ["--interfaces", "nosuch"], ["--interfaces", "^eth0"]):
     done = run(*words)
     failed += check(f"{words}: no way to the other host", done.returncode != 0, done)

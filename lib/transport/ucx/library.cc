@@ -1,7 +1,6 @@
-// dlopen of libucp, and the question whether there is anything for it to drive.
+// dlopen of libucp.
 #include "transport/ucx/library.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -78,16 +77,6 @@ Result<Library> Library::open() {
 
 bool is_set_by_user(const char* ucx_variable) {
   return ::getenv(ucx_variable) != nullptr;
-}
-
-std::string rdma_device() {
-  std::string name;
-  DIR* const folder = ::opendir("/sys/class/infiniband");
-  if (folder == nullptr) return name;
-  while (const dirent* entry = ::readdir(folder))
-    if (entry->d_name[0] != '.' && (name.empty() || entry->d_name < name)) name = entry->d_name;
-  ::closedir(folder);
-  return name.empty() ? name : name + ":1";
 }
 
 }  // namespace tutti::transport::ucx

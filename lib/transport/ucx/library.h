@@ -45,7 +45,4 @@ struct Library {
 // Whether one of UCX's own variables is set: what a user chose for UCX stands.
 bool is_set_by_user(const char* ucx_variable);
 
-// The first RDMA device of this machine as UCX names it ("mlx5_0:1"), empty when there is none.
-std::string rdma_device();
-
 }  // namespace tutti::transport::ucx

@@ -56,11 +56,11 @@ class UcxLink final : public Link {
 
 class UcxTransport final : public Transport {
  public:
-  UcxTransport(const Surroundings& around, std::unique_ptr<Worker> worker, std::string device)
+  UcxTransport(const Surroundings& around, std::unique_ptr<Worker> worker, Devices devices)
       : wireup_(*around.wireup),
         sink_(*around.sink),
         worker_(std::move(worker)),
-        device_(std::move(device)),
+        devices_(std::move(devices)),
         token_(token_of(wireup_.segment().header())),
         gone_(wireup_) {}
   ~UcxTransport() override;
@@ -75,7 +75,9 @@ class UcxTransport final : public Transport {
   void look_around() override { gone_.ask(); }
 
  private:
-  std::size_t longest_frame() const { return std::size_t{device_.empty() ? 512U : 4096U} << 10; }
+  std::size_t longest_frame() const {
+    return std::size_t{devices_.rdma.empty() ? 512U : 4096U} << 10;
+  }
   Inlet& inlet(int peer);
   Outlet& outlet(int peer);
   int collect();
@@ -92,7 +94,7 @@ class UcxTransport final : public Transport {
   wireup::Wireup& wireup_;
   Sink& sink_;
   std::unique_ptr<Worker> worker_;
-  std::string device_;
+  Devices devices_;
   std::uint64_t token_;
   Blob address_;
   GoneScan gone_;
@@ -128,10 +130,12 @@ Result<void> UcxTransport::start() {
 Traits UcxTransport::traits(const Peer& peer) const {
   Traits traits;
   traits.reaches = peer.rank != wireup_.rank();
-  traits.why = device_.empty() ? "over UCX's tcp" : "RDMA device " + device_;
-  traits.kind = device_.empty() ? "tcp" : "rdma";
+  const bool is_tcp = devices_.rdma.empty();
+  traits.why = is_tcp ? "over UCX's tcp" : "RDMA device " + devices_.rdma;
+  if (is_tcp && !devices_.all.empty()) traits.why += " on " + devices_.all;
+  traits.kind = is_tcp ? "tcp" : "rdma";
   traits.max_frame = longest_frame();
-  traits.eager_bytes = device_.empty() ? std::size_t{64} << 10 : std::size_t{8} << 10;
+  traits.eager_bytes = is_tcp ? std::size_t{64} << 10 : std::size_t{8} << 10;
   traits.fetch_from = std::numeric_limits<std::size_t>::max();
   return traits;
 }
@@ -306,16 +310,18 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   const std::string& security = around.knobs->text("TUTTI_LINK_SECURITY");
   if (security != "none" && around.wireup->segment().header().hosts > 1)
     return fail(Code::other, "it cannot give TUTTI_LINK_SECURITY=" + security);
-  const std::string device = rdma_device();
+  TUTTI_TRY(wanted, InterfaceList::parse(around.knobs->text("TUTTI_INTERFACES")));
+  TUTTI_TRY(devices, devices_of(wanted));
   if (named.empty()) {
     if (around.wireup->segment().header().hosts < 2)
       return fail(Code::other, "all ranks are on one host");
-    if (device.empty()) return fail(Code::other, "no RDMA device (TUTTI_LINK=ucx uses its tcp)");
+    if (devices.rdma.empty())
+      return fail(Code::other, "no RDMA device (TUTTI_LINK=ucx uses its tcp)");
   }
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
   TUTTI_TRY(library, Library::open());
-  TUTTI_TRY(worker, Worker::open(library, device));
-  auto transport = std::make_unique<UcxTransport>(around, std::move(worker), device);
+  TUTTI_TRY(worker, Worker::open(library, devices));
+  auto transport = std::make_unique<UcxTransport>(around, std::move(worker), devices);
   TUTTI_DO(transport->start());
   return std::unique_ptr<Transport>(std::move(transport));
 }

@@ -10,9 +10,9 @@
 
 namespace tutti::transport::ucx {
 
-Result<std::unique_ptr<Worker>> Worker::open(const Library& library, const std::string& device) {
+Result<std::unique_ptr<Worker>> Worker::open(const Library& library, const Devices& devices) {
   std::unique_ptr<Worker> worker(new Worker(library));
-  TUTTI_DO(worker->start(device));
+  TUTTI_DO(worker->start(devices));
   return worker;
 }
 
@@ -21,7 +21,7 @@ Worker::~Worker() {
   if (context_ != nullptr) library_.cleanup(context_);
 }
 
-Result<void> Worker::start(const std::string& device) {
+Result<void> Worker::start(const Devices& devices) {
   const auto failed = [this](const char* what, ucs_status_t status) {
     return fail(Code::other, std::string(what) + ": " + library_.text(status));
   };
@@ -30,9 +30,9 @@ Result<void> Worker::start(const std::string& device) {
   if (status != UCS_OK) return failed("ucp_config_read", status);
   // What the user chose for UCX stands.
   if (!is_set_by_user("UCX_TLS"))
-    library_.config_modify(config, "TLS", device.empty() ? "tcp" : "ib,tcp");
-  if (!device.empty() && !is_set_by_user("UCX_NET_DEVICES"))
-    library_.config_modify(config, "NET_DEVICES", device.c_str());
+    library_.config_modify(config, "TLS", devices.rdma.empty() ? "tcp" : "ib,tcp");
+  if (!devices.all.empty() && !is_set_by_user("UCX_NET_DEVICES"))
+    library_.config_modify(config, "NET_DEVICES", devices.all.c_str());
 
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;

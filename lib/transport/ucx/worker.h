@@ -6,14 +6,14 @@
 
 #include "base/bytes.h"
 #include "base/unique_fd.h"
+#include "transport/ucx/devices.h"
 #include "transport/ucx/library.h"
 
 namespace tutti::transport::ucx {
 
 class Worker {
  public:
-  // `device`: RDMA device to use, empty: tcp only.
-  static Result<std::unique_ptr<Worker>> open(const Library& library, const std::string& device);
+  static Result<std::unique_ptr<Worker>> open(const Library& library, const Devices& devices);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -31,7 +31,7 @@ class Worker {
 
  private:
   explicit Worker(const Library& library) : library_(library) {}
-  Result<void> start(const std::string& device);
+  Result<void> start(const Devices& devices);
   Result<void> open_descriptors();
 
   Library library_;

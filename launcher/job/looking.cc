@@ -27,14 +27,17 @@ Observation::Observation(control::Loop& loop, const JobRequest& request, const C
       request_(request),
       course_(course),
       terminal_(terminal),
-      calls_(std::move(calls)) {}
+      calls_(std::move(calls)),
+      watcher_(now_ms()) {}
 
-// Looks some times in the span after which a standstill is reported, and every few seconds at
-// least.
+// Looks some times in the span after which a standstill or the time limit is reported, so that it
+// is known for how long; and every few seconds at least.
 void Observation::start() {
-  const auto span = static_cast<std::int64_t>(request_.spec.hang_report_s * 1000);
-  const auto pause =
-      span > 0 ? std::clamp<std::int64_t>(span / 6, 50, kLongestPause) : kLongestPause;
+  std::int64_t pause = kLongestPause;
+  for (const double span_s : {request_.spec.hang_report_s, request_.spec.timeout_s})
+    if (span_s > 0 && span_s < 3600)
+      pause = std::min(pause, static_cast<std::int64_t>(span_s * 1000) / 6);
+  pause = std::max<std::int64_t>(pause, 50);
   loop_.after(std::chrono::milliseconds(pause), [this] {
     if (course_.state == State::leaving || course_.state == State::done) return;
     if (course_.state == State::running) {
@@ -136,10 +139,12 @@ void Observation::check_movement() {
   show_places([this](const std::string& text) { terminal_.write(2, text); });
 }
 
-// The ranks' places now, then the stacks of the first few that are missing.
+// The ranks' places now, then the stacks of the first few that are missing; where no rank uses MPI
+// that we could see, of any.
 void Observation::show_places(std::function<void(const std::string&)> show) {
   show(watcher_.report(now_ms(), [this](int rank) { return host_of_rank(rank); }));
   auto wanted = watcher_.missing();
+  if (wanted.empty()) wanted = watcher_.strangers();
   if (wanted.size() > kMostStacks) wanted.resize(kMostStacks);
   show_stack_ = [this, show](int rank, const std::string& text) {
     show("    stack of rank " + std::to_string(rank) + " on host " + host_of_rank(rank) + ":\n" +

@@ -10,7 +10,7 @@
 namespace tutti::launch::job {
 namespace {
 
-constexpr std::size_t kMostFrames = 16;
+constexpr std::size_t kMostFrames = 16;   // of libraries
 constexpr std::uint64_t kManyKept = 100;  // messages that wait for a receive are worth a line
 constexpr std::uint64_t kKeptBytes = 4 << 10;
 constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
@@ -53,6 +53,32 @@ std::string place_of(const control::SeenRank& seen) {
   return text;
 }
 
+// The file that a frame's code is in: "#1 0xAB f () from FILE" of gdb, "#1 0xAB f - FILE" of
+// eu-stack.
+std::string_view file_of(std::string_view frame) {
+  for (const std::string_view mark : {" from /", " - /"})
+    if (const auto at = frame.rfind(mark); at != std::string_view::npos)
+      return frame.substr(at + mark.size() - 1);
+  return {};
+}
+
+// Frames of one thread as a debugger prints them.
+struct Thread {
+  std::string own, of_libraries;
+  std::size_t count = 0;
+
+  void add(std::string frame) {
+    const bool is_library = file_of(frame).find(".so") != std::string_view::npos;
+    if (is_library && ++count > kMostFrames) return;
+    // "#0  0x00007f... name": the address says nothing to a reader.
+    if (const auto hex = frame.find("0x"); hex != std::string::npos)
+      if (const auto space = frame.find(' ', hex); space != std::string::npos)
+        frame.erase(hex, space - hex + 1);
+    (is_library ? of_libraries : own) += "      " + frame + "\n";
+  }
+  std::string text() const { return own + of_libraries; }
+};
+
 }  // namespace
 
 std::string fold_ranks(const std::vector<int>& ranks) {
@@ -69,18 +95,14 @@ std::string fold_ranks(const std::vector<int>& ranks) {
 
 std::string shorten_stack(const std::string& text) {
   std::string frames;
-  std::size_t count = 0;
+  Thread thread;
   for (const std::string& line : text::split(text, '\n')) {
     const auto sharp = line.find_first_not_of(' ');
-    if (sharp == std::string::npos || (line[sharp] != '#' && !line.starts_with("T"))) continue;
-    if (line[sharp] == '#' && ++count > kMostFrames) continue;
-    std::string frame = line.substr(sharp);
-    // "#0  0x00007f... name": the address says nothing to a reader.
-    if (const auto hex = frame.find("0x"); hex != std::string::npos)
-      if (const auto space = frame.find(' ', hex); space != std::string::npos)
-        frame.erase(hex, space - hex + 1);
-    frames += "      " + frame + "\n";
+    if (sharp == std::string::npos) continue;
+    if (line.starts_with("T")) frames += std::exchange(thread, {}).text() + "      " + line + "\n";
+    if (line[sharp] == '#') thread.add(line.substr(sharp));
   }
+  frames += thread.text();
   return frames.empty() ? "      " + std::string(text::trim(text)) + "\n" : frames;
 }
 
@@ -89,7 +111,7 @@ void Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
   Place& place = at->second;
   const bool moved = fresh || place.seen.calls != seen.calls ||
                      place.seen.function != seen.function || place.seen.ended != seen.ended;
-  if (moved) place.since_ms = now_ms;
+  if (moved) place.since_ms = fresh && seen.calls == 0 ? began_ms_ : now_ms;
   place.seen = seen;
 }
 
@@ -120,6 +142,15 @@ bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
          std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) {
            return rank.second.seen.ended || rank.second.seen.function != 0;
          });
+}
+
+std::vector<int> Watcher::strangers() const {
+  std::vector<int> living;
+  for (const auto& [rank, place] : ranks_) {
+    if (place.seen.joined) return {};
+    if (!place.seen.ended) living.push_back(rank);
+  }
+  return living;
 }
 
 std::vector<int> Watcher::missing() const {
@@ -176,9 +207,12 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
     if (is_flooded(place.seen))
       report += "    rank " + std::to_string(rank) + " on host " + host_of(rank) + " has " +
                 std::to_string(place.seen.kept_messages) + " messages (" +
-                text::format_bytes(place.seen.kept_bytes) +
-                ") that it has not received: if those who sent them wait, it is for this flood "
-                "(a larger TUTTI_UNEXPECTED_BYTES lets them go on)\n";
+                text::format_bytes(place.seen.kept_bytes) + ") that it has not received" +
+                (place.seen.kept_waiting == 0
+                     ? std::string("\n")
+                     : "; there is no room for more, and the senders of " +
+                           std::to_string(place.seen.kept_waiting) +
+                           " wait for that (a larger TUTTI_UNEXPECTED_BYTES lets them go on)\n");
   const auto awaited = missing();
   if (!awaited.empty())
     report += (awaited.size() == 1 ? "    waited for: rank " : "    waited for: ranks ") +

@@ -14,6 +14,8 @@ namespace tutti::launch::job {
 
 class Watcher {
  public:
+  // Ranks that were never in MPI have been where they are since `began_ms`.
+  explicit Watcher(std::int64_t began_ms) : began_ms_(began_ms) {}
   void take(const control::SeenRank& seen, std::int64_t now_ms);
   // Every rank that lives has been in the same place for so long, and one of them is in MPI.
   bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;
@@ -21,6 +23,8 @@ class Watcher {
   bool all_wait(std::int64_t now_ms, std::int64_t for_ms) const;
   // Ranks that others wait for and that are not in the same call: first those whose stacks help.
   std::vector<int> missing() const;
+  // Where no rank has ever been in MPI: those that live.
+  std::vector<int> strangers() const;
   // One line for each group of ranks that are in the same thing, and one for who is missing.
   using HostOf = std::function<std::string(int rank)>;
   std::string report(std::int64_t now_ms, const HostOf& host_of) const;
@@ -33,12 +37,14 @@ class Watcher {
     control::SeenRank seen;
     std::int64_t since_ms = 0;
   };
+  std::int64_t began_ms_;
   std::map<int, Place> ranks_;
 };
 
 // "0-3,7"
 std::string fold_ranks(const std::vector<int>& ranks);
-// The frames of a debugger's output, shortened; all of it where there are none.
+// The frames of a debugger's output, shortened, the program's own before those of libraries; all of
+// it where there are none.
 std::string shorten_stack(const std::string& text);
 
 }  // namespace tutti::launch::job

@@ -43,7 +43,7 @@ std::string host_of(int) {
 }  // namespace
 
 TEST_CASE("a standstill needs somebody in MPI and nobody who moves", "[watch]") {
-  Watcher watcher;
+  Watcher watcher(0);
   watcher.take(computing(0), 0);
   watcher.take(computing(1), 0);
   CHECK_FALSE(watcher.is_still(9000, 1000));
@@ -62,7 +62,7 @@ TEST_CASE("a standstill needs somebody in MPI and nobody who moves", "[watch]") 
 }
 
 TEST_CASE("the report names the call, its number, and who is missing", "[watch]") {
-  Watcher watcher;
+  Watcher watcher(0);
   for (const int rank : {0, 1, 2}) watcher.take(in_collective(rank, "MPI_Barrier", 17), 0);
   watcher.take(computing(3), 0);
   watcher.take(in_collective(4, "MPI_Barrier", 17), 0);
@@ -74,8 +74,17 @@ TEST_CASE("the report names the call, its number, and who is missing", "[watch]"
   CHECK(report.find("waited for: rank 3\n") != std::string::npos);
 }
 
+TEST_CASE("a rank that was never in MPI has been where it is since the job began", "[watch]") {
+  Watcher watcher(1000);
+  control::SeenRank seen;
+  seen.rank = 0;
+  watcher.take(seen, 4000);
+  CHECK(watcher.report(6000, host_of).find("not in MPI yet (before MPI_Init), for 5 s") !=
+        std::string::npos);
+}
+
 TEST_CASE("a chain of receives ends at the rank that waits for nobody", "[watch]") {
-  Watcher watcher;
+  Watcher watcher(0);
   control::SeenRank first = in_collective(0, "MPI_Recv", 0);
   first.context = 0;
   first.peer = 1;
@@ -97,5 +106,9 @@ TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
   CHECK(fold_ranks({}).empty());
   CHECK(shorten_stack("PID 7\n#0  0x00007f12 - 1 pause\n#1 0x00aa main\n").find("0x") ==
         std::string::npos);
+  CHECK(shorten_stack("#0  0x00ab f () from /lib/libc.so.6\n#1  0x00cd in g () at g.c:3\n") ==
+        "      #1  in g () at g.c:3\n      #0  f () from /lib/libc.so.6\n");
+  CHECK(shorten_stack("#0  0x00ab f - /lib/libc.so.6\n#1  0x00cd g - /home/u/a\n") ==
+        "      #1  g - /home/u/a\n      #0  f - /lib/libc.so.6\n");
   CHECK(shorten_stack("cannot attach\n") == "      cannot attach\n");
 }

@@ -17,6 +17,8 @@ Errhandler g_fatal{Errhandler::Action::fatal, bits_of(MPI_ERRORS_ARE_FATAL)};
 Errhandler g_abort{Errhandler::Action::abort, bits_of(MPI_ERRORS_ABORT)};
 Errhandler g_return{Errhandler::Action::returns, bits_of(MPI_ERRORS_RETURN)};
 
+constexpr int kMismatch = 214;  // launcher/status/status.h
+
 std::string name_of(const comm::Communicator* comm) {
   if (comm == nullptr) return {};
   if (!comm->name.empty()) return " on " + comm->name;
@@ -30,15 +32,18 @@ std::string loss_behind(int code) {
 }
 
 [[noreturn]] void end_job(const char* function, int code, const std::string& where,
-                          const std::string& text) {
+                          const Trouble& why) {
   const std::string meaning = describe(code);
   std::string line = std::string(function) + where + ": ";
-  line += text.empty() ? meaning : text + " (" + class_name(code) + ")";
-  if (const std::string why = loss_behind(code);
-      !why.empty() && line.find(why) == std::string::npos)
-    line += "; " + why;
-  const int status = code > 0 && code < 126 ? code : 1;
-  if (process.world != nullptr) process.world->abort(status, line + "; the job ends");
+  line += why.text.empty() ? meaning : why.text + " (" + class_name(code) + ")";
+  if (const std::string loss = loss_behind(code);
+      !loss.empty() && line.find(loss) == std::string::npos)
+    line += "; " + loss;
+  const int status = why.is_mismatch ? kMismatch : code > 0 && code < 126 ? code : 1;
+  if (process.world != nullptr) {
+    report_use();
+    process.world->abort(status, line + "; the job ends");
+  }
   log::warn(line);
   std::_Exit(status);
 }
@@ -72,7 +77,7 @@ Code refuse(Code code, std::string text) {
 }
 
 Code refuse_on(comm::Communicator* where, Code code, std::string text) {
-  trouble() = {code, std::move(text), comm::CommRef::share(where)};
+  trouble() = {.code = code, .text = std::move(text), .where = comm::CommRef::share(where)};
   return code;
 }
 
@@ -93,23 +98,23 @@ void tell_user(Errhandler& handler, Handle handle, int code) {
 
 }  // namespace
 
-int raise(const char* function, int code, comm::Communicator* comm, const std::string& text) {
+int raise(const char* function, int code, comm::Communicator* comm, const Trouble& why) {
   if (comm == nullptr) comm = fallback_comm();
   Errhandler* const handler = comm == nullptr ? &g_fatal : errhandler_on(*comm);
-  if (ends_job(*handler)) end_job(function, code, name_of(comm), text);
+  if (ends_job(*handler)) end_job(function, code, name_of(comm), why);
   tell_user(*handler, comm->handle(), code);
   return code;
 }
 
-int raise_on(Session& session, const char* function, int code, const std::string& text) {
+int raise_on(Session& session, const char* function, int code, const Trouble& why) {
   Errhandler* const handler = errhandler_at(session.errhandler);
-  if (ends_job(*handler)) end_job(function, code, " on a session", text);
+  if (ends_job(*handler)) end_job(function, code, " on a session", why);
   tell_user(*handler, session.handle(), code);
   return code;
 }
 
-int raise_by(Errhandler& handler, const char* function, int code, const std::string& text) {
-  if (ends_job(handler)) end_job(function, code, {}, text);
+int raise_by(Errhandler& handler, const char* function, int code, const Trouble& why) {
+  if (ends_job(handler)) end_job(function, code, {}, why);
   // There is no object yet that it could be told of.
   const comm::Communicator* const any = fallback_comm();
   const Handle seen = handler.serves == ObjectKind::session ? bits_of(MPI_SESSION_NULL)
@@ -124,9 +129,11 @@ namespace {
 // This thread's trouble, with all that is known about it.
 Trouble take_trouble(Code code) {
   Trouble mine = std::exchange(trouble(), {});
-  if (mine.code != code) mine = {code, {}, {}};
-  const std::string reason = process.world == nullptr ? "" : process.world->take_reason();
-  if (!reason.empty()) mine.text += (mine.text.empty() ? "" : ": ") + reason;
+  if (mine.code != code) mine = {.code = code};
+  const comm::Reason reason =
+      process.world == nullptr ? comm::Reason{} : process.world->take_reason();
+  if (!reason.text.empty()) mine.text += (mine.text.empty() ? "" : ": ") + reason.text;
+  mine.is_mismatch = reason.is_mismatch;
   return mine;
 }
 
@@ -134,7 +141,7 @@ Trouble take_trouble(Code code) {
 
 int Call::fail_by(Code code, Errhandler* handler) const {
   const Trouble mine = take_trouble(code);
-  return raise_by(*handler, kNames[number_], static_cast<int>(code), mine.text);
+  return raise_by(*handler, kNames[number_], static_cast<int>(code), mine);
 }
 
 int Call::refuse_by(Errhandler* handler) const {
@@ -146,8 +153,7 @@ int Call::refuse_by(Errhandler* handler) const {
 
 int Call::fail(Code code, comm::Communicator* comm) const {
   const Trouble mine = take_trouble(code);
-  return raise(kNames[number_], static_cast<int>(code), mine.where ? mine.where.get() : comm,
-               mine.text);
+  return raise(kNames[number_], static_cast<int>(code), mine.where ? mine.where.get() : comm, mine);
 }
 
 int Call::refuse(comm::Communicator* comm) const {
@@ -155,7 +161,7 @@ int Call::refuse(comm::Communicator* comm) const {
     // acquire: partner is the release in open_world and close_world.
     const bool ended = process.phase.load(std::memory_order_acquire) == Phase::finalized;
     return raise(kNames[number_], MPI_ERR_OTHER, nullptr,
-                 ended ? "called after MPI_Finalize" : "called before MPI_Init");
+                 {.text = ended ? "called after MPI_Finalize" : "called before MPI_Init"});
   }
   // A communicator that failed its check cannot be asked for its handler.
   const Code code = trouble().code;
@@ -165,8 +171,8 @@ int Call::refuse(comm::Communicator* comm) const {
 int Call::fail_session(Code code, Session* session) const {
   if (session == nullptr) return fail(code, nullptr);
   Trouble mine = std::exchange(trouble(), {});
-  if (mine.code != code) mine = {code, {}, {}};
-  return raise_on(*session, kNames[number_], static_cast<int>(code), mine.text);
+  if (mine.code != code) mine = {.code = code};
+  return raise_on(*session, kNames[number_], static_cast<int>(code), mine);
 }
 
 int Call::refuse_session(Session* session) const {
@@ -177,7 +183,7 @@ int Call::refuse_session(Session* session) const {
 int Call::unsupported(comm::Communicator* comm) const {
   if (!allowed_) return refuse(nullptr);
   return raise(kNames[number_], MPI_ERR_UNSUPPORTED_OPERATION, comm,
-               "this version of Tutti does not have it yet");
+               {.text = "this version of Tutti does not have it yet"});
 }
 
 }  // namespace tutti::mpi

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mpi/objects.h"
+#include "mpi/trouble.h"
 
 namespace tutti::mpi {
 
@@ -22,13 +23,14 @@ bool remove_code(int code, bool is_class);
 std::optional<int> class_of(int code);
 int* last_used_code();  // the value of MPI_LASTUSEDCODE
 
-// Does what the handler of `comm` (null: see fallback_comm()) says and returns the code.
-int raise(const char* function, int code, comm::Communicator* comm, const std::string& text);
+// Does what the handler of `comm` (null: see fallback_comm()) says and returns the code. Of `why`
+// the words and the kind count.
+int raise(const char* function, int code, comm::Communicator* comm, const Trouble& why);
 
-int raise_on(Session& session, const char* function, int code, const std::string& text);
+int raise_on(Session& session, const char* function, int code, const Trouble& why);
 
 // The same by a handler that the call was given for what it makes.
-int raise_by(Errhandler& handler, const char* function, int code, const std::string& text);
+int raise_by(Errhandler& handler, const char* function, int code, const Trouble& why);
 
 // The error handler attached to a communicator or session; never null.
 Errhandler* errhandler_at(const Ref<Object>& attached);

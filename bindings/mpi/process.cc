@@ -6,7 +6,10 @@
 #include <memory>
 #include <mutex>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "functions.h"
+#include "mpi/crash.h"
 #include "mpi/objects.h"
 #include "mpi/tool/tool.h"
 #include "watch/recorder.h"
@@ -37,7 +40,8 @@ void open_recorder(world::World& world, const std::string& what) {
   process.recorder = recorder().get();
 }
 
-// To the launcher, while it still listens.
+}  // namespace
+
 void report_use() {
   if (process.recorder == nullptr) return;
   process.recorder->report();
@@ -50,6 +54,8 @@ void report_use() {
   }
 }
 
+namespace {
+
 // When the library is unloaded: after the last static object of the program.
 [[gnu::destructor]] void end_of_process() {
   process.world = nullptr;
@@ -57,6 +63,11 @@ void report_use() {
   process.recorder = nullptr;
   owner().reset();
   recorder().reset();
+}
+
+std::string name_of(const wireup::Wireup& me) {
+  return "rank " + std::to_string(me.rank()) + " on host " +
+         me.segment().host(static_cast<std::uint32_t>(me.host())).name;
 }
 
 const char* from_environment(const char* name) {
@@ -94,6 +105,7 @@ Result<void> make_world(world::ThreadLevel level) {
   open_recorder(*world, knobs.text("TUTTI_RECORD"));
   tool::world_opened(*world);
   owner() = std::move(world);
+  if (knobs.flag("TUTTI_BACKTRACE")) watch_for_crashes(name_of(owner()->wireup()));
   return {};
 }
 
@@ -142,8 +154,10 @@ static bool has_no_sessions() {
 }
 
 Result<void> end_world_model() {
+  const std::int64_t began_ns = now_ns();
   process.world_comm = nullptr;
   tool::world_closes(*process.world);
+  if (process.recorder != nullptr) process.recorder->end(function::Finalize, began_ns);
   report_use();
   const Result<void> ended = process.world->part(has_no_sessions());
   // release: partner is the acquire in MPI_Finalized.
@@ -154,9 +168,7 @@ Result<void> end_world_model() {
 
 std::string who_am_i() {
   if (process.world == nullptr) return "this process";
-  const wireup::Wireup& me = process.world->wireup();
-  return "rank " + std::to_string(me.rank()) + " on host " +
-         me.segment().host(static_cast<std::uint32_t>(me.host())).name;
+  return name_of(process.world->wireup());
 }
 
 }  // namespace tutti::mpi

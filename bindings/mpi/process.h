@@ -52,6 +52,9 @@ void close_world();
 Result<void> begin_world_model();
 Result<void> end_world_model();
 
+// What calls took and moved so far, to the launcher, where it asked for it.
+void report_use();
+
 // "rank 3 on host b", as far as it is known.
 std::string who_am_i();
 

@@ -12,8 +12,9 @@ namespace tutti::mpi {
 
 struct Trouble {
   Code code = Code::ok;
-  std::string text;
-  comm::CommRef where;  // raises the error instead of the call's communicator
+  std::string text{};
+  bool is_mismatch = false;  // ranks called different collectives
+  comm::CommRef where{};     // raises the error instead of the call's communicator
 };
 
 // This thread's trouble. The reference stays valid for the thread's life.

@@ -61,6 +61,8 @@ const std::vector<KnobRow> kRows = {
      "when ranks call different collectives: end the job, warn, off (nothing is compared); every: "
      "end, and compare every call as it begins instead of those of ranks that wait (slow: for "
      "tests)"},
+    {"TUTTI_BACKTRACE", "0/1", "1", "bindings",
+     "a rank that dies by a signal writes its call and its stack to standard error"},
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
 };
 

@@ -130,7 +130,7 @@ void remember(Communicator& comm, const CollCall& call, const PreparedCall& prep
 Code run_schedule(Communicator& comm, const CollCall& call) {
   const auto prepared = prepare_call(comm, call, Kind::blocking);
   if (!prepared) {
-    comm.world().reason = prepared.error().text;
+    comm.world().reason = {prepared.error().text};
     return prepared.error().code;
   }
   remember(comm, call, *prepared, Kind::blocking);
@@ -143,7 +143,7 @@ Code run_schedule(Communicator& comm, const CollCall& call) {
     give_run(*bound.prepared, std::move(bound.run));
     world.scratch.give(std::move(bound.temporary));
   } else {
-    world.reason = world.endpoint.mismatch_text();
+    world.explain_failed_run();
   }
   return code;
 }

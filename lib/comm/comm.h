@@ -86,8 +86,12 @@ struct CloseWorld {
 };
 using WorldPtr = std::unique_ptr<World, CloseWorld>;
 WorldPtr open_world(const Ground& ground);
-// Why the latest call failed, in words, once; empty when its code says it all.
-std::string take_reason(World& world);
+// Why the latest call failed, once; without words when its code says it all.
+struct Reason {
+  std::string text{};
+  bool is_mismatch = false;  // ranks called different collectives
+};
+Reason take_reason(World& world);
 // MPI_COMM_WORLD and MPI_COMM_SELF. The first is collective over the job.
 Result<CommRef> make_world_comm(World& world);
 Result<CommRef> make_self_comm(World& world);

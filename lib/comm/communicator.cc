@@ -84,7 +84,7 @@ void CloseWorld::operator()(World* world) const {
   delete world;
 }
 
-std::string take_reason(World& world) {
+Reason take_reason(World& world) {
   return std::exchange(world.reason, {});
 }
 
@@ -97,7 +97,7 @@ delegate::Waiting World::waiting() {
   waiting.self = this;
   waiting.describe = &describe_fingerprint;
   waiting.explain = [](void* self, std::string why) {
-    static_cast<World*>(self)->reason = std::move(why);
+    static_cast<World*>(self)->reason = {std::move(why), true};
   };
   if (mismatch != Mismatch::an_error)
     waiting.overlook = [](void* self, std::string why) {

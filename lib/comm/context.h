@@ -72,6 +72,7 @@ class World {
     if (word == "warn") mismatch = Mismatch::told;
     if (word == "off") mismatch = Mismatch::overlooked;
     tells_every_call = word == "every";
+    is_recorded = knobs.text("TUTTI_RECORD") != "off";
   }
 
   p2p::Endpoint& endpoint;
@@ -82,6 +83,7 @@ class World {
   Mismatch mismatch = Mismatch::an_error;
   bool warned_of_mismatch = false;
   bool tells_every_call = false;  // to the daemon, as it begins
+  bool is_recorded = false;       // --stats and --trace want to know what each call was about
   engine::ScratchPool scratch;
   CollectivePool collectives;
   ContextIds contexts;
@@ -90,7 +92,11 @@ class World {
   std::uint64_t failures = 0;  // requests that ended with an error so far
 
   // What the latest failure was about, until whoever raises it takes it (take_reason).
-  std::string reason;
+  Reason reason;
+  void explain_failed_run() {
+    reason.text = endpoint.mismatch_text();
+    reason.is_mismatch = !reason.text.empty();
+  }
 
   int rank() const { return wireup.rank(); }
   delegate::Waiting waiting();

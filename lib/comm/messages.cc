@@ -32,6 +32,12 @@ void note(Communicator& comm, int peer, int tag, Count bytes) {
                 {comm.context(), peer, tag, static_cast<std::uint64_t>(bytes), 0});
 }
 
+// What is over at once says what it was about only where calls are recorded.
+void note_for_recorder(Communicator& comm, int peer, int tag, Count bytes) {
+  if (comm.world().is_recorded) [[unlikely]]
+    note(comm, peer, tag, bytes);
+}
+
 // The message's number, or 0: nothing was sent.
 std::uint32_t sent_at_once(Communicator& comm, p2p::Mode mode, const types::Buffer& buffer,
                            int dest, int tag) {
@@ -54,6 +60,7 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
           const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return Code::ok;
   const types::Buffer buffer = buffer_of(data, count, type);
+  note_for_recorder(comm, comm.peer(dest), tag, buffer.bytes);
   if (sent_to_self(comm, buffer, dest, tag)) return Code::ok;
   if (sent_at_once(comm, mode, buffer, dest, tag) != 0) return Code::ok;
   note(comm, comm.peer(dest), tag, buffer.bytes);
@@ -71,13 +78,18 @@ p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datat
   const int peer = peer_of(comm, source);
   const types::Buffer buffer = buffer_of(data, count, type);
   note(comm, peer, tag, buffer.bytes);
-  return comm.world().endpoint.recv_now(peer, wanted(comm, source, tag), buffer);
+  const p2p::Status status =
+      comm.world().endpoint.recv_now(peer, wanted(comm, source, tag), buffer);
+  if (status.code == Code::ok)
+    note_for_recorder(comm, comm.peer(status.source), status.tag, status.bytes);
+  return status;
 }
 
 Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count,
                const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return RequestMaker::completed(comm, kNullStatus);
   const types::Buffer buffer = buffer_of(data, count, type);
+  note_for_recorder(comm, comm.peer(dest), tag, buffer.bytes);
   if (sent_to_self(comm, buffer, dest, tag)) return RequestMaker::sent(comm, comm.peer(dest), 0);
   if (const std::uint32_t number = sent_at_once(comm, mode, buffer, dest, tag); number != 0)
     return RequestMaker::sent(comm, comm.peer(dest), number);
@@ -89,9 +101,11 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
 Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type, int source,
                int tag) {
   if (source == kProcNull) return RequestMaker::completed(comm, kNullStatus);
-  p2p::Request* const message = comm.world().endpoint.recv(
-      peer_of(comm, source), wanted(comm, source, tag), buffer_of(data, count, type));
-  return RequestMaker::of_message(comm, message, type, peer_of(comm, source), tag);
+  const int peer = peer_of(comm, source);
+  const types::Buffer buffer = buffer_of(data, count, type);
+  note_for_recorder(comm, peer, tag, buffer.bytes);
+  p2p::Request* const message = comm.world().endpoint.recv(peer, wanted(comm, source, tag), buffer);
+  return RequestMaker::of_message(comm, message, type, peer, tag);
 }
 
 bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status) {

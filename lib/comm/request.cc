@@ -176,7 +176,7 @@ void RequestMaker::on_run(engine::Run* run) {
     give_run(*bound.prepared, std::move(bound.run));
     world.scratch.give(std::move(bound.temporary));
   } else {
-    world.reason = world.endpoint.mismatch_text();
+    world.explain_failed_run();
   }
   world.collectives.give(std::move(request->collective_));
   p2p::Status status;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kMostEvents = (kMostParcel - sizeof(EventsHead)) / sizeof(Event);
 
+constexpr std::int64_t kLongest_ns = 200'000'000;  // between two parcels of events, while calls end
+
 template <class T>
 void append(std::string& parcel, const T& value) {
   parcel.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -50,11 +52,12 @@ void Recorder::end(std::uint32_t function, std::int64_t begin_ns) {
     event.tag = record_.tag;
   }
   events_.push_back(event);
-  if (events_.size() >= kMostEvents) send_events();
+  if (events_.size() >= kMostEvents || now - sent_ns_ > kLongest_ns) send_events();
 }
 
 void Recorder::send_events() {
   if (events_.empty()) return;
+  sent_ns_ = now_ns();
   std::string parcel;
   append(parcel, EventsHead{wall_minus_steady()});
   parcel.append(reinterpret_cast<const char*>(events_.data()), events_.size() * sizeof(Event));

@@ -39,7 +39,8 @@ class Recorder {
   using Send = std::function<void(bool events, std::string_view parcel)>;
   Recorder(const wireup::WatchRecord& record, bool keeps_events, Send send);
 
-  // A call that began then has ended. The record still says what it was about.
+  // A call that began then has ended. The record still says what it was about. Events go off after
+  // a moment at the latest: a job that is ended from outside has most of its timeline.
   void end(std::uint32_t function, std::int64_t begin_ns);
   // Everything so far; then it starts afresh.
   void report();
@@ -52,6 +53,7 @@ class Recorder {
   Send send_;
   std::vector<Spent> spent_;  // by function
   std::vector<Event> events_;
+  std::int64_t sent_ns_ = 0;
 };
 
 }  // namespace tutti::watch

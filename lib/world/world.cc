@@ -42,7 +42,7 @@ class Assembled final : public World {
   comm::Communicator& world_comm() override { return *world_comm_; }
   comm::Communicator& self_comm() override { return *self_comm_; }
   p2p::Endpoint& endpoint() override { return *endpoint_; }
-  std::string take_reason() override { return comm::take_reason(*comms_); }
+  comm::Reason take_reason() override { return comm::take_reason(*comms_); }
   wireup::Wireup& wireup() override { return *wireup_; }
   const Knobs& knobs() override { return knobs_; }
   wireup::WatchRecord& watch() override {

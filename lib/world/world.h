@@ -41,7 +41,7 @@ class World {
   virtual comm::Communicator& self_comm() = 0;
   virtual p2p::Endpoint& endpoint() = 0;
   // Why the latest call on a communicator failed, in words, once.
-  virtual std::string take_reason() = 0;
+  virtual comm::Reason take_reason() = 0;
   virtual wireup::Wireup& wireup() = 0;
   virtual const Knobs& knobs() = 0;
   virtual wireup::WatchRecord& watch() = 0;

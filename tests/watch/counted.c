@@ -1,5 +1,6 @@
 /* Calls that can be counted: rank 0 sends 10 messages of 1000 bytes to the last rank, which answers
-   each with one of 8; then 5 broadcasts. "wait": rank 0 comes late to a barrier. */
+   each with one of 8; then 5 broadcasts. "wait": rank 0 comes late to a barrier. "abort": it ends the
+   job after it. */
 #include <mpi.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 5; ++i) MPI_Bcast(bytes, 100, MPI_BYTE, 0, MPI_COMM_WORLD);
   if (argc > 1 && strcmp(argv[1], "wait") == 0 && rank == 0) usleep(300000);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (argc > 1 && strcmp(argv[1], "abort") == 0 && rank == 0) MPI_Abort(MPI_COMM_WORLD, 3);
   MPI_Finalize();
   return 0;
 }

@@ -21,7 +21,7 @@ def run(prun, program, value, where, how):
 def problem_of(value, status, said):
     lines = [line for line in said.splitlines() if WORDS in line]
     if value in ("end", "every"):
-        return "" if status not in (0, 207) and len(lines) == 1 else "does not end with one line"
+        return "" if status == 214 and len(lines) == 1 else f"does not end with status 214 and one line: {status}"
     if status != 0:
         return f"ends with {status}"
     if value == "off":

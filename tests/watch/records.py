@@ -9,7 +9,8 @@ import tempfile
 
 LIMIT_S = 120
 WAYS = {"one host": ["-np", "3"], "two hosts": ["--virtual", "-np", "3", "-H", "a:2,b:1"]}
-CALLS = {"MPI_Send": 20, "MPI_Recv": 20, "MPI_Bcast": 15, "MPI_Barrier": 3, "MPI_Comm_rank": 3, "MPI_Comm_size": 3}
+CALLS = {"MPI_Send": 20, "MPI_Recv": 20, "MPI_Bcast": 15, "MPI_Barrier": 3, "MPI_Comm_rank": 3, "MPI_Comm_size": 3,
+         "MPI_Init": 3, "MPI_Finalize": 3}
 
 
 def run(prun, options, program, *words):
@@ -51,11 +52,23 @@ def trace(name, prun, options, program):
         mine = sorted((event["ts"], event["dur"]) for event in calls if event["tid"] == rank)
         apart = all(begin + took <= then + 0.002 for (begin, took), (then, _) in zip(mine, mine[1:]))
         check(mine and apart, f"{name}: calls of rank {rank} follow each other", mine)
-    sends = [event for event in calls if event["name"] == "MPI_Recv" and event["tid"] == 2]
-    check(all(event["args"].get("peer", 0) == 0 for event in sends), f"{name}: peers are named", sends)
+    for call, rank, about in (("MPI_Send", 0, {"peer": 2, "tag": 7, "bytes": 1000}), ("MPI_Recv", 2, {"peer": 0, "tag": 7, "bytes": 1000})):
+        told = [event["args"] for event in calls if event["name"] == call and event["tid"] == rank]
+        check(len(told) == 10 and all(about.items() <= args.items() for args in told), f"{name}: {call} says what it was about", told)
     names = {event["args"]["name"] for event in events if event["ph"] == "M"}
     hosts = {"host a", "host b"} if name == "two hosts" else set()
     check({"rank 0", "rank 1", "rank 2", *hosts} <= names, f"{name}: tracks have names: {names}", events)
+
+
+def trace_of_an_abort(name, prun, options, program):
+    with tempfile.TemporaryDirectory() as folder:
+        file = f"{folder}/trace.json"
+        status, said = run(prun, ["--trace", file, *options], program, "abort")
+        check(status == 3 and file in said, f"{name}: an aborted job has a timeline", said)
+        with open(file) as text:
+            calls = [event for event in json.load(text)["traceEvents"] if event["ph"] == "X"]
+    told = {event["name"] for event in calls if event["tid"] == 0}
+    check({"MPI_Init", "MPI_Send", "MPI_Barrier"} <= told, f"{name}: of whoever aborted it is whole: {told}", calls)
 
 
 def main():
@@ -66,6 +79,7 @@ def main():
             continue
         stats(name, prun, options, program)
         trace(name, prun, options, program)
+        trace_of_an_abort(name, prun, options, program)
     status, said = run(prun, ["--trace", "/no/such/folder/trace", "-np", "1"], program)
     check(status == 212 and "cannot write the trace to /no/such/folder/trace" in said, "a bad file is told", said)
     if os.path.exists("/dev/full"):

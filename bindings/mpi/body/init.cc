@@ -4,6 +4,7 @@
 #include "bodies.h"
 #include "mpi/attributes.h"
 #include "mpi/buffered.h"
+#include "mpi/call.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
 #include "mpi/trouble.h"
@@ -13,9 +14,8 @@ namespace {
 
 pthread_t g_main_thread;  // who called MPI_Init; valid while running
 
-}  // namespace
-
-Code init_thread(int* /*argc*/, char*** /*argv*/, int required, int* provided) {
+Code start(function::Number called, int required, int* provided) {
+  const std::int64_t began_ns = now_ns();
   if (process.phase.load(std::memory_order_acquire) != Phase::before_init)
     return refuse(Code::other, "MPI was initialised before; it can be done once");
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
@@ -25,12 +25,19 @@ Code init_thread(int* /*argc*/, char*** /*argv*/, int required, int* provided) {
   if (!opened) return note(opened);
   if (const Result<void> met = begin_world_model(); !met) return note(met);
   *provided = level_to_mpi(process.world->level());
+  if (process.recorder != nullptr) process.recorder->end(called, began_ns);
   return Code::ok;
 }
 
-Code init(int* argc, char*** argv) {
+}  // namespace
+
+Code init_thread(int* /*argc*/, char*** /*argv*/, int required, int* provided) {
+  return start(function::Init_thread, required, provided);
+}
+
+Code init(int* /*argc*/, char*** /*argv*/) {
   int provided = MPI_THREAD_SINGLE;
-  return init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+  return start(function::Init, MPI_THREAD_SINGLE, &provided);
 }
 
 Code initialized(int* flag) {
@@ -76,6 +83,7 @@ Code abort(comm::Communicator& comm, int errorcode) {
       comm.name.empty() ? "communicator " + std::to_string(comm.context() / 2) : comm.name;
   const std::string reason = "called MPI_Abort(" + name + ", " + std::to_string(errorcode) + ")";
   if (process.world == nullptr) return refuse(Code::other, reason + " while MPI is not running");
+  report_use();
   process.world->abort(errorcode, reason);
   return Code::other;  // not reached
 }

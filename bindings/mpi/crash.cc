@@ -1,0 +1,148 @@
+// Everything here runs in a signal handler of a process that is broken: no memory is taken, nothing
+// is locked, and what faults again ends the process at once, since the signal is blocked.
+#include "mpi/crash.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "mpi/process.h"
+#include "watch/watch.h"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::size_t kMostFrames = 32, kMostBytes = 8192;
+constexpr std::size_t kStackBytes = 64 << 10;
+
+std::string& own_name() {
+  static auto& name = *new std::string;  // made before any handler runs
+  return name;
+}
+
+// Text of bounded length.
+class Words {
+ public:
+  Words& operator<<(const char* text) {
+    const std::size_t bytes = std::min(std::strlen(text), text_.size() - used_);
+    std::memcpy(text_.data() + used_, text, bytes);
+    used_ += bytes;
+    return *this;
+  }
+  Words& number(std::uintptr_t value, unsigned base) {
+    std::array<char, 24> digits{};
+    std::size_t at = digits.size() - 1;
+    do {
+      digits[--at] = "0123456789abcdef"[value % base];
+      value /= base;
+    } while (value != 0);
+    return *this << (base == 16 ? "0x" : "") << digits.data() + at;
+  }
+  void write_to(int fd) const {
+    if (::write(fd, text_.data(), used_) < 0) return;  // nobody is left to be told
+  }
+
+ private:
+  std::array<char, kMostBytes> text_;
+  std::size_t used_ = 0;
+};
+
+// Return addresses, from the function that received the signal outwards.
+struct Stack {
+  const void* entry;  // where the handler returns to: frames up to there are the signal's own
+  bool is_past_entry = false;
+  std::array<void*, kMostFrames> frames{};
+  std::size_t count = 0;
+};
+
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* into) {
+  Stack& stack = *static_cast<Stack*>(into);
+  void* const at = reinterpret_cast<void*>(_Unwind_GetIP(context));
+  if (stack.is_past_entry) stack.frames[stack.count++] = at;
+  stack.is_past_entry = stack.is_past_entry || at == stack.entry;
+  return stack.count == stack.frames.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+// Frames of this library, or the others.
+void say_frames(Words& words, const Stack& stack, bool ours) {
+  Dl_info self{}, info{};
+  ::dladdr(reinterpret_cast<const void*>(&watch_for_crashes), &self);
+  for (std::size_t i = 0; i < stack.count; ++i) {
+    char* const at = static_cast<char*>(stack.frames[i]);
+    // A return address may be past its function's end already; the first frame's is no such.
+    const bool is_known = ::dladdr(i == 0 ? at : at - 1, &info) != 0;
+    if (ours != (is_known && info.dli_fbase == self.dli_fbase)) continue;
+    words << "    ";
+    if (!is_known) {
+      words.number(reinterpret_cast<std::uintptr_t>(at), 16) << "\n";
+      continue;
+    }
+    if (info.dli_sname != nullptr) {
+      words << info.dli_sname << "+";
+      words.number(static_cast<std::uintptr_t>(at - static_cast<char*>(info.dli_saddr)), 16) << " ";
+    }
+    words << "(" << info.dli_fname << "+";
+    words.number(static_cast<std::uintptr_t>(at - static_cast<char*>(info.dli_fbase)), 16) << ")\n";
+  }
+}
+
+void say_place(Words& words, int signal, const siginfo_t& info) {
+  words << own_name().c_str() << " dies by signal ";
+  words.number(static_cast<std::uintptr_t>(signal), 10) << " (" << ::sigdescr_np(signal) << ")";
+  if (info.si_code > 0 && (signal == SIGSEGV || signal == SIGBUS)) {
+    words << " at address ";
+    words.number(reinterpret_cast<std::uintptr_t>(info.si_addr), 16);
+  }
+  const wireup::WatchRecord* const record = process.watch;
+  // relaxed: this process wrote it.
+  const std::uint64_t in = record == nullptr ? 0 : record->function.load(std::memory_order_relaxed);
+  if (in == 0)
+    words << ", outside MPI";
+  else
+    words << ", in " << watch::function_name(static_cast<std::uint32_t>(in - 1));
+  words << "; its stack, the program's frames first (addr2line -e FILE +ADDRESS names lines):\n";
+}
+
+void on_crash(int signal, siginfo_t* info, void* /*context*/) {
+  Words words;
+  say_place(words, signal, *info);
+  Stack stack{.entry = __builtin_return_address(0)};
+  _Unwind_Backtrace(&add_frame, &stack);
+  say_frames(words, stack, false);
+  say_frames(words, stack, true);
+  words.write_to(STDERR_FILENO);
+  ::raise(signal);  // blocked until the handler returns, and SA_RESETHAND left the default for it
+}
+
+}  // namespace
+
+void watch_for_crashes(std::string who) {
+  own_name() = std::move(who);
+  // A stack that overflowed has no room for a handler.
+  static std::array<char, kStackBytes> room;
+  stack_t other{}, before{};
+  other.ss_sp = room.data();
+  other.ss_size = room.size();
+  if (::sigaltstack(nullptr, &before) == 0 && (before.ss_flags & SS_DISABLE) != 0)
+    ::sigaltstack(&other, nullptr);
+  struct sigaction ours {
+  }, found{};
+  ours.sa_sigaction = &on_crash;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  ::sigfillset(&ours.sa_mask);
+  for (const int signal : kSignals)
+    if (::sigaction(signal, nullptr, &found) == 0 && (found.sa_flags & SA_SIGINFO) == 0 &&
+        found.sa_handler == SIG_DFL)
+      ::sigaction(signal, &ours, nullptr);
+}
+
+}  // namespace tutti::mpi

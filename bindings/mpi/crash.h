@@ -1,0 +1,12 @@
+// The last words of a rank that dies by a signal: the call of MPI it is in, and its stack.
+#pragma once
+
+#include <string>
+
+namespace tutti::mpi {
+
+// From here on, for signals that nobody handles; the process dies by them as before, and a core
+// file shows the same. `who`: "rank 1 on host a". Once a process.
+void watch_for_crashes(std::string who);
+
+}  // namespace tutti::mpi

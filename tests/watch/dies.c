@@ -1,0 +1,41 @@
+/* Rank 1 dies, in the way that the first word says, while the others wait for it. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void last_wish(int signal) {
+  (void)signal;
+  _exit(7);
+}
+
+__attribute__((noinline)) void lose_footing(volatile int* at) {
+  *at = 1;
+}
+
+__attribute__((noinline)) int dig(int depth) {
+  volatile char hole[4096];
+  hole[0] = (char)depth;
+  return depth < 0 ? 0 : dig(depth + 1) + hole[0];
+}
+
+static void die(const char* how) {
+  static char bytes[100];
+  if (strcmp(how, "own") == 0) signal(SIGSEGV, last_wish);
+  if (strcmp(how, "outside") == 0 || strcmp(how, "own") == 0) lose_footing((volatile int*)16);
+  if (strcmp(how, "inside") == 0) MPI_Send((void*)64, 100, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+  if (strcmp(how, "abort") == 0) abort();
+  if (strcmp(how, "told") == 0) kill(getpid(), SIGSEGV);
+  if (strcmp(how, "deep") == 0) bytes[0] = (char)dig(0);
+}
+
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 1 && argc > 1) die(argv[1]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""A rank that dies by a signal says in which call, and shows its stack: dies.py PRUN PROGRAM"""
+import os
+import re
+import subprocess
+import sys
+
+LIMIT_S = 120
+#          status, what it says of its place, functions of the program in the order of its stack
+WAYS = {
+    "outside": (139, r"signal 11 \(Segmentation fault\) at address 0x10, outside MPI", ["lose_footing", "main"]),
+    "inside": (139, r"signal 11 \(Segmentation fault\) at address 0x\w+, in MPI_Send", ["main"]),
+    "abort": (134, r"signal 6 \(Aborted\), outside MPI", ["abort", "main"]),
+    "told": (139, r"signal 11 \(Segmentation fault\), outside MPI", ["main"]),
+    "deep": (139, r"signal 11 \(Segmentation fault\) at address 0x\w+, outside MPI", ["dig", "dig"]),
+}
+
+
+def run(prun, program, how, *options):
+    done = subprocess.run([prun, "--oversubscribe", *options, "-np", "2", program, how], capture_output=True, text=True,
+                          timeout=LIMIT_S, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stderr
+
+
+def check(condition, what, said):
+    if not condition:
+        print(f"FAILED: {what}\n{said}")
+        sys.exit(1)
+    print(f"good: {what}")
+
+
+def main():
+    prun, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    for how, (expected, place, functions) in WAYS.items():
+        status, said = run(prun, program, how)
+        check(status == expected and re.search(rf"rank 1 on host \S+ dies by {place}; its stack", said), f"{how}: where it dies", said)
+        frames = re.findall(r"^    (\w+)\+0x\w+ \((\S+)\+0x\w+\)$", said, re.M)
+        named = [name for name, file in frames if name in functions]
+        check(named[:len(functions)] == functions, f"{how}: functions of the program: {frames}", said)
+        ours = ["libmpi_abi" in file for name, file in frames]
+        check(ours == sorted(ours) and any(ours) == (how == "inside"), f"{how}: the library's come after the program's", said)
+    status, said = run(prun, program, "own")
+    check(status == 7 and "dies by" not in said, "a program's own handler is left alone", said)
+    status, said = run(prun, program, "outside", "-x", "TUTTI_BACKTRACE=0")
+    check(status == 139 and "dies by" not in said, "it can be turned off", said)
+
+
+main()

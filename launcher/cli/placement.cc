@@ -29,6 +29,7 @@ constexpr std::array kMapNames{
     MapName{"dist", MapBy::gpu},        MapName{"block", MapBy::slot},
     MapName{"cyclic", MapBy::node},  // srun's words
     MapName{"arbitrary", MapBy::seq},   MapName{"plane", MapBy::slot},
+    MapName{"sequential", MapBy::seq},  MapName{"distance", MapBy::gpu},
 };
 
 struct BindName {
@@ -170,6 +171,19 @@ Result<void> map_list(Draft& draft, const Given& given, const std::string& list)
   return {};
 }
 
+// The processors that --cpu-list names, all of them for each rank or, ":ordered", one each; or a list
+// of its own, "cpu-list:0,2", one each.
+Result<void> bind_to_list(Draft& draft, const Given& given, const std::vector<std::string>& parts) {
+  draft.job.placement.map_by = MapBy::pe_list;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::string word = text::lower(parts[i]);
+    if (word == "overload-allowed" || word == "if-supported") continue;
+    draft.job.placement.ordered = true;
+    if (word != "ordered") TUTTI_DO(map_list(draft, given, word));
+  }
+  return {};
+}
+
 // device=gpu, device=nic, device=mlx5_0, device=0000:17:00.0 (its colons were cut), dist:mlx5_0.
 Result<void> map_device(Draft& draft, const Given& given, std::vector<std::string> parts) {
   std::vector<std::string> words = text::split(parts[0], ',');
@@ -202,6 +216,11 @@ Result<void> map_device(Draft& draft, const Given& given, std::vector<std::strin
 }  // namespace
 
 namespace apply {
+
+// Open MPI 4's "--ppr 2:socket".
+Result<void> ranks_per_object(Draft& draft, const Given& given) {
+  return map_by(draft, Given{given.spelling, {"ppr:" + given.words[0]}});
+}
 
 Result<void> map_by(Draft& draft, const Given& given) {
   const auto parts = text::split(given.words[0], ':');
@@ -247,7 +266,8 @@ Result<void> bind_to(Draft& draft, const Given& given) {
   std::string target = text::lower(parts[0]);
   for (const char* talk : {"verbose,", "quiet,", "v,", "q,"})
     if (target.starts_with(talk)) target.erase(0, std::string_view(talk).size());
-  if ((target == "map_cpu" || target == "user" || target == "cpu-list") && parts.size() > 1) {
+  if (target == "cpu-list" || target == "cpulist") return bind_to_list(draft, given, parts);
+  if ((target == "map_cpu" || target == "user") && parts.size() > 1) {
     draft.job.placement.ordered = true;
     return map_list(draft, given, parts[1]);
   }

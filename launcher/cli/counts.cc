@@ -68,6 +68,11 @@ Result<void> one_per_node(Draft& draft, const Given&) {
   return {};
 }
 
+Result<void> round_robin(Draft& draft, const Given& given) {
+  draft.job.placement.in_turns = true;
+  return one_per_node(draft, given);
+}
+
 // srun's "2-4" is taken at its least.
 Result<void> node_count(Draft& draft, const Given& given) {
   const std::string& word = given.words[0];

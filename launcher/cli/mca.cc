@@ -19,6 +19,13 @@ Result<void> starter(Draft& draft, const Given& given) {
   return {};
 }
 
+// rmaps: which of its mappers Open MPI is to take; those of a policy go by their policy.
+Result<void> mapper(Draft& draft, const Given& given) {
+  if (given.words[0] == "seq" || given.words[0] == "rank_file")
+    draft.job.placement.map_by = given.words[0] == "seq" ? MapBy::seq : MapBy::rankfile;
+  return {};
+}
+
 // What a parameter or variable of another launcher says.
 enum class Says {
   words,
@@ -37,6 +44,7 @@ constexpr std::array kParameters{
     Parameter{"plm_ssh_agent", apply::launch_agent, Says::words},
     Parameter{"plm_rsh_args", apply::agent_args, Says::words},
     Parameter{"plm_ssh_args", apply::agent_args, Says::words},
+    Parameter{"rmaps", mapper, Says::words},
     Parameter{"rmaps_base_mapping_policy", apply::map_by, Says::words},
     Parameter{"rmaps_default_mapping_policy", apply::map_by, Says::words},
     Parameter{"rmaps_base_ranking_policy", apply::rank_by, Says::words},

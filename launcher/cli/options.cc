@@ -34,6 +34,7 @@ constexpr std::array kRows{
 
     OptionRow{"map-by m distribution", "POLICY", kPlacement, "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, seq, rankfile:FILE=F, ppr:N:OBJECT, pe-list=0,1, device=gpu, device=nic, device=NAME (dist:NAME); with modifiers, as in slot:OVERSUBSCRIBE,PE=2 (SPAN, NOLOCAL, ORDERED, HWTCPUS, DISPLAY)", "slot", apply::map_by, kEvery, Option::map_by},
     OptionRow{"bynode rr", "", kPlacement, "the same as --map-by node", "", apply::map_as<MapBy::node>},
+    OptionRow{"rr", "", kPlacement, "mpiexec: the same as -ppn 1, and round the hosts again", "", apply::round_robin, kHydra},
     OptionRow{"byslot", "", kPlacement, "the same as --map-by slot", "", apply::map_as<MapBy::slot>},
     OptionRow{"bycore", "", kPlacement, "the same as --map-by core", "", apply::map_as<MapBy::core>},
     OptionRow{"rank-by", "ORDER", kPlacement, "slot: number the ranks host by host; node: in turn over the hosts; fill, span: object by object, in turn over objects", "as mapped", apply::rank_by, kEvery, Option::rank_by},
@@ -228,8 +229,8 @@ constexpr std::array kRows{
     OptionRow{"preload-binary bcast s", "", kAccepted, "no effect: the program must be on every host", "", kNoted},
     OptionRow{"preload-files", "FILES", kAccepted, "no effect: files must be on every host", "", kNoted},
     OptionRow{"soft arch file", "VALUE", kAccepted, "MPI's own words: no effect", "", kNoted},
-    OptionRow{"report-uri output-proctable xterm", "WHERE", kAccepted, "no effect", "", kNoted},
-    OptionRow{"stop-on-exec stop-in-init stop-in-app display-comm pty no-pty verbose-output", "", kAccepted, "no effect", "", kNoted},
+    OptionRow{"report-uri xterm", "WHERE", kAccepted, "no effect", "", kNoted},
+    OptionRow{"stop-on-exec stop-in-init stop-in-app display-comm output-proctable pty no-pty verbose-output", "", kAccepted, "no effect", "", kNoted},
     OptionRow{"get-stack-traces report-state-on-timeout", "", kAccepted, "the report at a time limit has both anyway", "", kAsAlways},
 };
 // clang-format on

@@ -105,8 +105,8 @@ Result<int> positive(const Given& given, std::size_t word = 0);
 // "0-3,8" -> 0,1,2,3,8.
 Result<std::vector<int>> number_list(const Given& given, const std::string& text);
 Result<std::string> file_of(const Draft& draft, const Given& given);
-// The one of `known` that `word` is, or that alone begins with it, in letters of either case; empty:
-// none, or several.
+// The one of `known` that `word` is, or that alone begins with it, in letters of either case;
+// empty: none, or several.
 std::string whole_word(const std::string& word, std::span<const char* const> known);
 
 // The functions of the table, by file.
@@ -168,6 +168,7 @@ Result<void> ranks(Draft& draft, const Given& given);
 Result<void> ranks_per_node(Draft& draft, const Given& given);
 Result<void> ranks_per_package(Draft& draft, const Given& given);
 Result<void> one_per_node(Draft& draft, const Given& given);
+Result<void> round_robin(Draft& draft, const Given& given);
 Result<void> node_count(Draft& draft, const Given& given);
 Result<void> slurm_job(Draft& draft, const Given& given);
 Result<void> universe(Draft& draft, const Given& given);

@@ -41,10 +41,22 @@ Result<std::map<int, int>> streams_of(const Given& given) {
 }
 
 // A word of Open MPI's list, in letters of either case, whole or as far as no other begins so.
-constexpr std::array kWords{"tag",  "tag-detailed", "tag-fullname",           "rank",
-                            "json", "xml",          "fold",                   "timestamp",
-                            "copy", "nocopy",       "merge-stderr-to-stdout", "raw",
-                            "dir",  "directory",    "file",                   "pattern"};
+constexpr std::array kWords{"tag",
+                            "tag-detailed",
+                            "tag-fullname",
+                            "rank",
+                            "json",
+                            "xml",
+                            "fold",
+                            "timestamp",
+                            "copy",
+                            "nocopy",
+                            "merge-stderr-to-stdout",
+                            "raw",
+                            "dir",
+                            "directory",
+                            "file",
+                            "pattern"};
 
 Tag tag_of(const std::string& name) {
   return name == "tag"            ? Tag::tag

@@ -160,7 +160,8 @@ std::string bash() {
   for (const std::string& name : all_names()) plain += " " + name;
   for (const char* tool : kTools) tools += std::string(" ") + tool;
   return "# bash completion of prun; put into share/bash-completion/completions/prun\n_prun() {\n"
-         "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at=1 i line\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at=1 i "
+         "line\n"
          "  read -ra line <<<\"${COMP_LINE:0:COMP_POINT}\"\n"
          "  [[ ${COMP_LINE:COMP_POINT-1:1} == ' ' ]] || unset \"line[-1]\"\n"
          "  for i in \"${!line[@]}\"; do [[ ${line[i]} == : ]] && at=$((i + 1)); done\n"

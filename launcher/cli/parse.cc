@@ -113,10 +113,11 @@ class Parser {
     const bool reads_so = draft_.dialect == kSlurm || draft_.dialect == kTorch;
     if (!reads_so || word.size() < 3 || word[1] == '-') return nullptr;
     const OptionRow* row = find_option(word.substr(1, 1), draft_.dialect);
-    if (row == nullptr || row->words[0] == '[') return nullptr;
+    const bool is_number = text::parse_int(word.substr(2)).has_value();  // srun's "-I5"
+    if (row == nullptr || (row->words[0] == '[' && !is_number)) return nullptr;
     given.spelling = word.substr(0, 2);
     given.words.clear();
-    if (words_of(*row) > 0)
+    if (words_of(*row) > 0 || row->words[0] == '[')
       given.words.push_back(word.substr(2));
     else
       draft_.more.push_back("-" + word.substr(2));

@@ -107,8 +107,11 @@ Result<void> modifier(Draft& draft, const Given& given, const std::string& writt
     return {};
   }
   if (word.starts_with("pe=")) return cpus_each(draft, given, word);
-  if (word.starts_with("file="))
-    return apply::rankfile(draft, Given{given.spelling, {written.substr(5)}});
+  if (word.starts_with("file=")) {
+    const Given file{given.spelling, {written.substr(5)}};
+    return placement.map_by == MapBy::seq ? apply::hostfile(draft, file)
+                                          : apply::rankfile(draft, file);
+  }
   if (word == "display" || word == "displayalloc" || word == "displaydevel") {
     draft.job.display_map = true;
   } else if (word == "donotlaunch") {
@@ -171,8 +174,8 @@ Result<void> map_list(Draft& draft, const Given& given, const std::string& list)
   return {};
 }
 
-// The processors that --cpu-list names, all of them for each rank or, ":ordered", one each; or a list
-// of its own, "cpu-list:0,2", one each.
+// The processors that --cpu-list names, all of them for each rank or, ":ordered", one each; or a
+// list of its own, "cpu-list:0,2", one each.
 Result<void> bind_to_list(Draft& draft, const Given& given, const std::vector<std::string>& parts) {
   draft.job.placement.map_by = MapBy::pe_list;
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -247,8 +250,11 @@ Result<void> map_by(Draft& draft, const Given& given) {
 
 Result<void> rank_by(Draft& draft, const Given& given) {
   const std::string order = text::lower(given.words[0].substr(0, given.words[0].find(':')));
+  const std::string lower = text::lower(given.words[0]);
   RankBy& rank_by = draft.job.placement.rank_by;
-  if (order == "slot" || order == "core" || order == "hwthread")
+  if (lower.ends_with(":span") && policy_of(given, order))
+    rank_by = RankBy::span;  // of the objects that are mapped by, over all hosts
+  else if (order == "slot" || order == "core" || order == "hwthread")
     rank_by = RankBy::slot;
   else if (order == "node")
     rank_by = RankBy::node;

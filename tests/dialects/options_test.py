@@ -34,7 +34,7 @@ WORDS = {"app": "appfile", "configfile": "config", "am": "tuned", "tune": "tuned
          "iface": "lo", "set-env": "A=1", "nolocal": "-H aa", "skip-launch-node": "-H aa", "ppr": "1:node", "t": "1", "time": "1",
          "multi-prog": "programs", "help": "", "h": "", "rdzv-backend": "c10d", "rdzv-endpoint": "localhost:0",
          "rdzv-conf": "timeout=9", "master-port": "29500", "redirects": "1", "r": "1", "tee": "1", "local-ranks-filter": "0",
-         "nproc-per-node": "1", "nnodes": "1", "export": "ALL", "node-rank": "0", "cpus-per-proc": "1"}
+         "nproc-per-node": "1", "print-completion": "bash", "nnodes": "1", "export": "ALL", "node-rank": "0", "cpus-per-proc": "1"}
 UNDER = {("srun", "x"): "bb -w aa,bb", ("mpirun", "output-filename"): "out", ("srun", "output"): "out", ("srun", "H"): "",
          ("torchrun", "m"): "", ("torchrun", "t"): "1"}
 
@@ -86,7 +86,7 @@ def is_told(done, spelling):
 
 def tried(folder, called, spelling, row):
     """What happens to `prun OPTION`, started under the launcher's name: nothing is wrong, or what is."""
-    name = spelling.lstrip("-")
+    name = spelling.lstrip("-").replace("_", "-")
     needed = UNDER.get((called, name), WORDS.get(name))
     count = 0 if row["words"].startswith("[") or not row["words"] else len(row["words"].split(" "))
     words = shlex.split(needed) if needed is not None else ["1"] * count

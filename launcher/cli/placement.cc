@@ -96,10 +96,17 @@ constexpr std::array kSwitches{
     Switch{"nolocal", &Placement::no_local, nullptr},
 };
 
+// As far as no other begins so: "OVERSUB" is enough.
+constexpr std::array kModifiers{"oversubscribe", "nooversubscribe", "hwtcpus",      "corecpus",
+                                "span",          "ordered",         "nolocal",      "inherit",
+                                "noinherit",     "display",         "displayalloc", "displaydevel",
+                                "donotlaunch"};
+
 // "PE=2", "OVERSUBSCRIBE", ... What only describes the default is taken silently.
 Result<void> modifier(Draft& draft, const Given& given, const std::string& written) {
   Placement& placement = draft.job.placement;
-  const std::string word = text::lower(written);
+  const std::string whole = whole_word(written, kModifiers);
+  const std::string word = whole.empty() ? text::lower(written) : whole;
   for (const Switch& row : kSwitches) {
     if (word != row.name) continue;
     placement.*row.on = true;
@@ -135,12 +142,20 @@ Result<void> modifiers(Draft& draft, const Given& given, const std::vector<std::
   return {};
 }
 
+std::vector<const char*> beginnings(const std::vector<std::string>& names) {
+  std::vector<const char*> all;
+  for (const std::string& name : names) all.push_back(name.c_str());
+  return all;
+}
+
 Result<MapBy> policy_of(const Given& given, const std::string& policy) {
   std::vector<std::string> names;
   for (const MapName& row : kMapNames) {
     names.emplace_back(row.name);
     if (policy == row.name) return row.value;
   }
+  const std::string whole = whole_word(policy, beginnings(names));
+  if (!whole.empty()) return policy_of(given, whole);
   return unknown_word(given, policy,
                       "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, seq, "
                       "rankfile, pe-list=LIST, device=gpu|nic|NAME, ppr:N:OBJECT",
@@ -278,10 +293,11 @@ Result<void> bind_to(Draft& draft, const Given& given) {
     return map_list(draft, given, parts[1]);
   }
   std::vector<std::string> names;
-  for (const BindName& row : kBindNames) {
-    names.emplace_back(row.name);
+  for (const BindName& row : kBindNames) names.emplace_back(row.name);
+  if (const std::string whole = whole_word(target, beginnings(names)); !whole.empty())
+    target = whole;
+  for (const BindName& row : kBindNames)
     if (target == row.name) draft.job.placement.bind_to = row.value;
-  }
   if (std::find(names.begin(), names.end(), target) == names.end())
     return unknown_word(given, target,
                         "none, hwthread, core, l1cache, l2cache, l3cache, numa, package", names);

@@ -128,20 +128,21 @@ def argparse(program):
 
 
 def launchers(folder, build):
-    """Name of the dialect, the name prun is called by, where the launcher is, its reader."""
+    """Name of the dialect, the name prun is called by, where the launcher is, its reader, its manual's page."""
     def there(*programs):
         return next((path for program in programs if (path := shutil.which(program))), None)
 
     def of_slurm(program):
         return slurm(program, folder)
+    made = [f"{build}/torch/env/bin/torchrun"] if os.path.exists(f"{build}/torch/made") else []
     intel = os.environ.get("I_MPI_ROOT", "/nonexistent")
-    return (("Open MPI", "mpirun", there("mpirun.openmpi"), openmpi4),
-            ("Open MPI's PRRTE", "mpirun", there(f"{PEERS}/openmpi/bin/prterun"), prrte),
-            ("MPICH", "mpiexec.hydra", there("mpiexec.mpich"), hydra),
-            ("MPICH", "mpiexec.hydra", there(f"{PEERS}/mpich/bin/mpiexec.hydra"), hydra),
-            ("Intel MPI", "mpiexec.hydra", there(f"{intel}/bin/mpiexec.hydra"), hydra),
-            ("Slurm", "srun", there("srun"), of_slurm),
-            ("PyTorch", "torchrun", there(f"{build}/torch/env/bin/torchrun", "torchrun"), argparse))
+    return (("Open MPI", "mpirun", there("mpirun.openmpi"), openmpi4, "mpirun.openmpi"),
+            ("Open MPI's PRRTE", "mpirun", there(f"{PEERS}/openmpi/bin/prterun"), prrte, None),
+            ("MPICH", "mpiexec.hydra", there("mpiexec.mpich"), hydra, None),
+            ("MPICH", "mpiexec.hydra", there(f"{PEERS}/mpich/bin/mpiexec.hydra"), hydra, None),
+            ("Intel MPI", "mpiexec.hydra", there(f"{intel}/bin/mpiexec.hydra"), hydra, None),
+            ("Slurm", "srun", there("srun"), of_slurm, "srun"),
+            ("PyTorch", "torchrun", there(*made, "torchrun"), argparse, None))
 
 
 def version(program, folder):

@@ -147,14 +147,15 @@ def main():
     lines = seen(options)
     with tempfile.TemporaryDirectory(prefix="dialects-") as folder:
         fixtures.fill(folder, PRUN)
-        for name, called, program, reader in listing.launchers(folder, BUILD):
+        for name, called, program, reader, manual in listing.launchers(folder, BUILD):
             if not program:
                 print(f"skipped: {name} is not installed")
                 continue
             listed, version = reader(program), listing.version(program, folder)
             check(f"{name} prints its options", len(listed) >= 20, listed)
             counts = counted(folder, called, options, lines, listed)
-            cells = [f"{name} {version}".strip(), str(len(listed)), *(str(counts[column]) for column in COLUMNS)]
+            alone = " (its help alone)" if manual and not listing.from_manual(manual) else ""
+            cells = [f"{name} {version}".strip() + alone, str(len(listed)), *(str(counts[column]) for column in COLUMNS)]
             table[cells[0]] = f"| {' | '.join(cells)} |"
     written(table)
     print(HEAD + "\n".join(table.values()))

@@ -23,6 +23,7 @@ ROWS = [
     ("mpirun", "-H 127.0.0.1:2 -np 2 ./a.out", prints("rank 0 of 2:", "rank 1 of 2:")),
     ("mpirun", "-H aa[1-3] ./a.out", places("aa1 aa2 aa3")),
     ("mpirun", "-H user@aa:2 ./a.out", places("aa aa")),
+    ("mpirun", "-launch-agent ./agent -H somebody@localhost -np 1 true", fails(201, "agent", "somebody")),
     ("mpirun", "-H localhost:* -np 1 true", fails(205, "no number of slots")),
     ("mpirun", "-H a:2:b:2 -np 1 true", fails(205, "a:2,b:2")),
     ("mpirun", "-H -np 2 true", fails(205, "cannot start with '-'")),

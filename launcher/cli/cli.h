@@ -50,7 +50,7 @@ struct AppSpec {
   bool clean_environment = false;  // nothing of the launcher's but PATH and HOME
   std::vector<std::string> hosts;  // "a:2", as written; per app
   std::vector<std::string> hostfiles;
-  int local_rank_at = 0;  // argv index of "--local-rank=N"; 0: not wanted
+  int local_rank_at = 0;  // argv index of "--local-rank=", which gets the number; 0: not wanted
   // srun's file of programs: %r, %l, %h, %n, %j and %o of the words are filled in; %o counts from
   // first_offset within the line.
   bool fills_words = false;
@@ -162,6 +162,7 @@ struct Surroundings {
   std::function<std::optional<std::string>(const std::string& name)> variable;
   std::function<bool(const std::string& path)> is_file;
   std::function<bool(const std::string& name)> is_program;  // that could be run here by this name
+  std::function<bool(const std::string& name)> is_in_path = {};
 };
 
 // argv[0] decides the dialect. Errors: one line, with the nearest option.

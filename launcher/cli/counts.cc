@@ -27,6 +27,19 @@ Result<std::vector<int>> number_list(const Given& given, const std::string& list
   return numbers;
 }
 
+std::string whole_word(const std::string& word, std::span<const char* const> known) {
+  const std::string lower = text::lower(word);
+  std::string found;
+  int fits = 0;
+  for (const char* name : known) {
+    if (lower == name) return lower;
+    if (lower.empty() || !std::string_view(name).starts_with(lower)) continue;
+    found = name;
+    ++fits;
+  }
+  return fits == 1 ? found : "";
+}
+
 namespace apply {
 
 Result<void> ranks(Draft& draft, const Given& given) {
@@ -53,6 +66,11 @@ Result<void> ranks_per_package(Draft& draft, const Given& given) {
 Result<void> one_per_node(Draft& draft, const Given&) {
   draft.job.placement.ranks_per_node = 1;
   return {};
+}
+
+Result<void> round_robin(Draft& draft, const Given& given) {
+  draft.job.placement.in_turns = true;
+  return one_per_node(draft, given);
 }
 
 // srun's "2-4" is taken at its least.
@@ -101,6 +119,20 @@ Result<void> cpu_set(Draft& draft, const Given& given) {
 Result<void> rankfile(Draft& draft, const Given& given) {
   TUTTI_TRY(file, file_of(draft, given));
   draft.job.placement.rankfile = std::move(file);
+  draft.job.placement.map_by = MapBy::rankfile;
+  return {};
+}
+
+// Hydra's: which of the hosts each rank is on, "0,1,1,0"; or a word, as --rank-by takes it.
+Result<void> rank_map(Draft& draft, const Given& given) {
+  const std::string& list = given.words[0];
+  if (list.empty() || list.find_first_not_of("0123456789,-") != std::string::npos)
+    return rank_by(draft, given);
+  TUTTI_TRY(hosts, number_list(given, list));
+  std::string lines;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
+    lines += "rank " + std::to_string(rank) + "=+n" + std::to_string(hosts[rank]) + "\n";
+  draft.job.placement.rankfile = std::move(lines);
   draft.job.placement.map_by = MapBy::rankfile;
   return {};
 }

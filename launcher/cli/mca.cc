@@ -10,18 +10,19 @@
 namespace tutti::launch::cli {
 namespace {
 
-Result<void> agent_args(Draft& draft, const Given& given) {
-  for (const std::string& word : text::split(given.words[0], ' '))
-    if (!word.empty()) draft.job.agent_args.push_back(word);
-  return {};
-}
-
 // plm: which of its starters Open MPI is to take.
 Result<void> starter(Draft& draft, const Given& given) {
   const std::string& name = given.words[0];
   if (name == "slurm" || name == "ssh" || name == "rsh")
     return apply::launcher(draft, Given{given.spelling, {name == "rsh" ? "ssh" : name}});
   draft.ignored_mca.push_back("plm");
+  return {};
+}
+
+// rmaps: which of its mappers Open MPI is to take; those of a policy go by their policy.
+Result<void> mapper(Draft& draft, const Given& given) {
+  if (given.words[0] == "seq" || given.words[0] == "rank_file")
+    draft.job.placement.map_by = given.words[0] == "seq" ? MapBy::seq : MapBy::rankfile;
   return {};
 }
 
@@ -41,8 +42,9 @@ struct Parameter {
 constexpr std::array kParameters{
     Parameter{"plm_rsh_agent", apply::launch_agent, Says::words},
     Parameter{"plm_ssh_agent", apply::launch_agent, Says::words},
-    Parameter{"plm_rsh_args", agent_args, Says::words},
-    Parameter{"plm_ssh_args", agent_args, Says::words},
+    Parameter{"plm_rsh_args", apply::agent_args, Says::words},
+    Parameter{"plm_ssh_args", apply::agent_args, Says::words},
+    Parameter{"rmaps", mapper, Says::words},
     Parameter{"rmaps_base_mapping_policy", apply::map_by, Says::words},
     Parameter{"rmaps_default_mapping_policy", apply::map_by, Says::words},
     Parameter{"rmaps_base_ranking_policy", apply::rank_by, Says::words},
@@ -66,7 +68,7 @@ constexpr std::array kParameters{
     Parameter{"rmaps_base_cpus_per_rank", apply::cpus_per_rank, Says::words},
     Parameter{"hwloc_base_cpu_set", apply::cpu_set, Says::words},
     Parameter{"hwloc_default_cpu_list", apply::cpu_set, Says::words},
-    Parameter{"orte_output_filename", apply::output_directory, Says::words},
+    Parameter{"orte_output_filename", apply::output_filename, Says::words},
     Parameter{"orte_xml_output", apply::xml, Says::on},
     Parameter{"prte_tag_output", apply::tag_output, Says::on},
     Parameter{"prte_timestamp_output", apply::on_in<&JobSpec::output, &OutputSpec::timestamps>,
@@ -95,7 +97,7 @@ constexpr std::array kVariables{
     Parameter{"HYDRA_IFACE", apply::interfaces, Says::interfaces},
     Parameter{"HYDRA_LAUNCHER", apply::launcher},
     Parameter{"HYDRA_LAUNCHER_EXEC", apply::launch_agent},
-    Parameter{"HYDRA_LAUNCH_EXTRA_ARGS", agent_args},
+    Parameter{"HYDRA_LAUNCH_EXTRA_ARGS", apply::agent_args},
     Parameter{"I_MPI_HYDRA_BOOTSTRAP", apply::launcher},
     Parameter{"I_MPI_HYDRA_BOOTSTRAP_EXEC", apply::launch_agent},
 };

@@ -44,9 +44,9 @@ struct Given {
 
 using Apply = Result<void> (*)(Draft& draft, const Given& given);
 
-// What becomes of an option: it acts, prun does so anyway, or it is noted once that it has no
-// effect.
-enum class Effect { acts, as_always, noted };
+// What becomes of an option: it acts, prun does so anyway, it is noted once that it has no effect,
+// or it is refused: what it would do is not there, and the row's meaning says what to do instead.
+enum class Effect { acts, as_always, noted, refused };
 struct Action {
   constexpr Action(Apply how, Effect what = Effect::acts) : apply(how), effect(what) {}
   Apply apply;
@@ -105,6 +105,9 @@ Result<int> positive(const Given& given, std::size_t word = 0);
 // "0-3,8" -> 0,1,2,3,8.
 Result<std::vector<int>> number_list(const Given& given, const std::string& text);
 Result<std::string> file_of(const Draft& draft, const Given& given);
+// The one of `known` that `word` is, or that alone begins with it, in letters of either case;
+// empty: none, or several.
+std::string whole_word(const std::string& word, std::span<const char* const> known);
 
 // The functions of the table, by file.
 namespace apply {
@@ -157,6 +160,7 @@ Result<void> bind_as(Draft& draft, const Given&) {
 
 // placement.cc
 Result<void> map_by(Draft& draft, const Given& given);
+Result<void> ranks_per_object(Draft& draft, const Given& given);
 Result<void> rank_by(Draft& draft, const Given& given);
 Result<void> bind_to(Draft& draft, const Given& given);
 // counts.cc
@@ -164,12 +168,14 @@ Result<void> ranks(Draft& draft, const Given& given);
 Result<void> ranks_per_node(Draft& draft, const Given& given);
 Result<void> ranks_per_package(Draft& draft, const Given& given);
 Result<void> one_per_node(Draft& draft, const Given& given);
+Result<void> round_robin(Draft& draft, const Given& given);
 Result<void> node_count(Draft& draft, const Given& given);
 Result<void> slurm_job(Draft& draft, const Given& given);
 Result<void> universe(Draft& draft, const Given& given);
 Result<void> cpus_per_rank(Draft& draft, const Given& given);
 Result<void> cpu_set(Draft& draft, const Given& given);
 Result<void> rankfile(Draft& draft, const Given& given);
+Result<void> rank_map(Draft& draft, const Given& given);
 Result<void> memory_binding(Draft& draft, const Given& given);
 Result<void> oversubscribe(Draft& draft, const Given& given);
 Result<void> no_oversubscribe(Draft& draft, const Given& given);
@@ -202,6 +208,7 @@ Result<void> tag_output(Draft& draft, const Given& given);
 Result<void> label(Draft& draft, const Given& given);
 Result<void> tag_pattern(Draft& draft, const Given& given);
 Result<void> output_directory(Draft& draft, const Given& given);
+Result<void> output_filename(Draft& draft, const Given& given);
 Result<void> output(Draft& draft, const Given& given);
 Result<void> json(Draft& draft, const Given& given);
 Result<void> xml(Draft& draft, const Given& given);
@@ -221,6 +228,7 @@ Result<void> hostfile(Draft& draft, const Given& given);
 Result<void> virtual_hosts(Draft& draft, const Given& given);
 Result<void> this_machine(Draft& draft, const Given& given);
 Result<void> launch_agent(Draft& draft, const Given& given);
+Result<void> agent_args(Draft& draft, const Given& given);
 Result<void> launcher(Draft& draft, const Given& given);
 Result<void> listen(Draft& draft, const Given& given);
 Result<void> join(Draft& draft, const Given& given);
@@ -232,6 +240,8 @@ Result<void> slurm_time(Draft& draft, const Given& given);
 Result<void> display(Draft& draft, const Given& given);
 Result<void> max_restarts(Draft& draft, const Given& given);
 Result<void> kill_on_bad_exit(Draft& draft, const Given& given);
+Result<void> no_recovery(Draft& draft, const Given& given);
+Result<void> no_kill(Draft& draft, const Given& given);
 Result<void> show_help(Draft& draft, const Given& given);
 Result<void> show_page(Draft& draft, const Given& given);
 Result<void> show_version(Draft& draft, const Given& given);
@@ -260,6 +270,7 @@ Result<void> use_environment(Draft& draft, const Given& given);
 
 inline constexpr Action kAsAlways{apply::nothing, Effect::as_always};
 inline constexpr Action kNoted{apply::note_only, Effect::noted};
+inline constexpr Action kRefused{apply::nothing, Effect::refused};
 
 // mca.cc: variables of other launchers as defaults (OMPI_MCA_*, HYDRA_*); and the hostfile among
 // them, for jobs that name no hosts.

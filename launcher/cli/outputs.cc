@@ -1,4 +1,6 @@
 // Options about what ranks write: tags, files, filters.
+#include <array>
+
 #include "base/text.h"
 #include "cli/options.h"
 
@@ -38,35 +40,60 @@ Result<std::map<int, int>> streams_of(const Given& given) {
   return streams;
 }
 
-// One word of Open MPI's list. False: not known.
-bool output_word(OutputSpec& spec, const std::string& name, const std::string& value) {
-  if (name == "tag")
-    spec.tag = Tag::tag;
-  else if (name == "tag-detailed")
-    spec.tag = Tag::detailed;
-  else if (name == "tag-fullname")
-    spec.tag = Tag::fullname;
-  else if (name == "rank")
-    spec.tag = Tag::label;
-  else if (name == "json")
-    spec.tag = Tag::json;
-  else if (name == "xml")
-    spec.tag = Tag::xml;
-  else if (name == "fold")
-    spec.fold = true;
-  else if (name == "timestamp")
-    spec.timestamps = true;
-  else if (name == "merge-stderr-to-stdout" || name == "merge")
-    spec.merge_stderr = true;
-  else if (name == "copy")
-    spec.copy = true;
-  else if ((name == "dir" || name == "directory") && !value.empty())
-    spec.directory = value;
-  else if (name == "file" && !value.empty())
-    spec.out_file = value + ".%r.out", spec.err_file = value + ".%r.err";
-  else if (name != "raw" && name != "nocopy" && name != "pattern")
-    return false;
+// A word of Open MPI's list, in letters of either case, whole or as far as no other begins so.
+constexpr std::array kWords{"tag",
+                            "tag-detailed",
+                            "tag-fullname",
+                            "rank",
+                            "json",
+                            "xml",
+                            "fold",
+                            "timestamp",
+                            "copy",
+                            "nocopy",
+                            "merge-stderr-to-stdout",
+                            "raw",
+                            "dir",
+                            "directory",
+                            "file",
+                            "pattern"};
+
+Tag tag_of(const std::string& name) {
+  return name == "tag"            ? Tag::tag
+         : name == "tag-detailed" ? Tag::detailed
+         : name == "tag-fullname" ? Tag::fullname
+         : name == "rank"         ? Tag::label
+         : name == "json"         ? Tag::json
+         : name == "xml"          ? Tag::xml
+                                  : Tag::none;
+}
+
+// "tag", "dir=out". False: not known.
+bool output_word(OutputSpec& spec, const std::string& word) {
+  const auto cut = word.find_first_of("=:");
+  const std::string name = whole_word(word.substr(0, cut), kWords);
+  const std::string value = cut == std::string::npos ? "" : word.substr(cut + 1);
+  const bool takes_value = name == "dir" || name == "directory" || name == "file";
+  if (name.empty() || takes_value == value.empty()) return false;
+  if (const Tag tag = tag_of(name); tag != Tag::none) spec.tag = tag;
+  if (name == "fold") spec.fold = true;
+  if (name == "timestamp") spec.timestamps = true;
+  if (name == "merge-stderr-to-stdout") spec.merge_stderr = true;
+  if (name == "copy" || name == "nocopy") spec.copy = name == "copy";
+  if (name == "dir" || name == "directory") spec.directory = value;
+  if (name == "file") spec.out_file = value + ".%r.out", spec.err_file = value + ".%r.err";
   return true;
+}
+
+// "dir=out:nocopy": what stands behind the last colons belongs to all words.
+bool output_words(OutputSpec& spec, std::string word) {
+  for (auto colon = word.rfind(':'); colon != std::string::npos; colon = word.rfind(':')) {
+    const std::string last = text::lower(word.substr(colon + 1));
+    if (last != "copy" && last != "nocopy" && last != "raw" && last != "pattern") break;
+    output_word(spec, last);
+    word.resize(colon);
+  }
+  return output_word(spec, word);
 }
 
 // The same letter of ours; empty: it is none of srun's.
@@ -146,6 +173,12 @@ Result<void> output_directory(Draft& draft, const Given& given) {
   return {};
 }
 
+// Open MPI 4's shows the lines as well, unless ":nocopy" says that it is not to.
+Result<void> output_filename(Draft& draft, const Given& given) {
+  draft.job.output.copy = given.words[0].find(":nocopy") == std::string::npos;
+  return output_directory(draft, given);
+}
+
 Result<void> out_file(Draft& draft, const Given& given) {
   TUTTI_TRY(pattern, pattern_of(given));
   draft.job.output.out_file = std::move(pattern);
@@ -210,9 +243,7 @@ Result<void> output(Draft& draft, const Given& given) {
   if (draft.dialect == kSlurm || given.words[0].find('%') != std::string::npos)
     return slurm_out_file(draft, given);
   for (const std::string& word : text::split(given.words[0], ',')) {
-    const auto cut = word.find_first_of("=:");
-    const std::string value = cut == std::string::npos ? "" : word.substr(cut + 1);
-    if (!output_word(draft.job.output, word.substr(0, cut), value))
+    if (!output_words(draft.job.output, word))
       return fail(Code::arg, given.spelling + " '" + word +
                                  "' is not known; known are tag, tag-detailed, rank, timestamp, "
                                  "merge, json, xml, fold, copy, dir=FOLDER, file=NAME");

@@ -31,6 +31,8 @@ const char* effect_of(const OptionRow& row) {
       return "as always";
     case Effect::noted:
       return "accepted, noted";
+    case Effect::refused:
+      return "refused";
   }
   return "";
 }
@@ -123,35 +125,54 @@ std::string kind_of(const OptionRow& row) {
 
 constexpr std::array kTools{"prun", "mpirun", "mpiexec", "torchrun"};
 
-// After the program's name the shell's own completion for that program goes on (_command_offset).
-std::string bash() {
-  std::string values, plain;
+// The spellings of a row, with one dash and two, as a pattern of case.
+std::string pattern_of(const OptionRow& row) {
+  std::string names;
+  for (const std::string& name : names_of(row))
+    names += (names.empty() ? "" : "|") + std::string("-") + name + "|--" + name;
+  return replaced(names, "?", "\\?");
+}
+
+// What bash does with the word after an option.
+std::string bash_values() {
+  std::string values;
   for (const OptionRow& row : option_rows()) {
     const std::string kind = kind_of(row);
-    std::string names;
-    for (const std::string& name : names_of(row))
-      names += (names.empty() ? "" : "|") + std::string("-") + name + "|--" + name;
     if (kind.empty()) continue;
-    if (kind == "file")
-      values += "    " + names + ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n";
-    else if (kind == "folder")
-      values += "    " + names + ") COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n";
-    else if (kind == "host")
-      values +=
-          "    " + names + ") COMPREPLY=($(compgen -A hostname -- \"$current\")); return ;;\n";
-    else if (kind == "any")
-      values += "    " + names + ") COMPREPLY=(); return ;;\n";
-    else
-      values += "    " + names + ") COMPREPLY=($(compgen -W '" + kind +
-                "' -- \"$current\")); return ;;\n";
+    const std::string what = kind == "file"     ? "compgen -f"
+                             : kind == "folder" ? "compgen -d"
+                             : kind == "host"   ? "compgen -A hostname"
+                             : kind == "any"    ? ""
+                                                : "compgen -W '" + kind + "'";
+    values += "    " + pattern_of(row) + ") COMPREPLY=(" +
+              (what.empty() ? "" : "$(" + what + " -- \"$current\")") + "); return ;;\n";
   }
+  return values;
+}
+
+// Skips options and their words from the line's beginning, or from behind the last ':'. Where a
+// program stands there before the word that is completed, files follow.
+std::string bash() {
+  std::string skips, plain, tools;
+  for (const OptionRow& row : option_rows())
+    if (const int words = words_of(row); words > 0)
+      skips += "      " + pattern_of(row) + ") at=$((at + " + std::to_string(words) + ")) ;;\n";
   for (const std::string& name : all_names()) plain += " " + name;
-  std::string tools;
   for (const char* tool : kTools) tools += std::string(" ") + tool;
   return "# bash completion of prun; put into share/bash-completion/completions/prun\n_prun() {\n"
-         "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at=1 i "
+         "line\n"
+         "  read -ra line <<<\"${COMP_LINE:0:COMP_POINT}\"\n"
+         "  [[ ${COMP_LINE:COMP_POINT-1:1} == ' ' ]] || unset \"line[-1]\"\n"
+         "  for i in \"${!line[@]}\"; do [[ ${line[i]} == : ]] && at=$((i + 1)); done\n"
+         "  while [[ ${line[at]} == -?* ]]; do\n    case ${line[at]} in\n" +
+         skips +
+         "    esac\n    at=$((at + 1))\n  done\n"
+         "  if ((at < ${#line[@]})); then\n"
+         "    COMPREPLY=($(compgen -f -- \"$current\"))\n    return\n  fi\n"
          "  case $before in\n" +
-         values + "  esac\n  if [[ $current == -* ]]; then\n    COMPREPLY=($(compgen -W '" + plain +
+         bash_values() + "  esac\n  if [[ $current == -* ]]; then\n    COMPREPLY=($(compgen -W '" +
+         plain +
          "' -- \"$current\"))\n  else\n    COMPREPLY=($(compgen -c -f -- \"$current\"))\n  fi\n}\n"
          "complete -o filenames -F _prun" +
          tools + "\n";

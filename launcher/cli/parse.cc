@@ -84,6 +84,8 @@ class Parser {
     if (row == nullptr) return unknown(given.spelling, name);
     ++at_;
     TUTTI_DO(take_words(*row, given));
+    if (row->action.effect == Effect::refused)
+      return fail(Code::unsupported, given.spelling + " is not supported: " + row->meaning);
     TUTTI_DO(row->action.apply(draft_, given));
     argv_.insert(argv_.begin() + static_cast<std::ptrdiff_t>(at_), draft_.more.begin(),
                  draft_.more.end());
@@ -111,10 +113,11 @@ class Parser {
     const bool reads_so = draft_.dialect == kSlurm || draft_.dialect == kTorch;
     if (!reads_so || word.size() < 3 || word[1] == '-') return nullptr;
     const OptionRow* row = find_option(word.substr(1, 1), draft_.dialect);
-    if (row == nullptr || row->words[0] == '[') return nullptr;
+    const bool is_number = text::parse_int(word.substr(2)).has_value();  // srun's "-I5"
+    if (row == nullptr || (row->words[0] == '[' && !is_number)) return nullptr;
     given.spelling = word.substr(0, 2);
     given.words.clear();
-    if (words_of(*row) > 0)
+    if (words_of(*row) > 0 || row->words[0] == '[')
       given.words.push_back(word.substr(2));
     else
       draft_.more.push_back("-" + word.substr(2));
@@ -215,6 +218,9 @@ class Parser {
         placement.ranks_per_object == 0 && !placement.no_oversubscribe)
       draft_.job.placement.in_turns = true;
     TUTTI_DO(finish_torch(draft_, tool_));
+    take_from_folder();
+    if (placement.map_by == MapBy::pe_list && placement.cpu_set.empty())
+      return fail(Code::arg, "--bind-to cpu-list needs the processors, by --cpu-list 0,2");
     draft_.job.rank.record = !draft_.job.trace_file.empty() ? "events"
                              : draft_.job.stats             ? "calls"
                                                             : "";
@@ -228,12 +234,30 @@ class Parser {
     return {};
   }
 
+  // Open MPI's: a bare name that is not in PATH is a program of the working folder.
+  void take_from_folder() {
+    if (draft_.dialect != kEvery || !draft_.around.is_in_path || !draft_.around.is_program) return;
+    for (AppSpec& app : draft_.job.apps) {
+      const bool has_own_path =
+          std::any_of(app.environment.begin(), app.environment.end(),
+                      [](const EnvChange& change) { return change.name == "PATH"; });
+      if (has_own_path || app.argv.empty() || app.argv[0].find('/') != std::string::npos ||
+          draft_.around.is_in_path(app.argv[0]))
+        continue;
+      const std::string& folder = app.working_directory;
+      if (!draft_.around.is_program((folder.empty() ? "." : folder) + "/" + app.argv[0])) continue;
+      app.argv[0].insert(0, "./");
+      draft_.job.notes.push_back(app.argv[0].substr(2) + " is not in PATH: " + app.argv[0] +
+                                 " of the working folder is started");
+    }
+  }
+
   std::vector<std::string> exported_without_value() const {
     std::vector<std::string> names;
     for (const AppSpec& app : draft_.job.apps)
       for (const EnvChange& change : app.environment)
-        if (!change.unset && !change.value && draft_.around.variable &&
-            !draft_.around.variable(change.name))
+        if (!change.unset && !change.value && !change.name.ends_with('*') &&
+            draft_.around.variable && !draft_.around.variable(change.name))
           names.push_back(change.name);
     return names;
   }

@@ -29,6 +29,7 @@ constexpr std::array kMapNames{
     MapName{"dist", MapBy::gpu},        MapName{"block", MapBy::slot},
     MapName{"cyclic", MapBy::node},  // srun's words
     MapName{"arbitrary", MapBy::seq},   MapName{"plane", MapBy::slot},
+    MapName{"sequential", MapBy::seq},  MapName{"distance", MapBy::gpu},
 };
 
 struct BindName {
@@ -95,10 +96,17 @@ constexpr std::array kSwitches{
     Switch{"nolocal", &Placement::no_local, nullptr},
 };
 
+// As far as no other begins so: "OVERSUB" is enough.
+constexpr std::array kModifiers{"oversubscribe", "nooversubscribe", "hwtcpus",      "corecpus",
+                                "span",          "ordered",         "nolocal",      "inherit",
+                                "noinherit",     "display",         "displayalloc", "displaydevel",
+                                "donotlaunch"};
+
 // "PE=2", "OVERSUBSCRIBE", ... What only describes the default is taken silently.
 Result<void> modifier(Draft& draft, const Given& given, const std::string& written) {
   Placement& placement = draft.job.placement;
-  const std::string word = text::lower(written);
+  const std::string whole = whole_word(written, kModifiers);
+  const std::string word = whole.empty() ? text::lower(written) : whole;
   for (const Switch& row : kSwitches) {
     if (word != row.name) continue;
     placement.*row.on = true;
@@ -106,8 +114,11 @@ Result<void> modifier(Draft& draft, const Given& given, const std::string& writt
     return {};
   }
   if (word.starts_with("pe=")) return cpus_each(draft, given, word);
-  if (word.starts_with("file="))
-    return apply::rankfile(draft, Given{given.spelling, {written.substr(5)}});
+  if (word.starts_with("file=")) {
+    const Given file{given.spelling, {written.substr(5)}};
+    return placement.map_by == MapBy::seq ? apply::hostfile(draft, file)
+                                          : apply::rankfile(draft, file);
+  }
   if (word == "display" || word == "displayalloc" || word == "displaydevel") {
     draft.job.display_map = true;
   } else if (word == "donotlaunch") {
@@ -131,12 +142,20 @@ Result<void> modifiers(Draft& draft, const Given& given, const std::vector<std::
   return {};
 }
 
+std::vector<const char*> beginnings(const std::vector<std::string>& names) {
+  std::vector<const char*> all;
+  for (const std::string& name : names) all.push_back(name.c_str());
+  return all;
+}
+
 Result<MapBy> policy_of(const Given& given, const std::string& policy) {
   std::vector<std::string> names;
   for (const MapName& row : kMapNames) {
     names.emplace_back(row.name);
     if (policy == row.name) return row.value;
   }
+  const std::string whole = whole_word(policy, beginnings(names));
+  if (!whole.empty()) return policy_of(given, whole);
   return unknown_word(given, policy,
                       "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, seq, "
                       "rankfile, pe-list=LIST, device=gpu|nic|NAME, ppr:N:OBJECT",
@@ -167,6 +186,19 @@ Result<void> map_list(Draft& draft, const Given& given, const std::string& list)
   TUTTI_DO(number_list(given, list));
   draft.job.placement.map_by = MapBy::pe_list;
   draft.job.placement.cpu_set = list;
+  return {};
+}
+
+// The processors that --cpu-list names, all of them for each rank or, ":ordered", one each; or a
+// list of its own, "cpu-list:0,2", one each.
+Result<void> bind_to_list(Draft& draft, const Given& given, const std::vector<std::string>& parts) {
+  draft.job.placement.map_by = MapBy::pe_list;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::string word = text::lower(parts[i]);
+    if (word == "overload-allowed" || word == "if-supported") continue;
+    draft.job.placement.ordered = true;
+    if (word != "ordered") TUTTI_DO(map_list(draft, given, word));
+  }
   return {};
 }
 
@@ -203,6 +235,11 @@ Result<void> map_device(Draft& draft, const Given& given, std::vector<std::strin
 
 namespace apply {
 
+// Open MPI 4's "--ppr 2:socket".
+Result<void> ranks_per_object(Draft& draft, const Given& given) {
+  return map_by(draft, Given{given.spelling, {"ppr:" + given.words[0]}});
+}
+
 Result<void> map_by(Draft& draft, const Given& given) {
   const auto parts = text::split(given.words[0], ':');
   const std::string policy = text::lower(parts[0]);
@@ -228,8 +265,11 @@ Result<void> map_by(Draft& draft, const Given& given) {
 
 Result<void> rank_by(Draft& draft, const Given& given) {
   const std::string order = text::lower(given.words[0].substr(0, given.words[0].find(':')));
+  const std::string lower = text::lower(given.words[0]);
   RankBy& rank_by = draft.job.placement.rank_by;
-  if (order == "slot" || order == "core" || order == "hwthread")
+  if (lower.ends_with(":span") && policy_of(given, order))
+    rank_by = RankBy::span;  // of the objects that are mapped by, over all hosts
+  else if (order == "slot" || order == "core" || order == "hwthread")
     rank_by = RankBy::slot;
   else if (order == "node")
     rank_by = RankBy::node;
@@ -247,15 +287,17 @@ Result<void> bind_to(Draft& draft, const Given& given) {
   std::string target = text::lower(parts[0]);
   for (const char* talk : {"verbose,", "quiet,", "v,", "q,"})
     if (target.starts_with(talk)) target.erase(0, std::string_view(talk).size());
-  if ((target == "map_cpu" || target == "user" || target == "cpu-list") && parts.size() > 1) {
+  if (target == "cpu-list" || target == "cpulist") return bind_to_list(draft, given, parts);
+  if ((target == "map_cpu" || target == "user") && parts.size() > 1) {
     draft.job.placement.ordered = true;
     return map_list(draft, given, parts[1]);
   }
   std::vector<std::string> names;
-  for (const BindName& row : kBindNames) {
-    names.emplace_back(row.name);
+  for (const BindName& row : kBindNames) names.emplace_back(row.name);
+  if (const std::string whole = whole_word(target, beginnings(names)); !whole.empty())
+    target = whole;
+  for (const BindName& row : kBindNames)
     if (target == row.name) draft.job.placement.bind_to = row.value;
-  }
   if (std::find(names.begin(), names.end(), target) == names.end())
     return unknown_word(given, target,
                         "none, hwthread, core, l1cache, l2cache, l3cache, numa, package", names);

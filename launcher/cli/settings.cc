@@ -1,4 +1,5 @@
 // Options about hosts and running, and those that are accepted for others' sake.
+#include <array>
 #include <climits>
 #include <cmath>
 #include <cstdlib>
@@ -65,6 +66,12 @@ Result<void> launch_agent(Draft& draft, const Given& given) {
   draft.job.launch_agent = words[0];
   draft.job.agent_args.insert(draft.job.agent_args.end(), words.begin() + 1, words.end());
   draft.job.starter_given = true;
+  return {};
+}
+
+Result<void> agent_args(Draft& draft, const Given& given) {
+  for (const std::string& word : text::split(given.words[0], ' '))
+    if (!word.empty()) draft.job.agent_args.push_back(word);
   return {};
 }
 
@@ -167,14 +174,15 @@ Result<void> slurm_time(Draft& draft, const Given& given) {
 
 Result<void> display(Draft& draft, const Given& given) {
   for (const std::string& written : text::split(given.words[0], ',')) {
-    const std::string word = written.substr(0, written.find_first_of(":="));
+    constexpr std::array kKnown{"map", "map-devel", "allocation", "bindings", "topology"};
+    const std::string word = whole_word(written.substr(0, written.find_first_of(":=")), kKnown);
     if (word == "map" || word == "map-devel")
       draft.job.display_map = true;
-    else if (word == "allocation" || word == "alloc")
+    else if (word == "allocation")
       draft.job.display_allocation = true;
-    else if (word == "bindings" || word == "bind")
+    else if (word == "bindings")
       draft.job.report_bindings = true;
-    else if (word == "topo" || word == "topology")
+    else if (word == "topology")
       draft.job.display_topo = true;
     else
       return fail(Code::arg, given.spelling + " '" + written +
@@ -193,6 +201,17 @@ Result<void> max_restarts(Draft& draft, const Given& given) {
 
 Result<void> kill_on_bad_exit(Draft& draft, const Given& given) {
   draft.job.keep_going = !given.words.empty() && given.words[0] == "0";
+  return {};
+}
+
+Result<void> no_kill(Draft& draft, const Given& given) {
+  draft.job.keep_going = given.words.empty() || given.words[0] != "off";
+  return {};
+}
+
+Result<void> no_recovery(Draft& draft, const Given&) {
+  draft.job.keep_going = false;
+  draft.job.rank.max_restarts = 0;
   return {};
 }
 

@@ -43,6 +43,18 @@ Result<bool> goes_to_python(const Draft& draft, const AppSpec& app, const std::s
   return true;
 }
 
+// What a script is told its local rank by: torch 2's spelling, unless it knows the older one only.
+std::string local_rank_word(const Draft& draft, const AppSpec& app, const std::string& script) {
+  const bool is_elsewhere = !script.starts_with('/') && !app.working_directory.empty();
+  const std::string path = is_elsewhere ? app.working_directory + "/" + script : script;
+  const auto text = draft.around.read_file && draft.around.is_file && draft.around.is_file(path)
+                        ? draft.around.read_file(path)
+                        : Result<std::string>("");
+  const bool is_older = text && text->find("--local_rank") != std::string::npos &&
+                        text->find("--local-rank") == std::string::npos;
+  return is_older ? "--local_rank=" : "--local-rank=";
+}
+
 }  // namespace
 
 Result<void> read_torch_variables(Draft& draft) {
@@ -74,7 +86,11 @@ Result<void> finish_torch(Draft& draft, const std::string& tool) {
       if (torch.module) words.push_back("-m");
       app.argv.insert(app.argv.begin(), words.begin(), words.end());
     }
-    if (torch.pass_local_rank) app.local_rank_at = !python ? 1 : torch.module ? 4 : 3;
+    if (!torch.pass_local_rank || app.argv.empty()) continue;
+    const int at = !python ? 1 : torch.module ? 4 : 3;
+    const std::string script = torch.module ? "" : app.argv[static_cast<std::size_t>(at - 1)];
+    app.argv.insert(app.argv.begin() + at, local_rank_word(draft, app, script));
+    app.local_rank_at = at;
   }
   if (!torch.used) return {};
   if (draft.job.rank.run_id.empty()) draft.job.rank.run_id = "none";

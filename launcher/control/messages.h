@@ -76,7 +76,7 @@ struct AppPart {
   int first_rank = 0;
   std::vector<Variable> environment;
   bool clean_environment = false;  // nothing of the daemon's but PATH and HOME
-  int local_rank_at = 0;           // argv index at which --local-rank=N is put; 0: it is not
+  int local_rank_at = 0;           // argv index of the word that gets the local rank; 0: none
   bool fills_words = false;        // %r, %l, %h, %n, %j, %o of the words are filled in
   int first_offset = 0;            // %o of the first rank
   template <class F>

@@ -31,9 +31,8 @@ std::vector<std::string> Ranks::own_words(const control::AppPart& part,
   std::vector<std::string> words;
   if (part.local_rank_at > 0) {
     words = part.argv;
-    const auto at = std::min(static_cast<std::size_t>(part.local_rank_at), words.size());
-    words.insert(words.begin() + static_cast<std::ptrdiff_t>(at),
-                 "--local-rank=" + std::to_string(rank.local));
+    const auto at = static_cast<std::size_t>(part.local_rank_at);
+    if (at < words.size()) words[at] += std::to_string(rank.local);
   }
   if (part.fills_words) {
     Writer writer = writer_of(rank);

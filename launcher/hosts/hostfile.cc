@@ -87,7 +87,10 @@ Result<HostSlots> parse_line(const std::vector<std::string>& words) {
     return fail(Code::arg, "'" + words[0] + "': a line starts with the host's name");
   TUTTI_TRY(host, parse_host_word(words[0]));
   for (std::size_t i = 1; i < words.size(); ++i) TUTTI_DO(apply_word(host, words[i]));
-  if (host.max_slots != 0 && !host.slots_given) host.slots = 1;
+  if (host.max_slots != 0 && !host.slots_given) {  // as with Open MPI
+    host.slots = host.max_slots;
+    host.slots_given = true;
+  }
   if (host.max_slots != 0 && host.max_slots < host.slots)
     return fail(Code::arg, "max_slots=" + std::to_string(host.max_slots) +
                                " is less than slots=" + std::to_string(host.slots));

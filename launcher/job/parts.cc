@@ -27,6 +27,21 @@ std::vector<control::Variable> travelling_knobs(const std::vector<std::string>& 
   return all;
 }
 
+// "-x FOO*" and "--unset-env FOO*": all variables of prun's that begin so.
+void add_matching(control::AppPart& part, const cli::EnvChange& change,
+                  const std::vector<std::string>& environment) {
+  const std::string_view beginning(change.name.data(), change.name.size() - 1);
+  for (const std::string& entry : environment) {
+    const auto equals = entry.find('=');
+    if (!entry.starts_with(beginning) || equals < beginning.size()) continue;
+    const std::string name = entry.substr(0, equals);
+    const auto& own = wireup::kLaunchersOwn;
+    if (name != wireup::kJoinKeyVariable && std::find(own.begin(), own.end(), name) == own.end())
+      part.environment.push_back(
+          {name, change.unset ? "" : entry.substr(equals + 1), change.unset, {}, false});
+  }
+}
+
 control::AppPart app_part(const cli::AppSpec& app, const std::string& directory,
                           const std::vector<std::string>& environment) {
   control::AppPart part;
@@ -41,7 +56,9 @@ control::AppPart app_part(const cli::AppSpec& app, const std::string& directory,
   part.first_offset = app.first_offset;
   for (const cli::EnvChange& change : app.environment) {
     if (change.name == wireup::kJoinKeyVariable) continue;  // stays with prun, whatever is exported
-    if (change.unset || change.value) {
+    if (change.name.ends_with('*') && !change.value) {
+      add_matching(part, change, environment);
+    } else if (change.unset || change.value) {
       part.environment.push_back({change.name, change.value.value_or(""), change.unset,
                                   change.join == 0 ? "" : std::string(1, change.join),
                                   change.in_front});

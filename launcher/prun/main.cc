@@ -106,8 +106,8 @@ int run(int argc, char** argv) {
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
   if (const auto known = cli::check_variables(request.environment); !known)
     return complain(status::ExitStatus::usage, known.error().text);
-  auto spec =
-      cli::parse_command_line({argv, argv + argc}, {read_file, variable, is_file, is_program});
+  auto spec = cli::parse_command_line({argv, argv + argc},
+                                      {read_file, variable, is_file, is_program, is_in_path});
   if (!spec) return complain(status::ExitStatus::usage, spec.error().text);
   if (const auto answered = answer(*spec, argc > 0 ? argv[0] : "prun")) return *answered;
   if (const auto settled = settle_output(spec->output); !settled)

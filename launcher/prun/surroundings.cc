@@ -24,13 +24,6 @@ bool can_run(const std::string& path) {
   return is_file(path) && ::access(path.c_str(), X_OK) == 0;
 }
 
-bool is_in_path(const std::string& name) {
-  const auto folders = text::split(variable("PATH").value_or(""), ':');
-  return name.find('/') == std::string::npos &&
-         std::any_of(folders.begin(), folders.end(),
-                     [&](const std::string& folder) { return can_run(folder + "/" + name); });
-}
-
 // Whether this prun takes no hosts of a batch system: those are its own, or who meets whom is said
 // elsewhere. torchrun is the agent of one node, as torch's, unless hosts are named.
 bool needs_no_batch(const cli::JobSpec& spec, const hosts::SlurmTask& task) {
@@ -73,6 +66,13 @@ hosts::ReadFile reader() {
 }
 
 }  // namespace
+
+bool is_in_path(const std::string& name) {
+  const auto folders = text::split(variable("PATH").value_or(""), ':');
+  return name.find('/') == std::string::npos &&
+         std::any_of(folders.begin(), folders.end(),
+                     [&](const std::string& folder) { return can_run(folder + "/" + name); });
+}
 
 void hold_standard_streams() {
   for (int fd = 0; fd <= STDERR_FILENO; ++fd)

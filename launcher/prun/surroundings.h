@@ -19,6 +19,7 @@ std::optional<std::string> variable(const std::string& name);
 bool is_file(const std::string& path);
 // Found here, or by PATH.
 bool is_program(const std::string& name);
+bool is_in_path(const std::string& name);
 std::string this_host();
 // Whether this is the only prun of its step of Slurm, where it would take the job's hosts; else
 // each would start the whole job.

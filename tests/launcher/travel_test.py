@@ -31,7 +31,7 @@ class Far:
 
     def variables(self, launcher, *words, **given):
         """The environment of the first rank on host a."""
-        done = run(f"{self.folder}/{launcher}" if launcher != "prun" else PRUN, "--launch-agent", self.agent, "-H", "far-a",
+        done = run(f"{self.folder}/{launcher}" if launcher != "prun" else PRUN, "--launch-agent", self.agent, "--host", "far-a",
                    *words, "-n", "1", "env", env={**os.environ, "HOSTNAME": "near", "TMPDIR": self.folder, "MINE": "1 2",
                                                   "OMPI_MINE": "3", **given})
         return done, dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)

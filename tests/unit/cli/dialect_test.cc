@@ -271,6 +271,15 @@ TEST_CASE("output goes where it is told", "[cli]") {
   CHECK(parse("mpiexec -l a")->output.tag == Tag::label);
   CHECK(parse("prun --output json,fold,dir=x a")->output.directory == "x");
   CHECK(parse("prun --output-filename x:copy a")->output.copy);
+  CHECK(parse("prun --output-filename x a")->output.copy);
+  CHECK_FALSE(parse("prun --output-filename x:nocopy a")->output.copy);
+  CHECK_FALSE(parse("prun --output-directory x a")->output.copy);
+  CHECK(parse("prun --output DIR=x:copy a")->output.directory == "x");
+  CHECK(parse("prun --output DIR=x:copy a")->output.copy);
+  CHECK(parse("prun --output TAG-D a")->output.tag == Tag::detailed);
+  CHECK(parse("prun --output MERGE,Timestamp a")->output.merge_stderr);
+  CHECK(error_of("prun --output T a").find("is not known") != std::string::npos);
+  CHECK(error_of("prun --output dir a").find("dir=FOLDER") != std::string::npos);
   CHECK(parse("srun -o out.%t a")->output.out_file == "out.%r");
   CHECK(parse("srun -o out.%t a")->output.merge_stderr);
   CHECK(parse("srun --output=out.%N.%j a")->output.out_file == "out.%h.%j");
@@ -279,4 +288,33 @@ TEST_CASE("output goes where it is told", "[cli]") {
   CHECK(parse("prun -output-from 0,2-3 a")->output.only_ranks == std::vector<int>{0, 2, 3});
   CHECK(error_of("prun --output tagg a").find("is not known") != std::string::npos);
   CHECK(error_of("prun --redirects 4 a").find("needs 0 to 3") != std::string::npos);
+}
+
+TEST_CASE("what is refused names the option and what to do instead", "[cli]") {
+  CHECK(error_of("srun --begin=now a") ==
+        "--begin is not supported: prun starts at once; sbatch --begin submits a job for later");
+  CHECK(error_of("mpirun -index-argv-by-rank a").find("RANK") != std::string::npos);
+  CHECK(parse("srun -I5 a")->apps[0].argv == cut("a"));
+  CHECK(parse("srun -x b a")->placement.excluded == cut("b"));
+  CHECK(parse("mpirun -d a")->apps[0].argv == cut("a"));
+}
+
+TEST_CASE("a bare name that is not in PATH is a program of the working folder", "[cli]") {
+  Surroundings around;
+  around.is_in_path = [](const std::string& name) { return name == "true"; };
+  around.is_program = [](const std::string& path) {
+    return path == "./app" || path == "./true" || path == "sub/other";
+  };
+  const auto program = [&](const std::string& line) {
+    return parse_command_line(cut(line), around).value().apps[0].argv[0];
+  };
+  CHECK(program("mpirun app") == "./app");
+  CHECK(program("prun -wdir sub other") == "./other");
+  CHECK(program("prun other") == "other");
+  CHECK(program("prun true") == "true");
+  CHECK(program("prun -x PATH=/x app") == "app");
+  CHECK(program("mpiexec app") == "app");
+  CHECK(program("srun app") == "app");
+  CHECK(parse_command_line(cut("mpirun app"), around)->notes ==
+        std::vector<std::string>{"app is not in PATH: ./app of the working folder is started"});
 }

@@ -73,7 +73,21 @@ TEST_CASE("what can run by itself goes to python under torchrun's name only", "[
 TEST_CASE("torch.distributed.launch gives --local-rank", "[cli]") {
   const auto job = parse("torch.distributed.launch --nproc_per_node 2 t.py -x");
   REQUIRE(job);
-  CHECK(job->apps[0].local_rank_at == 3);  // python3 -u t.py <here> -x
+  CHECK(job->apps[0].local_rank_at == 3);
+  CHECK(job->apps[0].argv == cut("python3 -u t.py --local-rank= -x"));
+  Surroundings around;
+  around.is_file = [](const std::string& path) { return path != "none.py"; };
+  around.read_file = [](const std::string& path) {
+    return tutti::Result<std::string>(path == "old.py" ? "'--local_rank'"
+                                                       : "'--local-rank', '--local_rank'");
+  };
+  const auto told = [&around](const std::string& script) {
+    const auto words = cut("torch.distributed.launch " + script);
+    return parse_command_line(words, around).value().apps[0].argv[3];
+  };
+  CHECK(told("old.py") == "--local_rank=");
+  CHECK(told("new.py") == "--local-rank=");
+  CHECK(told("none.py") == "--local-rank=");
   CHECK(parse("torch.distributed.launch --use-env t.py")->apps[0].local_rank_at == 0);
 }
 

@@ -30,6 +30,13 @@ TEST_CASE("Open MPI's and Hydra's lines are both read", "[hosts]") {
   CHECK(allocation->hosts[4].user == "you");
 }
 
+TEST_CASE("max_slots alone is the number of slots, as with Open MPI", "[hosts]") {
+  const auto allocation = parse_hostfile("f", "a max_slots=4\n");
+  REQUIRE(allocation);
+  CHECK(allocation->hosts[0].slots == 4);
+  CHECK(allocation->hosts[0].slots_given);
+}
+
 TEST_CASE("a name repeated adds slots", "[hosts]") {
   const auto allocation = parse_hostfile("f", "a slots=2\nb:1\na:3\n");
   REQUIRE(allocation);

@@ -52,6 +52,22 @@ TEST_CASE("exported variables take prun's value, absent ones are left out", "[jo
   CHECK((environment[2].name == "C" && environment[2].unset));
 }
 
+TEST_CASE("a name that ends in a star is every variable that begins so", "[job]") {
+  cli::JobSpec spec = some_spec();
+  spec.apps[0].environment = {{"A*", std::nullopt, false}, {"B*", std::nullopt, true}};
+  const std::vector<std::string> mine{"A=1", "AB=2", "BA=3", "C=4", "TUTTI_JOIN_KEY=5"};
+  const auto launch = common_part(spec, some_plan(), {}, "/work", mine, false);
+  const auto& environment = launch.apps.at(0).environment;
+  REQUIRE(environment.size() == 3);
+  CHECK((environment[0].name == "A" && environment[0].value == "1"));
+  CHECK((environment[1].name == "AB" && environment[1].value == "2"));
+  CHECK((environment[2].name == "BA" && environment[2].unset));
+  spec.apps[0].environment = {{"*", std::nullopt, false}};
+  const auto whole = common_part(spec, some_plan(), {}, "/work", mine, false);
+  CHECK(whole.apps.at(0).environment.size() == 4);
+  for (const auto& one : whole.apps.at(0).environment) CHECK(one.name != "TUTTI_JOIN_KEY");
+}
+
 TEST_CASE("over a network the knobs travel by name, before what the user says", "[job]") {
   const std::string knob = "TUTTI_LINK";
   const control::Launch launch =

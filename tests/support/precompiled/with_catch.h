@@ -1,0 +1,4 @@
+// What every test of ours reads: see tests/meson.build.
+#pragma once
+#include "catch.h"
+#include "std.h"

@@ -132,6 +132,21 @@ def packages(prefix, env):
         expect("-lmpi_abi" in flags, "pkg-config " + name)
 
 
+def meson(prefix, work, env):
+    """A project that wants just any MPI, beside an Open MPI whose names pkg-config knows."""
+    if shutil.which("pkg-config") is None:
+        print("skipped: pkg-config is not installed")
+        return
+    folder = work + "/meson"
+    os.makedirs(folder)
+    write(folder + "/meson.build", "project('probe', 'c')\nexecutable('probe_c', 'probe.c', dependencies: dependency('mpi'))\n")
+    write(folder + "/probe.c", C_PROGRAM)
+    names = [found for found, _, files in os.walk(prefix) if "ompi-c.pc" in files]
+    run("meson", "setup", "out", folder=folder, env=dict(env, PKG_CONFIG_PATH=names[0]))
+    run("meson", "compile", "-C", "out", folder=folder, env=env)
+    expect(run(folder + "/out/probe_c", env=env) == "size 1\n", "meson's dependency('mpi') is this one, where it is told")
+
+
 def cmake(prefix, work, env):
     if shutil.which("cmake") is None:
         print("skipped: cmake is not installed")
@@ -173,6 +188,7 @@ def main():
         removed(moved, work, env)
         pages(moved, env)
         packages(moved, env)
+        meson(moved, work, env)
         cmake(moved, work, env)
         expect("standard ABI" in run(moved + "/bin/tutti-info", env=env), "tutti-info")
     finally:

@@ -10,12 +10,13 @@
 namespace tutti::launch::daemon {
 namespace {
 
-// Makes this and all missing folders above it.
+// Makes this and all missing folders above it. False: the first that could not be made, by errno.
 bool make_folders(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
-       slash = path.find('/', slash + 1))
-    ::mkdir(path.substr(0, slash).c_str(), 0777);
-  return ::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST;
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    if (::mkdir(path.substr(0, end).c_str(), 0777) != 0 && errno != EEXIST) return false;
+  }
+  return true;
 }
 
 }  // namespace

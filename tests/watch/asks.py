@@ -8,14 +8,9 @@ import sys
 import tempfile
 import time
 
+from checks import check
+
 LIMIT_S = 120
-
-
-def check(condition, what, said=""):
-    if not condition:
-        print(f"FAILED: {what}\n{said}")
-        sys.exit(1)
-    print(f"good: {what}")
 
 
 class Job:
@@ -73,7 +68,7 @@ def about(name, prun, program, options, last_host):
         check("MPI_Allreduce on MPI_COMM_WORLD" in said, f"{name}: --stacks says who is waited for", said)
         if "no eu-stack" not in said:
             check("stack of rank 2 on host" in said, f"{name}: --stacks shows the missing rank's stack", said)
-            check(re.search(r" main( \(.*\))?\n", said) and "Allreduce" in said, f"{name}: frames have names", said)
+            check(re.search(r"^ +#\d+ +main\b", said, re.M) and "Allreduce" in said, f"{name}: frames have names", said)
         line = next(row for row in job.ask("--ps")[1].splitlines() if f" {job.pid} " in row)
         check("3/3" in line and "running" in line and "missing" in line, f"{name}: --ps shows the job", line)
         number = line.split()[0]

@@ -18,16 +18,11 @@ from xml.etree import ElementTree
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from jobs import Job, processes_with  # noqa: E402
 
+from checks import check
+
 LIMIT_S = 600
 LONGEST = 256 << 10
 QUICK = bool(os.environ.get("TUTTI_TEST_QUICK"))
-
-
-def check(condition, what, said=""):
-    if not condition:
-        print(f"FAILED: {what}\n{said}")
-        sys.exit(1)
-    print(f"good: {what}", flush=True)
 
 
 def some_bytes(dice, most):

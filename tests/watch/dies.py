@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+from checks import check
+
 LIMIT_S = 120
 #          status, what it says of its place, functions of the program in the order of its stack
 WAYS = {
@@ -20,13 +22,6 @@ def run(prun, program, how, *options):
     done = subprocess.run([prun, "--oversubscribe", *options, "-np", "2", program, how], capture_output=True, text=True,
                           timeout=LIMIT_S, stdin=subprocess.DEVNULL)
     return done.returncode, done.stderr
-
-
-def check(condition, what, said):
-    if not condition:
-        print(f"FAILED: {what}\n{said}")
-        sys.exit(1)
-    print(f"good: {what}")
 
 
 def main():

@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+from checks import check
+
 LIMIT_S = 120
 ONE_HOST = ["-np", "4"]
 TWO_HOSTS = ["--virtual", "-np", "3", "-H", "a:2,b:1"]
@@ -13,13 +15,6 @@ def run(prun, options, program, *what):
     done = subprocess.run([prun, *options, program, *what], capture_output=True, text=True, timeout=LIMIT_S,
                           stdin=subprocess.DEVNULL)
     return done.returncode, done.stderr
-
-
-def check(condition, what, said):
-    if not condition:
-        print(f"FAILED: {what}\n{said}")
-        sys.exit(1)
-    print(f"good: {what}")
 
 
 def main():

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+from checks import check
+
 LIMIT_S = 120
 WAYS = {"one host": ["--oversubscribe", "-np", "3"], "two hosts": ["--oversubscribe", "--virtual", "-np", "3", "-H", "a:2,b:1"]}
 
@@ -19,13 +21,6 @@ def run(prun, options, *words):
 
 def shown(prun):
     return subprocess.run([prun, "--ps"], capture_output=True, text=True, timeout=LIMIT_S).stdout
-
-
-def check(condition, what, said):
-    if not condition:
-        print(f"FAILED: {what}\n{said}")
-        sys.exit(1)
-    print(f"good: {what}")
 
 
 def main():

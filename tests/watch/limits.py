@@ -5,12 +5,7 @@ import resource
 import subprocess
 import sys
 
-
-def check(condition, what, said=""):
-    if not condition:
-        print(f"FAILED: {what}\n{said}")
-        sys.exit(1)
-    print(f"good: {what}", flush=True)
+from checks import check
 
 
 def run(command, soft, hard):

@@ -14,17 +14,12 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from jobs import Job  # noqa: E402
 
+from checks import check
+
 LIMIT_S = 300
 RANKS = 64
 LINES = 60 if os.environ.get("TUTTI_TEST_QUICK") else 200
 NO_ROOM = 212
-
-
-def check(condition, what, said=""):
-    if not condition:
-        print(f"FAILED: {what}\n{said}")
-        sys.exit(1)
-    print(f"good: {what}", flush=True)
 
 
 def sum_of(text):

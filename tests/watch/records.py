@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check
+
 LIMIT_S = 120
 WAYS = {"one host": ["-np", "3"], "two hosts": ["--virtual", "-np", "3", "-H", "a:2,b:1"]}
 CALLS = {"MPI_Send": 20, "MPI_Recv": 20, "MPI_Bcast": 15, "MPI_Barrier": 3, "MPI_Comm_rank": 3, "MPI_Comm_size": 3,
@@ -17,13 +19,6 @@ def run(prun, options, program, *words):
     done = subprocess.run([prun, *options, program, *words], capture_output=True, text=True, timeout=LIMIT_S,
                           stdin=subprocess.DEVNULL)
     return done.returncode, done.stderr
-
-
-def check(condition, what, said):
-    if not condition:
-        print(f"FAILED: {what}\n{said}")
-        sys.exit(1)
-    print(f"good: {what}")
 
 
 def stats(name, prun, options, program):

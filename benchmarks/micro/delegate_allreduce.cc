@@ -140,14 +140,14 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", world.error().text.c_str());
         std::exit(1);
       }
-      (void)(*world)->meet();
+      (void)(*world)->make_world_comm();
       if (argc > 2 && !schedules)
         comm::force((*world)->world_comm(), "barrier=shm,allreduce=shm,bcast=shm");
       if (schedules)
         comm::force((*world)->world_comm(),
                     "barrier=dissemination,allreduce=recursive_doubling,bcast=binomial");
       measure(**world, ranks, ranks > cores);
-      (void)(*world)->part(true);
+      (void)(*world)->finish(true);
     });
   for (std::thread& thread : threads) thread.join();
   return 0;

@@ -71,7 +71,7 @@ BufferRoom::Piece* BufferRoom::pack(const types::Buffer& message) {
   } else {
     at = find_gap(message.bytes, &before);
     for (int round = 0; at == nullptr && round < 100; ++round) {
-      comm::progress(process.self_comm->world());
+      comm::progress(process.self_comm->runtime());
       at = find_gap(message.bytes, &before);
     }
     if (at == nullptr) {
@@ -190,7 +190,7 @@ comm::Request* BufferRoom::start_flush() {
 void BufferRoom::flush() {
   if (pieces_.empty()) return;
   comm::Request* const request = start_flush();
-  comm::wait(process.self_comm->world(), *request);
+  comm::wait(process.self_comm->runtime(), *request);
   request->release();
 }
 

@@ -12,7 +12,7 @@ namespace tutti::mpi {
 using coll::Collective;
 
 // One side of a data-moving collective: blocks of `count`, or of `counts` at `displs`.
-struct Side {
+struct BlockArguments {
   const void* data = nullptr;
   Count count = 0;
   const types::Datatype* type = nullptr;
@@ -57,8 +57,8 @@ inline comm::CollCall call_bcast(void* buffer, Count count, const types::Datatyp
 }
 
 // MPI_IN_PLACE on either side: that side's arguments were not looked at.
-inline comm::CollCall call_blocks(Collective collective, const Side& send, const Side& recv,
-                                  int root = 0) {
+inline comm::CollCall call_blocks(Collective collective, const BlockArguments& send,
+                                  const BlockArguments& recv, int root = 0) {
   comm::CollCall call;
   call.collective = collective;
   call.root = root;
@@ -83,7 +83,8 @@ inline comm::CollCall call_blocks(Collective collective, const Side& send, const
 }
 
 // Among the neighbours of a topology.
-inline comm::CollCall call_neighbours(Collective collective, const Side& send, const Side& recv) {
+inline comm::CollCall call_neighbours(Collective collective, const BlockArguments& send,
+                                      const BlockArguments& recv) {
   comm::CollCall call = call_blocks(collective, send, recv);
   call.neighbours = true;
   return call;
@@ -105,7 +106,8 @@ inline comm::CollCall call_reduce(const void* send, void* recv, Count count,
 }
 
 // Counts per rank, or one count for all of them when there are none.
-inline comm::CollCall call_reduce_scatter(const void* send, const Side& recv, const types::Op& op) {
+inline comm::CollCall call_reduce_scatter(const void* send, const BlockArguments& recv,
+                                          const types::Op& op) {
   comm::CollCall call =
       call_blocks(Collective::reduce_scatter, {send, recv.count, recv.type}, recv);
   call.op = &op;

@@ -8,7 +8,7 @@
 namespace tutti::mpi {
 
 // The private words of MPI_Status: bytes received (64 bits), cancelled flag. 12 bytes, so that
-// they fit the hidden fields of other ABIs too (architecture.md, section 2).
+// they fit the hidden fields of other ABIs too.
 std::int64_t bytes_in(const MPI_Status& status);
 void set_bytes(MPI_Status& status, std::int64_t bytes);
 inline bool is_cancelled(const MPI_Status& status) {

@@ -134,12 +134,12 @@ void close_world() {
       }
       seen = g_newcomers;
     }
-    process.world->rest();
+    process.world->settle();
   }
 }
 
 Result<void> begin_world_model() {
-  TUTTI_DO(process.world->meet());
+  TUTTI_DO(process.world->make_world_comm());
   process.world_comm = &process.world->world_comm();
   process.world_comm->name = "MPI_COMM_WORLD";
   // release: partner is the acquire in MPI_Initialized.
@@ -159,7 +159,7 @@ Result<void> end_world_model() {
   tool::world_closes(*process.world);
   if (process.recorder != nullptr) process.recorder->end(function::Finalize, began_ns);
   report_use();
-  const Result<void> ended = process.world->part(has_no_sessions());
+  const Result<void> ended = process.world->finish(has_no_sessions());
   // release: partner is the acquire in MPI_Finalized.
   process.phase.store(Phase::finalized, std::memory_order_release);
   close_world();

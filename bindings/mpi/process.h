@@ -1,8 +1,8 @@
 // The process-wide state of the bindings: the one world, and what every call looks at first.
 //
-// Globals live here and only here (house rule 6). The fields a call reads are plain words in one
-// cache line, constant-initialised: no constructor runs when the library is loaded. Nor does a
-// destructor of ours run at exit: a static object of the program may call MPI in its own, later
+// Globals live here and only here (docs/architecture.md). The fields a call reads are plain words
+// in one cache line, constant-initialised: no constructor runs when the library is loaded. Nor does
+// a destructor of ours run at exit: a static object of the program may call MPI in its own, later
 // than ours would; what functions keep between calls is never destroyed, the world at the end.
 #pragma once
 

@@ -40,11 +40,11 @@ Code free_request(MPI_Request* handle);
 // Progress until `ready` says so. `ready` is asked between rounds.
 template <class Ready>
 void progress_until(Ready ready) {
-  comm::World& world = process.self_comm->world();
+  comm::Runtime& runtime = process.self_comm->runtime();
   while (!ready()) {
-    if (comm::progress(world) == 0) comm::idle(world);
+    if (comm::progress(runtime) == 0) comm::idle(runtime);
   }
-  comm::active(world);
+  comm::active(runtime);
 }
 
 }  // namespace tutti::mpi

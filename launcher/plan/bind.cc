@@ -5,7 +5,7 @@
 //
 // Without --bind-to: to the mapped object or a core, when every host has a core for each of its
 // ranks (quota included); a rank alone on its host stays free, because its threads will want
-// the other cores; a crowded host binds nothing, because the kernel then balances better.
+// the other cores; an oversubscribed host binds nothing, because the kernel then balances better.
 #include <algorithm>
 #include <set>
 
@@ -110,7 +110,7 @@ std::string names_of(const Plan& plan, const SharedMachine& shared) {
 }
 
 // Whether its ranks want more processors than it has.
-bool is_crowded(const SharedMachine& shared, const cli::Placement& placement) {
+bool is_oversubscribed(const SharedMachine& shared, const cli::Placement& placement) {
   return static_cast<long>(shared.ranks) * placement.cpus_per_rank >
          usable_slots(shared.machine, placement);
 }
@@ -132,8 +132,9 @@ cli::Placement in_cores(cli::Placement placement, const std::vector<SharedMachin
     const int of_core = std::max(1, static_cast<int>(shared.machine.threads.size()) / cores);
     placement.cpus_per_rank = std::max(placement.cpus_per_rank, (threads + of_core - 1) / of_core);
   }
-  if (std::any_of(machines.begin(), machines.end(),
-                  [&](const SharedMachine& shared) { return is_crowded(shared, placement); }))
+  if (std::any_of(machines.begin(), machines.end(), [&](const SharedMachine& shared) {
+        return is_oversubscribed(shared, placement);
+      }))
     placement.cpus_per_rank = 1;
   return placement;
 }
@@ -145,7 +146,7 @@ cli::BindTo choose_target(Plan& plan, const cli::JobSpec& job, const cli::Placem
   const cli::BindTo natural = natural_target(placement);
   if (is_explicit(placement)) return natural;
   for (const SharedMachine& shared : machines) {
-    if (!is_crowded(shared, placement)) continue;
+    if (!is_oversubscribed(shared, placement)) continue;
     const int usable = shared.machine.usable_cores();
     if (job.report_bindings)
       plan.notes.push_back("nothing is bound: " + names_of(plan, shared) +

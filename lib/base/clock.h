@@ -28,7 +28,7 @@ inline std::int64_t last_tick_ns() {
 
 // Says when something that costs more than a turn of a loop is due again: after so many turns, and
 // after some ms.
-class Pace {
+class Throttle {
  public:
   bool is_due() {
     const std::int64_t tick = last_tick_ns();

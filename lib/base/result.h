@@ -1,6 +1,6 @@
 // Result<T>: a value, or an Error that says what failed, in words a user can act on.
 //
-// "It failed" travels as a value (house rule 11). Codes carry the numbers of the MPI error
+// "It failed" travels as a value (docs/decisions/0003). Codes carry the numbers of the MPI error
 // classes (MPI 5.0, 9.4), so that the bindings need no table; below the bindings they mean
 // what their names say.
 #pragma once

@@ -8,15 +8,15 @@
 
 namespace tutti::comm {
 
-std::function<void()> pause_of(World& world);
+std::function<void()> pause_of(Runtime& runtime);
 // All members of a communicator (of both groups), at a tag of their next collective.
 Meeting meeting_on(Communicator& comm);
 // A number for a communicator, agreed by those who meet, or by the members; it is taken.
-Result<Number> agree_at(World& world, const Meeting& meeting);
+Result<Number> agree_at(Runtime& runtime, const Meeting& meeting);
 Result<Number> agree_over(Communicator& comm);
 // Makes the communicator of that number; its members settle.
-Result<CommRef> finish(World& world, GroupRef group, Number number);
-CommRef finish_inter(World& world, const Sides& sides, Number number);
+Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number);
+CommRef finish_inter(Runtime& runtime, const Sides& sides, Number number);
 
 // How the two sides of an intercommunicator reach each other before there is one.
 struct Leaders {
@@ -26,6 +26,6 @@ struct Leaders {
 };
 // Each side's group to the other's members.
 Result<GroupRef> swap_groups(const Meeting& local, const Leaders& leaders, const Group& mine,
-                             World& world);
+                             Runtime& runtime);
 
 }  // namespace tutti::comm

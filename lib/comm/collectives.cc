@@ -130,20 +130,20 @@ void remember(Communicator& comm, const CollCall& call, const PreparedCall& prep
 Code run_schedule(Communicator& comm, const CollCall& call) {
   const auto prepared = prepare_call(comm, call, Kind::blocking);
   if (!prepared) {
-    comm.world().reason = {prepared.error().text};
+    comm.runtime().reason = {prepared.error().text};
     return prepared.error().code;
   }
   remember(comm, call, *prepared, Kind::blocking);
   BoundCall bound = bind_call(comm, call, *prepared);
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   bound.run->begin(std::move(bound.binding));
-  const Code code = engine::wait(world.endpoint, *bound.run);
+  const Code code = engine::wait(runtime.endpoint, *bound.run);
   if (bound.widened != nullptr) bound.widened->end(code);
   if (code == Code::ok) {
     give_run(*bound.prepared, std::move(bound.run));
-    world.scratch.give(std::move(bound.temporary));
+    runtime.scratch.give(std::move(bound.temporary));
   } else {
-    world.explain_failed_run();
+    runtime.explain_failed_run();
   }
   return code;
 }
@@ -234,7 +234,7 @@ void note(Communicator& comm, const CollCall& call) {
   detail.sequence = ++comm.state().calls;
   detail.bytes = type == nullptr ? 0 : static_cast<std::uint64_t>(count * type->size());
   if (has_root(call.collective) && !comm.is_inter()) detail.peer = comm.peer(call.root);
-  watch::detail(comm.world().watch, detail);
+  watch::detail(comm.runtime().watch, detail);
 }
 
 }  // namespace

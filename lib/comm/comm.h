@@ -29,7 +29,7 @@ class Errhandler;
 // A request as users see it: send, receive, collective (also composed of several).
 class Request;
 
-class World;  // what all communicators of a process share; context.h
+class Runtime;  // what all communicators of a process share; context.h
 
 class Communicator final : public GatedObject {
  public:
@@ -47,7 +47,7 @@ class Communicator final : public GatedObject {
   std::uint64_t birth() const { return number_.birth; }      // contexts.h
   std::uint32_t coll_context() const { return number_.context + 1; }
   int peer(int rank) const { return peers_->at(rank); }  // rank in the job
-  World& world() const { return *world_; }
+  Runtime& runtime() const { return *runtime_; }
   std::string name;
   // The bindings' object; null: the default. Kept to the end: what is under way may still fail.
   Ref<Object> errhandler;
@@ -63,10 +63,10 @@ class Communicator final : public GatedObject {
 
  private:
   friend struct CommMaker;
-  Communicator(World& world, GroupRef group, int rank, Number number, Handle handle);
+  Communicator(Runtime& runtime, GroupRef group, int rank, Number number, Handle handle);
   ~Communicator();
   friend class tutti::Object;
-  World* world_;
+  Runtime* runtime_;
   GroupRef group_, remote_;
   const Group* peers_;  // one of them
   bool first_ = true;
@@ -75,26 +75,26 @@ class Communicator final : public GatedObject {
   std::unique_ptr<State> state_;
 };
 
-// What a world is made on; outlives it.
+// What a runtime is made on; outlives it.
 struct Ground {
   p2p::Endpoint* endpoint = nullptr;
   wireup::Wireup* wireup = nullptr;
   const Knobs* knobs = nullptr;
 };
-struct CloseWorld {
-  void operator()(World* world) const;
+struct CloseRuntime {
+  void operator()(Runtime* runtime) const;
 };
-using WorldPtr = std::unique_ptr<World, CloseWorld>;
-WorldPtr open_world(const Ground& ground);
+using RuntimePtr = std::unique_ptr<Runtime, CloseRuntime>;
+RuntimePtr open_runtime(const Ground& ground);
 // Why the latest call failed, once; without words when its code says it all.
 struct Reason {
   std::string text{};
   bool is_mismatch = false;  // ranks called different collectives
 };
-Reason take_reason(World& world);
+Reason take_reason(Runtime& runtime);
 // MPI_COMM_WORLD and MPI_COMM_SELF. The first is collective over the job.
-Result<CommRef> make_world_comm(World& world);
-Result<CommRef> make_self_comm(World& world);
+Result<CommRef> make_world_comm(Runtime& runtime);
+Result<CommRef> make_self_comm(Runtime& runtime);
 
 Comparison compare(const Communicator& a, const Communicator& b);
 // How collectives run here from now on, alike on all members: "allreduce=ring,bcast=binomial";
@@ -225,14 +225,14 @@ Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* 
 Request* irecv_taken(Message& message, void* data, Count count, const types::Datatype& type);
 
 // Progress until the request is done. Completing does not free it.
-void wait(World& world, Request& request);
+void wait(Runtime& runtime, Request& request);
 // The same while no request fails: false once the number of those that did is not `failures`.
-bool wait(World& world, Request& request, std::uint64_t failures);
-std::uint64_t failures(const World& world);
+bool wait(Runtime& runtime, Request& request, std::uint64_t failures);
+std::uint64_t failures(const Runtime& runtime);
 // One round of progress when nothing of `requests` is done; used by the test and wait families.
-int progress(World& world);  // events handled
-int look(World& world);      // the same for calls that may not wait
-void idle(World& world);     // nothing moved: poll, yield or sleep
-void active(World& world);   // something moved
+int progress(Runtime& runtime);  // events handled
+int look(Runtime& runtime);      // the same for calls that may not wait
+void idle(Runtime& runtime);     // nothing moved: poll, yield or sleep
+void active(Runtime& runtime);   // something moved
 
 }  // namespace tutti::comm

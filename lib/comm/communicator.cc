@@ -27,14 +27,14 @@ std::vector<int> hosts_of(const Communicator& comm) {
   std::map<int, int> index;
   std::vector<int> hosts;
   for (const int member : comm.group().members()) {
-    const int host = comm.world().wireup.host_of(member);
+    const int host = comm.runtime().wireup.host_of(member);
     hosts.push_back(index.try_emplace(host, static_cast<int>(index.size())).first->second);
   }
   return hosts;
 }
 
 select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& host_of) {
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   select::TeamFacts facts;
   facts.size = comm.size();
   std::map<int, int> ranks;
@@ -42,9 +42,9 @@ select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& hos
   facts.hosts = static_cast<int>(ranks.size());
   for (const auto& [host, count] : ranks) facts.largest_host = std::max(facts.largest_host, count);
   facts.consecutive = std::is_sorted(host_of.begin(), host_of.end());
-  const wireup::SegmentHeader& header = world.wireup.segment().header();
-  facts.crowded = header.is_crowded();
-  if (facts.crowded)
+  const wireup::SegmentHeader& header = runtime.wireup.segment().header();
+  facts.oversubscribed = header.is_oversubscribed();
+  if (facts.oversubscribed)
     facts.ranks_per_core = static_cast<double>(header.machine_ranks) / header.cores;
   const auto mine = static_cast<std::size_t>(comm.rank());
   bool knows_inside = false, knows_between = false;
@@ -53,7 +53,7 @@ select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& hos
     bool& knows = host_of[r] == host_of[mine] ? knows_inside : knows_between;
     if (knows) continue;
     (host_of[r] == host_of[mine] ? facts.inside : facts.between) =
-        link_class(world.endpoint, comm.peer(static_cast<int>(r)));
+        link_class(runtime.endpoint, comm.peer(static_cast<int>(r)));
     knows = true;
   }
   return facts;
@@ -62,55 +62,56 @@ select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& hos
 std::vector<int> locals_of(const Communicator& comm) {
   std::vector<int> locals;
   for (const int member : comm.group().members())
-    locals.push_back(comm.world().wireup.segment().place(static_cast<unsigned>(member)).local_rank);
+    locals.push_back(
+        comm.runtime().wireup.segment().place(static_cast<unsigned>(member)).local_rank);
   return locals;
 }
 
 bool holds_whole_host(const Communicator& comm) {
-  return comm.context() == kWorldContext && comm.size() == comm.world().wireup.local_size();
+  return comm.context() == kWorldContext && comm.size() == comm.runtime().wireup.local_size();
 }
 
 }  // namespace
 
-WorldPtr open_world(const Ground& ground) {
+RuntimePtr open_runtime(const Ground& ground) {
   ground.endpoint->set_fingerprint_text(&describe_fingerprint);
-  WorldPtr world(new World(ground));
+  RuntimePtr runtime(new Runtime(ground));
   for (const std::uint32_t context : {kWorldContext, kSelfContext, kMeetingContext})
-    world->contexts.take(context);
-  return world;
+    runtime->contexts.take(context);
+  return runtime;
 }
 
-void CloseWorld::operator()(World* world) const {
-  delete world;
+void CloseRuntime::operator()(Runtime* runtime) const {
+  delete runtime;
 }
 
-Reason take_reason(World& world) {
-  return std::exchange(world.reason, {});
+Reason take_reason(Runtime& runtime) {
+  return std::exchange(runtime.reason, {});
 }
 
-delegate::Waiting World::waiting() {
+delegate::Waiting Runtime::waiting() {
   delegate::Waiting waiting;
   waiting.looks = endpoint.waiter().looks_at_word();
-  waiting.progress = [](void* self) { return progress(*static_cast<World*>(self)); };
-  waiting.idle = [](void* self) { idle(*static_cast<World*>(self)); };
-  waiting.active = [](void* self) { active(*static_cast<World*>(self)); };
+  waiting.progress = [](void* self) { return progress(*static_cast<Runtime*>(self)); };
+  waiting.idle = [](void* self) { idle(*static_cast<Runtime*>(self)); };
+  waiting.active = [](void* self) { active(*static_cast<Runtime*>(self)); };
   waiting.self = this;
   waiting.describe = &describe_fingerprint;
   waiting.explain = [](void* self, std::string why) {
-    static_cast<World*>(self)->reason = {std::move(why), true};
+    static_cast<Runtime*>(self)->reason = {std::move(why), true};
   };
   if (mismatch != Mismatch::an_error)
     waiting.overlook = [](void* self, std::string why) {
-      auto& world = *static_cast<World*>(self);
-      if (world.mismatch == Mismatch::told && !std::exchange(world.warned_of_mismatch, true))
+      auto& runtime = *static_cast<Runtime*>(self);
+      if (runtime.mismatch == Mismatch::told && !std::exchange(runtime.warned_of_mismatch, true))
         log::warn(why + " (TUTTI_MISMATCH=warn: the job goes on)");
     };
   return waiting;
 }
 
-Communicator::Communicator(World& world, GroupRef group, int rank, Number number, Handle handle)
+Communicator::Communicator(Runtime& runtime, GroupRef group, int rank, Number number, Handle handle)
     : GatedObject(ObjectKind::comm, &Object::destroy_as<Communicator>, handle),
-      world_(&world),
+      runtime_(&runtime),
       group_(std::move(group)),
       peers_(group_.get()),
       rank_(rank),
@@ -120,16 +121,16 @@ Communicator::Communicator(World& world, GroupRef group, int rank, Number number
 Communicator::~Communicator() {
   // Those of predefined ones are the world's for good.
   if (is_predefined() || context() == kNoContext) return;
-  world_->contexts.give(context());
+  runtime_->contexts.give(context());
 }
 
-CommRef CommMaker::make(World& world, GroupRef group, Number number, Handle handle) {
-  const int rank = group->rank_of(world.rank());
-  return CommRef::adopt(new Communicator(world, std::move(group), rank, number, handle));
+CommRef CommMaker::make(Runtime& runtime, GroupRef group, Number number, Handle handle) {
+  const int rank = group->rank_of(runtime.rank());
+  return CommRef::adopt(new Communicator(runtime, std::move(group), rank, number, handle));
 }
 
-CommRef CommMaker::make_inter(World& world, const Sides& sides, Number number) {
-  CommRef made = make(world, sides.own, number);
+CommRef CommMaker::make_inter(Runtime& runtime, const Sides& sides, Number number) {
+  CommRef made = make(runtime, sides.own, number);
   made->remote_ = sides.remote;
   made->peers_ = made->remote_.get();
   made->first_ = sides.own_first;
@@ -165,7 +166,7 @@ Settled propose_settled(Communicator& comm) {
   Settled settled;
   settled.facts = facts_of(comm, state.host_of);
   state.facts = settled.facts;
-  wireup::Wireup& wireup = comm.world().wireup;
+  wireup::Wireup& wireup = comm.runtime().wireup;
   if (comm.size() == 1) return settled;
   if (holds_whole_host(comm))
     settled.area = delegate::host_area(wireup);
@@ -178,41 +179,41 @@ void adopt_settled(Communicator& comm, Settled& settled) {
   settled.facts.shm_delegate = settled.area >= 0;
   comm.state().facts = settled.facts;
   if (settled.area < 0) return;
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   comm.state().team =
-      delegate::make_shm_team(world.wireup, locals_of(comm), comm.rank(),
-                              static_cast<std::uint32_t>(settled.area), world.waiting());
+      delegate::make_shm_team(runtime.wireup, locals_of(comm), comm.rank(),
+                              static_cast<std::uint32_t>(settled.area), runtime.waiting());
 }
 
 Result<void> settle(Communicator& comm) {
   Settled settled = propose_settled(comm);
   // The ranks of one host see the same facts and know their area: nothing to tell.
   if (!holds_whole_host(comm)) {
-    World& world = comm.world();
-    const Meeting meeting(world, comm.group().members(),
+    Runtime& runtime = comm.runtime();
+    const Meeting meeting(runtime, comm.group().members(),
                           {comm.coll_context(), comm.state().next_tag()});
     const Code code = meeting.tell(std::as_writable_bytes(std::span(&settled, 1)));
     if (code != Code::ok)
       return fail(code,
-                  "members could not settle a new communicator: " + world.endpoint.loss_text());
+                  "members could not settle a new communicator: " + runtime.endpoint.loss_text());
   }
   adopt_settled(comm, settled);
   return {};
 }
 
-Result<CommRef> make_world_comm(World& world) {
+Result<CommRef> make_world_comm(Runtime& runtime) {
   std::vector<int> members;
-  for (int rank = 0; rank < world.wireup.size(); ++rank) members.push_back(rank);
-  auto comm = CommMaker::make(world, GroupRef::adopt(new Group(std::move(members))),
+  for (int rank = 0; rank < runtime.wireup.size(); ++rank) members.push_back(rank);
+  auto comm = CommMaker::make(runtime, GroupRef::adopt(new Group(std::move(members))),
                               {kWorldContext, 0}, kWorldHandle);
   comm->name = "MPI_COMM_WORLD";
   TUTTI_DO(settle(*comm));
   return comm;
 }
 
-Result<CommRef> make_self_comm(World& world) {
-  auto comm = CommMaker::make(world, GroupRef::adopt(new Group({world.rank()})), {kSelfContext, 0},
-                              kSelfHandle);
+Result<CommRef> make_self_comm(Runtime& runtime) {
+  auto comm = CommMaker::make(runtime, GroupRef::adopt(new Group({runtime.rank()})),
+                              {kSelfContext, 0}, kSelfHandle);
   comm->name = "MPI_COMM_SELF";
   TUTTI_DO(settle(*comm));
   return comm;

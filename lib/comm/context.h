@@ -1,4 +1,4 @@
-// The world as communicators see it: what they run on, shared by all of them.
+// The runtime of a process as its communicators see it: what they run on, shared by all of them.
 //
 // Everything with the world's gate held. Private to comm.
 #pragma once
@@ -56,9 +56,9 @@ class RequestPool {
   std::vector<void*> free_;
 };
 
-class World {
+class Runtime {
  public:
-  explicit World(const Ground& ground)
+  explicit Runtime(const Ground& ground)
       : endpoint(*ground.endpoint),
         wireup(*ground.wireup),
         knobs(*ground.knobs),

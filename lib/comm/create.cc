@@ -62,8 +62,8 @@ GroupRef part_of(std::span<const Member> members, int color, std::span<const int
 }
 
 // The number that was agreed is not needed here.
-CommRef nobody(World& world, Number number) {
-  world.contexts.give(number.context);
+CommRef nobody(Runtime& runtime, Number number) {
+  runtime.contexts.give(number.context);
   return {};
 }
 
@@ -74,34 +74,34 @@ Result<CommRef> split_inter(Communicator& comm, const std::vector<Member>& membe
   const std::span all(members);
   const GroupRef parts[2] = {part_of(all.first(first), color, joint),
                              part_of(all.subspan(first), color, joint)};
-  if (parts[0]->size() == 0 || parts[1]->size() == 0) return nobody(comm.world(), number);
+  if (parts[0]->size() == 0 || parts[1]->size() == 0) return nobody(comm.runtime(), number);
   const int mine = comm.is_first() ? 0 : 1;
-  return finish_inter(comm.world(), {parts[mine], parts[1 - mine], comm.is_first()}, number);
+  return finish_inter(comm.runtime(), {parts[mine], parts[1 - mine], comm.is_first()}, number);
 }
 
 // The group that the other side of an intercommunicator gave.
 Result<GroupRef> remote_choice(Communicator& comm, const Group& group) {
-  const Meeting local(comm.world(), comm.group().members(),
+  const Meeting local(comm.runtime(), comm.group().members(),
                       {comm.coll_context(), comm.state().next_tag()});
-  return swap_groups(local, {0, comm.peers().at(0), local.place()}, group, comm.world());
+  return swap_groups(local, {0, comm.peers().at(0), local.place()}, group, comm.runtime());
 }
 
 }  // namespace
 
-std::function<void()> pause_of(World& world) {
-  return [&world] {
-    progress(world);
-    idle(world);
+std::function<void()> pause_of(Runtime& runtime) {
+  return [&runtime] {
+    progress(runtime);
+    idle(runtime);
   };
 }
 
 Meeting meeting_on(Communicator& comm) {
   const std::vector<int>& members = comm.is_inter() ? comm.state().joint : comm.group().members();
-  return {comm.world(), members, {comm.coll_context(), comm.state().next_tag()}};
+  return {comm.runtime(), members, {comm.coll_context(), comm.state().next_tag()}};
 }
 
 Result<Number> agree_over(Communicator& comm) {
-  if (comm.is_inter() || comm.size() == 1) return agree_at(comm.world(), meeting_on(comm));
+  if (comm.is_inter() || comm.size() == 1) return agree_at(comm.runtime(), meeting_on(comm));
   const auto maximum = [&comm](ContextIds::Values& values) {
     CollCall call;
     call.collective = coll::Collective::allreduce;
@@ -112,34 +112,34 @@ Result<Number> agree_over(Communicator& comm) {
     call.in_place = true;
     return run(comm, call);
   };
-  World& world = comm.world();
-  return world.contexts.agree({comm.coll_context(), comm.state().next_tag()}, maximum,
-                              pause_of(world));
+  Runtime& runtime = comm.runtime();
+  return runtime.contexts.agree({comm.coll_context(), comm.state().next_tag()}, maximum,
+                                pause_of(runtime));
 }
 
-Result<Number> agree_at(World& world, const Meeting& meeting) {
-  if (meeting.size() == 1) return world.contexts.take_alone();
-  return world.contexts.agree(
+Result<Number> agree_at(Runtime& runtime, const Meeting& meeting) {
+  if (meeting.size() == 1) return runtime.contexts.take_alone();
+  return runtime.contexts.agree(
       {meeting.place().context, meeting.place().tag},
-      [&meeting](ContextIds::Values& v) { return meeting.maximum(v); }, pause_of(world));
+      [&meeting](ContextIds::Values& v) { return meeting.maximum(v); }, pause_of(runtime));
 }
 
-Result<CommRef> finish(World& world, GroupRef group, Number number) {
-  auto made = CommMaker::make(world, std::move(group), number);
+Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number) {
+  auto made = CommMaker::make(runtime, std::move(group), number);
   TUTTI_DO(settle(*made));
   return made;
 }
 
-CommRef finish_inter(World& world, const Sides& sides, Number number) {
-  return CommMaker::make_inter(world, sides, number);
+CommRef finish_inter(Runtime& runtime, const Sides& sides, Number number) {
+  return CommMaker::make_inter(runtime, sides, number);
 }
 
 Result<CommRef> dup(Communicator& comm) {
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   TUTTI_TRY(number, agree_over(comm));
   if (comm.is_inter())
-    return finish_inter(world, {comm.group_ref(), comm.remote_ref(), comm.is_first()}, number);
-  TUTTI_TRY(made, finish(world, comm.group_ref(), number));
+    return finish_inter(runtime, {comm.group_ref(), comm.remote_ref(), comm.is_first()}, number);
+  TUTTI_TRY(made, finish(runtime, comm.group_ref(), number));
   made->topology = comm.topology;
   force(*made, comm.forced());
   return made;
@@ -148,13 +148,13 @@ Result<CommRef> dup(Communicator& comm) {
 Result<CommRef> split(Communicator& comm, int color, int key) {
   TUTTI_TRY(members, members_of(comm, color, key));
   TUTTI_TRY(number, agree_over(comm));
-  if (color == kUndefined) return nobody(comm.world(), number);
+  if (color == kUndefined) return nobody(comm.runtime(), number);
   if (comm.is_inter()) return split_inter(comm, members, color, number);
-  return finish(comm.world(), part_of(members, color, comm.group().members()), number);
+  return finish(comm.runtime(), part_of(members, color, comm.group().members()), number);
 }
 
 Result<CommRef> create(Communicator& comm, const Group& group) {
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   GroupRef remote;
   if (comm.is_inter()) {
     TUTTI_TRY(theirs, remote_choice(comm, group));
@@ -162,25 +162,25 @@ Result<CommRef> create(Communicator& comm, const Group& group) {
   }
   TUTTI_TRY(number, agree_over(comm));
   const bool empty = group.size() == 0 || (remote && remote->size() == 0);
-  if (empty || group.rank_of(world.rank()) == kUndefined) return nobody(world, number);
+  if (empty || group.rank_of(runtime.rank()) == kUndefined) return nobody(runtime, number);
   GroupRef own = GroupRef::adopt(new Group(group.members()));
-  if (remote) return finish_inter(world, {own, remote, comm.is_first()}, number);
-  return finish(world, own, number);
+  if (remote) return finish_inter(runtime, {own, remote, comm.is_first()}, number);
+  return finish(runtime, own, number);
 }
 
 Result<CommRef> create_group(Communicator& comm, const Group& group, int tag) {
-  World& world = comm.world();
-  if (group.rank_of(world.rank()) == kUndefined) return CommRef();
-  const Meeting meeting(world, group.members(),
+  Runtime& runtime = comm.runtime();
+  if (group.rank_of(runtime.rank()) == kUndefined) return CommRef();
+  const Meeting meeting(runtime, group.members(),
                         place_of(comm.coll_context(), tag, group.members()));
-  TUTTI_TRY(number, agree_at(world, meeting));
-  return finish(world, GroupRef::adopt(new Group(group.members())), number);
+  TUTTI_TRY(number, agree_at(runtime, meeting));
+  return finish(runtime, GroupRef::adopt(new Group(group.members())), number);
 }
 
-Result<CommRef> create_from_group(World& world, const Group& group, std::string_view text) {
-  const Meeting meeting(world, group.members(), place_of(text, group.members()));
-  TUTTI_TRY(number, agree_at(world, meeting));
-  return finish(world, GroupRef::adopt(new Group(group.members())), number);
+Result<CommRef> create_from_group(Runtime& runtime, const Group& group, std::string_view text) {
+  const Meeting meeting(runtime, group.members(), place_of(text, group.members()));
+  TUTTI_TRY(number, agree_at(runtime, meeting));
+  return finish(runtime, GroupRef::adopt(new Group(group.members())), number);
 }
 
 Result<CommRef> create_ordered(Communicator& comm, std::span<const int> ranks,

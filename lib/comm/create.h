@@ -13,7 +13,7 @@ namespace tutti::comm {
 
 class Communicator;
 class Request;
-class World;
+class Runtime;
 using CommRef = Ref<Communicator>;
 
 // Collective over `comm`. An empty ref means "not a member" (MPI_COMM_NULL).
@@ -22,7 +22,7 @@ Result<CommRef> split(Communicator& comm, int color, int key);
 Result<CommRef> create(Communicator& comm, const Group& group);  // collective over comm
 Result<CommRef> create_group(Communicator& comm, const Group& group, int tag);  // over group
 // Over the group, without a parent; concurrent calls differ by the text.
-Result<CommRef> create_from_group(World& world, const Group& group, std::string_view text);
+Result<CommRef> create_from_group(Runtime& runtime, const Group& group, std::string_view text);
 // Nonblocking: `made` may be used when the request is done.
 Result<Request*> start_dup(Communicator& comm, CommRef* made);
 // Intercommunicators. Collective over both local groups; the leader's rank in the remote group
@@ -40,7 +40,7 @@ struct GroupBridge {
   int remote_leader;
   std::string_view text;
 };
-Result<CommRef> create_inter_from_groups(World& world, const Group& local,
+Result<CommRef> create_inter_from_groups(Runtime& runtime, const Group& local,
                                          const GroupBridge& bridge);
 Result<CommRef> merge(Communicator& inter, bool high);
 // The same ranks with a topology; ranks[i]: rank in `comm` of the new rank i.

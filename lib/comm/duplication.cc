@@ -23,20 +23,20 @@ class Duplication {
 
   void begin() {
     if (members().size() == 1) {
-      const Result<Number> number = world().contexts.take_alone();
+      const Result<Number> number = runtime().contexts.take_alone();
       return number ? name(*number) : end(number.error().code);
     }
     go(meeting().plan_maximum(values_), &Duplication::came);
   }
 
  private:
-  World& world() const { return comm_->world(); }
+  Runtime& runtime() const { return comm_->runtime(); }
   std::span<const int> members() const {
     return comm_->is_inter() ? std::span<const int>(comm_->state().joint)
                              : std::span<const int>(comm_->group().members());
   }
 
-  Meeting meeting() const { return {world(), members(), {comm_->coll_context(), tag_}}; }
+  Meeting meeting() const { return {runtime(), members(), {comm_->coll_context(), tag_}}; }
 
   void go(Meeting::Planned planned, void (*then)(engine::Run*)) {
     run_ = std::move(planned.run);
@@ -52,7 +52,7 @@ class Duplication {
   // agreements would have to wait for this one.
   void agree() {
     if (run_->code() != Code::ok) return end(run_->code());
-    agreement_.emplace(world().contexts, ContextIds::Claim{comm_->coll_context(), tag_});
+    agreement_.emplace(runtime().contexts, ContextIds::Claim{comm_->coll_context(), tag_});
     agreement_->propose(values_);
     run_->on_done = &Duplication::judged;
     run_->restart();
@@ -104,12 +104,12 @@ class Duplication {
 }  // namespace
 
 Result<Request*> start_dup(Communicator& comm, CommRef* made) {
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   if (comm.is_inter())
-    *made = CommMaker::make_inter(world, {comm.group_ref(), comm.remote_ref(), comm.is_first()},
+    *made = CommMaker::make_inter(runtime, {comm.group_ref(), comm.remote_ref(), comm.is_first()},
                                   {kNoContext, 0});
   else
-    *made = CommMaker::make(world, comm.group_ref(), {kNoContext, 0});
+    *made = CommMaker::make(runtime, comm.group_ref(), {kNoContext, 0});
   (*made)->topology = comm.topology;
   force(**made, comm.forced());
   Request* const request = open_request(comm, nullptr);

@@ -50,8 +50,8 @@ std::uint32_t terms_of(coll::Collective collective, const types::Op* op,
 }
 
 void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call) {
-  World& world = comm.world();
-  if ((comm.size() == 1 && !comm.is_inter()) || world.mismatch == Mismatch::overlooked) return;
+  Runtime& runtime = comm.runtime();
+  if ((comm.size() == 1 && !comm.is_inter()) || runtime.mismatch == Mismatch::overlooked) return;
   Communicator::State& state = comm.state();
   auto& order = state.order[static_cast<std::size_t>(kind)];
   wireup::CallRecord record{};
@@ -68,7 +68,7 @@ void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& c
   record.flags = (kind == Communicator::State::Kind::blocking ? 0 : watch::kNonblocking) |
                  (call.is_last ? watch::kFinalize : 0) | (comm.is_inter() ? watch::kInter : 0) |
                  (is_second_side(comm) ? watch::kSecondSide : 0) |
-                 (world.mismatch == Mismatch::told ? watch::kOnlyWarns : 0);
+                 (runtime.mismatch == Mismatch::told ? watch::kOnlyWarns : 0);
   // Members of intercommunicators do not all see every call.
   if (!comm.is_inter()) {
     for (const std::uint32_t word : {call.fingerprint, static_cast<std::uint32_t>(call.bytes),
@@ -77,11 +77,11 @@ void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& c
   }
   record.history = order.history;
   // relaxed: this rank's own.
-  record.function = world.watch.function.load(std::memory_order_relaxed);
-  watch::remember(world.recent, record);
-  if (world.tells_every_call) [[unlikely]]
-    world.wireup.report_use(wireup::Wireup::Use::call,
-                            {reinterpret_cast<const char*>(&record), sizeof record});
+  record.function = runtime.watch.function.load(std::memory_order_relaxed);
+  watch::remember(runtime.recent, record);
+  if (runtime.tells_every_call) [[unlikely]]
+    runtime.wireup.report_use(wireup::Wireup::Use::call,
+                              {reinterpret_cast<const char*>(&record), sizeof record});
 }
 
 }  // namespace tutti::comm

@@ -26,11 +26,11 @@ bool leads(const Meeting& local, const Leaders& leaders) {
   return local.rank() == leaders.local;
 }
 
-Word ask_size(const Leaders& leaders, const Group& mine, World& world) {
+Word ask_size(const Leaders& leaders, const Group& mine, Runtime& runtime) {
   Word word;
   std::int64_t size = mine.size();
-  word.code = static_cast<std::int64_t>(
-      swap_words(world, leaders.remote_job_rank, leaders.at, bytes_of(size), bytes_of(word.size)));
+  word.code = static_cast<std::int64_t>(swap_words(runtime, leaders.remote_job_rank, leaders.at,
+                                                   bytes_of(size), bytes_of(word.size)));
   word.leader = leaders.remote_job_rank;
   word.context = leaders.at.context;
   word.tag = leaders.at.tag;
@@ -43,17 +43,18 @@ struct Heard {
   GroupRef group;
 };
 
-Result<Heard> hear(const Meeting& local, const Leaders& leaders, const Group& mine, World& world) {
+Result<Heard> hear(const Meeting& local, const Leaders& leaders, const Group& mine,
+                   Runtime& runtime) {
   Heard heard;
   const bool is_leader = leads(local, leaders);
-  if (is_leader) heard.word = ask_size(leaders, mine, world);
+  if (is_leader) heard.word = ask_size(leaders, mine, runtime);
   Code code = local.tell(bytes_of(heard.word), leaders.local);
   if (code == Code::ok) code = static_cast<Code>(heard.word.code);
   if (code != Code::ok) return fail(code, "the leaders of two groups could not meet");
   std::vector<int> members(static_cast<std::size_t>(heard.word.size));
   const auto list = std::as_writable_bytes(std::span(members));
   if (is_leader)
-    code = swap_words(world, leaders.remote_job_rank, leaders.at,
+    code = swap_words(runtime, leaders.remote_job_rank, leaders.at,
                       std::as_bytes(std::span(mine.members())), list);
   if (code != Code::ok) return fail(code, "the leaders of two groups could not swap them");
   if (!members.empty()) code = local.tell(list, leaders.local);
@@ -63,66 +64,67 @@ Result<Heard> hear(const Meeting& local, const Leaders& leaders, const Group& mi
 }
 
 // The maximum over both groups: in mine, between the leaders, in mine.
-Code joint_maximum(const Meeting& local, const Leaders& leaders, World& world,
+Code joint_maximum(const Meeting& local, const Leaders& leaders, Runtime& runtime,
                    ContextIds::Values& values) {
   if (const Code code = local.maximum(values); code != Code::ok) return code;
   Code code = Code::ok;
   if (leads(local, leaders)) {
     ContextIds::Values theirs{};
-    code = swap_words(world, leaders.remote_job_rank, leaders.at, std::as_bytes(std::span(values)),
-                      std::as_writable_bytes(std::span(theirs)));
+    code = swap_words(runtime, leaders.remote_job_rank, leaders.at,
+                      std::as_bytes(std::span(values)), std::as_writable_bytes(std::span(theirs)));
     for (std::size_t i = 0; i < std::size(values); ++i) values[i] = std::max(values[i], theirs[i]);
   }
   const Code told = local.tell(std::as_writable_bytes(std::span(values)), leaders.local);
   return code != Code::ok ? code : told;
 }
 
-Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine, World& world) {
-  TUTTI_TRY(heard, hear(local, leaders, *mine, world));
+Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine,
+                     Runtime& runtime) {
+  TUTTI_TRY(heard, hear(local, leaders, *mine, runtime));
   if (intersection_of(*mine, *heard.group)->size() > 0)
     return fail(Code::comm, "the groups of an intercommunicator have ranks in common");
   const ContextIds::Claim claim{static_cast<std::uint32_t>(heard.word.context),
                                 static_cast<int>(heard.word.tag)};
-  TUTTI_TRY(number, world.contexts.agree(
+  TUTTI_TRY(number, runtime.contexts.agree(
                         claim,
                         [&](ContextIds::Values& values) {
-                          return joint_maximum(local, leaders, world, values);
+                          return joint_maximum(local, leaders, runtime, values);
                         },
-                        pause_of(world)));
+                        pause_of(runtime)));
   const int my_leader = mine->at(leaders.local);
   const bool first = my_leader < heard.word.leader;
-  return finish_inter(world, {std::move(mine), heard.group, first}, number);
+  return finish_inter(runtime, {std::move(mine), heard.group, first}, number);
 }
 
 }  // namespace
 
 Result<GroupRef> swap_groups(const Meeting& local, const Leaders& leaders, const Group& mine,
-                             World& world) {
-  TUTTI_TRY(heard, hear(local, leaders, mine, world));
+                             Runtime& runtime) {
+  TUTTI_TRY(heard, hear(local, leaders, mine, runtime));
   return heard.group;
 }
 
 Result<CommRef> create_inter(Communicator& comm, const Bridge& bridge) {
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   const Meeting local = meeting_on(comm);
   if (local.rank() != bridge.local_leader)
-    return join(local, {bridge.local_leader, kProcNull, {}}, comm.group_ref(), world);
+    return join(local, {bridge.local_leader, kProcNull, {}}, comm.group_ref(), runtime);
   Communicator& peer = *bridge.peer_comm;
   return join(
       local,
       {bridge.local_leader, peer.peer(bridge.remote_leader), {peer.coll_context(), bridge.tag}},
-      comm.group_ref(), world);
+      comm.group_ref(), runtime);
 }
 
-Result<CommRef> create_inter_from_groups(World& world, const Group& group,
+Result<CommRef> create_inter_from_groups(Runtime& runtime, const Group& group,
                                          const GroupBridge& bridge) {
-  const Meeting local(world, group.members(), place_of(bridge.text, group.members()));
+  const Meeting local(runtime, group.members(), place_of(bridge.text, group.members()));
   GroupRef mine = GroupRef::adopt(new Group(group.members()));
   if (local.rank() != bridge.local_leader)
-    return join(local, {bridge.local_leader, kProcNull, {}}, std::move(mine), world);
+    return join(local, {bridge.local_leader, kProcNull, {}}, std::move(mine), runtime);
   const int remote = bridge.remote->at(bridge.remote_leader);
   return join(local, {bridge.local_leader, remote, place_of(bridge.text, {})}, std::move(mine),
-              world);
+              runtime);
 }
 
 // The group that says low comes first; when both say the same, the one that is first anyway.
@@ -132,11 +134,11 @@ Result<CommRef> merge(Communicator& inter, bool high) {
   says[inter.is_first() ? 0 : 1] = high ? 1 : 0;
   if (const Code code = meeting.maximum(says); code != Code::ok)
     return fail(code, "the members of two groups could not agree on their order");
-  TUTTI_TRY(number, agree_at(inter.world(), meeting));
+  TUTTI_TRY(number, agree_at(inter.runtime(), meeting));
   std::vector<int> members = inter.state().joint;
   const int first = inter.is_first() ? inter.size() : inter.peers().size();
   if (says[0] > says[1]) std::rotate(members.begin(), members.begin() + first, members.end());
-  return finish(inter.world(), GroupRef::adopt(new Group(std::move(members))), number);
+  return finish(inter.runtime(), GroupRef::adopt(new Group(std::move(members))), number);
 }
 
 }  // namespace tutti::comm

@@ -23,9 +23,9 @@ void meet(std::int32_t& common, int mine) {
 
 }  // namespace
 
-Locality my_locality(World& world) {
-  Locality mine{{world.wireup.host(), -2, -2, -2, -2, -2}};
-  const std::string text(world.wireup.segment().topology());
+Locality my_locality(Runtime& runtime) {
+  Locality mine{{runtime.wireup.host(), -2, -2, -2, -2, -2}};
+  const std::string text(runtime.wireup.segment().topology());
   const auto machine = text.empty() ? topo::read_this_machine() : topo::from_text(text);
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -41,7 +41,7 @@ Locality my_locality(World& world) {
 
 Result<std::vector<Locality>> localities_of(Communicator& comm) {
   std::vector<Locality> all(static_cast<std::size_t>(comm.size()));
-  all[static_cast<std::size_t>(comm.rank())] = my_locality(comm.world());
+  all[static_cast<std::size_t>(comm.rank())] = my_locality(comm.runtime());
   const Code code = meeting_on(comm).gather(std::as_writable_bytes(std::span(all)));
   if (code != Code::ok) return fail(code, "members could not say where they are");
   return all;
@@ -50,7 +50,7 @@ Result<std::vector<Locality>> localities_of(Communicator& comm) {
 std::vector<Locality> hosts_in(const Communicator& comm) {
   std::vector<Locality> all;
   for (const int member : comm.group().members())
-    all.push_back({{comm.world().wireup.host_of(member), -1, -1, -1, -1, -1}});
+    all.push_back({{comm.runtime().wireup.host_of(member), -1, -1, -1, -1, -1}});
   return all;
 }
 
@@ -93,7 +93,7 @@ Result<CommRef> split_by(Communicator& comm, const Wish& wish, int key,
     std::vector<Seat> seats(static_cast<std::size_t>(comm.size()));
     Seat& mine = seats[static_cast<std::size_t>(comm.rank())];
     mine.comes_along = wish.by == Wish::By::level || wish.by == Wish::By::inside;
-    if (mine.comes_along != 0) mine.place = my_locality(comm.world());
+    if (mine.comes_along != 0) mine.place = my_locality(comm.runtime());
     const Locality place = mine.place;
     const Code code = meeting_on(comm).gather(std::as_writable_bytes(std::span(seats)));
     if (code != Code::ok) return fail(code, "members could not say where they are");

@@ -11,7 +11,7 @@
 namespace tutti::comm {
 
 class Communicator;
-class World;
+class Runtime;
 
 // Levels from the outside in. A number is -1 when the rank may use several of that level.
 enum class Level : std::uint8_t { host, package, numa, l3, core, thread };
@@ -21,7 +21,7 @@ struct Locality {
   std::int32_t on(Level level) const { return at[static_cast<int>(level)]; }
 };
 
-Locality my_locality(World& world);
+Locality my_locality(Runtime& runtime);
 // Everyone's, by rank. Collective.
 Result<std::vector<Locality>> localities_of(Communicator& comm);
 // As far as each knows without asking: the hosts. Local.

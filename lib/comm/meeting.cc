@@ -29,8 +29,8 @@ std::uint32_t context_of(std::uint64_t hash) {
 }
 
 // Pairs share contexts with collectives, whose messages say places below the size of the job.
-int as_one_of_two(const World& world, int job_rank) {
-  return world.wireup.size() + job_rank;
+int as_one_of_two(const Runtime& runtime, int job_rank) {
+  return runtime.wireup.size() + job_rank;
 }
 
 }  // namespace
@@ -46,9 +46,9 @@ Place place_of(std::string_view text, std::span<const int> members) {
   return {context_of(hash), static_cast<int>(hash & 0x7fff'ffffU)};
 }
 
-Meeting::Meeting(World& world, std::span<const int> members, const Place& place)
-    : world_(world), members_(members), place_(place) {
-  const auto me = std::find(members.begin(), members.end(), world.rank());
+Meeting::Meeting(Runtime& runtime, std::span<const int> members, const Place& place)
+    : runtime_(runtime), members_(members), place_(place) {
+  const auto me = std::find(members.begin(), members.end(), runtime.rank());
   if (me != members.end()) rank_ = static_cast<int>(me - members.begin());
 }
 
@@ -71,14 +71,14 @@ Meeting::Planned Meeting::plan(coll::Call call, const char* algorithm, const Wor
   binding.fingerprint = fingerprint_of(call.collective, binding.op, 0, 0);
   binding.rank = rank_;
   binding.peers = members_;
-  planned.run = engine::make_run(world_.endpoint, world_.scratch,
+  planned.run = engine::make_run(runtime_.endpoint, runtime_.scratch,
                                  std::make_shared<const engine::Program>(std::move(*schedule)));
   return planned;
 }
 
 Code Meeting::run(Planned planned) const {
   planned.run->begin(std::move(planned.binding));
-  return engine::wait(world_.endpoint, *planned.run);
+  return engine::wait(runtime_.endpoint, *planned.run);
 }
 
 Meeting::Planned Meeting::plan_maximum(std::span<std::int64_t> values) const {
@@ -112,21 +112,21 @@ Code Meeting::gather(std::span<std::byte> all) const {
   return run(plan(call, "bruck", {all.data(), static_cast<Count>(all.size()), false}));
 }
 
-Code swap_words(World& world, int peer, const Place& at, std::span<const std::byte> mine,
+Code swap_words(Runtime& runtime, int peer, const Place& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs) {
-  const p2p::Envelope from_me{at.context, as_one_of_two(world, world.rank()), at.tag, 0};
-  const p2p::Envelope from_peer{at.context, as_one_of_two(world, peer), at.tag, 0};
+  const p2p::Envelope from_me{at.context, as_one_of_two(runtime, runtime.rank()), at.tag, 0};
+  const p2p::Envelope from_peer{at.context, as_one_of_two(runtime, peer), at.tag, 0};
   const auto plain = [](std::span<const std::byte> bytes) {
     return types::Buffer::plain(const_cast<std::byte*>(bytes.data()),
                                 static_cast<Count>(bytes.size()));
   };
-  p2p::Request* const received = world.endpoint.recv(peer, from_peer, plain(theirs));
-  p2p::Request* const sent = world.endpoint.send(p2p::Mode::standard, peer, from_me, plain(mine));
+  p2p::Request* const received = runtime.endpoint.recv(peer, from_peer, plain(theirs));
+  p2p::Request* const sent = runtime.endpoint.send(p2p::Mode::standard, peer, from_me, plain(mine));
   Code code = Code::ok;
   for (p2p::Request* request : {received, sent}) {
-    if (!request->done) world.endpoint.wait(request);
+    if (!request->done) runtime.endpoint.wait(request);
     if (code == Code::ok) code = request->status.code;
-    world.endpoint.release(request);
+    runtime.endpoint.release(request);
   }
   return code;
 }

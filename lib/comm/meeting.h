@@ -26,7 +26,7 @@ Place place_of(std::string_view text, std::span<const int> members);
 class Meeting {
  public:
   // members: ranks in the job, in the order all know; outlives the meeting.
-  Meeting(World& world, std::span<const int> members, const Place& place);
+  Meeting(Runtime& runtime, std::span<const int> members, const Place& place);
 
   int rank() const { return rank_; }  // -1: not a member
   int size() const { return static_cast<int>(members_.size()); }
@@ -56,7 +56,7 @@ class Meeting {
   Planned plan(coll::Call call, const char* algorithm, const Words& words) const;
   Code run(Planned planned) const;
 
-  World& world_;
+  Runtime& runtime_;
   std::span<const int> members_;
   Place place_;
   int rank_ = -1;
@@ -64,7 +64,7 @@ class Meeting {
 
 // Two ranks swap words of equal length. What each says is known by who it is: a third may say
 // something at the same place.
-Code swap_words(World& world, int peer, const Place& at, std::span<const std::byte> mine,
+Code swap_words(Runtime& runtime, int peer, const Place& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs);
 
 }  // namespace tutti::comm

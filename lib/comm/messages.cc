@@ -28,13 +28,13 @@ int peer_of(const Communicator& comm, int source) {
 
 // For the daemon, should this call never end.
 void note(Communicator& comm, int peer, int tag, Count bytes) {
-  watch::detail(comm.world().watch,
+  watch::detail(comm.runtime().watch,
                 {comm.context(), peer, tag, static_cast<std::uint64_t>(bytes), 0});
 }
 
 // What is over at once says what it was about only where calls are recorded.
 void note_for_recorder(Communicator& comm, int peer, int tag, Count bytes) {
-  if (comm.world().is_recorded) [[unlikely]]
+  if (comm.runtime().is_recorded) [[unlikely]]
     note(comm, peer, tag, bytes);
 }
 
@@ -43,15 +43,15 @@ std::uint32_t sent_at_once(Communicator& comm, p2p::Mode mode, const types::Buff
                            int dest, int tag) {
   if (mode == p2p::Mode::synchronous || buffer.bytes > kTryBytes || !buffer.is_contiguous())
     return 0;
-  return comm.world().endpoint.try_send(comm.peer(dest), outgoing(comm, tag), buffer.at(),
-                                        static_cast<std::size_t>(buffer.bytes));
+  return comm.runtime().endpoint.try_send(comm.peer(dest), outgoing(comm, tag), buffer.at(),
+                                          static_cast<std::size_t>(buffer.bytes));
 }
 
 // To ourselves, straight into the receive that waits for it. False: nothing was sent.
 bool sent_to_self(Communicator& comm, const types::Buffer& buffer, int dest, int tag) {
   return dest == comm.rank() && !comm.is_inter() && buffer.is_contiguous() &&
-         comm.world().endpoint.give_to_self(outgoing(comm, tag), buffer.at(),
-                                            static_cast<std::size_t>(buffer.bytes));
+         comm.runtime().endpoint.give_to_self(outgoing(comm, tag), buffer.at(),
+                                              static_cast<std::size_t>(buffer.bytes));
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
   if (sent_to_self(comm, buffer, dest, tag)) return Code::ok;
   if (sent_at_once(comm, mode, buffer, dest, tag) != 0) return Code::ok;
   note(comm, comm.peer(dest), tag, buffer.bytes);
-  p2p::Endpoint& endpoint = comm.world().endpoint;
+  p2p::Endpoint& endpoint = comm.runtime().endpoint;
   p2p::Request* const request = endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
   if (!request->done) endpoint.wait(request);
   const Code code = request->status.code;
@@ -79,7 +79,7 @@ p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datat
   const types::Buffer buffer = buffer_of(data, count, type);
   note(comm, peer, tag, buffer.bytes);
   const p2p::Status status =
-      comm.world().endpoint.recv_now(peer, wanted(comm, source, tag), buffer);
+      comm.runtime().endpoint.recv_now(peer, wanted(comm, source, tag), buffer);
   if (status.code == Code::ok)
     note_for_recorder(comm, comm.peer(status.source), status.tag, status.bytes);
   return status;
@@ -94,7 +94,7 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
   if (const std::uint32_t number = sent_at_once(comm, mode, buffer, dest, tag); number != 0)
     return RequestMaker::sent(comm, comm.peer(dest), number);
   p2p::Request* const message =
-      comm.world().endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
+      comm.runtime().endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
   return RequestMaker::of_message(comm, message, type, comm.peer(dest), tag);
 }
 
@@ -104,7 +104,8 @@ Request* irecv(Communicator& comm, void* data, Count count, const types::Datatyp
   const int peer = peer_of(comm, source);
   const types::Buffer buffer = buffer_of(data, count, type);
   note_for_recorder(comm, peer, tag, buffer.bytes);
-  p2p::Request* const message = comm.world().endpoint.recv(peer, wanted(comm, source, tag), buffer);
+  p2p::Request* const message =
+      comm.runtime().endpoint.recv(peer, wanted(comm, source, tag), buffer);
   return RequestMaker::of_message(comm, message, type, peer, tag);
 }
 
@@ -113,38 +114,38 @@ bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status) {
     *status = kNullStatus;
     return true;
   }
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
-  if (world.endpoint.probe(peer, envelope, status)) return true;
-  look(world);
-  return world.endpoint.probe(peer, envelope, status);
+  if (runtime.endpoint.probe(peer, envelope, status)) return true;
+  look(runtime);
+  return runtime.endpoint.probe(peer, envelope, status);
 }
 
 p2p::Status probe(Communicator& comm, int source, int tag) {
   p2p::Status status = kNullStatus;
   if (source == kProcNull) return status;
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
   note(comm, peer, tag, 0);
-  while (!world.endpoint.probe(peer, envelope, &status)) {
-    if (progress(world) > 0)
-      active(world);
+  while (!runtime.endpoint.probe(peer, envelope, &status)) {
+    if (progress(runtime) > 0)
+      active(runtime);
     else
-      idle(world);
+      idle(runtime);
   }
   return status;
 }
 
 void settle_messages(Communicator& comm) {
-  World& world = comm.world();
-  const p2p::Endpoint& endpoint = world.endpoint;
+  Runtime& runtime = comm.runtime();
+  const p2p::Endpoint& endpoint = runtime.endpoint;
   while (endpoint.is_used(comm.context()) || endpoint.is_used(comm.coll_context())) {
-    if (progress(world) > 0)
-      active(world);
+    if (progress(runtime) > 0)
+      active(runtime);
     else
-      idle(world);
+      idle(runtime);
   }
 }
 
@@ -154,27 +155,27 @@ Message::Message(Communicator& comm, p2p::Message* taken)
       taken_(taken) {}
 
 Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* status) {
-  World& world = comm.world();
+  Runtime& runtime = comm.runtime();
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
   if (block) note(comm, peer, tag, 0);
   for (bool polled = false;; polled = true) {
     status->code = Code::ok;
-    p2p::Message* const taken = world.endpoint.take(peer, envelope, status);
+    p2p::Message* const taken = runtime.endpoint.take(peer, envelope, status);
     if (taken != nullptr) return new Message(comm, taken);
     if (status->code != Code::ok || (polled && !block)) return nullptr;
     if (!block)
-      look(world);
-    else if (progress(world) > 0)
-      active(world);
+      look(runtime);
+    else if (progress(runtime) > 0)
+      active(runtime);
     else
-      idle(world);
+      idle(runtime);
   }
 }
 
 Request* irecv_taken(Message& message, void* data, Count count, const types::Datatype& type) {
   Communicator& comm = message.comm();
-  p2p::Request* const request = comm.world().endpoint.recv_taken(
+  p2p::Request* const request = comm.runtime().endpoint.recv_taken(
       std::exchange(message.taken_, nullptr), buffer_of(data, count, type));
   return RequestMaker::of_message(comm, request, type);
 }

@@ -52,11 +52,11 @@ void Request::destroy(const Object* object) {
   auto* const request = const_cast<Request*>(static_cast<const Request*>(object));
   const CommRef comm = std::move(request->comm_);  // the pool's world lives as long as this
   request->~Request();
-  comm->world().requests.give(request);
+  comm->runtime().requests.give(request);
 }
 
 [[gnu::always_inline]] inline Request* RequestMaker::make(Communicator& comm) {
-  return new (comm.world().requests.take()) Request(comm);
+  return new (comm.runtime().requests.take()) Request(comm);
 }
 
 // Copies no status: loading what was just stored in smaller pieces would wait for all stores before
@@ -77,7 +77,7 @@ Request* RequestMaker::completed(Communicator& comm, const p2p::Status& status) 
 void RequestMaker::take_status(Request& request, p2p::Request* message) {
   const p2p::Status status = message->status;
   request.message_ = nullptr;
-  request.comm_->world().endpoint.release(message);
+  request.comm_->runtime().endpoint.release(message);
   request.type_.reset();
   finish(request, status);
 }
@@ -86,7 +86,7 @@ void RequestMaker::finish(Request& request, const p2p::Status& status) {
   request.status_ = status;
   request.done_ = true;
   if (status.code != Code::ok) [[unlikely]]
-    ++request.comm_->world().failures;
+    ++request.comm_->runtime().failures;
   if (request.then_ != nullptr) [[unlikely]]
     std::exchange(request.then_, nullptr)(request.then_self_, request);
 }
@@ -127,7 +127,7 @@ void RequestMaker::on_message(p2p::Request* message) {
   if (message->number != 0 && status.code == Code::ok && !status.cancelled) {
     request->sent_ = {request->status_.source, message->number};
     if (std::exchange(request->is_wanted_back_, false)) {
-      request->comm_->world().endpoint.release(message);
+      request->comm_->runtime().endpoint.release(message);
       ask_back(*request);
       return request->release();
     }
@@ -139,7 +139,7 @@ void RequestMaker::on_message(p2p::Request* message) {
 // Its message has left, but may still be unreceived with its peer: it is done when the peer knows.
 void RequestMaker::ask_back(Request& request) {
   const auto [peer, number] = std::exchange(request.sent_, {});
-  p2p::Request* const message = request.comm_->world().endpoint.recall(peer, number);
+  p2p::Request* const message = request.comm_->runtime().endpoint.recall(peer, number);
   if (message->done) return take_status(request, message);
   request.done_ = false;
   request.message_ = message;
@@ -150,7 +150,7 @@ void RequestMaker::ask_back(Request& request) {
 
 Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall bound) {
   Request* const request = make(comm);
-  request->collective_ = comm.world().collectives.take();
+  request->collective_ = comm.runtime().collectives.take();
   Request::Collective& collective = *request->collective_;
   collective.bound = std::move(bound);
   collective.send_type = keep(call.send_type);
@@ -170,15 +170,15 @@ void RequestMaker::on_run(engine::Run* run) {
   auto* const request = static_cast<Request*>(run->owner);
   BoundCall bound = std::move(request->collective_->bound);
   if (bound.widened != nullptr) bound.widened->end(run->code());
-  World& world = request->comm_->world();
+  Runtime& runtime = request->comm_->runtime();
   const Code run_code = run->code();
   if (run->code() == Code::ok) {
     give_run(*bound.prepared, std::move(bound.run));
-    world.scratch.give(std::move(bound.temporary));
+    runtime.scratch.give(std::move(bound.temporary));
   } else {
-    world.explain_failed_run();
+    runtime.explain_failed_run();
   }
-  world.collectives.give(std::move(request->collective_));
+  runtime.collectives.give(std::move(request->collective_));
   p2p::Status status;
   status.code = run_code;
   finish(*request, status);
@@ -188,7 +188,7 @@ void RequestMaker::on_run(engine::Run* run) {
 void RequestMaker::cancel(Request& request) {
   if (request.message_ != nullptr) {
     request.is_wanted_back_ = true;
-    return request.comm_->world().endpoint.cancel(request.message_);
+    return request.comm_->runtime().endpoint.cancel(request.message_);
   }
   if (request.done_ && request.sent_.number != 0) ask_back(request);
 }
@@ -207,11 +207,11 @@ void reopen(Request& request) {
 
 void complete(Request& request, const p2p::Status& status) {
   RequestMaker::finish(request, status);
-  request.comm()->world().endpoint.active();  // another thread may sleep until then
+  request.comm()->runtime().endpoint.active();  // another thread may sleep until then
   request.release();
 }
 
-void RequestMaker::note_wait(World& world, const Request& request) {
+void RequestMaker::note_wait(Runtime& runtime, const Request& request) {
   watch::Detail detail;
   detail.context = request.comm_->context();
   if (request.message_ != nullptr) {
@@ -220,49 +220,49 @@ void RequestMaker::note_wait(World& world, const Request& request) {
   } else if (request.collective_ != nullptr) {
     detail.context = request.comm_->coll_context();
   }
-  watch::detail(world.watch, detail);
+  watch::detail(runtime.watch, detail);
 }
 
-void wait(World& world, Request& request) {
-  if (!request.is_done()) RequestMaker::note_wait(world, request);
+void wait(Runtime& runtime, Request& request) {
+  if (!request.is_done()) RequestMaker::note_wait(runtime, request);
   while (!request.is_done()) {
-    if (progress(world) > 0)
-      active(world);
+    if (progress(runtime) > 0)
+      active(runtime);
     else
-      idle(world);
+      idle(runtime);
   }
 }
 
-std::uint64_t failures(const World& world) {
-  return world.failures;
+std::uint64_t failures(const Runtime& runtime) {
+  return runtime.failures;
 }
 
-bool wait(World& world, Request& request, std::uint64_t failures) {
-  if (!request.is_done()) RequestMaker::note_wait(world, request);
+bool wait(Runtime& runtime, Request& request, std::uint64_t failures) {
+  if (!request.is_done()) RequestMaker::note_wait(runtime, request);
   while (!request.is_done()) {
-    if (world.failures != failures) return false;
-    if (progress(world) > 0)
-      active(world);
+    if (runtime.failures != failures) return false;
+    if (progress(runtime) > 0)
+      active(runtime);
     else
-      idle(world);
+      idle(runtime);
   }
   return true;
 }
 
-int progress(World& world) {
-  return world.endpoint.progress();
+int progress(Runtime& runtime) {
+  return runtime.endpoint.progress();
 }
 
-int look(World& world) {
-  return world.endpoint.look();
+int look(Runtime& runtime) {
+  return runtime.endpoint.progress_or_yield();
 }
 
-void idle(World& world) {
-  world.endpoint.idle();
+void idle(Runtime& runtime) {
+  runtime.endpoint.idle();
 }
 
-void active(World& world) {
-  world.endpoint.active();
+void active(Runtime& runtime) {
+  runtime.endpoint.active();
 }
 
 }  // namespace tutti::comm

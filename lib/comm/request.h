@@ -29,7 +29,7 @@ struct RequestMaker {
   // peer (in the job) and tag: what a wait for it says that it waits for.
   static Request* of_message(Communicator& comm, p2p::Request* message, const types::Datatype& type,
                              int peer = watch::kNoPeer, int tag = 0);
-  static void note_wait(World& world, const Request& request);
+  static void note_wait(Runtime& runtime, const Request& request);
   static Request* start(Communicator& comm, const CollCall& call, BoundCall bound);
   static Request* open(Communicator& comm, std::unique_ptr<Hooks> hooks);
   static void finish(Request& request, const p2p::Status& status);

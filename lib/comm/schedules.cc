@@ -71,7 +71,7 @@ Result<const select::Choice*> choice_for(Communicator& comm, const Shape& shape,
   question.forced = forced_name(comm.forced(), shape.collective);
   // Over several hosts a forced "shm" is an error; elsewhere it gives way call by call.
   question.may_delegate = delegates || state.facts.hosts > 1;
-  TUTTI_TRY(choice, select::choose(question, state.facts, comm.world().knobs, log::explains()));
+  TUTTI_TRY(choice, select::choose(question, state.facts, comm.runtime().knobs, log::explains()));
   // Asked again without the delegate, because a schedule was better anyway: said before.
   const auto before = state.choices.find(key | kMayDelegate);
   const bool is_new = before == state.choices.end() || before->second.algorithm != choice.algorithm;
@@ -130,8 +130,8 @@ Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape
 
 std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared) {
   if (prepared.idle.empty()) {
-    World& world = comm.world();
-    return engine::make_run(world.endpoint, world.scratch, prepared.program);
+    Runtime& runtime = comm.runtime();
+    return engine::make_run(runtime.endpoint, runtime.scratch, prepared.program);
   }
   auto run = std::move(prepared.idle.back());
   prepared.idle.pop_back();

@@ -149,7 +149,7 @@ void bind_movement(const Communicator& comm, const CollCall& call, engine::Bindi
 // In place where the emitters want an `in`: the contribution is copied out of `recv` first.
 void copy_first(const Communicator& comm, const CollCall& call, const Shape& shape,
                 engine::Binding& binding, engine::ScratchPool::Piece& temporary) {
-  engine::ScratchPool& pool = comm.world().scratch;
+  engine::ScratchPool& pool = comm.runtime().scratch;
   if (shape.reduces) {
     if (shape.count == 0) return;
     void* const copy = engine::take_elements(pool, shape.count, *shape.type, temporary);

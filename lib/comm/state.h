@@ -124,8 +124,8 @@ struct Sides {
 };
 
 struct CommMaker {
-  static CommRef make(World& world, GroupRef group, Number number, Handle handle = 0);
-  static CommRef make_inter(World& world, const Sides& sides, Number number);
+  static CommRef make(Runtime& runtime, GroupRef group, Number number, Handle handle = 0);
+  static CommRef make_inter(Runtime& runtime, const Sides& sides, Number number);
   static void set_number(Communicator& comm, Number number);
   static void force(Communicator& comm, std::string algorithms);
 };

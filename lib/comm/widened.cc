@@ -98,7 +98,7 @@ Count parts_of(const CollCall& call) {
 }
 
 Widened::Widened(Communicator& comm, const CollCall& call, const types::Datatype& wider)
-    : pool_(comm.world().scratch),
+    : pool_(comm.runtime().scratch),
       type_(*type_of(call)),
       result_(call.recv),
       taken_(taken_by(comm, call)),

@@ -18,8 +18,9 @@ Code ShmTeam::fold(const Call& call) {
   const types::Op::Kernel kernel = call.op->kernel(*call.type);
   const auto bytes = static_cast<std::size_t>(call.count * call.type->extent());
   const std::size_t read = bytes * static_cast<std::size_t>(size_ - 1);
-  const bool is_short =
-      size_ == 2 && !is_crowded_ ? bytes <= kPairShort : bytes <= kAlwaysShort || read <= kMostRead;
+  const bool is_short = size_ == 2 && !is_oversubscribed_
+                            ? bytes <= kPairShort
+                            : bytes <= kAlwaysShort || read <= kMostRead;
   if (is_short && bytes <= geometry_.entry_bytes) return fold_short(call, kernel, bytes);
   return size_ == 2 ? fold_pair(call, kernel) : fold_long(call, kernel);
 }

@@ -20,7 +20,7 @@ ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::u
       waiting_(waiting),
       geometry_(geometry_of(segment_.header())) {
   const wireup::SegmentHeader& header = segment_.header();
-  is_crowded_ = header.is_crowded();
+  is_oversubscribed_ = header.is_oversubscribed();
   // Every member's piece of a round must have a line to itself.
   has_room_ = geometry_.chunk_bytes / (kDeepest * (locals_.size() + 1)) >= kCacheLine;
   for (const int local : locals_)

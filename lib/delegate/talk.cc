@@ -110,7 +110,7 @@ Count ShmTeam::part_bytes(Count pieces, Count bytes) const {
 
 void ShmTeam::put(std::byte* to, const std::byte* from, Count bytes) const {
   // A crowd shares cores, and its caches serve best.
-  if (is_crowded_ || bytes < kStreamFrom)
+  if (is_oversubscribed_ || bytes < kStreamFrom)
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   else
     stream_copy(to, from, static_cast<std::size_t>(bytes));

@@ -44,7 +44,7 @@ Model::Model(const TeamFacts& team, std::int64_t segment_bytes)
       in_turns_(!team.consecutive && team.hosts > 1),
       sharing_(std::max(1.0, std::min(team.ranks_per_core, local_))),
       // Ranks that share a core answer one after another.
-      inside_(link_of(team.inside, team.crowded ? 1 + team.largest_host / 2.0 : 1)),
+      inside_(link_of(team.inside, team.oversubscribed ? 1 + team.largest_host / 2.0 : 1)),
       between_(link_of(team.between, 1)) {
   inside_.per_byte *= std::min(sharing_, kEnds);
 }

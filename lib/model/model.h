@@ -21,11 +21,11 @@ namespace tutti::model {
 struct TeamFacts {
   int size = 1;
   int hosts = 1;
-  int largest_host = 1;       // ranks on the fullest host
-  bool consecutive = true;    // ranks of a host follow one another
-  bool crowded = false;       // some host has more ranks than cores
-  double ranks_per_core = 1;  // where it is; else 1
-  bool shm_delegate = false;  // the whole team sits on one host and has an area
+  int largest_host = 1;         // ranks on the fullest host
+  bool consecutive = true;      // ranks of a host follow one another
+  bool oversubscribed = false;  // some host has more ranks than cores
+  double ranks_per_core = 1;    // where it is; else 1
+  bool shm_delegate = false;    // the whole team sits on one host and has an area
   LinkClass inside;
   LinkClass between;
   double fold_us_per_byte = cost_of_fold();

@@ -56,7 +56,7 @@ class Core final : public Endpoint, public transport::Sink {
   Partitioned* recv_partitioned(int peer, const Envelope& envelope,
                                 const Partitioned::Shape& shape) override;
   int progress() override;
-  int look() override;
+  int progress_or_yield() override;
   void wait(Request* request) override;
   void idle() override;
   void active() override;
@@ -139,7 +139,7 @@ class Core final : public Endpoint, public transport::Sink {
   // receive.cc
   Transfer* post_recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
   void give_message(Transfer* transfer, Message* message);
-  Message* look(int peer, const Envelope& envelope, Status* status);
+  Message* peek(int peer, const Envelope& envelope, Status* status);
 
   // recall.cc
   void end_cancelled(Transfer* transfer);
@@ -206,7 +206,7 @@ class Core final : public Endpoint, public transport::Sink {
   std::vector<Active> active_;
   std::vector<std::unique_ptr<PeerState>> peers_;
   Channel channel_{this};
-  Pace looks_;  // at other messages, of who sends to itself only
+  Throttle looks_;  // at other messages, of who sends to itself only
   wireup::KeptRecord& kept_record_;
   struct {
     std::uint64_t from = 0;      // so many are told; 0: never

@@ -149,7 +149,7 @@ class Endpoint {
   virtual int progress() = 0;  // one round over the transports that are in use
   // The same for calls that may not wait (MPI_Test, MPI_Iprobe): where they come again and again in
   // vain, other ranks get the core.
-  virtual int look() = 0;
+  virtual int progress_or_yield() = 0;
   virtual void wait(Request* request) = 0;  // until done
   // Waits once (poll, yield or sleep) when progress found nothing; for loops over many.
   virtual void idle() = 0;

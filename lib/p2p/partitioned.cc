@@ -44,9 +44,9 @@ Envelope introducing(Envelope envelope) {
 }
 
 // What both sides share: the round under way, and living on while messages are under way.
-class Side : public Partitioned {
+class Half : public Partitioned {
  public:
-  Side(Endpoint& endpoint, int peer, const Shape& shape)
+  Half(Endpoint& endpoint, int peer, const Shape& shape)
       : endpoint_(endpoint), peer_(peer), shape_(shape) {}
 
   void release() override {
@@ -108,10 +108,10 @@ class Side : public Partitioned {
   bool is_released_ = false;
 };
 
-class Sender final : public Side {
+class Sender final : public Half {
  public:
   Sender(Endpoint& endpoint, int peer, const Shape& shape, std::uint32_t stream)
-      : Side(endpoint, peer, shape), stream_(stream) {
+      : Half(endpoint, peer, shape), stream_(stream) {
     is_ready_.resize(static_cast<std::size_t>(shape.partitions));
   }
 
@@ -146,7 +146,7 @@ class Sender final : public Side {
   bool arrived(int) override { return false; }
 
  private:
-  friend class Side;
+  friend class Half;
   void introduced(const Status&) {}
   void left(const Status& part) {
     note(part);
@@ -159,10 +159,10 @@ class Sender final : public Side {
   int left_ = 0;
 };
 
-class Receiver final : public Side {
+class Receiver final : public Half {
  public:
   Receiver(Endpoint& endpoint, int peer, const Envelope& envelope, const Shape& shape)
-      : Side(endpoint, peer, shape), source_(envelope.source), tag_(envelope.tag) {
+      : Half(endpoint, peer, shape), source_(envelope.source), tag_(envelope.tag) {
     lacks_.resize(static_cast<std::size_t>(shape.partitions));
   }
 
@@ -184,7 +184,7 @@ class Receiver final : public Side {
   bool arrived(int partition) override { return lacks_[static_cast<std::size_t>(partition)] == 0; }
 
  private:
-  friend class Side;
+  friend class Half;
 
   void met(const Status& status) {
     has_met_ = true;

@@ -38,9 +38,9 @@ int Core::progress() {
   return poll();
 }
 
-int Core::look() {
+int Core::progress_or_yield() {
   int events = poll();
-  if (events == 0 && waiter_->relent(gate_)) events = poll();
+  if (events == 0 && waiter_->pause_awake(gate_)) events = poll();
   if (events > 0) waiter_->busy();
   return events;
 }

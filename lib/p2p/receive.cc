@@ -61,7 +61,7 @@ void Core::give_message(Transfer* transfer, Message* message) {
 
 // The message a receive would take now, after one round of progress if need be. When there
 // is none and none can come any more, status->code says so.
-Message* Core::look(int rank, const Envelope& envelope, Status* status) {
+Message* Core::peek(int rank, const Envelope& envelope, Status* status) {
   const MatchKey wanted{envelope.context, envelope.source, envelope.tag};
   if (rank == kAnySource) activate_all();
   PeerState* const from = rank == kAnySource ? nullptr : &routed(rank);
@@ -84,11 +84,11 @@ Message* Core::look(int rank, const Envelope& envelope, Status* status) {
 }
 
 bool Core::probe(int rank, const Envelope& envelope, Status* status) {
-  return look(rank, envelope, status) != nullptr || status->code != Code::ok;
+  return peek(rank, envelope, status) != nullptr || status->code != Code::ok;
 }
 
 Message* Core::take(int rank, const Envelope& envelope, Status* status) {
-  Message* const message = look(rank, envelope, status);
+  Message* const message = peek(rank, envelope, status);
   if (message != nullptr) drop_kept(message);
   return message;
 }

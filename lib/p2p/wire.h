@@ -1,5 +1,7 @@
 // What p2p writes in a frame's header: the kinds of frames, and which field means what.
 //
+// In MPICH's and UCX's words an offer is an RTS, a grant a CTS, and taken a FIN.
+//
 //   kind     payload     length            cookie (low | high)            answered by
 //   eager    message     message bytes     fingerprint | its number       -
 //     asking message     message bytes     fingerprint | sender's id      taken

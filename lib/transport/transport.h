@@ -183,7 +183,7 @@ class Waiter {
   }
   // As pause(), for callers that may not wait (MPI_Test in a loop): the same phases, but no sleep.
   // True if others had the core meanwhile, so that it is worth while to look once more.
-  bool relent(Gate* gate) {
+  bool pause_awake(Gate* gate) {
     const auto next = looks_.next();
     if (next == Backoff::Next::look && gate == nullptr && !is_due(looks_)) return false;
     return give_way(next, gate);

@@ -40,11 +40,11 @@ struct Manner {
   Backoff::Phases phases;
   int looks_at_word;
 };
-constexpr Manner kCrowded{{0, 400'000, 8}, 16};
+constexpr Manner kOversubscribed{{0, 400'000, 8}, 16};
 constexpr Manner kCoreEach{{50'000, 1'000'000, 64}, 1000};  // the looks: about 2 us
 
 Manner derive(const wireup::Wireup& wireup, const Knobs& knobs) {
-  Manner manner = wireup.segment().header().is_crowded() ? kCrowded : kCoreEach;
+  Manner manner = wireup.segment().header().is_oversubscribed() ? kOversubscribed : kCoreEach;
   Backoff::Phases& phases = manner.phases;
   if (const std::int64_t forced = knobs.integer("TUTTI_POLL_US"); forced >= 0) {
     phases.look_ns = forced * 1000;

@@ -1,4 +1,4 @@
-// watch: what a rank is in, kept where its daemon can read it (architecture.md, section 8).
+// watch: what a rank is in, kept where its daemon can read it.
 //
 // Owner: each rank writes its own WatchRecord in the job segment; the daemon only reads. Two
 // or three stores a call, no read-modify-write, no clock: the daemon sees by `calls` and

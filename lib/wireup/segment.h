@@ -58,7 +58,7 @@ struct RankRecord {
 };
 static_assert(sizeof(RankRecord) % 4 == 0);
 
-// What a rank is in, written by the rank, read by the daemon (architecture.md, section 8).
+// What a rank is in, written by the rank, read by the daemon.
 struct WatchRecord {
   std::atomic<std::uint32_t> function;  // index in the interface table + 1; 0: computing
   std::uint32_t context;
@@ -131,7 +131,7 @@ struct SegmentFacts {
   // Ranks of the job on this machine, those of its other names and virtual hosts included, and the
   // processors that they may use together (cgroup, quota, affinity included).
   std::uint32_t machine_ranks, cores;
-  bool is_crowded() const { return machine_ranks > cores; }
+  bool is_oversubscribed() const { return machine_ranks > cores; }
   std::uint64_t job_id;
   std::uint8_t job_key[32];  // secret of this job (libsodium), the same on every host
   std::uint64_t bytes;

@@ -27,7 +27,7 @@ class Assembled final : public World {
   ~Assembled() override;
 
   Result<void> connect();
-  Result<void> meet() override;
+  Result<void> make_world_comm() override;
 
   void enter() override {
     if (gate_) gate_->enter();
@@ -53,8 +53,8 @@ class Assembled final : public World {
     wireup_->abort(status, reason);
     std::_Exit(status);
   }
-  Result<void> part(bool is_last) override;
-  void rest() override;
+  Result<void> finish(bool is_last) override;
+  void settle() override;
 
  private:
   Result<void> say_finalized();
@@ -66,7 +66,7 @@ class Assembled final : public World {
   std::int64_t helps_every_us_;  // 0: nobody helps
   std::optional<Gate> gate_;     // none: one thread calls, and nobody helps
   std::unique_ptr<p2p::Endpoint> endpoint_;
-  comm::WorldPtr comms_;
+  comm::RuntimePtr comms_;
   comm::CommRef world_comm_, self_comm_;
   bool at_rest_ = false;  // parted or rested: an orderly end
   bool said_finalized_ = false;
@@ -77,7 +77,7 @@ Result<void> Assembled::connect() {
   TUTTI_TRY(endpoint, p2p::Endpoint::open(*wireup_, knobs_));
   endpoint_ = std::move(endpoint);
   if (gate_) endpoint_->set_gate(&*gate_);
-  comms_ = comm::open_world({endpoint_.get(), wireup_.get(), &knobs_});
+  comms_ = comm::open_runtime({endpoint_.get(), wireup_.get(), &knobs_});
   enter();
   auto self_comm = comm::make_self_comm(*comms_);
   leave();
@@ -89,7 +89,7 @@ Result<void> Assembled::connect() {
   return {};
 }
 
-Result<void> Assembled::meet() {
+Result<void> Assembled::make_world_comm() {
   enter();
   auto world_comm = comm::make_world_comm(*comms_);
   leave();
@@ -101,7 +101,7 @@ Result<void> Assembled::meet() {
 
 // Behind the barrier nobody sends to us any more, and all that was sent to us by then is matched
 // or abandoned, unless sessions go on.
-Result<void> Assembled::part(bool is_last) {
+Result<void> Assembled::finish(bool is_last) {
   enter();
   comm::CollCall barrier;
   barrier.collective = coll::Collective::barrier;
@@ -117,7 +117,7 @@ Result<void> Assembled::part(bool is_last) {
   return {};
 }
 
-void Assembled::rest() {
+void Assembled::settle() {
   enter();
   endpoint_->see_off(p2p::Endpoint::End::ours);
   at_rest_ = true;

@@ -1,5 +1,5 @@
 // world: makes and connects the rooms. The only place that knows them all. Its end tells peers,
-// and the launcher if nobody did, and closes links; without part() or rest() it says nothing.
+// and the launcher if nobody did, and closes links; without finish() or settle() it says nothing.
 //
 // Owner: the bindings hold the process's one world; tests hold eight in eight threads.
 #pragma once
@@ -36,7 +36,7 @@ class World {
   virtual ThreadLevel level() const = 0;
 
   // Makes MPI_COMM_WORLD. Collective over the job; once.
-  virtual Result<void> meet() = 0;
+  virtual Result<void> make_world_comm() = 0;
   virtual comm::Communicator& world_comm() = 0;
   virtual comm::Communicator& self_comm() = 0;
   virtual p2p::Endpoint& endpoint() = 0;
@@ -51,9 +51,9 @@ class World {
   // The end of MPI_COMM_WORLD: waits until every rank arrived, sees our messages off and tells
   // the launcher that this process may end. Others may still meet us.
   // `is_last`: nothing else used MPI, so messages that nobody has asked for by then are dropped.
-  virtual Result<void> part(bool is_last) = 0;
+  virtual Result<void> finish(bool is_last) = 0;
   // Nobody uses MPI for now: waits until our messages are with their receivers.
-  virtual void rest() = 0;
+  virtual void settle() = 0;
 };
 
 }  // namespace tutti::world

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sizes: files, doors and algorithms stay short enough to be read in one sitting (house rule 11).
+"""Sizes: files, doors and algorithms stay short enough to be read in one sitting.
 
 Doors and algorithms are counted without comments and blank lines: their comments are the contract.
 """

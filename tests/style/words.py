@@ -11,7 +11,7 @@ RULES = [
     (re.compile(r"^(<{7} |>{7} |={7}$)"), "a merge marker"),
 ]
 GETENV = re.compile(r"(?<![\w.>])(std::|::)?getenv\s*\(\s*\"")
-# Who may read the environment: house rule 11.
+# Who may read the environment.
 MAY_READ_ENVIRONMENT = ("lib/base/knobs.cc", "lib/wireup/",
                         "lib/transport/ucx/",  # UCX's own variables: a user's choice stands
                         "launcher/prun/", "launcher/prund/", "launcher/pmix/main.cc",

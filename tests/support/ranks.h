@@ -64,10 +64,12 @@ inline void run_ranks(const std::vector<int>& hosts, const Body& body,
       auto opened = world::World::open(std::move(wireups[r]), knobs, level);
       if (!opened) return findings.add("open: " + opened.error().text);
       world::World& world = **opened;
-      if (const auto met = world.meet(); !met) return findings.add("meet: " + met.error().text);
+      if (const auto met = world.make_world_comm(); !met)
+        return findings.add("meet: " + met.error().text);
       comm::Communicator& comm = world.world_comm();
       body(Rank{world, comm, comm.rank(), comm.size(), findings});
-      if (const auto ended = world.part(true); !ended) findings.add("part: " + ended.error().text);
+      if (const auto ended = world.finish(true); !ended)
+        findings.add("part: " + ended.error().text);
     });
   for (std::thread& thread : threads) thread.join();
   INFO(findings.first());

@@ -71,7 +71,7 @@ Code comm_split_type(comm::Communicator& comm, int split_type, int key, Info* in
 // One key a kind of resource: "true" where this process is bound to a single one.
 Code get_hw_resource_info(MPI_Info* hw_info) {
   auto* const made = new Info();
-  const comm::Locality mine = comm::my_locality(process.self_comm->world());
+  const comm::Locality mine = comm::my_locality(process.self_comm->runtime());
   for (int level = 0; level < comm::kLevels; ++level)
     made->set(std::string("hwloc://") + comm::name_of(static_cast<comm::Level>(level)),
               mine.at[level] >= 0 ? "true" : "false");

@@ -53,12 +53,12 @@ Code intercomm_merge(comm::Communicator& intercomm, int high, MPI_Comm* newintra
 Code comm_create_from_group(comm::Group& group, const char* stringtag, Info* /*info*/,
                             Errhandler& errhandler, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
-  comm::World& world = process.self_comm->world();
+  comm::Runtime& runtime = process.self_comm->runtime();
   if (group.rank_of(process.self_comm->peer(0)) == MPI_UNDEFINED) {
     if (group.size() == 0) return Code::ok;
     return refuse(Code::group, "the calling process is not in the group");
   }
-  return give_comm(errhandler, group, comm::create_from_group(world, group, stringtag), newcomm);
+  return give_comm(errhandler, group, comm::create_from_group(runtime, group, stringtag), newcomm);
 }
 
 Code intercomm_create_from_groups(comm::Group& local_group, int local_leader,
@@ -77,9 +77,9 @@ Code intercomm_create_from_groups(comm::Group& local_group, int local_leader,
                                     std::to_string(remote_group->size()));
   }
   const comm::GroupBridge bridge{local_leader, remote_group, remote_leader, stringtag};
-  comm::World& world = process.self_comm->world();
+  comm::Runtime& runtime = process.self_comm->runtime();
   return give_comm(errhandler, local_group,
-                   comm::create_inter_from_groups(world, local_group, bridge), newintercomm);
+                   comm::create_inter_from_groups(runtime, local_group, bridge), newintercomm);
 }
 
 }  // namespace tutti::mpi::body

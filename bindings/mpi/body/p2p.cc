@@ -18,7 +18,7 @@ Code put_request(comm::Request* made, MPI_Request* handle) {
 
 // Waits for a request that the user never sees; its reference ends here.
 p2p::Status join(comm::Request* request) {
-  comm::wait(request->comm()->world(), *request);
+  comm::wait(request->comm()->runtime(), *request);
   const p2p::Status status = request->status();
   request->release();
   return status;

@@ -129,7 +129,7 @@ Code parrived(MPI_Request request, int partition, int* flag) {
     return found->current == nullptr || found->current->is_done() || found->side == nullptr ||
            found->side->arrived(partition);
   };
-  if (!has_arrived()) comm::look(found->comm().world());
+  if (!has_arrived()) comm::look(found->comm().runtime());
   *flag = has_arrived();
   return Code::ok;
 }

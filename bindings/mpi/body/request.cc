@@ -97,7 +97,7 @@ Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
 }
 
 void poll_once() {
-  comm::look(process.self_comm->world());
+  comm::look(process.self_comm->runtime());
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ Code wait(MPI_Request* request, MPI_Status* status) {
     put_empty_status(status);
     return Code::ok;
   }
-  comm::wait(process.self_comm->world(), *operation_of(*request));
+  comm::wait(process.self_comm->runtime(), *operation_of(*request));
   return finish(request, status);
 }
 
@@ -123,13 +123,13 @@ Code test(MPI_Request* request, int* flag, MPI_Status* status) {
 }
 
 Code waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses) {
-  comm::World& world = process.self_comm->world();
+  comm::Runtime& runtime = process.self_comm->runtime();
   std::uint64_t failures = 0;  // after which none of ours had failed
   for (int i = 0; i < count; ++i) {
     if (!is_active(array_of_requests[i])) continue;
     comm::Request& request = *operation_of(array_of_requests[i]);
-    while (!request.is_done() && !comm::wait(world, request, failures)) {
-      failures = comm::failures(world);
+    while (!request.is_done() && !comm::wait(runtime, request, failures)) {
+      failures = comm::failures(runtime);
       if (has_failed(count, array_of_requests))
         return finish_all(count, array_of_requests, array_of_statuses);
     }

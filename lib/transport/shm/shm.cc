@@ -79,7 +79,7 @@ class ShmLink final : public Link {
 
 class ShmTransport final : public Transport {
  public:
-  ShmTransport(const Surroundings& around, bool crowded)
+  ShmTransport(const Surroundings& around, bool oversubscribed)
       : wireup_(*around.wireup),
         sink_(*around.sink),
         segment_(wireup_.segment()),
@@ -87,7 +87,7 @@ class ShmTransport final : public Transport {
         known_((static_cast<std::size_t>(wireup_.local_size()) + 63) / 64),
         gone_(wireup_),
         single_copy_(segment_, local_of(wireup_), around.knobs->text("TUTTI_SINGLE_COPY") != "off"),
-        fetch_from_(fetch_from(around.knobs->text("TUTTI_SINGLE_COPY"), crowded)) {
+        fetch_from_(fetch_from(around.knobs->text("TUTTI_SINGLE_COPY"), oversubscribed)) {
     register_barriers(own_);
   }
 
@@ -134,10 +134,10 @@ class ShmTransport final : public Transport {
 
  private:
   // A single copy keeps one core busy where the lane's two copies keep two: with a core for
-  // everyone the lane is faster on ordinary pages (facts.md, section 1), in a crowd it is not.
-  static std::size_t fetch_from(const std::string& wanted, bool crowded) {
+  // everyone the lane is faster on ordinary pages, in a crowd it is not.
+  static std::size_t fetch_from(const std::string& wanted, bool oversubscribed) {
     constexpr std::size_t from = std::size_t{64} << 10;
-    return wanted == "on" || crowded ? from : kNever;
+    return wanted == "on" || oversubscribed ? from : kNever;
   }
 
   int drain(Reader& reader, int limit) {
@@ -217,7 +217,8 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   if (!allows(named_links(*around.knobs), "shm"))
     return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
   const wireup::SegmentFacts& facts = wireup.segment().header();
-  return std::unique_ptr<Transport>(std::make_unique<ShmTransport>(around, facts.is_crowded()));
+  return std::unique_ptr<Transport>(
+      std::make_unique<ShmTransport>(around, facts.is_oversubscribed()));
 }
 
 }  // namespace tutti::transport::shm

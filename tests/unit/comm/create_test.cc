@@ -129,9 +129,9 @@ TEST_CASE("a communicator may be let go while a collective runs on it", "[comm][
       CommRef made = *comm::dup(me.comm);
       Trial trial(*made, {coll::Collective::allreduce, 20000, 0, false, nullptr});
       comm::Request* request = *comm::start(*made, trial.call());
-      comm::World& world = made->world();
+      comm::Runtime& runtime = made->runtime();
       made.reset();
-      comm::wait(world, *request);
+      comm::wait(runtime, *request);
       me.expect(trial.check(), "result");
       request->release();
     }

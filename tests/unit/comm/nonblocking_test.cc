@@ -33,7 +33,7 @@ void start_all(const Rank& me, comm::Communicator& comm, types::Count count,
 
 void end_all(const Rank& me, std::vector<Pending>& pending) {
   for (Pending& one : pending) {
-    comm::wait(me.comm.world(), *one.request);
+    comm::wait(me.comm.runtime(), *one.request);
     me.expect(one.request->status().code == Code::ok && one.trial->check(), one.trial->what());
     one.request->release();
   }
@@ -77,7 +77,7 @@ TEST_CASE("blocking collectives pass nonblocking ones under way", "[comm][nonblo
         Trial quick(me.comm, plan);
         me.expect(comm::run(me.comm, quick.call()) == Code::ok && quick.check(), quick.what());
       }
-      comm::wait(me.comm.world(), *request);
+      comm::wait(me.comm.runtime(), *request);
       me.expect(slow.check(), slow.what());
       request->release();
     }
@@ -122,8 +122,8 @@ TEST_CASE("messages to oneself, wildcards, probes and cancelled receives", "[com
         comm::irecv(me.comm, in.data(), count, integer(), p2p::kAnySource, p2p::kAnyTag);
     comm::Request* send =
         comm::isend(me.comm, p2p::Mode::standard, out.data(), count, integer(), me.rank, 3);
-    comm::wait(me.comm.world(), *recv);
-    comm::wait(me.comm.world(), *send);
+    comm::wait(me.comm.runtime(), *recv);
+    comm::wait(me.comm.runtime(), *send);
     me.expect(in == out && recv->status().source == me.rank && recv->status().tag == 3, "to self");
     recv->release();
     send->release();
@@ -134,11 +134,11 @@ TEST_CASE("messages to oneself, wildcards, probes and cancelled receives", "[com
     me.expect(seen.source == other && seen.bytes == 7 * 4, "probe");
     me.expect(comm::recv(me.comm, in.data(), 7, integer(), seen.source, seen.tag).bytes == 28,
               "recv");
-    comm::wait(me.comm.world(), *greeting);
+    comm::wait(me.comm.runtime(), *greeting);
     greeting->release();
     comm::Request* never = comm::irecv(me.comm, in.data(), 1, integer(), other, 77);
     comm::cancel(*never);
-    comm::wait(me.comm.world(), *never);
+    comm::wait(me.comm.runtime(), *never);
     me.expect(never->status().cancelled, "cancelled");
     never->release();
   });
@@ -173,7 +173,7 @@ TEST_CASE("threads wait for different things at once", "[comm][nonblocking][thre
           me.expect(comm::run(comm, trial.call()) == Code::ok && trial.check(), "blocking");
         } else {
           comm::Request* request = *comm::start(comm, trial.call());
-          comm::wait(comm.world(), *request);
+          comm::wait(comm.runtime(), *request);
           me.expect(trial.check(), "nonblocking");
           request->release();
         }

@@ -158,7 +158,7 @@ TEST_CASE("where ranks share cores, what all of them do at once is dear", "[sele
   auto crowd = hosts(2, 2);
   crowd.inside = {0.5, 1e-4};
   crowd.between = {14, 4e-4};
-  crowd.crowded = true;
+  crowd.oversubscribed = true;
   const auto ratio = [](const select::TeamFacts& team, const char* one, const char* other) {
     const auto us = [&](const char* name) {
       return select::predict_us(*coll::find(Collective::allreduce, name),

@@ -192,14 +192,14 @@ TEST_CASE("who may not wait gives way after looking for a while, and never sleep
   auto waiter = make_waiter(rig[0].around(), rig[0].opened.transports);
   CountingGate gate;
   int looks = 1;
-  while (!waiter->relent(&gate)) ++looks;
+  while (!waiter->pause_awake(&gate)) ++looks;
   CHECK(gate.opened == 1);           // other ranks had the core
   CHECK(gate.let_ins == looks - 1);  // and other threads the gate, before
   CHECK(looks >= 2);
-  for (int i = 0; i < 1000; ++i) CHECK(waiter->relent(&gate));  // again at each further look
+  for (int i = 0; i < 1000; ++i) CHECK(waiter->pause_awake(&gate));  // again at each further look
   CHECK_FALSE(is_asleep(rig, 0));
   waiter->busy();
-  CHECK_FALSE(waiter->relent(&gate));
+  CHECK_FALSE(waiter->pause_awake(&gate));
   CHECK(gate.opened == 1001);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("who is to look for an hour neither gives way nor sleeps", "[waiter]")
   CountingGate gate;
   for (int i = 0; i < 50'000; ++i) {
     waiter->pause(&gate);
-    REQUIRE_FALSE(waiter->relent(&gate));
+    REQUIRE_FALSE(waiter->pause_awake(&gate));
   }
   CHECK(gate.opened == 0);
   CHECK(gate.let_ins == 100'000);

@@ -77,7 +77,7 @@ TEST_CASE("a helper receives while the program computes", "[world]") {
           me.world.leave();
           while (!was_taken.load()) std::this_thread::yield();  // "computing": no call
           me.world.enter();
-          comm::wait(me.comm.world(), *request);
+          comm::wait(me.comm.runtime(), *request);
           me.expect(words.front() == 0 && words.back() == 0, "all words came");
           request->release();
         }

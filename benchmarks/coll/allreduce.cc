@@ -21,6 +21,8 @@ class Allreduce final : public bench::Case {
     for (std::size_t i = 0; i < count; ++i) in_[i] = bench::value_at(i, rank_);
   }
 
+  void touch() override { bench::rewrite(in_), bench::rewrite(out_); }
+
   void run(long) override {
     MPI_Allreduce(in_.data(), out_.data(), static_cast<int>(in_.size()), MPI_DOUBLE, MPI_SUM,
                   MPI_COMM_WORLD);

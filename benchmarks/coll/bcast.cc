@@ -17,6 +17,8 @@ class Bcast final : public bench::Case {
     data_.assign(bytes, 1);
   }
 
+  void touch() override { bench::rewrite(data_); }
+
   void run(long iteration) override {
     MPI_Bcast(data_.data(), static_cast<int>(data_.size()), MPI_BYTE,
               static_cast<int>(iteration % size_), MPI_COMM_WORLD);

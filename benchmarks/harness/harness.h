@@ -19,8 +19,9 @@ struct Options {
   std::vector<std::size_t> sizes;
   double min_time = 0.2;  // seconds of measurement per size
   bool is_quick = false;
-  std::string json;   // file; empty: none
-  std::string label;  // says in reports what was special about this run
+  bool is_cold = false;  // buffers are written anew before each run
+  std::string json;      // file; empty: none
+  std::string label;     // says in reports what was special about this run
   std::string command;
 };
 
@@ -32,6 +33,8 @@ class Case {
   virtual bool has_sizes() const { return true; }
   virtual void prepare(std::size_t bytes) = 0;
   virtual void run(long iteration) = 0;
+  // As a program does that computes between calls: writes all buffers anew, with the same values.
+  virtual void touch() {}
   // Runs once more on fresh data and compares every byte; true when all are right here.
   virtual bool verify() = 0;
   // Operations that one run makes: its time is divided by that (a round trip has two halves).
@@ -96,6 +99,13 @@ inline double value_at(std::size_t i, int rank) {
 }
 inline std::uint8_t byte_at(std::size_t i, int seed) {
   return static_cast<std::uint8_t>((i * 131 + static_cast<std::size_t>(seed) * 29 + 7) & 255);
+}
+
+// Writes every element of a buffer, leaving its values.
+template <class T>
+void rewrite(std::vector<T>& buffer) {
+  volatile T* const data = buffer.data();
+  for (std::size_t i = 0; i < buffer.size(); ++i) data[i] = data[i];
 }
 
 int measure(int argc, char** argv, Case& what);

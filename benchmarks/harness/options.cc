@@ -14,6 +14,7 @@ const char* const kUsage =
     "                    several of these, or single sizes, with commas\n"
     "  --min-time S      seconds of measurement per size (0.2)\n"
     "  --quick           fewer sizes, less time per size\n"
+    "  --cold            write all buffers anew before each call\n"
     "  --json FILE       also write a report for programs (-: to standard output)\n"
     "  --label TEXT      what is special about this run\n";
 
@@ -81,7 +82,9 @@ bool parse(int argc, char** argv, Options& options, bool is_loud) {
   for (int i = 0; i < argc; ++i) options.command += (i == 0 ? "" : " ") + std::string(argv[i]);
   for (int i = 1; i < argc && wrong == nullptr; ++i) {
     const std::string argument = argv[i];
-    if (argument == "--quick") {
+    if (argument == "--cold") {
+      options.is_cold = true;
+    } else if (argument == "--quick") {
       options.is_quick = true;
       options.min_time = 0.03;
     } else if (i + 1 < argc && take(argument, argv[i + 1], options, sizes)) {

@@ -32,6 +32,19 @@ double time_of(Case& what, long runs) {
   return MPI_Wtime() - start;
 }
 
+// Each run alone, after its buffers were written and all ranks have met.
+double cold_time_of(Case& what, long runs) {
+  double time = 0;
+  for (long i = 0; i < runs; ++i) {
+    what.touch();
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    what.run(i);
+    time += MPI_Wtime() - start;
+  }
+  return time;
+}
+
 // Seconds of one run, once connections, caches and buffers are warm. The least of several:
 // a rank that lost its core for a moment must not make the samples short.
 double warm_up(Case& what) {
@@ -56,8 +69,9 @@ Point measure_size(Case& what, std::size_t bytes, const Options& options) {
       static_cast<std::size_t>(std::clamp(options.min_time / per_sample, fewest, 2000.0));
   std::vector<double> mine(point.samples);
   for (double& sample : mine) {
-    sample =
-        time_of(what, point.iterations) / static_cast<double>(point.iterations) / what.operations();
+    const double time =
+        options.is_cold ? cold_time_of(what, point.iterations) : time_of(what, point.iterations);
+    sample = time / static_cast<double>(point.iterations) / what.operations();
   }
   std::vector<double> samples(point.samples);
   MPI_Allreduce(mine.data(), samples.data(), static_cast<int>(point.samples), MPI_DOUBLE, MPI_MAX,

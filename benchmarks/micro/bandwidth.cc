@@ -29,6 +29,8 @@ class Bandwidth final : public bench::Case {
     }
   }
 
+  void touch() override { bench::rewrite(data_); }
+
   void run(long) override {
     const int count = static_cast<int>(bytes_);
     for (std::size_t i = 0; i < requests_.size(); ++i) {

@@ -21,6 +21,8 @@ class Latency final : public bench::Case {
     for (std::size_t i = 0; i < bytes; ++i) out_[i] = bench::byte_at(i, rank_);
   }
 
+  void touch() override { bench::rewrite(out_), bench::rewrite(in_); }
+
   void run(long) override {
     if (rank_ == 0) {
       send(1);

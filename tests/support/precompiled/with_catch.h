@@ -1,4 +1,4 @@
 // What every test of ours reads: see tests/meson.build.
 #pragma once
+#include "base/precompiled/header/std.h"
 #include "catch.h"
-#include "std.h"

@@ -1,0 +1,63 @@
+// The exit status is read off how a job ended.
+#include "job/ending.h"
+
+#include <csignal>
+
+#include "catch.h"
+#include "status/status.h"
+
+namespace tutti::launch::job {
+namespace {
+
+TEST_CASE("a job of which nothing is known ends well", "[job]") {
+  const Ending ending;
+  CHECK_FALSE(ending.has_failed());
+  CHECK(ending.status() == 0);
+  CHECK(ending.cause() == Cause::ended);
+}
+
+TEST_CASE("the first failure decides, whatever follows from it", "[job]") {
+  Ending ending;
+  CHECK(ending.fail(Cause::rank, 5));
+  CHECK_FALSE(ending.fail(Cause::host, 206));
+  ending.blemish(212);
+  CHECK(ending.status() == 5);
+  CHECK(ending.cause() == Cause::rank);
+}
+
+TEST_CASE("a blemish counts when nothing failed, and the first of them", "[job]") {
+  Ending ending;
+  ending.blemish(3);
+  ending.blemish(212);
+  CHECK_FALSE(ending.has_failed());
+  CHECK(ending.status() == 3);
+  CHECK(ending.fail(Cause::rank, 7));
+  CHECK(ending.status() == 7);
+}
+
+TEST_CASE("an end without a status of its own takes a blemish's", "[job]") {
+  Ending ending;
+  ending.fail(Cause::newcomer, 0);
+  CHECK(ending.status() == 0);
+  ending.blemish(212);
+  CHECK(ending.status() == 212);
+  CHECK(ending.cause() == Cause::newcomer);
+}
+
+TEST_CASE("what the user ends is the user's, and lost hosts are counted once", "[job]") {
+  Ending ending;
+  ending.fail(Cause::host, 206);
+  ending.interrupt(2);
+  ending.lose("a");
+  ending.lose("a");
+  CHECK(ending.cause() == Cause::user);
+  CHECK(ending.status() == 206);
+  CHECK(ending.lost() == std::vector<std::string>{"a"});
+  ending.suspect({5, "first"});
+  ending.suspect({6, "second"});
+  REQUIRE(ending.echo());
+  CHECK(ending.echo()->line == "first");
+}
+
+}  // namespace
+}  // namespace tutti::launch::job

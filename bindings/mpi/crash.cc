@@ -24,9 +24,14 @@ constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t kMostFrames = 32, kMostBytes = 8192;
 constexpr std::size_t kStackBytes = 64 << 10;
 
-std::string& own_name() {
-  static auto& name = *new std::string;  // made before any handler runs
-  return name;
+// Made before any handler runs. A child that the program forks is no rank, and says nothing.
+struct Self {
+  std::string name;
+  pid_t pid = 0;
+};
+Self& self() {
+  static auto& self = *new Self;
+  return self;
 }
 
 // Text of bounded length.
@@ -74,13 +79,13 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* into) {
 
 // Frames of this library, or the others.
 void say_frames(Words& words, const Stack& stack, bool ours) {
-  Dl_info self{}, info{};
-  ::dladdr(reinterpret_cast<const void*>(&watch_for_crashes), &self);
+  Dl_info library{}, info{};
+  ::dladdr(reinterpret_cast<const void*>(&watch_for_crashes), &library);
   for (std::size_t i = 0; i < stack.count; ++i) {
     char* const at = static_cast<char*>(stack.frames[i]);
     // A return address may be past its function's end already; the first frame's is no such.
     const bool is_known = ::dladdr(i == 0 ? at : at - 1, &info) != 0;
-    if (ours != (is_known && info.dli_fbase == self.dli_fbase)) continue;
+    if (ours != (is_known && info.dli_fbase == library.dli_fbase)) continue;
     words << "    ";
     if (!is_known) {
       words.number(reinterpret_cast<std::uintptr_t>(at), 16) << "\n";
@@ -96,7 +101,7 @@ void say_frames(Words& words, const Stack& stack, bool ours) {
 }
 
 void say_place(Words& words, int signal, const siginfo_t& info) {
-  words << own_name().c_str() << " dies by signal ";
+  words << self().name.c_str() << " dies by signal ";
   words.number(static_cast<std::uintptr_t>(signal), 10) << " (" << ::sigdescr_np(signal) << ")";
   if (info.si_code > 0 && (signal == SIGSEGV || signal == SIGBUS)) {
     words << " at address ";
@@ -112,21 +117,25 @@ void say_place(Words& words, int signal, const siginfo_t& info) {
   words << "; its stack, the program's frames first (addr2line -e FILE +ADDRESS names lines):\n";
 }
 
-void on_crash(int signal, siginfo_t* info, void* /*context*/) {
+void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   Words words;
-  say_place(words, signal, *info);
-  Stack stack{.entry = __builtin_return_address(0)};
+  say_place(words, signal, info);
+  Stack stack{.entry = entry};
   _Unwind_Backtrace(&add_frame, &stack);
   say_frames(words, stack, false);
   say_frames(words, stack, true);
   words.write_to(STDERR_FILENO);
+}
+
+void on_crash(int signal, siginfo_t* info, void* /*context*/) {
+  if (::getpid() == self().pid) say_last_words(signal, *info, __builtin_return_address(0));
   ::raise(signal);  // blocked until the handler returns, and SA_RESETHAND left the default for it
 }
 
 }  // namespace
 
 void watch_for_crashes(std::string who) {
-  own_name() = std::move(who);
+  self() = {std::move(who), ::getpid()};
   // A stack that overflowed has no room for a handler.
   static std::array<char, kStackBytes> room;
   stack_t other{}, before{};

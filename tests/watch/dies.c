@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void last_wish(int signal) {
@@ -27,6 +28,11 @@ static void die(const char* how) {
   if (strcmp(how, "inside") == 0) MPI_Send((void*)64, 100, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
   if (strcmp(how, "abort") == 0) abort();
   if (strcmp(how, "told") == 0) kill(getpid(), SIGSEGV);
+  if (strcmp(how, "child") == 0) {
+    const pid_t child = fork();
+    if (child == 0) lose_footing((volatile int*)16);
+    waitpid(child, NULL, 0);
+  }
   if (strcmp(how, "deep") == 0) bytes[0] = (char)dig(0);
 }
 

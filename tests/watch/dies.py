@@ -36,6 +36,8 @@ def main():
         check(ours == sorted(ours) and any(ours) == (how == "inside"), f"{how}: the library's come after the program's", said)
     status, said = run(prun, program, "own")
     check(status == 7 and "dies by" not in said, "a program's own handler is left alone", said)
+    status, said = run(prun, program, "child")
+    check(status == 0 and "dies by" not in said, "a rank's child is no rank", said)
     status, said = run(prun, program, "outside", "-x", "TUTTI_BACKTRACE=0")
     check(status == 139 and "dies by" not in said, "it can be turned off", said)
 

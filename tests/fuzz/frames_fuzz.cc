@@ -187,7 +187,8 @@ class Scene {
   Frame any_frame() {
     Frame frame{message_header(), random_.below(1025)};
     frame.header.kind = static_cast<std::uint8_t>(random_.below(11));
-    frame.header.flags = static_cast<std::uint8_t>(random_.below(4));
+    frame.header.flags = static_cast<std::uint8_t>(random_.below(16));
+    brings_ = brings_ || (frame.header.flags & kUntilKept) != 0;
     frame.header.aux = static_cast<std::uint16_t>(random_.below(3) == 0 ? random_.next() : 0);
     frame.header.length = odd_number(frame.bytes);
     if (random_.below(2) == 0)
@@ -212,6 +213,7 @@ class Scene {
     frame.header.length = offers ? random_.below(10'000) : frame.bytes;
     if (offers) frame.bytes = random_.below(2) == 0 ? 0 : random_.below(kMostKeyBytes + 1);
     if (!offers && random_.below(4) == 0) frame.header.flags = kWantsTaken;
+    if (offers && random_.below(3) == 0) frame.header.flags = kUntilKept, brings_ = true;
     if (!offers && frame.header.context > 4) {
       frame.bytes = kIntroductionBytes;
       frame.header.length = frame.bytes;
@@ -275,11 +277,12 @@ class Scene {
     if (frame.bytes > 0 && random_.below(2) == 0)
       if (std::byte* const place = core().place(from, frame.header, frame.bytes);
           place != nullptr) {
-        // What introduces a partitioned message goes to memory of the endpoint's own.
+        // What introduces a partitioned message goes to memory of the endpoint's own, and so does
+        // one that is brought before its receive.
         const bool may_introduce = !sides_.empty() && frame.bytes <= kIntroductionBytes;
-        if (!may_introduce && std::none_of(rooms_.begin(), rooms_.end(), [&](const auto& room) {
-              return room->holds(place, frame.bytes);
-            }))
+        if (!may_introduce && !brings_ &&
+            std::none_of(rooms_.begin(), rooms_.end(),
+                         [&](const auto& room) { return room->holds(place, frame.bytes); }))
           return "a place outside every receive";
         std::memcpy(place, payload, frame.bytes);
         payload = place;
@@ -319,6 +322,7 @@ class Scene {
   std::vector<Partitioned*> sides_;
   std::array<std::uint64_t, 64> moved_{};
   int ended_ = 0;
+  bool brings_ = false;  // some offer may be brought before its receive
   std::size_t believed_ = 0, refused_ = 0;
 };
 

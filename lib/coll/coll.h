@@ -103,6 +103,7 @@ constexpr Delegated delegated(Collective collective) {
       return Delegated::blocks;
     case reduce:
     case allreduce:
+    case reduce_scatter:  // of equal blocks
       return Delegated::fold;
     default:
       return Delegated::never;

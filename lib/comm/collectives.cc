@@ -77,7 +77,9 @@ std::uint32_t fingerprint(const CollCall& call, int root, Count bytes,
 // The call in the delegate's words. False: it knows no such call.
 bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::Call& to) {
   const coll::Delegated kind = coll::delegated(call.collective);
-  if (kind == coll::Delegated::never || (call.collective == Collective::alltoall && call.in_place))
+  if (kind == coll::Delegated::never ||
+      (call.collective == Collective::alltoall && call.in_place) ||
+      (call.collective == Collective::reduce_scatter && !call.recv_counts.empty()))
     return false;
   to.collective = call.collective;
   to.root = call.root;
@@ -85,6 +87,7 @@ bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::C
   if (kind == coll::Delegated::fold) {
     delegate_reduction(call, to);
     to.block = to.count * to.type->size();
+    if (call.collective == Collective::reduce_scatter) to.block *= comm.size();
   } else if (call.collective != Collective::barrier) {
     delegate_movement(comm, call, to);
   }

@@ -26,8 +26,8 @@ struct Call {
   coll::Collective collective = coll::Collective::barrier;
   int root = 0;
   std::uint32_t fingerprint = 0;  // of what every rank must say alike; a mismatch is an error
-  // Reductions: count elements of `type` (reduce_scatter: per rank). `send` may be `recv`:
-  // that is in place.
+  // Reductions: count elements of `type` (reduce_scatter: for each rank, so that `send` has as many
+  // times that). `send` may be `recv`: that is in place.
   const void* send = nullptr;
   void* recv = nullptr;
   Count count = 0;

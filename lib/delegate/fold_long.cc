@@ -1,16 +1,19 @@
-// Reductions of long vectors: reduce-scatter, then allgather, through the chunks, in rounds.
+// Reductions of long vectors: reduce-scatter, then allgather where that is wanted, through the
+// chunks, in rounds.
 //
-// A round carries `size` pieces of the vector; member i folds piece i. Everyone copies the
-// others' pieces into his chunks (fill), folds his own piece from all chunks (fold), and copies
-// the folded pieces of the others out of their chunks (collect). The three stages of three
-// rounds interleave, so that a wait is for something the others did a round ago:
+// A round carries `size` pieces of the vector; member i folds piece i: pieces that lie side by
+// side, or, of a reduce-scatter, each from its member's block. Everyone copies the others' pieces
+// into his chunks (fill), folds his own piece from all chunks (fold), and copies the folded pieces
+// of the others out of their chunks (collect). The three stages of three rounds interleave, so that
+// a wait is for something the others did a round ago:
 //
 //   iteration k:   fill(k)   fold(k-1)   collect(k-2)
 //
 // Chunks are kept three deep. fill(k) overwrites round k-3, which all have folded: collect(k-3)
 // saw that in iteration k-1. fold(k-1) overwrites the folded piece of k-4, which all have
 // collected before their fill(k-1), whose count fold(k-1) waits for. All ranks fold in rank
-// order. The root of a reduce collects; the others only wait for the counters.
+// order. The root of a reduce collects; the others, and all in a reduce-scatter, only wait for the
+// counters.
 #include <algorithm>
 #include <cstring>
 
@@ -32,12 +35,18 @@ struct ShmTeam::Folding {
   Count stride;  // bytes of a piece in the chunks
   Count rounds;
   int size;
-  bool collects;
+  int me;
+  bool scatters;
+  bool collects;  // the folded pieces of the others, too
 
   struct Range {
     Count from, count;  // elements of the vector
   };
   Range range(Count round, int member) const {
+    if (scatters) {
+      const Count at = std::min(call.count, round * piece);
+      return {member * call.count + at, std::min(piece, call.count - at)};
+    }
     const Count from = std::min(call.count, (round * size + member) * piece);
     return {from, std::min(piece, call.count - from)};
   }
@@ -50,7 +59,8 @@ struct ShmTeam::Folding {
     return static_cast<const std::byte*>(call.send) + element * extent;
   }
   std::byte* result(Count element) const {
-    return static_cast<std::byte*>(call.recv) + element * extent;
+    const Count first = scatters ? me * call.count : 0;
+    return static_cast<std::byte*>(call.recv) + (element - first) * extent;
   }
 };
 
@@ -60,20 +70,18 @@ Code ShmTeam::fold_long(const Call& call, types::Op::Kernel kernel) {
   publish(call.fingerprint);
   const Count extent = call.type->extent();
   const Count line = static_cast<Count>(kCacheLine);
-  const Count most = part_bytes(kDepth * (size_ + 1), call.count * extent / size_) / extent;
-  const Count rounds = (call.count + most * size_ - 1) / (most * size_);
+  const Count share = scatters(call) ? call.count : (call.count + size_ - 1) / size_;  // to fold
+  const Count most = part_bytes(kDepth * (size_ + 1), share * extent) / extent;
+  const Count rounds = (share + most - 1) / most;
   // Even pieces, whole lines where that fits.
-  Count piece = (call.count + rounds * size_ - 1) / (rounds * size_);
+  Count piece = (share + rounds - 1) / rounds;
   if (line % extent == 0)
     piece = std::min(most, (piece * extent + line - 1) / line * line / extent);
-  const Folding folding{call,
-                        kernel,
-                        extent,
-                        piece,
-                        (piece * extent + line - 1) / line * line,
-                        rounds,
-                        size_,
-                        call.collective == coll::Collective::allreduce || me_ == call.root};
+  const bool collects = call.collective == coll::Collective::allreduce ||
+                        (call.collective == coll::Collective::reduce && me_ == call.root);
+  const Folding folding{
+      call,   kernel, extent, piece,          (piece * extent + line - 1) / line * line,
+      rounds, size_,  me_,    scatters(call), collects};
   if (const Code code = hear_all(call.fingerprint); code != Code::ok) return code;
   for (Count k = 0; k < rounds + 2; ++k) {
     if (k < rounds) fill_pieces(folding, k);
@@ -119,8 +127,8 @@ void ShmTeam::fold_piece(const Folding& folding, Count round) {
     folding.kernel(operand(0, at), operand(1, at), out, length);
     for (int member = 2; member < size_; ++member)
       folding.kernel(out, operand(member, at), out, length);
-    put(into + at * folding.extent, out, length * folding.extent);
-    if (folding.collects)
+    if (!folding.scatters) put(into + at * folding.extent, out, length * folding.extent);
+    if (folding.collects || folding.scatters)
       std::memcpy(folding.result(from + at), out,
                   static_cast<std::size_t>(length * folding.extent));
   }

@@ -1,5 +1,5 @@
-// Long vectors of two members: each folds the whole vector, the other's part read from his
-// chunks as it comes.
+// Long vectors of two members: each folds all that it is to have, the other's part read from his
+// chunks as it comes: the whole vector, or its own block of it.
 //
 // Sharing the folding (fold_long.cc) would spare half of it, but moves as many bytes through the
 // caches and waits twice as often: measured, it never won with two.
@@ -26,9 +26,13 @@ Code ShmTeam::fold_pair(const Call& call, types::Op::Kernel kernel) {
   const Count piece = stride / extent;
   const Count rounds = (call.count + piece - 1) / piece;
   const int other = 1 - me_;
-  const bool folds = call.collective == coll::Collective::allreduce || me_ == call.root;
-  const bool gives = call.collective == coll::Collective::allreduce || me_ != call.root;
-  const auto* const own = static_cast<const std::byte*>(call.send);
+  const bool is_reduce = call.collective == coll::Collective::reduce;
+  const bool folds = !is_reduce || me_ == call.root;
+  const bool gives = !is_reduce || me_ != call.root;
+  const auto* const vector = static_cast<const std::byte*>(call.send);
+  const Count block = scatters(call) ? call.count * extent : 0;
+  const std::byte* const given = vector + other * block;
+  const std::byte* const own = vector + me_ * block;
   const auto place = [&](Count round) { return round % kDepth * stride; };
   for (Count k = 0; k <= rounds; ++k) {
     if (k < rounds && gives) {
@@ -37,7 +41,7 @@ Code ShmTeam::fold_pair(const Call& call, types::Op::Kernel kernel) {
       const Code code = over == 0 ? Code::ok : await(control(other).read, rounds_ + over);
       if (code != Code::ok) return code;
       const Count count = std::min(piece, call.count - k * piece);
-      put(chunks(me_) + place(k), own + k * piece * extent, count * extent);
+      put(chunks(me_) + place(k), given + k * piece * extent, count * extent);
       tell(control(me_).filled, k + 1);
     }
     if (k == 0 || !folds) continue;

@@ -34,6 +34,9 @@ class ShmTeam final : public Team {
   Code barrier(const Call& call);
 
   // fold_short.cc, fold_pair.cc, fold_long.cc: reductions.
+  static bool scatters(const Call& call) {
+    return call.collective == coll::Collective::reduce_scatter;
+  }
   Code fold(const Call& call);
   Code fold_short(const Call& call, types::Op::Kernel kernel, std::size_t bytes);
   Code fold_pair(const Call& call, types::Op::Kernel kernel);

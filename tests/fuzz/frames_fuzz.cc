@@ -188,7 +188,6 @@ class Scene {
     Frame frame{message_header(), random_.below(1025)};
     frame.header.kind = static_cast<std::uint8_t>(random_.below(11));
     frame.header.flags = static_cast<std::uint8_t>(random_.below(16));
-    brings_ = brings_ || (frame.header.flags & kUntilKept) != 0;
     frame.header.aux = static_cast<std::uint16_t>(random_.below(3) == 0 ? random_.next() : 0);
     frame.header.length = odd_number(frame.bytes);
     if (random_.below(2) == 0)
@@ -213,7 +212,7 @@ class Scene {
     frame.header.length = offers ? random_.below(10'000) : frame.bytes;
     if (offers) frame.bytes = random_.below(2) == 0 ? 0 : random_.below(kMostKeyBytes + 1);
     if (!offers && random_.below(4) == 0) frame.header.flags = kWantsTaken;
-    if (offers && random_.below(3) == 0) frame.header.flags = kUntilKept, brings_ = true;
+    if (offers && random_.below(3) == 0) frame.header.flags = kUntilKept;
     if (!offers && frame.header.context > 4) {
       frame.bytes = kIntroductionBytes;
       frame.header.length = frame.bytes;
@@ -269,6 +268,7 @@ class Scene {
 
   const char* bring(int anybody, const Frame& frame) {
     const int from = frame.from != 0 ? frame.from : anybody;
+    brings_ |= (frame.header.flags & kUntilKept) != 0;
     // Of its own size, so that a sanitizer sees who reads beyond it.
     const std::unique_ptr<std::byte[]> own(new std::byte[frame.bytes]);
     std::memset(own.get(), 1, frame.bytes);
@@ -277,12 +277,12 @@ class Scene {
     if (frame.bytes > 0 && random_.below(2) == 0)
       if (std::byte* const place = core().place(from, frame.header, frame.bytes);
           place != nullptr) {
-        // What introduces a partitioned message goes to memory of the endpoint's own, and so does
-        // one that is brought before its receive.
-        const bool may_introduce = !sides_.empty() && frame.bytes <= kIntroductionBytes;
-        if (!may_introduce && !brings_ &&
-            std::none_of(rooms_.begin(), rooms_.end(),
-                         [&](const auto& room) { return room->holds(place, frame.bytes); }))
+        // What introduces a partitioned message, or is brought early, goes to the endpoint's
+        // memory.
+        const bool is_ours = brings_ || (!sides_.empty() && frame.bytes <= kIntroductionBytes);
+        if (!is_ours && std::none_of(rooms_.begin(), rooms_.end(), [&](const auto& room) {
+              return room->holds(place, frame.bytes);
+            }))
           return "a place outside every receive";
         std::memcpy(place, payload, frame.bytes);
         payload = place;

@@ -70,7 +70,8 @@ class Mixer {
     in_.resize(static_cast<std::size_t>(count * size_));
     for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = value(rank_, static_cast<Count>(i));
     out_.assign(in_.size(), -1);
-    const bool folds = collective == Collective::allreduce || collective == Collective::reduce;
+    const bool folds = collective == Collective::allreduce || collective == Collective::reduce ||
+                       collective == Collective::reduce_scatter;
     if (folds)
       bind_fold(count);
     else if (collective != Collective::barrier)
@@ -81,7 +82,10 @@ class Mixer {
 
  private:
   void bind_fold(Count count) {
-    call_.send = in_.data();
+    // Every other one in place.
+    const bool is_in_place = call_.collective == Collective::reduce_scatter && count % 2 == 1;
+    if (is_in_place) out_ = in_;
+    call_.send = is_in_place ? out_.data() : in_.data();
     call_.recv = out_.data();
     call_.count = count;
     call_.type = types::predefined_type(kInt);
@@ -104,7 +108,8 @@ class Mixer {
     if (call_.collective == Collective::reduce && rank_ != root_) return true;
     for (Count i = 0; i < count; ++i) {
       std::int32_t sum = 0;
-      for (int r = 0; r < size_; ++r) sum += value(r, i);
+      const Count at = call_.collective == Collective::reduce_scatter ? rank_ * count + i : i;
+      for (int r = 0; r < size_; ++r) sum += value(r, at);
       if (out_[static_cast<std::size_t>(i)] != sum) return false;
     }
     return true;
@@ -129,9 +134,10 @@ class Mixer {
   std::vector<std::int32_t> in_, out_;
 };
 
-constexpr Collective kServed[] = {Collective::barrier,   Collective::bcast,   Collective::reduce,
-                                  Collective::allreduce, Collective::gather,  Collective::scatter,
-                                  Collective::allgather, Collective::alltoall};
+constexpr Collective kServed[] = {
+    Collective::barrier,   Collective::bcast,    Collective::reduce,
+    Collective::allreduce, Collective::gather,   Collective::scatter,
+    Collective::allgather, Collective::alltoall, Collective::reduce_scatter};
 
 }  // namespace
 

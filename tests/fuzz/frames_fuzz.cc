@@ -9,38 +9,21 @@
 
 #include "catch.h"
 #include "p2p/core.h"
+#include "room.h"
 #include "stage.h"
 #include "wireup/wireup.h"
 
 using namespace tutti;       // NOLINT(google-build-using-namespace): a test
 using namespace tutti::p2p;  // NOLINT(google-build-using-namespace): a test
 using fuzz::Posted;
+using fuzz::Room;
 using fuzz::Stage;
 using transport::FrameHeader;
 
 namespace {
 
-constexpr int kRanks = 3;  // the endpoint is rank 0
-constexpr std::size_t kGuard = 256;
+constexpr int kRanks = 3;                       // the endpoint is rank 0
 constexpr std::size_t kIntroductionBytes = 16;  // of a partitioned message
-constexpr std::byte kQuiet{0x5a};
-
-// Memory of one message, in quiet surroundings.
-struct Room {
-  explicit Room(std::size_t bytes) : size(bytes), memory(bytes + 2 * kGuard, kQuiet) {}
-  std::byte* begin() { return memory.data() + kGuard; }
-  bool is_intact() const {
-    const auto quiet = [](std::byte byte) { return byte == kQuiet; };
-    return std::all_of(memory.begin(), memory.begin() + kGuard, quiet) &&
-           std::all_of(memory.end() - kGuard, memory.end(), quiet);
-  }
-  bool holds(const std::byte* at, std::size_t bytes) const {
-    const std::byte* const first = memory.data() + kGuard;
-    return at >= first && bytes <= size && at <= first + (size - bytes);
-  }
-  std::size_t size;
-  std::vector<std::byte> memory;
-};
 
 class Scene {
  public:

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::fuzz {
+namespace fuzz {
 
 inline constexpr std::size_t kGuard = 256;
 inline constexpr std::byte kQuiet{0x5a};
@@ -26,4 +26,4 @@ struct Room {
   std::vector<std::byte> memory;
 };
 
-}  // namespace tutti::fuzz
+}  // namespace fuzz

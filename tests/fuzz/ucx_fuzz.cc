@@ -57,12 +57,17 @@ struct Net {
   std::size_t freed = 0;
 } net;
 
+// Of message `number`; no bytes may have no address.
+void fill(void* into, std::uint64_t number, std::size_t bytes) {
+  if (bytes > 0) std::memset(into, static_cast<int>(number & 255), bytes);
+}
+
 ucs_status_ptr_t fetch(ucp_worker_h, void* offer, void* into, std::size_t bytes,
                        const ucp_request_param_t* param) {
   const auto number = reinterpret_cast<std::uintptr_t>(offer) - 1;
   switch (net.random->below(6)) {
     case 0:
-      std::memset(into, static_cast<int>(number & 255), bytes);
+      fill(into, number, bytes);
       return nullptr;
     case 1:
       if (net.random->below(30) == 0) return UCS_STATUS_PTR(UCS_ERR_IO_ERROR);
@@ -82,7 +87,7 @@ void finish_one() {
   const Fetch one = net.under_way.back();
   net.under_way.pop_back();
   const bool fails = net.random->below(40) == 0;
-  if (!fails && one.bytes > 0) std::memset(one.into, static_cast<int>(one.number & 255), one.bytes);
+  if (!fails) fill(one.into, one.number, one.bytes);
   one.done(&net, fails ? UCS_ERR_IO_ERROR : UCS_OK, one.bytes, one.entry);
 }
 

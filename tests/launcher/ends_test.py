@@ -116,6 +116,13 @@ def abort_overtakes():
         check("with the right status", job.returncode == 9 and "rank 1" in told, f"{job.returncode} {told}")
 
 
+def abort_in_a_flood():
+    """An abort by PMI is acted on though the rank's pipe always holds more to read."""
+    done = subprocess.run([PRUN, "-np", "1", "bash", "-c", 'yes & yes & echo "cmd=abort exitcode=5" >&$PMI_FD; sleep 3600'],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=LIMIT_S)
+    check("an abort ends a rank that writes without end", done.returncode == 5 and "rank 0" in done.stderr, done)
+
+
 def recovery():
     done = run(PRUN, "--enable-recovery", "--spawn-timeout", "2", "--oversubscribe", "-np", "1", "sh", "-c",
                "sleep 4; echo healthy", ":", "-np", "1", "/no/such/program")
@@ -129,5 +136,6 @@ joined_for_nothing()
 one_time_limit()
 nobody_reads()
 abort_overtakes()
+abort_in_a_flood()
 recovery()
 result()

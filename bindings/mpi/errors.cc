@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "base/exit_status.h"
 #include "base/log.h"
 #include "mpi/call.h"
 #include "mpi/callback.h"
@@ -16,8 +17,6 @@ namespace {
 Errhandler g_fatal{Errhandler::Action::fatal, bits_of(MPI_ERRORS_ARE_FATAL)};
 Errhandler g_abort{Errhandler::Action::abort, bits_of(MPI_ERRORS_ABORT)};
 Errhandler g_return{Errhandler::Action::returns, bits_of(MPI_ERRORS_RETURN)};
-
-constexpr int kMismatch = 214;  // launcher/status/status.h
 
 std::string name_of(const comm::Communicator* comm) {
   if (comm == nullptr) return {};
@@ -39,7 +38,7 @@ std::string loss_behind(int code) {
   if (const std::string loss = loss_behind(code);
       !loss.empty() && line.find(loss) == std::string::npos)
     line += "; " + loss;
-  const int status = why.is_mismatch ? kMismatch : code > 0 && code < 126 ? code : 1;
+  const int status = why.is_mismatch ? kMismatchStatus : code > 0 && code < 126 ? code : 1;
   if (process.world != nullptr) {
     report_use();
     process.world->abort(status, line + "; the job ends");

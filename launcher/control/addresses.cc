@@ -1,7 +1,5 @@
 #include "control/addresses.h"
 
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
@@ -23,15 +21,9 @@ namespace {
 
 std::vector<std::string> addresses_of(const InterfaceList& wanted) {
   std::vector<std::string> own;
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return own;
-  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    if ((one->ifa_flags & IFF_UP) == 0 || one->ifa_addr == nullptr) continue;
-    const int family = one->ifa_addr->sa_family;
-    if ((family == AF_INET || family == AF_INET6) && wanted.takes(one->ifa_name, one->ifa_addr))
-      own.push_back(address_text(one->ifa_addr));
-  }
-  ::freeifaddrs(all);
+  each_address(wanted, [&own](const char*, const sockaddr* address) {
+    own.push_back(address_text(address));
+  });
   return own;
 }
 

@@ -144,7 +144,7 @@ void Observation::check_movement() {
 void Observation::show_places(std::function<void(const std::string&)> show) {
   show(watcher_.report(now_ms(), [this](int rank) { return host_of_rank(rank); }));
   auto wanted = watcher_.missing();
-  if (wanted.empty()) wanted = watcher_.strangers();
+  if (wanted.empty()) wanted = watcher_.never_in_mpi();
   if (wanted.size() > kMostStacks) wanted.resize(kMostStacks);
   show_stack_ = [this, show](int rank, const std::string& text) {
     show("    stack of rank " + std::to_string(rank) + " on host " + host_of_rank(rank) + ":\n" +

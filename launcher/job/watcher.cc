@@ -144,7 +144,7 @@ bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
          });
 }
 
-std::vector<int> Watcher::strangers() const {
+std::vector<int> Watcher::never_in_mpi() const {
   std::vector<int> living;
   for (const auto& [rank, place] : ranks_) {
     if (place.seen.joined) return {};

@@ -24,7 +24,7 @@ class Watcher {
   // Ranks that others wait for and that are not in the same call: first those whose stacks help.
   std::vector<int> missing() const;
   // Where no rank has ever been in MPI: those that live.
-  std::vector<int> strangers() const;
+  std::vector<int> never_in_mpi() const;
   // One line for each group of ranks that are in the same thing, and one for who is missing.
   using HostOf = std::function<std::string(int rank)>;
   std::string report(std::int64_t now_ms, const HostOf& host_of) const;

@@ -7,6 +7,8 @@
 
 #include <array>
 
+#include "base/exit_status.h"
+
 namespace tutti::launch::status {
 
 enum class ExitStatus : int {
@@ -28,8 +30,8 @@ enum class ExitStatus : int {
   version_mismatch = 211,
   no_resources = 212,
   not_finalized = 213,
-  mismatch = 214,
-  link_changed = 215,
+  mismatch = kMismatchStatus,
+  link_changed = kLinkChangedStatus,
 };
 
 struct ExitStatusRow {

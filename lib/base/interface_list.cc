@@ -1,6 +1,8 @@
 #include "base/interface_list.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -81,6 +83,19 @@ bool InterfaceList::takes(std::string_view name, const sockaddr* address) const 
   const bool named = std::any_of(words_.begin(), words_.end(),
                                  [&](const Word& word) { return fits(word, name, address); });
   return words_.empty() || named != excludes_;
+}
+
+void each_address(const InterfaceList& wanted,
+                  const std::function<void(const char* name, const sockaddr* address)>& take) {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if ((one->ifa_flags & IFF_UP) == 0 || one->ifa_addr == nullptr) continue;
+    const int family = one->ifa_addr->sa_family;
+    if ((family == AF_INET || family == AF_INET6) && wanted.takes(one->ifa_name, one->ifa_addr))
+      take(one->ifa_name, one->ifa_addr);
+  }
+  ::freeifaddrs(all);
 }
 
 }  // namespace tutti

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ class InterfaceList {
   std::vector<Word> words_;
   bool excludes_ = false;
 };
+
+// Every address, of IPv4 or IPv6, that the list takes, of the interfaces that are up.
+void each_address(const InterfaceList& wanted,
+                  const std::function<void(const char* name, const sockaddr* address)>& take);
 
 // Addresses of one subnet: the first `bits` are the same.
 bool is_same_subnet(const std::uint8_t* a, const std::uint8_t* b, int bits);

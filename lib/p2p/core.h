@@ -121,6 +121,8 @@ class Core final : public Endpoint, public transport::Sink {
   bool post_offer(PeerState& peer, Transfer* transfer);
   void match_offer(Transfer* transfer, int from, const transport::FrameHeader& header,
                    std::span<const std::byte> key);
+  static void note_offer(Transfer* transfer, const transport::FrameHeader& header,
+                         std::span<const std::byte> key);
   void answer(Transfer* transfer);
   bool start_fetch(PeerState& peer, Transfer* transfer);
   void grant(PeerState& peer, Transfer* transfer);

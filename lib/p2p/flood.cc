@@ -118,12 +118,9 @@ bool Core::may_bring(const transport::FrameHeader& header) {
 void Core::bring(Message& message, std::span<const std::byte> key) {
   const std::span<std::byte> memory = message.content();
   Transfer* const bringing = channel_.transfers.take();
-  bringing->begin(Phase::matched, message.from, {message.context, message.source, message.tag, 0},
+  bringing->begin(Phase::waiting, message.from, {message.context, message.source, message.tag, 0},
                   types::Buffer::plain(memory.data(), static_cast<types::Count>(memory.size())));
-  bringing->remote = high_of(message.header.cookie);
-  bringing->moved = 0;
-  bringing->key_bytes = static_cast<std::uint8_t>(key.size());
-  std::copy(key.begin(), key.end(), bringing->key.begin());
+  note_offer(bringing, message.header, key);
   bringing->owner = &message;
   bringing->on_done = &Core::on_brought;
   message.bringing = bringing;

@@ -57,9 +57,15 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
 void Core::match_offer(Transfer* transfer, int from, const transport::FrameHeader& header,
                        std::span<const std::byte> key) {
   meet(transfer, from, header);
+  transfer->total = static_cast<std::uint64_t>(transfer->status.bytes);
+  note_offer(transfer, header, key);
+}
+
+// From here on `transfer` can be answered.
+void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
+                      std::span<const std::byte> key) {
   transfer->phase = Phase::matched;
   transfer->remote = high_of(header.cookie);
-  transfer->total = static_cast<std::uint64_t>(transfer->status.bytes);
   transfer->moved = 0;
   transfer->key_bytes = static_cast<std::uint8_t>(std::min(key.size(), kMostKeyBytes));
   std::copy_n(key.begin(), transfer->key_bytes, transfer->key.begin());

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/exit_status.h"
 #include "base/log.h"
 
 namespace tutti::transport::tcp {
 namespace {
 
-constexpr int kLinkChanged = 215;  // launcher/status/status.h
 constexpr std::size_t kMostHot = 4;
 constexpr int kFruitlessPulls = 256;  // then a stream is left to epoll
 constexpr std::int64_t kTickNs = 20'000'000;
@@ -209,7 +209,7 @@ int Peers::bury(Slot& slot) {
   // No error of a call: the program could go on with what it has. The socket is still open, so that
   // the other side does not tell of its end first.
   if (ending == Ending::changed)
-    wireup_.abort(kLinkChanged, explain(slot, "is reached by tcp, where " + reason).text);
+    wireup_.abort(kLinkChangedStatus, explain(slot, "is reached by tcp, where " + reason).text);
   cool(slot.stream.get());
   std::erase(open_, &slot);
   slot.stream.reset();

@@ -2,11 +2,8 @@
 #include "transport/ucx/devices.h"
 
 #include <dirent.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 
 #include <set>
-#include <vector>
 
 namespace tutti::transport::ucx {
 namespace {
@@ -22,14 +19,7 @@ std::set<std::string> names_in(const std::string& path) {
 
 std::set<std::string> interfaces_that_are(const InterfaceList& wanted) {
   std::set<std::string> names;
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return names;
-  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next)
-    if ((one->ifa_flags & IFF_UP) != 0 && one->ifa_addr != nullptr &&
-        (one->ifa_addr->sa_family == AF_INET || one->ifa_addr->sa_family == AF_INET6) &&
-        wanted.takes(one->ifa_name, one->ifa_addr))
-      names.insert(one->ifa_name);
-  ::freeifaddrs(all);
+  each_address(wanted, [&names](const char* name, const sockaddr*) { names.insert(name); });
   return names;
 }
 

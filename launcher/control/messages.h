@@ -155,11 +155,12 @@ struct Started {
 
 // up: of this host's ranks; down: of all the others.
 struct Addresses {
+  std::uint32_t generation = 0;  // of their MPI programs (wireup::SegmentFacts)
   std::vector<int> ranks;
   std::vector<std::string> addresses;
   template <class F>
   void fields(F&& f) {
-    f("ranks", ranks), f("addresses", addresses);
+    f("generation", generation), f("ranks", ranks), f("addresses", addresses);
   }
 };
 
@@ -169,13 +170,15 @@ struct RankEnded {
   int wait_status = 0;  // as waitpid gives it
   bool joined = false;
   bool finalized = false;
-  int launch_status = 0;  // not 0: could not be started; then `reason` says why
+  std::uint32_t programs = 0;  // that it finalized, one after another
+  int launch_status = 0;       // not 0: could not be started; then `reason` says why
   std::string reason;
   std::string last_lines;  // what it wrote last, when its end was no good one
   template <class F>
   void fields(F&& f) {
     f("rank", rank), f("wait_status", wait_status), f("joined", joined);
-    f("finalized", finalized), f("launch_status", launch_status), f("reason", reason);
+    f("finalized", finalized), f("programs", programs), f("launch_status", launch_status);
+    f("reason", reason);
     f("last_lines", last_lines);
   }
 };
@@ -191,12 +194,13 @@ struct RankAborts {
   }
 };
 
-// down: these ranks are gone without finalizing.
+// down: the processes of these ranks have ended, each behind so many MPI programs that finalized.
 struct Gone {
   std::vector<int> ranks;
+  std::vector<std::uint32_t> finalized;
   template <class F>
   void fields(F&& f) {
-    f("ranks", ranks);
+    f("ranks", ranks), f("finalized", finalized);
   }
 };
 

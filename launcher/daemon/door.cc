@@ -32,8 +32,7 @@ Door::~Door() {
   }
 }
 
-Result<void> Door::open(int segment_fd, std::size_t ranks, const std::string& temporary_folder) {
-  segment_fd_ = segment_fd;
+Result<void> Door::open(std::size_t ranks, const std::string& temporary_folder) {
   keys_.resize(ranks);
   for (Key& key : keys_)
     if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
@@ -87,6 +86,7 @@ void Door::enter(UniqueFd fd) {
 }
 
 void Door::hear(std::uint64_t number) {
+  using wireup::DoorWish;
   using wireup::kDoorSecretBytes;
   wireup::DoorAsk ask;
   const int fd = visitors_.at(number).fd.get();
@@ -94,14 +94,17 @@ void Door::hear(std::uint64_t number) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   const auto local = static_cast<std::size_t>(ask.local);
   const bool known = got == static_cast<ssize_t>(sizeof ask) && ask.magic == wireup::kDoorMagic &&
-                     ask.wish == static_cast<std::uint32_t>(wireup::DoorWish::join) &&
+                     (ask.wish == static_cast<std::uint32_t>(DoorWish::join) ||
+                      ask.wish == static_cast<std::uint32_t>(DoorWish::next)) &&
                      ask.local >= 0 && local < keys_.size();
   if (!known || !is_equal(ask.secret, keys_[local].data(), kDoorSecretBytes)) return drop(number);
+  const int segment = segments_(static_cast<int>(local), static_cast<DoorWish>(ask.wish));
+  if (segment < 0) return drop(number);
   wireup::DoorAnswer answer;
   answer.wish = ask.wish;
   std::memcpy(answer.secret, keys_[local].data() + kDoorSecretBytes, kDoorSecretBytes);
   const bool told =
-      send_with_fd(fd, {reinterpret_cast<const char*>(&answer), sizeof answer}, segment_fd_);
+      send_with_fd(fd, {reinterpret_cast<const char*>(&answer), sizeof answer}, segment);
   loop_.forget(fd);
   UniqueFd control = std::move(visitors_.at(number).fd);
   drop(number);

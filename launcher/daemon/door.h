@@ -21,16 +21,19 @@ namespace tutti::launch::daemon {
 
 class Door {
  public:
+  // The descriptor of the segment that a rank who proved itself is given; -1: none.
+  using Segments = std::function<int(int local, wireup::DoorWish wish)>;
   // A rank has proved itself: its control socket, besides the inherited one.
   using Enters = std::function<void(int local, UniqueFd control)>;
-  Door(control::Loop& loop, Enters enters) : loop_(loop), enters_(std::move(enters)) {}
+  Door(control::Loop& loop, Segments segments, Enters enters)
+      : loop_(loop), segments_(std::move(segments)), enters_(std::move(enters)) {}
   ~Door();
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
   // What so many ranks ask for. The error says why there is no door; ranks that inherit their
   // descriptors do without.
-  Result<void> open(int segment_fd, std::size_t ranks, const std::string& temporary_folder);
+  Result<void> open(std::size_t ranks, const std::string& temporary_folder);
   // For the environment of a rank; empty: there is no door.
   const std::string& path() const { return path_; }
   std::string key_of(int local) const;
@@ -47,12 +50,12 @@ class Door {
   void drop(std::uint64_t number);
 
   control::Loop& loop_;
+  Segments segments_;
   Enters enters_;
   OwnFolder folder_;
   std::string path_;
   UniqueFd listener_;
   control::Door watch_{loop_};
-  int segment_fd_ = -1;
   std::vector<Key> keys_;
   std::map<std::uint64_t, Visitor> visitors_;  // who has said nothing yet; the oldest first
   std::uint64_t next_ = 0;

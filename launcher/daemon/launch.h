@@ -43,6 +43,8 @@ struct RankProcess {
   std::string tail;                      // what it wrote last
   std::int64_t last_byte_ns = 0;         // when it wrote last
   bool program_runs = false;
+  // Which of its MPI programs it is in, and of that one:
+  std::uint32_t generation = 0;
   bool joined = false, finalized = false;
   bool ended = false;  // reaped
   int wait_status = 0;

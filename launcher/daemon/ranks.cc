@@ -14,7 +14,6 @@
 #include "base/environment.h"
 #include "daemon/daemon.h"
 #include "daemon/rank_env.h"
-#include "daemon/store.h"
 #include "status/status.h"
 
 namespace tutti::launch::daemon {
@@ -155,8 +154,6 @@ Result<void> Ranks::make_job_segment(const Place& place) {
   facts.host_of = launch_.host_of;
   facts.this_host = place.host;
   facts.job_id = launch_.job_id;
-  if (launch_.job_key.size() != sizeof(wireup::SegmentFacts::job_key))
-    return fail(Code::other, "a job key of wrong length");
   facts.key = {reinterpret_cast<const std::uint8_t*>(launch_.job_key.data()),
                launch_.job_key.size()};
   if (place.machine) {
@@ -167,9 +164,11 @@ Result<void> Ranks::make_job_segment(const Place& place) {
     facts.machine_ranks = launch_.machine_ranks;
     facts.cores = static_cast<std::uint32_t>(launch_.machine_cores);
   }
-  TUTTI_TRY(segment, wireup::make_segment(facts));
-  segment_ = std::move(segment);
-  return {};
+  return generations_.open(std::move(facts));
+}
+
+const wireup::LocalRecord& Ranks::record_of(const RankProcess& rank) const {
+  return generations_.at(rank.generation).local(static_cast<std::uint32_t>(rank.local));
 }
 
 // Before anything starts: what this daemon needs for itself and for each rank.
@@ -189,9 +188,9 @@ Result<void> Ranks::check_open_files(const control::Launch& launch) const {
 // Ranks that nothing comes in between do without: a host that has no room for it says nothing.
 void Ranks::open_door() {
   door_ = std::make_unique<Door>(
-      loop_, [this](int local, UniqueFd control) { enter(local, std::move(control)); });
-  if (!door_->open(segment_->fd(), launch_.ranks.size(),
-                   temporary_folder(value_in(place_.environment, "TMPDIR"))))
+      loop_, [this](int local, wireup::DoorWish wish) { return segment_for(local, wish); },
+      [this](int local, UniqueFd control) { enter(local, std::move(control)); });
+  if (!door_->open(launch_.ranks.size(), temporary_folder(value_in(place_.environment, "TMPDIR"))))
     door_.reset();
 }
 
@@ -257,7 +256,7 @@ Result<void> Ranks::start(RankProcess& rank) {
   how.by_shell = !app.needs.is_binary;
   how.environment = rank_environment(place_.environment, facts);
   how.server = std::move(served.fd);
-  how.segment_fd = segment_->fd();
+  how.segment_fd = generations_.at(0).fd();
   how.merge_stderr = launch_.output.merge_stderr;
   how.as = fds_;
   how.open_files = open_files_limit_;
@@ -283,14 +282,19 @@ void Ranks::report_not_started(RankProcess& rank, const CannotStart& problem) {
 }
 
 void Ranks::publish(const control::Addresses& addresses) {
-  if (!segment_ || addresses.ranks.size() != addresses.addresses.size()) return;
+  if (!generations_.is_open() || addresses.ranks.size() != addresses.addresses.size()) return;
   for (std::size_t i = 0; i < addresses.ranks.size(); ++i)
-    publish_address(*segment_, addresses.ranks[i], addresses.addresses[i]);
+    if (const auto done =
+            generations_.publish(addresses.generation, addresses.ranks[i], addresses.addresses[i]);
+        !done)
+      return say_(
+          control::DaemonFailed{status::of(status::ExitStatus::no_resources), done.error().text});
 }
 
 void Ranks::gone(const control::Gone& gone) {
-  if (!segment_) return;
-  for (const int rank : gone.ranks) publish_gone(*segment_, rank, any_joined_);
+  if (!generations_.is_open() || gone.ranks.size() != gone.finalized.size()) return;
+  for (std::size_t i = 0; i < gone.ranks.size(); ++i)
+    generations_.ended(gone.ranks[i], gone.finalized[i], any_joined_);
 }
 
 void Ranks::signal(int number) {
@@ -302,7 +306,7 @@ void Ranks::signal(int number) {
 }
 
 void Ranks::end(int grace_ms) {
-  if (segment_ && !ending_) publish_abort(*segment_);
+  if (!ending_) generations_.abort();
   ending_ = true;
   if (grace_ms > 0) {
     signal(SIGTERM);

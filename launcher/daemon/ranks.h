@@ -13,12 +13,12 @@
 
 #include "control/control.h"
 #include "daemon/door.h"
+#include "daemon/generations.h"
 #include "daemon/launch.h"
 #include "daemon/look_up.h"
 #include "daemon/servers.h"
 #include "topo/topo.h"
 #include "wireup/protocol.h"
-#include "wireup/segment.h"
 
 namespace tutti::launch::daemon {
 
@@ -73,6 +73,7 @@ class Ranks {
   void start_more();
   RankProcess* rank_numbered(int rank);
   Result<void> make_job_segment(const Place& place);
+  const wireup::LocalRecord& record_of(const RankProcess& rank) const;
   Result<void> check_open_files(const control::Launch& launch) const;
   void open_door();
   int cores_for(const RankProcess& rank) const;
@@ -111,6 +112,9 @@ class Ranks {
   void read_control(RankProcess& rank, int fd);
   void forget_control(RankProcess& rank, int fd);
   void enter(int local, UniqueFd control);
+  void read_all_control(RankProcess& rank);
+  int segment_for(int local, wireup::DoorWish wish);
+  Result<void> step_on(RankProcess& rank);
   void hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload);
   void send_addresses();
   void report_end(RankProcess& rank);
@@ -121,7 +125,7 @@ class Ranks {
   Place place_;
   rlimit open_files_limit_{};
   RankFds fds_;
-  std::optional<wireup::Segment> segment_;
+  Generations generations_;
   std::unique_ptr<Door> door_;
   std::vector<App> apps_;
   std::vector<std::string> file_problems_;  // by 2 * local rank + stream

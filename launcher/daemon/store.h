@@ -9,9 +9,11 @@ namespace tutti::launch::daemon {
 
 // Writes a rank's addresses and wakes whoever waits for some.
 void publish_address(const wireup::Segment& segment, int rank, std::string_view address);
-// Marks a rank as gone without finalizing; wakes every rank of this host to see it, where there
-// are any that listen (a thousand programs that know no MPI need no million wake-ups).
-void publish_gone(const wireup::Segment& segment, int rank, bool anyone_listens);
+// Marks that a rank's process has ended. Where it did not finalize every rank of this host is woken
+// to see it, if there are any that listen (a thousand programs that know no MPI need no million
+// wake-ups).
+enum class End : std::uint8_t { orderly, without_finalizing };
+void publish_end(const wireup::Segment& segment, int rank, End end, bool anyone_listens);
 // Marks the job as ending.
 void publish_abort(const wireup::Segment& segment);
 

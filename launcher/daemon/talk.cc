@@ -44,6 +44,38 @@ void Ranks::tell_started() {
   for (const control::DaemonFailed& problem : std::exchange(late_problems_, {})) say_(problem);
 }
 
+void Ranks::read_all_control(RankProcess& rank) {
+  if (rank.control.is_open()) read_control(rank, rank.control.get());
+  std::vector<int> entered;
+  for (const UniqueFd& one : rank.entered) entered.push_back(one.get());
+  for (const int fd : entered) read_control(rank, fd);
+}
+
+// What a rank is given at the door; -1: nothing. The next program's segment only once the one
+// before has said that it finalized.
+int Ranks::segment_for(int local, wireup::DoorWish wish) {
+  RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
+  if (wish == wireup::DoorWish::next) {
+    read_all_control(rank);
+    if (const auto done = rank.finalized ? step_on(rank) : Result<void>{}; !done) {
+      say_(control::DaemonFailed{status::of(status::ExitStatus::no_resources), done.error().text});
+      return -1;
+    }
+  }
+  return generations_.at(rank.generation).fd();
+}
+
+Result<void> Ranks::step_on(RankProcess& rank) {
+  TUTTI_DO(generations_.get(rank.generation + 1));
+  ++rank.generation;
+  rank.joined = rank.finalized = false;
+  rank.watch_seen = rank.calls_seen = rank.calls_told = 0;
+  std::uint32_t oldest = rank.generation;
+  for (const RankProcess& each : ranks_) oldest = std::min(oldest, each.generation);
+  generations_.drop_below(oldest);
+  return {};
+}
+
 // By the door: its daemon hears it from now on, as by the socket that it inherited.
 void Ranks::enter(int local, UniqueFd control) {
   RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
@@ -105,11 +137,13 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
       say_(control::Note{std::string(payload)});
       break;
     case RankSays::address:
-      publish_address(*segment_, rank.part.rank, payload);
+      publish_address(generations_.at(rank.generation), rank.part.rank, payload);
       if (launch_.hosts.size() == 1) break;
+      if (pending_.generation != rank.generation) send_addresses();
+      pending_.generation = rank.generation;
       pending_.ranks.push_back(rank.part.rank);
       pending_.addresses.emplace_back(payload);
-      if (addresses_sent_ + pending_.ranks.size() >= ranks_.size()) {
+      if (addresses_sent_ + pending_.ranks.size() >= ranks_.size() * (rank.generation + 1)) {
         send_addresses();
       } else {
         loop_.cancel(address_timer_);
@@ -128,17 +162,16 @@ void Ranks::send_addresses() {
 
 void Ranks::report_end(RankProcess& rank) {
   if (!rank.program_runs) return;  // reported already
-  if (rank.control.is_open()) read_control(rank, rank.control.get());
-  std::vector<int> entered;
-  for (const UniqueFd& one : rank.entered) entered.push_back(one.get());
-  for (const int fd : entered) read_control(rank, fd);
+  read_all_control(rank);
   for (const int stream : {0, 1}) read_rest(rank, stream);
-  if (!rank.finalized) publish_gone(*segment_, rank.part.rank, any_joined_);
+  const std::uint32_t finalized = rank.generation + (rank.finalized ? 1 : 0);
+  generations_.ended(rank.part.rank, finalized, any_joined_);
   control::RankEnded report;
   report.rank = rank.part.rank;
   report.wait_status = rank.wait_status;
   report.joined = rank.joined;
   report.finalized = rank.finalized;
+  report.programs = finalized;
   if (rank.wait_status != 0 || (rank.joined && !rank.finalized)) report.last_lines = rank.tail;
   if (++ended_ == ranks_.size() && any_joined_)
     say_(control::Seen{0, {}, calls_of_ranks(Which::all)});  // before the end that may be the job's

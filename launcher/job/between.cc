@@ -9,6 +9,7 @@ namespace tutti::launch::job {
 namespace {
 
 constexpr std::chrono::milliseconds kAddressDelay{10};
+constexpr std::chrono::milliseconds kGoneDelay{100};
 
 }  // namespace
 
@@ -22,9 +23,12 @@ void Head::handle(int index, const control::Addresses& addresses) {
     return host_failed(index, status::of(status::ExitStatus::host_lost),
                        "its daemon said addresses of ranks that it does not run");
   auto& all = addresses_;
+  if (all.generation != addresses.generation) send_addresses();
+  all.generation = addresses.generation;
   all.ranks.insert(all.ranks.end(), addresses.ranks.begin(), addresses.ranks.end());
   all.addresses.insert(all.addresses.end(), addresses.addresses.begin(), addresses.addresses.end());
-  if (addresses_sent_ + all.ranks.size() >= request_.plan.ranks.size()) return send_addresses();
+  const std::size_t expected = request_.plan.ranks.size() * (addresses.generation + std::size_t{1});
+  if (addresses_sent_ + all.ranks.size() >= expected) return send_addresses();
   loop_.cancel(address_timer_);
   address_timer_ = loop_.after(kAddressDelay, [this] { send_addresses(); });
 }
@@ -34,6 +38,19 @@ void Head::send_addresses() {
   addresses_sent_ += addresses_.ranks.size();
   send_all(addresses_);
   addresses_ = {};
+}
+
+// Who lives may wait for it: at once where it did not finalize, else together with others.
+void Head::tell_hosts_of(const control::RankEnded& report) {
+  if (course_.ranks_left == 0 || hosts_.size() == 1) return;
+  gone_.ranks.push_back(report.rank);
+  gone_.finalized.push_back(report.programs);
+  loop_.cancel(gone_timer_);
+  const auto tell = [this] {
+    if (course_.ranks_left > 0) send_all(std::exchange(gone_, {}));
+  };
+  if (!report.finalized) return tell();
+  gone_timer_ = loop_.after(kGoneDelay, tell);
 }
 
 void Head::handle(int index, const control::Gather& part) {

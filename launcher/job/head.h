@@ -133,6 +133,7 @@ class Head {
   control::Prepare prepare_for(int host);
   void launch();
   void send_addresses();
+  void tell_hosts_of(const control::RankEnded& report);
   void tell_end(const control::RankEnded& report, const Verdict& verdict);
   void tell_echo();
 
@@ -150,7 +151,8 @@ class Head {
   std::optional<spawn::Suspension> suspension_;  // of a Slurm job, whose daemons are its steps
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<control::Channel>> spares_;  // of who joined and has no ranks
-  control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0;
+  control::Loop::TimerId limit_ = 0, signal_timer_ = 0, address_timer_ = 0, stop_timer_ = 0,
+                         gone_timer_ = 0;
   bool launched_ = false;
   Ending ending_;
   std::string last_reason_;
@@ -158,6 +160,7 @@ class Head {
   int endings_ = 0;  // signals that end
   control::Addresses addresses_;
   std::size_t addresses_sent_ = 0;
+  control::Gone gone_;                                         // not told to hosts yet
   std::unique_ptr<Checker> checker_;                           // null: this is a job
   bool is_finished_ = false;                                   // everything has been said
   std::map<std::string, std::map<int, std::string>> gathers_;  // by name, by host: parts

@@ -201,8 +201,7 @@ void Head::handle(int index, const control::RankEnded& report) {
     tell_echo();
     observation_.all_ranks_ended();
   }
-  if (!report.finalized && course_.ranks_left > 0 && hosts_.size() > 1)
-    send_all(control::Gone{{report.rank}});
+  tell_hosts_of(report);
   look_for_end();
 }
 

@@ -68,6 +68,7 @@ class Runtime {
         recent(ground.wireup->segment()
                    .local(static_cast<std::uint32_t>(ground.wireup->local_rank()))
                    .recent) {
+    births_above = std::uint64_t{ground.wireup->segment().header().generation} << 48;
     const std::string& word = knobs.text("TUTTI_MISMATCH");
     if (word == "warn") mismatch = Mismatch::told;
     if (word == "off") mismatch = Mismatch::overlooked;
@@ -87,6 +88,7 @@ class Runtime {
   engine::ScratchPool scratch;
   CollectivePool collectives;
   ContextIds contexts;
+  std::uint64_t births_above = 0;  // prun compares over all MPI programs that ranks run in turn
   RequestPool requests;
 
   std::uint64_t failures = 0;  // requests that ended with an error so far

@@ -55,7 +55,7 @@ void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& c
   Communicator::State& state = comm.state();
   auto& order = state.order[static_cast<std::size_t>(kind)];
   wireup::CallRecord record{};
-  record.birth = comm.birth();
+  record.birth = runtime.births_above + comm.birth();
   record.first = comm.is_inter() ? state.joint.front() : comm.group().at(0);
   record.context = comm.coll_context();
   record.number = ++order.number;

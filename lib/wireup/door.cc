@@ -16,7 +16,11 @@
 namespace tutti::wireup {
 namespace {
 
-constexpr const char* kClosed = "the descriptors that prun passed are closed in this process";
+// Why this process asks.
+std::string why(DoorWish wish) {
+  return wish == DoorWish::next ? "this rank has run an MPI program before"
+                                : "the descriptors that prun passed are closed in this process";
+}
 
 // Two hexadecimal digits a byte. False: it is not that.
 bool unhex(const std::string& text, std::array<std::uint8_t, 2 * kDoorSecretBytes>* out) {
@@ -32,9 +36,9 @@ bool unhex(const std::string& text, std::array<std::uint8_t, 2 * kDoorSecretByte
 }
 
 // Why the door cannot be reached, and what to try.
-tl::unexpected<Error> unreachable(const std::string& path, int error) {
+tl::unexpected<Error> unreachable(const std::string& path, DoorWish wish, int error) {
   const std::string folder = path.substr(0, path.rfind('/'));
-  const std::string what = std::string(kClosed) + ", and its daemon's " + path;
+  const std::string what = why(wish) + ", and its daemon's " + path;
   if (error == ENOENT || error == ENOTDIR)
     return fail(Code::other, what + " is not visible here; bind " + folder +
                                  " into the container (podman run -v " + folder + ":" + folder +
@@ -57,31 +61,31 @@ void limit(int fd, int seconds) {
 
 }  // namespace
 
-Result<Entered> enter_door(const std::string& path, const std::string& key, int local) {
+Result<Entered> enter_door(const std::string& path, const std::string& key, int local,
+                           DoorWish wish) {
   std::array<std::uint8_t, 2 * kDoorSecretBytes> secrets{};
   sockaddr_un address{};
   if (!unhex(key, &secrets) || path.size() >= sizeof address.sun_path)
-    return fail(Code::other, std::string(kClosed) + ", and " + kDoorVariable + " or " +
-                                 kDoorKeyVariable +
+    return fail(Code::other, why(wish) + ", and " + kDoorVariable + " or " + kDoorKeyVariable +
                                  " is not as prun set it; a wrapper must keep both");
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, path.size());
   Entered entered;
   entered.control.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const int fd = entered.control.get();
-  if (fd < 0) return unreachable(path, errno);
+  if (fd < 0) return unreachable(path, wish, errno);
   limit(fd, 60);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return unreachable(path, errno);
+    return unreachable(path, wish, errno);
   DoorAsk ask{};
-  ask.wish = static_cast<std::uint32_t>(DoorWish::join);
+  ask.wish = static_cast<std::uint32_t>(wish);
   ask.local = local;
   std::memcpy(ask.secret, secrets.data(), kDoorSecretBytes);
   if (!send_with_fd(fd, {reinterpret_cast<const char*>(&ask), sizeof ask}, -1))
-    return unreachable(path, errno);
+    return unreachable(path, wish, errno);
   std::array<char, sizeof(DoorAnswer) + kDoorMostText> room{};
   const ssize_t got = receive_with_fd(fd, room.data(), room.size(), &entered.segment);
-  if (got < 0) return unreachable(path, errno);
+  if (got < 0) return unreachable(path, wish, errno);
   DoorAnswer answer{};
   const auto bytes = static_cast<std::size_t>(got);
   if (bytes >= sizeof answer) std::memcpy(&answer, room.data(), sizeof answer);
@@ -89,7 +93,7 @@ Result<Entered> enter_door(const std::string& path, const std::string& key, int 
   if (bytes < sizeof answer || answer.magic != kDoorMagic ||
       std::memcmp(answer.secret, secrets.data() + kDoorSecretBytes, kDoorSecretBytes) != 0 ||
       !entered.segment.is_open())
-    return fail(Code::other, std::string(kClosed) + ", and the daemon at " + path +
+    return fail(Code::other, why(wish) + ", and the daemon at " + path +
                                  " does not let it in: is " + kLocalRankVariable +
                                  " as prun set it, and of the same Tutti?");
   limit(fd, 0);

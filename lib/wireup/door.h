@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "wireup/protocol.h"
 
 namespace tutti::wireup {
 
@@ -14,6 +15,7 @@ struct Entered {
 };
 
 // Asks for the descriptors of a rank of this host, with the key that its environment holds.
-Result<Entered> enter_door(const std::string& path, const std::string& key, int local);
+Result<Entered> enter_door(const std::string& path, const std::string& key, int local,
+                           DoorWish wish);
 
 }  // namespace tutti::wireup

@@ -53,7 +53,10 @@ inline constexpr std::size_t kMaxRankPayload = 64 * 1024;
 inline constexpr std::size_t kDoorSecretBytes = 16;
 inline constexpr std::uint32_t kDoorMagic = 0x74645231;  // and the version of all this
 inline constexpr std::size_t kDoorMostText = 512;
-enum class DoorWish : std::uint32_t { join = 1 };  // the descriptor: the job segment
+enum class DoorWish : std::uint32_t {
+  join = 1,  // the descriptor: the job segment that this rank is in
+  next = 2,  // the same; the next generation's, if the process before has finalized
+};
 
 struct DoorAsk {
   std::uint32_t magic = kDoorMagic;

@@ -159,49 +159,54 @@ std::optional<Ends> inherited(const Lookup& getenv) {
   return Ends{std::move(*attached), UniqueFd(*control)};
 }
 
-// Inherited, else from the daemon.
-Result<Ends> ends_of(const Lookup& getenv, int local) {
-  if (auto ends = inherited(getenv)) return std::move(*ends);
+// From the daemon.
+Result<Ends> asked_for(const Lookup& getenv, int local, DoorWish wish) {
   const char* const door = getenv(kDoorVariable);
   const char* const key = getenv(kDoorKeyVariable);
   if (door == nullptr || key == nullptr)
     return fail(
         Code::other,
-        std::string("the descriptors that prun passed are closed in this process (a program "
-                    "between prun and this one closed them), and ") +
-            (door == nullptr ? kDoorVariable : kDoorKeyVariable) +
+        std::string(wish == DoorWish::next
+                        ? "this rank has run an MPI program before"
+                        : "the descriptors that prun passed are closed in this process (a program "
+                          "between prun and this one closed them)") +
+            ", and " + (door == nullptr ? kDoorVariable : kDoorKeyVariable) +
             " is not set: what changes the environment must keep TUTTI_*, and prun "
             "needs a TMPDIR that it can write to");
-  TUTTI_TRY(entered, enter_door(door, key, local));
+  TUTTI_TRY(entered, enter_door(door, key, local, wish));
   TUTTI_TRY(attached, Segment::attach(entered.segment.get()));
   entered.segment.release();
   return Ends{std::move(attached), std::move(entered.control)};
 }
 
-// Whether an earlier process of this rank has done more than to join: what its neighbours know of
-// it cannot begin again.
-bool was_used(const LocalRecord& record) {
-  // acquire: pairs with the release of the process before; its call of MPI_Init may be counted.
-  return record.state.load(std::memory_order_acquire) !=
-             static_cast<std::uint32_t>(RankState::starting) &&
-         record.watch.calls.load(std::memory_order_relaxed) > 1;
+// What an earlier process of this rank has left of its place in a segment.
+enum class Place : std::uint8_t { fresh, finalized, broken };
+
+Place place_in(const LocalRecord& record) {
+  // acquire: pairs with the release of the process before.
+  const auto state = static_cast<RankState>(record.state.load(std::memory_order_acquire));
+  if (state == RankState::finalized) return Place::finalized;
+  // One that did no more than to join is unknown to its neighbours; MPI_Init may be counted.
+  const bool is_used = record.watch.calls.load(std::memory_order_relaxed) > 1;
+  return state != RankState::starting && is_used ? Place::broken : Place::fresh;
 }
 
 // One process at a time is a rank. The lock is the kernel's: it belongs to the process, whatever
 // its number and its user, and ends with it; children do not inherit it.
-Result<void> claim(const Segment& segment, int local) {
+Result<Place> claim(const Segment& segment, int local) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_start = local;
   lock.l_len = 1;
   if (::fcntl(segment.fd(), F_SETLK, &lock) == 0) {
-    if (!was_used(segment.local(static_cast<std::uint32_t>(local)))) return {};
+    const Place place = place_in(segment.local(static_cast<std::uint32_t>(local)));
+    if (place != Place::broken) return place;
     return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
-                                 " was another process, which used MPI and ended; start "
-                                 "each MPI program with a prun of its own");
+                                 " was another process, which ended without MPI_Finalize: the "
+                                 "other ranks count on it, so no program can follow it");
   }
-  if (errno != EACCES && errno != EAGAIN) return {};  // a kernel that cannot: as before
+  if (errno != EACCES && errno != EAGAIN) return Place::fresh;  // a kernel that cannot
   const bool known = ::fcntl(segment.fd(), F_GETLK, &lock) == 0 && lock.l_pid > 0;
   return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
                                " is taken by " +
@@ -210,16 +215,32 @@ Result<void> claim(const Segment& segment, int local) {
                                "children cannot call MPI_Init while it lives");
 }
 
+// The segment that this process is a rank in: the inherited one, or the daemon's. Where an MPI
+// program of this rank has finalized in it, the next one's.
+Result<Ends> claimed(const Lookup& getenv, int local) {
+  auto first = inherited(getenv);
+  Result<Ends> ends = first ? std::move(*first) : asked_for(getenv, local, DoorWish::join);
+  for (bool is_next = false;; is_next = true) {
+    if (!ends) return ends;
+    if (static_cast<std::uint32_t>(local) >= ends->segment.header().local_ranks)
+      return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
+                                   " is not a rank of this host");
+    TUTTI_TRY(place, claim(ends->segment, local));
+    if (place == Place::fresh) return ends;
+    if (is_next)
+      return fail(Code::other,
+                  "the daemon of this host has not heard that the MPI program before "
+                  "this one has finalized");
+    ends = asked_for(getenv, local, DoorWish::next);
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv) {
   TUTTI_TRY(local, number_in(getenv, kLocalRankVariable));
-  TUTTI_TRY(ends, ends_of(getenv, local));
+  TUTTI_TRY(ends, claimed(getenv, local));
   auto segment = std::make_shared<Segment>(std::move(ends.segment));
-  if (static_cast<std::uint32_t>(local) >= segment->header().local_ranks)
-    return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
-                                 " is not a rank of this host");
-  TUTTI_DO(claim(*segment, local));
   // Children of this rank are not ranks.
   ::fcntl(segment->fd(), F_SETFD, FD_CLOEXEC);
   ::fcntl(ends.control.get(), F_SETFD, FD_CLOEXEC);

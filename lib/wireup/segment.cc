@@ -195,6 +195,7 @@ Result<Segment> make_segment(const JobFacts& facts) {
       std::max(header.local_ranks, static_cast<std::uint32_t>(std::max(0, facts.machine_ranks)));
   header.cores = std::max(1U, facts.cores);
   header.job_id = facts.job_id;
+  header.generation = facts.generation;
   std::copy(facts.key.begin(), facts.key.end(), header.job_key);
   facts.topology.copy(reinterpret_cast<char*>(segment.base() + header.topology_at),
                       facts.topology.size());

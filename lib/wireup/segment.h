@@ -27,7 +27,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 5;
+inline constexpr std::uint32_t kSegmentVersion = 6;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 
@@ -52,8 +52,8 @@ struct RankPlace {
 struct RankRecord {
   std::atomic<std::uint32_t> ready;
   std::uint32_t address_bytes;
-  std::atomic<std::uint32_t> gone;  // 1: the process ended without finalizing; set by daemons
-  std::uint32_t reserved;
+  // Of its process, set by daemons: 1: it ended without finalizing; it ended behind that.
+  std::atomic<std::uint32_t> gone, left;
   std::byte address[kAddressBytes];
 };
 static_assert(sizeof(RankRecord) % 4 == 0);
@@ -133,6 +133,9 @@ struct SegmentFacts {
   std::uint32_t machine_ranks, cores;
   bool is_oversubscribed() const { return machine_ranks > cores; }
   std::uint64_t job_id;
+  // Which of the MPI programs that each rank runs one after another this is, from 0. Each has a
+  // segment of its own: nothing that neighbours know of the one before holds for the next.
+  std::uint32_t generation;
   std::uint8_t job_key[32];  // secret of this job (libsodium), the same on every host
   std::uint64_t bytes;
   std::uint64_t hosts_at, places_at, ranks_of_at, topology_at, topology_bytes, ranks_at, locals_at;
@@ -197,6 +200,7 @@ struct JobFacts {
   int machine_ranks = 0;    // of the job, on the machine that this host is or is a part of
   std::uint32_t cores = 1;  // processors that these may use together
   std::uint64_t job_id = 0;
+  std::uint32_t generation = 0;
   std::span<const std::uint8_t> key;  // 32 bytes
   std::string topology;               // topo's text of the machine, may be empty
 };

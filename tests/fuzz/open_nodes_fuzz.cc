@@ -38,23 +38,23 @@ std::vector<std::string> said_by_node(int rank) {
   hello.machine = daemon::machine_part(*topo::synthetic("core:2 pu:1"));
   hello.own_address = "127.0.0.1";
   hello.free_port = 4711;
-  return {encode(hello), encode(Started{}), encode(Addresses{{rank}, {"an address"}}),
-          encode(RankEnded{rank, 0, true, true, 0, "", ""}), encode(Bye{})};
+  return {encode(hello), encode(Started{}), encode(Addresses{0, {rank}, {"an address"}}),
+          encode(RankEnded{rank, 0, true, true, 1, 0, "", ""}), encode(Bye{})};
 }
 const std::vector<std::string>& said_otherwise() {
   static const std::vector<std::string> all{
       encode(RankAborts{1, 256, "why"}),
       encode(DaemonFailed{0, "why"}),
       encode(DaemonFailed{256, "why"}),
-      encode(Gone{{0, 1, -1, 1 << 30}}),
-      encode(RankEnded{0, 9, true, false, 256, "why", "last"}),
+      encode(Gone{{0, 1, -1, 1 << 30}, {0, 1, 0, 1U << 31}}),
+      encode(RankEnded{0, 9, true, false, 0, 256, "why", "last"}),
       encode(Signal{SIGUSR1}),
       encode(End{1}),
       encode(Output{1, 2, "evil\n"}),
       encode(Note{"evil"}),
       encode(Used{1, 2, "evil"}),
       encode(HostFailed{0, 3, "evil"}),
-      encode(Addresses{{0, 1, 1 << 30}, {"a", std::string(3000, 'x'), ""}}),
+      encode(Addresses{1U << 31, {0, 1, 1 << 30}, {"a", std::string(3000, 'x'), ""}}),
       encode(Heartbeat{}),
       encode(Hello{})};
   return all;
@@ -243,7 +243,7 @@ TEST_CASE("a node whose head is anybody's ends when that goes", "[fuzz][open_hea
     launch.ranks = {{1, 0, false, {}}, {2, 0, false, {}}};
     const std::vector<std::string> parts{
         encode(Prepare{1, "b", version(), random.below(2) == 0, false, {}}), encode(launch),
-        encode(Addresses{{0}, {"an address"}}), encode(Gone{{0}}), encode(Bye{})};
+        encode(Addresses{0, {0}, {"an address"}}), encode(Gone{{0}, {1}}), encode(Bye{})};
     const bool bent = random.below(4) != 0;
     {
       Side side(std::move(own), nullptr);

@@ -76,8 +76,9 @@ void send_with_many(fuzz::Random& random, int to, const std::string& words) {
 TEST_CASE("nonsense at a daemon's door lets nobody in", "[fuzz][door]") {
   Loop loop;
   int entered = 0;
-  launch::daemon::Door door(loop, [&](int, UniqueFd) { ++entered; });
-  REQUIRE(door.open(0, 3, "/tmp"));
+  launch::daemon::Door door(
+      loop, [](int, wireup::DoorWish) { return 0; }, [&](int, UniqueFd) { ++entered; });
+  REQUIRE(door.open(3, "/tmp"));
   DoorAsk ask;
   ask.wish = static_cast<std::uint32_t>(wireup::DoorWish::join);
   ask.local = 2;
@@ -99,7 +100,9 @@ TEST_CASE("nonsense at a daemon's door lets nobody in", "[fuzz][door]") {
     REQUIRE(open_descriptors() < before + 70);
   }
   for (int local = 0; local < 3; ++local) {
-    std::thread rank([&] { CHECK(wireup::enter_door(door.path(), door.key_of(local), local)); });
+    const auto wish = local == 1 ? wireup::DoorWish::next : wireup::DoorWish::join;
+    std::thread rank(
+        [&] { CHECK(wireup::enter_door(door.path(), door.key_of(local), local, wish)); });
     for (int i = 0; i < 1000 && entered == local; ++i) {
       serve(loop);
       ::usleep(1000);
@@ -134,7 +137,7 @@ TEST_CASE("who holds a door's path and is no daemon is not believed", "[fuzz][do
       static_cast<void>(::recv(fd.get(), heard, sizeof heard, 0));
       send_with_many(random, fd.get(), words);
     });
-    const bool is_in = wireup::enter_door(path, key, 1).has_value();
+    const bool is_in = wireup::enter_door(path, key, 1, wireup::DoorWish::join).has_value();
     liar.join();
     REQUIRE_FALSE(is_in);
     REQUIRE(open_descriptors() == before);

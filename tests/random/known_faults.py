@@ -31,7 +31,8 @@ FAULTS = [
              "return fingerprint(call, 0, shape.bytes, shape.type);")]}),
     Fault("1.3", "calls are compared by a number of the communicator that comes back", "", {
         "lib/comm/fingerprint.cc": [
-            ("  record.birth = comm.birth();\n", "  record.birth = comm.context();\n")]}),
+            ("  record.birth = runtime.births_above + comm.birth();\n",
+             "  record.birth = comm.context();\n")]}),
     Fault("1.7", "MPI_Comm_disconnect waits for nothing", "disconnect", {
         "bindings/mpi/body/comm.cc": [
             ("  comm::Communicator* const object = comm_of(*comm);\n"

@@ -46,13 +46,13 @@ struct Attempt::Try final : Watched {
 };
 
 Attempt::Attempt(const Identity& own, int peer, std::vector<SocketAddress> candidates,
-                 Poller& poller, Patience patience)
+                 Poller& poller, Lives lives)
     : own_(own),
       peer_(peer),
       candidates_(std::move(candidates)),
       outcomes_(candidates_.size()),
       poller_(poller),
-      patience_(patience),
+      lives_(std::move(lives)),
       heard_ns_(now_ns()),
       pause_ns_(kRoundNs),
       complain_at_ns_(heard_ns_ + kComplainNs) {
@@ -75,9 +75,9 @@ void Attempt::tick(std::int64_t now) {
 
 // Every address was tried in vain.
 void Attempt::begin_round(std::int64_t now) {
-  const bool is_silent = now - heard_ns_ >= kSilenceNs && patience_ == Patience::limited;
-  const bool goes_on = is_worth_more_ ? !is_silent : --refusals_left_ > 0;
-  if (!goes_on) {
+  const bool is_silent = now - heard_ns_ >= kSilenceNs;
+  const bool is_hopeless = is_worth_more_ ? is_silent : --refusals_left_ <= 0;
+  if (is_hopeless && !lives_()) {
     failed_ = true;
     return;
   }

@@ -2,10 +2,10 @@
 //
 // The next address is tried when one fails, and also when one is slow, beside it: a firewall
 // that swallows packets costs a second, not minutes. The first that completes the handshake
-// wins. Once an address answers, patience has no limit: the peer may be computing. Who is turned
-// away without a reason (there was no room) comes again, for as long as the peer's daemon does
-// not call it gone; a clear no from every address, three times, is an end. Silence from all of
-// them is one, after very long, only where no daemon watches the peer.
+// wins. Once an address answers, patience has no limit: the peer may be computing. As long as its
+// daemon says that the peer lives, nothing is an end: a full queue, a table of connections that
+// overflowed or a network that is away passes. Where nobody says so, or its process has ended, a
+// clear no from every address, three times, is one, and so is silence, after very long.
 #pragma once
 
 #include <functional>
@@ -21,9 +21,10 @@ namespace tutti::transport::tcp {
 
 class Attempt {
  public:
-  enum class Patience : std::uint8_t { limited, while_it_lives };  // with silence
+  // Whether somebody who knows says that the peer lives.
+  using Lives = std::function<bool()>;
   Attempt(const Identity& own, int peer, std::vector<SocketAddress> candidates, Poller& poller,
-          Patience patience);
+          Lives lives);
   ~Attempt();
 
   // Time passes: starts further tries, ends hopeless ones.
@@ -55,7 +56,7 @@ class Attempt {
   std::vector<SocketAddress> candidates_;
   std::vector<std::string> outcomes_;  // by candidate: why it failed last
   Poller& poller_;
-  Patience patience_;
+  Lives lives_;
   std::vector<std::unique_ptr<Try>> tries_;
   UniqueFd winner_;
   Session session_;

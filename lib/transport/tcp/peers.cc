@@ -24,7 +24,8 @@ constexpr std::int64_t kGoodbyeNs = 3'000'000'000;
 Identity identity_of(const wireup::Wireup& wireup, Security security) {
   const wireup::SegmentHeader& header = wireup.segment().header();
   Identity own;
-  own.job = header.job_id;
+  // Who is still in another program of this rank's knows other addresses.
+  own.job = header.job_id + header.generation;
   std::copy(std::begin(header.job_key), std::end(header.job_key), own.key.begin());
   own.rank = static_cast<std::uint32_t>(wireup.rank());
   own.ranks = header.ranks;
@@ -101,11 +102,18 @@ Slot& Peers::slot(int rank) {
 Result<void> Peers::wish(Slot& slot, BlobView address) {
   if (slot.stream || slot.attempt || slot.is_over) return {};
   TUTTI_TRY(theirs, decode(address));
-  slot.attempt = std::make_unique<Attempt>(
-      own_, slot.rank, order_candidates(std::move(theirs), interfaces_), poller_,
-      wireup_.hears_of_ends() ? Attempt::Patience::while_it_lives : Attempt::Patience::limited);
+  slot.attempt =
+      std::make_unique<Attempt>(own_, slot.rank, order_candidates(std::move(theirs), interfaces_),
+                                poller_, [this, rank = slot.rank] { return lives(rank); });
   unsettled_.push_back(&slot);
   return {};
+}
+
+bool Peers::lives(int rank) const {
+  const wireup::RankRecord& record = wireup_.segment().rank(static_cast<std::uint32_t>(rank));
+  // relaxed: asked again in the next round.
+  return wireup_.hears_of_ends() && record.gone.load(std::memory_order_relaxed) == 0 &&
+         record.left.load(std::memory_order_relaxed) == 0;
 }
 
 void Peers::welcome(Guest guest) {

@@ -54,6 +54,7 @@ class Peers {
     Peers& peers;
   };
 
+  bool lives(int rank) const;  // somebody who knows says so
   void welcome(Guest guest);
   void establish(Slot& slot, UniqueFd fd, const Session& session);
   void tick();

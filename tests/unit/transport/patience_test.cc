@@ -44,8 +44,8 @@ struct Tried {
   Attempt attempt;
   int complaints = 0;
 
-  explicit Tried(Attempt::Patience patience)
-      : own(identity()), attempt(own, 1, {silent.at}, poller, patience) {}
+  explicit Tried(Attempt::Lives lives)
+      : own(identity()), attempt(own, 1, {silent.at}, poller, std::move(lives)) {}
   static Identity identity() {
     Identity own;
     own.ranks = 2;
@@ -62,10 +62,17 @@ struct Tried {
   std::int64_t at = 0;
 };
 
+bool lives() {
+  return true;
+}
+bool unknown() {
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("a silent peer is waited for as long as its daemon says that it lives", "[tcp]") {
-  Tried tried(Attempt::Patience::while_it_lives);
+  Tried tried(lives);
   tried.until(40);
   CHECK(tried.complaints == 1);
   tried.until(24 * 3600);
@@ -81,8 +88,8 @@ TEST_CASE("a network that is away is no answer of the peer's", "[tcp]") {
   const Identity own = Tried::identity();
   Poller poller;
   const std::int64_t began = now_ns();
-  Attempt patient(own, 1, {away}, poller, Attempt::Patience::while_it_lives);
-  Attempt limited(own, 1, {away}, poller, Attempt::Patience::limited);
+  Attempt patient(own, 1, {away}, poller, lives);
+  Attempt limited(own, 1, {away}, poller, unknown);
   int complaints = 0;
   for (int second = 0; second < 700; ++second) {
     patient.tick(began + second * kSecond);
@@ -101,17 +108,49 @@ TEST_CASE("a rank without descriptors of its own waits for some", "[tcp]") {
   Poller poller;
   const test::NoDescriptors none;
   const std::int64_t began = now_ns();
-  Attempt attempt(own, 1, {silent.at}, poller, Attempt::Patience::while_it_lives);
+  Attempt attempt(own, 1, {silent.at}, poller, lives);
   for (int second = 0; second < 700; ++second) attempt.tick(began + second * kSecond);
   CHECK_FALSE(attempt.has_failed());
   CHECK(attempt.reasons().find("Too many open files") != std::string::npos);
 }
 
 TEST_CASE("where nobody says so, ten minutes of silence are the end", "[tcp]") {
-  Tried tried(Attempt::Patience::limited);
+  Tried tried(unknown);
   tried.until(590);
   CHECK_FALSE(tried.attempt.has_failed());
   tried.until(700);
   CHECK(tried.attempt.has_failed());
   CHECK(tried.attempt.reasons().find("no answer") != std::string::npos);
+}
+
+TEST_CASE("a clear no is an end only where nobody says that the peer lives", "[tcp]") {
+  SocketAddress refuses;  // a port that was bound and is not listened at
+  refuses.bytes = {127, 0, 0, 1};
+  UniqueFd door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage storage{};
+  socklen_t bytes = refuses.fill(storage);
+  REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
+  ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
+  refuses = SocketAddress::of(storage);
+  const Identity own = Tried::identity();
+  Poller poller;
+  const std::int64_t began = now_ns();
+  bool it_lives = true;
+  Attempt attempt(own, 1, {refuses}, poller, [&it_lives] { return it_lives; });
+  int complaints = 0;
+  std::int64_t second = 0;
+  for (; second < 3600; ++second) {
+    attempt.tick(began + second * kSecond);
+    if (attempt.is_long_without_answer(began + second * kSecond)) ++complaints;
+  }
+  CHECK_FALSE(attempt.has_failed());
+  CHECK(complaints > 0);
+  it_lives = false;  // its process has ended
+  for (; second < 3660; ++second) attempt.tick(began + second * kSecond);
+  CHECK(attempt.has_failed());
+  CHECK(attempt.reasons().find("refused") != std::string::npos);
+
+  Attempt hasty(own, 1, {refuses}, poller, unknown);
+  for (second = 0; second < 60; ++second) hasty.tick(now_ns() + second * kSecond);
+  CHECK(hasty.has_failed());
 }

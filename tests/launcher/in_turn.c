@@ -1,0 +1,48 @@
+/* One of several MPI programs that a rank runs one after another: in_turn WHICH. Odd and even ones call other
+   collectives; all send long and short messages; "dies" ends behind a barrier without MPI_Finalize. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { kLong = 300000 };
+
+static void fail(const char* what) {
+  fprintf(stderr, "in_turn: %s\n", what);
+  MPI_Abort(MPI_COMM_WORLD, 9);
+}
+
+int main(int argc, char** argv) {
+  const int which = argc > 1 ? atoi(argv[1]) : 0;
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc > 1 && strcmp(argv[1], "dies") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    _exit(0);
+  }
+  MPI_Comm twin;
+  MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+  static int mine[kLong], theirs[kLong];
+  for (int i = 0; i < kLong; ++i) mine[i] = which * 1000 + rank;
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  for (int count = 1; count <= kLong; count = count * 10 > kLong && count < kLong ? kLong : count * 10) {
+    MPI_Sendrecv(mine, count, MPI_INT, right, which, theirs, count, MPI_INT, left, which, twin, MPI_STATUS_IGNORE);
+    for (int i = 0; i < count; ++i)
+      if (theirs[i] != which * 1000 + left) fail("a message of another program");
+  }
+  int sum = 0, one = which + 1;
+  if (which % 2 == 0) {
+    for (int i = 0; i < 5; ++i) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, twin);
+    if (sum != size * one) fail("a wrong sum");
+  } else {
+    for (int i = 0; i < 7; ++i) MPI_Bcast(mine, 100 + which, MPI_INT, size - 1, MPI_COMM_WORLD);
+    if (mine[0] != which * 1000 + size - 1) fail("a wrong broadcast");
+  }
+  if (which != 2) MPI_Comm_free(&twin);
+  MPI_Finalize();
+  if (rank == 0) printf("program %d is done\n", which);
+  return 0;
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Ranks that run one MPI program after another: each meets the others' program of the same turn, whatever the one before
+has left. in_turn_test.py PRUN IN_TURN"""
+import os
+import sys
+
+from checks import check, result, run
+
+CLOSES = f'{sys.executable} -c "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"'
+PRUN, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
+WAYS = {"one host": ("--oversubscribe", "-np", "3"), "tcp inside a host": ("--oversubscribe", "-np", "3", "-x", "TUTTI_LINK=tcp"),
+        "two hosts": ("--virtual", "-H", "a:2,b:1", "-np", "3"), "hosts of one rank": ("--virtual", "-H", "a,b,c", "-np", "3")}
+
+
+def job(script, *options):
+    """Status and output of a job whose ranks run SCRIPT, in which $0 is the program."""
+    done = run(PRUN, *options, "sh", "-c", script, PROGRAM)
+    return done.returncode, done.stdout + done.stderr
+
+
+def good():
+    three = '"$0" 0 && "$0" 1 && exec "$0" 2'
+    for where, way in WAYS.items():
+        status, said = job(three, *way)
+        check(f"three programs on {where}",
+              status == 0 and [said.count(f"program {i} is done") for i in range(3)] == [1, 1, 1], said)
+    status, said = job(f'"$0" 0; {CLOSES} "$0" 1; {CLOSES} "$0" 2; "$0" 3', *WAYS["two hosts"])
+    check("some of them behind a wrapper that closes descriptors", status == 0 and said.count("is done") == 4, said)
+    status, said = job(three, *WAYS["two hosts"], "-x", "TUTTI_MISMATCH=every")
+    check("their calls are not compared with each other's", status == 0 and said.count("is done") == 3, said)
+    status, said = job('for i in $(seq 100); do "$0" 1 || exit 1; done', "--oversubscribe", "-np", "2")
+    check("a hundred", status == 0 and said.count("is done") == 100, said)
+    status, said = job('"$0" 0; "$0" 0', "--stats", *WAYS["one host"])
+    row = next((line.split() for line in said.splitlines() if line.strip().startswith("MPI_Allreduce")), [])
+    check("--stats adds them up: five calls of three ranks, twice", status == 0 and "30" in row, said)
+
+
+def bad():
+    for where, way in WAYS.items():
+        status, said = job('"$0" 0; [ "$OMPI_COMM_WORLD_RANK" != 0 ] || "$0" 1', *way)
+        check(f"a rank alone in a second program does not wait for ever on {where}",
+              status != 0 and said.count("is done") == 1 and "MPI_ERR_PROC_ABORTED" in said, said)
+    status, said = job('"$0" dies; "$0" 0', *WAYS["one host"])
+    check("nothing follows one that broke off", status != 0 and "which ended without MPI_Finalize" in said, said)
+    status, said = job('unset TUTTI_DOOR_KEY; "$0" 0; "$0" 1', *WAYS["one host"])
+    check("a variable that is missing is named", status != 0 and "TUTTI_DOOR_KEY is not set" in said, said)
+    status, said = job('"$0" 0; if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then exit 7; fi; sleep 1; "$0" 0', *WAYS["two hosts"])
+    check("the status of one that ends between two programs", status == 7, said)
+
+
+good()
+bad()
+result()

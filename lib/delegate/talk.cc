@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/backoff.h"
-#include "delegate/stream.h"
+#include "base/stream_copy.h"
 #include "delegate/team.h"
 
 namespace tutti::delegate {

@@ -18,7 +18,9 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/prefetch.h"
+#include "base/stream_copy.h"
 #include "transport/shm/pace.h"
 #include "transport/transport.h"
 #include "wireup/segment.h"
@@ -36,6 +38,8 @@ struct alignas(kCacheLine) Line {
     struct {
       std::uint32_t at;   // of the payload in the ring, in units
       std::uint32_t end;  // value of the writer's unit counter behind this frame
+      // How it was written, where the reader is to time its copy (pace.h); kUntimed: it is not.
+      std::uint32_t timed;
     } ring;
   };
 };
@@ -44,6 +48,7 @@ static_assert(sizeof(Line) == kCacheLine);
 struct Counters {
   // lines read << 32 | ring units read; release by the reader, acquire by the writer.
   alignas(kCacheLine) std::atomic<std::uint64_t> consumed;
+  ReadPaces paces;  // on the same line, which the reader writes anyway
   // 1: the writer found the lane full and may be asleep; the reader, which clears it, wakes it
   // when there is room. relaxed: a writer about to sleep issues heavy_fence and tries once more.
   alignas(kCacheLine) std::atomic<std::uint32_t> starving;
@@ -53,6 +58,8 @@ static_assert(sizeof(Counters) <= kCounterLines * kCacheLine);
 // So far ahead a writer asks for the line it will write: it comes from the reader's cache, which
 // takes as long as a few calls. Nearer, the reader may be looking at it.
 inline constexpr std::ptrdiff_t kOwnAhead = 5;
+
+inline constexpr std::uint32_t kUntimed = kStoreKinds;
 
 inline constexpr std::uint32_t kNoLap = 0xffffffff;  // no line is of this one
 
@@ -113,8 +120,7 @@ class Writer {
         end_(begin_ + geometry.lines),
         next_(begin_),
         ring_(reinterpret_cast<std::byte*>(end_)),
-        geometry_(geometry),
-        pace_(geometry.max_frame()) {}
+        geometry_(geometry) {}
 
   // False: full. `bytes` is at most max_frame().
   bool try_write(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
@@ -168,7 +174,7 @@ class Writer {
       if (end - units_read_ > geometry_.units) return false;
     }
     if (wraps) ring_at_ = 0;
-    copy_long(ring_ + ring_at_ * kUnit, payload, bytes);
+    line.ring.timed = copy_paced(ring_ + ring_at_ * kUnit, payload, bytes);
     line.ring.at = ring_at_;
     line.ring.end = end;
     ring_at_ += units;
@@ -176,12 +182,21 @@ class Writer {
     return true;
   }
 
-  void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (pace_.streams(bytes))
-      Pace::stream_copy(to, from, bytes);
+  // Returns what the reader is to know (Line::ring).
+  std::uint32_t copy_paced(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes < kLeastPaced) {
+      std::memcpy(to, from, bytes);
+      return kUntimed;
+    }
+    const Pace::Way way = pace_.way_for(bytes, counters_->paces);
+    const std::int64_t began = way.is_timed ? now_ns() : 0;
+    if (way.stores == Stores::streaming)
+      stream_copy(to, from, bytes);
     else
       std::memcpy(to, from, bytes);
-    if (bytes == geometry_.max_frame()) pace_.count_longest();
+    if (!way.is_timed) return kUntimed;
+    pace_.took(bytes, now_ns() - began);
+    return static_cast<std::uint32_t>(way.stores);
   }
 
   Counters* counters_;
@@ -220,19 +235,24 @@ class Reader {
     Line& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
     std::byte* payload = line.inlined;
+    std::uint32_t timed = kUntimed;
     if (bytes > kInlineBytes) {
       payload = reinterpret_cast<std::byte*>(end_) + line.ring.at * kUnit;
       units_read_ = line.ring.end;
+      timed = line.ring.timed;
     }
     ++read_;
     if (++next_ == end_) {
       next_ = begin_;
       ++lap_;
     }
+    const bool is_timed = timed < kStoreKinds && bytes >= kLeastPaced;
+    const std::int64_t began = is_timed ? now_ns() : 0;
     if (!sink.on_frame(from_, line.header, {payload, bytes})) [[unlikely]] {
       lap_ = kNoLap;
       return false;
     }
+    if (is_timed) counters_->paces.took(bytes, timed, now_ns() - began);
     // release: our reads of line and ring are done before the writer may reuse them.
     counters_->consumed.store(std::uint64_t{read_} << 32 | units_read_, std::memory_order_release);
     return true;

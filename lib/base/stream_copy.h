@@ -1,8 +1,8 @@
-// Copies into chunks that another core reads next.
+// Copies into memory that another core reads next, past the caches.
 //
 // Ordinary stores leave the data in the writer's cache, from where the reader pulls it line by
-// line: quick between halves of one core, four times slower than memory between distant ones.
-// Streaming stores pass the caches by and are about as quick everywhere.
+// line: quick between halves of one core, several times slower than memory between distant ones.
+// Streaming stores are about as quick everywhere.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace tutti::delegate {
+namespace tutti {
 
 // `to` lies on a cache line.
 inline void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -36,4 +36,4 @@ inline void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes)
 #endif
 }
 
-}  // namespace tutti::delegate
+}  // namespace tutti

@@ -23,9 +23,9 @@ namespace tutti::transport::shm {
 enum class Stores : std::uint8_t { ordinary, streaming };
 inline constexpr std::size_t kStoreKinds = 2;
 
-// Sizes that are told apart: from 2 KiB on, each twice the one before; the last one is open.
-inline constexpr std::size_t kLeastPaced = 2048;
-inline constexpr std::size_t kPaceSizes = 5;
+// Sizes that are told apart: from 512 B on, each twice the one before; the last one is open.
+inline constexpr std::size_t kLeastPaced = 512;
+inline constexpr std::size_t kPaceSizes = 7;
 inline std::size_t pace_size(std::size_t bytes) {
   return std::min<std::size_t>(std::bit_width(bytes / kLeastPaced) - 1, kPaceSizes - 1);
 }
@@ -53,9 +53,9 @@ struct ReadPaces {
 // The writer's end: decides.
 class Pace {
  public:
-  // For each stretch: two rounds through a ring of 256 KiB, of which the last quarter is timed.
+  // For each stretch: two rounds through a ring of 256 KiB, of which the last eighth is timed.
   static constexpr std::size_t kStretch = 512 << 10;
-  static constexpr std::size_t kTimed = kStretch / 4;
+  static constexpr std::size_t kTimed = kStretch / 8;
 
   struct Way {
     Stores stores = Stores::ordinary;

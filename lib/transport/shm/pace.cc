@@ -21,8 +21,7 @@ Stores other(Stores kind) {
 
 void Pace::end_stretch(Size& size, const std::atomic<std::uint32_t>* read) {
   size.left = kStretch;
-  const std::uint32_t mine =
-      std::exchange(size.written, std::numeric_limits<std::uint32_t>::max());
+  const std::uint32_t mine = std::exchange(size.written, std::numeric_limits<std::uint32_t>::max());
   const std::uint32_t theirs = read[index(size.stores)].load(std::memory_order_relaxed);
   if (theirs == 0) return;  // the reader is behind: the same once more
   const double now = std::max(mine, theirs);

@@ -79,7 +79,7 @@ class Pace {
  private:
   struct Size {
     Stores stores = Stores::ordinary;
-    bool tries = false;          // the other kind, for this stretch
+    bool tries = false;           // the other kind, for this stretch
     std::size_t left = kStretch;  // bytes until the stretch ends
     int stretches = 0;            // until the other kind is tried again
     // The writer's fastest copy of this stretch.

@@ -8,7 +8,7 @@ namespace {
 
 // A trial of what is g times slower comes after so many stretches, times g squared.
 constexpr double kTryAgainAfter = 64;
-constexpr double kTryAgainAtMost = 4096;
+constexpr double kTryAgainAtMost = 1024;
 
 std::size_t index(Stores kind) {
   return static_cast<std::size_t>(kind);

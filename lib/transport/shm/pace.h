@@ -53,9 +53,11 @@ struct ReadPaces {
 // The writer's end: decides.
 class Pace {
  public:
-  // For each stretch: two rounds through a ring of 256 KiB, of which the last eighth is timed.
+  // A stretch is two rounds through a ring of 256 KiB; the last 16 payloads of it are timed, fewer
+  // of long ones.
   static constexpr std::size_t kStretch = 512 << 10;
-  static constexpr std::size_t kTimed = kStretch / 8;
+  static constexpr std::size_t kTimed = kStretch / 4;
+  static constexpr std::size_t kTimedPayloads = 16;
 
   struct Way {
     Stores stores = Stores::ordinary;
@@ -68,7 +70,7 @@ class Pace {
     if (size.left < bytes) [[unlikely]]
       end_stretch(size, read.of[pace_size(bytes)]);
     size.left -= std::min(size.left, bytes);
-    return {size.stores, size.left < kTimed};
+    return {size.stores, size.left < std::min(kTimed, kTimedPayloads * bytes)};
   }
   // A timed payload was copied.
   void took(std::size_t bytes, std::int64_t ns) {

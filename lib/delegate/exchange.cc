@@ -63,7 +63,6 @@ Code ShmTeam::move(const Call& call) {
                     to_each, size_,
                     me_};
   if (call.in_place && !scatters) exchange.from = call.into.part(me_ * call.block, call.block);
-  // The own block does not travel.
   const bool moves_own = exchange.gives(me_) && exchange.takes(me_) && !call.in_place &&
                          call.collective != Collective::bcast && call.block > 0;
   if (moves_own)
@@ -124,6 +123,7 @@ Code ShmTeam::give_round(const Exchange& exchange, Count round) {
   }
   const Count bytes = exchange.part_of(round);
   for (Count block = 0; block < exchange.blocks(); ++block) {
+    if (exchange.to_each && block == me_) continue;  // it does not travel
     const Count offset = block * exchange.call.block + round * exchange.part;
     std::byte* const to = chunks(me_) + exchange.chunk_at(round) + block * exchange.part;
     if (exchange.from.is_contiguous())

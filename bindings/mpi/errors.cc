@@ -41,7 +41,7 @@ std::string loss_behind(int code) {
   const int status = why.is_mismatch ? kMismatchStatus : code > 0 && code < 126 ? code : 1;
   if (process.world != nullptr) {
     report_use();
-    process.world->abort(status, line + "; the job ends");
+    process.world->abort(status, line + "; the job ends", why.blame);
   }
   log::warn(line);
   std::_Exit(status);
@@ -133,6 +133,7 @@ Trouble take_trouble(Code code) {
       process.world == nullptr ? comm::Reason{} : process.world->take_reason();
   if (!reason.text.empty()) mine.text += (mine.text.empty() ? "" : ": ") + reason.text;
   mine.is_mismatch = reason.is_mismatch;
+  if (reason.failed_there || code == Code::proc_aborted) mine.blame = wireup::Blame::another;
   return mine;
 }
 

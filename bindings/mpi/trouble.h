@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "comm/comm.h"
+#include "wireup/wireup.h"
 
 namespace tutti::mpi {
 
@@ -14,7 +15,8 @@ struct Trouble {
   Code code = Code::ok;
   std::string text{};
   bool is_mismatch = false;  // ranks called different collectives
-  comm::CommRef where{};     // raises the error instead of the call's communicator
+  wireup::Blame blame = wireup::Blame::own;
+  comm::CommRef where{};  // raises the error instead of the call's communicator
 };
 
 // This thread's trouble. The reference stays valid for the thread's life.

@@ -183,14 +183,15 @@ struct RankEnded {
   }
 };
 
-// up: a rank called MPI_Abort.
+// up: a rank ends the job, by MPI_Abort or by an error.
 struct RankAborts {
   int rank = 0;
   int status = 1;
   std::string reason;
+  bool follows = false;  // because of another rank's failure, which that one tells
   template <class F>
   void fields(F&& f) {
-    f("rank", rank), f("status", status), f("reason", reason);
+    f("rank", rank), f("status", status), f("reason", reason), f("follows", follows);
   }
 };
 

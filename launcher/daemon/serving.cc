@@ -17,7 +17,7 @@ void Ranks::make_servers() {
   reports.aborts = [this](int rank, int status, const std::string& reason) {
     RankProcess& ending = *rank_numbered(rank);
     for (const int stream : {0, 1}) read_waiting(ending, stream);
-    say_(control::RankAborts{rank, status, reason});
+    say_(control::RankAborts{rank, status, reason, false});
   };
   reports.note = [this](const std::string& line) { say_(control::Note{line}); };
   reports.gather = [this](const control::Gather& part) {

@@ -119,9 +119,11 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
     case RankSays::finalized:
       rank.finalized = true;
       break;
-    case RankSays::abort: {
+    case RankSays::abort:
+    case RankSays::abort_after: {
       for (const int stream : {0, 1}) read_waiting(rank, stream);
-      say_(control::RankAborts{rank.part.rank, head.value, std::string(payload)});
+      const bool follows = static_cast<RankSays>(head.says) == RankSays::abort_after;
+      say_(control::RankAborts{rank.part.rank, head.value, std::string(payload), follows});
       break;
     }
     case RankSays::links:

@@ -19,8 +19,9 @@ void Ending::lose(const std::string& host) {
   if (std::find(lost_.begin(), lost_.end(), host) == lost_.end()) lost_.push_back(host);
 }
 
-void Ending::suspect(Verdict echo) {
-  if (!echo_) echo_ = std::move(echo);
+void Ending::blame_another(int rank, Verdict verdict) {
+  victims_.insert(rank);
+  if (!victim_) victim_ = std::move(verdict);
 }
 
 int Ending::status() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,14 @@ class Ending {
   void interrupt(int signal) { signal_ = signal; }
   // A host that the job went on without, or ended by.
   void lose(const std::string& host);
-  // A rank that failed because it had lost another, whose end is the reason, if it is told in time.
-  void suspect(Verdict echo);
+  // This rank ended the job because another one failed, whose end is the reason, if it is told in
+  // time; else the first such rank's word is.
+  void blame_another(int rank, Verdict verdict);
 
   bool has_failed() const { return failure_.has_value(); }
   int signal() const { return signal_; }
-  const std::optional<Verdict>& echo() const { return echo_; }
+  const std::optional<Verdict>& victim() const { return victim_; }
+  bool is_victim(int rank) const { return victims_.contains(rank); }
   int status() const;
   Cause cause() const;
   const std::vector<std::string>& lost() const { return lost_; }
@@ -41,7 +44,8 @@ class Ending {
   std::optional<Failure> failure_;
   int blemish_ = 0;
   int signal_ = 0;
-  std::optional<Verdict> echo_;
+  std::optional<Verdict> victim_;  // the first one's
+  std::set<int> victims_;
   std::vector<std::string> lost_;
 };
 

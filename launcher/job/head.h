@@ -135,7 +135,7 @@ class Head {
   void send_addresses();
   void tell_hosts_of(const control::RankEnded& report);
   void tell_end(const control::RankEnded& report, const Verdict& verdict);
-  void tell_echo();
+  void tell_victim();
 
   const std::string& name_of(int host) const { return request_.plan.hosts.at(at(host)).name; }
   Host& host(int index) { return hosts_.at(at(index)); }

@@ -12,15 +12,11 @@
 #include "job/head.h"
 #include "job/parts.h"
 #include "status/status.h"
-#include "watch/calls.h"
 
 namespace tutti::launch::job {
 namespace {
 
-constexpr std::chrono::seconds kEchoDelay{1};
-
-// How a rank ends the job that has lost a peer.
-constexpr int kPeerLost = static_cast<int>(Code::proc_aborted);
+constexpr std::chrono::seconds kReasonDelay{1};  // between a victim's word and the reason's
 
 JobSecrets make_secrets() {
   JobSecrets secrets;
@@ -198,7 +194,7 @@ void Head::handle(int index, const control::RankEnded& report) {
   --course_.ranks_left;
   tell_end(report, judge(report, name_of(index)));
   if (course_.ranks_left == 0) {
-    tell_echo();
+    tell_victim();
     observation_.all_ranks_ended();
   }
   tell_hosts_of(report);
@@ -208,9 +204,7 @@ void Head::handle(int index, const control::RankEnded& report) {
 // The line that says why, where the rank's output is, and what it wrote last.
 void Head::tell_end(const control::RankEnded& report, const Verdict& verdict) {
   if (verdict.status == 0) return;
-  if (ending_.echo() && !ending_.has_failed() && report.launch_status == 0 &&
-      verdict.status == kPeerLost)
-    return;
+  if (!ending_.has_failed() && ending_.is_victim(report.rank)) return;
   const bool by_user = ending_.signal() != 0 && WIFSIGNALED(report.wait_status) &&
                        WTERMSIG(report.wait_status) == ending_.signal();
   std::string line = verdict.line;
@@ -228,19 +222,18 @@ void Head::tell_end(const control::RankEnded& report, const Verdict& verdict) {
 
 void Head::handle(int index, const control::RankAborts& report) {
   Verdict verdict = judge(report, name_of(index));
-  const bool follows = report.reason.find(watch::kFailedThere) != std::string::npos;
-  if (!ending_.has_failed() && (follows || (report.status == kPeerLost && hosts_.size() > 1))) {
-    if (!ending_.echo()) loop_.after(kEchoDelay, [this] { tell_echo(); });
-    return ending_.suspect(std::move(verdict));
+  if (!ending_.has_failed() && report.follows) {
+    if (!ending_.victim()) loop_.after(kReasonDelay, [this] { tell_victim(); });
+    return ending_.blame_another(report.rank, std::move(verdict));
   }
   fail(verdict.status, verdict.line, Cause::rank);
 }
 
 // A rank ended the job because it had lost a peer, or because a collective failed on another: what
 // that one says is the reason, if it is told in time; it may be heard later.
-void Head::tell_echo() {
-  if (const auto& echo = ending_.echo(); echo && !ending_.has_failed())
-    fail(echo->status, echo->line, Cause::rank);
+void Head::tell_victim() {
+  if (const auto& victim = ending_.victim(); victim && !ending_.has_failed())
+    fail(victim->status, victim->line, Cause::rank);
 }
 
 void Head::handle(int index, const control::Bye&) {

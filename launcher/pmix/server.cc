@@ -44,7 +44,7 @@ pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t done
 pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char message[],
                        pmix_proc_t[], std::size_t, pmix_op_cbfunc_t, void*) {
   control::RankAborts aborts{static_cast<int>(proc->rank), status,
-                             message == nullptr ? "" : message};
+                             message == nullptr ? "" : message, false};
   aborts.reason = aborts.reason.substr(0, aborts.reason.find('\n'));
   if (aborts.reason == "N/A") aborts.reason.clear();  // Open MPI's word for none
   the_host->loop().post([aborts] { the_host->say(aborts); });

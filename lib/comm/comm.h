@@ -89,7 +89,8 @@ RuntimePtr open_runtime(const Ground& ground);
 // Why the latest call failed, once; without words when its code says it all.
 struct Reason {
   std::string text{};
-  bool is_mismatch = false;  // ranks called different collectives
+  bool is_mismatch = false;   // ranks called different collectives
+  bool failed_there = false;  // or another rank gave its call up, and knows why
 };
 Reason take_reason(Runtime& runtime);
 // MPI_COMM_WORLD and MPI_COMM_SELF. The first is collective over the job.

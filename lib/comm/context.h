@@ -96,6 +96,7 @@ class Runtime {
   // What the latest failure was about, until whoever raises it takes it (take_reason).
   Reason reason;
   void explain_failed_run() {
+    reason.failed_there = endpoint.met_failure();
     reason.text = endpoint.mismatch_text();
     reason.is_mismatch = !reason.text.empty();
   }

@@ -65,6 +65,7 @@ class Core final : public Endpoint, public transport::Sink {
   std::string links_text() override;
   std::string sent_text() const override;
   std::string mismatch_text() override { return std::exchange(mismatch_, {}); }
+  bool met_failure() const override { return !mismatch_.empty() && mismatch_is_failure_; }
   const std::string& loss_text() const override { return loss_; }
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) override;
   Counters counters() const override;
@@ -244,6 +245,7 @@ class Core final : public Endpoint, public transport::Sink {
   Counters counted_;
   std::atomic<Observer> observer_ = nullptr;
   std::string mismatch_;
+  bool mismatch_is_failure_ = false;  // the other rank gave its call up
   bool warned_of_mismatch_ = false;
   std::function<std::string(std::uint32_t)> describe_;
 

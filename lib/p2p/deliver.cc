@@ -198,6 +198,7 @@ void Core::report_mismatch(const Transfer& transfer, int from, std::uint32_t the
               " calls " + here + ", rank " + std::to_string(from) + " calls " + there +
               " (call number " + std::to_string(transfer.tag & 0x3fffffff) +
               " of this communicator)";
+  mismatch_is_failure_ = theirs == kSenderFailed;
   if (here == there)
     mismatch_ += "; their codes differ: " + std::to_string(transfer.fingerprint) + " and " +
                  std::to_string(theirs);

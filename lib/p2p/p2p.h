@@ -167,6 +167,8 @@ class Endpoint {
   // was said about the last one (both ranks named), empty when there was none. The hook turns
   // a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
   virtual std::string mismatch_text() = 0;
+  // Whether that one was word of a failure on the other rank (kSenderFailed): ask before.
+  virtual bool met_failure() const = 0;
   // Why the peer that was lost last was lost; empty when none was.
   virtual const std::string& loss_text() const = 0;
   virtual void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) = 0;

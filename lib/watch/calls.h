@@ -29,8 +29,6 @@ std::uint32_t pack_print(const Print& print);
 std::uint32_t neighbour_print(std::uint32_t collective);
 // "MPI_Bcast(root 0, 16 B)"
 std::string describe_print(std::uint32_t fingerprint);
-// What stands for a call that was given up on another rank, which knows why.
-inline constexpr const char* kFailedThere = "a collective that failed there";
 
 bool has_root(std::uint32_t collective);
 const char* collective_name(std::uint32_t collective);  // "reduce_scatter"

@@ -89,11 +89,11 @@ class GuestClient final : public Wireup {
   Result<void> start();
   Result<void> put(BlobView address) override;
   Result<BlobView> get(int rank) override;
-  void abort(int status, std::string_view reason) override {
+  void abort(int status, std::string_view reason, Blame blame) override {
     if (!reason.empty()) log::warn(reason);
-    // Who has lost a peer is not the cause: a launcher that ends the job by itself (Slurm's PMIx,
-    // mpirun, Hydra) knows how the peer ended, and is given the time to tell.
-    if (status == static_cast<int>(Code::proc_aborted)) ::sleep(kLaunchersTurnS);
+    // A launcher that ends the job by itself (Slurm's PMIx, mpirun, Hydra) knows how the rank to
+    // blame ended, and is given the time to tell.
+    if (blame == Blame::another) ::sleep(kLaunchersTurnS);
     board_->abort(status, std::string(reason));
     std::_Exit(status);
   }

@@ -64,7 +64,7 @@ class LocalClient final : public Wireup {
     return BlobView(record.address, record.address_bytes);
   }
 
-  void abort(int status, std::string_view reason) override {
+  void abort(int status, std::string_view reason, Blame) override {
     if (!reason.empty()) log::warn(reason);
     std::_Exit(status);
   }

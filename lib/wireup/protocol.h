@@ -36,6 +36,8 @@ enum class RankSays : std::uint32_t {
   sent = 8,       // payload: lines "rank TAB link TAB messages TAB bytes"
   remark = 9,     // payload: text for the user
   call = 10,      // payload: the CallRecord of a collective that begins (TUTTI_MISMATCH=every)
+  // As abort, and not the cause: this rank failed because another one did, which says why.
+  abort_after = 11,
 };
 
 struct RankMessage {

@@ -87,9 +87,10 @@ class PrunClient final : public Wireup {
     }
   }
 
-  void abort(int status, std::string_view reason) override {
+  void abort(int status, std::string_view reason, Blame blame) override {
+    const RankSays what = blame == Blame::own ? RankSays::abort : RankSays::abort_after;
     // The daemon ends this process; the pause bounds how long we rely on it.
-    if (say(RankSays::abort, status, reason.substr(0, kMaxRankPayload))) ::sleep(10);
+    if (say(what, status, reason.substr(0, kMaxRankPayload))) ::sleep(10);
     std::_Exit(status);
   }
 

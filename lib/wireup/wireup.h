@@ -16,6 +16,10 @@
 
 namespace tutti::wireup {
 
+// Whose failure ends the job: this rank's, or another's, of which this one fell victim. Only the
+// library knows: the status is a number that a program may end with, too.
+enum class Blame { own, another };
+
 class Wireup {
  public:
   virtual ~Wireup() = default;
@@ -34,7 +38,7 @@ class Wireup {
   // rank and its host).
   virtual Result<BlobView> get(int rank) = 0;
   // Ends the job with this status; does not return when a launcher is there to end us.
-  virtual void abort(int status, std::string_view reason) = 0;
+  virtual void abort(int status, std::string_view reason, Blame blame) = 0;
   virtual Result<void> finalized() = 0;
   virtual void report_links(std::string_view lines) = 0;
   // Of --stats and --trace, and TUTTI_MISMATCH=every (call: a CallRecord); only prun wants to know.

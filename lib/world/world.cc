@@ -49,8 +49,8 @@ class Assembled final : public World {
     return wireup_->segment().local(static_cast<std::uint32_t>(wireup_->local_rank())).watch;
   }
 
-  void abort(int status, std::string_view reason) override {
-    wireup_->abort(status, reason);
+  void abort(int status, std::string_view reason, wireup::Blame blame) override {
+    wireup_->abort(status, reason, blame);
     std::_Exit(status);
   }
   Result<void> finish(bool is_last) override;

@@ -47,7 +47,7 @@ class World {
   virtual wireup::WatchRecord& watch() = 0;
 
   // Ends the whole job; does not return.
-  [[noreturn]] virtual void abort(int status, std::string_view reason) = 0;
+  [[noreturn]] virtual void abort(int status, std::string_view reason, wireup::Blame blame) = 0;
   // The end of MPI_COMM_WORLD: waits until every rank arrived, sees our messages off and tells
   // the launcher that this process may end. Others may still meet us.
   // `is_last`: nothing else used MPI, so messages that nobody has asked for by then are dropped.

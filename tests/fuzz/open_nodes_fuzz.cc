@@ -43,7 +43,7 @@ std::vector<std::string> said_by_node(int rank) {
 }
 const std::vector<std::string>& said_otherwise() {
   static const std::vector<std::string> all{
-      encode(RankAborts{1, 256, "why"}),
+      encode(RankAborts{1, 256, "why", true}),
       encode(DaemonFailed{0, "why"}),
       encode(DaemonFailed{256, "why"}),
       encode(Gone{{0, 1, -1, 1 << 30}, {0, 1, 0, 1U << 31}}),

@@ -22,6 +22,9 @@ __attribute__((noinline)) int dig(int depth) {
 }
 
 static void die(const char* how) {
+  if (strcmp(how, "exits") == 0) exit(MPI_ERR_PROC_ABORTED);
+  if (strcmp(how, "aborts") == 0) MPI_Abort(MPI_COMM_WORLD, MPI_ERR_PROC_ABORTED);
+  if (strcmp(how, "raises") == 0) MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_PROC_ABORTED);
   if (strcmp(how, "own") == 0) signal(SIGSEGV, last_wish);
   if (strcmp(how, "outside") == 0 || strcmp(how, "own") == 0) lose_footing((volatile int*)16);
   if (strcmp(how, "inside") == 0) MPI_Send((void*)64, 100, MPI_BYTE, 0, 5, MPI_COMM_WORLD);

@@ -24,6 +24,22 @@ def run(prun, program, how, *options):
     return done.returncode, done.stderr
 
 
+def own_status(prun, program):
+    """A program may end with the status by which the library says that it has lost a rank: what tells them apart
+    is who was the first to fail, however late that is heard."""
+    places = {"one host": []}
+    if subprocess.run([prun, "--virtual", "-H", "a,b", "true"], capture_output=True).returncode == 0:
+        places["two hosts"] = ["--virtual", "-H", "a,b"]
+    for where, options in places.items():
+        for how, words in (("exits", "ended with status 58"), ("aborts", "called MPI_Abort(MPI_COMM_WORLD, 58)"),
+                           ("raises", "MPI_Comm_call_errhandler on MPI_COMM_WORLD: ")):
+            for _ in range(5):
+                status, said = run(prun, program, how, *options)
+                first = next((line for line in said.splitlines() if line.startswith("prun: ")), "")
+                check(status == 58 and re.search(r"rank 1 on host \S+ ", first) and words in first,
+                      f"{where}: rank 1 {how} with 58 itself", said)
+
+
 def main():
     prun, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     for how, (expected, place, functions) in WAYS.items():
@@ -34,6 +50,7 @@ def main():
         check(named[:len(functions)] == functions, f"{how}: functions of the program: {frames}", said)
         ours = ["libmpi_abi" in file for name, file in frames]
         check(ours == sorted(ours) and any(ours) == (how == "inside"), f"{how}: the library's come after the program's", said)
+    own_status(prun, program)
     status, said = run(prun, program, "own")
     check(status == 7 and "dies by" not in said, "a program's own handler is left alone", said)
     status, said = run(prun, program, "child")

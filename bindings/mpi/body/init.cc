@@ -84,7 +84,7 @@ Code abort(comm::Communicator& comm, int errorcode) {
   const std::string reason = "called MPI_Abort(" + name + ", " + std::to_string(errorcode) + ")";
   if (process.world == nullptr) return refuse(Code::other, reason + " while MPI is not running");
   report_use();
-  process.world->abort(errorcode, reason);
+  process.world->abort(errorcode, reason, wireup::Blame::own);
   return Code::other;  // not reached
 }
 

@@ -32,7 +32,10 @@ Code in_status() {
   Trouble& found = trouble();
   const bool is_lost = found.code == Code::proc_aborted && process.world != nullptr;
   found.text = "one of the requests failed";
-  if (is_lost) found.text += ": " + process.world->endpoint().loss_text();
+  if (is_lost) {
+    found.text += ": " + process.world->endpoint().loss_text();
+    found.blame = wireup::Blame::another;
+  }
   found.code = Code::in_status;
   return Code::in_status;
 }

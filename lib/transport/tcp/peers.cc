@@ -217,7 +217,8 @@ int Peers::bury(Slot& slot) {
   // No error of a call: the program could go on with what it has. The socket is still open, so that
   // the other side does not tell of its end first.
   if (ending == Ending::changed)
-    wireup_.abort(kLinkChangedStatus, explain(slot, "is reached by tcp, where " + reason).text);
+    wireup_.abort(kLinkChangedStatus, explain(slot, "is reached by tcp, where " + reason).text,
+                  wireup::Blame::own);
   cool(slot.stream.get());
   std::erase(open_, &slot);
   slot.stream.reset();

@@ -53,10 +53,18 @@ TEST_CASE("what the user ends is the user's, and lost hosts are counted once", "
   CHECK(ending.cause() == Cause::user);
   CHECK(ending.status() == 206);
   CHECK(ending.lost() == std::vector<std::string>{"a"});
-  ending.suspect({5, "first"});
-  ending.suspect({6, "second"});
-  REQUIRE(ending.echo());
-  CHECK(ending.echo()->line == "first");
+}
+
+TEST_CASE("of ranks that blame another the first is heard, and all are victims", "[job]") {
+  Ending ending;
+  ending.blame_another(3, {5, "first"});
+  ending.blame_another(1, {6, "second"});
+  REQUIRE(ending.victim());
+  CHECK(ending.victim()->line == "first");
+  CHECK(ending.is_victim(1));
+  CHECK(ending.is_victim(3));
+  CHECK_FALSE(ending.is_victim(0));
+  CHECK_FALSE(ending.has_failed());
 }
 
 }  // namespace

@@ -47,9 +47,10 @@ TEST_CASE("a program that was not started names host and reason", "[job]") {
 }
 
 TEST_CASE("an abort keeps its status where the kernel can, and never becomes 0", "[job]") {
-  CHECK(judge(control::RankAborts{2, 5, ""}, "b").status == 5);
-  CHECK(judge(control::RankAborts{2, 256, ""}, "b").status == 1);
-  CHECK(judge(control::RankAborts{2, 5, "no room"}, "b").line.find("no room") != std::string::npos);
+  CHECK(judge(control::RankAborts{2, 5, "", false}, "b").status == 5);
+  CHECK(judge(control::RankAborts{2, 256, "", false}, "b").status == 1);
+  CHECK(judge(control::RankAborts{2, 5, "no room", false}, "b").line.find("no room") !=
+        std::string::npos);
 }
 
 TEST_CASE("the table of states is in the order of its enumeration", "[job]") {

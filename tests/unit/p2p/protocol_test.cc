@@ -275,6 +275,7 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
     Request* receive = worlds[1].recv(0, {3, 0, 17, 12}, plain(into));
     REQUIRE(worlds.until([&] { return send->done && receive->done; }));
     REQUIRE(receive->status.code == Code::other);
+    REQUIRE_FALSE(worlds[1].met_failure());
     const std::string text = worlds[1].mismatch_text();
     REQUIRE(text.find("rank 1 calls a reduce") != std::string::npos);
     REQUIRE(text.find("rank 0 calls a bcast") != std::string::npos);
@@ -292,5 +293,12 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
     REQUIRE(worlds.until([&] { return word->done && heard->done; }));
     REQUIRE(heard->status.code == Code::proc_aborted);
     REQUIRE(worlds[1].mismatch_text().empty());
+    REQUIRE_FALSE(worlds[1].met_failure());
+    // Of a call that failed there it is said whose the failure is.
+    word = worlds[0].send(Mode::standard, 1, {3, 0, 20, p2p::kSenderFailed}, plain(data));
+    heard = worlds[1].recv(0, {3, 0, 20, 12}, plain(into));
+    REQUIRE(worlds.until([&] { return word->done && heard->done; }));
+    REQUIRE(worlds[1].met_failure());
+    REQUIRE_FALSE(worlds[1].mismatch_text().empty());
   }
 }

@@ -1,8 +1,8 @@
 // job: the life of one job at the head, from daemons starting to the exit status.
 //
-// A table of states with single-threaded handlers on one loop (states.cc); no handler blocks,
-// and every state has a time limit and says where its failure leads. A job is one round, or
-// several: ranks that restart (--max-restarts), hosts that come and go (rounds.cc).
+// A table of states (states.h) with single-threaded handlers on one loop; no handler blocks, and
+// every state has a time limit and says where its failure leads. A job is one round, or several:
+// ranks that restart (--max-restarts), hosts that come and go (rounds.cc).
 #pragma once
 
 #include <memory>

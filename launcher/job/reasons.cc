@@ -46,6 +46,17 @@ Verdict judge(const control::RankAborts& report, const std::string& host) {
   return {failure_of(report.status), line};
 }
 
+std::string seconds_text(double seconds) {
+  std::string text = std::to_string(seconds);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string time_limit_words(double seconds) {
+  return "the time limit of " + seconds_text(seconds) + " s (--timeout) is over; the job was ended";
+}
+
 std::string last_lines(const std::string& tail) {
   constexpr std::size_t kShown = 5;
   std::vector<std::string> lines = text::split(tail, '\n');

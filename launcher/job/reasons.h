@@ -21,6 +21,10 @@ inline int failure_of(int said) {
 Verdict judge(const control::RankEnded& report, const std::string& host);
 Verdict judge(const control::RankAborts& report, const std::string& host);
 
+std::string seconds_text(double seconds);  // "2.5", "120"
+// "the time limit of 3 s (--timeout) is over; the job was ended"
+std::string time_limit_words(double seconds);
+
 // What a failed rank wrote last, indented below the line that says so; empty: nothing.
 std::string last_lines(const std::string& tail);
 // "; its output is in ..." when it went into a folder (see output_folder), filled in.

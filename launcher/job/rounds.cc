@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "control/terminal.h"
+#include "job/reasons.h"
 #include "status/status.h"
 
 namespace tutti::launch::job {

@@ -29,9 +29,6 @@ struct Round {
   std::int64_t ends_ns = 0;    // --timeout, for all rounds together; 0: none
 };
 
-// "the time limit of 3 s (--timeout) is over; the job was ended"
-std::string time_limit_words(double seconds);
-
 struct Outcome {
   int status = 0;
   Cause cause = Cause::ended;

@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "control/addresses.h"
-#include "job/head.h"
-#include "job/parts.h"
+#include "daemon/daemon.h"
+#include "job/hosts.h"
 #include "spawn/installation.h"
 #include "spawn/spawn.h"
 #include "status/status.h"
@@ -57,38 +57,44 @@ bool is_this_machine(const std::string& name) {
   return own_address;
 }
 
-control::SpawnReports Head::reports() {
+control::SpawnReports Hosts::reports() {
   control::SpawnReports reports;
   reports.ready = [this](int index, control::ChannelEnds ends) {
     on_ready(index, std::move(ends));
   };
   reports.failed = [this](int index, int status, const std::string& reason) {
-    host_failed(index, status, reason);
+    fail(index, status, reason);
   };
   reports.login = [this](int index, const std::string& noise, bool sent_daemon) {
     host(index).noise = noise;
     host(index).was_sent_daemon = sent_daemon;
   };
-  reports.note = [this](const std::string& text) { streams_.terminal().say(text); };
+  reports.note = [this](const std::string& text) { calls_.note(text); };
   return reports;
 }
 
-control::Spawner& Head::add_spawner(std::unique_ptr<control::Spawner> spawner,
-                                    const std::vector<control::HostPart>& hosts) {
-  for (const control::HostPart& host : hosts) starters_.of_host[host.host] = spawner.get();
-  starters_.spawners.push_back(std::move(spawner));
-  return *starters_.spawners.back();
+control::Spawner& Hosts::add_spawner(std::unique_ptr<control::Spawner> spawner,
+                                     const std::vector<control::HostPart>& hosts) {
+  for (const control::HostPart& host : hosts) spawner_of_[host.host] = spawner.get();
+  spawners_.push_back(std::move(spawner));
+  return *spawners_.back();
 }
 
 // Whether this host's ranks, too, are to be in a step of Slurm, which gets the job's signals: in a
 // job script and in a shell of salloc. A prun that is in a step itself has them with it.
-bool Head::is_by_srun() const {
+bool Hosts::is_by_srun() const {
   return request_.spec.starter == cli::Starter::slurm &&
          value_in(request_.environment, "SLURM_STEP_ID").empty();
 }
 
+bool Hosts::is_reached_here(const control::HostPart& part) const {
+  return request_.spec.starter == cli::Starter::local || !request_.allocation.given ||
+         (!is_by_srun() && is_this_machine(part.name) &&
+          is_this_user(part.user, request_.environment));
+}
+
 // They hear that the job is there, and how it ends.
-void Head::keep_spares() {
+void Hosts::keep_spares() {
   for (const auto& one : round_.spares) {
     UniqueFd out(::fcntl(one->channel.get(), F_DUPFD_CLOEXEC, 3));
     auto& channel = spares_.emplace_back(std::make_unique<control::Channel>(
@@ -100,7 +106,7 @@ void Head::keep_spares() {
   }
 }
 
-void Head::start_hosts() {
+void Hosts::start(bool by_tree) {
   keep_spares();
   std::vector<control::HostPart> here, remote, made, joined;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -116,12 +122,8 @@ void Head::start_hosts() {
     if (!joined.empty() && joined.back().host == part.host) continue;
     if (request_.spec.starter == cli::Starter::virtual_hosts)
       made.push_back(part);
-    else if (request_.spec.starter == cli::Starter::local || !request_.allocation.given ||
-             (!is_by_srun() && is_this_machine(part.name) &&
-              is_this_user(part.user, request_.environment)))
-      here.push_back(part);
     else
-      remote.push_back(part);
+      (is_reached_here(part) ? here : remote).push_back(part);
   }
   for (const control::HostPart& part : remote) host(part.host).over_network = true;
   const spawn::Given given{request_.machine, request_.environment, request_.early};
@@ -138,19 +140,23 @@ void Head::start_hosts() {
     spawn::VirtualPlan plan{request_.spec.virtual_rate, request_.spec.virtual_delay};
     add_spawner(spawn::spawn_virtual(loop_, std::move(plan), reports(), given), made).start(made);
   }
-  if (remote.size() < kTreeFrom || checker_) return start_over_network(remote);
-  // A tree of two levels: about as many relays as each of them has hosts.
-  const auto relays = static_cast<std::size_t>(std::ceil(std::sqrt(remote.size())));
-  std::vector<control::HostPart> first(remote.begin(), remote.begin() + static_cast<long>(relays));
-  for (std::size_t i = relays; i < remote.size(); ++i) {
+  if (by_tree && remote.size() >= kTreeFrom) return start_by_tree(remote);
+  start_over_network(remote);
+}
+
+// Of two levels: about as many relays as each of them has hosts.
+void Hosts::start_by_tree(const std::vector<control::HostPart>& hosts) {
+  const auto relays = static_cast<std::size_t>(std::ceil(std::sqrt(hosts.size())));
+  std::vector<control::HostPart> first(hosts.begin(), hosts.begin() + static_cast<long>(relays));
+  for (std::size_t i = relays; i < hosts.size(); ++i) {
     const control::HostPart& relay = first[i % relays];
-    host(remote[i].host).via = relay.host;
-    host(relay.host).to_grow.push_back(remote[i]);
+    host(hosts[i].host).via = relay.host;
+    host(relay.host).to_grow.push_back(hosts[i]);
   }
   start_over_network(first);
 }
 
-void Head::start_over_network(const std::vector<control::HostPart>& hosts) {
+void Hosts::start_over_network(const std::vector<control::HostPart>& hosts) {
   if (hosts.empty()) return;
   for (const control::HostPart& part : hosts) host(part.host).via = part.host;
   if (request_.spec.starter == cli::Starter::slurm) suspension_.emplace(request_.environment);
@@ -158,7 +164,7 @@ void Head::start_over_network(const std::vector<control::HostPart>& hosts) {
       .start(hosts);
 }
 
-control::Grow Head::grow_message(std::vector<control::HostPart> hosts) const {
+control::Grow Hosts::grow_message(std::vector<control::HostPart> hosts) const {
   control::Grow grow;
   grow.hosts = std::move(hosts);
   const bool by_slurm = request_.spec.starter == cli::Starter::slurm;

@@ -5,7 +5,8 @@
 // at once. So they do when SIGCONT comes before prun has stopped.
 #include <csignal>
 
-#include "job/head.h"
+#include "base/clock.h"
+#include "job/signals.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -33,25 +34,23 @@ bool stop_until_continued() {
 
 }  // namespace
 
-void Head::stop() {
-  send_all(control::Signal{SIGTSTP});
+void Signals::stop() {
+  hosts_.send_all(control::Signal{SIGTSTP});
   stop_when_told(now_ns() + kLongestNs);
 }
 
-void Head::stop_when_told(std::int64_t until_ns) {
+void Signals::stop_when_told(std::int64_t until_ns) {
   loop_.cancel(stop_timer_);
-  bool told = true;
-  for (const Host& one : hosts_) told = told && (!one.channel || one.channel->queued_bytes() == 0);
-  if (!told && now_ns() < until_ns) {
+  if (!hosts_.is_told() && now_ns() < until_ns) {
     stop_timer_ = loop_.after(kLookAgain, [this, until_ns] { stop_when_told(until_ns); });
     return;
   }
   if (!stop_until_continued()) go_on();
 }
 
-void Head::go_on() {
+void Signals::go_on() {
   loop_.cancel(stop_timer_);
-  send_all(control::Signal{SIGCONT});
+  hosts_.send_all(control::Signal{SIGCONT});
 }
 
 }  // namespace tutti::launch::job

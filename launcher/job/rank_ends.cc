@@ -1,0 +1,61 @@
+// The line that says why, where the rank's output is, and what it wrote last.
+#include "job/rank_ends.h"
+
+#include <sys/wait.h>
+
+namespace tutti::launch::job {
+namespace {
+
+constexpr std::chrono::seconds kReasonDelay{1};  // between a victim's word and the reason's
+
+}  // namespace
+
+const std::string& RankEnds::name_of(int host) const {
+  return request_.plan.hosts.at(static_cast<std::size_t>(host)).name;
+}
+
+bool RankEnds::take(int host, const control::RankEnded& report) {
+  if (!machine_.rank_ended(host, report.rank)) return false;
+  tell_end(report, judge(report, name_of(host)));
+  if (course_.ranks_left == 0) tell_victim();
+  return true;
+}
+
+void RankEnds::tell_end(const control::RankEnded& report, const Verdict& verdict) {
+  Ending& ending = machine_.ending();
+  if (verdict.status == 0) return;
+  if (!ending.has_failed() && ending.is_victim(report.rank)) return;
+  const bool by_user = ending.signal() != 0 && WIFSIGNALED(report.wait_status) &&
+                       WTERMSIG(report.wait_status) == ending.signal();
+  std::string line = verdict.line;
+  if (report.launch_status == 0) {
+    line += output_place(streams_.place_of(report.rank));
+    if (request_.plan.ranks.size() > 1) line += last_lines(report.last_lines);
+  }
+  if (request_.spec.keep_going || (request_.spec.report_exits && ending.has_failed())) {
+    ending.blemish(verdict.status);
+    if (!by_user) streams_.terminal().say(line);
+    return;
+  }
+  machine_.fail(verdict.status, by_user ? "" : line,
+                report.launch_status == 0 ? Cause::rank : Cause::ended);
+}
+
+void RankEnds::take(int host, const control::RankAborts& report) {
+  Verdict verdict = judge(report, name_of(host));
+  Ending& ending = machine_.ending();
+  if (!report.follows || ending.has_failed())
+    return machine_.fail(verdict.status, verdict.line, Cause::rank);
+  if (!ending.victim()) loop_.after(kReasonDelay, [this] { tell_victim(); });
+  ending.blame_another(report.rank, std::move(verdict));
+}
+
+// A rank ended the job because it had lost another, or because a collective failed there: what that
+// one says is the reason, if it is told in time; it may be heard later.
+void RankEnds::tell_victim() {
+  const auto& victim = machine_.ending().victim();
+  if (victim && !machine_.ending().has_failed())
+    machine_.fail(victim->status, victim->line, Cause::rank);
+}
+
+}  // namespace tutti::launch::job

@@ -1,0 +1,54 @@
+// What each signal does to the job.
+#include "job/signals.h"
+
+#include <csignal>
+#include <string>
+
+#include "status/status.h"
+
+namespace tutti::launch::job {
+namespace {
+
+constexpr std::chrono::seconds kSignalGrace{5};  // after the user's SIGINT or SIGTERM
+constexpr int kMostSignals = 3;                  // that end: then prun ends at once
+
+}  // namespace
+
+void Signals::start() {
+  loop_.on_signals(
+      {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2, SIGALRM, SIGABRT},
+      [this](int number) { take(number); });
+}
+
+void Signals::take(int number) {
+  if (number == SIGTSTP) return stop();
+  if (number == SIGCONT) return go_on();
+  const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+  if (ends) machine_.ending().interrupt(number);
+  if (ends && (++endings_ >= kMostSignals || last_words_.are_said())) {
+    machine_.ending().blemish(status::of_signal(number));
+    return loop_.stop();
+  }
+  if (!course_.is_launched) {
+    if (ends)
+      machine_.fail(status::of_signal(number),
+                    "ended by a signal while " + std::string(row_of(course_.state).doing));
+    return;
+  }
+  if (ends && course_.state == State::leaving)
+    return hosts_.send_all(control::End{0});  // waits for no filter
+  if (number == SIGINT && ++interrupts_ > 1) {
+    hosts_.send_all(control::End{0});
+    return machine_.fail(status::of_signal(number), "interrupted twice; every rank was killed");
+  }
+  hosts_.send_all(control::Signal{number});
+  if (!ends) return;
+  loop_.cancel(end_timer_);
+  end_timer_ = loop_.after(kSignalGrace, [this, number] {
+    hosts_.send_all(control::End{0});
+    machine_.fail(status::of_signal(number),
+                  "ranks that did not end within 5 s of the signal were killed");
+  });
+}
+
+}  // namespace tutti::launch::job

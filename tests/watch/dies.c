@@ -23,6 +23,11 @@ __attribute__((noinline)) int dig(int depth) {
 
 static void die(const char* how) {
   if (strcmp(how, "exits") == 0) exit(MPI_ERR_PROC_ABORTED);
+  if (strcmp(how, "hangs up") == 0) { /* the others lose it before its end is known */
+    close_range(3, ~0U, 0);
+    usleep(200000);
+    _exit(MPI_ERR_PROC_ABORTED);
+  }
   if (strcmp(how, "aborts") == 0) MPI_Abort(MPI_COMM_WORLD, MPI_ERR_PROC_ABORTED);
   if (strcmp(how, "raises") == 0) MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_PROC_ABORTED);
   if (strcmp(how, "own") == 0) signal(SIGSEGV, last_wish);

@@ -38,6 +38,12 @@ def own_status(prun, program):
                 first = next((line for line in said.splitlines() if line.startswith("prun: ")), "")
                 check(status == 58 and re.search(r"rank 1 on host \S+ ", first) and words in first,
                       f"{where}: rank 1 {how} with 58 itself", said)
+    if "two hosts" in places:
+        # Once is enough: where the machine stands still meanwhile, the victim's word is all there is in time.
+        ends = [run(prun, program, "hangs up", *places["two hosts"]) for _ in range(3)]
+        told = [said for status, said in ends if re.search(r"prun: rank 1 on host \S+ ended with status 58", said)]
+        check(told and all(status == 58 for status, said in ends),
+              "two hosts: rank 1 hangs up and exits with 58", "\n".join(said for status, said in ends))
 
 
 def main():

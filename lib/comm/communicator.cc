@@ -148,8 +148,8 @@ void CommMaker::set_number(Communicator& comm, Number number) {
 
 void CommMaker::force(Communicator& comm, std::string algorithms) {
   comm.state().forced = std::move(algorithms);
+  comm.state().quick = {};
   comm.state().choices.clear();
-  comm.state().routes = {};
 }
 
 const std::string& Communicator::forced() const {
@@ -168,10 +168,12 @@ Settled propose_settled(Communicator& comm) {
   state.facts = settled.facts;
   wireup::Wireup& wireup = comm.runtime().wireup;
   if (comm.size() == 1) return settled;
+  std::optional<std::uint32_t> area;
   if (holds_whole_host(comm))
-    settled.area = delegate::host_area(wireup);
+    area = delegate::host_area(wireup);
   else if (settled.facts.hosts == 1 && comm.rank() == 0)
-    if (const auto area = delegate::take_area(wireup, locals_of(comm))) settled.area = *area;
+    area = delegate::take_area(wireup, locals_of(comm));
+  if (area) settled.area = *area;
   return settled;
 }
 

@@ -41,6 +41,10 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_LINK_SECURITY", "name", "none", "transport",
      "data between hosts: none, integrity (changes are noticed) or encrypted; the same for all"},
     {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
+    {"TUTTI_COSTS", "text", "", "select",
+     "what links and folds cost, by which algorithms are chosen: tcp=15:1.2:4,fold=10 (latency in us, "
+     "GB/s, and GB/s at most on any wire); prun's (or --tune's), or under another launcher rank 0's, "
+     "counts for the whole job"},
     {"TUTTI_SEGMENT_BYTES", "bytes", "0", "select",
      "pipeline segment of long collectives; 0: from the model"},
     {"TUTTI_REPORT_LINKS", "0/1", "0", "world",

@@ -72,7 +72,7 @@ const std::vector<Place> kPlaces = {{1, 2},        {1, 4},        {1, 16},      
 
 TEST_CASE("a faster wire carries more, as far as one core goes", "[select]") {
   const auto gigabytes = [](const char* kind, double gbits) {
-    return 1e-3 / model::cost_of_link(kind, gbits).us_per_byte;
+    return 1e-3 / model::Costs{}.of_link(kind, gbits).us_per_byte;
   };
   CHECK(gigabytes("tcp", 1) == Approx(0.125));
   CHECK(gigabytes("tcp", 10) == Approx(1.25));

@@ -95,7 +95,8 @@ Result<void> other_interfaces(Draft& draft, const Given& given) {
 }
 
 Result<void> costs(Draft& draft, const Given& given) {
-  return set_shared_variable(draft, Given{given.spelling, {wireup::kCostsVariable, given.words[0]}});
+  return set_shared_variable(draft,
+                             Given{given.spelling, {wireup::kCostsVariable, given.words[0]}});
 }
 
 Result<void> list_shared_variables(Draft& draft, const Given& given) {

@@ -225,8 +225,8 @@ class Parser {
     draft_.job.rank.record = !draft_.job.trace_file.empty() ? "events"
                              : draft_.job.stats             ? "calls"
                                                             : "";
-    const auto own = draft_.around.variable ? draft_.around.variable(wireup::kCostsVariable)
-                                            : std::nullopt;
+    const auto own =
+        draft_.around.variable ? draft_.around.variable(wireup::kCostsVariable) : std::nullopt;
     TUTTI_TRY(costs, costs_of(draft_.job.apps, own.value_or("")));
     draft_.job.rank.costs = std::move(costs);
     if (draft_.job.timeout_s == 0 && draft_.around.variable)

@@ -19,7 +19,8 @@ struct RankSpec {
   int gpus_per_rank = 0;  // its own; 0: it sees all
   bool as_srun = false;   // they see srun's variables, too
   bool report_links = false;
-  std::string costs;   // what links cost, for all ranks alike (model/costs.h); it goes by the segment
+  std::string
+      costs;  // what links cost, for all ranks alike (model/costs.h); it goes by the segment
   std::string record;  // "calls", "events": what they keep of their calls of MPI; empty: nothing
   template <class F>
   void fields(F&& f) {

@@ -31,8 +31,8 @@ inline constexpr std::array<std::string_view, 4> kLinkKinds{"tcp", "rdma", "shm"
 
 struct Costs {
   // Measured on machines of two to four cores.
-  std::array<CostRow, kLinkKinds.size()> links{
-      CostRow{15, 1.2, 4}, CostRow{2, 10, 50}, CostRow{0.12, 40, 40}, CostRow{0.05, 50, 50}};
+  std::array<CostRow, kLinkKinds.size()> links{CostRow{15, 1.2, 4}, CostRow{2, 10, 50},
+                                               CostRow{0.12, 40, 40}, CostRow{0.05, 50, 50}};
   double fold_gigabytes = 10;  // a second of a sum: two bytes are read and one is written
 
   // Of a kind of link on a wire of so many Gbit/s, which bounds what the link is said to carry; 0:

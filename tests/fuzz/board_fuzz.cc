@@ -161,8 +161,8 @@ TEST_CASE("cards of nonsense make a world or a reason", "[fuzz][board_cards]") {
     INFO("round " << rounds.number());
     std::map<int, std::string> cards;
     for (int rank = 0; rank < 4; ++rank)
-      cards[rank] =
-          random.below(3) == 0 ? fuzz::mutate(random, seeds, "/|,-019af=:.") : seeds[random.below(3)];
+      cards[rank] = random.below(3) == 0 ? fuzz::mutate(random, seeds, "/|,-019af=:.")
+                                         : seeds[random.below(3)];
     if (random.below(2) == 0) cards[0] = seeds[0];
     const auto joined = join_board(std::make_unique<Cards>(3, cards), "");
     if (!joined) {

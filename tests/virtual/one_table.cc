@@ -1,8 +1,9 @@
-// A collective on all ranks, and on all of them in the reverse order, so that another host's rank is
-// the first: TUTTI_EXPLAIN tells what each first rank takes the candidates to cost.
+// A collective on all ranks, and on all of them in the reverse order, so that another host's rank
+// is the first: TUTTI_EXPLAIN tells what each first rank takes the candidates to cost.
 #include <mpi.h>
 
 #include <cstdio>
+#include <initializer_list>
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

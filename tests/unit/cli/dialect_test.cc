@@ -227,8 +227,9 @@ TEST_CASE("programs and parameters come from files", "[cli]") {
     if (path == "mixed") return std::string("2 ./b %o\n* ./a %t:%o '%n x' %3t %h\n");
     if (path == "gap") return std::string("0 ./a\n2 ./b\n");
     if (path == "tune")
-      return std::string("rmaps_base_oversubscribe = 1\n-x A=1 -mca plm_rsh_agent rsh\n"
-                         "tutti_costs = tcp=7:3,fold=4\n");
+      return std::string(
+          "rmaps_base_oversubscribe = 1\n-x A=1 -mca plm_rsh_agent rsh\n"
+          "tutti_costs = tcp=7:3,fold=4\n");
     return tutti::fail(tutti::Code::arg, "cannot read " + path);
   };
   const Surroundings around{read, {}, {}, {}};

@@ -39,16 +39,16 @@ TEST_CASE("what is named replaces the figures that are built in", "[model]") {
   CHECK(costs->of_link("tcp", 0).us_per_byte == 1e-3 / 3);
   CHECK(costs->of_link("tcp", 100).us_per_byte == 1e-3 / 3);  // no more than it carries at most
   CHECK(costs->of_link("tcp", 8).us_per_byte == 1e-3);        // nor than the wire
-  CHECK(costs->of_link("shm", 100).us_per_byte == 1e-3 / 25);
+  CHECK(costs->of_link("shm", 1000).us_per_byte == 1e-3 / 25);
   CHECK(costs->of_link("rdma", 0).latency_us == Costs{}.of_link("rdma", 0).latency_us);
   CHECK(costs->of_link("no such kind", 0).latency_us == 7);
   CHECK(costs->fold_us_per_byte() == 1e-3 / 4);
 }
 
 TEST_CASE("what cannot be read is named", "[model]") {
-  for (const char* bad : {"tcp", "tcp=", "tcp=7", "tcp=7:", "tcp=7:0", "tcp=-1:3", "tcp=7:nan",
-                          "tcp=7:inf", "tcp=7:1e9", "tcp=1:2:3:4", "fold=1:2", "gpu=1:2", "=1:2",
-                          "tcp=7:3x", "tcp=7:0x3"}) {
+  for (const char* bad :
+       {"tcp", "tcp=", "tcp=7", "tcp=7:", "tcp=7:0", "tcp=-1:3", "tcp=7:nan", "tcp=7:inf",
+        "tcp=7:1e9", "tcp=1:2:3:4", "fold=1:2", "gpu=1:2", "=1:2", "tcp=7:3x", "tcp=7:0x3"}) {
     INFO(bad);
     const auto costs = model::parse_costs(std::string("fold=4,") + bad);
     REQUIRE_FALSE(costs);

@@ -75,24 +75,31 @@ std::string full_name(const coll::Algorithm& algorithm) {
   return std::string(coll::name_of(algorithm.collective)) + " " + algorithm.name;
 }
 
+std::string line_of(const coll::Algorithm& algorithm, bool markdown) {
+  const std::string collective(coll::name_of(algorithm.collective));
+  if (!markdown)
+    return collective + std::string(16 - collective.size(), ' ') + algorithm.name +
+           std::string(24 - std::string_view(algorithm.name).size(), ' ') + algorithm.good_for +
+           "\n";
+  const auto cell = [](bool is) { return is ? "yes | " : " | "; };
+  return "| " + collective + " | `" + algorithm.name + "` | " + cell(!algorithm.needs_commutative) +
+         cell(algorithm.takes_segments) + cell(algorithm.needs_hosts) + algorithm.good_for + " |\n";
+}
+
+// What a user may name: the algorithms, and the delegate where it has a row.
 std::string list(bool markdown) {
   std::string text;
   if (markdown) {
     text += "| collective | algorithm | keeps rank order | segments | needs hosts | good for |\n";
     text += "| --- | --- | --- | --- | --- | --- |\n";
   }
-  for (const auto& algorithm : coll::catalogue()) {
-    const std::string collective(coll::name_of(algorithm.collective));
-    if (!markdown) {
-      text += collective + std::string(16 - collective.size(), ' ') + algorithm.name +
-              std::string(24 - std::string_view(algorithm.name).size(), ' ') + algorithm.good_for +
-              "\n";
-      continue;
-    }
-    const auto cell = [](bool is) { return is ? "yes | " : " | "; };
-    text += "| " + collective + " | `" + algorithm.name + "` | " +
-            cell(!algorithm.needs_commutative) + cell(algorithm.takes_segments) +
-            cell(algorithm.needs_hosts) + algorithm.good_for + " |\n";
+  for (const CollectiveRow& row : kCollectiveRows) {
+    for (const coll::Algorithm& algorithm : coll::catalogue())
+      if (algorithm.collective == row.collective) text += line_of(algorithm, markdown);
+    if (coll::delegated(row.collective).kind != coll::Delegated::never)
+      text += line_of({row.collective, coll::kDelegateName, false, false, false,
+                       "ranks of one host, in their common segment"},
+                      markdown);
   }
   return text;
 }

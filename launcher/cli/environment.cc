@@ -5,6 +5,7 @@
 #include "base/interface_list.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::cli {
 namespace {
@@ -91,6 +92,11 @@ Result<void> interfaces(Draft& draft, const Given& given) {
 
 Result<void> other_interfaces(Draft& draft, const Given& given) {
   return interfaces(draft, Given{given.spelling, {"^" + given.words[0]}});
+}
+
+Result<void> costs(Draft& draft, const Given& given) {
+  return set_shared_variable(draft,
+                             Given{given.spelling, {wireup::kCostsVariable, given.words[0]}});
 }
 
 Result<void> list_shared_variables(Draft& draft, const Given& given) {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/options.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::cli {
 namespace {
@@ -224,6 +225,10 @@ class Parser {
     draft_.job.rank.record = !draft_.job.trace_file.empty() ? "events"
                              : draft_.job.stats             ? "calls"
                                                             : "";
+    const auto own =
+        draft_.around.variable ? draft_.around.variable(wireup::kCostsVariable) : std::nullopt;
+    TUTTI_TRY(costs, costs_of(draft_.job.apps, own.value_or("")));
+    draft_.job.rank.costs = std::move(costs);
     if (draft_.job.timeout_s == 0 && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));

@@ -2,11 +2,13 @@
 // user is told once, before anything starts.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/knobs.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "model/costs.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch::cli {
@@ -53,6 +55,22 @@ Result<void> check_variables(const std::vector<std::string>& environment) {
             }));
   static_cast<void>(values);
   return {};
+}
+
+Result<std::string> costs_of(const std::vector<AppSpec>& apps, const std::string& own) {
+  const std::string name = wireup::kCostsVariable;
+  std::optional<std::string> given;
+  for (const AppSpec& app : apps)
+    for (const EnvChange& change : app.environment) {
+      if (change.name != name || !change.value) continue;
+      if (given && *given != *change.value)
+        return fail(Code::arg, name + " differs between programs ('" + *given + "' and '" +
+                                   *change.value + "'): one table serves the whole job; give one");
+      given = change.value;
+    }
+  auto table = model::parse_costs(given.value_or(own));
+  if (!table) return fail(Code::arg, name + ": " + table.error().text);
+  return model::text_of(*table);
 }
 
 }  // namespace tutti::launch::cli

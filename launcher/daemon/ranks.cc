@@ -164,6 +164,9 @@ Result<void> Ranks::make_job_segment(const Place& place) {
     facts.machine_ranks = launch_.machine_ranks;
     facts.cores = static_cast<std::uint32_t>(launch_.machine_cores);
   }
+  auto costs = model::parse_costs(launch_.spec.costs);
+  if (!costs) return fail(Code::intern, "prun sent " + costs.error().text);
+  facts.costs = *costs;
   return generations_.open(std::move(facts));
 }
 

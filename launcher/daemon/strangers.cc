@@ -53,6 +53,7 @@ void clean(control::Launch& launch) {
   launch.spec.max_restarts = said.max_restarts;
   launch.spec.master_address = said.master_address;
   launch.spec.master_port = said.master_port;
+  launch.spec.costs = said.costs;
   for (control::RankPart& rank : launch.ranks) rank.takes_stdin = false;
 }
 

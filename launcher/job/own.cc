@@ -9,6 +9,7 @@
 #include "base/knobs.h"
 #include "job/job.h"
 #include "job/parts.h"
+#include "model/costs.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -28,7 +29,7 @@ bool makes_sense(const control::Launch& said, int slots, int host) {
   return said.ranks.size() <= static_cast<std::size_t>(slots) &&
          said.host_of.size() <= kMostRanks && host >= 0 && host < hosts &&
          is_plain(said.spec.master_address) && said.spec.master_port >= 0 &&
-         said.spec.master_port < 65536 &&
+         said.spec.master_port < 65536 && model::parse_costs(said.spec.costs) &&
          std::all_of(said.hosts.begin(), said.hosts.end(), is_plain) &&
          std::all_of(said.host_of.begin(), said.host_of.end(),
                      [hosts](int one) { return one >= 0 && one < hosts; });
@@ -82,6 +83,7 @@ Result<control::Launch> own_launch(const JobRequest& request, int slots, int hos
   }
   own.spec.universe = said.spec.universe;
   own.spec.max_restarts = said.spec.max_restarts;
+  own.spec.costs = said.spec.costs;
   own.spec.master_address = said.spec.master_address;
   own.spec.master_port = said.spec.master_port;
   own.machine_ranks = said.machine_ranks;

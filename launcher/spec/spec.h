@@ -19,13 +19,15 @@ struct RankSpec {
   int gpus_per_rank = 0;  // its own; 0: it sees all
   bool as_srun = false;   // they see srun's variables, too
   bool report_links = false;
+  std::string
+      costs;  // what links cost, for all ranks alike (model/costs.h); it goes by the segment
   std::string record;  // "calls", "events": what they keep of their calls of MPI; empty: nothing
   template <class F>
   void fields(F&& f) {
     f("universe", universe), f("role", role), f("run_id", run_id);
     f("master_address", master_address), f("master_port", master_port);
     f("max_restarts", max_restarts), f("gpus_per_rank", gpus_per_rank), f("as_srun", as_srun);
-    f("report_links", report_links), f("record", record);
+    f("report_links", report_links), f("record", record), f("costs", costs);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/collectives.h"
 #include "base/interface_list.h"
 #include "base/text.h"
 
@@ -12,7 +13,7 @@ namespace tutti {
 namespace {
 
 // A row is added by the room that owns it; a constant with a derivation beats a knob.
-const std::vector<KnobRow> kRows = {
+constexpr KnobRow kPlain[] = {
     {"TUTTI_EXPLAIN", "0/1", "0", "base", "print which link and algorithm was taken, and why"},
     {"TUTTI_LINK", "name", "auto", "transport",
      "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx"},
@@ -40,17 +41,10 @@ const std::vector<KnobRow> kRows = {
     {"TUTTI_LINK_SECURITY", "name", "none", "transport",
      "data between hosts: none, integrity (changes are noticed) or encrypted; the same for all"},
     {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
-    {"TUTTI_BARRIER", "name", "", "select", "forced algorithm"},
-    {"TUTTI_BCAST", "name", "", "select", "forced algorithm"},
-    {"TUTTI_REDUCE", "name", "", "select", "forced algorithm"},
-    {"TUTTI_ALLREDUCE", "name", "", "select", "forced algorithm"},
-    {"TUTTI_GATHER", "name", "", "select", "forced algorithm"},
-    {"TUTTI_SCATTER", "name", "", "select", "forced algorithm"},
-    {"TUTTI_ALLGATHER", "name", "", "select", "forced algorithm"},
-    {"TUTTI_ALLTOALL", "name", "", "select", "forced algorithm"},
-    {"TUTTI_REDUCE_SCATTER", "name", "", "select", "forced algorithm"},
-    {"TUTTI_SCAN", "name", "", "select", "forced algorithm"},
-    {"TUTTI_EXSCAN", "name", "", "select", "forced algorithm"},
+    {"TUTTI_COSTS", "text", "", "select",
+     "what links and folds cost, by which algorithms are chosen: tcp=15:1.2:4,fold=10 (latency in us, "
+     "GB/s, and GB/s at most on any wire); prun's (or --tune's), or under another launcher rank 0's, "
+     "counts for the whole job"},
     {"TUTTI_SEGMENT_BYTES", "bytes", "0", "select",
      "pipeline segment of long collectives; 0: from the model"},
     {"TUTTI_REPORT_LINKS", "0/1", "0", "world",
@@ -65,6 +59,18 @@ const std::vector<KnobRow> kRows = {
      "a rank that dies by a signal writes its call and its stack to standard error"},
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
 };
+
+// And one a knob that forces algorithms; several collectives may obey the same.
+std::vector<KnobRow> all_rows() {
+  std::vector<KnobRow> rows(std::begin(kPlain), std::end(kPlain));
+  for (const CollectiveRow& collective : kCollectiveRows)
+    if (std::ranges::none_of(
+            rows, [&](const KnobRow& row) { return std::strcmp(row.name, collective.knob) == 0; }))
+      rows.push_back({collective.knob, "name", "", "select", "forced algorithm (docs/algorithms.md)"});
+  return rows;
+}
+
+const std::vector<KnobRow> kRows = all_rows();
 
 // What a knob of unit "name" may say, where that is known here; several are parted by commas.
 std::vector<std::string> words_of(std::string_view knob) {

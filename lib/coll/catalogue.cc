@@ -264,16 +264,24 @@ constexpr std::array<Algorithm, kCount> kAlgorithms = [] {
   return algorithms;
 }();
 
-constexpr std::array<std::string_view, kCollectives> kNames = {
-    "barrier",    "bcast",     "reduce",         "allreduce", "gather",
-    "scatter",    "allgather", "alltoall",       "gatherv",   "scatterv",
-    "allgatherv", "alltoallv", "reduce_scatter", "scan",      "exscan"};
+// Every collective can be served whatever the call: by an algorithm that keeps rank order and needs
+// no hosts. And a name means one algorithm of it.
+constexpr bool serves(Collective collective) {
+  for (const Algorithm& each : kAlgorithms)
+    if (each.collective == collective && !each.needs_commutative && !each.needs_hosts) return true;
+  return false;
+}
+static_assert([] {
+  for (const CollectiveRow& row : kCollectiveRows)
+    if (!serves(row.collective)) return false;
+  for (const Algorithm& a : kAlgorithms)
+    for (const Algorithm& b : kAlgorithms)
+      if (&a != &b && a.collective == b.collective && std::string_view(a.name) == b.name)
+        return false;
+  return true;
+}());
 
 }  // namespace
-
-std::string_view name_of(Collective collective) {
-  return kNames[static_cast<std::size_t>(collective)];
-}
 
 std::span<const Algorithm> catalogue() {
   return kAlgorithms;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/collectives.h"
 #include "base/result.h"
 #include "sched/sched.h"
 
@@ -20,25 +21,11 @@ namespace tutti::coll {
 
 using sched::Count;
 
-enum class Collective : std::uint8_t {
-  barrier,
-  bcast,
-  reduce,
-  allreduce,
-  gather,
-  scatter,
-  allgather,
-  alltoall,
-  gatherv,
-  scatterv,
-  allgatherv,
-  alltoallv,
-  reduce_scatter,  // counts per rank (block form: equal counts)
-  scan,
-  exscan,
-};
-inline constexpr int kCollectives = 15;
-std::string_view name_of(Collective collective);
+using tutti::Collective;
+using tutti::kCollectives;
+constexpr std::string_view name_of(Collective collective) {
+  return row_of(collective).name;
+}
 
 // What one rank knows of a call. Units as in sched.h.
 //   bcast            out: count units on every rank, the message itself, root's given; no in
@@ -87,28 +74,39 @@ std::span<const Algorithm> catalogue();
 // Null: no such name for this collective.
 const Algorithm* find(Collective collective, std::string_view name);
 
-// What a delegate may take, a team whose members work on common ground, without a schedule: nothing
-// of it, one message, a block a member, or a fold (by operations that the library has itself).
+// What a delegate can take, a team whose members work on common ground, without a schedule: one
+// message, a block a member, or a fold (by operations that the library has itself). A row a
+// collective; what has none takes a schedule.
 enum class Delegated : std::uint8_t { never, message, blocks, fold };
-constexpr Delegated delegated(Collective collective) {
-  using enum Collective;
-  switch (collective) {
-    case barrier:
-    case bcast:
-      return Delegated::message;
-    case gather:
-    case scatter:
-    case allgather:
-    case alltoall:
-      return Delegated::blocks;
-    case reduce:
-    case allreduce:
-    case reduce_scatter:  // of equal blocks
-      return Delegated::fold;
-    default:
-      return Delegated::never;
-  }
+struct DelegatedRow {
+  Collective collective;
+  Delegated kind;
+  bool in_place;  // it can work there, too
+};
+inline constexpr DelegatedRow kDelegatedRows[] = {
+    {Collective::barrier, Delegated::message, true},
+    {Collective::bcast, Delegated::message, true},
+    {Collective::gather, Delegated::blocks, true},
+    {Collective::scatter, Delegated::blocks, true},
+    {Collective::allgather, Delegated::blocks, true},
+    {Collective::alltoall, Delegated::blocks, false},
+    {Collective::reduce, Delegated::fold, true},
+    {Collective::allreduce, Delegated::fold, true},
+    {Collective::reduce_scatter, Delegated::fold, true},
+};
+inline constexpr auto kDelegatedByCollective = [] {
+  std::array<DelegatedRow, kCollectives> all{};
+  for (const CollectiveRow& row : kCollectiveRows)
+    all[static_cast<std::size_t>(row.collective)].collective = row.collective;
+  for (const DelegatedRow& row : kDelegatedRows)
+    all[static_cast<std::size_t>(row.collective)] = row;
+  return all;
+}();
+// Blocks of their own sizes it never takes.
+constexpr const DelegatedRow& delegated(Collective collective) {
+  return kDelegatedByCollective[static_cast<std::size_t>(collective)];
 }
+inline constexpr const char* kDelegateName = "shm";  // among the names of algorithms
 
 // This rank's schedule. Errors: the algorithm cannot serve this call, and why.
 Result<sched::Schedule> build(const Algorithm& algorithm, const Call& call);

@@ -2,7 +2,7 @@
 //
 // Schedules name ranks of both groups together; their list of job ranks is in the state.
 #include "comm/fingerprint.h"
-#include "comm/neighbours.h"
+#include "comm/scheduled.h"
 
 namespace tutti::comm {
 namespace {
@@ -42,7 +42,7 @@ Count bytes_of(Count count, const types::Datatype* type) {
 void shape_fold(const Communicator& comm, const CollCall& call, Shape& shape) {
   shape.reduces = true;
   shape.op = call.op;
-  shape.type = call.recv_type != nullptr ? call.recv_type : call.send_type;
+  shape.type = type_of_reduction(call);
   shape.count = call.recv_type != nullptr ? call.recv_count : call.send_count;
   if (call.collective == Collective::reduce_scatter) {
     shape.counts.assign(call.recv_counts.begin(), call.recv_counts.end());
@@ -60,8 +60,6 @@ int joint_root(const Communicator& comm, int root) {
   if (root == kProcNull) return -1;
   return root == kRoot ? own_first + comm.rank() : other_first + root;
 }
-
-}  // namespace
 
 Shape shape_between(const Communicator& comm, const CollCall& call) {
   Shape shape;
@@ -100,7 +98,8 @@ Shape shape_between(const Communicator& comm, const CollCall& call) {
   return shape;
 }
 
-Result<std::shared_ptr<Prepared>> prepare_between(Communicator& comm, const Shape& shape) {
+Result<std::shared_ptr<Prepared>> prepare_between(Communicator& comm, const Shape& shape,
+                                                  const select::Choice*) {
   constexpr Count kSegmentBytes = 128 << 10;  // a leader hands on one while the next comes
   coll::Call call;
   call.collective = shape.collective;
@@ -117,14 +116,17 @@ Result<std::shared_ptr<Prepared>> prepare_between(Communicator& comm, const Shap
     const Count unit = shape.reduces ? std::max<Count>(1, shape.type->size()) : 1;
     if (shape.bytes > 2 * kSegmentBytes) call.segment = std::max<Count>(1, kSegmentBytes / unit);
   }
-  TUTTI_TRY(schedule, coll::build_between(call));
-  auto prepared = std::make_shared<Prepared>();
-  prepared->program = std::make_shared<const engine::Program>(std::move(schedule));
-  return prepared;
+  const CountsKey key{{nullptr, call.count, call.segment, call.root, false, call.commutative},
+                      call.collective,
+                      shape.counts,
+                      shape.send_counts};
+  if (auto kept = find_kept(comm, key)) return kept;
+  TUTTI_TRY(made, coll::build_between(call));
+  return keep(comm, key, std::move(made));
 }
 
 void bind_between(const Communicator& comm, const CollCall& call, const Shape& shape,
-                  engine::Binding& binding) {
+                  engine::Binding& binding, engine::ScratchPool::Piece&) {
   const std::vector<int>& joint = comm.state().joint;
   binding.peers = joint;
   binding.rank = comm.rank() + (comm.is_first() ? 0 : comm.peers().size());
@@ -154,5 +156,12 @@ void bind_between(const Communicator& comm, const CollCall& call, const Shape& s
                call.recv_types, gathers || all_to_all || all_gather ? others : 1},
               binding.out);
 }
+
+}  // namespace
+
+const Form kBetween{&shape_between, &prepare_between, &bind_between,
+                    [](const CollCall& call, const Shape& shape) {
+                      return fingerprint_of(call.collective, nullptr, 0, shape.bytes);
+                    }};
 
 }  // namespace tutti::comm

@@ -17,9 +17,9 @@ constexpr Handle kSelfHandle = 0x102;
 constexpr std::uint32_t kWorldContext = 0;  // born first of all: at 0
 constexpr std::uint32_t kSelfContext = 2;
 
-select::LinkClass link_class(p2p::Endpoint& endpoint, int peer) {
-  const transport::Traits traits = endpoint.traits(peer);
-  return model::cost_of_link(traits.kind, traits.wire_gbits);
+select::LinkClass link_class(Runtime& runtime, int peer) {
+  const transport::Traits traits = runtime.endpoint.traits(peer);
+  return runtime.wireup.segment().header().costs.of_link(traits.kind, traits.wire_gbits);
 }
 
 // Numbers hosts in the order of their first member.
@@ -43,6 +43,7 @@ select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& hos
   for (const auto& [host, count] : ranks) facts.largest_host = std::max(facts.largest_host, count);
   facts.consecutive = std::is_sorted(host_of.begin(), host_of.end());
   const wireup::SegmentHeader& header = runtime.wireup.segment().header();
+  facts.fold_us_per_byte = header.costs.fold_us_per_byte();
   facts.oversubscribed = header.is_oversubscribed();
   if (facts.oversubscribed)
     facts.ranks_per_core = static_cast<double>(header.machine_ranks) / header.cores;
@@ -53,7 +54,7 @@ select::TeamFacts facts_of(const Communicator& comm, const std::vector<int>& hos
     bool& knows = host_of[r] == host_of[mine] ? knows_inside : knows_between;
     if (knows) continue;
     (host_of[r] == host_of[mine] ? facts.inside : facts.between) =
-        link_class(runtime.endpoint, comm.peer(static_cast<int>(r)));
+        link_class(runtime, comm.peer(static_cast<int>(r)));
     knows = true;
   }
   return facts;
@@ -148,8 +149,8 @@ void CommMaker::set_number(Communicator& comm, Number number) {
 
 void CommMaker::force(Communicator& comm, std::string algorithms) {
   comm.state().forced = std::move(algorithms);
+  comm.state().quick = {};
   comm.state().choices.clear();
-  comm.state().routes = {};
 }
 
 const std::string& Communicator::forced() const {
@@ -168,10 +169,12 @@ Settled propose_settled(Communicator& comm) {
   state.facts = settled.facts;
   wireup::Wireup& wireup = comm.runtime().wireup;
   if (comm.size() == 1) return settled;
+  std::optional<std::uint32_t> area;
   if (holds_whole_host(comm))
-    settled.area = delegate::host_area(wireup);
+    area = delegate::host_area(wireup);
   else if (settled.facts.hosts == 1 && comm.rank() == 0)
-    if (const auto area = delegate::take_area(wireup, locals_of(comm))) settled.area = *area;
+    area = delegate::take_area(wireup, locals_of(comm));
+  if (area) settled.area = *area;
   return settled;
 }
 

@@ -19,10 +19,6 @@ bool is_second_side(const Communicator& comm) {
 
 }  // namespace
 
-bool has_root(coll::Collective collective) {
-  return watch::has_root(static_cast<std::uint32_t>(collective));
-}
-
 std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, int root,
                              Count bytes, const types::Datatype* type) {
   watch::Print print;

@@ -12,7 +12,18 @@ namespace tutti::comm {
 // The bits are those of watch::Print.
 std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, int root,
                              Count bytes, const types::Datatype* type = nullptr);
-bool has_root(coll::Collective collective);
+inline bool has_root(coll::Collective collective) {
+  return row_of(collective).has_root;
+}
+// Of a reduction or movement in one group; of a widened one, as the user said it.
+inline std::uint32_t fingerprint(const CollCall& call, int root, Count bytes,
+                                 const types::Datatype* type) {
+  if (call.said_type != nullptr && type != nullptr) {
+    bytes = call.said_count * call.said_type->size();
+    type = call.said_type;
+  }
+  return fingerprint_of(call.collective, call.op, root, bytes, type);
+}
 // Neighbours need not say alike how much.
 std::uint32_t neighbour_fingerprint(coll::Collective collective);
 std::string describe_fingerprint(std::uint32_t fingerprint);

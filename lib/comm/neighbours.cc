@@ -1,6 +1,6 @@
 // Neighbourhood collectives in the units of schedules (coll.h: build_neighbours).
-#include "comm/neighbours.h"
-
+#include "comm/fingerprint.h"
+#include "comm/scheduled.h"
 #include "comm/topology.h"
 
 namespace tutti::comm {
@@ -16,41 +16,56 @@ std::vector<Count> blocks_of(std::span<const Count> counts, const types::Datatyp
   return std::vector<Count>(neighbours, each);
 }
 
-bool gathers(const CollCall& call) {
-  return call.collective == Collective::allgather || call.collective == Collective::allgatherv;
+bool gathers(Collective collective) {
+  return collective == Collective::allgather || collective == Collective::allgatherv;
 }
 
-}  // namespace
+Shape shape_among(const Communicator& comm, const CollCall& call) {
+  Shape shape;
+  shape.collective = call.collective;
+  if (comm.topology == nullptr) return shape;  // refused when it is prepared
+  const coll::Neighbours around = comm.topology->neighbours(comm.rank());
+  shape.send_counts = blocks_of(call.send_counts, call.send_type, call.send_types, call.send_count,
+                                around.destinations.size());
+  shape.counts = blocks_of(call.recv_counts, call.recv_type, call.recv_types, call.recv_count,
+                           around.sources.size());
+  if (gathers(call.collective) && call.send_type != nullptr)
+    shape.count = call.send_count * call.send_type->size();
+  return shape;
+}
 
-Result<std::shared_ptr<Prepared>> prepare_neighbours(Communicator& comm, const CollCall& call) {
+Result<std::shared_ptr<Prepared>> prepare_among(Communicator& comm, const Shape& shape,
+                                                const select::Choice*) {
   if (comm.topology == nullptr)
     return fail(Code::topology, "a neighbourhood collective needs a communicator with a topology");
-  const coll::Neighbours around = comm.topology->neighbours(comm.rank());
-  const auto sent = blocks_of(call.send_counts, call.send_type, call.send_types, call.send_count,
-                              around.destinations.size());
-  const auto received = blocks_of(call.recv_counts, call.recv_type, call.recv_types,
-                                  call.recv_count, around.sources.size());
-  coll::NeighbourCall said;
-  said.gathers = gathers(call);
-  if (said.gathers)
-    said.count = call.send_type == nullptr ? 0 : call.send_count * call.send_type->size();
-  said.send_counts = sent;
-  said.counts = received;
-  auto prepared = std::make_shared<Prepared>();
-  prepared->program = std::make_shared<const engine::Program>(coll::build_neighbours(around, said));
-  return prepared;
+  const CountsKey key{
+      {nullptr, shape.count, 0, 0, false, true}, shape.collective, shape.counts, shape.send_counts};
+  if (auto kept = find_kept(comm, key)) return kept;
+  coll::NeighbourCall call;
+  call.gathers = gathers(shape.collective);
+  call.count = shape.count;
+  call.send_counts = shape.send_counts;
+  call.counts = shape.counts;
+  return keep(comm, key, coll::build_neighbours(comm.topology->neighbours(comm.rank()), call));
 }
 
-void bind_neighbours(const Communicator& comm, const CollCall& call, engine::Binding& binding) {
+void bind_among(const Communicator& comm, const CollCall& call, const Shape&,
+                engine::Binding& binding, engine::ScratchPool::Piece&) {
   const coll::Neighbours around = comm.topology->neighbours(comm.rank());
   const auto out = static_cast<Count>(around.destinations.size());
   const auto in = static_cast<Count>(around.sources.size());
   bind_side({call.send, call.send_count, call.send_type, call.send_counts, call.send_displs,
-             call.send_types, gathers(call) ? 1 : out},
+             call.send_types, gathers(call.collective) ? 1 : out},
             binding.in);
   bind_side({call.recv, call.recv_count, call.recv_type, call.recv_counts, call.recv_displs,
              call.recv_types, in},
             binding.out);
 }
+
+}  // namespace
+
+const Form kNeighbours{
+    &shape_among, &prepare_among, &bind_among,
+    [](const CollCall& call, const Shape&) { return neighbour_fingerprint(call.collective); }};
 
 }  // namespace tutti::comm

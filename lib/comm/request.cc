@@ -169,18 +169,10 @@ Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall
 void RequestMaker::on_run(engine::Run* run) {
   auto* const request = static_cast<Request*>(run->owner);
   BoundCall bound = std::move(request->collective_->bound);
-  if (bound.widened != nullptr) bound.widened->end(run->code());
   Runtime& runtime = request->comm_->runtime();
-  const Code run_code = run->code();
-  if (run->code() == Code::ok) {
-    give_run(*bound.prepared, std::move(bound.run));
-    runtime.scratch.give(std::move(bound.temporary));
-  } else {
-    runtime.explain_failed_run();
-  }
-  runtime.collectives.give(std::move(request->collective_));
   p2p::Status status;
-  status.code = run_code;
+  status.code = end_call(runtime, bound);
+  runtime.collectives.give(std::move(request->collective_));
   finish(*request, status);
   request->release();
 }

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "comm/context.h"
-#include "comm/state.h"
+#include "comm/scheduled.h"
 
 namespace tutti::comm {
 

@@ -27,7 +27,8 @@ std::uint64_t width(Count value) {
 std::string forced_name(const std::string& list, coll::Collective collective) {
   for (const std::string& entry : text::split(list, ',')) {
     const auto equals = entry.find('=');
-    if (equals != std::string::npos && text::trim(entry.substr(0, equals)) == name_of(collective))
+    if (equals != std::string::npos &&
+        text::trim(entry.substr(0, equals)) == coll::name_of(collective))
       return std::string(text::trim(entry.substr(equals + 1)));
   }
   return {};
@@ -43,7 +44,7 @@ void explain(const Communicator& comm, const select::Question& question,
   line += " on communicator " + std::to_string(comm.context());
   if (!comm.name.empty()) line += " (" + comm.name + ")";
   line += ", " + text::format_bytes(static_cast<std::uint64_t>(question.bytes)) + ": ";
-  line += choice.algorithm == nullptr ? "shm" : choice.algorithm->name;
+  line += choice.algorithm == nullptr ? coll::kDelegateName : choice.algorithm->name;
   if (choice.segment_bytes > 0)
     line +=
         " in segments of " + text::format_bytes(static_cast<std::uint64_t>(choice.segment_bytes));
@@ -57,32 +58,35 @@ Result<const select::Choice*> choice_for(Communicator& comm, const Shape& shape,
   select::Question question;
   question.collective = shape.collective;
   question.bytes = class_floor(shape.bytes);
-  question.count = class_floor(shape.count);
-  if (has_counts(shape.collective)) question.count = question.bytes;
   question.commutative = is_commutative(shape);
-  question.predefined_op = shape.op == nullptr || !shape.op->is_user();
-  delegates = delegates && state.team != nullptr;
-  const std::uint64_t key =
-      static_cast<std::uint64_t>(shape.collective) | (delegates ? kMayDelegate : 0) |
-      std::uint64_t{question.commutative} << 9 | std::uint64_t{question.predefined_op} << 10 |
-      width(question.bytes) << 16 | width(question.count) << 24;
+  const std::uint64_t key = static_cast<std::uint64_t>(shape.collective) |
+                            (delegates ? kMayDelegate : 0) |
+                            std::uint64_t{question.commutative} << 9 | width(shape.bytes) << 16;
   if (const auto found = state.choices.find(key); found != state.choices.end())
     return &found->second;
   question.forced = forced_name(comm.forced(), shape.collective);
   // Over several hosts a forced "shm" is an error; elsewhere it gives way call by call.
   question.may_delegate = delegates || state.facts.hosts > 1;
   TUTTI_TRY(choice, select::choose(question, state.facts, comm.runtime().knobs, log::explains()));
-  // Asked again without the delegate, because a schedule was better anyway: said before.
+  // Asked again without the delegate, because this call is another kind of call: said before.
   const auto before = state.choices.find(key | kMayDelegate);
   const bool is_new = before == state.choices.end() || before->second.algorithm != choice.algorithm;
   if (log::explains() && is_new && comm.rank() == 0) explain(comm, question, choice);
   return &state.choices.emplace(key, std::move(choice)).first->second;
 }
 
+Result<const select::Choice*> choice_of_size(Communicator& comm, const CollCall& call,
+                                             Count bytes) {
+  TUTTI_TRY(choice, choice_for(comm, shape_of(comm, call), true));
+  auto& row = comm.state().quick[static_cast<std::size_t>(call.collective)];
+  if (row == nullptr) row = std::make_unique<Communicator::State::BySize>();
+  return (*row)[Communicator::State::size_class(bytes)] = choice;
+}
+
 namespace {
 
-Result<std::shared_ptr<Prepared>> build(const Communicator& comm, const Shape& shape,
-                                        const coll::Algorithm& algorithm, Count segment) {
+Result<sched::Schedule> build(const Communicator& comm, const Shape& shape,
+                              const coll::Algorithm& algorithm, Count segment) {
   coll::Call call;
   call.collective = shape.collective;
   call.rank = comm.rank();
@@ -95,18 +99,21 @@ Result<std::shared_ptr<Prepared>> build(const Communicator& comm, const Shape& s
   call.commutative = is_commutative(shape);
   call.segment = segment;
   call.host_of = comm.state().host_of;
-  TUTTI_TRY(schedule, coll::build(algorithm, call));
-  auto prepared = std::make_shared<Prepared>();
-  prepared->program = std::make_shared<const engine::Program>(std::move(schedule));
-  return prepared;
+  return coll::build(algorithm, call);
 }
 
-// The one that is kept under this key, else one that `make` makes, which is kept from now on.
-template <class Key, class Make>
-Result<std::shared_ptr<Prepared>> kept(Communicator::State::Schedules<Key>& schedules, Key key,
-                                       const Make& make) {
-  if (const auto found = schedules.find(key); found != schedules.end()) return found->second;
-  TUTTI_TRY(prepared, make());
+template <class Key>
+std::shared_ptr<Prepared> find_in(const Communicator::State::Schedules<Key>& schedules,
+                                  const Key& key) {
+  const auto found = schedules.find(key);
+  return found == schedules.end() ? nullptr : found->second;
+}
+
+template <class Key>
+std::shared_ptr<Prepared> keep_in(Communicator::State::Schedules<Key>& schedules, Key key,
+                                  sched::Schedule made) {
+  auto prepared = std::make_shared<Prepared>();
+  prepared->program = std::make_shared<const engine::Program>(std::move(made));
   // Any victim serves: a program that needs more than this many shapes reuses none of them.
   if (schedules.size() >= Communicator::State::kMostPrepared) schedules.erase(schedules.begin());
   schedules.emplace(std::move(key), prepared);
@@ -114,6 +121,14 @@ Result<std::shared_ptr<Prepared>> kept(Communicator::State::Schedules<Key>& sche
 }
 
 }  // namespace
+
+std::shared_ptr<Prepared> find_kept(Communicator& comm, const CountsKey& key) {
+  return find_in(comm.state().prepared_by_counts, key);
+}
+
+std::shared_ptr<Prepared> keep(Communicator& comm, CountsKey key, sched::Schedule made) {
+  return keep_in(comm.state().prepared_by_counts, std::move(key), std::move(made));
+}
 
 Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape,
                                           const select::Choice& choice) {
@@ -123,9 +138,15 @@ Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape
       choice.segment_bytes > 0 ? std::max<Count>(1, choice.segment_bytes / unit) : 0;
   const ScheduleKey key{choice.algorithm, shape.count,    segment,
                         shape.root,       shape.in_place, is_commutative(shape)};
-  const auto make = [&] { return build(comm, shape, *choice.algorithm, segment); };
-  if (!has_counts(shape.collective)) return kept(state.prepared, key, make);
-  return kept(state.prepared_by_counts, CountsKey{key, shape.counts, shape.send_counts}, make);
+  if (!has_counts(shape.collective)) {
+    if (auto kept = find_in(state.prepared, key)) return kept;
+    TUTTI_TRY(made, build(comm, shape, *choice.algorithm, segment));
+    return keep_in(state.prepared, key, std::move(made));
+  }
+  const CountsKey full{key, shape.collective, shape.counts, shape.send_counts};
+  if (auto kept = find_kept(comm, full)) return kept;
+  TUTTI_TRY(made, build(comm, shape, *choice.algorithm, segment));
+  return keep(comm, full, std::move(made));
 }
 
 std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared) {

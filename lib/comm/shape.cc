@@ -22,7 +22,7 @@ Count sum(const std::vector<Count>& counts) {
 void shape_reduction(const Communicator& comm, const CollCall& call, Shape& shape) {
   shape.reduces = true;
   shape.op = call.op;
-  shape.type = call.recv_type != nullptr ? call.recv_type : call.send_type;
+  shape.type = type_of_reduction(call);
   shape.count = call.recv_type != nullptr ? call.recv_count : call.send_count;
   if (call.collective == Collective::reduce_scatter) {
     if (call.recv_counts.empty())

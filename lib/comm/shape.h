@@ -27,6 +27,9 @@ struct Shape {
 };
 
 bool is_reduction(coll::Collective collective);
+inline const types::Datatype* type_of_reduction(const CollCall& call) {
+  return call.recv_type != nullptr ? call.recv_type : call.send_type;
+}
 // v forms and reduce_scatter: blocks of their own sizes.
 bool has_counts(coll::Collective collective);
 

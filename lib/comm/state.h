@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,9 +28,10 @@ struct ScheduleKey {
   bool commutative;
   auto operator<=>(const ScheduleKey&) const = default;
 };
-// And where blocks have sizes of their own.
+// And where blocks have sizes of their own, between groups and among neighbours.
 struct CountsKey {
   ScheduleKey call;
+  coll::Collective collective;  // where no algorithm says it
   std::vector<Count> counts, send_counts;
   auto operator<=>(const CountsKey&) const = default;
 };
@@ -49,10 +51,19 @@ struct Communicator::State {
   std::uint64_t calls = 0;                  // collectives that waited so far: for the watch record
   std::array<std::uint32_t, 2> sequence{};  // blocking and other collectives so far
 
-  // Choices by what they depend on; sizes by their power of two (collectives.cc).
+  // Choices by what they depend on; sizes by their power of two (schedules.cc).
   std::map<std::uint64_t, select::Choice> choices;
-  enum class Route : std::uint8_t { unknown, delegate, schedule };
-  std::array<std::array<Route, 64>, coll::kCollectives> routes{};
+  // Those for calls that the delegate may serve, found quickly: by collective and power of two.
+  using BySize = std::array<const select::Choice*, 64>;
+  std::array<std::unique_ptr<BySize>, kCollectives> quick;
+  static std::size_t size_class(Count bytes) {
+    return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes))) & 63U;
+  }
+  // Null: not asked for yet.
+  const select::Choice* quick_choice(coll::Collective collective, Count bytes) const {
+    const auto& row = quick[static_cast<std::size_t>(collective)];
+    return row == nullptr ? nullptr : (*row)[size_class(bytes)];
+  }
 
   template <class Key>
   using Schedules = std::map<Key, std::shared_ptr<Prepared>>;
@@ -79,32 +90,17 @@ struct Communicator::State {
 
 // Which algorithm serves the shape here. `delegates`: the team may be chosen (null algorithm).
 Result<const select::Choice*> choice_for(Communicator& comm, const Shape& shape, bool delegates);
+// The same for a call of so many bytes that the team can serve; quick_choice() knows it then.
+Result<const select::Choice*> choice_of_size(Communicator& comm, const CollCall& call, Count bytes);
 // The schedule of the shape by that choice, made ready to run.
 Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape,
                                           const select::Choice& choice);
+// The one that is kept under this key, else the schedule that is `made`, kept from now on.
+std::shared_ptr<Prepared> find_kept(Communicator& comm, const CountsKey& key);
+std::shared_ptr<Prepared> keep(Communicator& comm, CountsKey key, sched::Schedule made);
 // A run of it, new or used before; give it back when it went well.
 std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared);
 void give_run(Prepared& prepared, std::unique_ptr<engine::Run> run);
-
-// What of a call stays from one start to the next.
-struct PreparedCall {
-  Shape shape;
-  const types::Datatype* wider = nullptr;  // see widened.h
-  std::shared_ptr<Prepared> prepared;
-  int tag = 0;
-};
-Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call,
-                                  Communicator::State::Kind kind);
-
-// A call bound and ready to begin.
-struct BoundCall {
-  std::shared_ptr<Prepared> prepared;
-  std::unique_ptr<engine::Run> run;
-  engine::Binding binding;
-  engine::ScratchPool::Piece temporary;
-  std::unique_ptr<Widened> widened;  // most have none
-};
-BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
 
 // What all members must know alike: choices rest on it. Rank 0's word, as bytes between
 // processes of one library.

@@ -13,10 +13,6 @@ namespace {
 
 using coll::Collective;
 
-const types::Datatype* type_of(const CollCall& call) {
-  return call.recv_type != nullptr ? call.recv_type : call.send_type;
-}
-
 Count count_of(const CollCall& call) {
   return call.recv_type != nullptr ? call.recv_count : call.send_count;
 }
@@ -63,15 +59,15 @@ void* moved(const void* address, Count bytes) {
 }  // namespace
 
 const types::Datatype* wider_type(const Communicator& comm, const CollCall& call) {
-  if (call.op == nullptr || !is_reduction(call.collective)) return nullptr;
-  const types::Datatype* const type = type_of(call);
+  if (call.op == nullptr) return nullptr;  // no reduction
+  const types::Datatype* const type = type_of_reduction(call);
   if (type == nullptr || (!comm.is_inter() && comm.size() <= 2)) return nullptr;
   return call.op->accumulator(*type);
 }
 
 CollCall in_wider(const Communicator& comm, const CollCall& call, const types::Datatype& wider) {
   CollCall wide = call;
-  wide.said_type = type_of(call);
+  wide.said_type = type_of_reduction(call);
   if (call.said_count == 0) wide.said_count = whole_of(comm, call);
   wide.in_place = call.in_place || may_be_in_place(comm, call);
   if (call.send_type != nullptr) wide.send_type = &wider;
@@ -80,7 +76,7 @@ CollCall in_wider(const Communicator& comm, const CollCall& call, const types::D
 }
 
 CollCall part_of(const CollCall& call, Count from) {
-  const Count bytes = from * type_of(call)->size();
+  const Count bytes = from * type_of_reduction(call)->size();
   const Count count = std::min(kPart, count_of(call) - from);
   CollCall part = call;
   part.said_count = count_of(call);
@@ -99,7 +95,7 @@ Count parts_of(const CollCall& call) {
 
 Widened::Widened(Communicator& comm, const CollCall& call, const types::Datatype& wider)
     : pool_(comm.runtime().scratch),
-      type_(*type_of(call)),
+      type_(*type_of_reduction(call)),
       result_(call.recv),
       taken_(taken_by(comm, call)),
       wide_(in_wider(comm, call, wider)) {

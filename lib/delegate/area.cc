@@ -9,7 +9,6 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr std::uint32_t kHostArea = 0;
 constexpr std::uint32_t kBits = 64;
 
 }  // namespace
@@ -18,6 +17,7 @@ std::optional<std::uint32_t> take_area(wireup::Wireup& wireup, const std::vector
   const wireup::Segment& segment = wireup.segment();
   wireup::SegmentHeader& header = segment.header();
   const Geometry geometry = geometry_of(header);
+  if (!geometry.has_room_for(locals.size())) return std::nullopt;
   for (std::uint32_t area = 0; area < header.area_count; ++area) {
     if (area == kHostArea) continue;
     // acq_rel: what its last team did to the area happens before what we do.
@@ -39,7 +39,9 @@ std::optional<std::uint32_t> take_area(wireup::Wireup& wireup, const std::vector
   return std::nullopt;
 }
 
-std::uint32_t host_area(wireup::Wireup&) {
+std::optional<std::uint32_t> host_area(wireup::Wireup& wireup) {
+  const wireup::SegmentFacts& facts = wireup.segment().header();
+  if (!geometry_of(facts).has_room_for(facts.local_ranks)) return std::nullopt;
   return kHostArea;
 }
 

@@ -54,6 +54,8 @@ struct alignas(kCacheLine) Entry {
 static_assert(sizeof(Entry) == kCacheLine);
 
 inline constexpr std::uint64_t kEntries = 8;
+inline constexpr std::size_t kMostRounds = 8;  // kept in the chunks, see exchange.cc, fold_*.cc
+inline constexpr std::uint32_t kHostArea = 0;  // of all ranks of the host
 
 struct Geometry {
   std::size_t slot_bytes;
@@ -62,6 +64,10 @@ struct Geometry {
   std::size_t entries_at() const { return sizeof(Control); }
   std::size_t entry_stride() const { return sizeof(Entry) + entry_bytes; }
   std::size_t chunks_at() const { return entries_at() + kEntries * entry_stride(); }
+  // Every member's piece of a round must have a line to itself.
+  bool has_room_for(std::size_t members) const {
+    return chunk_bytes / (kMostRounds * (members + 1)) >= kCacheLine;
+  }
 };
 
 inline Geometry geometry_of(const wireup::SegmentFacts& facts) {

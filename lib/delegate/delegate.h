@@ -44,7 +44,8 @@ struct Call {
 class Team {
  public:
   virtual ~Team() = default;
-  // Whether this delegate can serve the call at all. All members answer alike.
+  // Whether it can fold by this operation and type; it takes all else that has a row among
+  // coll::kDelegatedRows. All members answer alike.
   virtual bool takes(const Call& call) const = 0;
   // Runs it to the end. Members call in the same order. After an error the team stays broken.
   virtual Code run(const Call& call) = 0;
@@ -71,9 +72,10 @@ std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> loc
                                     std::uint32_t area, const Waiting& waiting);
 
 // Takes an area and clears it for these members (by one of them, who tells the others). Empty:
-// none left.
+// none left, or too many members for one.
 std::optional<std::uint32_t> take_area(wireup::Wireup& wireup, const std::vector<int>& locals);
-// The area of all ranks of the host, theirs from the start: no one needs to tell the others.
-std::uint32_t host_area(wireup::Wireup& wireup);
+// The area of all ranks of the host, theirs from the start: no one needs to tell the others. Empty:
+// they are too many.
+std::optional<std::uint32_t> host_area(wireup::Wireup& wireup);
 
 }  // namespace tutti::delegate

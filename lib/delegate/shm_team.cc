@@ -5,7 +5,6 @@ namespace tutti::delegate {
 namespace {
 
 constexpr std::uint32_t kBits = 64;
-constexpr std::size_t kDeepest = 8;  // rounds kept in the chunks, see exchange.cc, fold_*.cc
 
 }  // namespace
 
@@ -21,17 +20,14 @@ ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::u
       geometry_(geometry_of(segment_.header())) {
   const wireup::SegmentHeader& header = segment_.header();
   is_oversubscribed_ = header.is_oversubscribed();
-  // Every member's piece of a round must have a line to itself.
-  has_room_ = geometry_.chunk_bytes / (kDeepest * (locals_.size() + 1)) >= kCacheLine;
   for (const int local : locals_)
     slots_.push_back(segment_.area(area) + static_cast<std::size_t>(local) * geometry_.slot_bytes);
   // Nobody may hand the host's own area to another team.
-  if (area_ == host_area(wireup_))
-    segment_.header().areas_used[0].fetch_or(1, std::memory_order_relaxed);
+  if (area_ == kHostArea) segment_.header().areas_used[0].fetch_or(1, std::memory_order_relaxed);
 }
 
 ShmTeam::~ShmTeam() {
-  if (area_ == host_area(wireup_)) return;
+  if (area_ == kHostArea) return;
   // acq_rel: the last one to leave passes on what all did to the area.
   if (control(0).members.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const std::uint64_t bit = std::uint64_t{1} << area_ % kBits;
@@ -39,10 +35,8 @@ ShmTeam::~ShmTeam() {
 }
 
 bool ShmTeam::takes(const Call& call) const {
-  const coll::Delegated kind = coll::delegated(call.collective);
-  if (kind == coll::Delegated::never || !has_room_) return false;
   // Elements with gaps between them are not copied as bytes: the gaps are the user's.
-  return kind != coll::Delegated::fold ||
+  return call.op == nullptr ||
          (call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr);
 }
 

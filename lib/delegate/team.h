@@ -105,7 +105,6 @@ class ShmTeam final : public Team {
   const std::uint32_t area_;
   const Waiting waiting_;
   const Geometry geometry_;
-  bool has_room_;                   // there are not too many members for the chunks
   bool is_oversubscribed_;          // more ranks than cores on this host
   std::vector<std::byte*> slots_;   // by member
   std::uint64_t number_ = 0;        // of the call under way; the first is 1

@@ -1,7 +1,16 @@
 // costs: what links and folds cost, in one table; everything the model works from beside the team.
+//
+// All ranks of a job must work from the same figures, for they choose algorithms without a word:
+// the table is in the job segment. prun makes it for all hosts; under another launcher rank 0
+// does. It travels as text; plain values, so that a segment can hold it.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <string>
 #include <string_view>
+
+#include "base/result.h"
 
 namespace tutti::model {
 
@@ -11,11 +20,31 @@ struct LinkClass {
   double us_per_byte = 1e-4;
 };
 
-// Of a kind that the table has ("self", "shm", "tcp", "rdma") on a wire of so many Gbit/s; 0: not
-// known, or no wire. A kind that it has not costs what tcp costs.
-LinkClass cost_of_link(std::string_view kind, double wire_gbits);
+struct CostRow {
+  double latency_us;
+  double gigabytes;       // a second, where the wire's rate is not known
+  double most_gigabytes;  // a second, on any wire: what one core moves
+};
 
-// Reading two bytes and writing one of their sum: us per byte of the result.
-double cost_of_fold();
+// A kind that is none of these costs what the first costs.
+inline constexpr std::array<std::string_view, 4> kLinkKinds{"tcp", "rdma", "shm", "self"};
+
+struct Costs {
+  // Measured on machines of two to four cores.
+  std::array<CostRow, kLinkKinds.size()> links{CostRow{15, 1.2, 4}, CostRow{2, 10, 50},
+                                               CostRow{0.12, 40, 40}, CostRow{0.05, 50, 50}};
+  double fold_gigabytes = 10;  // a second of a sum: two bytes are read and one is written
+
+  // Of a kind of link on a wire of so many Gbit/s, which bounds what the link is said to carry; 0:
+  // not known, or no wire.
+  LinkClass of_link(std::string_view kind, double wire_gbits) const;
+  double fold_us_per_byte() const { return 1e-3 / fold_gigabytes; }  // of the result
+};
+
+// "tcp=15:1.2:4,fold=10": KIND=LATENCY:RATE[:MOST] and fold=RATE, in us and GB/s; what is not named
+// is as built in. Errors: what cannot be read, and what may stand there.
+Result<Costs> parse_costs(std::string_view text);
+// All of it; parse_costs() makes the same table of it, to the bit.
+std::string text_of(const Costs& costs);
 
 }  // namespace tutti::model

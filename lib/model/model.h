@@ -28,7 +28,7 @@ struct TeamFacts {
   bool shm_delegate = false;    // the whole team sits on one host and has an area
   LinkClass inside;
   LinkClass between;
-  double fold_us_per_byte = cost_of_fold();
+  double fold_us_per_byte = Costs{}.fold_us_per_byte();
 };
 
 class Model {

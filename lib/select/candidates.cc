@@ -19,7 +19,7 @@ constexpr std::int64_t kLargestSegment = 1 << 20;
 constexpr double kDirect = 0.8;
 
 double delegate_us(const Question& question, const TeamFacts& team) {
-  const coll::Delegated kind = coll::delegated(question.collective);
+  const coll::Delegated kind = coll::delegated(question.collective).kind;
   const double p = std::max(team.size, 1);
   const double n =
       static_cast<double>(question.bytes) * (kind == coll::Delegated::blocks ? p - 1 : 1);
@@ -37,9 +37,8 @@ double predict_us(const Algorithm& algorithm, const Question& question, const Te
 }
 
 bool delegate_can(const Question& question, const TeamFacts& team) {
-  const coll::Delegated kind = coll::delegated(question.collective);
-  return team.shm_delegate && question.may_delegate && kind != coll::Delegated::never &&
-         (kind != coll::Delegated::fold || question.predefined_op);
+  return team.shm_delegate && question.may_delegate &&
+         coll::delegated(question.collective).kind != coll::Delegated::never;
 }
 
 std::int64_t segment_for(const Algorithm& algorithm, const Question& question,

@@ -3,7 +3,6 @@
 // Everything it depends on is equal on all ranks of the team, so all of them choose alike
 // without a word: sizes, hosts, link classes and knobs, never addresses or timings of one rank.
 #include <algorithm>
-#include <cctype>
 
 #include "base/text.h"
 #include "select/candidates.h"
@@ -15,14 +14,6 @@ namespace {
 using coll::Algorithm;
 using coll::Collective;
 
-constexpr std::string_view kDelegate = "shm";
-
-std::string upper(std::string_view name) {
-  std::string text(name);
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
 // What a user forces and where it was said: info key, TUTTI_<COLLECTIVE>, TUTTI_ALGORITHMS.
 struct Forced {
   std::string name;
@@ -30,19 +21,9 @@ struct Forced {
 };
 
 // The v forms obey the knob of their plain form when it names something they have.
-std::string_view plain_name(Collective collective) {
-  switch (collective) {
-    case Collective::gatherv:
-      return "gather";
-    case Collective::scatterv:
-      return "scatter";
-    case Collective::allgatherv:
-      return "allgather";
-    case Collective::alltoallv:
-      return "alltoall";
-    default:
-      return coll::name_of(collective);
-  }
+Collective plain_form(Collective collective) {
+  const std::string_view knob = row_of(collective).knob;
+  return std::ranges::find(kCollectiveRows, knob, &CollectiveRow::knob)->collective;
 }
 
 Result<Forced> from_list(std::string_view list, std::string_view wanted) {
@@ -52,8 +33,7 @@ Result<Forced> from_list(std::string_view list, std::string_view wanted) {
     const auto equals = word.find('=');
     const auto key = text::trim(word.substr(0, equals));
     std::vector<std::string> known;
-    for (int i = 0; i < coll::kCollectives; ++i)
-      known.emplace_back(coll::name_of(static_cast<Collective>(i)));
+    for (const CollectiveRow& row : kCollectiveRows) known.emplace_back(row.name);
     const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
     if (equals == std::string_view::npos || !is_known) {
       const std::string near = text::nearest(key, known);
@@ -69,20 +49,21 @@ Result<Forced> from_list(std::string_view list, std::string_view wanted) {
 
 Result<Forced> forced_name(const Question& question, const Knobs& knobs) {
   if (!question.forced.empty()) return Forced{question.forced, "the communicator's info"};
-  const std::string knob = "TUTTI_" + upper(plain_name(question.collective));
+  const char* const knob = row_of(question.collective).knob;
   if (!knobs.text(knob).empty()) return Forced{knobs.text(knob), knob};
   const std::string& list = knobs.text("TUTTI_ALGORITHMS");
   if (list.empty()) return Forced{};
   TUTTI_TRY(exact, from_list(list, coll::name_of(question.collective)));
   if (!exact.name.empty()) return exact;
-  return from_list(list, plain_name(question.collective));
+  return from_list(list, coll::name_of(plain_form(question.collective)));
 }
 
 std::vector<std::string> names_of(Collective collective) {
   std::vector<std::string> names;
   for (const Algorithm& algorithm : coll::catalogue())
     if (algorithm.collective == collective) names.emplace_back(algorithm.name);
-  if (coll::delegated(collective) != coll::Delegated::never) names.emplace_back(kDelegate);
+  if (coll::delegated(collective).kind != coll::Delegated::never)
+    names.emplace_back(coll::kDelegateName);
   return names;
 }
 
@@ -100,28 +81,22 @@ tl::unexpected<Error> unknown(Collective collective, const Forced& forced) {
 // Whether a forced name is meant for another form of the collective: TUTTI_ALLGATHER=
 // recursive_doubling leaves allgatherv, which has no such algorithm, to the model.
 bool is_for_plain_form(const Question& question, const Forced& forced) {
-  if (plain_name(question.collective) == coll::name_of(question.collective)) return false;
-  if (!question.forced.empty()) return false;
-  for (int i = 0; i < coll::kCollectives; ++i) {
-    const auto other = static_cast<Collective>(i);
-    if (coll::name_of(other) != plain_name(question.collective)) continue;
-    const auto names = names_of(other);
-    return std::find(names.begin(), names.end(), forced.name) != names.end();
-  }
-  return false;
+  const Collective plain = plain_form(question.collective);
+  if (plain == question.collective || !question.forced.empty()) return false;
+  const auto names = names_of(plain);
+  return std::find(names.begin(), names.end(), forced.name) != names.end();
 }
 
 Result<Choice> forced_choice(const Question& question, const TeamFacts& team, const Knobs& knobs,
                              const Forced& forced) {
   Choice choice;
   choice.why = "forced by " + forced.source;
-  if (forced.name == kDelegate && coll::delegated(question.collective) != coll::Delegated::never) {
+  if (forced.name == coll::kDelegateName &&
+      coll::delegated(question.collective).kind != coll::Delegated::never) {
     if (!delegate_can(question, team))
-      return fail(Code::unsupported,
-                  forced.source + ": shm cannot serve this " +
-                      std::string(coll::name_of(question.collective)) +
-                      (team.shm_delegate ? " (the operation is a user's own)"
-                                         : " (the ranks are not all on one host)"));
+      return fail(Code::unsupported, forced.source + ": shm cannot serve this " +
+                                         std::string(coll::name_of(question.collective)) +
+                                         " (the ranks are not all on one host)");
     return choice;
   }
   choice.algorithm = coll::find(question.collective, forced.name);
@@ -137,8 +112,8 @@ Result<Choice> forced_choice(const Question& question, const TeamFacts& team, co
 }  // namespace
 
 Result<void> check_forced(const Knobs& knobs) {
-  for (int i = 0; i < coll::kCollectives; ++i) {
-    const auto collective = static_cast<Collective>(i);
+  for (const CollectiveRow& row : kCollectiveRows) {
+    const Collective collective = row.collective;
     Question question;
     question.collective = collective;
     TUTTI_TRY(forced, forced_name(question, knobs));
@@ -154,7 +129,7 @@ Result<void> check_forced(const Knobs& knobs) {
 Result<Choice> choose(const Question& question, const TeamFacts& team, const Knobs& knobs,
                       bool explain) {
   TUTTI_TRY(forced, forced_name(question, knobs));
-  const bool names_other = forced.name == kDelegate && !question.may_delegate;
+  const bool names_other = forced.name == coll::kDelegateName && !question.may_delegate;
   const bool obeys =
       !forced.name.empty() && !names_other &&
       (coll::find(question.collective, forced.name) || !is_for_plain_form(question, forced));

@@ -9,7 +9,7 @@ namespace tutti::select {
 namespace {
 
 std::string name_of(const Candidate& candidate) {
-  return candidate.algorithm == nullptr ? "shm" : candidate.algorithm->name;
+  return candidate.algorithm == nullptr ? coll::kDelegateName : candidate.algorithm->name;
 }
 
 std::string time_of(const Candidate& candidate) {

@@ -15,13 +15,11 @@ using model::TeamFacts;
 
 struct Question {
   coll::Collective collective;
-  std::int64_t bytes;  // of `count` units (per block where there are blocks)
-  std::int64_t count;
+  std::int64_t bytes;  // per block where there are blocks
   bool commutative;
-  bool predefined_op;  // the delegate folds only those
   std::string forced;  // info key of the communicator; empty: knobs decide
-  // False: the delegate does not take this call (nonblocking, elements with gaps); a forced
-  // "shm" is left to the model then.
+  // False: the delegate does not take this call (nonblocking, elements with gaps, an operation of
+  // the user's own); a forced "shm" is left to the model then.
   bool may_delegate = true;
 };
 

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <iterator>
 
+#include "base/collectives.h"
 #include "base/text.h"
 #include "watch/watch.h"
 
@@ -14,17 +15,6 @@ namespace {
 
 constexpr int kMantissa = 10;
 constexpr std::uint32_t kNeighbours = 1U << 23;  // no collective: these have 1 .. 15 above bit 28
-
-// By coll::Collective; a test compares.
-struct Known {
-  const char* name;
-  bool has_root;
-};
-constexpr Known kCollectives[] = {
-    {"barrier", false},        {"bcast", true},    {"reduce", true},      {"allreduce", false},
-    {"gather", true},          {"scatter", true},  {"allgather", false},  {"alltoall", false},
-    {"gatherv", true},         {"scatterv", true}, {"allgatherv", false}, {"alltoallv", false},
-    {"reduce_scatter", false}, {"scan", false},    {"exscan", false}};
 
 constexpr const char* kOpNames[] = {"no op",
                                     "MPI_SUM",
@@ -103,7 +93,7 @@ std::string describe_arguments(const Said& said) {
   const std::uint32_t collective = (said.print >> 28) - 1;
   if (collective == 0) return "";
   const std::uint32_t op = (said.print >> 23) & 31U;
-  const bool rooted = kCollectives[collective].has_root;
+  const bool rooted = kCollectiveRows[collective].has_root;
   std::string text = rooted ? "(root " + std::to_string(said.root) + ", " : "(";
   const std::uint32_t element = op != 0 && !rooted ? (said.print >> 16) & 127U : 0;
   const std::uint64_t size = size_of_element(element);
@@ -117,7 +107,7 @@ std::string describe_arguments(const Said& said) {
 }
 
 bool is_collective(std::uint32_t print) {
-  return print >> 28 != 0 && print >> 28 <= std::size(kCollectives);
+  return print >> 28 != 0 && print >> 28 <= kCollectiveRows.size();
 }
 
 std::string in_capital(const char* name) {
@@ -135,11 +125,11 @@ bool contains(std::string text, const char* part) {
 }  // namespace
 
 bool has_root(std::uint32_t collective) {
-  return collective < std::size(kCollectives) && kCollectives[collective].has_root;
+  return collective < kCollectiveRows.size() && kCollectiveRows[collective].has_root;
 }
 
 const char* collective_name(std::uint32_t collective) {
-  return collective < std::size(kCollectives) ? kCollectives[collective].name : "";
+  return collective < kCollectiveRows.size() ? kCollectiveRows[collective].name : "";
 }
 
 std::uint32_t pack_print(const Print& print) {
@@ -160,7 +150,7 @@ std::string describe_print(std::uint32_t print) {
   if (!is_collective(print)) return print == 1 ? "a collective that failed there" : "no collective";
   const std::uint32_t shift = (print & 0xffffU) >> kMantissa;
   const std::uint64_t bytes = std::uint64_t{print & ((1U << kMantissa) - 1)} << shift;
-  return in_capital(kCollectives[(print >> 28) - 1].name) +
+  return in_capital(kCollectiveRows[(print >> 28) - 1].name) +
          describe_arguments({print, (print >> 16) & 127U, bytes, shift == 0});
 }
 
@@ -169,7 +159,7 @@ std::string describe_call(const wireup::CallRecord& call) {
   const std::string function = call.function > 0 ? function_name(call.function - 1) : "";
   if (!is_collective(call.fingerprint))
     return function.empty() ? describe_print(call.fingerprint) : function;
-  const char* name = kCollectives[(call.fingerprint >> 28) - 1].name;
+  const char* name = kCollectiveRows[(call.fingerprint >> 28) - 1].name;
   // A function that makes collectives of its own (MPI_Comm_dup): their arguments are not the
   // user's.
   if (!function.empty() && !contains(function, name)) return function;
@@ -193,7 +183,7 @@ std::string difference_between(const wireup::CallRecord& a, const wireup::CallRe
   };
   const auto inside = [](const wireup::CallRecord& call) {
     return is_collective(call.fingerprint)
-               ? std::string(kCollectives[(call.fingerprint >> 28) - 1].name)
+               ? std::string(kCollectiveRows[(call.fingerprint >> 28) - 1].name)
                : describe_print(call.fingerprint);
   };
   const auto kind = [](const wireup::CallRecord& call) {

@@ -33,7 +33,8 @@ class Board {
 };
 
 using BoardPtr = std::unique_ptr<Board>;
-Result<std::unique_ptr<Wireup>> join_board(BoardPtr board);
+// `costs`: TUTTI_COSTS here; rank 0's is what all ranks go by.
+Result<std::unique_ptr<Wireup>> join_board(BoardPtr board, std::string costs);
 
 Result<BoardPtr> open_pmi_board(const Lookup& getenv);     // Hydra, srun with pmi2
 Result<BoardPtr> open_pmix_board(const Lookup& getenv);    // Open MPI's mpirun, srun with pmix

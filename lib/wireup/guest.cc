@@ -6,7 +6,8 @@
 //
 // Ranks are on one host when the launcher says so and they can really share memory: the same
 // kernel, network and process namespaces. The job's secret is rank 0's and travels by the board:
-// it is as private as the launcher's own.
+// it is as private as the launcher's own. So do the costs that all ranks go by, whatever each host
+// says of them.
 #include <sched.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@
 #include "base/text.h"
 #include "wireup/board.h"
 #include "wireup/handover.h"
+#include "wireup/protocol.h"
 
 namespace tutti::wireup {
 namespace {
@@ -84,7 +86,8 @@ struct Cards {
 
 class GuestClient final : public Wireup {
  public:
-  explicit GuestClient(BoardPtr board) : board_(std::move(board)) {}
+  GuestClient(BoardPtr board, std::string costs)
+      : board_(std::move(board)), costs_(std::move(costs)) {}
 
   Result<void> start();
   Result<void> put(BlobView address) override;
@@ -110,21 +113,25 @@ class GuestClient final : public Wireup {
   Result<void> share_segment(const Cards& cards);
 
   BoardPtr board_;
+  std::string costs_;  // as this rank was told
   std::map<int, std::vector<std::uint8_t>> addresses_;
 };
 
 Result<void> GuestClient::put_card() {
   std::array<char, kHostNameBytes> name{};
   ::gethostname(name.data(), name.size() - 1);
-  std::string secret;
+  std::string secret, costs;
   if (board_->rank() == 0) {
     std::array<std::uint8_t, kKeyBytes + 8> bytes{};
     if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
       return fail(Code::other, "the kernel gives no random numbers");
     secret = hex(bytes.data(), bytes.size());
+    auto table = model::parse_costs(costs_);
+    if (!table) return fail(Code::arg, std::string(kCostsVariable) + ": " + table.error().text);
+    costs = model::text_of(*table);
   }
   TUTTI_DO(board_->put("card", std::string(name.data()) + "/" + own_place(board_->node()) + "/" +
-                                   own_mask() + "/" + secret));
+                                   own_mask() + "/" + secret + "/" + costs));
   return board_->fence();
 }
 
@@ -135,7 +142,7 @@ Result<Cards> GuestClient::read_cards() {
   for (int rank = 0; rank < board_->size(); ++rank) {
     TUTTI_TRY(text, board_->get(rank, "card"));
     const auto parts = text::split(text, '/');
-    if (parts.size() != 4)
+    if (parts.size() != 5)
       return fail(Code::other, "rank " + std::to_string(rank) + " put up an unreadable card ('" +
                                    text + "'); all ranks must use the same Tutti");
     const auto [at, fresh] = host_of_place.try_emplace(parts[1], host_of_place.size());
@@ -148,7 +155,10 @@ Result<Cards> GuestClient::read_cards() {
     for (const std::string& cpu : text::split(parts[2], ','))
       if (const auto number = text::parse_int(cpu); number && *number >= 0 && *number < CPU_SETSIZE)
         mask[static_cast<std::size_t>(*number)] = true;
-    if (rank == 0) cards.key = unhex(parts[3]);
+    if (rank != 0) continue;
+    cards.key = unhex(parts[3]);
+    TUTTI_TRY(costs, model::parse_costs(parts[4]));
+    cards.facts.costs = costs;
   }
   if (cards.key.size() != kKeyBytes + 8) return fail(Code::other, "rank 0 put up no job key");
   std::memcpy(&cards.facts.job_id, cards.key.data() + kKeyBytes, 8);
@@ -209,8 +219,8 @@ Result<BlobView> GuestClient::get(int rank) {
 
 }  // namespace
 
-Result<std::unique_ptr<Wireup>> join_board(BoardPtr board) {
-  auto client = std::make_unique<GuestClient>(std::move(board));
+Result<std::unique_ptr<Wireup>> join_board(BoardPtr board, std::string costs) {
+  auto client = std::make_unique<GuestClient>(std::move(board), std::move(costs));
   TUTTI_DO(client->start());
   return std::unique_ptr<Wireup>(std::move(client));
 }

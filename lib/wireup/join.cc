@@ -26,7 +26,7 @@ Result<std::unique_ptr<Wireup>> join(const Lookup& getenv) {
   if (getenv(kSegmentFdVariable) != nullptr || getenv(kJobVariable) != nullptr)
     return join_prun(getenv);
   const std::string sign = foreign_launcher(getenv);
-  if (sign.empty()) return join_alone();
+  if (sign.empty()) return join_alone(getenv);
   const auto has = [&getenv](const char* name) { return getenv(name) != nullptr; };
   // The innermost launcher first: torchrun may itself run under another.
   using Open = Result<BoardPtr> (*)(const Lookup&);
@@ -45,7 +45,8 @@ Result<std::unique_ptr<Wireup>> join(const Lookup& getenv) {
                     "--mpi=pmi2)");
   auto board = open(getenv);
   if (!board) return tl::unexpected<Error>(std::move(board).error());
-  return join_board(std::move(*board));
+  const char* const costs = getenv(kCostsVariable);
+  return join_board(std::move(*board), costs == nullptr ? "" : costs);
 }
 
 }  // namespace tutti::wireup

@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "wireup/protocol.h"
 #include "wireup/wireup.h"
 
 namespace tutti::wireup {
@@ -81,7 +82,8 @@ class LocalClient final : public Wireup {
   Segments all_;  // one per host; addresses are written to each
 };
 
-Result<Segments> make_segments(const std::vector<int>& host_of, int hosts) {
+Result<Segments> make_segments(const std::vector<int>& host_of, int hosts,
+                               const model::Costs& costs) {
   std::array<std::uint8_t, 32> key{};
   std::uint64_t job = 0;
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()) ||
@@ -96,6 +98,7 @@ Result<Segments> make_segments(const std::vector<int>& host_of, int hosts) {
   }
   facts.host_of = host_of;
   facts.cores = cores_allowed();
+  facts.costs = costs;
   facts.job_id = job;
   facts.key = key;
   Segments all;
@@ -109,15 +112,18 @@ Result<Segments> make_segments(const std::vector<int>& host_of, int hosts) {
 
 }  // namespace
 
-Result<std::unique_ptr<Wireup>> join_alone() {
-  TUTTI_TRY(all, make_segments({0}, 1));
+Result<std::unique_ptr<Wireup>> join_alone(const Lookup& getenv) {
+  const char* const text = getenv(kCostsVariable);
+  auto costs = model::parse_costs(text == nullptr ? "" : text);
+  if (!costs) return fail(Code::arg, std::string(kCostsVariable) + ": " + costs.error().text);
+  TUTTI_TRY(all, make_segments({0}, 1, *costs));
   auto own = all[0];
   return std::unique_ptr<Wireup>(std::make_unique<LocalClient>(std::move(all), own, 0));
 }
 
 std::vector<std::unique_ptr<Wireup>> in_threads(const std::vector<int>& hosts) {
   const std::set<int> distinct(hosts.begin(), hosts.end());
-  auto all = make_segments(hosts, static_cast<int>(distinct.size()));
+  auto all = make_segments(hosts, static_cast<int>(distinct.size()), {});
   TUTTI_CHECK(all.has_value(), all.error().text);
   std::vector<std::unique_ptr<Wireup>> worlds;
   for (std::size_t r = 0; r < hosts.size(); ++r) {

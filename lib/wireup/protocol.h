@@ -16,6 +16,8 @@ inline constexpr const char* kControlFdVariable = "TUTTI_CONTROL_FD";
 inline constexpr const char* kLocalRankVariable = "TUTTI_LOCAL_RANK";
 // Holds the key by which nodes meet: no launcher of ours hands it on.
 inline constexpr const char* kJoinKeyVariable = "TUTTI_JOIN_KEY";
+// What links cost, where prun or rank 0 is told (model/costs.h); in ranks of prun it means nothing.
+inline constexpr const char* kCostsVariable = "TUTTI_COSTS";
 inline constexpr const char* kJobVariable = "TUTTI_JOB_ID";  // a sign of a launcher
 // For a rank whose descriptors were closed on the way: where to ask, and what proves who asks.
 inline constexpr const char* kDoorVariable = "TUTTI_DOOR";

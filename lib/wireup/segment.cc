@@ -194,6 +194,7 @@ Result<Segment> make_segment(const JobFacts& facts) {
   header.machine_ranks =
       std::max(header.local_ranks, static_cast<std::uint32_t>(std::max(0, facts.machine_ranks)));
   header.cores = std::max(1U, facts.cores);
+  header.costs = facts.costs;
   header.job_id = facts.job_id;
   header.generation = facts.generation;
   std::copy(facts.key.begin(), facts.key.end(), header.job_key);

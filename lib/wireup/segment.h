@@ -24,6 +24,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "model/costs.h"
 
 namespace tutti::wireup {
 
@@ -132,6 +133,7 @@ struct SegmentFacts {
   // processors that they may use together (cgroup, quota, affinity included).
   std::uint32_t machine_ranks, cores;
   bool is_oversubscribed() const { return machine_ranks > cores; }
+  model::Costs costs;  // the same on every host: algorithms are chosen by them
   std::uint64_t job_id;
   // Which of the MPI programs that each rank runs one after another this is, from 0. Each has a
   // segment of its own: nothing that neighbours know of the one before holds for the next.
@@ -199,6 +201,7 @@ struct JobFacts {
   int this_host = 0;
   int machine_ranks = 0;    // of the job, on the machine that this host is or is a part of
   std::uint32_t cores = 1;  // processors that these may use together
+  model::Costs costs;
   std::uint64_t job_id = 0;
   std::uint32_t generation = 0;
   std::span<const std::uint8_t> key;  // 32 bytes

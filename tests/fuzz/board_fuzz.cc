@@ -151,9 +151,9 @@ TEST_CASE("nonsense at the board of rank 0 gives nobody a seat", "[fuzz][board]"
 
 TEST_CASE("cards of nonsense make a world or a reason", "[fuzz][board_cards]") {
   const std::vector<std::string> seeds{
-      "host-a/0|boot|1|2/0,1,2,3/" + std::string(80, '7'), "host-b/1|boot|1|2/1023,0//",
-      "host-c/2|boot|1|2/-1,99999999999,-9223372036854775808/", "a/b/c/d",
-      std::string(300, 'n') + "/3|x|1|2//" + std::string(80, 'a')};
+      "host-a/0|boot|1|2/0,1,2,3/" + std::string(80, '7') + "/tcp=7:3:4,fold=1e-05",
+      "host-b/1|boot|1|2/1023,0//", "host-c/2|boot|1|2/-1,99999999999,-9223372036854775808//",
+      "a/b/c/d/e", std::string(300, 'n') + "/3|x|1|2//" + std::string(80, 'a') + "/fold=nan,=:::"};
   fuzz::Rounds rounds("board_cards", 3000);
   int worlds = 0;
   while (rounds.more()) {
@@ -161,10 +161,10 @@ TEST_CASE("cards of nonsense make a world or a reason", "[fuzz][board_cards]") {
     INFO("round " << rounds.number());
     std::map<int, std::string> cards;
     for (int rank = 0; rank < 4; ++rank)
-      cards[rank] =
-          random.below(3) == 0 ? fuzz::mutate(random, seeds, "/|,-019af") : seeds[random.below(3)];
+      cards[rank] = random.below(3) == 0 ? fuzz::mutate(random, seeds, "/|,-019af=:.")
+                                         : seeds[random.below(3)];
     if (random.below(2) == 0) cards[0] = seeds[0];
-    const auto joined = join_board(std::make_unique<Cards>(3, cards));
+    const auto joined = join_board(std::make_unique<Cards>(3, cards), "");
     if (!joined) {
       REQUIRE_FALSE(joined.error().text.empty());
       continue;

@@ -26,7 +26,7 @@ FAULTS = [
             ("  shape.root = has_root(call.collective) ? joint_root(comm, call.root) : 0;\n",
              "  shape.root = joint_root(comm, call.root);\n")]}),
     Fault("1.3", "operations and types are compared across the sides of an intercommunicator", "inter,inter_coll", {
-        "lib/comm/collectives.cc": [
+        "lib/comm/between.cc": [
             ("return fingerprint_of(call.collective, nullptr, 0, shape.bytes);",
              "return fingerprint(call, 0, shape.bytes, shape.type);")]}),
     Fault("1.3", "calls are compared by a number of the communicator that comes back", "", {

@@ -11,6 +11,7 @@ import tree
 MORE_DOORS = {
     "wireup/segment.h": "the layout that the daemon, the transports and the delegate share",
     "wireup/doorbell.h": "how a rank that sleeps on descriptors is woken, by neighbours and its daemon",
+    "model/costs.h": "the table of costs, which prun makes and the job segment holds",
     "watch/recorder.h": "what --stats and --trace keep: heavier than the three stores of watch.h, and read by the head",
     "watch/calls.h": "what prun compares of collective calls: written by comm, read by daemon and head",
     "wireup/protocol.h": "the messages between a rank and its daemon",

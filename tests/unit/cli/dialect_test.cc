@@ -227,7 +227,9 @@ TEST_CASE("programs and parameters come from files", "[cli]") {
     if (path == "mixed") return std::string("2 ./b %o\n* ./a %t:%o '%n x' %3t %h\n");
     if (path == "gap") return std::string("0 ./a\n2 ./b\n");
     if (path == "tune")
-      return std::string("rmaps_base_oversubscribe = 1\n-x A=1 -mca plm_rsh_agent rsh\n");
+      return std::string(
+          "rmaps_base_oversubscribe = 1\n-x A=1 -mca plm_rsh_agent rsh\n"
+          "tutti_costs = tcp=7:3,fold=4\n");
     return tutti::fail(tutti::Code::arg, "cannot read " + path);
   };
   const Surroundings around{read, {}, {}, {}};
@@ -262,7 +264,27 @@ TEST_CASE("programs and parameters come from files", "[cli]") {
   REQUIRE(job);
   CHECK(job->placement.oversubscribe);
   CHECK(job->launch_agent == "rsh");
+  CHECK(job->rank.costs.starts_with("tcp=7:3:3,"));
+  CHECK(job->rank.costs.ends_with(",fold=4"));
   CHECK_FALSE(parse_command_line(cut("prun --rankfile none ./a"), around));
+}
+
+TEST_CASE("one table of costs goes to all ranks", "[cli]") {
+  Surroundings around;
+  around.variable = [](const std::string& name) -> std::optional<std::string> {
+    if (name != "TUTTI_COSTS") return std::nullopt;
+    return "tcp=9:1";
+  };
+  const auto costs = [&](const std::string& line) {
+    const auto job = parse_command_line(cut(line), around);
+    return job ? job->rank.costs : job.error().text;
+  };
+  CHECK(costs("prun ./a").starts_with("tcp=9:1:1,rdma="));
+  CHECK(costs("prun -x TUTTI_COSTS=tcp=7:3 ./a").starts_with("tcp=7:3:3,rdma="));
+  CHECK(costs("prun ./a : -x TUTTI_COSTS=tcp=7:3 ./b").starts_with("tcp=7:3:3,rdma="));
+  CHECK(costs("prun -x TUTTI_COSTS=tcp=7:3 ./a : -x TUTTI_COSTS=tcp=8:3 ./b")
+            .find("TUTTI_COSTS differs between programs") != std::string::npos);
+  CHECK(costs("prun --mca tutti_costs tcp=fast ./a").find("'tcp=fast'") != std::string::npos);
 }
 
 TEST_CASE("output goes where it is told", "[cli]") {

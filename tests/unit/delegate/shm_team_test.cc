@@ -45,7 +45,7 @@ void run_team(int size, const std::function<bool(Team&, int rank)>& body, int lo
       wireup::Wireup& own = *wireups[static_cast<std::size_t>(rank)];
       delegate::Waiting how = waiting();
       how.looks = looks;
-      const auto team = delegate::make_shm_team(own, locals, rank, delegate::host_area(own), how);
+      const auto team = delegate::make_shm_team(own, locals, rank, *delegate::host_area(own), how);
       if (body(*team, rank)) ++good;
     });
   for (std::thread& thread : threads) thread.join();

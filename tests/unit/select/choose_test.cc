@@ -34,7 +34,7 @@ select::TeamFacts hosts(int count, int local) {
 }
 
 select::Question ask(Collective collective, std::int64_t bytes) {
-  return {collective, bytes, bytes / 8, true, true, ""};
+  return {collective, bytes, true, ""};
 }
 
 std::string taken(const select::Question& question, const select::TeamFacts& team,
@@ -134,7 +134,7 @@ TEST_CASE("a team on one host takes the delegate where it can serve", "[select]"
     CHECK(taken(ask(Collective::allreduce, bytes), team) == "shm");
   CHECK(taken(ask(Collective::barrier, 0), team) == "shm");
   auto own_op = ask(Collective::allreduce, 8);
-  own_op.predefined_op = false;
+  own_op.may_delegate = false;
   CHECK(taken(own_op, team) != "shm");
 }
 

@@ -72,7 +72,7 @@ const std::vector<Place> kPlaces = {{1, 2},        {1, 4},        {1, 16},      
 
 TEST_CASE("a faster wire carries more, as far as one core goes", "[select]") {
   const auto gigabytes = [](const char* kind, double gbits) {
-    return 1e-3 / model::cost_of_link(kind, gbits).us_per_byte;
+    return 1e-3 / model::Costs{}.of_link(kind, gbits).us_per_byte;
   };
   CHECK(gigabytes("tcp", 1) == Approx(0.125));
   CHECK(gigabytes("tcp", 10) == Approx(1.25));
@@ -90,7 +90,7 @@ TEST_CASE("a prediction stays within a small factor of the simulated schedule", 
       for (const Count bytes : {8, 4096, 65536, 1 << 22}) {
         if (has_blocks(algorithm.collective) && bytes > 65536) continue;
         const Count segment = algorithm.takes_segments && bytes > 65536 ? 65536 : 0;
-        const select::Question question{algorithm.collective, bytes, bytes, true, true, ""};
+        const select::Question question{algorithm.collective, bytes, true, ""};
         const double predicted = predict_us(algorithm, question, facts_of(place), segment);
         const double simulated = simulated_us(algorithm, place, bytes, segment);
         INFO(coll::name_of(algorithm.collective)
@@ -111,7 +111,7 @@ TEST_CASE("the algorithm chosen is near the best in the simulation", "[select]")
     for (const Place place : kPlaces)
       for (const Count bytes : {8, 4096, 65536, 1 << 22}) {
         if (has_blocks(collective) && bytes > 65536) continue;
-        const select::Question question{collective, bytes, bytes, true, true, ""};
+        const select::Question question{collective, bytes, true, ""};
         const auto choice = choose(question, facts_of(place), knobs, false);
         REQUIRE(choice);
         REQUIRE(choice->algorithm != nullptr);

@@ -1,0 +1,101 @@
+// From user calls to the delegate's words, and which of the two ways down they go.
+#include "comm/delegated.h"
+
+#include "comm/fingerprint.h"
+#include "comm/scheduled.h"
+
+namespace tutti::comm {
+namespace {
+
+using coll::Collective;
+
+types::Buffer message(const void* data, Count count, const types::Datatype* type) {
+  if (type == nullptr) return {};
+  return types::Buffer::whole(const_cast<void*>(data), count, *type);
+}
+
+void say_reduction(const CollCall& call, delegate::Call& to) {
+  to.type = type_of_reduction(call);
+  to.count = call.recv_type != nullptr ? call.recv_count : call.send_count;
+  to.op = call.op;
+  to.recv = call.recv;
+  to.send = call.in_place ? call.recv : call.send;
+}
+
+void say_movement(const Communicator& comm, const CollCall& call, delegate::Call& to) {
+  const types::Buffer recv = message(call.recv, call.recv_count, call.recv_type);
+  if (call.collective == Collective::bcast) {
+    to.into = recv;
+    to.block = recv.bytes;
+    return;
+  }
+  const Count size = comm.size();
+  const bool is_root = comm.rank() == call.root;
+  const types::Buffer send = message(call.send, call.send_count, call.send_type);
+  switch (call.collective) {
+    case Collective::gather:
+      to.from = send;
+      to.block = is_root ? recv.bytes : send.bytes;
+      if (is_root) to.into = message(call.recv, call.recv_count * size, call.recv_type);
+      break;
+    case Collective::scatter:
+      to.into = recv;
+      to.block = is_root ? send.bytes : recv.bytes;
+      if (is_root) to.from = message(call.send, call.send_count * size, call.send_type);
+      break;
+    default:  // allgather, alltoall
+      to.block = recv.bytes;
+      to.from = call.collective == Collective::allgather
+                    ? send
+                    : message(call.send, call.send_count * size, call.send_type);
+      to.into = message(call.recv, call.recv_count * size, call.recv_type);
+      break;
+  }
+}
+
+// Whether the team can serve this call at all; then `said` is the call in its words. All members
+// answer alike.
+bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::Call& said) {
+  const coll::DelegatedRow& row = coll::delegated(call.collective);
+  if (row.kind == coll::Delegated::never || (call.in_place && !row.in_place) ||
+      !call.recv_counts.empty())
+    return false;
+  said.collective = call.collective;
+  said.root = call.root;
+  said.in_place = call.in_place;
+  if (row.kind == coll::Delegated::fold) {
+    say_reduction(call, said);
+    if (!comm.state().team->takes(said)) return false;
+    said.block = said.count * said.type->size();
+    if (call.collective == Collective::reduce_scatter) said.block *= comm.size();
+  } else if (call.collective != Collective::barrier) {
+    say_movement(comm, call, said);
+  }
+  said.fingerprint = fingerprint(call, call.root, said.block, said.type);
+  return true;
+}
+
+}  // namespace
+
+Code run_inside(Communicator& comm, const CollCall& call) {
+  Communicator::State& state = comm.state();
+  delegate::Call said;
+  if (!say_to_delegate(comm, call, said)) return run_schedule(comm, call, nullptr);
+  const select::Choice* choice = state.quick_choice(call.collective, said.block);
+  if (choice == nullptr) [[unlikely]] {
+    const auto made = choice_of_size(comm, call, said.block);
+    if (!made) {
+      comm.runtime().reason = {made.error().text};
+      return made.error().code;
+    }
+    choice = *made;
+  }
+  if (choice->algorithm != nullptr) return run_schedule(comm, call, choice);
+  const bool is_widened = call.said_type != nullptr;
+  remember(comm, Communicator::State::Kind::blocking,
+           {said.fingerprint, 0, said.root,
+            is_widened ? call.said_count * call.said_type->size() : said.block, call.is_last});
+  return state.team->run(said);
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,96 @@
+// From user calls to runs of schedules.
+#include "comm/scheduled.h"
+
+#include "comm/fingerprint.h"
+
+namespace tutti::comm {
+namespace {
+
+using Kind = Communicator::State::Kind;
+
+Result<std::shared_ptr<Prepared>> prepare_inside(Communicator& comm, const Shape& shape,
+                                                 const select::Choice* chosen) {
+  if (chosen == nullptr) {
+    TUTTI_TRY(choice, choice_for(comm, shape, false));
+    chosen = choice;
+  }
+  return prepare(comm, shape, *chosen);
+}
+
+constexpr Form kInside{&shape_of, &prepare_inside, &bind_spaces,
+                       [](const CollCall& call, const Shape& shape) {
+                         return fingerprint(call, shape.root, shape.bytes, shape.type);
+                       }};
+
+const Form& form_of(const Communicator& comm, const CollCall& call) {
+  if (call.neighbours) return kNeighbours;
+  return comm.is_inter() ? kBetween : kInside;
+}
+
+// For the daemon: what the user said, whatever the type that it is reduced in.
+void remember(Communicator& comm, const CollCall& call, const PreparedCall& prepared, Kind kind) {
+  const Shape& shape = prepared.shape;
+  const bool is_widened = call.said_type != nullptr;
+  const std::uint32_t terms =
+      comm.is_inter() ? terms_of(call.collective, call.op, is_widened ? call.said_type : shape.type)
+                      : 0;
+  remember(comm, kind,
+           {prepared.fingerprint, terms, shape.root,
+            is_widened ? call.said_count * call.said_type->size() : shape.bytes, call.is_last});
+}
+
+}  // namespace
+
+Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind kind,
+                                  const select::Choice* chosen) {
+  PreparedCall made;
+  made.tag = comm.state().next_tag(kind);
+  made.form = &form_of(comm, call);
+  made.shape = made.form->shape(comm, call);
+  TUTTI_TRY(prepared, made.form->prepare(comm, made.shape, chosen));
+  made.prepared = std::move(prepared);
+  made.fingerprint = made.form->fingerprint(call, made.shape);
+  remember(comm, call, made, kind);
+  return made;
+}
+
+BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared) {
+  BoundCall bound;
+  bound.prepared = prepared.prepared;
+  engine::Binding& binding = bound.binding;
+  binding.context = comm.coll_context();
+  binding.tag = prepared.tag;
+  binding.peers = comm.group().members();
+  binding.rank = comm.rank();
+  binding.fingerprint = prepared.fingerprint;
+  prepared.form->bind(comm, call, prepared.shape, binding, bound.temporary);
+  bound.run = take_run(comm, *bound.prepared);
+  return bound;
+}
+
+Code end_call(Runtime& runtime, BoundCall& bound) {
+  const Code code = bound.run->code();
+  if (bound.widened != nullptr) bound.widened->end(code);
+  if (code == Code::ok) {
+    give_run(*bound.prepared, std::move(bound.run));
+    runtime.scratch.give(std::move(bound.temporary));
+  } else {
+    runtime.explain_failed_run();
+  }
+  return code;
+}
+
+Code run_schedule(Communicator& comm, const CollCall& call, const select::Choice* chosen) {
+  Runtime& runtime = comm.runtime();
+  const auto prepared = prepare_call(comm, call, Kind::blocking, chosen);
+  if (!prepared) {
+    runtime.reason = {prepared.error().text};
+    return prepared.error().code;
+  }
+  BoundCall bound = bind_call(comm, call, *prepared);
+  bound.run->begin(std::move(bound.binding));
+  engine::wait(runtime.endpoint, *bound.run);
+  return end_call(runtime, bound);
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,50 @@
+// Calls that schedules serve: prepared (which schedule, from the shape of the call), then bound to
+// the user's memory, once or again and again. Private to comm.
+#pragma once
+
+#include "comm/state.h"
+
+namespace tutti::comm {
+
+// How a call becomes a schedule: in one group, between two, or among neighbours.
+struct Form {
+  Shape (*shape)(const Communicator& comm, const CollCall& call);
+  // `chosen`: what serves it best, where that is known.
+  Result<std::shared_ptr<Prepared>> (*prepare)(Communicator& comm, const Shape& shape,
+                                               const select::Choice* chosen);
+  void (*bind)(const Communicator& comm, const CollCall& call, const Shape& shape,
+               engine::Binding& binding, engine::ScratchPool::Piece& temporary);
+  std::uint32_t (*fingerprint)(const CollCall& call, const Shape& shape);
+};
+extern const Form kBetween;     // between.cc
+extern const Form kNeighbours;  // neighbours.cc
+
+// What of a call stays from one start to the next.
+struct PreparedCall {
+  const Form* form = nullptr;
+  Shape shape;
+  std::shared_ptr<Prepared> prepared;
+  int tag = 0;
+  std::uint32_t fingerprint = 0;
+};
+// And tells the daemon that it begins.
+Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call,
+                                  Communicator::State::Kind kind,
+                                  const select::Choice* chosen = nullptr);
+
+// A call bound and ready to begin.
+struct BoundCall {
+  std::shared_ptr<Prepared> prepared;
+  std::unique_ptr<engine::Run> run;
+  engine::Binding binding;
+  engine::ScratchPool::Piece temporary;
+  std::unique_ptr<Widened> widened;  // most have none
+};
+BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
+// What it kept goes back, when its run has ended. Says how that went.
+Code end_call(Runtime& runtime, BoundCall& bound);
+
+// From the first hop to the last, waiting.
+Code run_schedule(Communicator& comm, const CollCall& call, const select::Choice* chosen);
+
+}  // namespace tutti::comm

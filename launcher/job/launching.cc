@@ -60,7 +60,9 @@ Launching::Launching(const Round& round, const Hosts& hosts,
     names.push_back(hosts.name_of(i));
   }
   const auto first = static_cast<std::size_t>(round.request.plan.ranks.at(0).host);
-  first_address_ = proven_address(hellos, names, first);
+  const std::string& own = round.request.spec.local_address;
+  const bool is_here = !hosts[static_cast<int>(first)].over_network;
+  first_address_ = is_here && !own.empty() ? own : proven_address(hellos, names, first);
   first_port_ = hellos[first].free_port;
 }
 

@@ -131,6 +131,7 @@ struct JobSpec {
   TorchSpec torch;
   spec::RankSpec rank;
   std::string local_address;
+  bool pty = false;                // rank 0's streams are a terminal of its own
   Starter starter = Starter::ssh;  // local is chosen by itself when every host is this one
   bool starter_given = false;
   std::string launch_agent;  // empty: ssh

@@ -116,6 +116,7 @@ constexpr std::array kRows{
     OptionRow{"output-from", "RANKS", kOutput, "show only what these ranks write", "all", apply::only_ranks},
     OptionRow{"output", "LIST", kOutput, "Open MPI's form: tag,tag-detailed,timestamp,merge,json,xml,fold,copy,dir=FOLDER,file=NAME (dir=FOLDER:copy: to the terminal as well); or a file, in srun's", "", apply::output},
 
+    OptionRow{"pty", "", kRunning, "rank 0 runs on a terminal of its own, and prun's goes there key by key; of other ranks nothing is shown", "", apply::on<&JobSpec::pty>},
     OptionRow{"stdin i input", "WHO", kRunning, "who reads standard input: all, none or ranks such as 0,2; others read end-of-file", "0", apply::stdin_to, kEvery, Option::stdin_to},
     OptionRow{"timeout", "SECONDS", kRunning, "end the job after this time (MPIEXEC_TIMEOUT as well)", "none", apply::timeout},
     OptionRow{"hang-report", "SECONDS", kRunning, "when no rank has moved for so long, say who waits for whom; the job goes on; 0: never", "60", apply::hang_report},
@@ -233,7 +234,8 @@ constexpr std::array kRows{
     OptionRow{"preload-files", "FILES", kAccepted, "no effect: files must be on every host", "", kNoted},
     OptionRow{"soft arch file", "VALUE", kAccepted, "MPI's own words: no effect", "", kNoted},
     OptionRow{"report-uri xterm", "WHERE", kAccepted, "no effect", "", kNoted},
-    OptionRow{"stop-on-exec stop-in-init stop-in-app display-comm output-proctable pty no-pty verbose-output", "", kAccepted, "no effect", "", kNoted},
+    OptionRow{"stop-on-exec stop-in-init stop-in-app display-comm output-proctable verbose-output", "", kAccepted, "no effect", "", kNoted},
+    OptionRow{"no-pty", "", kAccepted, "ranks have pipes anyway, unless --pty gives rank 0 a terminal", "", kAsAlways},
     OptionRow{"get-stack-traces report-state-on-timeout", "", kAccepted, "the report at a time limit has both anyway", "", kAsAlways},
 };
 // clang-format on

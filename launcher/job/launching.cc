@@ -74,6 +74,7 @@ control::Launch Launching::launch(int host) const {
   if (launch.spec.master_port == 0) launch.spec.master_port = first_port_;
   launch.output.color = ::isatty(1) != 0 && value_in(request.environment, "NO_COLOR").empty();
   add_ranks(launch, request.spec, request.plan, host);
+  if (request.spec.pty) launch.window = control::RawTerminal::size();
   for (const plan::SharedMachine& one : shared_) {
     const auto at = static_cast<std::size_t>(host);
     if (one.hosts.size() < 2 ||

@@ -38,7 +38,8 @@ enum class MapBy {
   nic,    // near each network card
   device  // near the one of this name, then further away
 };
-enum class RankBy { unset, slot, node, fill, span };  // unset: in the order of mapping
+// unset: in the order of mapping; object: in turn over the objects of a host, host by host.
+enum class RankBy { unset, slot, node, fill, span, object };
 enum class BindTo { unset, none, core, hwthread, numa, package, l3cache, l2cache, l1cache };
 
 // One program of the job; `:` separates them.
@@ -61,7 +62,8 @@ struct AppSpec {
 struct Placement {
   MapBy map_by = MapBy::slot;
   RankBy rank_by = RankBy::unset;
-  int ranks_per_node = 0;    // 0: no limit but the slots
+  MapBy rank_object = MapBy::slot;  // whose objects fill, span and object count; slot: map_by's
+  int ranks_per_node = 0;           // 0: no limit but the slots
   bool in_turns = false;     // Hydra's: more ranks than slots (or -ppn) go round the hosts again
   int ranks_per_object = 0;  // ppr:N:object
   MapBy per_object = MapBy::node;
@@ -109,6 +111,8 @@ struct TorchSpec {
   int node_rank = -1;
   std::string backend = "static";
   std::string endpoint;
+  std::optional<bool> is_host;  // whether this node may lead at the endpoint; unset: by its address
+  bool any_port = false;        // --master-port 0
   double join_timeout_s = 600;
   double last_call_s = 30;  // for more nodes, once the least number is there
   std::string log_folder;
@@ -127,6 +131,7 @@ struct JobSpec {
   TorchSpec torch;
   spec::RankSpec rank;
   std::string local_address;
+  bool pty = false;                // rank 0's streams are a terminal of its own
   Starter starter = Starter::ssh;  // local is chosen by itself when every host is this one
   bool starter_given = false;
   std::string launch_agent;  // empty: ssh

@@ -32,6 +32,28 @@ constexpr std::array kMapNames{
     MapName{"sequential", MapBy::seq},  MapName{"distance", MapBy::gpu},
 };
 
+bool is_object(MapBy map_by) {
+  switch (map_by) {
+    case MapBy::core:
+    case MapBy::hwthread:
+    case MapBy::numa:
+    case MapBy::package:
+    case MapBy::l3cache:
+    case MapBy::l2cache:
+    case MapBy::l1cache:
+      return true;
+    default:
+      return false;
+  }
+}
+
+struct RankName {
+  const char* name;
+  RankBy value;
+};
+constexpr std::array kRankNames{RankName{"slot", RankBy::slot}, RankName{"node", RankBy::node},
+                                RankName{"fill", RankBy::fill}, RankName{"span", RankBy::span}};
+
 struct BindName {
   const char* name;
   BindTo value;
@@ -264,22 +286,27 @@ Result<void> map_by(Draft& draft, const Given& given) {
 }
 
 Result<void> rank_by(Draft& draft, const Given& given) {
-  const std::string order = text::lower(given.words[0].substr(0, given.words[0].find(':')));
-  const std::string lower = text::lower(given.words[0]);
-  RankBy& rank_by = draft.job.placement.rank_by;
-  if (lower.ends_with(":span") && policy_of(given, order))
-    rank_by = RankBy::span;  // of the objects that are mapped by, over all hosts
-  else if (order == "slot" || order == "core" || order == "hwthread")
-    rank_by = RankBy::slot;
-  else if (order == "node")
-    rank_by = RankBy::node;
-  else if (order == "fill")
-    rank_by = RankBy::fill;
-  else if (order == "span")
-    rank_by = RankBy::span;
-  else
-    return unknown_word(given, order, "slot, node, fill, span", {"slot", "node", "fill", "span"});
-  return {};
+  const auto parts = text::split(text::lower(given.words[0]), ':');
+  Placement& placement = draft.job.placement;
+  placement.rank_object = MapBy::slot;
+  for (const RankName& row : kRankNames) {
+    if (parts[0] != row.name) continue;
+    placement.rank_by = row.value;
+    return {};
+  }
+  for (const MapName& row : kMapNames) {
+    if (parts[0] != row.name || !is_object(row.value)) continue;
+    placement.rank_object = row.value;
+    const std::string how = parts.size() > 1 ? parts[1] : "";
+    if (parts.size() > 2 || (!how.empty() && how != "span" && how != "fill"))
+      return unknown_word(given, how, "span, fill", {"span", "fill"});
+    placement.rank_by = how == "span"   ? RankBy::span
+                        : how == "fill" ? RankBy::fill
+                                        : RankBy::object;
+    return {};
+  }
+  return unknown_word(given, parts[0], "slot, node, fill, span, and objects such as numa or core",
+                      {"slot", "node", "fill", "span", "core", "numa", "package", "socket"});
 }
 
 Result<void> bind_to(Draft& draft, const Given& given) {

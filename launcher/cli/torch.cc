@@ -26,6 +26,16 @@ bool is_off(const std::string& value) {
   return value.empty() || value == "0" || value == "false" || value == "False";
 }
 
+// What torch takes for a truth value.
+std::optional<bool> truth_of(const std::string& value) {
+  const std::string word = text::lower(value);
+  for (const char* yes : {"1", "true", "t", "yes", "y"})
+    if (word == yes) return true;
+  for (const char* no : {"0", "false", "f", "no", "n"})
+    if (word == no) return false;
+  return std::nullopt;
+}
+
 // torchrun takes its program for a script; other names only what is one and cannot run by itself.
 Result<bool> goes_to_python(const Draft& draft, const AppSpec& app, const std::string& tool) {
   const TorchSpec& torch = draft.job.torch;
@@ -183,6 +193,10 @@ Result<void> rendezvous_conf(Draft& draft, const Given& given) {
     } else if (name == "last_call_timeout") {
       TUTTI_TRY(seconds, positive(Given{given.spelling + " " + name, {value}}));
       draft.job.torch.last_call_s = seconds;
+    } else if (name == "is_host") {
+      draft.job.torch.is_host = truth_of(value);
+      if (!draft.job.torch.is_host)
+        return fail(Code::arg, given.spelling + " is_host needs 1 or 0, not '" + value + "'");
     } else if (!name.empty()) {
       draft.ignored.push_back(given.spelling + " " + name);
     }
@@ -191,9 +205,13 @@ Result<void> rendezvous_conf(Draft& draft, const Given& given) {
 }
 
 Result<void> master_port(Draft& draft, const Given& given) {
-  TUTTI_TRY(port, positive(given));
-  if (port > 65535) return fail(Code::arg, given.spelling + " needs a port, at most 65535");
-  draft.job.rank.master_port = port;
+  const auto port = text::parse_int(given.words[0]);
+  if (!port || *port < 0 || *port > 65535)
+    return fail(Code::arg, given.spelling +
+                               " needs a port, at most 65535 (0: any that is free), not '" +
+                               given.words[0] + "'");
+  draft.job.rank.master_port = static_cast<int>(*port);
+  draft.job.torch.any_port = *port == 0;
   return {};
 }
 

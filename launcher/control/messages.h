@@ -98,11 +98,12 @@ struct RankPart {
   int to_file = 0;           // streams that go into files: 1 stdout, 2 stderr, 3 both
   int to_terminal = 3;       // streams that are shown
   int through_head = 0;      // streams that prun itself puts where they belong
+  bool on_pty = false;       // its streams are a terminal of its own
   template <class F>
   void fields(F&& f) {
     f("rank", rank), f("app", app), f("takes_stdin", takes_stdin), f("cpus", cpus);
     f("nodes", nodes), f("to_file", to_file), f("to_terminal", to_terminal);
-    f("through_head", through_head);
+    f("through_head", through_head), f("on_pty", on_pty);
   }
 };
 
@@ -136,6 +137,7 @@ struct Launch {
   OutputPart output;
   spec::RankSpec spec;
   int restarts = 0;                          // so far
+  Window window{};                           // of terminals that ranks have
   int machine_ranks = 0, machine_cores = 0;  // where several hosts are one machine: of all of them
   template <class F>
   void fields(F&& f) {
@@ -143,7 +145,7 @@ struct Launch {
     f("machine_ranks", machine_ranks), f("machine_cores", machine_cores);
     f("job_id", job_id), f("job_key", job_key), f("hosts", hosts);
     f("host_of", host_of), f("apps", apps), f("ranks", ranks), f("output", output);
-    f("environment", environment);
+    f("environment", environment), f("window", window);
   }
 };
 
@@ -306,7 +308,7 @@ using AnyMessage =
     std::variant<Prepare, Hello, Launch, Started, Output, Input, InputTaken, Addresses, RankEnded,
                  RankAborts, Gone, Signal, End, Links, Heartbeat, Bye, Grow, HostFailed, Note,
                  DaemonFailed, Gather, Gathered, ServeJob, Serves, Served, Fetch, Fetched, Look,
-                 Seen, Stack, Examine, Findings, Probe, Probed, Used, OutputTaken>;
+                 Seen, Stack, Examine, Findings, Probe, Probed, Used, OutputTaken, Window>;
 
 // One of them. What copies, moves and ends any of them is compiled once (message.cc), not in every
 // file that hears or sends some.

@@ -46,6 +46,15 @@ struct Input {
   }
 };
 
+// down: the size of prun's terminal, for a rank that has one of its own. 0: there is none.
+struct Window {
+  int rows = 0, columns = 0;
+  template <class F>
+  void fields(F&& f) {
+    f("rows", rows), f("columns", columns);
+  }
+};
+
 // up: so many bytes of Input are written; the head sends more, unless nobody there reads any more.
 struct InputTaken {
   std::uint64_t bytes = 0;

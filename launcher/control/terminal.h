@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "control/control.h"
+#include "control/raw.h"
 
 namespace tutti::launch::control {
 
@@ -75,6 +76,7 @@ class Terminal {
   void read_input(std::function<void(std::string text, bool end)> take);
   void allow_input(std::size_t bytes);  // so many more
   void stop_input();
+  RawTerminal& raw() { return raw_; }  // --pty: as long as ranks run
 
  private:
   void read_some();
@@ -85,6 +87,7 @@ class Terminal {
   bool status_shown_ = false;
   bool reading_ = false;
   std::size_t room_ = 0;
+  RawTerminal raw_;
 };
 
 // Where no loop runs any more: text for stderr, and the reader is waited for as long as this at

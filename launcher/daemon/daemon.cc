@@ -56,6 +56,7 @@ class Daemon {
   void handle(const control::Prepare& prepare);
   void handle(control::Launch& launch);
   void handle(const control::Input& input) { ranks_.input(input); }
+  void handle(const control::Window& size) { ranks_.resize(size); }
   void handle(const control::Addresses& addresses) { ranks_.publish(addresses); }
   void handle(const control::Gone& gone) { ranks_.gone(gone); }
   void handle(const control::OutputTaken& taken);

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -30,6 +31,7 @@
 #include <iterator>
 
 #include "base/environment.h"
+#include "daemon/pty.h"
 #include "topo/topo.h"
 
 namespace tutti::launch::daemon {
@@ -94,6 +96,7 @@ struct Child {
   unsigned long memory_nodes[16];  // bits; all 0: not bound
   const rlimit* open_files;
   bool by_shell;
+  bool on_pty;
 };
 
 [[noreturn]] void give_up(const Child& child, int error) {
@@ -132,7 +135,11 @@ void bind_memory(const Child& child) {
 
 [[noreturn]] void become_rank(const Child& child) {
   own_descriptors(child);
-  ::setpgid(0, 0);
+  // Who has a terminal leads a session: its foreground group hears what control-C sends.
+  if (!child.on_pty)
+    ::setpgid(0, 0);
+  else if (::setsid() < 0 || ::ioctl(child.stdio[0], TIOCSCTTY, 0) != 0)
+    give_up(child, errno);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != child.daemon) ::_exit(127);  // it died before the line above
   for (int i = 0; i < 3; ++i)
@@ -172,6 +179,13 @@ bool make_pipe(Pipe* out) {
   out->read.reset(ends[0]);
   out->write.reset(ends[1]);
   return true;
+}
+
+// Like two pipes, whose ends of the child are one: that of the output.
+bool make_pty(const control::Window& window, Pipe* output, Pipe* input) {
+  if (!open_pty(window, &output->read, &output->write)) return false;
+  input->write.reset(::fcntl(output->read.get(), F_DUPFD_CLOEXEC, 3));
+  return input->write.is_open();
 }
 
 // The daemon's end of a pipe: out of the way of the children, and never blocking.
@@ -277,12 +291,15 @@ void Starter::has_ended(const RankProcess& rank) {
 Result<void> Starter::start(RankProcess& rank, RankStart how) {
   std::rotate(slots_.begin(), slots_.begin() + 1, slots_.end());
   Slot& slot = *slots_.back();
-  const bool takes_input = rank.part.takes_stdin;
+  const bool takes_input = rank.part.takes_stdin && !rank.part.on_pty;
   if (!takes_input && !nothing_.is_open())
     nothing_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   int sockets[2];
+  how.merge_stderr = how.merge_stderr || rank.part.on_pty;
   if (!slot.shared.is_there() || (takes_input && !make_pipe(&slot.input)) ||
-      !make_pipe(&slot.output) || (!how.merge_stderr && !make_pipe(&slot.errors)) ||
+      !(rank.part.on_pty ? make_pty(how.window, &slot.output, &slot.input)
+                         : make_pipe(&slot.output)) ||
+      (!how.merge_stderr && !make_pipe(&slot.errors)) ||
       ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
     return no_descriptors();
   rank.control = own_end(UniqueFd(sockets[0]));
@@ -305,11 +322,12 @@ void Starter::fill(Slot& slot, const RankProcess& rank) const {
   slot.argv = pointers_to(start.more_argv.empty() ? *start.argv : start.more_argv);
   slot.environment = pointers_to(start.environment);
   const int stdout_fd = slot.output.write.get();
+  const int stdin_fd = rank.part.on_pty ? stdout_fd : slot.input.read.get();
   slot.child = {start.path.c_str(),
                 start.directory.c_str(),
                 slot.argv.data(),
                 slot.environment.data(),
-                {rank.part.takes_stdin ? slot.input.read.get() : nothing_.get(), stdout_fd,
+                {stdin_fd >= 0 ? stdin_fd : nothing_.get(), stdout_fd,
                  start.merge_stderr ? stdout_fd : slot.errors.write.get()},
                 start.segment_fd,
                 slot.control.get(),
@@ -320,7 +338,8 @@ void Starter::fill(Slot& slot, const RankProcess& rank) const {
                 &rank.part.cpus,
                 {},
                 &start.open_files,
-                start.by_shell};
+                start.by_shell,
+                rank.part.on_pty};
   for (const int node : rank.part.nodes) {
     constexpr int kBits = sizeof(unsigned long) * CHAR_BIT;
     if (node >= 0 && node < 16 * kBits)

@@ -78,6 +78,7 @@ struct RankStart {
   bool merge_stderr = false;
   bool by_shell = false;               // what the kernel does not know is a script
   std::vector<std::string> more_argv;  // argv with something put in; empty: *argv
+  control::Window window;              // of the rank's terminal, where it has one
   rlimit open_files{};                 // the limit before the daemon raised its own
 };
 

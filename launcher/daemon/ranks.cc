@@ -256,6 +256,7 @@ Result<void> Ranks::start(RankProcess& rank) {
   how.argv = &part.argv;
   facts.server_variables = &served.variables;
   how.more_argv = own_words(part, rank);
+  how.window = launch_.window;
   how.by_shell = !app.needs.is_binary;
   how.environment = rank_environment(place_.environment, facts);
   how.server = std::move(served.fd);

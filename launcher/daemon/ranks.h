@@ -44,6 +44,7 @@ class Ranks {
   Result<void> launch(control::Launch launch, const Place& place);
 
   void input(const control::Input& input);
+  void resize(const control::Window& size);  // of ranks with a terminal
   void publish(const control::Addresses& addresses);
   void gone(const control::Gone& gone);
   void look(const control::Look& look);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "daemon/pty.h"
 #include "daemon/ranks.h"
 #include "status/status.h"
 
@@ -89,6 +90,10 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
     return false;
   }
   rank.last_byte_ns = last_byte_ns_ = now_ns();
+  if (rank.part.on_pty) {  // as it comes: an echo is no line
+    show(rank, stream, {std::string(buffer.data(), static_cast<std::size_t>(got))});
+    return true;
+  }
   LineCutter& lines = lines_of(rank, stream);
   show(rank, stream, lines.feed({buffer.data(), static_cast<std::size_t>(got)}));
   // Not where lines are collected: half a line would count as one.
@@ -192,6 +197,11 @@ void Ranks::hold_output(bool hold) {
     for (const int stream : {0, 1}) watch_output(rank, stream);
 }
 
+void Ranks::resize(const control::Window& size) {
+  for (const RankProcess& rank : ranks_)
+    if (rank.part.on_pty && rank.output[0].is_open()) resize_pty(rank.output[0].get(), size);
+}
+
 void Ranks::input(const control::Input& input) {
   input_ += input.text;
   input_ended_ = input_ended_ || input.end;
@@ -235,6 +245,14 @@ std::size_t Ranks::write_input_to(RankProcess& rank, std::size_t offset) {
   }
   if (!rank.input.is_open()) return input_.size();
   loop_.on_writable(fd, nullptr);
+  // A terminal is not closed at the end, which is typed: once after whole lines, twice after a
+  // part.
+  constexpr std::string_view kEnds = "\4\4";
+  if (input_ended_ && rank.part.on_pty && ::write(fd, kEnds.data(), kEnds.size()) < 0 &&
+      errno == EAGAIN) {
+    loop_.on_writable(fd, [this] { write_input(); });
+    return offset;
+  }
   if (input_ended_) {
     loop_.forget(fd);
     rank.input.reset();

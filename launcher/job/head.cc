@@ -29,7 +29,7 @@ Head::Head(Round round)
       exchange_(loop_, round_.request.plan, course_, hosts_),
       rank_ends_(loop_, round_.request, course_, machine_, streams_),
       last_words_(loop_, streams_, observation_, machine_.ending()),
-      signals_(loop_, course_, machine_, hosts_, last_words_) {
+      signals_(loop_, course_, machine_, hosts_, last_words_, streams_.terminal()) {
   if (std::holds_alternative<cli::CheckHosts>(round_.request.spec.command))
     checking_ =
         std::make_unique<Checking>(round_.request, course_, machine_, hosts_, streams_.terminal());
@@ -144,6 +144,7 @@ void Head::launch() {
       hosts_.send(host, launch);
   }
   machine_.launched(launching->job_id());
+  if (round_.request.spec.pty) streams_.terminal().raw().take();
   streams_.open_files();
   observation_.open_desk();
   machine_.enter(State::launching);

@@ -60,7 +60,9 @@ Launching::Launching(const Round& round, const Hosts& hosts,
     names.push_back(hosts.name_of(i));
   }
   const auto first = static_cast<std::size_t>(round.request.plan.ranks.at(0).host);
-  first_address_ = proven_address(hellos, names, first);
+  const std::string& own = round.request.spec.local_address;
+  const bool is_here = !hosts[static_cast<int>(first)].over_network;
+  first_address_ = is_here && !own.empty() ? own : proven_address(hellos, names, first);
   first_port_ = hellos[first].free_port;
 }
 
@@ -72,6 +74,7 @@ control::Launch Launching::launch(int host) const {
   if (launch.spec.master_port == 0) launch.spec.master_port = first_port_;
   launch.output.color = ::isatty(1) != 0 && value_in(request.environment, "NO_COLOR").empty();
   add_ranks(launch, request.spec, request.plan, host);
+  if (request.spec.pty) launch.window = control::RawTerminal::size();
   for (const plan::SharedMachine& one : shared_) {
     const auto at = static_cast<std::size_t>(host);
     if (one.hosts.size() < 2 ||

@@ -191,6 +191,7 @@ control::Launch common_part(const cli::JobSpec& spec, const plan::Plan& plan,
 }
 
 bool takes_stdin(const cli::JobSpec& spec, int rank) {
+  if (spec.pty) return rank == 0;
   return std::any_of(spec.stdin_to.begin(), spec.stdin_to.end(), [rank](const std::string& word) {
     return word == "all" || word == std::to_string(rank);
   });
@@ -208,6 +209,10 @@ void add_ranks(control::Launch& launch, const cli::JobSpec& spec, const plan::Pl
     part.cpus = rank.cpus;
     part.nodes = rank.nodes;
     direct_output(part, spec, rank.local_rank);
+    if (spec.pty) {  // as srun: of the others nothing is shown
+      part.on_pty = rank.rank == 0;
+      if (!part.on_pty) part.to_terminal = 0;
+    }
     leave_to_head(part, launch);
     launch.ranks.push_back(std::move(part));
   }

@@ -15,14 +15,18 @@ constexpr int kMostSignals = 3;                  // that end: then prun ends at 
 }  // namespace
 
 void Signals::start() {
-  loop_.on_signals(
-      {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2, SIGALRM, SIGABRT},
-      [this](int number) { take(number); });
+  loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2, SIGALRM,
+                    SIGABRT, SIGWINCH},
+                   [this](int number) { take(number); });
 }
 
 void Signals::take(int number) {
   if (number == SIGTSTP) return stop();
   if (number == SIGCONT) return go_on();
+  if (number == SIGWINCH) {
+    if (terminal_.raw().is_taken()) hosts_.send_all(control::RawTerminal::size());
+    return;
+  }
   const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
   if (ends) machine_.ending().interrupt(number);
   if (ends && (++endings_ >= kMostSignals || last_words_.are_said())) {

@@ -16,8 +16,13 @@ namespace tutti::launch::job {
 class Signals {
  public:
   Signals(control::Loop& loop, const Course& course, StateMachine& machine, Hosts& hosts,
-          const LastWords& last_words)
-      : loop_(loop), course_(course), machine_(machine), hosts_(hosts), last_words_(last_words) {}
+          const LastWords& last_words, control::Terminal& terminal)
+      : loop_(loop),
+        course_(course),
+        machine_(machine),
+        hosts_(hosts),
+        last_words_(last_words),
+        terminal_(terminal) {}
 
   void start();  // from here on they come by the loop
 
@@ -33,6 +38,8 @@ class Signals {
   StateMachine& machine_;
   Hosts& hosts_;
   const LastWords& last_words_;
+  control::Terminal& terminal_;
+  bool had_terminal_ = false;  // of a rank's, before prun stopped
   control::Loop::TimerId end_timer_ = 0, stop_timer_ = 0;
   int interrupts_ = 0;
   int endings_ = 0;  // signals that end

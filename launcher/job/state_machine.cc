@@ -43,6 +43,7 @@ void StateMachine::enter(State state) {
     terminal_.say(std::string(row_of(state).doing) + ", " + std::to_string(course_.age_ms()) +
                   " ms after the start");
   limit(state);
+  if (state == State::ending || state == State::leaving) terminal_.raw().give_back();
   if (state == State::ending) {
     if (!course_.is_launched) {
       loop_.after(kCollect, [this] {

@@ -4,6 +4,7 @@
 // leader of a session: `ssh -t host prun`, the first process of a container). Then the ranks go on
 // at once. So they do when SIGCONT comes before prun has stopped.
 #include <csignal>
+#include <utility>
 
 #include "base/clock.h"
 #include "job/signals.h"
@@ -45,11 +46,13 @@ void Signals::stop_when_told(std::int64_t until_ns) {
     stop_timer_ = loop_.after(kLookAgain, [this, until_ns] { stop_when_told(until_ns); });
     return;
   }
+  had_terminal_ = terminal_.raw().give_back();
   if (!stop_until_continued()) go_on();
 }
 
 void Signals::go_on() {
   loop_.cancel(stop_timer_);
+  if (std::exchange(had_terminal_, false)) terminal_.raw().take();
   hosts_.send_all(control::Signal{SIGCONT});
 }
 

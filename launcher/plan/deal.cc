@@ -3,11 +3,13 @@
 //   slot, core, ...   in order               numa, package, caches   alternating over the objects
 //   ppr:N:object      N on each object       --rank-by fill          the same counts, object by
 //   object pe-list           all of the list each; ORDERED: one each, in its order
+//   --rank-by object         numbered in turn over objects, whatever was mapped by
 #include "plan/deal.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 #include "plan/near.h"
@@ -117,6 +119,33 @@ Result<Dealt> deal_list(const Machine& machine, const cli::Placement& placement,
   return dealt;
 }
 
+// The number of the object of this kind that a thread is in.
+int number_in(const Thread& thread, cli::MapBy kind) {
+  return kind == cli::MapBy::core       ? thread.core
+         : kind == cli::MapBy::hwthread ? thread.os_index
+                                        : object_of(thread, kind);
+}
+
+// What one rank took, and the object that it is numbered by.
+struct Taken {
+  Units units;
+  int object = 0;
+  int before = 0;  // ranks that are on this object already
+};
+
+// Object by object (fill), or in turn over them.
+void number_by_objects(std::vector<Taken>& taken, const cli::Placement& placement) {
+  std::map<int, int> count;
+  for (Taken& rank : taken) {
+    if (placement.rank_object != cli::MapBy::slot)
+      rank.object = number_in(rank.units[0][0], placement.rank_object);
+    rank.before = placement.rank_by == cli::RankBy::fill ? 0 : count[rank.object]++;
+  }
+  std::stable_sort(taken.begin(), taken.end(), [](const Taken& a, const Taken& b) {
+    return std::tie(a.before, a.object) < std::tie(b.before, b.object);
+  });
+}
+
 }  // namespace
 
 bool counts_threads(const cli::Placement& placement) {
@@ -154,10 +183,7 @@ int objects_of(const Machine& machine, cli::MapBy map_by) {
     if (const int devices = devices_of(machine, map_by); devices > 0) return devices;
   if (is_by_device(map_by)) map_by = cli::MapBy::numa;
   std::set<int> seen;
-  for (const Thread& thread : machine.threads)
-    seen.insert(map_by == cli::MapBy::core       ? thread.core
-                : map_by == cli::MapBy::hwthread ? thread.os_index
-                                                 : object_of(thread, map_by));
+  for (const Thread& thread : machine.threads) seen.insert(number_in(thread, map_by));
   return static_cast<int>(seen.size());
 }
 
@@ -172,16 +198,16 @@ Result<Dealt> deal(const Machine& machine, const cli::Placement& placement, int 
                                " processors for each rank were asked for, but at most " +
                                std::to_string(dealer.largest()) + " are there together; lower PE=");
   Dealt dealt;
-  std::vector<std::pair<std::size_t, Units>> taken;  // with whose turn it was
+  std::vector<Taken> taken;
   for (int i = 0; i < count; ++i) {
     Units units = dealer.take(each);
-    taken.emplace_back(dealer.last_turn(), std::move(units));
+    taken.push_back({std::move(units), static_cast<int>(dealer.last_turn())});
   }
   dealt.rounds = dealer.rounds();
-  if (placement.rank_by == cli::RankBy::fill)
-    std::stable_sort(taken.begin(), taken.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& [turn, units] : taken) dealt.units.push_back(std::move(units));
+  if (placement.rank_by == cli::RankBy::fill || placement.rank_by == cli::RankBy::object ||
+      (placement.rank_by == cli::RankBy::span && placement.rank_object != cli::MapBy::slot))
+    number_by_objects(taken, placement);
+  for (Taken& rank : taken) dealt.units.push_back(std::move(rank.units));
   return dealt;
 }
 

@@ -296,7 +296,12 @@ Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocat
   Plan plan;
   const cli::MapBy counted =
       placement.ranks_per_object > 0 ? placement.per_object : placement.map_by;
-  const int objects = like == nullptr ? 1 : std::max(1, objects_of(*like, counted));
+  const auto each_has = [like](cli::MapBy kind) {
+    return like == nullptr ? 1 : std::max(1, objects_of(*like, kind));
+  };
+  const int objects = each_has(counted);
+  const int numbered =
+      placement.rank_object == cli::MapBy::slot ? objects : each_has(placement.rank_object);
   Mapper mapper(job, allocation, objects);
   if (is_given_by_rank(placement)) {
     TUTTI_TRY(given, ranks_given(job, allocation));
@@ -305,7 +310,7 @@ Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocat
   for (std::size_t a = 0; a < job.apps.size() && !is_given_by_rank(placement); ++a) {
     TUTTI_TRY(counts, mapper.map(job.apps[a]));
     const bool is_ordered = placement.in_turns && placement.rank_by == cli::RankBy::unset;
-    for (const int host : is_ordered ? mapper.order() : number_ranks(counts, placement, objects)) {
+    for (const int host : is_ordered ? mapper.order() : number_ranks(counts, placement, numbered)) {
       PlannedRank rank;
       rank.rank = static_cast<int>(plan.ranks.size());
       rank.app = static_cast<int>(a);

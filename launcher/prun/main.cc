@@ -118,7 +118,8 @@ int run(int argc, char** argv) {
   if (machine) request.machine = *machine;
   if (machine) machine = plan::restricted(*machine, spec->placement);
   if (!machine && request.machine) return complain(status::ExitStatus::usage, machine.error().text);
-  settle_torch(*spec, request.machine);
+  if (const auto settled = settle_torch(*spec, request.machine); !settled)
+    return complain(status::ExitStatus::usage, settled.error().text);
   for (const std::string& note : job::shown_of(spec->notes, *spec)) say(note);
 
   if (!report_pid(spec->pid_file)) return status::of(status::ExitStatus::usage);

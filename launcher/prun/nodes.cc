@@ -150,13 +150,18 @@ Result<Role> torch_role(const job::JobRequest& request) {
   Role role;
   const bool is_static = torch.backend == "static";
   const int port = spec.rank.master_port > 0 ? spec.rank.master_port
-                   : is_static               ? kStaticPort
-                                             : kElasticPort;
+                   : !is_static              ? kElasticPort
+                   : torch.any_port          ? 0
+                                             : kStaticPort;
   const std::string master =
       spec.rank.master_address.empty() ? "127.0.0.1" : spec.rank.master_address;
   TUTTI_TRY(where, spawn::parse_endpoint(torch.endpoint.empty() ? master : torch.endpoint, port));
   role.where = where;
   if (role.where.address.empty()) role.where.address = "127.0.0.1";
+  if (role.where.port == 0 && torch.min_nodes > 1)
+    return fail(Code::arg, "port 0 is another one on each node; give all " +
+                               std::to_string(torch.min_nodes) + " nodes one that is free on " +
+                               role.where.address);
   TUTTI_TRY(key, torch_key(request));
   role.key = key;
   role.leads = is_static && torch.node_rank == 0;
@@ -168,7 +173,8 @@ Result<Role> torch_role(const job::JobRequest& request) {
                     ", where rank 0 leads, is another host: a $SLURM_NODEID that the job script "
                     "fills in is 0 for all; write: srun bash -c 'torchrun ... --node-rank "
                     "$SLURM_NODEID ...'");
-  role.may_lead = !(is_static && torch.node_rank > 0) && job::is_this_machine(role.where.address);
+  const bool is_there = job::is_this_machine(role.where.address);
+  role.may_lead = is_static ? torch.node_rank <= 0 && is_there : torch.is_host.value_or(is_there);
   return role;
 }
 
@@ -213,19 +219,20 @@ void lead_torch(job::JobRequest& request, const Role& role, int slots,
 
 }  // namespace
 
-void settle_torch(cli::JobSpec& spec, const std::optional<topo::Machine>& machine) {
+Result<void> settle_torch(cli::JobSpec& spec, const std::optional<topo::Machine>& machine) {
   cli::Placement& placement = spec.placement;
   if (const std::string word = placement.per_node_word; !word.empty()) {
     const int gpus = word == "cpu" ? 0 : count_gpus();
-    const int cores = machine ? plan::usable_slots(*machine, placement) : 1;
-    placement.ranks_per_node = gpus > 0 ? gpus : word == "gpu" ? 1 : cores;
     if (word == "gpu" && gpus == 0)
-      spec.notes.push_back("--nproc-per-node gpu: this machine has none; one rank a node");
+      return fail(Code::arg,
+                  "--nproc-per-node gpu: this machine has none; give their number, or cpu");
+    placement.ranks_per_node = gpus > 0 ? gpus : machine ? machine->usable_threads() : 1;
   }
-  if (!spec.torch.used) return;
+  if (!spec.torch.used) return {};
   placement.oversubscribe = true;
   if (!cli::hosts_of(spec).empty() || !cli::hostfiles_of(spec).empty())
     placement.most_hosts = spec.torch.max_nodes > 1 ? spec.torch.max_nodes : placement.most_hosts;
+  return {};
 }
 
 Result<std::optional<int>> meet(job::JobRequest& request,

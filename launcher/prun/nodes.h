@@ -10,7 +10,7 @@
 namespace tutti::launch::prun {
 
 // torchrun's --nproc-per-node auto, cpu, gpu, by this machine; and what else a torchrun job is.
-void settle_torch(cli::JobSpec& spec, const std::optional<topo::Machine>& machine);
+Result<void> settle_torch(cli::JobSpec& spec, const std::optional<topo::Machine>& machine);
 
 // Opens the meeting of this job, or joins it and serves there to its end: then the status comes
 // back, for prun to end with. Neither, when all hosts are known.

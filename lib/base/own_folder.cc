@@ -33,7 +33,9 @@ UniqueFd locked(const std::string& path) {
 }  // namespace
 
 std::string temporary_folder(std::string_view tmpdir) {
-  return std::string(tmpdir.starts_with('/') ? tmpdir : "/tmp");
+  const std::string named(tmpdir);
+  const bool is_good = named.starts_with('/') && ::access(named.c_str(), W_OK | X_OK) == 0;
+  return is_good ? named : "/tmp";
 }
 
 Result<void> OwnFolder::make(const std::string& where) {

@@ -28,7 +28,7 @@ class OwnFolder {
   UniqueFd lock_;
 };
 
-// Where temporary files go, by the value of TMPDIR, which may be missing.
+// Where temporary files go, by the value of TMPDIR: /tmp where it is missing or cannot be written.
 std::string temporary_folder(std::string_view tmpdir);
 // Removes what killed processes of this user left there.
 void sweep_own_folders(const std::string& where);

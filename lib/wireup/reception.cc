@@ -98,6 +98,7 @@ class Reception {
   void hear_proof(Visitor& visitor, const std::string& text);
   void seat(Visitor& visitor);
   bool is_held(Line& seat);
+  Error late() const;
 
   const Run& run_;
   UniqueFd door_;
@@ -226,19 +227,39 @@ void Reception::look() {
 }
 
 Result<std::vector<Line>> Reception::gather() {
-  const std::int64_t deadline = now_ns() + kMeetNs;
+  const std::int64_t deadline = now_ns() + run_.limit_ns;
   for (missing_ = run_.size - 1; missing_ > 0;) {
     look();
-    if (now_ns() > deadline && missing_ > 0)
-      return fail(Code::other,
-                  std::to_string(missing_) + " of " + std::to_string(run_.size) +
-                      " ranks (WORLD_SIZE) did not come to rank 0 within 180 s" +
-                      (run_.secret ? "; have all nodes the same TUTTI_JOIN_KEY?" : ""));
+    if (now_ns() > deadline && missing_ > 0) return tl::unexpected<Error>(late());
   }
   return std::move(seats_);
 }
 
+Error Reception::late() const {
+  std::vector<bool> absent(seats_.size());
+  for (std::size_t rank = 1; rank < seats_.size(); ++rank) absent[rank] = !seats_[rank].is_open();
+  return {Code::other,
+          ranks_of(absent) + " of " + std::to_string(run_.size) +
+              " (WORLD_SIZE) did not come to rank 0 within " + seconds_of(run_.limit_ns) +
+              "; see what became of them" +
+              (run_.secret ? ", and whether all nodes have the same TUTTI_JOIN_KEY" : "")};
+}
+
 }  // namespace
+
+std::string seconds_of(std::int64_t ns) {
+  return std::to_string(ns / 1'000'000'000) + " s";
+}
+
+std::string ranks_of(const std::vector<bool>& marked) {
+  constexpr int kNamed = 8;
+  std::string list;
+  int count = 0;
+  for (std::size_t rank = 0; rank < marked.size(); ++rank)
+    if (marked[rank] && ++count <= kNamed) list += (count > 1 ? ", " : "") + std::to_string(rank);
+  if (count > kNamed) list += " and " + std::to_string(count - kNamed) + " more";
+  return (count == 1 ? "rank " : "ranks ") + list;
+}
 
 Result<std::vector<Line>> receive_ranks(const Run& run) {
   TUTTI_TRY(door, run.secret ? listen_to_hosts(run) : listen_here(run));

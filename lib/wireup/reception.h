@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "secure/secure.h"
+#include "wireup/board.h"
 #include "wireup/line.h"
 
 namespace tutti::wireup {
@@ -25,13 +26,22 @@ namespace tutti::wireup {
 struct Run {
   std::string name;  // this very run: its id, port, restart and size
   int rank = 0, size = 1;
-  std::optional<secure::Key> secret;  // nothing: this host and this user only
+  std::optional<secure::Key> secret{};  // nothing: this host and this user only
+  // For all ranks to come, and again at each fence: one may have died, or never been started.
+  std::int64_t limit_ns = 180'000'000'000;
 };
+
+// "180 s"
+std::string seconds_of(std::int64_t ns);
+// "rank 2", "ranks 2, 3": those that are marked, of which there is one at least.
+std::string ranks_of(const std::vector<bool>& marked);
 
 // Of rank 0: waits for all the others. Element i is rank i's; element 0 is empty.
 Result<std::vector<Line>> receive_ranks(const Run& run);
 // Of the others: finds rank 0, at an address or on this host.
 Result<Line> go_to_rank_0(const Run& run, const std::string& master);
+// All of it: every rank's board.
+Result<BoardPtr> open_board(Run run, const std::string& node, const std::string& master);
 
 // Shared by both sides.
 constexpr int kBoardPorts = 16;
@@ -42,7 +52,6 @@ inline std::string said_by_both(const std::string& claim, const std::string& ans
   return claim + "\n" + answer;
 }
 constexpr std::size_t kLongestWord = 4096;
-constexpr std::int64_t kMeetNs = 180'000'000'000;    // for all ranks to come
 constexpr std::int64_t kVisitorNs = 10'000'000'000;  // for one to say who it is
 
 }  // namespace tutti::wireup

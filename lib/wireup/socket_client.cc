@@ -11,11 +11,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <climits>
 #include <cstring>
 #include <map>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "wireup/board.h"
 #include "wireup/protocol.h"
@@ -25,7 +28,6 @@ namespace tutti::wireup {
 namespace {
 
 constexpr std::size_t kMostText = 1U << 30;
-constexpr std::int64_t kForEver = INT64_MAX;
 
 class SocketBoard final : public Board {
  public:
@@ -68,24 +70,37 @@ class SocketBoard final : public Board {
                                         " left while the job was being set up; see its output");
   }
 
+  // Stopped, or stuck: its connection is there, and nothing comes.
+  tl::unexpected<Error> late(const std::vector<bool>& awaited, std::int64_t limit_ns) const {
+    return fail(Code::other, "nothing comes from " + ranks_of(awaited) +
+                                 " while the job is set up, within " + seconds_of(limit_ns) +
+                                 "; see what became of it");
+  }
+
   Run run_;
   std::vector<Line> members_;  // of rank 0: by rank; of others: [0] is rank 0
   std::string fresh_;
   std::map<std::string, std::string> all_;  // "rank key" -> value
 };
 
-// Waits for any of the lines that `wanted` names.
-void wait_for_any(const std::vector<Line>& lines, const std::vector<bool>& wanted) {
+// Waits for any of the lines that `wanted` names. False: the moment has come.
+bool wait_for_any(const std::vector<Line>& lines, const std::vector<bool>& wanted,
+                  std::int64_t until_ns) {
+  const std::int64_t left_ms = (until_ns - now_ns()) / 1'000'000;
+  if (left_ms <= 0) return false;
   std::vector<pollfd> all;
   for (std::size_t i = 1; i < lines.size(); ++i)
     if (wanted[i])
       all.push_back({lines[i].fd(),
                      static_cast<short>(lines[i].has_queued() ? POLLIN | POLLOUT : POLLIN), 0});
-  ::poll(all.data(), all.size(), -1);
+  ::poll(all.data(), all.size(), static_cast<int>(std::min<std::int64_t>(left_ms, INT_MAX)));
+  return true;
 }
 
 Result<void> SocketBoard::gather_parts(std::string* whole) {
   std::vector<bool> awaited(members_.size(), true);
+  awaited[0] = false;
+  const std::int64_t until = now_ns() + run_.limit_ns;
   for (std::size_t missing = members_.size() - 1; missing > 0;) {
     bool any = false;
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
@@ -100,7 +115,8 @@ Result<void> SocketBoard::gather_parts(std::string* whole) {
         return lost(rank);
       }
     }
-    if (!any && missing > 0) wait_for_any(members_, awaited);
+    if (!any && missing > 0 && !wait_for_any(members_, awaited, until))
+      return late(awaited, run_.limit_ns);
   }
   return {};
 }
@@ -108,6 +124,7 @@ Result<void> SocketBoard::gather_parts(std::string* whole) {
 Result<void> SocketBoard::hand_out(const std::string& whole) {
   for (std::size_t rank = 1; rank < members_.size(); ++rank) members_[rank].put(whole);
   std::vector<bool> awaited(members_.size());
+  const std::int64_t until = now_ns() + run_.limit_ns;
   for (bool any = true; any;) {
     any = false;
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
@@ -115,7 +132,7 @@ Result<void> SocketBoard::hand_out(const std::string& whole) {
       awaited[rank] = members_[rank].has_queued();
       any = any || awaited[rank];
     }
-    if (any) wait_for_any(members_, awaited);
+    if (any && !wait_for_any(members_, awaited, until)) return late(awaited, run_.limit_ns);
   }
   return {};
 }
@@ -127,8 +144,10 @@ Result<void> SocketBoard::fence() {
     TUTTI_DO(hand_out(whole));
   } else {
     members_[0].put(whole);
-    const auto all = members_[0].wait_for_text(kMostText, kForEver);
-    if (!all) return lost(0);
+    // Longer than rank 0 waits for the others to come and for their parts: it says who is missing.
+    const std::int64_t limit_ns = 3 * run_.limit_ns;
+    const auto all = members_[0].wait_for_text(kMostText, now_ns() + limit_ns);
+    if (!all) return members_[0].is_open() ? late({true}, limit_ns) : lost(0);
     whole = *all;
   }
   for (const std::string& line : text::split(whole, '\n')) {
@@ -241,7 +260,11 @@ Result<BoardPtr> open_socket_board(const Lookup& getenv) {
   run.size = static_cast<int>(*size);
   TUTTI_TRY(secret, secret_of_run(getenv, *size, master));
   run.secret = secret;
-  auto board = std::make_unique<SocketBoard>(std::move(run), text_of(getenv, "GROUP_RANK"));
+  return open_board(std::move(run), text_of(getenv, "GROUP_RANK"), master);
+}
+
+Result<BoardPtr> open_board(Run run, const std::string& node, const std::string& master) {
+  auto board = std::make_unique<SocketBoard>(std::move(run), node);
   TUTTI_DO(board->start(master));
   return BoardPtr(std::move(board));
 }

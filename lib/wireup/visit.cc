@@ -167,14 +167,14 @@ bool is_own_user(int fd) {
 }
 
 Result<Line> go_to_rank_0(const Run& run, const std::string& master) {
-  const std::int64_t deadline = now_ns() + kMeetNs;
+  const std::int64_t deadline = now_ns() + run.limit_ns;
   for (;;) {
     auto line = run.secret ? try_hosts(run, master) : try_here(run);
     if (is_final(line)) return line;
     if (now_ns() > deadline)
       return fail(Code::other, "rank " + std::to_string(run.rank) +
-                                   " did not find rank 0 at MASTER_ADDR=" + master +
-                                   " within 180 s: " + line.error().text +
+                                   " did not find rank 0 at MASTER_ADDR=" + master + " within " +
+                                   seconds_of(run.limit_ns) + ": " + line.error().text +
                                    (run.secret ? "; its ports 10000 to 59999 must be reachable "
                                                  "from here"
                                                : ""));

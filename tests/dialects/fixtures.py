@@ -9,6 +9,7 @@ sys.path[:0] = [f"{HERE}/../launcher", f"{HERE}/../support", HERE]
 NOT_THEIRS = ("SLURM_", "GLOO_SOCKET_", "NCCL_SOCKET_", "FI_TCP_", "TUTTI_", "OMPI_", "PRTE_", "PMIX_", "HYDRA_", "I_MPI_",
               "PET_", "PBS_", "LSB_", "PE_HOSTFILE", "MPIEXEC_", "MALLOC_PERTURB_", "OMP_")
 FIRST = str(min(os.sched_getaffinity(0)))
+PROCESSORS = len(os.sched_getaffinity(0))
 
 RANK = '#!/bin/sh\necho "rank $RANK of $WORLD_SIZE:${*:+ $*}"\n'
 PROGRAMS = {name: RANK for name in ("a.out", "my_app", "myprog", "app", "hello", "prog1", "prog2", "server", "client")}

@@ -3,7 +3,8 @@
 
 Only the lines that hold TEXT, where it is given. A row of lines/ is: the name prun is called by, the
 line, its effects. In a line NAME=VALUE in front sets a variable, `< FILE` at the end is its input,
-{folder} is the folder it is typed in, {first} the first processor that may be used."""
+{folder} is the folder it is typed in, {first} the first processor that may be used,
+{port} a port that is free."""
 import os
 import re
 import shlex
@@ -15,12 +16,14 @@ import fixtures
 import rows
 from checks import check, result  # fixtures.py has said where it is
 from effects import Effect
-from jobs import LIMIT_S
+from jobs import LIMIT_S, free_port
 
 
 def words_of(line, folder):
     """Variables, words and the input's name."""
-    words = [word.replace("{folder}", folder).replace("{first}", fixtures.FIRST) for word in shlex.split(line)]
+    port = str(free_port()) if "{port}" in line else ""
+    words = [word.replace("{folder}", folder).replace("{first}", fixtures.FIRST)
+             .replace("{port}", port) for word in shlex.split(line)]
     variables = {}
     while words and re.match(r"[A-Z]\w*=", words[0]):
         name, _, value = words.pop(0).partition("=")

@@ -97,6 +97,29 @@ def log_folders(folder):
           and [f"its output is in od/{attempt}/rank.1" in done.stderr for attempt in (1, 2, 3)] == [True, True, False], done)
 
 
+def unwritable(folder):
+    """A folder that cannot be written: the real reason, by what the kernel said."""
+    words = [PRUN, "-np", "1", "--output-directory"]
+    os.makedirs(f"{folder}/closed", mode=0o555)
+    if os.geteuid() != 0:
+        done = run(*words, f"{folder}/closed/logs", "true")
+        check("a folder without permission", done.returncode == 212 and "Permission denied" in done.stderr, done)
+    else:
+        print("skipped a folder without permission: root may write everywhere")
+    inside = f"mount --bind {folder}/closed {folder}/closed && mount -o remount,ro,bind {folder}/closed && exec \"$@\""
+    if run("unshare", "-rm", "sh", "-c", inside, "sh", "true").returncode != 0:
+        return print("skipped a read-only folder: no mount namespaces here")
+    done = run("unshare", "-rm", "sh", "-c", inside, "sh", *words, f"{folder}/closed/logs", "true")
+    check("a read-only folder", done.returncode == 212 and "Read-only file system" in done.stderr, done)
+    done = run(*words, f"{folder}/same.txt/logs", "true")
+    check("a file in the way", done.returncode == 212 and "Not a directory" in done.stderr, done)
+    # A program that may turn out to be another MPI's needs a folder of prun's.
+    done = run(PRUN, "--oversubscribe", "-np", "2", sys.executable, "-c", "import os; print(os.environ['TMPDIR'])",
+               env={**os.environ, "TMPDIR": f"{folder}/not-there"})
+    check("TMPDIR that is not there is /tmp for prun, and the ranks' as it was", done.returncode == 0
+          and done.stdout == f"{folder}/not-there\n" * 2, done)
+
+
 def full_files():
     """What a full file system does not take is shown, or counted."""
     with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
@@ -201,6 +224,6 @@ def own_streams():
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     own_streams()
     full_files()
-    for part in (own_descriptors, fifos, names, folders, log_folders, unread_errors):
+    for part in (own_descriptors, fifos, names, folders, unwritable, log_folders, unread_errors):
         part(place)
 result()

@@ -56,6 +56,9 @@ ROWS = [
     ("srun", "-n2 -O -i all cat < my_input", prints(*["input one", "input two"] * 2)),
     ("srun", "-n2 -O --input=1 sh -c 'cat | sed s/^/$SLURM_PROCID:/' < my_input", prints("1:input one", "1:input two")),
     ("srun", "-n1 -u echo hi", prints("hi")),
+    ("srun", "--pty -n2 -O sh -c 'tty || test $RANK = 1'", matches(r"/dev/pts/\d+", 1)),
+    ("srun", "--pty -n1 sh -c 'stty -echo; cat' < my_input", holds("input one", "input two")),
+    ("srun", "--no-pty -n1 sh -c 'tty; true'", prints("not a tty")),
     # Running.
     ("srun", "-n2 -O -K1 sh -c 'test $RANK = 0 || exit 3; sleep 100'", fails(3, "rank 1")),
     ("srun", "-n2 -O -K0 sh -c 'test $RANK = 0 || exit 3; sleep 0.2; echo after'", prints("after", status=3)),

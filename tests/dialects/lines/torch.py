@@ -1,6 +1,10 @@
 """Lines of PyTorch's guides: name, line, effects."""
-from effects import fails, file, holds, notes, prints, refuses
+import glob
 
+from effects import fails, file, holds, notes, prints, refuses
+from fixtures import PROCESSORS
+
+NO_GPU = prints() if glob.glob("/dev/nvidia[0-9]*") else refuses("gpu: this machine has none")
 TWO = ("rank 0 of 2", "rank 1 of 2")
 
 ROWS = [
@@ -8,17 +12,30 @@ ROWS = [
     ("torchrun", "--standalone --nproc_per_node=2 train.py", prints(*TWO)),
     ("torchrun", "--standalone --nnodes=1 --nproc-per-node=2 train.py --epochs 3", prints("rank 0 of 2 --epochs 3", "rank 1 of 2 --epochs 3")),
     ("torchrun", "--nproc_per_node 2 --master_port 29511 train.py", prints(*TWO)),
-    ("torchrun", "--nproc_per_node=2 --nnodes=1 --node_rank=0 --master_addr=localhost --master_port=0 train.py", refuses("master_port")),
+    ("torchrun", "--nproc_per_node=2 --nnodes=1 --node_rank=0 --master_addr=localhost --master_port=0 train.py", prints(*TWO)),
+    ("torchrun", "--nnodes=1 --master_port=0 --no-python sh -c 'test $MASTER_PORT -gt 1023 && echo free'", prints("free")),
+    ("torchrun", "--nnodes=2 --node_rank=0 --master_addr=localhost --master_port=0 train.py", fails(209, "port 0 is another one on each node")),
+    ("torchrun", "--nnodes=1 --master_port=70000 train.py", refuses("--master_port needs a port, at most 65535")),
     ("torchrun", "--nproc_per_node=2 --nnodes=1 --node_rank=0 --master_addr=127.0.0.1 train.py", prints(*TWO)),
     ("torchrun", "--nproc_per_node=1 --master_addr=127.0.0.1 --no-python printenv MASTER_ADDR", prints("127.0.0.1")),
     ("torchrun", "--nproc_per_node=1 --master_port=29512 --no-python printenv MASTER_PORT", prints("29512")),
-    ("torchrun", "--nproc_per_node=1 --local_addr=127.0.0.1 train.py", prints("rank 0 of 1")),
-    ("torchrun", "--nproc_per_node=cpu --no-python sh -c 'test $WORLD_SIZE = $(nproc --all) || test $WORLD_SIZE -ge 1; echo $LOCAL_RANK'", holds("0")),
+    ("torchrun", "--nproc_per_node=1 --local_addr=127.0.0.2 --no-python printenv MASTER_ADDR", prints("127.0.0.2")),
+    ("torchrun", "--standalone --local-addr localhost --no-python printenv MASTER_ADDR", prints("localhost")),
+    ("torchrun", "--local_addr=127.0.0.2 --master_addr=127.0.0.1 --no-python printenv MASTER_ADDR", prints("127.0.0.1")),
+    ("torchrun", "--nproc_per_node=cpu --no-python printenv LOCAL_RANK", prints(*map(str, range(PROCESSORS)))),
+    ("torchrun", "--nproc_per_node=auto --no-python sh -c 'ls /dev | grep -q ^nvidia[0-9] || test $WORLD_SIZE = " + f"{PROCESSORS}" + "'", prints()),
+    ("torchrun", "--nproc_per_node=gpu --no-python true", NO_GPU),
     ("torchrun", "--nproc_per_node=cheese train.py", refuses("a number, auto, cpu or gpu")),
     ("torchrun", "--nnodes=1:1 --nproc-per-node=2 --rdzv-id=job --rdzv-backend=c10d --rdzv-endpoint=localhost:0 train.py", prints(*TWO)),
     ("torchrun", "--rdzv-backend=cheese train.py", refuses("static and c10d")),
     ("torchrun", "--rdzv-id=run-7 --no-python printenv TORCHELASTIC_RUN_ID", prints("run-7")),
     ("torchrun", "--rdzv-conf=join_timeout=cheese train.py", refuses("join_timeout")),
+    ("torchrun", "--rdzv-conf=is_host=cheese train.py", refuses("is_host needs 1 or 0")),
+    ("torchrun", "--nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=localhost:{port} --rdzv-conf=join_timeout=1 train.py", fails(209, "1 s")),
+    ("torchrun", "--nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=localhost:{port} --rdzv-conf=timeout=1,is_host=0 train.py", fails(209, "1 s")),
+    ("torchrun", "--nnodes=2 --master_addr=localhost --master_port={port} --rdzv-conf=rank=1,timeout=1 train.py", fails(209, "1 s")),
+    ("torchrun", "--nnodes=1:2 --rdzv-backend=c10d --rdzv-endpoint=localhost:{port} --rdzv-conf=last_call_timeout=1 train.py", prints("rank 0 of 1")),
+    ("torchrun", "-v --rdzv-conf=read_timeout=9 train.py", (holds("rank 0 of 1"), notes("read_timeout"))),
     ("torchrun", "--standalone --nproc_per_node=2 -m pkg.train a b", prints("module a b", "module a b")),
     ("torchrun", "--standalone --nproc_per_node=2 --module pkg.train a", prints("module a", "module a")),
     ("torchrun", "--standalone --nproc_per_node=2 --no-python ./a.out x", prints("rank 0 of 2: x", "rank 1 of 2: x")),

@@ -22,7 +22,7 @@ TEST_CASE("torchrun runs a Python script, one rank a node unless told", "[cli]")
 TEST_CASE("nodes, rendezvous and restarts", "[cli]") {
   const auto job = parse(
       "torchrun --nnodes=1:4 --rdzv-id=run7 --rdzv-backend=c10d --rdzv-endpoint=a:29400 "
-      "--rdzv_conf=join_timeout=30,is_host=1 --max-restarts=3 --node-rank 2 t.py");
+      "--rdzv_conf=join_timeout=30,is_host=1,read_timeout=9 --max-restarts=3 --node-rank 2 t.py");
   REQUIRE(job);
   CHECK(job->torch.min_nodes == 1);
   CHECK(job->torch.max_nodes == 4);
@@ -31,7 +31,12 @@ TEST_CASE("nodes, rendezvous and restarts", "[cli]") {
   CHECK(job->torch.join_timeout_s == 30);
   CHECK(job->torch.node_rank == 2);
   CHECK(job->rank.max_restarts == 3);
-  CHECK(job->notes == std::vector<std::string>{"without effect here: --rdzv_conf is_host"});
+  CHECK(job->notes == std::vector<std::string>{"without effect here: --rdzv_conf read_timeout"});
+  CHECK(job->torch.is_host == true);
+  CHECK(parse("torchrun --rdzv-conf is_host=False t.py")->torch.is_host == false);
+  CHECK(error_of("torchrun --rdzv-conf is_host=2 t.py").find("1 or 0") != std::string::npos);
+  CHECK(parse("torchrun --master-port 0 t.py")->torch.any_port);
+  CHECK(error_of("torchrun --master-port 65536 t.py").find("at most 65535") != std::string::npos);
   CHECK(error_of("torchrun --nnodes 3:2 t.py").find("MIN:MAX") != std::string::npos);
   CHECK(error_of("torchrun --rdzv-backend mpi t.py").find("static and c10d") != std::string::npos);
 }

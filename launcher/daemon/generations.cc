@@ -27,13 +27,13 @@ Result<void> Generations::open(wireup::JobFacts facts) {
 }
 
 Result<const wireup::Segment*> Generations::get(std::uint32_t generation) {
-  if (const auto found = segments_.find(generation); found != segments_.end())
-    return &found->second;
+  if (const wireup::Segment* const made = find(generation)) return made;
   const std::uint32_t oldest = segments_.begin()->first;
   if (generation < oldest || generation - oldest > kMostAhead)
     return fail(Code::other, "a rank's MPI program number " + std::to_string(generation) +
                                  " is far from those of this host's ranks, which are at number " +
-                                 std::to_string(oldest));
+                                 std::to_string(oldest) +
+                                 "; start ranks that do not wait for each other with a prun each");
   facts_.generation = generation;
   TUTTI_TRY(made, wireup::make_segment(facts_));
   const wireup::Segment& segment = segments_.emplace(generation, std::move(made)).first->second;
@@ -41,6 +41,11 @@ Result<const wireup::Segment*> Generations::get(std::uint32_t generation) {
     tell_end(segment, generation, static_cast<int>(rank), false);
   if (aborted_) publish_abort(segment);
   return &segment;
+}
+
+const wireup::Segment* Generations::find(std::uint32_t generation) const {
+  const auto found = segments_.find(generation);
+  return found == segments_.end() ? nullptr : &found->second;
 }
 
 void Generations::drop_below(std::uint32_t generation) {

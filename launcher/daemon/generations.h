@@ -3,7 +3,7 @@
 // next program of every rank meets in a fresh segment.
 //
 // Owner: Ranks. A segment is made when a rank of this host, or the address of another host's rank,
-// first needs it, and dropped when every rank of this host is in a later one.
+// first needs it, and dropped when every rank of this host that lives is in a later one.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@ class Generations {
 
   // Errors: no room for one more, or a number far beyond every rank's.
   Result<const wireup::Segment*> get(std::uint32_t generation);
-  // One that is there: of a rank that joined in it.
-  const wireup::Segment& at(std::uint32_t generation) const { return segments_.at(generation); }
-  // No rank of this host is in one below any more.
+  // Null: it was dropped, or never made.
+  const wireup::Segment* find(std::uint32_t generation) const;
+  // No rank of this host that lives is in one below any more.
   void drop_below(std::uint32_t generation);
 
   Result<void> publish(std::uint32_t generation, int rank, std::string_view address);

@@ -70,8 +70,9 @@ std::vector<control::SeenRank> Ranks::places() const {
     one.pid = rank.pid;
     one.joined = rank.joined;
     one.ended = rank.ended || rank.finalized;
-    if (!rank.joined) continue;  // its record is empty, and costs no memory as long as nobody looks
-    const auto& record = record_of(rank).watch;
+    const wireup::LocalRecord* const own = record_of(rank);
+    if (own == nullptr) continue;
+    const auto& record = own->watch;
     // relaxed: a sample; the rank's stores are relaxed, too (watch.h).
     one.function = record.function.load(std::memory_order_relaxed);
     one.calls = record.calls.load(std::memory_order_relaxed);
@@ -81,7 +82,7 @@ std::vector<control::SeenRank> Ranks::places() const {
     one.tag = record.tag;
     one.bytes = record.bytes;
     one.sequence = record.sequence;
-    const auto& kept = record_of(rank).kept;
+    const auto& kept = own->kept;
     one.kept_messages = kept.messages.load(std::memory_order_relaxed);
     one.kept_bytes = kept.bytes.load(std::memory_order_relaxed);
     one.kept_waiting = kept.waiting.load(std::memory_order_relaxed);
@@ -108,8 +109,7 @@ void Ranks::watch_for_standstill() {
 }
 
 // In MPI, and in the same call as when it was asked last; or through with it.
-bool Ranks::waits(RankProcess& rank) const {
-  const auto& record = record_of(rank).watch;
+bool Ranks::waits(RankProcess& rank, const wireup::WatchRecord& record) {
   // relaxed: a sample; the rank's stores are relaxed, too (watch.h).
   const std::uint64_t calls = record.calls.load(std::memory_order_relaxed);
   const bool inside = record.function.load(std::memory_order_relaxed) != 0;
@@ -123,10 +123,11 @@ std::vector<control::SeenCall> Ranks::calls_of_ranks(Which which) {
   std::deque<wireup::CallRecord> records;         // what the keys are of
   std::vector<control::SeenCall> calls;
   for (RankProcess& rank : ranks_) {
-    if (!rank.joined) continue;
-    const auto& recent = record_of(rank).recent;
+    const wireup::LocalRecord* const record = record_of(rank);
+    if (record == nullptr) continue;
+    const auto& recent = record->recent;
     const std::uint64_t begun = watch::calls_begun(recent);
-    if (which == Which::waiting ? !waits(rank) || begun == rank.calls_told
+    if (which == Which::waiting ? !waits(rank, record->watch) || begun == rank.calls_told
                                 : which == Which::standing && !stands(rank, begun))
       continue;
     rank.calls_told = begun;

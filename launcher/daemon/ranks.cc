@@ -170,8 +170,10 @@ Result<void> Ranks::make_job_segment(const Place& place) {
   return generations_.open(std::move(facts));
 }
 
-const wireup::LocalRecord& Ranks::record_of(const RankProcess& rank) const {
-  return generations_.at(rank.generation).local(static_cast<std::uint32_t>(rank.local));
+const wireup::LocalRecord* Ranks::record_of(const RankProcess& rank) const {
+  const wireup::Segment* const segment = generations_.find(rank.generation);
+  if (!rank.joined || segment == nullptr) return nullptr;
+  return &segment->local(static_cast<std::uint32_t>(rank.local));
 }
 
 // Before anything starts: what this daemon needs for itself and for each rank.
@@ -260,7 +262,7 @@ Result<void> Ranks::start(RankProcess& rank) {
   how.by_shell = !app.needs.is_binary;
   how.environment = rank_environment(place_.environment, facts);
   how.server = std::move(served.fd);
-  how.segment_fd = generations_.at(0).fd();
+  how.segment_fd = generations_.find(0)->fd();
   how.merge_stderr = launch_.output.merge_stderr;
   how.as = fds_;
   how.open_files = open_files_limit_;
@@ -287,6 +289,7 @@ void Ranks::report_not_started(RankProcess& rank, const CannotStart& problem) {
 
 void Ranks::publish(const control::Addresses& addresses) {
   if (!generations_.is_open() || addresses.ranks.size() != addresses.addresses.size()) return;
+  if (!drop_passed()) return;  // nobody here will ask
   for (std::size_t i = 0; i < addresses.ranks.size(); ++i)
     if (const auto done =
             generations_.publish(addresses.generation, addresses.ranks[i], addresses.addresses[i]);

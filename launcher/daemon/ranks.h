@@ -68,13 +68,15 @@ class Ranks {
   enum class Which { all, standing, waiting };
   std::vector<control::SeenRank> places() const;
   void watch_for_standstill();
-  bool waits(RankProcess& rank) const;
+  static bool waits(RankProcess& rank, const wireup::WatchRecord& record);
   std::vector<control::SeenCall> calls_of_ranks(Which which);
   void on_served(const std::string& problem);
   void start_more();
   RankProcess* rank_numbered(int rank);
   Result<void> make_job_segment(const Place& place);
-  const wireup::LocalRecord& record_of(const RankProcess& rank) const;
+  // Null: it has not joined, and costs no memory as long as nobody looks; or it ended, and all
+  // others are in later programs.
+  const wireup::LocalRecord* record_of(const RankProcess& rank) const;
   Result<void> check_open_files(const control::Launch& launch) const;
   void open_door();
   int cores_for(const RankProcess& rank) const;
@@ -116,6 +118,7 @@ class Ranks {
   void read_all_control(RankProcess& rank);
   int segment_for(int local, wireup::DoorWish wish);
   Result<void> step_on(RankProcess& rank);
+  bool drop_passed();
   void hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload);
   void send_addresses();
   void report_end(RankProcess& rank);

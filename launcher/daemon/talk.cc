@@ -55,6 +55,7 @@ void Ranks::read_all_control(RankProcess& rank) {
 // before has said that it finalized.
 int Ranks::segment_for(int local, wireup::DoorWish wish) {
   RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
+  if (rank.ended) return -1;  // a child that it left
   if (wish == wireup::DoorWish::next) {
     read_all_control(rank);
     if (const auto done = rank.finalized ? step_on(rank) : Result<void>{}; !done) {
@@ -62,17 +63,25 @@ int Ranks::segment_for(int local, wireup::DoorWish wish) {
       return -1;
     }
   }
-  return generations_.at(rank.generation).fd();
+  return generations_.find(rank.generation)->fd();  // there: it lives
+}
+
+// Of programs that every rank here is through with, or has ended before. False: none lives.
+bool Ranks::drop_passed() {
+  std::optional<std::uint32_t> oldest;
+  for (const RankProcess& each : ranks_)
+    if (!each.ended) oldest = std::min(oldest.value_or(each.generation), each.generation);
+  if (oldest) generations_.drop_below(*oldest);
+  return oldest.has_value();
 }
 
 Result<void> Ranks::step_on(RankProcess& rank) {
+  drop_passed();  // others may have ended since
   TUTTI_DO(generations_.get(rank.generation + 1));
   ++rank.generation;
   rank.joined = rank.finalized = false;
   rank.watch_seen = rank.calls_seen = rank.calls_told = 0;
-  std::uint32_t oldest = rank.generation;
-  for (const RankProcess& each : ranks_) oldest = std::min(oldest, each.generation);
-  generations_.drop_below(oldest);
+  drop_passed();
   return {};
 }
 
@@ -139,7 +148,8 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
       say_(control::Note{std::string(payload)});
       break;
     case RankSays::address:
-      publish_address(generations_.at(rank.generation), rank.part.rank, payload);
+      if (const wireup::Segment* const segment = generations_.find(rank.generation))
+        publish_address(*segment, rank.part.rank, payload);
       if (launch_.hosts.size() == 1) break;
       if (pending_.generation != rank.generation) send_addresses();
       pending_.generation = rank.generation;

@@ -19,14 +19,15 @@ struct Name {
 };
 
 // Abstract: begins with a zero byte and ends where its length says. Network namespaces of
-// virtual hosts keep hosts apart; the host's number does it for ranks in threads.
+// virtual hosts keep hosts apart; the host's number does it for ranks in threads. A child of the
+// program before may hold that one's still: each generation has its own.
 Name doorbell_name(const Segment& segment, std::uint32_t local) {
   const SegmentHeader& header = segment.header();
   Name name;
   name.address.sun_family = AF_UNIX;
   const int length = std::snprintf(
-      name.address.sun_path + 1, sizeof name.address.sun_path - 1, "tutti-%016llx-%u-%u",
-      static_cast<unsigned long long>(header.job_id), header.this_host, local);
+      name.address.sun_path + 1, sizeof name.address.sun_path - 1, "tutti-%016llx-%u-%u-%u",
+      static_cast<unsigned long long>(header.job_id), header.this_host, local, header.generation);
   name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
                                       static_cast<std::size_t>(length));
   return name;

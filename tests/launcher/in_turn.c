@@ -1,5 +1,6 @@
 /* One of several MPI programs that a rank runs one after another: in_turn WHICH. Odd and even ones call other
-   collectives; all send long and short messages; "dies" ends behind a barrier without MPI_Finalize. */
+   collectives; all send long and short messages; "dies" ends behind a barrier without MPI_Finalize,
+   "alone" uses a session of this rank's own. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,26 @@ static void fail(const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 9);
 }
 
+static int alone(void) {
+  int one = 1, sum = 0;
+  MPI_Session session;
+  MPI_Group self;
+  MPI_Comm comm;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://SELF", &self);
+  MPI_Comm_create_from_group(self, "alone", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&self);
+  MPI_Session_finalize(&session);
+  if (sum == 1) puts("alone");
+  return sum != 1;
+}
+
 int main(int argc, char** argv) {
   const int which = argc > 1 ? atoi(argv[1]) : 0;
   int rank, size;
+  if (argc > 1 && strcmp(argv[1], "alone") == 0) return alone();
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

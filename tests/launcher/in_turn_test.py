@@ -30,6 +30,11 @@ def good():
     check("their calls are not compared with each other's", status == 0 and said.count("is done") == 3, said)
     status, said = job('for i in $(seq 100); do "$0" 1 || exit 1; done', "--oversubscribe", "-np", "2")
     check("a hundred", status == 0 and said.count("is done") == 100, said)
+    for where in ("one host", "two hosts"):
+        # More programs than ranks may be apart.
+        status, said = job('"$0" 0; [ $OMPI_COMM_WORLD_RANK != 0 ] || for i in $(seq 100); do "$0" alone || exit 1; done',
+                           *WAYS[where])
+        check(f"ranks that have ended hold nobody back on {where}", status == 0 and said.count("alone") == 100, said)
     status, said = job('"$0" 0; "$0" 0', "--stats", *WAYS["one host"])
     row = next((line.split() for line in said.splitlines() if line.strip().startswith("MPI_Allreduce")), [])
     check("--stats adds them up: five calls of three ranks, twice", status == 0 and "30" in row, said)

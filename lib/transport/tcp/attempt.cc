@@ -151,7 +151,9 @@ void Attempt::advance(Try& one) {
     Blob answer;
     const Outcome outcome = one.handshake.feed(one.gather.bytes(), answer);
     one.gather.clear();
-    if (outcome == Outcome::refused) return end(one, Answer::no, one.handshake.reason());
+    if (outcome == Outcome::refused)
+      return end(one, one.handshake.is_for_good() ? Answer::never : Answer::no,
+                 one.handshake.reason());
     if (!answer.empty() && !send_whole(one.fd.get(), answer))
       return end(one, Answer::turned_away, "it closed the connection");
     if (outcome == Outcome::proved) break;
@@ -164,6 +166,7 @@ void Attempt::advance(Try& one) {
 
 void Attempt::end(Try& one, Answer answer, const std::string& why) {
   if (answer == Answer::turned_away) heard_ns_ = now_ns();
+  if (answer == Answer::never) failed_ = true;
   if (answer != Answer::no) is_worth_more_ = true;
   outcomes_[one.candidate] = why;
   poller_.remove(one.fd.get());

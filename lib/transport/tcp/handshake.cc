@@ -113,6 +113,7 @@ Outcome Initiator::take_challenge(BlobView bytes, Blob& answer) {
   theirs_ = challenge.answer;
   if (!is_equal(challenge.mac, mac_of(own_, Label::challenge, hello_, theirs_)))
     return Outcome::refused;
+  peer_answered_ = true;
   if (theirs_.security != hello_.security) {
     reason_ = std::string("this rank has TUTTI_LINK_SECURITY=") + name_of(own_.security) +
               " and it another: set the same for all";

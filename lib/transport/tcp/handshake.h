@@ -67,6 +67,8 @@ class Initiator {
   Outcome feed(BlobView bytes, Blob& answer);
   const Session& session() const { return session_; }  // proved: what was agreed on
   const std::string& reason() const { return reason_; }
+  // Refused: whether by what the peer itself said, which knows the secret. It will say it again.
+  bool is_for_good() const { return peer_answered_ && !is_challenged_; }
 
  private:
   Outcome take_challenge(BlobView bytes, Blob& answer);
@@ -76,6 +78,7 @@ class Initiator {
   Answer theirs_{};
   std::unique_ptr<secure::Exchange> exchange_;  // where there is security
   Session session_;
+  bool peer_answered_ = false;  // and not somebody else at its address
   bool is_challenged_ = false;
   std::string reason_;
 };

@@ -27,15 +27,15 @@ TEST_CASE("each generation has a segment of its own, of the same job", "[generat
   REQUIRE(second);
   CHECK((*second)->header().generation == 1);
   CHECK((*second)->header().job_key[0] == 7);
-  CHECK((*second)->fd() != some.all.at(0).fd());
+  CHECK((*second)->fd() != some.all.find(0)->fd());
   CHECK(*some.all.get(1) == *second);
 }
 
 TEST_CASE("an address goes to its generation alone", "[generations]") {
   Some some;
   REQUIRE(some.all.publish(1, 2, "there"));
-  CHECK(some.all.at(0).rank(2).ready.load() == 0);
-  CHECK(some.all.at(1).rank(2).ready.load() == 1);
+  CHECK(some.all.find(0)->rank(2).ready.load() == 0);
+  CHECK(some.all.find(1)->rank(2).ready.load() == 1);
   some.all.drop_below(1);
   CHECK(some.all.publish(0, 2, "late"));  // nobody is there any more
   CHECK_FALSE(some.all.get(0));
@@ -50,15 +50,15 @@ TEST_CASE("a rank that ended has left what it finalized, and is gone from what f
   some.all.abort();
   REQUIRE(some.all.get(2));
   const auto is_gone = [&some](std::uint32_t generation, unsigned rank) {
-    return some.all.at(generation).rank(rank).gone.load() != 0;
+    return some.all.find(generation)->rank(rank).gone.load() != 0;
   };
-  CHECK(some.all.at(0).rank(2).left.load() == 1);
+  CHECK(some.all.find(0)->rank(2).left.load() == 1);
   CHECK_FALSE(is_gone(0, 2));
   for (const std::uint32_t later : {1U, 2U}) CHECK(is_gone(later, 2));
   for (const std::uint32_t each : {0U, 1U, 2U}) {
     CHECK(is_gone(each, 1));
     CHECK_FALSE(is_gone(each, 0));
-    CHECK(some.all.at(each).header().aborted.load() == 1);
+    CHECK(some.all.find(each)->header().aborted.load() == 1);
   }
 }
 

@@ -154,3 +154,35 @@ TEST_CASE("a clear no is an end only where nobody says that the peer lives", "[t
   for (second = 0; second < 60; ++second) hasty.tick(now_ns() + second * kSecond);
   CHECK(hasty.has_failed());
 }
+
+TEST_CASE("what the peer itself refuses is an end though it lives", "[tcp]") {
+  SocketAddress at;
+  at.bytes = {127, 0, 0, 1};
+  UniqueFd door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage storage{};
+  socklen_t length = at.fill(storage);
+  REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), length) == 0);
+  REQUIRE(::listen(door.get(), 1) == 0);
+  ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &length);
+  at = SocketAddress::of(storage);
+  const Identity own = Tried::identity();
+  Identity theirs = own;
+  theirs.rank = 1;
+  theirs.security = Security::integrity;
+  Poller poller;
+  Attempt attempt(own, 1, {at}, poller, lives);
+
+  const UniqueFd link(::accept(door.get(), nullptr, nullptr));
+  REQUIRE(link.is_open());
+  for (int i = 0; i < 1000 && !attempt.has_introduced_itself(); ++i) poller.serve();
+  Acceptor acceptor(theirs);
+  Blob hello(acceptor.wants()), challenge;
+  REQUIRE(::recv(link.get(), hello.data(), hello.size(), MSG_WAITALL) ==
+          static_cast<ssize_t>(hello.size()));
+  REQUIRE(acceptor.feed(hello, challenge) == Outcome::goes_on);
+  REQUIRE(::send(link.get(), challenge.data(), challenge.size(), MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(challenge.size()));
+  for (int i = 0; i < 1000 && !attempt.has_failed(); ++i) poller.serve();
+  CHECK(attempt.has_failed());
+  CHECK(attempt.reasons().find("TUTTI_LINK_SECURITY=none") != std::string::npos);
+}

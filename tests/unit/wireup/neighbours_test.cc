@@ -43,6 +43,24 @@ TEST_CASE("whoever rings without end holds no sleeper up", "[wireup]") {
   CHECK_FALSE(rings(bell));
 }
 
+TEST_CASE("the next program of a rank has a doorbell though somebody holds the last one's",
+          "[wireup]") {
+  SegmentFacts facts = plan_segment({});
+  facts.job_id = static_cast<std::uint64_t>(::getpid());
+  const auto first = Segment::create(facts);
+  facts.generation = 1;
+  const auto second = Segment::create(facts);
+  REQUIRE(first);
+  REQUIRE(second);
+  const tutti::UniqueFd held = open_doorbell(*first, 0);
+  const tutti::UniqueFd bell = open_doorbell(*second, 0);
+  REQUIRE(held.is_open());
+  REQUIRE(bell.is_open());
+  ring_doorbell(*second, 0);
+  CHECK(rings(bell));
+  CHECK_FALSE(rings(held));
+}
+
 TEST_CASE("who holds a segment's place and says nothing is not waited for without end",
           "[wireup]") {
   const std::string name = "tutti-silent-" + std::to_string(::getpid());

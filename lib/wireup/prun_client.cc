@@ -17,15 +17,15 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/text.h"
+#include "wireup/address_wait.h"
 #include "wireup/door.h"
 #include "wireup/protocol.h"
 #include "wireup/wireup.h"
 
 namespace tutti::wireup {
 namespace {
-
-constexpr std::int64_t kAddressWaitNs = 120'000'000'000;
 
 // Sleeps until `word` is no longer `seen`, for at most 100 ms.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
@@ -71,18 +71,22 @@ class PrunClient final : public Wireup {
   Result<BlobView> get(int rank) override {
     RankRecord& record = segment_->rank(static_cast<std::uint32_t>(rank));
     auto& epoch = segment_->header().addresses_epoch;
-    const std::int64_t deadline = now_ns() + kAddressWaitNs;
+    AddressWait wait(now_ns());
     for (;;) {
       const std::uint32_t seen = epoch.load(std::memory_order_acquire);
-      // acquire: pairs with the daemon's release after it wrote the address.
-      if (record.ready.load(std::memory_order_acquire) != 0)
-        return BlobView(record.address, record.address_bytes);
-      if (record.gone.load(std::memory_order_acquire) != 0)
-        return fail(Code::proc_aborted, name_of(rank) + " ended before it gave its address");
-      if (now_ns() > deadline)
-        return fail(Code::other, name_of(rank) + " gave no address for " +
-                                     std::to_string(kAddressWaitNs / 1'000'000'000) +
-                                     " s; has it called MPI_Init?");
+      switch (wait.look(record, now_ns())) {
+        case AddressWait::Next::take:
+          return BlobView(record.address, record.address_bytes);
+        case AddressWait::Next::fail:
+          return fail(Code::proc_aborted, name_of(rank) + " ended before it gave its address");
+        case AddressWait::Next::say:
+          log::warn(name_of(rank) + " gave no address for " +
+                    std::to_string(AddressWait::kLongNs / 1'000'000'000) +
+                    " s: it has not called MPI_Init; it lives, so this goes on");
+          break;
+        case AddressWait::Next::wait:
+          break;
+      }
       futex_wait(epoch, seen);
     }
   }

@@ -34,8 +34,8 @@ class Wireup {
 
   // Publishes this rank's transport addresses to the job. At most kAddressBytes.
   virtual Result<void> put(BlobView address) = 0;
-  // Addresses of another rank; waits for them (seconds at most, then an error that names the
-  // rank and its host).
+  // Addresses of another rank; waits for them (under prun as long as it lives, address_wait.h;
+  // elsewhere seconds). The error names the rank.
   virtual Result<BlobView> get(int rank) = 0;
   // Ends the job with this status; does not return when a launcher is there to end us.
   virtual void abort(int status, std::string_view reason, Blame blame) = 0;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "catch.h"
+#include "wireup/address_wait.h"
 
 using namespace tutti::wireup;  // NOLINT(google-build-using-namespace): a test of one room
 
@@ -82,4 +83,27 @@ TEST_CASE("a descriptor that is no segment is refused", "[wireup]") {
   REQUIRE_FALSE(attached);
   CHECK(attached.error().text.find("not a job segment") != std::string::npos);
   ::close(fd);
+}
+
+TEST_CASE("a rank that lives is waited for, however late it calls MPI_Init", "[wireup]") {
+  using Next = AddressWait::Next;
+  constexpr std::int64_t kHour = 3'600'000'000'000;
+  RankRecord record{};
+  AddressWait wait(0);
+  CHECK(wait.look(record, AddressWait::kLongNs - 1) == Next::wait);
+  CHECK(wait.look(record, AddressWait::kLongNs) == Next::say);
+  for (int hour = 1; hour < 100; ++hour) CHECK(wait.look(record, hour * kHour) == Next::wait);
+  record.ready.store(1);
+  CHECK(wait.look(record, 100 * kHour) == Next::take);
+}
+
+TEST_CASE("a rank that has ended is not waited for", "[wireup]") {
+  using Next = AddressWait::Next;
+  RankRecord finalized{}, broken{};
+  finalized.left.store(1);  // its address may come behind that
+  broken.gone.store(1);
+  AddressWait wait(0);
+  CHECK(wait.look(finalized, 1) == Next::wait);
+  CHECK(wait.look(broken, 1) == Next::fail);
+  CHECK(wait.look(finalized, AddressWait::kLongNs) == Next::fail);
 }

@@ -32,6 +32,26 @@ def ignored_signals():
     check("SIGCHLD that was ignored is heard", done.returncode == 0 and done.stdout == "done\ndone\n", done)
 
 
+def passed_on():
+    """Signals that end nothing here are the ranks'; the group's and timeout's own are one interrupt."""
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGABRT):
+        name = signal.Signals(number).name
+        job = Started([PRUN, "--oversubscribe", "-np", "2", "bash", "-c",
+                       f"trap 'echo heard; exit 0' {name[3:]}; echo up; while :; do sleep 0.1; done"], os.environ)
+        wait_until(lambda: job.said().count("up") == 2, "the ranks")
+        job.process.send_signal(number)
+        check(f"{name} is the ranks'", job.wait() == 0 and job.said().count("heard") == 2, job.said())
+    slow = "trap 'sleep 2; echo tidied; exit 0' INT TERM; echo up; while :; do sleep 0.1; done"
+    with tempfile.TemporaryFile("w+") as log:
+        # Both go to prun: timeout tells its child, then the group that both are in.
+        job = subprocess.Popen(["timeout", "-s", "INT", "3", PRUN, "-np", "1", "bash", "-c", slow], stdout=log, stderr=log,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+        status = job.wait(LIMIT_S)
+        log.seek(0)
+        said = log.read()
+    check("timeout -s INT is one interrupt", status == 124 and "tidied" in said, f"{status} {said}")
+
+
 def between_rounds():
     """While prun waits for hosts."""
     with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
@@ -131,6 +151,7 @@ def recovery():
 
 
 ignored_signals()
+passed_on()
 between_rounds()
 joined_for_nothing()
 one_time_limit()

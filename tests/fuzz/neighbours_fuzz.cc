@@ -201,7 +201,7 @@ TEST_CASE("a bell is heard among those that strangers ring", "[fuzz][doorbell]")
   const UniqueFd bell = open_doorbell(*segment, 0);
   REQUIRE(bell.is_open());
   std::array<char, 64> name{};
-  std::snprintf(name.data(), name.size(), "tutti-%016llx-0-0",
+  std::snprintf(name.data(), name.size(), "tutti-%016llx-0-0-0",
                 static_cast<unsigned long long>(facts.job_id));
   const Address at = address_of(name.data());
   const UniqueFd stranger(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -1,4 +1,4 @@
-"""What was wrong in Tutti once (issue 14, section 1), each as changes of today's sources that put it back.
+"""What was wrong in Tutti once, each as changes of today's sources that put it back.
 
 `features`, `link`, `ranks` and `begins` (run.py) are where random programs find it soonest, beside
 what all of them do. A fault that is put back is found by what random programs do anyway: none has an

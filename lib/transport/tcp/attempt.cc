@@ -73,11 +73,17 @@ void Attempt::tick(std::int64_t now) {
   if (tries_.empty() && next_ == candidates_.size()) begin_round(now);
 }
 
+// After a round in vain.
+bool Attempt::is_hopeless(std::int64_t now) {
+  if (is_worth_more_) return now - heard_ns_ >= kSilenceNs && !lives_();
+  if (--refusals_left_ > 0) return false;
+  return !lives_() || std::all_of(candidates_.begin(), candidates_.end(),
+                                  [](const SocketAddress& each) { return each.is_loopback(); });
+}
+
 // Every address was tried in vain.
 void Attempt::begin_round(std::int64_t now) {
-  const bool is_silent = now - heard_ns_ >= kSilenceNs;
-  const bool is_hopeless = is_worth_more_ ? is_silent : --refusals_left_ <= 0;
-  if (is_hopeless && !lives_()) {
+  if (is_hopeless(now)) {
     failed_ = true;
     return;
   }

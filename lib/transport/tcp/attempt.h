@@ -5,7 +5,8 @@
 // wins. Once an address answers, patience has no limit: the peer may be computing. As long as its
 // daemon says that the peer lives, nothing is an end: a full queue, a table of connections that
 // overflowed or a network that is away passes. Where nobody says so, or its process has ended, a
-// clear no from every address, three times, is one, and so is silence, after very long. What the
+// clear no from every address, three times, is one, and so is silence, after very long. So it is
+// where all addresses are loopback ones: no network is between, and nobody listens there. What the
 // peer itself refuses, such as another TUTTI_LINK_SECURITY, it refuses as long as it lives: an end.
 #pragma once
 
@@ -51,6 +52,7 @@ class Attempt {
   void end(Try& one, Answer answer, const std::string& why);
   void begin_round(std::int64_t now);
   void reap(std::int64_t now);
+  bool is_hopeless(std::int64_t now);
 
   const Identity& own_;
   int peer_;

@@ -122,6 +122,12 @@ SocketAddress SocketAddress::of(const sockaddr_storage& storage) {
   return result;
 }
 
+bool SocketAddress::is_loopback() const {
+  constexpr std::uint8_t kLoopbackNet = 127;  // 127.0.0.0/8
+  return is_ipv6 ? std::memcmp(bytes.data(), &in6addr_loopback, bytes.size()) == 0
+                 : bytes[0] == kLoopbackNet;
+}
+
 std::string SocketAddress::text() const {
   std::array<char, INET6_ADDRSTRLEN> name{};
   ::inet_ntop(is_ipv6 ? AF_INET6 : AF_INET, bytes.data(), name.data(), name.size());

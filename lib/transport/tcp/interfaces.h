@@ -24,6 +24,7 @@ struct SocketAddress {
 
   socklen_t fill(sockaddr_storage& storage) const;
   static SocketAddress of(const sockaddr_storage& storage);
+  bool is_loopback() const;
   std::string text() const;  // 10.0.0.1:4711, [fd00::1]:4711
   bool operator==(const SocketAddress&) const = default;
 };

@@ -62,6 +62,23 @@ struct Tried {
   std::int64_t at = 0;
 };
 
+// A port that was bound and is not listened at, by a loopback address and by 0.0.0.0, which leads
+// there, too, and stands for another host's here.
+struct Refusing {
+  UniqueFd door{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  SocketAddress loopback, elsewhere;
+
+  Refusing() {
+    loopback.bytes = {127, 0, 0, 1};
+    sockaddr_storage storage{};
+    socklen_t bytes = loopback.fill(storage);
+    REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
+    ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
+    loopback = elsewhere = SocketAddress::of(storage);
+    elsewhere.bytes = {};
+  }
+};
+
 bool lives() {
   return true;
 }
@@ -124,19 +141,12 @@ TEST_CASE("where nobody says so, ten minutes of silence are the end", "[tcp]") {
 }
 
 TEST_CASE("a clear no is an end only where nobody says that the peer lives", "[tcp]") {
-  SocketAddress refuses;  // a port that was bound and is not listened at
-  refuses.bytes = {127, 0, 0, 1};
-  UniqueFd door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_storage storage{};
-  socklen_t bytes = refuses.fill(storage);
-  REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
-  ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
-  refuses = SocketAddress::of(storage);
+  const Refusing refuses;
   const Identity own = Tried::identity();
   Poller poller;
   const std::int64_t began = now_ns();
   bool it_lives = true;
-  Attempt attempt(own, 1, {refuses}, poller, [&it_lives] { return it_lives; });
+  Attempt attempt(own, 1, {refuses.elsewhere}, poller, [&it_lives] { return it_lives; });
   int complaints = 0;
   std::int64_t second = 0;
   for (; second < 3600; ++second) {
@@ -150,9 +160,24 @@ TEST_CASE("a clear no is an end only where nobody says that the peer lives", "[t
   CHECK(attempt.has_failed());
   CHECK(attempt.reasons().find("refused") != std::string::npos);
 
-  Attempt hasty(own, 1, {refuses}, poller, unknown);
+  Attempt hasty(own, 1, {refuses.elsewhere}, poller, unknown);
   for (second = 0; second < 60; ++second) hasty.tick(now_ns() + second * kSecond);
   CHECK(hasty.has_failed());
+}
+
+TEST_CASE("where only loopback addresses are, a clear no is an end though it lives", "[tcp]") {
+  const Refusing refuses;
+  const Identity own = Tried::identity();
+  Poller poller;
+  const std::int64_t began = now_ns();
+  Attempt nowhere(own, 1, {refuses.loopback}, poller, lives);
+  Attempt somewhere(own, 1, {refuses.loopback, refuses.elsewhere}, poller, lives);
+  for (std::int64_t second = 0; second < 60; ++second) {
+    nowhere.tick(began + second * kSecond);
+    somewhere.tick(began + second * kSecond);
+  }
+  CHECK(nowhere.has_failed());
+  CHECK_FALSE(somewhere.has_failed());
 }
 
 TEST_CASE("what the peer itself refuses is an end though it lives", "[tcp]") {

@@ -87,7 +87,16 @@ inline bool good_session(const Session* session, const char* name) {
 inline bool good_info(const Info* info, const char* name) {
   return info != nullptr || bad::handle(static_cast<Code>(MPI_ERR_INFO), "info object", name);
 }
+inline bool good_window(const Object* window, const char* name) {
+  return window != nullptr || bad::handle(static_cast<Code>(MPI_ERR_WIN), "window", name);
+}
+inline bool good_file(const Object* file, const char* name) {
+  return file != nullptr || bad::handle(static_cast<Code>(MPI_ERR_FILE), "file", name);
+}
 // The same where the null handle is allowed.
+inline bool good_file_or_null(const Object* file, MPI_File handle, const char* name) {
+  return handle == MPI_FILE_NULL || good_file(file, name);
+}
 inline bool good_info_or_null(const Info* info, MPI_Info handle, const char* name) {
   return handle == MPI_INFO_NULL || good_info(info, name);
 }

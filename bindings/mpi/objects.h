@@ -93,6 +93,13 @@ inline Errhandler* errhandler_of(MPI_Errhandler handle) {
   return is_predefined(bits) ? predefined_errhandler(bits)
                              : object_at<Errhandler>(bits, ObjectKind::errhandler);
 }
+// Windows and files are told apart from all else by their kind; none is made yet.
+inline Object* window_of(MPI_Win handle) {
+  return object_at<Object>(bits_of(handle), ObjectKind::window);
+}
+inline Object* file_of(MPI_File handle) {
+  return object_at<Object>(bits_of(handle), ObjectKind::file);
+}
 inline Info* info_of(MPI_Info handle) {
   const Handle bits = bits_of(handle);
   if (!is_predefined(bits)) return object_at<Info>(bits, ObjectKind::info);

@@ -24,6 +24,8 @@ enum class ObjectKind : std::uint8_t {
   info,
   message,
   session,
+  window,
+  file,
   other
 };
 

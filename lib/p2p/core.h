@@ -8,7 +8,7 @@
 //   try_send, send -> eager.cc ----> Link::try_post        eager.cc, rendezvous.cc  protocols
 //   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
 //   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
-//   give_to_self -> itself.cc -> match.h
+//   give_to_self -> itself.cc -> match.h                   frames.cc     the rarer kinds of frames
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "p2p/channel.h"
+#include "p2p/frames.h"
 #include "p2p/p2p.h"
 #include "p2p/peers.h"
 #include "p2p/wire.h"
@@ -73,6 +74,9 @@ class Core final : public Endpoint, public transport::Sink {
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }
   void set_gate(transport::Waiter::Gate* gate) override { gate_ = gate; }
+  FrameTable& frames() override { return frames_; }
+  Posted post_frame(int peer, const transport::FrameHeader& header,
+                    std::span<const std::byte> payload) override;
   bool is_used(std::uint32_t context) const override;
   void see_off(End end) override;
   void close() override;
@@ -85,6 +89,15 @@ class Core final : public Endpoint, public transport::Sink {
   static void on_pin(transport::Done* self, bool ok);  // of every Transfer::Pin
 
  private:
+  class OwnFrames final : public FrameHandler {
+   public:
+    explicit OwnFrames(Core& core) : core_(core) {}
+    bool on_frame(int from, const transport::FrameHeader& header,
+                  std::span<std::byte> payload) override;
+
+   private:
+    Core& core_;
+  };
   struct Active {
     transport::Transport* transport;
     bool is_costly;  // polling it is a system call
@@ -209,6 +222,8 @@ class Core final : public Endpoint, public transport::Sink {
   std::vector<Active> active_;
   std::vector<std::unique_ptr<PeerState>> peers_;
   Channel channel_{this};
+  OwnFrames own_frames_{*this};
+  FrameTable frames_;
   Throttle looks_;  // at other messages, of who sends to itself only
   wireup::KeptRecord& kept_record_;
   struct {

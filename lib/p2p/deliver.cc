@@ -21,31 +21,13 @@ MatchKey key_of(const transport::FrameHeader& header) {
 bool Core::on_frame(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
   PeerState& sender = peer(from);
   sender.credit += header.aux;
-  switch (static_cast<Kind>(header.kind)) {
-    case Kind::eager:
-    case Kind::offer:
-      return on_message(from, header, payload);
-    case Kind::data:
-      return on_data(from, header, payload);
-    case Kind::grant:
-      on_grant(from, header);
-      return true;
-    case Kind::taken:
-      on_taken(from, header);
-      return true;
-    case Kind::credit:
-      return true;
-    case Kind::recall:
-      on_recall(from, header);
-      return true;
-    case Kind::recalled:
-      on_recalled(from, header);
-      return true;
-    case Kind::goodbye:
-      sender.left = true;
-      return true;
-  }
-  return false;
+  // What moves messages is tried first; all else is looked up.
+  const auto kind = static_cast<Kind>(header.kind);
+  if (kind == Kind::eager || kind == Kind::offer) [[likely]]
+    return on_message(from, header, payload);
+  if (kind == Kind::data) return on_data(from, header, payload);
+  FrameHandler* const handler = frames_.find(header.kind);
+  return handler != nullptr && handler->on_frame(from, header, payload);
 }
 
 // A source is a place in a team, or beyond all places a rank of the job (comm/meeting.cc). An eager
@@ -93,10 +75,12 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
                       is_next_part(*transfer, header, bytes);
     return fits ? transfer->buffer.at() + header.length : nullptr;
   }
+  if (header.kind != static_cast<std::uint8_t>(Kind::eager)) {
+    FrameHandler* const handler = frames_.find(header.kind);
+    return handler != nullptr ? handler->place(from, header, bytes) : nullptr;
+  }
   PeerState& sender = peer(from);
-  if (header.kind != static_cast<std::uint8_t>(Kind::eager) || sender.placed != nullptr ||
-      !is_sound_message(header, bytes))
-    return nullptr;
+  if (sender.placed != nullptr || !is_sound_message(header, bytes)) return nullptr;
   // Matching happens now: all earlier frames of this peer were delivered already. A receive
   // that will not take exactly these bytes in one run is left for on_frame to find again.
   PostedQueue& posted = channel_.posted;

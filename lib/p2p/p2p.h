@@ -14,6 +14,7 @@
 
 #include "base/knobs.h"
 #include "base/result.h"
+#include "p2p/frames.h"
 #include "transport/transport.h"
 #include "types/types.h"
 
@@ -179,6 +180,13 @@ class Endpoint {
   virtual transport::Waiter& waiter() = 0;
   // How waits let other threads in; null: single thread.
   virtual void set_gate(transport::Waiter::Gate* gate) = 0;
+  // Frames of other rooms: who registered a kind here is told of its frames, from any peer.
+  virtual FrameTable& frames() = 0;
+  // Sends one, at most traits(peer).max_frame bytes; a room's frames to a peer arrive in their
+  // order, but may pass messages. `aux` is p2p's. Full: nothing happened, progress and try again.
+  enum class Posted : std::uint8_t { yes, full, lost };
+  virtual Posted post_frame(int peer, const transport::FrameHeader& header,
+                            std::span<const std::byte> payload) = 0;
   // Whether a send or receive in this context is under way, also one that was released.
   virtual bool is_used(std::uint32_t context) const = 0;
   // Waits until all that was sent is with its receivers; all goes on afterwards. Ours: others go on

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "p2p/core.h"
 
@@ -35,6 +36,8 @@ Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
   if (!is_budget_known_) budget_ = unexpected;
   flood_.from = static_cast<std::uint64_t>(knobs.integer("TUTTI_FLOOD_MESSAGES"));
   return_from_ = std::min(std::max(window_ / 4, 1U), kMostReturned);
+  const auto added = frames_.add(kOwnKinds, own_frames_);
+  TUTTI_CHECK(added.has_value(), added.error().text);
 }
 
 Core::~Core() {
@@ -198,6 +201,7 @@ void Core::lose(PeerState& peer, Code code) {
     if (each->peer == peer.rank) lose_transfer(each, peer.failure);
     has_any_source |= each->phase == Phase::posted && each->source == kAnySource;
   }
+  frames_.each([&peer](FrameHandler& each) { each.on_peer_lost(peer.rank, peer.failure); });
   if (has_any_source && !peer.left && !warned_any_source_) {
     warned_any_source_ = true;
     log::warn("rank " + std::to_string(peer.rank) +

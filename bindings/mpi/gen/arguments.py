@@ -6,6 +6,7 @@ MPI_ERRORS_RETURN, and messages must still pass afterwards (MPI 5.0, 9.3).
 import re
 
 from checks import LENGTHS
+from table import UNMADE
 
 OPENING = """\
 // Every function with each bad argument, one at a time. Generated; do not edit.
@@ -31,6 +32,8 @@ HANDLES = {
     "INFO": ("some_info", "MPI_INFO_NULL", "MPI_ERR_INFO"),
     "ERRHANDLER": ("MPI_ERRORS_RETURN", "MPI_ERRHANDLER_NULL", "MPI_ERR_ERRHANDLER"),
     "SESSION": ("some_session", "MPI_SESSION_NULL", "MPI_ERR_SESSION"),
+    "WINDOW": ("MPI_WIN_NULL", "MPI_WIN_NULL", "MPI_ERR_WIN"),
+    "FILE": ("MPI_FILE_NULL", "MPI_FILE_NULL", "MPI_ERR_FILE"),
 }
 # What is no handle: a small number, an address of ours, one where nobody lives, and a freed one.
 WILD = ("0x5555", "address", "0xffffffffffffff00", "stale")
@@ -165,9 +168,11 @@ def beside(function, p, large, bad):
     return good(function, p, large)
 
 
-def calls(function, large):
+def calls(function, large, has_body):
     visible = function.visible(large)
     for p in visible:
+        if not has_body and (p.kind not in UNMADE or p.direction == "out"):
+            continue  # looked at once it has one
         for text, error in bad(function, p, large):
             arguments = [text if q is p else beside(function, q, large, text) for q in visible]
             yield '  probe("%s", "%s = %s", %s, [] { return %s(%s); });' % (
@@ -181,7 +186,7 @@ def write(table, bodies):
         if not function.reports_errors or function.is_unprobed:
             continue
         for large in function.forms():
-            lines = list(calls(function, large)) if function.body_name(large) in bodies else []
+            lines = list(calls(function, large, function.body_name(large) in bodies))
             if lines:
                 names.append("  try_%s();" % function.c_name(large))
                 parts.append("static void try_%s() {\n%s\n}" % (function.c_name(large),

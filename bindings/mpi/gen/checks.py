@@ -54,11 +54,16 @@ class Checks:
             return "good_pointer(%s, %s)" % (p.name, quoted)
         return None
 
-    def check_object(self, p, quoted):
+    def object_is_good(self, p, found, quoted):
         kind = OBJECTS[p.kind][2]
         if p.may_be_null_handle:
-            return "good_%s_or_null(%s_object, %s, %s)" % (kind, p.name, p.name, quoted)
-        checks = ["good_%s(%s_object, %s)" % (kind, p.name, quoted)]
+            return "good_%s_or_null(%s, %s, %s)" % (kind, found, p.name, quoted)
+        return "good_%s(%s, %s)" % (kind, found, quoted)
+
+    def check_object(self, p, quoted):
+        checks = [self.object_is_good(p, p.name + "_object", quoted)]
+        if p.may_be_null_handle:
+            return checks[0]
         if p.kind == "DATATYPE" and self.f.communicates:
             checks = ["good_committed(%s_object, %s)" % (p.name, quoted)]
         if p.kind == "OPERATION":

@@ -9,8 +9,9 @@ OPENING = """\
 
 Written by `tests/style/coverage.py --write` from the interface table, the bodies and what
 `tests/mutants/run.py` found; a test keeps it fresh. Every function is exported with its `PMPI_`
-name; one without a body raises `MPI_ERR_UNSUPPORTED_OPERATION` naming itself. *Tested*: a test
-fails when this function does nothing (`tests/mutants/killers.txt` says which).
+name; one without a body raises `MPI_ERR_UNSUPPORTED_OPERATION` naming itself, or `MPI_ERR_WIN` and
+`MPI_ERR_FILE` where it is given what is no window or file. *Tested*: a test fails when this function
+does nothing (`tests/mutants/killers.txt` says which).
 
 | chapter | area | functions | work | tested | large counts | work | tested |
 | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -16,7 +16,11 @@ OBJECTS = {
     "ERRHANDLER": ("Errhandler", "errhandler_of", "errhandler"),
     "INFO": ("Info", "info_of", "info"),
     "SESSION": ("Session", "session_of", "session"),
+    "WINDOW": ("Object", "window_of", "window"),
+    "FILE": ("Object", "file_of", "file"),
 }
+# Of these, kinds that nothing makes yet: a handle of one is looked at where a function has no body.
+UNMADE = ("WINDOW", "FILE")
 # Kinds of numbers below zero that mean nothing, besides those that say so (_NNI).
 NATURAL = ("ARRAY_LENGTH", "ARRAY_LENGTH_PI", "PARTITION", "POLYDTYPE_NUM_ELEM",
            "POLYDTYPE_PACK_SIZE", "POLYNUM_PARAM_VALUES")

@@ -2,12 +2,13 @@
 
 For each function: `Call` (initialised? gate, watch record), handles to objects, one chain of
 checks, the body, narrowing of results, and the error handler when the body says so. A function
-without a body raises MPI_ERR_UNSUPPORTED_OPERATION by name. MPI_X is weak over strong PMPI_X.
+without a body raises MPI_ERR_UNSUPPORTED_OPERATION by name, or says first that a handle is bad.
+MPI_X is weak over strong PMPI_X.
 """
 import re
 
 from checks import Checks
-from table import OBJECTS, declare, prototype
+from table import OBJECTS, UNMADE, declare, prototype
 
 EXPORTED = 'extern "C" __attribute__((visibility("default"))) '
 FILE_OPENING = """\
@@ -165,10 +166,10 @@ class Writer(Checks):
         text = prototype(self.f, self.large, True)
         if named:
             return text
-        kept = self.f.communicator.name if self.f.communicator else None
+        kept = self.handles_without_objects() + [self.f.communicator]
         args = []
         for p in self.params:
-            args.append(declare(p.c_type(self.large), p.name if p.name == kept else "")
+            args.append(declare(p.c_type(self.large), p.name if p in kept else "")
                         if p.kind != "VARARGS" else "...")
         name = self.f.c_name(self.large, True)
         return "%s %s(%s)" % (self.f.returns, name, ", ".join(a.strip() for a in args))
@@ -182,6 +183,19 @@ class Writer(Checks):
         when = "Call::anytime" if self.f.anytime else "Call::inside"
         return "  Call call(function::%s, %s);" % (self.f.name[4:], when)
 
+    def handles_without_objects(self):
+        """Handles of kinds that nothing makes yet, or pointers to one."""
+        return [p for p in self.params if p.kind in UNMADE and p.direction != "out"]
+
+    def refusals(self):
+        """No such handle is good. Errors on files end no job unless the user wants it (MPI 5.0, 14.7)."""
+        for p in self.handles_without_objects():
+            by = "_by(errhandler_of(MPI_ERRORS_RETURN))" if p.kind == "FILE" else "(nullptr)"
+            there = "" if p.is_object else 'good_pointer(%s, "%s") && ' % (p.name, p.name)
+            found = "%s(%s%s)" % (OBJECTS[p.kind][1], there and "*", p.name)
+            good = there + self.object_is_good(p, found, '"%s"' % p.name)
+            yield "  if (call.allowed() && call.checks() && !(%s)) return call.refuse%s;" % (good, by)
+
     def unsupported(self):
         comm = "comm_of(%s)" % self.f.communicator.name if self.f.communicator else "nullptr"
         yield EXPORTED + "%s {" % self.signature(False)
@@ -190,6 +204,7 @@ class Writer(Checks):
         if self.f.is_silent:
             yield "  return MPI_T_ERR_NOT_SUPPORTED;"
         elif self.f.reports_errors:
+            yield from self.refusals()
             yield "  return call.unsupported(%s);" % comm
         else:
             yield "  call.unsupported(%s);" % comm

@@ -37,6 +37,35 @@ TEST_CASE("the empty status is what the standard says", "[bindings]") {
   put_empty_status(MPI_STATUS_IGNORE);
 }
 
+namespace {
+
+// What windows and files will be: objects of a kind of their own.
+struct Thing final : Object {
+  explicit Thing(ObjectKind kind) : Object(kind, &Object::destroy_as<Thing>) {}
+};
+template <class UserHandle>
+UserHandle handle_for(const Object& object) {
+  return reinterpret_cast<UserHandle>(object.handle());
+}
+
+}  // namespace
+
+TEST_CASE("windows and files are told apart from all else and from each other", "[bindings]") {
+  CHECK(window_of(MPI_WIN_NULL) == nullptr);
+  CHECK(file_of(MPI_FILE_NULL) == nullptr);
+  auto window = Ref<Thing>::adopt(new Thing(ObjectKind::window));
+  const auto file = Ref<Thing>::adopt(new Thing(ObjectKind::file));
+  CHECK(window_of(handle_for<MPI_Win>(*window)) == window.get());
+  CHECK(file_of(handle_for<MPI_File>(*file)) == file.get());
+  CHECK(window_of(handle_for<MPI_Win>(*file)) == nullptr);
+  CHECK(file_of(handle_for<MPI_File>(*window)) == nullptr);
+  CHECK(comm_of(handle_for<MPI_Comm>(*window)) == nullptr);
+  CHECK(info_of(handle_for<MPI_Info>(*file)) == nullptr);
+  const auto stale = handle_for<MPI_Win>(*window);
+  window.reset();
+  CHECK(window_of(stale) == nullptr);
+}
+
 TEST_CASE("int arrays become 64-bit numbers, few and many, and 64-bit ones pass through",
           "[bindings]") {
   for (Count n : {0, 1, 64, 65, 1000}) {

@@ -48,6 +48,16 @@ class Generator(unittest.TestCase):
         self.assertIn("call.unsupported(comm_of(comm))", made)
         self.assertIn('alias("PMPI_Kettle")', made)
 
+    def test_without_a_body_a_window_or_file_is_looked_at_first(self):
+        window = parameter("win", "WINDOW", "MPI_Win")
+        file = parameter("fh", "FILE", "MPI_File *", dir="inout")
+        made = text(function("MPI_Kettle", [window, file]))
+        self.assertIn('good_window(window_of(win), "win")', made)
+        self.assertIn('good_file(file_of(*fh), "fh")', made)
+        self.assertLess(made.index("good_file("), made.index("call.unsupported("))
+        null = parameter("fh", "FILE", "MPI_File", accepts=["MPI_FILE_NULL"])
+        self.assertIn("good_file_or_null(", text(function("MPI_Kettle", [null])))
+
     def test_a_silent_group_only_returns_a_code(self):
         self.assertIn("MPI_T_ERR_NOT_SUPPORTED", text(function("MPI_K", [], group="quiet")))
 

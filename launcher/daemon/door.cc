@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/pass_fd.h"
 
@@ -17,23 +19,18 @@ namespace {
 constexpr std::size_t kMostVisitors = 64;
 constexpr std::chrono::seconds kVisitorLimit{10};
 
-// Takes as long whatever is wrong.
-bool is_equal(const std::uint8_t* a, const std::uint8_t* b, std::size_t bytes) {
-  unsigned differs = 0;
-  for (std::size_t i = 0; i < bytes; ++i) differs |= static_cast<unsigned>(a[i] ^ b[i]);
-  return differs == 0;
-}
-
 }  // namespace
 
 Door::~Door() {
   watch_.close();
   while (make_room()) {
   }
+  while (!sharing_.empty()) withdraw(sharing_.begin()->first);
 }
 
-Result<void> Door::open(std::size_t ranks, const std::string& temporary_folder) {
+Result<void> Door::open(std::size_t ranks, int host, const std::string& temporary_folder) {
   keys_.resize(ranks);
+  files_.emplace(host, 0);
   for (Key& key : keys_)
     if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
       return fail(Code::other, "no random numbers");
@@ -85,30 +82,108 @@ void Door::enter(UniqueFd fd) {
   hear(number);  // a rank has spoken before it is heard
 }
 
+// A rank, and what it said.
+struct Door::Proved {
+  std::uint64_t number;  // of the visitor
+  int fd;
+  wireup::DoorWords words;
+  wireup::DoorAnswer answer;  // to be filled
+  UniqueFd file;              // that came along
+
+  int local() const { return words.ask.local; }
+};
+
+// Looked at first, and heard when it is proved: of nobody else a descriptor is let in.
 void Door::hear(std::uint64_t number) {
-  using wireup::DoorWish;
   using wireup::kDoorSecretBytes;
-  wireup::DoorAsk ask;
+  std::array<char, wireup::kDoorMostAsk + 1> room{};
   const int fd = visitors_.at(number).fd.get();
-  const ssize_t got = ::recv(fd, &ask, sizeof ask, MSG_DONTWAIT | MSG_TRUNC);
+  const ssize_t got = ::recv(fd, room.data(), room.size(), MSG_DONTWAIT | MSG_PEEK);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  const auto local = static_cast<std::size_t>(ask.local);
-  const bool known = got == static_cast<ssize_t>(sizeof ask) && ask.magic == wireup::kDoorMagic &&
-                     (ask.wish == static_cast<std::uint32_t>(DoorWish::join) ||
-                      ask.wish == static_cast<std::uint32_t>(DoorWish::next)) &&
-                     ask.local >= 0 && local < keys_.size();
-  if (!known || !is_equal(ask.secret, keys_[local].data(), kDoorSecretBytes)) return drop(number);
-  const int segment = segments_(static_cast<int>(local), static_cast<DoorWish>(ask.wish));
-  if (segment < 0) return drop(number);
-  wireup::DoorAnswer answer;
-  answer.wish = ask.wish;
-  std::memcpy(answer.secret, keys_[local].data() + kDoorSecretBytes, kDoorSecretBytes);
-  const bool told =
-      send_with_fd(fd, {reinterpret_cast<const char*>(&answer), sizeof answer}, segment);
-  loop_.forget(fd);
-  UniqueFd control = std::move(visitors_.at(number).fd);
-  drop(number);
-  if (told) enters_(static_cast<int>(local), std::move(control));
+  if (got <= 0) return drop(number);
+  const auto words = wireup::parse_ask({room.data(), static_cast<std::size_t>(got)});
+  const auto local = static_cast<std::size_t>(words ? words->ask.local : 0);
+  if (!words || local >= keys_.size() ||
+      !wireup::is_same_secret(words->ask.secret, keys_[local].data(), kDoorSecretBytes))
+    return drop(number);
+  Proved who{number, fd, *words, {}, {}};
+  char first = 0;
+  receive_with_fd(fd, &first, 1, &who.file);  // takes the datagram away
+  who.answer.wish = words->ask.wish;
+  std::memcpy(who.answer.secret, keys_[local].data() + kDoorSecretBytes, kDoorSecretBytes);
+  switch (static_cast<wireup::DoorWish>(words->ask.wish)) {
+    case wireup::DoorWish::join:
+    case wireup::DoorWish::next:
+      return let_in(who);
+    case wireup::DoorWish::share:
+      return share(who);
+    case wireup::DoorWish::take:
+      return give(who);
+  }
+}
+
+void Door::let_in(const Proved& who) {
+  const auto wish = static_cast<wireup::DoorWish>(who.answer.wish);
+  const int segment = answers_.segments(who.local(), wish);
+  if (segment < 0) return drop(who.number);
+  const bool told = wireup::answer_at_door(who.fd, who.answer, {}, segment);
+  loop_.forget(who.fd);
+  UniqueFd control = std::move(visitors_.at(who.number).fd);
+  drop(who.number);
+  if (told) answers_.enters(who.local(), std::move(control));
+}
+
+// The file stays here as long as the connection does, or the rank's process.
+void Door::share(Proved& who) {
+  wireup::DoorAnswer answer = who.answer;
+  wireup::Takers to;
+  std::memcpy(&to, who.words.body.data(), sizeof to);
+  const auto generation = answers_.generation(who.local());
+  auto key = generation ? files_->add(who.local(), *generation, to, std::move(who.file))
+                        : fail(Code::other, "the rank's process has ended");
+  if (!key) {
+    answer.refused = 1;
+    wireup::answer_at_door(who.fd, answer, key.error().text, -1);
+    return drop(who.number);
+  }
+  const std::string_view body(reinterpret_cast<const char*>(&*key), sizeof *key);
+  const bool told = wireup::answer_at_door(who.fd, answer, body, -1);
+  loop_.forget(who.fd);
+  UniqueFd line = std::move(visitors_.at(who.number).fd);
+  drop(who.number);
+  if (!told) return files_->remove(key->number);
+  const int fd = line.get();
+  sharing_.emplace(key->number, Sharing{who.local(), std::move(line)});
+  // It says nothing more: whatever comes, its end most of all, ends the sharing.
+  loop_.on_readable(fd, [this, file = key->number] { withdraw(file); });
+}
+
+void Door::give(const Proved& who) {
+  wireup::DoorAnswer answer = who.answer;
+  wireup::ShareKey key;
+  std::memcpy(&key, who.words.body.data(), sizeof key);
+  const auto generation = answers_.generation(who.local());
+  const auto found = generation ? files_->find(who.local(), *generation, key)
+                                : fail(Code::other, "the rank's process has ended");
+  answer.refused = found ? 0 : 1;
+  wireup::answer_at_door(who.fd, answer, found ? std::string() : found.error().text,
+                         found ? *found : -1);
+  drop(who.number);
+}
+
+void Door::withdraw(std::uint32_t file) {
+  const auto sharing = sharing_.find(file);
+  loop_.forget(sharing->second.line.get());
+  sharing_.erase(sharing);
+  files_->remove(file);
+}
+
+void Door::forget(int local) {
+  for (auto each = sharing_.begin(); each != sharing_.end();) {
+    const auto [file, sharing] = std::pair(each->first, each->second.local);
+    ++each;
+    if (sharing == local) withdraw(file);
+  }
 }
 
 void Door::drop(std::uint64_t number) {

@@ -1,5 +1,6 @@
 // The daemon's door: where a rank whose inherited descriptors were closed on the way (Python's
-// subprocess, sudo, a container) gets them again (wireup/protocol.h: DoorAsk).
+// subprocess, sudo, a container) gets them again, and where ranks share files with their neighbours
+// (wireup/protocol.h: DoorAsk; wireup/share.h).
 //
 // A socket with a path, as paths cross network namespaces. Any user may reach it (sudo -u and
 // containers change who a rank is), so its key decides: one for each rank, in its environment.
@@ -9,6 +10,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "base/unique_fd.h"
 #include "control/control.h"
 #include "wireup/protocol.h"
+#include "wireup/share_store.h"
 
 namespace tutti::launch::daemon {
 
@@ -25,18 +28,27 @@ class Door {
   using Segments = std::function<int(int local, wireup::DoorWish wish)>;
   // A rank has proved itself: its control socket, besides the inherited one.
   using Enters = std::function<void(int local, UniqueFd control)>;
-  Door(control::Loop& loop, Segments segments, Enters enters)
-      : loop_(loop), segments_(std::move(segments)), enters_(std::move(enters)) {}
+  // Which of its MPI programs a rank is in; nothing: it has ended.
+  using Generation = std::function<std::optional<std::uint32_t>(int local)>;
+  struct Answers {
+    Segments segments;
+    Enters enters;
+    Generation generation;
+  };
+  Door(control::Loop& loop, Answers answers) : loop_(loop), answers_(std::move(answers)) {}
   ~Door();
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  // What so many ranks ask for. The error says why there is no door; ranks that inherit their
-  // descriptors do without.
-  Result<void> open(std::size_t ranks, const std::string& temporary_folder);
+  // What so many ranks ask for, on the job's host of this number. The error says why there is no
+  // door; ranks that inherit their descriptors do without.
+  Result<void> open(std::size_t ranks, int host, const std::string& temporary_folder);
   // For the environment of a rank; empty: there is no door.
   const std::string& path() const { return path_; }
   std::string key_of(int local) const;
+  // Of a rank whose process has ended: nothing of it is shared any more, whoever has its
+  // connections.
+  void forget(int local);
 
  private:
   using Key = std::array<std::uint8_t, 2 * wireup::kDoorSecretBytes>;
@@ -46,12 +58,20 @@ class Door {
   };
   void enter(UniqueFd fd);
   bool make_room();
+  struct Proved;
+  struct Sharing {
+    int local;
+    UniqueFd line;
+  };
   void hear(std::uint64_t number);
   void drop(std::uint64_t number);
+  void let_in(const Proved& who);
+  void share(Proved& who);
+  void give(const Proved& who);
+  void withdraw(std::uint32_t file);
 
   control::Loop& loop_;
-  Segments segments_;
-  Enters enters_;
+  const Answers answers_;
   OwnFolder folder_;
   std::string path_;
   UniqueFd listener_;
@@ -59,6 +79,8 @@ class Door {
   std::vector<Key> keys_;
   std::map<std::uint64_t, Visitor> visitors_;  // who has said nothing yet; the oldest first
   std::uint64_t next_ = 0;
+  std::optional<wireup::ShareStore> files_;
+  std::map<std::uint32_t, Sharing> sharing_;  // by number of the file
 };
 
 }  // namespace tutti::launch::daemon

@@ -193,10 +193,15 @@ Result<void> Ranks::check_open_files(const control::Launch& launch) const {
 // Ranks that nothing comes in between do without: a host that has no room for it says nothing.
 void Ranks::open_door() {
   door_ = std::make_unique<Door>(
-      loop_, [this](int local, wireup::DoorWish wish) { return segment_for(local, wish); },
-      [this](int local, UniqueFd control) { enter(local, std::move(control)); });
-  if (!door_->open(launch_.ranks.size(), temporary_folder(value_in(place_.environment, "TMPDIR"))))
-    door_.reset();
+      loop_,
+      Door::Answers{[this](int local, wireup::DoorWish wish) { return segment_for(local, wish); },
+                    [this](int local, UniqueFd control) { enter(local, std::move(control)); },
+                    [this](int local) -> std::optional<std::uint32_t> {
+                      const RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
+                      return rank.ended ? std::nullopt : std::optional(rank.generation);
+                    }});
+  const std::string folder = temporary_folder(value_in(place_.environment, "TMPDIR"));
+  if (!door_->open(launch_.ranks.size(), place_.host, folder)) door_.reset();
 }
 
 // Cores that it is bound to, shared out among the ranks that are bound to the same; 0: not bound.
@@ -335,6 +340,7 @@ void Ranks::on_child_ended(pid_t pid, int wait_status) {
   if (starter_) starter_->has_ended(rank);
   rank.ended = true;
   rank.wait_status = wait_status;
+  if (door_) door_->forget(rank.local);
   report_end(rank);
 }
 

@@ -79,6 +79,7 @@ Result<void> Ranks::step_on(RankProcess& rank) {
   drop_passed();  // others may have ended since
   TUTTI_DO(generations_.get(rank.generation + 1));
   ++rank.generation;
+  if (door_) door_->forget(rank.local);
   rank.joined = rank.finalized = false;
   rank.watch_seen = rank.calls_seen = rank.calls_told = 0;
   drop_passed();

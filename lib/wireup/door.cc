@@ -9,30 +9,38 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "base/pass_fd.h"
+#include "base/printable.h"
 #include "wireup/protocol.h"
+#include "wireup/share.h"
 
 namespace tutti::wireup {
 namespace {
 
+constexpr int kDoorPatienceS = 60;
+
 // Why this process asks.
 std::string why(DoorWish wish) {
-  return wish == DoorWish::next ? "this rank has run an MPI program before"
-                                : "the descriptors that prun passed are closed in this process";
+  if (wish == DoorWish::next) return "this rank has run an MPI program before";
+  if (wish == DoorWish::join) return "the descriptors that prun passed are closed in this process";
+  return "files are shared by way of the daemon";
 }
 
-// Two hexadecimal digits a byte. False: it is not that.
-bool unhex(const std::string& text, std::array<std::uint8_t, 2 * kDoorSecretBytes>* out) {
-  if (text.size() != 2 * out->size()) return false;
+// Two hexadecimal digits a byte: the rank's secret, then the daemon's.
+std::optional<DoorSecrets> secrets_in(const std::string& text) {
+  DoorSecrets secrets{};
+  if (text.size() != 4 * kDoorSecretBytes) return std::nullopt;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
+    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
     const int digit = c <= '9' ? c - '0' : c - 'a' + 10;
-    std::uint8_t& byte = (*out)[i / 2];
+    auto& half = i < 2 * kDoorSecretBytes ? secrets.own : secrets.theirs;
+    std::uint8_t& byte = half[i / 2 % kDoorSecretBytes];
     byte = static_cast<std::uint8_t>(i % 2 == 0 ? digit << 4 : byte | digit);
   }
-  return true;
+  return secrets;
 }
 
 // Why the door cannot be reached, and what to try.
@@ -59,45 +67,131 @@ void limit(int fd, int seconds) {
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &span, sizeof span);
 }
 
-}  // namespace
-
-Result<Entered> enter_door(const std::string& path, const std::string& key, int local,
-                           DoorWish wish) {
-  std::array<std::uint8_t, 2 * kDoorSecretBytes> secrets{};
+// Who asks, with the key of its environment. Not open: errno says why.
+struct Visit {
+  UniqueFd line;
+  DoorSecrets secrets;
+};
+Result<Visit> visit(const std::string& path, const std::string& key, DoorWish wish) {
+  const auto secrets = secrets_in(key);
   sockaddr_un address{};
-  if (!unhex(key, &secrets) || path.size() >= sizeof address.sun_path)
+  if (!secrets || path.size() >= sizeof address.sun_path)
     return fail(Code::other, why(wish) + ", and " + kDoorVariable + " or " + kDoorKeyVariable +
                                  " is not as prun set it; a wrapper must keep both");
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, path.size());
-  Entered entered;
-  entered.control.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const int fd = entered.control.get();
-  if (fd < 0) return unreachable(path, wish, errno);
-  limit(fd, 60);
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+  Visit made{UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)), *secrets};
+  if (!made.line.is_open()) return unreachable(path, wish, errno);
+  limit(made.line.get(), kDoorPatienceS);
+  if (::connect(made.line.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return unreachable(path, wish, errno);
-  DoorAsk ask{};
+  return made;
+}
+
+// What whoever answers there says, once it has proved itself. Errors: Code::access, it has not;
+// else errno says what is wrong with the connection.
+Result<DoorTold> hear_answer(UniqueFd line, const DoorSecrets& secrets, DoorAnswer* answer) {
+  std::array<char, sizeof(DoorAnswer) + kDoorMostText> room{};
+  DoorTold told;
+  const ssize_t got = receive_with_fd(line.get(), room.data(), room.size(), &told.fd);
+  if (got < 0) return fail(Code::other, std::strerror(errno));
+  const auto bytes = static_cast<std::size_t>(got);
+  if (bytes >= sizeof *answer) std::memcpy(answer, room.data(), sizeof *answer);
+  // Only the other side knows the second half of the key: nobody else's file is mapped.
+  if (bytes < sizeof *answer || answer->magic != kDoorMagic ||
+      answer->bytes != bytes - sizeof *answer ||
+      !is_same_secret(answer->secret, secrets.theirs.data(), kDoorSecretBytes))
+    return fail(Code::access, "whoever answers there is not who shares");
+  told.body.assign(room.data() + sizeof *answer, bytes - sizeof *answer);
+  told.line = std::move(line);
+  return told;
+}
+
+bool say(int fd, DoorAsk ask, const DoorSecrets& secrets, std::string_view body, int along) {
+  ask.bytes = static_cast<std::uint32_t>(body.size());
+  std::memcpy(ask.secret, secrets.own.data(), kDoorSecretBytes);
+  return send_with_fd(
+      fd, std::string(reinterpret_cast<const char*>(&ask), sizeof ask) + std::string(body), along);
+}
+
+DoorAsk ask_of(int local, DoorWish wish) {
+  DoorAsk ask;
   ask.wish = static_cast<std::uint32_t>(wish);
   ask.local = local;
-  std::memcpy(ask.secret, secrets.data(), kDoorSecretBytes);
-  if (!send_with_fd(fd, {reinterpret_cast<const char*>(&ask), sizeof ask}, -1))
+  return ask;
+}
+
+}  // namespace
+
+Result<Entered> enter_door(const std::string& path, const std::string& key, int local,
+                           DoorWish wish) {
+  TUTTI_TRY(made, visit(path, key, wish));
+  if (!say(made.line.get(), ask_of(local, wish), made.secrets, {}, -1))
     return unreachable(path, wish, errno);
-  std::array<char, sizeof(DoorAnswer) + kDoorMostText> room{};
-  const ssize_t got = receive_with_fd(fd, room.data(), room.size(), &entered.segment);
-  if (got < 0) return unreachable(path, wish, errno);
   DoorAnswer answer{};
-  const auto bytes = static_cast<std::size_t>(got);
-  if (bytes >= sizeof answer) std::memcpy(&answer, room.data(), sizeof answer);
-  // Only the daemon knows the second half of the key: nobody else's segment is mapped.
-  if (bytes < sizeof answer || answer.magic != kDoorMagic ||
-      std::memcmp(answer.secret, secrets.data() + kDoorSecretBytes, kDoorSecretBytes) != 0 ||
-      !entered.segment.is_open())
+  auto told = hear_answer(std::move(made.line), made.secrets, &answer);
+  if (!told && told.error().code != Code::access) return unreachable(path, wish, errno);
+  if (!told || !told->fd.is_open())
     return fail(Code::other, why(wish) + ", and the daemon at " + path +
                                  " does not let it in: is " + kLocalRankVariable +
                                  " as prun set it, and of the same Tutti?");
-  limit(fd, 0);
-  return entered;
+  limit(told->line.get(), 0);
+  return Entered{std::move(told->fd), std::move(told->line)};
+}
+
+Result<DoorTold> ask_daemon(const DoorWay& way, DoorWish wish, std::string_view body, int fd) {
+  TUTTI_TRY(made, visit(way.path, way.key, wish));
+  return ask_over(std::move(made.line), made.secrets, ask_of(way.local, wish), body, fd);
+}
+
+Result<DoorTold> ask_over(UniqueFd line, const DoorSecrets& secrets, DoorAsk ask,
+                          std::string_view body, int fd) {
+  limit(line.get(), kDoorPatienceS);
+  if (!say(line.get(), ask, secrets, body, fd)) return fail(Code::other, std::strerror(errno));
+  DoorAnswer answer{};
+  TUTTI_TRY(told, hear_answer(std::move(line), secrets, &answer));
+  if (answer.refused != 0) return fail(Code::arg, text::printable(told.body));
+  return told;
+}
+
+std::optional<DoorWords> parse_ask(std::string_view datagram) {
+  DoorWords words;
+  if (datagram.size() < sizeof words.ask) return std::nullopt;
+  std::memcpy(&words.ask, datagram.data(), sizeof words.ask);
+  words.body = datagram.substr(sizeof words.ask);
+  std::size_t wanted = 0;
+  switch (static_cast<DoorWish>(words.ask.wish)) {
+    case DoorWish::join:
+    case DoorWish::next:
+      break;
+    case DoorWish::share:
+      wanted = sizeof(Takers);
+      break;
+    case DoorWish::take:
+      wanted = sizeof(ShareKey);
+      break;
+    default:
+      return std::nullopt;
+  }
+  static_assert(sizeof(Takers) <= kDoorMostText && sizeof(ShareKey) <= kDoorMostText);
+  if (words.ask.magic != kDoorMagic || words.ask.local < 0 || words.ask.bytes != wanted ||
+      words.body.size() != wanted)
+    return std::nullopt;
+  return words;
+}
+
+bool is_same_secret(const std::uint8_t* a, const std::uint8_t* b, std::size_t bytes) {
+  unsigned differs = 0;
+  for (std::size_t i = 0; i < bytes; ++i) differs |= static_cast<unsigned>(a[i] ^ b[i]);
+  return differs == 0;
+}
+
+bool answer_at_door(int to, DoorAnswer answer, std::string_view body, int fd) {
+  body = body.substr(0, kDoorMostText);
+  answer.bytes = static_cast<std::uint32_t>(body.size());
+  return send_with_fd(
+      to, std::string(reinterpret_cast<const char*>(&answer), sizeof answer) + std::string(body),
+      fd);
 }
 
 }  // namespace tutti::wireup

@@ -25,6 +25,7 @@
 #include "wireup/board.h"
 #include "wireup/handover.h"
 #include "wireup/protocol.h"
+#include "wireup/share_server.h"
 
 namespace tutti::wireup {
 namespace {
@@ -107,13 +108,24 @@ class GuestClient final : public Wireup {
   void report_links(std::string_view lines) override { log::warn(lines); }
 
  private:
+  Result<Shared> hand_to_host(int fd, const Takers& to) override {
+    if (!shares_) {
+      TUTTI_TRY(server, ShareServer::start(segment_, local_rank_));
+      shares_ = std::move(server);
+    }
+    return ShareServer::share(shares_, fd, to);
+  }
+  Result<UniqueFd> fetch_shared(const ShareKey& key) override {
+    return ShareServer::take(*segment_, local_rank_, key);
+  }
   LocalRecord& own() { return segment_->local(static_cast<std::uint32_t>(local_rank_)); }
   Result<void> put_card();
   Result<Cards> read_cards();
   Result<void> share_segment(const Cards& cards);
 
   BoardPtr board_;
-  std::string costs_;  // as this rank was told
+  std::shared_ptr<ShareServer> shares_;  // null: nothing was shared yet
+  std::string costs_;                    // as this rank was told
   std::map<int, std::vector<std::uint8_t>> addresses_;
 };
 

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "wireup/protocol.h"
+#include "wireup/share_server.h"
 #include "wireup/wireup.h"
 
 namespace tutti::wireup {
@@ -79,7 +80,18 @@ class LocalClient final : public Wireup {
   void report_links(std::string_view lines) override { log::warn(lines); }
 
  private:
-  Segments all_;  // one per host; addresses are written to each
+  Result<Shared> hand_to_host(int fd, const Takers& to) override {
+    if (!shares_) {
+      TUTTI_TRY(server, ShareServer::start(segment_, local_rank_));
+      shares_ = std::move(server);
+    }
+    return ShareServer::share(shares_, fd, to);
+  }
+  Result<UniqueFd> fetch_shared(const ShareKey& key) override {
+    return ShareServer::take(*segment_, local_rank_, key);
+  }
+  Segments all_;                         // one per host; addresses are written to each
+  std::shared_ptr<ShareServer> shares_;  // null: nothing was shared yet
 };
 
 Result<Segments> make_segments(const std::vector<int>& host_of, int hosts,

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace tutti::wireup {
 
@@ -49,32 +51,49 @@ struct RankMessage {
 };
 inline constexpr std::size_t kMaxRankPayload = 64 * 1024;
 
-// The door: a Unix socket with a path, at which a rank gets its descriptors again from the daemon.
-// One datagram each way: DoorAsk up; DoorAnswer down, with a descriptor. From then on the
-// connection is a control socket like the inherited one. TUTTI_DOOR_KEY is both secrets, in
+// The door: a Unix socket with a path, at which a rank gets its descriptors again from the daemon,
+// and shares files with its neighbours. One datagram each way: DoorAsk up, DoorAnswer down, each
+// with what the wish says besides, and a descriptor. TUTTI_DOOR_KEY is both secrets, in
 // hexadecimal: the first proves the rank, the second the daemon. Who proves nothing is told
-// nothing.
+// nothing. A rank without a daemon has such a door for what it shares (share_server.h).
 inline constexpr std::size_t kDoorSecretBytes = 16;
 inline constexpr std::uint32_t kDoorMagic = 0x74645231;  // and the version of all this
 inline constexpr std::size_t kDoorMostText = 512;
 enum class DoorWish : std::uint32_t {
   join = 1,  // the descriptor: the job segment that this rank is in
   next = 2,  // the same; the next generation's, if the process before has finalized
+  // Up: Takers and the file. Down: its ShareKey. Shared until the connection ends.
+  share = 3,
+  take = 4,  // up: a ShareKey. Down: the file
 };
+// After join and next the connection is a control socket like the inherited one.
 
 struct DoorAsk {
   std::uint32_t magic = kDoorMagic;
   std::uint32_t wish = 0;
   std::int32_t local = 0;
-  std::uint32_t bytes = 0;  // of what a wish says besides; none so far
+  std::uint32_t bytes = 0;  // of what the wish says besides, behind this
   std::uint8_t secret[kDoorSecretBytes] = {};
 };
 struct DoorAnswer {
   std::uint32_t magic = kDoorMagic;
   std::uint32_t wish = 0;
-  std::uint32_t bytes = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t bytes = 0;    // of what follows: the wish's, or why not; at most kDoorMostText
+  std::uint32_t refused = 0;  // 1: a rank that proved itself does not get this
   std::uint8_t secret[kDoorSecretBytes] = {};
 };
+
+// A datagram at a door, of whatever anybody sent: nothing where no rank says such a thing. It
+// proves nothing yet. `body` lies in the datagram.
+struct DoorWords {
+  DoorAsk ask;
+  std::string_view body;
+};
+std::optional<DoorWords> parse_ask(std::string_view datagram);
+inline constexpr std::size_t kDoorMostAsk = sizeof(DoorAsk) + kDoorMostText;
+// Takes as long whatever is wrong.
+bool is_same_secret(const std::uint8_t* a, const std::uint8_t* b, std::size_t bytes);
+// Answers a rank that has proved itself. fd -1: none goes along. False: it is gone.
+bool answer_at_door(int to, DoorAnswer answer, std::string_view body, int fd);
 
 }  // namespace tutti::wireup

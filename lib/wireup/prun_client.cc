@@ -35,8 +35,9 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
 
 class PrunClient final : public Wireup {
  public:
-  PrunClient(std::shared_ptr<Segment> segment, UniqueFd control, int local)
-      : control_(std::move(control)) {
+  PrunClient(std::shared_ptr<Segment> segment, UniqueFd control, DoorWay door)
+      : control_(std::move(control)), door_(std::move(door)) {
+    const int local = door_.local;
     segment_ = std::move(segment);
     local_rank_ = local;
     LocalRecord& record = segment_->local(static_cast<std::uint32_t>(local));
@@ -124,6 +125,32 @@ class PrunClient final : public Wireup {
   }
 
  private:
+  // The daemon shares the file for as long as the connection is there.
+  struct Line final : Shared::Hold {
+    explicit Line(UniqueFd to) : line(std::move(to)) {}
+    UniqueFd line;
+  };
+  Result<Shared> hand_to_host(int fd, const Takers& to) override {
+    const std::string why = name_of(rank_) + " cannot share a file: ";
+    auto told = ask_at_door(DoorWish::share, &to, sizeof to, fd);
+    if (!told) return fail(told.error().code, why + told.error().text);
+    ShareKey key;
+    if (told->body.size() != sizeof key) return fail(Code::other, why + "its daemon gives no key");
+    std::memcpy(&key, told->body.data(), sizeof key);
+    return Shared(key, std::make_unique<Line>(std::move(told->line)));
+  }
+  Result<UniqueFd> fetch_shared(const ShareKey& key) override {
+    TUTTI_TRY(told, ask_at_door(DoorWish::take, &key, sizeof key, -1));
+    return std::move(told.fd);
+  }
+  Result<DoorTold> ask_at_door(DoorWish wish, const void* body, std::size_t bytes, int fd) {
+    if (door_.path.empty())
+      return fail(Code::other,
+                  "its daemon has no door; prun needs a TMPDIR that it can write to, "
+                  "and what changes the environment must keep TUTTI_*");
+    return ask_daemon(door_, wish, {static_cast<const char*>(body), bytes}, fd);
+  }
+
   std::string name_of(int rank) const {
     const RankPlace& place = segment_->place(static_cast<std::uint32_t>(rank));
     return "rank " + std::to_string(rank) + " on host " +
@@ -131,6 +158,7 @@ class PrunClient final : public Wireup {
   }
 
   UniqueFd control_;
+  const DoorWay door_;  // no path: there is none
 };
 
 // The descriptor a variable names, or an error when it is not a number.
@@ -249,7 +277,12 @@ Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv) {
   // Children of this rank are not ranks.
   ::fcntl(segment->fd(), F_SETFD, FD_CLOEXEC);
   ::fcntl(ends.control.get(), F_SETFD, FD_CLOEXEC);
-  auto client = std::make_unique<PrunClient>(std::move(segment), std::move(ends.control), local);
+  const char* const door = getenv(kDoorVariable);
+  const char* const key = getenv(kDoorKeyVariable);
+  const bool has_door = door != nullptr && key != nullptr;
+  DoorWay way{has_door ? door : "", has_door ? key : "", local};
+  auto client =
+      std::make_unique<PrunClient>(std::move(segment), std::move(ends.control), std::move(way));
   TUTTI_DO(client->say(RankSays::joined, static_cast<int>(::getpid()), {}));
   return std::unique_ptr<Wireup>(std::move(client));
 }

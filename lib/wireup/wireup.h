@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "wireup/segment.h"
+#include "wireup/share.h"
 
 namespace tutti::wireup {
 
@@ -48,10 +50,18 @@ class Wireup {
   // Whether somebody marks in the segment who ended without finalizing (RankRecord::gone): then a
   // peer that is not marked lives, however long it is silent.
   virtual bool hears_of_ends() const { return false; }
+  // Hands a memory file to ranks of this host (`to`: ranks of the job; none: all of this host), or
+  // takes one that was. Its size is sealed. Errors name ranks and hosts, and why.
+  Result<Shared> share(int fd, std::span<const int> to = {});
+  Result<UniqueFd> take(const ShareKey& key);
   // A remark for the user; prun shows it. At most 64 KiB.
   virtual void remark(std::string_view) {}
 
  protected:
+  // What share() and take() could not see to themselves. Errors of the second: why not.
+  virtual Result<Shared> hand_to_host(int fd, const Takers& to) = 0;
+  virtual Result<UniqueFd> fetch_shared(const ShareKey& key) = 0;
+
   int rank_ = 0;
   int local_rank_ = 0;
   std::shared_ptr<Segment> segment_;

@@ -3,12 +3,17 @@
 // let in without its key, nothing is taken for a segment that no daemon proved, no descriptor
 // stays.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "base/pass_fd.h"
@@ -16,6 +21,7 @@
 #include "daemon/door.h"
 #include "mutate.h"
 #include "wireup/door.h"
+#include "wireup/wireup.h"
 
 using namespace tutti;                   // NOLINT(google-build-using-namespace): a test
 using namespace tutti::launch::control;  // NOLINT(google-build-using-namespace): a test
@@ -50,10 +56,10 @@ void serve(Loop& loop) {
   loop.run();
 }
 
-// With up to three descriptors along, of which nobody asked for any.
-void send_with_many(fuzz::Random& random, int to, const std::string& words) {
+// With up to three descriptors along, of which nobody asked for any but perhaps one.
+void send_with_many(fuzz::Random& random, int to, const std::string& words, int wanted = 0) {
   iovec part{const_cast<char*>(words.data()), words.size()};
-  int fds[3] = {0, 0, 0};
+  int fds[3] = {wanted, 0, 0};
   const std::size_t count = random.below(4);
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof fds)] = {};
   msghdr message{};
@@ -76,9 +82,9 @@ void send_with_many(fuzz::Random& random, int to, const std::string& words) {
 TEST_CASE("nonsense at a daemon's door lets nobody in", "[fuzz][door]") {
   Loop loop;
   int entered = 0;
-  launch::daemon::Door door(
-      loop, [](int, wireup::DoorWish) { return 0; }, [&](int, UniqueFd) { ++entered; });
-  REQUIRE(door.open(3, "/tmp"));
+  launch::daemon::Door door(loop, {[](int, wireup::DoorWish) { return 0; },
+                                   [&](int, UniqueFd) { ++entered; }, [](int) { return 0U; }});
+  REQUIRE(door.open(3, 0, "/tmp"));
   DoorAsk ask;
   ask.wish = static_cast<std::uint32_t>(wireup::DoorWish::join);
   ask.local = 2;
@@ -143,4 +149,130 @@ TEST_CASE("who holds a door's path and is no daemon is not believed", "[fuzz][do
     REQUIRE(open_descriptors() == before);
   }
   std::filesystem::remove_all(folder);
+}
+
+namespace {
+
+// Asks of who knows the secret, right and bent: a word behind the header, and what is said of it.
+std::string some_ask(fuzz::Random& random, const std::uint8_t* secret,
+                     const wireup::ShareKey& known) {
+  wireup::Takers takers;
+  takers.add(1);
+  const bool shares = random.below(2) == 0;
+  std::string body = shares ? bytes_of(takers) : bytes_of(known);
+  if (random.below(2) == 0) body = fuzz::bend(random, {body});
+  DoorAsk ask;
+  ask.wish = static_cast<std::uint32_t>(shares ? wireup::DoorWish::share : wireup::DoorWish::take);
+  ask.local = static_cast<std::int32_t>(random.below(3));
+  ask.bytes = static_cast<std::uint32_t>(random.below(4) == 0 ? random.next() : body.size());
+  std::memcpy(ask.secret, secret, sizeof ask.secret);
+  std::string words = bytes_of(ask) + body;
+  return random.below(4) == 0 ? fuzz::bend(random, {words}) : words;
+}
+
+UniqueFd sealed_file() {
+  UniqueFd fd(::memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  REQUIRE(::ftruncate(fd.get(), 4096) == 0);
+  REQUIRE(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+  return fd;
+}
+
+std::array<std::uint8_t, wireup::kDoorSecretBytes> secret_in(const std::string& key) {
+  std::array<std::uint8_t, wireup::kDoorSecretBytes> secret{};
+  for (std::size_t i = 0; i < secret.size(); ++i)
+    secret[i] = static_cast<std::uint8_t>(std::stoi(key.substr(2 * i, 2), nullptr, 16));
+  return secret;
+}
+
+// Runs it while the loop serves.
+template <class Body>
+void beside(Loop& loop, const Body& body) {
+  std::atomic<bool> done = false;
+  std::thread rank([&] {
+    body();
+    done = true;
+  });
+  while (!done) serve(loop);
+  rank.join();
+}
+
+}  // namespace
+
+// All of rank 0's connections end before the last look.
+TEST_CASE("ranks that say nonsense of what they share harm nobody", "[fuzz][share]") {
+  Loop loop;
+  std::optional<std::uint32_t> generation = 0;
+  launch::daemon::Door door(loop, {[](int, wireup::DoorWish) { return 0; }, [](int, UniqueFd) {},
+                                   [&](int) { return generation; }});
+  REQUIRE(door.open(3, 0, "/tmp"));
+  const sockaddr_un at = address_of(door.path());
+  const auto secret = secret_in(door.key_of(0));
+  const UniqueFd file = sealed_file();
+  wireup::ShareKey key;
+  const auto exchange = [&] {
+    wireup::Takers takers;
+    takers.add(2);
+    const auto shared = wireup::ask_daemon({door.path(), door.key_of(1), 1},
+                                           wireup::DoorWish::share, bytes_of(takers), file.get());
+    REQUIRE(shared);
+    std::memcpy(&key, shared->body.data(), sizeof key);
+    const auto take = [&](int local) {
+      return wireup::ask_daemon({door.path(), door.key_of(local), local}, wireup::DoorWish::take,
+                                bytes_of(key), -1);
+    };
+    const auto taken = take(2);
+    CHECK((taken && taken->fd.is_open()));
+    CHECK_FALSE(take(0));
+    generation = 1;
+    CHECK_FALSE(take(2));
+    generation.reset();
+    CHECK_FALSE(take(2));
+    generation = 0;
+  };
+  const std::size_t before = open_descriptors();
+  beside(loop, exchange);
+  fuzz::Rounds rounds("share", 5000);
+  std::vector<UniqueFd> kept;
+  while (rounds.more()) {
+    fuzz::Random random(rounds.number());
+    INFO("round " << rounds.number());
+    UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+    for (std::size_t words = 1 + random.below(2); words > 0; --words)
+      send_with_many(random, fd.get(), some_ask(random, secret.data(), key), file.get());
+    serve(loop);
+    if (kept.size() < 100) kept.push_back(std::move(fd));
+    if (random.below(50) == 0) kept.clear();
+    REQUIRE(open_descriptors() < before + kept.size() + 64 + 2 * wireup::kMostShared + 10);
+  }
+  kept.clear();
+  for (int i = 0; i < 10; ++i) serve(loop);
+  door.forget(0);
+  CHECK(open_descriptors() <= before + 2);
+  beside(loop, exchange);
+}
+
+TEST_CASE("nonsense at the door of a rank that shares harms nobody", "[fuzz][share_server]") {
+  auto worlds = wireup::in_threads({0, 0, 0});
+  const UniqueFd file = sealed_file();
+  const auto shared = worlds[0]->share(file.get(), std::vector{1});
+  REQUIRE(shared);
+  const std::string name = "tutti-share-" + std::to_string(shared->key().place);
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  name.copy(at.sun_path + 1, sizeof at.sun_path - 1);
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const std::size_t before = open_descriptors();
+  fuzz::Rounds rounds("share_server", 5000);
+  while (rounds.more()) {
+    fuzz::Random random(rounds.number());
+    INFO("round " << rounds.number());
+    const UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&at), length) == 0);
+    const auto* const secret = worlds[0]->segment().header().job_key;
+    send_with_many(random, fd.get(), some_ask(random, secret, shared->key()), file.get());
+  }
+  CHECK(worlds[1]->take(shared->key()));  // heard last: all others were
+  CHECK_FALSE(worlds[2]->take(shared->key()));
+  CHECK(open_descriptors() <= before + 2);
 }

@@ -59,8 +59,8 @@ Result<Built> build(const Options& options) {
 }
 
 // A machine on which the pictures of a few units show both latency and bytes.
-sched::Machine machine_for(const Options& options) {
-  sched::Machine machine;
+sched::MachineModel machine_for(const Options& options) {
+  sched::MachineModel machine;
   machine.host_of = options.host_of;
   machine.inside_latency_us = 1;
   machine.between_latency_us = 4;
@@ -112,7 +112,7 @@ Result<std::string> check(const Options& options, const Built& built) {
 }
 
 Result<std::string> cost(const Options& options, const Built& built) {
-  sched::Machine machine;  // units are bytes of a common machine
+  sched::MachineModel machine;  // units are bytes of a common machine
   machine.host_of = options.host_of;
   TUTTI_TRY(line, sched::cost(built.schedules, machine));
   std::size_t messages = 0;

@@ -12,7 +12,7 @@ Owners destinations_of(const comm::Communicator& comm) {
   return Owners(comm.topology->neighbours(comm.rank()).destinations);
 }
 
-void add_block(Memory& memory, const void* buffer, Count at, Count count,
+void add_block(BufferList& memory, const void* buffer, Count at, Count count,
                const types::Datatype* type) {
   if (is_in_place(buffer) || count <= 0 || type == nullptr || type->size() == 0) return;
   Count bytes = 0, where = 0;
@@ -23,9 +23,9 @@ void add_block(Memory& memory, const void* buffer, Count at, Count count,
       types::Buffer::whole(reinterpret_cast<void*>(static_cast<Handle>(where)), count, *type));
 }
 
-Memory blocks_of(const void* buffer, const Owners& owners, Count count,
-                 const types::Datatype* type) {
-  Memory memory;
+BufferList blocks_of(const void* buffer, const Owners& owners, Count count,
+                     const types::Datatype* type) {
+  BufferList memory;
   Count all = 0, each = 0;
   if (is_in_place(buffer) || count <= 0 || type == nullptr) return memory;
   if (__builtin_mul_overflow(count, owners.number, &all)) return memory;

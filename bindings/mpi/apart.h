@@ -12,7 +12,7 @@
 
 namespace tutti::mpi {
 
-using Memory = std::vector<types::Buffer>;
+using BufferList = std::vector<types::Buffer>;
 
 // Whose blocks a buffer has: those of so many ranks, or of neighbours, some of whom are nobody.
 struct Owners {
@@ -28,22 +28,22 @@ Owners sources_of(const comm::Communicator& comm);
 Owners destinations_of(const comm::Communicator& comm);
 
 // Of one block, `at` bytes from the buffer's address. Beyond what 64 bits hold there is no memory.
-void add_block(Memory& memory, const void* buffer, Count at, Count count,
+void add_block(BufferList& memory, const void* buffer, Count at, Count count,
                const types::Datatype* type);
 
-inline Memory memory_of(const void* buffer, Count count, const types::Datatype* type) {
-  Memory memory;
+inline BufferList memory_of(const void* buffer, Count count, const types::Datatype* type) {
+  BufferList memory;
   add_block(memory, buffer, 0, count, type);
   return memory;
 }
 // A block for each, one behind the other.
-Memory blocks_of(const void* buffer, const Owners& owners, Count count,
-                 const types::Datatype* type);
+BufferList blocks_of(const void* buffer, const Owners& owners, Count count,
+                     const types::Datatype* type);
 // Each has its count and its place, in extents of the type.
 template <class Number, class Place>
-Memory blocks_at(const void* buffer, const Owners& owners, const Number* counts,
-                 const Place* places, const types::Datatype* type) {
-  Memory memory;
+BufferList blocks_at(const void* buffer, const Owners& owners, const Number* counts,
+                     const Place* places, const types::Datatype* type) {
+  BufferList memory;
   if (is_in_place(buffer) || type == nullptr) return memory;
   for (Count i = 0; i < owners.number; ++i) {
     Count at = 0;
@@ -54,9 +54,9 @@ Memory blocks_at(const void* buffer, const Owners& owners, const Number* counts,
 }
 // ... in bytes, and a type of its own.
 template <class Number, class Place>
-Memory blocks_at(const void* buffer, const Owners& owners, const Number* counts,
-                 const Place* places, const MPI_Datatype* kinds) {
-  Memory memory;
+BufferList blocks_at(const void* buffer, const Owners& owners, const Number* counts,
+                     const Place* places, const MPI_Datatype* kinds) {
+  BufferList memory;
   if (is_in_place(buffer)) return memory;
   for (Count i = 0; i < owners.number; ++i)
     if (owners.has(i) && counts[i] > 0)
@@ -71,7 +71,8 @@ Count sum_of(const Number* counts, Count size) {
   return sum;
 }
 
-inline bool good_apart(const Memory& a, const Memory& b, const char* name, const char* other) {
+inline bool good_apart(const BufferList& a, const BufferList& b, const char* name,
+                       const char* other) {
   return !types::overlap(a, b) || bad::overlap(name, other);
 }
 

@@ -11,7 +11,7 @@
 namespace tutti::mpi {
 namespace {
 
-struct Key {
+struct Keyval {
   ObjectKind serves = ObjectKind::comm;
   CopyFunction copy = nullptr;
   DeleteFunction remove = nullptr;
@@ -29,18 +29,18 @@ struct Value {
 
 constexpr int kFirstKey = 0x1000;  // above the predefined keys
 
-std::map<int, Key>& keys() {
-  static auto& table = *new std::map<int, Key>;  // kept: see process.h
+std::map<int, Keyval>& keys() {
+  static auto& table = *new std::map<int, Keyval>;  // kept: see process.h
   return table;
 }
 
-Key* find_key(ObjectKind serves, int key) {
+Keyval* find_key(ObjectKind serves, int key) {
   const auto found = keys().find(key);
   return found == keys().end() || found->second.serves != serves ? nullptr : &found->second;
 }
 
 void unuse(int number) {
-  Key& key = keys().at(number);
+  Keyval& key = keys().at(number);
   if (--key.uses == 0 && key.freed) keys().erase(number);
 }
 
@@ -53,11 +53,11 @@ class InUse {
   ~InUse() { unuse(number_); }
   InUse(const InUse&) = delete;
   InUse& operator=(const InUse&) = delete;
-  const Key* operator->() const { return &key_; }
+  const Keyval* operator->() const { return &key_; }
 
  private:
   int number_;
-  Key key_;
+  Keyval key_;
 };
 
 Value* value_at(const Carrier& on, int number) {
@@ -88,7 +88,7 @@ void* user_handle(const Carrier& on) {
 
 int create_key(ObjectKind serves, CopyFunction copy, DeleteFunction remove, void* extra) {
   static int last = kFirstKey;
-  keys()[++last] = Key{serves, copy, remove, extra, 0, false};
+  keys()[++last] = Keyval{serves, copy, remove, extra, 0, false};
   return last;
 }
 
@@ -97,7 +97,7 @@ bool is_key(ObjectKind serves, int key) {
 }
 
 Code free_key(ObjectKind serves, int number) {
-  Key* const key = find_key(serves, number);  // one that is in use may be freed again
+  Keyval* const key = find_key(serves, number);  // one that is in use may be freed again
   if (key == nullptr)
     return refuse(Code::keyval, "key " + std::to_string(number) + " is not one of the user's");
   key->freed = true;

@@ -24,11 +24,11 @@ inline constexpr bool kChecksBuilt = false;
 inline constexpr bool kChecksBuilt = true;
 #endif
 
-class Call {
+class CallScope {
  public:
   enum When : std::uint8_t { inside, anytime };
 
-  Call(function::Number number, When when) : number_(number) {
+  CallScope(function::Number number, When when) : number_(number) {
     // acquire: partner is the release in open_world(), of a thread that opens the first session.
     entered_ = std::atomic_ref(process.world).load(std::memory_order_acquire);
     allowed_ = entered_ != nullptr || when == anytime;
@@ -40,7 +40,7 @@ class Call {
       begin_ns_ = now_ns();
   }
   // The world stays where it is, also when this call ended the use of it.
-  ~Call() {
+  ~CallScope() {
     if (entered_ == nullptr) return;
     if (process.recorder != nullptr) [[unlikely]]
       process.recorder->end(number_, begin_ns_);
@@ -48,8 +48,8 @@ class Call {
     if (process.gated) [[unlikely]]
       entered_->leave();
   }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 
   bool allowed() const { return allowed_; }
   bool checks() const { return kChecksBuilt && process.checks; }

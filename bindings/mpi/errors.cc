@@ -139,24 +139,24 @@ Trouble take_trouble(Code code) {
 
 }  // namespace
 
-int Call::fail_by(Code code, Errhandler* handler) const {
+int CallScope::fail_by(Code code, Errhandler* handler) const {
   const Trouble mine = take_trouble(code);
   return raise_by(*handler, kNames[number_], static_cast<int>(code), mine);
 }
 
-int Call::refuse_by(Errhandler* handler) const {
+int CallScope::refuse_by(Errhandler* handler) const {
   const Trouble mine = trouble();
   const bool is_known = good_errhandler(handler, "errhandler");
   trouble() = mine;
   return is_known ? fail_by(mine.code, handler) : fail(mine.code, nullptr);
 }
 
-int Call::fail(Code code, comm::Communicator* comm) const {
+int CallScope::fail(Code code, comm::Communicator* comm) const {
   const Trouble mine = take_trouble(code);
   return raise(kNames[number_], static_cast<int>(code), mine.where ? mine.where.get() : comm, mine);
 }
 
-int Call::refuse(comm::Communicator* comm) const {
+int CallScope::refuse(comm::Communicator* comm) const {
   if (!allowed_) {
     // acquire: partner is the release in open_world and close_world.
     const bool ended = process.phase.load(std::memory_order_acquire) == Phase::finalized;
@@ -168,19 +168,19 @@ int Call::refuse(comm::Communicator* comm) const {
   return fail(code, code == Code::comm ? nullptr : comm);
 }
 
-int Call::fail_session(Code code, Session* session) const {
+int CallScope::fail_session(Code code, Session* session) const {
   if (session == nullptr) return fail(code, nullptr);
   Trouble mine = std::exchange(trouble(), {});
   if (mine.code != code) mine = {.code = code};
   return raise_on(*session, kNames[number_], static_cast<int>(code), mine);
 }
 
-int Call::refuse_session(Session* session) const {
+int CallScope::refuse_session(Session* session) const {
   const Code code = trouble().code;
   return fail_session(code, code == static_cast<Code>(MPI_ERR_SESSION) ? nullptr : session);
 }
 
-int Call::unsupported(comm::Communicator* comm) const {
+int CallScope::unsupported(comm::Communicator* comm) const {
   if (!allowed_) return refuse(nullptr);
   return raise(kNames[number_], MPI_ERR_UNSUPPORTED_OPERATION, comm,
                {.text = "this version of Tutti does not have it yet"});

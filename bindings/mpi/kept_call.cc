@@ -39,14 +39,14 @@ struct KeptCall {
   std::vector<const types::Datatype*> send_types, recv_types;
   std::vector<TypeRef> kept;
   Ref<const types::Op> op;
-  std::unique_ptr<comm::Persistent> prepared;
+  std::unique_ptr<comm::PersistentCollective> prepared;
 };
 
 }  // namespace
 
 Code keep_call(comm::Communicator& comm, const comm::CollCall& call, MPI_Request* request) {
   const auto kept = std::make_shared<KeptCall>(call);
-  auto prepared = comm::Persistent::make(comm, kept->call);
+  auto prepared = comm::PersistentCollective::make(comm, kept->call);
   if (!prepared) return note(prepared);
   kept->prepared = std::move(*prepared);
   return give_persistent(

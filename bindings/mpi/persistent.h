@@ -10,15 +10,15 @@
 
 namespace tutti::mpi {
 
-class Persistent final : public Object {
+class PersistentRequest final : public Object {
  public:
   using Begin = std::function<Result<comm::Request*>()>;
 
-  Persistent(comm::Communicator& comm, Begin begin)
-      : Object(ObjectKind::persistent, &Object::destroy_as<Persistent>),
+  PersistentRequest(comm::Communicator& comm, Begin begin)
+      : Object(ObjectKind::persistent, &Object::destroy_as<PersistentRequest>),
         comm_(comm::CommRef::share(&comm)),
         begin_(std::move(begin)) {}
-  ~Persistent() {
+  ~PersistentRequest() {
     if (current != nullptr) current->release();  // it ends without us
   }
   comm::Communicator& comm() const { return *comm_; }
@@ -42,6 +42,7 @@ Ref<T> keep(T& object) {
   return Ref<T>::share(&object);
 }
 // Hands a new, inactive request to the user.
-Code give_persistent(comm::Communicator& comm, Persistent::Begin begin, MPI_Request* request);
+Code give_persistent(comm::Communicator& comm, PersistentRequest::Begin begin,
+                     MPI_Request* request);
 
 }  // namespace tutti::mpi

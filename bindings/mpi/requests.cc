@@ -73,15 +73,16 @@ Code free_request(MPI_Request* handle) {
   return code;
 }
 
-Code Persistent::start() {
+Code PersistentRequest::start() {
   Result<comm::Request*> begun = begin_();
   if (!begun) return note(begun);
   current = *begun;
   return Code::ok;
 }
 
-Code give_persistent(comm::Communicator& comm, Persistent::Begin begin, MPI_Request* request) {
-  *request = handle_to(new Persistent(comm, std::move(begin)), MPI_REQUEST_NULL);
+Code give_persistent(comm::Communicator& comm, PersistentRequest::Begin begin,
+                     MPI_Request* request) {
+  *request = handle_to(new PersistentRequest(comm, std::move(begin)), MPI_REQUEST_NULL);
   return Code::ok;
 }
 

@@ -12,11 +12,11 @@ inline comm::Request* operation_of(MPI_Request handle) {
   auto* const object = static_cast<Object*>(slots::object_of(bits_of(handle)));
   if (object->kind() == ObjectKind::request) [[likely]]
     return static_cast<comm::Request*>(object);
-  return static_cast<Persistent*>(object)->current;
+  return static_cast<PersistentRequest*>(object)->current;
 }
 // Null if it is not persistent.
-inline Persistent* persistent_of(MPI_Request handle) {
-  return object_at<Persistent>(bits_of(handle), ObjectKind::persistent);
+inline PersistentRequest* persistent_of(MPI_Request handle) {
+  return object_at<PersistentRequest>(bits_of(handle), ObjectKind::persistent);
 }
 inline bool is_active(MPI_Request handle) {
   return operation_of(handle) != nullptr;

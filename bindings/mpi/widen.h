@@ -15,9 +15,9 @@ namespace tutti::mpi {
 
 using types::Count;
 
-class Widened {
+class WidenedCounts {
  public:
-  Widened(const int* numbers, Count size) : size_(static_cast<std::size_t>(size)) {
+  WidenedCounts(const int* numbers, Count size) : size_(static_cast<std::size_t>(size)) {
     if (numbers == nullptr) size_ = 0;
     Count* wide = few_;
     if (size_ > kFew) {
@@ -27,10 +27,10 @@ class Widened {
     for (std::size_t i = 0; i < size_; ++i) wide[i] = numbers[i];
     data_ = wide;
   }
-  Widened(const Count* numbers, Count size)
+  WidenedCounts(const Count* numbers, Count size)
       : data_(numbers), size_(numbers == nullptr ? 0 : static_cast<std::size_t>(size)) {}
-  Widened(const Widened&) = delete;
-  Widened& operator=(const Widened&) = delete;
+  WidenedCounts(const WidenedCounts&) = delete;
+  WidenedCounts& operator=(const WidenedCounts&) = delete;
 
   std::span<const Count> span() const { return {data_, size_}; }
 

@@ -120,7 +120,7 @@ struct ChannelEnds {
   UniqueFd in, out;
   std::string already{};  // read from it before, and unsealed
   // Of a channel over a network that nothing else seals; null: ssh does, or it stays on this host.
-  std::unique_ptr<secure::Stream> stream{};
+  std::unique_ptr<secure::RecordStream> stream{};
 };
 
 // Both directions of one start-up channel. Owns its descriptors (in and out may be the same).
@@ -164,7 +164,7 @@ class Channel {
   OnClosed on_closed_;
   std::function<void()> drained_;
   FrameReader reader_;
-  std::unique_ptr<secure::Stream> stream_;
+  std::unique_ptr<secure::RecordStream> stream_;
   std::string queued_;  // as it is written
   std::string plain_;   // of a sealed channel: what is being sealed or was unsealed
   std::size_t written_ = 0;

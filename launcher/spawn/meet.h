@@ -38,7 +38,7 @@ struct Newcomer {
   int slots = 1;       // ranks it is for
   int node_rank = -1;  // that it was given by hand; -1: none
   UniqueFd channel;
-  std::unique_ptr<secure::Stream> stream{};
+  std::unique_ptr<secure::RecordStream> stream{};
   std::string already{};  // read from it
 };
 

@@ -27,7 +27,7 @@ class Between {
     using enum Collective;
     switch (call_.collective) {
       case barrier:
-        barrier_dissemination(b_, Team(call_), b_.scratch(1));
+        barrier_dissemination(b_, RankTeam(call_), b_.scratch(1));
         break;
       case bcast:
         return of_bcast();
@@ -55,10 +55,10 @@ class Between {
   }
 
  private:
-  Team team_of(int first, int size) const {
+  RankTeam team_of(int first, int size) const {
     std::vector<int> members(static_cast<std::size_t>(size));
     std::iota(members.begin(), members.end(), first);
-    return Team(std::move(members), call_.rank - first);
+    return RankTeam(std::move(members), call_.rank - first);
   }
   static Slice in(Count count) { return {Space::in, 0, count}; }
   static Slice out(Count count) { return {Space::out, 0, count}; }
@@ -86,7 +86,7 @@ class Between {
     const int size = is_root() ? sides_.other : sides_.own;
     std::vector<int> members{call_.root};
     for (int i = 0; i < size; ++i) members.push_back(first + i);
-    bcast_binomial(b_, Team(std::move(members), is_root() ? 0 : own_.rank() + 1), 0,
+    bcast_binomial(b_, RankTeam(std::move(members), is_root() ? 0 : own_.rank() + 1), 0,
                    out(call_.count));
   }
 
@@ -154,13 +154,13 @@ class Between {
 
   Builder& b_;
   const Call& call_;
-  const Sides sides_;
-  const Team own_;
+  const GroupSides sides_;
+  const RankTeam own_;
 };
 
 }  // namespace
 
-Sides::Sides(const Call& call) {
+GroupSides::GroupSides(const Call& call) {
   const bool is_first = call.rank < call.first_group;
   own_first = is_first ? 0 : call.first_group;
   own = is_first ? call.first_group : call.size - call.first_group;

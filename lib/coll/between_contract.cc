@@ -100,7 +100,7 @@ class Contracts {
   }
 
   const Call& call_;
-  const Sides sides_;
+  const GroupSides sides_;
   sched::Contract contract_;
 };
 

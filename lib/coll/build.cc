@@ -89,7 +89,7 @@ class Binder {
 
   Builder& b_;
   const Call& call_;
-  Team team_;
+  RankTeam team_;
 };
 
 Result<void> can_serve(const Algorithm& algorithm, const Call& call) {

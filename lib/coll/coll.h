@@ -120,8 +120,8 @@ sched::Contract contract(const Call& call);
 // own block. root -1: a rank of the root's group that has no part. Nothing is in place.
 Result<sched::Schedule> build_between(const Call& call);
 sched::Contract contract_between(const Call& call);
-struct Sides {
-  explicit Sides(const Call& call);
+struct GroupSides {
+  explicit GroupSides(const Call& call);
   int own_first, own, other_first, other;  // first rank and size of my group and the other
 };
 

@@ -5,8 +5,8 @@
 // zero included, must work.
 #pragma once
 
+#include "coll/rank_team.h"
 #include "coll/shapes.h"
-#include "coll/team.h"
 #include "sched/sched.h"
 
 namespace tutti::coll {
@@ -14,20 +14,22 @@ namespace tutti::coll {
 using sched::Builder;
 
 // allreduce, scan, exscan: `data` on every rank.
-using WholeEmitter = void(Builder& b, const Team& team, Slice data);
+using WholeEmitter = void(Builder& b, const RankTeam& team, Slice data);
 // bcast, reduce: `data` on every rank; reduce leaves garbage in it beside the root.
-using RootedEmitter = void(Builder& b, const Team& team, int root, Slice data);
+using RootedEmitter = void(Builder& b, const RankTeam& team, int root, Slice data);
 // barrier: `entered` is one unit that is written when this rank may be counted in (or never
 // written at all); the result is one unit written when all have entered.
-using BarrierEmitter = Slice(Builder& b, const Team& team, Slice entered);
+using BarrierEmitter = Slice(Builder& b, const RankTeam& team, Slice entered);
 // gather, scatter: own is this rank's block; all holds every block at the root only, but has
 // the right counts everywhere.
-using SpreadEmitter = void(Builder& b, const Team& team, int root, const Blocks& all, Slice own);
+using SpreadEmitter = void(Builder& b, const RankTeam& team, int root, const Blocks& all,
+                           Slice own);
 // allgather: the own block stands in place and the others come. reduce_scatter: all stand as
 // contributions, block rank() is complete at the end and the others are garbage.
-using BlockedEmitter = void(Builder& b, const Team& team, const Blocks& data);
+using BlockedEmitter = void(Builder& b, const RankTeam& team, const Blocks& data);
 // alltoall: from[i] goes to member i, into[i] comes from it; the own block included.
-using AlltoallEmitter = void(Builder& b, const Team& team, const Blocks& from, const Blocks& into);
+using AlltoallEmitter = void(Builder& b, const RankTeam& team, const Blocks& from,
+                             const Blocks& into);
 
 // Those that other emitters are made of; the catalogue declares the rest.
 BarrierEmitter barrier_dissemination;

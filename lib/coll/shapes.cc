@@ -35,13 +35,13 @@ std::vector<Slice> wrapped(const Blocks& blocks, int first, int length) {
   return pieces;
 }
 
-Chain::Chain(const Team& team, int root) {
+Chain::Chain(const RankTeam& team, int root) {
   const int position = team.after(team.rank(), -root);
   if (position > 0) previous = team.at(team.after(team.rank(), -1));
   if (position < team.size() - 1) next = team.at(team.after(team.rank(), 1));
 }
 
-KnomialTree::KnomialTree(const Team& team, int root, int radix)
+KnomialTree::KnomialTree(const RankTeam& team, int root, int radix)
     : position(team.after(team.rank(), -root)) {
   const int p = team.size();
   const auto rank_at = [&](int v) { return team.at(team.after(root, v)); };
@@ -92,7 +92,7 @@ struct InOrder {
 
 }  // namespace
 
-DoubleTree::DoubleTree(const Team& team, int root) {
+DoubleTree::DoubleTree(const RankTeam& team, int root) {
   const int n = team.size() - 1;  // members beside the root, at positions 1 .. n
   const int position = team.after(team.rank(), -root);
   const auto rank_at = [&](int v) { return team.at(team.after(root, v)); };
@@ -120,7 +120,7 @@ DoubleTree::DoubleTree(const Team& team, int root) {
   }
 }
 
-Fold::Fold(const Team& team) : team_(team) {
+Fold::Fold(const RankTeam& team) : team_(team) {
   while (size_ * 2 <= team.size()) size_ *= 2;
   extra_ = team.size() - size_;
   const int rank = team.rank();
@@ -161,7 +161,7 @@ Halving::Halving(const Fold& fold, Start start) {
   }
 }
 
-Hosts::Hosts(const Team& team, int root) : groups_team_({}, 0), leaders_({}, 0) {
+Hosts::Hosts(const RankTeam& team, int root) : groups_team_({}, 0), leaders_({}, 0) {
   const auto host_of = team.host_of();
   std::vector<int> seen;  // host index -> group, in order of first member
   for (int i = 0; i < team.size(); ++i) {
@@ -187,8 +187,8 @@ Hosts::Hosts(const Team& team, int root) : groups_team_({}, 0), leaders_({}, 0) 
   is_leader_ = local_rank == local_leader_;
   std::vector<int> ranks;
   for (const int member : mine) ranks.push_back(team.at(member));
-  groups_team_ = Team(std::move(ranks), local_rank);
-  leaders_ = Team(std::move(leaders), my_host_);
+  groups_team_ = RankTeam(std::move(ranks), local_rank);
+  leaders_ = RankTeam(std::move(leaders), my_host_);
 }
 
 }  // namespace tutti::coll

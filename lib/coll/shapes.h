@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "coll/team.h"
+#include "coll/rank_team.h"
 #include "sched/sched.h"
 
 namespace tutti::coll {
@@ -38,18 +38,18 @@ std::vector<Slice> wrapped(const Blocks& blocks, int first, int length);
 // Everyone in a circle. back(k): the index k places to the left, which names a block as well.
 class Ring {
  public:
-  explicit Ring(const Team& team) : team_(team) {}
+  explicit Ring(const RankTeam& team) : team_(team) {}
   int right() const { return team_.at(back(-1)); }
   int left() const { return team_.at(back(1)); }
   int back(int k) const { return team_.after(team_.rank(), -k); }
 
  private:
-  const Team& team_;
+  const RankTeam& team_;
 };
 
 // From the root to the last member around the circle.
 struct Chain {
-  Chain(const Team& team, int root);
+  Chain(const RankTeam& team, int root);
   int previous = -1;  // rank, or -1 at the root
   int next = -1;      // rank, or -1 at the end
 };
@@ -58,7 +58,7 @@ struct Chain {
 // position v owns the subtree [v, v + span). Children are listed farthest first; backwards they are
 // in rank order.
 struct KnomialTree {
-  KnomialTree(const Team& team, int root, int radix);
+  KnomialTree(const RankTeam& team, int root, int radix);
   struct Child {
     int rank;      // for a step
     int position;  // from the root
@@ -73,13 +73,13 @@ struct KnomialTree {
 inline constexpr int kRadix = 4;  // of the catalogue's k-nomial entries
 
 struct BinomialTree : KnomialTree {
-  BinomialTree(const Team& team, int root) : KnomialTree(team, root, 2) {}
+  BinomialTree(const RankTeam& team, int root) : KnomialTree(team, root, 2) {}
 };
 
 // Two binary trees over all but the root; every member is a leaf in at least one of them, so
 // both halves of the data use the links of everybody.
 struct DoubleTree {
-  DoubleTree(const Team& team, int root);
+  DoubleTree(const RankTeam& team, int root);
   struct Half {
     int parent = -1;            // rank; the root itself for the top
     std::vector<int> children;  // ranks
@@ -91,7 +91,7 @@ struct DoubleTree {
 // and its right neighbour works for both, so neighbours stay neighbours and order is kept.
 class Fold {
  public:
-  explicit Fold(const Team& team);
+  explicit Fold(const RankTeam& team);
   int size() const { return size_; }
   bool stands_aside() const { return aside_; }
   bool works_for_two() const { return for_two_; }
@@ -102,7 +102,7 @@ class Fold {
   int worker_for(int member) const;     // index of the worker that stands for a member
 
  private:
-  const Team& team_;
+  const RankTeam& team_;
   int size_ = 1;
   int extra_ = 0;
   bool aside_ = false;
@@ -134,9 +134,9 @@ struct Halving {
 class Hosts {
  public:
   // The leader of the root's host is the root; elsewhere the first member.
-  explicit Hosts(const Team& team, int root = 0);
-  const Team& local() const { return groups_team_; }  // ranks of my host
-  const Team& leaders() const { return leaders_; }    // valid where is_leader()
+  explicit Hosts(const RankTeam& team, int root = 0);
+  const RankTeam& local() const { return groups_team_; }  // ranks of my host
+  const RankTeam& leaders() const { return leaders_; }    // valid where is_leader()
   bool is_leader() const { return is_leader_; }
   int local_leader() const { return local_leader_; }  // index in local()
   int root_host() const { return root_host_; }        // index of the root in leaders()
@@ -148,8 +148,8 @@ class Hosts {
 
  private:
   std::vector<std::vector<int>> groups_;
-  Team groups_team_;
-  Team leaders_;
+  RankTeam groups_team_;
+  RankTeam leaders_;
   bool is_leader_ = false;
   int local_leader_ = 0;
   int root_host_ = 0;

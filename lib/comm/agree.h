@@ -16,13 +16,13 @@ Result<Number> agree_at(Runtime& runtime, const Meeting& meeting);
 Result<Number> agree_over(Communicator& comm);
 // Makes the communicator of that number; its members settle.
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number);
-CommRef finish_inter(Runtime& runtime, const Sides& sides, Number number);
+CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number);
 
 // How the two sides of an intercommunicator reach each other before there is one.
 struct Leaders {
   int local;            // who leads, as a member of the local meeting
   int remote_job_rank;  // looked at by the leader only
-  Place at;             // where the leaders meet
+  MeetingPoint at;      // where the leaders meet
 };
 // Each side's group to the other's members.
 Result<GroupRef> swap_groups(const Meeting& local, const Leaders& leaders, const Group& mine,

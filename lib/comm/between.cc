@@ -39,7 +39,7 @@ Count bytes_of(Count count, const types::Datatype* type) {
   return type == nullptr ? 0 : count * type->size();
 }
 
-void shape_fold(const Communicator& comm, const CollCall& call, Shape& shape) {
+void shape_fold(const Communicator& comm, const CollCall& call, CallShape& shape) {
   shape.reduces = true;
   shape.op = call.op;
   shape.type = type_of_reduction(call);
@@ -61,8 +61,8 @@ int joint_root(const Communicator& comm, int root) {
   return root == kRoot ? own_first + comm.rank() : other_first + root;
 }
 
-Shape shape_between(const Communicator& comm, const CollCall& call) {
-  Shape shape;
+CallShape shape_between(const Communicator& comm, const CollCall& call) {
+  CallShape shape;
   shape.collective = call.collective;
   // Without a root both sides say the same: nothing.
   shape.root = has_root(call.collective) ? joint_root(comm, call.root) : 0;
@@ -98,7 +98,7 @@ Shape shape_between(const Communicator& comm, const CollCall& call) {
   return shape;
 }
 
-Result<std::shared_ptr<Prepared>> prepare_between(Communicator& comm, const Shape& shape,
+Result<std::shared_ptr<Prepared>> prepare_between(Communicator& comm, const CallShape& shape,
                                                   const select::Choice*) {
   constexpr Count kSegmentBytes = 128 << 10;  // a leader hands on one while the next comes
   coll::Call call;
@@ -125,7 +125,7 @@ Result<std::shared_ptr<Prepared>> prepare_between(Communicator& comm, const Shap
   return keep(comm, key, std::move(made));
 }
 
-void bind_between(const Communicator& comm, const CollCall& call, const Shape& shape,
+void bind_between(const Communicator& comm, const CollCall& call, const CallShape& shape,
                   engine::Binding& binding, engine::ScratchPool::Piece&) {
   const std::vector<int>& joint = comm.state().joint;
   binding.peers = joint;
@@ -160,7 +160,7 @@ void bind_between(const Communicator& comm, const CollCall& call, const Shape& s
 }  // namespace
 
 const Form kBetween{&shape_between, &prepare_between, &bind_between,
-                    [](const CollCall& call, const Shape& shape) {
+                    [](const CollCall& call, const CallShape& shape) {
                       return fingerprint_of(call.collective, nullptr, 0, shape.bytes);
                     }};
 

@@ -28,7 +28,7 @@ Code run_said(Communicator& comm, const CollCall& call) {
 Code run_widened(Communicator& comm, const CollCall& call, const types::Datatype& wider) {
   const Count parts = comm.state().team == nullptr ? 1 : parts_of(call);
   for (Count part = 0; part < parts; ++part) {
-    Widened widened(comm, parts == 1 ? call : part_of(call, part * kPart), wider);
+    WidenedReduction widened(comm, parts == 1 ? call : part_of(call, part * kPart), wider);
     const Code code = run_said(comm, widened.call());
     widened.end(code);
     if (code != Code::ok) return code;
@@ -68,7 +68,7 @@ class Startable {
   Request* start(Communicator& comm) const {
     if (wider_ == nullptr)
       return RequestMaker::start(comm, call_, bind_call(comm, call_, prepared_));
-    auto widened = std::make_unique<Widened>(comm, call_, *wider_);
+    auto widened = std::make_unique<WidenedReduction>(comm, call_, *wider_);
     BoundCall bound = bind_call(comm, widened->call(), prepared_);
     bound.widened = std::move(widened);
     return RequestMaker::start(comm, call_, std::move(bound));
@@ -81,7 +81,7 @@ class Startable {
   PreparedCall prepared_;
 };
 
-class PreparedPersistent final : public Persistent {
+class PreparedPersistent final : public PersistentCollective {
  public:
   PreparedPersistent(Communicator& comm, Startable call)
       : comm_(CommRef::share(&comm)), call_(std::move(call)) {}
@@ -104,9 +104,10 @@ Result<Request*> start(Communicator& comm, const CollCall& call) {
   return startable.start(comm);
 }
 
-Result<std::unique_ptr<Persistent>> Persistent::make(Communicator& comm, const CollCall& call) {
+Result<std::unique_ptr<PersistentCollective>> PersistentCollective::make(Communicator& comm,
+                                                                         const CollCall& call) {
   TUTTI_TRY(startable, Startable::make(comm, call));
-  return std::unique_ptr<Persistent>(new PreparedPersistent(comm, std::move(startable)));
+  return std::unique_ptr<PersistentCollective>(new PreparedPersistent(comm, std::move(startable)));
 }
 
 }  // namespace tutti::comm

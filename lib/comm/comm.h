@@ -135,10 +135,11 @@ Code run(Communicator& comm, const CollCall& call);                // blocking
 Result<Request*> start(Communicator& comm, const CollCall& call);  // nonblocking
 // Persistent: members make them in the same order and may start them in any. The call's arrays
 // live as long as this.
-class Persistent {
+class PersistentCollective {
  public:
-  static Result<std::unique_ptr<Persistent>> make(Communicator& comm, const CollCall& call);
-  virtual ~Persistent() = default;
+  static Result<std::unique_ptr<PersistentCollective>> make(Communicator& comm,
+                                                            const CollCall& call);
+  virtual ~PersistentCollective() = default;
   virtual Result<Request*> start() = 0;
 };
 
@@ -210,20 +211,20 @@ void cancel(Request& request);
 void settle_messages(Communicator& comm);
 
 // A message taken out of matching (MPI 5.0, 3.8.2): it is received once, by irecv_taken.
-class Message final : public Object {
+class MatchedMessage final : public Object {
  public:
-  Message(Communicator& comm, p2p::Message* taken);
+  MatchedMessage(Communicator& comm, p2p::Message* taken);
   Communicator& comm() const { return *comm_; }
 
  private:
-  friend Request* irecv_taken(Message&, void*, Count, const types::Datatype&);
+  friend Request* irecv_taken(MatchedMessage&, void*, Count, const types::Datatype&);
   CommRef comm_;
   p2p::Message* taken_;
 };
 // `block`: waits for one. Null: none there, or none can come (status->code says why). The
 // source is not kProcNull.
-Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* status);
-Request* irecv_taken(Message& message, void* data, Count count, const types::Datatype& type);
+MatchedMessage* take(Communicator& comm, int source, int tag, bool block, p2p::Status* status);
+Request* irecv_taken(MatchedMessage& message, void* data, Count count, const types::Datatype& type);
 
 // Progress until the request is done. Completing does not free it.
 void wait(Runtime& runtime, Request& request);

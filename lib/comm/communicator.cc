@@ -130,7 +130,7 @@ CommRef CommMaker::make(Runtime& runtime, GroupRef group, Number number, Handle 
   return CommRef::adopt(new Communicator(runtime, std::move(group), rank, number, handle));
 }
 
-CommRef CommMaker::make_inter(Runtime& runtime, const Sides& sides, Number number) {
+CommRef CommMaker::make_inter(Runtime& runtime, const IntercommGroups& sides, Number number) {
   CommRef made = make(runtime, sides.own, number);
   made->remote_ = sides.remote;
   made->peers_ = made->remote_.get();

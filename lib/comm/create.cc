@@ -130,7 +130,7 @@ Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number) {
   return made;
 }
 
-CommRef finish_inter(Runtime& runtime, const Sides& sides, Number number) {
+CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number) {
   return CommMaker::make_inter(runtime, sides, number);
 }
 

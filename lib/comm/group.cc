@@ -44,9 +44,9 @@ Result<std::vector<bool>> marked(const Group& group, std::span<const int> ranks)
   return marks;
 }
 
-Result<std::vector<int>> expand(const Group& group, std::span<const Range> ranges) {
+Result<std::vector<int>> expand(const Group& group, std::span<const RankRange> ranges) {
   std::vector<int> ranks;
-  for (const Range& range : ranges) {
+  for (const RankRange& range : ranges) {
     if (range.stride == 0) return fail(Code::arg, "a range of ranks has stride 0");
     const std::int64_t stride = range.stride;
     for (std::int64_t rank = range.first; stride > 0 ? rank <= range.last : rank >= range.last;
@@ -122,12 +122,12 @@ Result<GroupRef> exclude(const Group& group, std::span<const int> ranks) {
   return group_of(std::move(members));
 }
 
-Result<GroupRef> include_ranges(const Group& group, std::span<const Range> ranges) {
+Result<GroupRef> include_ranges(const Group& group, std::span<const RankRange> ranges) {
   TUTTI_TRY(ranks, expand(group, ranges));
   return include(group, ranks);
 }
 
-Result<GroupRef> exclude_ranges(const Group& group, std::span<const Range> ranges) {
+Result<GroupRef> exclude_ranges(const Group& group, std::span<const RankRange> ranges) {
   TUTTI_TRY(ranks, expand(group, ranges));
   return exclude(group, ranks);
 }

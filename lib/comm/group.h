@@ -38,10 +38,10 @@ GroupRef intersection_of(const Group& a, const Group& b);
 GroupRef difference_of(const Group& a, const Group& b);
 Result<GroupRef> include(const Group& group, std::span<const int> ranks);
 Result<GroupRef> exclude(const Group& group, std::span<const int> ranks);
-struct Range {
+struct RankRange {
   int first, last, stride;
 };
-Result<GroupRef> include_ranges(const Group& group, std::span<const Range> ranges);
-Result<GroupRef> exclude_ranges(const Group& group, std::span<const Range> ranges);
+Result<GroupRef> include_ranges(const Group& group, std::span<const RankRange> ranges);
+Result<GroupRef> exclude_ranges(const Group& group, std::span<const RankRange> ranges);
 
 }  // namespace tutti::comm

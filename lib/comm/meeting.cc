@@ -35,18 +35,18 @@ int as_one_of_two(const Runtime& runtime, int job_rank) {
 
 }  // namespace
 
-Place place_of(std::uint32_t known_context, int tag, std::span<const int> members) {
+MeetingPoint place_of(std::uint32_t known_context, int tag, std::span<const int> members) {
   return {context_of(hash_of(hash_of(kNothingYet, known_context), members)), tag};
 }
 
-Place place_of(std::string_view text, std::span<const int> members) {
+MeetingPoint place_of(std::string_view text, std::span<const int> members) {
   std::uint64_t hash = kNothingYet;
   for (const char c : text) hash = hash_of(hash, static_cast<unsigned char>(c));
   hash = hash_of(hash_of(hash, kMeetingContext), members);
   return {context_of(hash), static_cast<int>(hash & 0x7fff'ffffU)};
 }
 
-Meeting::Meeting(Runtime& runtime, std::span<const int> members, const Place& place)
+Meeting::Meeting(Runtime& runtime, std::span<const int> members, const MeetingPoint& place)
     : runtime_(runtime), members_(members), place_(place) {
   const auto me = std::find(members.begin(), members.end(), runtime.rank());
   if (me != members.end()) rank_ = static_cast<int>(me - members.begin());
@@ -112,7 +112,7 @@ Code Meeting::gather(std::span<std::byte> all) const {
   return run(plan(call, "bruck", {all.data(), static_cast<Count>(all.size()), false}));
 }
 
-Code swap_words(Runtime& runtime, int peer, const Place& at, std::span<const std::byte> mine,
+Code swap_words(Runtime& runtime, int peer, const MeetingPoint& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs) {
   const p2p::Envelope from_me{at.context, as_one_of_two(runtime, runtime.rank()), at.tag, 0};
   const p2p::Envelope from_peer{at.context, as_one_of_two(runtime, peer), at.tag, 0};

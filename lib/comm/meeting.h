@@ -13,24 +13,24 @@
 namespace tutti::comm {
 
 // Where ranks meet.
-struct Place {
+struct MeetingPoint {
   std::uint32_t context;
   int tag;
 };
 // By a tag of the user's, which is kept whole, or by a text: in a context for these members only.
 // Messages name their sender by its place among the members: meetings of other members that follow
 // at once must not be taken for this one.
-Place place_of(std::uint32_t known_context, int tag, std::span<const int> members);
-Place place_of(std::string_view text, std::span<const int> members);
+MeetingPoint place_of(std::uint32_t known_context, int tag, std::span<const int> members);
+MeetingPoint place_of(std::string_view text, std::span<const int> members);
 
 class Meeting {
  public:
   // members: ranks in the job, in the order all know; outlives the meeting.
-  Meeting(Runtime& runtime, std::span<const int> members, const Place& place);
+  Meeting(Runtime& runtime, std::span<const int> members, const MeetingPoint& place);
 
   int rank() const { return rank_; }  // -1: not a member
   int size() const { return static_cast<int>(members_.size()); }
-  const Place& place() const { return place_; }
+  const MeetingPoint& place() const { return place_; }
 
   // The same as below, to be begun by the caller.
   struct Planned {
@@ -58,13 +58,13 @@ class Meeting {
 
   Runtime& runtime_;
   std::span<const int> members_;
-  Place place_;
+  MeetingPoint place_;
   int rank_ = -1;
 };
 
 // Two ranks swap words of equal length. What each says is known by who it is: a third may say
 // something at the same place.
-Code swap_words(Runtime& runtime, int peer, const Place& at, std::span<const std::byte> mine,
+Code swap_words(Runtime& runtime, int peer, const MeetingPoint& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs);
 
 }  // namespace tutti::comm

@@ -149,12 +149,12 @@ void settle_messages(Communicator& comm) {
   }
 }
 
-Message::Message(Communicator& comm, p2p::Message* taken)
-    : Object(ObjectKind::message, &Object::destroy_as<Message>),
+MatchedMessage::MatchedMessage(Communicator& comm, p2p::Message* taken)
+    : Object(ObjectKind::message, &Object::destroy_as<MatchedMessage>),
       comm_(CommRef::share(&comm)),
       taken_(taken) {}
 
-Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* status) {
+MatchedMessage* take(Communicator& comm, int source, int tag, bool block, p2p::Status* status) {
   Runtime& runtime = comm.runtime();
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
@@ -162,7 +162,7 @@ Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* 
   for (bool polled = false;; polled = true) {
     status->code = Code::ok;
     p2p::Message* const taken = runtime.endpoint.take(peer, envelope, status);
-    if (taken != nullptr) return new Message(comm, taken);
+    if (taken != nullptr) return new MatchedMessage(comm, taken);
     if (status->code != Code::ok || (polled && !block)) return nullptr;
     if (!block)
       look(runtime);
@@ -173,7 +173,8 @@ Message* take(Communicator& comm, int source, int tag, bool block, p2p::Status* 
   }
 }
 
-Request* irecv_taken(Message& message, void* data, Count count, const types::Datatype& type) {
+Request* irecv_taken(MatchedMessage& message, void* data, Count count,
+                     const types::Datatype& type) {
   Communicator& comm = message.comm();
   p2p::Request* const request = comm.runtime().endpoint.recv_taken(
       std::exchange(message.taken_, nullptr), buffer_of(data, count, type));

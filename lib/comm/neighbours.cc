@@ -20,8 +20,8 @@ bool gathers(Collective collective) {
   return collective == Collective::allgather || collective == Collective::allgatherv;
 }
 
-Shape shape_among(const Communicator& comm, const CollCall& call) {
-  Shape shape;
+CallShape shape_among(const Communicator& comm, const CollCall& call) {
+  CallShape shape;
   shape.collective = call.collective;
   if (comm.topology == nullptr) return shape;  // refused when it is prepared
   const coll::Neighbours around = comm.topology->neighbours(comm.rank());
@@ -34,7 +34,7 @@ Shape shape_among(const Communicator& comm, const CollCall& call) {
   return shape;
 }
 
-Result<std::shared_ptr<Prepared>> prepare_among(Communicator& comm, const Shape& shape,
+Result<std::shared_ptr<Prepared>> prepare_among(Communicator& comm, const CallShape& shape,
                                                 const select::Choice*) {
   if (comm.topology == nullptr)
     return fail(Code::topology, "a neighbourhood collective needs a communicator with a topology");
@@ -49,7 +49,7 @@ Result<std::shared_ptr<Prepared>> prepare_among(Communicator& comm, const Shape&
   return keep(comm, key, coll::build_neighbours(comm.topology->neighbours(comm.rank()), call));
 }
 
-void bind_among(const Communicator& comm, const CollCall& call, const Shape&,
+void bind_among(const Communicator& comm, const CollCall& call, const CallShape&,
                 engine::Binding& binding, engine::ScratchPool::Piece&) {
   const coll::Neighbours around = comm.topology->neighbours(comm.rank());
   const auto out = static_cast<Count>(around.destinations.size());
@@ -66,6 +66,6 @@ void bind_among(const Communicator& comm, const CollCall& call, const Shape&,
 
 const Form kNeighbours{
     &shape_among, &prepare_among, &bind_among,
-    [](const CollCall& call, const Shape&) { return neighbour_fingerprint(call.collective); }};
+    [](const CollCall& call, const CallShape&) { return neighbour_fingerprint(call.collective); }};
 
 }  // namespace tutti::comm

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = Communicator::State::Kind;
 
-Result<std::shared_ptr<Prepared>> prepare_inside(Communicator& comm, const Shape& shape,
+Result<std::shared_ptr<Prepared>> prepare_inside(Communicator& comm, const CallShape& shape,
                                                  const select::Choice* chosen) {
   if (chosen == nullptr) {
     TUTTI_TRY(choice, choice_for(comm, shape, false));
@@ -18,7 +18,7 @@ Result<std::shared_ptr<Prepared>> prepare_inside(Communicator& comm, const Shape
 }
 
 constexpr Form kInside{&shape_of, &prepare_inside, &bind_spaces,
-                       [](const CollCall& call, const Shape& shape) {
+                       [](const CollCall& call, const CallShape& shape) {
                          return fingerprint(call, shape.root, shape.bytes, shape.type);
                        }};
 
@@ -29,7 +29,7 @@ const Form& form_of(const Communicator& comm, const CollCall& call) {
 
 // For the daemon: what the user said, whatever the type that it is reduced in.
 void remember(Communicator& comm, const CollCall& call, const PreparedCall& prepared, Kind kind) {
-  const Shape& shape = prepared.shape;
+  const CallShape& shape = prepared.shape;
   const bool is_widened = call.said_type != nullptr;
   const std::uint32_t terms =
       comm.is_inter() ? terms_of(call.collective, call.op, is_widened ? call.said_type : shape.type)

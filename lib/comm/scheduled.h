@@ -8,13 +8,13 @@ namespace tutti::comm {
 
 // How a call becomes a schedule: in one group, between two, or among neighbours.
 struct Form {
-  Shape (*shape)(const Communicator& comm, const CollCall& call);
+  CallShape (*shape)(const Communicator& comm, const CollCall& call);
   // `chosen`: what serves it best, where that is known.
-  Result<std::shared_ptr<Prepared>> (*prepare)(Communicator& comm, const Shape& shape,
+  Result<std::shared_ptr<Prepared>> (*prepare)(Communicator& comm, const CallShape& shape,
                                                const select::Choice* chosen);
-  void (*bind)(const Communicator& comm, const CollCall& call, const Shape& shape,
+  void (*bind)(const Communicator& comm, const CollCall& call, const CallShape& shape,
                engine::Binding& binding, engine::ScratchPool::Piece& temporary);
-  std::uint32_t (*fingerprint)(const CollCall& call, const Shape& shape);
+  std::uint32_t (*fingerprint)(const CollCall& call, const CallShape& shape);
 };
 extern const Form kBetween;     // between.cc
 extern const Form kNeighbours;  // neighbours.cc
@@ -22,7 +22,7 @@ extern const Form kNeighbours;  // neighbours.cc
 // What of a call stays from one start to the next.
 struct PreparedCall {
   const Form* form = nullptr;
-  Shape shape;
+  CallShape shape;
   std::shared_ptr<Prepared> prepared;
   int tag = 0;
   std::uint32_t fingerprint = 0;
@@ -38,7 +38,7 @@ struct BoundCall {
   std::unique_ptr<engine::Run> run;
   engine::Binding binding;
   engine::ScratchPool::Piece temporary;
-  std::unique_ptr<Widened> widened;  // most have none
+  std::unique_ptr<WidenedReduction> widened;  // most have none
 };
 BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
 // What it kept goes back, when its run has ended. Says how that went.

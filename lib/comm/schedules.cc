@@ -34,7 +34,7 @@ std::string forced_name(const std::string& list, coll::Collective collective) {
   return {};
 }
 
-bool is_commutative(const Shape& shape) {
+bool is_commutative(const CallShape& shape) {
   return shape.op == nullptr || shape.op->is_commutative();
 }
 
@@ -53,7 +53,8 @@ void explain(const Communicator& comm, const select::Question& question,
 
 }  // namespace
 
-Result<const select::Choice*> choice_for(Communicator& comm, const Shape& shape, bool delegates) {
+Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape,
+                                         bool delegates) {
   Communicator::State& state = comm.state();
   select::Question question;
   question.collective = shape.collective;
@@ -85,7 +86,7 @@ Result<const select::Choice*> choice_of_size(Communicator& comm, const CollCall&
 
 namespace {
 
-Result<sched::Schedule> build(const Communicator& comm, const Shape& shape,
+Result<sched::Schedule> build(const Communicator& comm, const CallShape& shape,
                               const coll::Algorithm& algorithm, Count segment) {
   coll::Call call;
   call.collective = shape.collective;
@@ -130,7 +131,7 @@ std::shared_ptr<Prepared> keep(Communicator& comm, CountsKey key, sched::Schedul
   return keep_in(comm.state().prepared_by_counts, std::move(key), std::move(made));
 }
 
-Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape,
+Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const CallShape& shape,
                                           const select::Choice& choice) {
   Communicator::State& state = comm.state();
   const Count unit = shape.reduces ? std::max<Count>(1, shape.type->size()) : 1;

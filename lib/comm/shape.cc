@@ -19,7 +19,7 @@ Count sum(const std::vector<Count>& counts) {
   return total;
 }
 
-void shape_reduction(const Communicator& comm, const CollCall& call, Shape& shape) {
+void shape_reduction(const Communicator& comm, const CollCall& call, CallShape& shape) {
   shape.reduces = true;
   shape.op = call.op;
   shape.type = type_of_reduction(call);
@@ -39,7 +39,7 @@ void shape_reduction(const Communicator& comm, const CollCall& call, Shape& shap
 }
 
 // gatherv and scatterv: only the root knows all blocks; the others know their own.
-void shape_rooted_blocks(const Communicator& comm, const CollCall& call, Shape& shape) {
+void shape_rooted_blocks(const Communicator& comm, const CollCall& call, CallShape& shape) {
   const bool gathers = call.collective == Collective::gatherv;
   const bool is_root = comm.rank() == call.root;
   shape.in_place = call.in_place && is_root;
@@ -53,7 +53,7 @@ void shape_rooted_blocks(const Communicator& comm, const CollCall& call, Shape& 
   }
 }
 
-void shape_movement(const Communicator& comm, const CollCall& call, Shape& shape) {
+void shape_movement(const Communicator& comm, const CollCall& call, CallShape& shape) {
   const bool is_root = comm.rank() == call.root;
   switch (call.collective) {
     case Collective::gather:
@@ -147,7 +147,7 @@ void bind_movement(const Communicator& comm, const CollCall& call, engine::Bindi
 }
 
 // In place where the emitters want an `in`: the contribution is copied out of `recv` first.
-void copy_first(const Communicator& comm, const CollCall& call, const Shape& shape,
+void copy_first(const Communicator& comm, const CollCall& call, const CallShape& shape,
                 engine::Binding& binding, engine::ScratchPool::Piece& temporary) {
   engine::ScratchPool& pool = comm.runtime().scratch;
   if (shape.reduces) {
@@ -205,8 +205,8 @@ bool has_counts(Collective collective) {
          collective == Collective::reduce_scatter;
 }
 
-Shape shape_of(const Communicator& comm, const CollCall& call) {
-  Shape shape;
+CallShape shape_of(const Communicator& comm, const CollCall& call) {
+  CallShape shape;
   shape.collective = call.collective;
   shape.root = call.root;
   if (call.collective == Collective::barrier) return shape;
@@ -217,7 +217,7 @@ Shape shape_of(const Communicator& comm, const CollCall& call) {
   return shape;
 }
 
-void bind_spaces(const Communicator& comm, const CollCall& call, const Shape& shape,
+void bind_spaces(const Communicator& comm, const CollCall& call, const CallShape& shape,
                  engine::Binding& binding, engine::ScratchPool::Piece& temporary) {
   if (call.collective == Collective::barrier) return;
   if (shape.reduces) {

@@ -12,7 +12,7 @@
 
 namespace tutti::comm {
 
-struct Shape {
+struct CallShape {
   coll::Collective collective = coll::Collective::barrier;
   bool reduces = false;
   bool in_place = false;      // as the emitter sees it
@@ -33,7 +33,7 @@ inline const types::Datatype* type_of_reduction(const CollCall& call) {
 // v forms and reduce_scatter: blocks of their own sizes.
 bool has_counts(coll::Collective collective);
 
-Shape shape_of(const Communicator& comm, const CollCall& call);
+CallShape shape_of(const Communicator& comm, const CollCall& call);
 
 // Packed bytes of blocks: of one type, or (w forms) of a type each.
 std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
@@ -51,7 +51,7 @@ void bind_side(const CallSide& side, engine::Space& space);
 
 // Binds spaces to the call's buffers (schedules built for the shape). `temporary` holds the copy
 // of an in-place call that needs one; it must live as long as the run.
-void bind_spaces(const Communicator& comm, const CollCall& call, const Shape& shape,
+void bind_spaces(const Communicator& comm, const CollCall& call, const CallShape& shape,
                  engine::Binding& binding, engine::ScratchPool::Piece& temporary);
 
 }  // namespace tutti::comm

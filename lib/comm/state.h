@@ -89,11 +89,12 @@ struct Communicator::State {
 };
 
 // Which algorithm serves the shape here. `delegates`: the team may be chosen (null algorithm).
-Result<const select::Choice*> choice_for(Communicator& comm, const Shape& shape, bool delegates);
+Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape,
+                                         bool delegates);
 // The same for a call of so many bytes that the team can serve; quick_choice() knows it then.
 Result<const select::Choice*> choice_of_size(Communicator& comm, const CollCall& call, Count bytes);
 // The schedule of the shape by that choice, made ready to run.
-Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const Shape& shape,
+Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const CallShape& shape,
                                           const select::Choice& choice);
 // The one that is kept under this key, else the schedule that is `made`, kept from now on.
 std::shared_ptr<Prepared> find_kept(Communicator& comm, const CountsKey& key);
@@ -114,14 +115,14 @@ void adopt_settled(Communicator& comm, Settled& settled);
 Result<void> settle(Communicator& comm);
 
 // The groups of an intercommunicator.
-struct Sides {
+struct IntercommGroups {
   GroupRef own, remote;
   bool own_first;
 };
 
 struct CommMaker {
   static CommRef make(Runtime& runtime, GroupRef group, Number number, Handle handle = 0);
-  static CommRef make_inter(Runtime& runtime, const Sides& sides, Number number);
+  static CommRef make_inter(Runtime& runtime, const IntercommGroups& sides, Number number);
   static void set_number(Communicator& comm, Number number);
   static void force(Communicator& comm, std::string algorithms);
 };

@@ -93,7 +93,8 @@ Count parts_of(const CollCall& call) {
   return cuts ? std::max<Count>(1, (count_of(call) + kPart - 1) / kPart) : 1;
 }
 
-Widened::Widened(Communicator& comm, const CollCall& call, const types::Datatype& wider)
+WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
+                                   const types::Datatype& wider)
     : pool_(comm.runtime().scratch),
       type_(*type_of_reduction(call)),
       result_(call.recv),
@@ -108,7 +109,7 @@ Widened::Widened(Communicator& comm, const CollCall& call, const types::Datatype
   if (given > 0) types::widen(type_, call.in_place ? call.recv : call.send, contribution, given);
 }
 
-void Widened::end(Code code) {
+void WidenedReduction::end(Code code) {
   if (code == Code::ok) {
     if (taken_ > 0) types::narrow(type_, wide_.recv, result_, taken_);
     pool_.give(std::move(send_));

@@ -23,12 +23,12 @@ inline constexpr Count kPart = 64 << 10;  // elements
 Count parts_of(const CollCall& call);
 CollCall part_of(const CollCall& call, Count from);
 
-class Widened {
+class WidenedReduction {
  public:
   // Takes the user's contribution. The call's arrays outlive this.
-  Widened(Communicator& comm, const CollCall& call, const types::Datatype& wider);
-  Widened(const Widened&) = delete;
-  Widened& operator=(const Widened&) = delete;
+  WidenedReduction(Communicator& comm, const CollCall& call, const types::Datatype& wider);
+  WidenedReduction(const WidenedReduction&) = delete;
+  WidenedReduction& operator=(const WidenedReduction&) = delete;
 
   const CollCall& call() const { return wide_; }
   // When it has ended: hands over the result, rounded, if it went well.

@@ -26,7 +26,7 @@ struct Staged {
   Count count = 0;
 };
 
-struct Ring {
+struct SlotRing {
   Count total = 0;
   Count largest = 0;
   Count capacity = 0;
@@ -87,9 +87,9 @@ struct Builder::State {
   }
 
   void place_staging() {
-    std::map<int, Ring> rings;
+    std::map<int, SlotRing> rings;
     for (const Staged& one : staged) {
-      Ring& ring = rings[one.group];
+      SlotRing& ring = rings[one.group];
       ring.total += one.count;
       ring.largest = std::max(ring.largest, one.count);
     }
@@ -100,7 +100,7 @@ struct Builder::State {
       schedule.scratch += ring.capacity;
     }
     for (const Staged& one : staged) {
-      Ring& ring = rings[one.group];
+      SlotRing& ring = rings[one.group];
       if (ring.cursor + one.count > ring.capacity) ring.cursor = 0;
       schedule.steps[one.recv].into.offset = ring.base + ring.cursor;
       schedule.steps[one.recv + 1].from.offset = ring.base + ring.cursor;

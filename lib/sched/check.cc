@@ -140,7 +140,7 @@ class Checker {
   std::span<const Contract> contracts_;
   std::mt19937_64 random_;
   Lanes lanes_;
-  std::vector<Memory> memory_;
+  std::vector<SymbolicMemory> memory_;
   std::vector<std::vector<Heard>> heard_;  // by rank and step: whom its being done implies
   std::vector<std::vector<std::uint32_t>> waits_for_;
   std::vector<Place> enabled_;

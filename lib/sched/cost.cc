@@ -19,7 +19,7 @@ class Simulation {
  public:
   using Place = Lanes::Place;
 
-  Simulation(std::span<const Schedule> ranks, const Machine& machine)
+  Simulation(std::span<const Schedule> ranks, const MachineModel& machine)
       : ranks_(ranks), machine_(machine), lanes_(ranks), processor_(ranks.size(), 0) {
     for (const Schedule& schedule : ranks) {
       line_.ranks.emplace_back(schedule.steps.size());
@@ -136,7 +136,7 @@ class Simulation {
   const Step& at(Place place) const { return ranks_[place.rank].steps[place.step]; }
 
   std::span<const Schedule> ranks_;
-  const Machine& machine_;
+  const MachineModel& machine_;
   Lanes lanes_;
   std::vector<double> processor_;           // when each rank's processor is free
   std::vector<double> out_free_, in_free_;  // by port: ranks first, then hosts
@@ -148,7 +148,7 @@ class Simulation {
 
 }  // namespace
 
-Result<Timeline> cost(std::span<const Schedule> ranks, const Machine& machine) {
+Result<Timeline> cost(std::span<const Schedule> ranks, const MachineModel& machine) {
   return Simulation(ranks, machine).run();
 }
 

@@ -115,7 +115,7 @@ class Picture {
 
 }  // namespace
 
-Result<std::string> draw(std::span<const Schedule> ranks, const Machine& machine,
+Result<std::string> draw(std::span<const Schedule> ranks, const MachineModel& machine,
                          const std::string& title) {
   TUTTI_TRY(line, cost(ranks, machine));
   return Picture(ranks, line).make(title);

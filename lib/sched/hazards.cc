@@ -81,7 +81,7 @@ class Tracker {
 
 }  // namespace
 
-void store_edges(Schedule& schedule, const std::vector<Edge>& edges) {
+void store_edges(Schedule& schedule, const std::vector<Dependency>& edges) {
   for (Step& step : schedule.steps) step.successor_count = step.predecessors = 0;
   for (const auto& [earlier, later] : edges) {
     ++schedule.steps[earlier].successor_count;
@@ -104,7 +104,7 @@ void link(Schedule& schedule) {
   const auto tracker = [&](const Slice& slice) {
     return slice.space == Space::out ? &out : &scratch;
   };
-  std::vector<Edge> edges;
+  std::vector<Dependency> edges;
   edges.reserve(schedule.steps.size() * 2);
   std::vector<std::uint32_t> before;
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {

@@ -108,7 +108,7 @@ Result<void> check(std::span<const Schedule> ranks, std::span<const Contract> co
 
 // A latency-bandwidth-fold machine. Ports serialise: a rank's own inside a host, the host's
 // between hosts. Empty host_of: one host.
-struct Machine {
+struct MachineModel {
   double inside_latency_us = 1, inside_us_per_unit = 1e-4;
   double between_latency_us = 20, between_us_per_unit = 1e-3;
   double fold_us_per_unit = 1e-4, copy_us_per_unit = 1e-4;
@@ -121,8 +121,8 @@ struct Timeline {
   std::vector<std::vector<Timing>> ranks;  // one Timing a step
   double total_us = 0;
 };
-Result<Timeline> cost(std::span<const Schedule> ranks, const Machine& machine);
-Result<std::string> draw(std::span<const Schedule> ranks, const Machine& machine,
+Result<Timeline> cost(std::span<const Schedule> ranks, const MachineModel& machine);
+Result<std::string> draw(std::span<const Schedule> ranks, const MachineModel& machine,
                          const std::string& title);  // SVG: time to the right, a lane a rank
 
 }  // namespace tutti::sched

@@ -42,18 +42,19 @@ Symbol symbol_of(const Term& term) {
   return symbol;
 }
 
-Memory::Memory(const Contract& contract, Count scratch) : barrier_(contract.barrier) {
+SymbolicMemory::SymbolicMemory(const Contract& contract, Count scratch)
+    : barrier_(contract.barrier) {
   for (const Term& term : contract.in) space(Space::in).push_back(symbol_of(term));
   for (const Term& term : contract.out) space(Space::out).push_back(symbol_of(term));
   space(Space::scratch).resize(static_cast<std::size_t>(scratch));
 }
 
-bool Memory::is_undefined(const Slice& slice) const {
+bool SymbolicMemory::is_undefined(const Slice& slice) const {
   const Symbol* unit = units(slice);
   return std::any_of(unit, unit + slice.count, [](const Symbol& s) { return s.operands == 0; });
 }
 
-std::string Memory::run_local(const Step& step) {
+std::string SymbolicMemory::run_local(const Step& step) {
   if (step.from.count != step.into.count) return "operands of unequal length";
   if (!barrier_ && is_undefined(step.from)) return "reads undefined units";
   const Symbol* from = units(step.from);
@@ -68,11 +69,11 @@ std::string Memory::run_local(const Step& step) {
   return "";
 }
 
-void Memory::receive(const Memory& sender, const Slice& from, const Slice& into) {
+void SymbolicMemory::receive(const SymbolicMemory& sender, const Slice& from, const Slice& into) {
   std::copy_n(sender.units(from), from.count, units(into));
 }
 
-std::string Memory::result_error(const Contract& contract) const {
+std::string SymbolicMemory::result_error(const Contract& contract) const {
   for (std::size_t i = 0; i < contract.expected.size(); ++i) {
     const Term& term = contract.expected[i];
     if (term.first == term.last) continue;

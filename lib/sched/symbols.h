@@ -20,13 +20,13 @@ Symbol symbol_of(const Term& term);
 Symbol fold(const Symbol& first, const Symbol& second);
 
 // The three spaces of one rank.
-class Memory {
+class SymbolicMemory {
  public:
-  Memory(const Contract& contract, Count scratch);
+  SymbolicMemory(const Contract& contract, Count scratch);
   bool is_undefined(const Slice& slice) const;
   // Empty when all is well, else what is wrong.
   std::string run_local(const Step& step);
-  void receive(const Memory& sender, const Slice& from, const Slice& into);
+  void receive(const SymbolicMemory& sender, const Slice& from, const Slice& into);
   std::string result_error(const Contract& contract) const;
 
  private:

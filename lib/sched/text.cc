@@ -47,9 +47,9 @@ std::string text_of(const Step& step) {
 }
 
 // Reads words; the first that does not fit is remembered and everything after is ignored.
-class Reader {
+class TextReader {
  public:
-  explicit Reader(const std::string& line) : words_(line) {}
+  explicit TextReader(const std::string& line) : words_(line) {}
 
   std::string word() {
     std::string word;
@@ -90,7 +90,7 @@ class Reader {
   std::string wrong_;
 };
 
-Step read_step(Reader& reader) {
+Step read_step(TextReader& reader) {
   Step step;
   const std::string kind = reader.word();
   if (kind == "send") {
@@ -138,11 +138,11 @@ std::string to_text(const Schedule& schedule) {
 
 Result<Schedule> from_text(const std::string& text) {
   Schedule schedule;
-  std::vector<Edge> edges;
+  std::vector<Dependency> edges;
   const auto lines = text::split(text, '\n');
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (text::trim(lines[i]).empty()) continue;
-    Reader reader(lines[i]);
+    TextReader reader(lines[i]);
     if (i == 0) {
       reader.expect("schedule");
       reader.expect("scratch");

@@ -64,9 +64,9 @@ class Exchange {
 
 // Both directions of one connection (libsodium's secretstream): records of any cut, in order, each
 // one sealed. What was changed, repeated, left out or put in is told from what was sent.
-class Stream {
+class RecordStream {
  public:
-  virtual ~Stream() = default;
+  virtual ~RecordStream() = default;
   virtual void seal(std::string_view plain, std::string& wire) = 0;  // appends
   // Takes what arrived, in any pieces, and appends what it says. False: it is not what was sent,
   // now and from now on.
@@ -74,7 +74,7 @@ class Stream {
   virtual bool in_the_middle() const = 0;  // of a record
   virtual void settle() = 0;               // keeps no room for what was large
 };
-std::unique_ptr<Stream> make_stream(const SessionKeys& keys);
+std::unique_ptr<RecordStream> make_stream(const SessionKeys& keys);
 
 // The shortest text that may be a secret between machines.
 inline constexpr std::size_t kLeastKeyBytes = 16;

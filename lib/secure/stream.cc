@@ -21,7 +21,7 @@ const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-class SecretStream final : public Stream {
+class SecretStream final : public RecordStream {
  public:
   explicit SecretStream(const SessionKeys& keys) : keys_(keys) {}
   ~SecretStream() override {
@@ -129,7 +129,7 @@ bool SecretStream::open(std::string_view wire, std::string& plain) {
 
 }  // namespace
 
-std::unique_ptr<Stream> make_stream(const SessionKeys& keys) {
+std::unique_ptr<RecordStream> make_stream(const SessionKeys& keys) {
   TUTTI_CHECK(::sodium_init() >= 0, "libsodium does not start");
   return std::make_unique<SecretStream>(keys);
 }

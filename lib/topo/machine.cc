@@ -24,13 +24,13 @@ struct Destroy {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
   void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
 };
-using Topology = std::unique_ptr<hwloc_topology, Destroy>;
+using HwlocTopology = std::unique_ptr<hwloc_topology, Destroy>;
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, Destroy>;
 
-Result<Topology> make_topology() {
+Result<HwlocTopology> make_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Code::no_mem, "hwloc cannot be initialized");
-  return Topology(raw);
+  return HwlocTopology(raw);
 }
 
 // The index of the object of `type` above a processor; `without` where the machine has none.

@@ -38,7 +38,7 @@ bool may_meet(const cpu_set_t& own, int pid) {
   return CPU_COUNT(&common) > 0;
 }
 
-class Kernel final : public Counters {
+class Kernel final : public KernelCounters {
  public:
   Kernel(const wireup::Segment& segment, std::uint32_t local) : segment_(segment), local_(local) {}
 
@@ -78,7 +78,8 @@ class Kernel final : public Counters {
 
 }  // namespace
 
-std::unique_ptr<Counters> kernel_counters(const wireup::Segment& segment, std::uint32_t local) {
+std::unique_ptr<KernelCounters> kernel_counters(const wireup::Segment& segment,
+                                                std::uint32_t local) {
   return std::make_unique<Kernel>(segment, local);
 }
 
@@ -107,7 +108,7 @@ bool ForeignLoad::is_foreign(std::int64_t busy_ns, std::int64_t ours_ns) const {
 void ForeignLoad::look(std::int64_t now_ns) {
   const std::int64_t elapsed = now_ns - at_ns_, waited = counters_->waited_ns();
   const bool late = at_ns_ != 0 && (waited - waited_ns_) * kLate >= elapsed;
-  std::optional<Counters::Use> use;
+  std::optional<KernelCounters::Use> use;
   if (waited >= 0 && (late || is_there_)) use = counters_->use();
   const bool comparable = use && use_ && use->ranks == use_->ranks;
   const bool was_there = is_there_;

@@ -24,25 +24,26 @@
 namespace tutti::transport {
 
 // What the kernel has counted since it started.
-class Counters {
+class KernelCounters {
  public:
   struct Use {
     std::int64_t busy_ns = 0;  // of the cores that this thread may use, all together
     std::int64_t ours_ns = 0;  // of the ranks that may use one of these cores
     int ranks = 0;             // that were counted
   };
-  virtual ~Counters() = default;
+  virtual ~KernelCounters() = default;
   // Of the calling thread, ready without a core; -1: this kernel does not say.
   virtual std::int64_t waited_ns() = 0;
   virtual std::optional<Use> use() = 0;  // nothing: not to be known here
 };
-std::unique_ptr<Counters> kernel_counters(const wireup::Segment& segment, std::uint32_t local);
+std::unique_ptr<KernelCounters> kernel_counters(const wireup::Segment& segment,
+                                                std::uint32_t local);
 // Time that programs ran on these processors, by the text of /proc/stat.
 std::int64_t busy_ns(const std::string& stat, const cpu_set_t& cpus);
 
 class ForeignLoad {
  public:
-  explicit ForeignLoad(std::unique_ptr<Counters> counters) : counters_(std::move(counters)) {}
+  explicit ForeignLoad(std::unique_ptr<KernelCounters> counters) : counters_(std::move(counters)) {}
   // Whether others are there, to be asked by a thread that sleeps again and again. Looks at the
   // counters now and then: five times a second while something is wrong, or about to be known.
   bool is_there(std::int64_t now_ns) {
@@ -55,10 +56,10 @@ class ForeignLoad {
   void look(std::int64_t now_ns);
   bool is_foreign(std::int64_t busy_ns, std::int64_t ours_ns) const;
 
-  std::unique_ptr<Counters> counters_;
+  std::unique_ptr<KernelCounters> counters_;
   bool is_there_ = false;
   std::int64_t due_ns_ = 0, at_ns_ = 0, window_ns_ = 0, waited_ns_ = 0;
-  std::optional<Counters::Use> use_;  // at the last look
+  std::optional<KernelCounters::Use> use_;  // at the last look
 };
 
 }  // namespace tutti::transport

@@ -18,8 +18,8 @@ constexpr Count kDistributeBlock = 17;
 constexpr Count kDistributeCyclic = 18;
 constexpr Count kDefaultArgument = 19;
 
-Count number_of(Order order) {
-  return order == Order::c ? kOrderC : kOrderFortran;
+Count number_of(ArrayOrder order) {
+  return order == ArrayOrder::c ? kOrderC : kOrderFortran;
 }
 
 // What is taken of one dimension: every `period` indices, from `first` on, a block; the last
@@ -135,7 +135,7 @@ Result<void> check_deals(std::span<const Deal> dims, int rank) {
   return {};
 }
 
-Made darray_made(int rank, std::span<const Deal> dims, Order order, Datatype& old) {
+Made darray_made(int rank, std::span<const Deal> dims, ArrayOrder order, Datatype& old) {
   Made made = made_of(kDarray, old);
   Count ranks = 1;
   for (const Deal& deal : dims) ranks *= deal.ranks;
@@ -158,7 +158,7 @@ Made darray_made(int rank, std::span<const Deal> dims, Order order, Datatype& ol
 }  // namespace
 
 Result<TypeRef> make_subarray(std::span<const Count> sizes, std::span<const Count> subsizes,
-                              std::span<const Count> starts, Order order, Datatype& old) {
+                              std::span<const Count> starts, ArrayOrder order, Datatype& old) {
   if (sizes.empty() || sizes.size() != subsizes.size() || sizes.size() != starts.size()) {
     return fail(Code::arg, "a subarray needs as many sizes, subsizes and starts as dimensions");
   }
@@ -173,7 +173,7 @@ Result<TypeRef> make_subarray(std::span<const Count> sizes, std::span<const Coun
     }
     dims.push_back({sizes[i], starts[i], subsizes[i], 1, 0, sizes[i]});
   }
-  if (order == Order::fortran) std::reverse(dims.begin(), dims.end());
+  if (order == ArrayOrder::fortran) std::reverse(dims.begin(), dims.end());
   Made made = made_of(kSubarray, old);
   made.integers = {static_cast<Count>(sizes.size())};
   for (const auto& numbers : {sizes, subsizes, starts}) {
@@ -183,7 +183,7 @@ Result<TypeRef> make_subarray(std::span<const Count> sizes, std::span<const Coun
   return array_of(dims, old, std::move(made));
 }
 
-Result<TypeRef> make_darray(int rank, std::span<const Deal> dims, Order order, Datatype& old) {
+Result<TypeRef> make_darray(int rank, std::span<const Deal> dims, ArrayOrder order, Datatype& old) {
   TUTTI_DO(check_deals(dims, rank));
   std::vector<Taken> taken(dims.size());
   Count left = rank;  // the grid is in C order, whatever the array's order
@@ -192,7 +192,7 @@ Result<TypeRef> make_darray(int rank, std::span<const Deal> dims, Order order, D
     taken[i] = part;
     left /= dims[i].ranks;
   }
-  if (order == Order::fortran) std::reverse(taken.begin(), taken.end());
+  if (order == ArrayOrder::fortran) std::reverse(taken.begin(), taken.end());
   return array_of(taken, old, darray_made(rank, dims, order, old));
 }
 

@@ -6,7 +6,7 @@
 namespace tutti::types {
 
 void Bounds::add(const Datatype& type, Count count, Count lowest, Count highest) {
-  const Shape part = Maker::shape(type);
+  const TypeFacts part = Maker::shape(type);
   if (count == 0 || (part.size == 0 && !part.marked)) return;
   Range& range = part.marked ? marked_ : plain_;
   range.cover(plus(lowest, part.begin), plus(highest, part.end));
@@ -28,7 +28,7 @@ void Bounds::set(Count begin, Count end) {
   marked_ = {true, begin, end};
 }
 
-Result<Shape> Bounds::finish() {
+Result<TypeFacts> Bounds::finish() {
   const Range range = marked_.any ? marked_ : plain_;
   shape_.marked = marked_.any;
   shape_.begin = range.begin;

@@ -30,7 +30,7 @@ class Bounds {
   void add_row(const Datatype& type, Count count, Count offset, Count stride);
   void set(Count begin, Count end);  // by hand
 
-  Result<Shape> finish();
+  Result<TypeFacts> finish();
 
  private:
   struct Range {
@@ -43,7 +43,7 @@ class Bounds {
     }
   };
   Range plain_, marked_, truth_;
-  Shape shape_;
+  TypeFacts shape_;
   bool overflow_ = false;
 };
 

@@ -159,7 +159,7 @@ Placed place(const Row& row) {
 // may look types up; they live as long as the program.
 [[gnu::constructor(200)]] void fill() {
   for (const Row& row : kRows) {
-    Shape shape;
+    TypeFacts shape;
     shape.size = row.size;
     shape.end = static_cast<Count>(row.extent);
     shape.true_end = row.size + row.gap;

@@ -15,7 +15,7 @@ void Datatype::set_name(std::string name) {
   made_->name = std::move(name);
 }
 
-TypeRef Maker::make(const Shape& shape, const Placed& root, Made made, Handle handle) {
+TypeRef Maker::make(const TypeFacts& shape, const Placed& root, Made made, Handle handle) {
   auto* type = new Datatype(handle);
   type->size_ = shape.size;
   type->extent_ = shape.end - shape.begin;
@@ -45,15 +45,15 @@ TypeRef make_unnamed(int combiner, std::span<const Count> integers, Datatype& ba
   Made made;
   made.combiner = combiner;
   made.integers.assign(integers.begin(), integers.end());
-  Shape shape = Maker::shape(base);
+  TypeFacts shape = Maker::shape(base);
   shape.basic = true;
   TypeRef type = Maker::make(shape, base.layout().root, std::move(made));
   type->commit();
   return type;
 }
 
-Shape Maker::shape(const Datatype& type) {
-  Shape shape;
+TypeFacts Maker::shape(const Datatype& type) {
+  TypeFacts shape;
   shape.size = type.size_;
   shape.begin = type.lower_bound_;
   shape.end = type.lower_bound_ + type.extent_;

@@ -134,9 +134,9 @@ void from_external(const Field& field, const std::byte* from, std::byte* to) {
 constexpr std::size_t kWindow = 16384;
 
 // Reads the native packed stream of a message, some bytes at a time.
-class Packer {
+class ExternalPacker {
  public:
-  Packer(const Buffer& message, std::byte* out) : message_(message), out_(out) {}
+  ExternalPacker(const Buffer& message, std::byte* out) : message_(message), out_(out) {}
 
   bool move(const Field& field) {
     if (at_ + field.here > filled_) refill();
@@ -161,12 +161,12 @@ class Packer {
 };
 
 // Writes it.
-class Unpacker {
+class ExternalUnpacker {
  public:
-  Unpacker(const Buffer& message, const std::byte* in) : message_(message), in_(in) {}
-  ~Unpacker() { flush(); }
-  Unpacker(const Unpacker&) = delete;
-  Unpacker& operator=(const Unpacker&) = delete;
+  ExternalUnpacker(const Buffer& message, const std::byte* in) : message_(message), in_(in) {}
+  ~ExternalUnpacker() { flush(); }
+  ExternalUnpacker(const ExternalUnpacker&) = delete;
+  ExternalUnpacker& operator=(const ExternalUnpacker&) = delete;
 
   bool move(const Field& field) {
     if (at_ + field.here > kWindow) flush();
@@ -226,13 +226,13 @@ Count external_size(const Datatype& type) {
 }
 
 Result<void> pack_external(const Buffer& from, std::byte* out) {
-  Packer packer(from, out);
+  ExternalPacker packer(from, out);
   if (move(*from.type, from.count, packer)) return {};
   return fail(kConversion, "a value does not fit its external32 form (MPI_LONG has 4 bytes there)");
 }
 
 Result<void> unpack_external(const Buffer& into, const std::byte* in) {
-  Unpacker unpacker(into, in);
+  ExternalUnpacker unpacker(into, in);
   move(*into.type, into.count, unpacker);
   return {};
 }

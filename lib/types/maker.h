@@ -21,7 +21,7 @@ inline constexpr int kDarray = 112;
 inline constexpr int kResized = 116;
 
 // Everything about a type but its layout. Bounds are [begin, end) relative to its address.
-struct Shape {
+struct TypeFacts {
   Count size = 0;
   Count begin = 0, end = 0;
   Count true_begin = 0, true_end = 0;
@@ -32,8 +32,8 @@ struct Shape {
 };
 
 struct Maker {
-  static TypeRef make(const Shape& shape, const Placed& root, Made made, Handle handle = 0);
-  static Shape shape(const Datatype& type);
+  static TypeRef make(const TypeFacts& shape, const Placed& root, Made made, Handle handle = 0);
+  static TypeFacts shape(const Datatype& type);
   static void mark_large(Datatype& type);
 };
 

@@ -16,7 +16,7 @@ namespace tutti::types {
 namespace {
 
 // `count` blocks of `bytes`, `apart` in memory and `stream_apart` in the packed stream.
-struct Blocks {
+struct BlockRow {
   Count bytes;
   Count count;
   Count apart;
@@ -95,7 +95,7 @@ void copy_near(std::byte* to, const std::byte* from, const FarBlocks& blocks) {
 }
 
 void copy_blocks(std::byte* to, Count to_apart, const std::byte* from, Count from_apart,
-                 const Blocks& blocks) {
+                 const BlockRow& blocks) {
   const FarBlocks all{blocks.bytes, blocks.count, to_apart, from_apart};
   if (to_apart == blocks.bytes && from_apart == blocks.bytes)
     std::memcpy(to, from, static_cast<std::size_t>(blocks.count * blocks.bytes));
@@ -110,7 +110,7 @@ void copy_blocks(std::byte* to, Count to_apart, const std::byte* from, Count fro
 struct Packer {
   static constexpr bool kOrdered = false;
   std::byte* stream;
-  void take(std::byte* memory, Count position, const Blocks& blocks) const {
+  void take(std::byte* memory, Count position, const BlockRow& blocks) const {
     copy_blocks(stream + position, blocks.stream_apart, memory, blocks.apart, blocks);
   }
   void take_run(std::byte* memory, Count position, Count bytes) const {
@@ -122,7 +122,7 @@ struct Packer {
 struct Unpacker {
   static constexpr bool kOrdered = false;
   const std::byte* stream;
-  void take(std::byte* memory, Count position, const Blocks& blocks) const {
+  void take(std::byte* memory, Count position, const BlockRow& blocks) const {
     copy_blocks(memory, blocks.apart, stream + position, blocks.stream_apart, blocks);
   }
   void take_run(std::byte* memory, Count position, Count bytes) const {
@@ -139,7 +139,7 @@ struct Lister {
   Count covered = 0;
   bool full = false;
 
-  void take(std::byte* memory, Count, const Blocks& blocks) {
+  void take(std::byte* memory, Count, const BlockRow& blocks) {
     const auto bytes = static_cast<std::size_t>(blocks.bytes);
     for (Count i = 0; i < blocks.count && !full; ++i) add(memory + i * blocks.apart, bytes);
   }

@@ -126,9 +126,9 @@ Result<TypeRef> make_dup(Datatype& old);
 TypeRef make_again(Datatype& old);
 // An unnamed predefined type (MPI 5.0, 19.1.5) that is `base` but for its envelope.
 TypeRef make_unnamed(int combiner, std::span<const Count> integers, Datatype& base);
-enum class Order { c, fortran };
+enum class ArrayOrder { c, fortran };
 Result<TypeRef> make_subarray(std::span<const Count> sizes, std::span<const Count> subsizes,
-                              std::span<const Count> starts, Order order, Datatype& old);
+                              std::span<const Count> starts, ArrayOrder order, Datatype& old);
 enum class Spread : std::uint8_t { none, block, cyclic };
 // One dimension of a distributed array: `size` elements dealt to `ranks` ranks.
 struct Deal {
@@ -137,7 +137,7 @@ struct Deal {
   Count argument = 0;  // elements a block; 0: the default
   int ranks = 1;
 };
-Result<TypeRef> make_darray(int rank, std::span<const Deal> dims, Order order, Datatype& old);
+Result<TypeRef> make_darray(int rank, std::span<const Deal> dims, ArrayOrder order, Datatype& old);
 // Says that `type` was made by a large-count function; call it before others see the type.
 void mark_large(Datatype& type);
 

@@ -40,7 +40,7 @@ class Line {
   bool fill();
 
   UniqueFd fd_;
-  std::unique_ptr<secure::Stream> stream_;
+  std::unique_ptr<secure::RecordStream> stream_;
   std::string queued_, arrived_;
   std::size_t written_ = 0, taken_ = 0;
 };

@@ -13,7 +13,7 @@
 namespace tutti::wireup {
 namespace {
 
-struct Library {
+struct PmixFunctions {
   decltype(&::PMIx_Init) init;
   decltype(&::PMIx_Put) put;
   decltype(&::PMIx_Commit) commit;
@@ -30,14 +30,14 @@ bool find(void* handle, const char* name, F* function) {
   return *function != nullptr;
 }
 
-Result<Library> open_library() {
+Result<PmixFunctions> open_library() {
   void* const handle = ::dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     return fail(Code::other, std::string("this program was started by a launcher with PMIx, and "
                                          "libpmix.so.2 cannot be opened (") +
                                  ::dlerror() +
                                  "); install it (Debian: libpmix2) or start the program with prun");
-  Library library{};
+  PmixFunctions library{};
   if (!find(handle, "PMIx_Init", &library.init) || !find(handle, "PMIx_Put", &library.put) ||
       !find(handle, "PMIx_Commit", &library.commit) ||
       !find(handle, "PMIx_Fence", &library.fence) || !find(handle, "PMIx_Get", &library.get) ||
@@ -50,7 +50,7 @@ Result<Library> open_library() {
 
 class PmixBoard final : public Board {
  public:
-  explicit PmixBoard(const Library& library) : library_(library) {}
+  explicit PmixBoard(const PmixFunctions& library) : library_(library) {}
 
   Result<void> start() {
     TUTTI_DO(done(library_.init(&self_, nullptr, 0), "PMIx_Init"));
@@ -117,7 +117,7 @@ class PmixBoard final : public Board {
     return result;
   }
 
-  Library library_;
+  PmixFunctions library_;
   pmix_proc_t self_{};
 };
 

@@ -38,7 +38,7 @@ tl::unexpected<Error> cannot_listen() {
 }
 
 // At a random name: nobody can have taken it before.
-Result<UniqueFd> listen_here(const Run& run) {
+Result<UniqueFd> listen_here(const JobRun& run) {
   UniqueFd door(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) return cannot_listen();
@@ -53,7 +53,7 @@ Result<UniqueFd> listen_here(const Run& run) {
   return door;
 }
 
-Result<UniqueFd> listen_to_hosts(const Run& run) {
+Result<UniqueFd> listen_to_hosts(const JobRun& run) {
   UniqueFd door(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const bool v6 = door.is_open();
   if (!v6) door.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -82,9 +82,9 @@ struct Visitor {
   bool waits_for_no = false, is_done = false;
 };
 
-class Reception {
+class RankGathering {
  public:
-  Reception(const Run& run, UniqueFd door)
+  RankGathering(const JobRun& run, UniqueFd door)
       : run_(run), door_(std::move(door)), seats_(static_cast<std::size_t>(run.size)) {}
   Result<std::vector<Line>> gather();
 
@@ -100,7 +100,7 @@ class Reception {
   bool is_held(Line& seat);
   Error late() const;
 
-  const Run& run_;
+  const JobRun& run_;
   UniqueFd door_;
   std::vector<Line> seats_;
   std::vector<std::unique_ptr<Visitor>> visitors_;
@@ -108,14 +108,14 @@ class Reception {
   bool rests_ = false;  // no descriptor is left, and nobody is inside who could give one back
 };
 
-bool Reception::has_room() const {
+bool RankGathering::has_room() const {
   return visitors_.size() < kMostVisitors ||
          std::any_of(visitors_.begin(), visitors_.end(),
                      [](const auto& one) { return !one->waits_for_no; });
 }
 
 // The one that has proved nothing for longest goes; who guessed wrongly sits out its time.
-bool Reception::make_room() {
+bool RankGathering::make_room() {
   const auto oldest = std::find_if(visitors_.begin(), visitors_.end(),
                                    [](const auto& one) { return !one->waits_for_no; });
   if (oldest == visitors_.end()) return false;
@@ -123,7 +123,7 @@ bool Reception::make_room() {
   return true;
 }
 
-void Reception::let_in() {
+void RankGathering::let_in() {
   for (int i = 0; i < kAcceptsPerLook; ++i) {
     UniqueFd fd(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd.is_open()) {
@@ -141,7 +141,7 @@ void Reception::let_in() {
   }
 }
 
-void Reception::hear(Visitor& visitor) {
+void RankGathering::hear(Visitor& visitor) {
   if (!visitor.line.move()) {
     visitor.is_done = true;
     return;
@@ -157,7 +157,7 @@ void Reception::hear(Visitor& visitor) {
   visitor.is_done = visitor.is_done || !visitor.line.is_open();
 }
 
-void Reception::hear_claim(Visitor& visitor, const std::string& claim) {
+void RankGathering::hear_claim(Visitor& visitor, const std::string& claim) {
   const auto one = claim.find(' '), two = claim.find(' ', one + 1);
   const auto rank = text::parse_int(claim.substr(0, one));
   if (one == std::string::npos || two == std::string::npos || !rank || *rank < 1 ||
@@ -175,7 +175,7 @@ void Reception::hear_claim(Visitor& visitor, const std::string& claim) {
   visitor.line.put(answer);
 }
 
-void Reception::hear_proof(Visitor& visitor, const std::string& text) {
+void RankGathering::hear_proof(Visitor& visitor, const std::string& text) {
   const auto proof = secure::key_of(text);
   if (!proof || !visitor.exchange->is_proof(*proof)) {
     visitor.waits_for_no = true;
@@ -189,7 +189,7 @@ void Reception::hear_proof(Visitor& visitor, const std::string& text) {
 
 // One that has left already gets none, one that leaves then has it all the same: the fence says
 // that it is lost.
-void Reception::seat(Visitor& visitor) {
+void RankGathering::seat(Visitor& visitor) {
   visitor.is_done = true;
   if (!visitor.line.move()) return;
   Line& seat = seats_[static_cast<std::size_t>(visitor.rank)];
@@ -202,7 +202,7 @@ void Reception::seat(Visitor& visitor) {
 }
 
 // A rank to whom we were too slow may have left, and comes again: its seat is free for it.
-bool Reception::is_held(Line& seat) {
+bool RankGathering::is_held(Line& seat) {
   if (!seat.is_open()) return false;
   if (seat.move()) return true;
   seat.close();
@@ -212,7 +212,7 @@ bool Reception::is_held(Line& seat) {
 
 // Once round: the door, and every visitor. A door that cannot be passed would be announced again
 // and again: it is left out for one round.
-void Reception::look() {
+void RankGathering::look() {
   std::vector<pollfd> all;
   all.push_back({has_room() && !std::exchange(rests_, false) ? door_.get() : -1, POLLIN, 0});
   for (const auto& one : visitors_)
@@ -226,7 +226,7 @@ void Reception::look() {
   if (all[0].revents != 0) let_in();
 }
 
-Result<std::vector<Line>> Reception::gather() {
+Result<std::vector<Line>> RankGathering::gather() {
   const std::int64_t deadline = now_ns() + run_.limit_ns;
   for (missing_ = run_.size - 1; missing_ > 0;) {
     look();
@@ -235,7 +235,7 @@ Result<std::vector<Line>> Reception::gather() {
   return std::move(seats_);
 }
 
-Error Reception::late() const {
+Error RankGathering::late() const {
   std::vector<bool> absent(seats_.size());
   for (std::size_t rank = 1; rank < seats_.size(); ++rank) absent[rank] = !seats_[rank].is_open();
   return {Code::other,
@@ -261,9 +261,9 @@ std::string ranks_of(const std::vector<bool>& marked) {
   return (count == 1 ? "rank " : "ranks ") + list;
 }
 
-Result<std::vector<Line>> receive_ranks(const Run& run) {
+Result<std::vector<Line>> receive_ranks(const JobRun& run) {
   TUTTI_TRY(door, run.secret ? listen_to_hosts(run) : listen_here(run));
-  return Reception(run, std::move(door)).gather();
+  return RankGathering(run, std::move(door)).gather();
 }
 
 }  // namespace tutti::wireup

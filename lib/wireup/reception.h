@@ -23,7 +23,7 @@
 
 namespace tutti::wireup {
 
-struct Run {
+struct JobRun {
   std::string name;  // this very run: its id, port, restart and size
   int rank = 0, size = 1;
   std::optional<secure::Key> secret{};  // nothing: this host and this user only
@@ -37,16 +37,16 @@ std::string seconds_of(std::int64_t ns);
 std::string ranks_of(const std::vector<bool>& marked);
 
 // Of rank 0: waits for all the others. Element i is rank i's; element 0 is empty.
-Result<std::vector<Line>> receive_ranks(const Run& run);
+Result<std::vector<Line>> receive_ranks(const JobRun& run);
 // Of the others: finds rank 0, at an address or on this host.
-Result<Line> go_to_rank_0(const Run& run, const std::string& master);
+Result<Line> go_to_rank_0(const JobRun& run, const std::string& master);
 // All of it: every rank's board.
-Result<BoardPtr> open_board(Run run, const std::string& node, const std::string& master);
+Result<BoardPtr> open_board(JobRun run, const std::string& node, const std::string& master);
 
 // Shared by both sides.
 constexpr int kBoardPorts = 16;
-int board_port(const Run& run, int index);
-std::string board_name(const Run& run);  // of the Unix socket; what follows it is random
+int board_port(const JobRun& run, int index);
+std::string board_name(const JobRun& run);  // of the Unix socket; what follows it is random
 bool is_own_user(int fd);
 inline std::string said_by_both(const std::string& claim, const std::string& answer) {
   return claim + "\n" + answer;

@@ -31,7 +31,7 @@ constexpr std::size_t kMostText = 1U << 30;
 
 class SocketBoard final : public Board {
  public:
-  SocketBoard(Run run, std::string node) : run_(std::move(run)) {
+  SocketBoard(JobRun run, std::string node) : run_(std::move(run)) {
     rank_ = run_.rank;
     size_ = run_.size;
     node_ = std::move(node);
@@ -77,7 +77,7 @@ class SocketBoard final : public Board {
                                  "; see what became of it");
   }
 
-  Run run_;
+  JobRun run_;
   std::vector<Line> members_;  // of rank 0: by rank; of others: [0] is rank 0
   std::string fresh_;
   std::map<std::string, std::string> all_;  // "rank key" -> value
@@ -252,7 +252,7 @@ Result<BoardPtr> open_socket_board(const Lookup& getenv) {
                 "belongs (RANK=" +
                     text_of(getenv, "RANK") + ", WORLD_SIZE=" + text_of(getenv, "WORLD_SIZE") +
                     ", MASTER_ADDR=" + master + "); start it with torchrun or prun");
-  Run run;
+  JobRun run;
   run.name = "tutti " + text_of(getenv, "TORCHELASTIC_RUN_ID") + " " +
              text_of(getenv, "MASTER_PORT") + " " + text_of(getenv, "TORCHELASTIC_RESTART_COUNT") +
              " " + std::to_string(*size);
@@ -263,7 +263,7 @@ Result<BoardPtr> open_socket_board(const Lookup& getenv) {
   return open_board(std::move(run), text_of(getenv, "GROUP_RANK"), master);
 }
 
-Result<BoardPtr> open_board(Run run, const std::string& node, const std::string& master) {
+Result<BoardPtr> open_board(JobRun run, const std::string& node, const std::string& master) {
   auto board = std::make_unique<SocketBoard>(std::move(run), node);
   TUTTI_DO(board->start(master));
   return BoardPtr(std::move(board));

@@ -88,7 +88,7 @@ UniqueFd connect_to(const addrinfo& at, int port) {
 }
 
 // Proofs of both sides; from then on the line is sealed.
-Result<void> prove(Line& line, const Run& run, const std::string& name) {
+Result<void> prove(Line& line, const JobRun& run, const std::string& name) {
   const std::int64_t until = now_ns() + kAnswerNs;
   secure::Exchange exchange(secure::Side::caller, *run.secret);
   const std::string claim =
@@ -107,7 +107,7 @@ Result<void> prove(Line& line, const Run& run, const std::string& name) {
   return {};
 }
 
-Result<Line> introduce(UniqueFd fd, const Run& run) {
+Result<Line> introduce(UniqueFd fd, const JobRun& run) {
   if (!fd.is_open()) return nobody();
   Line line(std::move(fd));
   if (run.secret) {
@@ -123,7 +123,7 @@ Result<Line> introduce(UniqueFd fd, const Run& run) {
   return line;
 }
 
-Result<Line> try_here(const Run& run) {
+Result<Line> try_here(const JobRun& run) {
   for (const std::string& name : names_like(board_name(run))) {
     UniqueFd fd = connect_here(name);
     if (!fd.is_open() || !is_own_user(fd.get())) continue;
@@ -133,7 +133,7 @@ Result<Line> try_here(const Run& run) {
   return fail(Code::pending, "no rank 0 of this run and user is on this host");
 }
 
-Result<Line> try_hosts(const Run& run, const std::string& master) {
+Result<Line> try_hosts(const JobRun& run, const std::string& master) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -152,11 +152,11 @@ Result<Line> try_hosts(const Run& run, const std::string& master) {
 
 }  // namespace
 
-int board_port(const Run& run, int index) {
+int board_port(const JobRun& run, int index) {
   return 10000 + static_cast<int>(hash(run.name + std::to_string(index)) % 50000);
 }
 
-std::string board_name(const Run& run) {
+std::string board_name(const JobRun& run) {
   return "tutti-board-" + std::to_string(::geteuid()) + "-" + std::to_string(hash(run.name)) + "-";
 }
 
@@ -166,7 +166,7 @@ bool is_own_user(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
 }
 
-Result<Line> go_to_rank_0(const Run& run, const std::string& master) {
+Result<Line> go_to_rank_0(const JobRun& run, const std::string& master) {
   const std::int64_t deadline = now_ns() + run.limit_ns;
   for (;;) {
     auto line = run.secret ? try_hosts(run, master) : try_here(run);

@@ -110,7 +110,7 @@ TEST_CASE("what comes on a line is a text, whole, or its end", "[fuzz][board_lin
 }
 
 TEST_CASE("nonsense at the board of rank 0 gives nobody a seat", "[fuzz][board]") {
-  Run run;
+  JobRun run;
   run.name = "fuzzed board " + std::to_string(::getpid());
   run.size = 2;
   run.secret.emplace().fill(7);
@@ -142,7 +142,7 @@ TEST_CASE("nonsense at the board of rank 0 gives nobody a seat", "[fuzz][board]"
       ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
   CHECK(seated == 0);
-  Run own = run;
+  JobRun own = run;
   own.rank = 1;
   CHECK(go_to_rank_0(own, "127.0.0.1"));
   master.join();

@@ -65,7 +65,7 @@ constexpr int kSoonMs = 30, kLongMs = 30'000;
 // One side of a channel that was sealed, or inherited.
 class Side {
  public:
-  Side(UniqueFd fd, std::unique_ptr<secure::Stream> stream)
+  Side(UniqueFd fd, std::unique_ptr<secure::RecordStream> stream)
       : fd_(std::move(fd)), stream_(std::move(stream)) {}
   void say(int host, const std::string& body) { say_raw(frame(host, body)); }
   void say_raw(const std::string& bytes) {
@@ -113,7 +113,7 @@ class Side {
     return true;
   }
   UniqueFd fd_;
-  std::unique_ptr<secure::Stream> stream_;
+  std::unique_ptr<secure::RecordStream> stream_;
   FrameReader reader_;
   bool is_over_ = false, is_called_ = false;
 };

@@ -62,7 +62,7 @@ struct Pipe {
   Reader reader;
   std::unique_ptr<Stream> stream;
 
-  explicit Pipe(const Session& session = {}) {
+  explicit Pipe(const LinkSession& session = {}) {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
     ours.reset(ends[0]);
@@ -151,13 +151,13 @@ TEST_CASE("a stream cut in any pieces delivers every frame", "[fuzz][tcp_pieces]
 
 // A protected stream, and the records that its peer would write.
 struct SealedPipe {
-  Session session;
+  LinkSession session;
   Pipe pipe;
   Seal seal;
   std::vector<std::vector<std::byte>> records;
 
-  static Session make(fuzz::Random& random) {
-    Session session;
+  static LinkSession make(fuzz::Random& random) {
+    LinkSession session;
     session.security = random.below(2) == 0 ? Security::integrity : Security::encrypted;
     session.cipher = random.below(2) == 0 ? Cipher::chacha20_poly1305 : best_of(own_ciphers());
     session.keys.send.fill(1);

@@ -100,7 +100,7 @@ std::uint64_t some_number(fuzz::Random& random, std::uint64_t next) {
 }  // namespace
 
 TEST_CASE("frames of a ucx peer are delivered in order, or it is broken off", "[fuzz][ucx]") {
-  Library library;
+  UcpFunctions library;
   library.am_recv_data_nbx = &fetch;
   library.request_free = &request_free;
   fuzz::Rounds rounds("ucx", 20000);

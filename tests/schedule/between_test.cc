@@ -31,7 +31,7 @@ struct Meeting {
 
   void set_blocks(Call& call, std::vector<Count>& send, std::vector<Count>& recv) const {
     using enum Collective;
-    const coll::Sides sides(call);
+    const coll::GroupSides sides(call);
     const bool to_each = collective == alltoallv || collective == alltoall;
     for (int i = 0; i < sides.other; ++i) {
       const int peer = sides.other_first + i;

@@ -66,7 +66,7 @@ Code type_create_subarray(int /*ndims*/, std::span<const Count> array_of_sizes,
                           types::Datatype& oldtype, MPI_Datatype* newtype) {
   if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
     return refuse(Code::arg, "order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN");
-  const auto by = order == MPI_ORDER_C ? types::Order::c : types::Order::fortran;
+  const auto by = order == MPI_ORDER_C ? types::ArrayOrder::c : types::ArrayOrder::fortran;
   return give(types::make_subarray(array_of_sizes, array_of_subsizes, array_of_starts, by, oldtype),
               newtype);
 }

@@ -108,7 +108,7 @@ Code type_create_darray(int size, int rank, int ndims, std::span<const Count> ar
   if (ranks != size || rank < 0 || rank >= size)
     return refuse(Code::arg, "the process grid has " + std::to_string(ranks) + " places, size is " +
                                  std::to_string(size) + " and rank " + std::to_string(rank));
-  const auto by = order == MPI_ORDER_FORTRAN ? types::Order::fortran : types::Order::c;
+  const auto by = order == MPI_ORDER_FORTRAN ? types::ArrayOrder::fortran : types::ArrayOrder::c;
   return give(types::make_darray(rank, dims, by, oldtype), newtype);
 }
 

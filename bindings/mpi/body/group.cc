@@ -20,8 +20,8 @@ Code give_group(const comm::Group& from, Result<comm::GroupRef>&& made, MPI_Grou
 std::span<const int> ranks_of(int n, const int* ranks) {
   return {ranks, n < 0 ? 0 : static_cast<std::size_t>(n)};
 }
-std::vector<comm::Range> ranges_of(int n, int (*ranges)[3]) {
-  std::vector<comm::Range> all;
+std::vector<comm::RankRange> ranges_of(int n, int (*ranges)[3]) {
+  std::vector<comm::RankRange> all;
   for (int i = 0; i < n; ++i) all.push_back({ranges[i][0], ranges[i][1], ranges[i][2]});
   return all;
 }

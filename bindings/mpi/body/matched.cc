@@ -40,7 +40,7 @@ Code imrecv(void* buf, Count count, types::Datatype& datatype, MPI_Message* mess
     *message = MPI_MESSAGE_NULL;
     return irecv(buf, count, datatype, MPI_PROC_NULL, 0, *process.self_comm, request);
   }
-  auto* const taken = object_at<comm::Message>(bits_of(*message), ObjectKind::message);
+  auto* const taken = object_at<comm::MatchedMessage>(bits_of(*message), ObjectKind::message);
   if (taken == nullptr) return refuse(Code::request, "message is not a message of a matched probe");
   *request = handle_to(comm::irecv_taken(*taken, buf, count, datatype), MPI_REQUEST_NULL);
   taken->release();

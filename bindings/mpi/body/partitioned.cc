@@ -8,7 +8,7 @@
 namespace tutti::mpi::body {
 namespace {
 
-using Role = Persistent::Role;
+using Role = PersistentRequest::Role;
 
 struct Release {
   void operator()(p2p::Partitioned* side) const { side->release(); }
@@ -24,7 +24,7 @@ Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role
   std::shared_ptr<p2p::Partitioned> owned;
   if (side != nullptr) owned = {side, Release()};
   auto* const made =
-      new Persistent(comm, [&comm, owned, kept = keep(type)]() -> Result<comm::Request*> {
+      new PersistentRequest(comm, [&comm, owned, kept = keep(type)]() -> Result<comm::Request*> {
         if (owned == nullptr)
           return comm::isend(comm, p2p::Mode::standard, nullptr, 0, *kept, comm::kProcNull, 0);
         comm::Request* const round = comm::open_request(comm, nullptr);
@@ -44,15 +44,15 @@ p2p::Partitioned::Shape shape_of(const void* data, int partitions, Count count,
 }
 
 // The persistent request behind a handle, or null, noted, when it has another role.
-Persistent* partitioned_behind(MPI_Request request, Role role) {
-  Persistent* const found = persistent_of(request);
+PersistentRequest* partitioned_behind(MPI_Request request, Role role) {
+  PersistentRequest* const found = persistent_of(request);
   if (found != nullptr && found->role == role) return found;
   refuse(Code::request, role == Role::sends_parts ? "request is not a partitioned send"
                                                   : "request is not a partitioned receive");
   return nullptr;
 }
 
-bool is_partition(const Persistent& found, int partition) {
+bool is_partition(const PersistentRequest& found, int partition) {
   if (partition >= 0 && partition < found.partitions) return true;
   refuse_on(&found.comm(), Code::arg,
             "partition " + std::to_string(partition) + " is not one of " +
@@ -60,7 +60,7 @@ bool is_partition(const Persistent& found, int partition) {
   return false;
 }
 
-Code ready_one(const Persistent& found, int partition) {
+Code ready_one(const PersistentRequest& found, int partition) {
   if (!is_partition(found, partition)) return Code::arg;
   if (found.side == nullptr || found.side->ready(partition)) return Code::ok;
   return refuse_on(&found.comm(), Code::arg,
@@ -68,8 +68,8 @@ Code ready_one(const Persistent& found, int partition) {
 }
 
 // The sender's request with a round under way, or null, noted.
-Persistent* sending(MPI_Request request) {
-  Persistent* const found = partitioned_behind(request, Role::sends_parts);
+PersistentRequest* sending(MPI_Request request) {
+  PersistentRequest* const found = partitioned_behind(request, Role::sends_parts);
   if (found == nullptr || found->current != nullptr) return found;
   refuse_on(&found->comm(), Code::request, "request is not active (MPI_Start)");
   return nullptr;
@@ -98,12 +98,12 @@ Code precv_init(void* buf, int partitions, Count count, types::Datatype& datatyp
 }
 
 Code pready(int partition, MPI_Request request) {
-  const Persistent* const found = sending(request);
+  const PersistentRequest* const found = sending(request);
   return found == nullptr ? trouble().code : ready_one(*found, partition);
 }
 
 Code pready_range(int partition_low, int partition_high, MPI_Request request) {
-  const Persistent* const found = sending(request);
+  const PersistentRequest* const found = sending(request);
   if (found == nullptr) return trouble().code;
   for (int each = partition_low; each <= partition_high; ++each)
     if (const Code code = ready_one(*found, each); code != Code::ok) return code;
@@ -111,7 +111,7 @@ Code pready_range(int partition_low, int partition_high, MPI_Request request) {
 }
 
 Code pready_list(int length, const int array_of_partitions[], MPI_Request request) {
-  const Persistent* const found = sending(request);
+  const PersistentRequest* const found = sending(request);
   if (found == nullptr) return trouble().code;
   for (int i = 0; i < length; ++i)
     if (const Code code = ready_one(*found, array_of_partitions[i]); code != Code::ok) return code;
@@ -122,7 +122,7 @@ Code pready_list(int length, const int array_of_partitions[], MPI_Request reques
 Code parrived(MPI_Request request, int partition, int* flag) {
   *flag = 1;
   if (request == MPI_REQUEST_NULL) return Code::ok;
-  const Persistent* const found = partitioned_behind(request, Role::receives_parts);
+  const PersistentRequest* const found = partitioned_behind(request, Role::receives_parts);
   if (found == nullptr) return trouble().code;
   if (!is_partition(*found, partition)) return Code::arg;
   const auto has_arrived = [found, partition] {

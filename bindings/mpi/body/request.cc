@@ -230,7 +230,7 @@ Code request_free(MPI_Request* request) {
 }
 
 Code start(MPI_Request* request) {
-  Persistent* const persistent = persistent_of(*request);
+  PersistentRequest* const persistent = persistent_of(*request);
   if (persistent == nullptr) return refuse(Code::request, "request is not persistent");
   if (persistent->current != nullptr)
     return refuse_on(&persistent->comm(), Code::request, "request is active already");

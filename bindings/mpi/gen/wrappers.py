@@ -1,6 +1,6 @@
 """The C++ entry points: state and argument checks, 64-bit counts, then the body.
 
-For each function: `Call` (initialised? gate, watch record), handles to objects, one chain of
+For each function: `CallScope` (initialised? gate, watch record), handles to objects, one chain of
 checks, the body, narrowing of results, and the error handler when the body says so. A function
 without a body raises MPI_ERR_UNSUPPORTED_OPERATION by name, or says first that a handle is bad.
 MPI_X is weak over strong PMPI_X.
@@ -134,7 +134,7 @@ class Writer(Checks):
     def spans(self):
         for p in self.params:
             if p.is_count_array:
-                yield "  const Widened %s_wide(%s, %s);" % (
+                yield "  const WidenedCounts %s_wide(%s, %s);" % (
                     p.name, p.name, self.if_present(p, self.length_of(p), "0"))
 
     def is_narrow_out(self, p):
@@ -180,8 +180,8 @@ class Writer(Checks):
             name, prototype(self.f, self.large))
 
     def opening(self):
-        when = "Call::anytime" if self.f.anytime else "Call::inside"
-        return "  Call call(function::%s, %s);" % (self.f.name[4:], when)
+        when = "CallScope::anytime" if self.f.anytime else "CallScope::inside"
+        return "  CallScope call(function::%s, %s);" % (self.f.name[4:], when)
 
     def handles_without_objects(self):
         """Handles of kinds that nothing makes yet, or pointers to one."""

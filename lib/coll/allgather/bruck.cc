@@ -12,7 +12,7 @@
 
 namespace tutti::coll {
 
-void allgather_bruck(Builder& b, const Team& team, const Blocks& block) {
+void allgather_bruck(Builder& b, const RankTeam& team, const Blocks& block) {
   const int p = team.size();
   for (int have = 1; have < p; have *= 2) {
     const int more = std::min(have, p - have);

@@ -6,7 +6,7 @@
 
 namespace tutti::coll {
 
-void allgather_linear(Builder& b, const Team& team, const Blocks& block) {
+void allgather_linear(Builder& b, const RankTeam& team, const Blocks& block) {
   for (int k = 1; k < team.size(); ++k) {
     const int to = team.after(team.rank(), k);
     const int from = team.after(team.rank(), -k);

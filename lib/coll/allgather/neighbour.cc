@@ -11,7 +11,7 @@
 
 namespace tutti::coll {
 
-void allgather_neighbour(Builder& b, const Team& team, const Blocks& block) {
+void allgather_neighbour(Builder& b, const RankTeam& team, const Blocks& block) {
   const int p = team.size();
   if (p % 2 != 0) return allgather_ring(b, team, block);
   const int rank = team.rank();

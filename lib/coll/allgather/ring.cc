@@ -6,7 +6,7 @@
 
 namespace tutti::coll {
 
-void allgather_ring(Builder& b, const Team& team, const Blocks& block) {
+void allgather_ring(Builder& b, const RankTeam& team, const Blocks& block) {
   const Ring ring(team);
   for (int k = 0; k < team.size() - 1; ++k) {
     b.send(block[ring.back(k)], ring.right());

@@ -9,7 +9,7 @@
 
 namespace tutti::coll {
 
-void allreduce_binomial(Builder& b, const Team& team, Slice data) {
+void allreduce_binomial(Builder& b, const RankTeam& team, Slice data) {
   reduce_binomial(b, team, 0, data);
   bcast_binomial(b, team, 0, data);
 }

@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void allreduce_double_tree(Builder& b, const Team& team, Slice data) {
+void allreduce_double_tree(Builder& b, const RankTeam& team, Slice data) {
   reduce_double_tree(b, team, 0, data);
   bcast_double_tree(b, team, 0, data);
 }

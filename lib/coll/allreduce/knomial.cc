@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void allreduce_knomial(Builder& b, const Team& team, Slice data) {
+void allreduce_knomial(Builder& b, const RankTeam& team, Slice data) {
   reduce_knomial(b, team, 0, data);
   bcast_knomial(b, team, 0, data);
 }

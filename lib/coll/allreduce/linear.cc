@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void allreduce_linear(Builder& b, const Team& team, Slice data) {
+void allreduce_linear(Builder& b, const RankTeam& team, Slice data) {
   reduce_linear(b, team, 0, data);
   bcast_linear(b, team, 0, data);
 }

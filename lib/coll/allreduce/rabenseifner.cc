@@ -10,7 +10,7 @@
 
 namespace tutti::coll {
 
-void allreduce_rabenseifner(Builder& b, const Team& team, Slice data) {
+void allreduce_rabenseifner(Builder& b, const RankTeam& team, Slice data) {
   const Fold fold(team);
   if (fold.stands_aside()) {
     b.send(data, fold.mate());

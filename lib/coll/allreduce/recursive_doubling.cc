@@ -11,7 +11,7 @@
 
 namespace tutti::coll {
 
-void allreduce_recursive_doubling(Builder& b, const Team& team, Slice data) {
+void allreduce_recursive_doubling(Builder& b, const RankTeam& team, Slice data) {
   const Fold fold(team);
   if (fold.stands_aside()) {
     b.send(data, fold.mate());

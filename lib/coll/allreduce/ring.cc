@@ -11,7 +11,7 @@
 
 namespace tutti::coll {
 
-void allreduce_ring(Builder& b, const Team& team, Slice data) {
+void allreduce_ring(Builder& b, const RankTeam& team, Slice data) {
   const int p = team.size();
   const Blocks block(data, p);
   const Ring ring(team);

@@ -10,7 +10,7 @@
 
 namespace tutti::coll {
 
-void alltoall_bruck(Builder& b, const Team& team, const Blocks& from, const Blocks& into) {
+void alltoall_bruck(Builder& b, const RankTeam& team, const Blocks& from, const Blocks& into) {
   const int p = team.size();
   const int rank = team.rank();
   const Slice own = from[rank];

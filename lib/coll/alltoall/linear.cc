@@ -6,7 +6,7 @@
 
 namespace tutti::coll {
 
-void alltoall_linear(Builder& b, const Team& team, const Blocks& from, const Blocks& into) {
+void alltoall_linear(Builder& b, const RankTeam& team, const Blocks& from, const Blocks& into) {
   const int me = team.rank();
   b.copy(from[me], into[me]);
   for (int peer = 0; peer < team.size(); ++peer)

@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void alltoall_pairwise(Builder& b, const Team& team, const Blocks& from, const Blocks& into) {
+void alltoall_pairwise(Builder& b, const RankTeam& team, const Blocks& from, const Blocks& into) {
   b.copy(from[team.rank()], into[team.rank()]);
   for (int k = 1; k < team.size(); ++k) {
     const int right = team.after(team.rank(), k);

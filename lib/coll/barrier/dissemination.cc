@@ -10,7 +10,7 @@
 
 namespace tutti::coll {
 
-Slice barrier_dissemination(Builder& b, const Team& team, Slice entered) {
+Slice barrier_dissemination(Builder& b, const RankTeam& team, Slice entered) {
   const int p = team.size();
   int rounds = 0;
   while ((1 << rounds) < p) ++rounds;

@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-Slice barrier_tree(Builder& b, const Team& team, Slice entered) {
+Slice barrier_tree(Builder& b, const RankTeam& team, Slice entered) {
   const BinomialTree tree(team, 0);
   const auto children = static_cast<Count>(tree.children.size());
   const Slice heard = b.scratch(children + 1);

@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void bcast_binomial(Builder& b, const Team& team, int root, Slice data) {
+void bcast_binomial(Builder& b, const RankTeam& team, int root, Slice data) {
   const BinomialTree tree(team, root);
   if (tree.parent >= 0) b.recv(data, tree.parent);
   for (const auto& child : tree.children) b.send(data, child.rank);

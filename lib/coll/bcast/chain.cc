@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void bcast_chain(Builder& b, const Team& team, int root, Slice data) {
+void bcast_chain(Builder& b, const RankTeam& team, int root, Slice data) {
   const Chain chain(team, root);
   if (chain.previous >= 0) b.recv(data, chain.previous);
   if (chain.next >= 0) b.send(data, chain.next);

@@ -8,7 +8,7 @@
 
 namespace tutti::coll {
 
-void bcast_double_tree(Builder& b, const Team& team, int root, Slice data) {
+void bcast_double_tree(Builder& b, const RankTeam& team, int root, Slice data) {
   const DoubleTree trees(team, root);
   const Blocks half(data, 2);
   for (int i = 0; i < 2; ++i) {

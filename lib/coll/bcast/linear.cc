@@ -6,7 +6,7 @@
 
 namespace tutti::coll {
 
-void bcast_linear(Builder& b, const Team& team, int root, Slice data) {
+void bcast_linear(Builder& b, const RankTeam& team, int root, Slice data) {
   if (team.rank() != root) return b.recv(data, team.at(root));
   for (int k = 1; k < team.size(); ++k) b.send(data, team.at(team.after(root, k)));
 }

@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void bcast_scatter_allgather(Builder& b, const Team& team, int root, Slice data) {
+void bcast_scatter_allgather(Builder& b, const RankTeam& team, int root, Slice data) {
   const int p = team.size();
   const Blocks block(data, p);  // block i belongs to the one at position i from the root
   const BinomialTree tree(team, root);

@@ -14,9 +14,9 @@
 
 namespace tutti::coll {
 
-void allreduce_striped(Builder& b, const Team& team, Slice data) {
+void allreduce_striped(Builder& b, const RankTeam& team, Slice data) {
   const Hosts hosts(team);
-  const Team& local = hosts.local();
+  const RankTeam& local = hosts.local();
   std::size_t stripes = hosts.members(0).size();
   for (int host = 1; host < hosts.count(); ++host)
     stripes = std::min(stripes, hosts.members(host).size());
@@ -29,7 +29,7 @@ void allreduce_striped(Builder& b, const Team& team, Slice data) {
     std::vector<int> peers;
     for (int host = 0; host < hosts.count(); ++host)
       peers.push_back(team.at(hosts.members(host)[static_cast<std::size_t>(local.rank())]));
-    allreduce_rabenseifner(b, Team(std::move(peers), hosts.my_host()), stripe[local.rank()]);
+    allreduce_rabenseifner(b, RankTeam(std::move(peers), hosts.my_host()), stripe[local.rank()]);
   }
   allgather_ring(b, local, stripe);
 }

@@ -22,7 +22,7 @@ bool is_consecutive(const Hosts& hosts) {
 
 }  // namespace
 
-void allgather_two_level(Builder& b, const Team& team, const Blocks& block) {
+void allgather_two_level(Builder& b, const RankTeam& team, const Blocks& block) {
   const Hosts hosts(team);
   const bool direct = is_consecutive(hosts);
   const Slice packed = direct ? block.whole() : b.scratch(block.whole().count);
@@ -40,7 +40,7 @@ void allgather_two_level(Builder& b, const Team& team, const Blocks& block) {
   const auto packed_block = [&](int member) {
     return packed.part(by_rank[static_cast<std::size_t>(member)], block[member].count);
   };
-  const Team& local = hosts.local();
+  const RankTeam& local = hosts.local();
   if (!hosts.is_leader()) b.send(block[team.rank()], local.at(0));
   if (hosts.is_leader()) {
     b.copy(block[team.rank()], packed_block(team.rank()));

@@ -9,7 +9,7 @@
 
 namespace tutti::coll {
 
-void gather_binomial(Builder& b, const Team& team, int root, const Blocks& all, Slice own) {
+void gather_binomial(Builder& b, const RankTeam& team, int root, const Blocks& all, Slice own) {
   const BinomialTree tree(team, root);
   if (tree.parent < 0) {
     b.copy(own, all[root]);

@@ -6,7 +6,7 @@
 
 namespace tutti::coll {
 
-void gather_linear(Builder& b, const Team& team, int root, const Blocks& all, Slice own) {
+void gather_linear(Builder& b, const RankTeam& team, int root, const Blocks& all, Slice own) {
   if (team.rank() != root) return b.send(own, team.at(root));
   b.copy(own, all[root]);
   for (int k = 1; k < team.size(); ++k) {

@@ -8,7 +8,7 @@
 
 namespace tutti::coll {
 
-void reduce_in_order(Builder& b, const Team& team, int root, Slice data) {
+void reduce_in_order(Builder& b, const RankTeam& team, int root, Slice data) {
   reduce_binomial(b, team, 0, data);
   if (root == 0) return;
   if (team.rank() == 0) b.send(data, team.at(root));

@@ -10,7 +10,7 @@
 
 namespace tutti::coll {
 
-void reduce_rabenseifner(Builder& b, const Team& team, int root, Slice data) {
+void reduce_rabenseifner(Builder& b, const RankTeam& team, int root, Slice data) {
   const Fold fold(team);
   const int target = fold.worker_for(root);
   if (fold.stands_aside()) {

@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void reduce_scatter_linear(Builder& b, const Team& team, const Blocks& block) {
+void reduce_scatter_linear(Builder& b, const RankTeam& team, const Blocks& block) {
   const int me = team.rank();
   for (int k = 1; k < team.size(); ++k) {
     const int right = team.after(me, k);

@@ -10,7 +10,7 @@
 
 namespace tutti::coll {
 
-void reduce_scatter_recursive_halving(Builder& b, const Team& team, const Blocks& block) {
+void reduce_scatter_recursive_halving(Builder& b, const RankTeam& team, const Blocks& block) {
   const Fold fold(team);
   const int me = team.rank();
   if (fold.stands_aside()) {

@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void reduce_scatter_ring(Builder& b, const Team& team, const Blocks& block) {
+void reduce_scatter_ring(Builder& b, const RankTeam& team, const Blocks& block) {
   const Ring ring(team);
   for (int k = 1; k < team.size(); ++k) {
     b.send(block[ring.back(k)], ring.right());

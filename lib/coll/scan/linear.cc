@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void scan_linear(Builder& b, const Team& team, Slice data) {
+void scan_linear(Builder& b, const RankTeam& team, Slice data) {
   if (team.rank() > 0) b.recv_reduce(data, team.at(team.rank() - 1));
   if (team.rank() < team.size() - 1) b.send(data, team.at(team.rank() + 1));
 }

@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void scan_recursive_doubling(Builder& b, const Team& team, Slice data) {
+void scan_recursive_doubling(Builder& b, const RankTeam& team, Slice data) {
   for (int distance = 1; distance < team.size(); distance *= 2) {
     const int right = team.rank() + distance;
     const int left = team.rank() - distance;

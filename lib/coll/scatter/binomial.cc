@@ -7,7 +7,7 @@
 
 namespace tutti::coll {
 
-void scatter_binomial(Builder& b, const Team& team, int root, const Blocks& all, Slice own) {
+void scatter_binomial(Builder& b, const RankTeam& team, int root, const Blocks& all, Slice own) {
   const BinomialTree tree(team, root);
   if (tree.parent < 0) {
     for (const auto& child : tree.children)

@@ -6,7 +6,7 @@
 
 namespace tutti::coll {
 
-void scatter_linear(Builder& b, const Team& team, int root, const Blocks& all, Slice own) {
+void scatter_linear(Builder& b, const RankTeam& team, int root, const Blocks& all, Slice own) {
   if (team.rank() != root) return b.recv(own, team.at(root));
   for (int k = 1; k < team.size(); ++k) {
     const int to = team.after(root, k);

@@ -33,7 +33,7 @@ class Attempt {
   void tick(std::int64_t now);
   // The established socket, once; it is no longer in the poller.
   UniqueFd take_winner() { return std::move(winner_); }
-  const Session& session() const { return session_; }  // of the winner
+  const LinkSession& session() const { return session_; }  // of the winner
   bool has_won() const { return winner_.is_open(); }
   bool has_failed() const { return failed_; }
   // Now and then: nobody talks to us for so long that a person should hear of it.
@@ -62,7 +62,7 @@ class Attempt {
   Lives lives_;
   std::vector<std::unique_ptr<Try>> tries_;
   UniqueFd winner_;
-  Session session_;
+  LinkSession session_;
   std::size_t next_ = 0;
   int refusals_left_ = 3;       // rounds that end with a clear no from everybody
   bool is_worth_more_ = false;  // in this round somebody was silent, or turned us away

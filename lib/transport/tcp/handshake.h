@@ -37,7 +37,7 @@ class Acceptor {
   std::size_t wants() const { return has_hello_ ? sizeof(Proof) : sizeof(Hello); }
   Outcome feed(BlobView bytes, Blob& answer);
   Blob verdict() const;
-  const Session& session() const { return session_; }  // proved: what was agreed on
+  const LinkSession& session() const { return session_; }  // proved: what was agreed on
   bool has_hello() const { return has_hello_; }
   int peer() const { return static_cast<int>(hello_.from); }  // proved: the other rank
   const char* reason() const { return reason_; }              // refused: why
@@ -53,7 +53,7 @@ class Acceptor {
   Hello hello_{};
   Answer answer_{};
   std::unique_ptr<secure::Exchange> exchange_;  // where there is security, until proved
-  Session session_;
+  LinkSession session_;
   bool has_hello_ = false;
   const char* reason_ = "";
 };
@@ -65,7 +65,7 @@ class Initiator {
   Blob hello() const;
   std::size_t wants() const { return is_challenged_ ? sizeof(Verdict) : sizeof(Challenge); }
   Outcome feed(BlobView bytes, Blob& answer);
-  const Session& session() const { return session_; }  // proved: what was agreed on
+  const LinkSession& session() const { return session_; }  // proved: what was agreed on
   const std::string& reason() const { return reason_; }
   // Refused: whether by what the peer itself said, which knows the secret. It will say it again.
   bool is_for_good() const { return peer_answered_ && !is_challenged_; }
@@ -77,7 +77,7 @@ class Initiator {
   Hello hello_{};
   Answer theirs_{};
   std::unique_ptr<secure::Exchange> exchange_;  // where there is security
-  Session session_;
+  LinkSession session_;
   bool peer_answered_ = false;  // and not somebody else at its address
   bool is_challenged_ = false;
   std::string reason_;

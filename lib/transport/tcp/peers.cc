@@ -130,7 +130,7 @@ void Peers::welcome(Guest guest) {
   establish(from, std::move(guest.fd), guest.handshake.session());
 }
 
-void Peers::establish(Slot& slot, UniqueFd fd, const Session& session) {
+void Peers::establish(Slot& slot, UniqueFd fd, const LinkSession& session) {
   const int number = fd.get();
   slot.stream =
       std::make_unique<Stream>(std::move(fd), slot.rank, poller_, scratch_, sink_, session);

@@ -56,7 +56,7 @@ class Peers {
 
   bool lives(int rank) const;  // somebody who knows says so
   void welcome(Guest guest);
-  void establish(Slot& slot, UniqueFd fd, const Session& session);
+  void establish(Slot& slot, UniqueFd fd, const LinkSession& session);
   void tick();
   void settle(Slot& slot);
   int bury(Slot& slot);

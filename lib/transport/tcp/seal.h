@@ -25,7 +25,7 @@ Cipher best_of(std::uint16_t ciphers);
 const char* name_of(Cipher cipher);
 
 // What a handshake agreed on for one connection.
-struct Session {
+struct LinkSession {
   Security security = Security::none;
   Cipher cipher = Cipher::none;
   secure::SessionKeys keys;

@@ -30,7 +30,7 @@ bool is_full_for_now() {
 
 }  // namespace
 
-Stream::Sealed::Sealed(const Session& session)
+Stream::Sealed::Sealed(const LinkSession& session)
     : seal(session.security, session.cipher, session.keys.send),
       opens(session.security, session.cipher, session.keys.receive),
       sent_ns(now_ns()) {}

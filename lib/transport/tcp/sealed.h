@@ -10,7 +10,7 @@
 namespace tutti::transport::tcp {
 
 struct Stream::Sealed {
-  explicit Sealed(const Session& session);
+  explicit Sealed(const LinkSession& session);
   Seal seal, opens;
   std::vector<std::byte> out;  // one record
   std::size_t out_bytes = 0, out_sent = 0;

@@ -28,7 +28,7 @@ constexpr int kSmallPacket = 500;                  // bytes that pass everywhere
 }  // namespace
 
 Stream::Stream(UniqueFd fd, int peer, Poller& poller, Scratch& scratch, Sink& sink,
-               const Session& session)
+               const LinkSession& session)
     : fd_(std::move(fd)), peer_(peer), poller_(poller), scratch_(scratch), sink_(sink) {
   if (session.security != Security::none) sealed_ = std::make_unique<Sealed>(session);
 }

@@ -33,7 +33,7 @@ struct Scratch {
 class Stream final : public Watched {
  public:
   Stream(UniqueFd fd, int peer, Poller& poller, Scratch& scratch, Sink& sink,
-         const Session& session = {});
+         const LinkSession& session = {});
   ~Stream() override;  // pending payloads are given back as failed
 
   bool try_send(const FrameView& frame);

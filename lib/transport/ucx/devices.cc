@@ -29,8 +29,8 @@ std::string first_port_of(const std::string& rdma_device) {
 
 }  // namespace
 
-Result<Devices> devices_of(const InterfaceList& wanted) {
-  Devices found;
+Result<DeviceNames> devices_of(const InterfaceList& wanted) {
+  DeviceNames found;
   if (wanted.is_empty()) {
     const auto names = names_in("/sys/class/infiniband");
     if (!names.empty()) found.rdma = found.all = first_port_of(*names.begin());

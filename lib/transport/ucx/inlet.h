@@ -32,7 +32,8 @@ inline constexpr std::uint64_t kMostAhead = 1024;  // frames that are not delive
 
 class Inlet {
  public:
-  Inlet(const Library& library, ucp_worker_h worker, Sink& sink, int peer, std::size_t most_bytes)
+  Inlet(const UcpFunctions& library, ucp_worker_h worker, Sink& sink, int peer,
+        std::size_t most_bytes)
       : library_(library), worker_(worker), sink_(sink), peer_(peer), most_bytes_(most_bytes) {}
   ~Inlet();
 
@@ -75,7 +76,7 @@ class Inlet {
   void deliver(const WireHeader& header, std::byte* payload, std::size_t bytes);
   static void on_fetched(void* request, ucs_status_t status, std::size_t bytes, void* entry);
 
-  const Library& library_;
+  const UcpFunctions& library_;
   ucp_worker_h worker_;
   Sink& sink_;
   int peer_;

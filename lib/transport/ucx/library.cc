@@ -33,7 +33,7 @@ bool load(void* handle, const char* name, Function& function) {
   return function != nullptr;
 }
 
-bool load_all(void* at, Library& all) {
+bool load_all(void* at, UcpFunctions& all) {
   return load(at, "ucp_get_version", all.get_version) &&
          load(at, "ucp_init_version", all.init_version) && load(at, "ucp_cleanup", all.cleanup) &&
          load(at, "ucp_config_read", all.config_read) &&
@@ -58,12 +58,12 @@ bool load_all(void* at, Library& all) {
 
 }  // namespace
 
-Result<Library> Library::open() {
+Result<UcpFunctions> UcpFunctions::open() {
   const Setting no_handlers("UCX_HANDLE_ERRORS", "none");
   const Setting no_warnings("UCX_WARN_UNUSED_ENV_VARS", "n");
   void* const handle = ::dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return fail(Code::other, "libucp.so.0 not found");
-  Library all;
+  UcpFunctions all;
   if (!load_all(handle, all)) return fail(Code::other, "libucp.so.0 lacks functions: too old");
   unsigned major = 0;
   unsigned minor = 0;

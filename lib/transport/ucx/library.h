@@ -12,7 +12,7 @@
 
 namespace tutti::transport::ucx {
 
-struct Library {
+struct UcpFunctions {
   decltype(&::ucp_get_version) get_version = nullptr;
   decltype(&::ucp_init_version) init_version = nullptr;
   decltype(&::ucp_cleanup) cleanup = nullptr;
@@ -39,7 +39,7 @@ struct Library {
 
   // Errors: not installed, too old, or lacking a function. Never unloaded again: UCX leaves
   // threads and handlers behind.
-  static Result<Library> open();
+  static Result<UcpFunctions> open();
 };
 
 // Whether one of UCX's own variables is set: what a user chose for UCX stands.

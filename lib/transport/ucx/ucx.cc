@@ -56,7 +56,7 @@ class UcxLink final : public Link {
 
 class UcxTransport final : public Transport {
  public:
-  UcxTransport(const Surroundings& around, std::unique_ptr<Worker> worker, Devices devices)
+  UcxTransport(const Surroundings& around, std::unique_ptr<Worker> worker, DeviceNames devices)
       : wireup_(*around.wireup),
         sink_(*around.sink),
         worker_(std::move(worker)),
@@ -94,7 +94,7 @@ class UcxTransport final : public Transport {
   wireup::Wireup& wireup_;
   Sink& sink_;
   std::unique_ptr<Worker> worker_;
-  Devices devices_;
+  DeviceNames devices_;
   std::uint64_t token_;
   Blob address_;
   GoneScan gone_;
@@ -291,7 +291,7 @@ void UcxTransport::close_all(std::int64_t limit) {
   std::vector<void*> closing;
   for (auto& [peer, each] : outlets_)
     if (void* const request = each->begin_close()) closing.push_back(request);
-  const Library& library = worker_->library();
+  const UcpFunctions& library = worker_->library();
   for (void* const request : closing) {
     while (library.request_check_status(request) == UCS_INPROGRESS && now_ns() < limit)
       worker_->progress();
@@ -319,7 +319,7 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
       return fail(Code::other, "no RDMA device (TUTTI_LINK=ucx uses its tcp)");
   }
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
-  TUTTI_TRY(library, Library::open());
+  TUTTI_TRY(library, UcpFunctions::open());
   TUTTI_TRY(worker, Worker::open(library, devices));
   auto transport = std::make_unique<UcxTransport>(around, std::move(worker), devices);
   TUTTI_DO(transport->start());

@@ -10,7 +10,8 @@
 
 namespace tutti::transport::ucx {
 
-Result<std::unique_ptr<Worker>> Worker::open(const Library& library, const Devices& devices) {
+Result<std::unique_ptr<Worker>> Worker::open(const UcpFunctions& library,
+                                             const DeviceNames& devices) {
   std::unique_ptr<Worker> worker(new Worker(library));
   TUTTI_DO(worker->start(devices));
   return worker;
@@ -21,7 +22,7 @@ Worker::~Worker() {
   if (context_ != nullptr) library_.cleanup(context_);
 }
 
-Result<void> Worker::start(const Devices& devices) {
+Result<void> Worker::start(const DeviceNames& devices) {
   const auto failed = [this](const char* what, ucs_status_t status) {
     return fail(Code::other, std::string(what) + ": " + library_.text(status));
   };

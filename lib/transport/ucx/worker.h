@@ -13,12 +13,13 @@ namespace tutti::transport::ucx {
 
 class Worker {
  public:
-  static Result<std::unique_ptr<Worker>> open(const Library& library, const Devices& devices);
+  static Result<std::unique_ptr<Worker>> open(const UcpFunctions& library,
+                                              const DeviceNames& devices);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  const Library& library() const { return library_; }
+  const UcpFunctions& library() const { return library_; }
   ucp_worker_h get() const { return worker_; }
   Result<Blob> address() const;
   bool progress() { return library_.worker_progress(worker_) != 0; }
@@ -30,11 +31,11 @@ class Worker {
   void calm();
 
  private:
-  explicit Worker(const Library& library) : library_(library) {}
-  Result<void> start(const Devices& devices);
+  explicit Worker(const UcpFunctions& library) : library_(library) {}
+  Result<void> start(const DeviceNames& devices);
   Result<void> open_descriptors();
 
-  Library library_;
+  UcpFunctions library_;
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   UniqueFd epoll_;

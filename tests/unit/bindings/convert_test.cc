@@ -71,14 +71,14 @@ TEST_CASE("int arrays become 64-bit numbers, few and many, and 64-bit ones pass 
   for (Count n : {0, 1, 64, 65, 1000}) {
     std::vector<int> numbers;
     for (int i = 0; i < n; ++i) numbers.push_back(-i);
-    const Widened wide(numbers.data(), n);
+    const WidenedCounts wide(numbers.data(), n);
     REQUIRE(wide.span().size() == static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < wide.span().size(); ++i)
       CHECK(wide.span()[i] == -static_cast<Count>(i));
   }
   const Count given[] = {5, 6};
-  CHECK(Widened(given, 2).span().data() == given);
-  CHECK(Widened(static_cast<const int*>(nullptr), 7).span().empty());
+  CHECK(WidenedCounts(given, 2).span().data() == given);
+  CHECK(WidenedCounts(static_cast<const int*>(nullptr), 7).span().empty());
 }
 
 TEST_CASE("a number that an int cannot hold is undefined", "[bindings]") {

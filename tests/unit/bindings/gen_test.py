@@ -73,7 +73,7 @@ class Generator(unittest.TestCase):
         made = function("MPI_Kettle", KETTLE)
         self.assertIn("*size = narrow(size_wide)", text(made, bodies={"kettle"}))
         self.assertNotIn("narrow", text(made, True, {"kettle"}))
-        self.assertIn("const Widened lengths_wide(lengths,", text(made, bodies={"kettle"}))
+        self.assertIn("const WidenedCounts lengths_wide(lengths,", text(made, bodies={"kettle"}))
 
     def test_the_name_changes_nothing_but_the_name(self):
         one = text(function("MPI_Kettle", KETTLE), bodies={"kettle"})

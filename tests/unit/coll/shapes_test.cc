@@ -12,12 +12,12 @@ using tutti::sched::Space;
 
 namespace {
 
-Team team_of(int rank, int size, std::span<const int> host_of = {}) {
+RankTeam team_of(int rank, int size, std::span<const int> host_of = {}) {
   Call call;
   call.rank = rank;
   call.size = size;
   call.host_of = host_of;
-  return Team(call);
+  return RankTeam(call);
 }
 
 }  // namespace
@@ -58,12 +58,12 @@ TEST_CASE("in a k-nomial tree parents and children agree and spans add up", "[co
       for (const int root : {0, p / 2, p - 1}) {
         int edges = 0;
         for (int rank = 0; rank < p; ++rank) {
-          const Team team = team_of(rank, p);
+          const RankTeam team = team_of(rank, p);
           const KnomialTree tree(team, root, radix);
           CHECK((tree.parent < 0) == (rank == root));
           int below = 1;
           for (const auto& child : tree.children) {
-            const Team childs = team_of(child.rank, p);
+            const RankTeam childs = team_of(child.rank, p);
             const KnomialTree its(childs, root, radix);
             CHECK(its.parent == rank);
             CHECK(its.span == child.span);
@@ -81,7 +81,7 @@ TEST_CASE("children listed backwards continue the run of ranks folded so far", "
   for (const int radix : {2, 4})
     for (int p = 1; p <= 40; ++p)
       for (int rank = 0; rank < p; ++rank) {
-        const Team team = team_of(rank, p);
+        const RankTeam team = team_of(rank, p);
         const KnomialTree tree(team, 0, radix);
         int next = rank + 1;
         for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {
@@ -98,7 +98,7 @@ TEST_CASE("both trees of a double tree span all, and nobody is inside both", "[c
       for (int half = 0; half < 2; ++half) {
         std::map<int, int> parents;
         for (int rank = 0; rank < p; ++rank) {
-          const Team team = team_of(rank, p);
+          const RankTeam team = team_of(rank, p);
           const DoubleTree trees(team, root);
           const auto& mine = trees.halves[half];
           CHECK(mine.children.size() <= 2);
@@ -106,7 +106,7 @@ TEST_CASE("both trees of a double tree span all, and nobody is inside both", "[c
           for (const int child : mine.children) {
             CHECK(parents.count(child) == 0);
             parents[child] = rank;
-            const Team childs = team_of(child, p);
+            const RankTeam childs = team_of(child, p);
             CHECK(DoubleTree(childs, root).halves[half].parent == rank);
           }
         }
@@ -121,7 +121,7 @@ TEST_CASE("a fold pairs neighbours and leaves a power of two in rank order", "[c
     int workers = 0;
     int last_rank = -1;
     for (int rank = 0; rank < p; ++rank) {
-      const Team team = team_of(rank, p);
+      const RankTeam team = team_of(rank, p);
       const Fold fold(team);
       CHECK((fold.size() & (fold.size() - 1)) == 0);
       if (fold.stands_aside()) {
@@ -135,7 +135,7 @@ TEST_CASE("a fold pairs neighbours and leaves a power of two in rank order", "[c
       CHECK(fold.first_member(fold.index()) == last_rank + 1);
       last_rank = rank;
     }
-    const Team team = team_of(0, p);
+    const RankTeam team = team_of(0, p);
     CHECK(workers == Fold(team).size());
     CHECK(Fold(team).first_member(workers) == p);
   }
@@ -146,7 +146,7 @@ TEST_CASE("halving ends with one block each, all of them different", "[coll][sha
     for (const int p : {1, 2, 4, 8, 16, 32}) {
       std::set<int> kept;
       for (int rank = 0; rank < p; ++rank) {
-        const Team team = team_of(rank, p);
+        const RankTeam team = team_of(rank, p);
         const Fold fold(team);
         const Halving halving(fold, start);
         int block = 0;
@@ -166,7 +166,7 @@ TEST_CASE("hosts group ranks that need not be consecutive, and the root leads it
           "[coll][shapes]") {
   const std::vector<int> host_of{3, 0, 3, 0, 1};
   for (int rank = 0; rank < 5; ++rank) {
-    const Team team = team_of(rank, 5, host_of);
+    const RankTeam team = team_of(rank, 5, host_of);
     const Hosts hosts(team, 2);
     CHECK(hosts.count() == 3);
     CHECK(hosts.members(0) == std::vector<int>{0, 2});

@@ -55,13 +55,13 @@ TEST_CASE("members are included in the order named, excluded in their own", "[co
 
 TEST_CASE("ranges run up and down and stop within the group", "[comm][group]") {
   const GroupRef g = group({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  const comm::Range up[] = {{1, 8, 3}};
-  const comm::Range down[] = {{9, 5, -2}, {0, 0, 1}};
+  const comm::RankRange up[] = {{1, 8, 3}};
+  const comm::RankRange down[] = {{9, 5, -2}, {0, 0, 1}};
   CHECK((*comm::include_ranges(*g, up))->members() == Members{1, 4, 7});
   CHECK((*comm::include_ranges(*g, down))->members() == Members{9, 7, 5, 0});
   CHECK((*comm::exclude_ranges(*g, up))->members() == Members{0, 2, 3, 5, 6, 8, 9});
-  const comm::Range still[] = {{1, 2, 0}};
-  const comm::Range beyond[] = {{0, 2000000000, 1}};
+  const comm::RankRange still[] = {{1, 2, 0}};
+  const comm::RankRange beyond[] = {{0, 2000000000, 1}};
   CHECK(!comm::include_ranges(*g, still));
   CHECK(!comm::include_ranges(*g, beyond));
 }

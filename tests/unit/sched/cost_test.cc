@@ -13,8 +13,8 @@ Slice out(Count offset, Count count) {
   return {Space::out, offset, count};
 }
 
-Machine simple() {
-  Machine machine;
+MachineModel simple() {
+  MachineModel machine;
   machine.inside_latency_us = 1;
   machine.inside_us_per_unit = 0.5;
   machine.between_latency_us = 10;
@@ -35,7 +35,7 @@ std::vector<Schedule> one_message(Count count) {
   return ranks;
 }
 
-double time_of(const std::vector<Schedule>& ranks, const Machine& machine) {
+double time_of(const std::vector<Schedule>& ranks, const MachineModel& machine) {
   const auto line = cost(ranks, machine);
   REQUIRE(line);
   return line->total_us;
@@ -44,7 +44,7 @@ double time_of(const std::vector<Schedule>& ranks, const Machine& machine) {
 }  // namespace
 
 TEST_CASE("a message takes latency and bytes of its link", "[sched][cost]") {
-  Machine machine = simple();
+  MachineModel machine = simple();
   CHECK(time_of(one_message(8), machine) == Approx(1 + 8 * 0.5));
   const std::vector<int> apart{0, 1};
   machine.host_of = apart;

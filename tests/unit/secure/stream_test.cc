@@ -15,7 +15,7 @@ struct Ends {
     a = make_stream({there, back});
     b = make_stream({back, there});
   }
-  std::unique_ptr<Stream> a, b;
+  std::unique_ptr<RecordStream> a, b;
 };
 
 std::string random_text(std::mt19937& random, std::size_t bytes) {

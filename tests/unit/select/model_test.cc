@@ -50,7 +50,7 @@ double simulated_us(const coll::Algorithm& algorithm, Place place, Count bytes, 
     REQUIRE(schedule);
     ranks.push_back(std::move(*schedule));
   }
-  sched::Machine machine;
+  sched::MachineModel machine;
   machine.inside_latency_us = 0.5;
   machine.copy_us_per_unit = 5e-5;
   machine.host_of = host_of;

@@ -34,7 +34,7 @@ struct Talk {
   Blob hello, challenge, proof, verdict;
   Outcome acceptor = Outcome::goes_on;
   Outcome initiator = Outcome::goes_on;
-  Session acceptors, initiators;
+  LinkSession acceptors, initiators;
 };
 
 // A whole handshake in which `change` may alter each message before it arrives.

@@ -20,10 +20,10 @@ struct Pace {
 };
 struct Totals {
   std::int64_t waited_ns = 0;
-  Counters::Use use{0, 0, 4};
+  KernelCounters::Use use{0, 0, 4};
   int looks = 0;  // at the use
 };
-class Scripted final : public Counters {
+class Scripted final : public KernelCounters {
  public:
   explicit Scripted(Totals& totals) : totals_(totals) {}
   std::int64_t waited_ns() override { return totals_.waited_ns; }
@@ -111,7 +111,7 @@ TEST_CASE("ranks that came or went make no comparison", "[slice]") {
 }
 
 TEST_CASE("a kernel that counts nothing changes nothing", "[slice]") {
-  class Silent final : public Counters {
+  class Silent final : public KernelCounters {
     std::int64_t waited_ns() override { return -1; }
     std::optional<Use> use() override { return std::nullopt; }
   };

@@ -31,7 +31,7 @@ Count holder(const Deal& deal, Count index) {
   return index / (deal.argument == 0 ? usual : deal.argument) % deal.ranks;
 }
 
-std::vector<int> expected_part(int rank, const std::vector<Deal>& dims, Order order) {
+std::vector<int> expected_part(int rank, const std::vector<Deal>& dims, ArrayOrder order) {
   std::vector<Count> place(dims.size());
   Count left = rank;
   for (std::size_t i = dims.size(); i-- > 0;) {
@@ -45,7 +45,7 @@ std::vector<int> expected_part(int rank, const std::vector<Deal>& dims, Order or
     Count rest = element;
     bool mine = true;
     for (std::size_t step = 0; step < dims.size(); ++step) {
-      const std::size_t i = order == Order::c ? dims.size() - 1 - step : step;
+      const std::size_t i = order == ArrayOrder::c ? dims.size() - 1 - step : step;
       mine = mine && holder(dims[i], rest % dims[i].size) == place[i];
       rest /= dims[i].size;
     }
@@ -61,10 +61,10 @@ TEST_CASE("a subarray takes its box in array order and has the array's bounds", 
   const std::vector<Count> subsizes = {2, 3, 2};
   const std::vector<Count> starts = {1, 2, 3};
   std::vector<int> memory = counted(120);
-  for (const Order order : {Order::c, Order::fortran}) {
+  for (const ArrayOrder order : {ArrayOrder::c, ArrayOrder::fortran}) {
     const TypeRef type = *make_subarray(sizes, subsizes, starts, order, kInt);
     std::vector<int> expected;
-    const bool is_c = order == Order::c;
+    const bool is_c = order == ArrayOrder::c;
     for (int i = 0; i < (is_c ? 2 : 2); ++i) {
       for (int j = 0; j < 3; ++j) {
         for (int k = 0; k < 2; ++k) {
@@ -83,8 +83,8 @@ TEST_CASE("a subarray that leaves its array is refused", "[types]") {
   const std::vector<Count> sizes = {4};
   const std::vector<Count> three = {3};
   const std::vector<Count> two = {2};
-  CHECK(make_subarray(sizes, three, two, Order::c, kInt).error().code == Code::arg);
-  CHECK(make_subarray({}, {}, {}, Order::c, kInt).error().code == Code::arg);
+  CHECK(make_subarray(sizes, three, two, ArrayOrder::c, kInt).error().code == Code::arg);
+  CHECK(make_subarray({}, {}, {}, ArrayOrder::c, kInt).error().code == Code::arg);
 }
 
 TEST_CASE("every rank of a distributed array gets what the definition deals it", "[types]") {
@@ -107,7 +107,7 @@ TEST_CASE("every rank of a distributed array gets what the definition deals it",
     }
     std::vector<int> memory = counted(static_cast<std::size_t>(total));
     for (int rank = 0; rank < ranks; ++rank) {
-      for (const Order order : {Order::c, Order::fortran}) {
+      for (const ArrayOrder order : {ArrayOrder::c, ArrayOrder::fortran}) {
         INFO("array " << which << " rank " << rank << " order " << static_cast<int>(order));
         const auto type = make_darray(rank, dims, order, kInt);
         REQUIRE(type);
@@ -120,7 +120,7 @@ TEST_CASE("every rank of a distributed array gets what the definition deals it",
 
 TEST_CASE("a distributed array whose blocks do not hold it is refused", "[types]") {
   const std::vector<Deal> dims = {{10, Spread::block, 3, 3}};
-  CHECK(make_darray(0, dims, Order::c, kInt).error().code == Code::arg);
+  CHECK(make_darray(0, dims, ArrayOrder::c, kInt).error().code == Code::arg);
   const std::vector<Deal> fine = {{10, Spread::block, 4, 3}};
-  CHECK(make_darray(3, fine, Order::c, kInt).error().code == Code::arg);
+  CHECK(make_darray(3, fine, ArrayOrder::c, kInt).error().code == Code::arg);
 }

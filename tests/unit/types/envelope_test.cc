@@ -24,8 +24,8 @@ struct Reader {
 
 TypeRef rebuilt(const Datatype& type);
 
-Order order_of(Count number) {
-  return number == 12 ? Order::c : Order::fortran;
+ArrayOrder order_of(Count number) {
+  return number == 12 ? ArrayOrder::c : ArrayOrder::fortran;
 }
 
 TypeRef rebuilt_darray(Reader numbers, Datatype& old) {

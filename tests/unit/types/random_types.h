@@ -131,8 +131,8 @@ inline Sample subarray_of(Random& random, const Sample& old) {
     for (Count k = 0; k < subsizes[i]; ++k) taken[i].push_back(starts[i] + k);
   }
   const bool is_fortran = random.between(0, 1) == 0;
-  auto type =
-      make_subarray(sizes, subsizes, starts, is_fortran ? Order::fortran : Order::c, *old.type);
+  auto type = make_subarray(sizes, subsizes, starts,
+                            is_fortran ? ArrayOrder::fortran : ArrayOrder::c, *old.type);
   REQUIRE(type);
   std::vector<Count> slow_first = sizes;
   if (is_fortran) {
@@ -168,7 +168,7 @@ inline Sample darray_of(Random& random, const Sample& old) {
     sizes[i] = deal.size;
   }
   const bool is_fortran = random.between(0, 1) == 0;
-  auto type = make_darray(rank, deals, is_fortran ? Order::fortran : Order::c, *old.type);
+  auto type = make_darray(rank, deals, is_fortran ? ArrayOrder::fortran : ArrayOrder::c, *old.type);
   REQUIRE(type);
   if (is_fortran) {
     std::reverse(taken.begin(), taken.end());

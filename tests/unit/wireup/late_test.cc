@@ -11,13 +11,13 @@
 namespace tutti::wireup {
 namespace {
 
-Run run_of(const std::string& name, int rank, int size) {
+JobRun run_of(const std::string& name, int rank, int size) {
   return {name + " " + std::to_string(::getpid()), rank, size, {}, 1'000'000'000};
 }
 
 TEST_CASE("who never comes, dies or is stuck before the job is set up is named in time",
           "[wireup]") {
-  const Run zero = run_of("late", 0, 3), one = run_of("late", 1, 3);
+  const JobRun zero = run_of("late", 0, 3), one = run_of("late", 1, 3);
   std::string problem;
   std::thread master([&] {
     const auto board = open_board(zero, "", "127.0.0.1");
@@ -39,7 +39,7 @@ TEST_CASE("who never comes, dies or is stuck before the job is set up is named i
 }
 
 TEST_CASE("a rank that stands still while the job is set up keeps nobody for ever", "[wireup]") {
-  const Run zero = run_of("stuck", 0, 2), one = run_of("stuck", 1, 2);
+  const JobRun zero = run_of("stuck", 0, 2), one = run_of("stuck", 1, 2);
   const bool master_is_stuck = GENERATE(false, true);
   std::atomic<bool> over{false};
   std::string problem;

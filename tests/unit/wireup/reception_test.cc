@@ -21,8 +21,8 @@
 namespace tutti::wireup {
 namespace {
 
-Run run_of(const std::string& name, int rank, int size, bool with_key) {
-  Run run;
+JobRun run_of(const std::string& name, int rank, int size, bool with_key) {
+  JobRun run;
   run.name = name + " " + std::to_string(::getpid());
   run.rank = rank;
   run.size = size;
@@ -47,7 +47,7 @@ bool connect_to_port(int fd, int port) {
 }
 
 // The first that listens: another's connection may have taken a port.
-UniqueFd connect_to_board(const Run& run) {
+UniqueFd connect_to_board(const JobRun& run) {
   for (int index = 0; index < kBoardPorts; ++index) {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (connect_to_port(fd.get(), board_port(run, index))) return fd;
@@ -62,7 +62,7 @@ int port_of(const UniqueFd& connection) {
   return ntohs(at.sin_port);
 }
 
-UniqueFd connect_to_name(const Run& run) {
+UniqueFd connect_to_name(const JobRun& run) {
   for (const std::string& line : text::split(file_text("/proc/self/net/unix").value_or(""), '\n')) {
     const auto cut = line.rfind(" @" + board_name(run));
     if (cut == std::string::npos) continue;
@@ -144,7 +144,7 @@ TEST_CASE("silence, noise, a trickle, too long a text and wrong claims end only 
   const bool with_key = GENERATE(false, true);
   const std::string name = with_key ? "noise-key" : "noise";
   std::vector<UniqueFd> visitors;
-  const Run run = run_of(name, 1, 3, with_key);
+  const JobRun run = run_of(name, 1, 3, with_key);
   const auto connect = [&] { return with_key ? connect_to_board(run) : connect_to_name(run); };
   meet(name, with_key, 3, [&] {
     for (int i = 0; i < 40; ++i) visitors.push_back(visit(connect));
@@ -167,7 +167,7 @@ TEST_CASE("silence, noise, a trickle, too long a text and wrong claims end only 
 }
 
 TEST_CASE("more silent visitors than there is room for keep nobody out", "[wireup]") {
-  const Run run = run_of("crowd", 1, 2, true);
+  const JobRun run = run_of("crowd", 1, 2, true);
   std::vector<UniqueFd> visitors;
   meet("crowd", true, 2, [&] {
     for (int i = 0; i < 300; ++i) visitors.push_back(visit([&] { return connect_to_board(run); }));
@@ -176,7 +176,7 @@ TEST_CASE("more silent visitors than there is room for keep nobody out", "[wireu
 }
 
 TEST_CASE("who claimed a rank and left before the answer keeps nobody from it", "[wireup]") {
-  const Run run = run_of("left", 1, 3, false);
+  const JobRun run = run_of("left", 1, 3, false);
   std::string problem;
   std::thread master([&] {
     const auto all = receive_ranks(run_of("left", 0, 3, false));
@@ -212,7 +212,7 @@ struct Storm {
 };
 
 TEST_CASE("a storm of visitors who leave at once keeps nobody out", "[wireup]") {
-  const Run run = run_of("storm", 1, 3, false);
+  const JobRun run = run_of("storm", 1, 3, false);
   Storm storm;
   meet("storm", false, 3, [&] {
     const UniqueFd there = visit([&] { return connect_to_name(run); });
@@ -224,7 +224,7 @@ TEST_CASE("a storm of visitors who leave at once keeps nobody out", "[wireup]") 
 }
 
 TEST_CASE("rank 0 without descriptors rests until it has some, then seats the others", "[wireup]") {
-  const Run run = run_of("full", 1, 2, true);
+  const JobRun run = run_of("full", 1, 2, true);
   meet("full", true, 2, [&] {
     // It listens; its first visitor has left again.
     const int port = port_of(visit([&] { return connect_to_board(run); }));
@@ -240,9 +240,9 @@ TEST_CASE("rank 0 without descriptors rests until it has some, then seats the ot
 }
 
 TEST_CASE("without the key nobody gets a seat", "[wireup]") {
-  const Run run = run_of("guess", 1, 2, true);
+  const JobRun run = run_of("guess", 1, 2, true);
   meet("guess", true, 2, [&] {
-    Run guess = run;
+    JobRun guess = run;
     guess.secret->fill(8);
     const UniqueFd there = visit([&] { return connect_to_board(run); });
     Line line(UniqueFd(::dup(there.get())));

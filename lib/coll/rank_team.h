@@ -1,4 +1,4 @@
-// Team: an ordered set of ranks that an algorithm works on, and where they live.
+// RankTeam: an ordered set of ranks that an algorithm works on, and where they live.
 //
 // Members are known by their index, 0 .. size - 1; at(i) is the rank the schedule's steps name.
 // A communicator's own team is the identity and costs nothing to make; subsets (the ranks of a
@@ -12,11 +12,12 @@
 
 namespace tutti::coll {
 
-class Team {
+class RankTeam {
  public:
-  explicit Team(const Call& call) : size_(call.size), rank_(call.rank), host_of_(call.host_of) {}
+  explicit RankTeam(const Call& call)
+      : size_(call.size), rank_(call.rank), host_of_(call.host_of) {}
   // `members` in team order; `rank` is the caller's index among them.
-  Team(std::vector<int> members, int rank)
+  RankTeam(std::vector<int> members, int rank)
       : size_(static_cast<int>(members.size())), rank_(rank), members_(std::move(members)) {}
 
   int size() const { return size_; }

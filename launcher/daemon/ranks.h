@@ -140,6 +140,7 @@ class Ranks {
   std::vector<std::pair<pid_t, int>> by_pid_;  // of those that run: local rank
   std::size_t settled_ranks_ = 0;              // whose program runs, or will not
   bool has_told_started_ = false;
+  bool told_failed_file_ = false;
   std::vector<control::DaemonFailed> late_problems_;  // of files; the head hears of a start first
   bool any_joined_ = false;
   bool hold_ = false;

@@ -170,8 +170,11 @@ void Ranks::file_failed(RankProcess& rank, int stream, int error) {
                    (error == EFBIG ? "; raise the limit of file sizes (ulimit -f)"
                                    : "; make room there, or name another folder") +
                    "; the rest is shown instead";
-  // A job that ends well hears no reasons any more, but notes.
-  if (finished_) say_(control::Note{std::exchange(problem.reason, "")});
+  // A job that ends well hears no reasons any more, but notes; one that ended by a file that failed
+  // has heard it.
+  const bool told = std::exchange(told_failed_file_, true);
+  if (finished_ && !told) say_(control::Note{problem.reason});
+  if (finished_) problem.reason.clear();
   if (!has_told_started_) return late_problems_.push_back(std::move(problem));
   say_(problem);
 }

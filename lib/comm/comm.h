@@ -101,6 +101,8 @@ Comparison compare(const Communicator& a, const Communicator& b);
 // How collectives run here from now on, alike on all members: "allreduce=ring,bcast=binomial";
 // "shm" is the delegate; empty: knobs decide. Local.
 void force(Communicator& comm, std::string algorithms);
+// Everything that is under way on it ends with this code, at this rank, and so does what comes.
+void cancel(Communicator& comm, Code code);
 
 // One collective call, as the user made it. Unused fields stay empty.
 //   reductions   count and type in recv_count, recv_type (reduce_scatter: recv_counts, or

@@ -121,8 +121,16 @@ Communicator::Communicator(Runtime& runtime, GroupRef group, int rank, Number nu
 
 Communicator::~Communicator() {
   // Those of predefined ones are the world's for good.
-  if (is_predefined() || context() == kNoContext) return;
+  if (is_predefined() || context() == kNoContext || state_->is_cancelled) return;
   runtime_->contexts.give(context());
+}
+
+void cancel(Communicator& comm, Code code) {
+  comm.state().is_cancelled = true;
+  if (comm.state().team != nullptr) comm.state().team->cancel(code);
+  p2p::Endpoint& endpoint = comm.runtime().endpoint;
+  for (const std::uint32_t context : {comm.context(), comm.coll_context()})
+    endpoint.cancel(context, code);
 }
 
 CommRef CommMaker::make(Runtime& runtime, GroupRef group, Number number, Handle handle) {

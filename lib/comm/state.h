@@ -47,6 +47,7 @@ struct Communicator::State {
   std::vector<int> host_of;  // by rank: which of the communicator's hosts, 0, 1, ...
   std::vector<int> joint;    // intercommunicators: job ranks of the first group, then the second
   std::unique_ptr<delegate::Team> team;
+  bool is_cancelled = false;                // its contexts are not used again
   std::string forced;                       // algorithms, by force(); empty: knobs decide
   std::uint64_t calls = 0;                  // collectives that waited so far: for the watch record
   std::array<std::uint32_t, 2> sequence{};  // blocking and other collectives so far

@@ -1,6 +1,6 @@
 // A team area: one slot per member, in the slot of its local rank.
 //
-//   | Control: 4 lines | entries: kEntries x (line + payload) | chunks |
+//   | Standing: a line | Control: 4 lines | entries: kEntries x (line + payload) | chunks |
 //
 // An entry is what a rank says in one call: a line whose first word is the call's number and
 // fingerprint, written last. Entries are used in turn. Chunks carry long vectors in rounds.
@@ -28,12 +28,28 @@ struct Fault {
   std::uint32_t calls, theirs;  // fingerprints of what these call
 };
 
+// Who is in the area. A member's place is given up once: by itself, or, when it is gone, by whoever
+// notices. The area is free again when no place is left. Places carry the number of their team, so
+// that who is late cannot give up one of the next team's.
+struct alignas(kCacheLine) Standing {
+  // In the slot of local rank 0, of the area:
+  std::atomic<std::uint64_t> team;    // so many have had it
+  std::atomic<std::int32_t> members;  // places not given up
+  std::atomic<std::int32_t> first;    // local rank of the first member
+  // Of this slot's member:
+  std::atomic<std::uint64_t> place;  // place_in(team), or less
+  std::atomic<std::int32_t> next;    // local rank of the next member; -1: the last
+};
+constexpr std::uint64_t place_in(std::uint64_t team) {
+  return team << 1 | 1;
+}
+
 // Counters of one rank, each on its own line: written by it (release), read by the others
 // (acquire), never going down.
 struct Control {
-  alignas(kCacheLine) std::atomic<std::int32_t> members;  // in the first member's slot: not left
-  std::atomic<std::uint32_t> broken;                      // 1: this rank gave up; written once,
-  Fault fault;                                            // after why (release, acquire)
+  // Not 0: this rank gave up with this code; written once, after why (release, acquire).
+  alignas(kCacheLine) std::atomic<std::uint32_t> broken;
+  Fault fault;
   alignas(kCacheLine) std::atomic<std::uint64_t> done;    // calls whose data it has read
   alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others
@@ -61,7 +77,8 @@ struct Geometry {
   std::size_t slot_bytes;
   std::size_t entry_bytes;  // payload
   std::size_t chunk_bytes;  // all chunks of a slot
-  std::size_t entries_at() const { return sizeof(Control); }
+  std::size_t control_at() const { return sizeof(Standing); }
+  std::size_t entries_at() const { return control_at() + sizeof(Control); }
   std::size_t entry_stride() const { return sizeof(Entry) + entry_bytes; }
   std::size_t chunks_at() const { return entries_at() + kEntries * entry_stride(); }
   // Every member's piece of a round must have a line to itself.
@@ -78,5 +95,13 @@ inline Geometry geometry_of(const wireup::SegmentFacts& facts) {
   geometry.chunk_bytes = geometry.slot_bytes - geometry.chunks_at();
   return geometry;
 }
+
+// The place of this member (its local rank) in this team is given up, if it is not yet; the last
+// one gives the area back.
+void give_up_place(const wireup::Segment& segment, std::uint32_t area, int local,
+                   std::uint64_t team);
+// The same for all members of the area that are gone.
+void give_up_places_of_gone(const wireup::Segment& segment, std::uint32_t area);
+Standing& standing(const wireup::Segment& segment, std::uint32_t area, int local);
 
 }  // namespace tutti::delegate

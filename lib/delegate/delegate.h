@@ -2,7 +2,8 @@
 //
 // One today: `shm`, the ranks of one host working in a team area of the job segment (small
 // vectors by lines whose flag and data arrive together, longer ones in chunks, reduce-scatter
-// then allgather). NCCL joins later. Called with the gate held; blocks until the call is done.
+// then allgather). NCCL joins later. Called with the gate held. Calls are begun and stepped; only
+// Team::run waits.
 #pragma once
 
 #include <cstdint>
@@ -40,17 +41,6 @@ struct Call {
   bool in_place = false;  // data movement: the own block stands in `into` already
 };
 
-// The members of one communicator that all live on this host, with an area of the segment.
-class Team {
- public:
-  virtual ~Team() = default;
-  // Whether it can fold by this operation and type; it takes all else that has a row among
-  // coll::kDelegatedRows. All members answer alike.
-  virtual bool takes(const Call& call) const = 0;
-  // Runs it to the end. Members call in the same order. After an error the team stays broken.
-  virtual Code run(const Call& call) = 0;
-};
-
 // While a team call waits it must let messages move and sleep properly: this is how.
 struct Waiting {
   int (*progress)(void* self) = nullptr;  // p2p progress; events handled
@@ -64,6 +54,40 @@ struct Waiting {
   void (*explain)(void* self, std::string why) = nullptr;
   // The same for a call that goes on although another rank makes a different one; null: it fails.
   void (*overlook)(void* self, std::string why) = nullptr;
+};
+
+// What a step has done.
+enum class Step : std::uint8_t { waits, moved, over };
+
+// A call that was begun and nobody waits in. Its owner steps it until it is over; the memory, type
+// and operation it names stay until then. Calls of a team are served in the order they are begun: a
+// step serves those before its own, too.
+class Run {
+ public:
+  virtual ~Run() = default;       // not over: its team is cancelled
+  virtual Step step() = 0;        // as far as it goes without waiting
+  virtual Code code() const = 0;  // how it ended
+};
+
+// The members of one communicator that all live on this host, with an area of the segment. It
+// outlives its runs.
+class Team {
+ public:
+  virtual ~Team() = default;
+  // Whether it can fold by this operation and type; it takes all else that has a row among
+  // coll::kDelegatedRows. All members answer alike.
+  virtual bool takes(const Call& call) const = 0;
+  // Members begin their calls in the same order. After an error the team stays broken.
+  virtual std::unique_ptr<Run> begin(const Call& call) = 0;
+  // Begins it and steps it to the end.
+  virtual Code run(const Call& call);
+  // Ends the calls that are not over, and all later ones, with this code; the other members' too,
+  // as they come to wait for us.
+  virtual void cancel(Code code) = 0;
+
+ protected:
+  explicit Team(const Waiting& waiting) : waiting_(waiting) {}
+  const Waiting waiting_;
 };
 
 // locals[i]: local rank of team member i; `me` indexes it. `area`: agreed by all members. The

@@ -4,10 +4,9 @@
 // Short: a giver puts all its blocks into its entry. Long: through its chunks in rounds; a round
 // carries the same part of every block. Chunks are kept kDepth deep: round k overwrites k-kDepth
 // when all who take have counted that in `read`.
-#include <algorithm>
 #include <cstring>
 
-#include "delegate/team.h"
+#include "delegate/work.h"
 
 namespace tutti::delegate {
 namespace {
@@ -34,83 +33,114 @@ void unpack(const types::Buffer& into, Count offset, const std::byte* in, Count 
 
 }  // namespace
 
-struct ShmTeam::Exchange {
-  const Call& call;
-  types::Buffer from;   // what this member gives
-  bool everyone_gives;  // else the root
-  bool everyone_takes;  // else the root
-  bool to_each;         // a giver has a block for each member
-  int size, me;
-  Count part = 0;  // bytes of a block in a round
-  Count rounds = 0;
-
-  bool gives(int member) const { return everyone_gives || member == call.root; }
-  bool takes(int member) const { return everyone_takes || member == call.root; }
-  Count blocks() const { return to_each ? size : 1; }
-  // Which of a giver's blocks is ours, and where it goes in `into`.
-  Count block_for(int member) const { return to_each ? member : 0; }
-  Count place_of(int giver) const { return everyone_gives ? giver * call.block : 0; }
-  Count part_of(Count round) const { return std::min(part, call.block - round * part); }
-  Count chunk_at(Count round) const { return round % kDepth * blocks() * part; }
-};
-
-Code ShmTeam::move(const Call& call) {
+void ShmTeam::choose_move(Work& work) const {
+  const Call& call = work.call;
+  const bool is_bcast = call.collective == Collective::bcast;
+  if (is_bcast && call.block <= static_cast<Count>(geometry_.entry_bytes)) [[likely]] {
+    work.bytes = static_cast<std::size_t>(call.block);
+    work.form = &ShmTeam::bcast_short;
+    return;
+  }
   const bool scatters = call.collective == Collective::scatter;
   const bool to_each = scatters || call.collective == Collective::alltoall;
-  const bool rooted = scatters || call.collective == Collective::bcast;
-  Exchange exchange{call,    call.collective == Collective::bcast ? call.into : call.from,
-                    !rooted, call.collective != Collective::gather,
-                    to_each, size_,
-                    me_};
-  if (call.in_place && !scatters) exchange.from = call.into.part(me_ * call.block, call.block);
-  const bool moves_own = exchange.gives(me_) && exchange.takes(me_) && !call.in_place &&
-                         call.collective != Collective::bcast && call.block > 0;
+  Exchange& exchange = work.exchange.emplace(Exchange{call, !scatters && !is_bcast,
+                                                      call.collective != Collective::gather,
+                                                      to_each, size_, me_, kDepth});
+  const bool moves_own =
+      exchange.gives(me_) && exchange.takes(me_) && !call.in_place && !is_bcast && call.block > 0;
   if (moves_own)
-    types::copy(exchange.from.part(exchange.block_for(me_) * call.block, call.block),
+    types::copy(exchange.from().part(exchange.block_for(me_) * call.block, call.block),
                 call.into.part(exchange.place_of(me_), call.block));
-  if (exchange.blocks() * call.block <= static_cast<Count>(geometry_.entry_bytes))
-    return move_short(call, exchange);
-  return move_long(call, exchange);
+  work.bytes = static_cast<std::size_t>(exchange.blocks() * call.block);
+  work.form = &ShmTeam::move_short;
+  if (work.bytes <= geometry_.entry_bytes) return;
+  exchange.part = part_bytes(kDepth * exchange.blocks(), call.block);
+  exchange.rounds = (call.block + exchange.part - 1) / exchange.part;
+  work.form = &ShmTeam::move_long;
 }
 
-Code ShmTeam::move_short(const Call& call, const Exchange& exchange) {
+// As move_short, of one giver whose block is for all.
+Code ShmTeam::bcast_short(Work& work) {
+  const Call& call = work.call;
   if (const Code code = claim_entry(); code != Code::ok) return code;
-  const Count bytes = exchange.blocks() * call.block;
-  const auto length = static_cast<std::size_t>(bytes);
-  if (exchange.gives(me_)) {
-    pack(exchange.from, 0, entry(me_).payload(length), bytes);
-    publish(call.fingerprint);
+  Entry& said = entry(call.root);
+  std::byte* const payload = said.payload(work.bytes);
+  if (me_ == call.root) {
+    pack(call.into, 0, payload, call.block);
+    publish(said, call.fingerprint);
+  } else {
+    const Code code = hear(said, call.root, call.fingerprint);
+    if (code != Code::ok) return code;
+    unpack(call.into, 0, payload, call.block);
   }
-  for (int i = 1; i < size_ && exchange.takes(me_); ++i) {
+  end_call();
+  return Code::ok;
+}
+
+Code ShmTeam::move_short(Work& work) {
+  const Call& call = work.call;
+  const Exchange& exchange = *work.exchange;
+  const std::size_t bytes = work.bytes;
+  if (!work.has_spoken) {
+    if (const Code code = claim_entry(); code != Code::ok) return code;
+    if (exchange.gives(me_)) {
+      Entry& mine = entry(me_);
+      pack(exchange.from(), 0, mine.payload(bytes), static_cast<Count>(bytes));
+      publish(mine, call.fingerprint);
+    }
+    work.has_spoken = true;
+    work.member = 1;
+  }
+  const bool takes = exchange.takes(me_);
+  for (int i = work.member; i < size_ && takes; ++i) {
     const int giver = (me_ + i) % size_;
     if (!exchange.gives(giver)) continue;
-    if (const Code code = hear(giver, call.fingerprint); code != Code::ok) return code;
+    Entry& theirs = entry(giver);
+    if (const Code code = hear(theirs, giver, call.fingerprint); code != Code::ok) {
+      work.member = i;
+      return code;
+    }
     unpack(call.into, exchange.place_of(giver),
-           entry(giver).payload(length) + exchange.block_for(me_) * call.block, call.block);
+           theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
   }
-  if (exchange.everyone_gives && exchange.takes(me_)) all_entered();
+  if (exchange.everyone_gives && takes) all_entered();
   if (!exchange.everyone_gives || !exchange.everyone_takes) end_call();
   return Code::ok;
 }
 
-Code ShmTeam::move_long(const Call& call, const Exchange& plan) {
-  if (const Code code = claim_entry(); code != Code::ok) return code;
-  if (const Code code = claim_chunks(); code != Code::ok) return code;
-  Exchange exchange = plan;
-  exchange.part = part_bytes(kDepth * exchange.blocks(), call.block);
-  exchange.rounds = (call.block + exchange.part - 1) / exchange.part;
-  if (exchange.gives(me_)) publish(call.fingerprint);
-  for (int member = 0; member < size_ && exchange.takes(me_); ++member)
-    if (member != me_ && exchange.gives(member))
-      if (const Code code = hear(member, call.fingerprint); code != Code::ok) return code;
-  for (Count k = 0; k <= exchange.rounds; ++k) {
-    if (k < exchange.rounds && exchange.gives(me_))
+// In iteration k round k is given, and the one before taken.
+Code ShmTeam::move_long(Work& work) {
+  const Exchange& exchange = *work.exchange;
+  if (const Code code = come_to_move(work); code != Code::ok) return code;
+  for (; work.round <= exchange.rounds; ++work.round) {
+    const Count k = work.round;
+    if (work.stage == Work::Stage::give && k < exchange.rounds && exchange.gives(me_))
       if (const Code code = give_round(exchange, k); code != Code::ok) return code;
+    if (work.stage == Work::Stage::give) work.enter(Work::Stage::take);
     if (k >= 1 && exchange.takes(me_))
-      if (const Code code = take_round(exchange, k - 1); code != Code::ok) return code;
+      if (const Code code = take_round(work, k - 1); code != Code::ok) return code;
+    work.enter(Work::Stage::give);
   }
   rounds_ += static_cast<std::uint64_t>(exchange.rounds);
   end_call();
+  return Code::ok;
+}
+
+// A member that only takes says nothing, and hears the givers.
+Code ShmTeam::come_to_move(Work& work) {
+  const Exchange& exchange = *work.exchange;
+  if (!work.has_spoken) {
+    if (const Code code = claim_entry(); code != Code::ok) return code;
+    if (const Code code = claim_chunks(); code != Code::ok) return code;
+    if (exchange.gives(me_)) publish(work.call.fingerprint);
+    work.has_spoken = true;
+  }
+  if (work.round > 0 || work.stage != Work::Stage::give) return Code::ok;
+  for (; work.member < size_ && exchange.takes(me_); ++work.member)
+    if (work.member != me_ && exchange.gives(work.member)) {
+      const Code code = hear(work.member, work.call.fingerprint);
+      if (code != Code::ok) return code;
+    }
   return Code::ok;
 }
 
@@ -122,24 +152,26 @@ Code ShmTeam::give_round(const Exchange& exchange, Count round) {
     if (code != Code::ok) return code;
   }
   const Count bytes = exchange.part_of(round);
+  const types::Buffer from = exchange.from();
   for (Count block = 0; block < exchange.blocks(); ++block) {
     if (exchange.to_each && block == me_) continue;  // it does not travel
     const Count offset = block * exchange.call.block + round * exchange.part;
     std::byte* const to = chunks(me_) + exchange.chunk_at(round) + block * exchange.part;
-    if (exchange.from.is_contiguous())
-      put(to, exchange.from.at() + offset, bytes);
+    if (from.is_contiguous())
+      put(to, from.at() + offset, bytes);
     else
-      pack(exchange.from, offset, to, bytes);
+      pack(from, offset, to, bytes);
   }
   tell(control(me_).filled, round + 1);
   return Code::ok;
 }
 
-Code ShmTeam::take_round(const Exchange& exchange, Count round) {
+Code ShmTeam::take_round(Work& work, Count round) {
+  const Exchange& exchange = *work.exchange;
   const std::uint64_t count = rounds_ + static_cast<std::uint64_t>(round) + 1;
-  for (int i = 1; i < size_; ++i) {
-    const int giver = (me_ + i) % size_;
-    if (!exchange.gives(giver)) continue;
+  for (; work.member < size_; ++work.member) {
+    const int giver = (me_ + work.member) % size_;
+    if (giver == me_ || !exchange.gives(giver)) continue;
     if (const Code code = await(control(giver).filled, count); code != Code::ok) return code;
     unpack(exchange.call.into, exchange.place_of(giver) + round * exchange.part,
            chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,

@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "delegate/team.h"
+#include "delegate/work.h"
 
 namespace tutti::delegate {
 namespace {
@@ -27,47 +27,35 @@ constexpr Count kBlock = 4 << 10;  // bytes folded, then copied on while they ar
 
 }  // namespace
 
-struct ShmTeam::Folding {
-  const Call& call;
-  types::Op::Kernel kernel;
-  Count extent;
-  Count piece;   // elements
-  Count stride;  // bytes of a piece in the chunks
-  Count rounds;
-  int size;
-  int me;
-  bool scatters;
-  bool collects;  // the folded pieces of the others, too
-
-  struct Range {
-    Count from, count;  // elements of the vector
-  };
-  Range range(Count round, int member) const {
-    if (scatters) {
-      const Count at = std::min(call.count, round * piece);
-      return {member * call.count + at, std::min(piece, call.count - at)};
+Code ShmTeam::fold_long(Work& work) {
+  if (const Code code = come_with_chunks(work); code != Code::ok) return code;
+  if (!work.folding) {
+    if (const Code code = hear_all(work); code != Code::ok) return code;
+    lay_out_folding(work);
+    work.enter(Work::Stage::give);
+  }
+  const Count rounds = work.folding->rounds;
+  for (; work.round < rounds + 2; ++work.round) {
+    if (work.stage == Work::Stage::give) {
+      if (work.round < rounds) fill_pieces(*work.folding, work.round);
+      work.enter(Work::Stage::fold);
     }
-    const Count from = std::min(call.count, (round * size + member) * piece);
-    return {from, std::min(piece, call.count - from)};
+    if (work.stage == Work::Stage::fold) {
+      if (const Code code = fold_round(work); code != Code::ok) return code;
+      work.enter(Work::Stage::take);
+    }
+    if (work.round >= 2)
+      if (const Code code = collect_pieces(work, work.round - 2); code != Code::ok) return code;
+    work.enter(Work::Stage::give);
   }
-  // In a rank's chunks: pieces for the others to fold, then its own folded one.
-  Count given_at(Count round, int member) const {
-    return (round % kDepth * (size + 1) + member) * stride;
-  }
-  Count folded_at(Count round) const { return given_at(round, size); }
-  const std::byte* own(Count element) const {
-    return static_cast<const std::byte*>(call.send) + element * extent;
-  }
-  std::byte* result(Count element) const {
-    const Count first = scatters ? me * call.count : 0;
-    return static_cast<std::byte*>(call.recv) + (element - first) * extent;
-  }
-};
+  rounds_ += static_cast<std::uint64_t>(rounds);
+  all_entered();
+  end_call();
+  return Code::ok;
+}
 
-Code ShmTeam::fold_long(const Call& call, types::Op::Kernel kernel) {
-  if (const Code code = claim_entry(); code != Code::ok) return code;
-  if (const Code code = claim_chunks(); code != Code::ok) return code;
-  publish(call.fingerprint);
+void ShmTeam::lay_out_folding(Work& work) const {
+  const Call& call = work.call;
   const Count extent = call.type->extent();
   const Count line = static_cast<Count>(kCacheLine);
   const Count share = scatters(call) ? call.count : (call.count + size_ - 1) / size_;  // to fold
@@ -79,27 +67,21 @@ Code ShmTeam::fold_long(const Call& call, types::Op::Kernel kernel) {
     piece = std::min(most, (piece * extent + line - 1) / line * line / extent);
   const bool collects = call.collective == coll::Collective::allreduce ||
                         (call.collective == coll::Collective::reduce && me_ == call.root);
-  const Folding folding{
-      call,   kernel, extent, piece,          (piece * extent + line - 1) / line * line,
-      rounds, size_,  me_,    scatters(call), collects};
-  if (const Code code = hear_all(call.fingerprint); code != Code::ok) return code;
-  for (Count k = 0; k < rounds + 2; ++k) {
-    if (k < rounds) fill_pieces(folding, k);
-    if (k >= 1 && k - 1 < rounds) {
-      for (int member = 0; member < size_; ++member) {
-        const Code code =
-            member == me_ ? Code::ok
-                          : await(control(member).filled, rounds_ + static_cast<std::uint64_t>(k));
-        if (code != Code::ok) return code;
-      }
-      fold_piece(folding, k - 1);
-    }
-    if (k >= 2)
-      if (const Code code = collect_pieces(folding, k - 2); code != Code::ok) return code;
+  work.folding.emplace(Folding{call, work.kernel, extent, piece,
+                               (piece * extent + line - 1) / line * line, rounds, kDepth, size_,
+                               me_, scatters(call), collects});
+}
+
+// The round before the one that is filled, once all have filled theirs.
+Code ShmTeam::fold_round(Work& work) {
+  const Count k = work.round;
+  if (k < 1 || k > work.folding->rounds) return Code::ok;
+  for (; work.member < size_; ++work.member) {
+    if (work.member == me_) continue;
+    const Code code = await(control(work.member).filled, rounds_ + static_cast<std::uint64_t>(k));
+    if (code != Code::ok) return code;
   }
-  rounds_ += static_cast<std::uint64_t>(rounds);
-  all_entered();
-  end_call();
+  fold_piece(*work.folding, k - 1);
   return Code::ok;
 }
 
@@ -135,9 +117,11 @@ void ShmTeam::fold_piece(const Folding& folding, Count round) {
   tell(control(me_).folded, round + 1);
 }
 
-Code ShmTeam::collect_pieces(const Folding& folding, Count round) {
-  for (int i = 1; i < size_; ++i) {
-    const int member = (me_ + i) % size_;
+Code ShmTeam::collect_pieces(Work& work, Count round) {
+  const Folding& folding = *work.folding;
+  for (; work.member < size_; ++work.member) {
+    const int member = (me_ + work.member) % size_;
+    if (member == me_) continue;
     const Code code =
         await(control(member).folded, rounds_ + static_cast<std::uint64_t>(round) + 1);
     if (code != Code::ok) return code;

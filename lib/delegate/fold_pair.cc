@@ -7,7 +7,7 @@
 //   iteration k:   give(k)   fold(k-1)
 #include <algorithm>
 
-#include "delegate/team.h"
+#include "delegate/work.h"
 
 namespace tutti::delegate {
 namespace {
@@ -16,47 +16,71 @@ constexpr Count kDepth = 8;
 
 }  // namespace
 
-Code ShmTeam::fold_pair(const Call& call, types::Op::Kernel kernel) {
-  if (const Code code = claim_entry(); code != Code::ok) return code;
-  if (const Code code = claim_chunks(); code != Code::ok) return code;
-  publish(call.fingerprint);
-  if (const Code code = hear_all(call.fingerprint); code != Code::ok) return code;
-  const Count extent = call.type->extent();
-  const Count stride = part_bytes(kDepth, call.count * extent);
-  const Count piece = stride / extent;
-  const Count rounds = (call.count + piece - 1) / piece;
-  const int other = 1 - me_;
-  const bool is_reduce = call.collective == coll::Collective::reduce;
-  const bool folds = !is_reduce || me_ == call.root;
-  const bool gives = !is_reduce || me_ != call.root;
-  const auto* const vector = static_cast<const std::byte*>(call.send);
-  const Count block = scatters(call) ? call.count * extent : 0;
-  const std::byte* const given = vector + other * block;
-  const std::byte* const own = vector + me_ * block;
-  const auto place = [&](Count round) { return round % kDepth * stride; };
-  for (Count k = 0; k <= rounds; ++k) {
-    if (k < rounds && gives) {
-      // Chunk k-kDepth has been read.
-      const auto over = static_cast<std::uint64_t>(std::max<Count>(0, k - kDepth + 1));
-      const Code code = over == 0 ? Code::ok : await(control(other).read, rounds_ + over);
-      if (code != Code::ok) return code;
-      const Count count = std::min(piece, call.count - k * piece);
-      put(chunks(me_) + place(k), given + k * piece * extent, count * extent);
-      tell(control(me_).filled, k + 1);
-    }
-    if (k == 0 || !folds) continue;
-    const Count from = (k - 1) * piece;
-    const Code code = await(control(other).filled, rounds_ + static_cast<std::uint64_t>(k));
-    if (code != Code::ok) return code;
-    const std::byte* const mine = own + from * extent;
-    const std::byte* const theirs = chunks(other) + place(k - 1);
-    kernel(me_ == 0 ? mine : theirs, me_ == 0 ? theirs : mine,
-           static_cast<std::byte*>(call.recv) + from * extent, std::min(piece, call.count - from));
-    tell(control(me_).read, k);
+Code ShmTeam::fold_pair(Work& work) {
+  if (const Code code = come_with_chunks(work); code != Code::ok) return code;
+  if (!work.pairing) {
+    if (const Code code = hear_all(work); code != Code::ok) return code;
+    pair(work);
   }
-  rounds_ += static_cast<std::uint64_t>(rounds);
+  for (; work.round <= work.pairing->rounds; ++work.round) {
+    if (work.stage == Work::Stage::give) {
+      if (const Code code = give_to_other(work); code != Code::ok) return code;
+      work.enter(Work::Stage::fold);
+    }
+    if (const Code code = fold_others(work); code != Code::ok) return code;
+    work.enter(Work::Stage::give);
+  }
+  rounds_ += static_cast<std::uint64_t>(work.pairing->rounds);
   all_entered();
   end_call();
+  return Code::ok;
+}
+
+void ShmTeam::pair(Work& work) const {
+  const Call& call = work.call;
+  Pairing& pairing = work.pairing.emplace();
+  pairing.extent = call.type->extent();
+  pairing.stride = part_bytes(kDepth, call.count * pairing.extent);
+  pairing.piece = pairing.stride / pairing.extent;
+  pairing.rounds = (call.count + pairing.piece - 1) / pairing.piece;
+  const bool is_reduce = call.collective == coll::Collective::reduce;
+  pairing.folds = !is_reduce || me_ == call.root;
+  pairing.gives = !is_reduce || me_ != call.root;
+  const auto* const vector = static_cast<const std::byte*>(call.send);
+  const Count block = scatters(call) ? call.count * pairing.extent : 0;
+  pairing.given = vector + (1 - me_) * block;
+  pairing.own = vector + me_ * block;
+}
+
+Code ShmTeam::give_to_other(Work& work) {
+  const Pairing& pairing = *work.pairing;
+  const Count k = work.round;
+  if (k == pairing.rounds || !pairing.gives) return Code::ok;
+  // Chunk k-kDepth has been read.
+  const auto over = static_cast<std::uint64_t>(std::max<Count>(0, k - kDepth + 1));
+  const Code code = over == 0 ? Code::ok : await(control(1 - me_).read, rounds_ + over);
+  if (code != Code::ok) return code;
+  const Count count = std::min(pairing.piece, work.call.count - k * pairing.piece);
+  put(chunks(me_) + k % kDepth * pairing.stride, pairing.given + k * pairing.piece * pairing.extent,
+      count * pairing.extent);
+  tell(control(me_).filled, k + 1);
+  return Code::ok;
+}
+
+Code ShmTeam::fold_others(Work& work) {
+  const Pairing& pairing = *work.pairing;
+  const Count k = work.round;
+  if (k == 0 || !pairing.folds) return Code::ok;
+  const int other = 1 - me_;
+  const Code code = await(control(other).filled, rounds_ + static_cast<std::uint64_t>(k));
+  if (code != Code::ok) return code;
+  const Count from = (k - 1) * pairing.piece;
+  const std::byte* const mine = pairing.own + from * pairing.extent;
+  const std::byte* const theirs = chunks(other) + (k - 1) % kDepth * pairing.stride;
+  work.kernel(me_ == 0 ? mine : theirs, me_ == 0 ? theirs : mine,
+              static_cast<std::byte*>(work.call.recv) + from * pairing.extent,
+              std::min(pairing.piece, work.call.count - from));
+  tell(control(me_).read, k);
   return Code::ok;
 }
 

@@ -3,7 +3,7 @@
 // and operations that do not commute are right.
 #include <cstring>
 
-#include "delegate/team.h"
+#include "delegate/work.h"
 
 namespace tutti::delegate {
 namespace {
@@ -14,31 +14,41 @@ constexpr std::size_t kMostRead = 24 << 10;  // bytes one rank reads, above that
 
 }  // namespace
 
-Code ShmTeam::fold(const Call& call) {
-  const types::Op::Kernel kernel = call.op->kernel(*call.type);
+void ShmTeam::choose_fold(Work& work) const {
+  const Call& call = work.call;
+  work.kernel = call.op->kernel(*call.type);
   const auto each = static_cast<std::size_t>(call.count * call.type->extent());
-  const std::size_t bytes = scatters(call) ? each * static_cast<std::size_t>(size_) : each;
+  work.bytes = scatters(call) ? each * static_cast<std::size_t>(size_) : each;
   const std::size_t read = each * static_cast<std::size_t>(size_ - 1);
   const bool is_short = size_ == 2 && !is_oversubscribed_
-                            ? bytes <= kPairShort
-                            : bytes <= kAlwaysShort || read <= kMostRead;
-  if (is_short && bytes <= geometry_.entry_bytes) return fold_short(call, kernel, bytes);
-  return size_ == 2 ? fold_pair(call, kernel) : fold_long(call, kernel);
+                            ? work.bytes <= kPairShort
+                            : work.bytes <= kAlwaysShort || read <= kMostRead;
+  if (is_short && work.bytes <= geometry_.entry_bytes)
+    work.form = &ShmTeam::fold_short;
+  else
+    work.form = size_ == 2 ? &ShmTeam::fold_pair : &ShmTeam::fold_long;
 }
 
-Code ShmTeam::fold_short(const Call& call, types::Op::Kernel kernel, std::size_t bytes) {
-  if (const Code code = claim_entry(); code != Code::ok) return code;
+Code ShmTeam::fold_short(Work& work) {
+  const Call& call = work.call;
+  const std::size_t bytes = work.bytes;
+  if (!work.has_spoken) {
+    if (const Code code = claim_entry(); code != Code::ok) return code;
+    Entry& mine = entry(me_);
+    if (bytes > 0) std::memcpy(mine.payload(bytes), call.send, bytes);
+    publish(mine, call.fingerprint);
+    work.has_spoken = true;
+  }
   const bool everyone = call.collective != coll::Collective::reduce;
-  const std::size_t from =
-      scatters(call) ? bytes / static_cast<std::size_t>(size_) * static_cast<std::size_t>(me_) : 0;
-  const auto operand = [&](int member) { return entry(member).payload(bytes) + from; };
-  if (bytes > 0) std::memcpy(entry(me_).payload(bytes), call.send, bytes);
-  publish(call.fingerprint);
   if (everyone || me_ == call.root) {
-    if (const Code code = hear_all(call.fingerprint); code != Code::ok) return code;
-    if (bytes > 0) kernel(operand(0), operand(1), call.recv, call.count);
+    if (const Code code = hear_all(work); code != Code::ok) return code;
+    const std::size_t from =
+        scatters(call) ? bytes / static_cast<std::size_t>(size_) * static_cast<std::size_t>(me_)
+                       : 0;
+    const auto operand = [&](int member) { return entry(member).payload(bytes) + from; };
+    if (bytes > 0) work.kernel(operand(0), operand(1), call.recv, call.count);
     for (int member = 2; member < size_ && bytes > 0; ++member)
-      kernel(call.recv, operand(member), call.recv, call.count);
+      work.kernel(call.recv, operand(member), call.recv, call.count);
     all_entered();
   }
   if (!everyone) end_call();

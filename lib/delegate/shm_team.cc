@@ -1,22 +1,16 @@
-// The shm delegate: which calls it takes, and who serves them.
-#include "delegate/team.h"
+// The shm delegate: which calls it takes, and by which form.
+#include "delegate/work.h"
 
 namespace tutti::delegate {
-namespace {
-
-constexpr std::uint32_t kBits = 64;
-
-}  // namespace
-
 ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
                  const Waiting& waiting)
-    : wireup_(wireup),
+    : Team(waiting),
+      wireup_(wireup),
       segment_(wireup.segment()),
       locals_(std::move(locals)),
       size_(static_cast<int>(locals_.size())),
       me_(me),
       area_(area),
-      waiting_(waiting),
       geometry_(geometry_of(segment_.header())) {
   const wireup::SegmentHeader& header = segment_.header();
   is_oversubscribed_ = header.is_oversubscribed();
@@ -28,10 +22,11 @@ ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::u
 
 ShmTeam::~ShmTeam() {
   if (area_ == kHostArea) return;
-  // acq_rel: the last one to leave passes on what all did to the area.
-  if (control(0).members.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  const std::uint64_t bit = std::uint64_t{1} << area_ % kBits;
-  segment_.header().areas_used[area_ / kBits].fetch_and(~bit, std::memory_order_acq_rel);
+  // Of the dead, too: they leave with those who outlive them.
+  const std::uint64_t team =
+      standing(segment_, area_, 0).team.load(std::memory_order_relaxed);  // fixed while we are in
+  give_up_places_of_gone(segment_, area_);
+  give_up_place(segment_, area_, locals_[static_cast<std::size_t>(me_)], team);
 }
 
 bool ShmTeam::takes(const Call& call) const {
@@ -40,28 +35,15 @@ bool ShmTeam::takes(const Call& call) const {
          (call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr);
 }
 
-Code ShmTeam::run(const Call& call) {
-  if (broken_ != Code::ok) return broken_;
-  ++number_;
-  broken_ = serve(call);
-  if (broken_ != Code::ok) [[unlikely]] {
-    control(me_).broken.store(1, std::memory_order_release);  // pairs with lost_member()
-    wake_others();
+Code ShmTeam::barrier(Work& work) {
+  if (!work.has_spoken) {
+    if (const Code code = claim_entry(); code != Code::ok) return code;
+    publish(work.call.fingerprint);
+    work.has_spoken = true;
   }
-  return broken_;
-}
-
-Code ShmTeam::serve(const Call& call) {
-  if (call.collective == coll::Collective::barrier) return barrier(call);
-  return call.op != nullptr ? fold(call) : move(call);
-}
-
-Code ShmTeam::barrier(const Call& call) {
-  if (const Code code = claim_entry(); code != Code::ok) return code;
-  publish(call.fingerprint);
-  const Code code = hear_all(call.fingerprint);
+  if (const Code code = hear_all(work); code != Code::ok) return code;
   all_entered();
-  return code;
+  return Code::ok;
 }
 
 std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,

@@ -1,11 +1,10 @@
-// Saying and hearing in a team: entries, counters, waiting, faults.
+// Saying and hearing in a team: entries, counters, faults.
 #include <algorithm>
 #include <cstring>
 #include <string>
 
-#include "base/backoff.h"
 #include "base/stream_copy.h"
-#include "delegate/team.h"
+#include "delegate/work.h"
 
 namespace tutti::delegate {
 namespace {
@@ -13,8 +12,6 @@ namespace {
 constexpr Count kLeastPart = 4 << 10;
 constexpr Count kMostPart = 32 << 10;
 constexpr Count kStreamFrom = 2 << 10;
-constexpr int kLooksPart = 32;  // of those at the flag are made between rounds of progress
-constexpr int kRoundsBetweenDeaths = 16;  // rounds of progress between looks at the members
 
 }  // namespace
 
@@ -22,9 +19,7 @@ int ShmTeam::job_rank(int member) const {
   return segment_.rank_of(static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(member)]));
 }
 
-Code ShmTeam::claim_entry() {
-  if (past_ + kEntries >= number_) [[likely]]
-    return Code::ok;
+Code ShmTeam::claim_old_entry() {
   const std::uint64_t needed = number_ - kEntries;
   std::uint64_t past = number_ - 1;
   for (int member = 0; member < size_; ++member) {
@@ -48,10 +43,13 @@ Code ShmTeam::claim_chunks() {
   return Code::ok;
 }
 
-void ShmTeam::publish(std::uint32_t fingerprint) {
-  const std::uint64_t flag = (number_ & 0xffffffffU) | std::uint64_t{fingerprint} << 32;
-  entry(me_).flag.store(flag, std::memory_order_release);  // pairs with hear()
-  wake_others();
+Code ShmTeam::come_with_chunks(Work& work) {
+  if (work.has_spoken) return Code::ok;
+  if (const Code code = claim_entry(); code != Code::ok) return code;
+  if (const Code code = claim_chunks(); code != Code::ok) return code;
+  publish(work.call.fingerprint);
+  work.has_spoken = true;
+  return Code::ok;
 }
 
 void ShmTeam::wake_others() {
@@ -59,39 +57,27 @@ void ShmTeam::wake_others() {
     if (member != me_) transport::nudge(wireup_, locals_[static_cast<std::size_t>(member)]);
 }
 
-Code ShmTeam::hear(int member, std::uint32_t fingerprint) {
+Code ShmTeam::hear_late(int member, std::uint32_t fingerprint) {
   const std::atomic<std::uint64_t>& flag = entry(member).flag;
   const auto wanted = static_cast<std::uint32_t>(number_);
-  std::uint64_t seen = 0;
-  std::uint32_t looks = 0;
+  // acquire: pairs with end_call(). A member that is through with this call gives nothing more.
   const std::atomic<std::uint64_t>& done = control(member).done;
-  const auto published = [&flag, &seen, &looks, &done, wanted, this] {
-    // acquire: pairs with end_call(). A member that is through with this call gives nothing more.
-    const bool through = (++looks & 63U) == 0 && done.load(std::memory_order_acquire) >= number_;
-    seen = flag.load(std::memory_order_acquire);  // pairs with publish()
-    return static_cast<std::uint32_t>(seen) == wanted || through;
-  };
-  if (const Code code = wait_until(published); code != Code::ok) return code;
-  if (static_cast<std::uint32_t>(seen) != wanted) [[unlikely]]
+  const bool is_through = done.load(std::memory_order_acquire) >= number_;
+  const std::uint64_t seen = flag.load(std::memory_order_acquire);  // pairs with publish()
+  if (static_cast<std::uint32_t>(seen) != wanted) {
     // Only a root's word is heard: a member that takes another for the root gives nothing.
-    return mismatch({Fault::Kind::left_without, me_, member, fingerprint, 0});
+    if (is_through) return mismatch({Fault::Kind::left_without, me_, member, fingerprint, 0});
+    awaited_ = {&flag, number_, &done};
+    return kNotYet;
+  }
   const auto theirs = static_cast<std::uint32_t>(seen >> 32);
-  if (theirs == fingerprint) [[likely]]
-    return Code::ok;
+  if (theirs == fingerprint) return Code::ok;
   return mismatch({Fault::Kind::different_calls, me_, member, fingerprint, theirs});
 }
 
-Code ShmTeam::hear_all(std::uint32_t fingerprint) {
-  for (int member = 0; member < size_; ++member)
-    if (member != me_)
-      if (const Code code = hear(member, fingerprint); code != Code::ok) return code;
-  return Code::ok;
-}
-
 Code ShmTeam::await(const std::atomic<std::uint64_t>& counter, std::uint64_t least) {
-  return wait_until([&counter, least] {
-    return counter.load(std::memory_order_acquire) >= least;  // pairs with the counter's store
-  });
+  awaited_ = {&counter, least, nullptr};
+  return awaited_.is_there() ? Code::ok : kNotYet;
 }
 
 void ShmTeam::tell(std::atomic<std::uint64_t>& counter, Count rounds) {
@@ -140,15 +126,16 @@ Code ShmTeam::mismatch(const Fault& fault) {
     waiting_.overlook(waiting_.self, std::move(line));
     return Code::ok;
   }
-  control(me_).fault = fault;  // run() publishes it
+  control(me_).fault = fault;  // break_off() publishes it
   waiting_.explain(waiting_.self, std::move(line));
   return Code::other;
 }
 
 // Of several ranks that give up for one reason any may be heard first: all say the reason.
-Code ShmTeam::broken_by(int member) {
+Code ShmTeam::broken_by(int member, std::uint32_t said) {
   const Fault& fault = control(member).fault;
   if (fault.kind != Fault::Kind::other) return mismatch(fault);
+  if (said == static_cast<std::uint32_t>(Code::proc_aborted)) return Code::proc_aborted;
   waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(member)) +
                                       " gave up on the collectives of this communicator");
   return Code::other;
@@ -160,34 +147,25 @@ Code ShmTeam::lost_member() {
     // acquire: set by the daemon when the process has ended.
     if (segment_.rank(rank).gone.load(std::memory_order_acquire) != 0) return Code::proc_aborted;
   }
-  for (int member = 0; member < size_; ++member)
-    // acquire: pairs with run(), which has written why before.
-    if (control(member).broken.load(std::memory_order_acquire) != 0) return broken_by(member);
+  for (int member = 0; member < size_; ++member) {
+    // acquire: pairs with break_off(); why was written before.
+    const std::uint32_t said = control(member).broken.load(std::memory_order_acquire);
+    if (said != 0) return broken_by(member, said);
+  }
   return Code::ok;
 }
 
-Code ShmTeam::wait_long(const void* self, bool (*ready)(const void* self)) {
-  const int looks = waiting_.looks / kLooksPart;
-  Code code = Code::ok;
-  for (int round = 0;; ++round) {
-    if (waiting_.progress(waiting_.self) > 0)
-      waiting_.active(waiting_.self);
-    else
-      waiting_.idle(waiting_.self);
-    bool is_ready = ready(self);
-    for (int i = 0; i < looks && !is_ready; ++i) {
-      relax();
-      is_ready = ready(self);
-    }
-    if (is_ready) break;
-    if (round % kRoundsBetweenDeaths != 0) continue;
-    code = lost_member();
-    // What a member said before it died still counts.
-    if (code != Code::ok && !ready(self)) break;
-    code = Code::ok;
-  }
-  waiting_.active(waiting_.self);
-  return code;
+// What a member said before it died still counts.
+void ShmTeam::look_for_losses() {
+  const Code code = lost_member();
+  if (code != Code::ok && !awaited_.is_there()) break_off(code);
+}
+
+void ShmTeam::break_off(Code code) {
+  broken_ = code;
+  // release: pairs with lost_member().
+  control(me_).broken.store(static_cast<std::uint32_t>(code), std::memory_order_release);
+  wake_others();
 }
 
 }  // namespace tutti::delegate

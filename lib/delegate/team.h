@@ -23,34 +23,57 @@ class ShmTeam final : public Team {
           const Waiting& waiting);
   ~ShmTeam() override;
   bool takes(const Call& call) const override;
+  std::unique_ptr<Run> begin(const Call& call) override;
   Code run(const Call& call) override;
+  void cancel(Code code) override;
 
  private:
-  struct Exchange;  // exchange.cc
-  struct Folding;   // fold_long.cc
+  class Begun;  // steps.cc: a Run
+  struct Work;  // work.h, as these
+  struct Exchange;
+  struct Folding;
+  struct Pairing;
 
   // shm_team.cc
-  Code serve(const Call& call);
-  Code barrier(const Call& call);
+  Code barrier(Work& work);
+
+  // steps.cc: calls begun, stepped, waited for. Forms answer kNotYet where they have to wait, and
+  // are called again.
+  void start(Work& work);
+  Code go_on(Work& work);
+  Step step(const Begun& run);
+  bool serve_first();
+  void drain();
+  void wait_long();
+  bool look(int times) const;
+  void break_off(Code code);
+  void look_for_losses();
 
   // fold_short.cc, fold_pair.cc, fold_long.cc: reductions.
   static bool scatters(const Call& call) {
     return call.collective == coll::Collective::reduce_scatter;
   }
-  Code fold(const Call& call);
-  Code fold_short(const Call& call, types::Op::Kernel kernel, std::size_t bytes);
-  Code fold_pair(const Call& call, types::Op::Kernel kernel);
-  Code fold_long(const Call& call, types::Op::Kernel kernel);
+  void choose_fold(Work& work) const;
+  Code fold_short(Work& work);
+  Code fold_pair(Work& work);
+  void pair(Work& work) const;
+  Code give_to_other(Work& work);
+  Code fold_others(Work& work);
+  Code fold_long(Work& work);
+  void lay_out_folding(Work& work) const;
+  Code fold_round(Work& work);
   void fill_pieces(const Folding& folding, Count round);
   void fold_piece(const Folding& folding, Count round);
-  Code collect_pieces(const Folding& folding, Count round);
+  Code collect_pieces(Work& work, Count round);
 
   // exchange.cc: data movement.
-  Code move(const Call& call);
-  Code move_short(const Call& call, const Exchange& exchange);
-  Code move_long(const Call& call, const Exchange& exchange);
+  void choose_move(Work& work) const;
+  Code bcast_short(Work& work);
+  Code move_short(Work& work);
+  Code move_long(Work& work);
+  Code come_to_move(Work& work);
   Code give_round(const Exchange& exchange, Count round);
-  Code take_round(const Exchange& exchange, Count round);
+  Code take_round(Work& work, Count round);
 
   // talk.cc: saying and hearing.
   Entry& entry(int member) const {
@@ -59,19 +82,44 @@ class ShmTeam final : public Team {
                                      number_ % kEntries * geometry_.entry_stride());
   }
   Control& control(int member) const {
-    return *reinterpret_cast<Control*>(slots_[static_cast<std::size_t>(member)]);
+    return *reinterpret_cast<Control*>(slots_[static_cast<std::size_t>(member)] +
+                                       geometry_.control_at());
   }
   std::byte* chunks(int member) const {
     return slots_[static_cast<std::size_t>(member)] + geometry_.chunks_at();
   }
-  Code claim_entry();
+  // What they wait for is awaited_ then.
+  Code claim_entry() {
+    if (past_ + kEntries >= number_) [[likely]]
+      return Code::ok;
+    return claim_old_entry();
+  }
+  Code claim_old_entry();
   Code claim_chunks();
+  // Both, and says that we have come.
+  Code come_with_chunks(Work& work);
   // Makes the own entry's payload visible and wakes who may wait for it.
-  void publish(std::uint32_t fingerprint);
+  void publish(Entry& mine, std::uint32_t fingerprint) {
+    mine.flag.store(flag_of(fingerprint), std::memory_order_release);  // pairs with hear()
+    wake_others();
+  }
+  void publish(std::uint32_t fingerprint) { publish(entry(me_), fingerprint); }
+  std::uint64_t flag_of(std::uint32_t fingerprint) const {
+    return (number_ & 0xffffffffU) | std::uint64_t{fingerprint} << 32;
+  }
   void wake_others();
-  // Waits until `member` has published in this call.
-  Code hear(int member, std::uint32_t fingerprint);
-  Code hear_all(std::uint32_t fingerprint);
+  // Whether `member` has published in this call; all, from work.member on.
+  Code hear(int member, std::uint32_t fingerprint) {
+    return hear(entry(member), member, fingerprint);
+  }
+  Code hear(const Entry& theirs, int member, std::uint32_t fingerprint) {
+    // acquire: pairs with publish().
+    if (theirs.flag.load(std::memory_order_acquire) == flag_of(fingerprint)) [[likely]]
+      return Code::ok;
+    return hear_late(member, fingerprint);
+  }
+  Code hear_late(int member, std::uint32_t fingerprint);  // nothing yet, or another call
+  Code hear_all(Work& work);
   Code await(const std::atomic<std::uint64_t>& counter, std::uint64_t least);
   // Everybody was heard in this call: all are past the calls before it.
   void all_entered() { past_ = number_ - 1; }
@@ -85,17 +133,27 @@ class ShmTeam final : public Team {
   // Says what two members do differently, and ends the call unless such calls go on.
   Code mismatch(const Fault& fault);
   Code lost_member();
-  Code broken_by(int member);
+  Code broken_by(int member, std::uint32_t said);
   int job_rank(int member) const;
 
-  template <class Ready>
-  Code wait_until(const Ready& ready) {
-    for (int i = 0; i < waiting_.looks; ++i)
-      if (ready()) [[likely]]
-        return Code::ok;
-    return wait_long(&ready, [](const void* self) { return (*static_cast<const Ready*>(self))(); });
-  }
-  Code wait_long(const void* self, bool (*ready)(const void* self));
+  // What the last form that answered kNotYet waits for: a counter that reaches `least`, or a flag
+  // of that number, in vain once its member's `done` says that it is through.
+  struct Awaited {
+    const std::atomic<std::uint64_t>* word = nullptr;
+    std::uint64_t least = 0;
+    const std::atomic<std::uint64_t>* done = nullptr;  // null: a counter
+
+    // acquire: pairs with publish() and tell().
+    bool is_there() const {
+      const std::uint64_t seen = word->load(std::memory_order_acquire);
+      return done == nullptr
+                 ? seen >= least
+                 : static_cast<std::uint32_t>(seen) == static_cast<std::uint32_t>(least);
+    }
+    bool is_in_vain() const {
+      return done != nullptr && done->load(std::memory_order_acquire) >= least;
+    }
+  };
 
   wireup::Wireup& wireup_;
   const wireup::Segment& segment_;
@@ -103,7 +161,6 @@ class ShmTeam final : public Team {
   const int size_;
   const int me_;
   const std::uint32_t area_;
-  const Waiting waiting_;
   const Geometry geometry_;
   bool is_oversubscribed_;          // more ranks than cores on this host
   std::vector<std::byte*> slots_;   // by member
@@ -112,6 +169,10 @@ class ShmTeam final : public Team {
   std::uint64_t last_chunked_ = 0;  // latest call that used the chunks
   std::uint64_t rounds_ = 0;        // chunk rounds of the calls before
   Code broken_ = Code::ok;
+  Awaited awaited_;
+  bool is_running_ = false;    // a call that is waited for is under way
+  std::uint32_t in_vain_ = 0;  // steps that only waited
+  std::vector<Begun*> begun_;  // not over, in order
 };
 
 }  // namespace tutti::delegate

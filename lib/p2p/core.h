@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,6 +52,7 @@ class Core final : public Endpoint, public transport::Sink {
   Request* recv_taken(Message* message, const types::Buffer& buffer) override;
   Request* recall(int peer, std::uint32_t number) override;
   void cancel(Request* request) override;
+  void cancel(std::uint32_t context, Code code) override;
   void release(Request* request) override;
   Partitioned* send_partitioned(int peer, const Envelope& envelope,
                                 const Partitioned::Shape& shape) override;
@@ -159,10 +161,29 @@ class Core final : public Endpoint, public transport::Sink {
 
   // recall.cc
   void end_cancelled(Transfer* transfer);
+  void queue_recall(PeerState& to, std::uint64_t cookie);
   static bool is_recalled(const Message& message, int from, std::uint32_t number, std::uint32_t id);
   void give_back(Message* message, std::uint32_t id);
   void on_recall(int from, const transport::FrameHeader& header);
   void on_recalled(int from, const transport::FrameHeader& header);
+
+  // cancel.cc
+  // Why everything in this context ends; ok: it does not.
+  Code why_cancelled(std::uint32_t context) const {
+    return cancelled_.empty() ? Code::ok : find_cancelled(context);
+  }
+  Code find_cancelled(std::uint32_t context) const;
+  void cancel_transfer(Transfer* transfer, Code code);
+  // Its last frame is here: it ends well, unless its context was cancelled meanwhile.
+  void end_answered(Transfer* transfer) {
+    if (transfer->failure != Code::ok) [[unlikely]]
+      transfer->status.code = transfer->failure;
+    complete(transfer);
+  }
+  void cancel_kept(std::uint32_t context, Code code);
+  void refuse(int from, const transport::FrameHeader& header, std::size_t bytes, Code code);
+  void queue_cut(PeerState& peer, std::uint32_t id, std::uint64_t sent, Code code);
+  void on_cut(int from, const transport::FrameHeader& header);
 
   // deliver.cc
   bool is_sound_message(const transport::FrameHeader& header, std::size_t bytes) const;
@@ -240,9 +261,10 @@ class Core final : public Endpoint, public transport::Sink {
   bool is_budget_known_ = true;    // else the memory of the host is asked when it is used up
   std::uint32_t return_from_ = 0;  // owed units that are returned in a frame of their own
 
-  std::vector<Transfer*> matched_;  // offers matched inside a transport, to be answered
-  std::vector<Transfer*> sending_;  // sends with data to post; null: dropped
-  std::vector<PeerState*> busy_;    // peers with something queued
+  std::map<std::uint32_t, Code> cancelled_;  // contexts
+  std::vector<Transfer*> matched_;           // offers matched inside a transport, to be answered
+  std::vector<Transfer*> sending_;           // sends with data to post; null: dropped
+  std::vector<PeerState*> busy_;             // peers with something queued
   struct Loss {
     int peer;
     Error why;

@@ -137,6 +137,8 @@ void Core::finish_delivery(PeerState& peer, Transfer* transfer,
 // Nobody asked for it yet: kept in the order of arrival.
 void Core::keep(int from, const transport::FrameHeader& header,
                 std::span<const std::byte> payload) {
+  if (const Code code = why_cancelled(header.context); code != Code::ok) [[unlikely]]
+    return refuse(from, header, payload.size(), code);
   const bool is_brought = may_bring(header);
   const std::size_t bytes = is_brought ? header.length : payload.size();
   Message* const message = new (bytes_.take(sizeof(Message) + bytes)) Message;

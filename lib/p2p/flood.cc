@@ -139,7 +139,10 @@ void Core::on_brought(Request* self) {
   message->header.kind = static_cast<std::uint8_t>(Kind::eager);
   message->header.flags = kOwesNothing;
   core.release(bringing);
-  if (message->taker != nullptr) core.give_message(message->taker, message);
+  if (message->taker != nullptr) return core.give_message(message->taker, message);
+  if (core.why_cancelled(message->context) == Code::ok) return;
+  core.drop_kept(message);
+  core.bytes_.give(message, sizeof(Message) + message->bytes);
 }
 
 void Core::tell_flood() {

@@ -30,6 +30,9 @@ bool Core::OwnFrames::on_frame(int from, const transport::FrameHeader& header,
     case Kind::recalled:
       core_.on_recalled(from, header);
       return true;
+    case Kind::cut:
+      core_.on_cut(from, header);
+      return true;
     case Kind::goodbye:
       core_.peer(from).left = true;
       return true;

@@ -138,7 +138,11 @@ class Endpoint {
   virtual Request* recv_taken(Message* message, const types::Buffer& buffer) = 0;
   // Asks the peer for a message back that has left; done when it has answered.
   virtual Request* recall(int peer, std::uint32_t number) = 0;
-  virtual void cancel(Request* request) = 0;   // if no message or receive has met it yet
+  virtual void cancel(Request* request) = 0;  // if no message or receive has met it yet
+  // Everything of this context ends with this code: what others have no hand in at once, the rest
+  // as soon as they have answered. So does all that is posted in it later; a short message may
+  // still leave, and is dropped where its context is cancelled too. The context stays so.
+  virtual void cancel(std::uint32_t context, Code code) = 0;
   virtual void release(Request* request) = 0;  // detached: freed when it is done
 
   // Sides of one (context, source, tag) meet in the order they are made. No wildcards.

@@ -126,6 +126,8 @@ int Core::pump() {
       continue;
     }
     each->phase = Phase::pinned;
+    if (PeerState& to = peer(each->peer); each->moved < each->total && !to.gone)
+      queue_cut(to, each->remote, each->moved, each->failure);
     if (each->in_flight == 0) fail_with(each, each->failure);
   }
   sending_.resize(kept);

@@ -6,6 +6,11 @@
 #include "p2p/core.h"
 
 namespace tutti::p2p {
+namespace {
+
+constexpr std::uint32_t kNoContext = ~0U;  // what asks for a message is in none
+
+}  // namespace
 
 void Core::cancel(Request* request) {
   Transfer* const transfer = static_cast<Transfer*>(request);
@@ -23,30 +28,33 @@ void Core::cancel(Request* request) {
     case Phase::unconfirmed: {
       PeerState& to = peer(transfer->peer);
       if (to.gone) return;
-      to.is_recalling = true;
-      update_open(to);
-      return queue_control(to, Kind::recall, 0, transfer->id);
+      return queue_recall(to, transfer->id);
     }
     default:
       return;  // on its way: it ends as if nothing had been said
   }
 }
 
+void Core::queue_recall(PeerState& to, std::uint64_t cookie) {
+  to.is_recalling = true;
+  update_open(to);
+  queue_control(to, Kind::recall, 0, cookie);
+}
+
 Request* Core::recall(int rank, std::uint32_t number) {
   Transfer* const transfer = channel_.transfers.take();
-  transfer->begin(Phase::unconfirmed, rank, {}, {});
+  transfer->begin(Phase::unconfirmed, rank, {kNoContext, 0, 0, 0}, {});
   PeerState& to = peer(rank);
   if (to.gone || to.left) {
     complete(transfer);
     return transfer;
   }
-  to.is_recalling = true;
-  update_open(to);
-  queue_control(to, Kind::recall, 0, cookie_of(transfer->id, number));
+  queue_recall(to, cookie_of(transfer->id, number));
   return transfer;
 }
 
 void Core::end_cancelled(Transfer* transfer) {
+  if (transfer->failure != Code::ok) return fail_with(transfer, transfer->failure);
   transfer->status.cancelled = true;
   complete(transfer);
 }

@@ -9,6 +9,10 @@ namespace tutti::p2p {
 Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
+  if (const Code code = why_cancelled(envelope.context); code != Code::ok) [[unlikely]] {
+    fail_with(transfer, code);
+    return transfer;
+  }
   if (!channel_.unexpected.is_empty()) [[unlikely]] {
     MatchNode* const found = channel_.unexpected.find(key_of(*transfer));
     if (found != nullptr) {
@@ -74,6 +78,7 @@ Message* Core::peek(int rank, const Envelope& envelope, Status* status) {
   *status = Status{};
   if (found == nullptr) {
     if (from != nullptr && from->gone) status->code = from->failure;
+    if (const Code code = why_cancelled(envelope.context); code != Code::ok) status->code = code;
     return nullptr;
   }
   Message* const message = static_cast<Message*>(found);

@@ -74,6 +74,10 @@ void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
 void Core::answer(Transfer* transfer) {
   PeerState& from = connected(transfer->peer);
   if (from.gone) return fail_with(transfer, from.failure);
+  if (transfer->failure != Code::ok) {  // its context was cancelled
+    queue_cut(from, transfer->remote, 0, transfer->failure);
+    return fail_with(transfer, transfer->failure);
+  }
   if (transfer->total > 0 && transfer->key_bytes > 0 && start_fetch(from, transfer)) return;
   grant(from, transfer);
 }
@@ -110,6 +114,10 @@ void Core::on_grant(int from, const transport::FrameHeader& header) {
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::offered, "grant");
   if (transfer == nullptr) return;
   transfer->remote = high_of(header.cookie);
+  if (transfer->failure != Code::ok) {
+    if (header.length > 0) queue_cut(peer(from), transfer->remote, 0, transfer->failure);
+    return fail_with(transfer, transfer->failure);
+  }
   transfer->total = std::min(transfer->total, header.length);
   if (transfer->total == 0) return complete(transfer);
   transfer->moved = 0;
@@ -123,7 +131,7 @@ void Core::on_taken(int from, const transport::FrameHeader& header) {
   const bool is_offered = transfer != nullptr && transfer->phase == Phase::offered;
   if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
                   "taken") != nullptr)
-    complete(transfer);
+    end_answered(transfer);
 }
 
 bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
@@ -137,7 +145,7 @@ bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std
     std::memcpy(into, payload.data(), payload.size());
   }
   transfer->moved += payload.size();
-  if (transfer->moved == transfer->total) complete(transfer);
+  if (transfer->moved == transfer->total) end_answered(transfer);
   return true;
 }
 
@@ -179,6 +187,7 @@ void Core::on_pin(transport::Done* self, bool ok) {
 // A pinned frame is out of our memory, or a fetch has ended.
 void Core::unpinned(Transfer* transfer, bool ok) {
   --transfer->in_flight;
+  const Code cancelled = transfer->failure;  // of a fetch, whose peer is there
   if (!ok && transfer->failure == Code::ok) transfer->failure = Code::proc_aborted;
   if (transfer->in_flight > 0) return;
   if (transfer->phase == Phase::pinned) {
@@ -189,9 +198,13 @@ void Core::unpinned(Transfer* transfer, bool ok) {
   PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
   if (ok) {
     queue_control(from, Kind::taken, 0, transfer->remote);
-    return complete(transfer);
+    return from.gone ? complete(transfer) : end_answered(transfer);
   }
   if (from.gone) return fail_with(transfer, from.failure);
+  if (cancelled != Code::ok) {
+    queue_cut(from, transfer->remote, 0, cancelled);
+    return fail_with(transfer, cancelled);
+  }
   // The memory could not be read: let the sender send it.
   transfer->failure = Code::ok;
   grant(from, transfer);

@@ -49,7 +49,7 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   Mode mode = Mode::standard;
   bool detached = false;
   std::uint8_t key_bytes = 0;
-  Code failure = Code::ok;  // why it will end badly once its pins are back
+  Code failure = Code::ok;  // why it will end badly once its pins, or the peer's answer, are back
   int peer = kAnySource;
   std::uint32_t fingerprint = 0;
   std::uint32_t in_flight = 0;  // pinned frames not yet fired

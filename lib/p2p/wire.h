@@ -13,7 +13,11 @@
 //   recall   none        -                 sender's id | 0                recalled, or as sent
 //     of one that had left                 asker's id | message's number  recalled or taken
 //   recalled none        -                 sender's id                    -
+//   cut      none        bytes sent of it  addressee's id                 -
 //   credit, goodbye      none              -                              -
+//
+// A cut ends the addressee's send or receive with the code in its tag: the other side has given the
+// message up (cancel.cc).
 //
 // Ids number transfers at the side they belong to; numbers, never 0, the messages to a peer. `aux`
 // of every kind returns credit.
@@ -22,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/result.h"
 #include "transport/transport.h"
 
 namespace tutti::p2p {
@@ -36,7 +41,13 @@ enum class Kind : std::uint8_t {
   goodbye,
   recall,
   recalled,
+  cut,
 };
+
+// What a cut's tag says; codes that nobody gives messages up with are no reason.
+constexpr Code code_of(std::int32_t tag) {
+  return tag == static_cast<std::int32_t>(Code::proc_aborted) ? Code::proc_aborted : Code::other;
+}
 
 // Flags of eager frames and, where it says so, of offers.
 inline constexpr std::uint8_t kWantsTaken = 1;  // the sender waits for the match

@@ -169,7 +169,7 @@ class Scene {
 
   Frame any_frame() {
     Frame frame{message_header(), random_.below(1025)};
-    frame.header.kind = static_cast<std::uint8_t>(random_.below(11));
+    frame.header.kind = static_cast<std::uint8_t>(random_.below(12));
     frame.header.flags = static_cast<std::uint8_t>(random_.below(16));
     frame.header.aux = static_cast<std::uint16_t>(random_.below(3) == 0 ? random_.next() : 0);
     frame.header.length = odd_number(frame.bytes);
@@ -222,8 +222,8 @@ class Scene {
       }
       case Kind::offer:
       case Kind::eager: {
-        constexpr Kind kinds[] = {Kind::grant, Kind::taken, Kind::recalled};
-        frame.header.kind = static_cast<std::uint8_t>(kinds[random_.below(3)]);
+        constexpr Kind kinds[] = {Kind::grant, Kind::taken, Kind::recalled, Kind::cut};
+        frame.header.kind = static_cast<std::uint8_t>(kinds[random_.below(4)]);
         frame.header.length = random_.below(2) == 0 ? about.header.length : random_.below(9000);
         frame.header.cookie = cookie_of(theirs, static_cast<std::uint32_t>(random_.below(70)));
         break;

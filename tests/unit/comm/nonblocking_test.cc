@@ -187,3 +187,36 @@ TEST_CASE("threads wait for different things at once", "[comm][nonblocking][thre
   };
   support::run_ranks(support::one_host(2), body, Knobs::defaults(), world::ThreadLevel::multiple);
 }
+
+TEST_CASE("a cancelled communicator ends all calls on it, and no others", "[comm][nonblocking]") {
+  support::run_ranks(support::one_host(3), [](const Rank& me) {
+    comm::Runtime& runtime = me.comm.runtime();
+    auto made = comm::dup(me.comm);
+    me.expect(made.has_value(), "dup");
+    if (!made) return;
+    comm::Communicator& doomed = **made;
+    std::int32_t word = me.rank, never = 0;
+    // A receive and a collective that cannot end: rank 2 takes no part in it.
+    comm::Request* const receive = comm::irecv(doomed, &never, 1, integer(), (me.rank + 1) % 3, 7);
+    comm::CollCall sum;
+    sum.collective = coll::Collective::barrier;
+    comm::Request* collective = nullptr;
+    if (me.rank != 2) {
+      auto started = comm::start(doomed, sum);
+      me.expect(started.has_value(), "start");
+      if (started) collective = *started;
+    }
+    comm::cancel(doomed, Code::proc_aborted);
+    for (comm::Request* request : {receive, collective}) {
+      if (request == nullptr) continue;
+      comm::wait(runtime, *request);
+      me.expect(request->status().code == Code::proc_aborted, "a request's code");
+      request->release();
+    }
+    me.expect(comm::run(doomed, sum) == Code::proc_aborted, "a barrier, by the delegate");
+    me.expect(comm::send(doomed, p2p::Mode::synchronous, &word, 1, integer(), (me.rank + 1) % 3,
+                         8) == Code::proc_aborted,
+              "a send");
+    me.expect(comm::run(me.comm, sum) == Code::ok, "the communicator that goes on");
+  });
+}

@@ -1,37 +1,17 @@
 // The shm delegate alone: many calls with random delays, areas, faults.
-#include <sched.h>
-
-#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <thread>
 
 #include "catch.h"
-#include "delegate/delegate.h"
-
-namespace {
+#include "teams.h"
 
 using namespace tutti;
-using coll::Collective;
-using delegate::Call;
-using delegate::Team;
-using types::Buffer;
-using types::Count;
+using namespace tutti::test;
 
-constexpr Handle kInt = 0x209, kDouble = 0x214, kSum = 0x21;
-
-thread_local std::string explained;  // what this member's team said about its failure
-
-delegate::Waiting waiting() {
-  delegate::Waiting waiting;
-  waiting.progress = [](void*) { return 0; };
-  waiting.idle = [](void*) { ::sched_yield(); };
-  waiting.active = [](void*) {};
-  waiting.describe = [](std::uint32_t fingerprint) { return std::to_string(fingerprint); };
-  waiting.explain = [](void*, std::string why) { explained = std::move(why); };
-  return waiting;
-}
+namespace {
 
 // One team over all ranks of a host, each in a thread.
 void run_team(int size, const std::function<bool(Team&, int rank)>& body, int looks = 1000) {
@@ -52,93 +32,6 @@ void run_team(int size, const std::function<bool(Team&, int rank)>& body, int lo
   REQUIRE(good == size);
 }
 
-std::int32_t value(int rank, Count index) {
-  return static_cast<std::int32_t>(rank * 1000 + index % 977);
-}
-
-// Runs one call of a kind and looks at the result.
-class Mixer {
- public:
-  Mixer(Team& team, int rank, int size) : team_(team), rank_(rank), size_(size) {}
-
-  bool step(Collective collective, Count count, int root) {
-    root_ = root;
-    call_ = {};
-    call_.collective = collective;
-    call_.root = root;
-    call_.fingerprint = static_cast<std::uint32_t>(collective) * 1000 + 1;
-    in_.resize(static_cast<std::size_t>(count * size_));
-    for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = value(rank_, static_cast<Count>(i));
-    out_.assign(in_.size(), -1);
-    const bool folds = collective == Collective::allreduce || collective == Collective::reduce ||
-                       collective == Collective::reduce_scatter;
-    if (folds)
-      bind_fold(count);
-    else if (collective != Collective::barrier)
-      bind_move(count);
-    if (!team_.takes(call_) || team_.run(call_) != Code::ok) return false;
-    return collective == Collective::barrier || (folds ? folded(count) : moved(count));
-  }
-
- private:
-  void bind_fold(Count count) {
-    // Every other one in place.
-    const bool is_in_place = call_.collective == Collective::reduce_scatter && count % 2 == 1;
-    if (is_in_place) out_ = in_;
-    call_.send = is_in_place ? out_.data() : in_.data();
-    call_.recv = out_.data();
-    call_.count = count;
-    call_.type = types::predefined_type(kInt);
-    call_.op = types::predefined_op(kSum);
-  }
-  void bind_move(Count count) {
-    const Count block = count * 4;
-    call_.block = block;
-    const bool to_each =
-        call_.collective == Collective::scatter || call_.collective == Collective::alltoall;
-    call_.from = Buffer::plain(in_.data(), to_each ? block * size_ : block);
-    call_.into = Buffer::plain(out_.data(), block * size_);
-    if (call_.collective == Collective::scatter) call_.into.bytes = block;
-    if (call_.collective == Collective::bcast) {
-      call_.into = Buffer::plain(out_.data(), block);
-      if (rank_ == root_) std::copy_n(in_.begin(), count, out_.begin());
-    }
-  }
-  bool folded(Count count) const {
-    if (call_.collective == Collective::reduce && rank_ != root_) return true;
-    for (Count i = 0; i < count; ++i) {
-      std::int32_t sum = 0;
-      const Count at = call_.collective == Collective::reduce_scatter ? rank_ * count + i : i;
-      for (int r = 0; r < size_; ++r) sum += value(r, at);
-      if (out_[static_cast<std::size_t>(i)] != sum) return false;
-    }
-    return true;
-  }
-  bool moved(Count count) const {
-    if (call_.collective == Collective::gather && rank_ != root_) return true;
-    const bool one =
-        call_.collective == Collective::bcast || call_.collective == Collective::scatter;
-    const bool to_each =
-        call_.collective == Collective::scatter || call_.collective == Collective::alltoall;
-    for (int r = 0; r < (one ? 1 : size_); ++r)
-      for (Count i = 0; i < count; ++i) {
-        const std::int32_t wanted = value(one ? root_ : r, i + (to_each ? rank_ * count : 0));
-        if (out_[static_cast<std::size_t>(r * count + i)] != wanted) return false;
-      }
-    return true;
-  }
-
-  Team& team_;
-  int rank_, size_, root_ = 0;
-  Call call_;
-  std::vector<std::int32_t> in_, out_;
-};
-
-constexpr Collective kServed[] = {
-    Collective::barrier,   Collective::bcast,    Collective::reduce,
-    Collective::allreduce, Collective::gather,   Collective::scatter,
-    Collective::allgather, Collective::alltoall, Collective::reduce_scatter};
-
 }  // namespace
 
 TEST_CASE("random calls with random delays are all right", "[delegate]") {
@@ -152,7 +45,7 @@ TEST_CASE("random calls with random delays are all right", "[delegate]") {
         const Count count = calls() % 20 == 0 ? calls() % 30000 : calls() % 40;
         if (delays() % 50 == 0) std::this_thread::yield();
         if (delays() % 300 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
-        if (!mixer.step(collective, count, static_cast<int>(calls() % static_cast<unsigned>(size))))
+        if (!mixer.run(collective, count, static_cast<int>(calls() % static_cast<unsigned>(size))))
           return false;
       }
       return true;
@@ -166,9 +59,9 @@ TEST_CASE("one kind again and again, at every size around the limits", "[delegat
       for (const Count count :
            {0, 1, 11, 12, 13, 682, 683, 2047, 2048, 2049, 8191, 8192, 8193, 24577, 200001})
         for (int i = 0; i < 3; ++i)
-          if (!mixer.step(collective, count, i)) return false;
+          if (!mixer.run(collective, count, i)) return false;
       for (int i = 0; i < 500; ++i)
-        if (!mixer.step(collective, 2, 1)) return false;
+        if (!mixer.run(collective, 2, 1)) return false;
       return true;
     });
 }
@@ -179,7 +72,7 @@ TEST_CASE("a team that does not poll", "[delegate]") {
     for (const Collective collective : kServed)
       for (const Count count : {2, 30000})
         for (int i = 0; i < 20; ++i)
-          if (!mixer.step(collective, count, i % 3)) return false;
+          if (!mixer.run(collective, count, i % 3)) return false;
     return true;
   };
   run_team(3, body, 1);
@@ -251,30 +144,4 @@ TEST_CASE("a member that dies is noticed by those who wait for it", "[delegate]"
   wireups[0]->segment().rank(2).gone.store(1, std::memory_order_release);
   for (std::thread& thread : threads) thread.join();
   CHECK(noticed == 2);
-}
-
-TEST_CASE("areas are given back by the last member and serve again", "[delegate]") {
-  auto wireups = wireup::in_threads({0, 0, 0, 0});
-  const std::vector<int> locals{3, 1};  // a team in an order of its own
-  const auto limit = wireups[0]->segment().header().area_count;
-  std::vector<std::uint32_t> taken;
-  while (const auto area = delegate::take_area(*wireups[3], locals)) taken.push_back(*area);
-  CHECK(taken.size() == limit - 1);
-  for (int round = 0; round < 3; ++round) {
-    std::atomic<int> good{0};
-    std::vector<std::thread> threads;
-    for (int member = 0; member < 2; ++member)
-      threads.emplace_back([&, member] {
-        wireup::Wireup& own =
-            *wireups[static_cast<std::size_t>(locals[static_cast<std::size_t>(member)])];
-        const auto team = delegate::make_shm_team(own, locals, member, taken[0], waiting());
-        Mixer mixer(*team, member, 2);
-        bool all = true;
-        for (int i = 0; i < 30; ++i) all = all && mixer.step(Collective::allreduce, 100 * i, 0);
-        if (all) ++good;
-      });
-    for (std::thread& thread : threads) thread.join();
-    CHECK(good == 2);
-    CHECK(delegate::take_area(*wireups[3], locals) == taken[0]);
-  }
 }

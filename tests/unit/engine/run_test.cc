@@ -161,3 +161,30 @@ TEST_CASE("a run that fails ends, and ends those of the others", "[engine]") {
     return engine::wait(me.endpoint, *second) == Code::ok && out[0] == 50 + left;
   });
 }
+
+TEST_CASE("a cancelled context ends the runs in it, and no others", "[engine]") {
+  bench::run_members(3, [](const Member& me) {
+    const int right = (me.rank + 1) % 3, left = (me.rank + 2) % 3;
+    // Nobody sends what this one waits for.
+    sched::Builder stuck;
+    stuck.recv(at(Space::out, 0, 1), left);
+    stuck.send(at(Space::out, 0, 1), right);
+    sched::Builder ring;
+    ring.send(at(Space::in, 0), right);
+    ring.recv(at(Space::out, 0), left);
+    Ints in{70 + me.rank}, out(1), never(1);
+    engine::Binding binding = me.binding(0);
+    binding.out.whole = block(never);
+    engine::Binding alive = me.binding(0);
+    alive.context += 2;
+    alive.in.whole = block(in);
+    alive.out.whole = block(out);
+    const auto run = engine::make_run(me.endpoint, me.scratch, bench::program(stuck));
+    const auto other = engine::make_run(me.endpoint, me.scratch, bench::program(ring));
+    run->begin(std::move(binding));
+    other->begin(std::move(alive));
+    me.endpoint.cancel(me.binding(0).context, Code::proc_aborted);
+    if (!run->is_done() || run->code() != Code::proc_aborted) return false;
+    return engine::wait(me.endpoint, *other) == Code::ok && out[0] == 70 + left;
+  });
+}

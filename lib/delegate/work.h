@@ -1,0 +1,128 @@
+// Work: a call under way in a team, and how far it has come. Forms go on where the step before had
+// to stop: whoever is to be heard or awaited next stands here, as does the round.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "delegate/team.h"
+
+namespace tutti::delegate {
+
+// What a form says when it has to wait (for ShmTeam::awaited_).
+inline constexpr Code kNotYet = Code::pending;
+
+// Data movement (exchange.cc).
+struct ShmTeam::Exchange {
+  const Call& call;
+  bool everyone_gives;  // else the root
+  bool everyone_takes;  // else the root
+  bool to_each;         // a giver has a block for each member
+  int size, me;
+  Count depth;     // rounds kept in the chunks
+  Count part = 0;  // bytes of a block in a round
+  Count rounds = 0;
+
+  // What this member gives.
+  types::Buffer from() const {
+    if (call.collective == coll::Collective::bcast) return call.into;
+    if (call.in_place && call.collective != coll::Collective::scatter)
+      return call.into.part(me * call.block, call.block);
+    return call.from;
+  }
+  bool gives(int member) const { return everyone_gives || member == call.root; }
+  bool takes(int member) const { return everyone_takes || member == call.root; }
+  Count blocks() const { return to_each ? size : 1; }
+  // Which of a giver's blocks is ours, and where it goes in `into`.
+  Count block_for(int member) const { return to_each ? member : 0; }
+  Count place_of(int giver) const { return everyone_gives ? giver * call.block : 0; }
+  Count part_of(Count round) const { return std::min(part, call.block - round * part); }
+  Count chunk_at(Count round) const { return round % depth * blocks() * part; }
+};
+
+// Long reductions of many members (fold_long.cc).
+struct ShmTeam::Folding {
+  const Call& call;
+  types::Op::Kernel kernel;
+  Count extent;
+  Count piece;   // elements
+  Count stride;  // bytes of a piece in the chunks
+  Count rounds;
+  Count depth;  // rounds kept in the chunks
+  int size;
+  int me;
+  bool scatters;
+  bool collects;  // the folded pieces of the others, too
+
+  struct Range {
+    Count from, count;  // elements of the vector
+  };
+  Range range(Count round, int member) const {
+    if (scatters) {
+      const Count at = std::min(call.count, round * piece);
+      return {member * call.count + at, std::min(piece, call.count - at)};
+    }
+    const Count from = std::min(call.count, (round * size + member) * piece);
+    return {from, std::min(piece, call.count - from)};
+  }
+  // In a rank's chunks: pieces for the others to fold, then its own folded one.
+  Count given_at(Count round, int member) const {
+    return (round % depth * (size + 1) + member) * stride;
+  }
+  Count folded_at(Count round) const { return given_at(round, size); }
+  const std::byte* own(Count element) const {
+    return static_cast<const std::byte*>(call.send) + element * extent;
+  }
+  std::byte* result(Count element) const {
+    const Count first = scatters ? me * call.count : 0;
+    return static_cast<std::byte*>(call.recv) + (element - first) * extent;
+  }
+};
+
+// Long reductions of two (fold_pair.cc).
+struct ShmTeam::Pairing {
+  Count extent, stride, piece, rounds;  // of a round: bytes, elements
+  const std::byte *given, *own;         // the vector's part for the other, and for us
+  bool gives, folds;
+};
+
+struct ShmTeam::Work {
+  using Form = Code (ShmTeam::*)(Work&);
+
+  explicit Work(const Call& what) : call(what) {}
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  // What of a round is done.
+  enum class Stage : std::uint8_t { give, fold, take };
+
+  const Call& call;
+  Form form = nullptr;      // null: its turn has not come
+  bool has_spoken = false;  // our entry is published
+  Stage stage = Stage::give;
+  int member = 0;  // to be heard or awaited next
+  Count round = 0;
+  types::Op::Kernel kernel;  // of reductions
+  std::size_t bytes;         // of all that we give
+  std::optional<Exchange> exchange;
+  std::optional<Folding> folding;
+  std::optional<Pairing> pairing;
+
+  // Moves on in a round, or to the next.
+  void enter(Stage next) {
+    stage = next;
+    member = 0;
+  }
+};
+
+inline Code ShmTeam::hear_all(Work& work) {
+  for (int member = work.member; member < size_; ++member) {
+    if (member == me_) continue;
+    if (const Code code = hear(member, work.call.fingerprint); code != Code::ok) [[unlikely]] {
+      work.member = member;
+      return code;
+    }
+  }
+  return Code::ok;
+}
+
+}  // namespace tutti::delegate

@@ -1,0 +1,117 @@
+// A context is cancelled: everything in it ends with one code, and nothing of it is kept any more.
+//
+// What the other side has a hand in (an offer that it may answer, data on their way into our
+// memory) ends when its last frame is here, so that a frame that comes late never meets another
+// message with the same number. To that end each side says that it has given a message up: a cut.
+//
+//   send: waiting              ends at once
+//         offered, unconfirmed is recalled; ends by recalled, taken, cut, or a grant, which is cut
+//         sending              posts no more, and says how much it posted: cut
+//   recv: posted               ends at once
+//         matched              cuts the sender's offer instead of answering it
+//         granted              ends when all has come that was sent
+//         fetching             ends with the fetch
+//
+// Whose peer is lost ends as always. The context's number is not used again (comm): messages in it
+// may still be on their way.
+#include <algorithm>
+
+#include "base/check.h"
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+
+Code Core::find_cancelled(std::uint32_t context) const {
+  const auto found = cancelled_.find(context);
+  return found == cancelled_.end() ? Code::ok : found->second;
+}
+
+void Core::cancel(std::uint32_t context, Code code) {
+  TUTTI_CHECK(code != Code::ok, "a context is cancelled without an error");
+  if (!cancelled_.emplace(context, code).second) return;
+  cancel_kept(context, code);
+  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
+    Transfer* const each = channel_.transfers.find(id);
+    if (each->context == context) cancel_transfer(each, code);
+  }
+  run_completions();
+  // Threads may wait for what has ended here.
+  if (sleepers_ > 0) waiter_->wake_self();
+}
+
+void Core::cancel_transfer(Transfer* transfer, Code code) {
+  switch (transfer->phase) {
+    case Phase::unused:
+    case Phase::complete:
+      return;
+    case Phase::posted:
+      channel_.posted.remove(transfer);
+      return fail_with(transfer, code);
+    case Phase::waiting: {
+      PeerState& to = peer(transfer->peer);
+      if (!to.waiting.remove(transfer)) return;  // being posted
+      update_open(to);
+      return fail_with(transfer, code);
+    }
+    case Phase::offered:
+    case Phase::unconfirmed:
+      transfer->failure = code;
+      return queue_recall(peer(transfer->peer), transfer->id);
+    case Phase::placed:
+      transfer->status.code = code;
+      return;
+    case Phase::matched:
+    case Phase::granted:
+    case Phase::sending:
+    case Phase::pinned:
+    case Phase::fetching:
+      transfer->failure = code;
+      work_ = true;
+      return;
+  }
+}
+
+// Those that are being brought end with that (on_brought).
+void Core::cancel_kept(std::uint32_t context, Code code) {
+  for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr;) {
+    Message* const message = static_cast<Message*>(node);
+    node = node->newer;
+    if (message->context != context || message->bringing != nullptr) continue;
+    drop_kept(message);
+    refuse(message->from, message->header, message->bytes, code);
+    bytes_.give(message, sizeof(Message) + message->bytes);
+  }
+}
+
+// Credit goes back, and who waits for an answer has it.
+void Core::refuse(int from, const transport::FrameHeader& header, std::size_t bytes, Code code) {
+  PeerState& sender = peer(from);
+  const bool is_eager = header.kind == static_cast<std::uint8_t>(Kind::eager);
+  if (is_eager && (header.flags & kOwesNothing) == 0) consumed(sender, bytes);
+  if (!is_eager || (header.flags & kWantsTaken) != 0)
+    queue_cut(sender, high_of(header.cookie), 0, code);
+}
+
+void Core::queue_cut(PeerState& peer, std::uint32_t id, std::uint64_t sent, Code code) {
+  queue_control(peer, Kind::cut, sent, id);
+  peer.control_last->header.tag = static_cast<std::int32_t>(code);
+}
+
+void Core::on_cut(int from, const transport::FrameHeader& header) {
+  const Transfer* const found = channel_.transfers.find(low_of(header.cookie));
+  const bool is_received = found != nullptr && found->phase == Phase::granted;
+  const bool is_asked = found != nullptr && found->phase == Phase::unconfirmed;
+  Transfer* const transfer = find_active(low_of(header.cookie), from,
+                                         is_received ? Phase::granted
+                                         : is_asked  ? Phase::unconfirmed
+                                                     : Phase::offered,
+                                         "cut");
+  if (transfer == nullptr) return;
+  if (transfer->failure == Code::ok) transfer->failure = code_of(header.tag);
+  if (!is_received) return fail_with(transfer, transfer->failure);
+  // Parts of it may come after this.
+  transfer->total = std::min(transfer->total, header.length);
+  if (transfer->moved >= transfer->total) end_answered(transfer);
+}
+
+}  // namespace tutti::p2p

@@ -1,0 +1,268 @@
+// Calls that are begun and stepped: one thread steps all members, in any order, and some are
+// cancelled in the middle.
+#include <atomic>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "catch.h"
+#include "teams.h"
+
+using namespace tutti;
+using namespace tutti::test;
+using delegate::Run;
+using delegate::Step;
+
+namespace {
+
+constexpr int kMostSteps = 200'000;
+
+// Members of a host, and teams over all of them, held by one thread.
+struct Members {
+  explicit Members(int members)
+      : size(members), wireups(wireup::in_threads(std::vector<int>(at(members), 0))) {
+    locals.resize(at(size));
+    std::iota(locals.begin(), locals.end(), 0);
+  }
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  std::vector<std::unique_ptr<Team>> team() {
+    const auto area = delegate::take_area(*wireups[0], locals);
+    REQUIRE(area.has_value());
+    std::vector<std::unique_ptr<Team>> made;
+    for (int member = 0; member < size; ++member)
+      made.push_back(
+          delegate::make_shm_team(*wireups[at(member)], locals, member, *area, waiting()));
+    return made;
+  }
+
+  const int size;
+  std::vector<std::unique_ptr<wireup::Wireup>> wireups;
+  std::vector<int> locals;
+};
+
+// The same call of all members of a team, each begun when it is told to.
+class Everyone {
+ public:
+  Everyone(std::vector<std::unique_ptr<Team>>& teams, Collective collective, Count count, int root)
+      : teams_(teams), runs_(teams.size()) {
+    const int size = static_cast<int>(teams.size());
+    for (int member = 0; member < size; ++member) {
+      mixers_.push_back(std::make_unique<Mixer>(*teams[Members::at(member)], member, size));
+      calls_.push_back(&mixers_.back()->prepare(collective, count, root));
+    }
+  }
+  void begin(int member) {
+    runs_[Members::at(member)] = teams_[Members::at(member)]->begin(*calls_[Members::at(member)]);
+  }
+  bool has_begun(int member) const { return runs_[Members::at(member)] != nullptr; }
+  Run& run(int member) { return *runs_[Members::at(member)]; }
+  bool is_right() const {
+    return std::all_of(runs_.begin(), runs_.end(),
+                       [](const auto& run) {
+                         return run->step() == Step::over && run->code() == Code::ok;
+                       }) &&
+           std::all_of(mixers_.begin(), mixers_.end(),
+                       [](const auto& mixer) { return mixer->is_right(); });
+  }
+
+ private:
+  std::vector<std::unique_ptr<Team>>& teams_;
+  std::vector<std::unique_ptr<Mixer>> mixers_;
+  std::vector<const Call*> calls_;
+  std::vector<std::unique_ptr<Run>> runs_;
+};
+
+// A second kind of team: its calls end after some steps, with a code of its own.
+class FakeTeam final : public Team {
+ public:
+  FakeTeam(const delegate::Waiting& waiting, int steps, Code code)
+      : Team(waiting), steps_(steps), code_(code) {}
+  bool takes(const Call&) const override { return true; }
+  std::unique_ptr<Run> begin(const Call&) override { return std::make_unique<Fake>(*this); }
+  void cancel(Code code) override {
+    steps_ = 0;
+    code_ = code;
+  }
+
+ private:
+  class Fake final : public Run {
+   public:
+    explicit Fake(FakeTeam& team) : team_(team) {}
+    Step step() override { return team_.steps_-- > 0 ? Step::waits : Step::over; }
+    Code code() const override { return team_.code_; }
+
+   private:
+    FakeTeam& team_;
+  };
+  int steps_;
+  Code code_;
+};
+
+}  // namespace
+
+TEST_CASE("begun calls are stepped by one thread, members in any order", "[delegate][steps]") {
+  for (const int size : {2, 3, 5}) {
+    Members members(size);
+    auto teams = members.team();
+    std::mt19937 random(static_cast<unsigned>(size));
+    for (int i = 0; i < 150; ++i) {
+      const Count count = random() % 4 == 0 ? random() % 30'000 : random() % 40;
+      const Collective collective = kServed[random() % std::size(kServed)];
+      Everyone all(teams, collective, count, static_cast<int>(random()) & 1);
+      for (int member = 0; member < size; ++member) all.begin(member);
+      int over = 0, steps = 0;
+      std::vector<bool> is_over(Members::at(size));
+      while (over < size && ++steps < kMostSteps) {
+        const int member = static_cast<int>(random() % static_cast<unsigned>(size));
+        if (is_over[Members::at(member)] || all.run(member).step() != Step::over) continue;
+        is_over[Members::at(member)] = true;
+        ++over;
+      }
+      INFO(size << " members, collective " << static_cast<int>(collective) << ", " << count);
+      REQUIRE(all.is_right());
+    }
+  }
+}
+
+TEST_CASE("of several begun calls only the last is stepped", "[delegate][steps]") {
+  Members members(3);
+  auto teams = members.team();
+  Everyone first(teams, Collective::allreduce, 20'000, 0);
+  Everyone second(teams, Collective::bcast, 3, 1);
+  Everyone third(teams, Collective::alltoall, 9'000, 0);
+  for (int member = 0; member < 3; ++member)
+    for (Everyone* call : {&first, &second, &third}) call->begin(member);
+  for (int steps = 0, over = 0; over < 3 && steps < kMostSteps; ++steps) {
+    over = 0;
+    for (int member = 2; member >= 0; --member)
+      if (third.run(member).step() == Step::over) ++over;
+  }
+  REQUIRE(first.is_right());
+  REQUIRE(second.is_right());
+  REQUIRE(third.is_right());
+}
+
+TEST_CASE("calls of two teams, begun in another order by each member", "[delegate][steps]") {
+  Members members(2);
+  auto one = members.team(), other = members.team();
+  std::mt19937 random(3);
+  for (int i = 0; i < 100; ++i) {
+    Everyone a(one, Collective::allreduce, i % 10 == 0 ? 25'000 : 5, 0);
+    Everyone b(other, Collective::allgather, i % 7 == 0 ? 12'000 : 2, 0);
+    a.begin(0), b.begin(0);
+    b.begin(1), a.begin(1);
+    int steps = 0;
+    for (bool is_over = false; !is_over && ++steps < kMostSteps;) {
+      is_over = true;
+      for (int turn = 0; turn < 4; ++turn) {
+        Everyone& call = random() % 2 == 0 ? a : b;
+        call.run(static_cast<int>(random() % 2)).step();
+      }
+      for (Everyone* call : {&a, &b})
+        for (int member = 0; member < 2; ++member)
+          is_over = call->run(member).step() == Step::over && is_over;
+    }
+    REQUIRE(a.is_right());
+    REQUIRE(b.is_right());
+  }
+}
+
+TEST_CASE("a call that is waited for comes after those begun before", "[delegate][steps]") {
+  Members members(2);
+  auto teams = members.team();
+  for (int i = 0; i < 50; ++i) {
+    Everyone begun(teams, Collective::allreduce, i % 2 == 0 ? 4 : 20'000, 0);
+    std::vector<std::thread> threads;
+    std::atomic<int> good{0};
+    for (int member = 0; member < 2; ++member)
+      threads.emplace_back([&, member] {
+        begun.begin(member);
+        if (member == 1) begun.run(member).step();
+        Mixer mixer(*teams[Members::at(member)], member, 2);
+        if (mixer.run(Collective::gather, 30, 1)) ++good;
+      });
+    for (std::thread& thread : threads) thread.join();
+    REQUIRE(good == 2);
+    REQUIRE(begun.is_right());
+  }
+}
+
+TEST_CASE("a team is cancelled in the middle of a call", "[delegate][steps]") {
+  for (int steps_before = 0; steps_before < 20; ++steps_before) {
+    Members members(3);
+    auto teams = members.team();
+    auto others = members.team();
+    Everyone call(teams, Collective::allreduce, 300'000, 0);
+    Everyone queued(teams, Collective::barrier, 0, 0);
+    for (int member = 0; member < 3; ++member) call.begin(member), queued.begin(member);
+    for (int i = 0; i < steps_before; ++i) call.run(i % 3).step();
+    teams[1]->cancel(Code::proc_aborted);
+    for (Everyone* each : {&call, &queued}) {
+      CHECK(each->run(1).step() == Step::over);
+      CHECK(each->run(1).code() == Code::proc_aborted);
+    }
+    for (int member : {0, 2})
+      for (Everyone* each : {&call, &queued}) {
+        int steps = 0;
+        while (each->run(member).step() != Step::over && ++steps < kMostSteps) {
+        }
+        REQUIRE(steps < kMostSteps);
+        CHECK(each->run(member).code() == Code::proc_aborted);
+      }
+    CHECK(teams[1]->run(Call{}) == Code::proc_aborted);
+    // Another team of the same members goes on.
+    Everyone alive(others, Collective::barrier, 0, 0);
+    for (int member = 0; member < 3; ++member) alive.begin(member);
+    for (int i = 0; i < 9; ++i) alive.run(i % 3).step();
+    REQUIRE(alive.is_right());
+  }
+}
+
+TEST_CASE("to let go of a call that is not over cancels its team", "[delegate][steps]") {
+  Members members(2);
+  auto teams = members.team();
+  teams[0]->begin(Call{});
+  CHECK(teams[0]->run(Call{}) == Code::other);
+  CHECK(teams[1]->run(Call{}) == Code::other);
+}
+
+TEST_CASE("a member that dies ends the begun calls of the others", "[delegate][steps]") {
+  Members members(3);
+  auto teams = members.team();
+  Everyone call(teams, Collective::allreduce, 300'000, 0);
+  for (int member = 0; member < 3; ++member) call.begin(member);
+  for (int i = 0; i < 10; ++i) call.run(i % 3).step();
+  // What the daemon does when the process has ended.
+  members.wireups[0]->segment().rank(2).gone.store(1, std::memory_order_release);
+  for (int member : {0, 1}) {
+    int steps = 0;
+    while (call.run(member).step() != Step::over && ++steps < kMostSteps) {
+    }
+    REQUIRE(steps < kMostSteps);
+    CHECK(call.run(member).code() == Code::proc_aborted);
+  }
+}
+
+TEST_CASE("any team's call can be waited for", "[delegate][steps]") {
+  struct Heard {
+    int progress = 0, idle = 0;
+  } heard;
+  delegate::Waiting how = waiting();
+  how.self = &heard;
+  how.progress = [](void* self) { return ++static_cast<Heard*>(self)->progress % 2; };
+  how.idle = [](void* self) { ++static_cast<Heard*>(self)->idle; };
+  FakeTeam team(how, 7, Code::ok);
+  CHECK(team.run(Call{}) == Code::ok);
+  CHECK(heard.progress == 7);
+  CHECK(heard.idle == 3);
+  FakeTeam failing(how, 2, Code::op);
+  CHECK(failing.run(Call{}) == Code::op);
+  FakeTeam cancelled(how, kMostSteps, Code::ok);
+  const auto run = cancelled.begin(Call{});
+  CHECK(run->step() == Step::waits);
+  cancelled.cancel(Code::proc_aborted);
+  CHECK(run->step() == Step::over);
+  CHECK(run->code() == Code::proc_aborted);
+}

@@ -30,6 +30,9 @@ class Stepped final : public transport::Transport {
                                                    BlobView address) override {
     return inner_->connect(peer, address);
   }
+  Result<std::unique_ptr<transport::Region>> expose(const transport::Memory& memory) override {
+    return inner_->expose(memory);
+  }
   int progress() override {
     const int events = inner_->progress();
     if (events == 0) g_seams.turn();

@@ -10,7 +10,7 @@
 //   recv: posted               ends at once
 //         matched              cuts the sender's offer instead of answering it
 //         granted              ends when all has come that was sent
-//         fetching             ends with the fetch
+//         getting              ends with the part under way
 //
 // Whose peer is lost ends as always. The context's number is not used again (comm): messages in it
 // may still be on their way.
@@ -64,7 +64,7 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
     case Phase::granted:
     case Phase::sending:
     case Phase::pinned:
-    case Phase::fetching:
+    case Phase::getting:
       transfer->failure = code;
       work_ = true;
       return;

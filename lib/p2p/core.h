@@ -128,7 +128,8 @@ class Core final : public Endpoint, public transport::Sink {
   bool post_first(PeerState& peer, Transfer* transfer);
   bool post_eager(PeerState& peer, Transfer* transfer, bool is_charged);
   std::span<const std::byte> stage(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
-  void drop_staging(Transfer* transfer);
+  void drop_held(Transfer* transfer);
+  void drop_all_held();
   void count_sent(PeerState& peer, std::uint64_t bytes);
   void consumed(PeerState& peer, std::size_t bytes);
   void explain_flood(PeerState& peer);
@@ -140,7 +141,12 @@ class Core final : public Endpoint, public transport::Sink {
   static void note_offer(Transfer* transfer, const transport::FrameHeader& header,
                          std::span<const std::byte> key);
   void answer(Transfer* transfer);
-  bool start_fetch(PeerState& peer, Transfer* transfer);
+  BlobView key_for(PeerState& peer, Transfer* transfer);
+  void pay_back_key(int from, std::size_t bytes);
+  bool start_get(PeerState& peer, Transfer* transfer);
+  bool get_part(PeerState& peer, Transfer* transfer);
+  int pump_gets();
+  void give_up_getting(PeerState& peer, Transfer* transfer);
   void grant(PeerState& peer, Transfer* transfer);
   void on_grant(int from, const transport::FrameHeader& header);
   void on_taken(int from, const transport::FrameHeader& header);
@@ -263,8 +269,9 @@ class Core final : public Endpoint, public transport::Sink {
 
   std::map<std::uint32_t, Code> cancelled_;  // contexts
   std::vector<Transfer*> matched_;           // offers matched inside a transport, to be answered
-  std::vector<Transfer*> sending_;           // sends with data to post; null: dropped
-  std::vector<PeerState*> busy_;             // peers with something queued
+  std::vector<Transfer*> getting_;  // receives with more to read from their senders' memory
+  std::vector<Transfer*> sending_;  // sends with data to post; null: dropped
+  std::vector<PeerState*> busy_;    // peers with something queued
   struct Loss {
     int peer;
     Error why;

@@ -145,7 +145,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
     return false;
   }
   count_sent(peer, bytes);
-  drop_staging(transfer);
+  drop_held(transfer);
   if (confirms) return true;
   transfer->number = number;
   transfer->phase = Phase::pinned;
@@ -160,8 +160,8 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
 // full link does not make us pack again.
 std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
                                        std::size_t bytes) {
-  if (!transfer->is_staged) {
-    transfer->is_staged = true;
+  if (transfer->staging == nullptr) {
+    transfer->holds = true;
     transfer->staging_bytes = bytes;
     transfer->staging = static_cast<std::byte*>(bytes_.take(bytes));
     transfer->staged = 0;
@@ -173,10 +173,19 @@ std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
   return {transfer->staging, bytes};
 }
 
-void Core::drop_staging(Transfer* transfer) {
-  if (!transfer->is_staged) return;
-  transfer->is_staged = false;
-  bytes_.give(transfer->staging, transfer->staging_bytes);
+// Whatever it needed on its way: the memory goes back, the peer reads nothing any more.
+void Core::drop_held(Transfer* transfer) {
+  if (!transfer->holds) return;
+  transfer->holds = false;
+  if (transfer->staging != nullptr) bytes_.give(transfer->staging, transfer->staging_bytes);
+  transfer->staging = nullptr;
+  transfer->region.reset();
+  transfer->source_memory.reset();
+}
+
+void Core::drop_all_held() {
+  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id)
+    drop_held(channel_.transfers.find(id));
 }
 
 // A receive has taken an eager message of this peer: its credit can go back.

@@ -27,7 +27,7 @@ bool is_moving(const Transfer& transfer) {
     case Phase::placed:
     case Phase::matched:
     case Phase::granted:
-    case Phase::fetching:
+    case Phase::getting:
       return true;
     default:
       return false;
@@ -136,6 +136,7 @@ void Core::close() {
         each->rank != wireup_.rank())
       queue_control(*each, Kind::goodbye, 0, 0);
   see_to(is_over, kGoodbyePatience_ns);  // a courtesy: a peer that ended already does not take it
+  drop_all_held();  // what is left behind is read by nobody, and nothing is read into it
   for (const auto& each : peers_) {
     if (each == nullptr) continue;
     each->link = nullptr;

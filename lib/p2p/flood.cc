@@ -121,6 +121,7 @@ void Core::bring(Message& message, std::span<const std::byte> key) {
   bringing->begin(Phase::waiting, message.from, {message.context, message.source, message.tag, 0},
                   types::Buffer::plain(memory.data(), static_cast<types::Count>(memory.size())));
   note_offer(bringing, message.header, key);
+  pay_back_key(message.from, key.size());
   bringing->owner = &message;
   bringing->on_done = &Core::on_brought;
   message.bringing = bringing;

@@ -41,6 +41,7 @@ Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
 }
 
 Core::~Core() {
+  drop_all_held();
   for (const auto& each : peers_) {
     if (each == nullptr) continue;
     each->owned_link.reset();
@@ -226,7 +227,7 @@ void Core::lose_transfer(Transfer* transfer, Code code) {
       return fail_with(transfer, code);
     case Phase::sending:  // pump() ends it
     case Phase::pinned:   // ends when the transport gives the memory back
-    case Phase::fetching:
+    case Phase::getting:
       transfer->failure = code;
       work_ = true;
       return;

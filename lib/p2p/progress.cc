@@ -72,7 +72,7 @@ void Core::active() {
 
 void Core::complete(Transfer* transfer) {
   transfer->phase = Phase::complete;
-  drop_staging(transfer);
+  drop_held(transfer);
   if (transfer->on_done != nullptr) return channel_.completions.push(transfer);
   transfer->done = true;
   if (transfer->detached) channel_.transfers.give(transfer);
@@ -131,7 +131,8 @@ int Core::pump() {
     if (each->in_flight == 0) fail_with(each, each->failure);
   }
   sending_.resize(kept);
-  work_ = work_ || !busy_.empty() || !sending_.empty();
+  moved += pump_gets();
+  work_ = work_ || !busy_.empty() || !sending_.empty() || !getting_.empty();
   return moved;
 }
 

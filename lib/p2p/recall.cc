@@ -83,6 +83,7 @@ void Core::give_back(Message* message, std::uint32_t id) {
   const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
   PeerState& sender = peer(message->from);
   if (is_eager && (message->header.flags & kOwesNothing) == 0) consumed(sender, message->bytes);
+  if (!is_eager) pay_back_key(message->from, message->bytes);
   queue_control(sender, Kind::recalled, 0, id);
   bytes_.give(message, sizeof(Message) + message->bytes);
 }

@@ -5,11 +5,11 @@
 //          <------------- grant   "send me so many bytes"
 //   data, data, data --------->   complete when all are there
 //   or, where the link can read the peer's memory:
-//                                 fetch ... complete
+//                                 get, get, get: complete
 //          <------------- taken   complete
 //
 // A grant of fewer bytes than offered (a receive that is too short) or of none ends the
-// message all the same. A fetch that fails falls back to a grant.
+// message all the same. A get that fails falls back to a grant.
 #include <algorithm>
 #include <cstring>
 
@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::uint32_t kMostInFlight = 16;                 // pinned frames of one message
 constexpr int kBurst = 32;                                  // frames posted before receiving again
+constexpr std::uint64_t kMostGot = std::uint64_t{1} << 20;  // read from a peer's memory at a time
 constexpr std::size_t kMostStaged = std::size_t{64} << 10;  // packed at a time
 
 }  // namespace
@@ -35,22 +36,41 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   header.cookie = cookie_of(transfer->fingerprint, transfer->id);
   if (transfer->total <= peer.eager_bytes && transfer->mode != Mode::synchronous)
     header.flags = kUntilKept;
-  if (transfer->key_bytes == 0 && peer.traits.fetches && transfer->total > 0 &&
-      transfer->total >= peer.traits.fetch_from && transfer->buffer.is_contiguous()) {
-    const auto key = peer.link->expose({transfer->buffer.at(), transfer->total});
-    if (key && key->size() <= kMostKeyBytes) {
-      std::copy(key->begin(), key->end(), transfer->key.begin());
-      transfer->key_bytes = static_cast<std::uint8_t>(key->size());
-    }
-  }
+  const BlobView key = key_for(peer, transfer);
+  const std::uint32_t cost = key_cost_of(key.size());
+  peer.credit -= cost;
   transfer->phase = Phase::offered;
-  if (peer.link->try_post({&header, transfer->key.data(), transfer->key_bytes, nullptr})) {
+  if (peer.link->try_post({&header, key.data(), key.size(), nullptr})) {
     ++counted_.offers_sent;
     count_sent(peer, header.length);
     return true;
   }
+  peer.credit += cost;
   transfer->phase = Phase::waiting;
   return false;
+}
+
+// The key to the memory of this send, where its peer may read that and it pays; else empty.
+BlobView Core::key_for(PeerState& peer, Transfer* transfer) {
+  if (transfer->region == nullptr) {
+    if (!peer.traits.gets || transfer->total == 0 || transfer->total < peer.traits.get_from ||
+        !transfer->buffer.is_contiguous())
+      return {};
+    auto region =
+        opened_.transports[peer.transport]->expose({transfer->buffer.at(), transfer->total});
+    if (!region) return {};
+    transfer->region = std::move(*region);
+    transfer->holds = true;
+  }
+  const BlobView key = transfer->region->key();
+  const bool fits = key.size() <= std::min(kMostKeyBytes, peer.traits.max_frame) &&
+                    key_cost_of(key.size()) <= peer.credit;
+  return fits ? key : BlobView{};
+}
+
+// The offer that came with it takes no room here any more.
+void Core::pay_back_key(int from, std::size_t bytes) {
+  if (key_cost_of(bytes) > 0) consumed(peer(from), bytes);
 }
 
 // A receive has met an offer; answer() does the rest where posting is allowed.
@@ -59,6 +79,7 @@ void Core::match_offer(Transfer* transfer, int from, const transport::FrameHeade
   meet(transfer, from, header);
   transfer->total = static_cast<std::uint64_t>(transfer->status.bytes);
   note_offer(transfer, header, key);
+  pay_back_key(from, key.size());
 }
 
 // From here on `transfer` can be answered.
@@ -67,8 +88,7 @@ void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
   transfer->phase = Phase::matched;
   transfer->remote = high_of(header.cookie);
   transfer->moved = 0;
-  transfer->key_bytes = static_cast<std::uint8_t>(std::min(key.size(), kMostKeyBytes));
-  std::copy_n(key.begin(), transfer->key_bytes, transfer->key.begin());
+  transfer->key.assign(key.begin(), key.end());
 }
 
 void Core::answer(Transfer* transfer) {
@@ -78,24 +98,60 @@ void Core::answer(Transfer* transfer) {
     queue_cut(from, transfer->remote, 0, transfer->failure);
     return fail_with(transfer, transfer->failure);
   }
-  if (transfer->total > 0 && transfer->key_bytes > 0 && start_fetch(from, transfer)) return;
+  if (transfer->total > 0 && !transfer->key.empty() && start_get(from, transfer)) return;
   grant(from, transfer);
 }
 
-bool Core::start_fetch(PeerState& peer, Transfer* transfer) {
-  if (!peer.traits.fetches || !transfer->buffer.is_contiguous()) return false;
-  const BlobView view(transfer->key.data(), transfer->key_bytes);
-  transfer->phase = Phase::fetching;
+bool Core::start_get(PeerState& peer, Transfer* transfer) {
+  if (!peer.traits.gets || !transfer->buffer.is_contiguous()) return false;
+  auto imported = peer.link->import(transfer->key);
+  if (!imported) return false;
+  transfer->source_memory = std::move(*imported);
+  transfer->holds = true;
+  transfer->phase = Phase::getting;
+  return get_part(peer, transfer);
+}
+
+// Asks for the next part; parts are short, so that others have their turn in between. False: it
+// cannot be read.
+bool Core::get_part(PeerState& peer, Transfer* transfer) {
+  const std::size_t bytes = std::min(transfer->total - transfer->moved, kMostGot);
   transfer->in_flight = 1;
-  const auto started = peer.link->fetch(Blob(view.begin(), view.end()),
-                                        {transfer->buffer.at(), transfer->total}, &transfer->pin);
+  const auto started =
+      peer.link->get(*transfer->source_memory, transfer->moved,
+                     {transfer->buffer.at() + transfer->moved, bytes}, &transfer->pin);
   if (started) return true;
   transfer->in_flight = 0;
   return false;
 }
 
+// Receives of which a part has come and another is to be asked for.
+int Core::pump_gets() {
+  const std::size_t count = getting_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Transfer* const each = getting_[i];
+    PeerState& from = *peers_[static_cast<std::size_t>(each->peer)];
+    if (from.gone)
+      fail_with(each, from.failure);
+    else if (each->failure != Code::ok)
+      give_up_getting(from, each);
+    else if (!get_part(from, each))
+      grant(from, each);
+  }
+  // Behind them are those that have got a part at once.
+  getting_.erase(getting_.begin(), getting_.begin() + static_cast<std::ptrdiff_t>(count));
+  return static_cast<int>(count);
+}
+
+// Its context was cancelled.
+void Core::give_up_getting(PeerState& peer, Transfer* transfer) {
+  queue_cut(peer, transfer->remote, 0, transfer->failure);
+  fail_with(transfer, transfer->failure);
+}
+
 void Core::grant(PeerState& peer, Transfer* transfer) {
   transfer->phase = Phase::granted;
+  transfer->moved = 0;
   const std::uint64_t cookie = cookie_of(transfer->remote, transfer->id);
   queue_control(peer, Kind::grant, transfer->total, cookie);
   if (transfer->total == 0) complete(transfer);
@@ -120,6 +176,7 @@ void Core::on_grant(int from, const transport::FrameHeader& header) {
   }
   transfer->total = std::min(transfer->total, header.length);
   if (transfer->total == 0) return complete(transfer);
+  transfer->region.reset();  // it will not be read
   transfer->moved = 0;
   transfer->phase = Phase::sending;
   sending_.push_back(transfer);
@@ -184,7 +241,7 @@ void Core::on_pin(transport::Done* self, bool ok) {
   transfer->core->unpinned(transfer, ok);
 }
 
-// A pinned frame is out of our memory, or a fetch has ended.
+// A pinned frame is out of our memory, or a part has been got.
 void Core::unpinned(Transfer* transfer, bool ok) {
   --transfer->in_flight;
   const Code cancelled = transfer->failure;  // of a fetch, whose peer is there
@@ -194,19 +251,23 @@ void Core::unpinned(Transfer* transfer, bool ok) {
     transfer->status.code = transfer->failure;
     return complete(transfer);
   }
-  if (transfer->phase != Phase::fetching) return;
+  if (transfer->phase != Phase::getting) return;
   PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
-  if (ok) {
+  if (ok) transfer->moved += std::min(transfer->total - transfer->moved, kMostGot);
+  if (transfer->moved == transfer->total) {
     queue_control(from, Kind::taken, 0, transfer->remote);
     return from.gone ? complete(transfer) : end_answered(transfer);
   }
-  if (from.gone) return fail_with(transfer, from.failure);
-  if (cancelled != Code::ok) {
-    queue_cut(from, transfer->remote, 0, cancelled);
-    return fail_with(transfer, cancelled);
+  if (cancelled != Code::ok && !from.gone) return give_up_getting(from, transfer);
+  if (ok) {  // or its peer was lost meanwhile: pump_gets() sees
+    getting_.push_back(transfer);
+    work_ = true;
+    return;
   }
+  if (from.gone) return fail_with(transfer, from.failure);
   // The memory could not be read: let the sender send it.
   transfer->failure = Code::ok;
+  transfer->source_memory.reset();
   grant(from, transfer);
 }
 

@@ -1,15 +1,16 @@
 // Transfer: a request as the endpoint sees it, and Message: one that nobody asked for yet.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/bytes.h"
 #include "p2p/match.h"
 #include "p2p/p2p.h"
 #include "p2p/pool.h"
+#include "transport/transport.h"
 
 namespace tutti::p2p {
 
@@ -18,9 +19,9 @@ namespace tutti::p2p {
 //   send:  waiting -> [pinned] -> complete                        eager
 //          waiting -> unconfirmed -> complete                     eager, synchronous
 //          waiting -> offered -> sending -> pinned -> complete    rendezvous by frames
-//          waiting -> offered -> complete                         rendezvous by fetch
+//          waiting -> offered -> complete                         rendezvous by get
 //   recv:  waiting -> posted -> [placed] -> complete              eager
-//          posted -> matched -> granted or fetching -> complete   rendezvous
+//          posted -> matched -> granted or getting -> complete   rendezvous
 enum class Phase : std::uint8_t {
   unused,
   waiting,
@@ -32,15 +33,13 @@ enum class Phase : std::uint8_t {
   placed,
   matched,
   granted,
-  fetching,
+  getting,
   complete,
 };
 
-inline constexpr std::size_t kMostKeyBytes = 64;
-
 // What every message touches comes first, in three cache lines.
 struct alignas(kCacheLine) Transfer final : Request, MatchNode {
-  // Fires once for each pinned frame, and once for a fetch (Core::on_pin).
+  // Fires once for each pinned frame, and once for each part that is got (Core::on_pin).
   struct Pin : transport::Done {
     Transfer* transfer = nullptr;
   };
@@ -48,12 +47,11 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   Phase phase = Phase::unused;
   Mode mode = Mode::standard;
   bool detached = false;
-  std::uint8_t key_bytes = 0;
   Code failure = Code::ok;  // why it will end badly once its pins, or the peer's answer, are back
   int peer = kAnySource;
   std::uint32_t fingerprint = 0;
   std::uint32_t in_flight = 0;  // pinned frames not yet fired
-  bool is_staged = false;       // it has staging, which lies further on
+  bool holds = false;           // staging, a region or a remote, which lie further on
   types::Buffer buffer;
   std::uint64_t total = 0;   // bytes that will move
   Transfer* next = nullptr;  // in the peer's waiting line, the completions
@@ -63,11 +61,13 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   std::uint32_t id = 0;      // fixed: its number in the pool
   std::uint32_t remote = 0;  // the other side's id
   Pin pin;
-  // Packed part of a non-contiguous message that did not fit in the link yet.
+  // Packed part of a non-contiguous message that did not fit in the link yet. Null: none.
   std::byte* staging = nullptr;
-  std::size_t staging_bytes = 0;  // size taken from the pool
-  std::size_t staged = 0;         // bytes of it that are packed, 0: none
-  std::array<std::byte, kMostKeyBytes> key;
+  std::size_t staging_bytes = 0;                     // size taken from the pool
+  std::size_t staged = 0;                            // bytes of it that are packed, 0: none
+  std::unique_ptr<transport::Region> region;         // of a send that the peer may read
+  Blob key;                                          // of a receive's sender, until it is answered
+  std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
 
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {
@@ -88,7 +88,6 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
     in_flight = 0;
     buffer = memory;
     total = static_cast<std::uint64_t>(memory.bytes);
-    key_bytes = 0;
   }
 };
 

@@ -79,4 +79,13 @@ constexpr std::uint32_t cost_of(std::size_t bytes) {
   return static_cast<std::uint32_t>((bytes + kRecordCost + kCreditUnit - 1) / kCreditUnit);
 }
 
+// An offer may carry the key of the memory it offers. One that fits beside the record is free, a
+// longer one is paid for as so many bytes sent eagerly, until the offer is matched or taken back.
+inline constexpr std::size_t kFreeKeyBytes = 64;
+inline constexpr std::size_t kMostKeyBytes = std::size_t{16} << 10;  // longer: nobody sends it
+
+constexpr std::uint32_t key_cost_of(std::size_t bytes) {
+  return bytes <= kFreeKeyBytes ? 0 : cost_of(bytes);
+}
+
 }  // namespace tutti::p2p

@@ -1,6 +1,7 @@
 // transport: moves frames between two processes. Knows no tags, communicators, collectives.
 //
-// Owner: the world owns the transports, transports own their links. Everything here is called
+// Owner: the world owns the transports; links, regions and remotes are objects of whoever asked for
+// them, and end before the transport they are of. Everything here is called
 // with the world's gate held (one thread at a time) and nothing blocks except Waiter::sleep.
 // Frames between one pair of processes arrive in the order they were posted. A transport calls
 // back only through the Sink it was given, and only from inside progress() or try_post().
@@ -8,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +19,7 @@
 #include "base/bytes.h"
 #include "base/knobs.h"
 #include "base/result.h"
+#include "transport/region.h"  // IWYU pragma: export
 
 namespace tutti::wireup {
 class Wireup;
@@ -51,17 +54,6 @@ struct FrameView {
   Done* done = nullptr;
 };
 
-enum class MemoryKind : std::uint8_t { host, cuda };
-
-struct Memory {
-  void* data = nullptr;
-  std::size_t bytes = 0;
-  MemoryKind kind = MemoryKind::host;
-  int device = 0;
-};
-
-using Key = Blob;  // what a peer needs to read exposed memory; at most 64 bytes
-
 struct Peer {
   int rank = 0;  // in the job
   int host = 0;
@@ -86,15 +78,17 @@ class Sink {
   virtual void on_peer_gone(int peer, const Error& why) = 0;
 };
 
+inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();  // of bytes
+
 struct Traits {
   bool reaches = false;
-  std::string why;              // one clause, for --report-links: "same host", "no RDMA device"
-  const char* kind = "tcp";     // its row in the table of costs (model/costs.h)
-  double wire_gbits = 0;        // rate of the network below; 0: none, or not known
-  std::size_t max_frame = 0;    // payload bytes of one frame
-  std::size_t eager_bytes = 0;  // up to here one frame without asking is cheapest
-  bool fetches = false;         // expose/fetch work
-  std::size_t fetch_from = 0;   // bytes from which fetch beats frames (measured)
+  std::string why;                // one clause, for --report-links: "same host", "no RDMA device"
+  const char* kind = "tcp";       // its row in the table of costs (model/costs.h)
+  double wire_gbits = 0;          // rate of the network below; 0: none, or not known
+  std::size_t max_frame = 0;      // payload bytes of one frame
+  std::size_t eager_bytes = 0;    // up to here one frame without asking is cheapest
+  bool gets = false;              // expose, import and get work
+  std::size_t get_from = kNever;  // bytes from which a get beats frames (measured)
 };
 
 class Link {
@@ -106,9 +100,13 @@ class Link {
   virtual bool is_empty() const { return false; }
   // Something that was posted lies in this process and leaves by progress() only.
   virtual bool has_unsent() const { return false; }
-  virtual Result<Key> expose(const Memory& memory) = 0;
-  // Reads into.bytes from the start of the exposed memory; fires done, possibly at once.
-  virtual Result<void> fetch(const Key& key, const Memory& into, Done* done) = 0;
+  // The peer's region with this key, which it says that it made: nothing in it is believed unseen.
+  // Where importing costs much, the link keeps what was imported, by key, and hands out shares.
+  virtual Result<std::unique_ptr<Remote>> import(BlobView key);
+  // Reads into.bytes from `offset` of a remote that this link imported; an error where that lies
+  // outside of it. Fires done, possibly at once, and touches neither `from` nor `into` after that.
+  // put and atomics will take the same four, and flush(Done*) end them; nobody needs them yet.
+  virtual Result<void> get(Remote& from, std::uint64_t offset, const Memory& into, Done* done);
 };
 
 class Transport {
@@ -118,6 +116,8 @@ class Transport {
   virtual Traits traits(const Peer& peer) const = 0;
   virtual Blob address() const = 0;  // empty: peers need nothing
   virtual Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) = 0;
+  // Lets peers that have a link of this transport read `memory` until the region ends.
+  virtual Result<std::unique_ptr<Region>> expose(const Memory& memory);
   virtual int progress() = 0;  // events handled; 0 means idle
   // A descriptor that polls readable when progress() would find something, or -1 when the
   // transport wakes sleepers through the job segment (shm) or never needs to (self). Always the

@@ -1,5 +1,5 @@
 // Nonsense for the frame handler of p2p: an endpoint with messages of every kind under way (eager
-// and offered, granted, fetched, placed, kept, probed, partitioned, flat and with gaps) gets frames
+// and offered, granted, read, placed, kept, probed, partitioned, flat and with gaps) gets frames
 // that are right, nearly right, or anything. Nothing is written outside a receive's own memory,
 // whatever place() names lies inside one, and when the peers are lost every request ends.
 #include <algorithm>
@@ -193,7 +193,8 @@ class Scene {
     const bool offers = random_.below(2) == 0;
     frame.header.kind = static_cast<std::uint8_t>(offers ? Kind::offer : Kind::eager);
     frame.header.length = offers ? random_.below(10'000) : frame.bytes;
-    if (offers) frame.bytes = random_.below(2) == 0 ? 0 : random_.below(kMostKeyBytes + 1);
+    if (offers) frame.bytes = random_.below(2) == 0 ? 0 : random_.below(2 * kFreeKeyBytes);
+    if (offers && random_.below(20) == 0) frame.bytes = kMostKeyBytes - 2 + random_.below(4);
     if (!offers && random_.below(4) == 0) frame.header.flags = kWantsTaken;
     if (offers && random_.below(3) == 0) frame.header.flags = kUntilKept;
     if (!offers && frame.header.context > 4) {

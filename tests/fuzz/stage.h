@@ -1,5 +1,5 @@
-// A transport for fuzzing an endpoint: it takes what is posted, mostly, and fetches or does not, by
-// chance; what is posted is noted, and nothing ever arrives by itself.
+// A transport for fuzzing an endpoint: it takes what is posted, mostly, and reads memory or does
+// not, by chance; what is posted is noted, and nothing ever arrives by itself.
 #pragma once
 
 #include <cstring>
@@ -18,7 +18,7 @@ struct Posted {  // by the endpoint
   transport::FrameHeader header;
 };
 
-// Takes what the endpoint sends, mostly, and fetches or does not, by chance.
+// Takes what the endpoint sends, mostly, and reads memory or does not, by chance.
 class Stage final : public transport::Transport {
  public:
   Stage(fuzz::Random& random, std::vector<Posted>& posted) : random_(random), posted_(posted) {}
@@ -28,13 +28,17 @@ class Stage final : public transport::Transport {
     traits.reaches = true;
     traits.max_frame = 1024;
     traits.eager_bytes = 512;
-    traits.fetches = true;
-    traits.fetch_from = 3000;
+    traits.gets = true;
+    traits.get_from = 3000;
     return traits;
   }
   Blob address() const override { return {}; }
   Result<std::unique_ptr<transport::Link>> connect(const transport::Peer& peer, BlobView) override {
     return std::unique_ptr<transport::Link>(std::make_unique<Line>(*this, peer.rank));
+  }
+  Result<std::unique_ptr<transport::Region>> expose(const transport::Memory&) override {
+    if (random_.below(4) == 0) return fail(Code::other, "not this memory");
+    return std::make_unique<Key>(random_.below(random_.below(2) == 0 ? 65 : 3000));
   }
   int progress() override {
     std::vector<transport::Done*> ready;
@@ -45,6 +49,14 @@ class Stage final : public transport::Transport {
   int wait_fd() override { return -1; }
 
  private:
+  class Key final : public transport::Region {
+   public:
+    explicit Key(std::size_t bytes) : bytes_(bytes) {}
+    BlobView key() const override { return bytes_; }
+
+   private:
+    Blob bytes_;
+  };
   class Line final : public transport::Link {
    public:
     Line(Stage& stage, int to) : stage_(stage), to_(to) {}
@@ -54,11 +66,12 @@ class Stage final : public transport::Transport {
       if (frame.done != nullptr) stage_.finish(frame.done);
       return true;
     }
-    Result<transport::Key> expose(const transport::Memory&) override {
-      return transport::Key(stage_.random_.below(65));
+    Result<std::unique_ptr<transport::Remote>> import(BlobView) override {
+      if (stage_.random_.below(4) == 0) return fail(Code::other, "a key that nobody made");
+      return std::make_unique<transport::Remote>();
     }
-    Result<void> fetch(const transport::Key&, const transport::Memory& into,
-                       transport::Done* done) override {
+    Result<void> get(transport::Remote&, std::uint64_t, const transport::Memory& into,
+                     transport::Done* done) override {
       if (stage_.random_.below(3) == 0) return fail(Code::other, "not today");
       std::memset(into.data, 1, into.bytes);
       stage_.finish(done);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "fake_memory.h"
 
 namespace tutti::test {
 
@@ -23,11 +24,6 @@ struct Flying {
   std::size_t size = 0;
   Done* done = nullptr;  // of the sender, fired by the sender's progress
   int rounds = 0;        // still to wait
-};
-
-struct Fetching {
-  Done* done;
-  int rounds;
 };
 
 }  // namespace
@@ -56,6 +52,7 @@ struct FakeNet::State {
   std::vector<std::vector<Done*>> finished;  // by sender: payloads that may be changed again
   std::vector<bool> lost;
   std::uint64_t frames = 0;
+  FakeMemory memory{options};
 };
 
 namespace {
@@ -74,8 +71,8 @@ class FakeTransport final : public Transport {
     traits.kind = "tcp";
     traits.max_frame = net_.options.max_frame;
     traits.eager_bytes = net_.options.eager_bytes;
-    traits.fetches = net_.options.fetches;
-    traits.fetch_from = net_.options.fetch_from;
+    traits.gets = net_.options.gets;
+    traits.get_from = net_.options.get_from;
     return traits;
   }
 
@@ -86,7 +83,10 @@ class FakeTransport final : public Transport {
 
   FakeNet::State& net() { return net_; }
   int rank() const { return rank_; }
-  std::vector<Fetching>& fetches() { return fetches_; }
+  FakeReads& reads() { return reads_; }
+  Result<std::unique_ptr<Region>> expose(const Memory& memory) override {
+    return expose_fake(net_.memory, memory);
+  }
 
  private:
   int deliver(int from, bool everything);
@@ -98,7 +98,7 @@ class FakeTransport final : public Transport {
   int rank_;
   Sink& sink_;
   std::vector<bool> told_;
-  std::vector<Fetching> fetches_;
+  FakeReads reads_{net_.memory};
   bool inside_ = false;
 };
 
@@ -133,23 +133,11 @@ class FakeLink final : public Link {
     return true;
   }
 
-  Result<Key> expose(const Memory& memory) override {
-    Key key(sizeof memory.data);
-    std::memcpy(key.data(), &memory.data, key.size());
-    return key;
+  Result<std::unique_ptr<Remote>> import(BlobView key) override {
+    return owner_.reads().import(key);
   }
-
-  Result<void> fetch(const Key& key, const Memory& into, Done* done) override {
-    FakeNet::State& net = owner_.net();
-    if (net.options.fetch_fails) return fail(Code::other, "the fake transport refuses to fetch");
-    const void* from = nullptr;
-    std::memcpy(&from, key.data(), sizeof from);
-    std::memcpy(into.data, from, into.bytes);
-    if (net.options.fetch_delay > 0)
-      owner_.fetches().push_back({done, net.options.fetch_delay});
-    else
-      done->fire(done, true);
-    return {};
+  Result<void> get(Remote& from, std::uint64_t offset, const Memory& into, Done* done) override {
+    return owner_.reads().get(from, offset, into, done);
   }
 
  private:
@@ -184,16 +172,8 @@ int FakeTransport::finish_own() {
     const std::lock_guard lock(net_.mutex);
     ready.swap(net_.finished[static_cast<std::size_t>(rank_)]);
   }
-  std::vector<Fetching> waiting;
-  waiting.swap(fetches_);
-  for (Fetching& fetching : waiting) {
-    if (--fetching.rounds <= 0)
-      ready.push_back(fetching.done);
-    else
-      fetches_.push_back(fetching);
-  }
   for (Done* done : ready) done->fire(done, true);
-  return static_cast<int>(ready.size());
+  return static_cast<int>(ready.size()) + reads_.progress();
 }
 
 int FakeTransport::deliver(int from, bool everything) {
@@ -272,6 +252,17 @@ void FakeNet::lose(int rank) {
 std::uint64_t FakeNet::frames() const {
   const std::lock_guard lock(state_->mutex);
   return state_->frames;
+}
+
+int FakeNet::regions() const {
+  const std::lock_guard lock(state_->memory.mutex);
+  return static_cast<int>(state_->memory.regions.size());
+}
+int FakeNet::remotes() const {
+  return state_->memory.remotes;
+}
+std::uint64_t FakeNet::gets() const {
+  return state_->memory.gets;
 }
 
 }  // namespace tutti::test

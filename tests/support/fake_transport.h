@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "transport/transport.h"
@@ -11,18 +12,21 @@
 namespace tutti::test {
 
 struct FakeOptions {
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::uint64_t seed = 1;
   int longest_delay = 0;      // a frame is held back for 0..this many rounds
   std::size_t capacity = 64;  // frames under way per ordered pair; more: try_post says no
   int refuse_percent = 0;     // try_post says no this often though there is room
   std::size_t max_frame = 4096;
   std::size_t eager_bytes = 1024;
-  bool fetches = false;
-  std::size_t fetch_from = 64 << 10;
-  int fetch_delay = 0;       // rounds until a fetch is done
-  bool fetch_fails = false;  // fetch returns an error
-  bool places = true;        // asks place() for frames from 512 bytes on
-  bool late_done = false;    // a pinned payload is read at delivery, done fires then
+  bool gets = false;
+  std::size_t get_from = 64 << 10;
+  int get_delay = 0;                 // rounds until a get is done
+  bool get_fails = false;            // get returns an error
+  std::size_t get_fails_at = kNone;  // at this offset and beyond, when it is done
+  std::size_t key_bytes = 24;        // of a region, at least that
+  bool places = true;                // asks place() for frames from 512 bytes on
+  bool late_done = false;            // a pinned payload is read at delivery, done fires then
 };
 
 // What joins the fake transports of one test; outlives them.
@@ -36,6 +40,10 @@ class FakeNet {
   // What `rank` had sent before is delivered first.
   void lose(int rank);
   std::uint64_t frames() const;  // posted so far, all ranks
+  // That are exposed, or imported, now; and all reads of them so far.
+  int regions() const;
+  int remotes() const;
+  std::uint64_t gets() const;
   struct State;
 
  private:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "transport/host_region.h"
 #include "wireup/wireup.h"
 
 namespace tutti::transport::self {
@@ -86,17 +87,11 @@ class SelfLink final : public Link {
   bool try_post(const FrameView& frame) override { return queue_.try_push(frame); }
   bool is_empty() const override { return queue_.is_empty(); }
 
-  Result<Key> expose(const Memory& memory) override {
-    Key key(sizeof memory.data);
-    std::memcpy(key.data(), &memory.data, key.size());
-    return key;
-  }
+  Result<std::unique_ptr<Remote>> import(BlobView key) override { return HostRemote::import(key); }
 
-  Result<void> fetch(const Key& key, const Memory& into, Done* done) override {
-    const void* from = nullptr;
-    TUTTI_CHECK(key.size() == sizeof from, "a key that self did not make");
-    std::memcpy(&from, key.data(), sizeof from);
-    if (into.bytes > 0) std::memmove(into.data, from, into.bytes);
+  Result<void> get(Remote& from, std::uint64_t offset, const Memory& into, Done* done) override {
+    TUTTI_TRY(at, static_cast<HostRemote&>(from).part(offset, into.bytes));
+    if (into.bytes > 0) std::memmove(into.data, reinterpret_cast<const void*>(at), into.bytes);
     if (done != nullptr) done->fire(done, true);
     return {};
   }
@@ -119,8 +114,8 @@ class SelfTransport final : public Transport {
     traits.kind = "self";
     traits.max_frame = kMaxFrame;
     traits.eager_bytes = kMaxFrame / 8;
-    traits.fetches = traits.reaches;
-    traits.fetch_from = traits.eager_bytes;
+    traits.gets = traits.reaches;
+    traits.get_from = traits.eager_bytes;
     return traits;
   }
 
@@ -129,6 +124,10 @@ class SelfTransport final : public Transport {
   Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView) override {
     TUTTI_CHECK(peer.rank == rank_, "self does not reach rank " + std::to_string(peer.rank));
     return std::unique_ptr<Link>(std::make_unique<SelfLink>(queue_));
+  }
+
+  Result<std::unique_ptr<Region>> expose(const Memory& memory) override {
+    return std::unique_ptr<Region>(std::make_unique<HostRegion>(memory));
   }
 
   int progress() override {

@@ -1,4 +1,4 @@
-// Transport and Link of the job segment: lanes (lane.h) for frames, single copy for fetches.
+// Transport and Link of the job segment: lanes (lane.h) for frames, single copy for gets.
 //
 // Only lanes that were ever used are polled: a writer announces itself once in the reader's
 // bitmap `senders`, which the reader compares with what it knows on every round. That is one
@@ -7,10 +7,10 @@
 #include "transport/shm/shm.h"
 
 #include <bit>
-#include <limits>
 
 #include "base/check.h"
 #include "transport/gone_scan.h"
+#include "transport/host_region.h"
 #include "transport/shm/lane.h"
 #include "transport/shm/single_copy.h"
 #include "transport/wake.h"
@@ -21,7 +21,6 @@ namespace {
 
 // Frames taken from one lane before the others are looked at.
 constexpr int kBatch = 32;
-constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
 std::uint32_t local_of(const wireup::Wireup& wireup) {
   return static_cast<std::uint32_t>(wireup.local_rank());
@@ -47,14 +46,11 @@ class ShmLink final : public Link {
     return true;
   }
 
-  Result<Key> expose(const Memory& memory) override {
-    if (memory.kind != MemoryKind::host)
-      return fail(Code::unsupported, "shm exposes memory of the host only");
-    return single_copy_.expose(memory);
-  }
+  Result<std::unique_ptr<Remote>> import(BlobView key) override { return HostRemote::import(key); }
 
-  Result<void> fetch(const Key& key, const Memory& into, Done* done) override {
-    TUTTI_DO(single_copy_.read(to_, key, into));
+  Result<void> get(Remote& from, std::uint64_t offset, const Memory& into, Done* done) override {
+    TUTTI_TRY(at, static_cast<HostRemote&>(from).part(offset, into.bytes));
+    TUTTI_DO(single_copy_.read(to_, at, into));
     if (done != nullptr) done->fire(done, true);
     return {};
   }
@@ -87,7 +83,7 @@ class ShmTransport final : public Transport {
         known_((static_cast<std::size_t>(wireup_.local_size()) + 63) / 64),
         gone_(wireup_),
         single_copy_(segment_, local_of(wireup_), around.knobs->text("TUTTI_SINGLE_COPY") != "off"),
-        fetch_from_(fetch_from(around.knobs->text("TUTTI_SINGLE_COPY"), oversubscribed)) {
+        get_from_(get_from(around.knobs->text("TUTTI_SINGLE_COPY"), oversubscribed)) {
     register_barriers(own_);
   }
 
@@ -101,10 +97,10 @@ class ShmTransport final : public Transport {
     traits.kind = "shm";
     traits.max_frame = Geometry::of(segment_.header()).max_frame();
     traits.eager_bytes = traits.max_frame;
-    traits.fetches = single_copy_.works(static_cast<std::uint32_t>(peer.local_rank));
-    traits.fetch_from = traits.fetches ? fetch_from_ : kNever;
+    traits.gets = single_copy_.works(static_cast<std::uint32_t>(peer.local_rank));
+    traits.get_from = traits.gets ? get_from_ : kNever;
     traits.why +=
-        traits.fetches ? ", single copy works" : ", no single copy: " + single_copy_.reason();
+        traits.gets ? ", single copy works" : ", no single copy: " + single_copy_.reason();
     return traits;
   }
 
@@ -114,6 +110,12 @@ class ShmTransport final : public Transport {
     TUTTI_CHECK(peer.same_host, "shm does not reach rank " + std::to_string(peer.rank));
     return std::unique_ptr<Link>(std::make_unique<ShmLink>(
         wireup_, single_copy_, static_cast<std::uint32_t>(peer.local_rank)));
+  }
+
+  Result<std::unique_ptr<Region>> expose(const Memory& memory) override {
+    if (memory.kind != MemoryKind::host)
+      return fail(Code::unsupported, "shm exposes memory of the host only");
+    return std::unique_ptr<Region>(std::make_unique<HostRegion>(memory));
   }
 
   int progress() override {
@@ -135,7 +137,7 @@ class ShmTransport final : public Transport {
  private:
   // A single copy keeps one core busy where the lane's two copies keep two: with a core for
   // everyone the lane is faster on ordinary pages, in a crowd it is not.
-  static std::size_t fetch_from(const std::string& wanted, bool oversubscribed) {
+  static std::size_t get_from(const std::string& wanted, bool oversubscribed) {
     constexpr std::size_t from = std::size_t{64} << 10;
     return wanted == "on" || oversubscribed ? from : kNever;
   }
@@ -205,7 +207,7 @@ class ShmTransport final : public Transport {
   std::vector<Reader> hot_;
   GoneScan gone_;
   mutable SingleCopy single_copy_;  // remembers proofs
-  std::size_t fetch_from_;
+  std::size_t get_from_;
   bool inside_ = false;
 };
 

@@ -18,11 +18,6 @@
 namespace tutti::transport::shm {
 namespace {
 
-struct ExposedAt {
-  std::uint64_t address;
-  std::uint64_t bytes;
-};
-
 // One call moves at most this much, so that a signal is not kept waiting for long.
 constexpr std::size_t kStep = std::size_t{16} << 20;
 
@@ -65,7 +60,7 @@ SingleCopy::SingleCopy(const wireup::Segment& segment, std::uint32_t local, bool
 #endif
   word_ = random_word();
   own.first_contact[kProbeAddress] = reinterpret_cast<std::uint64_t>(&word_);
-  // release: pairs with the acquire in read_process(); the value says that the rest is there.
+  // release: pairs with the acquire in read(); the value says that the rest is there.
   published(own).store(word_, std::memory_order_release);
 }
 
@@ -85,34 +80,16 @@ bool SingleCopy::works(std::uint32_t peer) {
 }
 
 bool SingleCopy::probe(std::uint32_t peer, Proof& proof) {
-  // acquire: as in read_process().
+  // acquire: as in read().
   if (published(segment_.local(peer)).load(std::memory_order_acquire) == 0 && peer != local_)
     return true;
-  const auto read = read_process(peer, 0, {});
-  proof = read ? Proof::yes : Proof::no;
-  if (!read) reason_ = read.error().text;
+  const auto seen = read(peer, 0, {});
+  proof = seen ? Proof::yes : Proof::no;
+  if (!seen) reason_ = seen.error().text;
   return proof == Proof::yes;
 }
 
-Key SingleCopy::expose(const Memory& memory) const {
-  const ExposedAt at{reinterpret_cast<std::uint64_t>(memory.data), memory.bytes};
-  Key key(sizeof at);
-  std::memcpy(key.data(), &at, sizeof at);
-  return key;
-}
-
-Result<void> SingleCopy::read(std::uint32_t peer, const Key& key, const Memory& into) {
-  ExposedAt at{};
-  if (key.size() != sizeof at) return fail(Code::intern, "a key that shm did not make");
-  std::memcpy(&at, key.data(), sizeof at);
-  if (into.bytes > at.bytes)
-    return fail(Code::intern, "reading " + std::to_string(into.bytes) + " of " +
-                                  std::to_string(at.bytes) + " exposed bytes");
-  return read_process(peer, at.address, into);
-}
-
-Result<void> SingleCopy::read_process(std::uint32_t peer, std::uint64_t from,
-                                      const Memory& into) const {
+Result<void> SingleCopy::read(std::uint32_t peer, std::uint64_t from, const Memory& into) const {
   wireup::LocalRecord& record = segment_.local(peer);
   // acquire: pairs with the release in the peer's constructor.
   const std::uint64_t expected = published(record).load(std::memory_order_acquire);

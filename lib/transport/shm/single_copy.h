@@ -30,12 +30,11 @@ class SingleCopy {
   bool works(std::uint32_t peer);
   const std::string& reason() const { return reason_; }  // why not, once works() said false
 
-  Key expose(const Memory& memory) const;
-  Result<void> read(std::uint32_t peer, const Key& key, const Memory& into);
+  // Reads into.bytes at address `from` of that process.
+  Result<void> read(std::uint32_t peer, std::uint64_t from, const Memory& into) const;
 
  private:
   enum class Proof : std::uint8_t { unknown, yes, no };
-  Result<void> read_process(std::uint32_t peer, std::uint64_t from, const Memory& into) const;
   bool probe(std::uint32_t peer, Proof& proof);
 
   const wireup::Segment& segment_;

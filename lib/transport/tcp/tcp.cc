@@ -8,8 +8,6 @@
 
 #include <sodium.h>
 
-#include <limits>
-
 #include "base/clock.h"
 #include "transport/tcp/peers.h"
 
@@ -29,13 +27,8 @@ class TcpLink final : public Link {
   bool has_unsent() const override {
     return slot_.stream != nullptr && slot_.stream->has_pending();
   }
-  Result<Key> expose(const Memory&) override { return no_fetch(); }
-  Result<void> fetch(const Key&, const Memory&, Done*) override { return no_fetch(); }
 
  private:
-  static tl::unexpected<Error> no_fetch() {
-    return fail(Code::unsupported, "tcp does not read a peer's memory");
-  }
   Slot& slot_;
 };
 
@@ -64,7 +57,6 @@ class TcpTransport final : public Transport {
     if (!interfaces_.empty()) traits.why += ", by TUTTI_INTERFACES=" + interfaces_;
     traits.max_frame = security_ == Security::none ? kMaxFrame : kMaxSealedFrame;
     traits.eager_bytes = std::size_t{64} << 10;
-    traits.fetch_from = std::numeric_limits<std::size_t>::max();
     return traits;
   }
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <unordered_map>
 
 #include "base/clock.h"
@@ -44,13 +43,8 @@ class UcxLink final : public Link {
   explicit UcxLink(Outlet& outlet) : outlet_(outlet) {}
   bool try_post(const FrameView& frame) override { return outlet_.try_send(frame); }
   bool has_unsent() const override { return !outlet_.is_calm(); }
-  Result<Key> expose(const Memory&) override { return no_fetch(); }
-  Result<void> fetch(const Key&, const Memory&, Done*) override { return no_fetch(); }
 
  private:
-  static tl::unexpected<Error> no_fetch() {
-    return fail(Code::unsupported, "ucx moves long frames itself");
-  }
   Outlet& outlet_;
 };
 
@@ -136,7 +130,6 @@ Traits UcxTransport::traits(const Peer& peer) const {
   traits.kind = is_tcp ? "tcp" : "rdma";
   traits.max_frame = longest_frame();
   traits.eager_bytes = is_tcp ? std::size_t{64} << 10 : std::size_t{8} << 10;
-  traits.fetch_from = std::numeric_limits<std::size_t>::max();
   return traits;
 }
 

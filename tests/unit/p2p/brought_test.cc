@@ -52,11 +52,11 @@ void listen(Worlds& worlds) {
 
 TEST_CASE("while there is memory, a flood of any short messages lets its sender go on",
           "[p2p][flow]") {
-  const bool fetches = GENERATE(false, true), fetch_fails = GENERATE(false, true);
+  const bool gets = GENERATE(false, true), get_fails = GENERATE(false, true);
   FakeOptions options = roomy();
-  options.fetches = fetches;
-  options.fetch_fails = fetch_fails;
-  options.fetch_from = kBytes;
+  options.gets = gets;
+  options.get_fails = get_fails;
+  options.get_from = kBytes;
   Worlds worlds(2, options);
   listen(worlds);
   std::vector<std::vector<std::byte>> data;

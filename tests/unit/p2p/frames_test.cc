@@ -103,7 +103,8 @@ TEST_CASE("an offer of more than a buffer can have, or with a key too long, is n
   Request* const receive = worlds[1].recv(0, {1, 0, 5, 0}, into.buffer());
   CHECK_FALSE(bring(worlds, message(Kind::offer, std::uint64_t{1} << 63), {}));
   CHECK_FALSE(bring(worlds, message(Kind::offer, ~std::uint64_t{0}), {}));
-  CHECK_FALSE(bring(worlds, message(Kind::offer, 10), std::vector<std::byte>(65)));
+  CHECK_FALSE(
+      bring(worlds, message(Kind::offer, 10), std::vector<std::byte>(p2p::kMostKeyBytes + 1)));
   CHECK_FALSE(receive->done);
   CHECK(receive->status.code == Code::ok);
 }

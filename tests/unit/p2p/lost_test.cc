@@ -59,9 +59,9 @@ TEST_CASE("every request to or from a lost peer ends, whatever it was doing", "[
     options.seed = seed;
     options.longest_delay = 2;
     options.capacity = 5;
-    options.fetches = seed % 2 == 0;
-    options.fetch_from = 2048;
-    options.fetch_delay = 4;
+    options.gets = seed % 2 == 0;
+    options.get_from = 2048;
+    options.get_delay = 4;
     options.places = seed % 3 != 0;
     INFO("seed " << seed);
     Worlds worlds(3, options);

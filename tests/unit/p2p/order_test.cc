@@ -162,10 +162,10 @@ TEST_CASE("messages of one sender match in the order they were sent", "[p2p][ord
     options.longest_delay = static_cast<int>(seed % 4);
     options.capacity = seed % 3 == 0 ? 3 : 64;
     options.refuse_percent = seed % 5 == 0 ? 40 : 0;
-    options.fetches = seed % 2 == 0;
-    options.fetch_from = 8192;
-    options.fetch_delay = static_cast<int>(seed % 3);
-    options.fetch_fails = seed % 8 == 0;
+    options.gets = seed % 2 == 0;
+    options.get_from = 8192;
+    options.get_delay = static_cast<int>(seed % 3);
+    options.get_fails = seed % 8 == 0;
     options.places = seed % 4 < 2;
     options.late_done = seed % 4 == 1;
     for (const int senders : {1, 3})

@@ -77,6 +77,10 @@ class Worlds {
     lost_ = rank;
   }
 
+  // This rank's endpoint is destroyed, as it is.
+  void end(int rank) { endpoints_[static_cast<std::size_t>(rank)].reset(); }
+  FakeNet& net() { return net_; }
+
   int progress() {
     int events = 0;
     for (int rank = 0; rank < static_cast<int>(endpoints_.size()); ++rank)

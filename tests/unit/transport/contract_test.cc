@@ -2,36 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "rig.h"
+#include "every_link.h"
 
 using namespace tutti;
 using namespace tutti::test;
-
-namespace {
-
-// Links this machine has. "self" joins rank 0 to itself, the others 0 and 1.
-std::vector<std::string> links_here() {
-  std::vector<std::string> names{"self"};
-  for (const char* name : {"shm", "tcp", "tcp integrity", "tcp encrypted", "ucx"}) {
-    Rig rig = Rig::over(name, 2);
-    if (rig[0].transport(name) != nullptr) names.emplace_back(name);
-  }
-  return names;
-}
-
-int target(const std::string& name) {
-  return name == "self" ? 0 : 1;
-}
-
-template <class Body>
-void for_every_link(Body&& body) {
-  for (const std::string& name : links_here()) {
-    INFO("link " << name);
-    body(name);
-  }
-}
-
-}  // namespace
 
 TEST_CASE("frames of one pair arrive whole and in the order they were posted", "[contract]") {
   for_every_link([](const std::string& name) {
@@ -118,30 +92,6 @@ TEST_CASE("long frames go where the sink wants them, or to the transport's own m
       std::size_t at = 0;
       for (std::size_t bytes = 1; bytes <= largest; bytes = bytes * 3 + 1)
         REQUIRE(rig[to].sink.frames[at++].payload == pattern(bytes, bytes));
-    }
-  });
-}
-
-TEST_CASE("exposed memory is fetched whole, from nothing to several megabytes", "[contract]") {
-  for_every_link([](const std::string& name) {
-    Rig rig = Rig::over(name, 2);
-    const int to = target(name);
-    const Traits traits = rig[0].transport(name)->traits(rig.peer(0, to));
-    if (!traits.fetches) return;
-    for (const std::size_t bytes :
-         {std::size_t{0}, std::size_t{1}, std::size_t{4097}, std::size_t{5} << 20}) {
-      auto data = pattern(bytes, 9);
-      std::vector<std::byte> copy(bytes);
-      const auto key = rig.link(name, 0, to).expose({data.data(), bytes, MemoryKind::host, 0});
-      REQUIRE(key.has_value());
-      REQUIRE(key->size() <= 64);
-      CountedDone done;
-      REQUIRE(rig.link(name, to, 0)
-                  .fetch(*key, {copy.data(), bytes, MemoryKind::host, 0}, &done)
-                  .has_value());
-      rig.until([&] { return done.fired > 0; });
-      REQUIRE(done.ok);
-      REQUIRE(copy == data);
     }
   });
 }

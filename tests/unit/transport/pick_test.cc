@@ -44,6 +44,6 @@ TEST_CASE("a peer that no permitted link reaches is named with every reason", "[
 TEST_CASE("single copy can be forbidden, and the report says so", "[pick]") {
   Rig rig({0, 0}, knobs_with({{"TUTTI_SINGLE_COPY", "off"}}));
   const auto picked = pick_between(rig, 0, 1);
-  REQUIRE_FALSE(picked->traits.fetches);
+  REQUIRE_FALSE(picked->traits.gets);
   REQUIRE(picked->traits.why.find("TUTTI_SINGLE_COPY=off") != std::string::npos);
 }

@@ -71,8 +71,9 @@ Meeting::Planned Meeting::plan(coll::Call call, const char* algorithm, const Wor
   binding.fingerprint = fingerprint_of(call.collective, binding.op, 0, 0);
   binding.rank = rank_;
   binding.peers = members_;
-  planned.run = engine::make_run(runtime_.endpoint, runtime_.scratch,
-                                 std::make_shared<const engine::Program>(std::move(*schedule)));
+  planned.run =
+      std::make_unique<engine::Run>(runtime_.endpoint, runtime_.scratch,
+                                    std::make_shared<const engine::Program>(std::move(*schedule)));
   return planned;
 }
 

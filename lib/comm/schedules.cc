@@ -153,7 +153,7 @@ Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const CallShape& s
 std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared) {
   if (prepared.idle.empty()) {
     Runtime& runtime = comm.runtime();
-    return engine::make_run(runtime.endpoint, runtime.scratch, prepared.program);
+    return std::make_unique<engine::Run>(runtime.endpoint, runtime.scratch, prepared.program);
   }
   auto run = std::move(prepared.idle.back());
   prepared.idle.pop_back();

@@ -19,6 +19,8 @@ namespace tutti::engine {
 
 using types::Count;
 
+class Memory;
+
 // One block of a space in user memory: count elements of type at data. Null type: bytes.
 struct Block {
   void* data = nullptr;
@@ -81,20 +83,57 @@ std::byte* take_elements(ScratchPool& pool, Count count, const types::Datatype& 
 // A collective under way, or ready to be begun (again).
 class Run {
  public:
-  virtual ~Run() = default;
+  Run(p2p::Endpoint& endpoint, ScratchPool& scratch, std::shared_ptr<const Program> program);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
   // Starts at once; the run before must be done. The program's spaces are bound to `binding`.
-  virtual void begin(Binding binding) = 0;
-  virtual void restart() = 0;  // persistent: same binding once more
-  virtual bool is_done() const = 0;
-  virtual Code code() const = 0;
+  void begin(Binding binding);
+  void restart();  // persistent: same binding once more
+  bool is_done() const { return done_; }
+  Code code() const { return code_; }
   // Called once when it ends, gate held, possibly inside begin(); may begin or destroy runs,
   // this one too. Must not wait.
   void (*on_done)(Run* self) = nullptr;
   void* owner = nullptr;
+
+ private:
+  struct Message {
+    Run* run;
+    std::uint32_t step;
+    p2p::Request* request;  // while it is under way
+    bool started;
+  };
+
+  static void message_done(p2p::Request* request);
+  void meet(std::uint32_t step);
+  void advance();
+  void start(std::uint32_t step);
+  void start_send(std::uint32_t index, const sched::Step& step);
+  void watch(std::uint32_t index, p2p::Request* request);
+  void end_message(std::uint32_t index, p2p::Request* request);
+  void end_step(std::uint32_t index);
+  void fold(const sched::Step& step);
+  void fail_with(Code code);
+  void part_company();
+  void finish();
+  p2p::Envelope envelope(int source) const;
+  int job_rank(const sched::Step& step) const;
+
+  p2p::Endpoint& endpoint_;
+  std::shared_ptr<const Program> program_;
+  Binding binding_;
+  std::unique_ptr<Memory> memory_;                // what the spaces are
+  std::vector<std::uint32_t> conditions_;         // unmet, by step
+  std::vector<Message> messages_;                 // by step
+  std::vector<std::uint32_t> receives_, others_;  // queued; read from the heads
+  std::size_t receives_head_ = 0, others_head_ = 0;
+  std::size_t unfinished_ = 0;
+  Code code_ = Code::ok;
+  bool done_ = true;
+  bool advancing_ = false;
 };
 
-std::unique_ptr<Run> make_run(p2p::Endpoint& endpoint, ScratchPool& scratch,
-                              std::shared_ptr<const Program> program);
 Code wait(p2p::Endpoint& endpoint, Run& run);
 
 }  // namespace tutti::engine

@@ -17,79 +17,48 @@ using sched::Step;
 
 constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a request
 
-class ScheduleRun final : public Run {
- public:
-  ScheduleRun(p2p::Endpoint& endpoint, ScratchPool& pool, std::shared_ptr<const Program> program)
-      : endpoint_(endpoint), program_(std::move(program)), memory_(pool) {
-    const std::size_t steps = program_->schedule.steps.size();
-    messages_.resize(steps);
-    for (std::size_t s = 0; s < steps; ++s)
-      messages_[s] = {this, static_cast<std::uint32_t>(s), nullptr, false};
-    receives_.reserve(steps);
-    others_.reserve(steps);
-  }
-  ~ScheduleRun() override {
-    if (!done_) part_company();
-  }
+}  // namespace
 
-  void begin(Binding binding) override {
-    TUTTI_CHECK(done_, "a run is begun while it is under way");
-    binding_ = std::move(binding);
-    restart();
-  }
-  void restart() override;
-  bool is_done() const override { return done_; }
-  Code code() const override { return code_; }
+Run::Run(p2p::Endpoint& endpoint, ScratchPool& scratch, std::shared_ptr<const Program> program)
+    : endpoint_(endpoint),
+      program_(std::move(program)),
+      memory_(std::make_unique<Memory>(scratch)) {
+  const std::size_t steps = program_->schedule.steps.size();
+  messages_.resize(steps);
+  for (std::size_t s = 0; s < steps; ++s)
+    messages_[s] = {this, static_cast<std::uint32_t>(s), nullptr, false};
+  receives_.reserve(steps);
+  others_.reserve(steps);
+}
 
- private:
-  struct Message {
-    ScheduleRun* run;
-    std::uint32_t step;
-    p2p::Request* request;  // while it is under way
-    bool started;
-  };
+Run::~Run() {
+  if (!done_) part_company();
+}
 
-  static void message_done(p2p::Request* request) {
-    const Message* message = static_cast<Message*>(request->owner);
-    message->run->end_message(message->step, request);
-    message->run->advance();
-  }
-  void meet(std::uint32_t step);
-  void advance();
-  void start(std::uint32_t step);
-  void start_send(std::uint32_t index, const Step& step);
-  void watch(std::uint32_t index, p2p::Request* request);
-  void end_message(std::uint32_t index, p2p::Request* request);
-  void end_step(std::uint32_t index);
-  void fold(const Step& step);
-  void fail_with(Code code);
-  void part_company();
-  void finish();
-  p2p::Envelope envelope(int source) const {
-    return {binding_.context, source, binding_.tag, binding_.fingerprint};
-  }
-  int job_rank(const Step& step) const {
-    return binding_.peers[static_cast<std::size_t>(step.peer)];
-  }
+void Run::begin(Binding binding) {
+  TUTTI_CHECK(done_, "a run is begun while it is under way");
+  binding_ = std::move(binding);
+  restart();
+}
 
-  p2p::Endpoint& endpoint_;
-  std::shared_ptr<const Program> program_;
-  Binding binding_;
-  Memory memory_;
-  std::vector<std::uint32_t> conditions_;         // unmet, by step
-  std::vector<Message> messages_;                 // by step
-  std::vector<std::uint32_t> receives_, others_;  // queued; read from the heads
-  std::size_t receives_head_ = 0, others_head_ = 0;
-  std::size_t unfinished_ = 0;
-  Code code_ = Code::ok;
-  bool done_ = true;
-  bool advancing_ = false;
-};
+inline p2p::Envelope Run::envelope(int source) const {
+  return {binding_.context, source, binding_.tag, binding_.fingerprint};
+}
 
-void ScheduleRun::restart() {
+inline int Run::job_rank(const Step& step) const {
+  return binding_.peers[static_cast<std::size_t>(step.peer)];
+}
+
+void Run::message_done(p2p::Request* request) {
+  const Message* message = static_cast<Message*>(request->owner);
+  message->run->end_message(message->step, request);
+  message->run->advance();
+}
+
+void Run::restart() {
   code_ = Code::ok;
   done_ = false;
-  memory_.bind(binding_, *program_);
+  memory_->bind(binding_, *program_);
   conditions_ = program_->conditions;
   for (Message& message : messages_) message.started = false;
   unfinished_ = conditions_.size();
@@ -106,14 +75,14 @@ void ScheduleRun::restart() {
   advance();
 }
 
-void ScheduleRun::meet(std::uint32_t step) {
+void Run::meet(std::uint32_t step) {
   TUTTI_CHECK(conditions_[step] > 0, "step " + std::to_string(step) + " ran twice");
   if (--conditions_[step] != 0) return;
   const bool receives = program_->schedule.steps[step].kind == Kind::recv;
   (receives ? receives_ : others_).push_back(step);
 }
 
-void ScheduleRun::advance() {
+void Run::advance() {
   if (advancing_ || done_) return;
   advancing_ = true;
   while (code_ == Code::ok) {
@@ -128,19 +97,19 @@ void ScheduleRun::advance() {
   if (code_ != Code::ok || unfinished_ == 0) finish();  // may destroy this run
 }
 
-void ScheduleRun::start(std::uint32_t index) {
+void Run::start(std::uint32_t index) {
   const Step& step = program_->schedule.steps[index];
   messages_[index].started = true;
   switch (step.kind) {
     case Kind::recv:
-      watch(index, endpoint_.recv(job_rank(step), envelope(step.peer), memory_.buffer(step.into)));
+      watch(index, endpoint_.recv(job_rank(step), envelope(step.peer), memory_->buffer(step.into)));
       break;
     case Kind::send:
       start_send(index, step);
       break;
     case Kind::copy: {
-      const types::Buffer from = memory_.buffer(step.from);
-      const types::Buffer into = memory_.buffer(step.into);
+      const types::Buffer from = memory_->buffer(step.from);
+      const types::Buffer into = memory_->buffer(step.into);
       // In-place calls bind two spaces to the same memory.
       const bool same = from.data == into.data && from.skip == into.skip && from.type == into.type;
       if (!same && from.bytes > 0) types::copy(from, into);
@@ -155,8 +124,8 @@ void ScheduleRun::start(std::uint32_t index) {
   if (const std::uint32_t next = program_->next_to_peer[index]; next != Program::kNone) meet(next);
 }
 
-void ScheduleRun::start_send(std::uint32_t index, const Step& step) {
-  const types::Buffer buffer = memory_.buffer(step.from);
+inline void Run::start_send(std::uint32_t index, const Step& step) {
+  const types::Buffer buffer = memory_->buffer(step.from);
   const int peer = job_rank(step);
   const p2p::Envelope mine = envelope(binding_.rank);
   if (buffer.bytes <= kTryBytes && buffer.is_contiguous()) {
@@ -167,14 +136,14 @@ void ScheduleRun::start_send(std::uint32_t index, const Step& step) {
   watch(index, endpoint_.send(p2p::Mode::standard, peer, mine, buffer));
 }
 
-void ScheduleRun::watch(std::uint32_t index, p2p::Request* request) {
+inline void Run::watch(std::uint32_t index, p2p::Request* request) {
   if (request->done) return end_message(index, request);
   messages_[index].request = request;
   request->owner = &messages_[index];
   request->on_done = &message_done;
 }
 
-void ScheduleRun::end_message(std::uint32_t index, p2p::Request* request) {
+void Run::end_message(std::uint32_t index, p2p::Request* request) {
   const p2p::Status status = request->status;
   messages_[index].request = nullptr;
   endpoint_.release(request);
@@ -182,7 +151,7 @@ void ScheduleRun::end_message(std::uint32_t index, p2p::Request* request) {
   end_step(index);
 }
 
-void ScheduleRun::end_step(std::uint32_t index) {
+void Run::end_step(std::uint32_t index) {
   const sched::Schedule& schedule = program_->schedule;
   const Step& step = schedule.steps[index];
   --unfinished_;
@@ -190,24 +159,24 @@ void ScheduleRun::end_step(std::uint32_t index) {
     meet(schedule.successors[step.first_successor + s]);
 }
 
-void ScheduleRun::fold(const Step& step) {
+inline void Run::fold(const Step& step) {
   if (step.from.count == 0) return;
-  const void* from = memory_.element(step.from);
-  void* into = memory_.element(step.into);
+  const void* from = memory_->element(step.from);
+  void* into = memory_->element(step.into);
   if (step.from_first)
     binding_.op->fold(from, into, step.from.count, *binding_.type);
   else
-    binding_.op->fold_right(from, into, step.from.count, *binding_.type, memory_.spare());
+    binding_.op->fold_right(from, into, step.from.count, *binding_.type, memory_->spare());
 }
 
-void ScheduleRun::fail_with(Code code) {
+inline void Run::fail_with(Code code) {
   if (code_ == Code::ok) code_ = code;
 }
 
 // After a failure the others must not wait for us: what we would have sent is replaced by word
 // of the failure, what they send to us is taken and dropped. Messages under way run on alone
 // (their memory stays: see Memory::abandon).
-void ScheduleRun::part_company() {
+void Run::part_company() {
   for (Message& message : messages_) {
     const Step& step = program_->schedule.steps[message.step];
     p2p::Request* request = std::exchange(message.request, nullptr);
@@ -232,23 +201,16 @@ void ScheduleRun::part_company() {
   }
 }
 
-void ScheduleRun::finish() {
+inline void Run::finish() {
   if (code_ == Code::ok) {
-    memory_.deliver();
-    memory_.release();
+    memory_->deliver();
+    memory_->release();
   } else {
     part_company();
-    memory_.abandon();
+    memory_->abandon();
   }
   done_ = true;
   if (on_done != nullptr) on_done(this);
-}
-
-}  // namespace
-
-std::unique_ptr<Run> make_run(p2p::Endpoint& endpoint, ScratchPool& scratch,
-                              std::shared_ptr<const Program> program) {
-  return std::make_unique<ScheduleRun>(endpoint, scratch, std::move(program));
 }
 
 Code wait(p2p::Endpoint& endpoint, Run& run) {

@@ -4,21 +4,28 @@
 // Owner: the bindings hold the process's one world; tests hold eight in eight threads.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/knobs.h"
 #include "base/result.h"
 #include "comm/comm.h"
 #include "wireup/wireup.h"
+#include "world/gate.h"
 
 namespace tutti::world {
+
+class Helper;
 
 enum class ThreadLevel : int { single = 0, funneled = 1, serialized = 2, multiple = 3 };
 
 class World {
  public:
-  virtual ~World() = default;
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
   // From a joined wire-up client (join() in a process, in_threads() in tests). Local: there is
   // MPI_COMM_SELF, and communicators can be made from groups.
   static Result<std::unique_ptr<World>> open(std::unique_ptr<wireup::Wireup> wireup,
@@ -26,34 +33,63 @@ class World {
 
   // One thread at a time below the bindings. Recursive; free of cost unless it is gated:
   // with `multiple`, or when a thread of ours makes progress (TUTTI_PROGRESS_US).
-  virtual void enter() = 0;
-  virtual void leave() = 0;
+  void enter() {
+    if (gate_) [[unlikely]]
+      pass_gate();
+  }
+  void leave() {
+    if (gate_) [[unlikely]]
+      leave_gate();
+  }
   // Around a function of the user's: others may come in meanwhile, since it may wait for them.
   // False, and nothing happened: not inside, or inside of another call.
-  virtual bool step_out() = 0;
-  virtual void step_in() = 0;
-  virtual bool is_gated() const = 0;
-  virtual ThreadLevel level() const = 0;
+  bool step_out() { return gate_ && gate_->step_out(); }
+  void step_in() { gate_->step_in(); }
+  bool is_gated() const { return gate_.has_value(); }
+  ThreadLevel level() const { return level_; }
 
   // Makes MPI_COMM_WORLD. Collective over the job; once.
-  virtual Result<void> make_world_comm() = 0;
-  virtual comm::Communicator& world_comm() = 0;
-  virtual comm::Communicator& self_comm() = 0;
-  virtual p2p::Endpoint& endpoint() = 0;
+  Result<void> make_world_comm();
+  comm::Communicator& world_comm() { return *world_comm_; }
+  comm::Communicator& self_comm() { return *self_comm_; }
+  p2p::Endpoint& endpoint() { return *endpoint_; }
   // Why the latest call on a communicator failed, in words, once.
-  virtual comm::Reason take_reason() = 0;
-  virtual wireup::Wireup& wireup() = 0;
-  virtual const Knobs& knobs() = 0;
-  virtual wireup::WatchRecord& watch() = 0;
+  comm::Reason take_reason() { return comm::take_reason(*comms_); }
+  wireup::Wireup& wireup() { return *wireup_; }
+  const Knobs& knobs() { return knobs_; }
+  wireup::WatchRecord& watch() {
+    return wireup_->segment().local(static_cast<std::uint32_t>(wireup_->local_rank())).watch;
+  }
 
   // Ends the whole job; does not return.
-  [[noreturn]] virtual void abort(int status, std::string_view reason, wireup::Blame blame) = 0;
+  [[noreturn]] void abort(int status, std::string_view reason, wireup::Blame blame);
   // The end of MPI_COMM_WORLD: waits until every rank arrived, sees our messages off and tells
   // the launcher that this process may end. Others may still meet us.
   // `is_last`: nothing else used MPI, so messages that nobody has asked for by then are dropped.
-  virtual Result<void> finish(bool is_last) = 0;
+  Result<void> finish(bool is_last);
   // Nobody uses MPI for now: waits until our messages are with their receivers.
-  virtual void settle() = 0;
+  void settle();
+
+ private:
+  World(std::unique_ptr<wireup::Wireup> wireup, const Knobs& knobs, ThreadLevel level);
+  // Not inlined: every function of MPI enters.
+  void pass_gate();
+  void leave_gate();
+  Result<void> connect();
+  Result<void> say_finalized();
+
+  // In order of construction; destroyed in reverse.
+  std::unique_ptr<wireup::Wireup> wireup_;
+  Knobs knobs_;
+  ThreadLevel level_;
+  std::int64_t helps_every_us_;  // 0: nobody helps
+  std::optional<Gate> gate_;     // none: one thread calls, and nobody helps
+  std::unique_ptr<p2p::Endpoint> endpoint_;
+  comm::RuntimePtr comms_;
+  comm::CommRef world_comm_, self_comm_;
+  bool at_rest_ = false;  // parted or rested: an orderly end
+  bool said_finalized_ = false;
+  std::unique_ptr<Helper> helper_;
 };
 
 }  // namespace tutti::world

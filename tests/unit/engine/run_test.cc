@@ -50,7 +50,8 @@ TEST_CASE("messages to one peer leave in step order, though later ones are ready
       builder.recv(at(Space::out, 0), 0);
       builder.recv(at(Space::out, 1), 0);
     }
-    const auto run = engine::make_run(me.endpoint, me.scratch, bench::program(builder));
+    const auto run =
+        std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));
     bool good = true;
     for (int round = 0; round < 200; ++round) {
       Ints in{1000 * me.rank + round}, out{-1, -1};
@@ -74,7 +75,8 @@ TEST_CASE("a chain of a hundred thousand steps needs no stack", "[engine]") {
       builder.recv(at(Space::out, (i + 1) % 2), 0);
     }
     Ints out{42, 0};
-    const auto run = engine::make_run(me.endpoint, me.scratch, bench::program(builder));
+    const auto run =
+        std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));
     engine::Binding binding = me.binding(0);
     binding.out.whole = block(out);
     run->begin(std::move(binding));
@@ -89,7 +91,8 @@ TEST_CASE("a run is restarted with the same binding", "[engine]") {
     builder.send(at(Space::in, 0, 5000), other);
     builder.recv(at(Space::out, 0, 5000), other);
     Ints in(5000), out(5000);
-    const auto run = engine::make_run(me.endpoint, me.scratch, bench::program(builder));
+    const auto run =
+        std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));
     engine::Binding binding = me.binding(3);
     binding.in.whole = block(in);
     binding.out.whole = block(out);
@@ -123,7 +126,8 @@ TEST_CASE("folding respects which operand comes first", "[engine]") {
       binding.type = types::predefined_type(kInt);
       binding.in.whole = {in.data(), 3, binding.type};
       binding.out.whole = {out.data(), 3, binding.type};
-      const auto run = engine::make_run(me.endpoint, me.scratch, bench::program(builder));
+      const auto run =
+          std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));
       run->begin(std::move(binding));
       good = good && run->is_done() && out == (from_first ? Ints{1, 2, 3} : Ints{7, 8, 9});
     }
@@ -145,7 +149,8 @@ TEST_CASE("a run that fails ends, and ends those of the others", "[engine]") {
     engine::Binding binding = me.binding(0);
     if (me.rank == 0) binding.fingerprint = 0x20000000;
     binding.out.whole = block(out);
-    const auto run = engine::make_run(me.endpoint, me.scratch, bench::program(builder));
+    const auto run =
+        std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));
     run->begin(std::move(binding));
     if (engine::wait(me.endpoint, *run) == Code::ok) return false;
     // The next call is not disturbed by what is left of the last.
@@ -156,7 +161,8 @@ TEST_CASE("a run that fails ends, and ends those of the others", "[engine]") {
     engine::Binding next = me.binding(1);
     next.in.whole = block(in);
     next.out.whole = block(out);
-    const auto second = engine::make_run(me.endpoint, me.scratch, bench::program(again));
+    const auto second =
+        std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(again));
     second->begin(std::move(next));
     return engine::wait(me.endpoint, *second) == Code::ok && out[0] == 50 + left;
   });
@@ -179,8 +185,8 @@ TEST_CASE("a cancelled context ends the runs in it, and no others", "[engine]") 
     alive.context += 2;
     alive.in.whole = block(in);
     alive.out.whole = block(out);
-    const auto run = engine::make_run(me.endpoint, me.scratch, bench::program(stuck));
-    const auto other = engine::make_run(me.endpoint, me.scratch, bench::program(ring));
+    const auto run = std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(stuck));
+    const auto other = std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(ring));
     run->begin(std::move(binding));
     other->begin(std::move(alive));
     me.endpoint.cancel(me.binding(0).context, Code::proc_aborted);

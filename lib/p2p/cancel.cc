@@ -111,7 +111,7 @@ void Core::on_cut(int from, const transport::FrameHeader& header) {
   if (!is_received) return fail_with(transfer, transfer->failure);
   // Parts of it may come after this.
   transfer->total = std::min(transfer->total, header.length);
-  if (transfer->moved >= transfer->total) end_answered(transfer);
+  end_received(from, header, transfer);
 }
 
 }  // namespace tutti::p2p

@@ -117,7 +117,9 @@ class Core final : public Endpoint, public transport::Sink {
   Result<void> route(PeerState& peer);
   Result<void> connect(PeerState& peer);
   Result<void> publish_addresses();
-  Result<BlobView> address_of(const PeerState& peer);
+  Result<void> connect_bulk(const PeerState& peer, BulkLink& bulk);
+  Result<BlobView> address_of(const PeerState& peer, std::size_t transport);
+  void drop_links(PeerState& peer);
   void activate(std::size_t transport);
   void activate_all();
   void lose(PeerState& peer, Code code);
@@ -148,15 +150,21 @@ class Core final : public Endpoint, public transport::Sink {
   int pump_gets();
   void give_up_getting(PeerState& peer, Transfer* transfer);
   void grant(PeerState& peer, Transfer* transfer);
-  void on_grant(int from, const transport::FrameHeader& header);
+  bool on_grant(int from, const transport::FrameHeader& header);
   void on_taken(int from, const transport::FrameHeader& header);
   bool on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
-  // Parts of a message come in order, so none is lost or comes twice, and none lies outside.
-  static bool is_next_part(const Transfer& transfer, const transport::FrameHeader& header,
-                           std::size_t bytes) {
-    return header.length == transfer.moved && bytes <= transfer.total - transfer.moved;
-  }
+  static bool is_part(const Transfer& transfer, const transport::FrameHeader& header,
+                      std::size_t bytes);
+  struct Path {
+    transport::Link& link;
+    std::size_t max_frame;
+    std::uint32_t& full_in_round;
+    std::uint8_t flags;  // of frames that go this way
+  };
+  Path data_path(PeerState& to, Transfer* transfer);
   int pump_data(Transfer* transfer);
+  void end_sent(Transfer* transfer);
+  void end_received(int from, const transport::FrameHeader& header, Transfer* transfer);
   void unpinned(Transfer* transfer, bool ok);
   Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
 

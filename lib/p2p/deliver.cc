@@ -72,8 +72,10 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
     Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
     const bool fits = transfer != nullptr && transfer->phase == Phase::granted &&
                       transfer->peer == from && transfer->buffer.is_contiguous() &&
-                      is_next_part(*transfer, header, bytes);
-    return fits ? transfer->buffer.at() + header.length : nullptr;
+                      is_part(*transfer, header, bytes);
+    if (!fits) return nullptr;
+    transfer->placed += bytes;
+    return transfer->buffer.at() + header.length;
   }
   if (header.kind != static_cast<std::uint8_t>(Kind::eager)) {
     FrameHandler* const handler = frames_.find(header.kind);

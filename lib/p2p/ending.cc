@@ -142,6 +142,7 @@ void Core::close() {
     each->link = nullptr;
     each->open_bytes = -1;
     each->gone = true;
+    each->bulk.clear();
     each->owned_link.reset();
   }
 }

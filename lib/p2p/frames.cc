@@ -17,8 +17,7 @@ bool Core::OwnFrames::on_frame(int from, const transport::FrameHeader& header,
     case Kind::data:
       return core_.on_data(from, header, payload);
     case Kind::grant:
-      core_.on_grant(from, header);
-      return true;
+      return core_.on_grant(from, header);
     case Kind::taken:
       core_.on_taken(from, header);
       return true;

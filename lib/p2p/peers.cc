@@ -13,8 +13,8 @@ namespace tutti::p2p {
 namespace {
 
 // Why a link that could have reached the peer is not there.
-Result<transport::Picked> with_left_out(Result<transport::Picked> picked,
-                                        const transport::Opened& opened) {
+Result<transport::Route> with_left_out(Result<transport::Route> picked,
+                                       const transport::Opened& opened) {
   if (picked || opened.left_out.empty()) return picked;
   std::string text = picked.error().text;
   for (const std::string& each : opened.left_out) text += "; not used: " + each;
@@ -44,6 +44,7 @@ Core::~Core() {
   drop_all_held();
   for (const auto& each : peers_) {
     if (each == nullptr) continue;
+    each->bulk.clear();
     each->owned_link.reset();
     drop_control(*each);
   }
@@ -80,9 +81,9 @@ Result<void> Core::publish_addresses() {
   return wireup_.put(all);
 }
 
-// This peer's address for the transport it is reached by; empty when none is needed.
-Result<BlobView> Core::address_of(const PeerState& peer) {
-  const auto& transport = opened_.transports[peer.transport];
+// This peer's address for one of the transports it is reached by; empty when none is needed.
+Result<BlobView> Core::address_of(const PeerState& peer, std::size_t index) {
+  const auto& transport = opened_.transports[index];
   if (transport->address().empty()) return BlobView{};
   TUTTI_TRY(all, wireup_.get(peer.rank));
   const std::string_view wanted = transport->name();
@@ -116,25 +117,36 @@ transport::Peer Core::describe(int rank) const {
 Result<void> Core::route(PeerState& peer) {
   TUTTI_TRY(picked, with_left_out(transport::pick(opened_.transports, describe(peer.rank), knobs_),
                                   opened_));
-  peer.transport = picked.index;
-  peer.traits = picked.traits;
+  peer.transport = picked.ordered.index;
+  peer.traits = picked.ordered.traits;
   const auto wanted = static_cast<std::size_t>(knobs_.integer("TUTTI_EAGER_BYTES"));
-  peer.eager_bytes =
-      std::min(wanted > 0 ? wanted : picked.traits.eager_bytes, picked.traits.max_frame);
+  peer.eager_bytes = std::min(wanted > 0 ? wanted : peer.traits.eager_bytes, peer.traits.max_frame);
   peer.routed = true;
   if (log::explains())
     log::explain("link to rank " + std::to_string(peer.rank) + ": " +
-                 opened_.transports[picked.index]->name() + " (" + picked.traits.why + ")");
-  activate(picked.index);
+                 opened_.transports[peer.transport]->name() + " (" + peer.traits.why + ")");
+  activate(peer.transport);
+  for (transport::Picked& each : picked.bulk) {
+    activate(each.index);
+    peer.bulk.push_back({std::move(each), nullptr});
+  }
   return {};
 }
 
 Result<void> Core::connect(PeerState& peer) {
-  TUTTI_TRY(address, address_of(peer));
+  TUTTI_TRY(address, address_of(peer, peer.transport));
   TUTTI_TRY(link, opened_.transports[peer.transport]->connect(describe(peer.rank), address));
   peer.owned_link = std::move(link);
   peer.link = peer.owned_link.get();
   update_open(peer);
+  return {};
+}
+
+Result<void> Core::connect_bulk(const PeerState& peer, BulkLink& bulk) {
+  const std::size_t index = bulk.picked.index;
+  TUTTI_TRY(address, address_of(peer, index));
+  TUTTI_TRY(link, opened_.transports[index]->connect(describe(peer.rank), address));
+  bulk.link = std::move(link);
   return {};
 }
 
@@ -186,6 +198,13 @@ void Core::on_peer_gone(int rank, const Error& why) {
   work_ = true;
 }
 
+// One link has lost the peer: none of its others may still write into memory of a receive.
+void Core::drop_links(PeerState& peer) {
+  if (peer.bulk.empty()) return;
+  opened_.transports[peer.transport]->drop(peer.rank);
+  for (const BulkLink& each : peer.bulk) opened_.transports[each.picked.index]->drop(peer.rank);
+}
+
 // Ends everything that needs this peer. What it sent in full can still be received.
 void Core::lose(PeerState& peer, Code code) {
   if (peer.gone) return;
@@ -194,6 +213,7 @@ void Core::lose(PeerState& peer, Code code) {
   if (!peer.left) tell({Happening::Kind::peer_lost, peer.rank, 0, 0});
   peer.placed = nullptr;
   update_open(peer);
+  drop_links(peer);
   drop_control(peer);
   while (!peer.waiting.is_empty()) fail_with(peer.waiting.pop(), peer.failure);
   bool has_any_source = false;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "p2p/transfer.h"
 #include "transport/transport.h"
@@ -16,6 +17,13 @@ namespace tutti::p2p {
 struct Control {
   transport::FrameHeader header;
   Control* next = nullptr;
+};
+
+// A link beside the ordered one, which carries data of long messages (transport::carries).
+struct BulkLink {
+  transport::Picked picked;
+  std::unique_ptr<transport::Link> link;  // made when a message first takes it
+  std::uint32_t full_in_round = 0;
 };
 
 struct PeerState {
@@ -40,6 +48,7 @@ struct PeerState {
 
   // The round in which its link was found full: asking again would only disturb the reader.
   std::uint32_t full_in_round = 0;
+  std::vector<BulkLink> bulk;
   std::uint64_t messages_sent = 0, bytes_sent = 0;
 
   TransferLine waiting;  // sends whose first frame was not posted yet, in order

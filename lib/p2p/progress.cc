@@ -126,9 +126,11 @@ int Core::pump() {
       continue;
     }
     each->phase = Phase::pinned;
-    if (PeerState& to = peer(each->peer); each->moved < each->total && !to.gone)
+    if (PeerState& to = peer(each->peer); each->moved < each->total && !to.gone) {
       queue_cut(to, each->remote, each->moved, each->failure);
-    if (each->in_flight == 0) fail_with(each, each->failure);
+      if (each->by_bulk > 0) to.control_last->header.flags = kWantsTaken;
+    }
+    if (each->in_flight == 0) end_sent(each);
   }
   sending_.resize(kept);
   moved += pump_gets();

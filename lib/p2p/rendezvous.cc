@@ -8,6 +8,11 @@
 //                                 get, get, get: complete
 //          <------------- taken   complete
 //
+// Data go by the ordered link or, by transport::carries, by a bulk link: the sender chooses when it
+// knows both memories. What goes by a bulk link may overtake, so its parts are counted, not awaited
+// in order, and the receiver confirms the whole with taken: only then may the sender end and its
+// process leave.
+//
 // A grant of fewer bytes than offered (a receive that is too short) or of none ends the
 // message all the same. A get that fails falls back to a grant.
 #include <algorithm>
@@ -23,6 +28,11 @@ constexpr std::uint32_t kMostInFlight = 16;                 // pinned frames of 
 constexpr int kBurst = 32;                                  // frames posted before receiving again
 constexpr std::uint64_t kMostGot = std::uint64_t{1} << 20;  // read from a peer's memory at a time
 constexpr std::size_t kMostStaged = std::size_t{64} << 10;  // packed at a time
+
+// All buffers are the host's today.
+transport::MemoryKind kind_of(const types::Buffer&) {
+  return transport::MemoryKind::host;
+}
 
 }  // namespace
 
@@ -152,8 +162,10 @@ void Core::give_up_getting(PeerState& peer, Transfer* transfer) {
 void Core::grant(PeerState& peer, Transfer* transfer) {
   transfer->phase = Phase::granted;
   transfer->moved = 0;
+  transfer->placed = 0;
   const std::uint64_t cookie = cookie_of(transfer->remote, transfer->id);
   queue_control(peer, Kind::grant, transfer->total, cookie);
+  peer.control_last->header.flags = static_cast<std::uint8_t>(kind_of(transfer->buffer));
   if (transfer->total == 0) complete(transfer);
 }
 
@@ -166,55 +178,110 @@ Transfer* Core::find_active(std::uint32_t id, int from, Phase phase, const char*
   return nullptr;
 }
 
-void Core::on_grant(int from, const transport::FrameHeader& header) {
+bool Core::on_grant(int from, const transport::FrameHeader& header) {
+  if (header.flags >= transport::kMemoryKinds) return false;
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::offered, "grant");
-  if (transfer == nullptr) return;
+  if (transfer == nullptr) return true;
+  transfer->region.reset();  // it will not be read
   transfer->remote = high_of(header.cookie);
   if (transfer->failure != Code::ok) {
     if (header.length > 0) queue_cut(peer(from), transfer->remote, 0, transfer->failure);
-    return fail_with(transfer, transfer->failure);
+    fail_with(transfer, transfer->failure);
+    return true;
   }
   transfer->total = std::min(transfer->total, header.length);
-  if (transfer->total == 0) return complete(transfer);
-  transfer->region.reset();  // it will not be read
+  if (transfer->total == 0) {
+    complete(transfer);
+    return true;
+  }
+  const auto into = static_cast<transport::MemoryKind>(header.flags);
+  const std::vector<BulkLink>& bulk = peer(from).bulk;
+  for (std::size_t i = bulk.size(); i-- > 0;)
+    if (transport::carries(bulk[i].picked.traits, transfer->total, kind_of(transfer->buffer), into))
+      transfer->by_bulk = static_cast<std::uint8_t>(i + 1);
+  transfer->is_taken = false;
   transfer->moved = 0;
   transfer->phase = Phase::sending;
   sending_.push_back(transfer);
   work_ = true;
+  return true;
 }
 
 void Core::on_taken(int from, const transport::FrameHeader& header) {
   Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
+  if (transfer != nullptr && transfer->peer == from && transfer->by_bulk > 0 &&
+      (transfer->phase == Phase::sending || transfer->phase == Phase::pinned)) {
+    transfer->is_taken = true;  // before the link gave all its memory back
+    return;
+  }
   const bool is_offered = transfer != nullptr && transfer->phase == Phase::offered;
   if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
                   "taken") != nullptr)
     end_answered(transfer);
 }
 
+// Whether these bytes of the message may come now. On the ordered link parts come in order; on a
+// bulk link in any. None lies outside, and with those on their way they are never more than all.
+bool Core::is_part(const Transfer& transfer, const transport::FrameHeader& header,
+                   std::size_t bytes) {
+  const bool may_overtake = (header.flags & kWantsTaken) != 0;
+  const std::uint64_t at = header.length, known = transfer.moved + transfer.placed;
+  return (may_overtake || at == transfer.moved) && at <= transfer.total &&
+         bytes <= transfer.total - at && known <= transfer.total && bytes <= transfer.total - known;
+}
+
+// Where all that will come of it is here, the receive ends.
+void Core::end_received(int from, const transport::FrameHeader& header, Transfer* transfer) {
+  if (transfer->moved < transfer->total || transfer->placed > 0) return;
+  if ((header.flags & kWantsTaken) != 0)
+    queue_control(peer(from), Kind::taken, 0, transfer->remote);
+  end_answered(transfer);
+}
+
 bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::granted, "data");
   if (transfer == nullptr) return true;
-  if (!is_next_part(*transfer, header, payload.size())) return false;
-  if (!transfer->buffer.is_contiguous()) {
+  const bool lies_flat = transfer->buffer.is_contiguous();
+  std::byte* const into = lies_flat ? transfer->buffer.at() + header.length : nullptr;
+  // What place() was asked for was found right then.
+  const bool was_placed = lies_flat && into == payload.data() && payload.size() <= transfer->placed;
+  if (was_placed)
+    transfer->placed -= payload.size();
+  else if (!is_part(*transfer, header, payload.size()))
+    return false;
+  else if (!lies_flat)
     types::unpack(transfer->buffer, static_cast<types::Count>(header.length), payload);
-  } else if (std::byte* const into = transfer->buffer.at() + header.length;
-             into != payload.data()) {
+  else if (into != payload.data())
     std::memcpy(into, payload.data(), payload.size());
-  }
   transfer->moved += payload.size();
-  if (transfer->moved == transfer->total) end_answered(transfer);
+  end_received(from, header, transfer);
   return true;
+}
+
+// The link that its data go by, and what was learnt of that in this round.
+Core::Path Core::data_path(PeerState& to, Transfer* transfer) {
+  if (transfer->by_bulk > 0) {
+    BulkLink& bulk = to.bulk[transfer->by_bulk - 1U];
+    const Result<void> made = bulk.link != nullptr ? Result<void>{} : connect_bulk(to, bulk);
+    if (made) return {*bulk.link, bulk.picked.traits.max_frame, bulk.full_in_round, kWantsTaken};
+    log::warn(made.error().text + "; data go by the other link");
+    bulk.picked.traits.bulk_from = transport::kNever;
+    transfer->by_bulk = 0;
+  }
+  return {*to.link, to.traits.max_frame, to.full_in_round, 0};
 }
 
 // Posts what the link takes. Returns how many frames went.
 int Core::pump_data(Transfer* transfer) {
   PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
-  if (to.full_in_round == rounds_) return 0;
+  if (transfer->failure != Code::ok) return 0;
+  const Path path = data_path(to, transfer);
+  if (path.full_in_round == rounds_) return 0;
   const bool lies_flat = transfer->buffer.is_contiguous();
-  const std::size_t most =
-      lies_flat ? to.traits.max_frame : std::min(to.traits.max_frame, kMostStaged);
+  const std::size_t most = lies_flat ? path.max_frame : std::min(path.max_frame, kMostStaged);
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
+  header.flags = path.flags;
   header.cookie = transfer->remote;
   int posted = 0;
   while (transfer->moved < transfer->total && transfer->in_flight < kMostInFlight &&
@@ -224,9 +291,9 @@ int Core::pump_data(Transfer* transfer) {
     const std::byte* const data = lies_flat ? transfer->buffer.at() + transfer->moved
                                             : stage(transfer, transfer->moved, bytes).data();
     if (lies_flat) ++transfer->in_flight;
-    if (!to.link->try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr})) {
+    if (!path.link.try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr})) {
       if (lies_flat) --transfer->in_flight;
-      to.full_in_round = rounds_;
+      path.full_in_round = rounds_;
       break;
     }
     transfer->staged = 0;
@@ -234,6 +301,14 @@ int Core::pump_data(Transfer* transfer) {
     ++posted;
   }
   return posted;
+}
+
+// All is posted, or no more will be, and nothing is pinned any more.
+void Core::end_sent(Transfer* transfer) {
+  if (transfer->by_bulk > 0 && !transfer->is_taken && !peer(transfer->peer).gone)
+    transfer->phase = Phase::unconfirmed;
+  else
+    fail_with(transfer, transfer->failure);
 }
 
 void Core::on_pin(transport::Done* self, bool ok) {
@@ -247,10 +322,7 @@ void Core::unpinned(Transfer* transfer, bool ok) {
   const Code cancelled = transfer->failure;  // of a fetch, whose peer is there
   if (!ok && transfer->failure == Code::ok) transfer->failure = Code::proc_aborted;
   if (transfer->in_flight > 0) return;
-  if (transfer->phase == Phase::pinned) {
-    transfer->status.code = transfer->failure;
-    return complete(transfer);
-  }
+  if (transfer->phase == Phase::pinned) return end_sent(transfer);
   if (transfer->phase != Phase::getting) return;
   PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
   if (ok) transfer->moved += std::min(transfer->total - transfer->moved, kMostGot);

@@ -31,7 +31,7 @@ transport::Traits Core::traits(int rank) {
   if (const auto& known = peers_[static_cast<std::size_t>(rank)]; known && known->routed)
     return known->traits;
   const auto picked = transport::pick(opened_.transports, describe(rank), knobs_);
-  if (picked) return picked->traits;
+  if (picked) return picked->ordered.traits;
   transport::Traits none;
   none.why = picked.error().text;
   return none;
@@ -39,7 +39,7 @@ transport::Traits Core::traits(int rank) {
 
 std::string Core::link_name(int rank) {
   const auto picked = transport::pick(opened_.transports, describe(rank), knobs_);
-  return picked ? opened_.transports[picked->index]->name() : "none";
+  return picked ? opened_.transports[picked->ordered.index]->name() : "none";
 }
 
 std::string Core::links_text() {

@@ -19,6 +19,7 @@ namespace tutti::p2p {
 //   send:  waiting -> [pinned] -> complete                        eager
 //          waiting -> unconfirmed -> complete                     eager, synchronous
 //          waiting -> offered -> sending -> pinned -> complete    rendezvous by frames
+//                                ... pinned -> unconfirmed -> complete    by a bulk link
 //          waiting -> offered -> complete                         rendezvous by get
 //   recv:  waiting -> posted -> [placed] -> complete              eager
 //          posted -> matched -> granted or getting -> complete   rendezvous
@@ -47,7 +48,8 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   Phase phase = Phase::unused;
   Mode mode = Mode::standard;
   bool detached = false;
-  Code failure = Code::ok;  // why it will end badly once its pins, or the peer's answer, are back
+  std::uint8_t by_bulk = 0;  // its data go by this bulk link of the peer's, from 1; 0: by the other
+  Code failure = Code::ok;   // why it will end badly once its pins, or the peer's answer, are back
   int peer = kAnySource;
   std::uint32_t fingerprint = 0;
   std::uint32_t in_flight = 0;  // pinned frames not yet fired
@@ -57,6 +59,8 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   Transfer* next = nullptr;  // in the peer's waiting line, the completions
   // From here on: of messages that are offered, pinned or staged.
   std::uint64_t moved = 0;   // posted, or arrived; counted from the grant on
+  std::uint64_t placed = 0;  // on their way into a place; with what arrived never above the total
+  bool is_taken = false;     // the receiver has said that all its data arrived
   Core* core = nullptr;      // fixed
   std::uint32_t id = 0;      // fixed: its number in the pool
   std::uint32_t remote = 0;  // the other side's id
@@ -82,6 +86,7 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
     phase = first;
     mode = Mode::standard;
     detached = false;
+    by_bulk = 0;
     failure = Code::ok;
     peer = rank;
     fingerprint = envelope.fingerprint;

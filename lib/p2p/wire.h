@@ -8,7 +8,9 @@
 //   offer    key or none message bytes     fingerprint | sender's id      grant or taken
 //     of a short one     message bytes     fingerprint | sender's id      the same, when kept too
 //   grant    none        bytes wanted      sender's id | receiver's id    data
+//     (its flags: the kind of memory that the data go to)
 //   data     a part      its offset        receiver's id                  -
+//     by a bulk link     its offset        receiver's id                  taken, when all are there
 //   taken    none        -                 sender's id                    -
 //   recall   none        -                 sender's id | 0                recalled, or as sent
 //     of one that had left                 asker's id | message's number  recalled or taken
@@ -49,9 +51,10 @@ constexpr Code code_of(std::int32_t tag) {
   return tag == static_cast<std::int32_t>(Code::proc_aborted) ? Code::proc_aborted : Code::other;
 }
 
-// Flags of eager frames and, where it says so, of offers.
-inline constexpr std::uint8_t kWantsTaken = 1;  // the sender waits for the match
-inline constexpr std::uint8_t kFree = 2;        // cost no credit: as small as an offer's record
+// Flags of eager frames and, where it says so, of others.
+// The sender waits for the match; of data, for all of them, and they may overtake each other.
+inline constexpr std::uint8_t kWantsTaken = 1;
+inline constexpr std::uint8_t kFree = 2;  // cost no credit: as small as an offer's record
 // The sender waits for room only, not for the match; of offers as well. Of a kept message: for want
 // of it.
 inline constexpr std::uint8_t kUntilKept = 8;

@@ -1,8 +1,11 @@
-// Which transport serves a peer: the first that reaches it, in the order a user named links in
-// TUTTI_LINK ("tcp", "shm,ucx"), else in ours. `self` needs no naming.
+// Which links serve a peer: the first that reaches it, in the order a user named links in
+// TUTTI_LINK
+// ("tcp", "shm,ucx"), else in ours, is the ordered one; further ones that carry bulk data may carry
+// some. `self` needs no naming, and nothing beside it.
 #include <cstring>
-#include <optional>
+#include <iterator>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "transport/opened.h"
 
@@ -13,8 +16,8 @@ std::string describe(const Peer& peer) {
   return "rank " + std::to_string(peer.rank) + " (host " + std::to_string(peer.host) + ")";
 }
 
-Result<Picked> none_reaches(std::span<const std::unique_ptr<Transport>> transports,
-                            const Peer& peer, const Knobs& knobs) {
+Result<Route> none_reaches(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
+                           const Knobs& knobs) {
   std::string text = "no link reaches " + describe(peer);
   if (knobs.is_set("TUTTI_LINK")) text += " with TUTTI_LINK=" + knobs.text("TUTTI_LINK");
   for (std::size_t i = 0; i < transports.size(); ++i)
@@ -42,26 +45,44 @@ bool allows(const std::vector<std::string>& named, const char* name) {
   return false;
 }
 
-Result<Picked> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
-                    const Knobs& knobs) {
+// A link is ordered or bulk by its place: the first that reaches a peer keeps the order of its
+// messages, further ones carry data where their traits say so.
+Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
+                   const Knobs& knobs) {
   const std::vector<std::string> named = named_links(knobs);
-  const auto try_name = [&](const char* name) -> std::optional<Picked> {
+  std::vector<Picked> reaching;
+  const auto try_name = [&](const char* name) {
     for (std::size_t i = 0; i < transports.size(); ++i) {
       if (name != nullptr && std::strcmp(transports[i]->name(), name) != 0) continue;
       Traits traits = transports[i]->traits(peer);
-      if (traits.reaches) return Picked{i, std::move(traits)};
+      if (name != nullptr && !named.empty()) traits.why += ", named by TUTTI_LINK";
+      const bool is_wanted = reaching.empty() || traits.bulk_from != kNever;
+      if (traits.reaches && is_wanted) reaching.push_back({i, std::move(traits)});
     }
-    return std::nullopt;
   };
-  if (auto own = try_name("self")) return std::move(*own);
-  if (named.empty())
-    if (auto picked = try_name(nullptr)) return std::move(*picked);
-  for (const std::string& name : named)
-    if (auto picked = try_name(name.c_str())) {
-      picked->traits.why += ", named by TUTTI_LINK";
-      return std::move(*picked);
-    }
-  return none_reaches(transports, peer, knobs);
+  for (std::size_t i = 0; i < transports.size(); ++i)
+    if (std::strcmp(transports[i]->name(), "self") == 0)
+      if (Traits traits = transports[i]->traits(peer); traits.reaches)
+        return Route{{i, std::move(traits)}, {}};
+  if (named.empty()) try_name(nullptr);
+  for (const std::string& name : named) try_name(name.c_str());
+  if (reaching.empty()) return none_reaches(transports, peer, knobs);
+  Route route{std::move(reaching.front()), {}};
+  route.bulk.assign(std::make_move_iterator(reaching.begin() + 1),
+                    std::make_move_iterator(reaching.end()));
+  return route;
+}
+
+// The rule by size and kinds of memory: it is long enough for this link, which reads the one kind
+// and writes the other.
+bool carries(const Traits& bulk, std::uint64_t bytes, MemoryKind from, MemoryKind to) {
+  const MemoryKinds both = kinds_of(from) | kinds_of(to);
+  return bytes >= bulk.bulk_from && (bulk.kinds & both) == both;
+}
+
+void Transport::drop(int peer) {
+  TUTTI_CHECK(false, std::string(name()) + " serves rank " + std::to_string(peer) +
+                         " with bulk links and cannot drop it");
 }
 
 }  // namespace tutti::transport

@@ -10,6 +10,12 @@ namespace tutti::transport {
 
 enum class MemoryKind : std::uint8_t { host, cuda };
 
+inline constexpr std::size_t kMemoryKinds = 2;
+using MemoryKinds = unsigned;  // a set of them
+constexpr MemoryKinds kinds_of(MemoryKind kind) {
+  return 1U << static_cast<unsigned>(kind);
+}
+
 struct Memory {
   void* data = nullptr;
   std::size_t bytes = 0;

@@ -3,8 +3,9 @@
 // Owner: the world owns the transports; links, regions and remotes are objects of whoever asked for
 // them, and end before the transport they are of. Everything here is called
 // with the world's gate held (one thread at a time) and nothing blocks except Waiter::sleep.
-// Frames between one pair of processes arrive in the order they were posted. A transport calls
-// back only through the Sink it was given, and only from inside progress() or try_post().
+// Frames of one link arrive in the order they were posted; only on bulk links they may overtake
+// each other. A transport calls back only through the Sink it was given, and only from inside
+// progress() or try_post().
 #pragma once
 
 #include <cstddef>
@@ -71,7 +72,8 @@ class Sink {
   virtual bool on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) = 0;
   // Before the payload of a long frame is read from a stream: where it should go, or null for
   // the transport's own staging. The address must stay valid until on_frame for it. All earlier
-  // frames of that peer were delivered, and its next on_frame is for this one.
+  // frames of that peer were delivered (but for those of bulk links), and the next on_frame of this
+  // transport for it is for this one.
   virtual std::byte* place(int from, const FrameHeader& header, std::size_t bytes) = 0;
   // The process is gone; no frame of it comes any more, and no memory that place() gave for one is
   // written to. Called once per peer.
@@ -82,11 +84,15 @@ inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();  
 
 struct Traits {
   bool reaches = false;
-  std::string why;                // one clause, for --report-links: "same host", "no RDMA device"
-  const char* kind = "tcp";       // its row in the table of costs (model/costs.h)
-  double wire_gbits = 0;          // rate of the network below; 0: none, or not known
-  std::size_t max_frame = 0;      // payload bytes of one frame
-  std::size_t eager_bytes = 0;    // up to here one frame without asking is cheapest
+  std::string why;              // one clause, for --report-links: "same host", "no RDMA device"
+  const char* kind = "tcp";     // its row in the table of costs (model/costs.h)
+  double wire_gbits = 0;        // rate of the network below; 0: none, or not known
+  std::size_t max_frame = 0;    // payload bytes of one frame
+  std::size_t eager_bytes = 0;  // up to here one frame without asking is cheapest
+  // Beside another link: from so many bytes on it carries the data of a message. kNever: it is no
+  // bulk link. And between which kinds of memory.
+  std::size_t bulk_from = kNever;
+  MemoryKinds kinds = kinds_of(MemoryKind::host);
   bool gets = false;              // expose, import and get work
   std::size_t get_from = kNever;  // bytes from which a get beats frames (measured)
 };
@@ -126,6 +132,10 @@ class Transport {
   // Asked now and then while the rank waits: the next progress() also looks for peers that are
   // gone without having said so on a link.
   virtual void look_around() {}
+  // Another link of this peer has lost it. From here on nothing of it is delivered, no memory that
+  // place() gave for it is written to, and what is pinned for it is given back. Said where a peer
+  // has bulk links, to the transports of all its links.
+  virtual void drop(int peer);
 };
 
 // Everything a transport is made from; outlives it.
@@ -143,14 +153,22 @@ struct Opened {
 };
 Opened open_all(const Surroundings& around);
 
-// Index into `transports` for this peer, cheapest that reaches, TUTTI_LINK honoured; an error
-// names the peer, its host and every transport's reason.
+// The links to a peer. The ordered one carries what opens and ends messages, and all that no bulk
+// link is for; there may be any number of those.
 struct Picked {
-  std::size_t index;
+  std::size_t index;  // into the list of transports
   Traits traits;
 };
-Result<Picked> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
-                    const Knobs& knobs);
+struct Route {
+  Picked ordered;
+  std::vector<Picked> bulk;  // in order of preference
+};
+// TUTTI_LINK honoured; an error names the peer, its host and every transport's reason.
+Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
+                   const Knobs& knobs);
+// Whether data of such a message, from and to memory of these kinds, go by a bulk link with these
+// traits: by the first that says so; by the ordered one where none does.
+bool carries(const Traits& bulk, std::uint64_t bytes, MemoryKind from, MemoryKind to);
 
 // Waiting, the same everywhere: look again at once, then yield, then sleep (base/backoff.h).
 // One per world. A waiter loops: { progress; if idle waiter.pause(); else waiter.busy(); }

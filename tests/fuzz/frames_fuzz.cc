@@ -216,7 +216,12 @@ class Scene {
         frame.header.kind = static_cast<std::uint8_t>(Kind::data);
         frame.header.cookie = theirs;
         frame.header.length = at;
-        const std::uint64_t left = about.header.length - std::min(at, about.header.length);
+        if (random_.below(3) == 0) {  // as by a bulk link: in any order
+          frame.header.flags = kWantsTaken;
+          frame.header.length = random_.below(std::max<std::uint64_t>(about.header.length, 1));
+        }
+        const std::uint64_t left =
+            about.header.length - std::min(frame.header.length, about.header.length);
         frame.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024));
         at += frame.bytes;
         break;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <random>
 #include <utility>
@@ -52,6 +53,7 @@ struct FakeNet::State {
   std::vector<std::vector<Done*>> finished;  // by sender: payloads that may be changed again
   std::vector<bool> lost;
   std::uint64_t frames = 0;
+  std::uint64_t overtaken = 0;
   FakeMemory memory{options};
 };
 
@@ -62,13 +64,15 @@ class FakeTransport final : public Transport {
   FakeTransport(FakeNet::State& net, int rank, Sink* sink)
       : net_(net), rank_(rank), sink_(*sink), told_(static_cast<std::size_t>(net.ranks)) {}
 
-  const char* name() const override { return "fake"; }
+  const char* name() const override { return net_.options.name.c_str(); }
 
   Traits traits(const Peer&) const override {
     Traits traits;
     traits.reaches = true;
     traits.why = "a test";
     traits.kind = "tcp";
+    traits.bulk_from = net_.options.bulk_from;
+    traits.kinds = net_.options.kinds;
     traits.max_frame = net_.options.max_frame;
     traits.eager_bytes = net_.options.eager_bytes;
     traits.gets = net_.options.gets;
@@ -80,6 +84,7 @@ class FakeTransport final : public Transport {
   Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) override;
   int progress() override;
   int wait_fd() override { return -1; }
+  void drop(int peer) override;
 
   FakeNet::State& net() { return net_; }
   int rank() const { return rank_; }
@@ -89,7 +94,15 @@ class FakeTransport final : public Transport {
   }
 
  private:
+  struct Placing {
+    Flying frame;
+    std::byte* into = nullptr;
+  };
+  bool is_bulk() const { return net_.options.bulk_from != kNever; }
+  bool take(int from, bool everything, Flying* taken);
   int deliver(int from, bool everything);
+  int finish_placing(int from);
+  void hand_over(int from, const FrameHeader& header, std::span<std::byte> payload);
   int tell_of_lost();
   void drop_frames_to(int peer);
   int finish_own();
@@ -97,7 +110,8 @@ class FakeTransport final : public Transport {
   FakeNet::State& net_;
   int rank_;
   Sink& sink_;
-  std::vector<bool> told_;
+  std::vector<bool> told_;          // of whom nothing more is delivered
+  std::map<int, Placing> placing_;  // by peer
   FakeReads reads_{net_.memory};
   bool inside_ = false;
 };
@@ -146,6 +160,7 @@ class FakeLink final : public Link {
 };
 
 Result<std::unique_ptr<Link>> FakeTransport::connect(const Peer& peer, BlobView) {
+  if (!net_.options.is_reachable) return fail(Code::other, "the fake transport does not connect");
   return std::unique_ptr<Link>(std::make_unique<FakeLink>(*this, peer.rank));
 }
 
@@ -159,7 +174,10 @@ int FakeTransport::progress() {
     const std::lock_guard lock(net_.mutex);
     first = net_.draw(net_.ranks - 1);
   }
-  for (int i = 0; i < net_.ranks; ++i) events += deliver((first + i) % net_.ranks, false);
+  for (int i = 0; i < net_.ranks; ++i) {
+    const int from = (first + i) % net_.ranks;
+    if (!told_[static_cast<std::size_t>(from)]) events += deliver(from, false);
+  }
   events += tell_of_lost();
   inside_ = false;
   return events;
@@ -176,33 +194,62 @@ int FakeTransport::finish_own() {
   return static_cast<int>(ready.size()) + reads_.progress();
 }
 
+// The frame whose turn it is, out of the queue; false: none.
+bool FakeTransport::take(int from, bool everything, Flying* taken) {
+  const std::lock_guard lock(net_.mutex);
+  auto& queue = net_.between(from, rank_);
+  if (queue.empty()) return false;
+  std::size_t at = 0;
+  if (is_bulk()) at = static_cast<std::size_t>(net_.draw(static_cast<int>(queue.size()) - 1));
+  if (!everything && queue[at].rounds-- > 0) return false;
+  if (at > 0) ++net_.overtaken;
+  *taken = std::move(queue[at]);
+  queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(at));
+  if (taken->pinned != nullptr) taken->bytes.assign(taken->pinned, taken->pinned + taken->size);
+  if (taken->done != nullptr) net_.finished[static_cast<std::size_t>(from)].push_back(taken->done);
+  return true;
+}
+
 int FakeTransport::deliver(int from, bool everything) {
-  int events = 0;
-  for (;;) {
-    Flying flying;
-    {
-      const std::lock_guard lock(net_.mutex);
-      auto& queue = net_.between(from, rank_);
-      if (queue.empty()) return events;
-      if (!everything && queue.front().rounds-- > 0) return events;
-      flying = std::move(queue.front());
-      queue.pop_front();
-      if (flying.pinned != nullptr) flying.bytes.assign(flying.pinned, flying.pinned + flying.size);
-      if (flying.done != nullptr)
-        net_.finished[static_cast<std::size_t>(from)].push_back(flying.done);
-    }
+  int events = finish_placing(from);
+  Flying flying;
+  while (placing_.count(from) == 0 && take(from, everything, &flying)) {
     std::byte* payload = flying.bytes.data();
     std::byte* placed = net_.options.places && flying.size >= 512
                             ? sink_.place(from, flying.header, flying.size)
                             : nullptr;
     if (placed != nullptr) {
-      std::memcpy(placed, payload, flying.size);
-      payload = placed;
+      if (is_bulk()) std::memset(placed, 0xee, flying.size);
+      placing_[from] = {std::move(flying), placed};
+      events += is_bulk() ? 0 : finish_placing(from);
+    } else {
+      hand_over(from, flying.header, {payload, flying.size});
     }
-    TUTTI_CHECK(sink_.on_frame(from, flying.header, {payload, flying.size}),
-                "no test posts frames that nobody sends");
     ++events;
   }
+  return events;
+}
+
+// The rest of what place() gave an address for is read, in a later round where this is a bulk link.
+int FakeTransport::finish_placing(int from) {
+  const auto found = placing_.find(from);
+  if (found == placing_.end()) return 0;
+  const Placing placing = std::move(found->second);
+  placing_.erase(found);
+  std::memcpy(placing.into, placing.frame.bytes.data(), placing.frame.size);
+  hand_over(from, placing.frame.header, {placing.into, placing.frame.size});
+  return 1;
+}
+
+void FakeTransport::hand_over(int from, const FrameHeader& header, std::span<std::byte> payload) {
+  TUTTI_CHECK(sink_.on_frame(from, header, payload), "no test posts frames that nobody sends");
+}
+
+// The others of this test may not know yet, and go on sending.
+void FakeTransport::drop(int peer) {
+  told_[static_cast<std::size_t>(peer)] = true;
+  placing_.erase(peer);
+  drop_frames_to(peer);
 }
 
 // What was on its way to a lost peer arrives nowhere: pinned payloads are given back as failed.
@@ -224,8 +271,9 @@ int FakeTransport::tell_of_lost() {
       const std::lock_guard lock(net_.mutex);
       if (!net_.lost[at] || told_[at] || peer == rank_) continue;
     }
+    while (deliver(peer, true) > 0) {
+    }
     told_[at] = true;
-    deliver(peer, true);
     drop_frames_to(peer);
     sink_.on_peer_gone(
         peer, Error{Code::proc_aborted, "rank " + std::to_string(peer) + " was lost by the test"});
@@ -252,6 +300,10 @@ void FakeNet::lose(int rank) {
 std::uint64_t FakeNet::frames() const {
   const std::lock_guard lock(state_->mutex);
   return state_->frames;
+}
+std::uint64_t FakeNet::overtaken() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->overtaken;
 }
 
 int FakeNet::regions() const {

@@ -1,11 +1,12 @@
 // A transport for tests that behaves as badly as a transport may: it delays frames, lets peers
-// overtake each other (never frames of one pair), fills up, splits work over many rounds, and
-// loses peers. Deterministic by seed. Ranks may be driven by one thread or by one each.
+// overtake each other (frames of one pair only as a bulk link), fills up, splits work over many
+// rounds, and loses peers. Deterministic by seed. Ranks may be driven by one thread or by one each.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 
 #include "transport/transport.h"
 
@@ -13,7 +14,12 @@ namespace tutti::test {
 
 struct FakeOptions {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::string name = "fake";
   std::uint64_t seed = 1;
+  // A bulk link, by these traits; its frames overtake each other, and what is placed comes late.
+  std::size_t bulk_from = transport::kNever;
+  transport::MemoryKinds kinds = transport::kinds_of(transport::MemoryKind::host);
+  bool is_reachable = true;   // else connect() fails
   int longest_delay = 0;      // a frame is held back for 0..this many rounds
   std::size_t capacity = 64;  // frames under way per ordered pair; more: try_post says no
   int refuse_percent = 0;     // try_post says no this often though there is room
@@ -39,7 +45,8 @@ class FakeNet {
   // From now on nothing passes from or to `rank`; all others are told at their next progress.
   // What `rank` had sent before is delivered first.
   void lose(int rank);
-  std::uint64_t frames() const;  // posted so far, all ranks
+  std::uint64_t frames() const;     // posted so far, all ranks
+  std::uint64_t overtaken() const;  // frames that were delivered before an earlier one
   // That are exposed, or imported, now; and all reads of them so far.
   int regions() const;
   int remotes() const;

@@ -67,14 +67,27 @@ struct Traffic {
   std::deque<Pair> pairs;
 };
 
+// A bulk link beside it, or none.
+std::vector<FakeOptions> bulk_of(unsigned seed) {
+  if (seed % 4 < 2) return {};
+  FakeOptions bulk;
+  bulk.name = "bulk";
+  bulk.seed = seed;
+  bulk.bulk_from = 2500;
+  bulk.longest_delay = 4;
+  bulk.capacity = 5;
+  bulk.late_done = seed % 3 == 0;
+  return {bulk};
+}
+
 FakeOptions options_of(unsigned seed) {
   FakeOptions options;
   options.seed = seed;
   options.longest_delay = static_cast<int>(seed % 3);
   options.capacity = 5;
-  options.fetches = seed % 2 == 0;
-  options.fetch_from = 2048;
-  options.fetch_delay = 4;
+  options.gets = seed % 2 == 0;
+  options.get_from = 2048;
+  options.get_delay = 4;
   options.places = seed % 3 != 0;
   options.late_done = seed % 5 == 0;
   return options;
@@ -85,7 +98,8 @@ FakeOptions options_of(unsigned seed) {
 TEST_CASE("a cancelled context ends with its code, others go on", "[p2p][cancel]") {
   for (unsigned seed = 0; seed < 120; ++seed) {
     INFO("seed " << seed);
-    Worlds worlds(kRanks, options_of(seed), knobs_with("TUTTI_UNEXPECTED_BYTES", "65536"));
+    Worlds worlds(kRanks, options_of(seed), knobs_with("TUTTI_UNEXPECTED_BYTES", "65536"),
+                  bulk_of(seed));
     Traffic doomed(worlds, kCancelled, seed), alive(worlds, kAlive, seed + 1000);
     for (int i = 0; i < 30; ++i) doomed.step(i, false), alive.step(i, true);
     // Each rank learns of it at a time of its own, and some go on posting meanwhile.
@@ -113,7 +127,7 @@ TEST_CASE("a cancelled context ends with its code, others go on", "[p2p][cancel]
 TEST_CASE("a peer that dies while a context is cancelled", "[p2p][cancel]") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     INFO("seed " << seed);
-    Worlds worlds(kRanks, options_of(seed));
+    Worlds worlds(kRanks, options_of(seed), Knobs::defaults(), bulk_of(seed));
     Traffic doomed(worlds, kCancelled, seed);
     for (int i = 0; i < 30; ++i) doomed.step(i, false);
     worlds.lose(2);

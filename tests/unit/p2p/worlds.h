@@ -54,13 +54,16 @@ inline Knobs knobs_with(const std::string& name, const std::string& value) {
 // n endpoints over a fake net, one thread.
 class Worlds {
  public:
-  explicit Worlds(int ranks, const FakeOptions& options = {}, Knobs knobs = Knobs::defaults())
+  explicit Worlds(int ranks, const FakeOptions& options = {}, Knobs knobs = Knobs::defaults(),
+                  const std::vector<FakeOptions>& bulk = {})
       : net_(ranks, options),
         wireups_(wireup::in_threads(std::vector<int>(static_cast<std::size_t>(ranks), 0))) {
+    for (const FakeOptions& each : bulk) bulk_.push_back(std::make_unique<FakeNet>(ranks, each));
     for (int rank = 0; rank < ranks; ++rank) {
       const auto opener = [this, rank](const transport::Surroundings& around) {
         transport::Opened opened;
         opened.transports.push_back(net_.open(rank, around.sink));
+        for (const auto& each : bulk_) opened.transports.push_back(each->open(rank, around.sink));
         return opened;
       };
       auto opened = Endpoint::open_over(*wireups_[static_cast<std::size_t>(rank)], knobs, opener);
@@ -74,12 +77,14 @@ class Worlds {
   // From now on this rank is dead: nothing passes, it does nothing more.
   void lose(int rank) {
     net_.lose(rank);
+    for (const auto& each : bulk_) each->lose(rank);
     lost_ = rank;
   }
 
   // This rank's endpoint is destroyed, as it is.
   void end(int rank) { endpoints_[static_cast<std::size_t>(rank)].reset(); }
   FakeNet& net() { return net_; }
+  FakeNet& bulk(std::size_t which = 0) { return *bulk_[which]; }
 
   int progress() {
     int events = 0;
@@ -111,6 +116,7 @@ class Worlds {
  private:
   int lost_ = -1;
   FakeNet net_;
+  std::vector<std::unique_ptr<FakeNet>> bulk_;
   std::vector<std::unique_ptr<wireup::Wireup>> wireups_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
 };

@@ -1,4 +1,5 @@
 // Which link is taken, and the words for it.
+#include "fake_transport.h"
 #include "rig.h"
 
 using namespace tutti;
@@ -6,13 +7,13 @@ using namespace tutti::test;
 
 namespace {
 
-Result<Picked> pick_between(Rig& rig, int from, int to) {
+Result<Route> pick_between(Rig& rig, int from, int to) {
   End& end = rig[from];
   return pick(end.opened.transports, rig.peer(from, to), end.knobs);
 }
 
-std::string name_of(Rig& rig, int from, const Picked& picked) {
-  return rig[from].opened.transports[picked.index]->name();
+std::string name_of(Rig& rig, int from, const Route& route) {
+  return rig[from].opened.transports[route.ordered.index]->name();
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ TEST_CASE("a rank reaches itself by self and its neighbour by shm", "[pick]") {
   REQUIRE(name_of(rig, 0, *pick_between(rig, 0, 0)) == "self");
   const auto picked = pick_between(rig, 0, 1);
   REQUIRE(name_of(rig, 0, *picked) == "shm");
-  REQUIRE(picked->traits.why.find("same host") != std::string::npos);
+  REQUIRE(picked->ordered.traits.why.find("same host") != std::string::npos);
 }
 
 TEST_CASE("a link that is not used says why", "[pick]") {
@@ -44,6 +45,66 @@ TEST_CASE("a peer that no permitted link reaches is named with every reason", "[
 TEST_CASE("single copy can be forbidden, and the report says so", "[pick]") {
   Rig rig({0, 0}, knobs_with({{"TUTTI_SINGLE_COPY", "off"}}));
   const auto picked = pick_between(rig, 0, 1);
-  REQUIRE_FALSE(picked->traits.gets);
-  REQUIRE(picked->traits.why.find("TUTTI_SINGLE_COPY=off") != std::string::npos);
+  REQUIRE_FALSE(picked->ordered.traits.gets);
+  REQUIRE(picked->ordered.traits.why.find("TUTTI_SINGLE_COPY=off") != std::string::npos);
+}
+
+namespace {
+
+// The fake transports of rank 0 of 2, in this order.
+struct Fakes {
+  Recorder sink;
+  std::vector<std::unique_ptr<FakeNet>> nets;
+  std::vector<std::unique_ptr<Transport>> transports;
+  void add(const std::string& name, std::size_t bulk_from) {
+    FakeOptions options;
+    options.name = name;
+    options.bulk_from = bulk_from;
+    nets.push_back(std::make_unique<FakeNet>(2, options));
+    transports.push_back(nets.back()->open(0, &sink));
+  }
+};
+
+std::string names_of(const Fakes& fakes, const Route& route) {
+  std::string text = fakes.transports[route.ordered.index]->name();
+  for (const Picked& each : route.bulk)
+    text += std::string(" ") + fakes.transports[each.index]->name();
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a peer has one ordered link, and beside it those that carry bulk data", "[pick]") {
+  Fakes fakes;
+  fakes.add("shm", kNever);
+  fakes.add("ucx", 100);
+  fakes.add("tcp", kNever);
+  fakes.add("new", 1000);
+  const Peer peer{1, 0, 1, true};
+  const auto route = [&](const char* named) {
+    const auto found = pick(fakes.transports, peer, knobs_with({{"TUTTI_LINK", named}}));
+    REQUIRE(found.has_value());
+    return names_of(fakes, *found);
+  };
+  REQUIRE(route("auto") == "shm ucx new");
+  REQUIRE(route("tcp,ucx") == "tcp ucx");
+  REQUIRE(route("ucx,tcp") == "ucx");
+  REQUIRE(route("shm") == "shm");
+}
+
+TEST_CASE("a bulk link carries what is long enough, between the kinds of memory it knows",
+          "[pick]") {
+  Traits bulk;
+  constexpr MemoryKind host = MemoryKind::host, cuda = MemoryKind::cuda;
+  REQUIRE_FALSE(carries(bulk, kNever - 1, host, host));
+  bulk.bulk_from = 1000;
+  REQUIRE_FALSE(carries(bulk, 999, host, host));
+  REQUIRE(carries(bulk, 1000, host, host));
+  REQUIRE_FALSE(carries(bulk, 1000, cuda, host));
+  REQUIRE_FALSE(carries(bulk, 1000, host, cuda));
+  bulk.kinds = kinds_of(cuda);
+  REQUIRE(carries(bulk, 1000, cuda, cuda));
+  REQUIRE_FALSE(carries(bulk, 1000, host, cuda));
+  bulk.kinds |= kinds_of(host);
+  REQUIRE(carries(bulk, 1000, host, cuda));
 }

@@ -59,8 +59,12 @@ namespace {
 
 class FakeTransport final : public Transport {
  public:
-  FakeTransport(FakeNet::State& net, int rank, Sink* sink)
-      : net_(net), rank_(rank), sink_(*sink), told_(static_cast<std::size_t>(net.ranks)) {}
+  FakeTransport(FakeNet::State& net, int rank, Sink* sink, std::vector<int> numbers)
+      : net_(net),
+        rank_(rank),
+        sink_(*sink),
+        numbers_(std::move(numbers)),
+        told_(static_cast<std::size_t>(net.ranks)) {}
 
   const char* name() const override { return "fake"; }
 
@@ -89,6 +93,9 @@ class FakeTransport final : public Transport {
   }
 
  private:
+  int number_of(int from) const {
+    return numbers_.empty() ? from : numbers_[static_cast<std::size_t>(from)];
+  }
   int deliver(int from, bool everything);
   int tell_of_lost();
   void drop_frames_to(int peer);
@@ -97,6 +104,7 @@ class FakeTransport final : public Transport {
   FakeNet::State& net_;
   int rank_;
   Sink& sink_;
+  std::vector<int> numbers_;  // empty: everybody's are the net's
   std::vector<bool> told_;
   FakeReads reads_{net_.memory};
   bool inside_ = false;
@@ -146,7 +154,9 @@ class FakeLink final : public Link {
 };
 
 Result<std::unique_ptr<Link>> FakeTransport::connect(const Peer& peer, BlobView) {
-  return std::unique_ptr<Link>(std::make_unique<FakeLink>(*this, peer.rank));
+  int to = 0;
+  while (number_of(to) != peer.rank) ++to;
+  return std::unique_ptr<Link>(std::make_unique<FakeLink>(*this, to));
 }
 
 int FakeTransport::progress() {
@@ -193,13 +203,13 @@ int FakeTransport::deliver(int from, bool everything) {
     }
     std::byte* payload = flying.bytes.data();
     std::byte* placed = net_.options.places && flying.size >= 512
-                            ? sink_.place(from, flying.header, flying.size)
+                            ? sink_.place(number_of(from), flying.header, flying.size)
                             : nullptr;
     if (placed != nullptr) {
       std::memcpy(placed, payload, flying.size);
       payload = placed;
     }
-    TUTTI_CHECK(sink_.on_frame(from, flying.header, {payload, flying.size}),
+    TUTTI_CHECK(sink_.on_frame(number_of(from), flying.header, {payload, flying.size}),
                 "no test posts frames that nobody sends");
     ++events;
   }
@@ -227,8 +237,8 @@ int FakeTransport::tell_of_lost() {
     told_[at] = true;
     deliver(peer, true);
     drop_frames_to(peer);
-    sink_.on_peer_gone(
-        peer, Error{Code::proc_aborted, "rank " + std::to_string(peer) + " was lost by the test"});
+    sink_.on_peer_gone(number_of(peer), Error{Code::proc_aborted, "rank " + std::to_string(peer) +
+                                                                      " was lost by the test"});
     ++events;
   }
   return events;
@@ -240,8 +250,8 @@ FakeNet::FakeNet(int ranks, const FakeOptions& options)
     : state_(std::make_unique<State>(ranks, options)) {}
 FakeNet::~FakeNet() = default;
 
-std::unique_ptr<Transport> FakeNet::open(int rank, Sink* sink) {
-  return std::make_unique<FakeTransport>(*state_, rank, sink);
+std::unique_ptr<Transport> FakeNet::open(int rank, Sink* sink, std::vector<int> numbers) {
+  return std::make_unique<FakeTransport>(*state_, rank, sink, std::move(numbers));
 }
 
 void FakeNet::lose(int rank) {

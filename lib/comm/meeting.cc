@@ -28,11 +28,6 @@ std::uint32_t context_of(std::uint64_t hash) {
   return kAmong | (static_cast<std::uint32_t>(hash >> 32) & (kAmong - 1)) | 1U;  // a collective's
 }
 
-// Pairs share contexts with collectives, whose messages say places below the size of the job.
-int as_one_of_two(const Runtime& runtime, int job_rank) {
-  return runtime.wireup.size() + job_rank;
-}
-
 }  // namespace
 
 MeetingPoint place_of(std::uint32_t known_context, int tag, std::span<const int> members) {
@@ -115,8 +110,9 @@ Code Meeting::gather(std::span<std::byte> all) const {
 
 Code swap_words(Runtime& runtime, int peer, const MeetingPoint& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs) {
-  const p2p::Envelope from_me{at.context, as_one_of_two(runtime, runtime.rank()), at.tag, 0};
-  const p2p::Envelope from_peer{at.context, as_one_of_two(runtime, peer), at.tag, 0};
+  // Pairs share contexts with collectives, whose messages say places in their teams.
+  const p2p::Envelope from_me{at.context, p2p::as_job_rank(runtime.rank()), at.tag, 0};
+  const p2p::Envelope from_peer{at.context, p2p::as_job_rank(peer), at.tag, 0};
   const auto plain = [](std::span<const std::byte> bytes) {
     return types::Buffer::plain(const_cast<std::byte*>(bytes.data()),
                                 static_cast<Count>(bytes.size()));

@@ -76,6 +76,7 @@ class Core final : public Endpoint, public transport::Sink {
   wireup::Wireup& wireup() override { return wireup_; }
   transport::Waiter& waiter() override { return *waiter_; }
   void set_gate(transport::Waiter::Gate* gate) override { gate_ = gate; }
+  void grow() override;
   FrameTable& frames() override { return frames_; }
   Posted post_frame(int peer, const transport::FrameHeader& header,
                     std::span<const std::byte> payload) override;

@@ -30,10 +30,11 @@ bool Core::on_frame(int from, const transport::FrameHeader& header, std::span<st
   return handler != nullptr && handler->on_frame(from, header, payload);
 }
 
-// A source is a place in a team, or beyond all places a rank of the job (comm/meeting.cc). An eager
+// A source is a place in a team, or, marked, a rank of the job (comm/meeting.cc). An eager
 // message is all there; an offer tells of as many bytes as a buffer can have, and a key.
 bool Core::is_sound_message(const transport::FrameHeader& header, std::size_t bytes) const {
-  if (header.source >= 2 * peers_.size()) [[unlikely]]
+  if (header.source >= peers_.size() &&
+      (header.source ^ static_cast<std::uint32_t>(as_job_rank(0))) >= peers_.size()) [[unlikely]]
     return false;
   if (header.kind == static_cast<std::uint8_t>(Kind::eager)) [[likely]]
     return header.length == bytes;

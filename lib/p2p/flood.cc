@@ -170,10 +170,8 @@ std::string Core::describe_flood() const {
   for (const auto& [rank, sender] : by_rank) senders.push_back(sender);
   std::stable_sort(senders.begin(), senders.end(),
                    [](const Sender& a, const Sender& b) { return a.messages > b.messages; });
-  const auto rank = static_cast<std::uint32_t>(wireup_.rank());
-  const auto host = static_cast<std::uint32_t>(wireup_.segment().place(rank).host);
-  std::string text = "rank " + std::to_string(rank) + " on host " +
-                     wireup_.segment().host(host).name +
+  std::string text = "rank " + std::to_string(wireup_.rank()) + " on host " +
+                     wireup_.host_name_of(wireup_.rank()) +
                      " is flooded: " + std::to_string(flood_.messages) + " messages (" +
                      text::format_bytes(flood_.bytes) + ") wait for a receive";
   if (flood_.began_ns != 0) {

@@ -27,6 +27,11 @@ namespace tutti::p2p {
 inline constexpr int kAnySource = -1;  // MPI_ANY_SOURCE of the standard ABI
 inline constexpr int kAnyTag = -2;     // MPI_ANY_TAG of the standard ABI; matches tags >= 0
 
+// In an envelope, instead of a place in a communicator: a rank of the job, however many there are.
+constexpr int as_job_rank(int rank) {
+  return rank | 1 << 30;
+}
+
 struct Status {
   int source = kAnySource;
   int tag = kAnyTag;
@@ -184,6 +189,10 @@ class Endpoint {
   virtual transport::Waiter& waiter() = 0;
   // How waits let other threads in; null: single thread.
   virtual void set_gate(transport::Waiter::Gate* gate) = 0;
+  // The wireup knows further ranks (Wireup::add): from now on they are peers like all others, of
+  // any receive from any source, too. Not from inside a callback. They know this rank before it
+  // sends.
+  virtual void grow() = 0;
   // Frames of other rooms: who registered a kind here is told of its frames, from any peer.
   virtual FrameTable& frames() = 0;
   // Sends one, at most traits(peer).max_frame bytes; a room's frames to a peer arrive in their

@@ -26,7 +26,7 @@ Result<transport::Route> with_left_out(Result<transport::Route> picked,
 Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
     : wireup_(wireup),
       knobs_(knobs),
-      peers_(static_cast<std::size_t>(wireup.size())),
+      peers_(static_cast<std::size_t>(wireup.known())),
       kept_record_(wireup.segment().local(static_cast<std::uint32_t>(wireup.local_rank())).kept) {
   const auto unexpected = static_cast<std::uint64_t>(knobs.integer("TUTTI_UNEXPECTED_BYTES"));
   constexpr std::uint64_t kMostUnits = 0x7fffffff;
@@ -85,7 +85,7 @@ Result<void> Core::publish_addresses() {
 Result<BlobView> Core::address_of(const PeerState& peer, std::size_t index) {
   const auto& transport = opened_.transports[index];
   if (transport->address().empty()) return BlobView{};
-  TUTTI_TRY(all, wireup_.get(peer.rank));
+  TUTTI_TRY(all, wireup_.address_of(peer.rank));
   const std::string_view wanted = transport->name();
   while (all.size() > 1) {
     const std::size_t name_bytes = std::to_integer<std::size_t>(all[0]);
@@ -101,6 +101,11 @@ Result<BlobView> Core::address_of(const PeerState& peer, std::size_t index) {
                                std::string(wanted) + "; do all hosts run the same build?");
 }
 
+// The table moves, what it points at stays: nobody keeps a place in it.
+void Core::grow() {
+  peers_.resize(static_cast<std::size_t>(wireup_.known()));
+}
+
 PeerState& Core::make_peer(int rank) {
   auto& slot = peers_[static_cast<std::size_t>(rank)];
   slot = std::make_unique<PeerState>();
@@ -110,6 +115,8 @@ PeerState& Core::make_peer(int rank) {
 }
 
 transport::Peer Core::describe(int rank) const {
+  constexpr int kInNoSegment = -1;
+  if (!wireup_.is_first(rank)) return {rank, wireup_.host_of(rank), kInNoSegment, false};
   const auto& place = wireup_.segment().place(static_cast<std::uint32_t>(rank));
   return {rank, place.host, place.local_rank, place.host == wireup_.host()};
 }

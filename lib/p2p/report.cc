@@ -44,7 +44,7 @@ std::string Core::link_name(int rank) {
 
 std::string Core::links_text() {
   std::string text;
-  for (int rank = 0; rank < wireup_.size(); ++rank)
+  for (int rank = 0; rank < wireup_.known(); ++rank)
     text += std::to_string(rank) + "\t" + link_name(rank) + "\t" + traits(rank).why + "\n";
   for (const std::string& each : opened_.left_out) text += "-\tnot used\t" + each + "\n";
   return text;

@@ -25,15 +25,11 @@ class GoneScan {
   template <class Reaches, class Found>
   void look(Reaches&& reaches, Found&& found) {
     asked_ = false;
-    const int size = wireup_.size();
+    const int size = wireup_.known();
     for (int left = std::min(size, kRanksPerLook); left > 0; --left) {
       const int rank = next_;
       next_ = next_ + 1 == size ? 0 : next_ + 1;
-      // acquire: pairs with the daemon's release; all that the rank wrote is visible then.
-      if (wireup_.segment()
-              .rank(static_cast<unsigned>(rank))
-              .gone.load(std::memory_order_acquire) == 0)
-        continue;
+      if (!wireup_.is_gone(rank)) continue;
       if (rank == wireup_.rank() || is_reported(rank) || !reaches(rank)) continue;
       if (found(rank)) mark(rank);
     }
@@ -41,13 +37,15 @@ class GoneScan {
 
   // False: it was marked before.
   bool mark(int rank) {
-    if (reported_.empty()) reported_.resize(static_cast<std::size_t>(wireup_.size()));
     if (is_reported(rank)) return false;
+    const auto known = static_cast<std::size_t>(wireup_.known());
+    if (reported_.size() < known) reported_.resize(known);
     reported_[static_cast<std::size_t>(rank)] = true;
     return true;
   }
   bool is_reported(int rank) const {
-    return !reported_.empty() && reported_[static_cast<std::size_t>(rank)];
+    const auto at = static_cast<std::size_t>(rank);
+    return at < reported_.size() && reported_[at];
   }
 
   Error error_for(int rank) const {
@@ -62,13 +60,12 @@ class GoneScan {
 
  private:
   std::string name_of(int rank) const {
-    const auto host = static_cast<unsigned>(wireup_.host_of(rank));
-    return "rank " + std::to_string(rank) + " on host " + wireup_.segment().host(host).name;
+    return "rank " + std::to_string(rank) + " on host " + wireup_.host_name_of(rank);
   }
 
   static constexpr int kRanksPerLook = 1024;
   const wireup::Wireup& wireup_;
-  std::vector<bool> reported_;  // sized when the first rank is gone
+  std::vector<bool> reported_;  // sized when the first rank is gone, and grown when others came
   int next_ = 0;
   bool asked_ = false;
 };

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "wireup/newcomers.h"
 #include "wireup/segment.h"
 #include "wireup/share.h"
 
@@ -28,16 +29,34 @@ class Wireup {
 
   int rank() const { return rank_; }
   int local_rank() const { return local_rank_; }
+  // Ranks that were there from the start, those of the segment; and with all that came later.
   int size() const { return static_cast<int>(segment().header().ranks); }
+  int known() const { return known_ > 0 ? known_ : size(); }
+  bool is_first(int rank) const { return rank < size(); }
   int local_size() const { return static_cast<int>(segment().header().local_ranks); }
   int host() const { return static_cast<int>(segment().header().this_host); }
-  int host_of(int rank) const { return segment().place(static_cast<unsigned>(rank)).host; }
+  int host_of(int rank) const {
+    return is_first(rank) ? segment().place(static_cast<unsigned>(rank)).host
+                          : host_of_newcomer(rank);
+  }
+  std::string host_name_of(int rank) const;
+  // Its process ended without finalizing, as far as is known. acquire: pairs with the daemon's
+  // release; all that the rank wrote is visible then.
+  bool is_gone(int rank) const {
+    if (!is_first(rank)) return is_newcomer_gone(rank);
+    return segment().rank(static_cast<unsigned>(rank)).gone.load(std::memory_order_acquire) != 0;
+  }
+  // Further ranks; the number of the first of them here. Who keeps tables of ranks grows them
+  // (p2p::Endpoint::grow). Communicators of those who were there stay as they are.
+  int add(std::shared_ptr<Newcomers> group);
+  // Of whichever rank, its own source asked.
+  Result<BlobView> address_of(int rank);
   const Segment& segment() const { return *segment_; }
 
   // Publishes this rank's transport addresses to the job. At most kAddressBytes.
   virtual Result<void> put(BlobView address) = 0;
-  // Addresses of another rank; waits for them (under prun as long as it lives, address_wait.h;
-  // elsewhere seconds). The error names the rank.
+  // Addresses of a rank of the segment; waits for them (under prun as long as it lives,
+  // address_wait.h; elsewhere seconds). The error names the rank.
   virtual Result<BlobView> get(int rank) = 0;
   // Ends the job with this status; does not return when a launcher is there to end us.
   virtual void abort(int status, std::string_view reason, Blame blame) = 0;
@@ -65,6 +84,17 @@ class Wireup {
   int rank_ = 0;
   int local_rank_ = 0;
   std::shared_ptr<Segment> segment_;
+
+ private:
+  struct Group {
+    int first;
+    std::shared_ptr<Newcomers> ranks;
+  };
+  const Group& group_of(int rank) const;
+  int host_of_newcomer(int rank) const;
+  bool is_newcomer_gone(int rank) const;
+  std::vector<Group> groups_;
+  int known_ = 0;  // 0: nobody came later
 };
 
 using Lookup = std::function<const char*(const char*)>;

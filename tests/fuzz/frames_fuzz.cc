@@ -295,7 +295,8 @@ class Scene {
     for (Request* each : requests_)
       if (!each->done) return "a request that never ends";
     for (Request* each : receives_)
-      if (each->status.bytes < 0 || each->status.source >= 2 * kRanks || each->status.bytes > 9000)
+      if (each->status.bytes < 0 || (each->status.source & ~as_job_rank(0)) >= kRanks ||
+          each->status.bytes > 9000)
         return "a status of what cannot be";
     for (const auto& room : rooms_)
       if (!room->is_intact()) return "memory beside a message was written to";

@@ -61,8 +61,12 @@ namespace {
 
 class FakeTransport final : public Transport {
  public:
-  FakeTransport(FakeNet::State& net, int rank, Sink* sink)
-      : net_(net), rank_(rank), sink_(*sink), told_(static_cast<std::size_t>(net.ranks)) {}
+  FakeTransport(FakeNet::State& net, int rank, Sink* sink, std::vector<int> numbers)
+      : net_(net),
+        rank_(rank),
+        sink_(*sink),
+        numbers_(std::move(numbers)),
+        told_(static_cast<std::size_t>(net.ranks)) {}
 
   const char* name() const override { return net_.options.name.c_str(); }
 
@@ -100,6 +104,14 @@ class FakeTransport final : public Transport {
   };
   bool is_bulk() const { return net_.options.bulk_from != kNever; }
   bool take(int from, bool everything, Flying* taken);
+  int number_of(int from) const {
+    return numbers_.empty() ? from : numbers_[static_cast<std::size_t>(from)];
+  }
+  int place_of(int number) const {
+    int at = 0;
+    while (number_of(at) != number) ++at;
+    return at;
+  }
   int deliver(int from, bool everything);
   int finish_placing(int from);
   void hand_over(int from, const FrameHeader& header, std::span<std::byte> payload);
@@ -110,6 +122,7 @@ class FakeTransport final : public Transport {
   FakeNet::State& net_;
   int rank_;
   Sink& sink_;
+  std::vector<int> numbers_;        // empty: everybody's are the net's
   std::vector<bool> told_;          // of whom nothing more is delivered
   std::map<int, Placing> placing_;  // by peer
   FakeReads reads_{net_.memory};
@@ -161,7 +174,7 @@ class FakeLink final : public Link {
 
 Result<std::unique_ptr<Link>> FakeTransport::connect(const Peer& peer, BlobView) {
   if (!net_.options.is_reachable) return fail(Code::other, "the fake transport does not connect");
-  return std::unique_ptr<Link>(std::make_unique<FakeLink>(*this, peer.rank));
+  return std::unique_ptr<Link>(std::make_unique<FakeLink>(*this, place_of(peer.rank)));
 }
 
 int FakeTransport::progress() {
@@ -216,7 +229,7 @@ int FakeTransport::deliver(int from, bool everything) {
   while (placing_.count(from) == 0 && take(from, everything, &flying)) {
     std::byte* payload = flying.bytes.data();
     std::byte* placed = net_.options.places && flying.size >= 512
-                            ? sink_.place(from, flying.header, flying.size)
+                            ? sink_.place(number_of(from), flying.header, flying.size)
                             : nullptr;
     if (placed != nullptr) {
       if (is_bulk()) std::memset(placed, 0xee, flying.size);
@@ -242,11 +255,13 @@ int FakeTransport::finish_placing(int from) {
 }
 
 void FakeTransport::hand_over(int from, const FrameHeader& header, std::span<std::byte> payload) {
-  TUTTI_CHECK(sink_.on_frame(from, header, payload), "no test posts frames that nobody sends");
+  TUTTI_CHECK(sink_.on_frame(number_of(from), header, payload),
+              "no test posts frames that nobody sends");
 }
 
 // The others of this test may not know yet, and go on sending.
-void FakeTransport::drop(int peer) {
+void FakeTransport::drop(int number) {
+  const int peer = place_of(number);
   told_[static_cast<std::size_t>(peer)] = true;
   placing_.erase(peer);
   drop_frames_to(peer);
@@ -275,8 +290,8 @@ int FakeTransport::tell_of_lost() {
     }
     told_[at] = true;
     drop_frames_to(peer);
-    sink_.on_peer_gone(
-        peer, Error{Code::proc_aborted, "rank " + std::to_string(peer) + " was lost by the test"});
+    sink_.on_peer_gone(number_of(peer), Error{Code::proc_aborted, "rank " + std::to_string(peer) +
+                                                                      " was lost by the test"});
     ++events;
   }
   return events;
@@ -288,8 +303,8 @@ FakeNet::FakeNet(int ranks, const FakeOptions& options)
     : state_(std::make_unique<State>(ranks, options)) {}
 FakeNet::~FakeNet() = default;
 
-std::unique_ptr<Transport> FakeNet::open(int rank, Sink* sink) {
-  return std::make_unique<FakeTransport>(*state_, rank, sink);
+std::unique_ptr<Transport> FakeNet::open(int rank, Sink* sink, std::vector<int> numbers) {
+  return std::make_unique<FakeTransport>(*state_, rank, sink, std::move(numbers));
 }
 
 void FakeNet::lose(int rank) {

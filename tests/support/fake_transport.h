@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "transport/transport.h"
 
@@ -40,8 +41,10 @@ class FakeNet {
  public:
   FakeNet(int ranks, const FakeOptions& options);
   ~FakeNet();
-  // The transport of one rank; delivers to `sink`.
-  std::unique_ptr<transport::Transport> open(int rank, transport::Sink* sink);
+  // The transport of one rank; delivers to `sink`. `numbers`: what that rank calls each of the
+  // net's, where it knows them by other numbers.
+  std::unique_ptr<transport::Transport> open(int rank, transport::Sink* sink,
+                                             std::vector<int> numbers = {});
   // From now on nothing passes from or to `rank`; all others are told at their next progress.
   // What `rank` had sent before is delivered first.
   void lose(int rank);

@@ -110,6 +110,7 @@ Result<void> Peers::wish(Slot& slot, BlobView address) {
 }
 
 bool Peers::lives(int rank) const {
+  if (!wireup_.is_first(rank)) return !wireup_.is_gone(rank);
   const wireup::RankRecord& record = wireup_.segment().rank(static_cast<std::uint32_t>(rank));
   // relaxed: asked again in the next round.
   return wireup_.hears_of_ends() && record.gone.load(std::memory_order_relaxed) == 0 &&
@@ -235,9 +236,8 @@ void Peers::lose(Slot& slot, const Error& why) {
 }
 
 Error Peers::explain(const Slot& slot, const std::string& what) const {
-  const auto host = static_cast<unsigned>(wireup_.host_of(slot.rank));
   return Error{Code::proc_aborted, "rank " + std::to_string(slot.rank) + " on host " +
-                                       wireup_.segment().host(host).name + " " + what};
+                                       wireup_.host_name_of(slot.rank) + " " + what};
 }
 
 void Peers::look_for_gone() {

@@ -206,9 +206,8 @@ int UcxTransport::collect() {
 }
 
 Error UcxTransport::broken(int peer, const std::string& reason) const {
-  const auto host = static_cast<unsigned>(wireup_.host_of(peer));
   return Error{Code::proc_aborted, "rank " + std::to_string(peer) + " on host " +
-                                       wireup_.segment().host(host).name +
+                                       wireup_.host_name_of(peer) +
                                        " lost its ucx connection: " + reason};
 }
 

@@ -24,6 +24,7 @@ struct Block {
   void* data = nullptr;
   Count count = 0;
   const types::Datatype* type = nullptr;
+  types::Device* device = nullptr;  // whose memory it is; null: the host's
 };
 
 // What a space of the schedule is in memory. Either one block, or (gatherv, alltoallv ...)

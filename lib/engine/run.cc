@@ -45,7 +45,7 @@ class ScheduleRun final : public Run {
   struct Message {
     ScheduleRun* run;
     std::uint32_t step;
-    p2p::Request* request;  // while it is under way
+    p2p::Request* request;  // while it is under way; a device's work is one, too
     bool started;
   };
 
@@ -75,7 +75,7 @@ class ScheduleRun final : public Run {
   p2p::Endpoint& endpoint_;
   std::shared_ptr<const Program> program_;
   Binding binding_;
-  Memory memory_;
+  BoundMemory memory_;
   std::vector<std::uint32_t> conditions_;         // unmet, by step
   std::vector<Message> messages_;                 // by step
   std::vector<std::uint32_t> receives_, others_;  // queued; read from the heads
@@ -143,13 +143,24 @@ void ScheduleRun::start(std::uint32_t index) {
       const types::Buffer into = memory_.buffer(step.into);
       // In-place calls bind two spaces to the same memory.
       const bool same = from.data == into.data && from.skip == into.skip && from.type == into.type;
-      if (!same && from.bytes > 0) types::copy(from, into);
-      end_step(index);
+      if (same || from.bytes == 0) {
+        end_step(index);
+      } else if (from.device != nullptr || into.device != nullptr) {
+        watch(index, endpoint_.copy(from, into));
+      } else {
+        types::copy(from, into);
+        end_step(index);
+      }
       break;
     }
     case Kind::reduce:
-      fold(step);
-      end_step(index);
+      if (memory_.is_on_device(step.from) || memory_.is_on_device(step.into)) {
+        watch(index, endpoint_.fold({binding_.op, memory_.buffer(step.from),
+                                     memory_.buffer(step.into), step.from_first}));
+      } else {
+        fold(step);
+        end_step(index);
+      }
       break;
   }
   if (const std::uint32_t next = program_->next_to_peer[index]; next != Program::kNone) meet(next);
@@ -206,7 +217,7 @@ void ScheduleRun::fail_with(Code code) {
 
 // After a failure the others must not wait for us: what we would have sent is replaced by word
 // of the failure, what they send to us is taken and dropped. Messages under way run on alone
-// (their memory stays: see Memory::abandon).
+// (their memory stays: see BoundMemory::abandon).
 void ScheduleRun::part_company() {
   for (Message& message : messages_) {
     const Step& step = program_->schedule.steps[message.step];
@@ -228,6 +239,8 @@ void ScheduleRun::part_company() {
       word.fingerprint = code_ == Code::proc_aborted ? p2p::kSenderLostPeer : p2p::kSenderFailed;
       endpoint_.release(endpoint_.send(p2p::Mode::standard, job_rank(step), word,
                                        types::Buffer::plain(nullptr, 0)));
+    } else if (request != nullptr) {
+      endpoint_.release(request);  // of a device
     }
   }
 }

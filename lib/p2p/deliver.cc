@@ -71,9 +71,10 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
   if (header.kind == static_cast<std::uint8_t>(Kind::data)) {
     Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
     const bool fits = transfer != nullptr && transfer->phase == Phase::granted &&
-                      transfer->peer == from && transfer->buffer.is_contiguous() &&
-                      is_next_part(*transfer, header, bytes);
-    return fits ? transfer->buffer.at() + header.length : nullptr;
+                      transfer->peer == from && is_next_part(*transfer, header, bytes);
+    if (fits && transfer->buffer.device != nullptr) return place_bounce(transfer, bytes);
+    return fits && transfer->buffer.is_contiguous() ? transfer->buffer.at() + header.length
+                                                    : nullptr;
   }
   if (header.kind != static_cast<std::uint8_t>(Kind::eager)) {
     FrameHandler* const handler = frames_.find(header.kind);
@@ -119,6 +120,8 @@ void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHea
   const auto bytes = static_cast<std::size_t>(transfer->status.bytes);
   if (transfer->buffer.is_contiguous()) [[likely]] {
     if (bytes > 0) std::memcpy(transfer->buffer.at(), payload.data(), bytes);
+  } else if (transfer->buffer.device != nullptr) {
+    unpack_later(transfer, 0, payload.first(bytes));
   } else {
     types::unpack(transfer->buffer, 0, payload.first(bytes));
   }

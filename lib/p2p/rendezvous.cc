@@ -195,7 +195,9 @@ bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::granted, "data");
   if (transfer == nullptr) return true;
   if (!is_next_part(*transfer, header, payload.size())) return false;
-  if (!transfer->buffer.is_contiguous()) {
+  if (transfer->buffer.device != nullptr) {
+    unpack_later(transfer, header.length, payload);
+  } else if (!transfer->buffer.is_contiguous()) {
     types::unpack(transfer->buffer, static_cast<types::Count>(header.length), payload);
   } else if (std::byte* const into = transfer->buffer.at() + header.length;
              into != payload.data()) {
@@ -210,6 +212,7 @@ bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std
 int Core::pump_data(Transfer* transfer) {
   PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
   if (to.full_in_round == rounds_) return 0;
+  if (transfer->buffer.device != nullptr) return pump_bounces(to, transfer);
   const bool lies_flat = transfer->buffer.is_contiguous();
   const std::size_t most =
       lies_flat ? to.traits.max_frame : std::min(to.traits.max_frame, kMostStaged);
@@ -236,7 +239,7 @@ int Core::pump_data(Transfer* transfer) {
   return posted;
 }
 
-void Core::on_pin(transport::Done* self, bool ok) {
+void Core::on_pin(Done* self, bool ok) {
   Transfer* const transfer = static_cast<Transfer::Pin*>(self)->transfer;
   transfer->core->unpinned(transfer, ok);
 }

@@ -72,9 +72,9 @@ FakeOptions options_of(unsigned seed) {
   options.seed = seed;
   options.longest_delay = static_cast<int>(seed % 3);
   options.capacity = 5;
-  options.fetches = seed % 2 == 0;
-  options.fetch_from = 2048;
-  options.fetch_delay = 4;
+  options.gets = seed % 2 == 0;
+  options.get_from = 2048;
+  options.get_delay = 4;
   options.places = seed % 3 != 0;
   options.late_done = seed % 5 == 0;
   return options;

@@ -60,6 +60,7 @@ class Runtime {
  public:
   explicit Runtime(const Ground& ground)
       : endpoint(*ground.endpoint),
+        devices(ground.endpoint->devices()),
         wireup(*ground.wireup),
         knobs(*ground.knobs),
         watch(ground.wireup->segment()
@@ -77,6 +78,7 @@ class Runtime {
   }
 
   p2p::Endpoint& endpoint;
+  const types::Devices& devices;  // whose memory users' buffers may lie in
   wireup::Wireup& wireup;
   const Knobs& knobs;
   wireup::WatchRecord& watch;  // this rank's own

@@ -1,6 +1,8 @@
 // From user calls to the delegate's words, and which of the two ways down they go.
 #include "comm/delegated.h"
 
+#include <utility>
+
 #include "comm/fingerprint.h"
 #include "comm/scheduled.h"
 
@@ -9,9 +11,10 @@ namespace {
 
 using coll::Collective;
 
-types::Buffer message(const void* data, Count count, const types::Datatype* type) {
+types::Buffer message(const Communicator& comm, const void* data, Count count,
+                      const types::Datatype* type) {
   if (type == nullptr) return {};
-  return types::Buffer::whole(const_cast<void*>(data), count, *type);
+  return comm.runtime().devices.whole(data, count, *type);
 }
 
 void say_reduction(const CollCall& call, delegate::Call& to) {
@@ -23,7 +26,7 @@ void say_reduction(const CollCall& call, delegate::Call& to) {
 }
 
 void say_movement(const Communicator& comm, const CollCall& call, delegate::Call& to) {
-  const types::Buffer recv = message(call.recv, call.recv_count, call.recv_type);
+  const types::Buffer recv = message(comm, call.recv, call.recv_count, call.recv_type);
   if (call.collective == Collective::bcast) {
     to.into = recv;
     to.block = recv.bytes;
@@ -31,24 +34,24 @@ void say_movement(const Communicator& comm, const CollCall& call, delegate::Call
   }
   const Count size = comm.size();
   const bool is_root = comm.rank() == call.root;
-  const types::Buffer send = message(call.send, call.send_count, call.send_type);
+  const types::Buffer send = message(comm, call.send, call.send_count, call.send_type);
   switch (call.collective) {
     case Collective::gather:
       to.from = send;
       to.block = is_root ? recv.bytes : send.bytes;
-      if (is_root) to.into = message(call.recv, call.recv_count * size, call.recv_type);
+      if (is_root) to.into = message(comm, call.recv, call.recv_count * size, call.recv_type);
       break;
     case Collective::scatter:
       to.into = recv;
       to.block = is_root ? send.bytes : recv.bytes;
-      if (is_root) to.from = message(call.send, call.send_count * size, call.send_type);
+      if (is_root) to.from = message(comm, call.send, call.send_count * size, call.send_type);
       break;
     default:  // allgather, alltoall
       to.block = recv.bytes;
       to.from = call.collective == Collective::allgather
                     ? send
-                    : message(call.send, call.send_count * size, call.send_type);
-      to.into = message(call.recv, call.recv_count * size, call.recv_type);
+                    : message(comm, call.send, call.send_count * size, call.send_type);
+      to.into = message(comm, call.recv, call.recv_count * size, call.recv_type);
       break;
   }
 }
@@ -75,6 +78,54 @@ bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::C
   return true;
 }
 
+// A reduction's vectors in host memory, where the team folds. Movement needs none: the team packs
+// and unpacks.
+class HostVectors {
+ public:
+  HostVectors(const Communicator& comm, delegate::Call& said) : pool_(comm.runtime().scratch) {
+    const types::Devices& devices = comm.runtime().devices;
+    const bool scatters = said.collective == Collective::reduce_scatter;
+    const Count given = scatters ? said.count * comm.size() : said.count;
+    const bool is_in_place = said.send == said.recv;
+    const auto whole = [&](const void* data, Count count) {
+      return devices.whole(data, count, *said.type);
+    };
+    if (devices.owner_of(said.send) != nullptr) {
+      void* const here = engine::take_elements(pool_, given, *said.type, send_);
+      types::copy(whole(said.send, given), whole(here, given));
+      said.send = here;
+    }
+    const bool is_told = said.collective != Collective::reduce || comm.rank() == said.root;
+    if (!is_told || devices.owner_of(said.recv) == nullptr) return;
+    into_ = whole(said.recv, said.count);
+    said.recv = is_in_place ? const_cast<void*>(said.send)
+                            : engine::take_elements(pool_, said.count, *said.type, recv_);
+    from_ = whole(said.recv, said.count);
+  }
+  HostVectors(const HostVectors&) = delete;
+  HostVectors& operator=(const HostVectors&) = delete;
+  ~HostVectors() {
+    pool_.give(std::move(send_));
+    pool_.give(std::move(recv_));
+  }
+  void end(Code code) const {
+    if (code == Code::ok && from_.bytes > 0) types::copy(from_, into_);
+  }
+
+ private:
+  engine::ScratchPool& pool_;
+  engine::ScratchPool::Piece send_, recv_;
+  types::Buffer from_, into_;  // the result, here and where it belongs
+};
+
+// All members take the same way, wherever each one's memory is.
+[[gnu::noinline]] Code run_in_host_memory(Communicator& comm, delegate::Call& said) {
+  HostVectors vectors(comm, said);
+  const Code code = comm.state().team->run(said);
+  vectors.end(code);
+  return code;
+}
+
 }  // namespace
 
 Code run_inside(Communicator& comm, const CollCall& call) {
@@ -95,6 +146,8 @@ Code run_inside(Communicator& comm, const CollCall& call) {
   remember(comm, Communicator::State::Kind::blocking,
            {said.fingerprint, 0, said.root,
             is_widened ? call.said_count * call.said_type->size() : said.block, call.is_last});
+  if (said.op != nullptr && !comm.runtime().devices.is_empty()) [[unlikely]]
+    return run_in_host_memory(comm, said);
   return state.team->run(said);
 }
 

@@ -10,8 +10,9 @@ constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a req
 
 const p2p::Status kNullStatus{kProcNull, p2p::kAnyTag, Code::ok, false, 0};
 
-types::Buffer buffer_of(const void* data, Count count, const types::Datatype& type) {
-  return types::Buffer::whole(const_cast<void*>(data), count, type);
+types::Buffer buffer_of(const Communicator& comm, const void* data, Count count,
+                        const types::Datatype& type) {
+  return comm.runtime().devices.whole(data, count, type);
 }
 
 p2p::Envelope outgoing(const Communicator& comm, int tag) {
@@ -59,7 +60,7 @@ bool sent_to_self(Communicator& comm, const types::Buffer& buffer, int dest, int
 Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
           const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return Code::ok;
-  const types::Buffer buffer = buffer_of(data, count, type);
+  const types::Buffer buffer = buffer_of(comm, data, count, type);
   note_for_recorder(comm, comm.peer(dest), tag, buffer.bytes);
   if (sent_to_self(comm, buffer, dest, tag)) return Code::ok;
   if (sent_at_once(comm, mode, buffer, dest, tag) != 0) return Code::ok;
@@ -76,7 +77,7 @@ p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datat
                  int source, int tag) {
   if (source == kProcNull) return kNullStatus;
   const int peer = peer_of(comm, source);
-  const types::Buffer buffer = buffer_of(data, count, type);
+  const types::Buffer buffer = buffer_of(comm, data, count, type);
   note(comm, peer, tag, buffer.bytes);
   const p2p::Status status =
       comm.runtime().endpoint.recv_now(peer, wanted(comm, source, tag), buffer);
@@ -88,7 +89,7 @@ p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datat
 Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count,
                const types::Datatype& type, int dest, int tag) {
   if (dest == kProcNull) return RequestMaker::completed(comm, kNullStatus);
-  const types::Buffer buffer = buffer_of(data, count, type);
+  const types::Buffer buffer = buffer_of(comm, data, count, type);
   note_for_recorder(comm, comm.peer(dest), tag, buffer.bytes);
   if (sent_to_self(comm, buffer, dest, tag)) return RequestMaker::sent(comm, comm.peer(dest), 0);
   if (const std::uint32_t number = sent_at_once(comm, mode, buffer, dest, tag); number != 0)
@@ -102,7 +103,7 @@ Request* irecv(Communicator& comm, void* data, Count count, const types::Datatyp
                int tag) {
   if (source == kProcNull) return RequestMaker::completed(comm, kNullStatus);
   const int peer = peer_of(comm, source);
-  const types::Buffer buffer = buffer_of(data, count, type);
+  const types::Buffer buffer = buffer_of(comm, data, count, type);
   note_for_recorder(comm, peer, tag, buffer.bytes);
   p2p::Request* const message =
       comm.runtime().endpoint.recv(peer, wanted(comm, source, tag), buffer);
@@ -177,7 +178,7 @@ Request* irecv_taken(MatchedMessage& message, void* data, Count count,
                      const types::Datatype& type) {
   Communicator& comm = message.comm();
   p2p::Request* const request = comm.runtime().endpoint.recv_taken(
-      std::exchange(message.taken_, nullptr), buffer_of(data, count, type));
+      std::exchange(message.taken_, nullptr), buffer_of(comm, data, count, type));
   return RequestMaker::of_message(comm, request, type);
 }
 

@@ -27,6 +27,17 @@ const Form& form_of(const Communicator& comm, const CollCall& call) {
   return comm.is_inter() ? kBetween : kInside;
 }
 
+// Whose memory a space lies in, block by block.
+void find_devices(const types::Devices& devices, engine::Space& space) {
+  const auto find = [&devices](engine::Block& block) {
+    const Count lead = block.type == nullptr ? 0 : block.type->true_lower_bound();
+    if (block.count > 0)
+      block.device = devices.owner_of(static_cast<std::byte*>(block.data) + lead);
+  };
+  find(space.whole);
+  for (engine::Block& block : space.blocks) find(block);
+}
+
 // For the daemon: what the user said, whatever the type that it is reduced in.
 void remember(Communicator& comm, const CollCall& call, const PreparedCall& prepared, Kind kind) {
   const CallShape& shape = prepared.shape;
@@ -64,6 +75,10 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
   binding.rank = comm.rank();
   binding.fingerprint = prepared.fingerprint;
   prepared.form->bind(comm, call, prepared.shape, binding, bound.temporary);
+  if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
+    find_devices(devices, binding.in);
+    find_devices(devices, binding.out);
+  }
   bound.run = take_run(comm, *bound.prepared);
   return bound;
 }

@@ -150,10 +150,11 @@ void bind_movement(const Communicator& comm, const CollCall& call, engine::Bindi
 void copy_first(const Communicator& comm, const CollCall& call, const CallShape& shape,
                 engine::Binding& binding, engine::ScratchPool::Piece& temporary) {
   engine::ScratchPool& pool = comm.runtime().scratch;
+  const types::Devices& devices = comm.runtime().devices;
   if (shape.reduces) {
     if (shape.count == 0) return;
     void* const copy = engine::take_elements(pool, shape.count, *shape.type, temporary);
-    types::copy(types::Buffer::whole(call.recv, shape.count, *shape.type),
+    types::copy(devices.whole(call.recv, shape.count, *shape.type),
                 types::Buffer::whole(copy, shape.count, *shape.type));
     binding.in.whole = {copy, shape.count, shape.type};
     return;
@@ -164,10 +165,10 @@ void copy_first(const Communicator& comm, const CollCall& call, const CallShape&
   std::byte* to = temporary.memory.get();
   binding.in.blocks.clear();
   binding.in.whole = {to, bytes, nullptr};
-  const auto pack_block = [&to](const Block& block) {
+  const auto pack_block = [&to, &devices](const Block& block) {
     const Count length = bytes_of(block.count, block.type);
     if (length == 0) return;
-    types::pack(types::Buffer::whole(block.data, block.count, *block.type), 0,
+    types::pack(devices.whole(block.data, block.count, *block.type), 0,
                 {to, static_cast<std::size_t>(length)});
     to += length;
   };

@@ -96,6 +96,7 @@ Count parts_of(const CollCall& call) {
 WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
                                    const types::Datatype& wider)
     : pool_(comm.runtime().scratch),
+      devices_(comm.runtime().devices),
       type_(*type_of_reduction(call)),
       result_(call.recv),
       taken_(taken_by(comm, call)),
@@ -106,12 +107,33 @@ WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
   void* contribution = wide_.recv;
   if (!wide_.in_place)
     wide_.send = contribution = engine::take_elements(pool_, given, wider, send_);
-  if (given > 0) types::widen(type_, call.in_place ? call.recv : call.send, contribution, given);
+  if (given > 0) take(call.in_place ? call.recv : call.send, given, contribution);
+}
+
+void WidenedReduction::take(const void* from, Count given, void* contribution) {
+  const types::Buffer said = devices_.whole(from, given, type_);
+  if (said.device == nullptr) return types::widen(type_, said.data, contribution, given);
+  engine::ScratchPool::Piece here;
+  void* const elements = engine::take_elements(pool_, given, type_, here);
+  types::copy(said, types::Buffer::whole(elements, given, type_));
+  types::widen(type_, elements, contribution, given);
+  pool_.give(std::move(here));
+}
+
+// The result, rounded.
+void WidenedReduction::hand_over() {
+  const types::Buffer result = devices_.whole(result_, taken_, type_);
+  if (result.device == nullptr) return types::narrow(type_, wide_.recv, result_, taken_);
+  engine::ScratchPool::Piece here;
+  void* const elements = engine::take_elements(pool_, taken_, type_, here);
+  types::narrow(type_, wide_.recv, elements, taken_);
+  types::copy(types::Buffer::whole(elements, taken_, type_), result);
+  pool_.give(std::move(here));
 }
 
 void WidenedReduction::end(Code code) {
   if (code == Code::ok) {
-    if (taken_ > 0) types::narrow(type_, wide_.recv, result_, taken_);
+    if (taken_ > 0) hand_over();
     pool_.give(std::move(send_));
     pool_.give(std::move(recv_));
     return;

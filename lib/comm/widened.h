@@ -35,7 +35,10 @@ class WidenedReduction {
   void end(Code code);
 
  private:
+  void take(const void* from, Count given, void* contribution);
+  void hand_over();
   engine::ScratchPool& pool_;
+  const types::Devices& devices_;
   const types::Datatype& type_;  // the user's
   void* result_;
   Count taken_;  // elements of the result

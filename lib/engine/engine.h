@@ -19,13 +19,14 @@ namespace tutti::engine {
 
 using types::Count;
 
-class Memory;
+class BoundMemory;
 
 // One block of a space in user memory: count elements of type at data. Null type: bytes.
 struct Block {
   void* data = nullptr;
   Count count = 0;
   const types::Datatype* type = nullptr;
+  types::Device* device = nullptr;  // whose memory it is; null: the host's
 };
 
 // What a space of the schedule is in memory. Either one block, or (gatherv, alltoallv ...)
@@ -101,7 +102,7 @@ class Run {
   struct Message {
     Run* run;
     std::uint32_t step;
-    p2p::Request* request;  // while it is under way
+    p2p::Request* request;  // while it is under way; a device's work is one, too
     bool started;
   };
 
@@ -123,7 +124,7 @@ class Run {
   p2p::Endpoint& endpoint_;
   std::shared_ptr<const Program> program_;
   Binding binding_;
-  std::unique_ptr<Memory> memory_;                // what the spaces are
+  std::unique_ptr<BoundMemory> memory_;           // what the spaces are
   std::vector<std::uint32_t> conditions_;         // unmet, by step
   std::vector<Message> messages_;                 // by step
   std::vector<std::uint32_t> receives_, others_;  // queued; read from the heads

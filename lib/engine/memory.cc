@@ -11,8 +11,11 @@ namespace tutti::engine {
 namespace {
 
 types::Buffer message_of(const Block& block) {
-  if (block.type == nullptr) return types::Buffer::plain(block.data, block.count);
-  return types::Buffer::whole(block.data, block.count, *block.type);
+  types::Buffer message = block.type == nullptr
+                              ? types::Buffer::plain(block.data, block.count)
+                              : types::Buffer::whole(block.data, block.count, *block.type);
+  message.device = block.device;
+  return message;
 }
 
 Count bytes_of(const Block& block) {
@@ -21,7 +24,7 @@ Count bytes_of(const Block& block) {
 
 }  // namespace
 
-void Memory::bind_blocks(const Space& space, Bound& bound) {
+void BoundMemory::bind_blocks(const Space& space, Bound& bound) {
   bound.blocks = space.blocks.empty() ? std::span<const Block>(&space.whole, 1)
                                       : std::span<const Block>(space.blocks);
   bound.begins.clear();
@@ -30,7 +33,7 @@ void Memory::bind_blocks(const Space& space, Bound& bound) {
     bound.begins.push_back(bound.begins.back() + bytes_of(block));
 }
 
-bool Memory::needs_staging(const Bound& bound, sched::Space space, const Program& program) {
+bool BoundMemory::needs_staging(const Bound& bound, sched::Space space, const Program& program) {
   if (bound.blocks.size() == 1) return false;
   const auto crosses = [&](const sched::Slice& slice) {
     return slice.space == space && slice.count > 0 && find(bound, slice).bytes != slice.count;
@@ -40,7 +43,7 @@ bool Memory::needs_staging(const Bound& bound, sched::Space space, const Program
       [&](const sched::Step& step) { return crosses(step.from) || crosses(step.into); });
 }
 
-void Memory::stage(Bound& bound, ScratchPool::Piece& piece) {
+void BoundMemory::stage(Bound& bound, ScratchPool::Piece& piece) {
   piece = pool_.take(static_cast<std::size_t>(bound.begins.back()));
   bound.staged = piece.memory.get();
   for (std::size_t b = 0; b < bound.blocks.size(); ++b) {
@@ -51,12 +54,15 @@ void Memory::stage(Bound& bound, ScratchPool::Piece& piece) {
   }
 }
 
-void Memory::bind(const Binding& binding, const Program& program) {
+void BoundMemory::bind(const Binding& binding, const Program& program) {
   release();
   type_ = binding.op != nullptr ? binding.type : nullptr;
   if (type_ != nullptr) {
     in_base_ = static_cast<std::byte*>(binding.in.whole.data);
     out_base_ = static_cast<std::byte*>(binding.out.whole.data);
+    in_device_ = binding.in.whole.device;
+    out_device_ = binding.out.whole.device;
+    has_devices_ = in_device_ != nullptr || out_device_ != nullptr;
     scratch_base_ = take_elements(pool_, program.schedule.scratch, *type_, scratch_);
     const bool swaps = program.most_swapped > 0 && !binding.op->is_commutative();
     spare_ = swaps ? take_elements(pool_, program.most_swapped, *type_, spare_piece_) : nullptr;
@@ -70,7 +76,7 @@ void Memory::bind(const Binding& binding, const Program& program) {
   if (needs_staging(out_, sched::Space::out, program)) stage(out_, staged_out_);
 }
 
-void Memory::deliver() {
+void BoundMemory::deliver() {
   if (out_.staged == nullptr) return;
   for (std::size_t b = 0; b < out_.blocks.size(); ++b) {
     const Count bytes = out_.begins[b + 1] - out_.begins[b];
@@ -80,13 +86,13 @@ void Memory::deliver() {
   }
 }
 
-void Memory::release() {
+void BoundMemory::release() {
   for (ScratchPool::Piece* piece : {&scratch_, &spare_piece_, &staged_in_, &staged_out_})
     pool_.give(std::exchange(*piece, {}));
   in_.staged = out_.staged = nullptr;
 }
 
-void Memory::abandon() {
+void BoundMemory::abandon() {
   for (ScratchPool::Piece* piece : {&scratch_, &staged_in_, &staged_out_}) {
     [[maybe_unused]] const auto* kept_for_the_message = piece->memory.release();
     *piece = {};
@@ -95,28 +101,34 @@ void Memory::abandon() {
 }
 
 // The packed range as a message; shorter than the slice when that crosses blocks apart.
-types::Buffer Memory::find(const Bound& bound, const sched::Slice& slice) {
+types::Buffer BoundMemory::find(const Bound& bound, const sched::Slice& slice) {
   const auto after = std::upper_bound(bound.begins.begin(), bound.begins.end() - 1, slice.offset);
   const auto first = static_cast<std::size_t>(after - bound.begins.begin()) - 1;
   const Count within = slice.offset - bound.begins[first];
   const types::Buffer start = message_of(bound.blocks[first]);
   if (within + slice.count <= start.bytes) return start.part(within, slice.count);
-  if (!start.is_contiguous()) return start.part(within, start.bytes - within);
+  if (!start.is_one_run()) return start.part(within, start.bytes - within);
   // Blocks that follow one another in memory serve as one.
   std::byte* const begin = start.at() + within;
   Count found = start.bytes - within;
   for (std::size_t b = first + 1; b < bound.blocks.size() && found < slice.count; ++b) {
     const types::Buffer next = message_of(bound.blocks[b]);
     if (next.bytes == 0) continue;
-    if (!next.is_contiguous() || next.at() != begin + found) break;
+    if (!next.is_one_run() || next.at() != begin + found || next.device != start.device) break;
     found += next.bytes;
   }
-  return types::Buffer::plain(begin, std::min(found, slice.count));
+  types::Buffer joined = types::Buffer::plain(begin, std::min(found, slice.count));
+  joined.device = start.device;
+  return joined;
 }
 
-types::Buffer Memory::buffer(const sched::Slice& slice) const {
+types::Buffer BoundMemory::buffer(const sched::Slice& slice) const {
   if (slice.count == 0) return types::Buffer::plain(nullptr, 0);
-  if (type_ != nullptr) return types::Buffer::whole(element(slice), slice.count, *type_);
+  if (type_ != nullptr) {
+    types::Buffer elements = types::Buffer::whole(element(slice), slice.count, *type_);
+    elements.device = device_of(slice.space);
+    return elements;
+  }
   if (slice.space == sched::Space::scratch)
     return types::Buffer::plain(scratch_base_ + slice.offset, slice.count);
   const Bound& bound = slice.space == sched::Space::in ? in_ : out_;
@@ -129,7 +141,7 @@ types::Buffer Memory::buffer(const sched::Slice& slice) const {
   return found;
 }
 
-void* Memory::element(const sched::Slice& slice) const {
+void* BoundMemory::element(const sched::Slice& slice) const {
   std::byte* const base = slice.space == sched::Space::in    ? in_base_
                           : slice.space == sched::Space::out ? out_base_
                                                              : scratch_base_;

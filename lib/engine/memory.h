@@ -13,12 +13,12 @@
 
 namespace tutti::engine {
 
-class Memory {
+class BoundMemory {
  public:
-  explicit Memory(ScratchPool& pool) : pool_(pool) {}
-  ~Memory() { release(); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
+  explicit BoundMemory(ScratchPool& pool) : pool_(pool) {}
+  ~BoundMemory() { release(); }
+  BoundMemory(const BoundMemory&) = delete;
+  BoundMemory& operator=(const BoundMemory&) = delete;
 
   void bind(const Binding& binding, const Program& program);
   // Writes staged results to where they belong, when the run went well.
@@ -30,6 +30,10 @@ class Memory {
   types::Buffer buffer(const sched::Slice& slice) const;
   // Reductions only: the first element of the slice.
   void* element(const sched::Slice& slice) const;
+  // Whether its elements are not in the host's memory. Reductions only.
+  bool is_on_device(const sched::Slice& slice) const {
+    return has_devices_ && slice.count > 0 && device_of(slice.space) != nullptr;
+  }
   void* spare() const { return spare_; }
 
  private:
@@ -46,6 +50,12 @@ class Memory {
   ScratchPool& pool_;
   const types::Datatype* type_ = nullptr;  // of elements; null: packed bytes
   Bound in_, out_;
+  types::Device* device_of(sched::Space space) const {
+    if (space == sched::Space::scratch) return nullptr;
+    return space == sched::Space::in ? in_device_ : out_device_;
+  }
+  types::Device *in_device_ = nullptr, *out_device_ = nullptr;  // reductions only
+  bool has_devices_ = false;                                    // any of both
   std::byte* in_base_ = nullptr;  // element 0 of each space, reductions only
   std::byte* out_base_ = nullptr;
   std::byte* scratch_base_ = nullptr;

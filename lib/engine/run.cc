@@ -22,7 +22,7 @@ constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a req
 Run::Run(p2p::Endpoint& endpoint, ScratchPool& scratch, std::shared_ptr<const Program> program)
     : endpoint_(endpoint),
       program_(std::move(program)),
-      memory_(std::make_unique<Memory>(scratch)) {
+      memory_(std::make_unique<BoundMemory>(scratch)) {
   const std::size_t steps = program_->schedule.steps.size();
   messages_.resize(steps);
   for (std::size_t s = 0; s < steps; ++s)
@@ -112,13 +112,24 @@ void Run::start(std::uint32_t index) {
       const types::Buffer into = memory_->buffer(step.into);
       // In-place calls bind two spaces to the same memory.
       const bool same = from.data == into.data && from.skip == into.skip && from.type == into.type;
-      if (!same && from.bytes > 0) types::copy(from, into);
-      end_step(index);
+      if (same || from.bytes == 0) {
+        end_step(index);
+      } else if (from.device != nullptr || into.device != nullptr) {
+        watch(index, endpoint_.copy(from, into));
+      } else {
+        types::copy(from, into);
+        end_step(index);
+      }
       break;
     }
     case Kind::reduce:
-      fold(step);
-      end_step(index);
+      if (memory_.is_on_device(step.from) || memory_.is_on_device(step.into)) {
+        watch(index, endpoint_.fold({binding_.op, memory_->buffer(step.from),
+                                     memory_->buffer(step.into), step.from_first}));
+      } else {
+        fold(step);
+        end_step(index);
+      }
       break;
   }
   if (const std::uint32_t next = program_->next_to_peer[index]; next != Program::kNone) meet(next);
@@ -175,7 +186,7 @@ inline void Run::fail_with(Code code) {
 
 // After a failure the others must not wait for us: what we would have sent is replaced by word
 // of the failure, what they send to us is taken and dropped. Messages under way run on alone
-// (their memory stays: see Memory::abandon).
+// (their memory stays: see BoundMemory::abandon).
 void Run::part_company() {
   for (Message& message : messages_) {
     const Step& step = program_->schedule.steps[message.step];
@@ -197,6 +208,8 @@ void Run::part_company() {
       word.fingerprint = code_ == Code::proc_aborted ? p2p::kSenderLostPeer : p2p::kSenderFailed;
       endpoint_.release(endpoint_.send(p2p::Mode::standard, job_rank(step), word,
                                        types::Buffer::plain(nullptr, 0)));
+    } else if (request != nullptr) {
+      endpoint_.release(request);  // of a device
     }
   }
 }

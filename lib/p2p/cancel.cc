@@ -43,6 +43,7 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
   switch (transfer->phase) {
     case Phase::unused:
     case Phase::complete:
+    case Phase::copying:  // its copies end it
       return;
     case Phase::posted:
       channel_.posted.remove(transfer);

@@ -9,6 +9,7 @@
 //   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
 //   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
 //   give_to_self -> itself.cc -> match.h                   frames.cc     the rarer kinds of frames
+//                                                          copies.cc     memory of devices
 #pragma once
 
 #include <array>
@@ -54,6 +55,9 @@ class Core final : public Endpoint, public transport::Sink {
   void cancel(Request* request) override;
   void cancel(std::uint32_t context, Code code) override;
   void release(Request* request) override;
+  types::Devices& devices() override { return devices_; }
+  Request* copy(const types::Buffer& from, const types::Buffer& into) override;
+  Request* fold(const types::Fold& fold) override;
   Partitioned* send_partitioned(int peer, const Envelope& envelope,
                                 const Partitioned::Shape& shape) override;
   Partitioned* recv_partitioned(int peer, const Envelope& envelope,
@@ -89,7 +93,7 @@ class Core final : public Endpoint, public transport::Sink {
                 std::span<std::byte> payload) override;
   std::byte* place(int from, const transport::FrameHeader& header, std::size_t bytes) override;
   void on_peer_gone(int peer, const Error& why) override;
-  static void on_pin(transport::Done* self, bool ok);  // of every Transfer::Pin
+  static void on_pin(Done* self, bool ok);  // of every Transfer::Pin
 
  private:
   class OwnFrames final : public FrameHandler {
@@ -131,11 +135,26 @@ class Core final : public Endpoint, public transport::Sink {
   bool post_first(PeerState& peer, Transfer* transfer);
   bool post_eager(PeerState& peer, Transfer* transfer, bool is_charged);
   std::span<const std::byte> stage(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
-  void drop_held(Transfer* transfer);
+  bool drop_held(Transfer* transfer);  // false: copies for it are under way, which end it
   void drop_all_held();
   void count_sent(PeerState& peer, std::uint64_t bytes);
   void consumed(PeerState& peer, std::size_t bytes);
   void explain_flood(PeerState& peer);
+
+  // copies.cc
+  Bounce* take_bounce(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
+  void give_bounce(Bounce* bounce);
+  void drop_bounces(Transfer* transfer);
+  void begin_copy(Transfer* transfer);
+  static void on_copied(Done* self, bool ok);
+  void end_copy(Transfer* transfer, Bounce* bounce, bool ok);
+  void pack_ahead(Transfer* transfer, std::size_t most);
+  bool is_packed(Transfer* transfer);
+  int pump_bounces(PeerState& to, Transfer* transfer);
+  std::byte* place_bounce(Transfer* transfer, std::size_t bytes);
+  void unpack_later(Transfer* transfer, std::uint64_t offset, std::span<const std::byte> payload);
+  Transfer* begin_work(const types::Buffer& from, const types::Buffer& into);
+  void await_copies();
 
   // rendezvous.cc
   bool post_offer(PeerState& peer, Transfer* transfer);
@@ -295,6 +314,9 @@ class Core final : public Endpoint, public transport::Sink {
     if (const Observer observer = observer_.load(std::memory_order_relaxed); observer != nullptr)
       observer(what);
   }
+  types::Devices devices_;
+  std::uint32_t copies_ = 0;         // that devices have not ended
+  std::uint64_t arrived_bytes_ = 0;  // of them, on their way into a device's memory
   Counters counted_;
   std::atomic<Observer> observer_ = nullptr;
   std::string mismatch_;

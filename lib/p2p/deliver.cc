@@ -72,9 +72,9 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
   if (header.kind == static_cast<std::uint8_t>(Kind::data)) {
     Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
     const bool fits = transfer != nullptr && transfer->phase == Phase::granted &&
-                      transfer->peer == from && transfer->buffer.is_contiguous() &&
-                      is_part(*transfer, header, bytes);
-    if (!fits) return nullptr;
+                      transfer->peer == from && is_part(*transfer, header, bytes);
+    if (fits && transfer->buffer.device != nullptr) return place_bounce(transfer, bytes);
+    if (!fits || !transfer->buffer.is_contiguous()) return nullptr;
     transfer->placed += bytes;
     return transfer->buffer.at() + header.length;
   }
@@ -122,6 +122,8 @@ void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHea
   const auto bytes = static_cast<std::size_t>(transfer->status.bytes);
   if (transfer->buffer.is_contiguous()) [[likely]] {
     if (bytes > 0) std::memcpy(transfer->buffer.at(), payload.data(), bytes);
+  } else if (transfer->buffer.device != nullptr) {
+    unpack_later(transfer, 0, payload.first(bytes));
   } else {
     types::unpack(transfer->buffer, 0, payload.first(bytes));
   }

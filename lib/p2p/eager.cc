@@ -90,6 +90,7 @@ Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
     complete(transfer);
     return transfer;
   }
+  if (buffer.device != nullptr && transfer->total <= to.eager_bytes) is_packed(transfer);
   // Credit may have come back unseen: who only sends does not look.
   if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
   if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
@@ -103,6 +104,13 @@ Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
 // Posts the frame that opens a message. False: no room, nothing happened.
 bool Core::post_first(PeerState& peer, Transfer* transfer) {
   if (transfer->total <= peer.eager_bytes) {
+    if (transfer->buffer.device != nullptr) [[unlikely]] {
+      if (!is_packed(transfer)) return false;
+      if (transfer->failure != Code::ok) {
+        fail_with(transfer, transfer->failure);
+        return true;
+      }
+    }
     if (cost_of(transfer->total) <= peer.credit) return post_eager(peer, transfer, true);
     explain_flood(peer);
     const bool goes_along = transfer->total <= kBesideRecord;
@@ -145,7 +153,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
     return false;
   }
   count_sent(peer, bytes);
-  drop_held(transfer);
+  if (transfer->holds) drop_held(transfer);
   if (confirms) return true;
   transfer->number = number;
   transfer->phase = Phase::pinned;
@@ -160,6 +168,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
 // full link does not make us pack again.
 std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
                                        std::size_t bytes) {
+  if (transfer->buffer.device != nullptr) return {transfer->bounces->memory(), bytes};
   if (transfer->staging == nullptr) {
     transfer->holds = true;
     transfer->staging_bytes = bytes;
@@ -174,13 +183,18 @@ std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
 }
 
 // Whatever it needed on its way: the memory goes back, the peer reads nothing any more.
-void Core::drop_held(Transfer* transfer) {
-  if (!transfer->holds) return;
+bool Core::drop_held(Transfer* transfer) {
+  if (transfer->copies > 0) {
+    transfer->phase = Phase::copying;
+    return false;
+  }
   transfer->holds = false;
+  if (transfer->buffer.device != nullptr) drop_bounces(transfer);
   if (transfer->staging != nullptr) bytes_.give(transfer->staging, transfer->staging_bytes);
   transfer->staging = nullptr;
   transfer->region.reset();
   transfer->source_memory.reset();
+  return true;
 }
 
 void Core::drop_all_held() {

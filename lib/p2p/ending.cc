@@ -55,6 +55,7 @@ bool Core::has_moving() const {
   for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
     const Transfer& each = *channel_.transfers.find(id);
     if (is_moving(each) && still_listens(each.peer)) return true;
+    if (each.phase == Phase::copying) return true;
   }
   for (const auto& each : peers_)
     if (each != nullptr && each->link != nullptr && still_listens(each->rank) &&

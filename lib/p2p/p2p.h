@@ -150,6 +150,12 @@ class Endpoint {
   virtual void cancel(std::uint32_t context, Code code) = 0;
   virtual void release(Request* request) = 0;  // detached: freed when it is done
 
+  // The devices whose memory buffers may lie in: a buffer says so itself.
+  virtual types::Devices& devices() = 0;
+  // Work of which some memory is a device's, as a request: it may end later.
+  virtual Request* copy(const types::Buffer& from, const types::Buffer& into) = 0;
+  virtual Request* fold(const types::Fold& fold) = 0;
+
   // Sides of one (context, source, tag) meet in the order they are made. No wildcards.
   virtual Partitioned* send_partitioned(int peer, const Envelope& envelope,
                                         const Partitioned::Shape& shape) = 0;

@@ -41,6 +41,7 @@ Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
 }
 
 Core::~Core() {
+  await_copies();
   drop_all_held();
   for (const auto& each : peers_) {
     if (each == nullptr) continue;
@@ -243,6 +244,7 @@ void Core::lose_transfer(Transfer* transfer, Code code) {
     case Phase::complete:
     case Phase::waiting:  // being posted by the caller
     case Phase::matched:  // answer() will see it
+    case Phase::copying:  // its copies end it
       return;
     case Phase::posted:
       channel_.posted.remove(transfer);

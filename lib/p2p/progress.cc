@@ -71,8 +71,9 @@ void Core::active() {
 }
 
 void Core::complete(Transfer* transfer) {
+  if (transfer->holds && !drop_held(transfer)) [[unlikely]]
+    return;
   transfer->phase = Phase::complete;
-  drop_held(transfer);
   if (transfer->on_done != nullptr) return channel_.completions.push(transfer);
   transfer->done = true;
   if (transfer->detached) channel_.transfers.give(transfer);
@@ -100,7 +101,7 @@ void Core::run_completions() {
 // Posts what is queued, as far as links have room. Returns how many things moved.
 int Core::pump() {
   work_ = false;
-  int moved = 0;
+  int moved = copies_ > 0 ? devices_.progress() : 0;
   for (std::size_t i = 0; i < losses_.size(); ++i, ++moved) {
     const Loss loss = losses_[i];
     loss_ = loss.why.text;
@@ -134,7 +135,7 @@ int Core::pump() {
   }
   sending_.resize(kept);
   moved += pump_gets();
-  work_ = work_ || !busy_.empty() || !sending_.empty() || !getting_.empty();
+  work_ = work_ || !busy_.empty() || !sending_.empty() || !getting_.empty() || copies_ > 0;
   return moved;
 }
 

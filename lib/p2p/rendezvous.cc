@@ -29,11 +29,6 @@ constexpr int kBurst = 32;                                  // frames posted bef
 constexpr std::uint64_t kMostGot = std::uint64_t{1} << 20;  // read from a peer's memory at a time
 constexpr std::size_t kMostStaged = std::size_t{64} << 10;  // packed at a time
 
-// All buffers are the host's today.
-transport::MemoryKind kind_of(const types::Buffer&) {
-  return transport::MemoryKind::host;
-}
-
 }  // namespace
 
 bool Core::post_offer(PeerState& peer, Transfer* transfer) {
@@ -165,7 +160,7 @@ void Core::grant(PeerState& peer, Transfer* transfer) {
   transfer->placed = 0;
   const std::uint64_t cookie = cookie_of(transfer->remote, transfer->id);
   queue_control(peer, Kind::grant, transfer->total, cookie);
-  peer.control_last->header.flags = static_cast<std::uint8_t>(kind_of(transfer->buffer));
+  peer.control_last->header.flags = static_cast<std::uint8_t>(transfer->buffer.kind());
   if (transfer->total == 0) complete(transfer);
 }
 
@@ -179,7 +174,7 @@ Transfer* Core::find_active(std::uint32_t id, int from, Phase phase, const char*
 }
 
 bool Core::on_grant(int from, const transport::FrameHeader& header) {
-  if (header.flags >= transport::kMemoryKinds) return false;
+  if (header.flags >= kMemoryKinds) return false;
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::offered, "grant");
   if (transfer == nullptr) return true;
   transfer->region.reset();  // it will not be read
@@ -194,10 +189,10 @@ bool Core::on_grant(int from, const transport::FrameHeader& header) {
     complete(transfer);
     return true;
   }
-  const auto into = static_cast<transport::MemoryKind>(header.flags);
+  const auto into = static_cast<MemoryKind>(header.flags);
   const std::vector<BulkLink>& bulk = peer(from).bulk;
   for (std::size_t i = bulk.size(); i-- > 0;)
-    if (transport::carries(bulk[i].picked.traits, transfer->total, kind_of(transfer->buffer), into))
+    if (transport::carries(bulk[i].picked.traits, transfer->total, transfer->buffer.kind(), into))
       transfer->by_bulk = static_cast<std::uint8_t>(i + 1);
   transfer->is_taken = false;
   transfer->moved = 0;
@@ -249,6 +244,8 @@ bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std
     transfer->placed -= payload.size();
   else if (!is_part(*transfer, header, payload.size()))
     return false;
+  else if (transfer->buffer.device != nullptr)
+    unpack_later(transfer, header.length, payload);
   else if (!lies_flat)
     types::unpack(transfer->buffer, static_cast<types::Count>(header.length), payload);
   else if (into != payload.data())
@@ -275,6 +272,9 @@ Core::Path Core::data_path(PeerState& to, Transfer* transfer) {
 int Core::pump_data(Transfer* transfer) {
   PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
   if (transfer->failure != Code::ok) return 0;
+  // By the ordered link: a bulk link for a device's memory moves it itself.
+  if (transfer->buffer.device != nullptr)
+    return to.full_in_round == rounds_ ? 0 : pump_bounces(to, transfer);
   const Path path = data_path(to, transfer);
   if (path.full_in_round == rounds_) return 0;
   const bool lies_flat = transfer->buffer.is_contiguous();
@@ -311,7 +311,7 @@ void Core::end_sent(Transfer* transfer) {
     fail_with(transfer, transfer->failure);
 }
 
-void Core::on_pin(transport::Done* self, bool ok) {
+void Core::on_pin(Done* self, bool ok) {
   Transfer* const transfer = static_cast<Transfer::Pin*>(self)->transfer;
   transfer->core->unpinned(transfer, ok);
 }

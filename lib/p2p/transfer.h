@@ -23,6 +23,7 @@ namespace tutti::p2p {
 //          waiting -> offered -> complete                         rendezvous by get
 //   recv:  waiting -> posted -> [placed] -> complete              eager
 //          posted -> matched -> granted or getting -> complete   rendezvous
+//   all:   ... -> [copying] -> complete                           a device still works for it
 enum class Phase : std::uint8_t {
   unused,
   waiting,
@@ -35,13 +36,27 @@ enum class Phase : std::uint8_t {
   matched,
   granted,
   getting,
+  copying,
   complete,
+};
+
+struct Transfer;
+
+// A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it.
+struct Bounce final : Done {
+  Transfer* transfer = nullptr;
+  Bounce* next = nullptr;
+  std::uint64_t offset = 0;
+  std::size_t bytes = 0;
+  bool is_outgoing = false;
+  bool is_ready = false;  // packed
+  std::byte* memory() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
 // What every message touches comes first, in three cache lines.
 struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   // Fires once for each pinned frame, and once for each part that is got (Core::on_pin).
-  struct Pin : transport::Done {
+  struct Pin : Done {
     Transfer* transfer = nullptr;
   };
 
@@ -49,16 +64,16 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   Mode mode = Mode::standard;
   bool detached = false;
   std::uint8_t by_bulk = 0;  // its data go by this bulk link of the peer's, from 1; 0: by the other
+  bool holds = false;        // staging, bounces, a region or a remote, which lie further on
   Code failure = Code::ok;   // why it will end badly once its pins, or the peer's answer, are back
   int peer = kAnySource;
   std::uint32_t fingerprint = 0;
-  std::uint32_t in_flight = 0;  // pinned frames not yet fired
-  bool holds = false;           // staging, a region or a remote, which lie further on
   types::Buffer buffer;
   std::uint64_t total = 0;   // bytes that will move
   Transfer* next = nullptr;  // in the peer's waiting line, the completions
   // From here on: of messages that are offered, pinned or staged.
-  std::uint64_t moved = 0;   // posted, or arrived; counted from the grant on
+  std::uint32_t in_flight = 0;  // pinned frames not yet fired; 0 when it is complete
+  std::uint64_t moved = 0;      // posted, or arrived; counted from the grant on
   std::uint64_t placed = 0;  // on their way into a place; with what arrived never above the total
   bool is_taken = false;     // the receiver has said that all its data arrived
   Core* core = nullptr;      // fixed
@@ -72,6 +87,12 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   std::unique_ptr<transport::Region> region;         // of a send that the peer may read
   Blob key;                                          // of a receive's sender, until it is answered
   std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
+  // Of messages in a device's memory.
+  std::uint32_t copies = 0;   // under way
+  std::uint64_t packed = 0;   // bytes, or about to be
+  Bounce* bounces = nullptr;  // outgoing, in order
+  Bounce* last_bounce = nullptr;
+  Bounce* reading = nullptr;  // a transport reads into it
 
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {
@@ -90,7 +111,6 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
     failure = Code::ok;
     peer = rank;
     fingerprint = envelope.fingerprint;
-    in_flight = 0;
     buffer = memory;
     total = static_cast<std::uint64_t>(memory.bytes);
   }

@@ -1,27 +1,10 @@
 // region: memory, and that of other processes, as links read it.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "base/bytes.h"
+#include "base/memory.h"
 
 namespace tutti::transport {
-
-enum class MemoryKind : std::uint8_t { host, cuda };
-
-inline constexpr std::size_t kMemoryKinds = 2;
-using MemoryKinds = unsigned;  // a set of them
-constexpr MemoryKinds kinds_of(MemoryKind kind) {
-  return 1U << static_cast<unsigned>(kind);
-}
-
-struct Memory {
-  void* data = nullptr;
-  std::size_t bytes = 0;
-  MemoryKind kind = MemoryKind::host;
-  int device = 0;
-};
 
 // Memory of this process that peers may read. Its destructor takes that back, with whatever the
 // transport had mapped, pinned or registered for it.

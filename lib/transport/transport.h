@@ -19,6 +19,7 @@
 #include "base/backoff.h"
 #include "base/bytes.h"
 #include "base/knobs.h"
+#include "base/memory.h"
 #include "base/result.h"
 #include "transport/region.h"  // IWYU pragma: export
 
@@ -40,11 +41,6 @@ struct FrameHeader {
   std::uint64_t cookie = 0;  // a request of one side, or a fingerprint, by kind
 };
 static_assert(sizeof(FrameHeader) == 32);
-
-// Called once when a pinned payload may be changed again.
-struct Done {
-  void (*fire)(Done* self, bool ok) = nullptr;
-};
 
 struct FrameView {
   const FrameHeader* header;
@@ -206,6 +202,13 @@ class Waiter {
     if (next == Backoff::Next::look && gate == nullptr && !is_due(looks_)) return false;
     return give_way(next, gate);
   }
+  // Something is under way that wakes nobody when it ends, as a device's copy: until it has, sleeps
+  // are short.
+  void begin_unsignalled() {
+    ++unsignalled_;
+    busy();  // who sleeps already sleeps long
+  }
+  void end_unsignalled() { --unsignalled_; }
   // How often to look at a word that a peer is about to write before that peer may need this core.
   int looks_at_word() const { return looks_at_word_; }
   // Wakes this rank from another thread of this process, or a peer of this host by local rank.
@@ -224,6 +227,7 @@ class Waiter {
   }
 
   static constexpr std::int64_t kLookEvery_ns = 10'000'000;
+  int unsignalled_ = 0;
   Stage stage_ = Stage::awake;
   Backoff waits_;  // of those that may sleep
   Backoff looks_;  // of those that may not

@@ -33,6 +33,7 @@ using wireup::SleepState;
 
 constexpr int kFirstSleepMs = 100;
 constexpr int kLongestSleepMs = 1000;
+constexpr int kUnsignalledSleepMs = 1;  // while nothing wakes us when what we wait for has come
 constexpr int kMostDoublings = 10;
 
 // How a rank waits, from the facts of this host.
@@ -153,6 +154,7 @@ class Policy final : public Waiter {
 
   // Twice as long each time.
   int sleep_ms() const {
+    if (unsignalled_ > 0) return kUnsignalledSleepMs;
     return std::min(first_sleep_ms_ << std::min(waits_.sleeps() - 1, kMostDoublings),
                     longest_sleep_ms_);
   }
@@ -172,7 +174,8 @@ class Policy final : public Waiter {
   void follow(Gate* gate) {
     const std::uint32_t seen = follow_word_.load(std::memory_order_acquire);
     followers_.fetch_add(1, std::memory_order_relaxed);
-    with_open_gate(gate, [this, seen] { futex_sleep(follow_word_, seen, kFirstSleepMs); });
+    const int most_ms = unsignalled_ > 0 ? kUnsignalledSleepMs : kFirstSleepMs;
+    with_open_gate(gate, [this, seen, most_ms] { futex_sleep(follow_word_, seen, most_ms); });
     followers_.fetch_sub(1, std::memory_order_relaxed);
   }
 

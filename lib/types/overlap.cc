@@ -87,7 +87,7 @@ std::vector<Range> runs_of(std::span<const Buffer> message, const Range& where) 
 // As many runs at most, but for a factor: bytes where they may be single ones.
 Count cost_of(std::span<const Buffer> message) {
   Count cost = 0;
-  for (const Buffer& one : message) cost += one.is_contiguous() ? 1 : one.bytes;
+  for (const Buffer& one : message) cost += one.is_one_run() ? 1 : one.bytes;
   return cost;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "types/apart.h"
 #include "types/far.h"
 #include "types/layout.h"
 
@@ -297,6 +298,8 @@ void pack(const Buffer& from, Count offset, std::span<std::byte> out) {
     std::memcpy(out.data(), from.at() + offset, out.size());
     return;
   }
+  if (from.device != nullptr) [[unlikely]]
+    return pack_apart(from, offset, out);
   Packer sink{out.data()};
   walk(from, offset, static_cast<Count>(out.size()), sink);
 }
@@ -307,36 +310,17 @@ void unpack(const Buffer& into, Count offset, std::span<const std::byte> in) {
     std::memcpy(into.at() + offset, in.data(), in.size());
     return;
   }
+  if (into.device != nullptr) [[unlikely]]
+    return unpack_apart(into, offset, in);
   Unpacker sink{in.data()};
   walk(into, offset, static_cast<Count>(in.size()), sink);
-}
-
-Count copy(const Buffer& from, const Buffer& into) {
-  const Count bytes = std::min(from.bytes, into.bytes);
-  const auto length = static_cast<std::size_t>(bytes);
-  if (into.is_contiguous()) {
-    pack(from, 0, {into.at(), length});
-    return bytes;
-  }
-  if (from.is_contiguous()) {
-    unpack(into, 0, {from.at(), length});
-    return bytes;
-  }
-  std::array<std::byte, 8192> chunk;
-  for (Count done = 0; done < bytes;) {
-    const Count some = std::min<Count>(bytes - done, chunk.size());
-    pack(from, done, {chunk.data(), static_cast<std::size_t>(some)});
-    unpack(into, done, {chunk.data(), static_cast<std::size_t>(some)});
-    done += some;
-  }
-  return bytes;
 }
 
 std::size_t pieces(const Buffer& buffer, Count offset, std::span<Piece> out, Count* bytes) {
   *bytes = 0;
   const Count left = buffer.bytes - offset;
   if (left <= 0 || out.empty()) return 0;
-  if (buffer.is_contiguous()) {
+  if (buffer.is_one_run()) {
     out[0] = {buffer.at() + offset, static_cast<std::size_t>(left)};
     *bytes = left;
     return 1;

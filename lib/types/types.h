@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "base/object.h"
 #include "base/result.h"
 
@@ -141,6 +142,8 @@ Result<TypeRef> make_darray(int rank, std::span<const Deal> dims, ArrayOrder ord
 // Says that `type` was made by a large-count function; call it before others see the type.
 void mark_large(Datatype& type);
 
+class Device;  // device.h
+
 // A message in memory: bytes [skip, skip + bytes) of the packed stream of count elements.
 struct Buffer {
   void* data = nullptr;
@@ -148,22 +151,29 @@ struct Buffer {
   const Datatype* type = nullptr;  // null: plain bytes, data + skip is the first of them
   Count skip = 0;
   Count bytes = 0;
+  Device* device = nullptr;  // whose memory it is; null: the host's
 
   static Buffer whole(void* data, Count count, const Datatype& type) {
-    return {data, count, &type, 0, count * type.size()};
+    return {data, count, &type, 0, count * type.size(), nullptr};
   }
-  static Buffer plain(void* data, Count bytes) { return {data, bytes, nullptr, 0, bytes}; }
+  static Buffer plain(void* data, Count bytes) { return {data, bytes, nullptr, 0, bytes, nullptr}; }
+  MemoryKind kind() const;
   // True when the message lies in memory as one run; then at() is its first byte.
-  bool is_contiguous() const { return type == nullptr || type->is_contiguous(); }
+  bool is_one_run() const { return type == nullptr || type->is_contiguous(); }
+  // And in the host's memory, so that the processor may copy it from and to at().
+  bool is_contiguous() const { return device == nullptr && is_one_run(); }
   std::byte* at() const {
     const Count lead = type == nullptr ? 0 : type->true_lower_bound();
     return static_cast<std::byte*>(data) + lead + skip;
   }
   // Bytes [from, from + length) of this message, as a Buffer of its own.
-  Buffer part(Count from, Count length) const { return {data, count, type, skip + from, length}; }
+  Buffer part(Count from, Count length) const {
+    return {data, count, type, skip + from, length, device};
+  }
 };
 
-// Copies bytes [offset, offset + out.size()) of the message into out / out of in.
+// These wait where a device does the work; device.h has the others. Copies bytes [offset, offset +
+// out.size()) of the message into out / out of in.
 void pack(const Buffer& from, Count offset, std::span<std::byte> out);
 void unpack(const Buffer& into, Count offset, std::span<const std::byte> in);
 // Copies a whole message; returns its bytes, the smaller of both lengths. No overlap.
@@ -192,4 +202,5 @@ Result<void> unpack_external(const Buffer& into, const std::byte* in);
 
 }  // namespace tutti::types
 
-#include "types/op.h"  // IWYU pragma: export
+#include "types/device.h"  // IWYU pragma: export
+#include "types/op.h"      // IWYU pragma: export

@@ -36,14 +36,14 @@ class Stage final : public transport::Transport {
   Result<std::unique_ptr<transport::Link>> connect(const transport::Peer& peer, BlobView) override {
     return std::unique_ptr<transport::Link>(std::make_unique<Line>(*this, peer.rank));
   }
-  Result<std::unique_ptr<transport::Region>> expose(const transport::Memory&) override {
+  Result<std::unique_ptr<transport::Region>> expose(const Memory&) override {
     if (random_.below(4) == 0) return fail(Code::other, "not this memory");
     return std::make_unique<Key>(random_.below(random_.below(2) == 0 ? 65 : 3000));
   }
   int progress() override {
-    std::vector<transport::Done*> ready;
+    std::vector<Done*> ready;
     ready.swap(late_);
-    for (transport::Done* done : ready) done->fire(done, random_.below(4) != 0);
+    for (Done* done : ready) done->fire(done, random_.below(4) != 0);
     return static_cast<int>(ready.size());
   }
   int wait_fd() override { return -1; }
@@ -70,8 +70,7 @@ class Stage final : public transport::Transport {
       if (stage_.random_.below(4) == 0) return fail(Code::other, "a key that nobody made");
       return std::make_unique<transport::Remote>();
     }
-    Result<void> get(transport::Remote&, std::uint64_t, const transport::Memory& into,
-                     transport::Done* done) override {
+    Result<void> get(transport::Remote&, std::uint64_t, const Memory& into, Done* done) override {
       if (stage_.random_.below(3) == 0) return fail(Code::other, "not today");
       std::memset(into.data, 1, into.bytes);
       stage_.finish(done);
@@ -82,7 +81,7 @@ class Stage final : public transport::Transport {
     Stage& stage_;
     int to_;
   };
-  void finish(transport::Done* done) {
+  void finish(Done* done) {
     if (random_.below(2) == 0)
       done->fire(done, true);
     else
@@ -91,7 +90,7 @@ class Stage final : public transport::Transport {
 
   fuzz::Random& random_;
   std::vector<Posted>& posted_;
-  std::vector<transport::Done*> late_;
+  std::vector<Done*> late_;
 };
 
 }  // namespace fuzz

@@ -24,23 +24,21 @@ struct FakeMemory {
   std::atomic<std::uint64_t> gets = 0;
 };
 
-std::unique_ptr<transport::Region> expose_fake(FakeMemory& memory,
-                                               const transport::Memory& exposed);
+std::unique_ptr<transport::Region> expose_fake(FakeMemory& memory, const Memory& exposed);
 
 // What one rank reads.
 class FakeReads {
  public:
   explicit FakeReads(FakeMemory& memory) : memory_(memory) {}
   std::unique_ptr<transport::Remote> import(BlobView key);
-  Result<void> get(transport::Remote& from, std::uint64_t offset, const transport::Memory& into,
-                   transport::Done* done);
+  Result<void> get(transport::Remote& from, std::uint64_t offset, const Memory& into, Done* done);
   // Those that are over fire.
   int progress();
 
  private:
   class Imported;
   struct Getting {
-    transport::Done* done;
+    Done* done;
     int rounds;
     const transport::Remote* from;
     bool ok;

@@ -88,7 +88,7 @@ class FakeTransport final : public Transport {
   Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) override;
   int progress() override;
   int wait_fd() override { return -1; }
-  void drop(int peer) override;
+  void drop(int number) override;
 
   FakeNet::State& net() { return net_; }
   int rank() const { return rank_; }

@@ -19,7 +19,7 @@ struct FakeOptions {
   std::uint64_t seed = 1;
   // A bulk link, by these traits; its frames overtake each other, and what is placed comes late.
   std::size_t bulk_from = transport::kNever;
-  transport::MemoryKinds kinds = transport::kinds_of(transport::MemoryKind::host);
+  MemoryKinds kinds = kinds_of(MemoryKind::host);
   bool is_reachable = true;   // else connect() fails
   int longest_delay = 0;      // a frame is held back for 0..this many rounds
   std::size_t capacity = 64;  // frames under way per ordered pair; more: try_post says no

@@ -39,9 +39,12 @@ class Trial {
   CollCall call() const { return call_; }
   bool check() const;
   std::string what() const;
+  // Its own vectors, for who has the call done in other memory.
+  using Ints = std::vector<std::int32_t>;
+  const Ints& send() const { return send_; }
+  Ints& recv() { return recv_; }
 
  private:
-  using Ints = std::vector<std::int32_t>;
   void make_reduction();
   void make_movement();
   void make_uneven();

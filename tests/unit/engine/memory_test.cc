@@ -8,7 +8,7 @@
 namespace {
 
 using namespace tutti;
-using engine::Memory;
+using engine::BoundMemory;
 using sched::Slice;
 using sched::Space;
 
@@ -28,7 +28,7 @@ TEST_CASE("a slice of packed bytes is a part of the message", "[engine][memory]"
   auto strided = *types::make_vector(4, 1, 2, *types::predefined_type(kInt));
   engine::Binding binding;
   binding.out.whole = {ints, 1, strided.get()};
-  Memory memory(pool);
+  BoundMemory memory(pool);
   memory.bind(binding, moving({Space::out, 0, 4}, {Space::out, 8, 4}));
   const types::Buffer part = memory.buffer({Space::out, 4, 8});
   const std::int32_t values[] = {7, 8};
@@ -46,7 +46,7 @@ TEST_CASE("blocks that follow one another serve as one, blocks apart are staged"
   engine::Binding binding;
   for (const int gap : {0, 2}) {
     binding.out.blocks = {{ints, 2, integer}, {ints + 2, 0, integer}, {ints + 2 + gap, 3, integer}};
-    Memory memory(pool);
+    BoundMemory memory(pool);
     memory.bind(binding, moving({Space::out, 4, 12}, {Space::scratch, 0, 12}));
     const types::Buffer both = memory.buffer({Space::out, 4, 12});
     CHECK(both.is_contiguous());

@@ -90,7 +90,7 @@ TEST_CASE("messages of datatypes with gaps go by a bulk link, either side or bot
 TEST_CASE("of several bulk links the first that a message is long enough for carries it",
           "[p2p][bulk]") {
   FakeOptions longest = reordering(1), long_ones = reordering(2), device = reordering(3);
-  device.kinds = transport::kinds_of(transport::MemoryKind::cuda);
+  device.kinds = kinds_of(MemoryKind::cuda);
   device.name = "device";
   longest.name = "longest";
   longest.bulk_from = 50'000;

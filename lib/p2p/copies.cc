@@ -1,0 +1,181 @@
+// Messages from and into memory that is not the host's, by bounce buffers.
+//
+// A device may end its work later, links give payloads back at once: so the bytes of such a message
+// pass through a block of ours, packed into it before a frame can be posted, unpacked from it after
+// one has arrived. A transfer ends with the last of its copies; until then its blocks stay, even if
+// it was cancelled or its peer is gone (Phase::copying). A short send waits in its peer's line
+// until it is packed, so that what was sent after it stays behind it.
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+namespace {
+
+constexpr std::size_t kLongestBounce = std::size_t{64} << 10;
+constexpr std::uint64_t kAhead = 4 * kLongestBounce;  // packed of a message before it is posted
+// Arrived and not unpacked yet. Frames are not refused, so beyond it we wait for the device.
+constexpr std::uint64_t kMostArrived = std::uint64_t{16} << 20;
+constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is no message
+
+}  // namespace
+
+Bounce* Core::take_bounce(Transfer* transfer, std::uint64_t offset, std::size_t bytes) {
+  auto* const bounce = new (bytes_.take(sizeof(Bounce) + bytes)) Bounce;
+  bounce->fire = &Core::on_copied;
+  bounce->transfer = transfer;
+  bounce->offset = offset;
+  bounce->bytes = bytes;
+  return bounce;
+}
+
+void Core::give_bounce(Bounce* bounce) {
+  bytes_.give(bounce, sizeof(Bounce) + bounce->bytes);
+}
+
+// Before a device is told to.
+void Core::begin_copy(Transfer* transfer) {
+  transfer->holds = true;
+  ++transfer->copies;
+  if (copies_++ == 0) waiter_->begin_unsignalled();
+  work_ = true;
+}
+
+// Inside a device's progress, which may be anywhere: only state changes.
+void Core::on_copied(Done* self, bool ok) {
+  auto* const bounce = static_cast<Bounce*>(self);
+  Transfer* const transfer = bounce->transfer;
+  transfer->core->end_copy(transfer, bounce, ok);
+}
+
+void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
+  if (--copies_ == 0) waiter_->end_unsignalled();
+  --transfer->copies;
+  if (!ok && transfer->failure == Code::ok) transfer->failure = Code::other;
+  if (bounce->is_outgoing) {
+    bounce->is_ready = true;
+  } else {
+    arrived_bytes_ -= bounce->bytes;
+    give_bounce(bounce);
+  }
+  if (transfer->phase == Phase::copying && transfer->copies == 0) complete(transfer);
+}
+
+// Of a transfer that has ended, and none of whose copies is under way.
+void Core::drop_bounces(Transfer* transfer) {
+  while (Bounce* const first = transfer->bounces) {
+    transfer->bounces = first->next;
+    give_bounce(first);
+  }
+  if (transfer->reading != nullptr) give_bounce(std::exchange(transfer->reading, nullptr));
+  transfer->packed = 0;
+  if (transfer->status.code == Code::ok) transfer->status.code = transfer->failure;
+}
+
+// Has what is next of the message packed, in blocks of at most so many bytes.
+void Core::pack_ahead(Transfer* transfer, std::size_t most) {
+  const std::uint64_t end = std::min(transfer->total, transfer->moved + kAhead);
+  while (transfer->packed < end) {
+    const std::size_t bytes = std::min<std::uint64_t>(most, transfer->total - transfer->packed);
+    Bounce* const bounce = take_bounce(transfer, transfer->packed, bytes);
+    bounce->is_outgoing = true;
+    (transfer->bounces == nullptr ? transfer->bounces : transfer->last_bounce->next) = bounce;
+    transfer->last_bounce = bounce;
+    transfer->packed += bytes;
+    begin_copy(transfer);
+    transfer->buffer.device->pack(transfer->buffer, static_cast<types::Count>(bounce->offset),
+                                  {bounce->memory(), bytes}, bounce);
+  }
+}
+
+// A message that goes in one frame: whether it is there to be posted, or has failed.
+bool Core::is_packed(Transfer* transfer) {
+  if (transfer->total == 0) return true;
+  transfer->moved = 0;
+  pack_ahead(transfer, transfer->total);
+  return transfer->bounces->is_ready;
+}
+
+// pump_data() of such a message: posts in order what is packed.
+int Core::pump_bounces(PeerState& to, Transfer* transfer) {
+  pack_ahead(transfer, std::min(to.traits.max_frame, kLongestBounce));
+  transport::FrameHeader header;
+  header.kind = static_cast<std::uint8_t>(Kind::data);
+  header.cookie = transfer->remote;
+  int posted = 0;
+  while (transfer->moved < transfer->total && transfer->failure == Code::ok) {
+    Bounce* const first = transfer->bounces;
+    if (first == nullptr || !first->is_ready) break;
+    // Packed before the grant, it may be longer than that.
+    const std::size_t bytes =
+        std::min<std::uint64_t>(first->bytes, transfer->total - first->offset);
+    header.length = first->offset;
+    if (!to.link->try_post({&header, first->memory(), bytes, nullptr})) {
+      to.full_in_round = rounds_;
+      break;
+    }
+    transfer->bounces = first->next;
+    transfer->moved += bytes;
+    give_bounce(first);
+    ++posted;
+  }
+  return posted;
+}
+
+// Where the payload of a data frame is read to.
+std::byte* Core::place_bounce(Transfer* transfer, std::size_t bytes) {
+  if (transfer->reading != nullptr) return nullptr;
+  transfer->holds = true;
+  transfer->reading = take_bounce(transfer, transfer->moved, bytes);
+  return transfer->reading->memory();
+}
+
+// What has arrived goes to its place in the device's memory.
+void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
+                        std::span<const std::byte> payload) {
+  if (payload.empty()) return;
+  Bounce* bounce = std::exchange(transfer->reading, nullptr);
+  if (bounce == nullptr || bounce->memory() != payload.data()) {
+    if (bounce != nullptr) give_bounce(bounce);
+    bounce = take_bounce(transfer, offset, payload.size());
+    std::memcpy(bounce->memory(), payload.data(), payload.size());
+  }
+  arrived_bytes_ += bounce->bytes;
+  begin_copy(transfer);
+  transfer->buffer.device->unpack(transfer->buffer, static_cast<types::Count>(offset),
+                                  {bounce->memory(), payload.size()}, bounce);
+  while (arrived_bytes_ > kMostArrived)
+    if (devices_.progress() == 0) ::sched_yield();
+}
+
+Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into) {
+  Transfer* const transfer = channel_.transfers.take();
+  transfer->begin(Phase::copying, wireup_.rank(), {kNoMessage, 0, 0, 0},
+                  into.device != nullptr ? into : from);
+  begin_copy(transfer);
+  return transfer;
+}
+
+Request* Core::copy(const types::Buffer& from, const types::Buffer& into) {
+  Transfer* const transfer = begin_work(from, into);
+  types::begin_copy(from, into, take_bounce(transfer, 0, 0));
+  return transfer;
+}
+
+Request* Core::fold(const types::Fold& fold) {
+  Transfer* const transfer = begin_work(fold.from, fold.into);
+  types::begin_fold(fold, take_bounce(transfer, 0, 0));
+  return transfer;
+}
+
+// Blocks of ours are not freed under a device's hands.
+void Core::await_copies() {
+  while (copies_ > 0)
+    if (devices_.progress() == 0) ::sched_yield();
+}
+
+}  // namespace tutti::p2p

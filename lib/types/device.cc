@@ -1,0 +1,123 @@
+// Work on memory that is not the host's: through its device, and waiting for it where no caller can
+// be told later.
+#include <sched.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "base/check.h"
+#include "types/apart.h"
+
+namespace tutti::types {
+namespace {
+
+// Something that this thread waits for on the spot.
+class Awaited final : public Done {
+ public:
+  explicit Awaited(Device& device) : device_(device) {
+    fire = [](Done* self, bool ok) {
+      static_cast<Awaited*>(self)->ended_ = true;
+      static_cast<Awaited*>(self)->ok_ = ok;
+    };
+  }
+  // A device that fails is of no use any more, and neither is what depends on it.
+  void wait(const char* what) {
+    while (!ended_)
+      if (device_.progress() == 0) ::sched_yield();
+    TUTTI_CHECK(ok_, std::string(what) + " failed on device " + std::to_string(device_.number()));
+  }
+
+ private:
+  Device& device_;
+  bool ended_ = false, ok_ = true;
+};
+
+// Elements of a buffer in host memory while this lives.
+class HostCopy {
+ public:
+  explicit HostCopy(const Buffer& of) : of_(of) {
+    const Count stride = (of.count - 1) * of.type->extent();
+    const Count lowest = std::min<Count>(0, stride) + of.type->true_lower_bound();
+    const Count bytes = std::max(stride, -stride) + of.type->true_extent();
+    memory_ = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
+    here_ = Buffer::whole(memory_.get() - lowest, of.count, *of.type);
+    copy(of, here_);
+  }
+  void* data() const { return here_.data; }
+  void write_back() const { copy(here_, of_); }
+
+ private:
+  const Buffer of_;
+  std::unique_ptr<std::byte[]> memory_;
+  Buffer here_;
+};
+
+void fold_on_host(const Fold& fold) {
+  if (fold.into.count == 0) return;
+  const Datatype& type = *fold.into.type;
+  const HostCopy from(fold.from), into(fold.into), spare(fold.into);
+  if (fold.from_first)
+    fold.op->fold(from.data(), into.data(), fold.into.count, type);
+  else
+    fold.op->fold_right(from.data(), into.data(), fold.into.count, type, spare.data());
+  into.write_back();
+}
+
+}  // namespace
+
+MemoryKind Buffer::kind() const {
+  return device == nullptr ? MemoryKind::host : device->kind();
+}
+
+Device* Devices::owner_of(const void* address) const {
+  for (Device* device : all_)
+    if (device->owns(address)) return device;
+  return nullptr;
+}
+
+int Devices::progress() {
+  int ended = 0;
+  for (Device* device : all_) ended += device->progress();
+  return ended;
+}
+
+void pack_apart(const Buffer& from, Count offset, std::span<std::byte> out) {
+  Awaited packed(*from.device);
+  from.device->pack(from, offset, out, &packed);
+  packed.wait("a copy to the host");
+}
+
+void unpack_apart(const Buffer& into, Count offset, std::span<const std::byte> in) {
+  Awaited unpacked(*into.device);
+  into.device->unpack(into, offset, in, &unpacked);
+  unpacked.wait("a copy from the host");
+}
+
+void copy_apart(const Buffer& from, const Buffer& into) {
+  Awaited copied(*from.device);
+  from.device->copy(from, into, &copied);
+  copied.wait("a copy");
+}
+
+void begin_copy(const Buffer& from, const Buffer& into, Done* done) {
+  const auto bytes = static_cast<std::size_t>(std::min(from.bytes, into.bytes));
+  if (from.device != nullptr && from.device == into.device)
+    return from.device->copy(from, into, done);
+  if (from.device != nullptr && into.is_contiguous())
+    return from.device->pack(from, 0, {into.at(), bytes}, done);
+  if (into.device != nullptr && from.is_contiguous())
+    return into.device->unpack(into, 0, {from.at(), bytes}, done);
+  copy(from, into);  // two devices, or a layout on the host's side: chunk by chunk
+  done->fire(done, true);
+}
+
+void begin_fold(const Fold& fold, Done* done) {
+  Device* const device = fold.into.device != nullptr ? fold.into.device : fold.from.device;
+  const bool is_foreign = fold.from.device != nullptr && fold.from.device != device;
+  if (!is_foreign && device->folds(*fold.op, *fold.into.type)) return device->fold(fold, done);
+  fold_on_host(fold);
+  done->fire(done, true);
+}
+
+}  // namespace tutti::types

@@ -1,0 +1,128 @@
+// How messages of a device's memory end: cancelled, lost, failed, held back, slept through.
+#include <random>
+
+#include "machines.h"
+
+using namespace tutti;
+using namespace tutti::test;
+
+TEST_CASE("a send that is cancelled while it is packed ends when the device has let go",
+          "[p2p][device]") {
+  MemoryVariant slow = memory_variants()[5];
+  slow.device.longest_delay = 1000;
+  Machines both(2, slow);
+  const Room source(both, 0, true, pattern(500, 1));
+  Request* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+  both.worlds[0].cancel(send);
+  REQUIRE(both.device(0).pending() == 1);
+  REQUIRE_FALSE(send->done);
+  REQUIRE(both.worlds.until([&] { return send->done; }));
+  REQUIRE(send->status.cancelled);
+  REQUIRE(both.device(0).pending() == 0);
+  REQUIRE(both.worlds.core(0).kept_bytes() == 0);
+  // What is sent after it is not held up.
+  std::vector<std::byte> data(5), into(5);
+  Request* next = both.worlds.send(0, 1, 5, data);
+  Request* receive = both.worlds.recv(1, 0, 5, into);
+  REQUIRE(both.worlds.until([&] { return next->done && receive->done; }));
+}
+
+TEST_CASE("copies that are under way when a peer is lost end before their requests",
+          "[p2p][device]") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    MemoryVariant variant = memory_variants()[5];
+    variant.link.seed = variant.device.seed = seed;
+    variant.link.longest_delay = 2;
+    Machines two(2, variant);
+    std::vector<std::unique_ptr<Room>> rooms;
+    std::vector<Request*> requests;
+    for (int i = 0; i < 20; ++i) {
+      const std::vector<std::byte> memory(random() % 2 == 0 ? 20'000 : 700);
+      for (const int rank : {0, 1}) {
+        const Room& room =
+            *rooms.emplace_back(std::make_unique<Room>(two, rank, random() % 4 != 0, memory));
+        Request* const request =
+            (i + rank) % 2 == 0
+                ? two.worlds[rank].send(Mode::standard, 1 - rank, {1, rank, i, 0}, room.buffer())
+                : two.worlds[rank].recv(1 - rank, {1, 1 - rank, i, 0}, room.buffer());
+        if (rank == 0) requests.push_back(request);
+      }
+      two.worlds.rounds(static_cast<int>(random() % 4));
+    }
+    two.worlds.lose(1);
+    REQUIRE(two.worlds.until([&] {
+      return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+    }));
+    REQUIRE(two.device(0).pending() == 0);
+    for (Request* each : requests) two.worlds[0].release(each);
+    REQUIRE(two.worlds.core(0).kept_bytes() == 0);
+  }
+}
+
+TEST_CASE("a device that fails ends the requests that need it with an error", "[p2p][device]") {
+  for (const std::size_t bytes : {100UL, 100'000UL})
+    for (const bool on_sender : {true, false}) {
+      INFO(bytes << " bytes, the sender's " << on_sender);
+      MemoryVariant variant = memory_variants()[0];
+      variant.device.fails_from = bytes > 1000 ? 3 : 0;
+      Machines both(2, variant);
+      const Room source(both, 0, on_sender, pattern(bytes, 1));
+      const Room target(both, 1, !on_sender, std::vector<std::byte>(bytes));
+      Request* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+      Request* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
+      Request* const failed = on_sender ? send : receive;
+      REQUIRE(both.worlds.until([&] { return failed->done; }));
+      REQUIRE(failed->status.code == Code::other);
+      REQUIRE(both.device(on_sender ? 0 : 1).pending() == 0);
+    }
+}
+
+TEST_CASE("what arrives faster than a device takes it is bounded", "[p2p][device]") {
+  MemoryVariant slow = memory_variants()[5];
+  slow.device.longest_delay = 3000;
+  Machines both(2, slow);
+  const auto data = pattern(40'000'000, 1);
+  const Room source(both, 0, false, data);
+  const Room target(both, 1, true, std::vector<std::byte>(data.size()));
+  Request* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+  Request* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
+  std::size_t most = 0;
+  REQUIRE(both.worlds.until([&] {
+    most = std::max(most, both.worlds.core(1).kept_bytes());
+    return send->done && receive->done;
+  }));
+  REQUIRE(target.content() == data);
+  REQUIRE(most > 1'000'000);
+  REQUIRE(most < 20'000'000);
+}
+
+TEST_CASE("a rank that waits for a device sleeps and comes back", "[p2p][device]") {
+  in_ranks(
+      2,
+      [](int rank, Endpoint& endpoint) {
+        FakeDeviceOptions late;
+        late.longest_delay = 200;
+        FakeDevice device(rank, late);
+        endpoint.devices().add(device);
+        for (int round = 0; round < 5; ++round) {
+          std::byte* const at = device.take(100'000);
+          Buffer buffer = Buffer::plain(at, 100'000);
+          buffer.device = &device;
+          const auto data = pattern(100'000, static_cast<std::uint64_t>(round));
+          if (rank == 0) {
+            std::copy(data.begin(), data.end(), device.seen(at));
+            Request* send = endpoint.send(Mode::standard, 1, {1, 0, round, 0}, buffer);
+            endpoint.wait(send);
+            endpoint.release(send);
+          } else {
+            TUTTI_CHECK(endpoint.recv_now(0, {1, 0, round, 0}, buffer).code == Code::ok,
+                        "received");
+            TUTTI_CHECK(std::equal(data.begin(), data.end(), device.seen(at)), "right data");
+          }
+        }
+        endpoint.close();
+      },
+      knobs_with("TUTTI_POLL_US", "0"));
+}

@@ -1,0 +1,91 @@
+// Worlds whose ranks have a device each, and memory of either kind.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "fake_device.h"
+#include "worlds.h"
+
+namespace tutti::test {
+
+struct MemoryVariant {
+  const char* name;
+  FakeOptions link;
+  FakeDeviceOptions device;
+};
+
+inline std::vector<MemoryVariant> memory_variants() {
+  std::vector<MemoryVariant> all(6);
+  all[0].name = "plain";
+  all[1].name = "a full and slow link";
+  all[1].link.capacity = 2;
+  all[1].link.longest_delay = 3;
+  all[1].link.refuse_percent = 30;
+  all[2].name = "a link that gets";
+  all[2].link.gets = true;
+  all[2].link.get_from = 2000;
+  all[3].name = "a link that does not place";
+  all[3].link.places = false;
+  all[3].link.late_done = true;
+  all[4].name = "copies that end at once";
+  all[4].device.longest_delay = 0;
+  all[5].name = "copies that end very late";
+  all[5].device.longest_delay = 60;
+  return all;
+}
+
+// Worlds of which each has a device.
+struct Machines {
+  explicit Machines(int ranks, const MemoryVariant& variant, Knobs knobs = Knobs::defaults())
+      : worlds(ranks, variant.link, std::move(knobs)) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      devices.push_back(std::make_unique<FakeDevice>(rank, variant.device));
+      worlds[rank].devices().add(*devices.back());
+    }
+  }
+  FakeDevice& device(int rank) { return *devices[static_cast<std::size_t>(rank)]; }
+
+  // The worlds end first: they wait for their devices.
+  std::vector<std::unique_ptr<FakeDevice>> devices;
+  Worlds worlds;
+};
+
+// Memory of one rank, of either kind.
+class Room {
+ public:
+  Room(Machines& machines, int rank, bool on_device, const std::vector<std::byte>& content)
+      : host_(content) {
+    data_ = host_.data();
+    if (!on_device) return;
+    device_ = &machines.device(rank);
+    data_ = device_->take(content.size());
+    std::copy(content.begin(), content.end(), device_->seen(data_));
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  Buffer buffer() const {
+    Buffer buffer = Buffer::plain(data_, static_cast<types::Count>(host_.size()));
+    buffer.device = device_;
+    return buffer;
+  }
+  Buffer as(types::Count count, const types::Datatype& type) const {
+    Buffer buffer = Buffer::whole(data_, count, type);
+    buffer.device = device_;
+    return buffer;
+  }
+  std::vector<std::byte> content() const {
+    if (device_ == nullptr) return host_;
+    const std::byte* const at = device_->seen(data_);
+    return {at, at + host_.size()};
+  }
+
+ private:
+  std::vector<std::byte> host_;
+  FakeDevice* device_ = nullptr;
+  std::byte* data_;
+};
+
+}  // namespace tutti::test

@@ -20,7 +20,8 @@ esac
 echo "1/3 packages"
 need_packages scripts/packages.build scripts/packages.run
 echo "2/3 build (build-release/)"
-build_tree build-release -Doptimization=2 -Ddebug=false -Dtests=disabled
+build_tree build-release -Doptimization=2 -Ddebug=false -Dtests=disabled -- \
+  launcher/prun/prun launcher/prund/prund benchmarks/allreduce benchmarks/barrier
 echo "3/3 ring against tree: allreduce, 4 ranks on hosts a and b"
 mkdir -p out
 benchmarks/ring_against_tree --build build-release --out out "${quick[@]}"

@@ -1,7 +1,7 @@
 # Sourced: configure once, build quietly, show what went wrong.
 #
 #   configure_tree DIRECTORY [meson options...]
-#   build_tree DIRECTORY [meson options...]         configures as well
+#   build_tree DIRECTORY [meson options...] [-- targets...]   configures as well; no target: all of it
 
 configure_tree() {
   local directory=$1 log=$1.setup.log
@@ -24,14 +24,16 @@ configure_tree() {
 
 # On a terminal ninja shows its own progress; elsewhere a line every quarter of the way.
 build_tree() {
-  local directory=$1
-  configure_tree "$@" || return 1
+  local directory=$1 options=()
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done
+  [ $# -eq 0 ] || shift # what is left are targets
+  configure_tree "${options[@]}" || return 1
   if [ -t 1 ]; then
-    ninja -C "$directory"
+    ninja -C "$directory" "$@"
     return
   fi
   # Its status goes by way of the log: a pipe that fails would end who sources this (set -e, pipefail).
-  { NINJA_STATUS='[%f/%t] ' ninja -C "$directory" 2>&1 || echo "ninja ended with $?"; } |
+  { NINJA_STATUS='[%f/%t] ' ninja -C "$directory" "$@" 2>&1 || echo "ninja ended with $?"; } |
     tee "$directory/build.log" |
     awk 'match($0, /^\[[0-9]+\/[0-9]+\]/) {
            split(substr($0, 2, RLENGTH - 2), n, "/"); quarter = int(4 * n[1] / n[2])

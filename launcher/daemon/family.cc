@@ -26,15 +26,15 @@ using Generation = std::vector<pid_t>;
 
 // Children first, then theirs. Helpers of this process are in its group, but for some.
 std::vector<Generation> generations(const std::function<bool(pid_t)>& spares) {
-  std::multimap<pid_t, Process> by_parent;
-  for (const Process& one : all_processes()) by_parent.emplace(one.parent, one);
+  std::multimap<pid_t, ProcessStat> by_parent;
+  for (const ProcessStat& one : all_processes()) by_parent.emplace(one.parent, one);
   std::vector<Generation> found;
   for (Generation above{::getpid()}; !above.empty(); above = found.back()) {
     Generation& next = found.emplace_back();
     for (const pid_t parent : above) {
       const auto [first, last] = by_parent.equal_range(parent);
       for (auto child = first; child != last; ++child) {
-        const Process& one = child->second;
+        const ProcessStat& one = child->second;
         const bool is_helper =
             found.size() == 1 &&
             (one.group == ::getpgrp() || is_pmix_server(one.pid) || (spares && spares(one.pid)));

@@ -241,7 +241,7 @@ RankFds rank_fds(rlim_t most_open_files) {
 }
 
 // A child on its way, and all that it reads.
-struct Starter::Slot {
+struct RankStarter::Slot {
   Shared shared;
   RankProcess* rank = nullptr;  // null: the slot is free
   RankStart start;
@@ -251,11 +251,11 @@ struct Starter::Slot {
   Child child{};
 };
 
-Starter::Starter(Runs runs) : runs_(std::move(runs)) {}
-Starter::~Starter() = default;
+RankStarter::RankStarter(Runs runs) : runs_(std::move(runs)) {}
+RankStarter::~RankStarter() = default;
 
 // Whoever is still in a slot is gone from it, or for a moment waited for.
-bool Starter::free(Slot& slot, bool waits) {
+bool RankStarter::free(Slot& slot, bool waits) {
   if (slot.rank == nullptr) return true;
   if (waits) slot.shared.wait();
   if (!slot.shared.has_left()) return false;
@@ -269,7 +269,7 @@ bool Starter::free(Slot& slot, bool waits) {
 }
 
 // The oldest first: it is the next that begins.
-bool Starter::has_room() {
+bool RankStarter::has_room() {
   if (slots_.size() < kAtOnce) {
     slots_.push_back(std::make_unique<Slot>());
     std::rotate(slots_.begin(), slots_.end() - 1, slots_.end());
@@ -278,17 +278,17 @@ bool Starter::has_room() {
   return free(*slots_.front(), true);
 }
 
-bool Starter::is_idle() {
+bool RankStarter::is_idle() {
   return std::all_of(slots_.begin(), slots_.end(),
                      [this](const auto& slot) { return free(*slot, true); });
 }
 
-void Starter::has_ended(const RankProcess& rank) {
+void RankStarter::has_ended(const RankProcess& rank) {
   for (const auto& slot : slots_)
     if (slot->rank == &rank) free(*slot, true);
 }
 
-Result<void> Starter::start(RankProcess& rank, RankStart how) {
+Result<void> RankStarter::start(RankProcess& rank, RankStart how) {
   std::rotate(slots_.begin(), slots_.begin() + 1, slots_.end());
   Slot& slot = *slots_.back();
   const bool takes_input = rank.part.takes_stdin && !rank.part.on_pty;
@@ -317,7 +317,7 @@ Result<void> Starter::start(RankProcess& rank, RankStart how) {
   return {};
 }
 
-void Starter::fill(Slot& slot, const RankProcess& rank) const {
+void RankStarter::fill(Slot& slot, const RankProcess& rank) const {
   const RankStart& start = slot.start;
   slot.argv = pointers_to(start.more_argv.empty() ? *start.argv : start.more_argv);
   slot.environment = pointers_to(start.environment);

@@ -83,12 +83,12 @@ struct RankStart {
 };
 
 // Starts ranks, several at a time. What a rank and `start` point to stays until it has arrived.
-class Starter {
+class RankStarter {
  public:
   // Told of each rank: its program runs, or rank.exec_error says why not; from within a call here.
   using Runs = std::function<void(RankProcess&)>;
-  explicit Starter(Runs runs);
-  ~Starter();
+  explicit RankStarter(Runs runs);
+  ~RankStarter();
 
   // Waits for a moment until there is room for one more, or until none is on its way. False: a
   // program is slow to begin (its file system is); ask again later.

@@ -11,7 +11,7 @@
 namespace tutti::launch::daemon {
 
 // The name in field two may contain anything, ')' included.
-std::optional<Process> read_process(pid_t pid) {
+std::optional<ProcessStat> read_process(pid_t pid) {
   const std::string line = file_text("/proc/" + std::to_string(pid) + "/stat").value_or("");
   const std::size_t after = line.rfind(')');
   if (after == std::string::npos) return {};
@@ -20,11 +20,11 @@ std::optional<Process> read_process(pid_t pid) {
   const auto number = [&fields](std::size_t field) {
     return static_cast<pid_t>(text::parse_int(fields[field]).value_or(0));
   };
-  return Process{pid, number(2), number(3), fields[1].front()};
+  return ProcessStat{pid, number(2), number(3), fields[1].front()};
 }
 
-std::vector<Process> all_processes() {
-  std::vector<Process> found;
+std::vector<ProcessStat> all_processes() {
+  std::vector<ProcessStat> found;
   DIR* all = ::opendir("/proc");
   if (all == nullptr) return found;
   while (const dirent* entry = ::readdir(all))

@@ -8,13 +8,13 @@
 
 namespace tutti::launch::daemon {
 
-struct Process {
+struct ProcessStat {
   pid_t pid = 0, parent = 0, group = 0;
   char state = 0;  // R, S, D, T, Z, ...
 };
 // Nothing: it is gone.
-std::optional<Process> read_process(pid_t pid);
-std::vector<Process> all_processes();
+std::optional<ProcessStat> read_process(pid_t pid);
+std::vector<ProcessStat> all_processes();
 // Whether it is the PMIx server (launcher/pmix).
 bool is_pmix_server(pid_t pid);
 

@@ -128,7 +128,7 @@ void Ranks::on_found(Found&& found) {
 // As many as begin at once; where one is slow to, the loop goes on meanwhile.
 void Ranks::start_more() {
   if (!starter_)
-    starter_ = std::make_unique<Starter>([this](RankProcess& rank) { hear_of_exec(rank); });
+    starter_ = std::make_unique<RankStarter>([this](RankProcess& rank) { hear_of_exec(rank); });
   bool waits = false;
   while (!waits && next_to_start_ < ranks_.size()) {
     if (!starter_->has_room()) {

@@ -133,7 +133,7 @@ class Ranks {
   std::unique_ptr<Door> door_;
   std::vector<App> apps_;
   std::vector<std::string> file_problems_;  // by 2 * local rank + stream
-  std::unique_ptr<Starter> starter_;        // null: nothing starts
+  std::unique_ptr<RankStarter> starter_;    // null: nothing starts
   std::size_t next_to_start_ = 0;
   Servers servers_;
   std::deque<RankProcess> ranks_;              // addresses stay: callbacks hold them

@@ -26,7 +26,7 @@ constexpr std::int64_t kGraceNs = 1'000'000'000;
 
 std::vector<pid_t> children_by_search() {
   std::vector<pid_t> children;
-  for (const Process& one : all_processes())
+  for (const ProcessStat& one : all_processes())
     if (one.parent == ::getpid()) children.push_back(one.pid);
   return children;
 }

@@ -51,11 +51,12 @@ control::Finding of_reason(const std::string& reason) {
 
 }  // namespace
 
-Checker::Checker(std::vector<std::string> names, std::string token) : token_(std::move(token)) {
+HostChecker::HostChecker(std::vector<std::string> names, std::string token)
+    : token_(std::move(token)) {
   for (std::string& name : names) hosts_.emplace_back().name = std::move(name);
 }
 
-control::Examine Checker::examination(std::int64_t head_clock_ms) const {
+control::Examine HostChecker::examination(std::int64_t head_clock_ms) const {
   control::Examine wish;
   wish.head_clock_ms = head_clock_ms;
   for (const Host& host : hosts_) wish.hosts.push_back(host.name);
@@ -63,7 +64,7 @@ control::Examine Checker::examination(std::int64_t head_clock_ms) const {
   return wish;
 }
 
-void Checker::reached(int host, const std::string& way, const std::string& noise) {
+void HostChecker::reached(int host, const std::string& way, const std::string& noise) {
   auto& lines = hosts_.at(at(host)).lines;
   lines.push_back({"reached", control::kGood, way, ""});
   if (noise.empty()) return;
@@ -72,7 +73,7 @@ void Checker::reached(int host, const std::string& way, const std::string& noise
                    "prun skips it, scp and rsync do not: print in ~/.bashrc only where [ -t 1 ]"});
 }
 
-void Checker::unreachable(int index, int status, const std::string& reason) {
+void HostChecker::unreachable(int index, int status, const std::string& reason) {
   Host& host = hosts_.at(at(index));
   if (host.status != 0) return;
   host.status = status;
@@ -80,21 +81,21 @@ void Checker::unreachable(int index, int status, const std::string& reason) {
   if (std::exchange(host.sends, false)) --under_way_;
 }
 
-void Checker::examined(int index, const control::Findings& findings) {
+void HostChecker::examined(int index, const control::Findings& findings) {
   Host& host = hosts_.at(at(index));
   if (std::exchange(host.is_examined, true)) return;
   host.findings = findings;
   host.lines.insert(host.lines.end(), findings.all.begin(), findings.all.end());
 }
 
-bool Checker::all_examined() const {
+bool HostChecker::all_examined() const {
   return std::all_of(hosts_.begin(), hosts_.end(),
                      [](const Host& one) { return one.is_examined || one.status != 0; });
 }
 
 // A tournament: the first stays, the others turn around it; then the same with senders and
 // receivers exchanged.
-void Checker::plan_rounds() {
+void HostChecker::plan_rounds() {
   planned_ = true;
   for (Host& host : hosts_)
     if (host.status == 0) judge_names(host);
@@ -116,7 +117,7 @@ void Checker::plan_rounds() {
   }
 }
 
-std::vector<std::pair<int, control::Probe>> Checker::next_round() {
+std::vector<std::pair<int, control::Probe>> HostChecker::next_round() {
   if (!planned_) plan_rounds();
   std::vector<std::pair<int, control::Probe>> round;
   while (round.empty() && !rounds_.empty()) {
@@ -136,7 +137,7 @@ std::vector<std::pair<int, control::Probe>> Checker::next_round() {
 }
 
 // Every name leads to its host, and back.
-void Checker::judge_names(Host& host) {
+void HostChecker::judge_names(Host& host) {
   std::string wrong, names;
   for (std::size_t i = 0; i < host.findings.names.size() && i < hosts_.size(); ++i) {
     const control::KnownName& known = host.findings.names[i];
@@ -166,7 +167,7 @@ void Checker::judge_names(Host& host) {
                           "the name server"});
 }
 
-void Checker::probed(int host, const control::Probed& probed) {
+void HostChecker::probed(int host, const control::Probed& probed) {
   if (!std::exchange(hosts_.at(at(host)).sends, false)) return;
   --under_way_;
   if (probed.to < 0 || at(probed.to) >= hosts_.size()) return;
@@ -196,19 +197,19 @@ void Checker::probed(int host, const control::Probed& probed) {
                     "at routes (ip route) and firewalls"});
 }
 
-std::string Checker::title(int from, int to, const control::ProbedPair& pair) const {
+std::string HostChecker::title(int from, int to, const control::ProbedPair& pair) const {
   return name_of(from) + " " + pair.from.name + " -> " + name_of(to) + " " + pair.to.name + " (" +
          pair.to.address + ")";
 }
 
-std::string Checker::why_not(int from, const control::ProbedPair& pair) const {
+std::string HostChecker::why_not(int from, const control::ProbedPair& pair) const {
   if (!pair.problem.empty()) return pair.problem;
   if (pair.reached == from) return "leads back to " + name_of(from) + " itself";
   if (pair.reached < 0 || at(pair.reached) >= hosts_.size()) return "leads to another host";
   return "leads to " + name_of(pair.reached);
 }
 
-void Checker::judge_pair(int from, const control::ProbedPair& pair) {
+void HostChecker::judge_pair(int from, const control::ProbedPair& pair) {
   const std::string what = title(from, pair.reached, pair);
   char trip[48] = "";
   if (pair.round_trip_us > 0)
@@ -235,7 +236,7 @@ void Checker::judge_pair(int from, const control::ProbedPair& pair) {
   }
 }
 
-void Checker::compare_rates() {
+void HostChecker::compare_rates() {
   if (rates_.size() < 6) return;
   std::sort(rates_.begin(), rates_.end());
   const auto& [slowest, what] = rates_.front();
@@ -246,7 +247,7 @@ void Checker::compare_rates() {
                       "look at its cable and speed (ethtool), or at what else runs there"});
 }
 
-std::string Checker::report() const {
+std::string HostChecker::report() const {
   std::string text;
   int bad = 0;
   const auto add = [&text, &bad](const control::Finding& one) {
@@ -276,7 +277,7 @@ std::string Checker::report() const {
   return text;
 }
 
-int Checker::status() const {
+int HostChecker::status() const {
   for (const Host& host : hosts_)
     if (host.status != 0) return host.status;
   const auto is_bad = [](const control::Finding& one) { return one.grade == control::kBad; };

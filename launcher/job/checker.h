@@ -13,10 +13,10 @@
 
 namespace tutti::launch::job {
 
-class Checker {
+class HostChecker {
  public:
   // token: by which probes of this check know each other.
-  Checker(std::vector<std::string> names, std::string token);
+  HostChecker(std::vector<std::string> names, std::string token);
 
   // What a host is asked, by this clock of the head.
   control::Examine examination(std::int64_t head_clock_ms) const;

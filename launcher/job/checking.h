@@ -1,6 +1,6 @@
 // The course of `prun --check`: hosts are examined as they come, then every pair is probed. Daemons
 // are started as for a job, which proves the way to each host; instead of ranks they examine their
-// host and send probes to each other. Checker judges.
+// host and send probes to each other. HostChecker judges.
 //
 // Owner: the Head, where the round is a check and no job.
 #pragma once
@@ -34,7 +34,7 @@ class Checking {
   StateMachine& machine_;
   Hosts& hosts_;
   control::Terminal& terminal_;
-  Checker checker_;
+  HostChecker checker_;
 };
 
 }  // namespace tutti::launch::job

@@ -38,7 +38,8 @@ bool has(const control::SeenCall& call, std::uint32_t flag) {
 }  // namespace
 
 // Where a call is compared: among those of its number, and those of its own side.
-std::vector<Comparison::Key> Comparison::keys_of(const control::SeenCall& call, Order order) {
+std::vector<CallComparison::Key> CallComparison::keys_of(const control::SeenCall& call,
+                                                         Order order) {
   const auto key = [&call](Part part, std::uint64_t number, int more = 0) {
     return Key{call.birth, call.first, static_cast<int>(part) + more, number};
   };
@@ -56,7 +57,7 @@ std::vector<Comparison::Key> Comparison::keys_of(const control::SeenCall& call, 
 }
 
 // True: that is another version.
-bool Comparison::add(Versions& versions, const control::SeenCall& call, const Key& key) {
+bool CallComparison::add(Versions& versions, const control::SeenCall& call, const Key& key) {
   const int part = std::get<2>(key);
   const bool terms = part >= static_cast<int>(Part::first_side);
   // Everything before a call can be compared only among calls of its kind.
@@ -71,7 +72,7 @@ bool Comparison::add(Versions& versions, const control::SeenCall& call, const Ke
   return versions.size() > 1;
 }
 
-Comparison::Difference Comparison::describe(const Key& key, const Versions& versions) {
+CallComparison::Difference CallComparison::describe(const Key& key, const Versions& versions) {
   const control::SeenCall &one = versions[0], &other = versions[1];
   const wireup::CallRecord a = record_of(one), b = record_of(other);
   const bool of_all = std::get<2>(key) == static_cast<int>(Part::of_all);
@@ -94,23 +95,23 @@ Comparison::Difference Comparison::describe(const Key& key, const Versions& vers
   return found;
 }
 
-bool Comparison::is_overlooked(const control::SeenCall& call) const {
+bool CallComparison::is_overlooked(const control::SeenCall& call) const {
   const std::pair comm{call.birth, call.first};
   return std::find(overlooked_.begin(), overlooked_.end(), comm) != overlooked_.end();
 }
 
-void Comparison::overlook(const Difference& told) {
+void CallComparison::overlook(const Difference& told) {
   overlooked_.emplace_back(told.birth, told.first);
 }
 
-void Comparison::take(const std::vector<control::SeenCall>& calls) {
+void CallComparison::take(const std::vector<control::SeenCall>& calls) {
   for (const control::SeenCall& call : calls)
     for (const int rank : call.ranks) of_rank_[rank].clear();
   for (const control::SeenCall& call : calls)
     for (const int rank : call.ranks) of_rank_[rank].emplace_back(call).ranks = {rank};
 }
 
-Comparison::Difference Comparison::difference(Order order) const {
+CallComparison::Difference CallComparison::difference(Order order) const {
   std::map<Key, Versions> all;
   const Key* lowest = nullptr;
   for (const auto& [rank, calls] : of_rank_)
@@ -124,7 +125,7 @@ Comparison::Difference Comparison::difference(Order order) const {
   return lowest == nullptr ? Difference{} : describe(*lowest, all[*lowest]);
 }
 
-Comparison::Difference Comparison::follow(int rank, const wireup::CallRecord& call) {
+CallComparison::Difference CallComparison::follow(int rank, const wireup::CallRecord& call) {
   const control::SeenCall seen{call.birth, call.number,  call.others,   call.bytes,
                                call.first, call.root,    call.context,  call.fingerprint,
                                call.terms, call.history, call.function, call.flags,

@@ -21,7 +21,7 @@
 
 namespace tutti::launch::job {
 
-class Comparison {
+class CallComparison {
  public:
   // Blocking calls and the others are numbered apart, and programs that mix them in another order
   // on each rank, which they should not, mostly work: so this counts only where nothing moves.

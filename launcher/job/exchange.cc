@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kGoneDelay{100};
 
 }  // namespace
 
-Result<void> Exchange::take(int host, const control::Addresses& addresses) {
+Result<void> AddressExchange::take(int host, const control::Addresses& addresses) {
   if (addresses.ranks.size() != addresses.addresses.size() ||
       !std::all_of(addresses.ranks.begin(), addresses.ranks.end(),
                    [this, host](int rank) { return runs(host, rank); }))
@@ -31,7 +31,7 @@ Result<void> Exchange::take(int host, const control::Addresses& addresses) {
   return {};
 }
 
-void Exchange::send_addresses() {
+void AddressExchange::send_addresses() {
   if (addresses_.ranks.empty()) return;
   addresses_sent_ += addresses_.ranks.size();
   hosts_.send_all(addresses_);
@@ -39,7 +39,7 @@ void Exchange::send_addresses() {
 }
 
 // Who lives may wait for it: at once where it did not finalize, else together with others.
-void Exchange::take(const control::RankEnded& report) {
+void AddressExchange::take(const control::RankEnded& report) {
   if (course_.ranks_left == 0 || hosts_.count() == 1) return;
   gone_.ranks.push_back(report.rank);
   gone_.finalized.push_back(report.programs);
@@ -51,7 +51,7 @@ void Exchange::take(const control::RankEnded& report) {
   gone_timer_ = loop_.after(kGoneDelay, tell);
 }
 
-void Exchange::take(int host, const control::Gather& part) {
+void AddressExchange::take(int host, const control::Gather& part) {
   auto& parts = gathers_[part.name];
   parts[host] = part.part;
   std::vector<int> members = part.hosts;
@@ -67,12 +67,12 @@ void Exchange::take(int host, const control::Gather& part) {
     if (exists(one)) hosts_.send(one, all);
 }
 
-void Exchange::pass(const control::Fetch& fetch) {
+void AddressExchange::pass(const control::Fetch& fetch) {
   if (fetch.rank >= 0 && at(fetch.rank) < plan_.ranks.size())
     hosts_.send(plan_.ranks[at(fetch.rank)].host, fetch);
 }
 
-void Exchange::pass(const control::Fetched& fetched) {
+void AddressExchange::pass(const control::Fetched& fetched) {
   if (exists(fetched.asker)) hosts_.send(fetched.asker, fetched);
 }
 

@@ -15,9 +15,9 @@
 
 namespace tutti::launch::job {
 
-class Exchange {
+class AddressExchange {
  public:
-  Exchange(control::Loop& loop, const plan::Plan& plan, const Course& course, Hosts& hosts)
+  AddressExchange(control::Loop& loop, const plan::Plan& plan, const Course& course, Hosts& hosts)
       : loop_(loop), plan_(plan), course_(course), hosts_(hosts) {}
 
   // Errors: what this daemon had no business to say.

@@ -64,7 +64,7 @@ class Head {
   Hosts hosts_;
   StateMachine machine_;
   Observation observation_;
-  Exchange exchange_;
+  AddressExchange exchange_;
   RankEnds rank_ends_;
   LastWords last_words_;
   Signals signals_;

@@ -78,17 +78,20 @@ void Observation::take(const control::Seen& seen) {
 // Two calls that differ do so for good; another look tells what all the others did.
 void Observation::compare_calls() {
   if (!std::exchange(has_new_calls_, false)) return;
-  Comparison::Difference found = comparison_.difference();
-  if (!found.line.empty()) look_again_and_tell(std::move(found), Comparison::Order::of_each_kind);
+  CallComparison::Difference found = comparison_.difference();
+  if (!found.line.empty())
+    look_again_and_tell(std::move(found), CallComparison::Order::of_each_kind);
 }
 
-void Observation::look_again_and_tell(Comparison::Difference found, Comparison::Order order) {
+void Observation::look_again_and_tell(CallComparison::Difference found,
+                                      CallComparison::Order order) {
   control::Look again;
   again.all_calls = true;
   look(again, [this, order, found = std::move(found)] {
     has_new_calls_ = false;
-    if (order == Comparison::Order::of_all && !watcher_.all_wait(now_ms(), kStandstillMs)) return;
-    const Comparison::Difference now = comparison_.difference(order);
+    if (order == CallComparison::Order::of_all && !watcher_.all_wait(now_ms(), kStandstillMs))
+      return;
+    const CallComparison::Difference now = comparison_.difference(order);
     tell_difference(now.line.empty() ? found : now);
   });
 }
@@ -111,11 +114,11 @@ void Observation::look_closer() {
 
 void Observation::judge_standstill() {
   judged_still_ = true;
-  Comparison::Difference found = comparison_.difference(Comparison::Order::of_all);
-  if (!found.line.empty()) look_again_and_tell(std::move(found), Comparison::Order::of_all);
+  CallComparison::Difference found = comparison_.difference(CallComparison::Order::of_all);
+  if (!found.line.empty()) look_again_and_tell(std::move(found), CallComparison::Order::of_all);
 }
 
-void Observation::tell_difference(const Comparison::Difference& found) {
+void Observation::tell_difference(const CallComparison::Difference& found) {
   if (found.line.empty() || !calls_.may_fail()) return;
   if (found.only_warns) {
     comparison_.overlook(found);

@@ -61,8 +61,8 @@ class Observation {
   // looking.cc
   void look(const control::Look& what, std::function<void()> then);
   void compare_calls();
-  void look_again_and_tell(Comparison::Difference found, Comparison::Order order);
-  void tell_difference(const Comparison::Difference& found);
+  void look_again_and_tell(CallComparison::Difference found, CallComparison::Order order);
+  void tell_difference(const CallComparison::Difference& found);
   void look_closer();
   void judge_standstill();
   void check_movement();
@@ -91,7 +91,7 @@ class Observation {
     std::vector<std::function<void()>> then;
   } look_;
   bool reported_still_ = false;
-  Comparison comparison_;
+  CallComparison comparison_;
   bool has_new_calls_ = false;
   bool looks_closer_ = false;  // a look is due soon
   bool judged_still_ = false;  // this standstill was compared in the order of all calls

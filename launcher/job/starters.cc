@@ -126,7 +126,7 @@ void Hosts::start(bool by_tree) {
       (is_reached_here(part) ? here : remote).push_back(part);
   }
   for (const control::HostPart& part : remote) host(part.host).over_network = true;
-  const spawn::Given given{request_.machine, request_.environment, request_.early};
+  const spawn::DaemonInputs given{request_.machine, request_.environment, request_.early};
   if (request_.early && request_.machine && !here.empty()) host(here[0].host).is_early = true;
   if (!here.empty()) add_spawner(spawn::spawn_local(loop_, reports(), given), here).start(here);
   if (!joined.empty())

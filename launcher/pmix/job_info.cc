@@ -33,7 +33,7 @@ std::string compressed(Compress compress, const std::string& plain) {
   return text;
 }
 
-void add_maps(Facts& facts, const control::ServeJob& job,
+void add_maps(InfoList& facts, const control::ServeJob& job,
               const std::vector<std::vector<int>>& by_host) {
   std::string nodes, ranks;
   for (std::size_t host = 0; host < job.hosts.size(); ++host) {
@@ -44,12 +44,12 @@ void add_maps(Facts& facts, const control::ServeJob& job,
   facts.add(PMIX_PROC_MAP, compressed(PMIx_generate_ppn, ranks));
 }
 
-void add_hosts(Facts& facts, const control::ServeJob& job,
+void add_hosts(InfoList& facts, const control::ServeJob& job,
                const std::vector<std::vector<int>>& by_host) {
   for (std::size_t host = 0; host < job.hosts.size(); ++host) {
     const auto& ranks = by_host[host];
     if (ranks.empty()) continue;
-    Facts one;
+    InfoList one;
     one.add(PMIX_HOSTNAME, job.hosts[host]);
     one.add(PMIX_NODEID, static_cast<std::uint32_t>(host));
     one.add(PMIX_LOCAL_SIZE, static_cast<std::uint32_t>(ranks.size()));
@@ -60,12 +60,12 @@ void add_hosts(Facts& facts, const control::ServeJob& job,
   }
 }
 
-void add_programs(Facts& facts, const control::ServeJob& job) {
+void add_programs(InfoList& facts, const control::ServeJob& job) {
   std::map<int, std::vector<int>> by_app;
   for (std::size_t rank = 0; rank < job.app_of.size(); ++rank)
     by_app[job.app_of[rank]].push_back(static_cast<int>(rank));
   for (const auto& [app, ranks] : by_app) {
-    Facts one;
+    InfoList one;
     one.add(PMIX_APPNUM, static_cast<std::uint32_t>(app));
     one.add(PMIX_APP_SIZE, static_cast<std::uint32_t>(ranks.size()));
     one.add_rank(PMIX_APPLDR, static_cast<pmix_rank_t>(ranks.front()));
@@ -73,14 +73,14 @@ void add_programs(Facts& facts, const control::ServeJob& job) {
   }
 }
 
-void add_ranks(Facts& facts, const control::ServeJob& job,
+void add_ranks(InfoList& facts, const control::ServeJob& job,
                const std::vector<std::vector<int>>& by_host) {
   for (std::size_t rank = 0; rank < job.host_of.size(); ++rank) {
     const auto host = static_cast<std::size_t>(job.host_of[rank]);
     const auto& here = by_host[host];
     const auto local = static_cast<std::uint16_t>(
         std::find(here.begin(), here.end(), static_cast<int>(rank)) - here.begin());
-    Facts one;
+    InfoList one;
     one.add_rank(PMIX_RANK, static_cast<pmix_rank_t>(rank));
     one.add_rank(PMIX_GLOBAL_RANK, static_cast<pmix_rank_t>(rank));
     one.add_rank(PMIX_APP_RANK, static_cast<pmix_rank_t>(rank));
@@ -95,26 +95,26 @@ void add_ranks(Facts& facts, const control::ServeJob& job,
 
 }  // namespace
 
-void Facts::add_value(const char* key, const void* value, pmix_data_type_t type) {
+void InfoList::add_value(const char* key, const void* value, pmix_data_type_t type) {
   pmix_info_t& info = all_.emplace_back();
   PMIX_INFO_LOAD(&info, key, value, type);
 }
-void Facts::add(const char* key, const std::string& text) {
+void InfoList::add(const char* key, const std::string& text) {
   add_value(key, text.c_str(), PMIX_STRING);
 }
-void Facts::add(const char* key, std::uint32_t number) {
+void InfoList::add(const char* key, std::uint32_t number) {
   add_value(key, &number, PMIX_UINT32);
 }
-void Facts::add_rank(const char* key, pmix_rank_t rank) {
+void InfoList::add_rank(const char* key, pmix_rank_t rank) {
   add_value(key, &rank, PMIX_PROC_RANK);
 }
-void Facts::add_short(const char* key, std::uint16_t number) {
+void InfoList::add_short(const char* key, std::uint16_t number) {
   add_value(key, &number, PMIX_UINT16);
 }
-void Facts::add_flag(const char* key, bool flag) {
+void InfoList::add_flag(const char* key, bool flag) {
   add_value(key, &flag, PMIX_BOOL);
 }
-void Facts::add_list(const char* key, Facts list) {
+void InfoList::add_list(const char* key, InfoList list) {
   pmix_data_array_t array{};
   array.type = PMIX_INFO;
   array.size = list.size();
@@ -126,13 +126,13 @@ std::string name_of_job(const control::ServeJob& job) {
   return "tutti-" + std::to_string(job.job_id);
 }
 
-Facts facts_of(const control::ServeJob& job, const std::string& folder) {
+InfoList facts_of(const control::ServeJob& job, const std::string& folder) {
   const auto by_host = ranks_by_host(job);
   const auto size = static_cast<std::uint32_t>(job.host_of.size());
   const auto& here = by_host.at(static_cast<std::size_t>(job.host));
   std::size_t used = 0;
   for (const auto& ranks : by_host) used += ranks.empty() ? 0 : 1;
-  Facts facts;
+  InfoList facts;
   facts.add(PMIX_JOBID, name_of_job(job));
   facts.add(PMIX_JOB_SIZE, size);
   facts.add(PMIX_UNIV_SIZE, std::max(size, static_cast<std::uint32_t>(job.universe)));

@@ -11,14 +11,14 @@
 namespace tutti::launch::pmix {
 
 // A growing list of PMIx facts; values are copied in.
-class Facts {
+class InfoList {
  public:
   void add(const char* key, const std::string& text);
   void add(const char* key, std::uint32_t number);
   void add_rank(const char* key, pmix_rank_t rank);
   void add_short(const char* key, std::uint16_t number);
   void add_flag(const char* key, bool flag);
-  void add_list(const char* key, Facts list);
+  void add_list(const char* key, InfoList list);
   pmix_info_t* data() { return all_.data(); }
   std::size_t size() const { return all_.size(); }
 
@@ -29,6 +29,6 @@ class Facts {
 
 std::string name_of_job(const control::ServeJob& job);
 // Everything that clients may ask about the job, its hosts and its ranks.
-Facts facts_of(const control::ServeJob& job, const std::string& folder);
+InfoList facts_of(const control::ServeJob& job, const std::string& folder);
 
 }  // namespace tutti::launch::pmix

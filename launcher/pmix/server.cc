@@ -145,7 +145,7 @@ Result<void> PmixHost::serve(const control::ServeJob& job) {
   ::setenv("HWLOC_COMPONENTS", "-x86,-linux:pci,-linux:io", 0);
   ::setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
   pmix_server_module_t module = callbacks();
-  Facts how;
+  InfoList how;
   how.add(PMIX_SERVER_TMPDIR, folder);
   how.add(PMIX_SYSTEM_TMPDIR, folder);
   how.add(PMIX_HOSTNAME, job.hosts.at(static_cast<std::size_t>(job.host)));
@@ -153,7 +153,7 @@ Result<void> PmixHost::serve(const control::ServeJob& job) {
   how.add_rank(PMIX_SERVER_RANK, static_cast<pmix_rank_t>(job.host));
   TUTTI_DO(done(PMIx_server_init(&module, how.data(), how.size()), "PMIx_server_init"));
   serves_ = true;
-  Facts facts = facts_of(job, folder);
+  InfoList facts = facts_of(job, folder);
   return done(
       PMIx_server_register_nspace(name_of_job(job).c_str(), static_cast<int>(job.local.size()),
                                   facts.data(), facts.size(), nullptr, nullptr),

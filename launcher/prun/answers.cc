@@ -33,7 +33,7 @@ std::string shown(const std::string& answer) {
 }
 
 // "at TAB pid TAB host TAB here or there", or "error TAB why".
-Result<RankPlace> place_in(const std::string& answer) {
+Result<ProcessPlace> place_in(const std::string& answer) {
   const auto words = words_of(answer);
   if (words.size() == 2 && words[0] == "error") return fail(Code::arg, text::printable(words[1]));
   const auto senseless = [] { return fail(Code::intern, ""); };
@@ -43,7 +43,7 @@ Result<RankPlace> place_in(const std::string& answer) {
   if (!pid || *pid <= 1 || *pid > INT_MAX ||
       (!is_here && (words[3] != "there" || !is_host_name(words[2]))))
     return senseless();
-  return RankPlace{static_cast<int>(*pid), words[2], is_here};
+  return ProcessPlace{static_cast<int>(*pid), words[2], is_here};
 }
 
 }  // namespace tutti::launch::prun

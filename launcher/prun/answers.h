@@ -18,11 +18,11 @@ std::string shown(const std::string& answer);
 
 // Of "gdb RANK": where that rank runs, as far as it makes sense. Errors: what the desk says is
 // wrong, to be shown; without a text: the answer is none.
-struct RankPlace {
+struct ProcessPlace {
   int pid = 0;
   std::string host;
   bool is_here = false;
 };
-Result<RankPlace> place_in(const std::string& answer);
+Result<ProcessPlace> place_in(const std::string& answer);
 
 }  // namespace tutti::launch::prun

@@ -180,7 +180,7 @@ std::string prun_of(const std::string& wanted) {
   return "";
 }
 
-[[noreturn]] void become(const std::vector<std::string>& words, const RankPlace& place) {
+[[noreturn]] void become(const std::vector<std::string>& words, const ProcessPlace& place) {
   const std::vector<char*> argv = pointers_to(words);
   ::execvp(argv[0], argv.data());
   const int error = errno;

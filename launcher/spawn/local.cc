@@ -73,7 +73,7 @@ void become_daemon(int channel, const std::vector<std::string>& environment,
 namespace {
 
 // Returns the number of its keeper, or -1.
-pid_t fork_daemon(const Given& given, UniqueFd* channel) {
+pid_t fork_daemon(const DaemonInputs& given, UniqueFd* channel) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
   channel->reset(ends[0]);
@@ -92,7 +92,7 @@ pid_t fork_daemon(const Given& given, UniqueFd* channel) {
 
 class Local final : public control::Spawner {
  public:
-  Local(control::Loop& loop, control::SpawnReports reports, Given given)
+  Local(control::Loop& loop, control::SpawnReports reports, DaemonInputs given)
       : loop_(loop), reports_(std::move(reports)), given_(std::move(given)) {}
 
   void start(const std::vector<control::HostPart>& hosts) override {
@@ -120,7 +120,7 @@ class Local final : public control::Spawner {
 
   control::Loop& loop_;
   control::SpawnReports reports_;
-  Given given_;
+  DaemonInputs given_;
   Keepers keepers_;
 };
 
@@ -144,7 +144,7 @@ EarlyDaemon::~EarlyDaemon() {
 }
 
 std::unique_ptr<control::Spawner> spawn_local(control::Loop& loop, control::SpawnReports reports,
-                                              Given given) {
+                                              DaemonInputs given) {
   return std::make_unique<Local>(loop, std::move(reports), std::move(given));
 }
 

@@ -17,7 +17,7 @@
 namespace tutti::launch::spawn {
 
 // What daemons on this machine are given, as prun has it.
-struct Given {
+struct DaemonInputs {
   std::optional<topo::Machine> machine;
   std::vector<std::string> environment;
   std::shared_ptr<EarlyDaemon> early{};  // the first host's daemon, where it is there already
@@ -25,7 +25,7 @@ struct Given {
 
 // This machine: the daemon is a forked copy of this process, so that nothing is loaded twice.
 std::unique_ptr<control::Spawner> spawn_local(control::Loop& loop, control::SpawnReports reports,
-                                              Given given);
+                                              DaemonInputs given);
 
 // By ssh, one connection a host: `how` names the program with its options and the prefix of this
 // installation. A host without a daemon of this build gets it through the same connection. Where
@@ -39,6 +39,6 @@ struct VirtualPlan {
   std::string delay;  // "50us"; empty: none
 };
 std::unique_ptr<control::Spawner> spawn_virtual(control::Loop& loop, VirtualPlan plan,
-                                                control::SpawnReports reports, Given given);
+                                                control::SpawnReports reports, DaemonInputs given);
 
 }  // namespace tutti::launch::spawn

@@ -61,7 +61,7 @@ topo::Machine part_of(const topo::Machine& machine, const std::vector<int>& proc
 
 class Virtual final : public control::Spawner {
  public:
-  Virtual(control::Loop& loop, VirtualPlan plan, control::SpawnReports reports, Given given)
+  Virtual(control::Loop& loop, VirtualPlan plan, control::SpawnReports reports, DaemonInputs given)
       : loop_(loop),
         plan_(std::move(plan)),
         reports_(std::move(reports)),
@@ -161,7 +161,7 @@ void Virtual::fail_later(int host, int status, std::string why) {
 }  // namespace
 
 std::unique_ptr<control::Spawner> spawn_virtual(control::Loop& loop, VirtualPlan plan,
-                                                control::SpawnReports reports, Given given) {
+                                                control::SpawnReports reports, DaemonInputs given) {
   return std::make_unique<Virtual>(loop, std::move(plan), std::move(reports), std::move(given));
 }
 

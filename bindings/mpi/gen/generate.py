@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """generate.py API_FOLDER WHAT OUTPUT [BODY.cc ...] -- writes one generated file.
 
-WHAT: header, bodies, functions, names, map, linktest, arguments, mutant, wide, or the number of a
-chapter.
+WHAT: header, bodies, functions, names, map, linktest, arguments, mutant, wide; or the numbers of
+chapters, with commas, which go to chapter_N.cc in the folder OUTPUT: reading the table takes longer
+than writing one of them.
 """
+import pathlib
 import sys
 
 import arguments
@@ -17,8 +19,6 @@ import wrappers
 
 
 def produce(table, what, bodies):
-    if what.isdigit():
-        return wrappers.write_chapter(table, int(what), bodies)
     makers = {
         "header": lambda: header.write(table),
         "bodies": lambda: wrappers.write_bodies(table, bodies),
@@ -45,10 +45,15 @@ def known_bodies(table, paths):
 def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
+    what, output = sys.argv[2], pathlib.Path(sys.argv[3])
     table = tables.Table(sys.argv[1])
-    text = produce(table, sys.argv[2], known_bodies(table, sys.argv[4:]))
-    with open(sys.argv[3], "w") as stream:
-        stream.write(text)
+    bodies = known_bodies(table, sys.argv[4:])
+    if not what[0].isdigit():
+        output.write_text(produce(table, what, bodies))
+        return
+    for chapter in what.split(","):
+        path = output / f"chapter_{chapter}.cc"
+        path.write_text(wrappers.write_chapter(table, int(chapter), bodies))
 
 
 if __name__ == "__main__":

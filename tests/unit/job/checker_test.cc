@@ -17,8 +17,8 @@ control::Findings in_order(const std::vector<std::string>& names, int port = 100
   return findings;
 }
 
-Checker reached_hosts(const std::vector<std::string>& names) {
-  Checker checker(names, "token");
+HostChecker reached_hosts(const std::vector<std::string>& names) {
+  HostChecker checker(names, "token");
   for (std::size_t i = 0; i < names.size(); ++i) {
     control::Findings findings = in_order(names);
     findings.addresses = {{"eth0", "ip-" + names[i], 1500}};
@@ -33,7 +33,7 @@ control::ProbedPair arrived(int at, int mtu = 1500) {
 }
 
 // Every host asked answers with the bytes having arrived.
-void answer_all(Checker& checker, int mtu = 1500) {
+void answer_all(HostChecker& checker, int mtu = 1500) {
   for (auto round = checker.next_round(); !round.empty(); round = checker.next_round())
     for (const auto& [from, probe] : round)
       checker.probed(from, {probe.to, {arrived(probe.to, mtu)}});
@@ -45,7 +45,7 @@ TEST_CASE("every pair is probed in both directions, no host twice in a round", "
   for (int hosts = 1; hosts < 9; ++hosts) {
     std::vector<std::string> names;
     for (int i = 0; i < hosts; ++i) names.push_back("h" + std::to_string(i));
-    Checker checker = reached_hosts(names);
+    HostChecker checker = reached_hosts(names);
     std::set<std::pair<int, int>> seen;
     for (auto round = checker.next_round(); !round.empty(); round = checker.next_round()) {
       std::set<int> busy;
@@ -63,7 +63,7 @@ TEST_CASE("every pair is probed in both directions, no host twice in a round", "
 }
 
 TEST_CASE("a host that is lost in the middle holds nobody up", "[job][check]") {
-  Checker checker = reached_hosts({"a", "b", "c"});
+  HostChecker checker = reached_hosts({"a", "b", "c"});
   const auto round = checker.next_round();
   REQUIRE(round.size() == 1);
   checker.unreachable(round[0].first, 206, "its daemon was lost; look at its log");
@@ -74,7 +74,7 @@ TEST_CASE("a host that is lost in the middle holds nobody up", "[job][check]") {
 }
 
 TEST_CASE("long packets that vanish are bad, though bytes arrive", "[job][check]") {
-  Checker checker = reached_hosts({"a", "b"});
+  HostChecker checker = reached_hosts({"a", "b"});
   answer_all(checker, 1400);
   CHECK(checker.status() == 201);
   CHECK(checker.report().find("packets of MTU 1500 are lost, of 1400 arrive") != std::string::npos);
@@ -82,7 +82,7 @@ TEST_CASE("long packets that vanish are bad, though bytes arrive", "[job][check]
 }
 
 TEST_CASE("one pair of interfaces that works is enough", "[job][check]") {
-  Checker checker = reached_hosts({"a", "b"});
+  HostChecker checker = reached_hosts({"a", "b"});
   for (auto round = checker.next_round(); !round.empty(); round = checker.next_round())
     for (const auto& [from, probe] : round) {
       control::ProbedPair refused = arrived(-1), itself = arrived(from);
@@ -95,7 +95,7 @@ TEST_CASE("one pair of interfaces that works is enough", "[job][check]") {
 }
 
 TEST_CASE("a name that leads elsewhere is told", "[job][check]") {
-  Checker checker({"a", "b"}, "token");
+  HostChecker checker({"a", "b"}, "token");
   control::Findings findings = in_order({"a", "b"});
   findings.addresses = {{"eth0", "ip-a", 1500}};
   findings.names[1].addresses = {"127.0.1.1"};
@@ -115,7 +115,7 @@ TEST_CASE("a name that leads elsewhere is told", "[job][check]") {
 }
 
 TEST_CASE("a bad finding of a host decides the status", "[job][check]") {
-  Checker checker({"a"}, "token");
+  HostChecker checker({"a"}, "token");
   control::Findings findings = in_order({"a"});
   findings.all = {{"memlock", control::kBad, "64 KiB at most", "limits.conf"}};
   checker.reached(0, "here", "");

@@ -24,14 +24,14 @@ control::SeenCall bcast(std::uint64_t number, int root, std::vector<int> ranks) 
   return call;
 }
 
-bool says(const Comparison& comparison, const std::string& words) {
+bool says(const CallComparison& comparison, const std::string& words) {
   return comparison.difference().line.find(words) != std::string::npos;
 }
 
 }  // namespace
 
 TEST_CASE("calls that match are no difference, however far each rank is", "[comparison]") {
-  Comparison all;
+  CallComparison all;
   CHECK(all.difference().line.empty());
   all.take({bcast(7, 0, {0, 1}), bcast(8, 1, {0, 1})});
   all.take({bcast(8, 1, {2}), bcast(9, 2, {2})});
@@ -39,7 +39,7 @@ TEST_CASE("calls that match are no difference, however far each rank is", "[comp
 }
 
 TEST_CASE("the first difference is told, with all ranks on both sides", "[comparison]") {
-  Comparison all;
+  CallComparison all;
   all.take({bcast(7, 0, {0, 1, 2, 3}), bcast(8, 1, {0, 1, 2}), bcast(9, 1, {0, 1, 2})});
   all.take({bcast(8, 3, {4}), bcast(9, 2, {4})});
   CHECK(all.difference().line ==
@@ -48,7 +48,7 @@ TEST_CASE("the first difference is told, with all ranks on both sides", "[compar
 }
 
 TEST_CASE("what a rank says later replaces what it said", "[comparison]") {
-  Comparison all;
+  CallComparison all;
   all.take({bcast(7, 0, {0})});
   all.take({bcast(7, 1, {1})});
   CHECK_FALSE(all.difference().line.empty());
@@ -58,7 +58,7 @@ TEST_CASE("what a rank says later replaces what it said", "[comparison]") {
 
 TEST_CASE("other communicators and other kinds of the same number are other calls",
           "[comparison]") {
-  Comparison all;
+  CallComparison all;
   // The same context: it serves another group at once, or served it before, or will.
   control::SeenCall beside = bcast(7, 1, {1}), later = bcast(7, 3, {0});
   beside.first = 1;
@@ -83,11 +83,11 @@ TEST_CASE("each side of an intercommunicator is compared with itself, and in wha
     call.terms = terms;
     return call;
   };
-  Comparison all;
+  CallComparison all;
   all.take({said(1U << 23, false, 0), said(3U << 23, true, 1), said(1U << 23, false, 2),
             said(3U << 23, true, 3)});
   CHECK(all.difference().line.empty());
-  CHECK(all.difference(Comparison::Order::of_all).line.empty());
+  CHECK(all.difference(CallComparison::Order::of_all).line.empty());
   all.take({said(2U << 23, true, 3)});
   CHECK(says(all,
              "rank 1 called MPI_Bcast(root 0, 16 B, MPI_MAX), rank 3 called "
@@ -99,7 +99,7 @@ TEST_CASE("each side of an intercommunicator is compared with itself, and in wha
 }
 
 TEST_CASE("what looks alike in words is told apart", "[comparison]") {
-  Comparison all;
+  CallComparison all;
   control::SeenCall split = bcast(7, 0, {0}), other = bcast(7, 0, {1});
   split.function = other.function = 1;  // of none that is called like the collective inside it
   other.bytes = 24;
@@ -108,11 +108,11 @@ TEST_CASE("what looks alike in words is told apart", "[comparison]") {
 }
 
 TEST_CASE("a communicator whose difference was told is left alone", "[comparison]") {
-  Comparison all;
+  CallComparison all;
   control::SeenCall first = bcast(7, 0, {0}), second = bcast(7, 1, {1});
   first.flags = second.flags = watch::kOnlyWarns;
   all.take({first, second});
-  const Comparison::Difference found = all.difference();
+  const CallComparison::Difference found = all.difference();
   REQUIRE_FALSE(found.line.empty());
   CHECK(found.only_warns);
   all.overlook(found);
@@ -120,7 +120,7 @@ TEST_CASE("a communicator whose difference was told is left alone", "[comparison
 }
 
 TEST_CASE("calls that are followed are compared one by one", "[comparison]") {
-  Comparison all;
+  CallComparison all;
   wireup::CallRecord call{};
   for (std::uint64_t number = 1; number <= 5; ++number)
     for (const int rank : {0, 1, 2}) {
@@ -136,7 +136,7 @@ TEST_CASE("calls that are followed are compared one by one", "[comparison]") {
 }
 
 TEST_CASE("blocking and nonblocking calls are mixed alike where nothing moves", "[comparison]") {
-  Comparison all;
+  CallComparison all;
   control::SeenCall nonblocking = bcast(1, 0, {2});
   nonblocking.flags = watch::kNonblocking;
   nonblocking.others = 6;  // the seventh call of all
@@ -145,21 +145,21 @@ TEST_CASE("blocking and nonblocking calls are mixed alike where nothing moves", 
   blocking.history = 2;
   all.take({blocking, nonblocking});
   CHECK(all.difference().line.empty());
-  CHECK(all.difference(Comparison::Order::of_all).line.find("collective number 7") !=
+  CHECK(all.difference(CallComparison::Order::of_all).line.find("collective number 7") !=
         std::string::npos);
   control::SeenCall later = bcast(8, 0, {3});
   later.others = 1;  // after a nonblocking one and seven more: the ninth
   later.history = 4;
   blocking.ranks = {0, 1, 2};
   all.take({blocking, later});
-  CHECK(all.difference(Comparison::Order::of_all).line.empty());
+  CHECK(all.difference(CallComparison::Order::of_all).line.empty());
   for (control::SeenCall* call : {&blocking, &nonblocking}) call->flags |= watch::kInter;
   all.take({blocking, nonblocking});
-  CHECK(all.difference(Comparison::Order::of_all).line.empty());
+  CHECK(all.difference(CallComparison::Order::of_all).line.empty());
 }
 
 TEST_CASE("a difference that nobody remembers is known by what came after", "[comparison]") {
-  Comparison all;
+  CallComparison all;
   control::SeenCall late = bcast(50, 0, {0, 1});
   late.history = 5;
   control::SeenCall last = bcast(50, 0, {2});

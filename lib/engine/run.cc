@@ -123,7 +123,7 @@ void Run::start(std::uint32_t index) {
       break;
     }
     case Kind::reduce:
-      if (memory_.is_on_device(step.from) || memory_.is_on_device(step.into)) {
+      if (memory_->is_on_device(step.from) || memory_->is_on_device(step.into)) {
         watch(index, endpoint_.fold({binding_.op, memory_->buffer(step.from),
                                      memory_->buffer(step.into), step.from_first}));
       } else {

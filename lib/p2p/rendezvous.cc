@@ -191,7 +191,9 @@ bool Core::on_grant(int from, const transport::FrameHeader& header) {
   }
   const auto into = static_cast<MemoryKind>(header.flags);
   const std::vector<BulkLink>& bulk = peer(from).bulk;
-  for (std::size_t i = bulk.size(); i-- > 0;)
+  // A device's memory goes through bounce buffers, in order (copies.cc): by the ordered link.
+  const bool is_of_host = transfer->buffer.kind() == MemoryKind::host && into == MemoryKind::host;
+  for (std::size_t i = is_of_host ? bulk.size() : 0; i-- > 0;)
     if (transport::carries(bulk[i].picked.traits, transfer->total, transfer->buffer.kind(), into))
       transfer->by_bulk = static_cast<std::uint8_t>(i + 1);
   transfer->is_taken = false;
@@ -272,7 +274,6 @@ Core::Path Core::data_path(PeerState& to, Transfer* transfer) {
 int Core::pump_data(Transfer* transfer) {
   PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
   if (transfer->failure != Code::ok) return 0;
-  // By the ordered link: a bulk link for a device's memory moves it itself.
   if (transfer->buffer.device != nullptr)
     return to.full_in_round == rounds_ ? 0 : pump_bounces(to, transfer);
   const Path path = data_path(to, transfer);

@@ -88,11 +88,10 @@ struct alignas(kCacheLine) Transfer final : Request, MatchNode {
   Blob key;                                          // of a receive's sender, until it is answered
   std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
   // Of messages in a device's memory.
-  std::uint32_t copies = 0;   // under way
-  std::uint64_t packed = 0;   // bytes, or about to be
-  Bounce* bounces = nullptr;  // outgoing, in order
-  Bounce* last_bounce = nullptr;
-  Bounce* reading = nullptr;  // a transport reads into it
+  std::uint32_t copies = 0;                           // under way
+  std::uint64_t packed = 0;                           // bytes, or about to be
+  Bounce *bounces = nullptr, *last_bounce = nullptr;  // outgoing, in order
+  Bounce* reading = nullptr;                          // a transport reads into it
 
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {

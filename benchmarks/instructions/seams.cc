@@ -30,7 +30,7 @@ class Stepped final : public transport::Transport {
                                                    BlobView address) override {
     return inner_->connect(peer, address);
   }
-  Result<std::unique_ptr<transport::Region>> expose(const transport::Memory& memory) override {
+  Result<std::unique_ptr<transport::Region>> expose(const Memory& memory) override {
     return inner_->expose(memory);
   }
   int progress() override {

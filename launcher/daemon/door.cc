@@ -12,12 +12,15 @@
 #include <utility>
 
 #include "base/pass_fd.h"
+#include "daemon/aside.h"
 
 namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::size_t kMostVisitors = 64;
 constexpr std::chrono::seconds kVisitorLimit{10};
+constexpr const char* kNoDescriptor =
+    "its descriptor does not get through the daemon; raise the limit of open files (ulimit -n)";
 
 }  // namespace
 
@@ -139,6 +142,11 @@ void Door::share(Proved& who) {
   wireup::Takers to;
   std::memcpy(&to, who.words.body.data(), sizeof to);
   const auto generation = answers_.generation(who.local());
+  if (!who.file.is_open()) {
+    answer.refused = 1;
+    wireup::answer_at_door(who.fd, answer, kNoDescriptor, -1);
+    return drop(who.number);
+  }
   auto key = generation ? files_->add(who.local(), *generation, to, std::move(who.file))
                         : fail(Code::other, "the rank's process has ended");
   if (!key) {
@@ -151,7 +159,7 @@ void Door::share(Proved& who) {
   loop_.forget(who.fd);
   UniqueFd line = std::move(visitors_.at(who.number).fd);
   drop(who.number);
-  if (!told) return files_->remove(key->number);
+  if (!told) return close_aside(files_->remove(key->number));
   const int fd = line.get();
   sharing_.emplace(key->number, Sharing{who.local(), std::move(line)});
   // It says nothing more: whatever comes, its end most of all, ends the sharing.
@@ -166,8 +174,12 @@ void Door::give(const Proved& who) {
   const auto found = generation ? files_->find(who.local(), *generation, key)
                                 : fail(Code::other, "the rank's process has ended");
   answer.refused = found ? 0 : 1;
-  wireup::answer_at_door(who.fd, answer, found ? std::string() : found.error().text,
-                         found ? *found : -1);
+  const bool told = wireup::answer_at_door(
+      who.fd, answer, found ? std::string() : found.error().text, found ? *found : -1);
+  if (!told && found) {
+    answer.refused = 1;
+    wireup::answer_at_door(who.fd, answer, kNoDescriptor, -1);
+  }
   drop(who.number);
 }
 
@@ -175,7 +187,14 @@ void Door::withdraw(std::uint32_t file) {
   const auto sharing = sharing_.find(file);
   loop_.forget(sharing->second.line.get());
   sharing_.erase(sharing);
-  files_->remove(file);
+  close_aside(files_->remove(file));
+}
+
+// The last descriptor of a file whose ranks have gone: the kernel frees all its pages meanwhile.
+void Door::close_aside(UniqueFd file) {
+  auto last = std::make_shared<UniqueFd>(std::move(file));
+  aside(
+      loop_, [last] { last->reset(); }, [] {});
 }
 
 void Door::forget(int local) {

@@ -69,6 +69,7 @@ class Door {
   void share(Proved& who);
   void give(const Proved& who);
   void withdraw(std::uint32_t file);
+  void close_aside(UniqueFd file);
 
   control::Loop& loop_;
   const Answers answers_;

@@ -81,7 +81,8 @@ p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datat
   note(comm, peer, tag, buffer.bytes);
   const p2p::Status status =
       comm.runtime().endpoint.recv_now(peer, wanted(comm, source, tag), buffer);
-  if (status.code == Code::ok)
+  // The source is what its sender said.
+  if (status.code == Code::ok && status.source < comm.peers().size())
     note_for_recorder(comm, comm.peer(status.source), status.tag, status.bytes);
   return status;
 }

@@ -20,6 +20,7 @@ namespace tutti::wireup {
 namespace {
 
 constexpr int kDoorPatienceS = 60;
+constexpr int kDoorTries = 5;
 
 // Why this process asks.
 std::string why(DoorWish wish) {
@@ -88,13 +89,23 @@ Result<Visit> visit(const std::string& path, const std::string& key, DoorWish wi
   return made;
 }
 
+// Code::pending: the connection ended before an answer.
+tl::unexpected<Error> broken(int error) {
+  const bool has_ended = error == EPIPE || error == ECONNRESET;
+  return has_ended
+             ? fail(Code::pending,
+                    "who answers there hung up: no rank of this job is known there by this key")
+             : fail(Code::other, std::strerror(error));
+}
+
 // What whoever answers there says, once it has proved itself. Errors: Code::access, it has not;
 // else errno says what is wrong with the connection.
 Result<DoorTold> hear_answer(UniqueFd line, const DoorSecrets& secrets, DoorAnswer* answer) {
   std::array<char, sizeof(DoorAnswer) + kDoorMostText> room{};
   DoorTold told;
   const ssize_t got = receive_with_fd(line.get(), room.data(), room.size(), &told.fd);
-  if (got < 0) return fail(Code::other, std::strerror(errno));
+  if (got < 0) return broken(errno);
+  if (got == 0) return broken(ECONNRESET);
   const auto bytes = static_cast<std::size_t>(got);
   if (bytes >= sizeof *answer) std::memcpy(answer, room.data(), sizeof *answer);
   // Only the other side knows the second half of the key: nobody else's file is mapped.
@@ -130,7 +141,7 @@ Result<Entered> enter_door(const std::string& path, const std::string& key, int 
     return unreachable(path, wish, errno);
   DoorAnswer answer{};
   auto told = hear_answer(std::move(made.line), made.secrets, &answer);
-  if (!told && told.error().code != Code::access) return unreachable(path, wish, errno);
+  if (!told && told.error().code == Code::other) return unreachable(path, wish, errno);
   if (!told || !told->fd.is_open())
     return fail(Code::other, why(wish) + ", and the daemon at " + path +
                                  " does not let it in: is " + kLocalRankVariable +
@@ -140,14 +151,18 @@ Result<Entered> enter_door(const std::string& path, const std::string& key, int 
 }
 
 Result<DoorTold> ask_daemon(const DoorWay& way, DoorWish wish, std::string_view body, int fd) {
-  TUTTI_TRY(made, visit(way.path, way.key, wish));
-  return ask_over(std::move(made.line), made.secrets, ask_of(way.local, wish), body, fd);
+  // A crowd of others at the door may push a visitor out before it is heard.
+  for (int tries_left = kDoorTries;; --tries_left) {
+    TUTTI_TRY(made, visit(way.path, way.key, wish));
+    auto told = ask_over(std::move(made.line), made.secrets, ask_of(way.local, wish), body, fd);
+    if (told || told.error().code != Code::pending || tries_left == 1) return told;
+  }
 }
 
 Result<DoorTold> ask_over(UniqueFd line, const DoorSecrets& secrets, DoorAsk ask,
                           std::string_view body, int fd) {
   limit(line.get(), kDoorPatienceS);
-  if (!say(line.get(), ask, secrets, body, fd)) return fail(Code::other, std::strerror(errno));
+  if (!say(line.get(), ask, secrets, body, fd)) return broken(errno);
   DoorAnswer answer{};
   TUTTI_TRY(told, hear_answer(std::move(line), secrets, &answer));
   if (answer.refused != 0) return fail(Code::arg, text::printable(told.body));

@@ -128,7 +128,12 @@ class PrunClient final : public Wireup {
   // The daemon shares the file for as long as the connection is there.
   struct Line final : Shared::Hold {
     explicit Line(UniqueFd to) : line(std::move(to)) {}
+    // Children may hold it, too; they withdraw nothing.
+    ~Line() override {
+      if (::getpid() == pid) ::shutdown(line.get(), SHUT_RDWR);
+    }
     UniqueFd line;
+    const pid_t pid = ::getpid();
   };
   Result<Shared> hand_to_host(int fd, const Takers& to) override {
     const std::string why = name_of(rank_) + " cannot share a file: ";

@@ -73,6 +73,10 @@ Result<UniqueFd> Wireup::take(const ShareKey& key) {
                                std::to_string(segment().header().generation));
   auto taken = fetch_shared(key);
   if (!taken) return fail(taken.error().code, who + sharer + taken.error().text);
+  if (!taken->is_open())
+    return fail(Code::no_mem, who + sharer +
+                                  "no descriptor is left for it here; raise the limit "
+                                  "of open files (ulimit -n)");
   const auto bytes = sealed_bytes(taken->get());
   if (!bytes || *bytes != key.bytes)
     return fail(Code::other, who + sharer + "what came is not a file of " +

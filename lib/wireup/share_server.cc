@@ -4,9 +4,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -25,6 +27,7 @@ namespace {
 
 constexpr int kVisitorMs = 1000;  // for one of our own user to say what it wants
 constexpr useconds_t kRestUs = 100'000;
+constexpr time_t kTakePatienceS = 60;
 
 struct Name {
   sockaddr_un at{};
@@ -71,9 +74,12 @@ bool is_rank(const Segment& segment, std::int32_t local, pid_t pid) {
 
 struct ShareServer::Held final : Shared::Hold {
   Held(std::shared_ptr<ShareServer> of, std::uint32_t key) : server(std::move(of)), number(key) {}
+  // Not in a child that was forked: the lock may be held there by nobody.
   ~Held() override {
+    if (::getpid() != server->pid_) return;
+    UniqueFd file;
     const std::lock_guard lock(server->mutex_);
-    server->store_.remove(number);
+    file = server->store_.remove(number);
   }
   std::shared_ptr<ShareServer> server;
   std::uint32_t number;
@@ -114,12 +120,16 @@ ShareServer::~ShareServer() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto told = ::write(end_.get(), &one, sizeof one);
   thread_.join();
+  ::shutdown(listener_.get(), SHUT_RDWR);  // children may hold it, too
 }
 
 void ShareServer::work() {
   for (;;) {
     std::array<pollfd, 2> look{{{listener_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}}};
-    if (::poll(look.data(), look.size(), -1) < 0 && errno != EINTR) return;
+    if (::poll(look.data(), look.size(), -1) < 0) {
+      if (errno != EINTR) ::usleep(kRestUs);
+      continue;
+    }
     if (look[1].revents != 0) return;
     if (look[0].revents == 0) continue;
     const UniqueFd visitor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -153,7 +163,11 @@ void ShareServer::serve(int visitor) {
   const std::lock_guard lock(mutex_);  // the descriptor stays until it is sent
   const auto found = store_.find(words->ask.local, segment_->header().generation, key);
   answer.refused = found ? 0 : 1;
-  answer_at_door(visitor, answer, found ? std::string() : found.error().text, found ? *found : -1);
+  const bool told = answer_at_door(visitor, answer, found ? std::string() : found.error().text,
+                                   found ? *found : -1);
+  if (told || !found) return;
+  answer.refused = 1;
+  answer_at_door(visitor, answer, "its descriptor cannot be sent; take the others first", -1);
 }
 
 Result<Shared> ShareServer::share(const std::shared_ptr<ShareServer>& server, int fd,
@@ -172,11 +186,16 @@ Result<UniqueFd> ShareServer::take(const Segment& segment, int local, const Shar
   UniqueFd line(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const Name name = name_of(key.place);
   if (!line.is_open()) return fail(Code::other, std::strerror(errno));
+  const timeval patience{kTakePatienceS, 0};
+  ::setsockopt(line.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (::connect(line.get(), reinterpret_cast<const sockaddr*>(&name.at), name.length) != 0)
     return fail(Code::arg,
                 std::string("it shares nothing any more, or has ended: ") + std::strerror(errno));
-  if (peer_of(line.get()).uid != ::geteuid())
-    return fail(Code::access, "another user answers in its place");
+  const ucred peer = peer_of(line.get());
+  if (peer.uid != ::geteuid()) return fail(Code::access, "another user answers in its place");
+  // A child of the sharer may keep its door open.
+  if (::kill(peer.pid, 0) != 0 && errno == ESRCH)
+    return fail(Code::arg, "it shares nothing any more, or has ended");
   DoorAsk ask;
   ask.wish = static_cast<std::uint32_t>(DoorWish::take);
   ask.local = local;

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <string>
+#include <utility>
 
 #include "wireup/protocol.h"
 
@@ -74,6 +75,14 @@ Result<int> ShareStore::find(int taker, std::uint32_t generation, const ShareKey
   if (!file.to.has(static_cast<std::size_t>(taker)))
     return fail(Code::access, "it is shared with other ranks only");
   return file.fd.get();
+}
+
+UniqueFd ShareStore::remove(std::uint32_t number) {
+  const auto found = files_.find(number);
+  if (found == files_.end()) return {};
+  UniqueFd file = std::move(found->second.fd);
+  files_.erase(found);
+  return file;
 }
 
 }  // namespace tutti::wireup

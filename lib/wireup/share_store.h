@@ -24,7 +24,8 @@ class ShareStore {
   Result<ShareKey> add(int sharer, std::uint32_t generation, const Takers& to, UniqueFd file);
   // The descriptor, which stays here. Errors: this rank gets nothing for this key.
   Result<int> find(int taker, std::uint32_t generation, const ShareKey& key) const;
-  void remove(std::uint32_t number) { files_.erase(number); }
+  // Its descriptor: closing the last one of a large file takes the kernel long.
+  UniqueFd remove(std::uint32_t number);
   std::size_t size() const { return files_.size(); }
 
  private:

@@ -109,11 +109,7 @@ class GuestClient final : public Wireup {
 
  private:
   Result<Shared> hand_to_host(int fd, const Takers& to) override {
-    if (!shares_) {
-      TUTTI_TRY(server, ShareServer::start(segment_, local_rank_));
-      shares_ = std::move(server);
-    }
-    return ShareServer::share(shares_, fd, to);
+    return ShareServer::share(shares_, segment_, local_rank_, fd, to);
   }
   Result<UniqueFd> fetch_shared(const ShareKey& key) override {
     return ShareServer::take(*segment_, local_rank_, key);

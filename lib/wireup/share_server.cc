@@ -182,6 +182,16 @@ Result<Shared> ShareServer::share(const std::shared_ptr<ShareServer>& server, in
   return Shared(*key, std::make_unique<Held>(server, key->number));
 }
 
+Result<Shared> ShareServer::share(std::shared_ptr<ShareServer>& own,
+                                  const std::shared_ptr<const Segment>& segment, int local, int fd,
+                                  const Takers& to) {
+  if (!own) {
+    TUTTI_TRY(server, start(segment, local));
+    own = std::move(server);
+  }
+  return share(own, fd, to);
+}
+
 Result<UniqueFd> ShareServer::take(const Segment& segment, int local, const ShareKey& key) {
   UniqueFd line(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const Name name = name_of(key.place);

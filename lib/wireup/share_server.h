@@ -23,6 +23,10 @@ class ShareServer {
 
   // What it returns keeps the server.
   static Result<Shared> share(const std::shared_ptr<ShareServer>& server, int fd, const Takers& to);
+  // By the rank's own, which is started at the first.
+  static Result<Shared> share(std::shared_ptr<ShareServer>& own,
+                              const std::shared_ptr<const Segment>& segment, int local, int fd,
+                              const Takers& to);
   // Of another rank's server, or of one's own.
   static Result<UniqueFd> take(const Segment& segment, int local, const ShareKey& key);
 

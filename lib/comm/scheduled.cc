@@ -90,6 +90,7 @@ Code end_call(Runtime& runtime, BoundCall& bound) {
     give_run(*bound.prepared, std::move(bound.run));
     runtime.scratch.give(std::move(bound.temporary));
   } else {
+    runtime.scratch.abandon(std::exchange(bound.temporary, {}));
     runtime.explain_failed_run();
   }
   return code;

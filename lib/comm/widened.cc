@@ -138,9 +138,9 @@ void WidenedReduction::end(Code code) {
     pool_.give(std::move(recv_));
     return;
   }
-  // Messages of a reduction that failed may still be reading: their memory is let go for good.
-  for (engine::ScratchPool::Piece* piece : {&send_, &recv_})
-    [[maybe_unused]] const auto* kept_for_the_message = piece->memory.release();
+  // Messages of a reduction that failed may still be reading.
+  pool_.abandon(std::move(send_));
+  pool_.abandon(std::move(recv_));
 }
 
 }  // namespace tutti::comm

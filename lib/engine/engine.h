@@ -71,9 +71,11 @@ class ScratchPool {
   };
   Piece take(std::size_t bytes);
   void give(Piece piece);
+  // A message that failed may still read or fill it: it is kept until the world's end.
+  void abandon(Piece piece);
 
  private:
-  std::vector<Piece> free_;
+  std::vector<Piece> free_, abandoned_;
   std::size_t kept_ = 0;  // bytes in free_
 };
 

@@ -93,10 +93,8 @@ void BoundMemory::release() {
 }
 
 void BoundMemory::abandon() {
-  for (ScratchPool::Piece* piece : {&scratch_, &staged_in_, &staged_out_}) {
-    [[maybe_unused]] const auto* kept_for_the_message = piece->memory.release();
-    *piece = {};
-  }
+  for (ScratchPool::Piece* piece : {&scratch_, &staged_in_, &staged_out_})
+    pool_.abandon(std::exchange(*piece, {}));
   release();
 }
 

@@ -41,6 +41,10 @@ void ScratchPool::give(Piece piece) {
   free_.push_back(std::move(piece));
 }
 
+void ScratchPool::abandon(Piece piece) {
+  if (piece.bytes > 0) abandoned_.push_back(std::move(piece));
+}
+
 // Elements are spaced by their extent; the first one's address may lie outside the memory when
 // the true lower bound is not zero (MPI 5.0, 5.1.8).
 std::byte* take_elements(ScratchPool& pool, Count count, const types::Datatype& type,

@@ -89,6 +89,7 @@ void Core::refuse(int from, const transport::FrameHeader& header, std::size_t by
   PeerState& sender = peer(from);
   const bool is_eager = header.kind == static_cast<std::uint8_t>(Kind::eager);
   if (is_eager && (header.flags & kOwesNothing) == 0) consumed(sender, bytes);
+  if (!is_eager) pay_back_key(from, bytes);
   if (!is_eager || (header.flags & kWantsTaken) != 0)
     queue_cut(sender, high_of(header.cookie), 0, code);
 }

@@ -48,9 +48,8 @@ bool Core::on_message(int from, const transport::FrameHeader& header,
   PeerState& sender = peer(from);
   if (sender.placed != nullptr) [[unlikely]] {  // matched when place() was asked
     Transfer* const transfer = sender.placed;
+    if (payload.data() != transfer->buffer.at()) return false;  // it was asked for another one
     sender.placed = nullptr;
-    std::byte* const into = transfer->buffer.at();
-    if (into != payload.data()) std::memcpy(into, payload.data(), payload.size());
     finish_delivery(sender, transfer, header, payload.size());
     return true;
   }

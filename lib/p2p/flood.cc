@@ -141,7 +141,7 @@ void Core::on_brought(Request* self) {
   message->header.flags = kOwesNothing;
   core.release(bringing);
   if (message->taker != nullptr) return core.give_message(message->taker, message);
-  if (core.why_cancelled(message->context) == Code::ok) return;
+  if (message->is_taken || core.why_cancelled(message->context) == Code::ok) return;
   core.drop_kept(message);
   core.bytes_.give(message, sizeof(Message) + message->bytes);
 }

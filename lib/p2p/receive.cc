@@ -94,7 +94,9 @@ bool Core::probe(int rank, const Envelope& envelope, Status* status) {
 
 Message* Core::take(int rank, const Envelope& envelope, Status* status) {
   Message* const message = peek(rank, envelope, status);
-  if (message != nullptr) drop_kept(message);
+  if (message == nullptr) return nullptr;
+  drop_kept(message);
+  message->is_taken = true;
   return message;
 }
 

@@ -238,7 +238,8 @@ void Core::end_received(int from, const transport::FrameHeader& header, Transfer
 bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::granted, "data");
   if (transfer == nullptr) return true;
-  const bool lies_flat = transfer->buffer.is_contiguous();
+  // Outside, it is no part, and no address.
+  const bool lies_flat = transfer->buffer.is_contiguous() && header.length <= transfer->total;
   std::byte* const into = lies_flat ? transfer->buffer.at() + header.length : nullptr;
   // What place() was asked for was found right then.
   const bool was_placed = lies_flat && into == payload.data() && payload.size() <= transfer->placed;

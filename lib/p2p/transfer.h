@@ -159,6 +159,7 @@ struct Message : MatchNode {
   Transfer* bringing = nullptr;  // its bytes are on their way
   Transfer* taker = nullptr;     // the receive that took it meanwhile
   Code failure = Code::ok;       // why they never came
+  bool is_taken = false;         // by a matched probe: in no queue any more
   std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
   std::span<std::byte> content() { return {payload(), bytes}; }
 };

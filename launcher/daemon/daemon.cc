@@ -239,8 +239,8 @@ void Daemon::handle(const control::Prepare& prepare) {
   if (topo::Machine given = machine_of(prepare.machine); !given.threads.empty())
     machine_ = std::move(given);
   if (!machine_ && prepare.want_machine) {
-    if (auto machine = topo::read_this_machine(prepare.want_devices ? topo::Devices::read
-                                                                    : topo::Devices::left_out))
+    if (auto machine = topo::read_this_machine(
+            prepare.want_devices ? topo::DeviceReading::read : topo::DeviceReading::left_out))
       machine_ = std::move(*machine);
     else
       say(control::Note{"host " + prepare.name + ": " + machine.error().text});

@@ -113,8 +113,8 @@ int run(int argc, char** argv) {
   if (const auto settled = settle_output(spec->output); !settled)
     return complain(status::ExitStatus::usage, settled.error().text);
   if (stays_here(*spec)) request.early = spawn::EarlyDaemon::start(request.environment);
-  auto machine = topo::read_this_machine(plan::wants_devices(*spec) ? topo::Devices::read
-                                                                    : topo::Devices::left_out);
+  auto machine = topo::read_this_machine(
+      plan::wants_devices(*spec) ? topo::DeviceReading::read : topo::DeviceReading::left_out);
   if (machine) request.machine = *machine;
   if (machine) machine = plan::restricted(*machine, spec->placement);
   if (!machine && request.machine) return complain(status::ExitStatus::usage, machine.error().text);

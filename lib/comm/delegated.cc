@@ -17,7 +17,7 @@ types::Buffer message(const Communicator& comm, const void* data, Count count,
   return comm.runtime().devices.whole(data, count, *type);
 }
 
-void say_reduction(const CollCall& call, delegate::Call& to) {
+void say_reduction(const CollCall& call, delegate::TeamCall& to) {
   to.type = type_of_reduction(call);
   to.count = call.recv_type != nullptr ? call.recv_count : call.send_count;
   to.op = call.op;
@@ -25,7 +25,7 @@ void say_reduction(const CollCall& call, delegate::Call& to) {
   to.send = call.in_place ? call.recv : call.send;
 }
 
-void say_movement(const Communicator& comm, const CollCall& call, delegate::Call& to) {
+void say_movement(const Communicator& comm, const CollCall& call, delegate::TeamCall& to) {
   const types::Buffer recv = message(comm, call.recv, call.recv_count, call.recv_type);
   if (call.collective == Collective::bcast) {
     to.into = recv;
@@ -58,7 +58,7 @@ void say_movement(const Communicator& comm, const CollCall& call, delegate::Call
 
 // Whether the team can serve this call at all; then `said` is the call in its words. All members
 // answer alike.
-bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::Call& said) {
+bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
   const coll::DelegatedRow& row = coll::delegated(call.collective);
   if (row.kind == coll::Delegated::never || (call.in_place && !row.in_place) ||
       !call.recv_counts.empty())
@@ -82,7 +82,7 @@ bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::C
 // and unpacks.
 class HostVectors {
  public:
-  HostVectors(const Communicator& comm, delegate::Call& said) : pool_(comm.runtime().scratch) {
+  HostVectors(const Communicator& comm, delegate::TeamCall& said) : pool_(comm.runtime().scratch) {
     const types::Devices& devices = comm.runtime().devices;
     const bool scatters = said.collective == Collective::reduce_scatter;
     const Count given = scatters ? said.count * comm.size() : said.count;
@@ -119,7 +119,7 @@ class HostVectors {
 };
 
 // All members take the same way, wherever each one's memory is.
-[[gnu::noinline]] Code run_in_host_memory(Communicator& comm, delegate::Call& said) {
+[[gnu::noinline]] Code run_in_host_memory(Communicator& comm, delegate::TeamCall& said) {
   HostVectors vectors(comm, said);
   const Code code = comm.state().team->run(said);
   vectors.end(code);
@@ -130,7 +130,7 @@ class HostVectors {
 
 Code run_inside(Communicator& comm, const CollCall& call) {
   Communicator::State& state = comm.state();
-  delegate::Call said;
+  delegate::TeamCall said;
   if (!say_to_delegate(comm, call, said)) return run_schedule(comm, call, nullptr);
   const select::Choice* choice = state.quick_choice(call.collective, said.block);
   if (choice == nullptr) [[unlikely]] {

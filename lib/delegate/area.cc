@@ -29,15 +29,15 @@ std::optional<std::uint32_t> find_free(wireup::SegmentHeader& header) {
 
 // relaxed: the members learn of the area by messages sent after this; others look at `team` first.
 void clear(const wireup::Segment& segment, std::uint32_t area, const std::vector<int>& locals) {
-  const Geometry geometry = geometry_of(segment.header());
+  const AreaGeometry geometry = geometry_of(segment.header());
   Standing& whole = standing(segment, area, 0);
   const std::uint64_t team = whole.team.load(std::memory_order_relaxed) + 1;
   for (std::size_t i = 0; i < locals.size(); ++i) {
     std::byte* const slot =
         segment.area(area) + static_cast<std::size_t>(locals[i]) * geometry.slot_bytes;
-    new (slot + geometry.control_at()) Control{};
+    new (slot + geometry.control_at()) MemberCounters{};
     for (std::uint64_t e = 0; e < kEntries; ++e)
-      new (slot + geometry.entries_at() + e * geometry.entry_stride()) Entry{};
+      new (slot + geometry.entries_at() + e * geometry.entry_stride()) AreaEntry{};
     Standing& member = standing(segment, area, locals[i]);
     member.next.store(i + 1 < locals.size() ? locals[i + 1] : -1, std::memory_order_relaxed);
     member.place.store(place_in(team), std::memory_order_relaxed);

@@ -46,7 +46,7 @@ constexpr std::uint64_t place_in(std::uint64_t team) {
 
 // Counters of one rank, each on its own line: written by it (release), read by the others
 // (acquire), never going down.
-struct Control {
+struct MemberCounters {
   // Not 0: this rank gave up with this code; written once, after why (release, acquire).
   alignas(kCacheLine) std::atomic<std::uint32_t> broken;
   Fault fault;
@@ -56,7 +56,7 @@ struct Control {
   alignas(kCacheLine) std::atomic<std::uint64_t> folded;  // rounds folded into its chunks
 };
 
-struct alignas(kCacheLine) Entry {
+struct alignas(kCacheLine) AreaEntry {
   // Low half: the call's number; high half: its fingerprint. Stored with release after the
   // payload, loaded with acquire before it.
   std::atomic<std::uint64_t> flag;
@@ -64,22 +64,22 @@ struct alignas(kCacheLine) Entry {
   std::byte short_payload[48];
   std::byte* payload(std::size_t bytes) {
     return bytes <= sizeof short_payload ? short_payload
-                                         : reinterpret_cast<std::byte*>(this) + sizeof(Entry);
+                                         : reinterpret_cast<std::byte*>(this) + sizeof(AreaEntry);
   }
 };
-static_assert(sizeof(Entry) == kCacheLine);
+static_assert(sizeof(AreaEntry) == kCacheLine);
 
 inline constexpr std::uint64_t kEntries = 8;
 inline constexpr std::size_t kMostRounds = 8;  // kept in the chunks, see exchange.cc, fold_*.cc
 inline constexpr std::uint32_t kHostArea = 0;  // of all ranks of the host
 
-struct Geometry {
+struct AreaGeometry {
   std::size_t slot_bytes;
   std::size_t entry_bytes;  // payload
   std::size_t chunk_bytes;  // all chunks of a slot
   std::size_t control_at() const { return sizeof(Standing); }
-  std::size_t entries_at() const { return control_at() + sizeof(Control); }
-  std::size_t entry_stride() const { return sizeof(Entry) + entry_bytes; }
+  std::size_t entries_at() const { return control_at() + sizeof(MemberCounters); }
+  std::size_t entry_stride() const { return sizeof(AreaEntry) + entry_bytes; }
   std::size_t chunks_at() const { return entries_at() + kEntries * entry_stride(); }
   // Every member's piece of a round must have a line to itself.
   bool has_room_for(std::size_t members) const {
@@ -87,8 +87,8 @@ struct Geometry {
   }
 };
 
-inline Geometry geometry_of(const wireup::SegmentFacts& facts) {
-  Geometry geometry{};
+inline AreaGeometry geometry_of(const wireup::SegmentFacts& facts) {
+  AreaGeometry geometry{};
   geometry.slot_bytes = facts.area_slot_bytes;
   // A sixteenth of the slot for the entries: an entry serves up to 8 KiB in a large slot.
   geometry.entry_bytes = facts.area_slot_bytes / 16 / kEntries;

@@ -23,7 +23,7 @@ namespace tutti::delegate {
 using types::Count;
 
 // One collective call of a member.
-struct Call {
+struct TeamCall {
   coll::Collective collective = coll::Collective::barrier;
   int root = 0;
   std::uint32_t fingerprint = 0;  // of what every rank must say alike; a mismatch is an error
@@ -62,9 +62,9 @@ enum class Step : std::uint8_t { waits, moved, over };
 // A call that was begun and nobody waits in. Its owner steps it until it is over; the memory, type
 // and operation it names stay until then. Calls of a team are served in the order they are begun: a
 // step serves those before its own, too.
-class Run {
+class TeamRun {
  public:
-  virtual ~Run() = default;       // not over: its team is cancelled
+  virtual ~TeamRun() = default;   // not over: its team is cancelled
   virtual Step step() = 0;        // as far as it goes without waiting
   virtual Code code() const = 0;  // how it ended
 };
@@ -76,11 +76,11 @@ class Team {
   virtual ~Team() = default;
   // Whether it can fold by this operation and type; it takes all else that has a row among
   // coll::kDelegatedRows. All members answer alike.
-  virtual bool takes(const Call& call) const = 0;
+  virtual bool takes(const TeamCall& call) const = 0;
   // Members begin their calls in the same order. After an error the team stays broken.
-  virtual std::unique_ptr<Run> begin(const Call& call) = 0;
+  virtual std::unique_ptr<TeamRun> begin(const TeamCall& call) = 0;
   // Begins it and steps it to the end.
-  virtual Code run(const Call& call);
+  virtual Code run(const TeamCall& call);
   // Ends the calls that are not over, and all later ones, with this code; the other members' too,
   // as they come to wait for us.
   virtual void cancel(Code code) = 0;

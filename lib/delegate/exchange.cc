@@ -34,7 +34,7 @@ void unpack(const types::Buffer& into, Count offset, const std::byte* in, Count 
 }  // namespace
 
 void ShmTeam::choose_move(Work& work) const {
-  const Call& call = work.call;
+  const TeamCall& call = work.call;
   const bool is_bcast = call.collective == Collective::bcast;
   if (is_bcast && call.block <= static_cast<Count>(geometry_.entry_bytes)) [[likely]] {
     work.bytes = static_cast<std::size_t>(call.block);
@@ -61,9 +61,9 @@ void ShmTeam::choose_move(Work& work) const {
 
 // As move_short, of one giver whose block is for all.
 Code ShmTeam::bcast_short(Work& work) {
-  const Call& call = work.call;
+  const TeamCall& call = work.call;
   if (const Code code = claim_entry(); code != Code::ok) return code;
-  Entry& said = entry(call.root);
+  AreaEntry& said = entry(call.root);
   std::byte* const payload = said.payload(work.bytes);
   if (me_ == call.root) {
     pack(call.into, 0, payload, call.block);
@@ -78,13 +78,13 @@ Code ShmTeam::bcast_short(Work& work) {
 }
 
 Code ShmTeam::move_short(Work& work) {
-  const Call& call = work.call;
+  const TeamCall& call = work.call;
   const Exchange& exchange = *work.exchange;
   const std::size_t bytes = work.bytes;
   if (!work.has_spoken) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
     if (exchange.gives(me_)) {
-      Entry& mine = entry(me_);
+      AreaEntry& mine = entry(me_);
       pack(exchange.from(), 0, mine.payload(bytes), static_cast<Count>(bytes));
       publish(mine, call.fingerprint);
     }
@@ -95,7 +95,7 @@ Code ShmTeam::move_short(Work& work) {
   for (int i = work.member; i < size_ && takes; ++i) {
     const int giver = (me_ + i) % size_;
     if (!exchange.gives(giver)) continue;
-    Entry& theirs = entry(giver);
+    AreaEntry& theirs = entry(giver);
     if (const Code code = hear(theirs, giver, call.fingerprint); code != Code::ok) {
       work.member = i;
       return code;

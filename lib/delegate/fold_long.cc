@@ -55,7 +55,7 @@ Code ShmTeam::fold_long(Work& work) {
 }
 
 void ShmTeam::lay_out_folding(Work& work) const {
-  const Call& call = work.call;
+  const TeamCall& call = work.call;
   const Count extent = call.type->extent();
   const Count line = static_cast<Count>(kCacheLine);
   const Count share = scatters(call) ? call.count : (call.count + size_ - 1) / size_;  // to fold

@@ -37,7 +37,7 @@ Code ShmTeam::fold_pair(Work& work) {
 }
 
 void ShmTeam::pair(Work& work) const {
-  const Call& call = work.call;
+  const TeamCall& call = work.call;
   Pairing& pairing = work.pairing.emplace();
   pairing.extent = call.type->extent();
   pairing.stride = part_bytes(kDepth, call.count * pairing.extent);

@@ -15,7 +15,7 @@ constexpr std::size_t kMostRead = 24 << 10;  // bytes one rank reads, above that
 }  // namespace
 
 void ShmTeam::choose_fold(Work& work) const {
-  const Call& call = work.call;
+  const TeamCall& call = work.call;
   work.kernel = call.op->kernel(*call.type);
   const auto each = static_cast<std::size_t>(call.count * call.type->extent());
   work.bytes = scatters(call) ? each * static_cast<std::size_t>(size_) : each;
@@ -30,11 +30,11 @@ void ShmTeam::choose_fold(Work& work) const {
 }
 
 Code ShmTeam::fold_short(Work& work) {
-  const Call& call = work.call;
+  const TeamCall& call = work.call;
   const std::size_t bytes = work.bytes;
   if (!work.has_spoken) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
-    Entry& mine = entry(me_);
+    AreaEntry& mine = entry(me_);
     if (bytes > 0) std::memcpy(mine.payload(bytes), call.send, bytes);
     publish(mine, call.fingerprint);
     work.has_spoken = true;

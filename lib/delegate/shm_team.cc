@@ -29,7 +29,7 @@ ShmTeam::~ShmTeam() {
   give_up_place(segment_, area_, locals_[static_cast<std::size_t>(me_)], team);
 }
 
-bool ShmTeam::takes(const Call& call) const {
+bool ShmTeam::takes(const TeamCall& call) const {
   // Elements with gaps between them are not copied as bytes: the gaps are the user's.
   return call.op == nullptr ||
          (call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr);

@@ -14,9 +14,9 @@ constexpr std::uint32_t kStepsBetweenDeaths = 16;  // that waited, between looks
 
 }  // namespace
 
-class ShmTeam::Begun final : public Run {
+class ShmTeam::Begun final : public TeamRun {
  public:
-  Begun(ShmTeam& team, const Call& call) : team_(team), call_(call), work_(call_) {
+  Begun(ShmTeam& team, const TeamCall& call) : team_(team), call_(call), work_(call_) {
     team_.begun_.push_back(this);
   }
   ~Begun() override {
@@ -30,7 +30,7 @@ class ShmTeam::Begun final : public Run {
  private:
   friend class ShmTeam;
   ShmTeam& team_;
-  const Call call_;
+  const TeamCall call_;
   Work work_;
   bool is_over_ = false;
   Code code_ = Code::ok;
@@ -55,8 +55,8 @@ inline Code ShmTeam::go_on(Work& work) {
   return code;
 }
 
-Code Team::run(const Call& call) {
-  const std::unique_ptr<Run> run = begin(call);
+Code Team::run(const TeamCall& call) {
+  const std::unique_ptr<TeamRun> run = begin(call);
   for (Step step; (step = run->step()) != Step::over;)
     if (waiting_.progress(waiting_.self) > 0 || step == Step::moved)
       waiting_.active(waiting_.self);
@@ -66,11 +66,11 @@ Code Team::run(const Call& call) {
   return run->code();
 }
 
-std::unique_ptr<Run> ShmTeam::begin(const Call& call) {
+std::unique_ptr<TeamRun> ShmTeam::begin(const TeamCall& call) {
   return std::make_unique<Begun>(*this, call);
 }
 
-Code ShmTeam::run(const Call& call) {
+Code ShmTeam::run(const TeamCall& call) {
   if (!begun_.empty() || broken_ != Code::ok) [[unlikely]] {
     drain();
     if (broken_ != Code::ok) return broken_;

@@ -22,9 +22,9 @@ class ShmTeam final : public Team {
   ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
           const Waiting& waiting);
   ~ShmTeam() override;
-  bool takes(const Call& call) const override;
-  std::unique_ptr<Run> begin(const Call& call) override;
-  Code run(const Call& call) override;
+  bool takes(const TeamCall& call) const override;
+  std::unique_ptr<TeamRun> begin(const TeamCall& call) override;
+  Code run(const TeamCall& call) override;
   void cancel(Code code) override;
 
  private:
@@ -50,7 +50,7 @@ class ShmTeam final : public Team {
   void look_for_losses();
 
   // fold_short.cc, fold_pair.cc, fold_long.cc: reductions.
-  static bool scatters(const Call& call) {
+  static bool scatters(const TeamCall& call) {
     return call.collective == coll::Collective::reduce_scatter;
   }
   void choose_fold(Work& work) const;
@@ -76,14 +76,14 @@ class ShmTeam final : public Team {
   Code take_round(Work& work, Count round);
 
   // talk.cc: saying and hearing.
-  Entry& entry(int member) const {
-    return *reinterpret_cast<Entry*>(slots_[static_cast<std::size_t>(member)] +
-                                     geometry_.entries_at() +
-                                     number_ % kEntries * geometry_.entry_stride());
+  AreaEntry& entry(int member) const {
+    return *reinterpret_cast<AreaEntry*>(slots_[static_cast<std::size_t>(member)] +
+                                         geometry_.entries_at() +
+                                         number_ % kEntries * geometry_.entry_stride());
   }
-  Control& control(int member) const {
-    return *reinterpret_cast<Control*>(slots_[static_cast<std::size_t>(member)] +
-                                       geometry_.control_at());
+  MemberCounters& control(int member) const {
+    return *reinterpret_cast<MemberCounters*>(slots_[static_cast<std::size_t>(member)] +
+                                              geometry_.control_at());
   }
   std::byte* chunks(int member) const {
     return slots_[static_cast<std::size_t>(member)] + geometry_.chunks_at();
@@ -99,7 +99,7 @@ class ShmTeam final : public Team {
   // Both, and says that we have come.
   Code come_with_chunks(Work& work);
   // Makes the own entry's payload visible and wakes who may wait for it.
-  void publish(Entry& mine, std::uint32_t fingerprint) {
+  void publish(AreaEntry& mine, std::uint32_t fingerprint) {
     mine.flag.store(flag_of(fingerprint), std::memory_order_release);  // pairs with hear()
     wake_others();
   }
@@ -112,7 +112,7 @@ class ShmTeam final : public Team {
   Code hear(int member, std::uint32_t fingerprint) {
     return hear(entry(member), member, fingerprint);
   }
-  Code hear(const Entry& theirs, int member, std::uint32_t fingerprint) {
+  Code hear(const AreaEntry& theirs, int member, std::uint32_t fingerprint) {
     // acquire: pairs with publish().
     if (theirs.flag.load(std::memory_order_acquire) == flag_of(fingerprint)) [[likely]]
       return Code::ok;
@@ -161,7 +161,7 @@ class ShmTeam final : public Team {
   const int size_;
   const int me_;
   const std::uint32_t area_;
-  const Geometry geometry_;
+  const AreaGeometry geometry_;
   bool is_oversubscribed_;          // more ranks than cores on this host
   std::vector<std::byte*> slots_;   // by member
   std::uint64_t number_ = 0;        // of the call under way; the first is 1

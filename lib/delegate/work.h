@@ -14,7 +14,7 @@ inline constexpr Code kNotYet = Code::pending;
 
 // Data movement (exchange.cc).
 struct ShmTeam::Exchange {
-  const Call& call;
+  const TeamCall& call;
   bool everyone_gives;  // else the root
   bool everyone_takes;  // else the root
   bool to_each;         // a giver has a block for each member
@@ -42,7 +42,7 @@ struct ShmTeam::Exchange {
 
 // Long reductions of many members (fold_long.cc).
 struct ShmTeam::Folding {
-  const Call& call;
+  const TeamCall& call;
   types::Op::Kernel kernel;
   Count extent;
   Count piece;   // elements
@@ -89,13 +89,13 @@ struct ShmTeam::Pairing {
 struct ShmTeam::Work {
   using Form = Code (ShmTeam::*)(Work&);
 
-  explicit Work(const Call& what) : call(what) {}
+  explicit Work(const TeamCall& what) : call(what) {}
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
   // What of a round is done.
   enum class Stage : std::uint8_t { give, fold, take };
 
-  const Call& call;
+  const TeamCall& call;
   Form form = nullptr;      // null: its turn has not come
   bool has_spoken = false;  // our entry is published
   Stage stage = Stage::give;

@@ -252,7 +252,7 @@ class Core final : public Endpoint, public transport::Sink {
   int flush(PeerState& peer);
   void list_busy(PeerState& peer);
   void queue_control(PeerState& peer, Kind kind, std::uint64_t length, std::uint64_t cookie);
-  bool post_control(PeerState& peer, Control* control);
+  bool post_control(PeerState& peer, ControlFrame* control);
   void drop_control(PeerState& peer);
   void wait_for(const bool& done);
   void pause();

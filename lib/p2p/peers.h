@@ -14,9 +14,9 @@
 namespace tutti::p2p {
 
 // A frame without payload that waits for room in the link. From the byte pool.
-struct Control {
+struct ControlFrame {
   transport::FrameHeader header;
-  Control* next = nullptr;
+  ControlFrame* next = nullptr;
 };
 
 // A link beside the ordered one, which carries data of long messages (transport::carries).
@@ -52,8 +52,8 @@ struct PeerState {
   std::uint64_t messages_sent = 0, bytes_sent = 0;
 
   TransferLine waiting;  // sends whose first frame was not posted yet, in order
-  Control* control_first = nullptr;
-  Control* control_last = nullptr;
+  ControlFrame* control_first = nullptr;
+  ControlFrame* control_last = nullptr;
   Transfer* placed = nullptr;  // the receive whose eager payload the transport is reading
 
   bool has_queued() const { return control_first != nullptr || !waiting.is_empty(); }

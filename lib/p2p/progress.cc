@@ -167,7 +167,7 @@ void Core::list_busy(PeerState& peer) {
 }
 
 void Core::queue_control(PeerState& peer, Kind kind, std::uint64_t length, std::uint64_t cookie) {
-  Control* const control = new (bytes_.take(sizeof(Control))) Control;
+  ControlFrame* const control = new (bytes_.take(sizeof(ControlFrame))) ControlFrame;
   control->header.kind = static_cast<std::uint8_t>(kind);
   control->header.length = length;
   control->header.cookie = cookie;
@@ -177,7 +177,7 @@ void Core::queue_control(PeerState& peer, Kind kind, std::uint64_t length, std::
 }
 
 // Posts the first queued frame, with whatever credit is owed. False: no room.
-bool Core::post_control(PeerState& peer, Control* control) {
+bool Core::post_control(PeerState& peer, ControlFrame* control) {
   const std::uint32_t returned = std::min(peer.owed, kMostReturned);
   control->header.aux = static_cast<std::uint16_t>(returned);
   peer.owed -= returned;
@@ -185,7 +185,7 @@ bool Core::post_control(PeerState& peer, Control* control) {
   // Off the line first: sent to oneself, it may queue another inside try_post.
   peer.control_first = control->next;
   if (peer.link->try_post({&header, nullptr, 0, nullptr})) {
-    bytes_.give(control, sizeof(Control));
+    bytes_.give(control, sizeof(ControlFrame));
     return true;
   }
   peer.owed += returned;
@@ -197,9 +197,9 @@ bool Core::post_control(PeerState& peer, Control* control) {
 
 void Core::drop_control(PeerState& peer) {
   while (peer.control_first != nullptr) {
-    Control* const control = peer.control_first;
+    ControlFrame* const control = peer.control_first;
     peer.control_first = control->next;
-    bytes_.give(control, sizeof(Control));
+    bytes_.give(control, sizeof(ControlFrame));
   }
 }
 

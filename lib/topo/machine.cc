@@ -122,9 +122,9 @@ std::uint64_t memory_left() {
   return memory_left(file_text);
 }
 
-Result<Machine> read_this_machine(Devices devices) {
+Result<Machine> read_this_machine(DeviceReading devices) {
   TUTTI_TRY(topology, make_topology());
-  if (devices == Devices::read) keep_devices(topology.get());
+  if (devices == DeviceReading::read) keep_devices(topology.get());
   ask_for_what_we_need(topology.get());
   if (hwloc_topology_load(topology.get()) != 0)
     return fail(Code::other,
@@ -136,9 +136,9 @@ Result<Machine> read_this_machine(Devices devices) {
   return machine;
 }
 
-Result<Machine> from_xml(const std::string& xml, Devices devices) {
+Result<Machine> from_xml(const std::string& xml, DeviceReading devices) {
   TUTTI_TRY(topology, make_topology());
-  if (devices == Devices::read) keep_devices(topology.get());
+  if (devices == DeviceReading::read) keep_devices(topology.get());
   // hwloc wants the length with the terminating zero.
   if (hwloc_topology_set_xmlbuffer(topology.get(), xml.c_str(), static_cast<int>(xml.size() + 1)) !=
           0 ||

@@ -45,12 +45,12 @@ struct Machine {
 // control groups. 0: not known.
 std::uint64_t memory_left();
 
-enum class Devices { left_out, read };
+enum class DeviceReading { left_out, read };
 // cgroup, affinity and quota respected
-Result<Machine> read_this_machine(Devices devices = Devices::left_out);
+Result<Machine> read_this_machine(DeviceReading devices = DeviceReading::left_out);
 // Of tests: hwloc's XML, and its "package:2 core:4 pu:2". It trusts both, and some ends the
 // process.
-Result<Machine> from_xml(const std::string& xml, Devices devices = Devices::left_out);
+Result<Machine> from_xml(const std::string& xml, DeviceReading devices = DeviceReading::left_out);
 Result<Machine> synthetic(const std::string& description);
 
 // A machine's threads as a text, for others on this host; and back.

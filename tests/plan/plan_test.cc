@@ -36,7 +36,7 @@ Result<topo::Machine> recorded(const std::string& name) {
   REQUIRE(file);
   std::ostringstream text;
   text << file.rdbuf();
-  return topo::from_xml(text.str(), topo::Devices::read);
+  return topo::from_xml(text.str(), topo::DeviceReading::read);
 }
 
 std::vector<topo::Machine> machines_of(const PlanCase& one, const Plan& plan) {

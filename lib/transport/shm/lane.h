@@ -30,7 +30,7 @@ namespace tutti::transport::shm {
 inline constexpr std::size_t kInlineBytes = 24;
 inline constexpr std::uint32_t kCounterLines = 4;
 
-struct alignas(kCacheLine) Line {
+struct alignas(kCacheLine) LaneLine {
   std::atomic<std::uint64_t> control;  // release by the writer, acquire by the reader
   FrameHeader header;
   union {
@@ -43,9 +43,9 @@ struct alignas(kCacheLine) Line {
     } ring;
   };
 };
-static_assert(sizeof(Line) == kCacheLine);
+static_assert(sizeof(LaneLine) == kCacheLine);
 
-struct Counters {
+struct LaneCounters {
   // lines read << 32 | ring units read; release by the reader, acquire by the writer.
   alignas(kCacheLine) std::atomic<std::uint64_t> consumed;
   ReadPaces paces;  // on the same line, which the reader writes anyway
@@ -53,7 +53,7 @@ struct Counters {
   // when there is room. relaxed: a writer about to sleep issues heavy_fence and tries once more.
   alignas(kCacheLine) std::atomic<std::uint32_t> starving;
 };
-static_assert(sizeof(Counters) <= kCounterLines * kCacheLine);
+static_assert(sizeof(LaneCounters) <= kCounterLines * kCacheLine);
 
 // So far ahead a writer asks for the line it will write: it comes from the reader's cache, which
 // takes as long as a few calls. Nearer, the reader may be looking at it.
@@ -65,11 +65,11 @@ inline constexpr std::uint32_t kNoLap = 0xffffffff;  // no line is of this one
 
 inline constexpr std::uint32_t kUnit = 64;  // the ring is handed out in cache lines
 
-struct Geometry {
+struct LaneGeometry {
   std::uint32_t lines = 0;
   std::uint32_t units = 0;
 
-  static Geometry of(const wireup::SegmentFacts& facts) {
+  static LaneGeometry of(const wireup::SegmentFacts& facts) {
     return {facts.lane_lines, static_cast<std::uint32_t>(facts.lane_data_bytes / kUnit)};
   }
   // Several frames must fit, or writer and reader take turns instead of overlapping.
@@ -114,9 +114,9 @@ inline void copy_header(FrameHeader& to, const FrameHeader& from) {
 // The writer's end.
 class Writer {
  public:
-  Writer(std::byte* lane, const Geometry& geometry)
-      : counters_(reinterpret_cast<Counters*>(lane)),
-        begin_(reinterpret_cast<Line*>(lane + kCounterLines * kCacheLine)),
+  Writer(std::byte* lane, const LaneGeometry& geometry)
+      : counters_(reinterpret_cast<LaneCounters*>(lane)),
+        begin_(reinterpret_cast<LaneLine*>(lane + kCounterLines * kCacheLine)),
         end_(begin_ + geometry.lines),
         next_(begin_),
         ring_(reinterpret_cast<std::byte*>(end_)),
@@ -125,7 +125,7 @@ class Writer {
   // False: full. `bytes` is at most max_frame().
   bool try_write(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
     if (free_lines_ == 0 && !look_for_lines()) return starve();
-    Line& line = *next_;
+    LaneLine& line = *next_;
     if (bytes <= kInlineBytes)
       copy_short(line.inlined, payload, bytes);
     else if (!write_to_ring(line, payload, static_cast<std::uint32_t>(bytes)))
@@ -163,7 +163,7 @@ class Writer {
     units_read_ = static_cast<std::uint32_t>(consumed);
   }
 
-  bool write_to_ring(Line& line, const std::byte* payload, std::uint32_t bytes) {
+  bool write_to_ring(LaneLine& line, const std::byte* payload, std::uint32_t bytes) {
     const std::uint32_t units = (bytes + kUnit - 1) / kUnit;
     // A payload is contiguous: one that does not fit before the end starts at the beginning.
     const bool wraps = ring_at_ + units > geometry_.units;
@@ -199,10 +199,10 @@ class Writer {
     return static_cast<std::uint32_t>(way.stores);
   }
 
-  Counters* counters_;
-  Line* begin_;
-  Line* end_;
-  Line* next_;
+  LaneCounters* counters_;
+  LaneLine* begin_;
+  LaneLine* end_;
+  LaneLine* next_;
   std::byte* ring_;
   std::uint32_t free_lines_ = 0;  // known to be free; 0 at first, so the first write looks
   std::uint32_t lap_ = 1;
@@ -210,18 +210,18 @@ class Writer {
   std::uint32_t ring_at_ = 0;
   std::uint32_t units_written_ = 0;
   std::uint32_t units_read_ = 0;
-  Geometry geometry_;
+  LaneGeometry geometry_;
   Pace pace_;
 };
 
 // The reader's end.
 class Reader {
  public:
-  Reader(std::byte* lane, const Geometry& geometry, int from)
-      : begin_(reinterpret_cast<Line*>(lane + kCounterLines * kCacheLine)),
+  Reader(std::byte* lane, const LaneGeometry& geometry, int from)
+      : begin_(reinterpret_cast<LaneLine*>(lane + kCounterLines * kCacheLine)),
         end_(begin_ + geometry.lines),
         next_(begin_),
-        counters_(reinterpret_cast<Counters*>(lane)),
+        counters_(reinterpret_cast<LaneCounters*>(lane)),
         from_(from) {}
 
   bool has_frame() const {
@@ -232,7 +232,7 @@ class Reader {
   // Hands the next frame, which must be there, to the sink; its space is free afterwards. False:
   // the sink does not believe it, and from now on there is none.
   bool deliver(Sink& sink) {
-    Line& line = *next_;
+    LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
     std::byte* payload = line.inlined;
     std::uint32_t timed = kUntimed;
@@ -268,10 +268,10 @@ class Reader {
   int from() const { return from_; }
 
  private:
-  Line* begin_;
-  Line* end_;
-  Line* next_;
-  Counters* counters_;
+  LaneLine* begin_;
+  LaneLine* end_;
+  LaneLine* next_;
+  LaneCounters* counters_;
   std::uint32_t lap_ = 1;
   std::uint32_t read_ = 0;
   std::uint32_t units_read_ = 0;

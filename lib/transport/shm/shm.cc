@@ -31,7 +31,7 @@ class ShmLink final : public Link {
   ShmLink(const wireup::Wireup& wireup, SingleCopy& single_copy, std::uint32_t to)
       : segment_(wireup.segment()),
         single_copy_(single_copy),
-        writer_(segment_.lane(local_of(wireup), to), Geometry::of(segment_.header())),
+        writer_(segment_.lane(local_of(wireup), to), LaneGeometry::of(segment_.header())),
         peer_(segment_.local(to)),
         to_(to),
         fence_(needs_fence(segment_.local(local_of(wireup)))),
@@ -95,7 +95,7 @@ class ShmTransport final : public Transport {
     traits.why = peer.same_host ? "same host" : "another host";
     if (!peer.same_host) return traits;
     traits.kind = "shm";
-    traits.max_frame = Geometry::of(segment_.header()).max_frame();
+    traits.max_frame = LaneGeometry::of(segment_.header()).max_frame();
     traits.eager_bytes = traits.max_frame;
     traits.gets = single_copy_.works(static_cast<std::uint32_t>(peer.local_rank));
     traits.get_from = traits.gets ? get_from_ : kNever;
@@ -172,7 +172,7 @@ class ShmTransport final : public Transport {
     for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1) {
       const auto from = static_cast<std::uint32_t>(word * 64) +
                         static_cast<std::uint32_t>(std::countr_zero(fresh));
-      hot_.emplace_back(segment_.lane(from, local_of(wireup_)), Geometry::of(segment_.header()),
+      hot_.emplace_back(segment_.lane(from, local_of(wireup_)), LaneGeometry::of(segment_.header()),
                         segment_.rank_of(from));
     }
     known_[word] = senders;

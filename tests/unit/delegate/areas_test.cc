@@ -60,7 +60,8 @@ TEST_CASE("a member that died does not keep its team's area", "[delegate][areas]
   REQUIRE(first.has_value());
   {
     std::unique_ptr<Team> teams[] = {join(wireups, 0, *first), join(wireups, 1, *first)};
-    std::unique_ptr<delegate::Run> runs[] = {teams[0]->begin(Call{}), teams[1]->begin(Call{})};
+    std::unique_ptr<delegate::TeamRun> runs[] = {teams[0]->begin(TeamCall{}),
+                                                 teams[1]->begin(TeamCall{})};
     // The third dies in the middle of this call, and of the others it never sees the end.
     end_process(wireups, 2);
     for (const auto& run : runs) {

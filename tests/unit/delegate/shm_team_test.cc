@@ -87,7 +87,7 @@ TEST_CASE("all ranks get the same bits of a sum of doubles", "[delegate]") {
     std::vector<double> in(kCount), out(kCount);
     for (double& x : in)
       x = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 40));
-    Call call;
+    TeamCall call;
     call.collective = Collective::allreduce;
     call.send = in.data();
     call.recv = out.data();
@@ -107,7 +107,7 @@ TEST_CASE("a broadcast unpacks into types with gaps", "[delegate]") {
     auto strided = *types::make_vector(30000, 1, 2, *types::predefined_type(kInt));
     std::vector<std::int32_t> ints(60000, -5);
     for (std::size_t i = 0; i < 60000 && rank == 0; i += 2) ints[i] = static_cast<std::int32_t>(i);
-    Call call;
+    TeamCall call;
     call.collective = Collective::bcast;
     call.into = Buffer::whole(ints.data(), 1, *strided);
     call.block = call.into.bytes;
@@ -120,7 +120,7 @@ TEST_CASE("a broadcast unpacks into types with gaps", "[delegate]") {
 
 TEST_CASE("calls that do not match are an error on every member", "[delegate]") {
   run_team(3, [](Team& team, int rank) {
-    Call call;
+    TeamCall call;
     call.fingerprint = rank == 1 ? 5 : 6;
     const Code first = team.run(call);
     // Also a member that hears first of one who gave up.
@@ -138,7 +138,7 @@ TEST_CASE("a member that dies is noticed by those who wait for it", "[delegate]"
     threads.emplace_back([&, rank] {
       wireup::Wireup& own = *wireups[static_cast<std::size_t>(rank)];
       const auto team = delegate::make_shm_team(own, locals, rank, 0, waiting());
-      if (team->run(Call{}) == Code::proc_aborted) ++noticed;
+      if (team->run(TeamCall{}) == Code::proc_aborted) ++noticed;
     });
   // What the daemon does when the process has ended.
   wireups[0]->segment().rank(2).gone.store(1, std::memory_order_release);

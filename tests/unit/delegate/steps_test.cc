@@ -11,8 +11,8 @@
 
 using namespace tutti;
 using namespace tutti::test;
-using delegate::Run;
 using delegate::Step;
+using delegate::TeamRun;
 
 namespace {
 
@@ -57,7 +57,7 @@ class Everyone {
     runs_[Members::at(member)] = teams_[Members::at(member)]->begin(*calls_[Members::at(member)]);
   }
   bool has_begun(int member) const { return runs_[Members::at(member)] != nullptr; }
-  Run& run(int member) { return *runs_[Members::at(member)]; }
+  TeamRun& run(int member) { return *runs_[Members::at(member)]; }
   bool is_right() const {
     return std::all_of(runs_.begin(), runs_.end(),
                        [](const auto& run) {
@@ -70,8 +70,8 @@ class Everyone {
  private:
   std::vector<std::unique_ptr<Team>>& teams_;
   std::vector<std::unique_ptr<Mixer>> mixers_;
-  std::vector<const Call*> calls_;
-  std::vector<std::unique_ptr<Run>> runs_;
+  std::vector<const TeamCall*> calls_;
+  std::vector<std::unique_ptr<TeamRun>> runs_;
 };
 
 // A second kind of team: its calls end after some steps, with a code of its own.
@@ -79,15 +79,15 @@ class FakeTeam final : public Team {
  public:
   FakeTeam(const delegate::Waiting& waiting, int steps, Code code)
       : Team(waiting), steps_(steps), code_(code) {}
-  bool takes(const Call&) const override { return true; }
-  std::unique_ptr<Run> begin(const Call&) override { return std::make_unique<Fake>(*this); }
+  bool takes(const TeamCall&) const override { return true; }
+  std::unique_ptr<TeamRun> begin(const TeamCall&) override { return std::make_unique<Fake>(*this); }
   void cancel(Code code) override {
     steps_ = 0;
     code_ = code;
   }
 
  private:
-  class Fake final : public Run {
+  class Fake final : public TeamRun {
    public:
     explicit Fake(FakeTeam& team) : team_(team) {}
     Step step() override { return team_.steps_-- > 0 ? Step::waits : Step::over; }
@@ -211,7 +211,7 @@ TEST_CASE("a team is cancelled in the middle of a call", "[delegate][steps]") {
         REQUIRE(steps < kMostSteps);
         CHECK(each->run(member).code() == Code::proc_aborted);
       }
-    CHECK(teams[1]->run(Call{}) == Code::proc_aborted);
+    CHECK(teams[1]->run(TeamCall{}) == Code::proc_aborted);
     // Another team of the same members goes on.
     Everyone alive(others, Collective::barrier, 0, 0);
     for (int member = 0; member < 3; ++member) alive.begin(member);
@@ -223,9 +223,9 @@ TEST_CASE("a team is cancelled in the middle of a call", "[delegate][steps]") {
 TEST_CASE("to let go of a call that is not over cancels its team", "[delegate][steps]") {
   Members members(2);
   auto teams = members.team();
-  teams[0]->begin(Call{});
-  CHECK(teams[0]->run(Call{}) == Code::other);
-  CHECK(teams[1]->run(Call{}) == Code::other);
+  teams[0]->begin(TeamCall{});
+  CHECK(teams[0]->run(TeamCall{}) == Code::other);
+  CHECK(teams[1]->run(TeamCall{}) == Code::other);
 }
 
 TEST_CASE("a member that dies ends the begun calls of the others", "[delegate][steps]") {
@@ -254,13 +254,13 @@ TEST_CASE("any team's call can be waited for", "[delegate][steps]") {
   how.progress = [](void* self) { return ++static_cast<Heard*>(self)->progress % 2; };
   how.idle = [](void* self) { ++static_cast<Heard*>(self)->idle; };
   FakeTeam team(how, 7, Code::ok);
-  CHECK(team.run(Call{}) == Code::ok);
+  CHECK(team.run(TeamCall{}) == Code::ok);
   CHECK(heard.progress == 7);
   CHECK(heard.idle == 3);
   FakeTeam failing(how, 2, Code::op);
-  CHECK(failing.run(Call{}) == Code::op);
+  CHECK(failing.run(TeamCall{}) == Code::op);
   FakeTeam cancelled(how, kMostSteps, Code::ok);
-  const auto run = cancelled.begin(Call{});
+  const auto run = cancelled.begin(TeamCall{});
   CHECK(run->step() == Step::waits);
   cancelled.cancel(Code::proc_aborted);
   CHECK(run->step() == Step::over);

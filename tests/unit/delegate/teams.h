@@ -12,8 +12,8 @@
 namespace tutti::test {
 
 using coll::Collective;
-using delegate::Call;
 using delegate::Team;
+using delegate::TeamCall;
 using types::Buffer;
 using types::Count;
 
@@ -41,12 +41,12 @@ class Mixer {
   Mixer(Team& team, int rank, int size) : team_(team), rank_(rank), size_(size) {}
 
   bool run(Collective collective, Count count, int root) {
-    const Call& call = prepare(collective, count, root);
+    const TeamCall& call = prepare(collective, count, root);
     return team_.takes(call) && team_.run(call) == Code::ok && is_right();
   }
 
   // The call, and afterwards whether it has done what it should.
-  const Call& prepare(Collective collective, Count count, int root) {
+  const TeamCall& prepare(Collective collective, Count count, int root) {
     root_ = root;
     count_ = count;
     call_ = {};
@@ -121,7 +121,7 @@ class Mixer {
   Team& team_;
   int rank_, size_, root_ = 0;
   Count count_ = 0;
-  Call call_;
+  TeamCall call_;
   std::vector<std::int32_t> in_, out_;
 };
 

@@ -127,7 +127,7 @@ TEST_CASE("GPUs and network cards come with the processors near them, when asked
   const auto without = topo::from_xml(text.str());
   REQUIRE(without);
   CHECK(without->devices.empty());
-  const auto machine = topo::from_xml(text.str(), topo::Devices::read);
+  const auto machine = topo::from_xml(text.str(), topo::DeviceReading::read);
   REQUIRE(machine);
   REQUIRE(machine->devices.size() == 6);
   CHECK(machine->devices[0].names == std::vector<std::string>{"card1", "rsmi0", "0000:41:00.0"});

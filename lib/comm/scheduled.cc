@@ -86,13 +86,9 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
 Code end_call(Runtime& runtime, BoundCall& bound) {
   const Code code = bound.run->code();
   if (bound.widened != nullptr) bound.widened->end(code);
-  if (code == Code::ok) {
-    give_run(*bound.prepared, std::move(bound.run));
-    runtime.scratch.give(std::move(bound.temporary));
-  } else {
-    runtime.scratch.abandon(std::exchange(bound.temporary, {}));
-    runtime.explain_failed_run();
-  }
+  give_run(*bound.prepared, std::move(bound.run));
+  runtime.scratch.give(std::exchange(bound.temporary, {}));
+  if (code != Code::ok) runtime.explain_failed_run();
   return code;
 }
 

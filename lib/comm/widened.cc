@@ -132,15 +132,9 @@ void WidenedReduction::hand_over() {
 }
 
 void WidenedReduction::end(Code code) {
-  if (code == Code::ok) {
-    if (taken_ > 0) hand_over();
-    pool_.give(std::move(send_));
-    pool_.give(std::move(recv_));
-    return;
-  }
-  // Messages of a reduction that failed may still be reading.
-  pool_.abandon(std::move(send_));
-  pool_.abandon(std::move(recv_));
+  if (code == Code::ok && taken_ > 0) hand_over();
+  pool_.give(std::move(send_));
+  pool_.give(std::move(recv_));
 }
 
 }  // namespace tutti::comm

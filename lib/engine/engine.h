@@ -71,7 +71,7 @@ class ScratchPool {
   };
   Piece take(std::size_t bytes);
   void give(Piece piece);
-  // A message that failed may still read or fill it: it is kept until the world's end.
+  // Messages of a run that nobody waits for may still read or fill it: kept to the world's end.
   void abandon(Piece piece);
 
  private:
@@ -95,8 +95,8 @@ class Run {
   void restart();  // persistent: same binding once more
   bool is_done() const { return done_; }
   Code code() const { return code_; }
-  // Called once when it ends, gate held, possibly inside begin(); may begin or destroy runs,
-  // this one too. Must not wait.
+  // Called once when it ends, and nothing touches the binding's memory any more; gate held,
+  // possibly inside begin(); may begin or destroy runs, this one too. Must not wait.
   void (*on_done)(Run* self) = nullptr;
   void* owner = nullptr;
 
@@ -119,6 +119,9 @@ class Run {
   void fold(const sched::Step& step);
   void fail_with(Code code);
   void part_company();
+  void replace(std::uint32_t step);
+  static void straggler_done(p2p::Request* request);
+  void let_go();
   void finish();
   p2p::Envelope envelope(int source) const;
   int job_rank(const sched::Step& step) const;
@@ -132,6 +135,7 @@ class Run {
   std::vector<std::uint32_t> receives_, others_;  // queued; read from the heads
   std::size_t receives_head_ = 0, others_head_ = 0;
   std::size_t unfinished_ = 0;
+  std::size_t stragglers_ = 0;  // of a run that failed: what still touches its memory
   Code code_ = Code::ok;
   bool done_ = true;
   bool advancing_ = false;

@@ -24,7 +24,7 @@ class BoundMemory {
   // Writes staged results to where they belong, when the run went well.
   void deliver();
   void release();
-  // Lets go of the scratch for good: a failed message may still be reading it.
+  // Lets go of the scratch for good: messages may still use it.
   void abandon();
 
   types::Buffer buffer(const sched::Slice& slice) const;

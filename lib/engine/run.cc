@@ -32,7 +32,7 @@ Run::Run(p2p::Endpoint& endpoint, ScratchPool& scratch, std::shared_ptr<const Pr
 }
 
 Run::~Run() {
-  if (!done_) part_company();
+  if (!done_) let_go();
 }
 
 void Run::begin(Binding binding) {
@@ -94,7 +94,9 @@ void Run::advance() {
       break;
   }
   advancing_ = false;
-  if (code_ != Code::ok || unfinished_ == 0) finish();  // may destroy this run
+  if (code_ != Code::ok) part_company();
+  if (stragglers_ == 0 && (code_ != Code::ok || unfinished_ == 0))
+    finish();  // may destroy this run
 }
 
 void Run::start(std::uint32_t index) {
@@ -185,43 +187,58 @@ inline void Run::fail_with(Code code) {
 }
 
 // After a failure the others must not wait for us: what we would have sent is replaced by word
-// of the failure, what they send to us is taken and dropped. Messages under way run on alone
-// (their memory stays: see BoundMemory::abandon).
+// of the failure, what they send to us is taken and dropped. Messages and device work under way may
+// still read and write the caller's memory, so the run ends when the last of them has.
 void Run::part_company() {
   for (Message& message : messages_) {
-    const Step& step = program_->schedule.steps[message.step];
-    p2p::Request* request = std::exchange(message.request, nullptr);
-    if (request != nullptr) request->on_done = nullptr;
-    if (step.kind == Kind::recv && (request != nullptr || !message.started)) {
-      if (request != nullptr) {
-        endpoint_.cancel(request);
-        const bool was_posted = request->done && request->status.cancelled;
-        endpoint_.release(request);
-        if (!was_posted) continue;
-      }
-      endpoint_.release(
-          endpoint_.recv(job_rank(step), envelope(step.peer), types::Buffer::plain(nullptr, 0)));
-    } else if (step.kind == Kind::send) {
-      if (request != nullptr) endpoint_.release(request);
-      if (message.started) continue;
-      p2p::Envelope word = envelope(binding_.rank);
-      word.fingerprint = code_ == Code::proc_aborted ? p2p::kSenderLostPeer : p2p::kSenderFailed;
-      endpoint_.release(endpoint_.send(p2p::Mode::standard, job_rank(step), word,
-                                       types::Buffer::plain(nullptr, 0)));
-    } else if (request != nullptr) {
-      endpoint_.release(request);  // of a device
+    if (p2p::Request* const request = message.request; request != nullptr) {
+      ++stragglers_;
+      request->on_done = &straggler_done;
+      endpoint_.cancel(request);  // if nobody has met it yet
+    } else if (!message.started) {
+      replace(message.step);
     }
   }
 }
 
-inline void Run::finish() {
-  if (code_ == Code::ok) {
-    memory_->deliver();
-    memory_->release();
-  } else {
-    part_company();
-    memory_->abandon();
+// In the place of a message that was not started, or that nobody had met.
+void Run::replace(std::uint32_t index) {
+  const Step& step = program_->schedule.steps[index];
+  if (step.kind == Kind::recv) {
+    endpoint_.release(
+        endpoint_.recv(job_rank(step), envelope(step.peer), types::Buffer::plain(nullptr, 0)));
+  } else if (step.kind == Kind::send) {
+    p2p::Envelope word = envelope(binding_.rank);
+    word.fingerprint = code_ == Code::proc_aborted ? p2p::kSenderLostPeer : p2p::kSenderFailed;
+    endpoint_.release(endpoint_.send(p2p::Mode::standard, job_rank(step), word,
+                                     types::Buffer::plain(nullptr, 0)));
   }
+}
+
+void Run::straggler_done(p2p::Request* request) {
+  Message* const message = static_cast<Message*>(request->owner);
+  const bool was_met = !request->status.cancelled;
+  Run* const run = message->run;
+  message->request = nullptr;
+  run->endpoint_.release(request);
+  if (!was_met) run->replace(message->step);
+  if (--run->stragglers_ == 0) run->finish();
+}
+
+// Nobody waits for its end: what is under way goes on in memory that stays.
+void Run::let_go() {
+  if (stragglers_ == 0) part_company();
+  for (Message& message : messages_)
+    if (p2p::Request* const request = std::exchange(message.request, nullptr); request != nullptr) {
+      request->on_done = nullptr;
+      endpoint_.release(request);
+    }
+  memory_->abandon();
+}
+
+inline void Run::finish() {
+  if (code_ == Code::ok) memory_->deliver();
+  memory_->release();
   done_ = true;
   if (on_done != nullptr) on_done(this);
 }

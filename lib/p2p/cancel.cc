@@ -72,8 +72,15 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
   }
 }
 
-// Those that are being brought end with that (on_brought).
+// Those that are being brought end with that (on_brought). What a matched probe took stays, without
+// its content, for the receive that it is promised to.
 void Core::cancel_kept(std::uint32_t context, Code code) {
+  for (MatchNode* node = channel_.taken.oldest(); node != nullptr; node = node->newer) {
+    Message* const message = static_cast<Message*>(node);
+    if (message->context != context || message->bringing != nullptr) continue;
+    if (message->failure == Code::ok) refuse(message->from, message->header, message->bytes, code);
+    message->failure = code;
+  }
   for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr;) {
     Message* const message = static_cast<Message*>(node);
     node = node->newer;

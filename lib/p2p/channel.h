@@ -15,6 +15,7 @@ struct Channel {
 
   PostedQueue posted;          // receives that no message has met
   UnexpectedQueue unexpected;  // messages that no receive has met
+  MatchQueue taken;            // messages that a matched probe took, until they are received
   TransferPool transfers;      // requests, free ones too
   TransferLine completions;    // done, on_done not yet called
 };

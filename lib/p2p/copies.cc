@@ -134,13 +134,18 @@ std::byte* Core::place_bounce(Transfer* transfer, std::size_t bytes) {
   return transfer->reading->memory();
 }
 
+bool Core::is_reading(const Transfer& transfer, std::span<const std::byte> payload) {
+  return transfer.reading != nullptr && transfer.reading->memory() == payload.data();
+}
+
 // What has arrived goes to its place in the device's memory.
 void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
                         std::span<const std::byte> payload) {
   if (payload.empty()) return;
-  Bounce* bounce = std::exchange(transfer->reading, nullptr);
-  if (bounce == nullptr || bounce->memory() != payload.data()) {
-    if (bounce != nullptr) give_bounce(bounce);
+  Bounce* bounce = nullptr;
+  if (is_reading(*transfer, payload)) {
+    bounce = std::exchange(transfer->reading, nullptr);
+  } else {
     bounce = take_bounce(transfer, offset, payload.size());
     std::memcpy(bounce->memory(), payload.data(), payload.size());
   }

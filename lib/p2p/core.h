@@ -152,6 +152,7 @@ class Core final : public Endpoint, public transport::Sink {
   bool is_packed(Transfer* transfer);
   int pump_bounces(PeerState& to, Transfer* transfer);
   std::byte* place_bounce(Transfer* transfer, std::size_t bytes);
+  static bool is_reading(const Transfer& transfer, std::span<const std::byte> payload);
   void unpack_later(Transfer* transfer, std::uint64_t offset, std::span<const std::byte> payload);
   Transfer* begin_work(const types::Buffer& from, const types::Buffer& into);
   void await_copies();

@@ -72,10 +72,13 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
     Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
     const bool fits = transfer != nullptr && transfer->phase == Phase::granted &&
                       transfer->peer == from && is_part(*transfer, header, bytes);
-    if (fits && transfer->buffer.device != nullptr) return place_bounce(transfer, bytes);
-    if (!fits || !transfer->buffer.is_contiguous()) return nullptr;
-    transfer->placed += bytes;
-    return transfer->buffer.at() + header.length;
+    const bool is_flat = fits && transfer->buffer.is_contiguous();
+    std::byte* const into = is_flat ? transfer->buffer.at() + header.length
+                            : fits && transfer->buffer.device != nullptr
+                                ? place_bounce(transfer, bytes)
+                                : nullptr;
+    if (into != nullptr) transfer->placed += bytes;
+    return into;
   }
   if (header.kind != static_cast<std::uint8_t>(Kind::eager)) {
     FrameHandler* const handler = frames_.find(header.kind);

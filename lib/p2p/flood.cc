@@ -136,12 +136,13 @@ void Core::on_brought(Request* self) {
   Core& core = *bringing->core;
   Message* const message = static_cast<Message*>(bringing->owner);
   message->bringing = nullptr;
-  message->failure = bringing->status.code;
+  const Code cancelled = core.why_cancelled(message->context);
+  message->failure = bringing->status.code != Code::ok ? bringing->status.code : cancelled;
   message->header.kind = static_cast<std::uint8_t>(Kind::eager);
   message->header.flags = kOwesNothing;
   core.release(bringing);
   if (message->taker != nullptr) return core.give_message(message->taker, message);
-  if (message->is_taken || core.why_cancelled(message->context) == Code::ok) return;
+  if (message->is_taken || cancelled == Code::ok) return;
   core.drop_kept(message);
   core.bytes_.give(message, sizeof(Message) + message->bytes);
 }

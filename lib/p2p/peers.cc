@@ -49,11 +49,15 @@ Core::~Core() {
     each->owned_link.reset();
     drop_control(*each);
   }
-  while (!channel_.unexpected.is_empty()) {
-    Message* const message = static_cast<Message*>(channel_.unexpected.oldest());
-    channel_.unexpected.remove(message);
-    bytes_.give(message, sizeof(Message) + message->bytes);
-  }
+  const auto free_all = [this](MatchQueue& messages) {
+    while (!messages.is_empty()) {
+      Message* const message = static_cast<Message*>(messages.oldest());
+      messages.remove(message);
+      bytes_.give(message, sizeof(Message) + message->bytes);
+    }
+  };
+  free_all(channel_.unexpected);
+  free_all(channel_.taken);
 }
 
 Result<void> Core::start(const Opener& opener) {

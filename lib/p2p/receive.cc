@@ -1,5 +1,6 @@
 // Receives and probes: first what has arrived already, then the line of posted receives.
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "p2p/core.h"
@@ -46,6 +47,7 @@ Status Core::recv_now(int rank, const Envelope& envelope, const types::Buffer& b
 
 // Hands a kept message to the receive that takes it, and forgets it.
 void Core::give_message(Transfer* transfer, Message* message) {
+  if (std::exchange(message->is_taken, false)) channel_.taken.remove(message);
   if (message->bringing != nullptr) {
     transfer->phase = Phase::matched;
     transfer->peer = message->from;
@@ -97,6 +99,7 @@ Message* Core::take(int rank, const Envelope& envelope, Status* status) {
   if (message == nullptr) return nullptr;
   drop_kept(message);
   message->is_taken = true;
+  channel_.taken.add(message);
   return message;
 }
 

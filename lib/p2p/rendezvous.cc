@@ -242,16 +242,15 @@ bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std
   const bool lies_flat = transfer->buffer.is_contiguous() && header.length <= transfer->total;
   std::byte* const into = lies_flat ? transfer->buffer.at() + header.length : nullptr;
   // What place() was asked for was found right then.
-  const bool was_placed = lies_flat && into == payload.data() && payload.size() <= transfer->placed;
-  if (was_placed)
-    transfer->placed -= payload.size();
-  else if (!is_part(*transfer, header, payload.size()))
-    return false;
-  else if (transfer->buffer.device != nullptr)
+  const bool is_in_place = (lies_flat && into == payload.data()) || is_reading(*transfer, payload);
+  const bool was_placed = is_in_place && payload.size() <= transfer->placed;
+  if (!was_placed && !is_part(*transfer, header, payload.size())) return false;
+  if (was_placed) transfer->placed -= payload.size();
+  if (transfer->buffer.device != nullptr)
     unpack_later(transfer, header.length, payload);
   else if (!lies_flat)
     types::unpack(transfer->buffer, static_cast<types::Count>(header.length), payload);
-  else if (into != payload.data())
+  else if (!was_placed && into != payload.data())
     std::memcpy(into, payload.data(), payload.size());
   transfer->moved += payload.size();
   end_received(from, header, transfer);

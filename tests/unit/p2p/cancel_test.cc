@@ -202,3 +202,39 @@ TEST_CASE("what is posted in a cancelled context ends at once", "[p2p][cancel]")
   CHECK(worlds[0].probe(1, envelope, &status));
   CHECK(status.code == Code::proc_aborted);
 }
+
+TEST_CASE("what a matched probe took from a cancelled context ends with its code",
+          "[p2p][cancel]") {
+  for (const std::size_t bytes : {std::size_t{10}, std::size_t{30'000}}) {
+    CAPTURE(bytes);
+    Worlds worlds(2);
+    auto data = pattern(bytes, 1);
+    const Envelope envelope{kCancelled, 0, 5, 0};
+    Request* const sent = worlds[0].send(Mode::standard, 1, envelope, plain(data));
+    p2p::Message* taken = nullptr;
+    Status status;
+    REQUIRE(
+        worlds.until([&] { return (taken = worlds[1].take(0, envelope, &status)) != nullptr; }));
+    worlds[1].cancel(kCancelled, Code::proc_aborted);
+    REQUIRE(worlds.until([&] { return sent->done; }));  // an offer is answered though nobody asks
+    CHECK(sent->status.code == (bytes > 1000 ? Code::proc_aborted : Code::ok));
+    std::vector<std::byte> into(bytes);
+    Request* const received = worlds[1].recv_taken(taken, plain(into));
+    REQUIRE(received->done);
+    CHECK(received->status.code == Code::proc_aborted);
+    CHECK(into == std::vector<std::byte>(bytes));
+    worlds[0].release(sent);
+    worlds[1].release(received);
+  }
+}
+
+TEST_CASE("what a matched probe took and nobody receives is freed at the end", "[p2p][cancel]") {
+  Worlds worlds(2);
+  auto data = pattern(10, 1);
+  const Envelope envelope{kAlive, 0, 5, 0};
+  worlds[0].release(worlds[0].send(Mode::standard, 1, envelope, plain(data)));
+  Status status;
+  REQUIRE(worlds.until([&] { return worlds[1].take(0, envelope, &status) != nullptr; }));
+  CHECK(status.code == Code::ok);
+  worlds.end(1);  // the leak checker looks
+}

@@ -1,0 +1,131 @@
+// A run that fails ends when nothing touches the caller's memory any more.
+#include "catch.h"
+#include "engine/engine.h"
+#include "worlds.h"
+
+namespace {
+
+using namespace tutti;
+using sched::Slice;
+using sched::Space;
+
+using test::Worlds;
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::size_t kLong = 200'000;
+constexpr std::uint32_t kContext = 41, kCall = 0x10000007, kOther = 0x20000000;
+
+Slice at(Space space, std::size_t offset, std::size_t bytes) {
+  return {space, static_cast<types::Count>(offset), static_cast<types::Count>(bytes)};
+}
+
+// What rank 1 of two sends to rank 0, or asks of it, by hand.
+p2p::Envelope from(int rank, std::uint32_t fingerprint = kCall) {
+  return {kContext, rank, 0, fingerprint};
+}
+
+// Rank 0's run of `builder` over these two memories.
+class Caller {
+ public:
+  Caller(Worlds& worlds, sched::Builder& builder)
+      : run_(worlds[0], scratch_, std::make_shared<const engine::Program>(builder.finish())) {
+    engine::Binding binding;
+    binding.context = kContext;
+    binding.fingerprint = kCall;
+    binding.peers = peers_;
+    binding.in.whole = {in.data(), static_cast<types::Count>(in.size())};
+    binding.out.whole = {out.data(), static_cast<types::Count>(out.size())};
+    run_.begin(std::move(binding));
+  }
+  engine::Run& run() { return run_; }
+
+  Bytes in = test::pattern(kLong, 1);
+  Bytes out = Bytes(kLong + 8);
+
+ private:
+  const std::vector<int> peers_{0, 1};
+  engine::ScratchPool scratch_;
+  engine::Run run_;
+};
+
+// A message of another call, which fails the run that receives it.
+void send_other_call(Worlds& worlds) {
+  worlds[1].release(
+      worlds[1].send(p2p::Mode::standard, 0, from(1, kOther), types::Buffer::plain(nullptr, 0)));
+}
+
+}  // namespace
+
+TEST_CASE("a run that fails waits for a receive that is being written to", "[engine]") {
+  Worlds worlds(2);
+  sched::Builder builder;
+  builder.recv(at(Space::out, 0, kLong), 1);
+  builder.recv(at(Space::out, kLong, 8), 1);
+  Caller caller(worlds, builder);
+  Bytes sent = test::pattern(kLong, 7);
+  p2p::Request* const offered = worlds[1].send(p2p::Mode::standard, 0, from(1), test::plain(sent));
+  send_other_call(worlds);
+  // Rank 1 does not look: the receive is granted, and nothing comes.
+  for (int i = 0; i < 200; ++i) worlds[0].progress();
+  REQUIRE_FALSE(offered->done);
+  CHECK_FALSE(caller.run().is_done());
+  CHECK(caller.run().code() == Code::other);
+  REQUIRE(worlds.until([&] { return caller.run().is_done(); }));
+  CHECK(std::equal(sent.begin(), sent.end(), caller.out.begin()));
+  REQUIRE(worlds.until([&] { return offered->done; }));
+  worlds[1].release(offered);
+}
+
+TEST_CASE("a run that fails takes back what it has offered, and says so in its place", "[engine]") {
+  Worlds worlds(2);
+  sched::Builder builder;
+  builder.send(at(Space::in, 0, kLong), 1);
+  builder.recv(at(Space::out, kLong, 8), 1);
+  Caller caller(worlds, builder);
+  send_other_call(worlds);
+  for (int i = 0; i < 200; ++i) worlds[0].progress();
+  CHECK(caller.run().code() == Code::other);
+  CHECK_FALSE(caller.run().is_done());  // rank 1 may still ask for it
+  REQUIRE(worlds.until([&] { return caller.run().is_done(); }));
+  std::fill(caller.in.begin(), caller.in.end(), std::byte{});
+  Bytes got(kLong);
+  p2p::Request* const asked = worlds[1].recv(0, from(0), test::plain(got));
+  REQUIRE(worlds.until([&] { return asked->done; }));
+  CHECK(asked->status.code == Code::other);
+  CHECK(got == Bytes(kLong));
+  worlds[1].release(asked);
+}
+
+TEST_CASE("a run that fails waits for a message that is being taken", "[engine]") {
+  Worlds worlds(2);
+  sched::Builder builder;
+  builder.send(at(Space::in, 0, kLong), 1);
+  builder.recv(at(Space::out, kLong, 8), 1);
+  Caller caller(worlds, builder);
+  worlds.rounds(5);
+  Bytes got(kLong);
+  p2p::Request* const asked = worlds[1].recv(0, from(0), test::plain(got));
+  send_other_call(worlds);
+  REQUIRE(worlds.until([&] { return caller.run().is_done(); }));
+  std::fill(caller.in.begin(), caller.in.end(), std::byte{});
+  REQUIRE(worlds.until([&] { return asked->done; }));
+  CHECK(asked->status.code == Code::ok);
+  CHECK(got == test::pattern(kLong, 1));
+  worlds[1].release(asked);
+}
+
+TEST_CASE("a run whose peer is lost ends, whatever was under way", "[engine]") {
+  Worlds worlds(2);
+  sched::Builder builder;
+  builder.send(at(Space::in, 0, kLong), 1);
+  builder.recv(at(Space::out, 0, kLong), 1);
+  builder.recv(at(Space::out, kLong, 8), 1);
+  Caller caller(worlds, builder);
+  Bytes sent = test::pattern(kLong, 7);
+  worlds[1].release(worlds[1].send(p2p::Mode::standard, 0, from(1), test::plain(sent)));
+  for (int i = 0; i < 200; ++i) worlds[0].progress();
+  worlds.lose(1);
+  REQUIRE(worlds.until([&] { return caller.run().is_done(); }));
+  CHECK(caller.run().code() == Code::proc_aborted);
+}

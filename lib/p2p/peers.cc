@@ -56,7 +56,7 @@ Core::~Core() {
   }
 }
 
-Result<void> Core::start(const Opener& opener) {
+Result<void> Core::start(const Endpoint::Opener& opener) {
   const transport::Surroundings around{&wireup_, this, &knobs_};
   opened_ = opener(around);
   if (opened_.transports.empty()) return fail(Code::arg, opened_.left_out.front());

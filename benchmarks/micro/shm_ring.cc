@@ -64,7 +64,7 @@ struct End {
     opened = open_all(around);
     for (auto& each : opened.transports)
       if (std::strcmp(each->name(), "shm") == 0) shm = each.get();
-    waiter = make_waiter(around, opened.transports);
+    waiter = std::make_unique<Waiter>(around, opened.transports);
   }
   std::unique_ptr<Link> connect(int to) { return *shm->connect(Peer{to, 0, to, true}, {}); }
 
@@ -201,7 +201,7 @@ class Barrier {
     opened_ = open_all(around);
     for (auto& each : opened_.transports)
       if (std::strcmp(each->name(), "shm") == 0) shm_ = each.get();
-    waiter_ = make_waiter(around, opened_.transports);
+    waiter_ = std::make_unique<Waiter>(around, opened_.transports);
     for (int step = 1; step < ranks; step *= 2) {
       const int to = (wireup.rank() + step) % ranks;
       links_.push_back(*shm_->connect(Peer{to, 0, to, true}, {}));

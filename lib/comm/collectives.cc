@@ -81,18 +81,12 @@ class Startable {
   PreparedCall prepared_;
 };
 
-class PreparedPersistent final : public PersistentCollective {
- public:
-  PreparedPersistent(Communicator& comm, Startable call)
-      : comm_(CommRef::share(&comm)), call_(std::move(call)) {}
-  Result<Request*> start() override { return call_.start(*comm_); }
-
- private:
-  CommRef comm_;
-  const Startable call_;
-};
-
 }  // namespace
+
+struct PersistentCollective::Prepared {
+  CommRef comm;
+  Startable call;
+};
 
 Code run(Communicator& comm, const CollCall& call) {
   note(comm, call);
@@ -107,7 +101,17 @@ Result<Request*> start(Communicator& comm, const CollCall& call) {
 Result<std::unique_ptr<PersistentCollective>> PersistentCollective::make(Communicator& comm,
                                                                          const CollCall& call) {
   TUTTI_TRY(startable, Startable::make(comm, call));
-  return std::unique_ptr<PersistentCollective>(new PreparedPersistent(comm, std::move(startable)));
+  auto prepared = std::make_unique<Prepared>(Prepared{CommRef::share(&comm), std::move(startable)});
+  return std::unique_ptr<PersistentCollective>(new PersistentCollective(std::move(prepared)));
+}
+
+PersistentCollective::PersistentCollective(std::unique_ptr<Prepared> prepared)
+    : prepared_(std::move(prepared)) {}
+
+PersistentCollective::~PersistentCollective() = default;
+
+Result<Request*> PersistentCollective::start() {
+  return prepared_->call.start(*prepared_->comm);
 }
 
 }  // namespace tutti::comm

@@ -141,8 +141,15 @@ class PersistentCollective {
  public:
   static Result<std::unique_ptr<PersistentCollective>> make(Communicator& comm,
                                                             const CollCall& call);
-  virtual ~PersistentCollective() = default;
-  virtual Result<Request*> start() = 0;
+  ~PersistentCollective();
+  PersistentCollective(const PersistentCollective&) = delete;
+  PersistentCollective& operator=(const PersistentCollective&) = delete;
+  Result<Request*> start();
+
+ private:
+  struct Prepared;  // collectives.cc
+  explicit PersistentCollective(std::unique_ptr<Prepared> prepared);
+  std::unique_ptr<Prepared> prepared_;
 };
 
 // What the maker of an open request does in its life; it goes with the request.

@@ -1,4 +1,4 @@
-// Core: the endpoint itself. One matcher, the protocols on top of it, and the transports below.
+// Core: an endpoint's inside. One matcher, the protocols on top of it, and the transports below.
 //
 // Transports call on_frame, place and on_peer_gone from inside progress() or try_post(). These
 // only change state and put work on lists; frames in answer are posted by pump(), after the
@@ -31,62 +31,62 @@
 
 namespace tutti::p2p {
 
-class Core final : public Endpoint, public transport::Sink {
+class Core final : public transport::Sink {
  public:
   Core(wireup::Wireup& wireup, const Knobs& knobs);
   ~Core() override;
-  Result<void> start(const Opener& opener);
+  Result<void> start(const Endpoint::Opener& opener);
 
   // Bytes of memory held for messages nobody asked for yet, and for frames that wait.
   std::size_t kept_bytes() const { return bytes_.in_use(); }
 
-  // Endpoint.
-  std::uint32_t try_send(int peer, const Envelope& envelope, const void* data,
-                         std::size_t bytes) override;
-  Request* send(Mode mode, int peer, const Envelope& envelope,
-                const types::Buffer& buffer) override;
-  Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
-  Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) override;
-  bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes) override;
-  bool probe(int peer, const Envelope& envelope, Status* status) override;
-  Message* take(int peer, const Envelope& envelope, Status* status) override;
-  Request* recv_taken(Message* message, const types::Buffer& buffer) override;
-  Request* recall(int peer, std::uint32_t number) override;
-  void cancel(Request* request) override;
-  void cancel(std::uint32_t context, Code code) override;
-  void release(Request* request) override;
-  types::Devices& devices() override { return devices_; }
-  Request* copy(const types::Buffer& from, const types::Buffer& into) override;
-  Request* fold(const types::Fold& fold) override;
+  // What Endpoint's calls of the same names do (p2p.h says what that is).
+  using Posted = Endpoint::Posted;
+  using End = Endpoint::End;
+  std::uint32_t try_send(int peer, const Envelope& envelope, const void* data, std::size_t bytes);
+  Request* send(Mode mode, int peer, const Envelope& envelope, const types::Buffer& buffer);
+  Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
+  Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer);
+  bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes);
+  bool probe(int peer, const Envelope& envelope, Status* status);
+  Message* take(int peer, const Envelope& envelope, Status* status);
+  Request* recv_taken(Message* message, const types::Buffer& buffer);
+  Request* recall(int peer, std::uint32_t number);
+  void cancel(Request* request);
+  void cancel(std::uint32_t context, Code code);
+  void release(Request* request);
+  types::Devices& devices() { return devices_; }
+  Request* copy(const types::Buffer& from, const types::Buffer& into);
+  Request* fold(const types::Fold& fold);
   Partitioned* send_partitioned(int peer, const Envelope& envelope,
-                                const Partitioned::Shape& shape) override;
+                                const Partitioned::Shape& shape);
   Partitioned* recv_partitioned(int peer, const Envelope& envelope,
-                                const Partitioned::Shape& shape) override;
-  int progress() override;
-  int progress_or_yield() override;
-  void wait(Request* request) override;
-  void idle() override;
-  void active() override;
-  transport::Traits traits(int peer) override;
-  std::string link_name(int peer) override;
-  std::string links_text() override;
-  std::string sent_text() const override;
-  std::string mismatch_text() override { return std::exchange(mismatch_, {}); }
-  bool met_failure() const override { return !mismatch_.empty() && mismatch_is_failure_; }
-  const std::string& loss_text() const override { return loss_; }
-  void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) override;
-  Counters counters() const override;
-  void set_observer(Observer observer) override { observer_.store(observer); }
-  wireup::Wireup& wireup() override { return wireup_; }
-  transport::Waiter& waiter() override { return *waiter_; }
-  void set_gate(transport::Waiter::Gate* gate) override { gate_ = gate; }
-  void grow() override;
-  FrameTable& frames() override { return frames_; }
+                                const Partitioned::Shape& shape);
+  int progress();
+  int progress_or_yield();
+  void wait(Request* request);
+  void idle();
+  void active();
+  transport::Traits traits(int peer);
+  std::string link_name(int peer);
+  std::string links_text();
+  std::string sent_text() const;
+  std::string mismatch_text() { return std::exchange(mismatch_, {}); }
+  bool met_failure() const { return !mismatch_.empty() && mismatch_is_failure_; }
+  const std::string& loss_text() const { return loss_; }
+  void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);
+  Counters counters() const;
+  void set_observer(Observer observer) { observer_.store(observer); }
+  wireup::Wireup& wireup() { return wireup_; }
+  transport::Waiter& waiter() { return *waiter_; }
+  void set_gate(transport::Waiter::Gate* gate) { gate_ = gate; }
+  void grow();
+  FrameTable& frames() { return frames_; }
   Posted post_frame(int peer, const transport::FrameHeader& header,
-                    std::span<const std::byte> payload) override;
-  bool is_used(std::uint32_t context) const override;
-  void see_off(End end) override;
-  void close() override;
+                    std::span<const std::byte> payload);
+  bool is_used(std::uint32_t context) const;
+  void see_off(End end);
+  void close();
 
   // Sink.
   bool on_frame(int from, const transport::FrameHeader& header,

@@ -39,8 +39,8 @@ bool Core::OwnFrames::on_frame(int from, const transport::FrameHeader& header,
   return false;
 }
 
-Endpoint::Posted Core::post_frame(int rank, const transport::FrameHeader& header,
-                                  std::span<const std::byte> payload) {
+Core::Posted Core::post_frame(int rank, const transport::FrameHeader& header,
+                              std::span<const std::byte> payload) {
   TUTTI_CHECK(header.kind >= kOwnKinds.first + kOwnKinds.count, "a frame of p2p's own kinds");
   PeerState& to = connected(rank);
   if (to.gone || to.left) return Posted::lost;

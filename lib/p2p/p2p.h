@@ -65,7 +65,9 @@ struct Request {
   // post new requests and release this one, must not wait. Set to null it is not called.
   void (*on_done)(Request* self) = nullptr;
   void* owner = nullptr;
-  virtual ~Request() = default;
+
+ protected:
+  ~Request() = default;  // release() ends it
 };
 
 // A message taken out of matching by a matched probe (MPI 5.0, 3.8.2).
@@ -109,9 +111,13 @@ struct Happening {
 };
 using Observer = void (*)(const Happening& what);
 
+class Core;  // what an endpoint is inside (core.h)
+
 class Endpoint {
  public:
-  virtual ~Endpoint() = default;
+  ~Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
   // Opens transports, publishes addresses. Links are made at first use.
   static Result<std::unique_ptr<Endpoint>> open(wireup::Wireup& wireup, const Knobs& knobs);
   // The same over transports of the caller's choice: for tests.
@@ -121,100 +127,104 @@ class Endpoint {
 
   // Sends at once, without a request, when the message is short and the link has room: the
   // path of small messages. The message's number, for recall(); 0: nothing was sent, use send().
-  virtual std::uint32_t try_send(int peer, const Envelope& envelope, const void* data,
-                                 std::size_t bytes) = 0;
-  virtual Request* send(Mode mode, int peer, const Envelope& envelope,
-                        const types::Buffer& buffer) = 0;
+  std::uint32_t try_send(int peer, const Envelope& envelope, const void* data, std::size_t bytes);
+  Request* send(Mode mode, int peer, const Envelope& envelope, const types::Buffer& buffer);
   // peer: rank in the job, or kAnySource.
-  virtual Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer) = 0;
+  Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
   // Receives at once and to the end: the path of blocking receives. No request is made when
   // the message is short and there, or comes while polling.
-  virtual Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) = 0;
+  Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer);
 
   // A message to ourselves, straight into the receive that waits for it. False, and nothing
   // happened: there is none, or something else stands in the way; send it as any other. Now and
   // then it is so anyhow: what goes the usual way makes its receiver look at other messages.
-  virtual bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes) = 0;
+  bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes);
 
   // One look. A peer that is gone and left nothing: probe is true, take null, and the status
   // has a code that is not ok; otherwise the code is ok.
-  virtual bool probe(int peer, const Envelope& envelope, Status* status) = 0;
-  virtual Message* take(int peer, const Envelope& envelope, Status* status) = 0;
-  virtual Request* recv_taken(Message* message, const types::Buffer& buffer) = 0;
+  bool probe(int peer, const Envelope& envelope, Status* status);
+  Message* take(int peer, const Envelope& envelope, Status* status);
+  Request* recv_taken(Message* message, const types::Buffer& buffer);
   // Asks the peer for a message back that has left; done when it has answered.
-  virtual Request* recall(int peer, std::uint32_t number) = 0;
-  virtual void cancel(Request* request) = 0;  // if no message or receive has met it yet
+  Request* recall(int peer, std::uint32_t number);
+  void cancel(Request* request);  // if no message or receive has met it yet
   // Everything of this context ends with this code: what others have no hand in at once, the rest
   // as soon as they have answered. So does all that is posted in it later; a short message may
   // still leave, and is dropped where its context is cancelled too. The context stays so.
-  virtual void cancel(std::uint32_t context, Code code) = 0;
-  virtual void release(Request* request) = 0;  // detached: freed when it is done
+  void cancel(std::uint32_t context, Code code);
+  void release(Request* request);  // detached: freed when it is done
 
   // The devices whose memory buffers may lie in: a buffer says so itself.
-  virtual types::Devices& devices() = 0;
+  types::Devices& devices();
   // Work of which some memory is a device's, as a request: it may end later.
-  virtual Request* copy(const types::Buffer& from, const types::Buffer& into) = 0;
-  virtual Request* fold(const types::Fold& fold) = 0;
+  Request* copy(const types::Buffer& from, const types::Buffer& into);
+  Request* fold(const types::Fold& fold);
 
   // Sides of one (context, source, tag) meet in the order they are made. No wildcards.
-  virtual Partitioned* send_partitioned(int peer, const Envelope& envelope,
-                                        const Partitioned::Shape& shape) = 0;
-  virtual Partitioned* recv_partitioned(int peer, const Envelope& envelope,
-                                        const Partitioned::Shape& shape) = 0;
+  Partitioned* send_partitioned(int peer, const Envelope& envelope,
+                                const Partitioned::Shape& shape);
+  Partitioned* recv_partitioned(int peer, const Envelope& envelope,
+                                const Partitioned::Shape& shape);
 
-  virtual int progress() = 0;  // one round over the transports that are in use
+  int progress();  // one round over the transports that are in use
   // The same for calls that may not wait (MPI_Test, MPI_Iprobe): where they come again and again in
   // vain, other ranks get the core.
-  virtual int progress_or_yield() = 0;
-  virtual void wait(Request* request) = 0;  // until done
+  int progress_or_yield();
+  void wait(Request* request);  // until done
   // Waits once (poll, yield or sleep) when progress found nothing; for loops over many.
-  virtual void idle() = 0;
-  virtual void active() = 0;  // something moved: poll afresh
+  void idle();
+  void active();  // something moved: poll afresh
 
   // For the cost model and --report-links.
-  virtual transport::Traits traits(int peer) = 0;
-  virtual std::string link_name(int peer) = 0;
+  transport::Traits traits(int peer);
+  std::string link_name(int peer);
   // Lines "peer TAB link TAB why", and "- TAB not used TAB why" for transports left out.
-  virtual std::string links_text() = 0;
+  std::string links_text();
   // Lines "peer TAB link TAB messages TAB bytes" for every peer that something was sent to.
-  virtual std::string sent_text() const = 0;
+  std::string sent_text() const;
   // A receive whose fingerprint differs from its message's ends with Code::other (if that is
   // kSenderLostPeer: with Code::proc_aborted, and no words); this is what
   // was said about the last one (both ranks named), empty when there was none. The hook turns
   // a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
-  virtual std::string mismatch_text() = 0;
+  std::string mismatch_text();
   // Whether that one was word of a failure on the other rank (kSenderFailed): ask before.
-  virtual bool met_failure() const = 0;
+  bool met_failure() const;
   // Why the peer that was lost last was lost; empty when none was.
-  virtual const std::string& loss_text() const = 0;
-  virtual void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) = 0;
-  virtual Counters counters() const = 0;
+  const std::string& loss_text() const;
+  void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);
+  Counters counters() const;
   // Null: none. From any thread, gate held or not.
-  virtual void set_observer(Observer observer) = 0;
-  virtual wireup::Wireup& wireup() = 0;
-  virtual transport::Waiter& waiter() = 0;
+  void set_observer(Observer observer);
+  wireup::Wireup& wireup();
+  transport::Waiter& waiter();
   // How waits let other threads in; null: single thread.
-  virtual void set_gate(transport::Waiter::Gate* gate) = 0;
+  void set_gate(transport::Waiter::Gate* gate);
   // The wireup knows further ranks (Wireup::add): from now on they are peers like all others, of
   // any receive from any source, too. Not from inside a callback. They know this rank before it
   // sends.
-  virtual void grow() = 0;
+  void grow();
   // Frames of other rooms: who registered a kind here is told of its frames, from any peer.
-  virtual FrameTable& frames() = 0;
+  FrameTable& frames();
   // Sends one, at most traits(peer).max_frame bytes; a room's frames to a peer arrive in their
   // order, but may pass messages. `aux` is p2p's. Full: nothing happened, progress and try again.
   enum class Posted : std::uint8_t { yes, full, lost };
-  virtual Posted post_frame(int peer, const transport::FrameHeader& header,
-                            std::span<const std::byte> payload) = 0;
+  Posted post_frame(int peer, const transport::FrameHeader& header,
+                    std::span<const std::byte> payload);
   // Whether a send or receive in this context is under way, also one that was released.
-  virtual bool is_used(std::uint32_t context) const = 0;
+  bool is_used(std::uint32_t context) const;
   // Waits until all that was sent is with its receivers; all goes on afterwards. Ours: others go on
   // and may ask for it late. Everybody's: all ranks are here, so that what no receive waits for by
   // now is taken back.
   enum class End : std::uint8_t { ours, everybodys };
-  virtual void see_off(End end) = 0;
+  void see_off(End end);
   // Sends what is queued, then tells peers and closes links. After it nothing is received.
-  virtual void close() = 0;
+  void close();
+
+  Core& core() { return *core_; }  // for tests
+
+ private:
+  explicit Endpoint(std::unique_ptr<Core> core);
+  std::unique_ptr<Core> core_;
 };
 
 }  // namespace tutti::p2p

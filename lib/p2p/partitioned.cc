@@ -46,8 +46,7 @@ Envelope introducing(Envelope envelope) {
 // What both sides share: the round under way, and living on while messages are under way.
 class Half : public Partitioned {
  public:
-  Half(Endpoint& endpoint, int peer, const Shape& shape)
-      : endpoint_(endpoint), peer_(peer), shape_(shape) {}
+  Half(Core& core, int peer, const Shape& shape) : core_(core), peer_(peer), shape_(shape) {}
 
   void release() override {
     is_released_ = true;
@@ -83,7 +82,7 @@ class Half : public Partitioned {
     request->on_done = &settle<Derived, Handle>;
   }
 
-  Endpoint& endpoint_;
+  Core& core_;
   const int peer_;
   const Shape shape_;
   Status status_;
@@ -93,7 +92,7 @@ class Half : public Partitioned {
   static void settle(Request* request) {
     auto* const self = static_cast<Derived*>(request->owner);
     const Status status = request->status;
-    self->endpoint_.release(request);
+    self->core_.release(request);
     (self->*Handle)(status);
     --self->pending_;
     self->drop_if_idle();
@@ -110,16 +109,16 @@ class Half : public Partitioned {
 
 class Sender final : public Half {
  public:
-  Sender(Endpoint& endpoint, int peer, const Shape& shape, std::uint32_t stream)
-      : Half(endpoint, peer, shape), stream_(stream) {
+  Sender(Core& core, int peer, const Shape& shape, std::uint32_t stream)
+      : Half(core, peer, shape), stream_(stream) {
     is_ready_.resize(static_cast<std::size_t>(shape.partitions));
   }
 
   void introduce(const Envelope& envelope) {
     introduction_ = {stream_, shape_.partitions, partition_bytes()};
     follow<Sender, &Sender::introduced>(
-        endpoint_.send(Mode::standard, peer_, introducing(envelope),
-                       types::Buffer::plain(&introduction_, sizeof introduction_)));
+        core_.send(Mode::standard, peer_, introducing(envelope),
+                   types::Buffer::plain(&introduction_, sizeof introduction_)));
   }
 
   void start(Done on_done, void* owner) override {
@@ -135,12 +134,12 @@ class Sender final : public Half {
     is_ready_[place] = true;
     const types::Buffer part =
         shape_.message.part(partition * partition_bytes(), partition_bytes());
-    const Envelope envelope{kStreams | stream_, endpoint_.wireup().rank(), partition, 0};
+    const Envelope envelope{kStreams | stream_, core_.wireup().rank(), partition, 0};
     if (part.is_contiguous() &&
-        endpoint_.try_send(peer_, envelope, part.at(), static_cast<std::size_t>(part.bytes)))
+        core_.try_send(peer_, envelope, part.at(), static_cast<std::size_t>(part.bytes)))
       left({});
     else
-      follow<Sender, &Sender::left>(endpoint_.send(Mode::standard, peer_, envelope, part));
+      follow<Sender, &Sender::left>(core_.send(Mode::standard, peer_, envelope, part));
     return true;
   }
   bool arrived(int) override { return false; }
@@ -161,13 +160,13 @@ class Sender final : public Half {
 
 class Receiver final : public Half {
  public:
-  Receiver(Endpoint& endpoint, int peer, const Envelope& envelope, const Shape& shape)
-      : Half(endpoint, peer, shape), source_(envelope.source), tag_(envelope.tag) {
+  Receiver(Core& core, int peer, const Envelope& envelope, const Shape& shape)
+      : Half(core, peer, shape), source_(envelope.source), tag_(envelope.tag) {
     lacks_.resize(static_cast<std::size_t>(shape.partitions));
   }
 
   void meet(const Envelope& envelope) {
-    follow<Receiver, &Receiver::met>(endpoint_.recv(
+    follow<Receiver, &Receiver::met>(core_.recv(
         peer_, introducing(envelope), types::Buffer::plain(&introduction_, sizeof introduction_)));
   }
 
@@ -227,7 +226,7 @@ class Receiver final : public Half {
       const Count from = std::min(k * each, whole);
       const types::Buffer part = shape_.message.part(from, std::min(each, whole - from));
       const Envelope envelope{kStreams | introduction_.stream, peer_, k, 0};
-      follow<Receiver, &Receiver::landed>(endpoint_.recv(peer_, envelope, part));
+      follow<Receiver, &Receiver::landed>(core_.recv(peer_, envelope, part));
     }
     is_posting_ = false;
     let_go();

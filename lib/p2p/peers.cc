@@ -60,11 +60,11 @@ Core::~Core() {
   free_all(channel_.taken);
 }
 
-Result<void> Core::start(const Opener& opener) {
+Result<void> Core::start(const Endpoint::Opener& opener) {
   const transport::Surroundings around{&wireup_, this, &knobs_};
   opened_ = opener(around);
   if (opened_.transports.empty()) return fail(Code::arg, opened_.left_out.front());
-  waiter_ = transport::make_waiter(around, opened_.transports);
+  waiter_ = std::make_unique<transport::Waiter>(around, opened_.transports);
   return publish_addresses();
 }
 

@@ -1,18 +1,7 @@
-// Opening an endpoint, and what it says about its links.
+// What an endpoint says about its links and what it has done.
 #include "p2p/core.h"
 
 namespace tutti::p2p {
-
-Result<std::unique_ptr<Endpoint>> Endpoint::open_over(wireup::Wireup& wireup, const Knobs& knobs,
-                                                      const Opener& opener) {
-  auto core = std::make_unique<Core>(wireup, knobs);
-  TUTTI_DO(core->start(opener));
-  return std::unique_ptr<Endpoint>(std::move(core));
-}
-
-Result<std::unique_ptr<Endpoint>> Endpoint::open(wireup::Wireup& wireup, const Knobs& knobs) {
-  return open_over(wireup, knobs, &transport::open_all);
-}
 
 Counters Core::counters() const {
   Counters now = counted_;

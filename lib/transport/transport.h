@@ -181,7 +181,10 @@ class Waiter {
     ~Gate() = default;
   };
 
-  virtual ~Waiter() = default;
+  Waiter(const Surroundings& around, std::span<const std::unique_ptr<Transport>> transports);
+  ~Waiter();
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
   // Something happened: whoever waits looks afresh.
   void busy() {
     waits_.restart();
@@ -212,15 +215,17 @@ class Waiter {
   // How often to look at a word that a peer is about to write before that peer may need this core.
   int looks_at_word() const { return looks_at_word_; }
   // Wakes this rank from another thread of this process, or a peer of this host by local rank.
-  virtual void wake_self() = 0;
+  void wake_self();
 
- protected:
+ private:
   enum class Stage : std::uint8_t { awake, armed, sleeping };
-  Waiter(const Backoff::Phases& phases, int looks_at_word)
-      : waits_(phases), looks_(phases), looks_at_word_(looks_at_word) {}
-  virtual void rest(Backoff::Next next, Gate* gate) = 0;
-  virtual bool give_way(Backoff::Next next, Gate* gate) = 0;
-  virtual void busy_after_arming() = 0;
+  class Sleeper;  // waiter.cc
+  struct Manner;
+  Waiter(const Surroundings& around, std::span<const std::unique_ptr<Transport>> transports,
+         const Manner& manner);
+  void rest(Backoff::Next next, Gate* gate);
+  bool give_way(Backoff::Next next, Gate* gate);
+  void busy_after_arming();
   // To look for peers that are gone, and for programs of others.
   bool is_due(const Backoff& backoff) const {
     return backoff.read_ns() - looked_ns_ > kLookEvery_ns;
@@ -232,12 +237,9 @@ class Waiter {
   Backoff waits_;  // of those that may sleep
   Backoff looks_;  // of those that may not
   std::int64_t looked_ns_ = 0;
-
- private:
   const int looks_at_word_;
+  std::unique_ptr<Sleeper> sleeper_;
 };
-std::unique_ptr<Waiter> make_waiter(const Surroundings& around,
-                                    std::span<const std::unique_ptr<Transport>> transports);
 // To be called after data for local rank `local` became visible in the segment by other means
 // than a link (the shm delegate): wakes it if it sleeps. A load when it is awake.
 void nudge(wireup::Wireup& wireup, int local);

@@ -36,15 +36,18 @@ constexpr int kLongestSleepMs = 1000;
 constexpr int kUnsignalledSleepMs = 1;  // while nothing wakes us when what we wait for has come
 constexpr int kMostDoublings = 10;
 
+}  // namespace
+
 // How a rank waits, from the facts of this host.
-struct Manner {
+struct Waiter::Manner {
   Backoff::Phases phases;
   int looks_at_word;
+  static Manner derive(const wireup::Wireup& wireup, const Knobs& knobs);
 };
-constexpr Manner kOversubscribed{{0, 400'000, 8}, 16};
-constexpr Manner kCoreEach{{50'000, 1'000'000, 64}, 1000};  // the looks: about 2 us
 
-Manner derive(const wireup::Wireup& wireup, const Knobs& knobs) {
+Waiter::Manner Waiter::Manner::derive(const wireup::Wireup& wireup, const Knobs& knobs) {
+  constexpr Manner kOversubscribed{{0, 400'000, 8}, 16};
+  constexpr Manner kCoreEach{{50'000, 1'000'000, 64}, 1000};  // the looks: about 2 us
   Manner manner = wireup.segment().header().is_oversubscribed() ? kOversubscribed : kCoreEach;
   Backoff::Phases& phases = manner.phases;
   if (const std::int64_t forced = knobs.integer("TUTTI_POLL_US"); forced >= 0) {
@@ -55,14 +58,11 @@ Manner derive(const wireup::Wireup& wireup, const Knobs& knobs) {
   return manner;
 }
 
-class Policy final : public Waiter {
+class Waiter::Sleeper {
  public:
-  Policy(const Surroundings& around, std::span<const std::unique_ptr<Transport>> transports)
-      : Policy(around, transports, derive(*around.wireup, *around.knobs)) {}
-
-  Policy(const Surroundings& around, std::span<const std::unique_ptr<Transport>> transports,
-         const Manner& manner)
-      : Waiter(manner.phases, manner.looks_at_word),
+  Sleeper(Waiter& waiter, const Surroundings& around,
+          std::span<const std::unique_ptr<Transport>> transports, const Manner& manner)
+      : waiter_(waiter),
         segment_(around.wireup->segment()),
         local_(static_cast<std::uint32_t>(around.wireup->local_rank())),
         own_(segment_.local(local_)),
@@ -75,27 +75,26 @@ class Policy final : public Waiter {
     join_descriptors();
   }
 
-  ~Policy() override {
+  ~Sleeper() {
     own_.sleep.store(static_cast<std::uint32_t>(SleepState::awake), std::memory_order_relaxed);
   }
 
-  void wake_self() override {
+  void wake_self() {
     wake_if_asleep(segment_, local_, own_, true);
     call_followers();
   }
 
- private:
-  void rest(Backoff::Next next, Gate* gate) override {
-    if (stage_ == Stage::armed) return lead(gate);
-    if (stage_ == Stage::sleeping) return follow(gate);
-    if (is_due(waits_)) look_around(waits_.read_ns());
+  void rest(Backoff::Next next, Gate* gate) {
+    if (waiter_.stage_ == Stage::armed) return lead(gate);
+    if (waiter_.stage_ == Stage::sleeping) return follow(gate);
+    if (waiter_.is_due(waiter_.waits_)) look_around(waiter_.waits_.read_ns());
     if (next == Backoff::Next::sleep) return arm();
     give_way(next, gate);
   }
 
   // Returns then: another thread may have armed or gone to sleep meanwhile.
-  bool give_way(Backoff::Next next, Gate* gate) override {
-    if (is_due(looks_)) look_around(looks_.read_ns());
+  bool give_way(Backoff::Next next, Gate* gate) {
+    if (waiter_.is_due(waiter_.looks_)) look_around(waiter_.looks_.read_ns());
     if (next != Backoff::Next::look) {
       with_open_gate(gate, [] { ::sched_yield(); });
     } else if (gate != nullptr) {
@@ -114,18 +113,18 @@ class Policy final : public Waiter {
     own_.sleep.store(static_cast<std::uint32_t>(state), std::memory_order_relaxed);
     heavy_fence(own_);
     look_around(now_ns());  // a daemon that saw us awake rings no bell
-    stage_ = Stage::armed;
+    waiter_.stage_ = Stage::armed;
   }
 
-  void busy_after_arming() override {
-    if (stage_ == Stage::sleeping) {
+  void busy_after_arming() {
+    if (waiter_.stage_ == Stage::sleeping) {
       // This thread may have completed what the sleeping one waits for.
       if (!std::exchange(called_leader_, true)) wake_self();
       return;
     }
     // relaxed: an extra wake does no harm.
     own_.sleep.store(static_cast<std::uint32_t>(SleepState::awake), std::memory_order_relaxed);
-    stage_ = Stage::awake;
+    waiter_.stage_ = Stage::awake;
   }
 
   void lead(Gate* gate) {
@@ -133,7 +132,7 @@ class Policy final : public Waiter {
     const bool woken =
         own_.sleep.load(std::memory_order_acquire) == static_cast<std::uint32_t>(SleepState::awake);
     if (!woken) {
-      stage_ = Stage::sleeping;
+      waiter_.stage_ = Stage::sleeping;
       called_leader_ = false;
       with_open_gate(gate, [this, with_others = beside_others_, sleep_ms = sleep_ms()] {
         sleep(with_others, sleep_ms);
@@ -141,7 +140,7 @@ class Policy final : public Waiter {
     }
     own_.sleep.store(static_cast<std::uint32_t>(SleepState::awake), std::memory_order_relaxed);
     // Polling starts where it ended: one fruitless round, and we sleep again.
-    stage_ = Stage::awake;
+    waiter_.stage_ = Stage::awake;
     look_around(now_ns());
     call_followers();
   }
@@ -154,8 +153,8 @@ class Policy final : public Waiter {
 
   // Twice as long each time.
   int sleep_ms() const {
-    if (unsignalled_ > 0) return kUnsignalledSleepMs;
-    return std::min(first_sleep_ms_ << std::min(waits_.sleeps() - 1, kMostDoublings),
+    if (waiter_.unsignalled_ > 0) return kUnsignalledSleepMs;
+    return std::min(first_sleep_ms_ << std::min(waiter_.waits_.sleeps() - 1, kMostDoublings),
                     longest_sleep_ms_);
   }
 
@@ -174,7 +173,7 @@ class Policy final : public Waiter {
   void follow(Gate* gate) {
     const std::uint32_t seen = follow_word_.load(std::memory_order_acquire);
     followers_.fetch_add(1, std::memory_order_relaxed);
-    const int most_ms = unsignalled_ > 0 ? kUnsignalledSleepMs : kFirstSleepMs;
+    const int most_ms = waiter_.unsignalled_ > 0 ? kUnsignalledSleepMs : kFirstSleepMs;
     with_open_gate(gate, [this, seen, most_ms] { futex_sleep(follow_word_, seen, most_ms); });
     followers_.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -189,7 +188,7 @@ class Policy final : public Waiter {
   }
 
   void look_around(std::int64_t now) {
-    looked_ns_ = now;
+    waiter_.looked_ns_ = now;
     if (looks_for_others_) look_for_others(now);
     for (Transport* transport : transports_) transport->look_around();
   }
@@ -198,7 +197,7 @@ class Policy final : public Waiter {
   void set_phases() {
     Backoff::Phases phases = phases_;
     if (beside_others_) phases.yield_ns = phases.look_ns;
-    waits_.change(phases);
+    waiter_.waits_.change(phases);
   }
 
   void look_for_others(std::int64_t now) {
@@ -237,6 +236,7 @@ class Policy final : public Waiter {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
   }
 
+  Waiter& waiter_;
   const wireup::Segment& segment_;
   std::uint32_t local_;
   wireup::LocalRecord& own_;
@@ -255,11 +255,32 @@ class Policy final : public Waiter {
   std::atomic<std::uint32_t> followers_{0};
 };
 
-}  // namespace
+Waiter::Waiter(const Surroundings& around, std::span<const std::unique_ptr<Transport>> transports)
+    : Waiter(around, transports, Manner::derive(*around.wireup, *around.knobs)) {}
 
-std::unique_ptr<Waiter> make_waiter(const Surroundings& around,
-                                    std::span<const std::unique_ptr<Transport>> transports) {
-  return std::make_unique<Policy>(around, transports);
+Waiter::Waiter(const Surroundings& around, std::span<const std::unique_ptr<Transport>> transports,
+               const Manner& manner)
+    : waits_(manner.phases),
+      looks_(manner.phases),
+      looks_at_word_(manner.looks_at_word),
+      sleeper_(std::make_unique<Sleeper>(*this, around, transports, manner)) {}
+
+Waiter::~Waiter() = default;
+
+void Waiter::rest(Backoff::Next next, Gate* gate) {
+  sleeper_->rest(next, gate);
+}
+
+bool Waiter::give_way(Backoff::Next next, Gate* gate) {
+  return sleeper_->give_way(next, gate);
+}
+
+void Waiter::busy_after_arming() {
+  sleeper_->busy_after_arming();
+}
+
+void Waiter::wake_self() {
+  sleeper_->wake_self();
 }
 
 }  // namespace tutti::transport

@@ -49,7 +49,7 @@ class Scene {
   std::size_t refused() const { return refused_; }
 
  private:
-  Core& core() { return static_cast<Core&>(*endpoint_); }
+  Core& core() { return endpoint_->core(); }
   int some_peer() { return 1 + static_cast<int>(random_.below(kRanks - 1)); }
   std::uint32_t some_context() { return 2 * static_cast<std::uint32_t>(random_.below(2)); }
 

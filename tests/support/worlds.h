@@ -73,7 +73,7 @@ class Worlds {
   }
 
   Endpoint& operator[](int rank) { return *endpoints_[static_cast<std::size_t>(rank)]; }
-  p2p::Core& core(int rank) { return static_cast<p2p::Core&>((*this)[rank]); }
+  p2p::Core& core(int rank) { return (*this)[rank].core(); }
   // From now on this rank is dead: nothing passes, it does nothing more.
   void lose(int rank) {
     net_.lose(rank);

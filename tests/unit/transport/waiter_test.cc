@@ -70,7 +70,7 @@ TEST_CASE("a sleeping rank is woken by each of many frames", "[waiter]") {
     std::atomic<std::size_t> seen{0};
     rig.link(name, 0, 1);
     std::thread sleeper([&] {
-      auto waiter = make_waiter(rig[1].around(), rig[1].opened.transports);
+      auto waiter = std::make_unique<Waiter>(rig[1].around(), rig[1].opened.transports);
       auto& frames = rig[1].sink.frames;
       wait(rig[1], *waiter, [&] {
         seen = frames.size();
@@ -99,7 +99,7 @@ TEST_CASE("a rank that waits sleeps between any two looks, and wakes by itself",
     Rig rig({0, 0, 1}, knobs_with({{"TUTTI_LINK", way}, {"TUTTI_POLL_US", "0"}}));
     post(rig, rig.link(way.substr(0, 3), 0, 1), 0, {});
     rig.until([&] { return rig[1].sink.frames.size() == 1; });
-    auto waiter = make_waiter(rig[1].around(), rig[1].opened.transports);
+    auto waiter = std::make_unique<Waiter>(rig[1].around(), rig[1].opened.transports);
     CountingGate gate;
     // Awake it gives way at each look or lets others in; the first sleep is when it said so.
     while (!is_asleep(rig, 1)) waiter->pause(&gate);
@@ -123,7 +123,7 @@ TEST_CASE("nudge wakes a rank that waits for something else than a frame", "[wai
     Rig rig({0, 0, 1}, knobs_with({{"TUTTI_LINK", way}, {"TUTTI_POLL_US", "0"}}));
     std::atomic<int> turn{0};
     std::thread sleeper([&] {
-      auto waiter = make_waiter(rig[1].around(), rig[1].opened.transports);
+      auto waiter = std::make_unique<Waiter>(rig[1].around(), rig[1].opened.transports);
       for (int i = 1; i < 400; i += 2) {
         wait(rig[1], *waiter, [&] { return turn.load(std::memory_order_acquire) == i; });
         waiter->busy();
@@ -146,7 +146,7 @@ TEST_CASE("nudge wakes a rank that waits for something else than a frame", "[wai
 
 TEST_CASE("threads that wait in one rank all get on, whoever makes the progress", "[waiter]") {
   Rig rig({0, 0}, knobs_with({{"TUTTI_POLL_US", "0"}}));
-  auto waiter = make_waiter(rig[1].around(), rig[1].opened.transports);
+  auto waiter = std::make_unique<Waiter>(rig[1].around(), rig[1].opened.transports);
   std::mutex mutex;
   MutexGate gate(mutex);
   constexpr std::size_t kRounds = 100;
@@ -178,7 +178,7 @@ TEST_CASE("threads that wait in one rank all get on, whoever makes the progress"
 
 TEST_CASE("wake_self ends a wait from another thread", "[waiter]") {
   Rig rig({0, 0}, knobs_with({{"TUTTI_POLL_US", "0"}}));
-  auto waiter = make_waiter(rig[1].around(), rig[1].opened.transports);
+  auto waiter = std::make_unique<Waiter>(rig[1].around(), rig[1].opened.transports);
   std::atomic<bool> stop{false};
   std::thread sleeper([&] { wait(rig[1], *waiter, [&] { return stop.load(); }); });
   while (!is_asleep(rig, 1)) std::this_thread::yield();
@@ -189,7 +189,7 @@ TEST_CASE("wake_self ends a wait from another thread", "[waiter]") {
 
 TEST_CASE("who may not wait gives way after looking for a while, and never sleeps", "[waiter]") {
   Rig rig({0, 0}, knobs_with({{"TUTTI_LINK", "shm"}, {"TUTTI_POLL_US", "0"}}));
-  auto waiter = make_waiter(rig[0].around(), rig[0].opened.transports);
+  auto waiter = std::make_unique<Waiter>(rig[0].around(), rig[0].opened.transports);
   CountingGate gate;
   int looks = 1;
   while (!waiter->pause_awake(&gate)) ++looks;
@@ -205,7 +205,7 @@ TEST_CASE("who may not wait gives way after looking for a while, and never sleep
 
 TEST_CASE("who is to look for an hour neither gives way nor sleeps", "[waiter]") {
   Rig rig({0, 0}, knobs_with({{"TUTTI_LINK", "shm"}, {"TUTTI_POLL_US", "3600000000"}}));
-  auto waiter = make_waiter(rig[0].around(), rig[0].opened.transports);
+  auto waiter = std::make_unique<Waiter>(rig[0].around(), rig[0].opened.transports);
   CountingGate gate;
   for (int i = 0; i < 50'000; ++i) {
     waiter->pause(&gate);

@@ -1,0 +1,190 @@
+// Endpoint: each call is the core's of the same name.
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+
+Endpoint::Endpoint(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+
+Endpoint::~Endpoint() = default;
+
+Result<std::unique_ptr<Endpoint>> Endpoint::open_over(wireup::Wireup& wireup, const Knobs& knobs,
+                                                      const Opener& opener) {
+  auto core = std::make_unique<Core>(wireup, knobs);
+  TUTTI_DO(core->start(opener));
+  return std::unique_ptr<Endpoint>(new Endpoint(std::move(core)));
+}
+
+Result<std::unique_ptr<Endpoint>> Endpoint::open(wireup::Wireup& wireup, const Knobs& knobs) {
+  return open_over(wireup, knobs, &transport::open_all);
+}
+
+std::uint32_t Endpoint::try_send(int peer, const Envelope& envelope, const void* data,
+                                 std::size_t bytes) {
+  return core_->try_send(peer, envelope, data, bytes);
+}
+
+Request* Endpoint::send(Mode mode, int peer, const Envelope& envelope,
+                        const types::Buffer& buffer) {
+  return core_->send(mode, peer, envelope, buffer);
+}
+
+Request* Endpoint::recv(int peer, const Envelope& envelope, const types::Buffer& buffer) {
+  return core_->recv(peer, envelope, buffer);
+}
+
+Status Endpoint::recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer) {
+  return core_->recv_now(peer, envelope, buffer);
+}
+
+bool Endpoint::give_to_self(const Envelope& envelope, const void* data, std::size_t bytes) {
+  return core_->give_to_self(envelope, data, bytes);
+}
+
+bool Endpoint::probe(int peer, const Envelope& envelope, Status* status) {
+  return core_->probe(peer, envelope, status);
+}
+
+Message* Endpoint::take(int peer, const Envelope& envelope, Status* status) {
+  return core_->take(peer, envelope, status);
+}
+
+Request* Endpoint::recv_taken(Message* message, const types::Buffer& buffer) {
+  return core_->recv_taken(message, buffer);
+}
+
+Request* Endpoint::recall(int peer, std::uint32_t number) {
+  return core_->recall(peer, number);
+}
+
+void Endpoint::cancel(Request* request) {
+  core_->cancel(request);
+}
+
+void Endpoint::cancel(std::uint32_t context, Code code) {
+  core_->cancel(context, code);
+}
+
+void Endpoint::release(Request* request) {
+  core_->release(request);
+}
+
+types::Devices& Endpoint::devices() {
+  return core_->devices();
+}
+
+Request* Endpoint::copy(const types::Buffer& from, const types::Buffer& into) {
+  return core_->copy(from, into);
+}
+
+Request* Endpoint::fold(const types::Fold& fold) {
+  return core_->fold(fold);
+}
+
+Partitioned* Endpoint::send_partitioned(int peer, const Envelope& envelope,
+                                        const Partitioned::Shape& shape) {
+  return core_->send_partitioned(peer, envelope, shape);
+}
+
+Partitioned* Endpoint::recv_partitioned(int peer, const Envelope& envelope,
+                                        const Partitioned::Shape& shape) {
+  return core_->recv_partitioned(peer, envelope, shape);
+}
+
+int Endpoint::progress() {
+  return core_->progress();
+}
+
+int Endpoint::progress_or_yield() {
+  return core_->progress_or_yield();
+}
+
+void Endpoint::wait(Request* request) {
+  core_->wait(request);
+}
+
+void Endpoint::idle() {
+  core_->idle();
+}
+
+void Endpoint::active() {
+  core_->active();
+}
+
+transport::Traits Endpoint::traits(int peer) {
+  return core_->traits(peer);
+}
+
+std::string Endpoint::link_name(int peer) {
+  return core_->link_name(peer);
+}
+
+std::string Endpoint::links_text() {
+  return core_->links_text();
+}
+
+std::string Endpoint::sent_text() const {
+  return core_->sent_text();
+}
+
+std::string Endpoint::mismatch_text() {
+  return core_->mismatch_text();
+}
+
+bool Endpoint::met_failure() const {
+  return core_->met_failure();
+}
+
+const std::string& Endpoint::loss_text() const {
+  return core_->loss_text();
+}
+
+void Endpoint::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {
+  core_->set_fingerprint_text(std::move(describe));
+}
+
+Counters Endpoint::counters() const {
+  return core_->counters();
+}
+
+void Endpoint::set_observer(Observer observer) {
+  core_->set_observer(observer);
+}
+
+wireup::Wireup& Endpoint::wireup() {
+  return core_->wireup();
+}
+
+transport::Waiter& Endpoint::waiter() {
+  return core_->waiter();
+}
+
+void Endpoint::set_gate(transport::Waiter::Gate* gate) {
+  core_->set_gate(gate);
+}
+
+void Endpoint::grow() {
+  core_->grow();
+}
+
+FrameTable& Endpoint::frames() {
+  return core_->frames();
+}
+
+Endpoint::Posted Endpoint::post_frame(int peer, const transport::FrameHeader& header,
+                                      std::span<const std::byte> payload) {
+  return core_->post_frame(peer, header, payload);
+}
+
+bool Endpoint::is_used(std::uint32_t context) const {
+  return core_->is_used(context);
+}
+
+void Endpoint::see_off(End end) {
+  core_->see_off(end);
+}
+
+void Endpoint::close() {
+  core_->close();
+}
+
+}  // namespace tutti::p2p

@@ -235,7 +235,7 @@ void Meeting::prove(Visitor* visitor, const std::string& line) {
     return;
   }
   auto fresh = std::move(visitor->who);
-  fresh->stream = std::make_unique<secure::RecordStream>(exchange.keys());
+  fresh->stream = secure::make_stream(exchange.keys());
   const bool good =
       say(visitor->fd.get(), std::string(kWelcomeWord) + " " + secure::text_of(exchange.proof())) &&
       fresh->stream->open(visitor->heard, fresh->already);

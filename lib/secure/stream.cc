@@ -21,46 +21,53 @@ const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-}  // namespace
-
-struct RecordStream::State {
-  explicit State(const SessionKeys& both) : keys(both) {}
-  ~State() {
-    sodium_memzero(&keys, sizeof keys);
-    sodium_memzero(&out, sizeof out);
-    sodium_memzero(&in, sizeof in);
+class SecretStream final : public RecordStream {
+ public:
+  explicit SecretStream(const SessionKeys& keys) : keys_(keys) {}
+  ~SecretStream() override {
+    sodium_memzero(&keys_, sizeof keys_);
+    sodium_memzero(&out_, sizeof out_);
+    sodium_memzero(&in_, sizeof in_);
   }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  SecretStream(const SecretStream&) = delete;
+  SecretStream& operator=(const SecretStream&) = delete;
 
+  void seal(std::string_view plain, std::string& wire) override;
+  bool open(std::string_view wire, std::string& plain) override;
+  bool in_the_middle() const override { return !kept_.empty() || awaited_ != 0; }
+  void settle() override {
+    if (kept_.empty()) std::string().swap(kept_);
+  }
+
+ private:
   void push(std::string_view plain, std::string& wire);
   bool pull(std::string_view sealed, std::string& plain);
   bool take(std::string_view sealed, std::string& plain);
   std::size_t wanted() const {
-    if (!has_heard) return kStartBytes;
-    return (awaited > 0 ? awaited : kLengthBytes) + kMore;
+    if (!has_heard_) return kStartBytes;
+    return (awaited_ > 0 ? awaited_ : kLengthBytes) + kMore;
   }
 
-  SessionKeys keys;
-  crypto_secretstream_xchacha20poly1305_state out{}, in{};
-  bool has_spoken = false, has_heard = false, broken = false;
-  std::size_t awaited = 0;  // length of the record that comes; 0: that length comes first
-  std::string kept;         // what arrived of a piece that is not whole
+  SessionKeys keys_;
+  crypto_secretstream_xchacha20poly1305_state out_{}, in_{};
+  bool has_spoken_ = false, has_heard_ = false, broken_ = false;
+  std::size_t awaited_ = 0;  // length of the record that comes; 0: that length comes first
+  std::string kept_;         // what arrived of a piece that is not whole
 };
 
-void RecordStream::State::push(std::string_view plain, std::string& wire) {
+void SecretStream::push(std::string_view plain, std::string& wire) {
   const std::size_t at = wire.size();
   wire.resize(at + plain.size() + kMore);
-  crypto_secretstream_xchacha20poly1305_push(&out, reinterpret_cast<unsigned char*>(&wire[at]),
+  crypto_secretstream_xchacha20poly1305_push(&out_, reinterpret_cast<unsigned char*>(&wire[at]),
                                              nullptr, bytes_of(plain), plain.size(), nullptr, 0, 0);
 }
 
-void RecordStream::seal(std::string_view plain, std::string& wire) {
-  if (!state_->has_spoken) {
-    state_->has_spoken = true;
+void SecretStream::seal(std::string_view plain, std::string& wire) {
+  if (!has_spoken_) {
+    has_spoken_ = true;
     std::array<char, kStartBytes> start{};
     crypto_secretstream_xchacha20poly1305_init_push(
-        &state_->out, reinterpret_cast<unsigned char*>(start.data()), state_->keys.send.data());
+        &out_, reinterpret_cast<unsigned char*>(start.data()), keys_.send.data());
     wire.append(start.data(), start.size());
   }
   while (!plain.empty()) {
@@ -68,70 +75,63 @@ void RecordStream::seal(std::string_view plain, std::string& wire) {
     std::array<char, kLengthBytes> length{};
     for (std::size_t i = 0; i < kLengthBytes; ++i)
       length[i] = static_cast<char>((piece.size() >> (8 * i)) & 0xffU);
-    state_->push({length.data(), length.size()}, wire);
-    state_->push(piece, wire);
+    push({length.data(), length.size()}, wire);
+    push(piece, wire);
     plain.remove_prefix(piece.size());
   }
 }
 
-bool RecordStream::State::pull(std::string_view sealed, std::string& plain) {
+bool SecretStream::pull(std::string_view sealed, std::string& plain) {
   const std::size_t at = plain.size();
   plain.resize(at + sealed.size() - kMore);
   return crypto_secretstream_xchacha20poly1305_pull(
-             &in, reinterpret_cast<unsigned char*>(&plain[at]), nullptr, nullptr, bytes_of(sealed),
+             &in_, reinterpret_cast<unsigned char*>(&plain[at]), nullptr, nullptr, bytes_of(sealed),
              sealed.size(), nullptr, 0) == 0;
 }
 
 // One whole piece: the start, a length, or a record.
-bool RecordStream::State::take(std::string_view sealed, std::string& plain) {
-  if (!has_heard) {
-    has_heard = true;
-    return crypto_secretstream_xchacha20poly1305_init_pull(&in, bytes_of(sealed),
-                                                           keys.receive.data()) == 0;
+bool SecretStream::take(std::string_view sealed, std::string& plain) {
+  if (!has_heard_) {
+    has_heard_ = true;
+    return crypto_secretstream_xchacha20poly1305_init_pull(&in_, bytes_of(sealed),
+                                                           keys_.receive.data()) == 0;
   }
-  if (awaited > 0) {
-    awaited = 0;
+  if (awaited_ > 0) {
+    awaited_ = 0;
     return pull(sealed, plain);
   }
   std::string length;
   if (!pull(sealed, length)) return false;
   for (std::size_t i = 0; i < kLengthBytes; ++i)
-    awaited |= static_cast<std::size_t>(static_cast<unsigned char>(length[i])) << (8 * i);
-  return awaited > 0 && awaited <= kLongest;
+    awaited_ |= static_cast<std::size_t>(static_cast<unsigned char>(length[i])) << (8 * i);
+  return awaited_ > 0 && awaited_ <= kLongest;
 }
 
-bool RecordStream::open(std::string_view wire, std::string& plain) {
-  while (!state_->broken && state_->kept.size() + wire.size() >= state_->wanted()) {
-    const std::size_t missing = state_->wanted() - state_->kept.size();
+bool SecretStream::open(std::string_view wire, std::string& plain) {
+  while (!broken_ && kept_.size() + wire.size() >= wanted()) {
+    const std::size_t missing = wanted() - kept_.size();
     const std::size_t before = plain.size();
     bool good = false;
-    if (state_->kept.empty()) {
-      good = state_->take(wire.substr(0, missing), plain);
+    if (kept_.empty()) {
+      good = take(wire.substr(0, missing), plain);
     } else {
-      state_->kept.append(wire.substr(0, missing));
-      good = state_->take(state_->kept, plain);
-      state_->kept.clear();
+      kept_.append(wire.substr(0, missing));
+      good = take(kept_, plain);
+      kept_.clear();
     }
     wire.remove_prefix(missing);
     if (!good) plain.resize(before);
-    state_->broken = !good;
+    broken_ = !good;
   }
-  if (!state_->broken) state_->kept.append(wire);
-  return !state_->broken;
+  if (!broken_) kept_.append(wire);
+  return !broken_;
 }
 
-RecordStream::RecordStream(const SessionKeys& keys) : state_(std::make_unique<State>(keys)) {
+}  // namespace
+
+std::unique_ptr<RecordStream> make_stream(const SessionKeys& keys) {
   TUTTI_CHECK(::sodium_init() >= 0, "libsodium does not start");
-}
-
-RecordStream::~RecordStream() = default;
-
-bool RecordStream::in_the_middle() const {
-  return !state_->kept.empty() || state_->awaited != 0;
-}
-
-void RecordStream::settle() {
-  if (state_->kept.empty()) std::string().swap(state_->kept);
+  return std::make_unique<SecretStream>(keys);
 }
 
 }  // namespace tutti::secure

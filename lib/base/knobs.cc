@@ -15,6 +15,8 @@ namespace {
 // A row is added by the room that owns it; a constant with a derivation beats a knob.
 constexpr KnobRow kPlain[] = {
     {"TUTTI_EXPLAIN", "0/1", "0", "base", "print which link and algorithm was taken, and why"},
+    {"TUTTI_GPU_SUPPORT", "name", "auto", "device",
+     "buffers in GPU memory: auto (where there is a driver for one), yes (libcuda may come later), no"},
     {"TUTTI_LINK", "name", "auto", "transport",
      "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx"},
     {"TUTTI_EAGER_BYTES", "bytes", "0", "p2p",
@@ -76,6 +78,7 @@ const std::vector<KnobRow> kRows = all_rows();
 std::vector<std::string> words_of(std::string_view knob) {
   if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "ucx", "tcp"};
   if (knob == "TUTTI_SINGLE_COPY" || knob == "TUTTI_SHARED_CORES") return {"auto", "on", "off"};
+  if (knob == "TUTTI_GPU_SUPPORT") return {"auto", "yes", "no"};
   if (knob == "TUTTI_TCP_FAMILY") return {"auto", "ipv4", "ipv6"};
   if (knob == "TUTTI_LINK_SECURITY") return {"none", "integrity", "encrypted"};
   if (knob == "TUTTI_RECORD") return {"off", "calls", "events"};

@@ -3,10 +3,11 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
-#include "base/check.h"
+#include "base/log.h"
 #include "types/apart.h"
 
 namespace tutti::types {
@@ -25,7 +26,10 @@ class Awaited final : public Done {
   void wait(const char* what) {
     while (!ended_)
       if (device_.progress() == 0) ::sched_yield();
-    TUTTI_CHECK(ok_, std::string(what) + " failed on device " + std::to_string(device_.number()));
+    if (ok_) return;
+    log::warn(std::string(what) + " failed on device " + std::to_string(device_.number()) +
+              ", and this call cannot go on without it: the rank ends");
+    std::abort();
   }
 
  private:
@@ -72,13 +76,19 @@ MemoryKind Buffer::kind() const {
 
 Device* Devices::owner_of(const void* address) const {
   for (Device* device : all_)
-    if (device->owns(address)) return device;
+    if (device->owns(address)) {
+      device->begin_call();
+      return device;
+    }
+  for (Vendor* vendor : vendors_)
+    if (Device* const device = vendor->owner_of(address)) return device;
   return nullptr;
 }
 
 int Devices::progress() {
   int ended = 0;
   for (Device* device : all_) ended += device->progress();
+  for (Vendor* vendor : vendors_) ended += vendor->progress();
   return ended;
 }
 
@@ -115,7 +125,7 @@ void begin_copy(const Buffer& from, const Buffer& into, Done* done) {
 void begin_fold(const Fold& fold, Done* done) {
   Device* const device = fold.into.device != nullptr ? fold.into.device : fold.from.device;
   const bool is_foreign = fold.from.device != nullptr && fold.from.device != device;
-  if (!is_foreign && device->folds(*fold.op, *fold.into.type)) return device->fold(fold, done);
+  if (!is_foreign && device->folds(fold)) return device->fold(fold, done);
   fold_on_host(fold);
   done->fire(done, true);
 }

@@ -36,10 +36,22 @@ class Device {
   virtual void unpack(const Buffer& into, Count offset, std::span<const std::byte> in,
                       Done* done) = 0;
   virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;  // both are its own
-  // Whether it folds by this predefined operation; what it does not is done in host memory.
-  virtual bool folds(const Op& op, const Datatype& type) const = 0;
+  // Whether it folds these, by a predefined operation; what it does not is done in host memory.
+  virtual bool folds(const Fold& fold) const = 0;
   virtual void fold(const Fold& fold, Done* done) = 0;
   virtual int progress() = 0;  // how much has ended
+  // A call of the user's begins: what its caller gave the device before comes before what is asked
+  // for from now on.
+  virtual void begin_call() = 0;
+};
+
+// Whose devices may come to be while the program runs.
+class Vendor {
+ public:
+  virtual ~Vendor() = default;
+  // Null: not of this vendor. For a call that begins now.
+  virtual Device* owner_of(const void* address) = 0;
+  virtual int progress() = 0;
 };
 
 // The devices of a world.
@@ -49,8 +61,12 @@ class Devices {
     all_.push_back(&device);
     is_empty_ = false;
   }
+  void add(Vendor& vendor) {  // likewise
+    vendors_.push_back(&vendor);
+    is_empty_ = false;
+  }
   bool is_empty() const { return is_empty_; }
-  // Null: the host's.
+  // Null: the host's. For a call that begins now.
   Device* owner_of(const void* address) const;
   // Buffer::whole with its device: what is asked once for each buffer of a user's call.
   Buffer whole(const void* data, Count count, const Datatype& type) const {
@@ -64,6 +80,7 @@ class Devices {
  private:
   bool is_empty_ = true;  // every call asks
   std::vector<Device*> all_;
+  std::vector<Vendor*> vendors_;
 };
 
 // Of memory of which some is a device's. They fire `done` as a device does.

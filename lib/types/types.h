@@ -185,6 +185,16 @@ struct Piece {
   std::size_t bytes;
 };
 std::size_t pieces(const Buffer& buffer, Count offset, std::span<Piece> out, Count* bytes);
+// Bytes [offset, offset + bytes) of a message as rows of equal blocks, in any order: what a device's
+// kernels copy. `position` is in the packed stream, counted from `offset`.
+struct Row {
+  std::byte* data;
+  Count position;
+  Count bytes, count;         // of one block; blocks
+  Count apart, stream_apart;  // from one to the next, in memory and in the stream
+};
+void rows(const Buffer& buffer, Count offset, Count bytes, void* self,
+          void (*give)(void* self, const Row& row));
 // Whether messages a and b, each of several parts, have a byte of memory in common. Gaps are none.
 // Takes 16 bytes a run of the one that has fewer, where the two are interleaved.
 bool overlap(std::span<const Buffer> a, std::span<const Buffer> b);

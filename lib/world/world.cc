@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "device/device.h"
 #include "select/select.h"
 #include "watch/watch.h"
 #include "world/gate.h"
@@ -36,6 +37,8 @@ Result<void> World::connect() {
   TUTTI_TRY(endpoint, p2p::Endpoint::open(*wireup_, knobs_));
   endpoint_ = std::move(endpoint);
   if (gate_) endpoint_->set_gate(&*gate_);
+  gpus_ = device::find_gpus(knobs_);
+  if (gpus_) endpoint_->devices().add(*gpus_);
   comms_ = comm::open_runtime({endpoint_.get(), wireup_.get(), &knobs_});
   enter();
   auto self_comm = comm::make_self_comm(*comms_);

@@ -84,6 +84,7 @@ class World {
   ThreadLevel level_;
   std::int64_t helps_every_us_;  // 0: nobody helps
   std::optional<Gate> gate_;     // none: one thread calls, and nobody helps
+  std::unique_ptr<types::Vendor> gpus_;  // null: this process can have none
   std::unique_ptr<p2p::Endpoint> endpoint_;
   comm::RuntimePtr comms_;
   comm::CommRef world_comm_, self_comm_;

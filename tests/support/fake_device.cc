@@ -93,8 +93,8 @@ void FakeDevice::copy(const Buffer& from, const Buffer& into, Done* done) {
   begin([from = seen(from), into = seen(into)] { types::copy(from, into); }, done);
 }
 
-bool FakeDevice::folds(const types::Op& op, const types::Datatype& type) const {
-  return op.kernel(type) != nullptr;
+bool FakeDevice::folds(const types::Fold& fold) const {
+  return fold.op->kernel(*fold.into.type) != nullptr;
 }
 
 void FakeDevice::fold(const types::Fold& fold, Done* done) {

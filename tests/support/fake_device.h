@@ -40,9 +40,10 @@ class FakeDevice final : public types::Device {
   void unpack(const types::Buffer& into, types::Count offset, std::span<const std::byte> in,
               Done* done) override;
   void copy(const types::Buffer& from, const types::Buffer& into, Done* done) override;
-  bool folds(const types::Op& op, const types::Datatype& type) const override;
+  bool folds(const types::Fold& fold) const override;
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
+  void begin_call() override {}
 
   int begun() const { return begun_; }
   std::size_t pending() const { return pending_.size(); }

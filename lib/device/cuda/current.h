@@ -1,0 +1,26 @@
+// current: a context is this thread's while this lives; the caller's own comes back.
+#pragma once
+
+#include "device/cuda/driver.h"
+
+namespace tutti::device::cuda {
+
+class Current {
+ public:
+  Current(const Driver& driver, CUcontext context)
+      : driver_(driver), is_pushed_(driver.cuCtxPushCurrent(context) == CUDA_SUCCESS) {}
+  ~Current() {
+    CUcontext ours = nullptr;
+    if (is_pushed_) driver_.cuCtxPopCurrent(&ours);
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  // False: the context is no more. What is then asked for in it fails, with that reason.
+  explicit operator bool() const { return is_pushed_; }
+
+ private:
+  const Driver& driver_;
+  const bool is_pushed_;
+};
+
+}  // namespace tutti::device::cuda

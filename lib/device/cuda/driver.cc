@@ -1,0 +1,41 @@
+// Looks up what driver.h lists.
+#include "device/cuda/driver.h"
+
+#include <dlfcn.h>
+
+#include "base/log.h"
+
+namespace tutti::device::cuda {
+namespace {
+
+template <class Function>
+bool look_up(void* library, const char* name, Function*& member) {
+  member = reinterpret_cast<Function*>(::dlsym(library, name));
+  if (member != nullptr) return true;
+  log::warn(std::string("the libcuda.so.1 of this process has no ") + name +
+            ": its driver is too old for us, and GPU memory is not known");
+  return false;
+}
+
+}  // namespace
+
+bool Driver::find() {
+  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+#define TUTTI_CUDA_NAME_OF(name) #name
+#define TUTTI_CUDA_LOOK_UP(name) \
+  if (!look_up(library, TUTTI_CUDA_NAME_OF(name), name)) return false;
+  TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_LOOK_UP)
+#undef TUTTI_CUDA_LOOK_UP
+#undef TUTTI_CUDA_NAME_OF
+  return true;
+}
+
+std::string Driver::text_of(CUresult result) const {
+  const char *name = nullptr, *words = nullptr;
+  if (cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "an unknown error";
+  if (cuGetErrorString(result, &words) != CUDA_SUCCESS || words == nullptr) return name;
+  return std::string(name) + " (" + words + ")";
+}
+
+}  // namespace tutti::device::cuda

@@ -1,0 +1,206 @@
+// Jobs, lanes and their ends. What a step does is in steps.cc.
+#include "device/cuda/gpu.h"
+
+#include "base/log.h"
+#include "device/cuda/current.h"
+
+namespace tutti::device::cuda {
+
+Result<std::unique_ptr<Gpu>> Gpu::open(const Driver& driver, CUcontext context, int ordinal,
+                                       bool is_primary) {
+  std::unique_ptr<Gpu> gpu(new Gpu(driver, context, ordinal, is_primary));
+  TUTTI_DO(gpu->start());
+  return gpu;
+}
+
+Gpu::Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary)
+    : driver_(driver),
+      context_(context),
+      ordinal_(ordinal),
+      is_primary_(is_primary),
+      staging_(driver),
+      kernels_(driver) {}
+
+Result<void> Gpu::start() {
+  const Current current(driver_, context_);
+  for (Lane& lane : lanes_)
+    TUTTI_DO(check(driver_.cuStreamCreate(&lane.stream, CU_STREAM_NON_BLOCKING), "a stream"));
+  return check(driver_.cuEventCreate(&fence_, CU_EVENT_DISABLE_TIMING), "an event");
+}
+
+// The program may have ended CUDA, or the context, before MPI: then there is nothing to give back.
+Gpu::~Gpu() {
+  {
+    const Current current(driver_, context_);
+    if (!current) return;
+    for (Lane& lane : lanes_) {
+      for (const Step& step : lane.in_flight) events_.push_back(step.event);
+      if (lane.stream != nullptr) driver_.cuStreamDestroy(lane.stream);
+    }
+    for (CUevent event : events_) driver_.cuEventDestroy(event);
+    if (fence_ != nullptr) driver_.cuEventDestroy(fence_);
+    if (spare_ != 0) driver_.cuMemFree(spare_);
+    kernels_.close();
+    staging_.close();
+  }
+  if (is_primary_) driver_.cuDevicePrimaryCtxRelease(ordinal_);
+}
+
+Result<void> Gpu::check(CUresult said, const char* what) const {
+  if (said == CUDA_SUCCESS) return {};
+  return fail(Code::other, std::string(what) + ": " + driver_.text_of(said));
+}
+
+// If it fails, so will the work that would have waited for it.
+void Gpu::begin_call() {
+  const Current current(driver_, context_);
+  if (driver_.cuEventRecord(fence_, CU_STREAM_LEGACY) != CUDA_SUCCESS) return;
+  for (Lane& lane : lanes_) lane.needs_fence = true;
+}
+
+Gpu::Job* Gpu::take_job(What what, Done* done, types::Count total) {
+  if (free_jobs_.empty()) {
+    jobs_.push_back(std::make_unique<Job>());
+    free_jobs_.push_back(jobs_.back().get());
+  }
+  Job* const job = free_jobs_.back();
+  free_jobs_.pop_back();
+  *job = Job{};
+  job->what = what;
+  job->done = done;
+  job->total = job->most = total;
+  return job;
+}
+
+void Gpu::begin(Job* job) {
+  const Current current(driver_, context_);
+  Lane& lane = lane_of(job->what);
+  job->is_waiting = true;
+  lane.waiting.push_back(job);
+  pump(lane);
+}
+
+// Begins what waits, as far as there are chunks.
+int Gpu::pump(Lane& lane) {
+  int ended = 0;
+  while (!lane.waiting.empty()) {
+    Job& job = *lane.waiting.front();
+    while (job.begun < job.total && !job.has_failed)
+      if (!begin_step(lane, job)) return ended;
+    job.is_waiting = false;
+    lane.waiting.pop_front();
+    if (job.in_flight == 0) ended += end_job(&job);
+  }
+  return ended;
+}
+
+// False: it has to wait for a chunk.
+bool Gpu::begin_step(Lane& lane, Job& job) {
+  Step step;
+  step.job = &job;
+  const auto done = enqueue(lane, job, step);
+  if (done && *done) {
+    ++job.in_flight;
+    lane.in_flight.push_back(step);
+    return true;
+  }
+  for (std::byte* chunk : step.chunks)
+    if (chunk != nullptr) staging_.give(chunk);
+  if (step.event != nullptr) events_.push_back(step.event);
+  if (done) return false;
+  fail_job(job, done.error().text);
+  return true;
+}
+
+Result<bool> Gpu::enqueue(Lane& lane, Job& job, Step& step) {
+  TUTTI_DO(staging_.open());
+  TUTTI_TRY(event, take_event());
+  step.event = event;
+  if (lane.needs_fence) {
+    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
+    lane.needs_fence = false;
+  }
+  Result<bool> begun = false;
+  switch (job.what) {
+    case What::pack:
+      begun = step_pack(lane, job, step);
+      break;
+    case What::unpack:
+      begun = step_unpack(lane, job, step);
+      break;
+    case What::copy:
+      begun = step_copy(lane, job, step);
+      break;
+    case What::fold:
+      begun = step_fold(lane, job, step);
+      break;
+  }
+  if (!begun || !*begun) return begun;
+  TUTTI_DO(check(driver_.cuEventRecord(step.event, lane.stream), "an event"));
+  return true;
+}
+
+Result<CUevent> Gpu::take_event() {
+  CUevent event = nullptr;
+  if (events_.empty()) {
+    TUTTI_DO(check(driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "an event"));
+    return event;
+  }
+  event = events_.back();
+  events_.pop_back();
+  return event;
+}
+
+void Gpu::fail_job(Job& job, const std::string& why) {
+  constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy", "a fold"};
+  job.has_failed = true;
+  log::warn("GPU " + std::to_string(ordinal_) + ": " + kWhat[static_cast<std::size_t>(job.what)] +
+            " failed: " + why);
+}
+
+int Gpu::end_job(Job* job) {
+  Done* const done = job->done;
+  const bool ok = !job->has_failed;
+  free_jobs_.push_back(job);
+  done->fire(done, ok);
+  return 1;
+}
+
+void Gpu::end_step(Lane& lane, CUresult said) {
+  const Step step = lane.in_flight.front();
+  lane.in_flight.pop_front();
+  events_.push_back(step.event);
+  Job& job = *step.job;
+  if (said != CUDA_SUCCESS && !job.has_failed) fail_job(job, driver_.text_of(said));
+  if (step.host != nullptr && !job.has_failed) std::memcpy(step.host, step.chunks[0], step.bytes);
+  for (std::byte* chunk : step.chunks)
+    if (chunk != nullptr) staging_.give(chunk);
+  --job.in_flight;
+}
+
+// `done`s may ask for more, and come back here: nothing of a lane is kept over one.
+int Gpu::poll(Lane& lane) {
+  int ended = 0;
+  while (!lane.in_flight.empty()) {
+    const CUresult said = driver_.cuEventQuery(lane.in_flight.front().event);
+    if (said == CUDA_ERROR_NOT_READY) break;
+    Job* const job = lane.in_flight.front().job;
+    end_step(lane, said);
+    if (job->in_flight == 0 && !job->is_waiting) ended += end_job(job);
+  }
+  return ended;
+}
+
+int Gpu::progress() {
+  const bool is_idle = std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) {
+    return lane.in_flight.empty() && lane.waiting.empty();
+  });
+  if (is_idle) return 0;
+  const Current current(driver_, context_);
+  int ended = 0;
+  for (Lane& lane : lanes_) ended += poll(lane);
+  for (Lane& lane : lanes_) ended += pump(lane);
+  return ended;
+}
+
+}  // namespace tutti::device::cuda

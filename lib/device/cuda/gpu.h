@@ -1,0 +1,120 @@
+// gpu: works on the memory of one CUDA context, as types::Device says.
+//
+// What is asked for becomes a job, a job steps: chunks through pinned memory, or all at once where both
+// sides are the GPU's. Steps go into one of three streams of ours (lanes), an event after each; progress()
+// asks the oldest event of each lane. Jobs wait in their lane while no chunk is free.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/cuda/kernels.h"
+#include "device/cuda/staging.h"
+#include "types/types.h"
+
+namespace tutti::device::cuda {
+
+class Gpu final : public types::Device {
+ public:
+  // Keeps the GPU's primary context alive where `is_primary`.
+  static Result<std::unique_ptr<Gpu>> open(const Driver& driver, CUcontext context, int ordinal,
+                                           bool is_primary);
+  ~Gpu() override;
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+  CUcontext context() const { return context_; }
+
+  MemoryKind kind() const override { return MemoryKind::cuda; }
+  int number() const override { return ordinal_; }
+  // Its vendor knows whose an address is.
+  bool owns(const void*) const override { return false; }
+  void pack(const types::Buffer& from, types::Count offset, std::span<std::byte> out,
+            Done* done) override;
+  void unpack(const types::Buffer& into, types::Count offset, std::span<const std::byte> in,
+              Done* done) override;
+  void copy(const types::Buffer& from, const types::Buffer& into, Done* done) override;
+  bool folds(const types::Fold& fold) const override;
+  void fold(const types::Fold& fold, Done* done) override;
+  int progress() override;
+  void begin_call() override;
+
+ private:
+  enum class What : std::uint8_t { pack, unpack, copy, fold };
+  struct Job {
+    What what = What::pack;
+    Done* done = nullptr;
+    types::Buffer from, into;   // of packs and unpacks one of them
+    std::byte* host = nullptr;  // of the same, the other side
+    types::Count offset = 0;
+    const types::Op* op = nullptr;
+    bool from_first = true;
+    types::Count total = 0, begun = 0;  // bytes; of folds elements
+    types::Count most = 0;              // in one step: what the rows of a step have room for
+    int in_flight = 0;
+    bool is_waiting = false, has_failed = false;
+  };
+  struct Step {
+    Job* job = nullptr;
+    CUevent event = nullptr;
+    std::array<std::byte*, 3> chunks = {};  // given back at its end
+    std::byte* host = nullptr;              // the first chunk's content belongs here then; null: done
+    std::size_t bytes = 0;
+  };
+  struct Lane {
+    CUstream stream = nullptr;
+    bool needs_fence = false;
+    std::deque<Step> in_flight;
+    std::deque<Job*> waiting;
+  };
+  // Rows of a part, for a kernel; which of their numbers are odd says what it may move at once.
+  struct Rows {
+    std::vector<KernelRow> all;
+    std::uint64_t bits = 0;
+  };
+
+  Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary);
+  Result<void> start();
+  Lane& lane_of(What what) { return lanes_[std::min<std::size_t>(static_cast<std::size_t>(what), 2)]; }
+  Job* take_job(What what, Done* done, types::Count total);
+  void begin(Job* job);
+  int pump(Lane& lane);
+  int poll(Lane& lane);
+  bool begin_step(Lane& lane, Job& job);
+  Result<bool> enqueue(Lane& lane, Job& job, Step& step);
+  Result<bool> step_pack(Lane& lane, Job& job, Step& step);
+  Result<bool> step_unpack(Lane& lane, Job& job, Step& step);
+  Result<bool> step_copy(Lane& lane, Job& job, Step& step);
+  Result<bool> step_fold(Lane& lane, Job& job, Step& step);
+  Result<bool> fold_elements(Lane& lane, Job& job, Step& step, types::Count count);
+  // Between rows of a buffer and a stream at `packed`; *bytes may become fewer. False: no chunk.
+  Result<bool> move_rows(Lane& lane, Job& job, Step& step, const types::Buffer& buffer,
+                         std::byte* packed, bool packs, types::Count* bytes);
+  Result<void> move(Lane& lane, void* to, const void* from, types::Count bytes);
+  bool take_chunk(Step& step, std::size_t place);
+  void end_step(Lane& lane, CUresult said);
+  int end_job(Job* job);
+  void fail_job(Job& job, const std::string& why);
+  Result<CUevent> take_event();
+  Result<void> check(CUresult said, const char* what) const;
+
+  const Driver& driver_;
+  const CUcontext context_;
+  const int ordinal_;
+  const bool is_primary_;
+  std::array<Lane, 3> lanes_;  // to the host, from it, within
+  CUevent fence_ = nullptr;    // behind what the caller's default stream held
+  CUdeviceptr spare_ = 0;      // between two layouts, of the lane within
+  Staging staging_;
+  Kernels kernels_;
+  Rows rows_;
+  std::vector<CUevent> events_;
+  std::vector<std::unique_ptr<Job>> jobs_;
+  std::vector<Job*> free_jobs_;
+};
+
+}  // namespace tutti::device::cuda

@@ -1,0 +1,37 @@
+// kernels: the PTX of this library, loaded into a context at first use, and launched.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/result.h"
+#include "device/cuda/driver.h"
+#include "device/kernels/params.h"
+#include "types/types.h"
+
+namespace tutti::device::cuda {
+
+// Which kernel folds elements by an operation; -1: none (long double, floats of 16 bytes).
+int fold_kernel(const types::Op& op, types::Element element);
+
+class Kernels {
+ public:
+  explicit Kernels(const Driver& driver) : driver_(driver) {}
+  // The context is current for all of these.
+  Result<void> rows(CUstream stream, const RowsParams& params);
+  Result<void> fold(CUstream stream, int kernel, const FoldParams& params);
+  void close();
+
+ private:
+  Result<CUfunction> function(int kernel);
+  Result<void> launch(CUstream stream, int kernel, std::int64_t blocks, std::int64_t rows,
+                      const void* params);
+
+  static constexpr int kModules = 4;
+  static constexpr int kKernels = 29;
+  const Driver& driver_;
+  std::array<CUmodule, kModules> modules_ = {};
+  std::array<CUfunction, kKernels> functions_ = {};
+};
+
+}  // namespace tutti::device::cuda

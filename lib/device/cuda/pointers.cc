@@ -1,0 +1,117 @@
+// Asks the driver, and keeps what it said.
+#include "device/cuda/pointers.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace tutti::device::cuda {
+namespace {
+
+bool is_readable(std::uintptr_t address) {
+  char byte = 0;
+  iovec to{&byte, 1}, from{reinterpret_cast<void*>(address), 1};
+  return ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) == 1;
+}
+
+}  // namespace
+
+const char* name_of(Kind kind) {
+  constexpr const char* kNames[] = {"host memory", "registered host memory", "managed memory", "GPU memory",
+                                    "GPU memory of a pool", "GPU memory mapped by address",
+                                    "GPU memory that was freed", "memory that CUDA cannot name"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+Pointer Pointers::find(const void* address) {
+  const auto at = reinterpret_cast<CUdeviceptr>(address);
+  if (at == 0) return {};
+  unsigned long long id = 0;
+  const CUresult said =
+      driver_.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, at);
+  switch (said) {
+    case CUDA_SUCCESS:
+      return look_up(at, id);
+    case CUDA_ERROR_INVALID_VALUE:  // it knows nothing of it
+      return without_id(at);
+    case CUDA_ERROR_NOT_INITIALIZED:  // nobody can have memory of a GPU yet, or any more
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_INVALID_CONTEXT:
+      return {};
+    default:
+      return {Kind::unknown, -1, nullptr, said};
+  }
+}
+
+Pointer Pointers::look_up(CUdeviceptr address, unsigned long long id) {
+  Known& place = known_[id % kKept];
+  if (id != 0 && place.id == id) return place.pointer;
+  Known fresh;
+  fresh.id = id;
+  const Pointer pointer = ask(address, fresh);
+  if (id == 0 || pointer.kind == Kind::unknown) return pointer;
+  fresh.pointer = pointer;
+  place = fresh;
+  if (!pointer.is_host()) {
+    lowest_ = std::min(lowest_, fresh.begin);
+    highest_ = std::max(highest_, fresh.end);
+  }
+  return pointer;
+}
+
+// Everything about an allocation.
+Pointer Pointers::ask(CUdeviceptr address, Known& known) {
+  unsigned type = 0, is_managed = 0;
+  int ordinal = -1;
+  std::size_t bytes = 0;
+  CUdeviceptr begin = 0;
+  Pointer pointer;
+  CUmemoryPool pool = nullptr;
+  CUpointer_attribute which[] = {
+      CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_CONTEXT,
+      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+      CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
+  void* values[] = {&type, &is_managed, &ordinal, &pointer.context, &begin, &bytes, &pool};
+  const CUresult said = driver_.cuPointerGetAttributes(std::size(which), which, values, address);
+  if (said != CUDA_SUCCESS) return {Kind::unknown, -1, nullptr, said};
+  known.begin = begin;
+  known.end = begin + bytes;
+  pointer.ordinal = ordinal;
+  if (is_managed != 0) {
+    pointer.kind = Kind::managed;
+  } else if (type == CU_MEMORYTYPE_HOST) {
+    pointer.kind = Kind::registered;
+  } else if (pool != nullptr) {
+    pointer.kind = Kind::pool;
+  } else {
+    pointer.kind = Kind::device;
+    CUmemGenericAllocationHandle handle = 0;
+    if (driver_.cuMemRetainAllocationHandle(&handle, reinterpret_cast<void*>(address)) ==
+        CUDA_SUCCESS) {
+      driver_.cuMemRelease(handle);
+      pointer.kind = Kind::vmm;
+    }
+  }
+  return pointer;
+}
+
+// Host memory, unless it was a GPU's and nothing else is there by now.
+Pointer Pointers::without_id(std::uintptr_t address) {
+  if (address < lowest_ || address >= highest_) [[likely]]
+    return {};
+  for (Known& known : known_) {
+    if (known.id == 0 || known.pointer.is_host() || address < known.begin || address >= known.end)
+      continue;
+    if (!is_readable(address)) {
+      Pointer freed = known.pointer;
+      freed.kind = Kind::freed;
+      return freed;
+    }
+    known = {};
+  }
+  return {};
+}
+
+}  // namespace tutti::device::cuda

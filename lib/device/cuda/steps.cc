@@ -1,0 +1,203 @@
+// What a step puts into its lane: copies of the driver's for one run, kernels for other layouts and for
+// folds.
+#include <bit>
+
+#include "device/cuda/gpu.h"
+
+namespace tutti::device::cuda {
+
+using types::Buffer;
+using types::Count;
+
+namespace {
+
+constexpr auto kChunk = static_cast<Count>(Staging::kChunk);
+constexpr Count kSpare = Count{1} << 20;  // between two layouts
+constexpr std::size_t kMostRows = Staging::kChunk / sizeof(KernelRow);
+
+CUdeviceptr pointer(const void* address) {
+  return reinterpret_cast<CUdeviceptr>(address);
+}
+
+// Bytes of memory under so many elements; a last gap may be somebody else's.
+Count reach_of(const types::Datatype& type, Count count) {
+  return (count - 1) * type.extent() + type.true_extent();
+}
+
+}  // namespace
+
+void Gpu::pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) {
+  Job* const job = take_job(What::pack, done, static_cast<Count>(out.size()));
+  job->from = from;
+  job->offset = offset;
+  job->host = out.data();
+  begin(job);
+}
+
+void Gpu::unpack(const Buffer& into, Count offset, std::span<const std::byte> in, Done* done) {
+  Job* const job = take_job(What::unpack, done, static_cast<Count>(in.size()));
+  job->into = into;
+  job->offset = offset;
+  job->host = const_cast<std::byte*>(in.data());  // read only
+  begin(job);
+}
+
+void Gpu::copy(const Buffer& from, const Buffer& into, Done* done) {
+  Job* const job = take_job(What::copy, done, std::min(from.bytes, into.bytes));
+  job->from = from;
+  job->into = into;
+  begin(job);
+}
+
+// Kernels need operands where their elements may lie; others are folded in host memory.
+bool Gpu::folds(const types::Fold& fold) const {
+  const types::Datatype& type = *fold.into.type;
+  if (fold.op->kernel(type) == nullptr || fold_kernel(*fold.op, type.element()) < 0) return false;
+  const auto places = reinterpret_cast<std::uintptr_t>(fold.from.at()) |
+                      reinterpret_cast<std::uintptr_t>(fold.into.at());
+  const auto extent = static_cast<std::uintptr_t>(type.extent());
+  return places % std::min<std::uintptr_t>(extent & (~extent + 1), 16) == 0;
+}
+
+void Gpu::fold(const types::Fold& fold, Done* done) {
+  Job* const job = take_job(What::fold, done, fold.into.count);
+  job->from = fold.from;
+  job->into = fold.into;
+  job->op = fold.op;
+  job->from_first = fold.from_first;
+  begin(job);
+}
+
+bool Gpu::take_chunk(Step& step, std::size_t place) {
+  step.chunks[place] = staging_.take();
+  return step.chunks[place] != nullptr;
+}
+
+Result<void> Gpu::move(Lane& lane, void* to, const void* from, Count bytes) {
+  return check(driver_.cuMemcpyAsync(pointer(to), pointer(from), static_cast<std::size_t>(bytes),
+                                     lane.stream),
+               "cuMemcpyAsync");
+}
+
+Result<bool> Gpu::move_rows(Lane& lane, Job& job, Step& step, const Buffer& buffer,
+                            std::byte* packed, bool packs, Count* bytes) {
+  const auto give = [](void* self, const types::Row& row) {
+    auto& rows = *static_cast<Rows*>(self);
+    const auto of = [](Count number) { return static_cast<std::uint64_t>(number); };
+    rows.bits |= pointer(row.data) | of(row.position) | of(row.bytes);
+    if (row.count > 1) rows.bits |= of(row.apart) | of(row.stream_apart);
+    rows.all.push_back({reinterpret_cast<char*>(row.data), row.position, row.bytes, row.count,
+                        row.apart, row.stream_apart});
+  };
+  for (;; job.most = *bytes = (*bytes + 1) / 2) {  // until there is room for them
+    rows_.all.clear();
+    rows_.bits = pointer(packed) | 16;
+    types::rows(buffer, job.offset + job.begun, *bytes, &rows_, give);
+    if (rows_.all.size() <= kMostRows) break;
+  }
+  RowsParams params;
+  params.many = nullptr;
+  params.rows = static_cast<std::int64_t>(rows_.all.size());
+  params.packed = reinterpret_cast<char*>(packed);
+  params.unit = 1 << std::min(std::countr_zero(rows_.bits), 4);
+  params.packs = packs ? 1 : 0;
+  if (rows_.all.size() <= RowsParams::kFew) {
+    std::copy(rows_.all.begin(), rows_.all.end(), params.few);
+  } else {
+    const std::size_t place = step.chunks[1] == nullptr ? 1 : 2;
+    if (!take_chunk(step, place)) return false;
+    std::memcpy(step.chunks[place], rows_.all.data(), rows_.all.size() * sizeof(KernelRow));
+    params.many = reinterpret_cast<const KernelRow*>(step.chunks[place]);
+  }
+  TUTTI_DO(kernels_.rows(lane.stream, params));
+  return true;
+}
+
+Result<bool> Gpu::step_pack(Lane& lane, Job& job, Step& step) {
+  if (!take_chunk(step, 0)) return false;
+  Count bytes = std::min({job.total - job.begun, job.most, kChunk});
+  if (job.from.is_one_run()) {
+    TUTTI_DO(move(lane, step.chunks[0], job.from.at() + job.offset + job.begun, bytes));
+  } else {
+    TUTTI_TRY(begun, move_rows(lane, job, step, job.from, step.chunks[0], true, &bytes));
+    if (!begun) return false;
+  }
+  step.host = job.host + job.begun;
+  step.bytes = static_cast<std::size_t>(bytes);
+  job.begun += bytes;
+  return true;
+}
+
+Result<bool> Gpu::step_unpack(Lane& lane, Job& job, Step& step) {
+  if (!take_chunk(step, 0)) return false;
+  Count bytes = std::min({job.total - job.begun, job.most, kChunk});
+  std::memcpy(step.chunks[0], job.host + job.begun, static_cast<std::size_t>(bytes));
+  if (job.into.is_one_run()) {
+    TUTTI_DO(move(lane, job.into.at() + job.offset + job.begun, step.chunks[0], bytes));
+  } else {
+    TUTTI_TRY(begun, move_rows(lane, job, step, job.into, step.chunks[0], false, &bytes));
+    if (!begun) return false;
+  }
+  job.begun += bytes;
+  return true;
+}
+
+// A layout on one side is one kernel; two go by way of memory between them, in order in their lane.
+Result<bool> Gpu::step_copy(Lane& lane, Job& job, Step& step) {
+  const bool from_run = job.from.is_one_run(), into_run = job.into.is_one_run();
+  Count bytes = std::min(job.total - job.begun, job.most);
+  Result<bool> begun = true;
+  if (from_run && into_run) {
+    TUTTI_DO(move(lane, job.into.at() + job.begun, job.from.at() + job.begun, bytes));
+  } else if (from_run) {
+    begun = move_rows(lane, job, step, job.into, job.from.at() + job.begun, false, &bytes);
+  } else if (into_run) {
+    begun = move_rows(lane, job, step, job.from, job.into.at() + job.begun, true, &bytes);
+  } else {
+    if (spare_ == 0) TUTTI_DO(check(driver_.cuMemAlloc(&spare_, kSpare), "cuMemAlloc of 1 MiB"));
+    auto* const spare = reinterpret_cast<std::byte*>(spare_);
+    bytes = std::min(bytes, kSpare);
+    // What the second has no room for is packed again by the next step.
+    begun = move_rows(lane, job, step, job.from, spare, true, &bytes);
+    if (begun && *begun) begun = move_rows(lane, job, step, job.into, spare, false, &bytes);
+  }
+  if (!begun || !*begun) return begun;
+  job.begun += bytes;
+  return true;
+}
+
+Result<bool> Gpu::step_fold(Lane& lane, Job& job, Step& step) {
+  const types::Datatype& type = *job.into.type;
+  const bool is_within = job.from.device != nullptr && job.into.device != nullptr;
+  if (!is_within && !take_chunk(step, 0)) return false;
+  const Count left = job.total - job.begun;
+  return fold_elements(lane, job, step, is_within ? left : std::min(left, kChunk / type.extent()));
+}
+
+Result<bool> Gpu::fold_elements(Lane& lane, Job& job, Step& step, Count count) {
+  const types::Datatype& type = *job.into.type;
+  const Count done = job.begun * type.extent();
+  std::byte* from = job.from.at() + done;
+  std::byte* into = job.into.at() + done;
+  const auto bytes = static_cast<std::size_t>(reach_of(type, count));
+  if (job.from.device == nullptr) {
+    std::memcpy(step.chunks[0], from, bytes);
+    from = step.chunks[0];
+  } else if (job.into.device == nullptr) {
+    std::memcpy(step.chunks[0], into, bytes);
+    step.host = into;
+    step.bytes = bytes;
+    into = step.chunks[0];
+  }
+  FoldParams params;
+  params.a = job.from_first ? from : into;
+  params.b = job.from_first ? into : from;
+  params.out = into;
+  params.count = count;
+  params.op = static_cast<int>(job.op->handle());
+  TUTTI_DO(kernels_.fold(lane.stream, fold_kernel(*job.op, type.element()), params));
+  job.begun += count;
+  return true;
+}
+
+}  // namespace tutti::device::cuda

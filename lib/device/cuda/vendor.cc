@@ -1,0 +1,126 @@
+// From addresses to GPUs.
+#include "device/cuda/vendor.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/log.h"
+#include "device/cuda/current.h"
+#include "device/device.h"
+
+namespace tutti::device {
+namespace cuda {
+namespace {
+
+// How many libraries were ever loaded into this process.
+unsigned long long count_loads() {
+  unsigned long long loads = 0;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* count) {
+        *static_cast<unsigned long long*>(count) = info->dlpi_adds;
+        return 1;  // the first says it
+      },
+      &loads);
+  return loads;
+}
+
+std::string text_of(const void* address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", address);
+  return text;
+}
+
+}  // namespace
+
+bool Cuda::is_loaded() {
+  const unsigned long long loads = count_loads();
+  if (loads == loads_) return false;
+  loads_ = loads;
+  return is_found_ = driver_.find();
+}
+
+types::Device* Cuda::owner_of(const void* address) {
+  if (!is_found_ && !is_loaded()) return nullptr;
+  const Pointer pointer = pointers_.find(address);
+  if (pointer.is_host()) return nullptr;
+  if (pointer.kind == Kind::freed)
+    return refuse(address, pointer.ordinal,
+                  "is GPU memory that has been freed; the call that was given it fails");
+  if (pointer.kind == Kind::unknown)
+    return refuse(address, -1, "cannot be told by CUDA: " + driver_.text_of(pointer.failure));
+  std::string why;
+  Gpu* const gpu = gpu_of(pointer, &why);
+  if (gpu == nullptr)
+    return refuse(address, pointer.ordinal, std::string("is ") + name_of(pointer.kind) +
+                                                ", which cannot be worked on: " + why);
+  gpu->begin_call();
+  return gpu;
+}
+
+types::Device* Cuda::refuse(const void* address, int ordinal, const std::string& why) {
+  log::warn("GPU " + std::to_string(ordinal) + ": the buffer at " + text_of(address) + " " + why);
+  unusable_.ordinal = ordinal;
+  return &unusable_;
+}
+
+// Memory of a pool and memory mapped by address belong to a GPU: the caller's context there, if it has
+// one, else the one that all libraries share.
+CUcontext Cuda::context_of(const Pointer& pointer, bool* is_primary, std::string* why) const {
+  if (pointer.context != nullptr) return pointer.context;
+  CUcontext context = nullptr;
+  CUdevice current = -1;
+  if (driver_.cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr &&
+      driver_.cuCtxGetDevice(&current) == CUDA_SUCCESS && current == pointer.ordinal)
+    return context;
+  const CUresult said = driver_.cuDevicePrimaryCtxRetain(&context, pointer.ordinal);
+  *is_primary = said == CUDA_SUCCESS;
+  if (*is_primary) return context;
+  *why = driver_.text_of(said);
+  return nullptr;
+}
+
+Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
+  bool is_primary = false;
+  const CUcontext context = context_of(pointer, &is_primary, why);
+  if (context == nullptr) return nullptr;
+  for (const auto& gpu : gpus_)
+    if (gpu->context() == context) {
+      if (is_primary) driver_.cuDevicePrimaryCtxRelease(pointer.ordinal);  // it has its own
+      return gpu.get();
+    }
+  auto opened = Gpu::open(driver_, context, pointer.ordinal, is_primary);
+  if (!opened) {
+    *why = opened.error().text;
+    return nullptr;
+  }
+  gpus_.push_back(std::move(*opened));
+  return gpus_.back().get();
+}
+
+int Cuda::progress() {
+  int ended = 0;
+  for (const auto& gpu : gpus_) ended += gpu->progress();
+  return ended;
+}
+
+}  // namespace cuda
+
+std::unique_ptr<types::Vendor> find_gpus(const Knobs& knobs) {
+  const std::string& support = knobs.text("TUTTI_GPU_SUPPORT");
+  if (support == "no") return nullptr;
+  const auto is_loaded = [] {
+    void* const library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library != nullptr) ::dlclose(library);
+    return library != nullptr;
+  };
+  const auto has_driver = [] {  // Linux's, or that of Windows' subsystem for it
+    return ::access("/dev/nvidiactl", F_OK) == 0 || ::access("/dev/dxg", F_OK) == 0;
+  };
+  if (support != "yes" && !is_loaded() && !has_driver()) return nullptr;
+  return std::make_unique<cuda::Cuda>();
+}
+
+}  // namespace tutti::device

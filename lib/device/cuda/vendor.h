@@ -1,0 +1,58 @@
+// vendor: whose an address is, and the GPUs that this process has memory of so far.
+//
+// The program may load libcuda at any time, or never: a counter of the loader's says whether anything
+// was loaded since we looked.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/cuda/gpu.h"
+#include "device/cuda/pointers.h"
+
+namespace tutti::device::cuda {
+
+// Memory that no call can use, such as that which was freed: whatever is asked for fails.
+class Unusable final : public types::Device {
+ public:
+  MemoryKind kind() const override { return MemoryKind::cuda; }
+  int number() const override { return ordinal; }
+  bool owns(const void*) const override { return false; }
+  void pack(const types::Buffer&, types::Count, std::span<std::byte>, Done* done) override {
+    done->fire(done, false);
+  }
+  void unpack(const types::Buffer&, types::Count, std::span<const std::byte>, Done* done) override {
+    done->fire(done, false);
+  }
+  void copy(const types::Buffer&, const types::Buffer&, Done* done) override {
+    done->fire(done, false);
+  }
+  bool folds(const types::Fold&) const override { return true; }
+  void fold(const types::Fold&, Done* done) override { done->fire(done, false); }
+  int progress() override { return 0; }
+  void begin_call() override {}
+
+  int ordinal = -1;
+};
+
+class Cuda final : public types::Vendor {
+ public:
+  types::Device* owner_of(const void* address) override;
+  int progress() override;
+
+ private:
+  bool is_loaded();
+  types::Device* refuse(const void* address, int ordinal, const std::string& why);
+  Gpu* gpu_of(const Pointer& pointer, std::string* why);
+  CUcontext context_of(const Pointer& pointer, bool* is_primary, std::string* why) const;
+
+  Driver driver_;
+  bool is_found_ = false;
+  unsigned long long loads_ = 0;  // as the loader counted them when we looked
+  Pointers pointers_{driver_};
+  std::vector<std::unique_ptr<Gpu>> gpus_;  // one a context
+  Unusable unusable_;
+};
+
+}  // namespace tutti::device::cuda

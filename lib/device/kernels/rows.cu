@@ -1,0 +1,73 @@
+// rows: packs rows of equal blocks into a stream, or unpacks them from it.
+#include "device/kernels/grid.h"
+
+namespace {
+
+using tutti::device::KernelRow;
+using tutti::device::RowsParams;
+
+struct alignas(16) Sixteen {
+  std::uint64_t low, high;
+};
+
+// The row's memory from its lowest address on, and where its first block is in that.
+struct Span {
+  char* data;
+  std::int64_t lead;
+};
+
+TUTTI_DEVICE Span span_of(const KernelRow& row) {
+  const std::int64_t reach = (row.count - 1) * row.apart;
+  const std::int64_t lead = reach < 0 ? -reach : 0;
+  const std::int64_t length = (reach < 0 ? -reach : reach) + row.bytes;
+  return {tutti::device::reach(row.data - lead, length), lead};
+}
+
+template <class Unit>
+TUTTI_DEVICE void move_row(const RowsParams& p, const KernelRow& row) {
+  const Span memory = span_of(row);
+  char* const stream = tutti::device::reach(p.packed + row.position,
+                                            (row.count - 1) * row.stream_apart + row.bytes);
+  const std::int64_t per = row.bytes / static_cast<std::int64_t>(sizeof(Unit));
+  const std::int64_t all = row.count * per;
+  const bool is_small = all <= 0xffffffffLL;  // division is quicker in 32 bits
+  for (std::int64_t i = tutti::device::first(); i < all; i += tutti::device::step()) {
+    const std::int64_t block =
+        is_small ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(per) : i / per;
+    const std::int64_t within = (i - block * per) * static_cast<std::int64_t>(sizeof(Unit));
+    Unit* const here =
+        reinterpret_cast<Unit*>(memory.data + memory.lead + block * row.apart + within);
+    Unit* const there = reinterpret_cast<Unit*>(stream + block * row.stream_apart + within);
+    if (p.packs)
+      *there = *here;
+    else
+      *here = *there;
+  }
+}
+
+template <class Unit>
+TUTTI_DEVICE void move_rows(const RowsParams& p) {
+  const KernelRow* const rows =
+      p.many == nullptr
+          ? p.few
+          : tutti::device::reach(p.many, p.rows * static_cast<std::int64_t>(sizeof(KernelRow)));
+  for (std::int64_t r = tutti::device::first_row(); r < p.rows; r += tutti::device::row_step())
+    move_row<Unit>(p, rows[r]);
+}
+
+}  // namespace
+
+TUTTI_KERNEL(tutti_rows, RowsParams) {
+  switch (p.unit) {
+    case 16:
+      return move_rows<Sixteen>(p);
+    case 8:
+      return move_rows<std::uint64_t>(p);
+    case 4:
+      return move_rows<std::uint32_t>(p);
+    case 2:
+      return move_rows<std::uint16_t>(p);
+    default:
+      return move_rows<std::uint8_t>(p);
+  }
+}

@@ -1,0 +1,174 @@
+// area: memory of any kind for tests, by CUDA's driver interface: a real one or the stand-in.
+//
+// put() fills it by the default stream and does not wait: a call that is given the memory then has to.
+// get() reads it by a copy that no stream of the library's is ordered with.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../ranks/check.h"
+
+namespace gpu {
+
+enum class Kind { host, pinned, managed, device, other_device, pool, mapped };
+inline constexpr int kKinds = 7;
+
+inline void must(CUresult said, const char* what) {
+  if (said == CUDA_SUCCESS) return;
+  std::fprintf(stderr, "rank %d: %s gives CUDA error %d\n", ranks::rank, what, static_cast<int>(said));
+  std::exit(3);
+}
+#define CU(...) ::gpu::must(__VA_ARGS__, #__VA_ARGS__)
+
+inline CUcontext contexts[2] = {};  // of the GPU that is current, and of another one, or the same
+
+// The GPU of this rank is current afterwards.
+inline void begin() {
+  int devices = 0;
+  CU(cuInit(0));
+  CU(cuDeviceGetCount(&devices));
+  for (int i = 0; i < 2; ++i) CU(cuDevicePrimaryCtxRetain(&contexts[i], (ranks::rank + i) % devices));
+  CU(cuCtxSetCurrent(contexts[0]));
+}
+
+// Memory for bytes; `data` is what calls are given.
+class Area {
+ public:
+  Area(std::size_t bytes, Kind kind) : bytes_(bytes == 0 ? 1 : bytes), kind_(kind) {
+    if (kind == Kind::other_device) CU(cuCtxSetCurrent(contexts[1]));
+    switch (kind) {
+      case Kind::host:
+        data_ = reinterpret_cast<CUdeviceptr>(std::malloc(bytes_));
+        break;
+      case Kind::pinned:
+        CU(cuMemHostAlloc(reinterpret_cast<void**>(&data_), bytes_, 0));
+        break;
+      case Kind::managed:
+        CU(cuMemAllocManaged(&data_, bytes_, CU_MEM_ATTACH_GLOBAL));
+        break;
+      case Kind::device:
+      case Kind::other_device:
+        CU(cuMemAlloc(&data_, bytes_));
+        break;
+      case Kind::pool:
+        CU(cuMemAllocAsync(&data_, bytes_, nullptr));
+        CU(cuStreamSynchronize(nullptr));
+        break;
+      case Kind::mapped:
+        map();
+        break;
+    }
+    if (kind == Kind::other_device) CU(cuCtxSetCurrent(contexts[0]));
+    if (!is_host()) CU(cuMemHostAlloc(&mirror_, bytes_, 0));
+  }
+  Area(const Area&) = delete;
+  Area& operator=(const Area&) = delete;
+  ~Area() {
+    free();
+    if (mirror_ != nullptr) CU(cuMemFreeHost(mirror_));
+  }
+  void free() {
+    const CUdeviceptr data = std::exchange(data_, 0);
+    if (data == 0) return;
+    if (kind_ == Kind::host) return std::free(reinterpret_cast<void*>(data));
+    if (kind_ == Kind::pinned) return CU(cuMemFreeHost(reinterpret_cast<void*>(data)));
+    if (kind_ == Kind::pool) return CU(cuMemFreeAsync(data, nullptr));
+    if (kind_ != Kind::mapped) return CU(cuMemFree(data));
+    CU(cuMemUnmap(data, bytes_));
+    CU(cuMemRelease(handle_));
+  }
+
+  void* data() const { return reinterpret_cast<void*>(data_); }
+  bool is_host() const { return kind_ == Kind::host || kind_ == Kind::pinned; }
+  void put(const void* content, std::size_t bytes) {
+    if (is_host()) {
+      std::memcpy(data(), content, bytes);
+      return;
+    }
+    enter();
+    CU(cuStreamSynchronize(nullptr));  // the mirror may still be read
+    std::memcpy(mirror_, content, bytes);
+    CU(cuMemcpyAsync(data_, reinterpret_cast<CUdeviceptr>(mirror_), bytes, nullptr));
+    leave();
+  }
+  void get(void* content, std::size_t bytes) {
+    if (is_host()) {
+      std::memcpy(content, data(), bytes);
+      return;
+    }
+    enter();
+    CU(cuMemcpyDtoH(content, data_, bytes));
+    leave();
+  }
+
+ private:
+  void enter() const {
+    if (kind_ == Kind::other_device) CU(cuCtxSetCurrent(contexts[1]));
+  }
+  void leave() const {
+    if (kind_ == Kind::other_device) CU(cuCtxSetCurrent(contexts[0]));
+  }
+  void map() {
+    constexpr std::size_t kGrain = std::size_t{2} << 20;
+    bytes_ = (bytes_ + kGrain - 1) / kGrain * kGrain;
+    CUdevice device = 0;
+    CU(cuCtxGetDevice(&device));
+    CUmemAllocationProp of = {};
+    of.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    of.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    of.location.id = device;
+    CUmemAccessDesc access = {};
+    access.location = of.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CU(cuMemAddressReserve(&data_, bytes_, 0, 0, 0));
+    CU(cuMemCreate(&handle_, bytes_, &of, 0));
+    CU(cuMemMap(data_, bytes_, 0, handle_, 0));
+    CU(cuMemSetAccess(data_, bytes_, &access, 1));
+  }
+
+  std::size_t bytes_;
+  const Kind kind_;
+  CUdeviceptr data_ = 0;
+  void* mirror_ = nullptr;
+  CUmemGenericAllocationHandle handle_ = 0;
+};
+
+// Elements in memory of some kind.
+template <class T>
+class Vector {
+ public:
+  Vector(const std::vector<T>& content, Kind kind)
+      : size_(content.size()), area_(size_ * sizeof(T), kind) {
+    put(content);
+  }
+  void put(const std::vector<T>& content) { area_.put(content.data(), size_ * sizeof(T)); }
+  std::vector<T> get() {
+    std::vector<T> content(size_);
+    area_.get(content.data(), size_ * sizeof(T));
+    return content;
+  }
+  T* data() const { return static_cast<T*>(area_.data()); }
+  Area& area() { return area_; }
+
+ private:
+  std::size_t size_;
+  Area area_;
+};
+
+// Luck of this rank's own: no member knows the others' kinds.
+inline std::mt19937& luck() {
+  static std::mt19937 engine(static_cast<unsigned>(ranks::rank * 7919 + 17));
+  return engine;
+}
+inline Kind any_kind() {
+  return static_cast<Kind>(luck()() % kKinds);
+}
+
+}  // namespace gpu

@@ -1,0 +1,215 @@
+// The process's state, contexts, modules and launches.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "standin.h"
+
+namespace standin {
+namespace {
+
+unsigned long long variable(const char* name, unsigned long long fallback) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
+}
+
+void make_gpu() {
+  auto gpu = std::make_unique<Gpu>();
+  const int file = ::memfd_create("standin-gpu", MFD_CLOEXEC);
+  if (file < 0 || ::ftruncate(file, kWindow) != 0) std::abort();
+  const auto map = [file](int protection) {
+    void* const at = ::mmap(nullptr, kWindow, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (at == MAP_FAILED) std::abort();
+    return static_cast<std::byte*>(at);
+  };
+  gpu->forbidden = map(PROT_NONE);
+  gpu->open = map(PROT_READ | PROT_WRITE);
+  ::close(file);
+  gpu->primary.device = static_cast<int>(state().gpus.size());
+  state().gpus.push_back(std::move(gpu));
+}
+
+// FUNCTION:NUMBER:ERROR
+void read_failure() {
+  const char* const text = std::getenv("TUTTI_STANDIN_FAIL");
+  if (text == nullptr) return;
+  const std::string whole = text;
+  const auto first = whole.find(':'), second = whole.find(':', first + 1);
+  if (second == std::string::npos) std::abort();
+  state().fails = whole.substr(0, first);
+  state().fails_from = std::atoi(whole.c_str() + first + 1);
+  state().fails_with = static_cast<CUresult>(std::atoi(whole.c_str() + second + 1));
+}
+
+// After these nothing works in the process any more.
+bool breaks_context(CUresult error) {
+  return error == CUDA_ERROR_ILLEGAL_ADDRESS || error == CUDA_ERROR_LAUNCH_FAILED ||
+         error == CUDA_ERROR_ECC_UNCORRECTABLE;
+}
+
+thread_local std::vector<CUcontext> contexts;  // of this thread; the last is current
+
+}  // namespace
+
+State& state() {
+  static State& all = *new State;
+  return all;
+}
+
+CUresult enter(const char* name) {
+  State& all = state();
+  if (!all.is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
+  if (all.lost != CUDA_SUCCESS) return all.lost;
+  if (all.fails != name || ++all.calls < all.fails_from) return CUDA_SUCCESS;
+  if (breaks_context(all.fails_with)) all.lost = all.fails_with;
+  return all.fails_with;
+}
+
+CUcontext current() {
+  return contexts.empty() ? nullptr : contexts.back();
+}
+
+}  // namespace standin
+
+using namespace standin;
+
+#define ENTER(name)                                       \
+  Lock lock(state().mutex);                               \
+  if (const CUresult no = enter(name); no != CUDA_SUCCESS) return no
+
+CUresult cuInit(unsigned) {
+  const Lock lock(state().mutex);
+  State& all = state();
+  if (all.is_initialised) return CUDA_SUCCESS;
+  const auto devices = variable("TUTTI_STANDIN_DEVICES", 2);
+  if (devices == 0) return CUDA_ERROR_NO_DEVICE;
+  for (unsigned long long i = 0; i < devices; ++i) make_gpu();
+  all.delay_us = static_cast<unsigned>(variable("TUTTI_STANDIN_DELAY_US", 50));
+  all.memory_limit = variable("TUTTI_STANDIN_MEMORY", SIZE_MAX);
+  all.pinned_limit = variable("TUTTI_STANDIN_PINNED", SIZE_MAX);
+  all.random = static_cast<std::uint64_t>(::getpid()) * 0x9e3779b97f4a7c15U;
+  read_failure();
+  all.is_initialised = true;
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult error, const char** text) {
+  *text = error == CUDA_ERROR_LAUNCH_FAILED    ? "CUDA_ERROR_LAUNCH_FAILED"
+          : error == CUDA_ERROR_OUT_OF_MEMORY  ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == CUDA_ERROR_INVALID_VALUE  ? "CUDA_ERROR_INVALID_VALUE"
+          : error == CUDA_ERROR_INVALID_CONTEXT ? "CUDA_ERROR_INVALID_CONTEXT"
+                                               : "CUDA_ERROR_OTHER";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult, const char** text) {
+  *text = "as the stand-in was told";
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* count) {
+  ENTER("cuDeviceGetCount");
+  *count = static_cast<int>(state().gpus.size());
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  ENTER("cuDeviceGet");
+  if (ordinal < 0 || ordinal >= static_cast<int>(state().gpus.size())) return CUDA_ERROR_INVALID_DEVICE;
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  ENTER("cuDevicePrimaryCtxRetain");
+  if (device < 0 || device >= static_cast<int>(state().gpus.size())) return CUDA_ERROR_INVALID_DEVICE;
+  Gpu& gpu = *state().gpus[static_cast<std::size_t>(device)];
+  ++gpu.retained;
+  *context = &gpu.primary;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  ENTER("cuDevicePrimaryCtxRelease");
+  --state().gpus[static_cast<std::size_t>(device)]->retained;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  ENTER("cuCtxGetCurrent");
+  *context = current();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext context) {
+  ENTER("cuCtxSetCurrent");
+  if (!contexts.empty()) contexts.pop_back();
+  if (context != nullptr) contexts.push_back(context);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent(CUcontext context) {
+  ENTER("cuCtxPushCurrent");
+  contexts.push_back(context);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent(CUcontext* context) {
+  ENTER("cuCtxPopCurrent");
+  if (contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = contexts.back();
+  contexts.pop_back();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetDevice(CUdevice* device) {
+  ENTER("cuCtxGetDevice");
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = current()->device;
+  return CUDA_SUCCESS;
+}
+
+// Kernels are the host's twins of those that the PTX holds.
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  ENTER("cuModuleLoadData");
+  const std::string ptx = static_cast<const char*>(image);
+  if (ptx.find(".target sm_75") == std::string::npos) return CUDA_ERROR_INVALID_PTX;
+  *module = new CUmod_st{ptx};
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  ENTER("cuModuleUnload");
+  delete module;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  ENTER("cuModuleGetFunction");
+  const std::string entry = std::string(".visible .entry ") + name + "(";
+  const auto found = module->ptx.find(entry);
+  if (found == std::string::npos) return CUDA_ERROR_NOT_FOUND;
+  void* const twin = ::dlsym(RTLD_DEFAULT, (std::string("tutti_twin_") + name).c_str());
+  if (twin == nullptr) return CUDA_ERROR_NOT_FOUND;
+  // Its parameter is bytes: ".param .align 8 .b8 tutti_rows_param_0[1960]".
+  const auto size = module->ptx.find('[', found);
+  *function = new CUfunc_st{reinterpret_cast<void (*)(const void*)>(twin),
+                            std::atoi(module->ptx.c_str() + size + 1)};  // as long as the process
+  return CUDA_SUCCESS;
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads,
+                        unsigned, unsigned, unsigned, CUstream on, void** params, void**) {
+  ENTER("cuLaunchKernel");
+  CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (x == 0 || y == 0 || y > 65535 || z == 0 || z > 65535 || threads == 0 || threads > 1024)
+    return CUDA_ERROR_INVALID_VALUE;
+  ++state().counts.launches;
+  const auto* const bytes = static_cast<const std::byte*>(params[0]);
+  std::vector<std::byte> copy(bytes, bytes + function->kernel_bytes);
+  enqueue(*stream, [twin = function->twin, copy = std::move(copy)] { twin(copy.data()); });
+  return CUDA_SUCCESS;
+}
+
+// What passed through host memory so far, for tests.
+extern "C" unsigned long long tutti_standin_count(const char* what) {
+  const Lock lock(state().mutex);
+  const Counts& counts = state().counts;
+  const std::string name = what;
+  return name == "to_host"     ? counts.to_host
+         : name == "from_host" ? counts.from_host
+         : name == "within"    ? counts.within
+         : name == "launches"  ? counts.launches
+                               : counts.copies;
+}

@@ -1,0 +1,300 @@
+// Allocations of all kinds, what is known of an address, and copies.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "standin.h"
+
+namespace standin {
+
+Allocation* find(std::uintptr_t address) {
+  auto& all = state().allocations;
+  const auto after = all.upper_bound(address);
+  if (after == all.begin()) return nullptr;
+  Allocation& found = std::prev(after)->second;
+  return found.is_live && address < found.begin + found.bytes ? &found : nullptr;
+}
+
+bool is_window(std::uintptr_t address) {
+  const auto& gpus = state().gpus;
+  return std::any_of(gpus.begin(), gpus.end(), [&](const auto& gpu) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(gpu->forbidden);
+    return address >= begin && address < begin + kWindow;
+  });
+}
+
+void* reach(std::uintptr_t address, std::size_t bytes) {
+  const Allocation* const found = find(address);
+  if (found == nullptr || address + bytes > found->begin + found->bytes) return nullptr;
+  if (found->kind == Kind::pinned || found->kind == Kind::managed)
+    return reinterpret_cast<void*>(address);
+  const Gpu& gpu = *state().gpus[static_cast<std::size_t>(found->device)];
+  return gpu.open + (address - reinterpret_cast<std::uintptr_t>(gpu.forbidden));
+}
+
+CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address) {
+  State& all = state();
+  constexpr std::size_t kApart = 512;
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  Allocation made;
+  made.bytes = bytes;
+  made.kind = kind;
+  made.device = device;
+  made.context = kind == Kind::pool || kind == Kind::vmm ? nullptr : current();
+  made.id = all.next_id++;
+  if (kind == Kind::pinned || kind == Kind::managed) {
+    if (kind == Kind::pinned && bytes > all.pinned_limit - all.pinned) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (kind == Kind::pinned) all.pinned += bytes;
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    made.begin = reinterpret_cast<std::uintptr_t>(memory);
+  } else {
+    Gpu& gpu = *all.gpus[static_cast<std::size_t>(device)];
+    const std::size_t room = (bytes + 2 * kApart - 1) / kApart * kApart;
+    if (room > kWindow - gpu.taken || bytes > all.memory_limit - gpu.used) return CUDA_ERROR_OUT_OF_MEMORY;
+    made.begin = reinterpret_cast<std::uintptr_t>(gpu.forbidden + gpu.taken);
+    gpu.taken += room;
+    gpu.used += bytes;
+  }
+  *address = made.begin;
+  all.allocations[made.begin] = made;
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+CUresult release(std::uintptr_t address, Kind kind, Kind other) {
+  State& all = state();
+  const auto found = all.allocations.find(address);
+  if (found == all.allocations.end() || !found->second.is_live) return CUDA_ERROR_INVALID_VALUE;
+  const Allocation gone = found->second;
+  if (gone.kind != kind && gone.kind != other) return CUDA_ERROR_INVALID_VALUE;
+  all.allocations.erase(found);
+  if (kind == Kind::pinned || gone.kind == Kind::managed) {
+    if (gone.kind == Kind::pinned) all.pinned -= gone.bytes;
+    ::munmap(reinterpret_cast<void*>(gone.begin), gone.bytes);
+    return CUDA_SUCCESS;
+  }
+  Gpu& gpu = *all.gpus[static_cast<std::size_t>(gone.device)];
+  gpu.used -= gone.bytes;
+  // What is read there by mistake is not what was.
+  std::memset(gpu.open + (gone.begin - reinterpret_cast<std::uintptr_t>(gpu.forbidden)), 0xdd, gone.bytes);
+  return CUDA_SUCCESS;
+}
+
+// A side of a copy.
+struct Side {
+  void* memory = nullptr;
+  bool is_device = false, is_pageable = false;
+};
+bool resolve(CUdeviceptr address, std::size_t bytes, Side* side) {
+  const Allocation* const found = find(address);
+  if (found == nullptr) {
+    if (is_window(address)) return false;
+    *side = {reinterpret_cast<void*>(address), false, true};
+    return true;
+  }
+  *side = {reach(address, bytes), found->kind != Kind::pinned && found->kind != Kind::managed, false};
+  return side->memory != nullptr;
+}
+
+}  // namespace
+
+static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream on,
+                     bool is_awaited) {
+  Side into, out_of;
+  if (bytes == 0) return CUDA_SUCCESS;
+  if (!resolve(to, bytes, &into) || !resolve(from, bytes, &out_of)) return CUDA_ERROR_INVALID_VALUE;
+  Counts& counts = state().counts;
+  ++counts.copies;
+  if (into.is_device && out_of.is_device) counts.within += bytes;
+  if (into.is_device && !out_of.is_device) counts.from_host += bytes;
+  if (!into.is_device && out_of.is_device) counts.to_host += bytes;
+  CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const EndRef end =
+      enqueue(*stream, [into, out_of, bytes] { std::memmove(into.memory, out_of.memory, bytes); });
+  // As the driver does with memory that is not pinned.
+  if (is_awaited || into.is_pageable || out_of.is_pageable) await(lock, end);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace standin
+
+using namespace standin;
+
+#define ENTER(name)                                       \
+  Lock lock(state().mutex);                               \
+  if (const CUresult no = enter(name); no != CUDA_SUCCESS) return no
+
+static int current_device() {
+  const CUcontext context = current();
+  return context == nullptr ? -1 : context->device;
+}
+
+CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
+  ENTER("cuMemAlloc");
+  if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
+  return allocate(Kind::device, current_device(), bytes, address);
+}
+CUresult cuMemFree(CUdeviceptr address) {
+  ENTER("cuMemFree");
+  return release(address, Kind::device, Kind::managed);
+}
+CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
+  ENTER("cuMemAllocManaged");
+  if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
+  return allocate(Kind::managed, current_device(), bytes, address);
+}
+CUresult cuMemHostAlloc(void** address, size_t bytes, unsigned) {
+  ENTER("cuMemHostAlloc");
+  if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
+  CUdeviceptr made = 0;
+  const CUresult said = allocate(Kind::pinned, current_device(), bytes, &made);
+  *address = reinterpret_cast<void*>(made);
+  return said;
+}
+CUresult cuMemFreeHost(void* address) {
+  ENTER("cuMemFreeHost");
+  return release(reinterpret_cast<std::uintptr_t>(address), Kind::pinned, Kind::pinned);
+}
+// In the order of their stream on a real one; here at once, and freed after what the stream holds.
+CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream) {
+  ENTER("cuMemAllocAsync");
+  if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
+  return allocate(Kind::pool, current_device(), bytes, address);
+}
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
+  ENTER("cuMemFreeAsync");
+  CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  await(lock, enqueue(*stream, [] {}));
+  return release(address, Kind::pool, Kind::pool);
+}
+
+// Memory mapped by address: a range is mapped whole, by one handle, which holds its size.
+CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t, CUdeviceptr,
+                             unsigned long long) {
+  ENTER("cuMemAddressReserve");
+  const CUresult said = allocate(Kind::vmm, std::max(current_device(), 0), bytes, address);
+  if (said == CUDA_SUCCESS) state().allocations[*address].is_live = false;
+  return said;
+}
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp*,
+                     unsigned long long) {
+  ENTER("cuMemCreate");
+  *handle = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocationHandle handle,
+                  unsigned long long) {
+  ENTER("cuMemMap");
+  const auto found = state().allocations.find(address);
+  if (found == state().allocations.end() || found->second.bytes != bytes || handle != bytes)
+    return CUDA_ERROR_INVALID_VALUE;
+  found->second.is_live = true;
+  found->second.id = state().next_id++;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) {
+  ENTER("cuMemSetAccess");
+  return CUDA_SUCCESS;
+}
+CUresult cuMemUnmap(CUdeviceptr address, size_t) {
+  ENTER("cuMemUnmap");
+  Allocation* const found = find(address);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  found->is_live = false;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle) {
+  ENTER("cuMemRelease");
+  return CUDA_SUCCESS;
+}
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
+  ENTER("cuMemRetainAllocationHandle");
+  const Allocation* const found = find(reinterpret_cast<std::uintptr_t>(address));
+  if (found == nullptr || found->kind != Kind::vmm) return CUDA_ERROR_INVALID_VALUE;
+  *handle = found->bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  ENTER("cuMemcpyAsync");
+  return copy(lock, to, from, bytes, stream, false);
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  ENTER("cuMemcpyHtoDAsync");
+  return copy(lock, to, reinterpret_cast<CUdeviceptr>(from), bytes, stream, false);
+}
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+  ENTER("cuMemcpyHtoD");
+  return copy(lock, to, reinterpret_cast<CUdeviceptr>(from), bytes, nullptr, true);
+}
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  ENTER("cuMemcpyDtoH");
+  return copy(lock, reinterpret_cast<CUdeviceptr>(to), from, bytes, nullptr, true);
+}
+
+static CUresult attribute(void* value, CUpointer_attribute which, const Allocation* found) {
+  const bool is_host = found != nullptr && found->kind == Kind::pinned;
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned*>(value) = found == nullptr ? 0U
+                                       : is_host        ? unsigned{CU_MEMORYTYPE_HOST}
+                                                        : unsigned{CU_MEMORYTYPE_DEVICE};
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      *static_cast<unsigned*>(value) = found != nullptr && found->kind == Kind::managed ? 1 : 0;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      *static_cast<int*>(value) = found == nullptr ? -2 : found->device;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      *static_cast<CUcontext*>(value) = found == nullptr ? nullptr : found->context;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      *static_cast<unsigned long long*>(value) = found == nullptr ? 0 : found->id;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<CUdeviceptr*>(value) = found == nullptr ? 0 : found->begin;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *static_cast<size_t*>(value) = found == nullptr ? 0 : found->bytes;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      *static_cast<void**>(value) = found != nullptr && found->kind == Kind::pool ? &state() : nullptr;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdeviceptr address) {
+  ENTER("cuPointerGetAttribute");
+  const Allocation* const found = find(address);
+  return found == nullptr ? CUDA_ERROR_INVALID_VALUE : attribute(value, which, found);
+}
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* which, void** values,
+                                CUdeviceptr address) {
+  ENTER("cuPointerGetAttributes");
+  for (unsigned i = 0; i < count; ++i)
+    if (const CUresult said = attribute(values[i], which[i], find(address)); said != CUDA_SUCCESS)
+      return said;
+  return CUDA_SUCCESS;
+}
+
+// For kernels' twins: a GPU that touches what it may not ends the test.
+extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes) {
+  const Lock lock(state().mutex);
+  void* const memory = reach(reinterpret_cast<std::uintptr_t>(address), bytes);
+  if (memory != nullptr) return memory;
+  std::fprintf(stderr, "stand-in GPU: a kernel touches %zu bytes at %p, which are not allocated\n", bytes,
+               address);
+  std::abort();
+}

@@ -1,0 +1,130 @@
+// standin: a CUDA driver for machines without a GPU, as far as Tutti and its tests call it.
+//
+// Device memory is address space that the processor may not touch, with a second mapping for what the
+// "GPU" does, so that a stray load or store ends the test. Each stream is a thread that runs behind by
+// random delays, so that a missing wait shows as wrong data. Everything is counted.
+//
+//   TUTTI_STANDIN_DEVICES=2         how many GPUs
+//   TUTTI_STANDIN_DELAY_US=50       each piece of work starts up to so much late
+//   TUTTI_STANDIN_MEMORY=1073741824 bytes of each GPU; TUTTI_STANDIN_PINNED: of pinned memory
+//   TUTTI_STANDIN_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this error;
+//                                   those that break a context (such as 719) do so for every call
+#pragma once
+
+#include <cuda.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace standin {
+
+enum class Kind : std::uint8_t { device, pool, vmm, pinned, managed };
+
+struct Allocation {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+  Kind kind = Kind::device;
+  int device = 0;
+  CUcontext context = nullptr;
+  unsigned long long id = 0;
+  bool is_live = true;
+};
+
+// The end of a piece of work.
+struct End {
+  bool has_come = false;
+};
+using EndRef = std::shared_ptr<End>;
+
+struct Work {
+  std::function<void()> run;
+  std::vector<EndRef> after;
+  EndRef end;
+};
+
+}  // namespace standin
+
+// What the driver's handles point to.
+struct CUstream_st {
+  CUcontext context = nullptr;
+  bool is_blocking = true;  // ordered with the legacy stream
+  bool is_over = false;
+  std::deque<standin::Work> queue;
+  standin::EndRef last;
+  std::condition_variable wakes;
+};
+struct CUevent_st {
+  standin::EndRef end;  // null: never recorded
+};
+struct CUctx_st {
+  int device = 0;
+  std::unique_ptr<CUstream_st> legacy, per_thread;
+  std::vector<CUstream_st*> streams;
+};
+struct CUmod_st {
+  std::string ptx;
+};
+struct CUfunc_st {
+  void (*twin)(const void* params) = nullptr;
+  int kernel_bytes = 0;
+};
+
+namespace standin {
+
+constexpr std::size_t kWindow = std::size_t{16} << 30;  // addresses of a GPU
+
+struct Gpu {
+  std::byte* forbidden = nullptr;  // what callers see
+  std::byte* open = nullptr;       // the same bytes, for the GPU itself
+  std::size_t taken = 0;           // addresses are not given twice
+  std::size_t used = 0;
+  CUctx_st primary;
+  int retained = 0;
+};
+
+struct Counts {
+  unsigned long long to_host = 0, from_host = 0, within = 0, launches = 0, copies = 0;
+};
+
+// All there is, never destroyed: threads run to the end of the process.
+struct State {
+  std::mutex mutex;
+  std::condition_variable ends;
+  bool is_initialised = false;
+  std::vector<std::unique_ptr<Gpu>> gpus;
+  std::map<std::uintptr_t, Allocation> allocations;
+  unsigned long long next_id = 1;
+  std::size_t pinned_limit = SIZE_MAX, pinned = 0, memory_limit = SIZE_MAX;
+  unsigned delay_us = 0;
+  std::uint64_t random = 1;
+  std::string fails;  // function
+  int fails_from = 0, calls = 0;
+  CUresult fails_with = CUDA_SUCCESS, lost = CUDA_SUCCESS;
+  Counts counts;
+};
+State& state();
+
+// Of each call: whether it may go on. `name` as in cuda.h.
+CUresult enter(const char* name);
+using Lock = std::unique_lock<std::mutex>;
+
+// memory.cc; the state is locked.
+Allocation* find(std::uintptr_t address);
+void* reach(std::uintptr_t address, std::size_t bytes);  // null: not all of it is allocated
+CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address);
+bool is_window(std::uintptr_t address);
+
+// streams.cc; the state is locked, and is not while they wait.
+CUcontext current();
+CUstream_st* stream_of(CUstream stream);
+EndRef enqueue(CUstream_st& stream, std::function<void()> run, const EndRef& after = nullptr);
+void await(Lock& lock, const EndRef& end);
+
+}  // namespace standin

@@ -1,0 +1,169 @@
+// Streams as threads that run behind, and events.
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "standin.h"
+
+namespace standin {
+namespace {
+
+unsigned draw_delay() {
+  State& all = state();
+  if (all.delay_us == 0) return 0;
+  all.random = all.random * 6364136223846793005U + 1442695040888963407U;
+  return static_cast<unsigned>((all.random >> 33) % (all.delay_us + 1));
+}
+
+bool has_come(const std::vector<EndRef>& ends) {
+  for (const EndRef& end : ends)
+    if (!end->has_come) return false;
+  return true;
+}
+
+// A stream's thread, until the stream is destroyed and has nothing left.
+void run(CUstream_st* stream) {
+  Lock lock(state().mutex);
+  for (;;) {
+    stream->wakes.wait(lock, [&] { return stream->is_over || !stream->queue.empty(); });
+    if (stream->queue.empty()) break;
+    Work work = std::move(stream->queue.front());
+    stream->queue.pop_front();
+    const unsigned delay = draw_delay();
+    state().ends.wait(lock, [&] { return has_come(work.after); });
+    lock.unlock();
+    if (delay > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay));
+    if (work.run) work.run();
+    lock.lock();
+    work.end->has_come = true;
+    state().ends.notify_all();
+  }
+  lock.unlock();
+  delete stream;
+}
+
+
+std::unique_ptr<CUstream_st>& made(std::unique_ptr<CUstream_st>& stream, CUcontext context) {
+  if (stream == nullptr) {
+    stream = std::make_unique<CUstream_st>();
+    stream->context = context;
+    std::thread(run, stream.get()).detach();
+  }
+  return stream;
+}
+
+}  // namespace
+
+CUstream_st* stream_of(CUstream stream) {
+  if (stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD) return stream;
+  const CUcontext context = current();
+  if (context == nullptr) return nullptr;
+  return made(stream == CU_STREAM_PER_THREAD ? context->per_thread : context->legacy, context).get();
+}
+
+// The legacy stream waits for all that block it, and they for it.
+EndRef enqueue(CUstream_st& stream, std::function<void()> work, const EndRef& after) {
+  CUctx_st& context = *stream.context;
+  const EndRef end = std::make_shared<End>();
+  Work made{std::move(work), {}, end};
+  if (after != nullptr) made.after.push_back(after);
+  const auto wait_for = [&made](const CUstream_st* other) {
+    if (other != nullptr && other->last != nullptr) made.after.push_back(other->last);
+  };
+  if (&stream == context.legacy.get()) {
+    wait_for(context.per_thread.get());
+    for (const CUstream_st* each : context.streams)
+      if (each->is_blocking) wait_for(each);
+  } else if (stream.is_blocking) {
+    wait_for(context.legacy.get());
+  }
+  stream.last = end;
+  stream.queue.push_back(std::move(made));
+  stream.wakes.notify_one();
+  return end;
+}
+
+void await(Lock& lock, const EndRef& end) {
+  if (end != nullptr) state().ends.wait(lock, [&] { return end->has_come; });
+}
+
+}  // namespace standin
+
+using namespace standin;
+
+#define ENTER(name)                                       \
+  Lock lock(state().mutex);                               \
+  if (const CUresult no = enter(name); no != CUDA_SUCCESS) return no
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  ENTER("cuStreamCreate");
+  if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  auto* const made = new CUstream_st;
+  made->context = current();
+  made->is_blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+  made->context->streams.push_back(made);
+  std::thread(run, made).detach();
+  *stream = made;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  ENTER("cuStreamDestroy");
+  std::erase(stream->context->streams, stream);
+  stream->is_over = true;
+  stream->wakes.notify_one();
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream on) {
+  ENTER("cuStreamSynchronize");
+  CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  await(lock, enqueue(*stream, {}));
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSynchronize() {
+  ENTER("cuCtxSynchronize");
+  const CUcontext context = current();
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  std::vector<EndRef> all;
+  for (const CUstream_st* each : context->streams) all.push_back(each->last);
+  if (context->legacy) all.push_back(context->legacy->last);
+  if (context->per_thread) all.push_back(context->per_thread->last);
+  for (const EndRef& end : all) await(lock, end);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamWaitEvent(CUstream on, CUevent event, unsigned) {
+  ENTER("cuStreamWaitEvent");
+  CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (event->end != nullptr) enqueue(*stream, {}, event->end);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  ENTER("cuEventCreate");
+  *event = new CUevent_st;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+  ENTER("cuEventDestroy");
+  delete event;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream on) {
+  ENTER("cuEventRecord");
+  CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  event->end = enqueue(*stream, {});
+  return CUDA_SUCCESS;
+}
+CUresult cuEventQuery(CUevent event) {
+  ENTER("cuEventQuery");
+  return event->end == nullptr || event->end->has_come ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+CUresult cuLaunchHostFunc(CUstream on, CUhostFn function, void* data) {
+  ENTER("cuLaunchHostFunc");
+  CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  enqueue(*stream, [function, data] { function(data); });
+  return CUDA_SUCCESS;
+}

@@ -15,6 +15,8 @@ namespace {
 // A row is added by the room that owns it; a constant with a derivation beats a knob.
 constexpr KnobRow kPlain[] = {
     {"TUTTI_EXPLAIN", "0/1", "0", "base", "print which link and algorithm was taken, and why"},
+    {"TUTTI_GPU_SUPPORT", "name", "auto", "device",
+     "buffers in GPU memory: auto (where there is a driver for one), yes (libcuda may come later), no"},
     {"TUTTI_LINK", "name", "auto", "transport",
      "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx"},
     {"TUTTI_EAGER_BYTES", "bytes", "0", "p2p",
@@ -58,6 +60,10 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_BACKTRACE", "0/1", "1", "bindings",
      "a rank that dies by a signal writes its call and its stack to standard error"},
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
+    {"TUTTI_MEMORY_ALLOC_KINDS", "text", "", "bindings",
+     "kinds of memory that the program asks for, such as system,mpi,cuda:device (prun "
+     "--memory-alloc-kinds): MPI_INFO_ENV says them again; what there is of them, sessions and "
+     "communicators say"},
 };
 
 // And one a knob that forces algorithms; several collectives may obey the same.
@@ -76,6 +82,7 @@ const std::vector<KnobRow> kRows = all_rows();
 std::vector<std::string> words_of(std::string_view knob) {
   if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "ucx", "tcp"};
   if (knob == "TUTTI_SINGLE_COPY" || knob == "TUTTI_SHARED_CORES") return {"auto", "on", "off"};
+  if (knob == "TUTTI_GPU_SUPPORT") return {"auto", "yes", "no"};
   if (knob == "TUTTI_TCP_FAMILY") return {"auto", "ipv4", "ipv6"};
   if (knob == "TUTTI_LINK_SECURITY") return {"none", "integrity", "encrypted"};
   if (knob == "TUTTI_RECORD") return {"off", "calls", "events"};

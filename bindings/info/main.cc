@@ -13,6 +13,7 @@
 #include "base/knobs.h"
 #include "base/text.h"
 #include "coll/coll.h"
+#include "topo/gpus.h"
 #include "topo/topo.h"
 
 namespace {
@@ -37,6 +38,16 @@ void build() {
   line("links", TUTTI_LINKS);
 }
 
+void gpus() {
+  const tutti::topo::GpuDriver driver = tutti::topo::nvidia_driver();
+  line("GPU driver", driver.version.empty() ? "none (NVIDIA's is not loaded)" : driver.version);
+  for (const tutti::topo::DriverGpu& gpu : driver.gpus)
+    line("GPU", gpu.model + " at " + gpu.bus + (gpu.usable ? "" : ", which may not be opened"));
+  if (!driver.gpus.empty())
+    line("GPUDirect", driver.reads_gpus_dma ? "network cards may read GPU memory"
+                                            : "no (nvidia_peermem is not loaded)");
+}
+
 void machine() {
   utsname system{};
   if (::uname(&system) == 0)
@@ -53,6 +64,7 @@ void machine() {
   line("single copy (ptrace)", "ptrace_scope " + first_line("/proc/sys/kernel/yama/ptrace_scope"));
   line("user namespaces",
        "at most " + first_line("/proc/sys/user/max_user_namespaces") + " (virtual hosts)");
+  gpus();
   line("RDMA devices", ::access("/sys/class/infiniband", F_OK) == 0 ? "present" : "none");
 }
 

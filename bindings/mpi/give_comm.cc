@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "mpi/memory_kinds.h"
+
 namespace tutti::mpi {
 namespace {
 
@@ -20,7 +22,7 @@ constexpr Hint kHints[] = {
     {"mpi_assert_exact_length", "false", true},
     {"mpi_assert_allow_overtaking", "false", true},
     {"mpi_assert_strict_persistent_collective_ordering", "false", true},
-    {"mpi_memory_alloc_kinds", "mpi,system", false},
+    {kAssertedKindsKey, "", false},
     {kAlgorithms, "", false},
 };
 
@@ -61,7 +63,7 @@ void set_hints(comm::Communicator& comm, const Info& info) {
                                    [&key = key](const Hint& each) { return key == each.key; });
     if (hint == std::end(kHints)) continue;
     if (hint->is_assertion && value != "true" && value != "false") continue;
-    if (key == "mpi_memory_alloc_kinds") continue;  // those of the process serve all
+    if (key == kAssertedKindsKey && !are_kinds_provided(value)) continue;
     if (key == kAlgorithms) comm::force(comm, value);
     if (std::string* const old = find(comm, key); old != nullptr)
       *old = value;
@@ -74,6 +76,10 @@ Info* hints_of(const comm::Communicator& comm) {
   auto* const info = new Info();
   for (const Hint& hint : kHints)
     if (hint.unset[0] != '\0') info->set(hint.key, hint.unset);
+  const Session* const session =
+      object_at<Session>(comm.group().session, ObjectKind::session);  // null: MPI_COMM_WORLD's
+  info->set(kKindsKey,
+            kinds_provided(session == nullptr ? kinds_asked_for() : session->kinds_asked));
   for (const auto& [key, value] : comm.hints) info->set(key, value);
   return info;
 }

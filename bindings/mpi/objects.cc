@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "mpi/memory_kinds.h"
+
 namespace tutti::mpi {
 
 const std::string* Info::find(std::string_view key) const {
@@ -38,6 +40,8 @@ Info* environment_info() {
     if (length > 0) made->set("command", {text, static_cast<std::size_t>(length)});
     if (::gethostname(text, sizeof text) == 0) made->set("host", text);
     if (::getcwd(text, sizeof text) != nullptr) made->set("wdir", text);
+    // What was asked for; what there is of it, sessions and communicators say (MPI 5.0, 11.4.3).
+    if (const std::string asked = kinds_asked_for(); !asked.empty()) made->set(kKindsKey, asked);
     return made;
   }();
   return info;

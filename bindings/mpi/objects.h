@@ -63,7 +63,8 @@ Info* environment_info();  // MPI_INFO_ENV
 class Session final : public Object {
  public:
   Session() : Object(ObjectKind::session, &Object::destroy_as<Session>) {}
-  Ref<Object> errhandler;  // as of communicators
+  std::string kinds_asked;  // mpi_memory_alloc_kinds
+  Ref<Object> errhandler;   // as of communicators
 };
 
 comm::Group* empty_group();

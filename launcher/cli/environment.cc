@@ -84,6 +84,26 @@ Result<void> link_security(Draft& draft, const Given& given) {
   return set_shared_variable(draft, Given{given.spelling, {"TUTTI_LINK_SECURITY", level}});
 }
 
+// yes and no, and what MPICH's family and Cray's variables say for them.
+Result<void> gpu_support(Draft& draft, const Given& given) {
+  const std::string word = text::lower(given.words[0]);
+  const bool is_off = word == "no" || word == "off" || word == "0" || word == "false";
+  const bool is_on = word == "yes" || word == "on" || word == "1" || word == "true";
+  if (!is_on && !is_off && word != "auto")
+    return fail(Code::arg, given.spelling + " " + given.words[0] + " is none of auto, yes and no");
+  return set_shared_variable(draft, Given{given.spelling,
+                                          {"TUTTI_GPU_SUPPORT", is_on    ? "yes"
+                                                                : is_off ? "no"
+                                                                         : "auto"}});
+}
+
+Result<void> memory_kinds(Draft& draft, const Given& given) {
+  if (given.words[0].empty())
+    return fail(Code::arg, given.spelling + " needs kinds, such as system,mpi,cuda:device");
+  return set_shared_variable(draft,
+                             Given{given.spelling, {"TUTTI_MEMORY_ALLOC_KINDS", given.words[0]}});
+}
+
 Result<void> interfaces(Draft& draft, const Given& given) {
   if (const auto list = InterfaceList::parse(given.words[0]); !list)
     return fail(Code::arg, given.spelling + ": " + list.error().text);

@@ -51,7 +51,7 @@ constexpr std::array kRows{
     OptionRow{"oversubscribe O overcommit", "", kPlacement, "allow more ranks than slots", "", apply::oversubscribe},
     OptionRow{"nooversubscribe no-oversubscribe", "", kPlacement, "never more ranks than slots, on this machine neither", "", apply::no_oversubscribe},
     OptionRow{"nolocal skip-launch-node", "", kPlacement, "no rank on the host prun runs on", "", apply::on_in<&JobSpec::placement, &Placement::no_local>},
-    OptionRow{"gpus-per-task gpus-per-proc g", "N", kPlacement, "each rank sees this many GPUs of its own (CUDA_VISIBLE_DEVICES)", "all", apply::number_in<&JobSpec::placement, &Placement::gpus_per_rank>},
+    OptionRow{"gpus-per-rank gpus-per-task gpus-per-proc g", "N", kPlacement, "each rank sees this many GPUs of its own (CUDA_VISIBLE_DEVICES)", "all", apply::number_in<&JobSpec::placement, &Placement::gpus_per_rank>},
     OptionRow{"report-bindings", "", kPlacement, "draw the cores each rank is bound to", "", apply::on<&JobSpec::report_bindings>},
 
     OptionRow{"host H hosts hosts-group hostlist machines nodelist w", "HOSTS", kHosts, "a:2,b:2 names hosts and their slots; a name repeated adds up; a[1-4] is four hosts; picks from a hostfile when one is given, +n0 and +e:2 too", "this machine", apply::host},
@@ -75,6 +75,8 @@ constexpr std::array kRows{
     OptionRow{"key-file", "FILE", kHosts, "the secret that --listen and --join share; made when missing", "~/.config/tutti/join.key", apply::word<&JobSpec::key_file>},
     OptionRow{"link-security", "LEVEL", kHosts, "data between hosts: none, integrity (a changed, lost or repeated bit ends the job) or encrypted (nobody else reads it either)", "none", apply::link_security},
     OptionRow{"interfaces iface", "LIST", kHosts, "interfaces between hosts: names, beginnings of names, subnets, such as eth0,10.1.0.0/16; ^docker,virbr: all but these (TUTTI_INTERFACES)", "all", apply::interfaces},
+    OptionRow{"gpu-support", "auto|yes|no", kHosts, "whether GPU memory may be given to calls (TUTTI_GPU_SUPPORT)", "auto", apply::gpu_support},
+    OptionRow{"memory-alloc-kinds memory-allocation-kinds", "LIST", kHosts, "kinds of memory that the program asks for, such as system,mpi,cuda:device (MPI 4.1's mpi_memory_alloc_kinds)", "", apply::memory_kinds},
     OptionRow{"report-links", "", kHosts, "print which link joins which ranks, and why", "", apply::on_in<&JobSpec::rank, &spec::RankSpec::report_links>},
 
     OptionRow{"x", "NAME[=VALUE]", kEnvironment, "export a variable to the ranks; NAME*: all that begin so", "", apply::export_variable},
@@ -210,7 +212,7 @@ constexpr std::array kRows{
     OptionRow{"overlap exact exclusive share", "", kAccepted, "srun's steps: no effect", "", kAsAlways},
     OptionRow{"personality nameserver ompi-server", "NAME", kAccepted, "no effect", "", kNoted},
     OptionRow{"stream-buffering", "MODE", kAccepted, "no effect: programs buffer as they will", "", kNoted},
-    OptionRow{"mpi rmk pmi-port port-range initial-errhandler memory-alloc-kinds gpu-support order-nodes hydra-debug topolib localroot", "VALUE", kAccepted, "no effect", "", kNoted},
+    OptionRow{"mpi rmk pmi-port port-range initial-errhandler order-nodes hydra-debug topolib localroot", "VALUE", kAccepted, "no effect", "", kNoted},
     OptionRow{"with-ft runtime-options het-group pack-group gres gpu-bind gpus-per-node gpus gpu-subdevs-per-proc mem mem-per-cpu mem-per-gpu hint ntasks-per-core threads-per-core sockets-per-node cores-per-socket signal bcast-exclude slurmd-debug open-mode network", "VALUE", kAccepted, "no effect", "", kNoted},
     OptionRow{"demux max-vm-size cartofile cf report-events app-pmix-prefix pmix-prefix tmpdir keepalive", "VALUE", kAccepted, "no effect", "", kNoted},
     OptionRow{"profile debug-daemons-file do-not-resolve enable-instant-on-support fwd-mpirun-port novm report-child-jobs-separately use-regexp disable-hostname-propagation hybrid-hosts no-app-prefix no-ready-msg set-sid", "", kAccepted, "no effect", "", kNoted},

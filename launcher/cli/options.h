@@ -184,6 +184,8 @@ Result<void> export_variable(Draft& draft, const Given& given);
 Result<void> set_variable(Draft& draft, const Given& given);
 Result<void> list_variables(Draft& draft, const Given& given);
 Result<void> set_shared_variable(Draft& draft, const Given& given);
+Result<void> gpu_support(Draft& draft, const Given& given);
+Result<void> memory_kinds(Draft& draft, const Given& given);
 Result<void> interfaces(Draft& draft, const Given& given);
 Result<void> other_interfaces(Draft& draft, const Given& given);  // all but these
 Result<void> link_security(Draft& draft, const Given& given);

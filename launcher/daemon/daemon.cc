@@ -24,6 +24,7 @@
 #include "daemon/ranks.h"
 #include "daemon/shown.h"
 #include "status/status.h"
+#include "topo/gpus.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -240,10 +241,14 @@ void Daemon::handle(const control::Prepare& prepare) {
     machine_ = std::move(given);
   if (!machine_ && prepare.want_machine) {
     if (auto machine = topo::read_this_machine(
-            prepare.want_devices ? topo::DeviceReading::read : topo::DeviceReading::left_out))
+            prepare.want_devices ? topo::DeviceReading::read : topo::DeviceReading::left_out)) {
+      if (prepare.want_devices)
+        topo::keep_usable_gpus(*machine, topo::nvidia_driver(),
+                               value_in(place_.environment, "CUDA_VISIBLE_DEVICES"));
       machine_ = std::move(*machine);
-    else
+    } else {
       say(control::Note{"host " + prepare.name + ": " + machine.error().text});
+    }
   }
   control::Hello hello = hello_from(place_, machine_);
   if (std::string chosen = control::address_among(prepare.interfaces); !chosen.empty())

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -27,6 +28,7 @@
 #include "base/unique_fd.h"
 #include "control/addresses.h"
 #include "daemon/launch.h"
+#include "topo/gpus.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -209,22 +211,63 @@ control::Finding user_namespaces() {
           "sysctl kernel.unprivileged_userns_clone=1 or user.max_user_namespaces=10000"};
 }
 
-control::Finding gpus() {
-  const std::size_t count = names_in("/proc/driver/nvidia/gpus").size();
-  return {"GPUs", control::kGood, count == 0 ? "none" : std::to_string(count), ""};
+// "2 x NVIDIA H200, NVIDIA A2; driver 535.104.05"
+std::string told(const topo::GpuDriver& driver) {
+  std::vector<std::pair<std::string, int>> models;
+  for (const topo::DriverGpu& gpu : driver.gpus) {
+    const auto known = std::find_if(models.begin(), models.end(),
+                                    [&](const auto& one) { return one.first == gpu.model; });
+    if (known == models.end())
+      models.emplace_back(gpu.model, 1);
+    else
+      ++known->second;
+  }
+  std::string text;
+  for (const auto& [model, count] : models)
+    text += (text.empty() ? "" : ", ") + (count > 1 ? std::to_string(count) + " x " : "") +
+            (model.empty() ? "GPU without a name" : model);
+  return text + "; driver " + driver.version;
+}
+
+control::Finding gpus(const topo::GpuDriver& driver) {
+  if (driver.version.empty())
+    return {"GPUs", control::kGood, "none: NVIDIA's driver is not loaded", ""};
+  if (driver.gpus.empty())
+    return {"GPUs", control::kGood, "none, though driver " + driver.version + " is loaded", ""};
+  const auto refused = std::count_if(driver.gpus.begin(), driver.gpus.end(),
+                                     [](const topo::DriverGpu& gpu) { return !gpu.usable; });
+  if (refused == 0) return {"GPUs", control::kGood, told(driver), ""};
+  return {"GPUs", control::kRemark,
+          told(driver) + "; " + std::to_string(refused) + " of them may not be opened",
+          "programs started here do not see these: look at /dev/nvidia*, the container's options, "
+          "the control group"};
+}
+
+// Whether a network card reads and writes GPU memory.
+control::Finding gpu_direct(const topo::GpuDriver& driver) {
+  const bool rdma = !names_in("/sys/class/infiniband").empty();
+  if (driver.gpus.empty()) return {"GPUDirect", control::kGood, "not used: no GPU", ""};
+  if (!rdma) return {"GPUDirect", control::kGood, "not used: no RDMA device", ""};
+  if (driver.reads_gpus_dma)
+    return {"GPUDirect", control::kGood,
+            driver.is_open ? "by the open kernel modules" : "by nvidia_peermem", ""};
+  return {"GPUDirect", control::kRemark, "no: messages of GPUs between hosts pass host memory",
+          "modprobe nvidia_peermem"};
 }
 
 }  // namespace
 
 control::Findings examine_host(const control::Examine& wish) {
   control::Findings found;
+  const topo::GpuDriver driver = topo::nvidia_driver();
   found.addresses = addresses();
   for (const std::string& name : wish.hosts) found.names.push_back(look_up(name));
   found.all = {clock(wish),     interfaces(found.addresses),
                ports(),         shared_memory(),
                locked_memory(), open_files(),
                single_copy(),   user_namespaces(),
-               gpus(),          versions()};
+               gpus(driver),    gpu_direct(driver),
+               versions()};
   return found;
 }
 

@@ -171,17 +171,25 @@ void apply(std::vector<std::string>& environment, const control::Variable& chang
       change.in_front ? change.value + change.join + before : before + change.join + change.value);
 }
 
-// The rank's own of the devices that the host's ranks may use, in turn.
+// The rank's own of the devices that the host's ranks may use: those it was planned to have, or,
+// where the planner knew of none, in turn.
 void share_gpus(std::vector<std::string>& environment, const RankFacts& facts) {
+  std::vector<int> numbers = facts.gpus;
+  std::erase_if(numbers, [](int number) { return number < 0; });
+  for (int i = 0; numbers.size() < static_cast<std::size_t>(facts.spec.gpus_per_rank); ++i)
+    numbers.push_back(facts.local_rank * facts.spec.gpus_per_rank + i);
+  // The planner counts along the bus; CUDA does so where it is told.
+  if (!facts.gpus.empty() && value_in(environment, "CUDA_VISIBLE_DEVICES").empty() &&
+      value_in(environment, "CUDA_DEVICE_ORDER").empty())
+    set(environment, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
     const std::string given = value_in(environment, name);
     const auto all = given.empty() ? std::vector<std::string>{} : text::split(given, ',');
     std::string mine;
-    for (int i = 0; i < facts.spec.gpus_per_rank; ++i) {
-      const auto number = static_cast<std::size_t>(facts.local_rank * facts.spec.gpus_per_rank + i);
+    for (const int number : numbers)
       mine +=
-          (mine.empty() ? "" : ",") + (all.empty() ? to_string(number) : all[number % all.size()]);
-    }
+          (mine.empty() ? "" : ",") +
+          (all.empty() ? to_string(number) : all[static_cast<std::size_t>(number) % all.size()]);
     set(environment, name, mine);
   }
 }

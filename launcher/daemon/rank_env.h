@@ -24,6 +24,7 @@ struct RankFacts {
   const std::vector<std::string>* server_variables = nullptr;  // "NAME=value"; see serve/
   int restarts = 0;                                            // so far
   int cpus = 0, cores = 0;                                     // that it is bound to; 0: not bound
+  std::vector<int> gpus;  // that it sees; empty: as many as it has, in turn by its local rank
   const control::AppPart* program = nullptr;
   const std::vector<control::AppPart>* programs = nullptr;  // all of the job
   const control::Launch* as_srun = nullptr;                 // not null: srun's variables, too

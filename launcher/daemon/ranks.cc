@@ -253,6 +253,7 @@ Result<void> Ranks::start(RankProcess& rank) {
   facts.restarts = launch_.restarts;
   facts.cpus = static_cast<int>(rank.part.cpus.size());
   if (place_.machine) facts.cores = cores_for(rank);
+  facts.gpus = rank.part.gpus;
   facts.program = &part;
   facts.programs = &launch_.apps;
   facts.as_srun = launch_.spec.as_srun ? &launch_ : nullptr;

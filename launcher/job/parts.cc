@@ -208,6 +208,7 @@ void add_ranks(control::Launch& launch, const cli::JobSpec& spec, const plan::Pl
     part.takes_stdin = takes_stdin(spec, rank.rank);
     part.cpus = rank.cpus;
     part.nodes = rank.nodes;
+    if (spec.placement.gpus_per_rank > 0) part.gpus = rank.gpus;
     direct_output(part, spec, rank.local_rank);
     if (spec.pty) {  // as srun: of the others nothing is shown
       part.on_pty = rank.rank == 0;

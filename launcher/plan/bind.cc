@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "plan/deal.h"
+#include "plan/gpus.h"
 #include "plan/near.h"
 #include "plan/plan.h"
 
@@ -267,7 +268,7 @@ std::vector<SharedMachine> shared_machines(const Plan& plan, const std::vector<M
 }
 
 bool wants_devices(const cli::JobSpec& job) {
-  return job.display_topo || is_by_device(job.placement.map_by);
+  return job.display_topo || is_by_device(job.placement.map_by) || job.placement.gpus_per_rank > 0;
 }
 
 int usable_slots(const Machine& machine, const cli::Placement& placement) {
@@ -304,6 +305,7 @@ Result<void> bind_ranks(Plan& plan, const cli::JobSpec& job, const std::vector<M
   TUTTI_DO(check_objects(plan, placement, machines));
   TUTTI_DO(check_devices(plan, placement, machines));
   const std::vector<SharedMachine> shared = shared_machines(plan, machines);
+  TUTTI_DO(assign_gpus(plan, placement, shared));
   placement = in_cores(placement, shared);
   plan.bind_to = choose_target(plan, job, placement, shared);
   if (plan.bind_to == cli::BindTo::none && !placement.cpu_set.empty() &&

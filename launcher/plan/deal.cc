@@ -129,6 +129,7 @@ int number_in(const Thread& thread, cli::MapBy kind) {
 // What one rank took, and the object that it is numbered by.
 struct Taken {
   Units units;
+  int turn = 0;
   int object = 0;
   int before = 0;  // ranks that are on this object already
 };
@@ -201,13 +202,17 @@ Result<Dealt> deal(const Machine& machine, const cli::Placement& placement, int 
   std::vector<Taken> taken;
   for (int i = 0; i < count; ++i) {
     Units units = dealer.take(each);
-    taken.push_back({std::move(units), static_cast<int>(dealer.last_turn())});
+    const auto turn = static_cast<int>(dealer.last_turn());
+    taken.push_back({std::move(units), turn, turn});
   }
   dealt.rounds = dealer.rounds();
   if (placement.rank_by == cli::RankBy::fill || placement.rank_by == cli::RankBy::object ||
       (placement.rank_by == cli::RankBy::span && placement.rank_object != cli::MapBy::slot))
     number_by_objects(taken, placement);
-  for (Taken& rank : taken) dealt.units.push_back(std::move(rank.units));
+  for (Taken& rank : taken) {
+    dealt.units.push_back(std::move(rank.units));
+    dealt.turns.push_back(rank.turn);
+  }
   return dealt;
 }
 

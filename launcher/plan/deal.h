@@ -24,6 +24,7 @@ int objects_of(const topo::Machine& machine, cli::MapBy map_by);
 
 struct Dealt {
   std::vector<Units> units;  // by local rank
+  std::vector<int> turns;    // whose turn each was: of a device, or an object
   int rounds = 0;            // how often all units were taken
 };
 // `count` ranks of one host. Errors: more processors for each than any object has.

@@ -54,11 +54,12 @@ NearGroups each_in_turn(const Machine& machine, const cli::Placement& placement,
   NearGroups found;
   std::map<std::vector<int>, std::size_t> group_at;  // by the processors beside the device
   int number = 0;
+  const int stride = placement.map_by == cli::MapBy::gpu ? std::max(1, placement.gpus_per_rank) : 1;
+  const int all = devices_of(machine, placement.map_by);
   for (const Device& device : machine.devices) {
     if (!is_of(device, placement.map_by)) continue;
-    const int stride =
-        placement.map_by == cli::MapBy::gpu ? std::max(1, placement.gpus_per_rank) : 1;
-    if (number++ % stride != 0) continue;
+    const int first = number++;
+    if (first % stride != 0 || (first > 0 && first + stride > all)) continue;
     const auto [at, fresh] = group_at.try_emplace(device.near, found.groups.size());
     if (fresh) found.groups.push_back(units_near(device, units));
     found.turns.push_back(at->second);

@@ -22,6 +22,8 @@ struct PlannedRank {
   std::vector<int> cpus;     // OS indices; empty: not bound
   std::vector<int> nodes{};  // NUMA nodes for its memory; empty: not bound
   std::string slot{};        // of a rankfile: cores by number; empty: any
+  // GPUs of its host that it sees (--gpus-per-rank), or is mapped near; empty: none in particular.
+  std::vector<int> gpus{};
 };
 
 struct PlannedHost {
@@ -34,6 +36,7 @@ struct Plan {
   std::vector<PlannedHost> hosts;            // only those with ranks
   std::vector<PlannedRank> ranks;            // by rank
   cli::BindTo bind_to = cli::BindTo::unset;  // until bind_ranks decides
+  bool has_own_gpus = false;                 // ranks see theirs alone; else they are only near them
   std::vector<std::string> notes;  // one-line remarks for the user (more ranks than cores)
 };
 

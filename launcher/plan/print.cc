@@ -115,6 +115,19 @@ std::string told(const topo::Device& device) {
                                      : " near cpus " + ranges(device.near));
 }
 
+// ", GPUs 0,1 (0000:41:00.0, 0000:85:00.0)"
+std::string gpus_told(const Plan& plan, const PlannedRank& rank, const topo::Machine& machine) {
+  if (rank.gpus.empty()) return "";
+  std::vector<std::string> buses;
+  for (const topo::Device& device : machine.devices)
+    if (device.kind == topo::Device::Kind::gpu) buses.push_back(device.names.back());
+  std::string text = std::string(plan.has_own_gpus ? ", GPU" : ", near GPU") +
+                     (rank.gpus.size() == 1 ? " " : "s ") + ranges(rank.gpus) + " (";
+  for (std::size_t i = 0; i < rank.gpus.size(); ++i)
+    text += (i == 0 ? "" : ", ") + buses.at(static_cast<std::size_t>(rank.gpus[i]));
+  return text + ")";
+}
+
 }  // namespace
 
 std::string print_allocation(const hosts::Allocation& allocation) {
@@ -184,7 +197,7 @@ std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& m
     text += "rank " + std::to_string(rank.rank) + " on " + plan.hosts[h].name + ": " +
             (rank.cpus.empty() ? "not bound"
                                : draw(machines[h], rank.cpus) + " cpus " + ranges(rank.cpus)) +
-            "\n";
+            gpus_told(plan, rank, machines[h]) + "\n";
   }
   return text;
 }

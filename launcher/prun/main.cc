@@ -20,6 +20,7 @@
 #include "prun/surroundings.h"
 #include "spawn/early.h"
 #include "status/status.h"
+#include "topo/gpus.h"
 #include "wireup/protocol.h"
 
 using namespace tutti;
@@ -98,6 +99,16 @@ int with_all_written(int status) {
                       std::string(errno == 0 ? "some of it was refused" : std::strerror(errno)));
 }
 
+// Of its GPUs those that a program started here would see.
+Result<topo::Machine> read_machine(bool with_devices) {
+  if (!with_devices) return topo::read_this_machine();
+  auto machine = topo::read_this_machine(topo::DeviceReading::read);
+  if (machine)
+    topo::keep_usable_gpus(*machine, topo::nvidia_driver(),
+                           variable("CUDA_VISIBLE_DEVICES").value_or(""));
+  return machine;
+}
+
 int run(int argc, char** argv) {
   job::JobRequest request;
   // The join key is for nobody whom prun starts: not ssh, not srun, no rank.
@@ -113,8 +124,7 @@ int run(int argc, char** argv) {
   if (const auto settled = settle_output(spec->output); !settled)
     return complain(status::ExitStatus::usage, settled.error().text);
   if (stays_here(*spec)) request.early = spawn::EarlyDaemon::start(request.environment);
-  auto machine = topo::read_this_machine(
-      plan::wants_devices(*spec) ? topo::DeviceReading::read : topo::DeviceReading::left_out);
+  auto machine = read_machine(plan::wants_devices(*spec));
   if (machine) request.machine = *machine;
   if (machine) machine = plan::restricted(*machine, spec->placement);
   if (!machine && request.machine) return complain(status::ExitStatus::usage, machine.error().text);

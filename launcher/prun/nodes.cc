@@ -6,7 +6,6 @@
 #include "prun/nodes.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,6 +25,7 @@
 #include "secure/secure.h"
 #include "spawn/installation.h"
 #include "status/status.h"
+#include "topo/gpus.h"
 
 namespace tutti::launch::prun {
 namespace {
@@ -33,15 +33,17 @@ namespace {
 constexpr std::string_view kKeyUse = "tutti meeting";
 constexpr int kStaticPort = 29500, kElasticPort = 29400;  // torchrun's defaults
 
+// Those that a program started here would see; /dev says how many where the driver tells nothing
+// else.
 int count_gpus() {
-  int count = 0;
-  DIR* all = ::opendir("/dev");
-  while (const dirent* entry = all == nullptr ? nullptr : ::readdir(all)) {
-    const std::string name = entry->d_name;
-    if (name.starts_with("nvidia") && text::parse_int(name.substr(6))) ++count;
-  }
-  if (all != nullptr) ::closedir(all);
-  return count;
+  const auto visible = variable("CUDA_VISIBLE_DEVICES");
+  if (visible && visible->empty()) return 0;
+  std::vector<topo::DriverGpu> gpus = topo::nvidia_driver().gpus;
+  std::erase_if(gpus, [](const topo::DriverGpu& gpu) { return !gpu.usable; });
+  if (gpus.empty())
+    for (const std::string& name : names_in("/dev"))
+      if (name.starts_with("nvidia") && text::parse_int(name.substr(6))) gpus.emplace_back();
+  return static_cast<int>(topo::visible_gpus(visible.value_or(""), gpus).size());
 }
 
 std::string key_path(const job::JobRequest& request) {

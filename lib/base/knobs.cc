@@ -60,6 +60,10 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_BACKTRACE", "0/1", "1", "bindings",
      "a rank that dies by a signal writes its call and its stack to standard error"},
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
+    {"TUTTI_MEMORY_ALLOC_KINDS", "text", "", "bindings",
+     "kinds of memory that the program asks for, such as system,mpi,cuda:device (prun "
+     "--memory-alloc-kinds): MPI_INFO_ENV says them again; what there is of them, sessions and "
+     "communicators say"},
 };
 
 // And one a knob that forces algorithms; several collectives may obey the same.

@@ -10,6 +10,7 @@ import tree
 # Headers beside the door that others may include, and why.
 MORE_DOORS = {
     "wireup/segment.h": "the layout that the daemon, the transports and the delegate share",
+    "topo/gpus.h": "GPUs by their driver's files: of the launcher and tutti-info, and of their tests",
     "wireup/doorbell.h": "how a rank that sleeps on descriptors is woken, by neighbours and its daemon",
     "model/costs.h": "the table of costs, which prun makes and the job segment holds",
     "watch/recorder.h": "what --stats and --trace keep: heavier than the three stores of watch.h, and read by the head",

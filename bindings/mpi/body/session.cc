@@ -6,6 +6,7 @@
 #include "mpi/buffered.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
+#include "mpi/memory_kinds.h"
 #include "mpi/process_sets.h"
 #include "mpi/trouble.h"
 
@@ -51,6 +52,8 @@ Code session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
     return refuse(Code::errhandler, "the error handler was not made for sessions");
   if (const Result<void> opened = open_world(wanted_level(info)); !opened) return note(opened);
   auto* const made = new Session();
+  const std::string* const kinds = info == nullptr ? nullptr : info->find(kKindsKey);
+  made->kinds_asked = kinds != nullptr ? *kinds : kinds_asked_for();
   attach(made->errhandler, &errhandler);
   *session = handle_to(made, MPI_SESSION_NULL);
   return Code::ok;
@@ -94,10 +97,10 @@ Code session_get_pset_info(Session& /*session*/, const char* pset_name, MPI_Info
   return Code::ok;
 }
 
-Code session_get_info(Session& /*session*/, MPI_Info* info_used) {
+Code session_get_info(Session& session, MPI_Info* info_used) {
   auto* const made = new Info();
   made->set(kThreadLevel, kLevels[static_cast<int>(process.world->level())]);
-  made->set("mpi_memory_alloc_kinds", "mpi,system");
+  made->set(kKindsKey, kinds_provided(session.kinds_asked));
   *info_used = handle_to(made, MPI_INFO_NULL);
   return Code::ok;
 }

@@ -31,6 +31,11 @@ def write_names(table):
     return "\n".join(lines)
 
 
+# Of mpi-ext.h: no functions of MPI, so that no table of calls has them.
+EXTENSIONS = ["MPIX_GPU_query_support", "MPIX_Query_cuda_support", "MPIX_Query_hip_support",
+              "MPIX_Query_rocm_support", "MPIX_Query_ze_support"]
+
+
 def write_map(table):
-    names = "\n".join("    %s;" % s for s in table.symbols())
+    names = "\n".join("    %s;" % s for s in list(table.symbols()) + EXTENSIONS)
     return "{\n  global:\n%s\n  local:\n    *;\n};\n" % names

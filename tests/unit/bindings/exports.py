@@ -15,6 +15,10 @@ def wanted(folder):
         for suffix in ("", "_c") if function["has_large_count"] else ("",):
             yield function["name"] + suffix, "W"
             yield "P" + function["name"] + suffix, "T"
+    sys.path.insert(0, os.path.join(folder, "..", "gen"))
+    import names
+    for name in names.EXTENSIONS:
+        yield name, "T"
 
 
 def main():

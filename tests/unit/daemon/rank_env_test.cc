@@ -142,6 +142,34 @@ TEST_CASE("several programs are told how many ranks each has", "[daemon]") {
       value_in(rank_environment({"OMPI_FIRST_RANKS=7"}, some_facts()), "OMPI_FIRST_RANKS").empty());
 }
 
+TEST_CASE("a rank sees the GPUs that it was planned to have", "[daemon]") {
+  constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
+  RankFacts facts = some_facts();
+  facts.gpus = {4, 5};
+  CHECK(value_in(rank_environment({}, facts), kVisible).empty());  // nobody asked
+  facts.spec.gpus_per_rank = 2;
+  auto environment = rank_environment({}, facts);
+  CHECK(value_in(environment, kVisible) == "4,5");
+  CHECK(value_in(environment, "ROCR_VISIBLE_DEVICES") == "4,5");
+  CHECK(value_in(environment, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID");
+  // Of those that the host's ranks may use.
+  environment = rank_environment({"CUDA_VISIBLE_DEVICES=7,6,5,4,3,2"}, facts);
+  CHECK(value_in(environment, kVisible) == "3,2");
+  CHECK(value_in(environment, "CUDA_DEVICE_ORDER").empty());
+  facts.gpus.clear();  // nobody knows the host's: in turn
+  CHECK(value_in(rank_environment({}, facts), kVisible) == "2,3");
+  CHECK(value_in(rank_environment({"CUDA_VISIBLE_DEVICES=GPU-a,GPU-b,GPU-c"}, facts), kVisible) ==
+        "GPU-c,GPU-a");
+  facts.gpus = {-1, 1};  // what another daemon may say
+  CHECK(value_in(rank_environment({"CUDA_VISIBLE_DEVICES=GPU-a,GPU-b"}, facts), kVisible) ==
+        "GPU-b,GPU-a");
+  control::AppPart app;  // -x CUDA_VISIBLE_DEVICES=9
+  app.argv = {"app"};
+  app.environment.push_back({kVisible, "9"});
+  facts.program = &app;
+  CHECK(value_in(rank_environment({}, facts), kVisible) == "9");
+}
+
 TEST_CASE("PWD is the rank's folder", "[daemon]") {
   RankFacts facts = some_facts();
   facts.directory = "/work";

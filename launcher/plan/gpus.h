@@ -1,0 +1,17 @@
+// Which GPUs of its host each rank has, or is near.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+
+namespace tutti::launch::plan {
+
+// With --gpus-per-rank so many each, round and round; mapped by device=gpu, those it is mapped
+// near. Errors: more for each than a host has. A host whose GPUs nobody knows: its ranks get none
+// here.
+Result<void> assign_gpus(Plan& plan, const cli::Placement& placement,
+                         const std::vector<SharedMachine>& machines);
+
+}  // namespace tutti::launch::plan

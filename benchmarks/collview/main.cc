@@ -22,7 +22,7 @@ struct Built {
 
 // A call of one rank, with the counts it points to.
 struct Call {
-  coll::Call call;
+  coll::RankCall call;
   std::vector<coll::Count> counts;
 
   Call(const Call&) = delete;
@@ -120,7 +120,7 @@ Result<std::string> cost(const Options& options, const Built& built) {
   for (const auto& schedule : built.schedules) {
     coll::Count sent = 0;
     for (const auto& step : schedule.steps)
-      if (step.kind == sched::Kind::send) {
+      if (step.kind == sched::StepKind::send) {
         ++messages;
         sent += step.from.count;
       }

@@ -102,7 +102,7 @@ class Side {
   void send(void* data, std::size_t bytes, int tag) {
     const p2p::Envelope envelope{1, rank_, tag, 0};
     if (endpoint_.try_send(peer_, envelope, data, bytes)) return;
-    p2p::Request* request = endpoint_.send(p2p::Mode::standard, peer_, envelope,
+    p2p::Pending* request = endpoint_.send(p2p::Mode::standard, peer_, envelope,
                                            Buffer::plain(data, static_cast<types::Count>(bytes)));
     endpoint_.wait(request);
     endpoint_.release(request);
@@ -129,13 +129,13 @@ class Side {
     const std::size_t window_size = std::clamp<std::size_t>((8UL << 20) / bytes, 2, 64);
     std::vector<std::byte> data(bytes);
     std::byte answer{};
-    std::vector<p2p::Request*> window(window_size);
+    std::vector<p2p::Pending*> window(window_size);
     const Buffer buffer = Buffer::plain(data.data(), static_cast<types::Count>(bytes));
     const Times times = time_us(bytes <= 65536 ? 10 : 1, [&] {
-      for (p2p::Request*& each : window)
+      for (p2p::Pending*& each : window)
         each = rank_ == 0 ? endpoint_.send(p2p::Mode::standard, peer_, {1, rank_, 2, 0}, buffer)
                           : endpoint_.recv(peer_, {1, peer_, 2, 0}, buffer);
-      for (p2p::Request* each : window) {
+      for (p2p::Pending* each : window) {
         endpoint_.wait(each);
         endpoint_.release(each);
       }
@@ -147,12 +147,12 @@ class Side {
   }
 
   Times with_posted(int count) {
-    std::vector<p2p::Request*> others;
+    std::vector<p2p::Pending*> others;
     std::byte byte{};
     for (int i = 0; i < count; ++i)
       others.push_back(endpoint_.recv(peer_, {1, peer_, 1000 + i, 0}, Buffer::plain(&byte, 1)));
     const Times times = ping_pong(8);
-    for (p2p::Request* each : others) {
+    for (p2p::Pending* each : others) {
       endpoint_.cancel(each);
       endpoint_.release(each);
     }

@@ -143,7 +143,7 @@ Result<void> begin_world_model() {
   process.world_comm = &process.world->world_comm();
   process.world_comm->name = "MPI_COMM_WORLD";
   // release: partner is the acquire in MPI_Initialized.
-  process.phase.store(Phase::running, std::memory_order_release);
+  process.phase.store(ProcessPhase::running, std::memory_order_release);
   return {};
 }
 
@@ -161,7 +161,7 @@ Result<void> end_world_model() {
   report_use();
   const Result<void> ended = process.world->finish(has_no_sessions());
   // release: partner is the acquire in MPI_Finalized.
-  process.phase.store(Phase::finalized, std::memory_order_release);
+  process.phase.store(ProcessPhase::finalized, std::memory_order_release);
   close_world();
   return ended;
 }

@@ -17,7 +17,7 @@ class Recorder;
 
 namespace tutti::mpi {
 
-enum class Phase : std::uint8_t { before_init, running, finalized };
+enum class ProcessPhase : std::uint8_t { before_init, running, finalized };
 
 struct Process {
   world::World* world = nullptr;             // null while neither MPI_Init nor a session uses MPI
@@ -29,7 +29,7 @@ struct Process {
   bool gated = false;                   // one thread at a time below: world::World::is_gated
   // release in init and finalize, acquire in MPI_Initialized and MPI_Finalized: a thread that
   // sees "running" also sees the pointers above.
-  std::atomic<Phase> phase{Phase::before_init};
+  std::atomic<ProcessPhase> phase{ProcessPhase::before_init};
 };
 extern constinit Process process;
 

@@ -89,8 +89,7 @@ struct Placement {
 
 // What is done with what ranks write.
 struct OutputSpec {
-  enum class Tag { none, tag, label, detailed, fullname, xml, json, pattern };
-  Tag tag = Tag::none;
+  spec::OutputTag tag = spec::OutputTag::none;
   std::string tag_pattern;  // Hydra's "%r: "
   bool timestamps = false;
   bool merge_stderr = false;
@@ -162,7 +161,7 @@ struct JobSpec {
 };
 
 // What the command line may refer to.
-struct Surroundings {
+struct CommandLineContext {
   std::function<Result<std::string>(const std::string& path)> read_file;
   std::function<std::optional<std::string>(const std::string& name)> variable;
   std::function<bool(const std::string& path)> is_file;
@@ -172,7 +171,7 @@ struct Surroundings {
 
 // argv[0] decides the dialect. Errors: one line, with the nearest option.
 Result<JobSpec> parse_command_line(const std::vector<std::string>& argv,
-                                   const Surroundings& around = {});
+                                   const CommandLineContext& around = {});
 // From the table of options. topic: "" (all common options), a section, "exit", "all", an option.
 // Errors: there is no help on that; which there is.
 Result<std::string> help_text(const std::string& topic);

@@ -32,7 +32,7 @@ struct Draft {
   std::vector<std::string> ignored_mca;
   bool names_programs = false;    // --multi-prog: the program is a file of programs
   std::vector<std::string> more;  // words that an option stands for (--app), to be read next
-  Surroundings around;
+  CommandLineContext around;
   Dialect dialect = kEvery;
 };
 

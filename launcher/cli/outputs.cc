@@ -7,7 +7,7 @@
 namespace tutti::launch::cli {
 namespace {
 
-using Tag = OutputSpec::Tag;
+using spec::OutputTag;
 
 Result<std::string> pattern_of(const Given& given) {
   if (given.words[0].empty()) return fail(Code::arg, given.spelling + " needs a file");
@@ -58,14 +58,14 @@ constexpr std::array kWords{"tag",
                             "file",
                             "pattern"};
 
-Tag tag_of(const std::string& name) {
-  return name == "tag"            ? Tag::tag
-         : name == "tag-detailed" ? Tag::detailed
-         : name == "tag-fullname" ? Tag::fullname
-         : name == "rank"         ? Tag::label
-         : name == "json"         ? Tag::json
-         : name == "xml"          ? Tag::xml
-                                  : Tag::none;
+OutputTag tag_of(const std::string& name) {
+  return name == "tag"            ? OutputTag::tag
+         : name == "tag-detailed" ? OutputTag::detailed
+         : name == "tag-fullname" ? OutputTag::fullname
+         : name == "rank"         ? OutputTag::label
+         : name == "json"         ? OutputTag::json
+         : name == "xml"          ? OutputTag::xml
+                                  : OutputTag::none;
 }
 
 // "tag", "dir=out". False: not known.
@@ -75,7 +75,7 @@ bool output_word(OutputSpec& spec, const std::string& word) {
   const std::string value = cut == std::string::npos ? "" : word.substr(cut + 1);
   const bool takes_value = name == "dir" || name == "directory" || name == "file";
   if (name.empty() || takes_value == value.empty()) return false;
-  if (const Tag tag = tag_of(name); tag != Tag::none) spec.tag = tag;
+  if (const OutputTag tag = tag_of(name); tag != OutputTag::none) spec.tag = tag;
   if (name == "fold") spec.fold = true;
   if (name == "timestamp") spec.timestamps = true;
   if (name == "merge-stderr-to-stdout") spec.merge_stderr = true;
@@ -137,27 +137,27 @@ std::string ours_of_slurm(const std::string& pattern) {
 namespace apply {
 
 Result<void> tag_output(Draft& draft, const Given&) {
-  draft.job.output.tag = Tag::tag;
+  draft.job.output.tag = OutputTag::tag;
   return {};
 }
 
 Result<void> label(Draft& draft, const Given&) {
-  draft.job.output.tag = Tag::label;
+  draft.job.output.tag = OutputTag::label;
   return {};
 }
 
 Result<void> json(Draft& draft, const Given&) {
-  draft.job.output.tag = Tag::json;
+  draft.job.output.tag = OutputTag::json;
   return {};
 }
 
 Result<void> xml(Draft& draft, const Given&) {
-  draft.job.output.tag = Tag::xml;
+  draft.job.output.tag = OutputTag::xml;
   return {};
 }
 
 Result<void> tag_pattern(Draft& draft, const Given& given) {
-  draft.job.output.tag = Tag::pattern;
+  draft.job.output.tag = OutputTag::pattern;
   draft.job.output.tag_pattern = given.words[0];
   return {};
 }

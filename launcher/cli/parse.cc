@@ -15,7 +15,7 @@ namespace {
 
 class Parser {
  public:
-  Parser(const std::vector<std::string>& argv, const Surroundings& around)
+  Parser(const std::vector<std::string>& argv, const CommandLineContext& around)
       : argv_(argv), tool_(argv.empty() ? "prun" : argv[0].substr(argv[0].rfind('/') + 1)) {
     draft_.around = around;
     draft_.dialect = dialect_of(tool_);
@@ -288,7 +288,7 @@ class Parser {
 }  // namespace
 
 Result<JobSpec> parse_command_line(const std::vector<std::string>& argv,
-                                   const Surroundings& around) {
+                                   const CommandLineContext& around) {
   return Parser(argv, around).run();
 }
 

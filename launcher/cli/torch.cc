@@ -39,7 +39,7 @@ std::optional<bool> truth_of(const std::string& value) {
 // torchrun takes its program for a script; other names only what is one and cannot run by itself.
 Result<bool> goes_to_python(const Draft& draft, const AppSpec& app, const std::string& tool) {
   const TorchSpec& torch = draft.job.torch;
-  const Surroundings& around = draft.around;
+  const CommandLineContext& around = draft.around;
   if (app.argv.empty() || torch.no_python || !(torch.used || tool == "prun")) return false;
   if (torch.module) return true;
   const std::string& name = app.argv[0];

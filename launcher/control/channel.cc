@@ -21,7 +21,7 @@ constexpr std::size_t kReadBytes = 128U << 10;
 constexpr std::size_t kCompactBytes = 256U << 10;
 }  // namespace
 
-Channel::Channel(Loop& loop, ChannelEnds ends)
+StartupChannel::StartupChannel(Loop& loop, ChannelEnds ends)
     : loop_(loop),
       in_(std::move(ends.in)),
       out_(std::move(ends.out)),
@@ -31,12 +31,12 @@ Channel::Channel(Loop& loop, ChannelEnds ends)
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-Channel::~Channel() {
+StartupChannel::~StartupChannel() {
   *alive_ = false;
   close();
 }
 
-void Channel::open(OnFrame on_frame, OnClosed on_closed) {
+void StartupChannel::open(OnFrame on_frame, OnClosed on_closed) {
   on_frame_ = std::move(on_frame);
   on_closed_ = std::move(on_closed);
   open_ = true;
@@ -49,7 +49,7 @@ void Channel::open(OnFrame on_frame, OnClosed on_closed) {
   }
 }
 
-void Channel::read_some() {
+void StartupChannel::read_some() {
   static thread_local std::array<char, kReadBytes> buffer;
   const ssize_t got = ::read(in_.get(), buffer.data(), buffer.size());
   if (got < 0) {
@@ -73,7 +73,7 @@ void Channel::read_some() {
 }
 
 // False when the channel is gone or was closed by a callback.
-bool Channel::deliver_frames() {
+bool StartupChannel::deliver_frames() {
   const auto alive = alive_;
   Frame one;
   for (;;) {
@@ -88,7 +88,7 @@ bool Channel::deliver_frames() {
   }
 }
 
-bool Channel::may_send() {
+bool StartupChannel::may_send() {
   if (written_ > kCompactBytes) {
     queued_.erase(0, written_);
     written_ = 0;
@@ -96,7 +96,7 @@ bool Channel::may_send() {
   return open_ && !deaf_;
 }
 
-void Channel::send(int host, const Message& message) {
+void StartupChannel::send(int host, const Message& message) {
   if (!may_send()) return;
   if (stream_) {
     plain_.clear();
@@ -108,7 +108,7 @@ void Channel::send(int host, const Message& message) {
   if (!writing_) write_some();
 }
 
-void Channel::send_raw(int host, std::string_view body) {
+void StartupChannel::send_raw(int host, std::string_view body) {
   if (!may_send()) return;
   if (stream_)
     stream_->seal(frame(host, body), queued_);
@@ -117,7 +117,7 @@ void Channel::send_raw(int host, std::string_view body) {
   if (!writing_) write_some();
 }
 
-void Channel::write_some() {
+void StartupChannel::write_some() {
   while (written_ < queued_.size()) {
     const ssize_t put = ::write(out_.get(), queued_.data() + written_, queued_.size() - written_);
     if (put < 0 && errno == EINTR) continue;
@@ -142,7 +142,7 @@ void Channel::write_some() {
   if (drained_) drained_();
 }
 
-void Channel::settle() {
+void StartupChannel::settle() {
   if (queued_bytes() == 0) {
     std::string().swap(queued_);  // assignment would keep its memory
     written_ = 0;
@@ -154,7 +154,7 @@ void Channel::settle() {
   }
 }
 
-void Channel::fail_later(std::string why) {
+void StartupChannel::fail_later(std::string why) {
   if (!open_) return;
   close();
   loop_.post([this, alive = alive_, why = std::move(why)] {
@@ -162,7 +162,7 @@ void Channel::fail_later(std::string why) {
   });
 }
 
-void Channel::close() {
+void StartupChannel::close() {
   open_ = false;
   loop_.cancel(beat_timer_);
   for (UniqueFd* fd : {&in_, &out_}) {
@@ -173,8 +173,8 @@ void Channel::close() {
   }
 }
 
-void Channel::keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence,
-                         std::function<bool()> lives_on) {
+void StartupChannel::keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence,
+                                std::function<bool()> lives_on) {
   every_ = every;
   lives_on_ = std::move(lives_on);
   silence_ = silence;
@@ -183,7 +183,7 @@ void Channel::keep_alive(std::chrono::milliseconds every, std::chrono::milliseco
   if (every.count() > 0) beat();
 }
 
-void Channel::beat() {
+void StartupChannel::beat() {
   if (!open_) return;
   const std::int64_t now = now_ns();
   // Who was stopped itself, or slept with its machine, has not listened: that is not silence.

@@ -1,6 +1,6 @@
 // control: how prun and its daemons talk, and the event loop both of them live in.
 //
-// A Channel carries Messages in frames over the start-up channel itself (ssh's stdin and
+// A StartupChannel carries Messages in frames over the start-up channel itself (ssh's stdin and
 // stdout, or a socket pair); nothing listens anywhere. Every frame names a host: where it goes
 // (down) or comes from (up), so that a daemon in the tree can pass it on unread. A peer's bytes
 // are never trusted: lengths are bounded, and a malformed frame closes the channel with a reason.
@@ -89,18 +89,18 @@ class Loop {
 };
 
 // Who watches a listening socket. A socket that cannot be accepted from for want of descriptors
-// stays readable, so a plain watch over it would spin. A door asks whether somebody inside can be
-// sent away, and else looks elsewhere for a moment; whoever comes meanwhile waits in the kernel's
-// queue.
-class Door {
+// stays readable, so a plain watch over it would spin. A listener asks whether somebody inside can
+// be sent away, and else looks elsewhere for a moment; whoever comes meanwhile waits in the
+// kernel's queue.
+class Listener {
  public:
-  explicit Door(Loop& loop) : loop_(loop) {}
-  ~Door() { close(); }
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
+  explicit Listener(Loop& loop) : loop_(loop) {}
+  ~Listener() { close(); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
 
   // `enter` is given who came; `make_room` sends somebody away, or says that there is nobody.
-  // The listening socket stays the caller's, who closes the door first.
+  // The listening socket stays the caller's, who closes this first.
   void open(int listener, std::function<void(UniqueFd)> enter, std::function<bool()> make_room);
   void close();
 
@@ -124,15 +124,15 @@ struct ChannelEnds {
 };
 
 // Both directions of one start-up channel. Owns its descriptors (in and out may be the same).
-class Channel {
+class StartupChannel {
  public:
   using OnFrame = std::function<void(Frame&&)>;
   using OnClosed = std::function<void(const std::string& why)>;
 
-  Channel(Loop& loop, ChannelEnds ends);
-  ~Channel();
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
+  StartupChannel(Loop& loop, ChannelEnds ends);
+  ~StartupChannel();
+  StartupChannel(const StartupChannel&) = delete;
+  StartupChannel& operator=(const StartupChannel&) = delete;
 
   // on_closed is called once, never from inside send().
   void open(OnFrame on_frame, OnClosed on_closed);

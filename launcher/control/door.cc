@@ -14,8 +14,8 @@ constexpr std::chrono::milliseconds kRest{100};
 
 }  // namespace
 
-void Door::open(int listener, std::function<void(UniqueFd)> enter,
-                std::function<bool()> make_room) {
+void Listener::open(int listener, std::function<void(UniqueFd)> enter,
+                    std::function<bool()> make_room) {
   close();
   listener_ = listener;
   enter_ = std::move(enter);
@@ -23,17 +23,17 @@ void Door::open(int listener, std::function<void(UniqueFd)> enter,
   watch();
 }
 
-void Door::close() {
+void Listener::close() {
   if (listener_ < 0) return;
   loop_.cancel(std::exchange(rest_, 0));
   loop_.forget(std::exchange(listener_, -1));
 }
 
-void Door::watch() {
+void Listener::watch() {
   loop_.on_readable(listener_, [this] { accept_one(); });
 }
 
-void Door::accept_one() {
+void Listener::accept_one() {
   UniqueFd fd(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (fd.is_open()) return enter_(std::move(fd));
   if (!is_shortage(errno) || make_room_()) return;

@@ -7,7 +7,7 @@
 
 namespace tutti::launch::control {
 
-// A GPU or a network card (topo::Device).
+// A GPU or a network card (topo::PciDevice).
 struct DeviceSeen {
   int kind = 0;
   std::vector<std::string> names;

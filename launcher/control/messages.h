@@ -109,8 +109,7 @@ struct RankPart {
 };
 
 struct OutputPart {
-  enum class Tag { none, tag, label, detailed, fullname, xml, json, pattern };
-  int tag = 0;  // of Tag
+  int tag = 0;  // spec::OutputTag
   std::string tag_pattern;
   bool timestamps = false;
   bool merge_stderr = false;

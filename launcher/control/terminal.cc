@@ -33,19 +33,19 @@ bool may_read(int fd) {
 
 }  // namespace
 
-Outlet::Outlet(Loop& loop, int fd, std::function<void(int)> broken)
+StreamWriter::StreamWriter(Loop& loop, int fd, std::function<void(int)> broken)
     : loop_(loop), fd_(fd), broken_(std::move(broken)) {}
 
-Outlet::~Outlet() {
+StreamWriter::~StreamWriter() {
   if (waiting_) loop_.forget(descriptor());
 }
 
-bool Outlet::is_file() const {
+bool StreamWriter::is_file() const {
   struct stat status {};
   return ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-Outlet::Kind Outlet::kind() {
+StreamWriter::Kind StreamWriter::kind() {
   if (kind_ != Kind::unknown) return kind_;
   struct stat status {};
   ::fstat(fd_, &status);
@@ -62,7 +62,7 @@ Outlet::Kind Outlet::kind() {
 }
 
 // As ::write; EAGAIN: it would block.
-ssize_t Outlet::put(std::string_view text) {
+ssize_t StreamWriter::put(std::string_view text) {
   const int fd = descriptor();
   switch (kind()) {
     case Kind::socket:
@@ -79,7 +79,7 @@ ssize_t Outlet::put(std::string_view text) {
   }
 }
 
-void Outlet::write(std::string_view text) {
+void StreamWriter::write(std::string_view text) {
   if (loss_.error != 0) {
     loss_.bytes += text.size();
     return;
@@ -95,7 +95,7 @@ void Outlet::write(std::string_view text) {
   if (!waiting_) drain();
 }
 
-void Outlet::drain() {
+void StreamWriter::drain() {
   while (written_ < queue_.size()) {
     const ssize_t done = put(std::string_view(queue_).substr(written_));
     if (done < 0 && errno == EINTR) continue;
@@ -117,19 +117,19 @@ void Outlet::drain() {
   if (drained_) drained_();
 }
 
-void Outlet::break_off(int error) {
+void StreamWriter::break_off(int error) {
   loss_ = {queued_bytes(), error};
   loop_.post([this, error] { broken_(error); });
 }
 
-std::string Outlet::take_rest() {
+std::string StreamWriter::take_rest() {
   std::string rest = queue_.substr(written_);
   queue_.clear();
   written_ = 0;
   return rest;
 }
 
-Outlet::Loss Outlet::loss() {
+StreamWriter::Loss StreamWriter::loss() {
   if (loss_.error != 0) return loss_;
   if (queued_bytes() > 0) return {queued_bytes(), EAGAIN};
   if (kind_ != Kind::file) return {};
@@ -139,7 +139,7 @@ Outlet::Loss Outlet::loss() {
 
 void last_words(std::string_view text, std::chrono::milliseconds patience) {
   Loop loop;
-  Outlet out(loop, 2, [&loop](int) { loop.stop(); });
+  StreamWriter out(loop, 2, [&loop](int) { loop.stop(); });
   out.write(text);
   if (out.queued_bytes() == 0) return;
   out.on_drained([&loop] { loop.stop(); });
@@ -148,7 +148,7 @@ void last_words(std::string_view text, std::chrono::milliseconds patience) {
   loop.run();
 }
 
-std::string words_of(int stream, const Outlet::Loss& loss) {
+std::string words_of(int stream, const StreamWriter::Loss& loss) {
   if (loss.error == 0 || loss.error == EPIPE) return "";
   const std::string name = stream == 2 ? "standard error" : "standard output";
   const std::string why = loss.error == EAGAIN  ? "its reader takes nothing"

@@ -12,13 +12,13 @@
 namespace tutti::launch::control {
 
 // One stream that is written without ever blocking: what it does not take yet is queued.
-class Outlet {
+class StreamWriter {
  public:
   // `broken(error)`: it takes no more; called once, from the loop.
-  Outlet(Loop& loop, int fd, std::function<void(int error)> broken);
-  ~Outlet();
-  Outlet(const Outlet&) = delete;
-  Outlet& operator=(const Outlet&) = delete;
+  StreamWriter(Loop& loop, int fd, std::function<void(int error)> broken);
+  ~StreamWriter();
+  StreamWriter(const StreamWriter&) = delete;
+  StreamWriter& operator=(const StreamWriter&) = delete;
 
   void write(std::string_view text);
   std::size_t queued_bytes() const { return queue_.size() - written_; }
@@ -70,7 +70,7 @@ class Terminal {
   std::size_t queued_bytes() const { return out_.queued_bytes() + err_.queued_bytes(); }
   void on_drained(const std::function<void()>& drained);  // of both
   std::string take_unsaid() { return err_.take_rest(); }  // of stderr
-  Outlet::Loss loss(int stream) { return stream == 2 ? err_.loss() : out_.loss(); }
+  StreamWriter::Loss loss(int stream) { return stream == 2 ? err_.loss() : out_.loss(); }
 
   // Reads stdin while there is room; `end` is true once, with the last of it.
   void read_input(std::function<void(std::string text, bool end)> take);
@@ -83,7 +83,7 @@ class Terminal {
 
   Loop& loop_;
   std::function<void(std::string, bool)> take_;
-  Outlet out_, err_;
+  StreamWriter out_, err_;
   bool status_shown_ = false;
   bool reading_ = false;
   std::size_t room_ = 0;
@@ -96,6 +96,6 @@ void last_words(std::string_view text, std::chrono::milliseconds patience);
 
 // "588 bytes of standard output could not be written: No space left on device"; empty: none are
 // lost, or nobody wants them any more (a reader that has seen enough).
-std::string words_of(int stream, const Outlet::Loss& loss);
+std::string words_of(int stream, const StreamWriter::Loss& loss);
 
 }  // namespace tutti::launch::control

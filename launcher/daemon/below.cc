@@ -29,7 +29,7 @@ void Below::grow(const control::MakeSpawner& make, const control::Grow& grow) {
 }
 
 void Below::add(int host, control::ChannelEnds ends) {
-  auto channel = std::make_unique<control::Channel>(loop_, std::move(ends));
+  auto channel = std::make_unique<control::StartupChannel>(loop_, std::move(ends));
   channel->open([this](control::Frame&& one) { around_.up.send_raw(one.host, one.body); },
                 [this, host](const std::string& why) {
                   const std::string words = spawner_ ? spawner_->last_words(host) : "";

@@ -18,7 +18,7 @@ class Below {
  public:
   // `up`: where their frames go on to. `say`: reports of our own. `changed`: one has left.
   struct Around {
-    control::Channel& up;
+    control::StartupChannel& up;
     std::function<void(const control::Message&)> say;
     std::function<void()> changed;
   };
@@ -41,7 +41,7 @@ class Below {
   control::Loop& loop_;
   Around around_;
   std::unique_ptr<control::Spawner> spawner_;
-  std::map<int, std::unique_ptr<control::Channel>> children_;
+  std::map<int, std::unique_ptr<control::StartupChannel>> children_;
   bool leaving_ = false;
 };
 

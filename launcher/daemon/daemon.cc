@@ -78,7 +78,7 @@ class Daemon {
 
   DaemonPlace place_;
   control::Loop loop_;
-  control::Channel up_;
+  control::StartupChannel up_;
   Ranks ranks_;
   int host_ = control::kEveryHost;
   std::optional<topo::Machine> machine_;

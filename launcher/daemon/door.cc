@@ -24,14 +24,14 @@ constexpr const char* kNoDescriptor =
 
 }  // namespace
 
-Door::~Door() {
+RankDoor::~RankDoor() {
   watch_.close();
   while (make_room()) {
   }
   while (!sharing_.empty()) withdraw(sharing_.begin()->first);
 }
 
-Result<void> Door::open(std::size_t ranks, int host, const std::string& temporary_folder) {
+Result<void> RankDoor::open(std::size_t ranks, int host, const std::string& temporary_folder) {
   keys_.resize(ranks);
   files_.emplace(host, 0);
   for (Key& key : keys_)
@@ -61,7 +61,7 @@ Result<void> Door::open(std::size_t ranks, int host, const std::string& temporar
   return {};
 }
 
-std::string Door::key_of(int local) const {
+std::string RankDoor::key_of(int local) const {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (const std::uint8_t byte : keys_.at(static_cast<std::size_t>(local)))
@@ -69,13 +69,13 @@ std::string Door::key_of(int local) const {
   return text;
 }
 
-bool Door::make_room() {
+bool RankDoor::make_room() {
   if (visitors_.empty()) return false;
   drop(visitors_.begin()->first);
   return true;
 }
 
-void Door::enter(UniqueFd fd) {
+void RankDoor::enter(UniqueFd fd) {
   if (visitors_.size() >= kMostVisitors) make_room();
   const std::uint64_t number = ++next_;
   Visitor& visitor = visitors_[number];
@@ -86,7 +86,7 @@ void Door::enter(UniqueFd fd) {
 }
 
 // A rank, and what it said.
-struct Door::Proved {
+struct RankDoor::Proved {
   std::uint64_t number;  // of the visitor
   int fd;
   wireup::DoorWords words;
@@ -97,7 +97,7 @@ struct Door::Proved {
 };
 
 // Looked at first, and heard when it is proved: of nobody else a descriptor is let in.
-void Door::hear(std::uint64_t number) {
+void RankDoor::hear(std::uint64_t number) {
   using wireup::kDoorSecretBytes;
   std::array<char, wireup::kDoorMostAsk + 1> room{};
   const int fd = visitors_.at(number).fd.get();
@@ -125,7 +125,7 @@ void Door::hear(std::uint64_t number) {
   }
 }
 
-void Door::let_in(const Proved& who) {
+void RankDoor::let_in(const Proved& who) {
   const auto wish = static_cast<wireup::DoorWish>(who.answer.wish);
   const int segment = answers_.segments(who.local(), wish);
   if (segment < 0) return drop(who.number);
@@ -137,7 +137,7 @@ void Door::let_in(const Proved& who) {
 }
 
 // The file stays here as long as the connection does, or the rank's process.
-void Door::share(Proved& who) {
+void RankDoor::share(Proved& who) {
   wireup::DoorAnswer answer = who.answer;
   wireup::Takers to;
   std::memcpy(&to, who.words.body.data(), sizeof to);
@@ -166,7 +166,7 @@ void Door::share(Proved& who) {
   loop_.on_readable(fd, [this, file = key->number] { withdraw(file); });
 }
 
-void Door::give(const Proved& who) {
+void RankDoor::give(const Proved& who) {
   wireup::DoorAnswer answer = who.answer;
   wireup::ShareKey key;
   std::memcpy(&key, who.words.body.data(), sizeof key);
@@ -183,7 +183,7 @@ void Door::give(const Proved& who) {
   drop(who.number);
 }
 
-void Door::withdraw(std::uint32_t file) {
+void RankDoor::withdraw(std::uint32_t file) {
   const auto sharing = sharing_.find(file);
   loop_.forget(sharing->second.line.get());
   sharing_.erase(sharing);
@@ -191,13 +191,13 @@ void Door::withdraw(std::uint32_t file) {
 }
 
 // The last descriptor of a file whose ranks have gone: the kernel frees all its pages meanwhile.
-void Door::close_aside(UniqueFd file) {
+void RankDoor::close_aside(UniqueFd file) {
   auto last = std::make_shared<UniqueFd>(std::move(file));
   aside(
       loop_, [last] { last->reset(); }, [] {});
 }
 
-void Door::forget(int local) {
+void RankDoor::forget(int local) {
   for (auto each = sharing_.begin(); each != sharing_.end();) {
     const auto [file, sharing] = std::pair(each->first, each->second.local);
     ++each;
@@ -205,7 +205,7 @@ void Door::forget(int local) {
   }
 }
 
-void Door::drop(std::uint64_t number) {
+void RankDoor::drop(std::uint64_t number) {
   const auto visitor = visitors_.find(number);
   loop_.cancel(visitor->second.limit);
   if (visitor->second.fd.is_open()) loop_.forget(visitor->second.fd.get());

@@ -22,7 +22,7 @@
 
 namespace tutti::launch::daemon {
 
-class Door {
+class RankDoor {
  public:
   // The descriptor of the segment that a rank who proved itself is given; -1: none.
   using Segments = std::function<int(int local, wireup::DoorWish wish)>;
@@ -35,10 +35,10 @@ class Door {
     Enters enters;
     Generation generation;
   };
-  Door(control::Loop& loop, Answers answers) : loop_(loop), answers_(std::move(answers)) {}
-  ~Door();
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
+  RankDoor(control::Loop& loop, Answers answers) : loop_(loop), answers_(std::move(answers)) {}
+  ~RankDoor();
+  RankDoor(const RankDoor&) = delete;
+  RankDoor& operator=(const RankDoor&) = delete;
 
   // What so many ranks ask for, on the job's host of this number. The error says why there is no
   // door; ranks that inherit their descriptors do without.
@@ -76,7 +76,7 @@ class Door {
   OwnFolder folder_;
   std::string path_;
   UniqueFd listener_;
-  control::Door watch_{loop_};
+  control::Listener watch_{loop_};
   std::vector<Key> keys_;
   std::map<std::uint64_t, Visitor> visitors_;  // who has said nothing yet; the oldest first
   std::uint64_t next_ = 0;

@@ -69,8 +69,8 @@ void Generations::tell_end(const wireup::Segment& segment, std::uint32_t generat
                            bool wakes) {
   const std::int64_t finalized = finalized_in_[static_cast<std::size_t>(rank)];
   if (finalized == kLives) return;
-  publish_end(segment, rank, generation < finalized ? End::orderly : End::without_finalizing,
-              wakes);
+  publish_end(segment, rank,
+              generation < finalized ? ProcessEnd::orderly : ProcessEnd::without_finalizing, wakes);
 }
 
 void Generations::abort() {

@@ -34,7 +34,7 @@ control::MachinePart machine_part(const topo::Machine& machine) {
   for (const topo::Thread& t : machine.threads)
     part.threads.insert(part.threads.end(),
                         {t.os_index, t.core, t.l3, t.numa, t.package, t.l2, t.l1});
-  for (const topo::Device& device : machine.devices)
+  for (const topo::PciDevice& device : machine.devices)
     part.devices.push_back({static_cast<int>(device.kind), device.names, device.near});
   part.cores = machine.cores;
   part.cpu_quota = machine.cpu_quota;
@@ -50,7 +50,7 @@ topo::Machine machine_of(const control::MachinePart& part) {
   }
   for (const control::DeviceSeen& device : part.devices)
     machine.devices.push_back(
-        {static_cast<topo::Device::Kind>(device.kind), device.names, device.near});
+        {static_cast<topo::PciDevice::Kind>(device.kind), device.names, device.near});
   machine.cores = part.cores;
   machine.cpu_quota = part.cpu_quota;
   machine.boot_id = part.boot_id;

@@ -54,7 +54,7 @@ Found look_up(const Wanted& wanted) {
     found.apps.push_back(look_up_app(part, wanted, found.notes));
   FileOpener opener(wanted.appends);
   for (const std::string& path : wanted.files) {
-    Opened file;
+    OpenedFile file;
     if (!path.empty()) file = opener.open(path);
     if (!file.problem.empty()) file.problem = "cannot write to " + path + ": " + file.problem;
     found.files.push_back(std::move(file));

@@ -31,7 +31,7 @@ struct Wanted {
 
 struct Found {
   std::vector<App> apps;
-  std::vector<Opened> files;       // as wanted
+  std::vector<OpenedFile> files;   // as wanted
   std::vector<std::string> notes;  // for the user
 };
 

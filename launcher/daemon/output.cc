@@ -11,7 +11,7 @@
 namespace tutti::launch::daemon {
 namespace {
 
-using Tag = control::OutputPart::Tag;
+using spec::OutputTag;
 
 constexpr std::size_t kLongestLine = 1U << 20;
 constexpr std::size_t kPartBytes = 64U << 10;
@@ -87,28 +87,28 @@ void add_xml_text(std::string& out, std::string_view text) {
   }
 }
 
-std::string prefix_of(const control::OutputPart& how, const Writer& writer,
+std::string prefix_of(const control::OutputPart& how, const OutputOwner& writer,
                       const std::string& stream) {
   const std::string rank = std::to_string(writer.rank);
-  switch (static_cast<Tag>(how.tag)) {
-    case Tag::tag:
+  switch (static_cast<OutputTag>(how.tag)) {
+    case OutputTag::tag:
       return "[1," + rank + "]<" + stream + ">: ";
-    case Tag::label:
+    case OutputTag::label:
       return "[" + rank + "] ";
-    case Tag::detailed:
+    case OutputTag::detailed:
       return "[1," + rank + "][" + writer.host_name + "]<" + stream + ">: ";
-    case Tag::fullname:
+    case OutputTag::fullname:
       return "[" + std::to_string(writer.job_id) + "," + rank + "]<" + stream + ">: ";
-    case Tag::pattern:
+    case OutputTag::pattern:
       return fill_pattern(how.tag_pattern, writer);
-    case Tag::xml:
+    case OutputTag::xml:
       return "<" + stream + " rank=\"" + rank + "\">";
-    case Tag::json: {
+    case OutputTag::json: {
       std::string open = "{\"rank\":" + rank + ",\"host\":\"";
       add_json_text(open, writer.host_name);
       return open + "\",\"stream\":\"" + stream + "\",\"time\":\"";
     }
-    case Tag::none:
+    case OutputTag::none:
       break;
   }
   return "";
@@ -116,7 +116,7 @@ std::string prefix_of(const control::OutputPart& how, const Writer& writer,
 
 }  // namespace
 
-std::string fill_pattern(const std::string& pattern, const Writer& writer) {
+std::string fill_pattern(const std::string& pattern, const OutputOwner& writer) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '%' || i + 1 == pattern.size()) {
@@ -148,14 +148,14 @@ std::string fill_pattern(const std::string& pattern, const Writer& writer) {
   return out;
 }
 
-LineCutter::LineCutter(const control::OutputPart& how, const Writer& writer, int stream)
+LineCutter::LineCutter(const control::OutputPart& how, const OutputOwner& writer, int stream)
     : timestamps_(how.timestamps) {
   const std::string name = stream == 2 ? "stderr" : "stdout";
-  const Tag tag = static_cast<Tag>(how.tag);
+  const OutputTag tag = static_cast<OutputTag>(how.tag);
   prefix_ = prefix_of(how, writer, name);
-  if (tag == Tag::json)
+  if (tag == OutputTag::json)
     kind_ = Kind::json;
-  else if (tag == Tag::xml)
+  else if (tag == OutputTag::xml)
     kind_ = Kind::xml, suffix_ = "</" + name + ">\n";
   else if (!prefix_.empty() || timestamps_)
     kind_ = Kind::prefix;

@@ -11,7 +11,7 @@
 namespace tutti::launch::daemon {
 
 // Whose output it is: what tags and file names are made of.
-struct Writer {
+struct OutputOwner {
   int rank = 0;
   int local_rank = 0;
   int host = 0;
@@ -22,7 +22,7 @@ struct Writer {
 
 // "%r", "%l", "%h", "%n", "%j", "%o" and "%%" filled in; "%3r" is padded with zeros, as srun does
 // it.
-std::string fill_pattern(const std::string& pattern, const Writer& writer);
+std::string fill_pattern(const std::string& pattern, const OutputOwner& writer);
 
 // Text in several parts, that no part is long. Nothing of others comes between them.
 using Parts = std::vector<std::string>;
@@ -30,7 +30,7 @@ using Parts = std::vector<std::string>;
 class LineCutter {
  public:
   LineCutter() = default;
-  LineCutter(const control::OutputPart& how, const Writer& writer, int stream);
+  LineCutter(const control::OutputPart& how, const OutputOwner& writer, int stream);
 
   // Takes bytes as read; returns what may be shown now: whole lines, tagged.
   Parts feed(std::string_view bytes);

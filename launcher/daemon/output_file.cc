@@ -21,11 +21,11 @@ bool make_folders(const std::string& path) {
 
 }  // namespace
 
-Opened FileOpener::open(const std::string& path) {
+OpenedFile FileOpener::open(const std::string& path) {
   // O_NONBLOCK: a FIFO that nobody reads is told, not waited for.
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
   const std::string folder = path.substr(0, path.rfind('/'));
-  Opened file;
+  OpenedFile file;
   if (folder.empty() || make_folders(folder)) file.fd.reset(::open(path.c_str(), kHow, 0666));
   struct stat status {};
   bool good = file.fd.is_open() && ::fstat(file.fd.get(), &status) == 0;

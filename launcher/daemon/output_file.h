@@ -15,7 +15,7 @@ namespace tutti::launch::daemon {
 // What a file is, whatever it is called: device and inode.
 using FileId = std::pair<dev_t, ino_t>;
 
-struct Opened {
+struct OpenedFile {
   UniqueFd fd;
   FileId id{};
   bool is_plain = false;  // else a FIFO or a device
@@ -28,7 +28,7 @@ class FileOpener {
  public:
   // Unless told to append it empties each file once, however many names it is opened by.
   explicit FileOpener(bool appends) : appends_(appends) {}
-  Opened open(const std::string& path);  // absolute; may wait for a file system
+  OpenedFile open(const std::string& path);  // absolute; may wait for a file system
 
  private:
   bool appends_;

@@ -45,7 +45,7 @@ class ProbeListener {
   int host_ = 0;
   std::string token_;
   UniqueFd stream_, packets_;
-  control::Door door_;
+  control::Listener door_;
   std::map<int, Caller> callers_;
 };
 

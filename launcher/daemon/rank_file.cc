@@ -23,7 +23,7 @@ struct RankFile::Work {
   }
 };
 
-RankFile::RankFile(control::Loop& loop, Opened file, std::function<void(int)> settled)
+RankFile::RankFile(control::Loop& loop, OpenedFile file, std::function<void(int)> settled)
     : loop_(loop), settled_(std::move(settled)) {
   if (!file.is_plain) {
     pipe_ = std::move(file.fd);

@@ -17,7 +17,7 @@ class RankFile {
  public:
   // `settled(0)`: nothing waits any more; else it takes no more, and take_rest() has what it did
   // not take. Called by the loop, or inside write(); it may destroy this object.
-  RankFile(control::Loop& loop, Opened file, std::function<void(int error)> settled);
+  RankFile(control::Loop& loop, OpenedFile file, std::function<void(int error)> settled);
   ~RankFile();
 
   void write(std::string_view text);

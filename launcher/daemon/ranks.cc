@@ -115,7 +115,7 @@ void Ranks::on_found(Found&& found) {
   apps_ = std::move(found.apps);
   for (RankProcess& rank : ranks_)
     for (const int stream : {0, 1}) {
-      Opened& file = found.files.at(static_cast<std::size_t>(2 * rank.local + stream));
+      OpenedFile& file = found.files.at(static_cast<std::size_t>(2 * rank.local + stream));
       file_problems_.push_back(std::move(file.problem));
       if (file.fd.is_open())
         rank.file[stream] = std::make_unique<RankFile>(
@@ -192,14 +192,14 @@ Result<void> Ranks::check_open_files(const control::Launch& launch) const {
 
 // Ranks that nothing comes in between do without: a host that has no room for it says nothing.
 void Ranks::open_door() {
-  door_ = std::make_unique<Door>(
-      loop_,
-      Door::Answers{[this](int local, wireup::DoorWish wish) { return segment_for(local, wish); },
-                    [this](int local, UniqueFd control) { enter(local, std::move(control)); },
-                    [this](int local) -> std::optional<std::uint32_t> {
-                      const RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
-                      return rank.ended ? std::nullopt : std::optional(rank.generation);
-                    }});
+  door_ = std::make_unique<RankDoor>(
+      loop_, RankDoor::Answers{
+                 [this](int local, wireup::DoorWish wish) { return segment_for(local, wish); },
+                 [this](int local, UniqueFd control) { enter(local, std::move(control)); },
+                 [this](int local) -> std::optional<std::uint32_t> {
+                   const RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
+                   return rank.ended ? std::nullopt : std::optional(rank.generation);
+                 }});
   const std::string folder = temporary_folder(value_in(place_.environment, "TMPDIR"));
   if (!door_->open(launch_.ranks.size(), place_.host, folder)) door_.reset();
 }

@@ -82,7 +82,7 @@ class Ranks {
   int cores_for(const RankProcess& rank) const;
   CannotStart problem_of(const RankProcess& rank) const;
   Result<void> start(RankProcess& rank);
-  Writer writer_of(const RankProcess& rank) const;
+  OutputOwner writer_of(const RankProcess& rank) const;
   std::vector<std::string> own_words(const control::AppPart& part, const RankProcess& rank) const;
   LineCutter& lines_of(RankProcess& rank, int stream);
   void show_rest(RankProcess& rank, int stream);
@@ -130,7 +130,7 @@ class Ranks {
   rlimit open_files_limit_{};
   RankFds fds_;
   Generations generations_;
-  std::unique_ptr<Door> door_;
+  std::unique_ptr<RankDoor> door_;
   std::vector<App> apps_;
   std::vector<std::string> file_problems_;  // by 2 * local rank + stream
   std::unique_ptr<RankStarter> starter_;    // null: nothing starts

@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kLastWords{5};  // for a reader who takes nothing
 Shown::Shown(control::Loop& loop, const Broken& broken, const std::function<void()>& drained)
     : streams_{{loop, 1, [this, broken](int error) { tell(0, error, broken); }},
                {loop, 2, [this, broken](int error) { tell(1, error, broken); }}} {
-  for (control::Outlet& one : streams_)
+  for (control::StreamWriter& one : streams_)
     one.on_drained([this, drained] {
       if (queued_bytes() == 0) drained();
     });
@@ -42,7 +42,7 @@ int Shown::tell_loss() {
   std::string said;
   bool is_stuck = false;
   for (const int stream : {0, 1}) {
-    const control::Outlet::Loss loss = streams_[stream].loss();
+    const control::StreamWriter::Loss loss = streams_[stream].loss();
     const std::string words = control::words_of(stream + 1, loss);
     is_stuck = is_stuck || loss.error == EAGAIN;
     if (words.empty()) continue;

@@ -28,7 +28,7 @@ class Shown {
  private:
   void tell(int stream, int error, const Broken& broken);
 
-  control::Outlet streams_[2];
+  control::StreamWriter streams_[2];
 };
 
 }  // namespace tutti::launch::daemon

@@ -50,11 +50,11 @@ void publish_address(const wireup::Segment& segment, int rank, std::string_view 
   wake(segment.header().addresses_epoch);
 }
 
-void publish_end(const wireup::Segment& segment, int rank, End end, bool anyone_listens) {
+void publish_end(const wireup::Segment& segment, int rank, ProcessEnd end, bool anyone_listens) {
   if (rank < 0 || static_cast<std::uint32_t>(rank) >= segment.header().ranks) return;
   wireup::RankRecord& record = segment.rank(static_cast<std::uint32_t>(rank));
   // Nobody sleeps until then: who wants to reach it asks from time to time.
-  if (end == End::orderly) return record.left.store(1, std::memory_order_relaxed);
+  if (end == ProcessEnd::orderly) return record.left.store(1, std::memory_order_relaxed);
   // release: pairs with the acquire loads of ranks that wait for this one.
   record.gone.store(1, std::memory_order_release);
   if (anyone_listens) wake_local_ranks(segment);

@@ -12,8 +12,8 @@ void publish_address(const wireup::Segment& segment, int rank, std::string_view 
 // Marks that a rank's process has ended. Where it did not finalize every rank of this host is woken
 // to see it, if there are any that listen (a thousand programs that know no MPI need no million
 // wake-ups).
-enum class End : std::uint8_t { orderly, without_finalizing };
-void publish_end(const wireup::Segment& segment, int rank, End end, bool anyone_listens);
+enum class ProcessEnd : std::uint8_t { orderly, without_finalizing };
+void publish_end(const wireup::Segment& segment, int rank, ProcessEnd end, bool anyone_listens);
 // Marks the job as ending.
 void publish_abort(const wireup::Segment& segment);
 

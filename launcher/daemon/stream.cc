@@ -21,7 +21,7 @@ constexpr std::size_t kTailBytes = 2048;  // kept of what a rank wrote, to be sh
 
 }  // namespace
 
-Writer Ranks::writer_of(const RankProcess& rank) const {
+OutputOwner Ranks::writer_of(const RankProcess& rank) const {
   return {rank.part.rank, rank.local, place_.host,
           launch_.hosts.at(static_cast<std::size_t>(place_.host)), launch_.job_id};
 }
@@ -36,7 +36,7 @@ std::vector<std::string> Ranks::own_words(const control::AppPart& part,
     if (at < words.size()) words[at] += std::to_string(rank.local);
   }
   if (part.fills_words) {
-    Writer writer = writer_of(rank);
+    OutputOwner writer = writer_of(rank);
     writer.offset = part.first_offset + rank.part.rank - part.first_rank;
     for (const std::string& word : part.argv) words.push_back(fill_pattern(word, writer));
   }

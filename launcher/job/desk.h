@@ -45,7 +45,7 @@ class Desk {
 
   control::Loop& loop_;
   UniqueFd fd_;
-  control::Door door_{loop_};
+  control::Listener door_{loop_};
   Answer answer_;
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, Asker> askers_;

@@ -19,7 +19,7 @@ void Ending::lose(const std::string& host) {
   if (std::find(lost_.begin(), lost_.end(), host) == lost_.end()) lost_.push_back(host);
 }
 
-void Ending::blame_another(int rank, Verdict verdict) {
+void Ending::blame_another(int rank, RankVerdict verdict) {
   victims_.insert(rank);
   if (!victim_) victim_ = std::move(verdict);
 }

@@ -26,11 +26,11 @@ class Ending {
   void lose(const std::string& host);
   // This rank ended the job because another one failed, whose end is the reason, if it is told in
   // time; else the first such rank's word is.
-  void blame_another(int rank, Verdict verdict);
+  void blame_another(int rank, RankVerdict verdict);
 
   bool has_failed() const { return failure_.has_value(); }
   int signal() const { return signal_; }
-  const std::optional<Verdict>& victim() const { return victim_; }
+  const std::optional<RankVerdict>& victim() const { return victim_; }
   bool is_victim(int rank) const { return victims_.contains(rank); }
   int status() const;
   Cause cause() const;
@@ -44,7 +44,7 @@ class Ending {
   std::optional<Failure> failure_;
   int blemish_ = 0;
   int signal_ = 0;
-  std::optional<Verdict> victim_;  // the first one's
+  std::optional<RankVerdict> victim_;  // the first one's
   std::set<int> victims_;
   std::vector<std::string> lost_;
 };

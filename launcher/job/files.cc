@@ -111,7 +111,7 @@ bool SharedFiles::write_own(const std::string& path, std::string_view text) {
   if (fd == 0) return false;
   auto& outlet = own_[fd];
   if (!outlet) {
-    outlet = std::make_unique<control::Outlet>(loop_, fd, broken_);
+    outlet = std::make_unique<control::StreamWriter>(loop_, fd, broken_);
     outlet->on_drained([this] { look_whether_drained(); });
   }
   outlet->write(text);
@@ -119,7 +119,7 @@ bool SharedFiles::write_own(const std::string& path, std::string_view text) {
 }
 
 void SharedFiles::open(const std::string& path) {
-  const auto opened = std::make_shared<daemon::Opened>();
+  const auto opened = std::make_shared<daemon::OpenedFile>();
   daemon::aside(
       loop_,
       [path, opened, opening = opening_] {
@@ -129,7 +129,7 @@ void SharedFiles::open(const std::string& path) {
       [this, path, opened] { take_opened(path, std::move(*opened)); });
 }
 
-void SharedFiles::take_opened(const std::string& path, daemon::Opened opened) {
+void SharedFiles::take_opened(const std::string& path, daemon::OpenedFile opened) {
   std::shared_ptr<File>& named = files_[path];
   const std::string before = std::exchange(named->before, {});
   named->is_opening = false;
@@ -194,7 +194,7 @@ std::vector<std::string> SharedFiles::losses() {
                                 : "its reader takes nothing");
   }
   for (const auto& [fd, outlet] : own_) {
-    const control::Outlet::Loss loss = outlet->loss();
+    const control::StreamWriter::Loss loss = outlet->loss();
     if (loss.error == 0 || loss.error == EPIPE) continue;
     tell("/dev/fd/" + std::to_string(fd), loss.bytes,
          loss.error == EAGAIN ? "its reader takes nothing" : std::strerror(loss.error));

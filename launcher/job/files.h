@@ -47,7 +47,7 @@ class SharedFiles {
   struct Opening;
   bool write_own(const std::string& path, std::string_view text);
   void open(const std::string& path);
-  void take_opened(const std::string& path, daemon::Opened opened);
+  void take_opened(const std::string& path, daemon::OpenedFile opened);
   static void put(File& file, std::string_view text);
   void settle(File& file, const std::string& problem);
   void look_whether_drained();
@@ -58,8 +58,8 @@ class SharedFiles {
   std::function<void()> drained_;
   std::shared_ptr<Opening> opening_;
   bool closing_ = false, told_ = false;
-  std::map<std::string, std::shared_ptr<File>> files_;   // by path; those of one inode are one
-  std::map<int, std::unique_ptr<control::Outlet>> own_;  // by descriptor
+  std::map<std::string, std::shared_ptr<File>> files_;  // by path; those of one inode are one
+  std::map<int, std::unique_ptr<control::StreamWriter>> own_;  // by descriptor
 };
 
 }  // namespace tutti::launch::job

@@ -11,7 +11,7 @@ constexpr std::size_t kMostWaiting = 1024;
 
 }  // namespace
 
-void Fold::add(int rank, int stream, std::string_view text) {
+void LineFolder::add(int rank, int stream, std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     add_line(rank, stream, text.substr(0, end));
@@ -19,7 +19,7 @@ void Fold::add(int rank, int stream, std::string_view text) {
   }
 }
 
-void Fold::add_line(int rank, int stream, std::string_view line) {
+void LineFolder::add_line(int rank, int stream, std::string_view line) {
   std::size_t number = std::max(behind_[rank], taken_);
   for (; number < taken_ + waiting_.size(); ++number) {
     Entry& entry = waiting_[number - taken_];
@@ -30,7 +30,7 @@ void Fold::add_line(int rank, int stream, std::string_view line) {
   behind_[rank] = number + 1;
 }
 
-std::vector<Fold::Line> Fold::take(bool all) {
+std::vector<LineFolder::Line> LineFolder::take(bool all) {
   std::size_t count = all ? waiting_.size() : 0;
   for (std::size_t i = 0; i < waiting_.size() && !all; ++i)
     if (waiting_[i].ranks.size() >= ranks_) count = i + 1;

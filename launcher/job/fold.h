@@ -12,9 +12,9 @@
 
 namespace tutti::launch::job {
 
-class Fold {
+class LineFolder {
  public:
-  explicit Fold(std::size_t ranks) : ranks_(ranks) {}
+  explicit LineFolder(std::size_t ranks) : ranks_(ranks) {}
 
   // Text of whole lines; a piece without its end counts as a line.
   void add(int rank, int stream, std::string_view text);

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kLastLook{1500};
 
 }  // namespace
 
-Outcome run_round(Round round) {
+RoundOutcome run_round(Round round) {
   return Head(std::move(round)).run();
 }
 
@@ -88,7 +88,7 @@ Observation::Calls Head::observation_calls() {
   return calls;
 }
 
-Outcome Head::run() {
+RoundOutcome Head::run() {
   signals_.start();
   streams_.terminal().write(2, round_.unsaid);
   machine_.begin();

@@ -23,7 +23,7 @@ namespace tutti::launch::job {
 class Head {
  public:
   explicit Head(Round round);
-  Outcome run();
+  RoundOutcome run();
 
  private:
   Streams::Calls streams_calls();

@@ -70,10 +70,10 @@ class Hosts {
 
  private:
   struct Host : Facts {
-    std::unique_ptr<control::Channel> channel;  // null: reached through `via`
-    int via = -1;                               // itself, or the host whose daemon started it
-    bool is_early = false;                      // started before its machine was read
-    std::vector<control::HostPart> to_grow;     // hosts that its daemon is to start
+    std::unique_ptr<control::StartupChannel> channel;  // null: reached through `via`
+    int via = -1;                            // itself, or the host whose daemon started it
+    bool is_early = false;                   // started before its machine was read
+    std::vector<control::HostPart> to_grow;  // hosts that its daemon is to start
   };
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   Host& host(int index) { return hosts_.at(at(index)); }
@@ -115,7 +115,7 @@ class Hosts {
   std::map<int, control::Spawner*> spawner_of_;  // by host
   std::optional<spawn::Suspension> suspension_;  // of a Slurm job, whose daemons are its steps
   std::vector<Host> hosts_;
-  std::vector<std::unique_ptr<control::Channel>> spares_;  // of who joined and has no ranks
+  std::vector<std::unique_ptr<control::StartupChannel>> spares_;  // of who joined and has no ranks
 };
 
 }  // namespace tutti::launch::job

@@ -28,7 +28,7 @@ struct JobRequest {
   std::shared_ptr<spawn::EarlyDaemon>
       early;  // the daemon of this machine, where it is there already
   // Where further hosts come to; null: nobody comes. Those who came are planned by run_job.
-  std::shared_ptr<spawn::Meeting> meeting;
+  std::shared_ptr<spawn::HostMeeting> meeting;
   std::string join_key;          // TUTTI_JOIN_KEY of prun, which is not in `environment`
   bool meeting_is_port = false;  // its port is the ranks' MASTER_PORT: closed while they run
 };

@@ -74,15 +74,11 @@ std::string absolute(const std::string& path, const std::string& directory) {
   return path.empty() || path.starts_with('/') ? path : directory + "/" + path;
 }
 
-static_assert(static_cast<int>(cli::OutputSpec::Tag::pattern) ==
-                  static_cast<int>(control::OutputPart::Tag::pattern),
-              "the enumerators travel as numbers");
-
 control::OutputPart output_part(const cli::JobSpec& spec, const std::string& directory,
                                 const JobSecrets& secrets, std::size_t hosts) {
   control::OutputPart part;
   const cli::OutputSpec& wanted = spec.output;
-  part.tag = static_cast<int>(wanted.fold ? cli::OutputSpec::Tag::none : wanted.tag);
+  part.tag = static_cast<int>(wanted.fold ? spec::OutputTag::none : wanted.tag);
   part.tag_pattern = wanted.tag_pattern;
   part.timestamps = wanted.timestamps && !wanted.fold;
   part.merge_stderr = wanted.merge_stderr;

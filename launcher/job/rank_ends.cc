@@ -21,7 +21,7 @@ bool RankEnds::take(int host, const control::RankEnded& report) {
   return true;
 }
 
-void RankEnds::tell_end(const control::RankEnded& report, const Verdict& verdict) {
+void RankEnds::tell_end(const control::RankEnded& report, const RankVerdict& verdict) {
   Ending& ending = machine_.ending();
   if (verdict.status == 0) return;
   if (!ending.has_failed() && ending.is_victim(report.rank)) return;
@@ -42,7 +42,7 @@ void RankEnds::tell_end(const control::RankEnded& report, const Verdict& verdict
 }
 
 void RankEnds::take(int host, const control::RankAborts& report) {
-  Verdict verdict = judge(report, name_of(host));
+  RankVerdict verdict = judge(report, name_of(host));
   Ending& ending = machine_.ending();
   if (!report.follows || ending.has_failed())
     return machine_.fail(verdict.status, verdict.line, Cause::rank);

@@ -23,7 +23,7 @@ class RankEnds {
 
  private:
   const std::string& name_of(int host) const;
-  void tell_end(const control::RankEnded& report, const Verdict& verdict);
+  void tell_end(const control::RankEnded& report, const RankVerdict& verdict);
   void tell_victim();
 
   control::Loop& loop_;

@@ -18,7 +18,7 @@ std::string name_of(int rank, const std::string& host) {
 
 }  // namespace
 
-Verdict judge(const control::RankEnded& report, const std::string& host) {
+RankVerdict judge(const control::RankEnded& report, const std::string& host) {
   if (report.launch_status != 0)
     return {failure_of(report.launch_status), "host " + host + ": " + report.reason};
   const std::string who = name_of(report.rank, host);
@@ -39,7 +39,7 @@ Verdict judge(const control::RankEnded& report, const std::string& host) {
   return {};
 }
 
-Verdict judge(const control::RankAborts& report, const std::string& host) {
+RankVerdict judge(const control::RankAborts& report, const std::string& host) {
   std::string line =
       name_of(report.rank, host) + " ended the job with status " + std::to_string(report.status);
   if (!report.reason.empty()) line += ": " + report.reason;

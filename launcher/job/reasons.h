@@ -8,7 +8,7 @@
 
 namespace tutti::launch::job {
 
-struct Verdict {
+struct RankVerdict {
   int status = 0;  // 0: an orderly end
   std::string line;
 };
@@ -18,8 +18,8 @@ inline int failure_of(int said) {
   return (said & 0xff) == 0 ? 1 : said & 0xff;
 }
 // How a rank's end counts for the job.
-Verdict judge(const control::RankEnded& report, const std::string& host);
-Verdict judge(const control::RankAborts& report, const std::string& host);
+RankVerdict judge(const control::RankEnded& report, const std::string& host);
+RankVerdict judge(const control::RankAborts& report, const std::string& host);
 
 std::string seconds_text(double seconds);  // "2.5", "120"
 // "the time limit of 3 s (--timeout) is over; the job was ended"

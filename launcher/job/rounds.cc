@@ -65,7 +65,7 @@ class Rounds {
   Result<Round> next_round();
   void take_seats();
   void set_spares_aside(Round& round) const;
-  bool goes_on(const Outcome& outcome);
+  bool goes_on(const RoundOutcome& outcome);
   bool elastic() const { return least_ < most_ && request_.spec.torch.used; }
   const topo::Machine* like() const { return request_.machine ? &*request_.machine : nullptr; }
   int ranks_wanted() const {
@@ -249,7 +249,7 @@ void Rounds::set_spares_aside(Round& round) const {
 }
 
 // Whether another round follows, and what is said about it.
-bool Rounds::goes_on(const Outcome& outcome) {
+bool Rounds::goes_on(const RoundOutcome& outcome) {
   if (outcome.cause == Cause::newcomer) {
     say("a host joins; all ranks start again");
     return true;
@@ -275,7 +275,7 @@ int Rounds::run() {
     if (!round) return end(status::of(status::ExitStatus::too_few_slots), round.error().text);
     round->unsaid = std::exchange(unsaid_, {});
     const std::size_t joined = round->joined.size() + round->spares.size();
-    const Outcome outcome = run_round(std::move(*round));
+    const RoundOutcome outcome = run_round(std::move(*round));
     if (!goes_on(outcome)) return outcome.status;
     if (is_over())
       return end(status::of(status::ExitStatus::time_limit),

@@ -29,12 +29,12 @@ struct Round {
   std::int64_t ends_ns = 0;    // --timeout, for all rounds together; 0: none
 };
 
-struct Outcome {
+struct RoundOutcome {
   int status = 0;
   Cause cause = Cause::ended;
   std::vector<std::string> lost;  // hosts
 };
 
-Outcome run_round(Round round);
+RoundOutcome run_round(Round round);
 
 }  // namespace tutti::launch::job

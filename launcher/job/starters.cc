@@ -97,7 +97,7 @@ bool Hosts::is_reached_here(const control::HostPart& part) const {
 void Hosts::keep_spares() {
   for (const auto& one : round_.spares) {
     UniqueFd out(::fcntl(one->channel.get(), F_DUPFD_CLOEXEC, 3));
-    auto& channel = spares_.emplace_back(std::make_unique<control::Channel>(
+    auto& channel = spares_.emplace_back(std::make_unique<control::StartupChannel>(
         loop_, control::ChannelEnds{std::move(one->channel), std::move(out),
                                     std::move(one->already), std::move(one->stream)}));
     // Nobody misses one that goes.

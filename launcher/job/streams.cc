@@ -29,7 +29,7 @@ Streams::Streams(control::Loop& loop, const Round& round, Calls calls)
       hosts_(request_.plan.hosts.size()),
       flows_(request_.plan.ranks.size()) {
   terminal_.on_drained([this] { on_written(); });
-  if (request_.spec.output.fold) fold_ = std::make_unique<Fold>(flows_.size());
+  if (request_.spec.output.fold) fold_ = std::make_unique<LineFolder>(flows_.size());
 }
 
 void Streams::direct(const control::Launch& launch) {
@@ -58,7 +58,7 @@ void Streams::show_rest() {
 std::string Streams::losses(bool* is_stuck) {
   std::string words;
   for (const int stream : {1, 2}) {
-    const control::Outlet::Loss loss = terminal_.loss(stream);
+    const control::StreamWriter::Loss loss = terminal_.loss(stream);
     const std::string line = control::words_of(stream, loss);
     if (!line.empty()) words += "prun: " + line + "\n";
     *is_stuck = *is_stuck || loss.error == EAGAIN;
@@ -107,7 +107,7 @@ void Streams::put_into_file(const control::Output& output, const std::string& pa
   files_.write(daemon::fill_pattern(pattern, writer_of(output.rank)), output.text);
 }
 
-daemon::Writer Streams::writer_of(int number) const {
+daemon::OutputOwner Streams::writer_of(int number) const {
   const plan::PlannedRank& rank = request_.plan.ranks[at(number)];
   return {rank.rank, rank.local_rank, rank.host, request_.plan.hosts.at(at(rank.host)).name,
           job_id_};
@@ -133,7 +133,7 @@ void Streams::open_files() {
 
 // Lines wait a moment for their equals.
 void Streams::show_folded(bool all) {
-  for (const Fold::Line& line : fold_->take(all)) terminal_.write(line.stream, line.text);
+  for (const LineFolder::Line& line : fold_->take(all)) terminal_.write(line.stream, line.text);
   if (fold_->empty() || fold_timer_) return;
   fold_timer_ = true;
   loop_.after(kFoldDelay, [this] {

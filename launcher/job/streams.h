@@ -67,7 +67,7 @@ class Streams {
   void put_into_file(const control::Output& output, const std::string& pattern);
   void show_folded(bool all);
   bool rewind_input();
-  daemon::Writer writer_of(int rank) const;
+  daemon::OutputOwner writer_of(int rank) const;
 
   control::Loop& loop_;
   const Round& round_;
@@ -78,8 +78,8 @@ class Streams {
   std::vector<Host> hosts_;
   std::vector<Flow> flows_;
   std::uint64_t job_id_ = 0;
-  std::string out_file_, err_file_;  // patterns
-  std::unique_ptr<Fold> fold_;       // null: lines are shown as they come
+  std::string out_file_, err_file_;   // patterns
+  std::unique_ptr<LineFolder> fold_;  // null: lines are shown as they come
   bool fold_timer_ = false;
   std::uint64_t input_sent_ = 0, input_freed_ = 0;
 };

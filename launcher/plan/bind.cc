@@ -283,7 +283,7 @@ Result<Machine> restricted(const Machine& machine, const cli::Placement& placeme
   std::set<int> kept;
   for (const Unit& unit : units)
     for (const Thread& thread : unit) kept.insert(thread.os_index);
-  for (topo::Device& device : part.devices)
+  for (topo::PciDevice& device : part.devices)
     std::erase_if(device.near, [&](int cpu) { return kept.count(cpu) == 0; });
   std::erase_if(part.threads,
                 [&](const Thread& thread) { return kept.count(thread.os_index) == 0; });

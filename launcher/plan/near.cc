@@ -11,21 +11,22 @@
 namespace tutti::launch::plan {
 namespace {
 
-using topo::Device;
 using topo::Machine;
+using topo::PciDevice;
 
-bool is_of(const Device& device, cli::MapBy map_by) {
-  return map_by == cli::MapBy::gpu ? device.kind == Device::Kind::gpu
-                                   : map_by == cli::MapBy::nic && device.kind == Device::Kind::nic;
+bool is_of(const PciDevice& device, cli::MapBy map_by) {
+  return map_by == cli::MapBy::gpu
+             ? device.kind == PciDevice::Kind::gpu
+             : map_by == cli::MapBy::nic && device.kind == PciDevice::Kind::nic;
 }
 
-bool is_called(const Device& device, const std::string& name) {
+bool is_called(const PciDevice& device, const std::string& name) {
   return std::any_of(device.names.begin(), device.names.end(), [&name](const std::string& one) {
     return one == name || one == "0000:" + name;  // the first PCI domain may be left out
   });
 }
 
-bool is_near(const Device& device, const Unit& unit) {
+bool is_near(const PciDevice& device, const Unit& unit) {
   return std::find(device.near.begin(), device.near.end(), unit[0].os_index) != device.near.end();
 }
 
@@ -42,7 +43,7 @@ NearGroups nodes_in_turn(const Units& units) {
 }
 
 // Devices without an allowed processor beside them share all that there are.
-Units units_near(const Device& device, const Units& units) {
+Units units_near(const PciDevice& device, const Units& units) {
   Units close;
   std::copy_if(units.begin(), units.end(), std::back_inserter(close),
                [&device](const Unit& unit) { return is_near(device, unit); });
@@ -56,7 +57,7 @@ NearGroups each_in_turn(const Machine& machine, const cli::Placement& placement,
   int number = 0;
   const int stride = placement.map_by == cli::MapBy::gpu ? std::max(1, placement.gpus_per_rank) : 1;
   const int all = devices_of(machine, placement.map_by);
-  for (const Device& device : machine.devices) {
+  for (const PciDevice& device : machine.devices) {
     if (!is_of(device, placement.map_by)) continue;
     const int first = number++;
     if (first % stride != 0 || (first > 0 && first + stride > all)) continue;
@@ -68,7 +69,7 @@ NearGroups each_in_turn(const Machine& machine, const cli::Placement& placement,
 }
 
 // Rings around one device.
-NearGroups around(const Device& device, const Units& units) {
+NearGroups around(const PciDevice& device, const Units& units) {
   std::set<int> packages;
   for (const Unit& unit : units)
     if (is_near(device, unit)) packages.insert(unit[0].package);
@@ -93,7 +94,7 @@ bool is_by_device(cli::MapBy map_by) {
 int devices_of(const Machine& machine, cli::MapBy map_by) {
   return static_cast<int>(
       std::count_if(machine.devices.begin(), machine.devices.end(),
-                    [map_by](const Device& device) { return is_of(device, map_by); }));
+                    [map_by](const PciDevice& device) { return is_of(device, map_by); }));
 }
 
 Result<NearGroups> near_groups(const Machine& machine, const cli::Placement& placement) {
@@ -103,7 +104,7 @@ Result<NearGroups> near_groups(const Machine& machine, const cli::Placement& pla
     return each_in_turn(machine, placement, units);
   }
   std::string known;
-  for (const Device& device : machine.devices) {
+  for (const PciDevice& device : machine.devices) {
     if (is_called(device, placement.device)) return around(device, units);
     known += (known.empty() ? "" : ", ") + device.names.front();
   }

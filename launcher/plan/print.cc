@@ -104,12 +104,12 @@ std::string draw(const topo::Machine& machine, const std::vector<int>& cpus) {
 }
 
 // "GPU cuda0 (0000:17:00.0) near cpus 0-3"
-std::string told(const topo::Device& device) {
+std::string told(const topo::PciDevice& device) {
   const std::string& bus = device.names.back();
   std::string names;
   for (const std::string& name : device.names)
     if (name != bus) names += (names.empty() ? "" : ", ") + name;
-  std::string text = device.kind == topo::Device::Kind::gpu ? "GPU " : "network card ";
+  std::string text = device.kind == topo::PciDevice::Kind::gpu ? "GPU " : "network card ";
   text += names.empty() ? bus : names + " (" + bus + ")";
   return text + (device.near.empty() ? ", no allowed processor near"
                                      : " near cpus " + ranges(device.near));
@@ -119,8 +119,8 @@ std::string told(const topo::Device& device) {
 std::string gpus_told(const Plan& plan, const PlannedRank& rank, const topo::Machine& machine) {
   if (rank.gpus.empty()) return "";
   std::vector<std::string> buses;
-  for (const topo::Device& device : machine.devices)
-    if (device.kind == topo::Device::Kind::gpu) buses.push_back(device.names.back());
+  for (const topo::PciDevice& device : machine.devices)
+    if (device.kind == topo::PciDevice::Kind::gpu) buses.push_back(device.names.back());
   std::string text = std::string(plan.has_own_gpus ? ", GPU" : ", near GPU") +
                      (rank.gpus.size() == 1 ? " " : "s ") + ranges(rank.gpus) + " (";
   for (std::size_t i = 0; i < rank.gpus.size(); ++i)
@@ -184,7 +184,7 @@ std::string print_topology(const Plan& plan, const std::vector<topo::Machine>& m
     if (machine.cpu_quota > 0)
       text += ", a quota of " + std::to_string(machine.usable_cores()) + " processors";
     text += "\n  " + draw(machine, {}) + "\n";
-    for (const topo::Device& device : machine.devices) text += "  " + told(device) + "\n";
+    for (const topo::PciDevice& device : machine.devices) text += "  " + told(device) + "\n";
   }
   return text;
 }

@@ -25,7 +25,7 @@ int main() {
   const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   ::dup2(nothing.get(), 0);
   control::Loop loop;
-  control::Channel daemon(loop, {std::move(in), std::move(out)});
+  control::StartupChannel daemon(loop, {std::move(in), std::move(out)});
   const char* const tmpdir = std::getenv("TMPDIR");
   pmix::PmixHost host(loop, daemon, temporary_folder(tmpdir != nullptr ? tmpdir : ""));
   daemon.open(

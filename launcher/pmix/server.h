@@ -14,7 +14,7 @@ namespace tutti::launch::pmix {
 class PmixHost {
  public:
   // `where`: in which folder it makes its own.
-  PmixHost(control::Loop& loop, control::Channel& daemon, std::string where)
+  PmixHost(control::Loop& loop, control::StartupChannel& daemon, std::string where)
       : loop_(loop), daemon_(daemon), where_(std::move(where)) {}
   ~PmixHost();
   void hear(const control::Message& message);
@@ -35,7 +35,7 @@ class PmixHost {
   void handle(const control::Fetched& fetched);
 
   control::Loop& loop_;
-  control::Channel& daemon_;
+  control::StartupChannel& daemon_;
   control::ServeJob job_;
   std::string where_;
   OwnFolder own_folder_;

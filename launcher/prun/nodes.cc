@@ -111,7 +111,7 @@ int offered_slots(const cli::JobSpec& spec, const std::optional<topo::Machine>& 
 }
 
 // Serves round after round, until the job is over.
-Result<int> serve(const job::JobRequest& request, const spawn::Endpoint& where,
+Result<int> serve(const job::JobRequest& request, const spawn::HostAndPort& where,
                   const spawn::MeetingKey& key, spawn::Newcomer self) {
   const cli::TorchSpec& torch = request.spec.torch;
   const double patience = torch.used ? torch.join_timeout_s : 60;
@@ -141,7 +141,7 @@ Result<int> serve(const job::JobRequest& request, const spawn::Endpoint& where,
 }
 
 struct Role {
-  spawn::Endpoint where;
+  spawn::HostAndPort where;
   spawn::MeetingKey key;
   bool leads = false, may_lead = false;
 };
@@ -157,7 +157,8 @@ Result<Role> torch_role(const job::JobRequest& request) {
                                              : kStaticPort;
   const std::string master =
       spec.rank.master_address.empty() ? "127.0.0.1" : spec.rank.master_address;
-  TUTTI_TRY(where, spawn::parse_endpoint(torch.endpoint.empty() ? master : torch.endpoint, port));
+  TUTTI_TRY(where,
+            spawn::parse_host_and_port(torch.endpoint.empty() ? master : torch.endpoint, port));
   role.where = where;
   if (role.where.address.empty()) role.where.address = "127.0.0.1";
   if (role.where.port == 0 && torch.min_nodes > 1)
@@ -182,7 +183,7 @@ Result<Role> torch_role(const job::JobRequest& request) {
 
 // Where the leading node listens: at the address that the others were given, when it is one of this
 // machine's. A name may mean another address elsewhere than here: then at all of them.
-spawn::Endpoint door_of(const spawn::Endpoint& where) {
+spawn::HostAndPort door_of(const spawn::HostAndPort& where) {
   in6_addr address{};
   const bool is_number = ::inet_pton(AF_INET, where.address.c_str(), &address) == 1 ||
                          ::inet_pton(AF_INET6, where.address.c_str(), &address) == 1;
@@ -190,7 +191,7 @@ spawn::Endpoint door_of(const spawn::Endpoint& where) {
   return {is_number && job::is_this_machine(where.address) ? where.address : "", where.port};
 }
 
-void say_open(const spawn::Endpoint& where) {
+void say_open(const spawn::HostAndPort& where) {
   const std::string door = door_of(where).address;
   if (door == "127.0.0.1" || door == "::1") return;  // users of this machine are told apart
   std::fprintf(
@@ -246,15 +247,15 @@ Result<std::optional<int>> meet(job::JobRequest& request,
   self.slots = offered_slots(spec, machine);
   self.node_rank = spec.torch.node_rank;
   if (const auto* join = std::get_if<cli::JoinJob>(&spec.command)) {
-    TUTTI_TRY(where, spawn::parse_endpoint(join->where, 0));
+    TUTTI_TRY(where, spawn::parse_host_and_port(join->where, 0));
     TUTTI_TRY(key, listen_key(request, false));
     TUTTI_TRY(status, serve(request, where, key, std::move(self)));
     return std::optional<int>(status);
   }
   if (!spec.listen.empty()) {
-    TUTTI_TRY(where, spawn::parse_endpoint(spec.listen, 0));
+    TUTTI_TRY(where, spawn::parse_host_and_port(spec.listen, 0));
     TUTTI_TRY(key, listen_key(request, true));
-    TUTTI_TRY(meeting, spawn::Meeting::open(where, key));
+    TUTTI_TRY(meeting, spawn::HostMeeting::open(where, key));
     request.meeting = std::move(meeting);
     if (!request.allocation.given) request.allocation = {};
     std::fprintf(stderr, "prun: listening; on each host run: prun --join %s:%d\n",
@@ -267,7 +268,7 @@ Result<std::optional<int>> meet(job::JobRequest& request,
   if (!meets) return std::optional<int>();
   TUTTI_TRY(role, torch_role(request));
   if (role.leads || role.may_lead) {
-    auto meeting = spawn::Meeting::open(door_of(role.where), role.key);
+    auto meeting = spawn::HostMeeting::open(door_of(role.where), role.key);
     if (meeting) {
       if (role.key.is_open) say_open(role.where);
       lead_torch(request, role, self.slots, this_host);

@@ -101,10 +101,10 @@ bool has_our_note(std::string_view notes) {
 
 }  // namespace
 
-Kind kind_of(const std::string& path) {
+FileKind kind_of(const std::string& path) {
   const std::string beginning = Reader(path).bytes(0, SELFMAG);
-  if (beginning.empty()) return Kind::unreadable;
-  return beginning == ELFMAG ? Kind::elf : Kind::other;
+  if (beginning.empty()) return FileKind::unreadable;
+  return beginning == ELFMAG ? FileKind::elf : FileKind::other;
 }
 
 std::optional<ElfFile> read_elf(const std::string& path) {

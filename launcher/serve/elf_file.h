@@ -16,8 +16,8 @@ struct ElfFile {
   std::string rpath, runpath;       // folders to look for them, ':' between
 };
 
-enum class Kind { unreadable, elf, other };
-Kind kind_of(const std::string& path);  // by how the file begins
+enum class FileKind { unreadable, elf, other };
+FileKind kind_of(const std::string& path);  // by how the file begins
 // Nothing: no 64-bit ELF file of this byte order, or one that breaks off.
 std::optional<ElfFile> read_elf(const std::string& path);
 

@@ -83,11 +83,11 @@ class Walk {
 
 Needs needs_of(const std::string& path, const std::vector<std::string>& argv,
                const LibraryPlaces& places) {
-  const Kind kind = kind_of(path);
-  const bool is_binary = kind == Kind::elf;
+  const FileKind kind = kind_of(path);
+  const bool is_binary = kind == FileKind::elf;
   if (carries_others(path) || (!argv.empty() && carries_others(argv[0])))
     return everything(is_binary);
-  if (kind == Kind::unreadable) return {};
+  if (kind == FileKind::unreadable) return {};
   auto elf = is_binary ? read_elf(path) : std::nullopt;
   if (elf && elf->is_ours) return {.certain = true, .is_binary = true};
   if (!elf || !elf->wants_loader) return everything(is_binary);

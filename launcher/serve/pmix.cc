@@ -40,7 +40,7 @@ class PmixServer final : public Server {
   ServedJob job_;
   ServeReports reports_;
   std::function<void(const std::string&)> ready_;
-  std::unique_ptr<control::Channel> channel_;
+  std::unique_ptr<control::StartupChannel> channel_;
   pid_t pid_ = 0;
   std::vector<control::Variables> ranks_;
 };
@@ -61,7 +61,7 @@ void PmixServer::start(const std::string& program) {
   }
   if (pid_ < 0) return lost(std::strerror(errno));
   UniqueFd out(::fcntl(ours.get(), F_DUPFD_CLOEXEC, 0));
-  channel_ = std::make_unique<control::Channel>(
+  channel_ = std::make_unique<control::StartupChannel>(
       loop_, control::ChannelEnds{std::move(ours), std::move(out)});
   channel_->open(
       [this](control::Frame&& one) {

@@ -44,7 +44,7 @@ std::string numeric(const sockaddr_storage& address, socklen_t length) {
 }
 
 // Connected, or why not.
-Result<UniqueFd> connect_to(const Endpoint& where) {
+Result<UniqueFd> connect_to(const HostAndPort& where) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -108,7 +108,7 @@ Result<std::string> answer_of(int fd, std::string_view word) {
   return line;
 }
 
-Result<void> try_once(const Endpoint& where, const MeetingKey& key, Newcomer* self) {
+Result<void> try_once(const HostAndPort& where, const MeetingKey& key, Newcomer* self) {
   TUTTI_TRY(fd, connect_to(where));
   secure::Exchange exchange(secure::Side::caller, key.secret);
   const std::string join = std::string(kJoinWord) + " " + secure::text_of(exchange.own_public()) +
@@ -166,8 +166,8 @@ std::string peer_address(int fd) {
              : "";
 }
 
-Result<Endpoint> parse_endpoint(const std::string& text, int port) {
-  Endpoint at{text, port};
+Result<HostAndPort> parse_host_and_port(const std::string& text, int port) {
+  HostAndPort at{text, port};
   const auto colon = text.rfind(':');
   const bool bare_v6 = colon != std::string::npos && text.find(':') != colon &&
                        text.back() != ']' && text.front() != '[';
@@ -186,7 +186,7 @@ Result<Endpoint> parse_endpoint(const std::string& text, int port) {
   return at;
 }
 
-Result<void> go_to_meeting(const Endpoint& where, const MeetingKey& key, double patience_s,
+Result<void> go_to_meeting(const HostAndPort& where, const MeetingKey& key, double patience_s,
                            Newcomer* self) {
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
   if (self->id.empty()) self->id = fresh_id();

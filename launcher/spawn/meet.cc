@@ -50,7 +50,7 @@ bool is_host_name(const std::string& name) {
 
 }  // namespace
 
-struct Meeting::Visitor {
+struct HostMeeting::Visitor {
   UniqueFd fd;
   std::string heard;
   std::optional<secure::Exchange> exchange;  // once it has said who it is
@@ -59,19 +59,20 @@ struct Meeting::Visitor {
   control::Loop::TimerId limit = 0;
 };
 
-Result<std::unique_ptr<Meeting>> Meeting::open(const Endpoint& at, const MeetingKey& key) {
-  std::unique_ptr<Meeting> meeting(new Meeting);
+Result<std::unique_ptr<HostMeeting>> HostMeeting::open(const HostAndPort& at,
+                                                       const MeetingKey& key) {
+  std::unique_ptr<HostMeeting> meeting(new HostMeeting);
   meeting->at_ = at;
   meeting->key_ = key;
   TUTTI_DO(meeting->open_door());
   return meeting;
 }
 
-Meeting::~Meeting() {
+HostMeeting::~HostMeeting() {
   detach();
 }
 
-Result<void> Meeting::open_door() {
+Result<void> HostMeeting::open_door() {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -103,12 +104,12 @@ Result<void> Meeting::open_door() {
   return {};
 }
 
-void Meeting::close_door() {
+void HostMeeting::close_door() {
   guard_.reset();
   door_.reset();
 }
 
-void Meeting::attach(control::Loop& loop, std::function<void()> changed) {
+void HostMeeting::attach(control::Loop& loop, std::function<void()> changed) {
   loop_ = &loop;
   changed_ = std::move(changed);
   let_in();
@@ -116,7 +117,7 @@ void Meeting::attach(control::Loop& loop, std::function<void()> changed) {
   beat();
 }
 
-void Meeting::detach() {
+void HostMeeting::detach() {
   if (loop_ == nullptr) return;
   guard_.reset();
   for (auto& visitor : visitors_) {
@@ -129,16 +130,16 @@ void Meeting::detach() {
   loop_ = nullptr;
 }
 
-void Meeting::let_in() {
+void HostMeeting::let_in() {
   if (loop_ == nullptr || !door_.is_open()) return;
-  guard_ = std::make_unique<control::Door>(*loop_);
+  guard_ = std::make_unique<control::Listener>(*loop_);
   guard_->open(
       door_.get(), [this](UniqueFd fd) { enter(std::move(fd)); }, [this] { return make_room(); });
 }
 
 // Where it is full the one who has waited longest without a proof leaves; a host that is turned
 // away so comes again. Who guessed wrongly sits out its time.
-bool Meeting::make_room() {
+bool HostMeeting::make_room() {
   const auto oldest = std::find_if(visitors_.begin(), visitors_.end(),
                                    [](const auto& one) { return !one->waits_for_no; });
   if (oldest == visitors_.end()) return false;
@@ -146,7 +147,7 @@ bool Meeting::make_room() {
   return true;
 }
 
-void Meeting::enter(UniqueFd fd) {
+void HostMeeting::enter(UniqueFd fd) {
   if (visitors_.size() >= kMostVisitors && !make_room()) return;
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -156,18 +157,18 @@ void Meeting::enter(UniqueFd fd) {
   loop_->on_readable(fresh->fd.get(), [this, fresh] { hear(fresh); });
 }
 
-void Meeting::drop(Visitor* visitor) {
+void HostMeeting::drop(Visitor* visitor) {
   loop_->cancel(visitor->limit);
   if (visitor->fd.is_open()) loop_->forget(visitor->fd.get());
   std::erase_if(visitors_, [visitor](const auto& one) { return one.get() == visitor; });
 }
 
-void Meeting::refuse(Visitor* visitor, const std::string& why) {
+void HostMeeting::refuse(Visitor* visitor, const std::string& why) {
   say(visitor->fd.get(), std::string(kRefusedWord) + " " + why);
   drop(visitor);
 }
 
-void Meeting::hear(Visitor* visitor) {
+void HostMeeting::hear(Visitor* visitor) {
   std::array<char, 1024> buffer;
   const ssize_t got = ::read(visitor->fd.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -186,7 +187,7 @@ void Meeting::hear(Visitor* visitor) {
 }
 
 // "TUTTI join PUBLIC MODE VERSION ID SLOTS NODE NAME"
-void Meeting::greet(Visitor* visitor, const std::string& line) {
+void HostMeeting::greet(Visitor* visitor, const std::string& line) {
   const auto words = text::split(line, ' ');
   if (words.size() != 9 || words[0] + " " + words[1] != kJoinWord) return drop(visitor);
   if (words[4] != control::version())
@@ -219,7 +220,7 @@ void Meeting::greet(Visitor* visitor, const std::string& line) {
 }
 
 // "TUTTI proof PROOF". A wrong one is told late, so that guessing takes long.
-void Meeting::prove(Visitor* visitor, const std::string& line) {
+void HostMeeting::prove(Visitor* visitor, const std::string& line) {
   const auto words = text::split(line, ' ');
   const auto proof = words.size() == 3 && words[0] + " " + words[1] == kProofWord
                          ? secure::key_of(words[2])
@@ -246,7 +247,7 @@ void Meeting::prove(Visitor* visitor, const std::string& line) {
   seat(std::move(fresh));
 }
 
-void Meeting::seat(std::unique_ptr<Newcomer> fresh) {
+void HostMeeting::seat(std::unique_ptr<Newcomer> fresh) {
   // Who comes again has lost the connection it waited on.
   std::erase_if(waiting_, [&](const auto& one) {
     if (one->id != fresh->id) return false;
@@ -260,7 +261,7 @@ void Meeting::seat(std::unique_ptr<Newcomer> fresh) {
 }
 
 // Its heartbeats are kept for whoever takes the channel; its end takes it off the list.
-void Meeting::watch(Newcomer& one) {
+void HostMeeting::watch(Newcomer& one) {
   Newcomer* raw = &one;
   const std::size_t most = key_.is_open ? kMostOfStranger : kMostAhead;
   loop_->on_readable(one.channel.get(), [this, raw, most] {
@@ -274,14 +275,14 @@ void Meeting::watch(Newcomer& one) {
   });
 }
 
-void Meeting::leave(Newcomer* one) {
+void HostMeeting::leave(Newcomer* one) {
   loop_->forget(one->channel.get());
   std::erase_if(waiting_, [one](const auto& other) { return other.get() == one; });
   changed_();
 }
 
 // One to whom not even that much can be written has stopped reading: it would get half a record.
-void Meeting::beat() {
+void HostMeeting::beat() {
   const std::string alive =
       control::frame(control::kEveryHost, control::encode(control::Heartbeat{}));
   std::vector<Newcomer*> deaf;

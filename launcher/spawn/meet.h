@@ -18,12 +18,12 @@
 
 namespace tutti::launch::spawn {
 
-struct Endpoint {
+struct HostAndPort {
   std::string address;  // empty: every one of this machine
   int port = 0;         // 0: one that is free
 };
 // "ADDRESS:PORT", "[v6]:PORT", "PORT" or "ADDRESS"; `port` where none is given.
-Result<Endpoint> parse_endpoint(const std::string& text, int port);
+Result<HostAndPort> parse_host_and_port(const std::string& text, int port);
 
 // What both sides know before they meet.
 struct MeetingKey {
@@ -42,13 +42,13 @@ struct Newcomer {
   std::string already{};  // read from it
 };
 
-class Meeting {
+class HostMeeting {
  public:
   // Errors: the address is taken or not ours.
-  static Result<std::unique_ptr<Meeting>> open(const Endpoint& at, const MeetingKey& key);
-  ~Meeting();
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
+  static Result<std::unique_ptr<HostMeeting>> open(const HostAndPort& at, const MeetingKey& key);
+  ~HostMeeting();
+  HostMeeting(const HostMeeting&) = delete;
+  HostMeeting& operator=(const HostMeeting&) = delete;
 
   int port() const { return port_; }
   bool is_open() const { return key_.is_open; }  // anybody may come
@@ -63,7 +63,7 @@ class Meeting {
 
  private:
   struct Visitor;
-  Meeting() = default;
+  HostMeeting() = default;
   void let_in();
   void enter(UniqueFd fd);
   bool make_room();
@@ -77,11 +77,11 @@ class Meeting {
   void leave(Newcomer* one);
   void beat();
 
-  Endpoint at_;
+  HostAndPort at_;
   MeetingKey key_;
   int port_ = 0;
   UniqueFd door_;
-  std::unique_ptr<control::Door> guard_;  // while a loop runs and the door is open
+  std::unique_ptr<control::Listener> guard_;  // while a loop runs and the door is open
   std::vector<std::unique_ptr<Visitor>> visitors_;
   std::vector<std::unique_ptr<Newcomer>> waiting_;
   control::Loop* loop_ = nullptr;
@@ -91,7 +91,7 @@ class Meeting {
 
 // Goes there, and waits until it is let in; tries again for `patience_s`. Blocks. `self`: who
 // comes; its channel is set, and what seals it.
-Result<void> go_to_meeting(const Endpoint& where, const MeetingKey& key, double patience_s,
+Result<void> go_to_meeting(const HostAndPort& where, const MeetingKey& key, double patience_s,
                            Newcomer* self);
 // A number nobody else has.
 std::string fresh_id();

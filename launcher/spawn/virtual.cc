@@ -51,7 +51,7 @@ topo::Machine part_of(const topo::Machine& machine, const std::vector<int>& proc
     part.threads.push_back(thread);
     cores.insert(thread.core);
   }
-  for (topo::Device& device : part.devices)
+  for (topo::PciDevice& device : part.devices)
     std::erase_if(device.near, [&processors](int cpu) {
       return std::find(processors.begin(), processors.end(), cpu) == processors.end();
     });

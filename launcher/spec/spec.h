@@ -9,6 +9,9 @@
 
 namespace tutti::launch::spec {
 
+// What stands in front of lines that ranks write; travels as its number.
+enum class OutputTag { none, tag, label, detailed, fullname, xml, json, pattern };
+
 struct RankSpec {
   int universe = 0;  // slots that ranks see; 0: those of the job
   std::string role = "default";

@@ -20,7 +20,7 @@ Count sum(std::span<const Count> counts) {
 
 class Between {
  public:
-  Between(Builder& builder, const Call& call)
+  Between(Builder& builder, const RankCall& call)
       : b_(builder), call_(call), sides_(call), own_(team_of(sides_.own_first, sides_.own)) {}
 
   void emit() {
@@ -153,14 +153,14 @@ class Between {
   }
 
   Builder& b_;
-  const Call& call_;
+  const RankCall& call_;
   const GroupSides sides_;
   const RankTeam own_;
 };
 
 }  // namespace
 
-GroupSides::GroupSides(const Call& call) {
+GroupSides::GroupSides(const RankCall& call) {
   const bool is_first = call.rank < call.first_group;
   own_first = is_first ? 0 : call.first_group;
   own = is_first ? call.first_group : call.size - call.first_group;
@@ -168,7 +168,7 @@ GroupSides::GroupSides(const Call& call) {
   other = call.size - own;
 }
 
-Result<sched::Schedule> build_between(const Call& call) {
+Result<sched::Schedule> build_between(const RankCall& call) {
   TUTTI_CHECK(call.first_group > 0 && call.first_group < call.size, "two groups");
   if (call.collective == Collective::scan || call.collective == Collective::exscan)
     return fail(Code::comm, std::string(name_of(call.collective)) +

@@ -13,7 +13,7 @@ constexpr Count kPerTarget = Count{1} << 32;  // index of the first unit meant f
 
 class Contracts {
  public:
-  explicit Contracts(const Call& call) : call_(call), sides_(call) {}
+  explicit Contracts(const RankCall& call) : call_(call), sides_(call) {}
 
   sched::Contract make() {
     using enum Collective;
@@ -99,14 +99,14 @@ class Contracts {
     get_fold(std::accumulate(before.begin(), before.end(), Count{0}), call_.counts[mine]);
   }
 
-  const Call& call_;
+  const RankCall& call_;
   const GroupSides sides_;
   sched::Contract contract_;
 };
 
 }  // namespace
 
-sched::Contract contract_between(const Call& call) {
+sched::Contract contract_between(const RankCall& call) {
   return Contracts(call).make();
 }
 

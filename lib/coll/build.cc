@@ -1,6 +1,6 @@
 // From a call to this rank's schedule: which slices the emitter works on, then the emitter.
 //
-// `in` and `out` are as coll.h's Call says. The own contribution is copied to where the emitter
+// `in` and `out` are as coll.h's RankCall says. The own contribution is copied to where the emitter
 // works; the builder puts that copy off and mostly never makes it. In place there is none.
 #include <numeric>
 
@@ -19,7 +19,7 @@ Count sum(std::span<const Count> counts) {
 // Binds a call to each form of emitter.
 class Binder {
  public:
-  Binder(Builder& builder, const Call& call) : b_(builder), call_(call), team_(call) {}
+  Binder(Builder& builder, const RankCall& call) : b_(builder), call_(call), team_(call) {}
 
   void operator()(BarrierEmitter* emit) { emit(b_, team_, b_.scratch(1)); }
 
@@ -88,11 +88,11 @@ class Binder {
   }
 
   Builder& b_;
-  const Call& call_;
+  const RankCall& call_;
   RankTeam team_;
 };
 
-Result<void> can_serve(const Algorithm& algorithm, const Call& call) {
+Result<void> can_serve(const Algorithm& algorithm, const RankCall& call) {
   const std::string name =
       std::string(name_of(algorithm.collective)) + " by " + std::string(algorithm.name);
   if (algorithm.needs_commutative && !call.commutative)
@@ -103,7 +103,7 @@ Result<void> can_serve(const Algorithm& algorithm, const Call& call) {
   return {};
 }
 
-void check_counts(const Call& call) {
+void check_counts(const RankCall& call) {
   const auto p = static_cast<std::size_t>(call.size);
   TUTTI_CHECK(call.rank >= 0 && call.rank < call.size && call.root >= 0 && call.root < call.size,
               "rank or root outside the team");
@@ -113,7 +113,7 @@ void check_counts(const Call& call) {
 
 }  // namespace
 
-Result<sched::Schedule> build(const Algorithm& algorithm, const Call& call) {
+Result<sched::Schedule> build(const Algorithm& algorithm, const RankCall& call) {
   TUTTI_CHECK(algorithm.collective == call.collective, "algorithm of another collective");
   check_counts(call);
   TUTTI_DO(can_serve(algorithm, call));

@@ -1,7 +1,7 @@
 // coll: every algorithm of every collective, as emitters of schedules, in one catalogue.
 //
 // Pure: functions from values to values. An emitter sees a Team (an ordered set of ranks), a
-// Call (counts, root) and a Builder; it knows no communicator, type or link.
+// RankCall (counts, root) and a Builder; it knows no communicator, type or link.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ constexpr std::string_view name_of(Collective collective) {
 // in_place: there is no `in`; the rank's contribution already stands where it belongs in `out`
 // (allreduce, scan: out; gather at root and allgather: own block of out; scatter at root: own
 // block is not moved). Emitters must work then; reduce_scatter and alltoall never get it.
-struct Call {
+struct RankCall {
   Collective collective = Collective::barrier;
   int rank = 0;
   int size = 1;
@@ -109,19 +109,19 @@ constexpr const DelegatedRow& delegated(Collective collective) {
 inline constexpr const char* kDelegateName = "shm";  // among the names of algorithms
 
 // This rank's schedule. Errors: the algorithm cannot serve this call, and why.
-Result<sched::Schedule> build(const Algorithm& algorithm, const Call& call);
+Result<sched::Schedule> build(const Algorithm& algorithm, const RankCall& call);
 
 // What this rank starts with and must end with: what sched::check proves of any algorithm.
-sched::Contract contract(const Call& call);
+sched::Contract contract(const RankCall& call);
 
 // Between two groups: ranks 0 .. first_group - 1 and the rest. `counts` are the blocks of the
 // other group's members, for allgather, alltoall (send_counts too) and at the root of gather and
 // scatter also where blocks are equal; of reduce_scatter, those of my own group. `count` is my
 // own block. root -1: a rank of the root's group that has no part. Nothing is in place.
-Result<sched::Schedule> build_between(const Call& call);
-sched::Contract contract_between(const Call& call);
+Result<sched::Schedule> build_between(const RankCall& call);
+sched::Contract contract_between(const RankCall& call);
 struct GroupSides {
-  explicit GroupSides(const Call& call);
+  explicit GroupSides(const RankCall& call);
   int own_first, own, other_first, other;  // first rank and size of my group and the other
 };
 

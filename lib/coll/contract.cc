@@ -16,7 +16,7 @@ constexpr Count kPerTarget = Count{1} << 32;  // index of the first unit meant f
 
 class Contracts {
  public:
-  explicit Contracts(const Call& call) : call_(call) {}
+  explicit Contracts(const RankCall& call) : call_(call) {}
 
   sched::Contract make() {
     using enum Collective;
@@ -147,13 +147,13 @@ class Contracts {
     add(contract_.expected, 0, p(), offset, counted(call_.counts, me()));
   }
 
-  const Call& call_;
+  const RankCall& call_;
   sched::Contract contract_;
 };
 
 }  // namespace
 
-sched::Contract contract(const Call& call) {
+sched::Contract contract(const RankCall& call) {
   return Contracts(call).make();
 }
 

@@ -14,7 +14,7 @@ namespace tutti::coll {
 
 class RankTeam {
  public:
-  explicit RankTeam(const Call& call)
+  explicit RankTeam(const RankCall& call)
       : size_(call.size), rank_(call.rank), host_of_(call.host_of) {}
   // `members` in team order; `rank` is the caller's index among them.
   RankTeam(std::vector<int> members, int rank)

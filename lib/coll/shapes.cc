@@ -120,7 +120,7 @@ DoubleTree::DoubleTree(const RankTeam& team, int root) {
   }
 }
 
-Fold::Fold(const RankTeam& team) : team_(team) {
+PowerOfTwoFold::PowerOfTwoFold(const RankTeam& team) : team_(team) {
   while (size_ * 2 <= team.size()) size_ *= 2;
   extra_ = team.size() - size_;
   const int rank = team.rank();
@@ -134,19 +134,19 @@ Fold::Fold(const RankTeam& team) : team_(team) {
   index_ = aside_ ? -1 : rank / 2;
 }
 
-int Fold::at(int index) const {
+int PowerOfTwoFold::at(int index) const {
   return team_.at(index < extra_ ? 2 * index + 1 : index + extra_);
 }
 
-int Fold::first_member(int index) const {
+int PowerOfTwoFold::first_member(int index) const {
   return index < extra_ ? 2 * index : index + extra_;
 }
 
-int Fold::worker_for(int member) const {
+int PowerOfTwoFold::worker_for(int member) const {
   return member < 2 * extra_ ? member / 2 : member - extra_;
 }
 
-Halving::Halving(const Fold& fold, Start start) {
+Halving::Halving(const PowerOfTwoFold& fold, Start start) {
   const int workers = fold.size();
   Range mine{0, workers};
   for (int k = 1; k < workers; k *= 2) {
@@ -161,7 +161,7 @@ Halving::Halving(const Fold& fold, Start start) {
   }
 }
 
-Hosts::Hosts(const RankTeam& team, int root) : groups_team_({}, 0), leaders_({}, 0) {
+TeamHosts::TeamHosts(const RankTeam& team, int root) : groups_team_({}, 0), leaders_({}, 0) {
   const auto host_of = team.host_of();
   std::vector<int> seen;  // host index -> group, in order of first member
   for (int i = 0; i < team.size(); ++i) {

@@ -89,9 +89,9 @@ struct DoubleTree {
 
 // Folds a team to a power of two: of the first 2 * (p - 2^m) members each even one stands aside
 // and its right neighbour works for both, so neighbours stay neighbours and order is kept.
-class Fold {
+class PowerOfTwoFold {
  public:
-  explicit Fold(const RankTeam& team);
+  explicit PowerOfTwoFold(const RankTeam& team);
   int size() const { return size_; }
   bool stands_aside() const { return aside_; }
   bool works_for_two() const { return for_two_; }
@@ -117,7 +117,7 @@ class Fold {
 // with block i.
 struct Halving {
   enum class Start { nearest, farthest };
-  Halving(const Fold& fold, Start start);
+  Halving(const PowerOfTwoFold& fold, Start start);
   struct Range {
     int first = 0, last = 0;  // blocks first .. last - 1
   };
@@ -131,10 +131,10 @@ struct Halving {
 };
 
 // The hosts of a team: my host's members, one leader a host, and where I stand.
-class Hosts {
+class TeamHosts {
  public:
   // The leader of the root's host is the root; elsewhere the first member.
-  explicit Hosts(const RankTeam& team, int root = 0);
+  explicit TeamHosts(const RankTeam& team, int root = 0);
   const RankTeam& local() const { return groups_team_; }  // ranks of my host
   const RankTeam& leaders() const { return leaders_; }    // valid where is_leader()
   bool is_leader() const { return is_leader_; }

@@ -101,7 +101,7 @@ CallShape shape_between(const Communicator& comm, const CollCall& call) {
 Result<std::shared_ptr<Prepared>> prepare_between(Communicator& comm, const CallShape& shape,
                                                   const select::Choice*) {
   constexpr Count kSegmentBytes = 128 << 10;  // a leader hands on one while the next comes
-  coll::Call call;
+  coll::RankCall call;
   call.collective = shape.collective;
   call.first_group = comm.is_first() ? comm.size() : comm.peers().size();
   call.size = comm.size() + comm.peers().size();

@@ -183,7 +183,7 @@ class Request final : public GatedObject {
   ~Request();
   static void destroy(const Object* object);
   CommRef comm_;
-  p2p::Request* message_ = nullptr;
+  p2p::Pending* message_ = nullptr;
   std::unique_ptr<Collective> collective_;
   types::TypeRef type_;
   p2p::Status status_;
@@ -222,13 +222,13 @@ void settle_messages(Communicator& comm);
 // A message taken out of matching (MPI 5.0, 3.8.2): it is received once, by irecv_taken.
 class MatchedMessage final : public Object {
  public:
-  MatchedMessage(Communicator& comm, p2p::Message* taken);
+  MatchedMessage(Communicator& comm, p2p::KeptMessage* taken);
   Communicator& comm() const { return *comm_; }
 
  private:
   friend Request* irecv_taken(MatchedMessage&, void*, Count, const types::Datatype&);
   CommRef comm_;
-  p2p::Message* taken_;
+  p2p::KeptMessage* taken_;
 };
 // `block`: waits for one. Null: none there, or none can come (status->code says why). The
 // source is not kProcNull.

@@ -48,7 +48,8 @@ Meeting::Meeting(Runtime& runtime, std::span<const int> members, const MeetingPo
 }
 
 // The schedules are of the catalogue and serve any team: building cannot fail.
-Meeting::Planned Meeting::plan(coll::Call call, const char* algorithm, const Words& words) const {
+Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
+                               const Words& words) const {
   call.rank = rank_;
   call.size = size();
   call.in_place = call.collective != coll::Collective::bcast;
@@ -78,14 +79,14 @@ Code Meeting::run(Planned planned) const {
 }
 
 Meeting::Planned Meeting::plan_maximum(std::span<std::int64_t> values) const {
-  coll::Call call;
+  coll::RankCall call;
   call.collective = coll::Collective::allreduce;
   call.count = static_cast<Count>(values.size());
   return plan(call, "recursive_doubling", {values.data(), call.count, true});
 }
 
 Meeting::Planned Meeting::plan_tell(std::span<std::byte> word, int from) const {
-  coll::Call call;
+  coll::RankCall call;
   call.collective = coll::Collective::bcast;
   call.count = static_cast<Count>(word.size());
   call.root = from;
@@ -102,7 +103,7 @@ Code Meeting::tell(std::span<std::byte> word, int from) const {
 
 Code Meeting::gather(std::span<std::byte> all) const {
   if (size() == 1) return Code::ok;
-  coll::Call call;
+  coll::RankCall call;
   call.collective = coll::Collective::allgather;
   call.count = static_cast<Count>(all.size()) / size();
   return run(plan(call, "bruck", {all.data(), static_cast<Count>(all.size()), false}));
@@ -117,10 +118,10 @@ Code swap_words(Runtime& runtime, int peer, const MeetingPoint& at, std::span<co
     return types::Buffer::plain(const_cast<std::byte*>(bytes.data()),
                                 static_cast<Count>(bytes.size()));
   };
-  p2p::Request* const received = runtime.endpoint.recv(peer, from_peer, plain(theirs));
-  p2p::Request* const sent = runtime.endpoint.send(p2p::Mode::standard, peer, from_me, plain(mine));
+  p2p::Pending* const received = runtime.endpoint.recv(peer, from_peer, plain(theirs));
+  p2p::Pending* const sent = runtime.endpoint.send(p2p::Mode::standard, peer, from_me, plain(mine));
   Code code = Code::ok;
-  for (p2p::Request* request : {received, sent}) {
+  for (p2p::Pending* request : {received, sent}) {
     if (!request->done) runtime.endpoint.wait(request);
     if (code == Code::ok) code = request->status.code;
     runtime.endpoint.release(request);

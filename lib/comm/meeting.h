@@ -53,7 +53,7 @@ class Meeting {
     Count count;
     bool reduces;
   };
-  Planned plan(coll::Call call, const char* algorithm, const Words& words) const;
+  Planned plan(coll::RankCall call, const char* algorithm, const Words& words) const;
   Code run(Planned planned) const;
 
   Runtime& runtime_;

@@ -66,7 +66,7 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
   if (sent_at_once(comm, mode, buffer, dest, tag) != 0) return Code::ok;
   note(comm, comm.peer(dest), tag, buffer.bytes);
   p2p::Endpoint& endpoint = comm.runtime().endpoint;
-  p2p::Request* const request = endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
+  p2p::Pending* const request = endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
   if (!request->done) endpoint.wait(request);
   const Code code = request->status.code;
   endpoint.release(request);
@@ -95,7 +95,7 @@ Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count
   if (sent_to_self(comm, buffer, dest, tag)) return RequestMaker::sent(comm, comm.peer(dest), 0);
   if (const std::uint32_t number = sent_at_once(comm, mode, buffer, dest, tag); number != 0)
     return RequestMaker::sent(comm, comm.peer(dest), number);
-  p2p::Request* const message =
+  p2p::Pending* const message =
       comm.runtime().endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
   return RequestMaker::of_message(comm, message, type, comm.peer(dest), tag);
 }
@@ -106,7 +106,7 @@ Request* irecv(Communicator& comm, void* data, Count count, const types::Datatyp
   const int peer = peer_of(comm, source);
   const types::Buffer buffer = buffer_of(comm, data, count, type);
   note_for_recorder(comm, peer, tag, buffer.bytes);
-  p2p::Request* const message =
+  p2p::Pending* const message =
       comm.runtime().endpoint.recv(peer, wanted(comm, source, tag), buffer);
   return RequestMaker::of_message(comm, message, type, peer, tag);
 }
@@ -151,7 +151,7 @@ void settle_messages(Communicator& comm) {
   }
 }
 
-MatchedMessage::MatchedMessage(Communicator& comm, p2p::Message* taken)
+MatchedMessage::MatchedMessage(Communicator& comm, p2p::KeptMessage* taken)
     : Object(ObjectKind::message, &Object::destroy_as<MatchedMessage>),
       comm_(CommRef::share(&comm)),
       taken_(taken) {}
@@ -163,7 +163,7 @@ MatchedMessage* take(Communicator& comm, int source, int tag, bool block, p2p::S
   if (block) note(comm, peer, tag, 0);
   for (bool polled = false;; polled = true) {
     status->code = Code::ok;
-    p2p::Message* const taken = runtime.endpoint.take(peer, envelope, status);
+    p2p::KeptMessage* const taken = runtime.endpoint.take(peer, envelope, status);
     if (taken != nullptr) return new MatchedMessage(comm, taken);
     if (status->code != Code::ok || (polled && !block)) return nullptr;
     if (!block)
@@ -178,7 +178,7 @@ MatchedMessage* take(Communicator& comm, int source, int tag, bool block, p2p::S
 Request* irecv_taken(MatchedMessage& message, void* data, Count count,
                      const types::Datatype& type) {
   Communicator& comm = message.comm();
-  p2p::Request* const request = comm.runtime().endpoint.recv_taken(
+  p2p::Pending* const request = comm.runtime().endpoint.recv_taken(
       std::exchange(message.taken_, nullptr), buffer_of(comm, data, count, type));
   return RequestMaker::of_message(comm, request, type);
 }

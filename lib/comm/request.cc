@@ -74,7 +74,7 @@ Request* RequestMaker::completed(Communicator& comm, const p2p::Status& status) 
   return request;
 }
 
-void RequestMaker::take_status(Request& request, p2p::Request* message) {
+void RequestMaker::take_status(Request& request, p2p::Pending* message) {
   const p2p::Status status = message->status;
   request.message_ = nullptr;
   request.comm_->runtime().endpoint.release(message);
@@ -103,7 +103,7 @@ Request* RequestMaker::open(Communicator& comm, std::unique_ptr<Hooks> hooks) {
   return request;
 }
 
-Request* RequestMaker::of_message(Communicator& comm, p2p::Request* message,
+Request* RequestMaker::of_message(Communicator& comm, p2p::Pending* message,
                                   const types::Datatype& type, int peer, int tag) {
   Request* const request = make(comm);
   if (message->done) {
@@ -121,7 +121,7 @@ Request* RequestMaker::of_message(Communicator& comm, p2p::Request* message,
   return request;
 }
 
-void RequestMaker::on_message(p2p::Request* message) {
+void RequestMaker::on_message(p2p::Pending* message) {
   auto* const request = static_cast<Request*>(message->owner);
   const p2p::Status& status = message->status;
   if (message->number != 0 && status.code == Code::ok && !status.cancelled) {
@@ -139,7 +139,7 @@ void RequestMaker::on_message(p2p::Request* message) {
 // Its message has left, but may still be unreceived with its peer: it is done when the peer knows.
 void RequestMaker::ask_back(Request& request) {
   const auto [peer, number] = std::exchange(request.sent_, {});
-  p2p::Request* const message = request.comm_->runtime().endpoint.recall(peer, number);
+  p2p::Pending* const message = request.comm_->runtime().endpoint.recall(peer, number);
   if (message->done) return take_status(request, message);
   request.done_ = false;
   request.message_ = message;

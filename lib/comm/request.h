@@ -27,7 +27,7 @@ struct RequestMaker {
   static Request* sent(Communicator& comm, int peer, std::uint32_t number);
   static Request* completed(Communicator& comm, const p2p::Status& status);
   // peer (in the job) and tag: what a wait for it says that it waits for.
-  static Request* of_message(Communicator& comm, p2p::Request* message, const types::Datatype& type,
+  static Request* of_message(Communicator& comm, p2p::Pending* message, const types::Datatype& type,
                              int peer = watch::kNoPeer, int tag = 0);
   static void note_wait(Runtime& runtime, const Request& request);
   static Request* start(Communicator& comm, const CollCall& call, BoundCall bound);
@@ -38,9 +38,9 @@ struct RequestMaker {
 
  private:
   static Request* make(Communicator& comm);
-  static void on_message(p2p::Request* message);
+  static void on_message(p2p::Pending* message);
   static void on_run(engine::Run* run);
-  static void take_status(Request& request, p2p::Request* message);
+  static void take_status(Request& request, p2p::Pending* message);
   static void ask_back(Request& request);
 };
 

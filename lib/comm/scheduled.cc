@@ -28,7 +28,7 @@ const Form& form_of(const Communicator& comm, const CollCall& call) {
 }
 
 // Whose memory a space lies in, block by block.
-void find_devices(const types::Devices& devices, engine::Space& space) {
+void find_devices(const types::Devices& devices, engine::SpaceMemory& space) {
   const auto find = [&devices](engine::Block& block) {
     const Count lead = block.type == nullptr ? 0 : block.type->true_lower_bound();
     if (block.count > 0)

@@ -88,7 +88,7 @@ namespace {
 
 Result<sched::Schedule> build(const Communicator& comm, const CallShape& shape,
                               const coll::Algorithm& algorithm, Count segment) {
-  coll::Call call;
+  coll::RankCall call;
   call.collective = shape.collective;
   call.rank = comm.rank();
   call.size = comm.size();

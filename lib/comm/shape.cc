@@ -187,7 +187,7 @@ std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datat
   return bytes;
 }
 
-void bind_side(const CallSide& side, engine::Space& space) {
+void bind_side(const CallSide& side, engine::SpaceMemory& space) {
   if (!side.counts.empty())
     space.blocks = blocks_at(side);
   else if (side.type != nullptr)

@@ -47,7 +47,7 @@ struct CallSide {
   std::span<const types::Datatype* const> types;
   Count equal;
 };
-void bind_side(const CallSide& side, engine::Space& space);
+void bind_side(const CallSide& side, engine::SpaceMemory& space);
 
 // Binds spaces to the call's buffers (schedules built for the shape). `temporary` holds the copy
 // of an in-place call that needs one; it must live as long as the run.

@@ -57,7 +57,7 @@ struct Waiting {
 };
 
 // What a step has done.
-enum class Step : std::uint8_t { waits, moved, over };
+enum class StepResult : std::uint8_t { waits, moved, over };
 
 // A call that was begun and nobody waits in. Its owner steps it until it is over; the memory, type
 // and operation it names stay until then. Calls of a team are served in the order they are begun: a
@@ -65,7 +65,7 @@ enum class Step : std::uint8_t { waits, moved, over };
 class TeamRun {
  public:
   virtual ~TeamRun() = default;   // not over: its team is cancelled
-  virtual Step step() = 0;        // as far as it goes without waiting
+  virtual StepResult step() = 0;  // as far as it goes without waiting
   virtual Code code() const = 0;  // how it ended
 };
 

@@ -1,7 +1,7 @@
 // Calls begun, stepped and waited for: the one way in which they go on.
 //
-// A call that is waited for (run) is stepped like a begun one, where it stands, without a Run: what
-// it waits for is looked at closely, then other messages move, then the core is given up.
+// A call that is waited for (run) is stepped like a begun one, where it stands, without a TeamRun:
+// what it waits for is looked at closely, then other messages move, then the core is given up.
 #include "base/backoff.h"
 #include "base/check.h"
 #include "delegate/work.h"
@@ -24,7 +24,7 @@ class ShmTeam::Begun final : public TeamRun {
     team_.cancel(Code::other);
     std::erase(team_.begun_, this);
   }
-  Step step() override { return is_over_ ? Step::over : team_.step(*this); }
+  StepResult step() override { return is_over_ ? StepResult::over : team_.step(*this); }
   Code code() const override { return code_; }
 
  private:
@@ -57,8 +57,8 @@ inline Code ShmTeam::go_on(Work& work) {
 
 Code Team::run(const TeamCall& call) {
   const std::unique_ptr<TeamRun> run = begin(call);
-  for (Step step; (step = run->step()) != Step::over;)
-    if (waiting_.progress(waiting_.self) > 0 || step == Step::moved)
+  for (StepResult step; (step = run->step()) != StepResult::over;)
+    if (waiting_.progress(waiting_.self) > 0 || step == StepResult::moved)
       waiting_.active(waiting_.self);
     else
       waiting_.idle(waiting_.self);
@@ -92,13 +92,13 @@ void ShmTeam::cancel(Code code) {
   if (broken_ == Code::ok) break_off(code);
 }
 
-Step ShmTeam::step(const Begun& run) {
-  if (is_running_) return Step::waits;  // in another thread, or below us
+StepResult ShmTeam::step(const Begun& run) {
+  if (is_running_) return StepResult::waits;  // in another thread, or below us
   bool moved = false;
   while (!run.is_over_ && serve_first()) moved = true;
-  if (run.is_over_) return Step::over;
+  if (run.is_over_) return StepResult::over;
   if (!moved && ++in_vain_ % kStepsBetweenDeaths == 0) look_for_losses();
-  return moved ? Step::moved : Step::waits;
+  return moved ? StepResult::moved : StepResult::waits;
 }
 
 // Takes the first of the begun calls on. False: it has to wait.

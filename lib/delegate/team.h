@@ -28,7 +28,7 @@ class ShmTeam final : public Team {
   void cancel(Code code) override;
 
  private:
-  class Begun;  // steps.cc: a Run
+  class Begun;  // steps.cc: a TeamRun
   struct Work;  // work.h, as these
   struct Exchange;
   struct Folding;
@@ -41,7 +41,7 @@ class ShmTeam final : public Team {
   // are called again.
   void start(Work& work);
   Code go_on(Work& work);
-  Step step(const Begun& run);
+  StepResult step(const Begun& run);
   bool serve_first();
   void drain();
   void wait_long();

@@ -31,13 +31,13 @@ struct Block {
 
 // What a space of the schedule is in memory. Either one block, or (gatherv, alltoallv ...)
 // several: the space's units then run through the blocks in order.
-struct Space {
+struct SpaceMemory {
   Block whole;
   std::vector<Block> blocks;  // empty: `whole`
 };
 
 struct Binding {
-  Space in, out;
+  SpaceMemory in, out;
   // Reductions: units are elements of `type`, folded by `op`. Data movement: op null, units
   // are packed bytes; scratch is plain bytes then.
   const types::Op* op = nullptr;
@@ -104,23 +104,23 @@ class Run {
   struct Message {
     Run* run;
     std::uint32_t step;
-    p2p::Request* request;  // while it is under way; a device's work is one, too
+    p2p::Pending* request;  // while it is under way; a device's work is one, too
     bool started;
   };
 
-  static void message_done(p2p::Request* request);
+  static void message_done(p2p::Pending* request);
   void meet(std::uint32_t step);
   void advance();
   void start(std::uint32_t step);
   void start_send(std::uint32_t index, const sched::Step& step);
-  void watch(std::uint32_t index, p2p::Request* request);
-  void end_message(std::uint32_t index, p2p::Request* request);
+  void watch(std::uint32_t index, p2p::Pending* request);
+  void end_message(std::uint32_t index, p2p::Pending* request);
   void end_step(std::uint32_t index);
   void fold(const sched::Step& step);
   void fail_with(Code code);
   void part_company();
   void replace(std::uint32_t step);
-  static void straggler_done(p2p::Request* request);
+  static void straggler_done(p2p::Pending* request);
   void let_go();
   void finish();
   p2p::Envelope envelope(int source) const;

@@ -24,7 +24,7 @@ Count bytes_of(const Block& block) {
 
 }  // namespace
 
-void BoundMemory::bind_blocks(const Space& space, Bound& bound) {
+void BoundMemory::bind_blocks(const SpaceMemory& space, Bound& bound) {
   bound.blocks = space.blocks.empty() ? std::span<const Block>(&space.whole, 1)
                                       : std::span<const Block>(space.blocks);
   bound.begins.clear();

@@ -44,7 +44,7 @@ class BoundMemory {
   };
   static bool needs_staging(const Bound& bound, sched::Space space, const Program& program);
   static types::Buffer find(const Bound& bound, const sched::Slice& slice);
-  void bind_blocks(const Space& space, Bound& bound);
+  void bind_blocks(const SpaceMemory& space, Bound& bound);
   void stage(Bound& bound, ScratchPool::Piece& piece);
 
   ScratchPool& pool_;

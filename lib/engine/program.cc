@@ -19,10 +19,11 @@ Program::Program(sched::Schedule made) : schedule(std::move(made)) {
   for (std::uint32_t s = 0; s < steps; ++s) {
     const sched::Step& step = schedule.steps[s];
     conditions[s] = step.predecessors;
-    if (step.kind == sched::Kind::reduce && !step.from_first)
+    if (step.kind == sched::StepKind::reduce && !step.from_first)
       most_swapped = std::max(most_swapped, step.from.count);
-    if (step.kind != sched::Kind::send && step.kind != sched::Kind::recv) continue;
-    const auto [at, is_first] = last.try_emplace({step.kind == sched::Kind::send, step.peer}, s);
+    if (step.kind != sched::StepKind::send && step.kind != sched::StepKind::recv) continue;
+    const auto [at, is_first] =
+        last.try_emplace({step.kind == sched::StepKind::send, step.peer}, s);
     if (is_first) continue;
     next_to_peer[at->second] = s;
     ++conditions[s];

@@ -12,8 +12,8 @@
 namespace tutti::engine {
 namespace {
 
-using sched::Kind;
 using sched::Step;
+using sched::StepKind;
 
 constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a request
 
@@ -49,7 +49,7 @@ inline int Run::job_rank(const Step& step) const {
   return binding_.peers[static_cast<std::size_t>(step.peer)];
 }
 
-void Run::message_done(p2p::Request* request) {
+void Run::message_done(p2p::Pending* request) {
   const Message* message = static_cast<Message*>(request->owner);
   message->run->end_message(message->step, request);
   message->run->advance();
@@ -78,7 +78,7 @@ void Run::restart() {
 void Run::meet(std::uint32_t step) {
   TUTTI_CHECK(conditions_[step] > 0, "step " + std::to_string(step) + " ran twice");
   if (--conditions_[step] != 0) return;
-  const bool receives = program_->schedule.steps[step].kind == Kind::recv;
+  const bool receives = program_->schedule.steps[step].kind == StepKind::recv;
   (receives ? receives_ : others_).push_back(step);
 }
 
@@ -103,13 +103,13 @@ void Run::start(std::uint32_t index) {
   const Step& step = program_->schedule.steps[index];
   messages_[index].started = true;
   switch (step.kind) {
-    case Kind::recv:
+    case StepKind::recv:
       watch(index, endpoint_.recv(job_rank(step), envelope(step.peer), memory_->buffer(step.into)));
       break;
-    case Kind::send:
+    case StepKind::send:
       start_send(index, step);
       break;
-    case Kind::copy: {
+    case StepKind::copy: {
       const types::Buffer from = memory_->buffer(step.from);
       const types::Buffer into = memory_->buffer(step.into);
       // In-place calls bind two spaces to the same memory.
@@ -124,7 +124,7 @@ void Run::start(std::uint32_t index) {
       }
       break;
     }
-    case Kind::reduce:
+    case StepKind::reduce:
       if (memory_->is_on_device(step.from) || memory_->is_on_device(step.into)) {
         watch(index, endpoint_.fold({binding_.op, memory_->buffer(step.from),
                                      memory_->buffer(step.into), step.from_first}));
@@ -149,14 +149,14 @@ inline void Run::start_send(std::uint32_t index, const Step& step) {
   watch(index, endpoint_.send(p2p::Mode::standard, peer, mine, buffer));
 }
 
-inline void Run::watch(std::uint32_t index, p2p::Request* request) {
+inline void Run::watch(std::uint32_t index, p2p::Pending* request) {
   if (request->done) return end_message(index, request);
   messages_[index].request = request;
   request->owner = &messages_[index];
   request->on_done = &message_done;
 }
 
-void Run::end_message(std::uint32_t index, p2p::Request* request) {
+void Run::end_message(std::uint32_t index, p2p::Pending* request) {
   const p2p::Status status = request->status;
   messages_[index].request = nullptr;
   endpoint_.release(request);
@@ -191,7 +191,7 @@ inline void Run::fail_with(Code code) {
 // still read and write the caller's memory, so the run ends when the last of them has.
 void Run::part_company() {
   for (Message& message : messages_) {
-    if (p2p::Request* const request = message.request; request != nullptr) {
+    if (p2p::Pending* const request = message.request; request != nullptr) {
       ++stragglers_;
       request->on_done = &straggler_done;
       endpoint_.cancel(request);  // if nobody has met it yet
@@ -204,10 +204,10 @@ void Run::part_company() {
 // In the place of a message that was not started, or that nobody had met.
 void Run::replace(std::uint32_t index) {
   const Step& step = program_->schedule.steps[index];
-  if (step.kind == Kind::recv) {
+  if (step.kind == StepKind::recv) {
     endpoint_.release(
         endpoint_.recv(job_rank(step), envelope(step.peer), types::Buffer::plain(nullptr, 0)));
-  } else if (step.kind == Kind::send) {
+  } else if (step.kind == StepKind::send) {
     p2p::Envelope word = envelope(binding_.rank);
     word.fingerprint = code_ == Code::proc_aborted ? p2p::kSenderLostPeer : p2p::kSenderFailed;
     endpoint_.release(endpoint_.send(p2p::Mode::standard, job_rank(step), word,
@@ -215,7 +215,7 @@ void Run::replace(std::uint32_t index) {
   }
 }
 
-void Run::straggler_done(p2p::Request* request) {
+void Run::straggler_done(p2p::Pending* request) {
   Message* const message = static_cast<Message*>(request->owner);
   const bool was_met = !request->status.cancelled;
   Run* const run = message->run;
@@ -229,7 +229,7 @@ void Run::straggler_done(p2p::Request* request) {
 void Run::let_go() {
   if (stragglers_ == 0) part_company();
   for (Message& message : messages_)
-    if (p2p::Request* const request = std::exchange(message.request, nullptr); request != nullptr) {
+    if (p2p::Pending* const request = std::exchange(message.request, nullptr); request != nullptr) {
       request->on_done = nullptr;
       endpoint_.release(request);
     }

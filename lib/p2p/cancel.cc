@@ -76,18 +76,18 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
 // its content, for the receive that it is promised to.
 void Core::cancel_kept(std::uint32_t context, Code code) {
   for (MatchNode* node = channel_.taken.oldest(); node != nullptr; node = node->newer) {
-    Message* const message = static_cast<Message*>(node);
+    KeptMessage* const message = static_cast<KeptMessage*>(node);
     if (message->context != context || message->bringing != nullptr) continue;
     if (message->failure == Code::ok) refuse(message->from, message->header, message->bytes, code);
     message->failure = code;
   }
   for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr;) {
-    Message* const message = static_cast<Message*>(node);
+    KeptMessage* const message = static_cast<KeptMessage*>(node);
     node = node->newer;
     if (message->context != context || message->bringing != nullptr) continue;
     drop_kept(message);
     refuse(message->from, message->header, message->bytes, code);
-    bytes_.give(message, sizeof(Message) + message->bytes);
+    bytes_.give(message, sizeof(KeptMessage) + message->bytes);
   }
 }
 

@@ -165,13 +165,13 @@ Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into)
   return transfer;
 }
 
-Request* Core::copy(const types::Buffer& from, const types::Buffer& into) {
+Pending* Core::copy(const types::Buffer& from, const types::Buffer& into) {
   Transfer* const transfer = begin_work(from, into);
   types::begin_copy(from, into, take_bounce(transfer, 0, 0));
   return transfer;
 }
 
-Request* Core::fold(const types::Fold& fold) {
+Pending* Core::fold(const types::Fold& fold) {
   Transfer* const transfer = begin_work(fold.from, fold.into);
   types::begin_fold(fold, take_bounce(transfer, 0, 0));
   return transfer;

@@ -44,27 +44,27 @@ class Core final : public transport::Sink {
   using Posted = Endpoint::Posted;
   using End = Endpoint::End;
   std::uint32_t try_send(int peer, const Envelope& envelope, const void* data, std::size_t bytes);
-  Request* send(Mode mode, int peer, const Envelope& envelope, const types::Buffer& buffer);
-  Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
+  Pending* send(Mode mode, int peer, const Envelope& envelope, const types::Buffer& buffer);
+  Pending* recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
   Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer);
   bool give_to_self(const Envelope& envelope, const void* data, std::size_t bytes);
   bool probe(int peer, const Envelope& envelope, Status* status);
-  Message* take(int peer, const Envelope& envelope, Status* status);
-  Request* recv_taken(Message* message, const types::Buffer& buffer);
-  Request* recall(int peer, std::uint32_t number);
-  void cancel(Request* request);
+  KeptMessage* take(int peer, const Envelope& envelope, Status* status);
+  Pending* recv_taken(KeptMessage* message, const types::Buffer& buffer);
+  Pending* recall(int peer, std::uint32_t number);
+  void cancel(Pending* request);
   void cancel(std::uint32_t context, Code code);
-  void release(Request* request);
+  void release(Pending* request);
   types::Devices& devices() { return devices_; }
-  Request* copy(const types::Buffer& from, const types::Buffer& into);
-  Request* fold(const types::Fold& fold);
+  Pending* copy(const types::Buffer& from, const types::Buffer& into);
+  Pending* fold(const types::Fold& fold);
   Partitioned* send_partitioned(int peer, const Envelope& envelope,
                                 const Partitioned::Shape& shape);
   Partitioned* recv_partitioned(int peer, const Envelope& envelope,
                                 const Partitioned::Shape& shape);
   int progress();
   int progress_or_yield();
-  void wait(Request* request);
+  void wait(Pending* request);
   void idle();
   void active();
   transport::Traits traits(int peer);
@@ -191,14 +191,15 @@ class Core final : public transport::Sink {
 
   // receive.cc
   Transfer* post_recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
-  void give_message(Transfer* transfer, Message* message);
-  Message* peek(int peer, const Envelope& envelope, Status* status);
+  void give_message(Transfer* transfer, KeptMessage* message);
+  KeptMessage* peek(int peer, const Envelope& envelope, Status* status);
 
   // recall.cc
   void end_cancelled(Transfer* transfer);
   void queue_recall(PeerState& to, std::uint64_t cookie);
-  static bool is_recalled(const Message& message, int from, std::uint32_t number, std::uint32_t id);
-  void give_back(Message* message, std::uint32_t id);
+  static bool is_recalled(const KeptMessage& message, int from, std::uint32_t number,
+                          std::uint32_t id);
+  void give_back(KeptMessage* message, std::uint32_t id);
   void on_recall(int from, const transport::FrameHeader& header);
   void on_recalled(int from, const transport::FrameHeader& header);
 
@@ -230,12 +231,12 @@ class Core final : public transport::Sink {
   // flood.cc
   void drop_kept(MatchNode* message);
   void record_kept();
-  void count_kept(const Message& message);
-  void repay(Message& message);
+  void count_kept(const KeptMessage& message);
+  void repay(KeptMessage& message);
   bool has_room(std::uint64_t more);
   bool may_bring(const transport::FrameHeader& header);
-  void bring(Message& message, std::span<const std::byte> key);
-  static void on_brought(Request* self);
+  void bring(KeptMessage& message, std::span<const std::byte> key);
+  static void on_brought(Pending* self);
   void tell_flood();
   std::string describe_flood() const;
 

@@ -148,7 +148,7 @@ void Core::keep(int from, const transport::FrameHeader& header,
     return refuse(from, header, payload.size(), code);
   const bool is_brought = may_bring(header);
   const std::size_t bytes = is_brought ? header.length : payload.size();
-  Message* const message = new (bytes_.take(sizeof(Message) + bytes)) Message;
+  KeptMessage* const message = new (bytes_.take(sizeof(KeptMessage) + bytes)) KeptMessage;
   message->context = header.context;
   message->source = static_cast<int>(header.source);
   message->tag = header.tag;

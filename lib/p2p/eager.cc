@@ -18,8 +18,8 @@ namespace {
 // From here a pending send lends its buffer to the link instead of having it copied there.
 constexpr std::size_t kPinFrom = 4096;
 // What fits beside the record of a kept message in its block.
-constexpr std::size_t kBesideRecord = BytePool::kSmallest - sizeof(Message);
-static_assert(sizeof(Message) < BytePool::kSmallest);
+constexpr std::size_t kBesideRecord = BytePool::kSmallest - sizeof(KeptMessage);
+static_assert(sizeof(KeptMessage) < BytePool::kSmallest);
 
 transport::FrameHeader header_of(Kind kind, const Envelope& envelope, const PeerState& peer) {
   transport::FrameHeader header;
@@ -76,7 +76,7 @@ void Core::count_sent(PeerState& peer, std::uint64_t bytes) {
   if (peer.rank == wireup_.rank()) waiter_->busy();
 }
 
-Request* Core::send(Mode mode, int rank, const Envelope& envelope, const types::Buffer& buffer) {
+Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::Buffer& buffer) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
   transfer->mode = mode;

@@ -118,7 +118,7 @@ void Core::see_off(End end) {
 // Those whose messages wait here for a receive may wait for our word.
 void Core::link_those_who_ask() {
   for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr; node = node->newer) {
-    const Message& message = *static_cast<Message*>(node);
+    const KeptMessage& message = *static_cast<KeptMessage*>(node);
     const bool is_plain = message.header.kind == static_cast<std::uint8_t>(Kind::eager) &&
                           (message.header.flags & kWantsTaken) == 0;
     if (!is_plain && still_listens(message.from)) connected(message.from);

@@ -23,12 +23,12 @@ std::uint32_t Endpoint::try_send(int peer, const Envelope& envelope, const void*
   return core_->try_send(peer, envelope, data, bytes);
 }
 
-Request* Endpoint::send(Mode mode, int peer, const Envelope& envelope,
+Pending* Endpoint::send(Mode mode, int peer, const Envelope& envelope,
                         const types::Buffer& buffer) {
   return core_->send(mode, peer, envelope, buffer);
 }
 
-Request* Endpoint::recv(int peer, const Envelope& envelope, const types::Buffer& buffer) {
+Pending* Endpoint::recv(int peer, const Envelope& envelope, const types::Buffer& buffer) {
   return core_->recv(peer, envelope, buffer);
 }
 
@@ -44,19 +44,19 @@ bool Endpoint::probe(int peer, const Envelope& envelope, Status* status) {
   return core_->probe(peer, envelope, status);
 }
 
-Message* Endpoint::take(int peer, const Envelope& envelope, Status* status) {
+KeptMessage* Endpoint::take(int peer, const Envelope& envelope, Status* status) {
   return core_->take(peer, envelope, status);
 }
 
-Request* Endpoint::recv_taken(Message* message, const types::Buffer& buffer) {
+Pending* Endpoint::recv_taken(KeptMessage* message, const types::Buffer& buffer) {
   return core_->recv_taken(message, buffer);
 }
 
-Request* Endpoint::recall(int peer, std::uint32_t number) {
+Pending* Endpoint::recall(int peer, std::uint32_t number) {
   return core_->recall(peer, number);
 }
 
-void Endpoint::cancel(Request* request) {
+void Endpoint::cancel(Pending* request) {
   core_->cancel(request);
 }
 
@@ -64,7 +64,7 @@ void Endpoint::cancel(std::uint32_t context, Code code) {
   core_->cancel(context, code);
 }
 
-void Endpoint::release(Request* request) {
+void Endpoint::release(Pending* request) {
   core_->release(request);
 }
 
@@ -72,11 +72,11 @@ types::Devices& Endpoint::devices() {
   return core_->devices();
 }
 
-Request* Endpoint::copy(const types::Buffer& from, const types::Buffer& into) {
+Pending* Endpoint::copy(const types::Buffer& from, const types::Buffer& into) {
   return core_->copy(from, into);
 }
 
-Request* Endpoint::fold(const types::Fold& fold) {
+Pending* Endpoint::fold(const types::Fold& fold) {
   return core_->fold(fold);
 }
 
@@ -98,7 +98,7 @@ int Endpoint::progress_or_yield() {
   return core_->progress_or_yield();
 }
 
-void Endpoint::wait(Request* request) {
+void Endpoint::wait(Pending* request) {
   core_->wait(request);
 }
 

@@ -59,7 +59,7 @@ void Core::record_kept() {
 
 void Core::drop_kept(MatchNode* node) {
   channel_.unexpected.remove(node);
-  const Message& message = *static_cast<Message*>(node);
+  const KeptMessage& message = *static_cast<KeptMessage*>(node);
   --flood_.messages;
   flood_.bytes -= message.bytes;
   if ((message.header.flags & kUntilKept) != 0) --flood_.waiting;
@@ -67,7 +67,7 @@ void Core::drop_kept(MatchNode* node) {
 }
 
 // One more is kept.
-void Core::count_kept(const Message& message) {
+void Core::count_kept(const KeptMessage& message) {
   const std::uint64_t messages = ++flood_.messages;
   flood_.bytes += message.bytes;
   if ((message.header.flags & kUntilKept) != 0) ++flood_.waiting;
@@ -83,7 +83,7 @@ void Core::count_kept(const Message& message) {
 
 // What is kept costs its sender nothing while there is memory for it: programs send a great many
 // short messages before the one that is asked for.
-void Core::repay(Message& message) {
+void Core::repay(KeptMessage& message) {
   const bool is_eager = message.header.kind == static_cast<std::uint8_t>(Kind::eager);
   std::uint8_t& flags = message.header.flags;
   if (!is_eager || !has_room(0)) return;
@@ -115,7 +115,7 @@ bool Core::may_bring(const transport::FrameHeader& header) {
 
 // A short message that was offered for want of credit is asked for at once, so that its sender can
 // go on: as if a receive into the memory of the kept message had met it.
-void Core::bring(Message& message, std::span<const std::byte> key) {
+void Core::bring(KeptMessage& message, std::span<const std::byte> key) {
   const std::span<std::byte> memory = message.content();
   Transfer* const bringing = channel_.transfers.take();
   bringing->begin(Phase::waiting, message.from, {message.context, message.source, message.tag, 0},
@@ -131,10 +131,10 @@ void Core::bring(Message& message, std::span<const std::byte> key) {
 }
 
 // Its bytes are here: it is kept like any other from now on. Or its sender is gone.
-void Core::on_brought(Request* self) {
+void Core::on_brought(Pending* self) {
   Transfer* const bringing = static_cast<Transfer*>(self);
   Core& core = *bringing->core;
-  Message* const message = static_cast<Message*>(bringing->owner);
+  KeptMessage* const message = static_cast<KeptMessage*>(bringing->owner);
   message->bringing = nullptr;
   const Code cancelled = core.why_cancelled(message->context);
   message->failure = bringing->status.code != Code::ok ? bringing->status.code : cancelled;
@@ -144,7 +144,7 @@ void Core::on_brought(Request* self) {
   if (message->taker != nullptr) return core.give_message(message->taker, message);
   if (message->is_taken || cancelled == Code::ok) return;
   core.drop_kept(message);
-  core.bytes_.give(message, sizeof(Message) + message->bytes);
+  core.bytes_.give(message, sizeof(KeptMessage) + message->bytes);
 }
 
 void Core::tell_flood() {
@@ -154,7 +154,7 @@ void Core::tell_flood() {
 
 std::string Core::describe_flood() const {
   std::map<int, Sender> by_rank;
-  const auto count = [&](const Message* message) {
+  const auto count = [&](const KeptMessage* message) {
     const auto [at, fresh] = by_rank.try_emplace(message->from);
     Sender& sender = at->second;
     sender.rank = message->from;
@@ -166,7 +166,7 @@ std::string Core::describe_flood() const {
     if ((message->header.flags & kUntilKept) != 0) sender.is_held_back = true;
   };
   for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr; node = node->newer)
-    count(static_cast<const Message*>(node));
+    count(static_cast<const KeptMessage*>(node));
   std::vector<Sender> senders;
   for (const auto& [rank, sender] : by_rank) senders.push_back(sender);
   std::stable_sort(senders.begin(), senders.end(),

@@ -57,21 +57,21 @@ struct Envelope {
 // A pending send or receive, from the endpoint's pool. Stays until release(). It may be done
 // when it is handed out; only if it is not, set on_done at once. `done` becomes true just
 // before on_done runs, never earlier, so whoever sees it may release the request.
-struct Request {
+struct Pending {
   bool done = false;
   std::uint32_t number = 0;  // of a short message that has left, for recall(); else 0
   Status status;
   // Called once on completion, inside progress, gate held, also when released before; may
   // post new requests and release this one, must not wait. Set to null it is not called.
-  void (*on_done)(Request* self) = nullptr;
+  void (*on_done)(Pending* self) = nullptr;
   void* owner = nullptr;
 
  protected:
-  ~Request() = default;  // release() ends it
+  ~Pending() = default;  // release() ends it
 };
 
 // A message taken out of matching by a matched probe (MPI 5.0, 3.8.2).
-struct Message;
+struct KeptMessage;
 
 // One side of a partitioned message (MPI 5.0, 4): met by the other side once, then started as
 // often as wanted. Partitions travel as soon as they are ready; each side counts its own.
@@ -128,9 +128,9 @@ class Endpoint {
   // Sends at once, without a request, when the message is short and the link has room: the
   // path of small messages. The message's number, for recall(); 0: nothing was sent, use send().
   std::uint32_t try_send(int peer, const Envelope& envelope, const void* data, std::size_t bytes);
-  Request* send(Mode mode, int peer, const Envelope& envelope, const types::Buffer& buffer);
+  Pending* send(Mode mode, int peer, const Envelope& envelope, const types::Buffer& buffer);
   // peer: rank in the job, or kAnySource.
-  Request* recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
+  Pending* recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
   // Receives at once and to the end: the path of blocking receives. No request is made when
   // the message is short and there, or comes while polling.
   Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer);
@@ -143,22 +143,22 @@ class Endpoint {
   // One look. A peer that is gone and left nothing: probe is true, take null, and the status
   // has a code that is not ok; otherwise the code is ok.
   bool probe(int peer, const Envelope& envelope, Status* status);
-  Message* take(int peer, const Envelope& envelope, Status* status);
-  Request* recv_taken(Message* message, const types::Buffer& buffer);
+  KeptMessage* take(int peer, const Envelope& envelope, Status* status);
+  Pending* recv_taken(KeptMessage* message, const types::Buffer& buffer);
   // Asks the peer for a message back that has left; done when it has answered.
-  Request* recall(int peer, std::uint32_t number);
-  void cancel(Request* request);  // if no message or receive has met it yet
+  Pending* recall(int peer, std::uint32_t number);
+  void cancel(Pending* request);  // if no message or receive has met it yet
   // Everything of this context ends with this code: what others have no hand in at once, the rest
   // as soon as they have answered. So does all that is posted in it later; a short message may
   // still leave, and is dropped where its context is cancelled too. The context stays so.
   void cancel(std::uint32_t context, Code code);
-  void release(Request* request);  // detached: freed when it is done
+  void release(Pending* request);  // detached: freed when it is done
 
   // The devices whose memory buffers may lie in: a buffer says so itself.
   types::Devices& devices();
   // Work of which some memory is a device's, as a request: it may end later.
-  Request* copy(const types::Buffer& from, const types::Buffer& into);
-  Request* fold(const types::Fold& fold);
+  Pending* copy(const types::Buffer& from, const types::Buffer& into);
+  Pending* fold(const types::Fold& fold);
 
   // Sides of one (context, source, tag) meet in the order they are made. No wildcards.
   Partitioned* send_partitioned(int peer, const Envelope& envelope,
@@ -170,7 +170,7 @@ class Endpoint {
   // The same for calls that may not wait (MPI_Test, MPI_Iprobe): where they come again and again in
   // vain, other ranks get the core.
   int progress_or_yield();
-  void wait(Request* request);  // until done
+  void wait(Pending* request);  // until done
   // Waits once (poll, yield or sleep) when progress found nothing; for loops over many.
   void idle();
   void active();  // something moved: poll afresh

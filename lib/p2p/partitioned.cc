@@ -75,7 +75,7 @@ class Half : public Partitioned {
   }
   // Calls `Handle` of the derived side when the request is done, perhaps at once.
   template <class Derived, void (Derived::*Handle)(const Status&)>
-  void follow(Request* request) {
+  void follow(Pending* request) {
     ++pending_;
     request->owner = static_cast<Derived*>(this);
     if (request->done) return settle<Derived, Handle>(request);
@@ -89,7 +89,7 @@ class Half : public Partitioned {
 
  private:
   template <class Derived, void (Derived::*Handle)(const Status&)>
-  static void settle(Request* request) {
+  static void settle(Pending* request) {
     auto* const self = static_cast<Derived*>(request->owner);
     const Status status = request->status;
     self->core_.release(request);

@@ -51,9 +51,9 @@ Core::~Core() {
   }
   const auto free_all = [this](MatchQueue& messages) {
     while (!messages.is_empty()) {
-      Message* const message = static_cast<Message*>(messages.oldest());
+      KeptMessage* const message = static_cast<KeptMessage*>(messages.oldest());
       messages.remove(message);
-      bytes_.give(message, sizeof(Message) + message->bytes);
+      bytes_.give(message, sizeof(KeptMessage) + message->bytes);
     }
   };
   free_all(channel_.unexpected);

@@ -60,7 +60,7 @@ void Core::pause() {
   --sleepers_;
 }
 
-void Core::wait(Request* request) {
+void Core::wait(Pending* request) {
   wait_for(request->done);
 }
 void Core::idle() {

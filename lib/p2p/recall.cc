@@ -12,7 +12,7 @@ constexpr std::uint32_t kNoContext = ~0U;  // what asks for a message is in none
 
 }  // namespace
 
-void Core::cancel(Request* request) {
+void Core::cancel(Pending* request) {
   Transfer* const transfer = static_cast<Transfer*>(request);
   switch (transfer->phase) {
     case Phase::posted:
@@ -41,7 +41,7 @@ void Core::queue_recall(PeerState& to, std::uint64_t cookie) {
   queue_control(to, Kind::recall, 0, cookie);
 }
 
-Request* Core::recall(int rank, std::uint32_t number) {
+Pending* Core::recall(int rank, std::uint32_t number) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::unconfirmed, rank, {kNoContext, 0, 0, 0}, {});
   PeerState& to = peer(rank);
@@ -64,28 +64,29 @@ void Core::end_cancelled(Transfer* transfer) {
 void Core::on_recall(int from, const transport::FrameHeader& header) {
   const std::uint32_t id = low_of(header.cookie), number = high_of(header.cookie);
   for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr; node = node->newer) {
-    Message* const message = static_cast<Message*>(node);
+    KeptMessage* const message = static_cast<KeptMessage*>(node);
     if (is_recalled(*message, from, number, id)) return give_back(message, id);
   }
   if (number != 0) queue_control(peer(from), Kind::taken, 0, id);
 }
 
 // Whether it is the message that `from` wants back: by its number, or by its sender's id.
-bool Core::is_recalled(const Message& message, int from, std::uint32_t number, std::uint32_t id) {
+bool Core::is_recalled(const KeptMessage& message, int from, std::uint32_t number,
+                       std::uint32_t id) {
   const bool is_eager = message.header.kind == static_cast<std::uint8_t>(Kind::eager);
   const bool is_plain = is_eager && (message.header.flags & kWantsTaken) == 0;
   return message.from == from && message.bringing == nullptr && is_plain == (number != 0) &&
          high_of(message.header.cookie) == (is_plain ? number : id);
 }
 
-void Core::give_back(Message* message, std::uint32_t id) {
+void Core::give_back(KeptMessage* message, std::uint32_t id) {
   drop_kept(message);
   const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
   PeerState& sender = peer(message->from);
   if (is_eager && (message->header.flags & kOwesNothing) == 0) consumed(sender, message->bytes);
   if (!is_eager) pay_back_key(message->from, message->bytes);
   queue_control(sender, Kind::recalled, 0, id);
-  bytes_.give(message, sizeof(Message) + message->bytes);
+  bytes_.give(message, sizeof(KeptMessage) + message->bytes);
 }
 
 void Core::on_recalled(int from, const transport::FrameHeader& header) {

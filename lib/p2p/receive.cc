@@ -18,7 +18,7 @@ Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffe
     MatchNode* const found = channel_.unexpected.find(key_of(*transfer));
     if (found != nullptr) {
       drop_kept(found);
-      give_message(transfer, static_cast<Message*>(found));
+      give_message(transfer, static_cast<KeptMessage*>(found));
       return transfer;
     }
   }
@@ -33,7 +33,7 @@ Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffe
   return transfer;
 }
 
-Request* Core::recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
+Pending* Core::recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
   return post_recv(rank, envelope, buffer);
 }
 
@@ -46,7 +46,7 @@ Status Core::recv_now(int rank, const Envelope& envelope, const types::Buffer& b
 }
 
 // Hands a kept message to the receive that takes it, and forgets it.
-void Core::give_message(Transfer* transfer, Message* message) {
+void Core::give_message(Transfer* transfer, KeptMessage* message) {
   if (std::exchange(message->is_taken, false)) channel_.taken.remove(message);
   if (message->bringing != nullptr) {
     transfer->phase = Phase::matched;
@@ -62,12 +62,12 @@ void Core::give_message(Transfer* transfer, Message* message) {
     match_offer(transfer, message->from, message->header, message->content());
     answer(transfer);
   }
-  bytes_.give(message, sizeof(Message) + message->bytes);
+  bytes_.give(message, sizeof(KeptMessage) + message->bytes);
 }
 
 // The message a receive would take now, after one round of progress if need be. When there
 // is none and none can come any more, status->code says so.
-Message* Core::peek(int rank, const Envelope& envelope, Status* status) {
+KeptMessage* Core::peek(int rank, const Envelope& envelope, Status* status) {
   const MatchKey wanted{envelope.context, envelope.source, envelope.tag};
   if (rank == kAnySource) activate_all();
   PeerState* const from = rank == kAnySource ? nullptr : &routed(rank);
@@ -83,7 +83,7 @@ Message* Core::peek(int rank, const Envelope& envelope, Status* status) {
     if (const Code code = why_cancelled(envelope.context); code != Code::ok) status->code = code;
     return nullptr;
   }
-  Message* const message = static_cast<Message*>(found);
+  KeptMessage* const message = static_cast<KeptMessage*>(found);
   status->source = message->source;
   status->tag = message->tag;
   status->bytes = static_cast<std::int64_t>(message->header.length);
@@ -94,8 +94,8 @@ bool Core::probe(int rank, const Envelope& envelope, Status* status) {
   return peek(rank, envelope, status) != nullptr || status->code != Code::ok;
 }
 
-Message* Core::take(int rank, const Envelope& envelope, Status* status) {
-  Message* const message = peek(rank, envelope, status);
+KeptMessage* Core::take(int rank, const Envelope& envelope, Status* status) {
+  KeptMessage* const message = peek(rank, envelope, status);
   if (message == nullptr) return nullptr;
   drop_kept(message);
   message->is_taken = true;
@@ -103,7 +103,7 @@ Message* Core::take(int rank, const Envelope& envelope, Status* status) {
   return message;
 }
 
-Request* Core::recv_taken(Message* message, const types::Buffer& buffer) {
+Pending* Core::recv_taken(KeptMessage* message, const types::Buffer& buffer) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::posted, message->from,
                   {message->context, message->source, message->tag, 0}, buffer);
@@ -111,7 +111,7 @@ Request* Core::recv_taken(Message* message, const types::Buffer& buffer) {
   return transfer;
 }
 
-void Core::release(Request* request) {
+void Core::release(Pending* request) {
   Transfer* const transfer = static_cast<Transfer*>(request);
   TUTTI_CHECK(transfer->phase != Phase::unused && !transfer->detached, "released twice");
   if (transfer->done) return channel_.transfers.give(transfer);

@@ -1,4 +1,4 @@
-// Transfer: a request as the endpoint sees it, and Message: one that nobody asked for yet.
+// Transfer: a request as the endpoint sees it, and KeptMessage: one that nobody asked for yet.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ struct Bounce final : Done {
 };
 
 // What every message touches comes first, in three cache lines.
-struct alignas(kCacheLine) Transfer final : Request, MatchNode {
+struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   // Fires once for each pinned frame, and once for each part that is got (Core::on_pin).
   struct Pin : Done {
     Transfer* transfer = nullptr;
@@ -152,7 +152,7 @@ class TransferLine {
 
 // Arrived, not asked for: the header and what came with it, in one block of the byte pool. A short
 // one that was offered for want of room may be brought here before a receive takes it (flood.cc).
-struct Message : MatchNode {
+struct KeptMessage : MatchNode {
   transport::FrameHeader header;
   int from = 0;
   std::uint32_t bytes = 0;

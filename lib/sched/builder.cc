@@ -55,7 +55,9 @@ struct Builder::State {
 
   void add_copy(const Slice& from, const Slice& into) {
     cut(from.count, [&](Count offset, Count count) {
-      add({.kind = Kind::copy, .from = from.part(offset, count), .into = into.part(offset, count)});
+      add({.kind = StepKind::copy,
+           .from = from.part(offset, count),
+           .into = into.part(offset, count)});
     });
   }
 
@@ -75,15 +77,15 @@ struct Builder::State {
     schedule.reduces = true;
     if (const auto own = deferred.origin(into)) {  // received lands in place, own is the operand
       deferred.take(into);
-      add({.kind = Kind::recv, .peer = peer, .into = into});
-      add({.kind = Kind::reduce, .from_first = !from_first, .from = *own, .into = into});
+      add({.kind = StepKind::recv, .peer = peer, .into = into});
+      add({.kind = StepKind::reduce, .from_first = !from_first, .from = *own, .into = into});
       return;
     }
     settle(into);
     const Slice unplaced{Space::scratch, 0, into.count};
     staged.push_back({schedule.steps.size(), segment > 0 ? peer : kAllPeers, into.count});
-    add({.kind = Kind::recv, .peer = peer, .into = unplaced});
-    add({.kind = Kind::reduce, .from_first = from_first, .from = unplaced, .into = into});
+    add({.kind = StepKind::recv, .peer = peer, .into = unplaced});
+    add({.kind = StepKind::reduce, .from_first = from_first, .from = unplaced, .into = into});
   }
 
   void place_staging() {
@@ -123,14 +125,14 @@ Slice Builder::scratch(Count count) {
 void Builder::send(Slice from, int peer) {
   state_->cut(from.count, [&](Count offset, Count count) {
     const Slice piece = state_->readable(from.part(offset, count));
-    state_->add({.kind = Kind::send, .peer = peer, .from = piece});
+    state_->add({.kind = StepKind::send, .peer = peer, .from = piece});
   });
 }
 
 void Builder::recv(Slice into, int peer) {
   state_->deferred.take(into);
   state_->cut(into.count, [&](Count offset, Count count) {
-    state_->add({.kind = Kind::recv, .peer = peer, .into = into.part(offset, count)});
+    state_->add({.kind = StepKind::recv, .peer = peer, .into = into.part(offset, count)});
   });
 }
 
@@ -152,7 +154,8 @@ void Builder::reduce(Slice from, Slice into, bool from_first) {
     const Slice piece = into.part(offset, count);
     const Slice operand = state_->readable(from.part(offset, count));
     state_->settle(piece);
-    state_->add({.kind = Kind::reduce, .from_first = from_first, .from = operand, .into = piece});
+    state_->add(
+        {.kind = StepKind::reduce, .from_first = from_first, .from = operand, .into = piece});
   });
 }
 

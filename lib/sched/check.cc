@@ -54,7 +54,7 @@ class Checker {
 
   void ready(Place place) {
     const Step& step = at(place);
-    if (step.kind == Kind::copy || step.kind == Kind::reduce) {
+    if (step.kind == StepKind::copy || step.kind == StepKind::reduce) {
       enabled_.push_back(place);
       return;
     }
@@ -66,7 +66,7 @@ class Checker {
     const Place place = enabled_[pick];
     enabled_[pick] = enabled_.back();
     enabled_.pop_back();
-    if (at(place).kind == Kind::send) return transfer(place, lanes_.partner(place));
+    if (at(place).kind == StepKind::send) return transfer(place, lanes_.partner(place));
     if (const std::string wrong = memory_[place.rank].run_local(at(place)); !wrong.empty())
       return complain(place.rank, place.step, wrong);
     done(place);
@@ -110,7 +110,7 @@ class Checker {
     const auto stuck = lanes_.first_waiting();
     if (!stuck) return fail(Code::intern, "steps wait for each other in a circle");
     const Step& step = at(*stuck);
-    const bool sends = step.kind == Kind::send;
+    const bool sends = step.kind == StepKind::send;
     return complain(stuck->rank, stuck->step,
                     std::string(sends ? "sends to" : "receives from") + " rank " +
                         std::to_string(step.peer) + " for ever: its partner never comes");

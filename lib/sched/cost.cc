@@ -68,12 +68,12 @@ class Simulation {
 
   void begin(Place place, double now_us) {
     const Step& step = at(place);
-    if (step.kind == Kind::send || step.kind == Kind::recv) {
+    if (step.kind == StepKind::send || step.kind == StepKind::recv) {
       lanes_.ready(place, [&](Place send) { transfer(send, now_us); });
       return;
     }
     const double per_unit =
-        step.kind == Kind::copy ? machine_.copy_us_per_unit : machine_.fold_us_per_unit;
+        step.kind == StepKind::copy ? machine_.copy_us_per_unit : machine_.fold_us_per_unit;
     double& free = processor_[place.rank];
     const double start = std::max(now_us, free);
     free = start + per_unit * static_cast<double>(step.from.count);

@@ -89,9 +89,9 @@ class Picture {
   void add(const Lanes& lanes, Lanes::Place place) {
     const Step& step = ranks_[place.rank].steps[place.step];
     const Timing& time = line_.ranks[place.rank][place.step];
-    if (step.kind == Kind::recv) return;
-    if (step.kind != Kind::send) {
-      const bool folds = step.kind == Kind::reduce;
+    if (step.kind == StepKind::recv) return;
+    if (step.kind != StepKind::send) {
+      const bool folds = step.kind == StepKind::reduce;
       const double width = std::max(2.0, x(time.end_us) - x(time.start_us));
       print(text_,
             "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"8\"><title>step %u: "

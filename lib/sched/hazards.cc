@@ -110,9 +110,9 @@ void link(Schedule& schedule) {
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     before.clear();
-    if (step.kind != Kind::recv && step.from.space != Space::in)
+    if (step.kind != StepKind::recv && step.from.space != Space::in)
       tracker(step.from)->read(step.from, i, before);
-    if (step.kind != Kind::send) {
+    if (step.kind != StepKind::send) {
       TUTTI_CHECK(step.into.space != Space::in, "step " + std::to_string(i) + " writes `in`");
       tracker(step.into)->write(step.into, i, before);
     }

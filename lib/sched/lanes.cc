@@ -10,9 +10,9 @@ Lanes::Lanes(std::span<const Schedule> ranks) : ranks_(ranks) {
     seats_.emplace_back(ranks[r].steps.size());
     for (std::uint32_t i = 0; i < ranks[r].steps.size(); ++i) {
       const Step& step = ranks[r].steps[i];
-      if (step.kind != Kind::send && step.kind != Kind::recv) continue;
+      if (step.kind != StepKind::send && step.kind != StepKind::recv) continue;
       const auto peer = static_cast<std::size_t>(step.peer);
-      const bool sends = step.kind == Kind::send;
+      const bool sends = step.kind == StepKind::send;
       Lane& lane = lanes_[sends ? std::pair(r, peer) : std::pair(peer, r)];
       auto& side = sends ? lane.sends : lane.recvs;
       seats_[r][i] = {&lane, side.size()};
@@ -26,7 +26,7 @@ void Lanes::ready(Place place, const std::function<void(Place)>& meet) {
   const Seat& seat = seats_[place.rank][place.step];
   Lane& lane = *seat.lane;
   const Step& step = ranks_[place.rank].steps[place.step];
-  const bool sends = step.kind == Kind::send;
+  const bool sends = step.kind == StepKind::send;
   const std::size_t sender = sends ? place.rank : static_cast<std::size_t>(step.peer);
   auto& flags = sends ? lane.send_ready : lane.recv_ready;
   auto& posted = sends ? lane.sends_posted : lane.recvs_posted;
@@ -38,14 +38,14 @@ void Lanes::ready(Place place, const std::function<void(Place)>& meet) {
 
 bool Lanes::has_partner(Place place) const {
   const Seat& seat = seats_[place.rank][place.step];
-  const bool sends = ranks_[place.rank].steps[place.step].kind == Kind::send;
+  const bool sends = ranks_[place.rank].steps[place.step].kind == StepKind::send;
   return seat.index < (sends ? seat.lane->recvs : seat.lane->sends).size();
 }
 
 Lanes::Place Lanes::partner(Place place) const {
   const Seat& seat = seats_[place.rank][place.step];
   const Step& step = ranks_[place.rank].steps[place.step];
-  const auto& other = step.kind == Kind::send ? seat.lane->recvs : seat.lane->sends;
+  const auto& other = step.kind == StepKind::send ? seat.lane->recvs : seat.lane->sends;
   return {static_cast<std::size_t>(step.peer), other[seat.index]};
 }
 

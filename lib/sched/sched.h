@@ -28,12 +28,12 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-enum class Kind : std::uint8_t { send, recv, copy, reduce };
+enum class StepKind : std::uint8_t { send, recv, copy, reduce };
 
 // send: `from` goes to `peer`. recv: `into` is filled by `peer`. copy: into = from.
 // reduce: into = from op into when `from_first`, else into = into op from.
 struct Step {
-  Kind kind = Kind::copy;
+  StepKind kind = StepKind::copy;
   bool from_first = true;
   std::int32_t peer = -1;  // rank in the team the schedule was built for
   Slice from = {};

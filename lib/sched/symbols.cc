@@ -59,7 +59,7 @@ std::string SymbolicMemory::run_local(const Step& step) {
   if (!barrier_ && is_undefined(step.from)) return "reads undefined units";
   const Symbol* from = units(step.from);
   Symbol* into = units(step.into);
-  if (step.kind == Kind::copy) {
+  if (step.kind == StepKind::copy) {
     std::copy_n(std::vector<Symbol>(from, from + step.from.count).begin(), step.from.count, into);
     return "";
   }
@@ -158,8 +158,8 @@ std::string order_error(const Schedule& schedule, std::array<std::vector<Unit>, 
       return "";
     };
     std::string wrong;
-    if (step.kind != Kind::recv) wrong = visit(step.from, false);
-    if (wrong.empty() && step.kind != Kind::send) wrong = visit(step.into, true);
+    if (step.kind != StepKind::recv) wrong = visit(step.from, false);
+    if (wrong.empty() && step.kind != StepKind::send) wrong = visit(step.into, true);
     if (!wrong.empty()) return wrong;
   }
   return "";
@@ -176,13 +176,13 @@ std::string form_error(const Schedule& schedule, const Contract& contract, std::
   for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     const std::string where = "step " + std::to_string(i) + ": ";
-    const bool reads = step.kind != Kind::recv;
-    const bool writes = step.kind != Kind::send;
+    const bool reads = step.kind != StepKind::recv;
+    const bool writes = step.kind != StepKind::send;
     if ((reads && !is_inside(step.from, size_of(step.from))) ||
         (writes && !is_inside(step.into, size_of(step.into))))
       return where + "outside its space";
     if (writes && step.into.space == Space::in) return where + "writes `in`";
-    const bool talks = step.kind == Kind::send || step.kind == Kind::recv;
+    const bool talks = step.kind == StepKind::send || step.kind == StepKind::recv;
     if (talks && (step.peer < 0 || static_cast<std::size_t>(step.peer) >= ranks))
       return where + "peer outside the team";
     for (std::uint32_t s = 0; s < step.successor_count; ++s)

@@ -33,13 +33,13 @@ std::string text_of(const Slice& slice) {
 
 std::string text_of(const Step& step) {
   switch (step.kind) {
-    case Kind::send:
+    case StepKind::send:
       return "send " + text_of(step.from) + " to " + std::to_string(step.peer);
-    case Kind::recv:
+    case StepKind::recv:
       return "recv " + text_of(step.into) + " from " + std::to_string(step.peer);
-    case Kind::copy:
+    case StepKind::copy:
       return "copy " + text_of(step.from) + " into " + text_of(step.into);
-    case Kind::reduce:
+    case StepKind::reduce:
       return "reduce " + text_of(step.from) + (step.from_first ? " first" : " second") + " into " +
              text_of(step.into);
   }
@@ -94,19 +94,19 @@ Step read_step(TextReader& reader) {
   Step step;
   const std::string kind = reader.word();
   if (kind == "send") {
-    step.kind = Kind::send;
+    step.kind = StepKind::send;
     step.from = reader.slice();
     reader.expect("to");
     step.peer = static_cast<std::int32_t>(reader.number());
   } else if (kind == "recv") {
-    step.kind = Kind::recv;
+    step.kind = StepKind::recv;
     step.into = reader.slice();
     reader.expect("from");
     step.peer = static_cast<std::int32_t>(reader.number());
   } else if (kind == "copy" || kind == "reduce") {
-    step.kind = kind == "copy" ? Kind::copy : Kind::reduce;
+    step.kind = kind == "copy" ? StepKind::copy : StepKind::reduce;
     step.from = reader.slice();
-    if (step.kind == Kind::reduce) {
+    if (step.kind == StepKind::reduce) {
       const std::string order = reader.word();
       if (order != "first" && order != "second")
         reader.complain("first or second expected, not '" + order + "'");

@@ -63,8 +63,8 @@ class Exchange {
 };
 
 // Both directions of one connection (libsodium's secretstream): records of any cut, in order, each
-// one sealed. What was changed, repeated, left out or put in is told from what was sent. Virtual, so
-// that a program whose channels are never sealed (prun-pmix) goes without libsodium.
+// one sealed. What was changed, repeated, left out or put in is told from what was sent. Virtual,
+// so that a program whose channels are never sealed (prun-pmix) goes without libsodium.
 class RecordStream {
  public:
   virtual ~RecordStream() = default;

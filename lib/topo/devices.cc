@@ -57,8 +57,8 @@ Fit fit_as_nic(const hwloc_obj* pci) {
   return has_verbs(pci) ? Fit::good : Fit::poor;
 }
 
-Device describe(const hwloc_obj* pci, hwloc_topology_t topology, Device::Kind kind) {
-  Device device;
+PciDevice describe(const hwloc_obj* pci, hwloc_topology_t topology, PciDevice::Kind kind) {
+  PciDevice device;
   device.kind = kind;
   const auto& bus = pci->attr->pcidev;
   std::array<char, 32> text{};
@@ -78,7 +78,7 @@ Device describe(const hwloc_obj* pci, hwloc_topology_t topology, Device::Kind ki
 struct Found {
   Fit fit;
   std::uint64_t bus;
-  Device device;
+  PciDevice device;
 };
 
 std::uint64_t place_of(const hwloc_obj* pci) {
@@ -88,7 +88,7 @@ std::uint64_t place_of(const hwloc_obj* pci) {
          (static_cast<std::uint64_t>(bus.dev) << 8U) | bus.func;
 }
 
-void add_best(std::vector<Device>& all, std::vector<Found> found) {
+void add_best(std::vector<PciDevice>& all, std::vector<Found> found) {
   std::sort(found.begin(), found.end(),
             [](const Found& a, const Found& b) { return a.bus < b.bus; });
   const bool any_good = std::any_of(found.begin(), found.end(),
@@ -103,17 +103,17 @@ void keep_devices(hwloc_topology_t topology) {
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
 }
 
-std::vector<Device> devices_of(hwloc_topology_t topology) {
+std::vector<PciDevice> devices_of(hwloc_topology_t topology) {
   std::vector<Found> gpus;
   std::vector<Found> nics;
   for (hwloc_obj_t pci = hwloc_get_next_pcidev(topology, nullptr); pci != nullptr;
        pci = hwloc_get_next_pcidev(topology, pci)) {
     if (const Fit fit = fit_as_gpu(pci); fit != Fit::none)
-      gpus.push_back({fit, place_of(pci), describe(pci, topology, Device::Kind::gpu)});
+      gpus.push_back({fit, place_of(pci), describe(pci, topology, PciDevice::Kind::gpu)});
     if (const Fit fit = fit_as_nic(pci); fit != Fit::none)
-      nics.push_back({fit, place_of(pci), describe(pci, topology, Device::Kind::nic)});
+      nics.push_back({fit, place_of(pci), describe(pci, topology, PciDevice::Kind::nic)});
   }
-  std::vector<Device> all;
+  std::vector<PciDevice> all;
   add_best(all, std::move(gpus));
   add_best(all, std::move(nics));
   return all;

@@ -12,6 +12,6 @@ namespace tutti::topo {
 // To be called before the topology is loaded: I/O objects are left out by default.
 void keep_devices(hwloc_topology_t topology);
 // In the order of the PCI bus, which is how drivers number them.
-std::vector<Device> devices_of(hwloc_topology_t topology);
+std::vector<PciDevice> devices_of(hwloc_topology_t topology);
 
 }  // namespace tutti::topo

@@ -90,11 +90,12 @@ void keep_usable_gpus(Machine& machine, const GpuDriver& driver, const std::stri
   std::copy_if(driver.gpus.begin(), driver.gpus.end(), std::back_inserter(usable),
                [](const DriverGpu& gpu) { return gpu.usable; });
   const auto device_of = [&](const DriverGpu& gpu) {
-    return std::find_if(machine.devices.begin(), machine.devices.end(), [&](const Device& device) {
-      return device.kind == Device::Kind::gpu && device.names.back() == gpu.bus;
-    });
+    return std::find_if(
+        machine.devices.begin(), machine.devices.end(), [&](const PciDevice& device) {
+          return device.kind == PciDevice::Kind::gpu && device.names.back() == gpu.bus;
+        });
   };
-  std::vector<Device> kept;
+  std::vector<PciDevice> kept;
   for (const int number : visible_gpus(visible, usable)) {
     const auto device = device_of(usable[static_cast<std::size_t>(number)]);
     if (device == machine.devices.end()) return;
@@ -102,7 +103,7 @@ void keep_usable_gpus(Machine& machine, const GpuDriver& driver, const std::stri
   }
   if (kept.empty()) return;
   std::copy_if(machine.devices.begin(), machine.devices.end(), std::back_inserter(kept),
-               [](const Device& device) { return device.kind != Device::Kind::gpu; });
+               [](const PciDevice& device) { return device.kind != PciDevice::Kind::gpu; });
   machine.devices = std::move(kept);
 }
 

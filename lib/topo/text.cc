@@ -24,8 +24,8 @@ bool is_sound(const Thread& t) {
          is_index(t.package) && is_index(t.l2) && is_index(t.l1);
 }
 
-bool is_sound(const Device& device) {
-  return (device.kind == Device::Kind::gpu || device.kind == Device::Kind::nic) &&
+bool is_sound(const PciDevice& device) {
+  return (device.kind == PciDevice::Kind::gpu || device.kind == PciDevice::Kind::nic) &&
          !device.names.empty() && device.names.size() < kMostNames &&
          std::all_of(device.near.begin(), device.near.end(), is_index);
 }

@@ -22,7 +22,7 @@ struct Thread {  // a hardware thread this process may use
   int l1 = 0;
 };
 
-struct Device {  // a GPU or a network card
+struct PciDevice {  // a GPU or a network card
   enum class Kind { gpu, nic };
   Kind kind = Kind::gpu;
   std::vector<std::string> names;  // "cuda0", "mlx5_0", ...; the last is its place on the PCI bus
@@ -30,11 +30,11 @@ struct Device {  // a GPU or a network card
 };
 
 struct Machine {
-  std::vector<Thread> threads;  // allowed ones, by core then thread
-  int cores = 0;                // distinct cores among them
-  double cpu_quota = 0;         // cgroup cpu.max in cores; 0: none
-  std::vector<Device> devices;  // GPUs, then network cards, each in the order of the bus
-  std::string boot_id;          // of its running kernel: two names of one machine have the same
+  std::vector<Thread> threads;     // allowed ones, by core then thread
+  int cores = 0;                   // distinct cores among them
+  double cpu_quota = 0;            // cgroup cpu.max in cores; 0: none
+  std::vector<PciDevice> devices;  // GPUs, then network cards, each in the order of the bus
+  std::string boot_id;             // of its running kernel: two names of one machine have the same
   // Processors that ranks can use together: cores, cut by the quota; at least 1.
   int usable_cores() const;
   int usable_threads() const;

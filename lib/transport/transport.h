@@ -2,7 +2,7 @@
 //
 // Owner: the world owns the transports; links, regions and remotes are objects of whoever asked for
 // them, and end before the transport they are of. Everything here is called
-// with the world's gate held (one thread at a time) and nothing blocks except Waiter::sleep.
+// with the world's gate held (one thread at a time) and nothing blocks except Waiter::pause.
 // Frames of one link arrive in the order they were posted; only on bulk links they may overtake
 // each other. A transport calls back only through the Sink it was given, and only from inside
 // progress() or try_post().
@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "base/backoff.h"
 #include "base/bytes.h"
 #include "base/knobs.h"
 #include "base/memory.h"
 #include "base/result.h"
 #include "transport/region.h"  // IWYU pragma: export
+#include "transport/waiter.h"  // IWYU pragma: export
 
 namespace tutti::wireup {
 class Wireup;
@@ -165,83 +165,5 @@ Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const
 // Whether data of such a message, from and to memory of these kinds, go by a bulk link with these
 // traits: by the first that says so; by the ordered one where none does.
 bool carries(const Traits& bulk, std::uint64_t bytes, MemoryKind from, MemoryKind to);
-
-// Waiting, the same everywhere: look again at once, then yield, then sleep (base/backoff.h).
-// One per world. A waiter loops: { progress; if idle waiter.pause(); else waiter.busy(); }
-class Waiter {
- public:
-  // How other threads of the rank get in while one waits; null: there are none.
-  class Gate {
-   public:
-    virtual int release() = 0;  // whatever its depth, which it returns
-    virtual void retake(int depth) = 0;
-    virtual void let_in() = 0;  // one that is waiting, if any is
-
-   protected:
-    ~Gate() = default;
-  };
-
-  Waiter(const Surroundings& around, std::span<const std::unique_ptr<Transport>> transports);
-  ~Waiter();
-  Waiter(const Waiter&) = delete;
-  Waiter& operator=(const Waiter&) = delete;
-  // Something happened: whoever waits looks afresh.
-  void busy() {
-    waits_.restart();
-    looks_.restart();
-    if (stage_ != Stage::awake) [[unlikely]]
-      busy_after_arming();
-  }
-  // Nothing happened: looks, yields, or sleeps until a peer, a descriptor or the daemon wakes
-  // this rank. May return early at any time. The gate is free while it yields and sleeps.
-  void pause(Gate* gate) {
-    const auto next = stage_ == Stage::awake ? waits_.next() : Backoff::Next::sleep;
-    if (next != Backoff::Next::look || gate != nullptr || is_due(waits_)) rest(next, gate);
-  }
-  // As pause(), for callers that may not wait (MPI_Test in a loop): the same phases, but no sleep.
-  // True if others had the core meanwhile, so that it is worth while to look once more.
-  bool pause_awake(Gate* gate) {
-    const auto next = looks_.next();
-    if (next == Backoff::Next::look && gate == nullptr && !is_due(looks_)) return false;
-    return give_way(next, gate);
-  }
-  // Something is under way that wakes nobody when it ends, as a device's copy: until it has, sleeps
-  // are short.
-  void begin_unsignalled() {
-    ++unsignalled_;
-    busy();  // who sleeps already sleeps long
-  }
-  void end_unsignalled() { --unsignalled_; }
-  // How often to look at a word that a peer is about to write before that peer may need this core.
-  int looks_at_word() const { return looks_at_word_; }
-  // Wakes this rank from another thread of this process, or a peer of this host by local rank.
-  void wake_self();
-
- private:
-  enum class Stage : std::uint8_t { awake, armed, sleeping };
-  class Sleeper;  // waiter.cc
-  struct Manner;
-  Waiter(const Surroundings& around, std::span<const std::unique_ptr<Transport>> transports,
-         const Manner& manner);
-  void rest(Backoff::Next next, Gate* gate);
-  bool give_way(Backoff::Next next, Gate* gate);
-  void busy_after_arming();
-  // To look for peers that are gone, and for programs of others.
-  bool is_due(const Backoff& backoff) const {
-    return backoff.read_ns() - looked_ns_ > kLookEvery_ns;
-  }
-
-  static constexpr std::int64_t kLookEvery_ns = 10'000'000;
-  int unsignalled_ = 0;
-  Stage stage_ = Stage::awake;
-  Backoff waits_;  // of those that may sleep
-  Backoff looks_;  // of those that may not
-  std::int64_t looked_ns_ = 0;
-  const int looks_at_word_;
-  std::unique_ptr<Sleeper> sleeper_;
-};
-// To be called after data for local rank `local` became visible in the segment by other means
-// than a link (the shm delegate): wakes it if it sleeps. A load when it is awake.
-void nudge(wireup::Wireup& wireup, int local);
 
 }  // namespace tutti::transport

@@ -10,6 +10,8 @@
 // everything it waits for. The second one sleeps. Who makes something visible after that last
 // look sees the sleep word (wake.h). One thread sleeps on the rank's word or descriptors, the
 // leader; further threads of the process wait for it to come back.
+#include "transport/waiter.h"
+
 #include <sched.h>
 #include <sys/epoll.h>
 

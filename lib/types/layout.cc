@@ -35,7 +35,7 @@ Count count_runs(const Node& node) {
 }
 
 // Appends a run, joined to the last one where they touch.
-void append(std::vector<Run>& runs, Count offset, Count bytes) {
+void append(std::vector<ByteRun>& runs, Count offset, Count bytes) {
   if (!runs.empty() && runs.back().offset + runs.back().bytes == offset) {
     runs.back().bytes += bytes;
     return;
@@ -44,13 +44,13 @@ void append(std::vector<Run>& runs, Count offset, Count bytes) {
   runs.push_back({offset, start, bytes});
 }
 
-void flatten(std::vector<Run>& runs, const Node& node, Count offset) {
+void flatten(std::vector<ByteRun>& runs, const Node& node, Count offset) {
   switch (node.kind) {
     case Node::Kind::run:
       append(runs, offset, node.bytes);
       break;
     case Node::Kind::runs:
-      for (const Run& run : node.runs) append(runs, offset + run.offset, run.bytes);
+      for (const ByteRun& run : node.runs) append(runs, offset + run.offset, run.bytes);
       break;
     case Node::Kind::loop:
       for (Count i = 0; i < node.count; ++i) flatten(runs, *node.body, offset + i * node.stride);
@@ -61,7 +61,7 @@ void flatten(std::vector<Run>& runs, const Node& node, Count offset) {
   }
 }
 
-bool is_regular(const std::vector<Run>& runs) {
+bool is_regular(const std::vector<ByteRun>& runs) {
   const Count stride = runs[1].offset - runs[0].offset;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     if (runs[i].bytes != runs[0].bytes || runs[i].offset - runs[i - 1].offset != stride) {
@@ -72,7 +72,7 @@ bool is_regular(const std::vector<Run>& runs) {
 }
 
 // The best node for these runs (at least one).
-Placed from_runs(std::vector<Run> runs) {
+Placed from_runs(std::vector<ByteRun> runs) {
   const Count first = runs.front().offset;
   if (runs.size() == 1) return single_run(first, runs.front().bytes);
   const auto count = static_cast<Count>(runs.size());
@@ -85,7 +85,7 @@ Placed from_runs(std::vector<Run> runs) {
     node.body = single_run(0, runs.front().bytes).node;
     return {first, share(std::move(node))};
   }
-  for (Run& run : runs) run.offset -= first;
+  for (ByteRun& run : runs) run.offset -= first;
   node.kind = Node::Kind::runs;
   node.runs = std::move(runs);
   node.runs.shrink_to_fit();
@@ -120,7 +120,7 @@ Placed repeat(const Placed& body, Count count, Count stride) {
     node.stride = inner.stride;
     node.body = inner.body;
   } else if (inner.kind != Node::Kind::run && count_runs(node) <= kFlatRuns) {
-    std::vector<Run> runs;
+    std::vector<ByteRun> runs;
     flatten(runs, node, body.offset);
     return from_runs(std::move(runs));
   }
@@ -128,7 +128,7 @@ Placed repeat(const Placed& body, Count count, Count stride) {
 }
 
 Placed sequence(std::span<const Placed> parts) {
-  std::vector<Run> runs;
+  std::vector<ByteRun> runs;
   bool flat = true;
   for (const Placed& part : parts) flat = flat && count_runs(*part.node) <= kFlatRuns;
   if (flat) {

@@ -21,7 +21,7 @@ namespace tutti::types {
 struct Node;
 using NodeRef = std::shared_ptr<const Node>;
 
-struct Run {
+struct ByteRun {
   Count offset = 0;  // from the node's address
   Count start = 0;   // in the node's packed stream
   Count bytes = 0;
@@ -40,7 +40,7 @@ struct Node {
   Count count = 0;  // loop
   Count stride = 0;
   NodeRef body;
-  std::vector<Run> runs;
+  std::vector<ByteRun> runs;
   std::vector<Child> list;
 };
 

@@ -1,4 +1,5 @@
-// rows: a part of a message as rows of equal blocks, for devices, whose kernels copy each row at once.
+// rows: a part of a message as rows of equal blocks, for devices, whose kernels copy each row at
+// once.
 #include "types/walk.h"
 
 namespace tutti::types {
@@ -10,8 +11,7 @@ struct RowSink {
   void* self;
   void (*give)(void* self, const Row& row);
   void take(std::byte* memory, Count position, const BlockRow& blocks) const {
-    give(self,
-         {memory, position, blocks.bytes, blocks.count, blocks.apart, blocks.stream_apart});
+    give(self, {memory, position, blocks.bytes, blocks.count, blocks.apart, blocks.stream_apart});
   }
   void take_run(std::byte* memory, Count position, Count bytes) const {
     if (bytes > 0) give(self, {memory, position, bytes, 1, bytes, bytes});

@@ -185,8 +185,8 @@ struct Piece {
   std::size_t bytes;
 };
 std::size_t pieces(const Buffer& buffer, Count offset, std::span<Piece> out, Count* bytes);
-// Bytes [offset, offset + bytes) of a message as rows of equal blocks, in any order: what a device's
-// kernels copy. `position` is in the packed stream, counted from `offset`.
+// Bytes [offset, offset + bytes) of a message as rows of equal blocks, in any order: what a
+// device's kernels copy. `position` is in the packed stream, counted from `offset`.
 struct Row {
   std::byte* data;
   Count position;

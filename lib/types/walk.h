@@ -1,7 +1,8 @@
 // walk: over part of a layout. Private to types.
 //
-// A walk hands a sink equal blocks at equal distances in memory and stream (one run is one block). The
-// first and last element of a part may be cut anywhere; what lies between is handed over in bulk.
+// A walk hands a sink equal blocks at equal distances in memory and stream (one run is one block).
+// The first and last element of a part may be cut anywhere; what lies between is handed over in
+// bulk.
 //
 // A sink has take() for a row of blocks, take_run() for one, is_full(), kOrdered (it wants them in
 // stream order) and kInCaches (it wants columns of a table in parts that stay in the caches).
@@ -76,7 +77,7 @@ class Walk {
     const Count height = Sink::kInCaches ? std::max<Count>(1, kColumnBytes / wide) : count;
     for (Count first = 0; first < count; first += height) {
       const Count some = std::min(height, count - first);
-      for (const Run& run : body.runs) {
+      for (const ByteRun& run : body.runs) {
         sink_.take(at + first * stride + run.offset, position + first * body.bytes + run.start,
                    {run.bytes, some, stride, body.bytes});
       }
@@ -102,7 +103,7 @@ class Walk {
   }
 
   void runs(const Node& node, std::byte* at, Count position, Count from, Count to) {
-    const Run* run = find(node.runs, from);
+    const ByteRun* run = find(node.runs, from);
     if (from > run->start) {  // a cut run first
       const Count cut = from - run->start;
       const Count bytes = std::min(run->bytes - cut, to - from);
@@ -110,7 +111,7 @@ class Walk {
       from += bytes;
       ++run;
     }
-    const Run* const end = node.runs.data() + node.runs.size();
+    const ByteRun* const end = node.runs.data() + node.runs.size();
     for (; run != end && run->start + run->bytes <= to && !sink_.is_full(); ++run)
       sink_.take_run(at + run->offset, position + run->start, run->bytes);
     if (run != end && run->start < to && !sink_.is_full() && from <= run->start)

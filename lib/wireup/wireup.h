@@ -1,7 +1,6 @@
-// wireup: how a process learns its world. One client per way of being started.
-//
-// prun: segment and control socket inherited. alone: a world of one, its own segment.
-// In tests: n ranks as n threads over one segment. Later: PMIx, PMI-1, MASTER_ADDR.
+// wireup: how a process learns its world. One client per way of being started: by prun, which hands
+// it the segment and a control socket; alone, a world of one; by another launcher, where ranks meet
+// over a board (PMIx, PMI-1, or a socket at torchrun's MASTER_ADDR); in tests, as threads.
 #pragma once
 
 #include <functional>

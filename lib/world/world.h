@@ -82,8 +82,8 @@ class World {
   std::unique_ptr<wireup::Wireup> wireup_;
   Knobs knobs_;
   ThreadLevel level_;
-  std::int64_t helps_every_us_;  // 0: nobody helps
-  std::optional<Gate> gate_;     // none: one thread calls, and nobody helps
+  std::int64_t helps_every_us_;          // 0: nobody helps
+  std::optional<Gate> gate_;             // none: one thread calls, and nobody helps
   std::unique_ptr<types::Vendor> gpus_;  // null: this process can have none
   std::unique_ptr<p2p::Endpoint> endpoint_;
   comm::RuntimePtr comms_;

@@ -74,7 +74,7 @@ TEST_CASE("nonsense at a meeting lets nobody in", "[fuzz][meeting]") {
   Loop loop;
   MeetingKey key;
   key.secret.fill(7);  // that nobody here knows
-  const auto meeting = Meeting::open({"127.0.0.1", 0}, key);
+  const auto meeting = HostMeeting::open({"127.0.0.1", 0}, key);
   REQUIRE(meeting);
   (*meeting)->attach(loop, [] {});
   fuzz::Rounds rounds("meeting", 2000);

@@ -286,15 +286,15 @@ class Scene {
     for (Partitioned* side : sides_) side->release();
     for (int peer = 1; peer < kRanks; ++peer)
       core().on_peer_gone(peer, Error{Code::proc_aborted, "the scene is over"});
-    for (Request* each : receives_) endpoint_->cancel(each);
+    for (Pending* each : receives_) endpoint_->cancel(each);
     for (int round = 0; round < 1000; ++round) {
       endpoint_->progress();
-      if (std::all_of(requests_.begin(), requests_.end(), [](Request* r) { return r->done; }))
+      if (std::all_of(requests_.begin(), requests_.end(), [](Pending* r) { return r->done; }))
         break;
     }
-    for (Request* each : requests_)
+    for (Pending* each : requests_)
       if (!each->done) return "a request that never ends";
-    for (Request* each : receives_)
+    for (Pending* each : receives_)
       if (each->status.bytes < 0 || (each->status.source & ~as_job_rank(0)) >= kRanks ||
           each->status.bytes > 9000)
         return "a status of what cannot be";
@@ -308,7 +308,7 @@ class Scene {
   std::vector<Posted> posted_;
   std::vector<std::unique_ptr<Room>> rooms_;
   std::unique_ptr<Endpoint> endpoint_;
-  std::vector<Request*> requests_, receives_;
+  std::vector<Pending*> requests_, receives_;
   std::vector<Partitioned*> sides_;
   std::array<std::uint64_t, 64> moved_{};
   int ended_ = 0;

@@ -25,8 +25,8 @@ void check(const topo::Machine& machine) {
 topo::Machine model() {
   auto machine = topo::synthetic("package:2 numa:1 l3:2 core:2 pu:2");
   REQUIRE(machine);
-  machine->devices.push_back({topo::Device::Kind::gpu, {"card0", "0000:41:00.0"}, {0, 1}});
-  machine->devices.push_back({topo::Device::Kind::nic, {"mlx5_0"}, {8, 9}});
+  machine->devices.push_back({topo::PciDevice::Kind::gpu, {"card0", "0000:41:00.0"}, {0, 1}});
+  machine->devices.push_back({topo::PciDevice::Kind::nic, {"mlx5_0"}, {8, 9}});
   machine->cpu_quota = 2.5;
   return *machine;
 }

@@ -81,7 +81,7 @@ void check(const Newcomer& one) {
 
 TEST_CASE("a seat is for who says all that a newcomer says", "[fuzz][open_meeting]") {
   Loop loop;
-  const auto meeting = Meeting::open({"127.0.0.1", 0}, no_key());
+  const auto meeting = HostMeeting::open({"127.0.0.1", 0}, no_key());
   REQUIRE(meeting);
   (*meeting)->attach(loop, [] {});
   auto& waiting = (*meeting)->waiting();

@@ -196,7 +196,7 @@ TEST_CASE("a job whose nodes are anybody's ends with a status", "[fuzz][open_nod
     job::JobRequest request = torch_job();
     request.allocation.given = true;
     request.spec.timeout_s = 30;
-    auto meeting = Meeting::open({"127.0.0.1", 0}, no_key());
+    auto meeting = HostMeeting::open({"127.0.0.1", 0}, no_key());
     REQUIRE(meeting);
     const int port = (*meeting)->port();
     request.meeting = std::move(*meeting);

@@ -72,7 +72,7 @@ struct Pipe {
   // Writes everything, in pieces of random length, the stream reading in between.
   void feed(fuzz::Random& random, const std::vector<std::byte>& bytes) {
     std::size_t at = 0;
-    while (at < bytes.size() && stream->ending() == Ending::open) {
+    while (at < bytes.size() && stream->ending() == StreamEnd::open) {
       const std::size_t piece = std::min(bytes.size() - at, random.below(5000) + 1);
       const ssize_t sent = ::send(ours.get(), bytes.data() + at, piece, MSG_NOSIGNAL);
       if (sent > 0) at += static_cast<std::size_t>(sent);
@@ -105,7 +105,7 @@ TEST_CASE("no nonsense gets through a handshake", "[fuzz][tcp_handshake]") {
     fuzz::Random random(rounds.number());
     Acceptor acceptor(one);
     Initiator initiator(zero, 1);
-    Blob bytes = random.below(2) == 0 ? initiator.hello() : noise(random, sizeof(Hello));
+    Blob bytes = random.below(2) == 0 ? initiator.hello() : noise(random, sizeof(TcpHello));
     for (std::size_t changes = random.below(3); changes > 0; --changes)
       bytes[random.below(bytes.size())] = static_cast<std::byte>(random.next());
     Blob answer;
@@ -145,7 +145,7 @@ TEST_CASE("a stream cut in any pieces delivers every frame", "[fuzz][tcp_pieces]
     pipe.feed(random, bytes);
     REQUIRE(pipe.reader.frames == frames);
     REQUIRE(pipe.reader.is_right);
-    REQUIRE(pipe.stream->ending() == Ending::open);
+    REQUIRE(pipe.stream->ending() == StreamEnd::open);
   }
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("a protected stream cut in any pieces delivers every frame", "[fuzz][t
     all.pipe.feed(random, all.all());
     REQUIRE(all.pipe.reader.frames == all.records.size());
     REQUIRE(all.pipe.reader.is_right);
-    REQUIRE(all.pipe.stream->ending() == Ending::open);
+    REQUIRE(all.pipe.stream->ending() == StreamEnd::open);
   }
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("no flipped bit, no repeated, lost or moved record passes a protected 
     const bool lost_the_last = which == all.records.size();
     if (lost_the_last) all.add(random);  // the next one tells
     all.pipe.feed(random, all.all());
-    REQUIRE(all.pipe.stream->ending() == Ending::changed);
+    REQUIRE(all.pipe.stream->ending() == StreamEnd::changed);
     REQUIRE(all.pipe.reader.frames <= which + 1);
     REQUIRE(all.pipe.reader.is_right);
   }
@@ -249,7 +249,7 @@ TEST_CASE("nonsense in a stream ends the stream, not the process", "[fuzz][tcp_s
     for (std::size_t changes = random.below(4); changes > 0 && !bytes.empty(); --changes)
       bytes[random.below(bytes.size())] = static_cast<std::byte>(random.next());
     pipe.feed(random, bytes);
-    broken += pipe.stream->ending() == Ending::open ? 0 : 1;
+    broken += pipe.stream->ending() == StreamEnd::open ? 0 : 1;
   }
   CHECK(broken > rounds.done() / 4);
 }

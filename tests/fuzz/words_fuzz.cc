@@ -96,7 +96,7 @@ TEST_CASE("addresses of meetings", "[fuzz][endpoints]") {
     fuzz::Random random(rounds.number());
     const std::string word = fuzz::mutate(random, seeds, "[]:%.0192az-");
     INFO("round " << rounds.number() << ": " << word);
-    const auto at = parse_endpoint(word, 29400);
+    const auto at = parse_host_and_port(word, 29400);
     if (!at) REQUIRE_FALSE(at.error().text.empty());
     if (!at) continue;
     ++accepted;

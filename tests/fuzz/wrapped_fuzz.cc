@@ -82,8 +82,8 @@ void send_with_many(fuzz::Random& random, int to, const std::string& words, int 
 TEST_CASE("nonsense at a daemon's door lets nobody in", "[fuzz][door]") {
   Loop loop;
   int entered = 0;
-  launch::daemon::Door door(loop, {[](int, wireup::DoorWish) { return 0; },
-                                   [&](int, UniqueFd) { ++entered; }, [](int) { return 0U; }});
+  launch::daemon::RankDoor door(loop, {[](int, wireup::DoorWish) { return 0; },
+                                       [&](int, UniqueFd) { ++entered; }, [](int) { return 0U; }});
   REQUIRE(door.open(3, 0, "/tmp"));
   DoorAsk ask;
   ask.wish = static_cast<std::uint32_t>(wireup::DoorWish::join);
@@ -202,8 +202,8 @@ void beside(Loop& loop, const Body& body) {
 TEST_CASE("ranks that say nonsense of what they share harm nobody", "[fuzz][share]") {
   Loop loop;
   std::optional<std::uint32_t> generation = 0;
-  launch::daemon::Door door(loop, {[](int, wireup::DoorWish) { return 0; }, [](int, UniqueFd) {},
-                                   [&](int) { return generation; }});
+  launch::daemon::RankDoor door(loop, {[](int, wireup::DoorWish) { return 0; },
+                                       [](int, UniqueFd) {}, [&](int) { return generation; }});
   REQUIRE(door.open(3, 0, "/tmp"));
   const sockaddr_un at = address_of(door.path());
   const auto secret = secret_in(door.key_of(0));

@@ -1,7 +1,7 @@
 // area: memory of any kind for tests, by CUDA's driver interface: a real one or the stand-in.
 //
-// put() fills it by the default stream and does not wait: a call that is given the memory then has to.
-// get() reads it by a copy that no stream of the library's is ordered with.
+// put() fills it by the default stream and does not wait: a call that is given the memory then has
+// to. get() reads it by a copy that no stream of the library's is ordered with.
 #pragma once
 
 #include <cuda.h>
@@ -22,7 +22,8 @@ inline constexpr int kKinds = 7;
 
 inline void must(CUresult said, const char* what) {
   if (said == CUDA_SUCCESS) return;
-  std::fprintf(stderr, "rank %d: %s gives CUDA error %d\n", ranks::rank, what, static_cast<int>(said));
+  std::fprintf(stderr, "rank %d: %s gives CUDA error %d\n", ranks::rank, what,
+               static_cast<int>(said));
   std::exit(3);
 }
 #define CU(...) ::gpu::must(__VA_ARGS__, #__VA_ARGS__)
@@ -34,7 +35,8 @@ inline void begin() {
   int devices = 0;
   CU(cuInit(0));
   CU(cuDeviceGetCount(&devices));
-  for (int i = 0; i < 2; ++i) CU(cuDevicePrimaryCtxRetain(&contexts[i], (ranks::rank + i) % devices));
+  for (int i = 0; i < 2; ++i)
+    CU(cuDevicePrimaryCtxRetain(&contexts[i], (ranks::rank + i) % devices));
   CU(cuCtxSetCurrent(contexts[0]));
 }
 

@@ -1,4 +1,5 @@
-// Messages between memory of all kinds: each mode, each protocol, each layout, requests of each sort.
+// Messages between memory of all kinds: each mode, each protocol, each layout, requests of each
+// sort.
 #include <algorithm>
 #include <numeric>
 

@@ -117,7 +117,7 @@ FAULTS = [
                    "        elif False:\n")]}),
     Fault("1.12", "MPI_Finalize believes that MPI_Init was called", "errors", {
         "bindings/mpi/body/init.cc": [
-            ("  if (phase != Phase::running)\n    return refuse(Code::other, phase == Phase::finalized",
-             "  if (phase == Phase::finalized)\n    return refuse(Code::other, phase == Phase::finalized")]},
+            ("  if (phase != ProcessPhase::running)\n    return refuse(Code::other, phase == ProcessPhase::finalized",
+             "  if (phase == ProcessPhase::finalized)\n    return refuse(Code::other, phase == ProcessPhase::finalized")]},
         begins="session"),
 ]

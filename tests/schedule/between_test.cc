@@ -5,9 +5,9 @@
 namespace {
 
 using namespace tutti;
-using coll::Call;
 using coll::Collective;
 using coll::Count;
+using coll::RankCall;
 
 bool has_root(Collective c) {
   using enum Collective;
@@ -29,7 +29,7 @@ struct Meeting {
   int size() const { return first + second; }
   bool in_first(int rank) const { return rank < first; }
 
-  void set_blocks(Call& call, std::vector<Count>& send, std::vector<Count>& recv) const {
+  void set_blocks(RankCall& call, std::vector<Count>& send, std::vector<Count>& recv) const {
     using enum Collective;
     const coll::GroupSides sides(call);
     const bool to_each = collective == alltoallv || collective == alltoall;
@@ -60,7 +60,7 @@ struct Meeting {
     std::vector<sched::Schedule> schedules;
     std::vector<sched::Contract> contracts;
     for (int rank = 0; rank < size(); ++rank) {
-      Call call;
+      RankCall call;
       call.collective = collective;
       call.rank = rank;
       call.size = size();
@@ -102,7 +102,7 @@ TEST_CASE("collectives between two groups do what they mean", "[between]") {
 }
 
 TEST_CASE("a scan between two groups is refused", "[between]") {
-  Call call;
+  RankCall call;
   call.collective = Collective::scan;
   call.size = 2;
   call.first_group = 1;

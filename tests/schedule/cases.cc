@@ -8,9 +8,9 @@ namespace tutti::schedule_tests {
 namespace {
 
 using coll::Algorithm;
-using coll::Call;
 using coll::Collective;
 using coll::Count;
+using coll::RankCall;
 using enum Collective;
 
 bool is_one_of(Collective c, std::initializer_list<Collective> list) {
@@ -80,8 +80,8 @@ std::vector<std::vector<int>> layouts(const Algorithm& algorithm, int p, bool th
   return all;
 }
 
-Call call_of(const Case& c, int rank) {
-  Call call;
+RankCall call_of(const Case& c, int rank) {
+  RankCall call;
   call.collective = c.algorithm->collective;
   call.rank = rank;
   call.size = c.size;
@@ -116,7 +116,7 @@ Result<Built> build(const Case& c) {
   Built built;
   const auto p = static_cast<std::size_t>(c.size);
   for (std::size_t rank = 0; rank < p; ++rank) {
-    Call call = call_of(c, static_cast<int>(rank));
+    RankCall call = call_of(c, static_cast<int>(rank));
     std::vector<Count> column;
     if (call.collective == alltoallv) {
       for (std::size_t from = 0; from < p; ++from) column.push_back(c.counts[from * p + rank]);

@@ -11,10 +11,10 @@
 #include "catch.h"
 
 using namespace tutti;
-using sched::Kind;
 using sched::Schedule;
 using sched::Slice;
 using sched::Step;
+using sched::StepKind;
 using schedule_tests::Built;
 using schedule_tests::Case;
 
@@ -67,7 +67,7 @@ Step* pick(Built& built, Random& random, std::size_t& rank,
 }
 
 bool talks(const Step& step) {
-  return step.kind == Kind::send || step.kind == Kind::recv;
+  return step.kind == StepKind::send || step.kind == StepKind::recv;
 }
 bool any(const Step&) {
   return true;
@@ -101,7 +101,7 @@ bool drop_step(Built& built, Random& random) {
 
 bool swap_operands(Built& built, Random& random) {
   std::size_t rank = 0;
-  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind == Kind::reduce; });
+  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind == StepKind::reduce; });
   if (step == nullptr || !built.contracts[rank].ordered) return false;
   step->from_first = !step->from_first;
   return true;
@@ -119,7 +119,7 @@ bool change_peer(Built& built, Random& random) {
 
 bool shift_read(Built& built, Random& random) {
   std::size_t rank = 0;
-  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind != Kind::recv; });
+  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind != StepKind::recv; });
   if (step == nullptr || built.contracts[rank].barrier) return false;
   step->from.offset += step->from.offset > 0 && random() % 2 == 0 ? -1 : 1;
   return true;
@@ -127,7 +127,7 @@ bool shift_read(Built& built, Random& random) {
 
 bool shift_write(Built& built, Random& random) {
   std::size_t rank = 0;
-  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind != Kind::send; });
+  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind != StepKind::send; });
   if (step == nullptr || built.contracts[rank].barrier) return false;
   step->into.offset += step->into.offset > 0 && random() % 2 == 0 ? -1 : 1;
   return true;
@@ -137,8 +137,8 @@ bool shorten(Built& built, Random& random) {
   std::size_t rank = 0;
   Step* step = pick(built, random, rank, any);
   if (step == nullptr || (built.contracts[rank].barrier && !talks(*step))) return false;
-  if (step->kind != Kind::recv) --step->from.count;
-  if (step->kind != Kind::send) --step->into.count;
+  if (step->kind != StepKind::recv) --step->from.count;
+  if (step->kind != StepKind::send) --step->into.count;
   return true;
 }
 
@@ -158,10 +158,10 @@ bool drop_edge(Built& built, Random& random) {
 
 bool swap_sends(Built& built, Random& random) {
   std::size_t rank = 0;
-  Step* one = pick(built, random, rank, [](const Step& s) { return s.kind == Kind::send; });
+  Step* one = pick(built, random, rank, [](const Step& s) { return s.kind == StepKind::send; });
   if (one == nullptr || built.contracts[rank].barrier) return false;
   for (Step& other : built.schedules[rank].steps)
-    if (other.kind == Kind::send && other.peer == one->peer && !(other.from == one->from)) {
+    if (other.kind == StepKind::send && other.peer == one->peer && !(other.from == one->from)) {
       std::swap(one->from, other.from);
       return true;
     }
@@ -170,23 +170,23 @@ bool swap_sends(Built& built, Random& random) {
 
 bool copy_for_reduce(Built& built, Random& random) {
   std::size_t rank = 0;
-  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind == Kind::reduce; });
+  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind == StepKind::reduce; });
   if (step == nullptr) return false;
-  step->kind = Kind::copy;
+  step->kind = StepKind::copy;
   return true;
 }
 
 bool reduce_for_copy(Built& built, Random& random) {
   std::size_t rank = 0;
-  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind == Kind::copy; });
+  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind == StepKind::copy; });
   if (step == nullptr || built.contracts[rank].barrier) return false;
-  step->kind = Kind::reduce;
+  step->kind = StepKind::reduce;
   return true;
 }
 
 bool write_input(Built& built, Random& random) {
   std::size_t rank = 0;
-  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind != Kind::send; });
+  Step* step = pick(built, random, rank, [](const Step& s) { return s.kind != StepKind::send; });
   if (step == nullptr) return false;
   step->into.space = sched::Space::in;
   return true;

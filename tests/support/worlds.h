@@ -26,7 +26,7 @@ using p2p::Envelope;
 using p2p::kAnySource;
 using p2p::kAnyTag;
 using p2p::Mode;
-using p2p::Request;
+using p2p::Pending;
 using p2p::Status;
 using types::Buffer;
 
@@ -105,11 +105,11 @@ class Worlds {
     for (int i = 0; i < count; ++i) progress();
   }
 
-  Request* send(int from, int to, int tag, std::vector<std::byte>& data,
+  Pending* send(int from, int to, int tag, std::vector<std::byte>& data,
                 Mode mode = Mode::standard) {
     return (*this)[from].send(mode, to, {1, from, tag, 0}, plain(data));
   }
-  Request* recv(int at, int from, int tag, std::vector<std::byte>& data) {
+  Pending* recv(int at, int from, int tag, std::vector<std::byte>& data) {
     return (*this)[at].recv(from, {1, from, tag, 0}, plain(data));
   }
 

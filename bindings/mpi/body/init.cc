@@ -16,7 +16,7 @@ pthread_t g_main_thread;  // who called MPI_Init; valid while running
 
 Code start(function::Number called, int required, int* provided) {
   const std::int64_t began_ns = now_ns();
-  if (process.phase.load(std::memory_order_acquire) != Phase::before_init)
+  if (process.phase.load(std::memory_order_acquire) != ProcessPhase::before_init)
     return refuse(Code::other, "MPI was initialised before; it can be done once");
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return refuse(Code::arg, "required is not a thread level");
@@ -41,21 +41,21 @@ Code init(int* /*argc*/, char*** /*argv*/) {
 }
 
 Code initialized(int* flag) {
-  *flag = process.phase.load(std::memory_order_acquire) != Phase::before_init;
+  *flag = process.phase.load(std::memory_order_acquire) != ProcessPhase::before_init;
   return Code::ok;
 }
 
 Code finalized(int* flag) {
-  *flag = process.phase.load(std::memory_order_acquire) == Phase::finalized;
+  *flag = process.phase.load(std::memory_order_acquire) == ProcessPhase::finalized;
   return Code::ok;
 }
 
 Code finalize() {
   // A session may be open before MPI_Init and after MPI_Finalize.
-  const Phase phase = process.phase.load(std::memory_order_acquire);
-  if (phase != Phase::running)
-    return refuse(Code::other, phase == Phase::finalized ? "called after MPI_Finalize"
-                                                         : "called before MPI_Init");
+  const ProcessPhase phase = process.phase.load(std::memory_order_acquire);
+  if (phase != ProcessPhase::running)
+    return refuse(Code::other, phase == ProcessPhase::finalized ? "called after MPI_Finalize"
+                                                                : "called before MPI_Init");
   // Attributes of MPI_COMM_SELF first: programs hang their own finalisers there (11.2.4).
   for (comm::Communicator* comm : {process.self_comm, process.world_comm})
     if (const Code code = drop_all_attributes(carrier(*comm)); code != Code::ok) return code;

@@ -79,7 +79,7 @@ int t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, i
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
   if (!is_index(pvar_index, variables().size())) return MPI_T_ERR_INVALID_INDEX;
-  const Variable& variable = variables()[static_cast<std::size_t>(pvar_index)];
+  const PerformanceVariable& variable = variables()[static_cast<std::size_t>(pvar_index)];
   put_name(variable.name, name, name_len);
   put_name(variable.about, desc, desc_len);
   put(verbosity, MPI_T_VERBOSITY_USER_DETAIL);
@@ -136,7 +136,7 @@ int t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* /*obj_
   if (owner == nullptr) return MPI_T_ERR_INVALID_SESSION;
   if (!is_index(pvar_index, variables().size())) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr || count == nullptr) return MPI_T_ERR_INVALID;
-  const Variable& variable = variables()[static_cast<std::size_t>(pvar_index)];
+  const PerformanceVariable& variable = variables()[static_cast<std::size_t>(pvar_index)];
   owner->handles.push_back(new PerformanceHandle{&variable, false, 0, 0});
   *handle = reinterpret_cast<MPI_T_pvar_handle>(owner->handles.back());
   *count = 1;

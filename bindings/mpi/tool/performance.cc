@@ -12,26 +12,30 @@ constexpr int kLevel = MPI_T_PVAR_CLASS_LEVEL;
 constexpr int kHighest = MPI_T_PVAR_CLASS_HIGHWATERMARK;
 
 constexpr std::array kVariables{
-    Variable{"messages_sent", "messages sent, those of collectives included", kCounter,
-             &Counters::messages_sent},
-    Variable{"bytes_sent", "bytes of these messages", kCounter, &Counters::bytes_sent},
-    Variable{"messages_received", "messages that met a receive", kCounter,
-             &Counters::messages_received},
-    Variable{"bytes_received", "bytes received of these messages", kCounter,
-             &Counters::bytes_received},
-    Variable{"offers_sent", "messages sent that asked their receiver first", kCounter,
-             &Counters::offers_sent},
-    Variable{"sends_delayed", "short messages that had to ask: their peer did not receive",
-             kCounter, &Counters::sends_delayed},
-    Variable{"unexpected_messages", "messages that came before their receive", kCounter,
-             &Counters::unexpected},
-    Variable{"unexpected_queue_most", "most messages that waited for a receive at a time", kHighest,
-             &Counters::unexpected_most},
-    Variable{"unexpected_queue", "messages that wait for a receive", kLevel,
-             &Counters::unexpected_now},
-    Variable{"unexpected_bytes", "memory that keeps them, and frames that wait to be sent", kLevel,
-             &Counters::unexpected_bytes_now},
-    Variable{"posted_queue", "receives that wait for a message", kLevel, &Counters::posted_now},
+    PerformanceVariable{"messages_sent", "messages sent, those of collectives included", kCounter,
+                        &Counters::messages_sent},
+    PerformanceVariable{"bytes_sent", "bytes of these messages", kCounter, &Counters::bytes_sent},
+    PerformanceVariable{"messages_received", "messages that met a receive", kCounter,
+                        &Counters::messages_received},
+    PerformanceVariable{"bytes_received", "bytes received of these messages", kCounter,
+                        &Counters::bytes_received},
+    PerformanceVariable{"offers_sent", "messages sent that asked their receiver first", kCounter,
+                        &Counters::offers_sent},
+    PerformanceVariable{"sends_delayed",
+                        "short messages that had to ask: their peer did not receive", kCounter,
+                        &Counters::sends_delayed},
+    PerformanceVariable{"unexpected_messages", "messages that came before their receive", kCounter,
+                        &Counters::unexpected},
+    PerformanceVariable{"unexpected_queue_most",
+                        "most messages that waited for a receive at a time", kHighest,
+                        &Counters::unexpected_most},
+    PerformanceVariable{"unexpected_queue", "messages that wait for a receive", kLevel,
+                        &Counters::unexpected_now},
+    PerformanceVariable{"unexpected_bytes",
+                        "memory that keeps them, and frames that wait to be sent", kLevel,
+                        &Counters::unexpected_bytes_now},
+    PerformanceVariable{"posted_queue", "receives that wait for a message", kLevel,
+                        &Counters::posted_now},
 };
 
 Counters& last() {
@@ -41,11 +45,11 @@ Counters& last() {
 
 }  // namespace
 
-std::span<const Variable> variables() {
+std::span<const PerformanceVariable> variables() {
   return kVariables;
 }
 
-std::uint64_t value_now(const Variable& variable) {
+std::uint64_t value_now(const PerformanceVariable& variable) {
   if (process.world == nullptr) return last().*variable.value;
   return process.world->endpoint().counters().*variable.value;
 }

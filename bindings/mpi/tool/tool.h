@@ -67,19 +67,19 @@ struct ControlHandle {
 
 // --- performance variables
 
-struct Variable {
+struct PerformanceVariable {
   const char* name;
   const char* about;
   int variable_class;
   std::uint64_t p2p::Counters::*value;
   bool counts() const { return variable_class == MPI_T_PVAR_CLASS_COUNTER; }
 };
-std::span<const Variable> variables();
-std::uint64_t value_now(const Variable& variable);
+std::span<const PerformanceVariable> variables();
+std::uint64_t value_now(const PerformanceVariable& variable);
 void keep_counters(const p2p::Counters& counters);
 
 struct PerformanceHandle {
-  const Variable* variable;
+  const PerformanceVariable* variable;
   bool is_running;
   std::uint64_t from;    // what the variable was when it was started
   std::uint64_t before;  // counted in earlier runs

@@ -11,7 +11,7 @@
 namespace tutti::coll {
 
 void allgather_recursive_doubling(Builder& b, const RankTeam& team, const Blocks& block) {
-  const Fold fold(team);
+  const PowerOfTwoFold fold(team);
   const Slice whole = block.range(0, team.size());
   if (fold.stands_aside()) {
     b.send(block[team.rank()], fold.mate());

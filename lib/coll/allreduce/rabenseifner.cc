@@ -11,7 +11,7 @@
 namespace tutti::coll {
 
 void allreduce_rabenseifner(Builder& b, const RankTeam& team, Slice data) {
-  const Fold fold(team);
+  const PowerOfTwoFold fold(team);
   if (fold.stands_aside()) {
     b.send(data, fold.mate());
     b.recv(data, fold.mate());

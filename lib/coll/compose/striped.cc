@@ -15,7 +15,7 @@
 namespace tutti::coll {
 
 void allreduce_striped(Builder& b, const RankTeam& team, Slice data) {
-  const Hosts hosts(team);
+  const TeamHosts hosts(team);
   const RankTeam& local = hosts.local();
   std::size_t stripes = hosts.members(0).size();
   for (int host = 1; host < hosts.count(); ++host)

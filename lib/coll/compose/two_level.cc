@@ -10,33 +10,33 @@
 namespace tutti::coll {
 
 void allreduce_two_level(Builder& b, const RankTeam& team, Slice data) {
-  const Hosts hosts(team);
+  const TeamHosts hosts(team);
   reduce_binomial(b, hosts.local(), 0, data);
   if (hosts.is_leader()) allreduce_recursive_doubling(b, hosts.leaders(), data);
   bcast_binomial(b, hosts.local(), 0, data);
 }
 
 void allreduce_two_level_ring(Builder& b, const RankTeam& team, Slice data) {
-  const Hosts hosts(team);
+  const TeamHosts hosts(team);
   reduce_binomial(b, hosts.local(), 0, data);
   if (hosts.is_leader()) allreduce_ring(b, hosts.leaders(), data);
   bcast_binomial(b, hosts.local(), 0, data);
 }
 
 void bcast_two_level(Builder& b, const RankTeam& team, int root, Slice data) {
-  const Hosts hosts(team, root);
+  const TeamHosts hosts(team, root);
   if (hosts.is_leader()) bcast_binomial(b, hosts.leaders(), hosts.root_host(), data);
   bcast_binomial(b, hosts.local(), hosts.local_leader(), data);
 }
 
 void reduce_two_level(Builder& b, const RankTeam& team, int root, Slice data) {
-  const Hosts hosts(team, root);
+  const TeamHosts hosts(team, root);
   reduce_binomial(b, hosts.local(), hosts.local_leader(), data);
   if (hosts.is_leader()) reduce_binomial(b, hosts.leaders(), hosts.root_host(), data);
 }
 
 Slice barrier_two_level(Builder& b, const RankTeam& team, Slice entered) {
-  const Hosts hosts(team);
+  const TeamHosts hosts(team);
   const RankTeam& local = hosts.local();
   const Slice release = b.scratch(1);
   if (!hosts.is_leader()) {

@@ -12,7 +12,7 @@
 namespace tutti::coll {
 namespace {
 
-bool is_consecutive(const Hosts& hosts) {
+bool is_consecutive(const TeamHosts& hosts) {
   int next = 0;
   for (int host = 0; host < hosts.count(); ++host)
     for (const int member : hosts.members(host))
@@ -23,7 +23,7 @@ bool is_consecutive(const Hosts& hosts) {
 }  // namespace
 
 void allgather_two_level(Builder& b, const RankTeam& team, const Blocks& block) {
-  const Hosts hosts(team);
+  const TeamHosts hosts(team);
   const bool direct = is_consecutive(hosts);
   const Slice packed = direct ? block.whole() : b.scratch(block.whole().count);
   std::vector<Count> by_rank(static_cast<std::size_t>(team.size()));  // place of each block

@@ -11,7 +11,7 @@
 namespace tutti::coll {
 
 void reduce_rabenseifner(Builder& b, const RankTeam& team, int root, Slice data) {
-  const Fold fold(team);
+  const PowerOfTwoFold fold(team);
   const int target = fold.worker_for(root);
   if (fold.stands_aside()) {
     b.send(data, fold.mate());

@@ -11,7 +11,7 @@
 namespace tutti::coll {
 
 void reduce_scatter_recursive_halving(Builder& b, const RankTeam& team, const Blocks& block) {
-  const Fold fold(team);
+  const PowerOfTwoFold fold(team);
   const int me = team.rank();
   if (fold.stands_aside()) {
     b.send(block.whole(), fold.mate());

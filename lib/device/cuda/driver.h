@@ -9,34 +9,34 @@ namespace tutti::device::cuda {
 
 // Names are macros in cuda.h: what is looked up, and how the members are called, is what they stand
 // for, such as cuMemAlloc_v2.
-#define TUTTI_CUDA_FUNCTIONS(X) \
-  X(cuGetErrorName)             \
-  X(cuGetErrorString)           \
-  X(cuCtxGetCurrent)            \
-  X(cuCtxPushCurrent)           \
-  X(cuCtxPopCurrent)            \
-  X(cuCtxGetDevice)             \
-  X(cuDevicePrimaryCtxRetain)   \
-  X(cuDevicePrimaryCtxRelease)  \
-  X(cuPointerGetAttribute)      \
-  X(cuPointerGetAttributes)     \
+#define TUTTI_CUDA_FUNCTIONS(X)  \
+  X(cuGetErrorName)              \
+  X(cuGetErrorString)            \
+  X(cuCtxGetCurrent)             \
+  X(cuCtxPushCurrent)            \
+  X(cuCtxPopCurrent)             \
+  X(cuCtxGetDevice)              \
+  X(cuDevicePrimaryCtxRetain)    \
+  X(cuDevicePrimaryCtxRelease)   \
+  X(cuPointerGetAttribute)       \
+  X(cuPointerGetAttributes)      \
   X(cuMemRetainAllocationHandle) \
-  X(cuMemRelease)               \
-  X(cuStreamCreate)             \
-  X(cuStreamDestroy)            \
-  X(cuStreamWaitEvent)          \
-  X(cuEventCreate)              \
-  X(cuEventDestroy)             \
-  X(cuEventRecord)              \
-  X(cuEventQuery)               \
-  X(cuMemcpyAsync)              \
-  X(cuMemHostAlloc)             \
-  X(cuMemFreeHost)              \
-  X(cuMemAlloc)                 \
-  X(cuMemFree)                  \
-  X(cuModuleLoadData)           \
-  X(cuModuleUnload)             \
-  X(cuModuleGetFunction)        \
+  X(cuMemRelease)                \
+  X(cuStreamCreate)              \
+  X(cuStreamDestroy)             \
+  X(cuStreamWaitEvent)           \
+  X(cuEventCreate)               \
+  X(cuEventDestroy)              \
+  X(cuEventRecord)               \
+  X(cuEventQuery)                \
+  X(cuMemcpyAsync)               \
+  X(cuMemHostAlloc)              \
+  X(cuMemFreeHost)               \
+  X(cuMemAlloc)                  \
+  X(cuMemFree)                   \
+  X(cuModuleLoadData)            \
+  X(cuModuleUnload)              \
+  X(cuModuleGetFunction)         \
   X(cuLaunchKernel)
 
 struct Driver {

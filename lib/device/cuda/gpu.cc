@@ -152,7 +152,8 @@ Result<CUevent> Gpu::take_event() {
 }
 
 void Gpu::fail_job(Job& job, const std::string& why) {
-  constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy", "a fold"};
+  constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy",
+                                   "a fold"};
   job.has_failed = true;
   log::warn("GPU " + std::to_string(ordinal_) + ": " + kWhat[static_cast<std::size_t>(job.what)] +
             " failed: " + why);

@@ -1,8 +1,9 @@
 // gpu: works on the memory of one CUDA context, as types::Device says.
 //
-// What is asked for becomes a job, a job steps: chunks through pinned memory, or all at once where both
-// sides are the GPU's. Steps go into one of three streams of ours (lanes), an event after each; progress()
-// asks the oldest event of each lane. Jobs wait in their lane while no chunk is free.
+// What is asked for becomes a job, a job steps: chunks through pinned memory, or all at once where
+// both sides are the GPU's. Steps go into one of three streams of ours (lanes), an event after
+// each; progress() asks the oldest event of each lane. Jobs wait in their lane while no chunk is
+// free.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +63,7 @@ class Gpu final : public types::Device {
     Job* job = nullptr;
     CUevent event = nullptr;
     std::array<std::byte*, 3> chunks = {};  // given back at its end
-    std::byte* host = nullptr;              // the first chunk's content belongs here then; null: done
+    std::byte* host = nullptr;  // the first chunk's content belongs here then; null: done
     std::size_t bytes = 0;
   };
   struct Lane {
@@ -79,7 +80,9 @@ class Gpu final : public types::Device {
 
   Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary);
   Result<void> start();
-  Lane& lane_of(What what) { return lanes_[std::min<std::size_t>(static_cast<std::size_t>(what), 2)]; }
+  Lane& lane_of(What what) {
+    return lanes_[std::min<std::size_t>(static_cast<std::size_t>(what), 2)];
+  }
   Job* take_job(What what, Done* done, types::Count total);
   void begin(Job* job);
   int pump(Lane& lane);

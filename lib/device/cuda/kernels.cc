@@ -103,9 +103,9 @@ bool is_ordering(int op) {
 }  // namespace
 
 int fold_kernel(const types::Op& op, Element element) {
-  const auto* const row = std::find_if(
-      std::begin(kElementRows), std::end(kElementRows),
-      [element](const ElementRow& each) { return each.element == element; });
+  const auto* const row =
+      std::find_if(std::begin(kElementRows), std::end(kElementRows),
+                   [element](const ElementRow& each) { return each.element == element; });
   if (row == std::end(kElementRows)) return -1;
   const bool by_bits = row->bits >= 0 && !is_ordering(static_cast<int>(op.handle()));
   return by_bits ? row->bits : row->values;
@@ -137,11 +137,11 @@ Result<void> Kernels::launch(CUstream stream, int kernel, std::int64_t blocks, s
   void* arguments[] = {const_cast<void*>(params)};
   const auto wide = static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, kMostBlocks));
   const auto high = static_cast<unsigned>(std::clamp<std::int64_t>(rows, 1, kMostRows));
-  const CUresult said = driver_.cuLaunchKernel(chosen, wide, high, 1, kThreads, 1, 1, 0, stream,
-                                               arguments, nullptr);
+  const CUresult said =
+      driver_.cuLaunchKernel(chosen, wide, high, 1, kThreads, 1, 1, 0, stream, arguments, nullptr);
   if (said == CUDA_SUCCESS) return {};
-  return fail(Code::other, "kernel " + std::string(place_of(kernel).name) + ": " +
-                               driver_.text_of(said));
+  return fail(Code::other,
+              "kernel " + std::string(place_of(kernel).name) + ": " + driver_.text_of(said));
 }
 
 Result<void> Kernels::rows(CUstream stream, const RowsParams& params) {

@@ -17,10 +17,15 @@ bool is_readable(std::uintptr_t address) {
 
 }  // namespace
 
-const char* name_of(Kind kind) {
-  constexpr const char* kNames[] = {"host memory", "registered host memory", "managed memory", "GPU memory",
-                                    "GPU memory of a pool", "GPU memory mapped by address",
-                                    "GPU memory that was freed", "memory that CUDA cannot name"};
+const char* name_of(PointerKind kind) {
+  constexpr const char* kNames[] = {"host memory",
+                                    "registered host memory",
+                                    "managed memory",
+                                    "GPU memory",
+                                    "GPU memory of a pool",
+                                    "GPU memory mapped by address",
+                                    "GPU memory that was freed",
+                                    "memory that CUDA cannot name"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -28,8 +33,7 @@ Pointer Pointers::find(const void* address) {
   const auto at = reinterpret_cast<CUdeviceptr>(address);
   if (at == 0) return {};
   unsigned long long id = 0;
-  const CUresult said =
-      driver_.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, at);
+  const CUresult said = driver_.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, at);
   switch (said) {
     case CUDA_SUCCESS:
       return look_up(at, id);
@@ -40,7 +44,7 @@ Pointer Pointers::find(const void* address) {
     case CUDA_ERROR_INVALID_CONTEXT:
       return {};
     default:
-      return {Kind::unknown, -1, nullptr, said};
+      return {PointerKind::unknown, -1, nullptr, said};
   }
 }
 
@@ -50,7 +54,7 @@ Pointer Pointers::look_up(CUdeviceptr address, unsigned long long id) {
   Known fresh;
   fresh.id = id;
   const Pointer pointer = ask(address, fresh);
-  if (id == 0 || pointer.kind == Kind::unknown) return pointer;
+  if (id == 0 || pointer.kind == PointerKind::unknown) return pointer;
   fresh.pointer = pointer;
   place = fresh;
   if (!pointer.is_host()) {
@@ -75,23 +79,23 @@ Pointer Pointers::ask(CUdeviceptr address, Known& known) {
       CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
   void* values[] = {&type, &is_managed, &ordinal, &pointer.context, &begin, &bytes, &pool};
   const CUresult said = driver_.cuPointerGetAttributes(std::size(which), which, values, address);
-  if (said != CUDA_SUCCESS) return {Kind::unknown, -1, nullptr, said};
+  if (said != CUDA_SUCCESS) return {PointerKind::unknown, -1, nullptr, said};
   known.begin = begin;
   known.end = begin + bytes;
   pointer.ordinal = ordinal;
   if (is_managed != 0) {
-    pointer.kind = Kind::managed;
+    pointer.kind = PointerKind::managed;
   } else if (type == CU_MEMORYTYPE_HOST) {
-    pointer.kind = Kind::registered;
+    pointer.kind = PointerKind::registered;
   } else if (pool != nullptr) {
-    pointer.kind = Kind::pool;
+    pointer.kind = PointerKind::pool;
   } else {
-    pointer.kind = Kind::device;
+    pointer.kind = PointerKind::device;
     CUmemGenericAllocationHandle handle = 0;
     if (driver_.cuMemRetainAllocationHandle(&handle, reinterpret_cast<void*>(address)) ==
         CUDA_SUCCESS) {
       driver_.cuMemRelease(handle);
-      pointer.kind = Kind::vmm;
+      pointer.kind = PointerKind::vmm;
     }
   }
   return pointer;
@@ -106,7 +110,7 @@ Pointer Pointers::without_id(std::uintptr_t address) {
       continue;
     if (!is_readable(address)) {
       Pointer freed = known.pointer;
-      freed.kind = Kind::freed;
+      freed.kind = PointerKind::freed;
       return freed;
     }
     known = {};

@@ -1,9 +1,9 @@
 // pointers: what an address is to CUDA.
 //
-// The driver numbers allocations and never uses a number again, so what is known of an allocation is
-// kept by its number: a pointer costs one question, a new allocation a few. What is asked for most is
-// host memory, of which the driver knows nothing; such an address inside of an allocation that was
-// there is memory that was freed.
+// The driver numbers allocations and never uses a number again, so what is known of an allocation
+// is kept by its number: a pointer costs one question, a new allocation a few. What is asked for
+// most is host memory, of which the driver knows nothing; such an address inside of an allocation
+// that was there is memory that was freed.
 #pragma once
 
 #include <array>
@@ -13,16 +13,25 @@
 
 namespace tutti::device::cuda {
 
-enum class Kind : std::uint8_t { host, registered, managed, device, pool, vmm, freed, unknown };
-const char* name_of(Kind kind);
+enum class PointerKind : std::uint8_t {
+  host,
+  registered,
+  managed,
+  device,
+  pool,
+  vmm,
+  freed,
+  unknown
+};
+const char* name_of(PointerKind kind);
 
 struct Pointer {
-  Kind kind = Kind::host;
-  int ordinal = -1;             // of its GPU, of all but host memory
-  CUcontext context = nullptr;  // it was allocated in; null: it belongs to none
+  PointerKind kind = PointerKind::host;
+  int ordinal = -1;                 // of its GPU, of all but host memory
+  CUcontext context = nullptr;      // it was allocated in; null: it belongs to none
   CUresult failure = CUDA_SUCCESS;  // of unknown ones
   // The processor's to load and store.
-  bool is_host() const { return kind == Kind::host || kind == Kind::registered; }
+  bool is_host() const { return kind == PointerKind::host || kind == PointerKind::registered; }
 };
 
 class Pointers {
@@ -43,8 +52,8 @@ class Pointers {
 
   static constexpr std::size_t kKept = 256;
   const Driver& driver_;
-  std::array<Known, kKept> known_;                        // by number
-  std::uintptr_t lowest_ = UINTPTR_MAX, highest_ = 0;     // of all that were known
+  std::array<Known, kKept> known_;                     // by number
+  std::uintptr_t lowest_ = UINTPTR_MAX, highest_ = 0;  // of all that were known
 };
 
 }  // namespace tutti::device::cuda

@@ -1,5 +1,5 @@
-// What a step puts into its lane: copies of the driver's for one run, kernels for other layouts and for
-// folds.
+// What a step puts into its lane: copies of the driver's for one run, kernels for other layouts and
+// for folds.
 #include <bit>
 
 #include "device/cuda/gpu.h"

@@ -46,16 +46,17 @@ types::Device* Cuda::owner_of(const void* address) {
   if (!is_found_ && !is_loaded()) return nullptr;
   const Pointer pointer = pointers_.find(address);
   if (pointer.is_host()) return nullptr;
-  if (pointer.kind == Kind::freed)
+  if (pointer.kind == PointerKind::freed)
     return refuse(address, pointer.ordinal,
                   "is GPU memory that has been freed; the call that was given it fails");
-  if (pointer.kind == Kind::unknown)
+  if (pointer.kind == PointerKind::unknown)
     return refuse(address, -1, "cannot be told by CUDA: " + driver_.text_of(pointer.failure));
   std::string why;
   Gpu* const gpu = gpu_of(pointer, &why);
   if (gpu == nullptr)
-    return refuse(address, pointer.ordinal, std::string("is ") + name_of(pointer.kind) +
-                                                ", which cannot be worked on: " + why);
+    return refuse(
+        address, pointer.ordinal,
+        std::string("is ") + name_of(pointer.kind) + ", which cannot be worked on: " + why);
   gpu->begin_call();
   return gpu;
 }
@@ -66,8 +67,8 @@ types::Device* Cuda::refuse(const void* address, int ordinal, const std::string&
   return &unusable_;
 }
 
-// Memory of a pool and memory mapped by address belong to a GPU: the caller's context there, if it has
-// one, else the one that all libraries share.
+// Memory of a pool and memory mapped by address belong to a GPU: the caller's context there, if it
+// has one, else the one that all libraries share.
 CUcontext Cuda::context_of(const Pointer& pointer, bool* is_primary, std::string* why) const {
   if (pointer.context != nullptr) return pointer.context;
   CUcontext context = nullptr;

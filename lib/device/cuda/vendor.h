@@ -1,7 +1,7 @@
 // vendor: whose an address is, and the GPUs that this process has memory of so far.
 //
-// The program may load libcuda at any time, or never: a counter of the loader's says whether anything
-// was loaded since we looked.
+// The program may load libcuda at any time, or never: a counter of the loader's says whether
+// anything was loaded since we looked.
 #pragma once
 
 #include <memory>

@@ -19,7 +19,8 @@ TUTTI_DEVICE void fold_each(const FoldParams& p) {
   T* const out = reach(static_cast<T*>(p.out), bytes);
   constexpr int kWide = sizeof(T) < 16 && 16 % sizeof(T) == 0 ? 16 / sizeof(T) : 1;
   using Wide = Several<T, kWide>;
-  const auto places = reinterpret_cast<std::uintptr_t>(p.a) | reinterpret_cast<std::uintptr_t>(p.b) |
+  const auto places = reinterpret_cast<std::uintptr_t>(p.a) |
+                      reinterpret_cast<std::uintptr_t>(p.b) |
                       reinterpret_cast<std::uintptr_t>(p.out);
   const std::int64_t wides = places % 16 == 0 ? p.count / kWide : 0;
   for (std::int64_t i = first(); i < wides; i += step()) {
@@ -29,7 +30,8 @@ TUTTI_DEVICE void fold_each(const FoldParams& p) {
     for (int k = 0; k < kWide; ++k) z.values[k] = F::of(x.values[k], y.values[k]);
     reinterpret_cast<Wide*>(out)[i] = z;
   }
-  for (std::int64_t i = wides * kWide + first(); i < p.count; i += step()) out[i] = F::of(a[i], b[i]);
+  for (std::int64_t i = wides * kWide + first(); i < p.count; i += step())
+    out[i] = F::of(a[i], b[i]);
 }
 
 // Those that numbers share; with a not-a-number the second operand wins, as on the host.

@@ -39,15 +39,16 @@ TUTTI_DEVICE T* reach(T* address, std::int64_t) {
 #else
 
 #define TUTTI_DEVICE inline
-#define TUTTI_KERNEL(name, Params)                           \
-  static void name##_body(const Params& p);                  \
-  extern "C" void tutti_twin_##name(const void* params);     \
-  extern "C" void tutti_twin_##name(const void* params) {    \
-    name##_body(*static_cast<const Params*>(params));        \
-  }                                                          \
+#define TUTTI_KERNEL(name, Params)                        \
+  static void name##_body(const Params& p);               \
+  extern "C" void tutti_twin_##name(const void* params);  \
+  extern "C" void tutti_twin_##name(const void* params) { \
+    name##_body(*static_cast<const Params*>(params));     \
+  }                                                       \
   static void name##_body(const Params& p)
 
-// Where a test may touch what a GPU would touch at this address; it ends the test if a GPU might not.
+// Where a test may touch what a GPU would touch at this address; it ends the test if a GPU might
+// not.
 extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes);
 
 namespace tutti::device {

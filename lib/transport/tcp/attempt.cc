@@ -42,7 +42,7 @@ struct Attempt::Try final : Watched {
   State state = State::connecting;
   std::int64_t began_ns = 0;
   Initiator handshake;
-  Gather gather;
+  ArrivingMessage gather;
 };
 
 Attempt::Attempt(const Identity& own, int peer, std::vector<SocketAddress> candidates,
@@ -147,11 +147,11 @@ void Attempt::advance(Try& one) {
   if (one.state == Try::State::connecting && !introduce(one)) return;
   for (;;) {
     switch (one.gather.read(one.fd.get(), one.handshake.wants())) {
-      case Gather::State::more:
+      case ArrivingMessage::State::more:
         return;
-      case Gather::State::ended:
+      case ArrivingMessage::State::ended:
         return end(one, Answer::turned_away, "it closed the connection");
-      case Gather::State::whole:
+      case ArrivingMessage::State::whole:
         break;
     }
     Blob answer;

@@ -11,8 +11,8 @@ namespace {
 // One label per direction and step.
 enum class Label : std::uint8_t { challenge = 'C', proof = 'P', verdict = 'V' };
 
-Mac mac_of(const Identity& own, Label label, const Hello& hello, const Answer& answer) {
-  std::array<std::uint8_t, 1 + sizeof(Hello) + sizeof(Answer)> text{};
+Mac mac_of(const Identity& own, Label label, const TcpHello& hello, const Answer& answer) {
+  std::array<std::uint8_t, 1 + sizeof(TcpHello) + sizeof(Answer)> text{};
   text[0] = static_cast<std::uint8_t>(label);
   std::memcpy(text.data() + 1, &hello, sizeof hello);
   std::memcpy(text.data() + 1 + sizeof hello, &answer, sizeof answer);
@@ -41,7 +41,7 @@ Message message_in(BlobView bytes) {
 }
 
 // Everything that was said in the open, for the keys to depend on.
-Blob said(const Hello& hello, const Answer& answer) {
+Blob said(const TcpHello& hello, const Answer& answer) {
   Blob text = bytes_of(hello);
   const Blob more = bytes_of(answer);
   text.insert(text.end(), more.begin(), more.end());
@@ -51,7 +51,7 @@ Blob said(const Hello& hello, const Answer& answer) {
 }  // namespace
 
 Outcome Acceptor::take_hello(BlobView bytes, Blob& answer) {
-  hello_ = message_in<Hello>(bytes);
+  hello_ = message_in<TcpHello>(bytes);
   if (hello_.magic != kMagic) return refuse("it does not speak our language");
   if (hello_.version != kVersion) return refuse("it runs another version of Tutti");
   if (hello_.job != own_->job) return refuse("it belongs to another job");

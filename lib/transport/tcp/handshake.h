@@ -34,7 +34,7 @@ enum class Outcome : std::uint8_t { goes_on, proved, refused };
 class Acceptor {
  public:
   explicit Acceptor(const Identity& own) : own_(&own) {}
-  std::size_t wants() const { return has_hello_ ? sizeof(Proof) : sizeof(Hello); }
+  std::size_t wants() const { return has_hello_ ? sizeof(Proof) : sizeof(TcpHello); }
   Outcome feed(BlobView bytes, Blob& answer);
   Blob verdict() const;
   const LinkSession& session() const { return session_; }  // proved: what was agreed on
@@ -50,7 +50,7 @@ class Acceptor {
   }
 
   const Identity* own_;
-  Hello hello_{};
+  TcpHello hello_{};
   Answer answer_{};
   std::unique_ptr<secure::Exchange> exchange_;  // where there is security, until proved
   LinkSession session_;
@@ -74,7 +74,7 @@ class Initiator {
   Outcome take_challenge(BlobView bytes, Blob& answer);
 
   const Identity& own_;
-  Hello hello_{};
+  TcpHello hello_{};
   Answer theirs_{};
   std::unique_ptr<secure::Exchange> exchange_;  // where there is security
   LinkSession session_;

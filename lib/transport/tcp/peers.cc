@@ -204,7 +204,7 @@ int Peers::serve() {
     std::erase_if(unsettled_, [](const Slot* each) { return !each->attempt && !each->guest; });
   }
   for (std::size_t i = 0; i < open_.size();)
-    if (open_[i]->stream->ending() == Ending::open)
+    if (open_[i]->stream->ending() == StreamEnd::open)
       ++i;
     else
       events += bury(*open_[i]);
@@ -213,17 +213,17 @@ int Peers::serve() {
 
 // The stream ended, by goodbye or otherwise.
 int Peers::bury(Slot& slot) {
-  const Ending ending = slot.stream->ending();
+  const StreamEnd ending = slot.stream->ending();
   const std::string reason = slot.stream->reason();
   // No error of a call: the program could go on with what it has. The socket is still open, so that
   // the other side does not tell of its end first.
-  if (ending == Ending::changed)
+  if (ending == StreamEnd::changed)
     wireup_.abort(kLinkChangedStatus, explain(slot, "is reached by tcp, where " + reason).text,
                   wireup::Blame::own);
   cool(slot.stream.get());
   std::erase(open_, &slot);
   slot.stream.reset();
-  if (ending == Ending::goodbye)
+  if (ending == StreamEnd::goodbye)
     slot.is_over = true;
   else
     lose(slot, explain(slot, "lost its tcp connection: " + reason));

@@ -63,7 +63,7 @@ struct Reception::Visitor final : Watched {
   UniqueFd fd;
   SocketAddress from;
   Acceptor handshake;
-  Gather gather;
+  ArrivingMessage gather;
   std::int64_t began_ns = now_ns();
 };
 
@@ -148,11 +148,11 @@ bool Reception::make_room(const char* why) {
 void Reception::advance(Visitor& visitor) {
   for (;;) {
     switch (visitor.gather.read(visitor.fd.get(), visitor.handshake.wants())) {
-      case Gather::State::more:
+      case ArrivingMessage::State::more:
         return;
-      case Gather::State::ended:
+      case ArrivingMessage::State::ended:
         return drop(visitor);
-      case Gather::State::whole:
+      case ArrivingMessage::State::whole:
         break;
     }
     Blob answer;

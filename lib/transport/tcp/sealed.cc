@@ -57,7 +57,7 @@ bool Stream::send_sealed(WireKind kind, const FrameView& frame) {
 
 void Stream::push_sealed() {
   Sealed& own = *sealed_;
-  while (waits_ && ending_ == Ending::open) {
+  while (waits_ && ending_ == StreamEnd::open) {
     const ssize_t sent = ::send(fd_.get(), own.out.data() + own.out_sent,
                                 own.out_bytes - own.out_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && is_full_for_now()) break;
@@ -72,13 +72,13 @@ void Stream::push_sealed() {
 int Stream::pull_sealed() {
   Sealed& own = *sealed_;
   const int before = events_;
-  for (int reads = 0; reads < kReadsPerPull && ending_ == Ending::open; ++reads) {
+  for (int reads = 0; reads < kReadsPerPull && ending_ == StreamEnd::open; ++reads) {
     if (own.in.size() < kLeastRoom) own.in.resize(kLeastRoom);
     const std::size_t room = own.in.size() - own.end;
     const ssize_t got = ::recv(fd_.get(), own.in.data() + own.end, room, MSG_DONTWAIT);
     if (!is_read(got)) break;
     own.end += static_cast<std::size_t>(got);
-    while (ending_ == Ending::open && take_sealed()) {
+    while (ending_ == StreamEnd::open && take_sealed()) {
     }
     if (static_cast<std::size_t>(got) < room) break;  // that was all
   }
@@ -120,7 +120,7 @@ bool Stream::open_head(const std::byte* at) {
     return change_found();
   switch (static_cast<WireKind>(head_.kind)) {
     case WireKind::goodbye:
-      ending_ = Ending::goodbye;
+      ending_ = StreamEnd::goodbye;
       poller_.change(fd_.get(), 0);
       return false;
     case WireKind::still:
@@ -134,13 +134,13 @@ bool Stream::open_head(const std::byte* at) {
 
 bool Stream::change_found() {
   fail_with("what arrived is not what was sent: changed, repeated or left out on the way");
-  ending_ = Ending::changed;
+  ending_ = StreamEnd::changed;
   return false;
 }
 
 // So that the loss of the last record is noticed.
 void Stream::say_still(std::int64_t now) {
-  if (waits_ || ending_ != Ending::open || now - sealed_->sent_ns < kStillNs) return;
+  if (waits_ || ending_ != StreamEnd::open || now - sealed_->sent_ns < kStillNs) return;
   static constexpr std::array<std::byte, kStillBytes> kFiller{};
   const FrameHeader nothing;
   const bool fills_up = sealed_->stills++ < kMaxSealedFrame / kStillBytes + 1;

@@ -99,7 +99,7 @@ bool send_whole(int fd, BlobView bytes) {
          static_cast<ssize_t>(bytes.size());
 }
 
-Gather::State Gather::read(int fd, std::size_t wanted) {
+ArrivingMessage::State ArrivingMessage::read(int fd, std::size_t wanted) {
   while (got_ < wanted) {
     const ssize_t got = ::recv(fd, bytes_.data() + got_, wanted - got_, MSG_DONTWAIT);
     if (got == 0) return State::ended;

@@ -23,7 +23,7 @@ void tune(int fd);
 bool send_whole(int fd, BlobView bytes);  // short messages on a fresh socket
 
 // A message of known length that arrives piece by piece.
-class Gather {
+class ArrivingMessage {
  public:
   enum class State : std::uint8_t { more, whole, ended };
   State read(int fd, std::size_t wanted);

@@ -39,7 +39,7 @@ Stream::~Stream() {
 }
 
 void Stream::tick(std::int64_t now) {
-  if (ending_ != Ending::open) return;
+  if (ending_ != StreamEnd::open) return;
   if (sealed_) say_still(now);
   look_for_stall(now);
 }
@@ -73,8 +73,8 @@ void Stream::look_for_stall(std::int64_t now) {
 }
 
 void Stream::fail_with(const std::string& why) {
-  if (ending_ != Ending::open) return;
-  ending_ = Ending::broken;
+  if (ending_ != StreamEnd::open) return;
+  ending_ = StreamEnd::broken;
   reason_ = why;
   poller_.change(fd_.get(), 0);
 }
@@ -100,7 +100,7 @@ std::size_t Stream::send_some(const WireHead& head, const std::byte* payload, st
 }
 
 bool Stream::try_send(const FrameView& frame) {
-  if (waits_ || ending_ != Ending::open) return false;
+  if (waits_ || ending_ != StreamEnd::open) return false;
   if (sealed_) [[unlikely]]
     return send_sealed(WireKind::frame, frame);
   const WireHead head = head_for(WireKind::frame, *frame.header, frame.bytes);
@@ -109,7 +109,7 @@ bool Stream::try_send(const FrameView& frame) {
     if (frame.done != nullptr) frame.done->fire(frame.done, true);
     return true;
   }
-  if (ending_ != Ending::open) return false;
+  if (ending_ != StreamEnd::open) return false;
   listen_for(true);
   if (sent == 0) return false;
   keep_rest(frame, head, sent);
@@ -148,7 +148,7 @@ void Stream::finish_pending(bool ok) {
 }
 
 void Stream::listen_for(bool room) {
-  if (room == listens_for_room_ || ending_ != Ending::open) return;
+  if (room == listens_for_room_ || ending_ != StreamEnd::open) return;
   listens_for_room_ = room;
   poller_.change(fd_.get(), room ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
@@ -165,7 +165,7 @@ int Stream::pull() {
   if (sealed_) [[unlikely]]
     return pull_sealed();
   const int before = events_;
-  for (int reads = 0; reads < kReadsPerPull && ending_ == Ending::open; ++reads) {
+  for (int reads = 0; reads < kReadsPerPull && ending_ == StreamEnd::open; ++reads) {
     std::size_t into_frame = 0;
     const std::size_t got = read_some(into_frame);
     if (got == 0) break;
@@ -208,9 +208,9 @@ bool Stream::is_read(ssize_t got) {
 
 // Cuts bytes into frames.
 void Stream::take(std::span<std::byte> bytes) {
-  while (!bytes.empty() && ending_ == Ending::open) {
+  while (!bytes.empty() && ending_ == StreamEnd::open) {
     bytes = take_head(bytes);
-    if (head_got_ < sizeof head_ || ending_ != Ending::open) return;
+    if (head_got_ < sizeof head_ || ending_ != StreamEnd::open) return;
     if (bytes.size() >= head_.bytes) {
       const auto payload = bytes.first(head_.bytes);
       bytes = bytes.subspan(head_.bytes);
@@ -230,7 +230,7 @@ std::span<std::byte> Stream::take_head(std::span<std::byte> bytes) {
   if (!is_sound(head_)) {
     fail_with("what arrives is no frame");
   } else if (head_.kind == static_cast<std::uint16_t>(WireKind::goodbye)) {
-    ending_ = Ending::goodbye;
+    ending_ = StreamEnd::goodbye;
     poller_.change(fd_.get(), 0);
   }
   return bytes.subspan(missing);
@@ -261,11 +261,11 @@ int Stream::wait_for(short what, int patience_ms) const {
 }
 
 void Stream::say_goodbye(std::int64_t limit_ns) {
-  while (waits_ && ending_ == Ending::open && now_ns() < limit_ns) {
+  while (waits_ && ending_ == StreamEnd::open && now_ns() < limit_ns) {
     push();
     if (waits_) wait_for(POLLOUT, 10);
   }
-  if (waits_ || ending_ == Ending::broken || ending_ == Ending::changed) return;
+  if (waits_ || ending_ == StreamEnd::broken || ending_ == StreamEnd::changed) return;
   // Alone and short: a socket that does not take it whole is one nobody reads from.
   if (sealed_) {
     const FrameHeader nothing;

@@ -23,7 +23,12 @@
 
 namespace tutti::transport::tcp {
 
-enum class Ending : std::uint8_t { open, goodbye, broken, changed };  // changed: not what was sent
+enum class StreamEnd : std::uint8_t {
+  open,
+  goodbye,
+  broken,
+  changed
+};  // changed: not what was sent
 
 // Shared by the streams of a transport: reading needs it only during a call.
 struct Scratch {
@@ -46,7 +51,7 @@ class Stream final : public Watched {
   int take_events() { return std::exchange(events_, 0); }
 
   int peer() const { return peer_; }
-  Ending ending() const { return ending_; }
+  StreamEnd ending() const { return ending_; }
   const std::string& reason() const { return reason_; }
   bool has_pending() const { return waits_; }
 
@@ -96,7 +101,7 @@ class Stream final : public Watched {
   Poller& poller_;
   Scratch& scratch_;
   Sink& sink_;
-  Ending ending_ = Ending::open;
+  StreamEnd ending_ = StreamEnd::open;
   std::string reason_;
   int events_ = 0;
 

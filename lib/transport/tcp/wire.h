@@ -1,7 +1,7 @@
 // wire: the bytes of the tcp transport. Both hosts are little-endian machines of one build.
 //
 //   initiator                                   acceptor
-//   Hello: who, to whom, which job, nonce,
+//   TcpHello: who, to whom, which job, nonce,
 //   and what is asked of the link           ->
 //                                           <-  Challenge: nonce, what is given, mac ("I know the
 //                                           key")
@@ -10,12 +10,13 @@
 //   frames                                 <->  frames
 //   goodbye                                <->  goodbye
 //
-// Every mac is over a label of its own, the whole Hello and the whole Challenge, so that none can
-// be played back, reflected or moved to another pair.
+// Every mac is over a label of its own, the whole TcpHello and the whole Challenge, so that none
+// can be played back, reflected or moved to another pair.
 //
 // With TUTTI_LINK_SECURITY both also send a fresh X25519 public key, which the macs cover. What the
-// two keys agree on, the job's key, Hello and Challenge make a key for each direction (secure.h).
-// Then every frame is one record of one or two pieces, each sealed with its own number as nonce:
+// two keys agree on, the job's key, TcpHello and Challenge make a key for each direction
+// (secure.h). Then every frame is one record of one or two pieces, each sealed with its own number
+// as nonce:
 //
 //   | WireHead, 40 | tag, 16 |            and, where head.bytes > 0,   | payload | tag, 16 |
 //
@@ -42,7 +43,7 @@ using Nonce = std::array<std::uint8_t, kNonceBytes>;
 using Mac = std::array<std::uint8_t, kMacBytes>;
 using PublicKey = std::array<std::uint8_t, 32>;
 
-struct Hello {
+struct TcpHello {
   std::array<char, 8> magic;
   std::uint32_t version;
   std::uint32_t from;
@@ -53,7 +54,7 @@ struct Hello {
   Nonce nonce;
   PublicKey key;
 };
-static_assert(sizeof(Hello) == 96);
+static_assert(sizeof(TcpHello) == 96);
 
 struct Answer {
   Nonce nonce;

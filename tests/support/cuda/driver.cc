@@ -77,8 +77,8 @@ CUcontext current() {
 
 using namespace standin;
 
-#define ENTER(name)                                       \
-  Lock lock(state().mutex);                               \
+#define ENTER(name)         \
+  Lock lock(state().mutex); \
   if (const CUresult no = enter(name); no != CUDA_SUCCESS) return no
 
 CUresult cuInit(unsigned) {
@@ -97,11 +97,11 @@ CUresult cuInit(unsigned) {
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult error, const char** text) {
-  *text = error == CUDA_ERROR_LAUNCH_FAILED    ? "CUDA_ERROR_LAUNCH_FAILED"
-          : error == CUDA_ERROR_OUT_OF_MEMORY  ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : error == CUDA_ERROR_INVALID_VALUE  ? "CUDA_ERROR_INVALID_VALUE"
+  *text = error == CUDA_ERROR_LAUNCH_FAILED     ? "CUDA_ERROR_LAUNCH_FAILED"
+          : error == CUDA_ERROR_OUT_OF_MEMORY   ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == CUDA_ERROR_INVALID_VALUE   ? "CUDA_ERROR_INVALID_VALUE"
           : error == CUDA_ERROR_INVALID_CONTEXT ? "CUDA_ERROR_INVALID_CONTEXT"
-                                               : "CUDA_ERROR_OTHER";
+                                                : "CUDA_ERROR_OTHER";
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorString(CUresult, const char** text) {
@@ -115,13 +115,15 @@ CUresult cuDeviceGetCount(int* count) {
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   ENTER("cuDeviceGet");
-  if (ordinal < 0 || ordinal >= static_cast<int>(state().gpus.size())) return CUDA_ERROR_INVALID_DEVICE;
+  if (ordinal < 0 || ordinal >= static_cast<int>(state().gpus.size()))
+    return CUDA_ERROR_INVALID_DEVICE;
   *device = ordinal;
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   ENTER("cuDevicePrimaryCtxRetain");
-  if (device < 0 || device >= static_cast<int>(state().gpus.size())) return CUDA_ERROR_INVALID_DEVICE;
+  if (device < 0 || device >= static_cast<int>(state().gpus.size()))
+    return CUDA_ERROR_INVALID_DEVICE;
   Gpu& gpu = *state().gpus[static_cast<std::size_t>(device)];
   ++gpu.retained;
   *context = &gpu.primary;

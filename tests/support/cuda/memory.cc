@@ -48,15 +48,18 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
   made.context = kind == Kind::pool || kind == Kind::vmm ? nullptr : current();
   made.id = all.next_id++;
   if (kind == Kind::pinned || kind == Kind::managed) {
-    if (kind == Kind::pinned && bytes > all.pinned_limit - all.pinned) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (kind == Kind::pinned && bytes > all.pinned_limit - all.pinned)
+      return CUDA_ERROR_OUT_OF_MEMORY;
     if (kind == Kind::pinned) all.pinned += bytes;
-    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
     made.begin = reinterpret_cast<std::uintptr_t>(memory);
   } else {
     Gpu& gpu = *all.gpus[static_cast<std::size_t>(device)];
     const std::size_t room = (bytes + 2 * kApart - 1) / kApart * kApart;
-    if (room > kWindow - gpu.taken || bytes > all.memory_limit - gpu.used) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (room > kWindow - gpu.taken || bytes > all.memory_limit - gpu.used)
+      return CUDA_ERROR_OUT_OF_MEMORY;
     made.begin = reinterpret_cast<std::uintptr_t>(gpu.forbidden + gpu.taken);
     gpu.taken += room;
     gpu.used += bytes;
@@ -83,7 +86,8 @@ CUresult release(std::uintptr_t address, Kind kind, Kind other) {
   Gpu& gpu = *all.gpus[static_cast<std::size_t>(gone.device)];
   gpu.used -= gone.bytes;
   // What is read there by mistake is not what was.
-  std::memset(gpu.open + (gone.begin - reinterpret_cast<std::uintptr_t>(gpu.forbidden)), 0xdd, gone.bytes);
+  std::memset(gpu.open + (gone.begin - reinterpret_cast<std::uintptr_t>(gpu.forbidden)), 0xdd,
+              gone.bytes);
   return CUDA_SUCCESS;
 }
 
@@ -99,7 +103,8 @@ bool resolve(CUdeviceptr address, std::size_t bytes, Side* side) {
     *side = {reinterpret_cast<void*>(address), false, true};
     return true;
   }
-  *side = {reach(address, bytes), found->kind != Kind::pinned && found->kind != Kind::managed, false};
+  *side = {reach(address, bytes), found->kind != Kind::pinned && found->kind != Kind::managed,
+           false};
   return side->memory != nullptr;
 }
 
@@ -128,8 +133,8 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
 
 using namespace standin;
 
-#define ENTER(name)                                       \
-  Lock lock(state().mutex);                               \
+#define ENTER(name)         \
+  Lock lock(state().mutex); \
   if (const CUresult no = enter(name); no != CUDA_SUCCESS) return no
 
 static int current_device() {
@@ -268,7 +273,8 @@ static CUresult attribute(void* value, CUpointer_attribute which, const Allocati
       *static_cast<size_t*>(value) = found == nullptr ? 0 : found->bytes;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      *static_cast<void**>(value) = found != nullptr && found->kind == Kind::pool ? &state() : nullptr;
+      *static_cast<void**>(value) =
+          found != nullptr && found->kind == Kind::pool ? &state() : nullptr;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
@@ -294,7 +300,7 @@ extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes) {
   const Lock lock(state().mutex);
   void* const memory = reach(reinterpret_cast<std::uintptr_t>(address), bytes);
   if (memory != nullptr) return memory;
-  std::fprintf(stderr, "stand-in GPU: a kernel touches %zu bytes at %p, which are not allocated\n", bytes,
-               address);
+  std::fprintf(stderr, "stand-in GPU: a kernel touches %zu bytes at %p, which are not allocated\n",
+               bytes, address);
   std::abort();
 }

@@ -43,7 +43,6 @@ void run(CUstream_st* stream) {
   delete stream;
 }
 
-
 std::unique_ptr<CUstream_st>& made(std::unique_ptr<CUstream_st>& stream, CUcontext context) {
   if (stream == nullptr) {
     stream = std::make_unique<CUstream_st>();
@@ -56,10 +55,12 @@ std::unique_ptr<CUstream_st>& made(std::unique_ptr<CUstream_st>& stream, CUconte
 }  // namespace
 
 CUstream_st* stream_of(CUstream stream) {
-  if (stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD) return stream;
+  if (stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD)
+    return stream;
   const CUcontext context = current();
   if (context == nullptr) return nullptr;
-  return made(stream == CU_STREAM_PER_THREAD ? context->per_thread : context->legacy, context).get();
+  return made(stream == CU_STREAM_PER_THREAD ? context->per_thread : context->legacy, context)
+      .get();
 }
 
 // The legacy stream waits for all that block it, and they for it.
@@ -92,8 +93,8 @@ void await(Lock& lock, const EndRef& end) {
 
 using namespace standin;
 
-#define ENTER(name)                                       \
-  Lock lock(state().mutex);                               \
+#define ENTER(name)         \
+  Lock lock(state().mutex); \
   if (const CUresult no = enter(name); no != CUDA_SUCCESS) return no
 
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {

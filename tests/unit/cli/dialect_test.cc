@@ -44,7 +44,7 @@ TEST_CASE("Open MPI's parameters that mean an option are taken for it", "[cli]")
   CHECK(job->agent_args == std::vector<std::string>{"-q", "-p", "22"});
   CHECK(job->placement.bind_to == BindTo::numa);
   CHECK(job->placement.oversubscribe);
-  CHECK(job->output.tag == OutputSpec::Tag::none);
+  CHECK(job->output.tag == spec::OutputTag::none);
   CHECK(job->notes.empty());
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("Hydra's line is understood", "[cli]") {
   CHECK(job->placement.ranks_per_node == 2);
   CHECK(job->placement.cpus_per_rank == 2);
   CHECK(job->placement.map_by == MapBy::numa);
-  CHECK(job->output.tag == OutputSpec::Tag::label);
+  CHECK(job->output.tag == spec::OutputTag::label);
   CHECK(job->apps[0].working_directory == "/tmp");
   CHECK(job->apps[1].working_directory.empty());
   CHECK(*change(job->apps[0], "A")->value == "1");
@@ -122,7 +122,7 @@ TEST_CASE("srun's short options hold their words, and stand together", "[cli]") 
   CHECK(job->apps[0].hosts == std::vector<std::string>{"a,b"});
   CHECK(job->apps[0].ranks == 2);
   CHECK(job->placement.most_hosts == 1);
-  CHECK(job->output.tag == OutputSpec::Tag::label);
+  CHECK(job->output.tag == spec::OutputTag::label);
   CHECK(job->output.out_file == "out.%r");
   CHECK(job->apps[0].argv == cut("./a -x"));
   CHECK(job->notes == std::vector<std::string>{"without effect here: -p, -J"});
@@ -132,7 +132,7 @@ TEST_CASE("srun's short options hold their words, and stand together", "[cli]") 
 }
 
 TEST_CASE("srun's --jobid names the job that it is started in", "[cli]") {
-  Surroundings around;
+  CommandLineContext around;
   around.variable = [](const std::string& name) {
     return name == "SLURM_JOB_ID" ? std::optional<std::string>("7") : std::nullopt;
   };
@@ -157,7 +157,7 @@ TEST_CASE("every launcher's word for interfaces is the one knob", "[cli]") {
   CHECK(*change(without->apps[0], "TUTTI_INTERFACES")->value == "^lo,docker0");
   CHECK(error_of("prun --interfaces eth0,^lo a").find("no list of interfaces") !=
         std::string::npos);
-  Surroundings around;
+  CommandLineContext around;
   std::map<std::string, std::string> set{{"GLOO_SOCKET_IFNAME", "eth1"}};
   around.variable = [&set](const std::string& name) {
     const auto found = set.find(name);
@@ -232,7 +232,7 @@ TEST_CASE("programs and parameters come from files", "[cli]") {
           "tutti_costs = tcp=7:3,fold=4\n");
     return tutti::fail(tutti::Code::arg, "cannot read " + path);
   };
-  const Surroundings around{read, {}, {}, {}};
+  const CommandLineContext around{read, {}, {}, {}};
   auto job = parse_command_line(cut("prun --app apps"), around);
   REQUIRE(job);
   REQUIRE(job->apps.size() == 2);
@@ -270,7 +270,7 @@ TEST_CASE("programs and parameters come from files", "[cli]") {
 }
 
 TEST_CASE("one table of costs goes to all ranks", "[cli]") {
-  Surroundings around;
+  CommandLineContext around;
   around.variable = [](const std::string& name) -> std::optional<std::string> {
     if (name != "TUTTI_COSTS") return std::nullopt;
     return "tcp=9:1";
@@ -288,7 +288,7 @@ TEST_CASE("one table of costs goes to all ranks", "[cli]") {
 }
 
 TEST_CASE("output goes where it is told", "[cli]") {
-  using Tag = OutputSpec::Tag;
+  using Tag = spec::OutputTag;
   CHECK(parse("prun --tag-output a")->output.tag == Tag::tag);
   CHECK(parse("mpiexec -l a")->output.tag == Tag::label);
   CHECK(parse("prun --output json,fold,dir=x a")->output.directory == "x");
@@ -322,7 +322,7 @@ TEST_CASE("what is refused names the option and what to do instead", "[cli]") {
 }
 
 TEST_CASE("a bare name that is not in PATH is a program of the working folder", "[cli]") {
-  Surroundings around;
+  CommandLineContext around;
   around.is_in_path = [](const std::string& name) { return name == "true"; };
   around.is_program = [](const std::string& path) {
     return path == "./app" || path == "./true" || path == "sub/other";

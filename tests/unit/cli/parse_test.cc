@@ -90,7 +90,7 @@ TEST_CASE("settings land where they belong", "[cli]") {
   CHECK(job->virtual_delay == "50us");
   CHECK(job->timeout_s == Approx(2.5));
   CHECK(job->stdin_to == std::vector<std::string>{"0", "2"});
-  CHECK(job->output.tag == OutputSpec::Tag::label);
+  CHECK(job->output.tag == spec::OutputTag::label);
   CHECK(job->output.timestamps);
   CHECK(job->output.merge_stderr);
   CHECK(job->output.directory == "out");

@@ -51,7 +51,7 @@ TEST_CASE("torchrun's words under prun make a torch job; settings alone do not",
 }
 
 TEST_CASE("what can run by itself goes to python under torchrun's name only", "[cli]") {
-  Surroundings around;
+  CommandLineContext around;
   around.is_file = [](const std::string& path) { return path == "x.py" || path == "sub/y.py"; };
   around.is_program = [](const std::string& name) { return name == "true" || name == "run.py"; };
   const auto program = [&](const std::string& line) {
@@ -80,7 +80,7 @@ TEST_CASE("torch.distributed.launch gives --local-rank", "[cli]") {
   REQUIRE(job);
   CHECK(job->apps[0].local_rank_at == 3);
   CHECK(job->apps[0].argv == cut("python3 -u t.py --local-rank= -x"));
-  Surroundings around;
+  CommandLineContext around;
   around.is_file = [](const std::string& path) { return path != "none.py"; };
   around.read_file = [](const std::string& path) {
     return tutti::Result<std::string>(path == "old.py" ? "'--local_rank'"
@@ -97,7 +97,7 @@ TEST_CASE("torch.distributed.launch gives --local-rank", "[cli]") {
 }
 
 TEST_CASE("PET_ variables are defaults", "[cli]") {
-  Surroundings around;
+  CommandLineContext around;
   around.variable = [](const std::string& name) -> std::optional<std::string> {
     if (name == "PET_NNODES") return "2";
     if (name == "PET_NPROC_PER_NODE") return "8";

@@ -6,13 +6,13 @@
 #include "coll/coll.h"
 
 using namespace tutti;
-using coll::Call;
 using coll::Collective;
+using coll::RankCall;
 
 namespace {
 
-Call call_of(Collective collective, int rank, int size) {
-  Call call;
+RankCall call_of(Collective collective, int rank, int size) {
+  RankCall call;
   call.collective = collective;
   call.rank = rank;
   call.size = size;
@@ -45,7 +45,7 @@ TEST_CASE("names are found, and are one of a kind within a collective", "[coll]"
 }
 
 TEST_CASE("an algorithm that loses rank order refuses operations that need it", "[coll]") {
-  Call call = call_of(Collective::allreduce, 0, 4);
+  RankCall call = call_of(Collective::allreduce, 0, 4);
   call.commutative = false;
   const auto refused = coll::build(*coll::find(Collective::allreduce, "ring"), call);
   REQUIRE_FALSE(refused);
@@ -68,16 +68,16 @@ TEST_CASE("a leaf of a reduction sends its input without copying it", "[coll]") 
 }
 
 TEST_CASE("the ring copies nothing and needs no scratch", "[coll]") {
-  Call call = call_of(Collective::allreduce, 2, 5);
+  RankCall call = call_of(Collective::allreduce, 2, 5);
   call.count = 100000;
   const auto ring = coll::build(*coll::find(Collective::allreduce, "ring"), call);
   REQUIRE(ring);
   CHECK(ring->scratch == 0);
-  for (const auto& step : ring->steps) CHECK(step.kind != sched::Kind::copy);
+  for (const auto& step : ring->steps) CHECK(step.kind != sched::StepKind::copy);
 }
 
 TEST_CASE("schedules of very large teams are as long as the rank's own steps", "[coll]") {
-  Call call = call_of(Collective::allreduce, 77777, 100000);
+  RankCall call = call_of(Collective::allreduce, 77777, 100000);
   const auto few = coll::build(*coll::find(Collective::allreduce, "recursive_doubling"), call);
   REQUIRE(few);
   CHECK(few->steps.size() < 100);

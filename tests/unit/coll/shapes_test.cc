@@ -13,7 +13,7 @@ using tutti::sched::Space;
 namespace {
 
 RankTeam team_of(int rank, int size, std::span<const int> host_of = {}) {
-  Call call;
+  RankCall call;
   call.rank = rank;
   call.size = size;
   call.host_of = host_of;
@@ -122,7 +122,7 @@ TEST_CASE("a fold pairs neighbours and leaves a power of two in rank order", "[c
     int last_rank = -1;
     for (int rank = 0; rank < p; ++rank) {
       const RankTeam team = team_of(rank, p);
-      const Fold fold(team);
+      const PowerOfTwoFold fold(team);
       CHECK((fold.size() & (fold.size() - 1)) == 0);
       if (fold.stands_aside()) {
         CHECK(fold.mate() == rank + 1);
@@ -136,8 +136,8 @@ TEST_CASE("a fold pairs neighbours and leaves a power of two in rank order", "[c
       last_rank = rank;
     }
     const RankTeam team = team_of(0, p);
-    CHECK(workers == Fold(team).size());
-    CHECK(Fold(team).first_member(workers) == p);
+    CHECK(workers == PowerOfTwoFold(team).size());
+    CHECK(PowerOfTwoFold(team).first_member(workers) == p);
   }
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("halving ends with one block each, all of them different", "[coll][sha
       std::set<int> kept;
       for (int rank = 0; rank < p; ++rank) {
         const RankTeam team = team_of(rank, p);
-        const Fold fold(team);
+        const PowerOfTwoFold fold(team);
         const Halving halving(fold, start);
         int block = 0;
         for (const auto& round : halving.rounds) {
@@ -167,7 +167,7 @@ TEST_CASE("hosts group ranks that need not be consecutive, and the root leads it
   const std::vector<int> host_of{3, 0, 3, 0, 1};
   for (int rank = 0; rank < 5; ++rank) {
     const RankTeam team = team_of(rank, 5, host_of);
-    const Hosts hosts(team, 2);
+    const TeamHosts hosts(team, 2);
     CHECK(hosts.count() == 3);
     CHECK(hosts.members(0) == std::vector<int>{0, 2});
     CHECK(hosts.root_host() == 0);

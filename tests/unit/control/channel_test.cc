@@ -28,12 +28,12 @@ struct Pair {
       of_b.stream = secure::make_stream({back, there});
     }
     wire = of_a.out.get();
-    a = std::make_unique<Channel>(loop, std::move(of_a));
-    b = std::make_unique<Channel>(loop, std::move(of_b));
+    a = std::make_unique<StartupChannel>(loop, std::move(of_a));
+    b = std::make_unique<StartupChannel>(loop, std::move(of_b));
   }
   int wire = -1;  // what is written here comes to b as if from the network
   Loop loop;
-  std::unique_ptr<Channel> a, b;
+  std::unique_ptr<StartupChannel> a, b;
 };
 
 TEST_CASE("messages cross a channel in order, many and long", "[control]") {

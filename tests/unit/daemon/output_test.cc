@@ -9,7 +9,7 @@
 namespace tutti::launch::daemon {
 namespace {
 
-Writer writer(int rank) {
+OutputOwner writer(int rank) {
   return {rank, rank, 0, "a", 7};
 }
 
@@ -21,7 +21,7 @@ std::string joined(const Parts& parts) {
 
 // Its parts as one text.
 struct Cutter {
-  Cutter(const control::OutputPart& how, const Writer& whose, int stream)
+  Cutter(const control::OutputPart& how, const OutputOwner& whose, int stream)
       : lines(how, whose, stream) {}
   std::string feed(std::string_view bytes) { return joined(lines.feed(bytes)); }
   std::string flush() { return joined(lines.flush()); }
@@ -31,7 +31,7 @@ struct Cutter {
 
 Cutter tagged(int stream = 1) {
   control::OutputPart how;
-  how.tag = static_cast<int>(control::OutputPart::Tag::tag);
+  how.tag = static_cast<int>(spec::OutputTag::tag);
   return Cutter(how, writer(3), stream);
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("a line in two pieces gets one tag", "[daemon][output]") {
 TEST_CASE("standard error says so, Hydra's label is shorter", "[daemon][output]") {
   CHECK(tagged(2).feed("x\n") == "[1,3]<stderr>: x\n");
   control::OutputPart how;
-  how.tag = static_cast<int>(control::OutputPart::Tag::label);
+  how.tag = static_cast<int>(spec::OutputTag::label);
   CHECK(Cutter(how, writer(7), 1).feed("a\n\nb\n") == "[7] a\n[7] \n[7] b\n");
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("under tags the text of each line comes out as it went in", "[daemon][
 
 TEST_CASE("a time stamp stands before the tag", "[daemon][output]") {
   control::OutputPart how;
-  how.tag = static_cast<int>(control::OutputPart::Tag::tag);
+  how.tag = static_cast<int>(spec::OutputTag::tag);
   how.timestamps = true;
   const std::string line = Cutter(how, writer(0), 1).feed("x\n");
   CHECK(line.size() > 24);
@@ -145,7 +145,7 @@ TEST_CASE("a time stamp stands before the tag", "[daemon][output]") {
 
 TEST_CASE("JSON lines hold whatever a program writes", "[daemon][output]") {
   control::OutputPart how;
-  how.tag = static_cast<int>(control::OutputPart::Tag::json);
+  how.tag = static_cast<int>(spec::OutputTag::json);
   Cutter cutter(how, writer(2), 2);
   const std::string line = cutter.feed("say \"\\\t\xff\xc3\xa9\"\n");
   CHECK(line.starts_with("{\"rank\":2,\"host\":\"a\",\"stream\":\"stderr\",\"time\":\""));
@@ -156,15 +156,15 @@ TEST_CASE("JSON lines hold whatever a program writes", "[daemon][output]") {
 
 TEST_CASE("XML lines, patterns and colours", "[daemon][output]") {
   control::OutputPart how;
-  how.tag = static_cast<int>(control::OutputPart::Tag::xml);
+  how.tag = static_cast<int>(spec::OutputTag::xml);
   CHECK(Cutter(how, writer(1), 1).feed("a<b&c\n") == "<stdout rank=\"1\">a&lt;b&amp;c</stdout>\n");
-  how.tag = static_cast<int>(control::OutputPart::Tag::pattern);
+  how.tag = static_cast<int>(spec::OutputTag::pattern);
   how.tag_pattern = "%h-%3r> ";
   CHECK(Cutter(how, writer(1), 1).feed("x\n") == "a-001> x\n");
   how.color = true;
   CHECK(Cutter(how, writer(1), 2).feed("x\n") == "\033[31ma-001> \033[0mx\n");
   control::OutputPart xml;
-  xml.tag = static_cast<int>(control::OutputPart::Tag::xml);
+  xml.tag = static_cast<int>(spec::OutputTag::xml);
   Cutter rest(xml, writer(1), 1);
   CHECK(rest.feed(std::string("\0\x1b\r\xff\xc3\xa9\xe0\x80\x80", 9)).empty());
   CHECK(rest.flush() ==

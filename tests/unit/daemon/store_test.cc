@@ -43,7 +43,7 @@ TEST_CASE("an address is there when its waiter wakes", "[daemon]") {
 TEST_CASE("a rank that is gone is marked and every local sleeper's word moves", "[daemon]") {
   const auto segment = some_segment();
   const auto before = segment.local(1).wake_word.load();
-  publish_end(segment, 2, End::without_finalizing, true);
+  publish_end(segment, 2, ProcessEnd::without_finalizing, true);
   CHECK(segment.rank(2).gone.load() == 1);
   CHECK(segment.rank(1).gone.load() == 0);
   CHECK(segment.local(1).wake_word.load() != before);
@@ -51,7 +51,7 @@ TEST_CASE("a rank that is gone is marked and every local sleeper's word moves", 
 
 TEST_CASE("ranks that do not exist are ignored, long addresses cut", "[daemon]") {
   const auto segment = some_segment();
-  publish_end(segment, 99, End::without_finalizing, true);
+  publish_end(segment, 99, ProcessEnd::without_finalizing, true);
   publish_address(segment, -1, "x");
   publish_address(segment, 0, std::string(1000, 'x'));
   CHECK(segment.rank(0).address_bytes == wireup::kAddressBytes);

@@ -65,7 +65,7 @@ TEST_CASE("a member that died does not keep its team's area", "[delegate][areas]
     // The third dies in the middle of this call, and of the others it never sees the end.
     end_process(wireups, 2);
     for (const auto& run : runs) {
-      while (run->step() != delegate::Step::over) {
+      while (run->step() != delegate::StepResult::over) {
       }
       CHECK(run->code() == Code::proc_aborted);
     }

@@ -11,7 +11,7 @@
 
 using namespace tutti;
 using namespace tutti::test;
-using delegate::Step;
+using delegate::StepResult;
 using delegate::TeamRun;
 
 namespace {
@@ -61,7 +61,7 @@ class Everyone {
   bool is_right() const {
     return std::all_of(runs_.begin(), runs_.end(),
                        [](const auto& run) {
-                         return run->step() == Step::over && run->code() == Code::ok;
+                         return run->step() == StepResult::over && run->code() == Code::ok;
                        }) &&
            std::all_of(mixers_.begin(), mixers_.end(),
                        [](const auto& mixer) { return mixer->is_right(); });
@@ -90,7 +90,7 @@ class FakeTeam final : public Team {
   class Fake final : public TeamRun {
    public:
     explicit Fake(FakeTeam& team) : team_(team) {}
-    Step step() override { return team_.steps_-- > 0 ? Step::waits : Step::over; }
+    StepResult step() override { return team_.steps_-- > 0 ? StepResult::waits : StepResult::over; }
     Code code() const override { return team_.code_; }
 
    private:
@@ -116,7 +116,7 @@ TEST_CASE("begun calls are stepped by one thread, members in any order", "[deleg
       std::vector<bool> is_over(Members::at(size));
       while (over < size && ++steps < kMostSteps) {
         const int member = static_cast<int>(random() % static_cast<unsigned>(size));
-        if (is_over[Members::at(member)] || all.run(member).step() != Step::over) continue;
+        if (is_over[Members::at(member)] || all.run(member).step() != StepResult::over) continue;
         is_over[Members::at(member)] = true;
         ++over;
       }
@@ -137,7 +137,7 @@ TEST_CASE("of several begun calls only the last is stepped", "[delegate][steps]"
   for (int steps = 0, over = 0; over < 3 && steps < kMostSteps; ++steps) {
     over = 0;
     for (int member = 2; member >= 0; --member)
-      if (third.run(member).step() == Step::over) ++over;
+      if (third.run(member).step() == StepResult::over) ++over;
   }
   REQUIRE(first.is_right());
   REQUIRE(second.is_right());
@@ -162,7 +162,7 @@ TEST_CASE("calls of two teams, begun in another order by each member", "[delegat
       }
       for (Everyone* call : {&a, &b})
         for (int member = 0; member < 2; ++member)
-          is_over = call->run(member).step() == Step::over && is_over;
+          is_over = call->run(member).step() == StepResult::over && is_over;
     }
     REQUIRE(a.is_right());
     REQUIRE(b.is_right());
@@ -200,13 +200,13 @@ TEST_CASE("a team is cancelled in the middle of a call", "[delegate][steps]") {
     for (int i = 0; i < steps_before; ++i) call.run(i % 3).step();
     teams[1]->cancel(Code::proc_aborted);
     for (Everyone* each : {&call, &queued}) {
-      CHECK(each->run(1).step() == Step::over);
+      CHECK(each->run(1).step() == StepResult::over);
       CHECK(each->run(1).code() == Code::proc_aborted);
     }
     for (int member : {0, 2})
       for (Everyone* each : {&call, &queued}) {
         int steps = 0;
-        while (each->run(member).step() != Step::over && ++steps < kMostSteps) {
+        while (each->run(member).step() != StepResult::over && ++steps < kMostSteps) {
         }
         REQUIRE(steps < kMostSteps);
         CHECK(each->run(member).code() == Code::proc_aborted);
@@ -238,7 +238,7 @@ TEST_CASE("a member that dies ends the begun calls of the others", "[delegate][s
   members.wireups[0]->segment().rank(2).gone.store(1, std::memory_order_release);
   for (int member : {0, 1}) {
     int steps = 0;
-    while (call.run(member).step() != Step::over && ++steps < kMostSteps) {
+    while (call.run(member).step() != StepResult::over && ++steps < kMostSteps) {
     }
     REQUIRE(steps < kMostSteps);
     CHECK(call.run(member).code() == Code::proc_aborted);
@@ -261,8 +261,8 @@ TEST_CASE("any team's call can be waited for", "[delegate][steps]") {
   CHECK(failing.run(TeamCall{}) == Code::op);
   FakeTeam cancelled(how, kMostSteps, Code::ok);
   const auto run = cancelled.begin(TeamCall{});
-  CHECK(run->step() == Step::waits);
+  CHECK(run->step() == StepResult::waits);
   cancelled.cancel(Code::proc_aborted);
-  CHECK(run->step() == Step::over);
+  CHECK(run->step() == StepResult::over);
   CHECK(run->code() == Code::proc_aborted);
 }

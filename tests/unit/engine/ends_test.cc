@@ -64,7 +64,7 @@ TEST_CASE("a run that fails waits for a receive that is being written to", "[eng
   builder.recv(at(Space::out, kLong, 8), 1);
   Caller caller(worlds, builder);
   Bytes sent = test::pattern(kLong, 7);
-  p2p::Request* const offered = worlds[1].send(p2p::Mode::standard, 0, from(1), test::plain(sent));
+  p2p::Pending* const offered = worlds[1].send(p2p::Mode::standard, 0, from(1), test::plain(sent));
   send_other_call(worlds);
   // Rank 1 does not look: the receive is granted, and nothing comes.
   for (int i = 0; i < 200; ++i) worlds[0].progress();
@@ -90,7 +90,7 @@ TEST_CASE("a run that fails takes back what it has offered, and says so in its p
   REQUIRE(worlds.until([&] { return caller.run().is_done(); }));
   std::fill(caller.in.begin(), caller.in.end(), std::byte{});
   Bytes got(kLong);
-  p2p::Request* const asked = worlds[1].recv(0, from(0), test::plain(got));
+  p2p::Pending* const asked = worlds[1].recv(0, from(0), test::plain(got));
   REQUIRE(worlds.until([&] { return asked->done; }));
   CHECK(asked->status.code == Code::other);
   CHECK(got == Bytes(kLong));
@@ -105,7 +105,7 @@ TEST_CASE("a run that fails waits for a message that is being taken", "[engine]"
   Caller caller(worlds, builder);
   worlds.rounds(5);
   Bytes got(kLong);
-  p2p::Request* const asked = worlds[1].recv(0, from(0), test::plain(got));
+  p2p::Pending* const asked = worlds[1].recv(0, from(0), test::plain(got));
   send_other_call(worlds);
   REQUIRE(worlds.until([&] { return caller.run().is_done(); }));
   std::fill(caller.in.begin(), caller.in.end(), std::byte{});

@@ -9,7 +9,7 @@
 namespace tutti::launch::job {
 namespace {
 
-std::string all_of(Fold& fold) {
+std::string all_of(LineFolder& fold) {
   std::string text;
   for (const auto& line : fold.take(true)) text += line.text;
   return text;
@@ -28,7 +28,7 @@ std::vector<int> ranks_in(const std::string& ranges) {
 }
 
 TEST_CASE("what every rank says is shown at once, the rest waits", "[job][fold]") {
-  Fold fold(3);
+  LineFolder fold(3);
   fold.add(0, 1, "hello\nown\n");
   fold.add(1, 1, "hello\n");
   CHECK(fold.take(false).empty());
@@ -41,14 +41,14 @@ TEST_CASE("what every rank says is shown at once, the rest waits", "[job][fold]"
 }
 
 TEST_CASE("streams are not mixed, repeated lines stay two", "[job][fold]") {
-  Fold fold(2);
+  LineFolder fold(2);
   fold.add(0, 1, "x\nx\n");
   fold.add(1, 2, "x\n");
   CHECK(all_of(fold) == "[0] x\n[0] x\n[1] x\n");
 }
 
 TEST_CASE("each rank's lines keep their order", "[job][fold]") {
-  Fold fold(2);
+  LineFolder fold(2);
   fold.add(0, 1, "a\nb\n");
   fold.add(1, 1, "b\na\n");
   CHECK(all_of(fold) == "[0] a\n[0-1] b\n[1] a\n");
@@ -56,7 +56,7 @@ TEST_CASE("each rank's lines keep their order", "[job][fold]") {
 
 TEST_CASE("random lines come out whole and in order, whoever folds them", "[job][fold]") {
   std::mt19937 random(7);
-  Fold fold(4);
+  LineFolder fold(4);
   std::vector<std::string> said(4), shown(4);
   for (int i = 0; i < 4000; ++i) {
     const int rank = static_cast<int>(random() % 4);

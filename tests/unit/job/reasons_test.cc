@@ -23,7 +23,7 @@ TEST_CASE("a rank's own status is the job's", "[job]") {
 TEST_CASE("a signal is 128 more, and named", "[job]") {
   control::RankEnded report;
   report.wait_status = SIGSEGV;
-  const Verdict verdict = judge(report, "b");
+  const RankVerdict verdict = judge(report, "b");
   CHECK(verdict.status == 139);
   CHECK(verdict.line == "rank 0 on host b was killed by signal 11 (Segmentation fault)");
 }

@@ -17,28 +17,28 @@ FakeOptions roomy() {
 }
 
 // Sends, all of them, to a receiver that does not look before the last one.
-std::vector<Request*> flood(Worlds& worlds, std::vector<std::vector<std::byte>>& data,
+std::vector<Pending*> flood(Worlds& worlds, std::vector<std::vector<std::byte>>& data,
                             Mode mode = Mode::standard) {
-  std::vector<Request*> sends;
+  std::vector<Pending*> sends;
   for (int i = 0; i < kCount; ++i) data.push_back(pattern(kBytes, static_cast<unsigned>(i)));
   for (int i = 0; i < kCount; ++i)
     sends.push_back(worlds.send(0, 1, i, data[static_cast<std::size_t>(i)], mode));
   return sends;
 }
 
-bool all_done(const std::vector<Request*>& sends) {
-  return std::all_of(sends.begin(), sends.end(), [](const Request* one) { return one->done; });
+bool all_done(const std::vector<Pending*>& sends) {
+  return std::all_of(sends.begin(), sends.end(), [](const Pending* one) { return one->done; });
 }
 
-int pending(const std::vector<Request*>& sends) {
+int pending(const std::vector<Pending*>& sends) {
   return static_cast<int>(
-      std::count_if(sends.begin(), sends.end(), [](const Request* one) { return !one->done; }));
+      std::count_if(sends.begin(), sends.end(), [](const Pending* one) { return !one->done; }));
 }
 
 // The first that was offered.
-std::size_t first_pending(const std::vector<Request*>& sends) {
+std::size_t first_pending(const std::vector<Pending*>& sends) {
   const auto found =
-      std::find_if(sends.begin(), sends.end(), [](const Request* one) { return !one->done; });
+      std::find_if(sends.begin(), sends.end(), [](const Pending* one) { return !one->done; });
   return static_cast<std::size_t>(found - sends.begin());
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("while there is memory, a flood of any short messages lets its sender 
   Worlds worlds(2, options);
   listen(worlds);
   std::vector<std::vector<std::byte>> data;
-  const std::vector<Request*> sends = flood(worlds, data);
+  const std::vector<Pending*> sends = flood(worlds, data);
   REQUIRE(pending(sends) > 1000);
   REQUIRE(worlds.until([&] { return all_done(sends); }));
   std::vector<std::byte> into(kBytes);
@@ -68,13 +68,13 @@ TEST_CASE("while there is memory, a flood of any short messages lets its sender 
   for (int i = kCount; i-- > 0;) {
     REQUIRE(worlds[1].probe(0, {1, 0, i, 0}, &status));
     REQUIRE(status.bytes == static_cast<std::int64_t>(kBytes));
-    Request* receive = worlds.recv(1, 0, i, into);
+    Pending* receive = worlds.recv(1, 0, i, into);
     REQUIRE(worlds.until([&] { return receive->done; }));
     REQUIRE(receive->status.code == Code::ok);
     REQUIRE(into == data[static_cast<std::size_t>(i)]);
     worlds[1].release(receive);
   }
-  for (Request* each : sends) worlds[0].release(each);
+  for (Pending* each : sends) worlds[0].release(each);
   REQUIRE(worlds.until([&] { return worlds.core(1).kept_bytes() == 0; }));
   REQUIRE_FALSE(worlds[1].is_used(1));
 }
@@ -83,12 +83,12 @@ TEST_CASE("a synchronous send without credit still waits for its receive", "[p2p
   Worlds worlds(2, roomy());
   listen(worlds);
   std::vector<std::vector<std::byte>> data;
-  const std::vector<Request*> sends = flood(worlds, data, Mode::synchronous);
+  const std::vector<Pending*> sends = flood(worlds, data, Mode::synchronous);
   worlds.rounds(100);
   REQUIRE(pending(sends) == kCount);
   std::vector<std::byte> into(kBytes);
   for (int i = 0; i < kCount; ++i) {
-    Request* receive = worlds.recv(1, 0, i, into);
+    Pending* receive = worlds.recv(1, 0, i, into);
     REQUIRE(worlds.until([&] { return receive->done; }));
     REQUIRE(into == data[static_cast<std::size_t>(i)]);
     worlds[1].release(receive);
@@ -101,19 +101,19 @@ TEST_CASE("a receive takes a message that is being brought, whole, cut or by a m
   Worlds worlds(2, roomy());
   listen(worlds);
   std::vector<std::vector<std::byte>> data;
-  const std::vector<Request*> sends = flood(worlds, data);
+  const std::vector<Pending*> sends = flood(worlds, data);
   while (worlds[1].progress() > 0) {
   }
   // Asked for, and the sender has not looked yet.
   const std::size_t first = first_pending(sends);
   const int tag = static_cast<int>(first);
   std::vector<std::byte> whole(kBytes), part(10), probed(kBytes);
-  Request* const as_it_is = worlds.recv(1, 0, tag, whole);
-  Request* const cut = worlds.recv(1, 0, tag + 1, part);
+  Pending* const as_it_is = worlds.recv(1, 0, tag, whole);
+  Pending* const cut = worlds.recv(1, 0, tag + 1, part);
   Status status;
-  p2p::Message* const message = worlds[1].take(0, {1, 0, tag + 2, 0}, &status);
+  p2p::KeptMessage* const message = worlds[1].take(0, {1, 0, tag + 2, 0}, &status);
   REQUIRE(message != nullptr);
-  Request* const matched = worlds[1].recv_taken(message, plain(probed));
+  Pending* const matched = worlds[1].recv_taken(message, plain(probed));
   REQUIRE_FALSE(as_it_is->done);
   REQUIRE_FALSE(cut->done);
   REQUIRE_FALSE(matched->done);
@@ -138,16 +138,16 @@ TEST_CASE("a message whose sender is lost while it is brought ends the receive t
   while (worlds[1].progress() > 0) {
   }
   std::vector<std::byte> before(kBytes), after(kBytes);
-  Request* const asked_before = worlds.recv(1, 0, first, before);
+  Pending* const asked_before = worlds.recv(1, 0, first, before);
   REQUIRE_FALSE(asked_before->done);
   worlds.lose(0);
   REQUIRE(worlds.until([&] { return asked_before->done; }));
   CHECK(asked_before->status.code == Code::proc_aborted);
-  Request* const asked_after = worlds.recv(1, 0, first + 1, after);
+  Pending* const asked_after = worlds.recv(1, 0, first + 1, after);
   REQUIRE(worlds.until([&] { return asked_after->done; }));
   CHECK(asked_after->status.code == Code::proc_aborted);
   // What had come in full is there.
-  Request* const whole = worlds.recv(1, 0, 0, after);
+  Pending* const whole = worlds.recv(1, 0, 0, after);
   REQUIRE(worlds.until([&] { return whole->done; }));
   CHECK(whole->status.code == Code::ok);
   CHECK(after == data[0]);

@@ -23,8 +23,8 @@ FakeOptions reordering(std::uint64_t seed) {
   return options;
 }
 
-bool all_done(const std::vector<Request*>& requests) {
-  return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+bool all_done(const std::vector<Pending*>& requests) {
+  return std::all_of(requests.begin(), requests.end(), [](Pending* r) { return r->done; });
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ TEST_CASE("data that overtake each other on a bulk link arrive right, for every 
       Worlds worlds(2, {}, Knobs::defaults(), {bulk});
       constexpr std::size_t kMessages = 3;
       std::vector<std::vector<std::byte>> out, in;
-      std::vector<Request*> requests;
+      std::vector<Pending*> requests;
       for (std::size_t i = 0; i < kMessages; ++i) {
         out.push_back(pattern(bytes, i));
         in.emplace_back(bytes);
@@ -52,7 +52,7 @@ TEST_CASE("data that overtake each other on a bulk link arrive right, for every 
       }
       REQUIRE(worlds.until([&] { return all_done(requests); }));
       REQUIRE(in == out);
-      for (Request* each : requests) REQUIRE(each->status.code == Code::ok);
+      for (Pending* each : requests) REQUIRE(each->status.code == Code::ok);
       // Chosen by size: all data go by the bulk link, or none.
       const std::size_t frames = (bytes + bulk.max_frame - 1) / bulk.max_frame;
       REQUIRE(worlds.bulk().frames() == (bytes < kBulkFrom ? 0 : kMessages * frames));
@@ -77,8 +77,8 @@ TEST_CASE("messages of datatypes with gaps go by a bulk link, either side or bot
                       : Buffer::whole(memory.data(), kWords, *word);
         };
         Worlds worlds(2, {}, Knobs::defaults(), {reordering(seed)});
-        Request* send = worlds[0].send(Mode::standard, 1, {1, 0, 2, 0}, buffer(out, gaps_out));
-        Request* receive = worlds[1].recv(0, {1, 0, 2, 0}, buffer(in, gaps_in));
+        Pending* send = worlds[0].send(Mode::standard, 1, {1, 0, 2, 0}, buffer(out, gaps_out));
+        Pending* receive = worlds[1].recv(0, {1, 0, 2, 0}, buffer(in, gaps_in));
         REQUIRE(worlds.until([&] { return send->done && receive->done; }));
         REQUIRE(receive->status.bytes == 4 * kWords);
         for (std::size_t i = 0; i < kWords; ++i)
@@ -99,8 +99,8 @@ TEST_CASE("of several bulk links the first that a message is long enough for car
   const auto carried_by = [&](std::size_t bytes) {
     auto data = pattern(bytes, bytes);
     std::vector<std::byte> into(bytes);
-    Request* const send = worlds.send(0, 1, 1, data);
-    Request* const receive = worlds.recv(1, 0, 1, into);
+    Pending* const send = worlds.send(0, 1, 1, data);
+    Pending* const receive = worlds.recv(1, 0, 1, into);
     REQUIRE(worlds.until([&] { return send->done && receive->done; }));
     REQUIRE(into == data);
     std::string text;
@@ -120,8 +120,8 @@ TEST_CASE("a message cut by its receive goes by the link for what is received", 
   auto data = pattern(100'000, 1);
   for (const std::size_t room : {std::size_t{3000}, std::size_t{30'000}}) {
     std::vector<std::byte> into(room);
-    Request* const send = worlds.send(0, 1, 1, data);
-    Request* const receive = worlds.recv(1, 0, 1, into);
+    Pending* const send = worlds.send(0, 1, 1, data);
+    Pending* const receive = worlds.recv(1, 0, 1, into);
     REQUIRE(worlds.until([&] { return send->done && receive->done; }));
     REQUIRE(receive->status.code == Code::truncate);
     REQUIRE(std::equal(into.begin(), into.end(), data.begin()));
@@ -135,8 +135,8 @@ TEST_CASE("a send by a bulk link is over when all of it is there", "[p2p][bulk]"
   Worlds worlds(2, {}, Knobs::defaults(), {bulk});
   auto data = pattern(20'000, 1);
   std::vector<std::byte> into(20'000);
-  Request* const receive = worlds.recv(1, 0, 1, into);
-  Request* const send = worlds.send(0, 1, 1, data);
+  Pending* const receive = worlds.recv(1, 0, 1, into);
+  Pending* const send = worlds.send(0, 1, 1, data);
   bool was_early = false;
   REQUIRE(worlds.until([&] {
     was_early = was_early || (send->done && !receive->done);
@@ -153,8 +153,8 @@ TEST_CASE("a bulk link that cannot be made is told once and left out", "[p2p][bu
   for (int i = 0; i < 2; ++i) {
     auto data = pattern(20'000, 1);
     std::vector<std::byte> into(20'000);
-    Request* const receive = worlds.recv(1, 0, 1, into);
-    Request* const send = worlds.send(0, 1, 1, data);
+    Pending* const receive = worlds.recv(1, 0, 1, into);
+    Pending* const send = worlds.send(0, 1, 1, data);
     REQUIRE(worlds.until([&] { return send->done && receive->done; }));
     REQUIRE(into == data);
   }
@@ -172,14 +172,14 @@ TEST_CASE("a peer lost by any of its links ends what it had, and nothing is writ
         Worlds worlds(2, {}, Knobs::defaults(), {bulk});
         auto data = pattern(30'000, 1);
         std::vector<std::byte> into(30'000);
-        Request* const receive = worlds.recv(1, 0, 1, into);
-        Request* const send = worlds.send(0, 1, 1, data);
+        Pending* const receive = worlds.recv(1, 0, 1, into);
+        Pending* const send = worlds.send(0, 1, 1, data);
         worlds.rounds(rounds);
         if (by_bulk_only)
           worlds.bulk().lose(lost);
         else
           worlds.lose(lost);
-        Request* const mine = lost == 0 ? receive : send;
+        Pending* const mine = lost == 0 ? receive : send;
         REQUIRE(worlds.until([&] { return mine->done; }));
         REQUIRE((mine->status.code == Code::ok || mine->status.code == Code::proc_aborted));
         if (mine == receive && mine->status.code == Code::ok) REQUIRE(into == data);

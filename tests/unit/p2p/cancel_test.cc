@@ -16,7 +16,7 @@ constexpr int kRanks = 3;
 struct Traffic {
   struct Pair {
     std::vector<std::byte> sent, received;
-    Request *send = nullptr, *receive = nullptr;
+    Pending *send = nullptr, *receive = nullptr;
   };
   Traffic(Worlds& among, std::uint32_t in, unsigned seed)
       : worlds(among), context(in), random(seed) {}
@@ -54,7 +54,7 @@ struct Traffic {
     });
   }
   bool all_done() const {
-    return all([](const Request& request) { return request.done; });
+    return all([](const Pending& request) { return request.done; });
   }
   bool all_arrived() const {
     return std::all_of(pairs.begin(), pairs.end(),
@@ -109,10 +109,10 @@ TEST_CASE("a cancelled context ends with its code, others go on", "[p2p][cancel]
       doomed.step(100 + rank, false);
     }
     REQUIRE(worlds.until([&] { return doomed.all_done() && alive.all_done(); }));
-    CHECK(doomed.all([](const Request& request) {
+    CHECK(doomed.all([](const Pending& request) {
       return request.status.code == Code::ok || request.status.code == Code::proc_aborted;
     }));
-    CHECK(alive.all([](const Request& request) { return request.status.code == Code::ok; }));
+    CHECK(alive.all([](const Pending& request) { return request.status.code == Code::ok; }));
     CHECK(alive.all_arrived());
     worlds.rounds(60);
     for (int rank = 0; rank < kRanks; ++rank) {
@@ -144,8 +144,8 @@ TEST_CASE("a transfer cancelled by its sender ends at its receiver too", "[p2p][
   Worlds worlds(2, options);
   auto data = pattern(200'000, 1);
   std::vector<std::byte> into(data.size());
-  Request* const receive = worlds[1].recv(0, {kCancelled, 0, 1, 0}, plain(into));
-  Request* const send = worlds[0].send(Mode::standard, 1, {kCancelled, 0, 1, 0}, plain(data));
+  Pending* const receive = worlds[1].recv(0, {kCancelled, 0, 1, 0}, plain(into));
+  Pending* const send = worlds[0].send(Mode::standard, 1, {kCancelled, 0, 1, 0}, plain(data));
   worlds.rounds(6);
   REQUIRE_FALSE(send->done);
   REQUIRE(into[0] == data[0]);  // under way
@@ -159,9 +159,9 @@ TEST_CASE("an offer to a cancelled context ends at its sender", "[p2p][cancel]")
   Worlds worlds(2);
   auto data = pattern(50'000, 1);
   worlds[1].cancel(kCancelled, Code::other);
-  Request* const send = worlds[0].send(Mode::standard, 1, {kCancelled, 0, 1, 0}, plain(data));
+  Pending* const send = worlds[0].send(Mode::standard, 1, {kCancelled, 0, 1, 0}, plain(data));
   auto few = pattern(10, 2);
-  Request* const asking = worlds[0].send(Mode::synchronous, 1, {kCancelled, 0, 1, 0}, plain(few));
+  Pending* const asking = worlds[0].send(Mode::synchronous, 1, {kCancelled, 0, 1, 0}, plain(few));
   REQUIRE(worlds.until([&] { return send->done && asking->done; }));
   CHECK(send->status.code == Code::other);
   CHECK(asking->status.code == Code::other);
@@ -192,8 +192,8 @@ TEST_CASE("what is posted in a cancelled context ends at once", "[p2p][cancel]")
   auto data = pattern(100, 1);
   worlds[0].cancel(kCancelled, Code::proc_aborted);
   const Envelope envelope{kCancelled, 1, 5, 0};
-  const Request* const receive = worlds[0].recv(1, envelope, plain(data));
-  const Request* const send = worlds[0].send(Mode::standard, 1, {kCancelled, 0, 5, 0}, plain(data));
+  const Pending* const receive = worlds[0].recv(1, envelope, plain(data));
+  const Pending* const send = worlds[0].send(Mode::standard, 1, {kCancelled, 0, 5, 0}, plain(data));
   CHECK((receive->done && receive->status.code == Code::proc_aborted));
   CHECK((send->done && send->status.code == Code::proc_aborted));
   CHECK(worlds[0].recv_now(kAnySource, {kCancelled, kAnySource, 5, 0}, plain(data)).code ==
@@ -210,8 +210,8 @@ TEST_CASE("what a matched probe took from a cancelled context ends with its code
     Worlds worlds(2);
     auto data = pattern(bytes, 1);
     const Envelope envelope{kCancelled, 0, 5, 0};
-    Request* const sent = worlds[0].send(Mode::standard, 1, envelope, plain(data));
-    p2p::Message* taken = nullptr;
+    Pending* const sent = worlds[0].send(Mode::standard, 1, envelope, plain(data));
+    p2p::KeptMessage* taken = nullptr;
     Status status;
     REQUIRE(
         worlds.until([&] { return (taken = worlds[1].take(0, envelope, &status)) != nullptr; }));
@@ -219,7 +219,7 @@ TEST_CASE("what a matched probe took from a cancelled context ends with its code
     REQUIRE(worlds.until([&] { return sent->done; }));  // an offer is answered though nobody asks
     CHECK(sent->status.code == (bytes > 1000 ? Code::proc_aborted : Code::ok));
     std::vector<std::byte> into(bytes);
-    Request* const received = worlds[1].recv_taken(taken, plain(into));
+    Pending* const received = worlds[1].recv_taken(taken, plain(into));
     REQUIRE(received->done);
     CHECK(received->status.code == Code::proc_aborted);
     CHECK(into == std::vector<std::byte>(bytes));

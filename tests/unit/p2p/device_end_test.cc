@@ -12,7 +12,7 @@ TEST_CASE("a send that is cancelled while it is packed ends when the device has 
   slow.device.longest_delay = 1000;
   Machines both(2, slow);
   const Room source(both, 0, true, pattern(500, 1));
-  Request* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+  Pending* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
   both.worlds[0].cancel(send);
   REQUIRE(both.device(0).pending() == 1);
   REQUIRE_FALSE(send->done);
@@ -22,8 +22,8 @@ TEST_CASE("a send that is cancelled while it is packed ends when the device has 
   REQUIRE(both.worlds.core(0).kept_bytes() == 0);
   // What is sent after it is not held up.
   std::vector<std::byte> data(5), into(5);
-  Request* next = both.worlds.send(0, 1, 5, data);
-  Request* receive = both.worlds.recv(1, 0, 5, into);
+  Pending* next = both.worlds.send(0, 1, 5, data);
+  Pending* receive = both.worlds.recv(1, 0, 5, into);
   REQUIRE(both.worlds.until([&] { return next->done && receive->done; }));
 }
 
@@ -37,13 +37,13 @@ TEST_CASE("copies that are under way when a peer is lost end before their reques
     variant.link.longest_delay = 2;
     Machines two(2, variant);
     std::vector<std::unique_ptr<Room>> rooms;
-    std::vector<Request*> requests;
+    std::vector<Pending*> requests;
     for (int i = 0; i < 20; ++i) {
       const std::vector<std::byte> memory(random() % 2 == 0 ? 20'000 : 700);
       for (const int rank : {0, 1}) {
         const Room& room =
             *rooms.emplace_back(std::make_unique<Room>(two, rank, random() % 4 != 0, memory));
-        Request* const request =
+        Pending* const request =
             (i + rank) % 2 == 0
                 ? two.worlds[rank].send(Mode::standard, 1 - rank, {1, rank, i, 0}, room.buffer())
                 : two.worlds[rank].recv(1 - rank, {1, 1 - rank, i, 0}, room.buffer());
@@ -53,10 +53,10 @@ TEST_CASE("copies that are under way when a peer is lost end before their reques
     }
     two.worlds.lose(1);
     REQUIRE(two.worlds.until([&] {
-      return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+      return std::all_of(requests.begin(), requests.end(), [](Pending* r) { return r->done; });
     }));
     REQUIRE(two.device(0).pending() == 0);
-    for (Request* each : requests) two.worlds[0].release(each);
+    for (Pending* each : requests) two.worlds[0].release(each);
     REQUIRE(two.worlds.core(0).kept_bytes() == 0);
   }
 }
@@ -70,9 +70,9 @@ TEST_CASE("a device that fails ends the requests that need it with an error", "[
       Machines both(2, variant);
       const Room source(both, 0, on_sender, pattern(bytes, 1));
       const Room target(both, 1, !on_sender, std::vector<std::byte>(bytes));
-      Request* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
-      Request* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
-      Request* const failed = on_sender ? send : receive;
+      Pending* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+      Pending* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
+      Pending* const failed = on_sender ? send : receive;
       REQUIRE(both.worlds.until([&] { return failed->done; }));
       REQUIRE(failed->status.code == Code::other);
       REQUIRE(both.device(on_sender ? 0 : 1).pending() == 0);
@@ -86,8 +86,8 @@ TEST_CASE("what arrives faster than a device takes it is bounded", "[p2p][device
   const auto data = pattern(40'000'000, 1);
   const Room source(both, 0, false, data);
   const Room target(both, 1, true, std::vector<std::byte>(data.size()));
-  Request* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
-  Request* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
+  Pending* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+  Pending* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
   std::size_t most = 0;
   REQUIRE(both.worlds.until([&] {
     most = std::max(most, both.worlds.core(1).kept_bytes());
@@ -113,7 +113,7 @@ TEST_CASE("a rank that waits for a device sleeps and comes back", "[p2p][device]
           const auto data = pattern(100'000, static_cast<std::uint64_t>(round));
           if (rank == 0) {
             std::copy(data.begin(), data.end(), device.seen(at));
-            Request* send = endpoint.send(Mode::standard, 1, {1, 0, round, 0}, buffer);
+            Pending* send = endpoint.send(Mode::standard, 1, {1, 0, round, 0}, buffer);
             endpoint.wait(send);
             endpoint.release(send);
           } else {

@@ -33,9 +33,9 @@ TEST_CASE("a message arrives whole from and into any kind of memory", "[p2p][dev
             const auto data = pattern(bytes, bytes);
             const std::vector<std::byte> blank(bytes + 10, std::byte{7});
             const Room source(both, 0, from, data), target(both, 1, into, blank);
-            Request* receive = nullptr;
+            Pending* receive = nullptr;
             if (receive_first) receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
-            Request* send = both.worlds[0].send(mode, 1, {1, 0, 5, 0}, source.buffer());
+            Pending* send = both.worlds[0].send(mode, 1, {1, 0, 5, 0}, source.buffer());
             if (!receive_first) {
               both.worlds.rounds(10);
               receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
@@ -65,8 +65,8 @@ TEST_CASE("a message longer than its receive is cut in any kind of memory", "[p2
         const Room source(both, 0, from, data);
         data.resize(bytes / 2);
         const Room target(both, 1, into, std::vector<std::byte>(bytes / 2));
-        Request* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
-        Request* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
+        Pending* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+        Pending* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
         REQUIRE(both.worlds.until([&] { return send->done && receive->done; }));
         REQUIRE(receive->status.code == Code::truncate);
         REQUIRE(target.content() == data);
@@ -89,8 +89,8 @@ TEST_CASE("layouts are packed and unpacked by the device", "[p2p][device]") {
           const Room target(both, 1, into, std::vector<std::byte>(strided_source ? bytes : spread));
           const Buffer out = strided_source ? source.as(count, *every_other) : source.buffer();
           const Buffer in = strided_source ? target.buffer() : target.as(count, *every_other);
-          Request* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, out);
-          Request* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, in);
+          Pending* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, out);
+          Pending* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, in);
           REQUIRE(both.worlds.until([&] { return send->done && receive->done; }));
           auto given = source.content();
           std::vector<std::byte> wanted(strided_source ? bytes : spread);
@@ -115,7 +115,7 @@ TEST_CASE("messages match in order while their copies end in any", "[p2p][device
         3, variant,
         seed % 2 == 0 ? Knobs::defaults() : knobs_with("TUTTI_UNEXPECTED_BYTES", "4096"));
     std::vector<std::unique_ptr<Room>> rooms;
-    std::vector<Request*> requests;
+    std::vector<Pending*> requests;
     std::vector<std::pair<Room*, std::vector<std::byte>>> wanted;
     for (int i = 0; i < 120; ++i) {
       const int from = static_cast<int>(random() % 3), to = static_cast<int>(random() % 3);
@@ -136,9 +136,9 @@ TEST_CASE("messages match in order while their copies end in any", "[p2p][device
     }
     INFO("seed " << seed);
     REQUIRE(three.worlds.until([&] {
-      return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+      return std::all_of(requests.begin(), requests.end(), [](Pending* r) { return r->done; });
     }));
-    for (Request* each : requests) REQUIRE(each->status.code == Code::ok);
+    for (Pending* each : requests) REQUIRE(each->status.code == Code::ok);
     for (const auto& [target, data] : wanted) REQUIRE(target->content() == data);
   }
 }
@@ -149,13 +149,13 @@ TEST_CASE("a probe sees a message of a device, a matched receive takes it", "[p2
     const auto data = pattern(bytes, 2);
     const Room source(both, 0, true, data);
     const Room target(both, 1, true, std::vector<std::byte>(bytes));
-    Request* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+    Pending* send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
     Status status;
     REQUIRE(both.worlds.until([&] { return both.worlds[1].probe(0, {1, 0, 5, 0}, &status); }));
     REQUIRE(status.bytes == static_cast<std::int64_t>(bytes));
-    p2p::Message* const message = both.worlds[1].take(0, {1, 0, 5, 0}, &status);
+    p2p::KeptMessage* const message = both.worlds[1].take(0, {1, 0, 5, 0}, &status);
     REQUIRE(message != nullptr);
-    Request* receive = both.worlds[1].recv_taken(message, target.buffer());
+    Pending* receive = both.worlds[1].recv_taken(message, target.buffer());
     REQUIRE(both.worlds.until([&] { return send->done && receive->done; }));
     REQUIRE(target.content() == data);
   }
@@ -170,8 +170,8 @@ TEST_CASE("copies and folds between kinds of memory are requests", "[p2p][device
       Machines one(1, variant);
       const Room source(one, 0, first, pattern(4000, 1)), target(one, 0, second, pattern(4000, 2));
       const Room copied(one, 0, !first, std::vector<std::byte>(4000));
-      Request* copy = one.worlds[0].copy(source.buffer(), copied.buffer());
-      Request* fold = one.worlds[0].fold({&sum, source.as(1000, type), target.as(1000, type)});
+      Pending* copy = one.worlds[0].copy(source.buffer(), copied.buffer());
+      Pending* fold = one.worlds[0].fold({&sum, source.as(1000, type), target.as(1000, type)});
       REQUIRE(one.worlds.until([&] { return copy->done && fold->done; }));
       REQUIRE(copied.content() == source.content());
       auto wanted = pattern(4000, 2);

@@ -12,7 +12,7 @@ TEST_CASE("a flood of unexpected messages stays within the window, and all arriv
     constexpr int kCount = 5000;
     auto data = pattern(bytes, 1);
     std::vector<std::byte> into(bytes);
-    std::vector<Request*> sends;
+    std::vector<Pending*> sends;
     std::size_t without_request = 0;
     Status status;
     REQUIRE_FALSE(worlds[1].probe(0, {1, 0, 0, 0}, &status));  // it polls from now on
@@ -33,14 +33,14 @@ TEST_CASE("a flood of unexpected messages stays within the window, and all arriv
       REQUIRE_FALSE(sends[i]->done);
     }
     for (int i = kCount; i-- > 0;) {
-      Request* receive = worlds.recv(1, 0, i, into);
+      Pending* receive = worlds.recv(1, 0, i, into);
       REQUIRE(worlds.until([&] { return receive->done; }));
       REQUIRE(receive->status.code == Code::ok);
       REQUIRE(into == data);
       worlds[1].release(receive);
     }
     REQUIRE(worlds.until([&] {
-      return std::all_of(sends.begin(), sends.end(), [](Request* r) { return r->done; });
+      return std::all_of(sends.begin(), sends.end(), [](Pending* r) { return r->done; });
     }));
     REQUIRE(worlds.until([&] { return worlds.core(1).kept_bytes() == 0; }));
     // Credit came back: short messages go at once again.
@@ -62,7 +62,7 @@ TEST_CASE("while there is memory, kept messages cost their sender nothing", "[p2
     }
     REQUIRE(worlds.until([&] { return worlds[1].probe(0, {1, 0, kCount - 1, 0}, &status); }));
     for (int i = kCount; i-- > 0;) {
-      Request* receive = worlds.recv(1, 0, i, into);
+      Pending* receive = worlds.recv(1, 0, i, into);
       REQUIRE(worlds.until([&] { return receive->done; }));
       REQUIRE(into == data);
       worlds[1].release(receive);
@@ -79,10 +79,10 @@ TEST_CASE("credit comes back in one direction of traffic without end", "[p2p][fl
   for (int i = 0; i < 20'000; ++i) {
     if (!worlds[0].try_send(1, {1, 0, 1, 0}, data.data(), data.size())) {
       ++refused;
-      Request* send = worlds.send(0, 1, 1, data);
+      Pending* send = worlds.send(0, 1, 1, data);
       worlds[0].release(send);
     }
-    Request* receive = worlds.recv(1, 0, 1, into);
+    Pending* receive = worlds.recv(1, 0, 1, into);
     REQUIRE(worlds.until([&] { return receive->done; }));
     worlds[1].release(receive);
   }
@@ -94,7 +94,7 @@ TEST_CASE("two ranks that flood each other before receiving both finish", "[p2p]
       2,
       [](int rank, Endpoint& endpoint) {
         constexpr int kCount = 20'000;
-        std::vector<Request*> sends;
+        std::vector<Pending*> sends;
         auto data = pattern(64, static_cast<unsigned>(rank));
         for (int i = 0; i < kCount; ++i)
           sends.push_back(endpoint.send(Mode::standard, 1 - rank, {1, rank, i, 0}, plain(data)));
@@ -104,7 +104,7 @@ TEST_CASE("two ranks that flood each other before receiving both finish", "[p2p]
           TUTTI_CHECK(status.code == Code::ok &&
                       into == pattern(64, static_cast<unsigned>(1 - rank)));
         }
-        for (Request* each : sends) {
+        for (Pending* each : sends) {
           endpoint.wait(each);
           endpoint.release(each);
         }
@@ -119,12 +119,12 @@ TEST_CASE("a sender that sleeps on a full lane is woken by its receiver", "[p2p]
     std::vector<std::byte> into(data.size());
     for (int i = 0; i < 40; ++i) {
       if (rank == 0) {
-        Request* send = endpoint.send(Mode::standard, 1, {1, 0, 1, 0}, plain(data));
+        Pending* send = endpoint.send(Mode::standard, 1, {1, 0, 1, 0}, plain(data));
         endpoint.wait(send);
         endpoint.release(send);
         continue;
       }
-      Request* receive = endpoint.recv(0, {1, 0, 1, 0}, plain(into));
+      Pending* receive = endpoint.recv(0, {1, 0, 1, 0}, plain(into));
       endpoint.progress();  // grants it; then this rank computes, and the lane fills up
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       endpoint.wait(receive);

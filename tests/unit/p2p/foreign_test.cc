@@ -97,7 +97,7 @@ TEST_CASE("frames of a registered kind reach their room, among messages", "[p2p]
     for (int i = 0; i < 200; ++i) {
       auto data = pattern(i % 3 == 0 ? 3000 : 8, static_cast<std::uint64_t>(i));
       std::vector<std::byte> into(data.size());
-      Request* const send = worlds.send(0, 1, i, data);
+      Pending* const send = worlds.send(0, 1, i, data);
       auto part = pattern(i % 2 == 0 ? 4096 : 5, posted);
       Endpoint::Posted said = Endpoint::Posted::full;
       REQUIRE(worlds.until([&] {
@@ -106,7 +106,7 @@ TEST_CASE("frames of a registered kind reach their room, among messages", "[p2p]
       }));
       REQUIRE(said == Endpoint::Posted::yes);
       ++posted;
-      Request* const receive = worlds.recv(1, 0, i, into);
+      Pending* const receive = worlds.recv(1, 0, i, into);
       REQUIRE(
           worlds.until([&] { return send->done && receive->done && room.heard.size() == posted; }));
       REQUIRE(into == data);
@@ -144,8 +144,8 @@ TEST_CASE("a room's frames carry credit back, like all others", "[p2p][foreign]"
   REQUIRE(worlds[1].frames().add(kRoom, room).has_value());
   auto data = pattern(100, 1);
   std::vector<std::byte> into(100);
-  Request* const send = worlds.send(1, 0, 1, data);
-  Request* const receive = worlds.recv(0, 1, 1, into);
+  Pending* const send = worlds.send(1, 0, 1, data);
+  Pending* const receive = worlds.recv(0, 1, 1, into);
   REQUIRE(worlds.until([&] { return send->done && receive->done; }));
   REQUIRE(worlds[0].post_frame(1, frame(40, 0), {}) == Endpoint::Posted::yes);
   REQUIRE(worlds.until([&] { return room.heard.size() == 1; }));

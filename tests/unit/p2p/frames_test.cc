@@ -47,7 +47,7 @@ TEST_CASE("parts of a granted message are believed in their order and inside it 
   for (const std::size_t had : {std::size_t{0}, std::size_t{4096}}) {
     Worlds worlds(2);
     Guarded into(kTotal);
-    Request* const receive = worlds[1].recv(0, {1, 0, 5, 0}, into.buffer());
+    Pending* const receive = worlds[1].recv(0, {1, 0, 5, 0}, into.buffer());
     REQUIRE(bring(worlds, message(Kind::offer, kTotal), {}));
     worlds.rounds(3);  // it is granted; the other side knows of nothing
     FrameHeader data;
@@ -86,7 +86,7 @@ TEST_CASE("an eager message says how long it is, or is not believed", "[p2p][fra
       INFO("said " << said << ", a receive waits " << waits);
       Worlds worlds(2);
       Guarded into(1000);
-      Request* const receive = waits ? worlds[1].recv(0, {1, 0, 5, 0}, into.buffer()) : nullptr;
+      Pending* const receive = waits ? worlds[1].recv(0, {1, 0, 5, 0}, into.buffer()) : nullptr;
       const FrameHeader header = message(Kind::eager, said);
       CHECK(worlds.core(1).place(0, header, 100) == nullptr);
       CHECK_FALSE(bring(worlds, header, std::vector<std::byte>(100)));
@@ -100,7 +100,7 @@ TEST_CASE("an offer of more than a buffer can have, or with a key too long, is n
           "[p2p][frames]") {
   Worlds worlds(2);
   Guarded into(1000);
-  Request* const receive = worlds[1].recv(0, {1, 0, 5, 0}, into.buffer());
+  Pending* const receive = worlds[1].recv(0, {1, 0, 5, 0}, into.buffer());
   CHECK_FALSE(bring(worlds, message(Kind::offer, std::uint64_t{1} << 63), {}));
   CHECK_FALSE(bring(worlds, message(Kind::offer, ~std::uint64_t{0}), {}));
   CHECK_FALSE(
@@ -113,7 +113,7 @@ TEST_CASE("a message of a rank that the job has not, or of no known kind, is not
           "[p2p][frames]") {
   Worlds worlds(2);
   std::vector<std::byte> into(8);
-  Request* const receive = worlds[1].recv(kAnySource, {1, kAnySource, kAnyTag, 0}, plain(into));
+  Pending* const receive = worlds[1].recv(kAnySource, {1, kAnySource, kAnyTag, 0}, plain(into));
   for (const std::uint32_t source : {4U, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
     FrameHeader header = message(Kind::eager, 8);
     header.source = source;

@@ -83,10 +83,10 @@ class Jobs {
     return true;
   }
   // In a communicator of all four, where each has its place by endpoint.
-  Request* send(int from, int to, int tag, std::vector<std::byte>& data) {
+  Pending* send(int from, int to, int tag, std::vector<std::byte>& data) {
     return (*this)[from].send(Mode::standard, number(from, to), {7, from, tag, 0}, plain(data));
   }
-  Request* recv_any(int at, std::vector<std::byte>& data) {
+  Pending* recv_any(int at, std::vector<std::byte>& data) {
     return (*this)[at].recv(kAnySource, {7, kAnySource, kAnyTag, 0}, plain(data));
   }
 
@@ -141,20 +141,20 @@ TEST_CASE("ranks added after traffic began send and receive like all others", "[
     // Under way while the tables grow: a long message, kept short ones, a receive from anybody.
     auto first = pattern(20'000, 1), small = pattern(100, 2);
     std::vector<std::byte> first_into(20'000), small_into(100), any(30'000);
-    Request* const early = jobs.send(0, 1, 1, first);
-    Request* const kept = jobs.send(0, 1, 2, small);
-    Request* const from_any = jobs.recv_any(0, any);
+    Pending* const early = jobs.send(0, 1, 1, first);
+    Pending* const kept = jobs.send(0, 1, 2, small);
+    Pending* const from_any = jobs.recv_any(0, any);
     for (int i = 0; i < 3; ++i) jobs[1].progress();
     jobs.meet();
     // A newcomer meets the receive from anybody that was posted before it was known.
     auto theirs = pattern(30'000, 3);
-    Request* const greeting = jobs.send(3, 0, 9, theirs);
+    Pending* const greeting = jobs.send(3, 0, 9, theirs);
     REQUIRE(jobs.until([&] { return from_any->done && greeting->done; }));
     CHECK(from_any->status.source == 3);
     CHECK(from_any->status.tag == 9);
     CHECK(any == theirs);
-    Request* const long_one = jobs[1].recv(0, {7, 0, 1, 0}, plain(first_into));
-    Request* const small_one = jobs[1].recv(0, {7, 0, 2, 0}, plain(small_into));
+    Pending* const long_one = jobs[1].recv(0, {7, 0, 1, 0}, plain(first_into));
+    Pending* const small_one = jobs[1].recv(0, {7, 0, 2, 0}, plain(small_into));
     REQUIRE(
         jobs.until([&] { return early->done && kept->done && long_one->done && small_one->done; }));
     CHECK(first_into == first);
@@ -162,7 +162,7 @@ TEST_CASE("ranks added after traffic began send and receive like all others", "[
     // All to all, with wildcards, short and long.
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{3000}, std::size_t{20'000}}) {
       std::vector<std::vector<std::byte>> sent(16), got(16);
-      std::vector<Request*> sends(16), receives(16);
+      std::vector<Pending*> sends(16), receives(16);
       for (int at = 0; at < 4; ++at)
         for (int other = 0; other < 4; ++other) {
           const auto i = static_cast<std::size_t>(at * 4 + other);
@@ -172,8 +172,8 @@ TEST_CASE("ranks added after traffic began send and receive like all others", "[
           receives[i] = jobs.recv_any(at, got[i]);
         }
       REQUIRE(jobs.until([&] {
-        return std::all_of(sends.begin(), sends.end(), [](Request* r) { return r->done; }) &&
-               std::all_of(receives.begin(), receives.end(), [](Request* r) { return r->done; });
+        return std::all_of(sends.begin(), sends.end(), [](Pending* r) { return r->done; }) &&
+               std::all_of(receives.begin(), receives.end(), [](Pending* r) { return r->done; });
       }));
       for (int at = 0; at < 4; ++at)
         for (int other = 0; other < 4; ++other) {
@@ -194,9 +194,9 @@ TEST_CASE("a newcomer that dies ends what needs it, and nothing else", "[p2p][gr
     auto data = pattern(20'000, 1), alive = pattern(5000, 2);
     std::vector<std::byte> into(20'000), any(5000);
     const int dead = Jobs::number(0, 3);
-    Request* const to = jobs.send(0, 3, 1, data);
-    Request* const from = jobs[0].recv(dead, {7, 3, 1, 0}, plain(into));
-    Request* const from_any = jobs.recv_any(0, any);
+    Pending* const to = jobs.send(0, 3, 1, data);
+    Pending* const from = jobs[0].recv(dead, {7, 3, 1, 0}, plain(into));
+    Pending* const from_any = jobs.recv_any(0, any);
     for (unsigned i = 0; i < seed; ++i)
       for (int at = 0; at < 4; ++at) jobs[at].progress();
     jobs.lose(3);
@@ -204,9 +204,9 @@ TEST_CASE("a newcomer that dies ends what needs it, and nothing else", "[p2p][gr
     CHECK(to->status.code == Code::proc_aborted);
     CHECK(from->status.code == Code::proc_aborted);
     CHECK_FALSE(from_any->done);
-    Request* const late = jobs.send(0, 3, 2, data);
+    Pending* const late = jobs.send(0, 3, 2, data);
     CHECK((late->done && late->status.code == Code::proc_aborted));
-    Request* const there = jobs.send(2, 0, 4, alive);  // its neighbour lives
+    Pending* const there = jobs.send(2, 0, 4, alive);  // its neighbour lives
     REQUIRE(jobs.until([&] { return there->done && from_any->done; }));
     CHECK(from_any->status.source == 2);
     CHECK(any == alive);
@@ -218,11 +218,11 @@ TEST_CASE("a newcomer without an address is out of reach, and says so", "[p2p][g
   jobs.others(0).is_out_of_reach = true;
   jobs.meet();
   auto data = pattern(8, 1);
-  Request* const to = jobs.send(0, 2, 1, data);
+  Pending* const to = jobs.send(0, 2, 1, data);
   CHECK((to->done && to->status.code == Code::proc_aborted));
   std::vector<std::byte> into(8);
-  Request* const from = jobs[1].recv(0, {7, 0, 1, 0}, plain(into));
-  Request* const near = jobs.send(0, 1, 1, data);
+  Pending* const from = jobs[1].recv(0, {7, 0, 1, 0}, plain(into));
+  Pending* const near = jobs.send(0, 1, 1, data);
   REQUIRE(jobs.until([&] { return near->done && from->done; }));
   CHECK(into == data);
 }
@@ -231,9 +231,9 @@ TEST_CASE("sources that grow with no table are believed when they are marked", "
   Jobs jobs;
   auto data = pattern(8, 1);
   std::vector<std::byte> into(8);
-  Request* const receive = jobs[1].recv(0, {7, p2p::as_job_rank(0), 5, 0}, plain(into));
+  Pending* const receive = jobs[1].recv(0, {7, p2p::as_job_rank(0), 5, 0}, plain(into));
   jobs.meet();
-  Request* const send =
+  Pending* const send =
       jobs[0].send(Mode::standard, 1, {7, p2p::as_job_rank(0), 5, 0}, plain(data));
   REQUIRE(jobs.until([&] { return send->done && receive->done; }));
   CHECK(receive->status.source == p2p::as_job_rank(0));

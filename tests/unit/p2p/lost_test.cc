@@ -30,20 +30,20 @@ struct Traffic {
     worlds.rounds(static_cast<int>(random() % 3));
   }
   bool all_done() const {
-    return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+    return std::all_of(requests.begin(), requests.end(), [](Pending* r) { return r->done; });
   }
 
   Worlds& worlds;
   std::mt19937 random;
   std::vector<std::vector<std::byte>> memory;
-  std::vector<Request*> requests;  // of rank 0
+  std::vector<Pending*> requests;  // of rank 0
 };
 
 void require_gone(Worlds& worlds, int rank) {
   std::vector<std::byte> data(10);
   REQUIRE_FALSE(worlds[0].try_send(rank, {1, 0, 0, 0}, data.data(), data.size()));
-  Request* send = worlds.send(0, rank, 99, data);
-  Request* receive = worlds.recv(0, rank, 99, data);
+  Pending* send = worlds.send(0, rank, 99, data);
+  Pending* receive = worlds.recv(0, rank, 99, data);
   REQUIRE((send->done && send->status.code == Code::proc_aborted));
   REQUIRE((receive->done && receive->status.code == Code::proc_aborted));
   Status status;
@@ -69,7 +69,7 @@ TEST_CASE("every request to or from a lost peer ends, whatever it was doing", "[
     for (int i = 0; i < 40; ++i) traffic.step(i);
     worlds.lose(1);
     REQUIRE(worlds.until([&] { return traffic.all_done(); }));
-    for (Request* each : traffic.requests) {
+    for (Pending* each : traffic.requests) {
       const Code code = each->status.code;
       REQUIRE((code == Code::ok || code == Code::proc_aborted || code == Code::truncate));
       worlds[0].release(each);
@@ -78,8 +78,8 @@ TEST_CASE("every request to or from a lost peer ends, whatever it was doing", "[
     // The other peer is not concerned.
     auto alive = pattern(5000, 1);
     std::vector<std::byte> into(5000);
-    Request* there = worlds.send(2, 0, 1, alive);
-    Request* here = worlds.recv(0, 2, 1, into);
+    Pending* there = worlds.send(2, 0, 1, alive);
+    Pending* here = worlds.recv(0, 2, 1, into);
     REQUIRE(worlds.until([&] { return there->done && here->done; }));
     REQUIRE(into == alive);
   }
@@ -88,13 +88,13 @@ TEST_CASE("every request to or from a lost peer ends, whatever it was doing", "[
 TEST_CASE("what a lost peer had sent in full can still be received", "[p2p][lost]") {
   Worlds worlds(2);
   auto data = pattern(200, 1);
-  Request* send = worlds.send(1, 0, 3, data);
+  Pending* send = worlds.send(1, 0, 3, data);
   REQUIRE(send->done);
   worlds.rounds(3);
   worlds.lose(1);
   worlds.rounds(3);
   std::vector<std::byte> into(200);
-  Request* receive = worlds.recv(0, 1, 3, into);
+  Pending* receive = worlds.recv(0, 1, 3, into);
   REQUIRE(worlds.until([&] { return receive->done; }));
   REQUIRE(receive->status.code == Code::ok);
   REQUIRE(into == data);
@@ -103,7 +103,7 @@ TEST_CASE("what a lost peer had sent in full can still be received", "[p2p][lost
 TEST_CASE("a receive from any source outlives one of its sources", "[p2p][lost]") {
   Worlds worlds(3);
   std::vector<std::byte> into(8);
-  Request* receive = worlds[0].recv(kAnySource, {1, kAnySource, kAnyTag, 0}, plain(into));
+  Pending* receive = worlds[0].recv(kAnySource, {1, kAnySource, kAnyTag, 0}, plain(into));
   worlds.lose(1);
   worlds.rounds(20);
   REQUIRE_FALSE(receive->done);
@@ -118,16 +118,16 @@ TEST_CASE("a receive from a rank out of reach leaves the other receives alone", 
   const auto body = [](int rank, Endpoint& endpoint) {
     if (rank != 0) return;
     std::vector<std::byte> data(8);
-    std::vector<Request*> own;
+    std::vector<Pending*> own;
     for (int tag = 0; tag < 3; ++tag) own.push_back(endpoint.recv(0, {1, 0, tag, 0}, plain(data)));
     for (int i = 0; i < 2; ++i) {  // what they leave in the pool is still linked to the third
       endpoint.cancel(own[static_cast<std::size_t>(i)]);
       endpoint.release(own[static_cast<std::size_t>(i)]);
     }
-    Request* const lost = endpoint.recv(1, {1, 1, 0, 0}, plain(data));
+    Pending* const lost = endpoint.recv(1, {1, 1, 0, 0}, plain(data));
     TUTTI_CHECK(lost->done && lost->status.code != Code::ok);
     TUTTI_CHECK(endpoint.counters().posted_now == 1);
-    const Request* const third = own[2];
+    const Pending* const third = own[2];
     endpoint.send(Mode::standard, 0, {1, 0, 2, 0}, plain(data));
     while (!third->done) endpoint.progress();
   };

@@ -17,7 +17,7 @@ struct Sent {
   int tag;
   std::uint32_t context;
   std::vector<std::byte> data;
-  Request* request = nullptr;
+  Pending* request = nullptr;
 };
 
 struct Wanted {
@@ -25,7 +25,7 @@ struct Wanted {
   int tag;
   std::uint32_t context;
   std::vector<std::byte> data;
-  Request* request = nullptr;
+  Pending* request = nullptr;
   int got = -1;  // index of the message
   bool accepts(const Sent& sent) const {
     return context == sent.context && (from == kAnySource || from == sent.from) &&
@@ -96,7 +96,7 @@ class Play {
     const Envelope envelope{receive.context, receive.from, receive.tag, 0};
     if (draw(4) == 0) {
       Status status;
-      if (p2p::Message* message = worlds_[0].take(receive.from, envelope, &status)) {
+      if (p2p::KeptMessage* message = worlds_[0].take(receive.from, envelope, &status)) {
         receive.request = worlds_[0].recv_taken(message, plain(receive.data));
         return;
       }

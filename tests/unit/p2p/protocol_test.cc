@@ -49,9 +49,9 @@ TEST_CASE("a message arrives whole, whoever comes first", "[p2p][protocol]") {
           Worlds worlds(2, variant.options);
           auto data = pattern(bytes, bytes);
           std::vector<std::byte> into(bytes + 10, std::byte{7});
-          Request* receive = nullptr;
+          Pending* receive = nullptr;
           if (receive_first) receive = worlds.recv(1, 0, 5, into);
-          Request* send = worlds.send(0, 1, 5, data, mode);
+          Pending* send = worlds.send(0, 1, 5, data, mode);
           if (!receive_first) {
             worlds.rounds(10);
             receive = worlds.recv(1, 0, 5, into);
@@ -83,15 +83,15 @@ TEST_CASE("a message longer than its receive is cut, says so, and ends on both s
         std::vector<std::byte> into(room);
         auto next = pattern(8, 4);
         std::vector<std::byte> next_into(8);
-        Request* receive = nullptr;
+        Pending* receive = nullptr;
         if (receive_first) receive = worlds.recv(1, 0, 5, into);
-        Request* send = worlds.send(0, 1, 5, data);
-        Request* second = worlds.send(0, 1, 5, next, Mode::synchronous);
+        Pending* send = worlds.send(0, 1, 5, data);
+        Pending* second = worlds.send(0, 1, 5, next, Mode::synchronous);
         if (!receive_first) {
           worlds.rounds(10);
           receive = worlds.recv(1, 0, 5, into);
         }
-        Request* last = worlds.recv(1, 0, 5, next_into);
+        Pending* last = worlds.recv(1, 0, 5, next_into);
         REQUIRE(worlds.until(
             [&] { return send->done && second->done && receive->done && last->done; }));
         REQUIRE(send->status.code == Code::ok);
@@ -109,12 +109,12 @@ TEST_CASE("a synchronous send waits for its receive, a standard short one does n
     Worlds worlds(2, variant.options);
     auto data = pattern(100, 1);
     std::vector<std::byte> into(100);
-    Request* standard = worlds.send(0, 1, 1, data);
-    Request* synchronous = worlds.send(0, 1, 2, data, Mode::synchronous);
+    Pending* standard = worlds.send(0, 1, 1, data);
+    Pending* synchronous = worlds.send(0, 1, 2, data, Mode::synchronous);
     REQUIRE(worlds.until([&] { return standard->done; }));
     worlds.rounds(200);
     REQUIRE_FALSE(synchronous->done);
-    Request* receive = worlds.recv(1, 0, 2, into);
+    Pending* receive = worlds.recv(1, 0, 2, into);
     REQUIRE(worlds.until([&] { return synchronous->done && receive->done; }));
   }
 }
@@ -125,7 +125,7 @@ TEST_CASE("long messages go both ways at once, many of them", "[p2p][protocol]")
     Worlds worlds(2, variant.options);
     constexpr int kCount = 20;
     std::vector<std::vector<std::byte>> out, in;
-    std::vector<Request*> requests;
+    std::vector<Pending*> requests;
     for (int i = 0; i < 2 * kCount; ++i) {
       out.push_back(pattern(20'000 + static_cast<std::size_t>(i), static_cast<unsigned>(i)));
       in.emplace_back(out.back().size());
@@ -137,7 +137,7 @@ TEST_CASE("long messages go both ways at once, many of them", "[p2p][protocol]")
       requests.push_back(worlds.recv(1 - from, from, i, in[at]));
     }
     REQUIRE(worlds.until([&] {
-      return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+      return std::all_of(requests.begin(), requests.end(), [](Pending* r) { return r->done; });
     }));
     REQUIRE(in == out);
   }
@@ -148,7 +148,7 @@ TEST_CASE("a rank sends to itself", "[p2p][protocol]") {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, std::size_t{300'000}}) {
       auto data = pattern(bytes, 1);
       std::vector<std::byte> into(bytes);
-      Request* send = endpoint.send(Mode::synchronous, 0, {1, 0, 4, 0}, plain(data));
+      Pending* send = endpoint.send(Mode::synchronous, 0, {1, 0, 4, 0}, plain(data));
       CHECK_FALSE(send->done);
       const Status status = endpoint.recv_now(0, {1, 0, 4, 0}, plain(into));
       endpoint.wait(send);
@@ -176,7 +176,7 @@ TEST_CASE("a message to oneself whose receive waits is there at once", "[p2p][pr
     // Nobody has used the link yet, and nobody waits.
     CHECK_FALSE(give(endpoint, first, &data, sizeof data));
     REQUIRE(endpoint.try_send(0, first, &data, sizeof data) != 0);
-    Request* waits = endpoint.recv(0, first, Buffer::plain(&into[0], 8));
+    Pending* waits = endpoint.recv(0, first, Buffer::plain(&into[0], 8));
     // It does not pass what was sent before.
     std::uint64_t later = 22;
     CHECK_FALSE(give(endpoint, first, &later, sizeof later));
@@ -184,13 +184,13 @@ TEST_CASE("a message to oneself whose receive waits is there at once", "[p2p][pr
     CHECK(into[0] == 21);
     endpoint.release(waits);
 
-    Request* early = endpoint.recv(0, second, Buffer::plain(&into[1], 8));
+    Pending* early = endpoint.recv(0, second, Buffer::plain(&into[1], 8));
     REQUIRE(give(endpoint, second, &later, sizeof later));
     CHECK(early->done);
     CHECK(into[1] == 22);
     CHECK((early->status.bytes == 8 && early->status.source == 0 && early->status.tag == 4));
     endpoint.release(early);
-    Request* next = endpoint.recv(0, second, Buffer::plain(&into[2], 4));
+    Pending* next = endpoint.recv(0, second, Buffer::plain(&into[2], 4));
     CHECK_FALSE(give(endpoint, first, &later, sizeof later));   // of another context
     CHECK_FALSE(give(endpoint, second, &later, sizeof later));  // too long
     REQUIRE(give(endpoint, second, &later, 4));
@@ -210,13 +210,13 @@ TEST_CASE("a message to oneself ends a receive as any other does", "[p2p][protoc
     std::uint64_t data = 21, into = 0;
     int ends = 0;
     REQUIRE(endpoint.try_send(0, envelope, &data, sizeof data) != 0);
-    Request* request = endpoint.recv(0, envelope, Buffer::plain(&into, 8));
+    Pending* request = endpoint.recv(0, envelope, Buffer::plain(&into, 8));
     endpoint.wait(request);
     endpoint.release(request);
     for (const bool is_released_before : {false, true}) {
       request = endpoint.recv(0, envelope, Buffer::plain(&into, 8));
       request->owner = &ends;
-      request->on_done = [](Request* self) {
+      request->on_done = [](Pending* self) {
         CHECK(self->done);
         ++*static_cast<int*>(self->owner);
       };
@@ -252,8 +252,8 @@ TEST_CASE("messages of datatypes with gaps are packed and unpacked part by part"
             return gaps ? Buffer::whole(memory.data(), 1, **vector)
                         : Buffer::whole(memory.data(), count, *word);
           };
-          Request* send = worlds[0].send(Mode::standard, 1, {1, 0, 2, 0}, buffer(out, gaps_out));
-          Request* receive = worlds[1].recv(0, {1, 0, 2, 0}, buffer(in, gaps_in));
+          Pending* send = worlds[0].send(Mode::standard, 1, {1, 0, 2, 0}, buffer(out, gaps_out));
+          Pending* receive = worlds[1].recv(0, {1, 0, 2, 0}, buffer(in, gaps_in));
           REQUIRE(worlds.until([&] { return send->done && receive->done; }));
           REQUIRE(receive->status.bytes == 4 * count);
           bool right = true;
@@ -271,8 +271,8 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
         [](std::uint32_t number) { return number == 11 ? "a bcast" : "a reduce"; });
     auto data = pattern(bytes, 1);
     std::vector<std::byte> into(bytes);
-    Request* send = worlds[0].send(Mode::standard, 1, {3, 0, 17, 11}, plain(data));
-    Request* receive = worlds[1].recv(0, {3, 0, 17, 12}, plain(into));
+    Pending* send = worlds[0].send(Mode::standard, 1, {3, 0, 17, 11}, plain(data));
+    Pending* receive = worlds[1].recv(0, {3, 0, 17, 12}, plain(into));
     REQUIRE(worlds.until([&] { return send->done && receive->done; }));
     REQUIRE(receive->status.code == Code::other);
     REQUIRE_FALSE(worlds[1].met_failure());
@@ -281,15 +281,15 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
     REQUIRE(text.find("rank 0 calls a bcast") != std::string::npos);
     // Alike, or unknown, is no mismatch.
     for (const std::uint32_t theirs : {0U, 12U}) {
-      Request* again = worlds[0].send(Mode::standard, 1, {3, 0, 18, theirs}, plain(data));
-      Request* taken = worlds[1].recv(0, {3, 0, 18, 12}, plain(into));
+      Pending* again = worlds[0].send(Mode::standard, 1, {3, 0, 18, theirs}, plain(data));
+      Pending* taken = worlds[1].recv(0, {3, 0, 18, 12}, plain(into));
       REQUIRE(worlds.until([&] { return again->done && taken->done; }));
       REQUIRE(taken->status.code == Code::ok);
     }
     // The others' word of a rank that is gone is no mismatch either.
-    Request* word =
+    Pending* word =
         worlds[0].send(Mode::standard, 1, {3, 0, 19, p2p::kSenderLostPeer}, plain(data));
-    Request* heard = worlds[1].recv(0, {3, 0, 19, 12}, plain(into));
+    Pending* heard = worlds[1].recv(0, {3, 0, 19, 12}, plain(into));
     REQUIRE(worlds.until([&] { return word->done && heard->done; }));
     REQUIRE(heard->status.code == Code::proc_aborted);
     REQUIRE(worlds[1].mismatch_text().empty());

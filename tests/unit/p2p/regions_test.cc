@@ -34,7 +34,7 @@ TEST_CASE("a key of any length reaches the receiver, or the message is sent by f
         Worlds worlds(2, options,
                       has_room ? Knobs::defaults() : knobs_with("TUTTI_UNEXPECTED_BYTES", "2400"));
         std::vector<std::vector<std::byte>> out, in;
-        std::vector<Request*> requests;
+        std::vector<Pending*> requests;
         for (std::size_t i = 0; i < kMessages; ++i) out.push_back(pattern(kBytes, i));
         in.resize(kMessages, std::vector<std::byte>(kBytes));
         const auto receive = [&] {
@@ -49,7 +49,7 @@ TEST_CASE("a key of any length reaches the receiver, or the message is sent by f
           receive();
         }
         REQUIRE(worlds.until([&] {
-          return std::all_of(requests.begin(), requests.end(), [](Request* r) { return r->done; });
+          return std::all_of(requests.begin(), requests.end(), [](Pending* r) { return r->done; });
         }));
         REQUIRE(in == out);
         const bool is_short = key_bytes <= 65;
@@ -60,10 +60,10 @@ TEST_CASE("a key of any length reaches the receiver, or the message is sent by f
         REQUIRE(worlds.net().gets() == told);
         require_none_left(worlds);
         // What the keys cost has come back: as many go by the same way again.
-        for (Request* each : requests) each->status = Status{};
+        for (Pending* each : requests) each->status = Status{};
         auto again = pattern(kBytes, 77);
-        Request* const send = worlds.send(0, 1, 9, again);
-        Request* const last = worlds.recv(1, 0, 9, in[0]);
+        Pending* const send = worlds.send(0, 1, 9, again);
+        Pending* const last = worlds.recv(1, 0, 9, in[0]);
         REQUIRE(worlds.until([&] { return send->done && last->done; }));
         REQUIRE(in[0] == again);
         REQUIRE(worlds.net().gets() == told + (told > 0 ? 1 : 0));
@@ -77,7 +77,7 @@ TEST_CASE("a key that was paid for and recalled gives its credit back", "[p2p][r
   auto data = pattern(5000, 1);
   std::vector<std::byte> into(5000);
   for (int i = 0; i < 20; ++i) {
-    Request* const cancelled = worlds.send(0, 1, 1, data);
+    Pending* const cancelled = worlds.send(0, 1, 1, data);
     REQUIRE(worlds.net().regions() == 1);
     worlds.rounds(3);
     worlds[0].cancel(cancelled);
@@ -86,8 +86,8 @@ TEST_CASE("a key that was paid for and recalled gives its credit back", "[p2p][r
     worlds[0].release(cancelled);
     require_none_left(worlds);
   }
-  Request* const send = worlds.send(0, 1, 2, data);
-  Request* const receive = worlds.recv(1, 0, 2, into);
+  Pending* const send = worlds.send(0, 1, 2, data);
+  Pending* const receive = worlds.recv(1, 0, 2, into);
   REQUIRE(worlds.until([&] { return send->done && receive->done; }));
   REQUIRE(into == data);
   REQUIRE(worlds.net().gets() == 1);
@@ -102,12 +102,12 @@ TEST_CASE("a long message is read in parts, and others have their turn in betwee
     constexpr std::size_t kBytes = (std::size_t{5} << 20) + 17;
     auto data = pattern(kBytes, 1);
     std::vector<std::byte> into(kBytes);
-    Request* const receive = worlds.recv(1, 0, 1, into);
-    Request* const send = worlds.send(0, 1, 1, data);
+    Pending* const receive = worlds.recv(1, 0, 1, into);
+    Pending* const send = worlds.send(0, 1, 1, data);
     while (worlds.net().gets() == 0) worlds.progress();
     auto word = pattern(8, 2);
     std::vector<std::byte> word_into(8);
-    Request* const short_receive = worlds.recv(1, 0, 2, word_into);
+    Pending* const short_receive = worlds.recv(1, 0, 2, word_into);
     worlds.send(0, 1, 2, word);
     REQUIRE(worlds.until([&] { return short_receive->done; }));
     REQUIRE_FALSE(receive->done);
@@ -129,8 +129,8 @@ TEST_CASE("a message whose memory cannot be read any further is sent from its st
       constexpr std::size_t kBytes = (std::size_t{3} << 20) + 1;
       auto data = pattern(kBytes, 1);
       std::vector<std::byte> into(kBytes);
-      Request* const send = worlds.send(0, 1, 1, data);
-      Request* const receive = worlds.recv(1, 0, 1, into);
+      Pending* const send = worlds.send(0, 1, 1, data);
+      Pending* const receive = worlds.recv(1, 0, 1, into);
       REQUIRE(worlds.until([&] { return send->done && receive->done; }));
       REQUIRE((send->status.code == Code::ok && receive->status.code == Code::ok));
       REQUIRE(into == data);
@@ -151,11 +151,11 @@ TEST_CASE("a peer that is lost leaves no region behind, whatever stage a message
       auto data = pattern(kBytes, 1);
       std::vector<std::byte> into(kBytes);
       Worlds worlds(2, options);
-      Request* const receive = worlds.recv(1, 0, 1, into);
-      Request* const send = worlds.send(0, 1, 1, data);
+      Pending* const receive = worlds.recv(1, 0, 1, into);
+      Pending* const send = worlds.send(0, 1, 1, data);
       worlds.rounds(rounds);
       worlds.lose(lost);
-      Request* const mine = lost == 0 ? receive : send;
+      Pending* const mine = lost == 0 ? receive : send;
       REQUIRE(worlds.until([&] { return mine->done; }));
       // Of the dead rank the test still holds what it had.
       REQUIRE((lost == 0 ? worlds.net().remotes() : worlds.net().regions()) == 0);

@@ -20,13 +20,13 @@ TEST_CASE("a probe shows a message and leaves it, a matched probe takes it", "[p
     const Envelope any{1, kAnySource, kAnyTag, 0};
     REQUIRE(worlds[1].probe(kAnySource, any, &status));
     REQUIRE(status.tag == 9);
-    p2p::Message* message = worlds[1].take(kAnySource, any, &status);
+    p2p::KeptMessage* message = worlds[1].take(kAnySource, any, &status);
     REQUIRE(message != nullptr);
     // The next receive gets the other one, though posted before the taken one is received.
     std::vector<std::byte> late(bytes), taken(bytes);
-    Request* receive = worlds.recv(1, 0, 9, late);
+    Pending* receive = worlds.recv(1, 0, 9, late);
     REQUIRE(worlds.until([&] { return receive->done; }));
-    Request* matched = worlds[1].recv_taken(message, plain(taken));
+    Pending* matched = worlds[1].recv_taken(message, plain(taken));
     REQUIRE(worlds.until([&] { return matched->done; }));
     REQUIRE(taken == first);
     REQUIRE(late == second);
@@ -37,13 +37,13 @@ TEST_CASE("a probe shows a message and leaves it, a matched probe takes it", "[p
 TEST_CASE("a receive is cancelled until it has matched", "[p2p][request]") {
   Worlds worlds(2);
   std::vector<std::byte> into(4096), data(4096);
-  Request* lonely = worlds.recv(1, 0, 1, into);
+  Pending* lonely = worlds.recv(1, 0, 1, into);
   worlds[1].cancel(lonely);
   REQUIRE(lonely->done);
   REQUIRE(lonely->status.cancelled);
   // Its message goes to the next one.
   worlds.send(0, 1, 1, data);
-  Request* next = worlds.recv(1, 0, 1, into);
+  Pending* next = worlds.recv(1, 0, 1, into);
   REQUIRE(worlds.until([&] { return next->done; }));
   worlds[1].cancel(next);
   REQUIRE_FALSE(next->status.cancelled);
@@ -56,23 +56,23 @@ TEST_CASE("a send is cancelled until its message is received", "[p2p][request]")
     auto data = pattern(bytes, 1), other = pattern(bytes, 2);
     std::vector<std::byte> into(bytes);
     Status status;
-    Request* gone = worlds[0].send(Mode::synchronous, 1, {1, 0, 7, 0}, plain(data));
+    Pending* gone = worlds[0].send(Mode::synchronous, 1, {1, 0, 7, 0}, plain(data));
     REQUIRE(worlds.until([&] { return worlds[1].probe(0, {1, 0, 7, 0}, &status); }));
     worlds[0].cancel(gone);
-    Request* kept = worlds[0].send(Mode::synchronous, 1, {1, 0, 7, 0}, plain(other));
+    Pending* kept = worlds[0].send(Mode::synchronous, 1, {1, 0, 7, 0}, plain(other));
     REQUIRE(worlds.until([&] { return gone->done; }));
     REQUIRE(gone->status.cancelled);
     worlds[0].release(gone);
-    Request* receive = worlds.recv(1, 0, 7, into);
+    Pending* receive = worlds.recv(1, 0, 7, into);
     REQUIRE(worlds.until([&] { return receive->done && kept->done; }));
     REQUIRE(into == other);
     REQUIRE_FALSE(kept->status.cancelled);
     REQUIRE(worlds.core(1).kept_bytes() == 0);
 
     // Received before the peer hears of it: it ends as if nothing had been said.
-    Request* met = worlds[0].send(Mode::synchronous, 1, {1, 0, 8, 0}, plain(data));
+    Pending* met = worlds[0].send(Mode::synchronous, 1, {1, 0, 8, 0}, plain(data));
     REQUIRE(worlds.until([&] { return worlds[1].probe(0, {1, 0, 8, 0}, &status); }));
-    Request* meets = worlds.recv(1, 0, 8, into);
+    Pending* meets = worlds.recv(1, 0, 8, into);
     worlds[0].cancel(met);
     REQUIRE(worlds.until([&] { return met->done && meets->done; }));
     REQUIRE_FALSE(met->status.cancelled);
@@ -87,7 +87,7 @@ TEST_CASE("a request released while active still does its work", "[p2p][request]
     std::vector<std::byte> into(bytes), last(1);
     worlds[1].release(worlds.recv(1, 0, 1, into));
     worlds[0].release(worlds.send(0, 1, 1, data));
-    Request* after = worlds.recv(1, 0, 2, last);
+    Pending* after = worlds.recv(1, 0, 2, last);
     worlds[0].release(worlds.send(0, 1, 2, last, Mode::synchronous));
     REQUIRE(worlds.until([&] { return after->done && into == data; }));
   }
@@ -105,17 +105,17 @@ struct Chain {
 
   void post() {
     while (left > 0) {
-      Request* request = endpoint->recv(0, {1, 0, 1, 0}, plain(into));
+      Pending* request = endpoint->recv(0, {1, 0, 1, 0}, plain(into));
       --left;
       if (!request->done) {
         request->owner = this;
-        request->on_done = [](Request* self) { static_cast<Chain*>(self->owner)->next(self); };
+        request->on_done = [](Pending* self) { static_cast<Chain*>(self->owner)->next(self); };
         return;
       }
       endpoint->release(request);
     }
   }
-  void next(Request* request) {
+  void next(Pending* request) {
     ++depth;
     deepest = std::max(deepest, depth);
     endpoint->release(request);
@@ -144,8 +144,8 @@ TEST_CASE("a callback runs once, also when its request was released before", "[p
   static int calls = 0;
   calls = 0;
   std::vector<std::byte> into(8), data(8);
-  Request* receive = worlds.recv(1, 0, 1, into);
-  receive->on_done = [](Request* self) {
+  Pending* receive = worlds.recv(1, 0, 1, into);
+  receive->on_done = [](Pending* self) {
     ++calls;
     CHECK(self->done);
   };
@@ -160,14 +160,14 @@ TEST_CASE("an owner that lost interest is not called, even by what is complete a
           "[p2p][request]") {
   Worlds worlds(2);
   std::vector<std::byte> into(8), data(8);
-  std::vector<Request*> receives;
+  std::vector<Pending*> receives;
   for (int i = 0; i < 2; ++i) receives.push_back(worlds.recv(1, 0, 1, into));
   // The first to complete takes the interest away from the second, in the same round.
   receives[0]->owner = receives[1];
-  receives[0]->on_done = [](Request* self) {
-    static_cast<Request*>(self->owner)->on_done = nullptr;
+  receives[0]->on_done = [](Pending* self) {
+    static_cast<Pending*>(self->owner)->on_done = nullptr;
   };
-  receives[1]->on_done = [](Request*) { FAIL("called without interest"); };
+  receives[1]->on_done = [](Pending*) { FAIL("called without interest"); };
   worlds.send(0, 1, 1, data);
   worlds.send(0, 1, 1, data);
   REQUIRE(worlds.until([&] { return receives[0]->done && receives[1]->done; }));

@@ -41,7 +41,7 @@ int exchange_all(const std::vector<int>& hosts, int rounds) {
                        static_cast<unsigned>(from * 100 + to));
       };
       std::vector<std::vector<std::byte>> out, in;
-      std::vector<Request*> requests;
+      std::vector<Pending*> requests;
       for (int peer = 0; peer < ranks; ++peer) {
         out.push_back(message(rank, peer));
         in.emplace_back(message(peer, rank).size());
@@ -52,7 +52,7 @@ int exchange_all(const std::vector<int>& hosts, int rounds) {
         requests.push_back(
             endpoint.send(Mode::standard, peer, {2, rank, round, 0}, plain(out[at])));
       }
-      for (Request* each : requests) {
+      for (Pending* each : requests) {
         endpoint.wait(each);
         endpoint.release(each);
       }
@@ -83,7 +83,7 @@ TEST_CASE("a receive from any source hears ranks over every link", "[p2p][thread
     for (int i = 0; i < (rank == 0 ? senders * kEach : kEach); ++i) {
       int number = i;
       if (rank != 0) {
-        Request* send =
+        Pending* send =
             endpoint.send(Mode::standard, 0, {1, rank, i % 7, 0}, Buffer::plain(&number, 4));
         endpoint.wait(send);
         endpoint.release(send);
@@ -109,7 +109,7 @@ TEST_CASE("blocking sends and receives go round a ring", "[p2p][threads]") {
       const Envelope out{1, rank, round, 0};
       const auto pass = [&] {
         if (endpoint.try_send(right, out, &token, sizeof token)) return;
-        Request* send = endpoint.send(Mode::standard, right, out, Buffer::plain(&token, 8));
+        Pending* send = endpoint.send(Mode::standard, right, out, Buffer::plain(&token, 8));
         endpoint.wait(send);
         endpoint.release(send);
       };
@@ -137,7 +137,7 @@ TEST_CASE("threads of one rank wait at the same time, each for its own message",
         const Envelope out{1, rank, thread, 0};
         const Envelope in{1, 1 - rank, thread, 0};
         const std::lock_guard lock(mutex);
-        Request* send = endpoint.send(Mode::standard, 1 - rank, out, plain(data));
+        Pending* send = endpoint.send(Mode::standard, 1 - rank, out, plain(data));
         const Status status = endpoint.recv_now(1 - rank, in, plain(into));
         endpoint.wait(send);
         endpoint.release(send);

@@ -24,8 +24,8 @@ Edges edges_of(const Schedule& schedule) {
   return edges;
 }
 
-std::vector<Kind> kinds_of(const Schedule& schedule) {
-  std::vector<Kind> kinds;
+std::vector<StepKind> kinds_of(const Schedule& schedule) {
+  std::vector<StepKind> kinds;
   for (const Step& step : schedule.steps) kinds.push_back(step.kind);
   return kinds;
 }
@@ -97,7 +97,7 @@ TEST_CASE("what was only copied is sent from its origin", "[sched]") {
   b.copy(in(0, 8), work);
   b.send(work.part(2, 3), 1);
   const Schedule schedule = b.finish();
-  REQUIRE(kinds_of(schedule) == std::vector<Kind>{Kind::send});
+  REQUIRE(kinds_of(schedule) == std::vector<StepKind>{StepKind::send});
   CHECK(schedule.steps[0].from == in(2, 3));
 }
 
@@ -106,7 +106,8 @@ TEST_CASE("a copy to the result is made in the end, where nothing overwrote it",
   b.copy(in(0, 8), out(0, 8));
   b.recv(out(2, 3), 1);
   const Schedule schedule = b.finish();
-  REQUIRE(kinds_of(schedule) == std::vector<Kind>{Kind::recv, Kind::copy, Kind::copy});
+  REQUIRE(kinds_of(schedule) ==
+          std::vector<StepKind>{StepKind::recv, StepKind::copy, StepKind::copy});
   CHECK(schedule.steps[1].into == out(0, 2));
   CHECK(schedule.steps[2].from == in(5, 3));
   CHECK(schedule.steps[2].into == out(5, 3));
@@ -117,7 +118,7 @@ TEST_CASE("the first fold lands in place with the origin as operand and order ke
   b.copy(in(0, 4), out(0, 4));
   b.recv_reduce(out(0, 4), 1, true);
   const Schedule schedule = b.finish();
-  REQUIRE(kinds_of(schedule) == std::vector<Kind>{Kind::recv, Kind::reduce});
+  REQUIRE(kinds_of(schedule) == std::vector<StepKind>{StepKind::recv, StepKind::reduce});
   CHECK(schedule.scratch == 0);
   CHECK(schedule.steps[0].into == out(0, 4));
   CHECK(schedule.steps[1].from == in(0, 4));
@@ -129,8 +130,8 @@ TEST_CASE("a later fold is staged in scratch", "[sched]") {
   b.recv_reduce(out(0, 4), 1, false);
   b.recv_reduce(out(0, 4), 2, false);
   const Schedule schedule = b.finish();
-  REQUIRE(kinds_of(schedule) ==
-          std::vector<Kind>{Kind::recv, Kind::reduce, Kind::recv, Kind::reduce});
+  REQUIRE(kinds_of(schedule) == std::vector<StepKind>{StepKind::recv, StepKind::reduce,
+                                                      StepKind::recv, StepKind::reduce});
   CHECK(schedule.scratch == 8);  // short messages: both receives may be posted at once
   CHECK(edges_of(schedule) == Edges{{0, 1}, {1, 3}, {2, 3}});
 }

@@ -38,7 +38,7 @@ double simulated_us(const coll::Algorithm& algorithm, Place place, Count bytes, 
   const std::vector<Count> counts(static_cast<std::size_t>(p), bytes);
   std::vector<sched::Schedule> ranks;
   for (int rank = 0; rank < p; ++rank) {
-    coll::Call call;
+    coll::RankCall call;
     call.collective = algorithm.collective;
     call.rank = rank;
     call.size = p;

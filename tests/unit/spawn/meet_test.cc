@@ -17,8 +17,8 @@
 namespace {
 
 using namespace tutti;
-using launch::spawn::Endpoint;
-using launch::spawn::Meeting;
+using launch::spawn::HostAndPort;
+using launch::spawn::HostMeeting;
 using launch::spawn::MeetingKey;
 using launch::spawn::Newcomer;
 
@@ -34,10 +34,10 @@ MeetingKey with_key() {
 }
 
 // The meeting side in this thread until `guests` has ended in its own.
-void meet(const MeetingKey& key, const std::function<void(const Endpoint&)>& guests,
-          const std::function<void(Meeting&)>& judge) {
+void meet(const MeetingKey& key, const std::function<void(const HostAndPort&)>& guests,
+          const std::function<void(HostMeeting&)>& judge) {
   launch::control::Loop loop;
-  auto meeting = Meeting::open({"127.0.0.1", 0}, key);
+  auto meeting = HostMeeting::open({"127.0.0.1", 0}, key);
   REQUIRE(meeting);
   (*meeting)->attach(loop, [] {});
   std::thread others([&] {
@@ -49,7 +49,7 @@ void meet(const MeetingKey& key, const std::function<void(const Endpoint&)>& gue
   judge(**meeting);
 }
 
-Newcomer come(const Endpoint& where, const MeetingKey& key) {
+Newcomer come(const HostAndPort& where, const MeetingKey& key) {
   Newcomer self;
   self.name = "guest";
   if (!launch::spawn::go_to_meeting(where, key, 60, &self)) self.channel.reset();
@@ -87,12 +87,12 @@ TEST_CASE("without a key so many wait at most, and who comes later moves none of
   bool is_late_one_away = false;
   meet(
       no_key(),
-      [&](const Endpoint& where) {
+      [&](const HostAndPort& where) {
         for (int i = 0; i < kSeats; ++i) seated.push_back(come(where, no_key()));
         const Newcomer late = come(where, no_key());
         is_late_one_away = late.channel.is_open() && was_sent_away(late.channel.get());
       },
-      [&](Meeting& meeting) { CHECK(meeting.waiting().size() == kSeats); });
+      [&](HostMeeting& meeting) { CHECK(meeting.waiting().size() == kSeats); });
   for (const Newcomer& one : seated) REQUIRE(one.channel.is_open());
   CHECK(is_late_one_away);
 }
@@ -105,7 +105,7 @@ TEST_CASE("a stranger's words are kept up to a bound, a proved host's up to a la
     bool is_chatty_away = false;
     meet(
         key,
-        [&](const Endpoint& where) {
+        [&](const HostAndPort& where) {
           brief = come(where, key);
           talk(brief, kMostOfStranger / 2);
           chatty = come(where, key);
@@ -114,7 +114,7 @@ TEST_CASE("a stranger's words are kept up to a bound, a proved host's up to a la
           }
           is_chatty_away = was_sent_away(chatty.channel.get());
         },
-        [&](Meeting& meeting) {
+        [&](HostMeeting& meeting) {
           const auto& waiting = meeting.waiting();
           const auto is_there = [&](const Newcomer& who) {
             return std::any_of(waiting.begin(), waiting.end(),

@@ -45,14 +45,14 @@ class Tree {
 topo::Machine machine_with(const std::vector<std::string>& buses) {
   topo::Machine machine;
   for (const std::string& bus : buses)
-    machine.devices.push_back({topo::Device::Kind::gpu, {"card0", bus}, {}});
-  machine.devices.push_back({topo::Device::Kind::nic, {"eth0", "0000:01:00.0"}, {}});
+    machine.devices.push_back({topo::PciDevice::Kind::gpu, {"card0", bus}, {}});
+  machine.devices.push_back({topo::PciDevice::Kind::nic, {"eth0", "0000:01:00.0"}, {}});
   return machine;
 }
 
 std::vector<std::string> buses_of(const topo::Machine& machine) {
   std::vector<std::string> buses;
-  for (const topo::Device& device : machine.devices) buses.push_back(device.names.back());
+  for (const topo::PciDevice& device : machine.devices) buses.push_back(device.names.back());
   return buses;
 }
 

@@ -133,6 +133,6 @@ TEST_CASE("GPUs and network cards come with the processors near them, when asked
   CHECK(machine->devices[0].names == std::vector<std::string>{"card1", "rsmi0", "0000:41:00.0"});
   CHECK(machine->devices[0].near == std::vector<int>{4, 5, 6, 7});
   CHECK(machine->devices[3].near == std::vector<int>{0, 1, 2, 3});
-  CHECK(machine->devices[4].kind == topo::Device::Kind::nic);
+  CHECK(machine->devices[4].kind == topo::PciDevice::Kind::nic);
   CHECK(machine->devices[5].near.size() == 8);
 }

@@ -71,7 +71,7 @@ TEST_CASE("two ranks of one job prove themselves to each other", "[handshake]") 
 }
 
 TEST_CASE("any bit changed in any message ends the handshake", "[handshake]") {
-  const std::size_t bits[] = {sizeof(Hello) * 8, sizeof(Challenge) * 8, sizeof(Proof) * 8,
+  const std::size_t bits[] = {sizeof(TcpHello) * 8, sizeof(Challenge) * 8, sizeof(Proof) * 8,
                               sizeof(Verdict) * 8};
   for (const bool is_protected : {false, true}) {
     const Identity zero = is_protected ? protected_identity(0) : identity(0);
@@ -134,7 +134,7 @@ TEST_CASE("a relay that puts in its own public keys gets no proof", "[handshake]
           if (which != message) return;
           const secure::Exchange own(secure::Side::caller, secure::Key{});
           const std::size_t at =
-              which == 0 ? offsetof(Hello, key) : offsetof(Challenge, answer.key);
+              which == 0 ? offsetof(TcpHello, key) : offsetof(Challenge, answer.key);
           std::memcpy(bytes.data() + at, own.own_public().data(), sizeof(PublicKey));
         });
     REQUIRE(said.initiator == Outcome::refused);
@@ -195,7 +195,7 @@ TEST_CASE("what was captured from one handshake does not serve another", "[hands
 TEST_CASE("messages of the wrong length are refused", "[handshake]") {
   const Identity own = identity(1);
   for (std::size_t length = 0; length < 130; ++length) {
-    if (length == sizeof(Hello)) continue;
+    if (length == sizeof(TcpHello)) continue;
     Acceptor acceptor(own);
     Blob answer;
     REQUIRE(acceptor.feed(Blob(length), answer) == Outcome::refused);

@@ -238,7 +238,7 @@ TEST_CASE("a rank listens at the addresses that it publishes, not at every one",
 TEST_CASE("a captured handshake is worth nothing when it is played back", "[tcp]") {
   Rig rig({0, 1}, knobs_with(kForced));
   // What rank 0 would say first, with the right job and ranks, but without the key.
-  tcp::Hello hello{};
+  tcp::TcpHello hello{};
   hello.magic = tcp::kMagic;
   hello.version = tcp::kVersion;
   hello.to = 1;

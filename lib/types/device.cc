@@ -130,4 +130,10 @@ void begin_fold(const Fold& fold, Done* done) {
   done->fire(done, true);
 }
 
+void fold(const Fold& fold) {
+  Awaited folded(*(fold.into.device != nullptr ? fold.into.device : fold.from.device));
+  begin_fold(fold, &folded);
+  folded.wait("a fold");
+}
+
 }  // namespace tutti::types

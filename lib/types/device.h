@@ -87,5 +87,6 @@ class Devices {
 void begin_copy(const Buffer& from, const Buffer& into, Done* done);
 // A user's operation, and what the device does not fold, is given host memory, waiting.
 void begin_fold(const Fold& fold, Done* done);
+void fold(const Fold& fold);  // waits
 
 }  // namespace tutti::types

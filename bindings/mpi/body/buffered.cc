@@ -2,6 +2,7 @@
 #include "mpi/buffered.h"
 
 #include "bodies.h"
+#include "mpi/memory.h"
 #include "mpi/requests.h"
 #include "mpi/trouble.h"
 
@@ -98,7 +99,7 @@ Code bsend(const void* buf, Count count, types::Datatype& datatype, int dest, in
   if (dest == MPI_PROC_NULL) return Code::ok;
   BufferRoom* const room = room_for(comm);
   if (room == nullptr) return refuse(Code::buffer, kNoBuffer);
-  return room->send(comm, types::Buffer::whole(const_cast<void*>(buf), count, datatype), dest, tag);
+  return room->send(comm, message_at(buf, count, datatype), dest, tag);
 }
 
 // Complete as soon as the message is in the buffer.
@@ -108,7 +109,7 @@ Code ibsend(const void* buf, Count count, types::Datatype& datatype, int dest, i
   BufferRoom* const room = room_for(comm);
   if (room == nullptr) return refuse(Code::buffer, kNoBuffer);
   comm::Request* const made = room->start_send(
-      comm, types::Buffer::whole(const_cast<void*>(buf), count, datatype), dest, tag);
+      comm, message_at(buf, count, datatype), dest, tag);
   if (made == nullptr) return Code::buffer;
   *request = handle_to(made, MPI_REQUEST_NULL);
   return Code::ok;

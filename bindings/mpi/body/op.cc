@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "bodies.h"
+#include "mpi/memory.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi::body {
@@ -61,7 +62,12 @@ Code op_commutative(types::Op& op, int* commute) {
 
 Code reduce_local(const void* inbuf, void* inoutbuf, Count count, types::Datatype& datatype,
                   types::Op& op) {
-  op.fold(inbuf, inoutbuf, count, datatype);
+  const auto from = message_at(inbuf, count, datatype);
+  const auto into = message_at(inoutbuf, count, datatype);
+  if (from.device == nullptr && into.device == nullptr) [[likely]]
+    op.fold(inbuf, inoutbuf, count, datatype);
+  else
+    types::fold({&op, from, into, true});
   return Code::ok;
 }
 

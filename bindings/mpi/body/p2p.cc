@@ -5,6 +5,7 @@
 #include "bodies.h"
 #include "mpi/convert.h"
 #include "mpi/exchange.h"
+#include "mpi/memory.h"
 #include "mpi/requests.h"
 #include "mpi/trouble.h"
 
@@ -78,7 +79,7 @@ Code sendrecv(const void* sendbuf, Count sendcount, types::Datatype& sendtype, i
 // The outgoing data are packed aside first, so that the incoming may overwrite them.
 Code sendrecv_replace(void* buf, Count count, types::Datatype& datatype, int dest, int sendtag,
                       int source, int recvtag, comm::Communicator& comm, MPI_Status* status) {
-  const auto whole = types::Buffer::whole(buf, count, datatype);
+  const auto whole = message_at(buf, count, datatype);
   const auto bytes = static_cast<std::size_t>(whole.bytes);
   const auto packed = std::make_unique<std::byte[]>(bytes);
   types::pack(whole, 0, {packed.get(), bytes});
@@ -96,7 +97,7 @@ Code isendrecv(const void* sendbuf, Count sendcount, types::Datatype& sendtype, 
 
 Code isendrecv_replace(void* buf, Count count, types::Datatype& datatype, int dest, int sendtag,
                        int source, int recvtag, comm::Communicator& comm, MPI_Request* request) {
-  const auto whole = types::Buffer::whole(buf, count, datatype);
+  const auto whole = message_at(buf, count, datatype);
   const auto bytes = static_cast<std::size_t>(whole.bytes);
   auto packed = std::make_unique<std::byte[]>(bytes);
   types::pack(whole, 0, {packed.get(), bytes});

@@ -2,15 +2,34 @@
 #include <cstring>
 
 #include "bodies.h"
+#include "mpi/memory.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi::body {
 namespace {
 
-std::span<std::byte> window(const void* memory, Count from, Count bytes) {
-  auto* const base = static_cast<std::byte*>(const_cast<void*>(memory));
-  return {base + from, static_cast<std::size_t>(bytes)};
+types::Buffer window(const void* memory, Count from, Count bytes) {
+  return bytes_at(static_cast<const std::byte*>(memory) + from, bytes);
 }
+
+// The bytes of a window where the processor may touch them, while this lives.
+class HostWindow {
+ public:
+  explicit HostWindow(const types::Buffer& window) : window_(window) {
+    if (window.device != nullptr) copy_.resize(static_cast<std::size_t>(window.bytes));
+  }
+  std::byte* data() { return window_.device == nullptr ? window_.at() : copy_.data(); }
+  void read() {
+    if (window_.device != nullptr) types::pack(window_, 0, copy_);
+  }
+  void write() const {
+    if (window_.device != nullptr) types::unpack(window_, 0, copy_);
+  }
+
+ private:
+  const types::Buffer window_;
+  std::vector<std::byte> copy_;
+};
 
 Code too_short(const char* which, Count needed, Count left) {
   return refuse(Code::truncate, std::string(which) + " has " + std::to_string(left) +
@@ -29,20 +48,20 @@ Code unknown_form(const char* datarep) {
 
 Code pack(const void* inbuf, Count incount, types::Datatype& datatype, void* outbuf, Count outsize,
           Count* position, comm::Communicator& /*comm*/) {
-  const auto from = types::Buffer::whole(const_cast<void*>(inbuf), incount, datatype);
+  const auto from = message_at(inbuf, incount, datatype);
   if (*position < 0 || from.bytes > outsize - *position)
     return too_short("outbuf", from.bytes, outsize - *position);
-  types::pack(from, 0, window(outbuf, *position, from.bytes));
+  types::copy(from, window(outbuf, *position, from.bytes));
   *position += from.bytes;
   return Code::ok;
 }
 
 Code unpack(const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
             types::Datatype& datatype, comm::Communicator& /*comm*/) {
-  const auto into = types::Buffer::whole(outbuf, outcount, datatype);
+  const auto into = message_at(outbuf, outcount, datatype);
   if (*position < 0 || into.bytes > insize - *position)
     return too_short("inbuf", into.bytes, insize - *position);
-  types::unpack(into, 0, window(inbuf, *position, into.bytes));
+  types::copy(window(inbuf, *position, into.bytes), into);
   *position += into.bytes;
   return Code::ok;
 }
@@ -59,9 +78,10 @@ Code pack_external(const char* datarep, const void* inbuf, Count incount, types:
   const Count bytes = incount * types::external_size(datatype);
   if (*position < 0 || bytes > outsize - *position)
     return too_short("outbuf", bytes, outsize - *position);
-  const auto from = types::Buffer::whole(const_cast<void*>(inbuf), incount, datatype);
-  if (const auto done = types::pack_external(from, window(outbuf, *position, bytes).data()); !done)
-    return note(done);
+  const auto from = message_at(inbuf, incount, datatype);
+  HostWindow out(window(outbuf, *position, bytes));
+  if (const auto done = types::pack_external(from, out.data()); !done) return note(done);
+  out.write();
   *position += bytes;
   return Code::ok;
 }
@@ -72,9 +92,10 @@ Code unpack_external(const char* datarep, const void* inbuf, Count insize, Count
   const Count bytes = outcount * types::external_size(datatype);
   if (*position < 0 || bytes > insize - *position)
     return too_short("inbuf", bytes, insize - *position);
-  const auto into = types::Buffer::whole(outbuf, outcount, datatype);
-  if (const auto done = types::unpack_external(into, window(inbuf, *position, bytes).data()); !done)
-    return note(done);
+  const auto into = message_at(outbuf, outcount, datatype);
+  HostWindow in(window(inbuf, *position, bytes));
+  in.read();
+  if (const auto done = types::unpack_external(into, in.data()); !done) return note(done);
   *position += bytes;
   return Code::ok;
 }

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "bodies.h"
+#include "mpi/memory.h"
 #include "mpi/requests.h"
 #include "mpi/trouble.h"
 
@@ -19,12 +20,15 @@ void on_round(void* owner, const p2p::Status& status) {
 }
 
 // `side` null: with MPI_PROC_NULL every round is over at once.
-Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role, int partitions,
-                      p2p::Partitioned* side, MPI_Request* request) {
+Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role,
+                      const p2p::Partitioned::Shape& shape, p2p::Partitioned* side,
+                      MPI_Request* request) {
+  types::Device* const device = shape.message.device;
   std::shared_ptr<p2p::Partitioned> owned;
   if (side != nullptr) owned = {side, Release()};
   auto* const made =
-      new PersistentRequest(comm, [&comm, owned, kept = keep(type)]() -> Result<comm::Request*> {
+      new PersistentRequest(comm, [=, &comm, kept = keep(type)]() -> Result<comm::Request*> {
+        if (device != nullptr) device->begin_call();
         if (owned == nullptr)
           return comm::isend(comm, p2p::Mode::standard, nullptr, 0, *kept, comm::kProcNull, 0);
         comm::Request* const round = comm::open_request(comm, nullptr);
@@ -32,15 +36,16 @@ Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role
         return round;
       });
   made->role = role;
-  made->partitions = partitions;
+  made->partitions = shape.partitions;
   made->side = side;
+  made->device = device;
   *request = handle_to(made, MPI_REQUEST_NULL);
   return Code::ok;
 }
 
 p2p::Partitioned::Shape shape_of(const void* data, int partitions, Count count,
                                  types::Datatype& type) {
-  return {partitions, types::Buffer::whole(const_cast<void*>(data), partitions * count, type)};
+  return {partitions, message_at(data, partitions * count, type)};
 }
 
 // The persistent request behind a handle, or null, noted, when it has another role.
@@ -62,6 +67,7 @@ bool is_partition(const PersistentRequest& found, int partition) {
 
 Code ready_one(const PersistentRequest& found, int partition) {
   if (!is_partition(found, partition)) return Code::arg;
+  if (found.device != nullptr) found.device->begin_call();
   if (found.side == nullptr || found.side->ready(partition)) return Code::ok;
   return refuse_on(&found.comm(), Code::arg,
                    "partition " + std::to_string(partition) + " was made ready before");
@@ -79,22 +85,24 @@ PersistentRequest* sending(MPI_Request request) {
 
 Code psend_init(const void* buf, int partitions, Count count, types::Datatype& datatype, int dest,
                 int tag, comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
+  const p2p::Partitioned::Shape shape = shape_of(buf, partitions, count, datatype);
   p2p::Partitioned* side = nullptr;
   if (dest != MPI_PROC_NULL)
     side = process.world->endpoint().send_partitioned(comm.peer(dest),
                                                       {comm.context(), comm.rank(), tag, 0},
-                                                      shape_of(buf, partitions, count, datatype));
-  return give_partitioned(comm, datatype, Role::sends_parts, partitions, side, request);
+                                                      shape);
+  return give_partitioned(comm, datatype, Role::sends_parts, shape, side, request);
 }
 
 Code precv_init(void* buf, int partitions, Count count, types::Datatype& datatype, int source,
                 int tag, comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
+  const p2p::Partitioned::Shape shape = shape_of(buf, partitions, count, datatype);
   p2p::Partitioned* side = nullptr;
   if (source != MPI_PROC_NULL)
     side = process.world->endpoint().recv_partitioned(comm.peer(source),
                                                       {comm.context(), source, tag, 0},
-                                                      shape_of(buf, partitions, count, datatype));
-  return give_partitioned(comm, datatype, Role::receives_parts, partitions, side, request);
+                                                      shape);
+  return give_partitioned(comm, datatype, Role::receives_parts, shape, side, request);
 }
 
 Code pready(int partition, MPI_Request request) {

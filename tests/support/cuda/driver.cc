@@ -51,7 +51,11 @@ bool breaks_context(CUresult error) {
          error == CUDA_ERROR_ECC_UNCORRECTABLE;
 }
 
-thread_local std::vector<CUcontext> contexts;  // of this thread; the last is current
+// Of this thread; the last is current. Never freed: libraries call while a process ends.
+std::vector<CUcontext>& own_contexts() {
+  thread_local auto* const own = new std::vector<CUcontext>;
+  return *own;
+}
 
 }  // namespace
 
@@ -70,6 +74,7 @@ CUresult enter(const char* name) {
 }
 
 CUcontext current() {
+  const auto& contexts = own_contexts();
   return contexts.empty() ? nullptr : contexts.back();
 }
 
@@ -141,17 +146,19 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
   ENTER("cuCtxSetCurrent");
+  auto& contexts = own_contexts();
   if (!contexts.empty()) contexts.pop_back();
   if (context != nullptr) contexts.push_back(context);
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent(CUcontext context) {
   ENTER("cuCtxPushCurrent");
-  contexts.push_back(context);
+  own_contexts().push_back(context);
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPopCurrent(CUcontext* context) {
   ENTER("cuCtxPopCurrent");
+  auto& contexts = own_contexts();
   if (contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   *context = contexts.back();
   contexts.pop_back();

@@ -71,8 +71,10 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
 
 namespace {
 
-CUresult release(std::uintptr_t address, Kind kind, Kind other) {
+// Not before what is under way has ended, as the driver does.
+CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
   State& all = state();
+  for (const auto& gpu : all.gpus) await_context(lock, gpu->primary);
   const auto found = all.allocations.find(address);
   if (found == all.allocations.end() || !found->second.is_live) return CUDA_ERROR_INVALID_VALUE;
   const Allocation gone = found->second;
@@ -149,7 +151,7 @@ CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
 }
 CUresult cuMemFree(CUdeviceptr address) {
   ENTER("cuMemFree");
-  return release(address, Kind::device, Kind::managed);
+  return release(lock, address, Kind::device, Kind::managed);
 }
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
   ENTER("cuMemAllocManaged");
@@ -166,7 +168,7 @@ CUresult cuMemHostAlloc(void** address, size_t bytes, unsigned) {
 }
 CUresult cuMemFreeHost(void* address) {
   ENTER("cuMemFreeHost");
-  return release(reinterpret_cast<std::uintptr_t>(address), Kind::pinned, Kind::pinned);
+  return release(lock, reinterpret_cast<std::uintptr_t>(address), Kind::pinned, Kind::pinned);
 }
 // In the order of their stream on a real one; here at once, and freed after what the stream holds.
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream) {
@@ -179,7 +181,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   await(lock, enqueue(*stream, [] {}));
-  return release(address, Kind::pool, Kind::pool);
+  return release(lock, address, Kind::pool, Kind::pool);
 }
 
 // Memory mapped by address: a range is mapped whole, by one handle, which holds its size.

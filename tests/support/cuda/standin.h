@@ -127,5 +127,6 @@ CUcontext current();
 CUstream_st* stream_of(CUstream stream);
 EndRef enqueue(CUstream_st& stream, std::function<void()> run, const EndRef& after = nullptr);
 void await(Lock& lock, const EndRef& end);
+void await_context(Lock& lock, CUctx_st& context);
 
 }  // namespace standin

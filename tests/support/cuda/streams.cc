@@ -89,6 +89,14 @@ void await(Lock& lock, const EndRef& end) {
   if (end != nullptr) state().ends.wait(lock, [&] { return end->has_come; });
 }
 
+void await_context(Lock& lock, CUctx_st& context) {
+  std::vector<EndRef> all;
+  for (const CUstream_st* each : context.streams) all.push_back(each->last);
+  if (context.legacy) all.push_back(context.legacy->last);
+  if (context.per_thread) all.push_back(context.per_thread->last);
+  for (const EndRef& end : all) await(lock, end);
+}
+
 }  // namespace standin
 
 using namespace standin;
@@ -126,11 +134,7 @@ CUresult cuCtxSynchronize() {
   ENTER("cuCtxSynchronize");
   const CUcontext context = current();
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  std::vector<EndRef> all;
-  for (const CUstream_st* each : context->streams) all.push_back(each->last);
-  if (context->legacy) all.push_back(context->legacy->last);
-  if (context->per_thread) all.push_back(context->per_thread->last);
-  for (const EndRef& end : all) await(lock, end);
+  await_context(lock, *context);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamWaitEvent(CUstream on, CUevent event, unsigned) {

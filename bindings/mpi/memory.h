@@ -1,0 +1,20 @@
+// memory: buffers that a call moves itself, with whose memory they are (types::Device).
+#pragma once
+
+#include "mpi/process.h"
+
+namespace tutti::mpi {
+
+inline types::Buffer message_at(const void* data, Count count, const types::Datatype& type) {
+  return process.world->endpoint().devices().whole(data, count, type);
+}
+// Plain bytes.
+inline types::Buffer bytes_at(const void* data, Count bytes) {
+  types::Buffer plain = types::Buffer::plain(const_cast<void*>(data), bytes);
+  const types::Devices& devices = process.world->endpoint().devices();
+  if (!devices.is_empty()) [[unlikely]]
+    plain.device = devices.owner_of(data);
+  return plain;
+}
+
+}  // namespace tutti::mpi

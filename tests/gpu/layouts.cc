@@ -1,0 +1,177 @@
+// Derived datatypes in GPU memory: messages, MPI_Pack and MPI_Unpack of layouts of each sort, by kernels.
+// Each rank and buffer draws its kind; the same layout in host memory says what has to come out.
+#include <functional>
+#include <numeric>
+
+#include "area.h"
+
+using namespace ranks;
+using gpu::any_kind;
+
+namespace {
+
+struct Layout {
+  const char* name;
+  MPI_Datatype type;
+};
+
+MPI_Datatype irregular(int blocks, int length, MPI_Datatype of) {
+  std::vector<int> lengths, places;
+  int at = 0;
+  for (int i = 0; i < blocks; ++i) {
+    lengths.push_back(1 + (i * 7) % length);
+    at += i % 3;
+    places.push_back(at);
+    at += lengths.back();
+  }
+  MPI_Datatype type;
+  MPI_Type_indexed(blocks, lengths.data(), places.data(), of, &type);
+  return type;
+}
+
+std::vector<Layout> layouts() {
+  std::vector<Layout> all;
+  const auto add = [&all](const char* name, MPI_Datatype type) {
+    MPI_Type_commit(&type);
+    all.push_back({name, type});
+    return type;
+  };
+  MPI_Datatype made;
+  MPI_Type_vector(100, 3, 7, MPI_INT, &made);
+  const MPI_Datatype vector = add("vector", made);
+  MPI_Type_vector(50, 1, 2, MPI_CHAR, &made);
+  add("bytes apart", made);
+  MPI_Type_create_hvector(20, 5, 37, MPI_CHAR, &made);
+  add("at odd places", made);
+  add("indexed", irregular(40, 5, MPI_INT));
+  add("many runs", irregular(5000, 4, MPI_CHAR));
+  const int lengths[] = {1, 3, 2};
+  const MPI_Aint places[] = {0, 8, 40};
+  const MPI_Datatype parts[] = {MPI_CHAR, MPI_DOUBLE, MPI_SHORT};
+  MPI_Type_create_struct(3, lengths, places, parts, &made);
+  const MPI_Datatype record = add("struct", made);
+  MPI_Type_create_hvector(3, 2, 200, record, &made);
+  add("vector of structs", made);
+  const int sizes[] = {9, 8, 7}, subsizes[] = {4, 5, 3}, starts[] = {2, 1, 3};
+  MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_FLOAT, &made);
+  add("subarray", made);
+  MPI_Type_create_hvector(4, 1, -16, MPI_INT, &made);
+  MPI_Datatype shifted;
+  const int one = 1;
+  const MPI_Aint at = 64;
+  MPI_Type_create_hindexed(1, &one, &at, made, &shifted);
+  MPI_Type_free(&made);
+  add("backwards", shifted);
+  MPI_Type_create_hvector(2, 1, 4096, vector, &made);
+  add("vector of vectors", made);
+  add("pairs with gaps", [] {
+    MPI_Datatype pair;
+    MPI_Type_dup(MPI_DOUBLE_INT, &pair);
+    return pair;
+  }());
+  return all;
+}
+
+std::vector<char> pattern(std::size_t bytes, int seed) {
+  std::vector<char> all(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<char>(i * 31 + i / 251 + static_cast<std::size_t>(seed) * 17);
+  return all;
+}
+
+std::size_t room_of(const Layout& layout, int count) {
+  MPI_Aint low, extent, true_low, true_extent;
+  MPI_Type_get_extent(layout.type, &low, &extent);
+  MPI_Type_get_true_extent(layout.type, &true_low, &true_extent);
+  return static_cast<std::size_t>(true_low + true_extent + extent * (count - 1)) + 64;
+}
+
+void packed(const Layout& layout, int count) {
+  const std::size_t room = room_of(layout, count);
+  int bytes = 0;
+  MPI_Pack_size(count, layout.type, MPI_COMM_SELF, &bytes);
+  const std::vector<char> from = pattern(room, rank), before = pattern(room, 5);
+  std::vector<char> stream(static_cast<std::size_t>(bytes) + 3), into = before;
+  int position = 3;
+  MPI_Pack(from.data(), count, layout.type, stream.data(), bytes + 3, &position, MPI_COMM_SELF);
+  position = 3;
+  MPI_Unpack(stream.data(), bytes + 3, &position, into.data(), count, layout.type, MPI_COMM_SELF);
+
+  gpu::Vector<char> gpu_from(from, any_kind()), gpu_into(before, any_kind());
+  gpu::Vector<char> gpu_stream(std::vector<char>(stream.size()), any_kind());
+  position = 3;
+  MPI_Pack(gpu_from.data(), count, layout.type, gpu_stream.data(), bytes + 3, &position, MPI_COMM_SELF);
+  CHECK(position == bytes + 3);
+  CHECK(gpu_stream.get() == stream);
+  position = 3;
+  MPI_Unpack(gpu_stream.data(), bytes + 3, &position, gpu_into.data(), count, layout.type,
+             MPI_COMM_SELF);
+  const bool is_right = gpu_into.get() == into;
+  CHECK(is_right);
+  if (!is_right) std::fprintf(stderr, "rank %d: %s, %d of them\n", rank, layout.name, count);
+}
+
+void sent(const Layout& layout, const Layout& other, int count) {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  int bytes = 0, each = 0;
+  MPI_Type_size(layout.type, &each);
+  MPI_Pack_size(count, layout.type, MPI_COMM_SELF, &bytes);
+  const std::size_t room = room_of(layout, count);
+  const bool by_bytes = &layout != &other;  // else the same layout at both ends
+  gpu::Vector<char> out(pattern(room, rank), any_kind());
+  const std::vector<char> before = pattern(by_bytes ? static_cast<std::size_t>(bytes) : room, 9);
+  gpu::Vector<char> in(before, any_kind());
+  MPI_Request request;
+  if (by_bytes)
+    MPI_Irecv(in.data(), bytes, MPI_PACKED, left, 1, MPI_COMM_WORLD, &request);
+  else
+    MPI_Irecv(in.data(), count, layout.type, left, 1, MPI_COMM_WORLD, &request);
+  MPI_Send(out.data(), count, layout.type, right, 1, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const std::vector<char> theirs = pattern(room, left);
+  std::vector<char> stream(static_cast<std::size_t>(bytes)), expected = before;
+  int position = 0;
+  MPI_Pack(theirs.data(), count, layout.type, stream.data(), bytes, &position, MPI_COMM_SELF);
+  if (by_bytes) {
+    expected = stream;
+  } else {
+    position = 0;
+    MPI_Unpack(stream.data(), bytes, &position, expected.data(), count, layout.type, MPI_COMM_SELF);
+  }
+  const bool is_right = in.get() == expected;
+  CHECK(is_right);
+  if (!is_right) std::fprintf(stderr, "rank %d: %s sent, %d of them\n", rank, layout.name, count);
+}
+
+void external() {
+  for (int turn = 0; turn < 6; ++turn) {
+    std::vector<double> values(500);
+    std::iota(values.begin(), values.end(), 0.5);
+    gpu::Vector<double> from(values, any_kind()), into(std::vector<double>(500), any_kind());
+    gpu::Vector<char> stream(std::vector<char>(4000), any_kind());
+    MPI_Aint position = 0;
+    MPI_Pack_external("external32", from.data(), 500, MPI_DOUBLE, stream.data(), 4000, &position);
+    CHECK(position == 4000);
+    position = 0;
+    MPI_Unpack_external("external32", stream.data(), 4000, &position, into.data(), 500, MPI_DOUBLE);
+    CHECK(into.get() == values);
+  }
+}
+
+}  // namespace
+
+int main() {
+  begin();
+  gpu::begin();
+  const std::vector<Layout> all = layouts();
+  const Layout bytes{"bytes", MPI_PACKED};
+  for (int turn = 0; turn < 3; ++turn)
+    for (const Layout& layout : all)
+      for (const int count : {1, 3, 200}) {
+        packed(layout, count);
+        sent(layout, layout, count);
+        sent(layout, bytes, count);
+      }
+  external();
+  for (Layout layout : all) MPI_Type_free(&layout.type);
+  return done();
+}

@@ -36,4 +36,11 @@ inline void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes)
 #endif
 }
 
+// Waits until what was stored has left this core's queue, for who measures stores.
+inline void drain_stores() {
+#if defined(__SSE2__)
+  _mm_mfence();
+#endif
+}
+
 }  // namespace tutti

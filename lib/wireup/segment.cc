@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -18,13 +19,20 @@ namespace {
 constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 's', 'e', 'g'};
 constexpr std::size_t kPage = 4096;
 
+// A rank's rings together are longer than what its core caches for itself (transport/shm/lane.h).
+std::uint32_t ring_bytes(std::uint32_t local_ranks) {
+  constexpr std::uint32_t kTogether = 8 << 20, kMost = 4 << 20, kLeast = 256 << 10;
+  const std::uint32_t senders = std::max(local_ranks, 2U) - 1;
+  return std::clamp(std::bit_floor(kTogether / senders), kLeast, kMost);
+}
+
 // Lanes shrink when there are many ranks: a crowd's lanes are quadratic in number, and although
 // untouched ones cost nothing, address space and the touched part should stay bounded.
 void plan_lanes(SegmentFacts& header, std::uint32_t local_ranks) {
   const bool few = local_ranks <= 32;
   const bool some = local_ranks <= 128;
   header.lane_lines = few ? 256 : some ? 128 : 64;
-  header.lane_data_bytes = few ? 256 << 10 : some ? 128 << 10 : 32 << 10;
+  header.lane_data_bytes = few ? ring_bytes(local_ranks) : some ? 128 << 10 : 32 << 10;
   // Four lines of counters, the line slots, the data ring.
   header.lane_bytes =
       round_up(4 * kCacheLine + header.lane_lines * kCacheLine + header.lane_data_bytes, kPage);

@@ -8,6 +8,11 @@
 // is in, so nobody ever clears a line. The reader publishes how far it has read on a line of its
 // own; the writer looks there only when the lane seems full. Zeroed memory is an empty lane.
 //
+// A long frame is shown when its first part is in the ring, and its line then says how much of it
+// is there: so the reader copies out what the writer has copied in, at the same time. The ring is
+// longer than what a core caches for itself: a line that is written again has then left the
+// reader's cache, from where it would have to be fetched first, four times as slow.
+//
 // Both ends are plain single-threaded objects; everything shared is in the two atomics below.
 #pragma once
 
@@ -16,12 +21,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "base/bytes.h"
-#include "base/clock.h"
+#include "base/pace.h"
 #include "base/prefetch.h"
-#include "base/stream_copy.h"
-#include "transport/shm/pace.h"
 #include "transport/transport.h"
 #include "wireup/segment.h"
 
@@ -38,8 +42,11 @@ struct alignas(kCacheLine) LaneLine {
     struct {
       std::uint32_t at;   // of the payload in the ring, in units
       std::uint32_t end;  // value of the writer's unit counter behind this frame
-      // How it was written, where the reader is to time its copy (pace.h); kUntimed: it is not.
+      // How it was written, where the reader is to time its copy (base/pace.h); kUntimed: it is
+      // not.
       std::uint32_t timed;
+      // Bytes of a long frame that are there. release by the writer, acquire by the reader.
+      std::atomic<std::uint32_t> shown;
     } ring;
   };
 };
@@ -59,8 +66,6 @@ static_assert(sizeof(LaneCounters) <= kCounterLines * kCacheLine);
 // takes as long as a few calls. Nearer, the reader may be looking at it.
 inline constexpr std::ptrdiff_t kOwnAhead = 5;
 
-inline constexpr std::uint32_t kUntimed = kStoreKinds;
-
 inline constexpr std::uint32_t kNoLap = 0xffffffff;  // no line is of this one
 
 inline constexpr std::uint32_t kUnit = 64;  // the ring is handed out in cache lines
@@ -74,9 +79,16 @@ struct LaneGeometry {
   }
   // Several frames must fit, or writer and reader take turns instead of overlapping.
   std::size_t max_frame() const {
-    return std::min<std::size_t>(std::size_t{units} * kUnit / 8, 32 << 10);
+    return std::min<std::size_t>(std::size_t{units} * kUnit / 8, 64 << 10);
   }
 };
+
+// Longer frames are long ones, shown in quarters, but in no shorter parts than this: those would
+// overlap better, and each costs exchanges of the line that tells of it.
+inline constexpr std::size_t kLeastPart = 8 << 10;
+inline std::size_t part_of(std::size_t frame) {
+  return std::max((frame / 4 + kUnit - 1) / kUnit * kUnit, kLeastPart);
+}
 
 // memcpy for 0..24 bytes without a call: the compiler cannot inline a variable length.
 inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -125,21 +137,10 @@ class Writer {
   // False: full. `bytes` is at most max_frame().
   bool try_write(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
     if (free_lines_ == 0 && !look_for_lines()) return starve();
+    if (bytes > kInlineBytes) return write_to_ring(header, payload, bytes);
     LaneLine& line = *next_;
-    if (bytes <= kInlineBytes)
-      copy_short(line.inlined, payload, bytes);
-    else if (!write_to_ring(line, payload, static_cast<std::uint32_t>(bytes)))
-      return starve();
-    copy_header(line.header, header);
-    // release: whoever sees this lap sees header and payload.
-    line.control.store(std::uint64_t{lap_} << 32 | bytes, std::memory_order_release);
-    --free_lines_;
-    ++written_;
-    if (++next_ == end_) {
-      next_ = begin_;
-      ++lap_;
-    }
-    if (end_ - next_ > kOwnAhead) prefetch_to_write(next_ + kOwnAhead);
+    copy_short(line.inlined, payload, bytes);
+    publish(line, header, bytes);
     return true;
   }
 
@@ -163,41 +164,24 @@ class Writer {
     units_read_ = static_cast<std::uint32_t>(consumed);
   }
 
-  bool write_to_ring(LaneLine& line, const std::byte* payload, std::uint32_t bytes) {
-    const std::uint32_t units = (bytes + kUnit - 1) / kUnit;
-    // A payload is contiguous: one that does not fit before the end starts at the beginning.
-    const bool wraps = ring_at_ + units > geometry_.units;
-    const std::uint32_t skipped = wraps ? geometry_.units - ring_at_ : 0;
-    const std::uint32_t end = units_written_ + skipped + units;
-    if (end - units_read_ > geometry_.units) {
-      refresh();
-      if (end - units_read_ > geometry_.units) return false;
+  // The next line: header and first part are in it.
+  void publish(LaneLine& line, const FrameHeader& header, std::size_t bytes) {
+    copy_header(line.header, header);
+    // release: whoever sees this lap sees header and payload.
+    line.control.store(std::uint64_t{lap_} << 32 | bytes, std::memory_order_release);
+    --free_lines_;
+    ++written_;
+    if (++next_ == end_) {
+      next_ = begin_;
+      ++lap_;
     }
-    if (wraps) ring_at_ = 0;
-    line.ring.timed = copy_paced(ring_ + ring_at_ * kUnit, payload, bytes);
-    line.ring.at = ring_at_;
-    line.ring.end = end;
-    ring_at_ += units;
-    units_written_ = end;
-    return true;
+    if (end_ - next_ > kOwnAhead) prefetch_to_write(next_ + kOwnAhead);
   }
 
-  // Returns what the reader is to know (Line::ring).
-  std::uint32_t copy_paced(std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (bytes < kLeastPaced) {
-      std::memcpy(to, from, bytes);
-      return kUntimed;
-    }
-    const Pace::Way way = pace_.way_for(bytes, counters_->paces);
-    const std::int64_t began = way.is_timed ? now_ns() : 0;
-    if (way.stores == Stores::streaming)
-      stream_copy(to, from, bytes);
-    else
-      std::memcpy(to, from, bytes);
-    if (!way.is_timed) return kUntimed;
-    pace_.took(bytes, now_ns() - began);
-    return static_cast<std::uint32_t>(way.stores);
-  }
+  // lane.cc
+  bool write_to_ring(const FrameHeader& header, const std::byte* payload, std::size_t bytes);
+  std::byte* allot(LaneLine& line, std::uint32_t bytes);
+  Pace::Way way_for(LaneLine& line, std::size_t bytes);
 
   LaneCounters* counters_;
   LaneLine* begin_;
@@ -229,34 +213,20 @@ class Reader {
     return static_cast<std::uint32_t>(next_->control.load(std::memory_order_acquire) >> 32) == lap_;
   }
 
-  // Hands the next frame, which must be there, to the sink; its space is free afterwards. False:
-  // the sink does not believe it, and from now on there is none.
-  bool deliver(Sink& sink) {
+  enum class Got : std::uint8_t { nothing, part, frame, unbelieved };
+
+  // Hands the next frame, which must be there, to the sink; its space is free afterwards. Of a
+  // long one, what is there of it: then the frame is still the next. unbelieved: the sink does not
+  // believe it, and from now on there is none.
+  Got deliver(Sink& sink) {
     LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
-    std::byte* payload = line.inlined;
-    std::uint32_t timed = kUntimed;
-    if (bytes > kInlineBytes) {
-      payload = reinterpret_cast<std::byte*>(end_) + line.ring.at * kUnit;
-      units_read_ = line.ring.end;
-      timed = line.ring.timed;
-    }
-    ++read_;
-    if (++next_ == end_) {
-      next_ = begin_;
-      ++lap_;
-    }
-    const bool is_timed = timed < kStoreKinds && bytes >= kLeastPaced;
-    const std::int64_t began = is_timed ? now_ns() : 0;
-    if (!sink.on_frame(from_, line.header, {payload, bytes})) [[unlikely]] {
-      lap_ = kNoLap;
-      return false;
-    }
-    if (is_timed) counters_->paces.took(bytes, timed, now_ns() - began);
-    // release: our reads of line and ring are done before the writer may reuse them.
-    counters_->consumed.store(std::uint64_t{read_} << 32 | units_read_, std::memory_order_release);
-    return true;
+    if (bytes > kInlineBytes) return deliver_from_ring(sink, line, bytes);
+    return hand_over(sink, line, {line.inlined, bytes});
   }
+
+  // There is no frame any more, and nothing of one under way is written anywhere.
+  void give_up() { lap_ = kNoLap; }
 
   // True once after the writer found the lane full: it may sleep until it is woken.
   bool has_starved() {
@@ -268,6 +238,25 @@ class Reader {
   int from() const { return from_; }
 
  private:
+  Got hand_over(Sink& sink, LaneLine& line, std::span<std::byte> payload) {
+    ++read_;
+    if (++next_ == end_) {
+      next_ = begin_;
+      ++lap_;
+    }
+    if (!sink.on_frame(from_, line.header, payload)) [[unlikely]] {
+      give_up();
+      return Got::unbelieved;
+    }
+    // release: our reads of line and ring are done before the writer may reuse them.
+    counters_->consumed.store(std::uint64_t{read_} << 32 | units_read_, std::memory_order_release);
+    return Got::frame;
+  }
+
+  // lane.cc
+  Got deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes);
+  Got take_part(Sink& sink, LaneLine& line, const std::byte* payload, std::uint32_t bytes);
+
   LaneLine* begin_;
   LaneLine* end_;
   LaneLine* next_;
@@ -276,6 +265,10 @@ class Reader {
   std::uint32_t read_ = 0;
   std::uint32_t units_read_ = 0;
   int from_;  // rank in the job
+  // The next frame, where it is a long one of which a part was taken:
+  bool is_under_way_ = false;
+  std::uint32_t taken_ = 0;
+  std::byte* into_ = nullptr;  // null: it stays in the ring
 };
 
 }  // namespace tutti::transport::shm

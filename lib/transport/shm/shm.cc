@@ -132,6 +132,10 @@ class ShmTransport final : public Transport {
   }
 
   int wait_fd() override { return -1; }
+  void drop(int rank) override {
+    for (Reader& reader : hot_)
+      if (reader.from() == rank) reader.give_up();
+  }
   void look_around() override { gone_.ask(); }
 
  private:
@@ -145,8 +149,12 @@ class ShmTransport final : public Transport {
   int drain(Reader& reader, int limit) {
     int taken = 0;
     do {
-      if (!reader.deliver(sink_)) [[unlikely]]
-        return break_off(reader.from());
+      const Reader::Got got = reader.deliver(sink_);
+      if (got != Reader::Got::frame) [[unlikely]] {
+        if (got == Reader::Got::unbelieved) return break_off(reader.from());
+        if (got == Reader::Got::part) ++taken;
+        break;
+      }
     } while (++taken < limit && reader.has_frame());
     if (reader.has_starved()) [[unlikely]]
       wake_writer(reader.from());
@@ -184,8 +192,12 @@ class ShmTransport final : public Transport {
                [this, &found](int rank) {
                  // It may have announced itself, sent and ended since this round began.
                  find_lanes();
-                 for (Reader& reader : hot_)
-                   while (reader.from() == rank && reader.has_frame()) drain(reader, kBatch);
+                 for (Reader& reader : hot_) {
+                   if (reader.from() != rank) continue;
+                   while (reader.has_frame() && drain(reader, kBatch) > 0) {
+                   }
+                   reader.give_up();  // of a frame that is not whole, nothing comes any more
+                 }
                  if (!gone_.is_reported(rank)) sink_.on_peer_gone(rank, gone_.error_for(rank));
                  ++found;
                  return true;

@@ -152,6 +152,37 @@ TEST_CASE("two ranks that flood each other from threads of their own lose nothin
   });
 }
 
+TEST_CASE("long frames that are read while they are written come whole", "[contract]") {
+  for_every_link([](const std::string& name) {
+    if (name == "self") return;
+    for (const bool places : {false, true}) {
+      Rig rig = Rig::over(name, 2);
+      rig[1].sink.places = places;
+      Link& link = rig.link(name, 0, 1);
+      rig.link(name, 1, 0);
+      constexpr std::size_t kFrames = 400;
+      const std::size_t longest = rig[0].transport(name)->traits(rig.peer(0, 1)).max_frame;
+      const auto size = [&](std::size_t number) { return longest - number * 100 % (longest / 2); };
+      std::thread reader([&] {
+        while (rig[1].sink.frames.size() < kFrames)
+          if (rig[1].progress() == 0) std::this_thread::yield();
+      });
+      for (std::size_t sent = 0; sent < kFrames;) {
+        const FrameHeader header = header_for(sent);
+        const auto data = pattern(size(sent), sent);
+        while (!link.try_post({&header, data.data(), data.size(), nullptr}))
+          if (rig[0].progress() == 0) std::this_thread::yield();
+        ++sent;
+        // The payload is gone when try_post returns.
+      }
+      while (link.has_unsent()) rig[0].progress();
+      reader.join();
+      for (std::size_t i = 0; i < kFrames; ++i)
+        REQUIRE(rig[1].sink.frames[i].payload == pattern(size(i), i));
+    }
+  });
+}
+
 TEST_CASE("a peer that the daemon declares gone is reported once, after its last frame",
           "[contract]") {
   for_every_link([](const std::string& name) {

@@ -1,4 +1,4 @@
-// pace: how payloads are best copied into a lane, found out while copying.
+// pace: how bytes are best copied into memory that another core reads, found out while copying.
 //
 // Ordinary stores leave the data in the writer's cache, from where the reader pulls it line by
 // line; streaming stores pass the caches by. Which is faster depends on where the two cores lie and
@@ -16,12 +16,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
-namespace tutti::transport::shm {
+namespace tutti {
 
 enum class Stores : std::uint8_t { ordinary, streaming };
 inline constexpr std::size_t kStoreKinds = 2;
+inline constexpr std::uint32_t kUntimed = kStoreKinds;  // what a reader is told that times nothing
 
 // Sizes that are told apart: from 512 B on, each twice the one before; the last one is open.
 inline constexpr std::size_t kLeastPaced = 512;
@@ -35,17 +35,20 @@ inline std::uint32_t pace_of(std::int64_t ns, std::size_t bytes) {
   return static_cast<std::uint32_t>(std::clamp(scaled, 1.0, 2e9));
 }
 
+// Follows the middle of such figures, 0 at first. Each moves it by an eighth at most: one that is
+// slow for a reason of its own (an interrupt) or quick by chance counts for no more than another.
+inline std::uint32_t follow(std::uint32_t known, std::uint32_t now) {
+  return known == 0 ? now : std::clamp(now, known - known / 8, known + known / 8 + 1);
+}
+
 // What the reader measured, for the writer: pace_of, 0: nothing yet. relaxed: figures.
 struct ReadPaces {
   std::atomic<std::uint32_t> of[kPaceSizes][kStoreKinds];
 
-  // A copy is slow for many reasons (an interrupt, a busy neighbour), fast for one only: a slower
-  // one raises the figure by a quarter at most.
-  void took(std::size_t bytes, std::uint32_t kind, std::int64_t ns) {
+  // `bytes`: of the payload, `copied`: of the part that took so long.
+  void took(std::size_t bytes, std::size_t copied, std::uint32_t kind, std::int64_t ns) {
     std::atomic<std::uint32_t>& told = of[pace_size(bytes)][kind];
-    const std::uint32_t before = told.load(std::memory_order_relaxed);
-    const std::uint32_t now = pace_of(ns, bytes);
-    told.store(before == 0 ? now : std::min(now, before + before / 4 + 1),
+    told.store(follow(told.load(std::memory_order_relaxed), pace_of(ns, copied)),
                std::memory_order_relaxed);
   }
 };
@@ -53,7 +56,7 @@ struct ReadPaces {
 // The writer's end: decides.
 class Pace {
  public:
-  // A stretch is two rounds through a ring of 256 KiB; the last 16 payloads of it are timed, fewer
+  // A stretch is an eighth of the longest ring; the last 16 payloads of it are timed, fewer
   // of long ones.
   static constexpr std::size_t kStretch = 512 << 10;
   static constexpr std::size_t kTimed = kStretch / 4;
@@ -62,6 +65,7 @@ class Pace {
   struct Way {
     Stores stores = Stores::ordinary;
     bool is_timed = false;  // by both ends
+    std::uint32_t told() const { return is_timed ? static_cast<std::uint32_t>(stores) : kUntimed; }
   };
 
   // For the next payload, of at least kLeastPaced bytes.
@@ -72,25 +76,27 @@ class Pace {
     size.left -= std::min(size.left, bytes);
     return {size.stores, size.left < std::min(kTimed, kTimedPayloads * bytes)};
   }
-  // A timed payload was copied.
-  void took(std::size_t bytes, std::int64_t ns) {
+  // Copies a payload of `whole` bytes, or a part of it, that way. `to` lies on a cache line.
+  void copy(Way way, std::byte* to, const std::byte* from, std::size_t bytes, std::size_t whole);
+  // A timed payload, or a part of it, was copied.
+  void took(std::size_t bytes, std::size_t copied, std::int64_t ns) {
     Size& size = sizes_[pace_size(bytes)];
-    size.written = std::min(size.written, pace_of(ns, bytes));
+    std::uint32_t& known = size.written[static_cast<std::size_t>(size.stores)];
+    known = follow(known, pace_of(ns, copied));
   }
 
  private:
   struct Size {
     Stores stores = Stores::ordinary;
-    bool tries = false;           // the other kind, for this stretch
-    std::size_t left = kStretch;  // bytes until the stretch ends
-    int stretches = 0;            // until the other kind is tried again
-    // The writer's fastest copy of this stretch.
-    std::uint32_t written = std::numeric_limits<std::uint32_t>::max();
-    std::array<double, kStoreKinds> cost{};  // of the slower end; 0: not measured
+    bool tries = false;                                // the other kind, for this stretch
+    std::size_t left = kStretch;                       // bytes until the stretch ends
+    int stretches = 0;                                 // until the other kind is tried again
+    std::array<std::uint32_t, kStoreKinds> written{};  // what the writer's copies take
+    std::array<double, kStoreKinds> cost{};            // of the slower end; 0: not measured
   };
   static void end_stretch(Size& size, const std::atomic<std::uint32_t>* read);
 
   std::array<Size, kPaceSizes> sizes_;
 };
 
-}  // namespace tutti::transport::shm
+}  // namespace tutti

@@ -1,9 +1,12 @@
 // The end of a stretch: what it cost, and which kind the next one is of.
-#include "transport/shm/pace.h"
+#include "base/pace.h"
 
-#include <utility>
+#include <cstring>
 
-namespace tutti::transport::shm {
+#include "base/clock.h"
+#include "base/stream_copy.h"
+
+namespace tutti {
 namespace {
 
 // A trial of what is g times slower comes after so many stretches, times g squared.
@@ -19,14 +22,28 @@ Stores other(Stores kind) {
 
 }  // namespace
 
+void Pace::copy(Way way, std::byte* to, const std::byte* from, std::size_t bytes,
+                std::size_t whole) {
+  std::int64_t began = 0;
+  if (way.is_timed) {
+    drain_stores();
+    began = now_ns();
+  }
+  if (way.stores == Stores::streaming)
+    stream_copy(to, from, bytes);
+  else
+    std::memcpy(to, from, bytes);
+  if (!way.is_timed) return;
+  drain_stores();  // else short copies seem to take nothing
+  took(whole, bytes, now_ns() - began);
+}
+
 void Pace::end_stretch(Size& size, const std::atomic<std::uint32_t>* read) {
   size.left = kStretch;
-  const std::uint32_t mine = std::exchange(size.written, std::numeric_limits<std::uint32_t>::max());
+  const std::uint32_t mine = size.written[index(size.stores)];
   const std::uint32_t theirs = read[index(size.stores)].load(std::memory_order_relaxed);
   if (theirs == 0) return;  // the reader is behind: the same once more
-  const double now = std::max(mine, theirs);
-  double& known = size.cost[index(size.stores)];
-  known = known == 0 || now < known ? now : known * 0.75 + now * 0.25;
+  size.cost[index(size.stores)] = std::max(mine, theirs);
 
   if (size.cost[index(other(size.stores))] == 0) {
     size.stores = other(size.stores);
@@ -44,4 +61,4 @@ void Pace::end_stretch(Size& size, const std::atomic<std::uint32_t>* read) {
   size.stores = size.tries ? other(better) : better;
 }
 
-}  // namespace tutti::transport::shm
+}  // namespace tutti

@@ -1,9 +1,9 @@
 // Which stores payloads are written with, from figures that are told: no clock is asked.
-#include "transport/shm/pace.h"
+#include "base/pace.h"
 
 #include "catch.h"
 
-using namespace tutti::transport::shm;  // NOLINT(google-build-using-namespace): a test
+using namespace tutti;  // NOLINT(google-build-using-namespace): a test
 
 namespace {
 
@@ -21,8 +21,8 @@ struct Ends {
     (way.stores == Stores::ordinary ? ordinary : streaming) += 1;
     if (!way.is_timed) return;
     const double share = static_cast<double>(bytes) / (32 << 10) * disturbed;
-    pace.took(bytes, static_cast<std::int64_t>(writes[kind] * share));
-    read.took(bytes, kind, static_cast<std::int64_t>(reads[kind] * share));
+    pace.took(bytes, bytes, static_cast<std::int64_t>(writes[kind] * share));
+    read.took(bytes, bytes, kind, static_cast<std::int64_t>(reads[kind] * share));
   }
   // Stretches of one size; which kind most payloads were of.
   Stores most_of(std::size_t bytes, int stretches) {
@@ -92,6 +92,6 @@ TEST_CASE("a reader that says nothing is no reason to judge", "[pace]") {
   for (int i = 0; i < 1000; ++i) {
     const Pace::Way way = pace.way_for(32768, silent);
     REQUIRE(way.stores == Stores::ordinary);
-    if (way.is_timed) pace.took(32768, 100);
+    if (way.is_timed) pace.took(32768, 32768, 100);
   }
 }

@@ -1,0 +1,121 @@
+// Long frames of a lane: what the reader does with one that is not whole yet. The writer here has
+// always written all; how much of it is shown is turned back by hand.
+#include "transport/shm/lane.h"
+
+#include "rig.h"
+
+using namespace tutti;             // NOLINT(google-build-using-namespace): a test
+using namespace tutti::test;       // NOLINT(google-build-using-namespace)
+using namespace tutti::transport;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+constexpr std::size_t kBytes = 40'000;
+
+struct Lane {
+  shm::LaneGeometry geometry{.lines = 8, .units = 8192};
+  struct alignas(kCacheLine) Line {
+    std::byte bytes[kCacheLine];
+  };
+  std::vector<Line> memory =
+      std::vector<Line>(shm::kCounterLines + geometry.lines + geometry.units);
+  shm::Writer writer{bytes(), geometry};
+  shm::Reader reader{bytes(), geometry, 3};
+  Recorder sink;
+
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(memory.data()); }
+  // Of the frame that is written next.
+  shm::LaneLine& line(std::size_t number) {
+    return reinterpret_cast<shm::LaneLine&>(memory[shm::kCounterLines + number]);
+  }
+  void write(std::size_t length, std::size_t seed) {
+    const auto data = pattern(length, seed);
+    REQUIRE(writer.try_write(header_for(seed), data.data(), data.size()));
+  }
+  void show(std::size_t number, std::size_t shown) {
+    line(number).ring.shown.store(static_cast<std::uint32_t>(shown));
+  }
+  std::uint64_t consumed() {
+    return reinterpret_cast<shm::LaneCounters*>(bytes())->consumed.load();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a long frame is copied as it is shown, and given when all is there", "[lane]") {
+  using Got = shm::Reader::Got;
+  Lane lane;
+  lane.sink.places = true;
+  lane.write(kBytes, 1);
+  lane.write(10, 2);
+  lane.show(0, 10'000);
+  REQUIRE(lane.reader.has_frame());
+  CHECK(lane.reader.deliver(lane.sink) == Got::part);
+  CHECK(lane.reader.deliver(lane.sink) == Got::nothing);
+  lane.show(0, 39'999);
+  CHECK(lane.reader.deliver(lane.sink) == Got::part);
+  CHECK(lane.sink.frames.empty());
+  CHECK(lane.consumed() == 0);
+  lane.show(0, kBytes);
+  CHECK(lane.reader.deliver(lane.sink) == Got::frame);
+  REQUIRE(lane.sink.frames.size() == 1);
+  CHECK(lane.sink.frames[0].placed);
+  CHECK(lane.sink.frames[0].payload == pattern(kBytes, 1));
+  CHECK(lane.consumed() != 0);
+  CHECK(lane.reader.deliver(lane.sink) == Got::frame);
+  CHECK(lane.sink.frames[1].payload == pattern(10, 2));
+}
+
+TEST_CASE("a long frame that the sink wants nowhere is given whole", "[lane]") {
+  using Got = shm::Reader::Got;
+  Lane lane;
+  lane.write(kBytes, 1);
+  lane.show(0, kBytes - 1);
+  CHECK(lane.reader.deliver(lane.sink) == Got::nothing);
+  CHECK(lane.reader.deliver(lane.sink) == Got::nothing);
+  lane.show(0, kBytes);
+  CHECK(lane.reader.deliver(lane.sink) == Got::frame);
+  REQUIRE(lane.sink.frames.size() == 1);
+  CHECK(!lane.sink.frames[0].placed);
+  CHECK(lane.sink.frames[0].payload == pattern(kBytes, 1));
+}
+
+TEST_CASE("nothing is written beyond a long frame, whatever its line says", "[lane]") {
+  using Got = shm::Reader::Got;
+  Lane lane;
+  lane.sink.places = true;
+  lane.write(kBytes, 1);
+  lane.show(0, 5'000);
+  CHECK(lane.reader.deliver(lane.sink) == Got::part);
+  lane.show(0, 4'000);
+  CHECK(lane.reader.deliver(lane.sink) == Got::nothing);
+  lane.show(0, 10 * kBytes);
+  CHECK(lane.reader.deliver(lane.sink) == Got::frame);
+  CHECK(lane.sink.frames.at(0).payload == pattern(kBytes, 1));
+}
+
+TEST_CASE("of a peer that is given up no frame is finished", "[lane]") {
+  Lane lane;
+  lane.sink.places = true;
+  lane.write(kBytes, 1);
+  lane.show(0, 5'000);
+  CHECK(lane.reader.deliver(lane.sink) == shm::Reader::Got::part);
+  lane.reader.give_up();
+  lane.show(0, kBytes);
+  CHECK(!lane.reader.has_frame());
+  CHECK(lane.sink.frames.empty());
+}
+
+TEST_CASE("frames of all lengths go through a lane again and again", "[lane]") {
+  Lane lane;
+  std::size_t sent = 0;
+  for (std::size_t bytes = 0; bytes <= lane.geometry.max_frame(); bytes += 1 + bytes / 7) {
+    lane.sink.places = sent % 2 == 0;
+    lane.write(bytes, sent++);
+    while (lane.sink.frames.size() < sent) {
+      REQUIRE(lane.reader.has_frame());
+      lane.reader.deliver(lane.sink);
+    }
+    REQUIRE(lane.sink.frames.back().payload == pattern(bytes, sent - 1));
+  }
+}

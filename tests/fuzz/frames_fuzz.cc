@@ -111,7 +111,7 @@ class Scene {
   void probe() {
     Status status;
     const int from = some_peer();
-    Message* const taken = endpoint_->take(from, {some_context(), from, kAnyTag, 0}, &status);
+    auto* const taken = endpoint_->take(from, {some_context(), from, kAnyTag, 0}, &status);
     if (taken == nullptr) return;
     requests_.push_back(endpoint_->recv_taken(taken, memory_for_message()));
     receives_.push_back(requests_.back());

@@ -24,6 +24,7 @@ constexpr std::array kCategories{
     Category{"transport", "links between processes, and waiting"},
     Category{"p2p", "messages: matching, protocols, flow control"},
     Category{"select", "algorithms of collectives"},
+    Category{"device", "memory of GPUs"},
     Category{"comm", "communicators, and whether ranks call the same"},
     Category{"world", "starting and ending"},
     Category{"bindings", "the interface: argument checks"},

@@ -141,7 +141,7 @@ void be_node(fuzz::Random random, Manners manners, int node, int port) {
   Newcomer self;
   self.name = "node" + std::to_string(node);
   self.node_rank = node;
-  if (!go_to_meeting({"127.0.0.1", port}, no_key(), 5, &self)) return;
+  if (!go_to_meeting({"127.0.0.1", port}, no_key(), 25, &self)) return;
   Side side(std::move(self.channel), std::move(self.stream));
   const auto parts = said_by_node(node);
   if (manners == Manners::bent) {

@@ -118,12 +118,28 @@ class HostVectors {
   types::Buffer from_, into_;  // the result, here and where it belongs
 };
 
-// All members take the same way, wherever each one's memory is.
-[[gnu::noinline]] Code run_in_host_memory(Communicator& comm, delegate::TeamCall& said) {
+Code run_reduction_in_host_memory(Communicator& comm, delegate::TeamCall& said) {
   HostVectors vectors(comm, said);
   const Code code = comm.state().team->run(said);
   vectors.end(code);
   return code;
+}
+
+bool is_usable(const types::Device* device) {
+  return device == nullptr || device->is_usable();
+}
+
+// All members take the same way, wherever each one's memory is.
+[[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
+  const types::Devices& devices = comm.runtime().devices;
+  if (said.op == nullptr) {
+    if (is_usable(said.from.device) && is_usable(said.into.device))
+      return comm.state().team->run(said);
+  } else if (is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv))) {
+    return run_reduction_in_host_memory(comm, said);
+  }
+  comm.runtime().reason = {"a buffer lies in memory that cannot be used; see the line above"};
+  return Code::buffer;
 }
 
 }  // namespace
@@ -146,8 +162,8 @@ Code run_inside(Communicator& comm, const CollCall& call) {
   remember(comm, Communicator::State::Kind::blocking,
            {said.fingerprint, 0, said.root,
             is_widened ? call.said_count * call.said_type->size() : said.block, call.is_last});
-  if (said.op != nullptr && !comm.runtime().devices.is_empty()) [[unlikely]]
-    return run_in_host_memory(comm, said);
+  if (!comm.runtime().devices.is_empty()) [[unlikely]]
+    return run_among_devices(comm, said);
   return state.team->run(said);
 }
 

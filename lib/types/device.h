@@ -30,6 +30,8 @@ class Device {
   virtual ~Device() = default;
   virtual MemoryKind kind() const = 0;
   virtual int number() const = 0;  // among those of its kind
+  // False: memory that nobody can work on, such as that which was freed; what is asked for fails.
+  virtual bool is_usable() const { return true; }
   virtual bool owns(const void* address) const = 0;
   // pack() and unpack() of types.h, into and out of host memory.
   virtual void pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) = 0;

@@ -155,6 +155,9 @@ void Gpu::fail_job(Job& job, const std::string& why) {
   constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy",
                                    "a fold"};
   job.has_failed = true;
+  // A GPU that is lost fails all that was under way.
+  if (std::find(told_.begin(), told_.end(), why) != told_.end()) return;
+  told_.push_back(why);
   log::warn("GPU " + std::to_string(ordinal_) + ": " + kWhat[static_cast<std::size_t>(job.what)] +
             " failed: " + why);
 }

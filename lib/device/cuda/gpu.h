@@ -116,6 +116,7 @@ class Gpu final : public types::Device {
   Kernels kernels_;
   Rows rows_;
   std::vector<CUevent> events_;
+  std::vector<std::string> told_;  // why work failed
   std::vector<std::unique_ptr<Job>> jobs_;
   std::vector<Job*> free_jobs_;
 };

@@ -62,7 +62,8 @@ types::Device* Cuda::owner_of(const void* address) {
 }
 
 types::Device* Cuda::refuse(const void* address, int ordinal, const std::string& why) {
-  log::warn("GPU " + std::to_string(ordinal) + ": the buffer at " + text_of(address) + " " + why);
+  const std::string gpu = ordinal < 0 ? "" : "GPU " + std::to_string(ordinal) + ": ";
+  log::warn(gpu + "the buffer at " + text_of(address) + " " + why);
   unusable_.ordinal = ordinal;
   return &unusable_;
 }

@@ -18,6 +18,7 @@ class Unusable final : public types::Device {
  public:
   MemoryKind kind() const override { return MemoryKind::cuda; }
   int number() const override { return ordinal; }
+  bool is_usable() const override { return false; }
   bool owns(const void*) const override { return false; }
   void pack(const types::Buffer&, types::Count, std::span<std::byte>, Done* done) override {
     done->fire(done, false);

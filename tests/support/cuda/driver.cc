@@ -35,7 +35,7 @@ void make_gpu() {
 
 // FUNCTION:NUMBER:ERROR
 void read_failure() {
-  const char* const text = std::getenv("TUTTI_STANDIN_FAIL");
+  const char* const text = std::getenv("STANDIN_CUDA_FAIL");
   if (text == nullptr) return;
   const std::string whole = text;
   const auto first = whole.find(':'), second = whole.find(':', first + 1);
@@ -90,12 +90,12 @@ CUresult cuInit(unsigned) {
   const Lock lock(state().mutex);
   State& all = state();
   if (all.is_initialised) return CUDA_SUCCESS;
-  const auto devices = variable("TUTTI_STANDIN_DEVICES", 2);
+  const auto devices = variable("STANDIN_CUDA_DEVICES", 2);
   if (devices == 0) return CUDA_ERROR_NO_DEVICE;
   for (unsigned long long i = 0; i < devices; ++i) make_gpu();
-  all.delay_us = static_cast<unsigned>(variable("TUTTI_STANDIN_DELAY_US", 50));
-  all.memory_limit = variable("TUTTI_STANDIN_MEMORY", SIZE_MAX);
-  all.pinned_limit = variable("TUTTI_STANDIN_PINNED", SIZE_MAX);
+  all.delay_us = static_cast<unsigned>(variable("STANDIN_CUDA_DELAY_US", 50));
+  all.memory_limit = variable("STANDIN_CUDA_MEMORY", SIZE_MAX);
+  all.pinned_limit = variable("STANDIN_CUDA_PINNED", SIZE_MAX);
   all.random = static_cast<std::uint64_t>(::getpid()) * 0x9e3779b97f4a7c15U;
   read_failure();
   all.is_initialised = true;

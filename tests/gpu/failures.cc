@@ -1,4 +1,5 @@
-// What goes wrong with GPU memory: one clear error, and no job that stands still. The word says what.
+// What goes wrong with GPU memory: one clear error, and no job that stands still. The word says
+// what.
 #include "area.h"
 
 using namespace ranks;
@@ -21,7 +22,8 @@ void freed() {
 
 // Calls go on until the driver gives errors, as it was told (STANDIN_CUDA_FAIL).
 void lost() {
-  gpu::Vector<int> out(std::vector<int>(100000, rank), Kind::device), in(std::vector<int>(100000), Kind::device);
+  gpu::Vector<int> out(std::vector<int>(100000, rank), Kind::device),
+      in(std::vector<int>(100000), Kind::device);
   for (int round = 0; round < 1000; ++round) {
     MPI_Sendrecv(out.data(), 100000, MPI_INT, (rank + 1) % size, 1, in.data(), 100000, MPI_INT,
                  (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -1,13 +1,14 @@
 // standin: a CUDA driver for machines without a GPU, as far as Tutti and its tests call it.
 //
-// Device memory is address space that the processor may not touch, with a second mapping for what the
-// "GPU" does, so that a stray load or store ends the test. Each stream is a thread that runs behind by
-// random delays, so that a missing wait shows as wrong data. Everything is counted.
+// Device memory is address space that the processor may not touch, with a second mapping for what
+// the "GPU" does, so that a stray load or store ends the test. Each stream is a thread that runs
+// behind by random delays, so that a missing wait shows as wrong data. Everything is counted.
 //
 //   STANDIN_CUDA_DEVICES=2         how many GPUs
 //   STANDIN_CUDA_DELAY_US=50       each piece of work starts up to so much late
 //   STANDIN_CUDA_MEMORY=1073741824 bytes of each GPU; STANDIN_CUDA_PINNED: of pinned memory
-//   STANDIN_CUDA_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this error;
+//   STANDIN_CUDA_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this
+//   error;
 //                                   those that break a context (such as 719) do so for every call
 #pragma once
 

@@ -97,8 +97,9 @@ int Gpu::pump(Lane& lane) {
 // False: it has to wait for a chunk.
 bool Gpu::begin_step(Lane& lane, Job& job) {
   Step step;
+  step.lane = &lane;
   step.job = &job;
-  const auto done = enqueue(lane, job, step);
+  const auto done = enqueue(step);
   if (done && *done) {
     ++job.in_flight;
     lane.in_flight.push_back(step);
@@ -112,7 +113,8 @@ bool Gpu::begin_step(Lane& lane, Job& job) {
   return true;
 }
 
-Result<bool> Gpu::enqueue(Lane& lane, Job& job, Step& step) {
+Result<bool> Gpu::enqueue(Step& step) {
+  Lane& lane = *step.lane;
   TUTTI_DO(staging_.open());
   TUTTI_TRY(event, take_event());
   step.event = event;
@@ -121,18 +123,18 @@ Result<bool> Gpu::enqueue(Lane& lane, Job& job, Step& step) {
     lane.needs_fence = false;
   }
   Result<bool> begun = false;
-  switch (job.what) {
+  switch (step.job->what) {
     case What::pack:
-      begun = step_pack(lane, job, step);
+      begun = step_pack(step);
       break;
     case What::unpack:
-      begun = step_unpack(lane, job, step);
+      begun = step_unpack(step);
       break;
     case What::copy:
-      begun = step_copy(lane, job, step);
+      begun = step_copy(step);
       break;
     case What::fold:
-      begun = step_fold(lane, job, step);
+      begun = step_fold(step);
       break;
   }
   if (!begun || !*begun) return begun;

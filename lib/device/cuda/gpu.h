@@ -59,7 +59,9 @@ class Gpu final : public types::Device {
     int in_flight = 0;
     bool is_waiting = false, has_failed = false;
   };
+  struct Lane;
   struct Step {
+    Lane* lane = nullptr;
     Job* job = nullptr;
     CUevent event = nullptr;
     std::array<std::byte*, 3> chunks = {};  // given back at its end
@@ -88,16 +90,16 @@ class Gpu final : public types::Device {
   int pump(Lane& lane);
   int poll(Lane& lane);
   bool begin_step(Lane& lane, Job& job);
-  Result<bool> enqueue(Lane& lane, Job& job, Step& step);
-  Result<bool> step_pack(Lane& lane, Job& job, Step& step);
-  Result<bool> step_unpack(Lane& lane, Job& job, Step& step);
-  Result<bool> step_copy(Lane& lane, Job& job, Step& step);
-  Result<bool> step_fold(Lane& lane, Job& job, Step& step);
-  Result<bool> fold_elements(Lane& lane, Job& job, Step& step, types::Count count);
+  Result<bool> enqueue(Step& step);
+  Result<bool> step_pack(Step& step);
+  Result<bool> step_unpack(Step& step);
+  Result<bool> step_copy(Step& step);
+  Result<bool> step_fold(Step& step);
+  Result<bool> fold_elements(Step& step, types::Count count);
   // Between rows of a buffer and a stream at `packed`; *bytes may become fewer. False: no chunk.
-  Result<bool> move_rows(Lane& lane, Job& job, Step& step, const types::Buffer& buffer,
-                         std::byte* packed, bool packs, types::Count* bytes);
-  Result<void> move(Lane& lane, void* to, const void* from, types::Count bytes);
+  Result<bool> move_rows(Step& step, const types::Buffer& buffer, std::byte* packed, bool packs,
+                         types::Count* bytes);
+  Result<void> move(const Step& step, void* to, const void* from, types::Count bytes);
   bool take_chunk(Step& step, std::size_t place);
   void end_step(Lane& lane, CUresult said);
   int end_job(Job* job);

@@ -73,14 +73,15 @@ bool Gpu::take_chunk(Step& step, std::size_t place) {
   return step.chunks[place] != nullptr;
 }
 
-Result<void> Gpu::move(Lane& lane, void* to, const void* from, Count bytes) {
+Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes) {
   return check(driver_.cuMemcpyAsync(pointer(to), pointer(from), static_cast<std::size_t>(bytes),
-                                     lane.stream),
+                                     step.lane->stream),
                "cuMemcpyAsync");
 }
 
-Result<bool> Gpu::move_rows(Lane& lane, Job& job, Step& step, const Buffer& buffer,
-                            std::byte* packed, bool packs, Count* bytes) {
+Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed, bool packs,
+                            Count* bytes) {
+  Job& job = *step.job;
   const auto give = [](void* self, const types::Row& row) {
     auto& rows = *static_cast<Rows*>(self);
     const auto of = [](Count number) { return static_cast<std::uint64_t>(number); };
@@ -109,17 +110,18 @@ Result<bool> Gpu::move_rows(Lane& lane, Job& job, Step& step, const Buffer& buff
     std::memcpy(step.chunks[place], rows_.all.data(), rows_.all.size() * sizeof(KernelRow));
     params.many = reinterpret_cast<const KernelRow*>(step.chunks[place]);
   }
-  TUTTI_DO(kernels_.rows(lane.stream, params));
+  TUTTI_DO(kernels_.rows(step.lane->stream, params));
   return true;
 }
 
-Result<bool> Gpu::step_pack(Lane& lane, Job& job, Step& step) {
+Result<bool> Gpu::step_pack(Step& step) {
+  Job& job = *step.job;
   if (!take_chunk(step, 0)) return false;
   Count bytes = std::min({job.total - job.begun, job.most, kChunk});
   if (job.from.is_one_run()) {
-    TUTTI_DO(move(lane, step.chunks[0], job.from.at() + job.offset + job.begun, bytes));
+    TUTTI_DO(move(step, step.chunks[0], job.from.at() + job.offset + job.begun, bytes));
   } else {
-    TUTTI_TRY(begun, move_rows(lane, job, step, job.from, step.chunks[0], true, &bytes));
+    TUTTI_TRY(begun, move_rows(step, job.from, step.chunks[0], true, &bytes));
     if (!begun) return false;
   }
   step.host = job.host + job.begun;
@@ -128,14 +130,15 @@ Result<bool> Gpu::step_pack(Lane& lane, Job& job, Step& step) {
   return true;
 }
 
-Result<bool> Gpu::step_unpack(Lane& lane, Job& job, Step& step) {
+Result<bool> Gpu::step_unpack(Step& step) {
+  Job& job = *step.job;
   if (!take_chunk(step, 0)) return false;
   Count bytes = std::min({job.total - job.begun, job.most, kChunk});
   std::memcpy(step.chunks[0], job.host + job.begun, static_cast<std::size_t>(bytes));
   if (job.into.is_one_run()) {
-    TUTTI_DO(move(lane, job.into.at() + job.offset + job.begun, step.chunks[0], bytes));
+    TUTTI_DO(move(step, job.into.at() + job.offset + job.begun, step.chunks[0], bytes));
   } else {
-    TUTTI_TRY(begun, move_rows(lane, job, step, job.into, step.chunks[0], false, &bytes));
+    TUTTI_TRY(begun, move_rows(step, job.into, step.chunks[0], false, &bytes));
     if (!begun) return false;
   }
   job.begun += bytes;
@@ -143,38 +146,41 @@ Result<bool> Gpu::step_unpack(Lane& lane, Job& job, Step& step) {
 }
 
 // A layout on one side is one kernel; two go by way of memory between them, in order in their lane.
-Result<bool> Gpu::step_copy(Lane& lane, Job& job, Step& step) {
+Result<bool> Gpu::step_copy(Step& step) {
+  Job& job = *step.job;
   const bool from_run = job.from.is_one_run(), into_run = job.into.is_one_run();
   Count bytes = std::min(job.total - job.begun, job.most);
   Result<bool> begun = true;
   if (from_run && into_run) {
-    TUTTI_DO(move(lane, job.into.at() + job.begun, job.from.at() + job.begun, bytes));
+    TUTTI_DO(move(step, job.into.at() + job.begun, job.from.at() + job.begun, bytes));
   } else if (from_run) {
-    begun = move_rows(lane, job, step, job.into, job.from.at() + job.begun, false, &bytes);
+    begun = move_rows(step, job.into, job.from.at() + job.begun, false, &bytes);
   } else if (into_run) {
-    begun = move_rows(lane, job, step, job.from, job.into.at() + job.begun, true, &bytes);
+    begun = move_rows(step, job.from, job.into.at() + job.begun, true, &bytes);
   } else {
     if (spare_ == 0) TUTTI_DO(check(driver_.cuMemAlloc(&spare_, kSpare), "cuMemAlloc of 1 MiB"));
     auto* const spare = reinterpret_cast<std::byte*>(spare_);
     bytes = std::min(bytes, kSpare);
     // What the second has no room for is packed again by the next step.
-    begun = move_rows(lane, job, step, job.from, spare, true, &bytes);
-    if (begun && *begun) begun = move_rows(lane, job, step, job.into, spare, false, &bytes);
+    begun = move_rows(step, job.from, spare, true, &bytes);
+    if (begun && *begun) begun = move_rows(step, job.into, spare, false, &bytes);
   }
   if (!begun || !*begun) return begun;
   job.begun += bytes;
   return true;
 }
 
-Result<bool> Gpu::step_fold(Lane& lane, Job& job, Step& step) {
+Result<bool> Gpu::step_fold(Step& step) {
+  Job& job = *step.job;
   const types::Datatype& type = *job.into.type;
   const bool is_within = job.from.device != nullptr && job.into.device != nullptr;
   if (!is_within && !take_chunk(step, 0)) return false;
   const Count left = job.total - job.begun;
-  return fold_elements(lane, job, step, is_within ? left : std::min(left, kChunk / type.extent()));
+  return fold_elements(step, is_within ? left : std::min(left, kChunk / type.extent()));
 }
 
-Result<bool> Gpu::fold_elements(Lane& lane, Job& job, Step& step, Count count) {
+Result<bool> Gpu::fold_elements(Step& step, Count count) {
+  Job& job = *step.job;
   const types::Datatype& type = *job.into.type;
   const Count done = job.begun * type.extent();
   std::byte* from = job.from.at() + done;
@@ -195,7 +201,7 @@ Result<bool> Gpu::fold_elements(Lane& lane, Job& job, Step& step, Count count) {
   params.out = into;
   params.count = count;
   params.op = static_cast<int>(job.op->handle());
-  TUTTI_DO(kernels_.fold(lane.stream, fold_kernel(*job.op, type.element()), params));
+  TUTTI_DO(kernels_.fold(step.lane->stream, fold_kernel(*job.op, type.element()), params));
   job.begun += count;
   return true;
 }

@@ -1,0 +1,181 @@
+// Work on a GPU's memory: what passes through the host, and what does not.
+#include <cstring>
+#include <numeric>
+
+#include "catch.h"
+#include "device/device.h"
+#include "driver.h"
+
+namespace {
+
+using namespace tutti;
+using test::Gpus;
+using types::Buffer;
+using types::Count;
+
+constexpr Handle kInt = 0x209, kDouble = 0x214, kSum = 0x21;
+
+struct Awaited : Done {
+  Awaited() {
+    fire = [](Done* self, bool is_right) {
+      static_cast<Awaited*>(self)->ended = true;
+      static_cast<Awaited*>(self)->ok = is_right;
+    };
+  }
+  bool ended = false, ok = false;
+};
+
+// A vendor and memory on GPU 0.
+struct Machine {
+  Machine() : vendor(device::find_gpus(Knobs::defaults())) {}
+  Buffer take(Count count, const types::Datatype& type, int content) {
+    const auto bytes = static_cast<std::size_t>(count * type.extent());
+    std::vector<std::byte> pattern(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) pattern[i] = static_cast<std::byte>(i * 7 + i / 256 + static_cast<std::size_t>(content));
+    const CUdeviceptr memory = Gpus::take(bytes);
+    cuMemcpyHtoD(memory, pattern.data(), bytes);
+    Buffer buffer = Buffer::whole(reinterpret_cast<void*>(memory), count, type);
+    buffer.device = vendor->owner_of(buffer.data);
+    contents[buffer.data] = pattern;
+    return buffer;
+  }
+  // The same with its content in host memory.
+  Buffer host(const Buffer& buffer) {
+    Buffer same = buffer;
+    same.data = contents.at(buffer.data).data();
+    same.device = nullptr;
+    return same;
+  }
+  void wait(Awaited& work) {
+    while (!work.ended) vendor->progress();
+    CHECK(work.ok);
+  }
+  std::vector<std::byte> content(const Buffer& buffer) {
+    std::vector<std::byte> bytes(contents.at(buffer.data).size());
+    cuMemcpyDtoH(bytes.data(), reinterpret_cast<CUdeviceptr>(buffer.data), bytes.size());
+    return bytes;
+  }
+
+  Gpus gpus;
+  std::unique_ptr<types::Vendor> vendor;
+  std::map<void*, std::vector<std::byte>> contents;
+};
+
+types::TypeRef columns() {
+  auto type = *types::make_vector(64, 3, 8, *types::predefined_type(kInt));
+  type->commit();
+  return type;
+}
+
+struct Counted {
+  unsigned long long to_host = tutti_standin_count("to_host"),
+                     from_host = tutti_standin_count("from_host"),
+                     launches = tutti_standin_count("launches");
+};
+
+}  // namespace
+
+TEST_CASE("a layout is packed by kernels, chunk by chunk", "[device]") {
+  Machine machine;
+  const auto type = columns();
+  const Buffer from = machine.take(500, *type, 1);
+  std::vector<std::byte> out(static_cast<std::size_t>(from.bytes)), expected(out.size());
+  types::pack(machine.host(from), 0, expected);
+  const Counted before;
+  Awaited packed;
+  from.device->pack(from, 0, out, &packed);
+  machine.wait(packed);
+  const Counted after;
+  CHECK(out == expected);
+  CHECK(after.to_host == before.to_host);  // no copy of the driver's: kernels write to the host
+  CHECK(after.launches - before.launches == (out.size() + 65535) / 65536);
+}
+
+TEST_CASE("parts of a message are packed and unpacked from any byte to any other", "[device]") {
+  Machine machine;
+  const auto type = columns();
+  const Buffer from = machine.take(20, *type, 1), into = machine.take(20, *type, 2);
+  Buffer expected = machine.host(into);
+  for (Count offset = 0; offset < from.bytes; offset += 1201) {
+    const Count bytes = std::min<Count>(1201, from.bytes - offset);
+    std::vector<std::byte> part(static_cast<std::size_t>(bytes));
+    Awaited packed, unpacked;
+    from.device->pack(from, offset, part, &packed);
+    machine.wait(packed);
+    into.device->unpack(into, offset, part, &unpacked);
+    machine.wait(unpacked);
+    types::unpack(expected, offset, part);
+  }
+  CHECK(machine.content(into) == machine.contents.at(into.data));
+}
+
+TEST_CASE("copies within a GPU meet no host memory, whatever their layouts", "[device]") {
+  Machine machine;
+  const auto type = columns();
+  const types::Datatype& ints = *types::predefined_type(kInt);
+  const Count all = 20'000 * type->size() / 4;
+  const Buffer rows[] = {machine.take(20'000, *type, 1), machine.take(all, ints, 2)};
+  for (const Buffer& from : rows)
+    for (const int kind : {0, 1}) {
+      const Buffer into = kind == 0 ? machine.take(20'000, *type, 3) : machine.take(all, ints, 4);
+      types::copy(machine.host(from), machine.host(into));
+      const Counted before;
+      Awaited copied;
+      from.device->copy(from, into, &copied);
+      machine.wait(copied);
+      const Counted after;
+      CHECK(after.to_host == before.to_host);
+      CHECK(after.from_host == before.from_host);
+      CHECK(machine.content(into) == machine.contents.at(into.data));
+    }
+}
+
+TEST_CASE("folds within a GPU are one launch and meet no host memory", "[device]") {
+  Machine machine;
+  const types::Datatype& type = *types::predefined_type(kInt);
+  const Buffer from = machine.take(1'000'000, type, 1), into = machine.take(1'000'000, type, 2);
+  const types::Op& sum = *types::predefined_op(kSum);
+  const Buffer expected = machine.host(into);
+  sum.fold(machine.host(from).data, expected.data, 1'000'000, type);
+  const Counted before;
+  Awaited folded;
+  const types::Fold fold{&sum, from, into, true};
+  REQUIRE(into.device->folds(fold));
+  into.device->fold(fold, &folded);
+  machine.wait(folded);
+  const Counted after;
+  CHECK(after.to_host == before.to_host);
+  CHECK(after.from_host == before.from_host);
+  CHECK(after.launches - before.launches == 1);
+  CHECK(machine.content(into) == machine.contents.at(into.data));
+}
+
+TEST_CASE("more work than there are chunks waits for them", "[device]") {
+  Machine machine;
+  const types::Datatype& type = *types::predefined_type(kDouble);
+  const Buffer from = machine.take(100'000, type, 1);
+  std::vector<std::vector<std::byte>> outs(30, std::vector<std::byte>(static_cast<std::size_t>(from.bytes)));
+  std::vector<Awaited> works(outs.size());
+  for (std::size_t i = 0; i < outs.size(); ++i) from.device->pack(from, 0, outs[i], &works[i]);
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    machine.wait(works[i]);
+    CHECK(outs[i] == machine.contents.at(from.data));
+  }
+}
+
+TEST_CASE("work that the driver refuses fails alone", "[device]") {
+  Machine machine;
+  const types::Datatype& type = *types::predefined_type(kInt);
+  const Buffer from = machine.take(100, type, 1);
+  Buffer beyond = from;
+  beyond.count = 100'000;
+  beyond.bytes = 400'000;
+  std::vector<std::byte> out(400'000), good(400);
+  Awaited refused, packed;
+  from.device->pack(beyond, 0, out, &refused);
+  from.device->pack(from, 0, good, &packed);
+  while (!refused.ended) machine.vendor->progress();
+  CHECK_FALSE(refused.ok);
+  machine.wait(packed);
+  CHECK(good == machine.contents.at(from.data));
+}

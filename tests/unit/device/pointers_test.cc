@@ -1,0 +1,117 @@
+// What an address is to CUDA, and to whom its work goes.
+#include "device/cuda/pointers.h"
+
+#include "catch.h"
+#include "device/device.h"
+#include "driver.h"
+
+namespace {
+
+using namespace tutti;
+using device::cuda::PointerKind;
+using device::cuda::Pointers;
+using test::Gpus;
+
+const void* address_of(CUdeviceptr pointer) {
+  return reinterpret_cast<const void*>(pointer);
+}
+
+}  // namespace
+
+TEST_CASE("each kind of memory is told", "[device]") {
+  const Gpus gpus;
+  REQUIRE(gpus.found);
+  Pointers pointers(gpus.driver);
+  int here = 0;
+  CHECK(pointers.find(&here).kind == PointerKind::host);
+  CHECK(pointers.find(nullptr).kind == PointerKind::host);
+  const CUdeviceptr plain = Gpus::take(1000);
+  for (int again = 0; again < 2; ++again) {
+    CHECK(pointers.find(address_of(plain)).kind == PointerKind::device);
+    CHECK(pointers.find(address_of(plain + 999)).kind == PointerKind::device);
+    CHECK(pointers.find(address_of(plain)).ordinal == 0);
+    CHECK(pointers.find(address_of(plain)).context == gpus.context);
+  }
+  void* pinned = nullptr;
+  CUdeviceptr managed = 0, pooled = 0, mapped = 0;
+  cuMemHostAlloc(&pinned, 100, 0);
+  cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL);
+  cuMemAllocAsync(&pooled, 100, nullptr);
+  CHECK(pointers.find(pinned).kind == PointerKind::registered);
+  CHECK(pointers.find(pinned).is_host());
+  CHECK(pointers.find(address_of(managed)).kind == PointerKind::managed);
+  CHECK(pointers.find(address_of(pooled)).kind == PointerKind::pool);
+  CHECK(pointers.find(address_of(pooled)).context == nullptr);
+  CUmemGenericAllocationHandle handle = 0;
+  cuMemAddressReserve(&mapped, 4096, 0, 0, 0);
+  cuMemCreate(&handle, 4096, nullptr, 0);
+  cuMemMap(mapped, 4096, 0, handle, 0);
+  CHECK(pointers.find(address_of(mapped)).kind == PointerKind::vmm);
+  cuMemFree(plain);
+  CHECK(pointers.find(address_of(plain)).kind == PointerKind::freed);
+  CHECK(pointers.find(address_of(plain + 500)).kind == PointerKind::freed);
+  cuMemFree(managed);
+  cuMemFreeHost(pinned);
+}
+
+TEST_CASE("knowledge of an allocation ends with it", "[device]") {
+  const Gpus gpus;
+  Pointers pointers(gpus.driver);
+  // More than are kept, so that places are taken over.
+  std::vector<CUdeviceptr> all;
+  for (int i = 0; i < 700; ++i) {
+    all.push_back(Gpus::take(64));
+    CHECK(pointers.find(address_of(all.back())).kind == PointerKind::device);
+  }
+  for (const CUdeviceptr each : all) cuMemFree(each);
+  // The same address, mapped again: another allocation.
+  CUdeviceptr mapped = 0;
+  CUmemGenericAllocationHandle handle = 0;
+  cuMemAddressReserve(&mapped, 4096, 0, 0, 0);
+  cuMemCreate(&handle, 4096, nullptr, 0);
+  for (int again = 0; again < 3; ++again) {
+    cuMemMap(mapped, 4096, 0, handle, 0);
+    CHECK(pointers.find(address_of(mapped)).kind == PointerKind::vmm);
+    cuMemUnmap(mapped, 4096);
+    CHECK(pointers.find(address_of(mapped)).kind == PointerKind::freed);
+  }
+}
+
+TEST_CASE("the knob turns it off", "[device]") {
+  const auto knobs = [](const char* value) {
+    return *Knobs::read([value](std::string_view name) -> const char* {
+      return name == "TUTTI_GPU_SUPPORT" ? value : nullptr;
+    });
+  };
+  CHECK(device::find_gpus(knobs("no")) == nullptr);
+  CHECK(device::find_gpus(knobs("yes")) != nullptr);
+  CHECK(device::find_gpus(knobs("auto")) != nullptr);  // the stand-in is loaded
+}
+
+TEST_CASE("an address leads to its GPU, another's to another", "[device]") {
+  const Gpus gpus;
+  const auto vendor = device::find_gpus(Knobs::defaults());
+  REQUIRE(vendor != nullptr);
+  int here = 0;
+  CHECK(vendor->owner_of(&here) == nullptr);
+  const CUdeviceptr first = Gpus::take(100);
+  types::Device* const gpu = vendor->owner_of(address_of(first));
+  REQUIRE(gpu != nullptr);
+  CHECK(gpu->number() == 0);
+  CHECK(vendor->owner_of(address_of(first + 99)) == gpu);
+  CUcontext other = nullptr;
+  cuDevicePrimaryCtxRetain(&other, 1);
+  cuCtxPushCurrent(other);
+  const CUdeviceptr second = Gpus::take(100);
+  cuCtxPopCurrent(&other);
+  types::Device* const far = vendor->owner_of(address_of(second));
+  REQUIRE(far != nullptr);
+  CHECK(far->number() == 1);
+  CUcontext current = nullptr;
+  cuCtxGetCurrent(&current);
+  CHECK(current == gpus.context);  // the caller's, as before
+  cuMemFree(first);
+  types::Device* const freed = vendor->owner_of(address_of(first));
+  REQUIRE(freed != nullptr);
+  CHECK_FALSE(freed->is_usable());
+}

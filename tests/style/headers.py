@@ -2,6 +2,8 @@
 """Every header compiles alone. Usage: headers.py COMPILER [flags ...]"""
 import concurrent.futures
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -17,6 +19,15 @@ def pmix_flags():
     except FileNotFoundError:
         return None
     return done.stdout.split() if done.returncode == 0 else None
+
+
+def cuda_folder():
+    """Where CUDA's headers are, beside nvcc; None where it is not installed (lib/device/cuda is not built then)."""
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if nvcc is None:
+        return None
+    folder = pathlib.Path(nvcc).parent.parent / "include"
+    return folder if (folder / "cuda.h").exists() else None
 
 
 def compile_alone(path, compiler):
@@ -35,7 +46,10 @@ def main():
     flags = pmix_flags()
     if flags is None:
         paths = [path for path in paths if not tree.name(path).startswith("launcher/pmix/")]
-    compiler += flags or []
+    cuda = cuda_folder()
+    if cuda is None:
+        paths = [path for path in paths if "/cuda/" not in tree.name(path)]
+    compiler += [*(flags or []), *(["-isystem", str(cuda)] if cuda else [])]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda path: compile_alone(path, compiler), paths))
     tree.finish([line for line in found if line], len(paths))

@@ -37,6 +37,8 @@ Pointer Pointers::find(const void* address) {
   switch (said) {
     case CUDA_SUCCESS:
       return look_up(at, id);
+    case CUDA_ERROR_NOT_SUPPORTED:  // memory that it does not number: asked about each time
+      return look_up(at, 0);
     case CUDA_ERROR_INVALID_VALUE:  // it knows nothing of it
       return without_id(at);
     case CUDA_ERROR_NOT_INITIALIZED:  // nobody can have memory of a GPU yet, or any more

@@ -1,4 +1,5 @@
-// driver: the stand-in CUDA driver for tests of this room, initialised, with GPU 0's context current.
+// driver: the stand-in CUDA driver for tests of this room, initialised, with GPU 0's context
+// current.
 #pragma once
 
 #include "device/cuda/driver.h"

@@ -31,7 +31,8 @@ struct Machine {
   Buffer take(Count count, const types::Datatype& type, int content) {
     const auto bytes = static_cast<std::size_t>(count * type.extent());
     std::vector<std::byte> pattern(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) pattern[i] = static_cast<std::byte>(i * 7 + i / 256 + static_cast<std::size_t>(content));
+    for (std::size_t i = 0; i < bytes; ++i)
+      pattern[i] = static_cast<std::byte>(i * 7 + i / 256 + static_cast<std::size_t>(content));
     const CUdeviceptr memory = Gpus::take(bytes);
     cuMemcpyHtoD(memory, pattern.data(), bytes);
     Buffer buffer = Buffer::whole(reinterpret_cast<void*>(memory), count, type);
@@ -154,7 +155,8 @@ TEST_CASE("more work than there are chunks waits for them", "[device]") {
   Machine machine;
   const types::Datatype& type = *types::predefined_type(kDouble);
   const Buffer from = machine.take(100'000, type, 1);
-  std::vector<std::vector<std::byte>> outs(30, std::vector<std::byte>(static_cast<std::size_t>(from.bytes)));
+  std::vector<std::vector<std::byte>> outs(
+      30, std::vector<std::byte>(static_cast<std::size_t>(from.bytes)));
   std::vector<Awaited> works(outs.size());
   for (std::size_t i = 0; i < outs.size(); ++i) from.device->pack(from, 0, outs[i], &works[i]);
   for (std::size_t i = 0; i < outs.size(); ++i) {

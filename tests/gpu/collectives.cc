@@ -1,5 +1,5 @@
-// Every collective in every form, on memory of kinds that each rank draws: the same call on host memory
-// says what has to come out.
+// Every collective in every form, on memory of kinds that each rank draws: the same call on host
+// memory says what has to come out.
 #include <functional>
 #include <numeric>
 
@@ -14,25 +14,24 @@ enum Form { kBlocking, kNonblocking, kPersistent };
 const Form kForms[] = {kBlocking, kNonblocking, kPersistent};
 
 // The three forms of a collective, waited for; `after` comes behind the arguments of the first.
-#define CALL(form, Name, name, ...)                                                     \
-  do {                                                                                  \
-    MPI_Request request;                                                                \
-    if ((form) == kBlocking) MPI_##Name(__VA_ARGS__, MPI_COMM_WORLD);                   \
-    if ((form) == kNonblocking) MPI_I##name(__VA_ARGS__, MPI_COMM_WORLD, &request);     \
-    if ((form) == kPersistent) {                                                        \
-      MPI_##Name##_init(__VA_ARGS__, MPI_COMM_WORLD, MPI_INFO_NULL, &request);          \
-      MPI_Start(&request);                                                              \
-    }                                                                                   \
-    if ((form) != kBlocking) MPI_Wait(&request, MPI_STATUS_IGNORE);                     \
-    if ((form) == kPersistent) MPI_Request_free(&request);                              \
+#define CALL(form, Name, name, ...)                                                 \
+  do {                                                                              \
+    MPI_Request request;                                                            \
+    if ((form) == kBlocking) MPI_##Name(__VA_ARGS__, MPI_COMM_WORLD);               \
+    if ((form) == kNonblocking) MPI_I##name(__VA_ARGS__, MPI_COMM_WORLD, &request); \
+    if ((form) == kPersistent) {                                                    \
+      MPI_##Name##_init(__VA_ARGS__, MPI_COMM_WORLD, MPI_INFO_NULL, &request);      \
+      MPI_Start(&request);                                                          \
+    }                                                                               \
+    if ((form) != kBlocking) MPI_Wait(&request, MPI_STATUS_IGNORE);                 \
+    if ((form) == kPersistent) MPI_Request_free(&request);                          \
   } while (false)
 
 using Call = std::function<void(int* send, int* recv, Form form)>;
 
 std::vector<int> filled(std::size_t count, int seed) {
   std::vector<int> all(count);
-  for (std::size_t i = 0; i < count; ++i)
-    all[i] = value_of(rank, seed, static_cast<int>(i)) % 1000;
+  for (std::size_t i = 0; i < count; ++i) all[i] = value_of(rank, seed, static_cast<int>(i)) % 1000;
   return all;
 }
 
@@ -57,9 +56,8 @@ int* in_place() {
 void movement(int n) {
   const auto one = static_cast<std::size_t>(n), all = one * static_cast<std::size_t>(size);
   const int root = size - 1;
-  compare("bcast", 1, one, [&](int*, int* recv, Form form) {
-    CALL(form, Bcast, bcast, recv, n, MPI_INT, root);
-  });
+  compare("bcast", 1, one,
+          [&](int*, int* recv, Form form) { CALL(form, Bcast, bcast, recv, n, MPI_INT, root); });
   compare("gather", one, all, [&](int* send, int* recv, Form form) {
     CALL(form, Gather, gather, send, n, MPI_INT, recv, n, MPI_INT, root);
   });
@@ -111,7 +109,8 @@ void vectors(int n) {
     CALL(form, Allgatherv, allgatherv, send, mine, MPI_INT, recv, c, d, MPI_INT);
   });
   compare("alltoallv", own * p, room, [&](int* send, int* recv, Form form) {
-    CALL(form, Alltoallv, alltoallv, send, equal.data(), steps.data(), MPI_INT, recv, c, d, MPI_INT);
+    CALL(form, Alltoallv, alltoallv, send, equal.data(), steps.data(), MPI_INT, recv, c, d,
+         MPI_INT);
   });
   compare("alltoallw", own * p, room, [&](int* send, int* recv, Form form) {
     CALL(form, Alltoallw, alltoallw, send, equal.data(), step_bytes.data(), types.data(), recv, c,

@@ -1,5 +1,6 @@
-// Derived datatypes in GPU memory: messages, MPI_Pack and MPI_Unpack of layouts of each sort, by kernels.
-// Each rank and buffer draws its kind; the same layout in host memory says what has to come out.
+// Derived datatypes in GPU memory: messages, MPI_Pack and MPI_Unpack of layouts of each sort, by
+// kernels. Each rank and buffer draws its kind; the same layout in host memory says what has to
+// come out.
 #include <functional>
 #include <numeric>
 
@@ -74,7 +75,8 @@ std::vector<Layout> layouts() {
 
 std::vector<char> pattern(std::size_t bytes, int seed) {
   std::vector<char> all(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<char>(i * 31 + i / 251 + static_cast<std::size_t>(seed) * 17);
+  for (std::size_t i = 0; i < bytes; ++i)
+    all[i] = static_cast<char>(i * 31 + i / 251 + static_cast<std::size_t>(seed) * 17);
   return all;
 }
 
@@ -99,7 +101,8 @@ void packed(const Layout& layout, int count) {
   gpu::Vector<char> gpu_from(from, any_kind()), gpu_into(before, any_kind());
   gpu::Vector<char> gpu_stream(std::vector<char>(stream.size()), any_kind());
   position = 3;
-  MPI_Pack(gpu_from.data(), count, layout.type, gpu_stream.data(), bytes + 3, &position, MPI_COMM_SELF);
+  MPI_Pack(gpu_from.data(), count, layout.type, gpu_stream.data(), bytes + 3, &position,
+           MPI_COMM_SELF);
   CHECK(position == bytes + 3);
   CHECK(gpu_stream.get() == stream);
   position = 3;

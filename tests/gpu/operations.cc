@@ -1,10 +1,10 @@
-// Every predefined operation on every predefined type that it is defined on, by MPI_Reduce_local and
-// MPI_Allreduce, on memory of kinds that are drawn: bit for bit what host memory gives.
+// Every predefined operation on every predefined type that it is defined on, by MPI_Reduce_local
+// and MPI_Allreduce, on memory of kinds that are drawn: bit for bit what host memory gives.
+#include <mpi-ext.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-
-#include <mpi-ext.h>
 
 #include "area.h"
 
@@ -13,7 +13,7 @@ using gpu::any_kind;
 
 namespace {
 
-const MPI_Op kOps[] = {MPI_SUM, MPI_PROD, MPI_MIN,  MPI_MAX, MPI_BAND,   MPI_BOR,
+const MPI_Op kOps[] = {MPI_SUM,  MPI_PROD, MPI_MIN, MPI_MAX,  MPI_BAND,   MPI_BOR,
                        MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MINLOC, MPI_MAXLOC};
 
 // Small whole numbers in whatever form, so that a sum is the same in any order.
@@ -53,20 +53,43 @@ struct Type {
   MPI_Datatype type;
   std::vector<char> (*content)(int count, int seed);
 };
-#define WHOLE(type, T) {#type, type, [](int n, int seed) { return whole<T>(n, seed); }}
-#define COMPLEX(type, T) {#type, type, [](int n, int seed) { return whole<T>(n, seed, 2); }}
-#define PAIR(type, V, I) {#type, type, [](int n, int seed) { return pairs<V, I>(n, seed); }}
+#define WHOLE(type, T)                                             \
+  {                                                                \
+#type, type, [](int n, int seed) { return whole<T>(n, seed); } \
+  }
+#define COMPLEX(type, T)                                              \
+  {                                                                   \
+#type, type, [](int n, int seed) { return whole<T>(n, seed, 2); } \
+  }
+#define PAIR(type, V, I)                                              \
+  {                                                                   \
+#type, type, [](int n, int seed) { return pairs<V, I>(n, seed); } \
+  }
 const Type kTypes[] = {
-    WHOLE(MPI_INT8_T, std::int8_t), WHOLE(MPI_INT16_T, std::int16_t), WHOLE(MPI_INT32_T, std::int32_t),
-    WHOLE(MPI_INT64_T, std::int64_t), WHOLE(MPI_UINT8_T, std::uint8_t),
-    WHOLE(MPI_UINT16_T, std::uint16_t), WHOLE(MPI_UINT32_T, std::uint32_t),
-    WHOLE(MPI_UINT64_T, std::uint64_t), WHOLE(MPI_BYTE, std::uint8_t), WHOLE(MPI_C_BOOL, std::uint8_t),
-    WHOLE(MPI_LOGICAL, std::int32_t), WHOLE(MPI_FLOAT, float), WHOLE(MPI_DOUBLE, double),
-    WHOLE(MPI_LONG_DOUBLE, long double), COMPLEX(MPI_C_FLOAT_COMPLEX, float),
-    COMPLEX(MPI_C_DOUBLE_COMPLEX, double), COMPLEX(MPI_C_LONG_DOUBLE_COMPLEX, long double),
-    PAIR(MPI_FLOAT_INT, float, int), PAIR(MPI_DOUBLE_INT, double, int), PAIR(MPI_LONG_INT, long, int),
-    PAIR(MPI_2INT, int, int), PAIR(MPI_SHORT_INT, short, int),
-    PAIR(MPI_LONG_DOUBLE_INT, long double, int), PAIR(MPI_2REAL, float, float),
+    WHOLE(MPI_INT8_T, std::int8_t),
+    WHOLE(MPI_INT16_T, std::int16_t),
+    WHOLE(MPI_INT32_T, std::int32_t),
+    WHOLE(MPI_INT64_T, std::int64_t),
+    WHOLE(MPI_UINT8_T, std::uint8_t),
+    WHOLE(MPI_UINT16_T, std::uint16_t),
+    WHOLE(MPI_UINT32_T, std::uint32_t),
+    WHOLE(MPI_UINT64_T, std::uint64_t),
+    WHOLE(MPI_BYTE, std::uint8_t),
+    WHOLE(MPI_C_BOOL, std::uint8_t),
+    WHOLE(MPI_LOGICAL, std::int32_t),
+    WHOLE(MPI_FLOAT, float),
+    WHOLE(MPI_DOUBLE, double),
+    WHOLE(MPI_LONG_DOUBLE, long double),
+    COMPLEX(MPI_C_FLOAT_COMPLEX, float),
+    COMPLEX(MPI_C_DOUBLE_COMPLEX, double),
+    COMPLEX(MPI_C_LONG_DOUBLE_COMPLEX, long double),
+    PAIR(MPI_FLOAT_INT, float, int),
+    PAIR(MPI_DOUBLE_INT, double, int),
+    PAIR(MPI_LONG_INT, long, int),
+    PAIR(MPI_2INT, int, int),
+    PAIR(MPI_SHORT_INT, short, int),
+    PAIR(MPI_LONG_DOUBLE_INT, long double, int),
+    PAIR(MPI_2REAL, float, float),
     PAIR(MPI_2DOUBLE_PRECISION, double, double),
     {"MPIX_C_FLOAT16", MPIX_C_FLOAT16, [](int n, int seed) { return halves(n, seed, false, 1); }},
     {"MPIX_BFLOAT16", MPIX_BFLOAT16, [](int n, int seed) { return halves(n, seed, true, 1); }},

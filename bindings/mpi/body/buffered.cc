@@ -108,8 +108,7 @@ Code ibsend(const void* buf, Count count, types::Datatype& datatype, int dest, i
   if (dest == MPI_PROC_NULL) return isend(buf, count, datatype, dest, tag, comm, request);
   BufferRoom* const room = room_for(comm);
   if (room == nullptr) return refuse(Code::buffer, kNoBuffer);
-  comm::Request* const made = room->start_send(
-      comm, message_at(buf, count, datatype), dest, tag);
+  comm::Request* const made = room->start_send(comm, message_at(buf, count, datatype), dest, tag);
   if (made == nullptr) return Code::buffer;
   *request = handle_to(made, MPI_REQUEST_NULL);
   return Code::ok;

@@ -89,8 +89,7 @@ Code psend_init(const void* buf, int partitions, Count count, types::Datatype& d
   p2p::Partitioned* side = nullptr;
   if (dest != MPI_PROC_NULL)
     side = process.world->endpoint().send_partitioned(comm.peer(dest),
-                                                      {comm.context(), comm.rank(), tag, 0},
-                                                      shape);
+                                                      {comm.context(), comm.rank(), tag, 0}, shape);
   return give_partitioned(comm, datatype, Role::sends_parts, shape, side, request);
 }
 
@@ -100,8 +99,7 @@ Code precv_init(void* buf, int partitions, Count count, types::Datatype& datatyp
   p2p::Partitioned* side = nullptr;
   if (source != MPI_PROC_NULL)
     side = process.world->endpoint().recv_partitioned(comm.peer(source),
-                                                      {comm.context(), source, tag, 0},
-                                                      shape);
+                                                      {comm.context(), source, tag, 0}, shape);
   return give_partitioned(comm, datatype, Role::receives_parts, shape, side, request);
 }
 

@@ -1,7 +1,7 @@
 // --mca NAME VALUE and its kin: Open MPI's parameters.
 //
-// Scripts are full of them. Those that say what one of our options says are taken for it; all
-// others (which network module to load, mostly) are noted once, by name, and have no effect.
+// Scripts are full of them. One that means the same as an option of ours is treated as that option.
+// All others (mostly which network module to load) are noted once, by name, and have no effect.
 #include <array>
 
 #include "base/text.h"

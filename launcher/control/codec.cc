@@ -3,6 +3,9 @@
 // One visitor writes every field a message lists, another reads them. The reader takes nothing
 // for granted: sizes are limited before anything is allocated, a value of the wrong type is an
 // error that names the field. msgpack reports bad bytes by exceptions; they end here.
+//
+// Templates are compiled for every field of every message, so what does not depend on a field's
+// type is in functions that are none.
 #define MSGPACK_NO_BOOST
 #include <limits>
 #include <msgpack.hpp>
@@ -40,14 +43,20 @@ class Writer {
       const_cast<T&>(v).fields([&count](const char*, auto&) { ++count; });
       pack_.pack_map(count);
       const_cast<T&>(v).fields([this](const char* name, auto& field) {
-        pack_.pack(name);
+        text(name);
         value(field);
       });
     } else if constexpr (is_vector<T>::value) {
       pack_.pack_array(static_cast<std::uint32_t>(v.size()));
       for (const auto& item : v) value(item);
-    } else {
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      text(v);
+    } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double>) {
       pack_.pack(v);
+    } else if constexpr (std::is_signed_v<T>) {
+      integer(std::int64_t{v});
+    } else {
+      integer(std::uint64_t{v});
     }
   }
   void head(std::uint32_t number) {
@@ -56,6 +65,11 @@ class Writer {
   }
 
  private:
+  [[gnu::noinline]] void text(std::string_view text) { pack_.pack(text); }
+  // As short as its value is, whatever its type.
+  [[gnu::noinline]] void integer(std::int64_t number) { pack_.pack(number); }
+  [[gnu::noinline]] void integer(std::uint64_t number) { pack_.pack(number); }
+
   msgpack::packer<TextEnd> pack_;
 };
 
@@ -89,16 +103,25 @@ class Reader {
   void record(const msgpack::object& from, T& v) {
     if (from.type != msgpack::type::MAP) return wrong("not a record");
     v.fields([this, &from](const char* name, auto& field) {
-      for (std::uint32_t i = 0; i < from.via.map.size && error_.empty(); ++i) {
-        const auto& [key, item] = from.via.map.ptr[i];
-        if (key.type != msgpack::type::STR) return wrong("a field without a name");
-        if (std::string_view(key.via.str.ptr, key.via.str.size) != name) continue;
-        value(item, field);
-        if (!error_.empty()) error_ += std::string(" in ") + name;
-        return;
-      }
+      const msgpack::object* const item = find(from.via.map, name);
+      if (item == nullptr) return;
+      value(*item, field);
+      if (!error_.empty()) say_where(name);
     });
   }
+  // Null: it is not there, or something is wrong.
+  const msgpack::object* find(const msgpack::object_map& map, std::string_view name) {
+    for (std::uint32_t i = 0; i < map.size && error_.empty(); ++i) {
+      const auto& [key, item] = map.ptr[i];
+      if (key.type != msgpack::type::STR) {
+        wrong("a field without a name");
+        return nullptr;
+      }
+      if (std::string_view(key.via.str.ptr, key.via.str.size) == name) return &item;
+    }
+    return nullptr;
+  }
+  [[gnu::noinline]] void say_where(const char* field) { error_ += std::string(" in ") + field; }
   void number(const msgpack::object& from, double& v) {
     if (from.type == msgpack::type::FLOAT64 || from.type == msgpack::type::FLOAT32)
       v = from.via.f64;
@@ -120,7 +143,7 @@ class Reader {
       wrong("not an integer");
     }
   }
-  void wrong(const char* what) {
+  [[gnu::noinline]] void wrong(const char* what) {
     if (error_.empty()) error_ = what;
   }
 

@@ -5,7 +5,10 @@ namespace tutti::launch::control {
 
 Message::Message(const Message& other) = default;
 Message::Message(Message&& other) noexcept = default;
-Message& Message::operator=(const Message& other) = default;
+// By way of a copy: the variant's own would be compiled for every pair of kinds.
+Message& Message::operator=(const Message& other) {
+  return *this = Message(other);
+}
 Message& Message::operator=(Message&& other) noexcept = default;
 Message::~Message() = default;
 

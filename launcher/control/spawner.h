@@ -1,5 +1,5 @@
-// Who starts daemons on hosts, and whoever asks for that: prun, or a daemon of the tree. The ways
-// to do it are in launcher/spawn.
+// The interface of what starts daemons on hosts. It is asked by prun and, in a tree, by daemons;
+// its implementations are in launcher/spawn.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,5 @@
-// One child and one pipe for each work. The daemon reaps the child as it reaps all.
+// Each piece of work has a child and a pipe. The daemon reaps the child as it reaps all its
+// children.
 #include "daemon/background.h"
 
 #include <fcntl.h>

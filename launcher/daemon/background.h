@@ -1,4 +1,5 @@
-// Work that may take long, away from the loop: a child does it, its answer comes back as bytes.
+// Work that may take long and must not hold up the loop: a child process does it and sends its
+// answer back as bytes.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// Both may take long: a child does them.
+// Examining this host and probing others may take long: a child of the daemon does each.
 #include "daemon/checks.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// One datagram from each visitor, one answer to who proves to be a rank.
+// Each visitor sends one datagram; only one that proves to be a rank of this job is answered.
 #include "daemon/door.h"
 
 #include <sys/random.h>

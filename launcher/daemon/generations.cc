@@ -1,4 +1,4 @@
-// Making and dropping segments; what is said to one made late is what the others heard.
+// Making and dropping segments. One that is made late is told everything that the others were told.
 #include "daemon/generations.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The thread is given all that waits, and again when it is done.
+// The thread is given everything that waits to be written; when it has written that, what came
+// meanwhile.
 #include "daemon/rank_file.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// Two streams, and what their readers did not take.
+// Writing to standard output and error, and saying what their readers did not take.
 #include "daemon/shown.h"
 
 #include <cerrno>

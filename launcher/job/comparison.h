@@ -1,13 +1,13 @@
 // Collective calls of all ranks side by side: members of a communicator must make the same ones in
 // the same order. Pure.
 //
-// What ranks find by the messages they exchange is told by themselves; this finds the rest: two
-// roots of which each waits for the other, calls that left data where nobody looks for them.
+// Ranks themselves tell of a mismatch that the messages of the call show them. This finds the
+// others: two roots that wait for each other, calls whose data nobody looks for.
 //
-// A legal program must never be accused. So a call is known by its communicator (birth and first
-// member name one of all that there ever were, whose contexts come back and serve several groups),
-// its kind and its number, and what a rank has said of it never changes: at whatever moments ranks
-// were looked at, two that differ do so for good.
+// A legal program must never be accused. So a call is identified by its communicator, its kind and
+// its number. Numbers of contexts are used again, so a communicator is identified by its birth and
+// its first member. What a rank has said of a call never changes, so two that differ at the moments
+// at which they were looked at differ for good.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,4 @@
-// --report-links: what the ranks said of their links, as one matrix with reasons.
+// --report-links: what the ranks said of their links, as one matrix and the reasons for each link.
 #pragma once
 
 #include <map>

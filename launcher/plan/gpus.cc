@@ -1,5 +1,5 @@
-// The k-th turn has GPUs kN to kN + N - 1 (-g N); whose turn a rank is, its mapping says, or its
-// number on the machine.
+// With -g N the k-th turn has GPUs kN to kN + N - 1. Which turn a rank has follows from its
+// mapping, else from its number on the machine.
 #include "plan/gpus.h"
 
 #include <algorithm>

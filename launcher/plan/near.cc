@@ -1,4 +1,4 @@
-// Which units are near which device.
+// The processors near each device.
 //
 //   gpu, nic       rank k near the k-th device (with -g N near its first GPU), round and round
 //   device=NAME    near this one while there is room, then in its package, then anywhere

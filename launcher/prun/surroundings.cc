@@ -1,4 +1,4 @@
-// The world as prun finds it.
+// What prun finds on this machine: files, variables, batch jobs.
 #include "prun/surroundings.h"
 
 #include <fcntl.h>

@@ -1,10 +1,10 @@
-// What will this program look for? The names of its libraries say whose MPI it is.
+// Which server a program will look for: the names of its libraries say whose MPI it is.
 //
 // The program's file names libraries, these name others: all that the loader would join are looked
-// at, without starting anything. A library of an MPI says by its name which server it looks for,
-// but libmpi_abi, which is everybody's: ours carries a note and needs none. Where names cannot
-// answer (scripts, interpreters, static programs) everything is served: a server nobody calls
-// costs a socket.
+// at, without starting anything. The name of an MPI library says which server it looks for, except
+// libmpi_abi, which several MPIs provide: ours carries a note, and needs no server. Where names
+// cannot answer (scripts, interpreters, static programs) every server is started: one that nobody
+// calls costs a socket.
 #include <algorithm>
 #include <array>
 #include <deque>

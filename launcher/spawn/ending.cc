@@ -1,4 +1,4 @@
-// Waiting for children without touching any other.
+// Waits for given children; others of this process are left alone.
 #include "spawn/ending.h"
 
 #include <poll.h>

@@ -1,8 +1,9 @@
 // A daemon on this machine: a forked copy of this process that becomes its keeper.
 //
-// No exec: what is loaded stays loaded, which makes `prun -np 2 true` quick. The copy keeps no
-// descriptor of its parent but its channel, else it would hold open what must be seen closing; and
-// prun's output where that is a file: what ranks write goes there without passing through prun.
+// No exec: what is loaded stays loaded, which makes `prun -np 2 true` quick. Of its parent's
+// descriptors the copy keeps its channel only, since an open copy of another one would hide that it
+// closed; and prun's output where that is a file, into which ranks write without passing through
+// prun.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

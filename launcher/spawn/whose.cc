@@ -1,5 +1,6 @@
-// Whose the other end of a connection on this machine is: TCP hands over no credentials, but the
-// kernel's table of connections names the user of each. Ours is what root or this user opened.
+// Which user has opened the other end of a connection on this machine. TCP hands over no
+// credentials, but the kernel's table of connections names the user of each. Root's and this user's
+// are trusted.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-// Accepting, or resting.
+// Accepts one connection after another; rests for a moment where descriptors have run out.
 #include <sys/socket.h>
 
 #include <cerrno>

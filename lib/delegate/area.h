@@ -6,11 +6,13 @@
 // fingerprint, written last. Entries are used in turn. Chunks carry long vectors in rounds.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "base/pace.h"
 #include "wireup/wireup.h"
 
 namespace tutti::delegate {
@@ -44,6 +46,11 @@ constexpr std::uint64_t place_in(std::uint64_t team) {
   return team << 1 | 1;
 }
 
+inline constexpr std::uint64_t kEntries = 8;
+
+// Rounds that are kept in the chunks, see exchange.cc, fold_*.cc; more would gain nothing.
+inline constexpr std::size_t kLeastDepth = 8, kMostDepth = 16;
+
 // Counters of one rank, each on its own line: written by it (release), read by the others
 // (acquire), never going down.
 struct MemberCounters {
@@ -52,7 +59,10 @@ struct MemberCounters {
   Fault fault;
   alignas(kCacheLine) std::atomic<std::uint64_t> done;    // calls whose data it has read
   alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
+  // How, where readers are to time them (Pace::Way::told): of calls and their rounds, in turn.
+  std::atomic<std::uint8_t> told[kEntries][kMostDepth];
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others
+  ReadPaces paces;                                        // what taking them took
   alignas(kCacheLine) std::atomic<std::uint64_t> folded;  // rounds folded into its chunks
 };
 
@@ -69,8 +79,6 @@ struct alignas(kCacheLine) AreaEntry {
 };
 static_assert(sizeof(AreaEntry) == kCacheLine);
 
-inline constexpr std::uint64_t kEntries = 8;
-inline constexpr std::size_t kMostRounds = 8;  // kept in the chunks, see exchange.cc, fold_*.cc
 inline constexpr std::uint32_t kHostArea = 0;  // of all ranks of the host
 
 struct AreaGeometry {
@@ -83,15 +91,16 @@ struct AreaGeometry {
   std::size_t chunks_at() const { return entries_at() + kEntries * entry_stride(); }
   // Every member's piece of a round must have a line to itself.
   bool has_room_for(std::size_t members) const {
-    return chunk_bytes / (kMostRounds * (members + 1)) >= kCacheLine;
+    return chunk_bytes / (kLeastDepth * (members + 1)) >= kCacheLine;
   }
 };
 
 inline AreaGeometry geometry_of(const wireup::SegmentFacts& facts) {
   AreaGeometry geometry{};
   geometry.slot_bytes = facts.area_slot_bytes;
-  // A sixteenth of the slot for the entries: an entry serves up to 8 KiB in a large slot.
-  geometry.entry_bytes = facts.area_slot_bytes / 16 / kEntries;
+  // A sixteenth of the slot for the entries, which serve up to 8 KiB each.
+  constexpr std::size_t kMostEntry = 8 << 10;
+  geometry.entry_bytes = std::min(facts.area_slot_bytes / 16 / kEntries, kMostEntry);
   geometry.chunk_bytes = geometry.slot_bytes - geometry.chunks_at();
   return geometry;
 }

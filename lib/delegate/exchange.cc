@@ -2,8 +2,9 @@
 // give blocks (one for all, or one per member), some take from some.
 //
 // Short: a giver puts all its blocks into its entry. Long: through its chunks in rounds; a round
-// carries the same part of every block. Chunks are kept kDepth deep: round k overwrites k-kDepth
-// when all who take have counted that in `read`.
+// carries the same part of every block. Round k overwrites the one `depth` rounds before when all
+// who take have counted that in `read`. What a member gives itself does not travel: it is moved
+// when the first part for the others is on its way.
 #include <cstring>
 
 #include "delegate/work.h"
@@ -12,8 +13,6 @@ namespace tutti::delegate {
 namespace {
 
 using coll::Collective;
-
-constexpr Count kDepth = 8;
 
 void pack(const types::Buffer& from, Count offset, std::byte* out, Count bytes) {
   if (bytes == 0) return;
@@ -43,20 +42,24 @@ void ShmTeam::choose_move(Work& work) const {
   }
   const bool scatters = call.collective == Collective::scatter;
   const bool to_each = scatters || call.collective == Collective::alltoall;
-  Exchange& exchange = work.exchange.emplace(Exchange{call, !scatters && !is_bcast,
-                                                      call.collective != Collective::gather,
-                                                      to_each, size_, me_, kDepth});
-  const bool moves_own =
-      exchange.gives(me_) && exchange.takes(me_) && !call.in_place && !is_bcast && call.block > 0;
-  if (moves_own)
-    types::copy(exchange.from().part(exchange.block_for(me_) * call.block, call.block),
-                call.into.part(exchange.place_of(me_), call.block));
+  Exchange& exchange = work.exchange.emplace(Exchange{
+      call, !scatters && !is_bcast, call.collective != Collective::gather, to_each, size_, me_});
   work.bytes = static_cast<std::size_t>(exchange.blocks() * call.block);
   work.form = &ShmTeam::move_short;
-  if (work.bytes <= geometry_.entry_bytes) return;
-  exchange.part = part_bytes(kDepth * exchange.blocks(), call.block);
-  exchange.rounds = (call.block + exchange.part - 1) / exchange.part;
+  if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
+  const bool one_way = !exchange.everyone_gives || !exchange.everyone_takes;
+  const Rounds rounds = rounds_of(call.block, exchange.blocks(), kLeastDepth, one_way);
+  exchange.part = rounds.part;
+  exchange.rounds = rounds.count;
+  exchange.depth = std::min(rounds.depth, rounds.count);
   work.form = &ShmTeam::move_long;
+}
+
+void ShmTeam::move_own(const Exchange& exchange) {
+  const Count block = exchange.call.block;
+  if (exchange.moves_own())
+    types::copy(exchange.from().part(exchange.block_for(exchange.me) * block, block),
+                exchange.call.into.part(exchange.place_of(exchange.me), block));
 }
 
 // As move_short, of one giver whose block is for all.
@@ -114,9 +117,12 @@ Code ShmTeam::move_long(Work& work) {
   if (const Code code = come_to_move(work); code != Code::ok) return code;
   for (; work.round <= exchange.rounds; ++work.round) {
     const Count k = work.round;
-    if (work.stage == Work::Stage::give && k < exchange.rounds && exchange.gives(me_))
+    if (work.stage == Work::Stage::give && k < exchange.rounds && exchange.gives_away())
       if (const Code code = give_round(exchange, k); code != Code::ok) return code;
-    if (work.stage == Work::Stage::give) work.enter(Work::Stage::take);
+    if (work.stage == Work::Stage::give) {
+      if (k == 0) move_own(exchange);
+      work.enter(Work::Stage::take);
+    }
     if (k >= 1 && exchange.takes(me_))
       if (const Code code = take_round(work, k - 1); code != Code::ok) return code;
     work.enter(Work::Stage::give);
@@ -131,7 +137,10 @@ Code ShmTeam::come_to_move(Work& work) {
   const Exchange& exchange = *work.exchange;
   if (!work.has_spoken) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
-    if (const Code code = claim_chunks(); code != Code::ok) return code;
+    const bool is_for_root = exchange.gives_away() && !exchange.everyone_takes;
+    const Code code = claim_chunks(exchange.depth * exchange.blocks() * exchange.part,
+                                   is_for_root ? exchange.call.root : (me_ + 1) % size_);
+    if (code != Code::ok) return code;
     if (exchange.gives(me_)) publish(work.call.fingerprint);
     work.has_spoken = true;
   }
@@ -145,13 +154,14 @@ Code ShmTeam::come_to_move(Work& work) {
 }
 
 Code ShmTeam::give_round(const Exchange& exchange, Count round) {
-  for (int member = 0; member < size_ && round >= kDepth; ++member) {
+  for (int member = 0; member < size_ && round >= exchange.depth; ++member) {
     if (member == me_ || !exchange.takes(member)) continue;
-    const Code code =
-        await(control(member).read, rounds_ + static_cast<std::uint64_t>(round - kDepth) + 1);
+    const Code code = await(control(member).read,
+                            rounds_ + static_cast<std::uint64_t>(round - exchange.depth) + 1);
     if (code != Code::ok) return code;
   }
   const Count bytes = exchange.part_of(round);
+  begin_round(round, exchange.depth, exchange.part);
   const types::Buffer from = exchange.from();
   for (Count block = 0; block < exchange.blocks(); ++block) {
     if (exchange.to_each && block == me_) continue;  // it does not travel
@@ -173,9 +183,11 @@ Code ShmTeam::take_round(Work& work, Count round) {
     const int giver = (me_ + work.member) % size_;
     if (giver == me_ || !exchange.gives(giver)) continue;
     if (const Code code = await(control(giver).filled, count); code != Code::ok) return code;
-    unpack(exchange.call.into, exchange.place_of(giver) + round * exchange.part,
-           chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
-           exchange.part_of(round));
+    take_from(giver, round, exchange.part, exchange.part_of(round), [&] {
+      unpack(exchange.call.into, exchange.place_of(giver) + round * exchange.part,
+             chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
+             exchange.part_of(round));
+    });
   }
   tell(control(me_).read, round + 1);
   return Code::ok;

@@ -9,11 +9,11 @@
 //
 //   iteration k:   fill(k)   fold(k-1)   collect(k-2)
 //
-// Chunks are kept three deep. fill(k) overwrites round k-3, which all have folded: collect(k-3)
-// saw that in iteration k-1. fold(k-1) overwrites the folded piece of k-4, which all have
-// collected before their fill(k-1), whose count fold(k-1) waits for. All ranks fold in rank
-// order. The root of a reduce collects; the others, and all in a reduce-scatter, only wait for the
-// counters.
+// Chunks are kept three deep at least; of three, fill(k) overwrites round k-3, which all have
+// folded: collect(k-3) saw that in iteration k-1. fold(k-1) overwrites the folded piece of k-4,
+// which all have collected before their fill(k-1), whose count fold(k-1) waits for. All ranks fold
+// in rank order. The root of a reduce collects; the others, and all in a reduce-scatter, only wait
+// for the counters.
 #include <algorithm>
 #include <cstring>
 
@@ -22,18 +22,13 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr Count kDepth = 3;
+constexpr Count kLeast = 3;        // rounds in the chunks
 constexpr Count kBlock = 4 << 10;  // bytes folded, then copied on while they are in L1
 
 }  // namespace
 
 Code ShmTeam::fold_long(Work& work) {
-  if (const Code code = come_with_chunks(work); code != Code::ok) return code;
-  if (!work.folding) {
-    if (const Code code = hear_all(work); code != Code::ok) return code;
-    lay_out_folding(work);
-    work.enter(Work::Stage::give);
-  }
+  if (const Code code = come_to_fold(work); code != Code::ok) return code;
   const Count rounds = work.folding->rounds;
   for (; work.round < rounds + 2; ++work.round) {
     if (work.stage == Work::Stage::give) {
@@ -54,12 +49,27 @@ Code ShmTeam::fold_long(Work& work) {
   return Code::ok;
 }
 
+Code ShmTeam::come_to_fold(Work& work) {
+  if (!work.has_spoken) {
+    if (const Code code = claim_entry(); code != Code::ok) return code;
+    lay_out_folding(work);
+    const Folding& folding = *work.folding;
+    const Code code = claim_chunks(folding.depth * (size_ + 1) * folding.stride, (me_ + 1) % size_);
+    if (code != Code::ok) return code;
+    publish(work.call.fingerprint);
+    work.has_spoken = true;
+  }
+  return hear_all(work);
+}
+
 void ShmTeam::lay_out_folding(Work& work) const {
   const TeamCall& call = work.call;
   const Count extent = call.type->extent();
   const Count line = static_cast<Count>(kCacheLine);
   const Count share = scatters(call) ? call.count : (call.count + size_ - 1) / size_;  // to fold
-  const Count most = part_bytes(kDepth * (size_ + 1), share * extent) / extent;
+  const Count pieces = size_ + 1;
+  const Rounds parts = rounds_of(share * extent, pieces, kLeast, false);
+  const Count most = parts.part / extent;
   const Count rounds = (share + most - 1) / most;
   // Even pieces, whole lines where that fits.
   Count piece = (share + rounds - 1) / rounds;
@@ -67,9 +77,10 @@ void ShmTeam::lay_out_folding(Work& work) const {
     piece = std::min(most, (piece * extent + line - 1) / line * line / extent);
   const bool collects = call.collective == coll::Collective::allreduce ||
                         (call.collective == coll::Collective::reduce && me_ == call.root);
-  work.folding.emplace(Folding{call, work.kernel, extent, piece,
-                               (piece * extent + line - 1) / line * line, rounds, kDepth, size_,
-                               me_, scatters(call), collects});
+  const Count stride = (piece * extent + line - 1) / line * line;
+  const Count depth = std::min(parts.depth, std::max(rounds, kLeast));
+  work.folding.emplace(Folding{call, work.kernel, extent, piece, stride, rounds, depth, size_, me_,
+                               scatters(call), collects});
 }
 
 // The round before the one that is filled, once all have filled theirs.
@@ -81,11 +92,15 @@ Code ShmTeam::fold_round(Work& work) {
     const Code code = await(control(work.member).filled, rounds_ + static_cast<std::uint64_t>(k));
     if (code != Code::ok) return code;
   }
-  fold_piece(*work.folding, k - 1);
+  // The member before us hears how long its pieces take.
+  const Folding& folding = *work.folding;
+  take_from((me_ + size_ - 1) % size_, k - 1, folding.stride,
+            folding.range(k - 1, me_).count * folding.extent, [&] { fold_piece(folding, k - 1); });
   return Code::ok;
 }
 
 void ShmTeam::fill_pieces(const Folding& folding, Count round) {
+  begin_round(round, folding.depth, folding.stride);
   for (int i = 1; i < size_; ++i) {
     const int member = (me_ + i) % size_;
     const auto [from, count] = folding.range(round, member);

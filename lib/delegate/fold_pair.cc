@@ -10,18 +10,8 @@
 #include "delegate/work.h"
 
 namespace tutti::delegate {
-namespace {
-
-constexpr Count kDepth = 8;
-
-}  // namespace
-
 Code ShmTeam::fold_pair(Work& work) {
-  if (const Code code = come_with_chunks(work); code != Code::ok) return code;
-  if (!work.pairing) {
-    if (const Code code = hear_all(work); code != Code::ok) return code;
-    pair(work);
-  }
+  if (const Code code = come_to_pair(work); code != Code::ok) return code;
   for (; work.round <= work.pairing->rounds; ++work.round) {
     if (work.stage == Work::Stage::give) {
       if (const Code code = give_to_other(work); code != Code::ok) return code;
@@ -36,14 +26,29 @@ Code ShmTeam::fold_pair(Work& work) {
   return Code::ok;
 }
 
+Code ShmTeam::come_to_pair(Work& work) {
+  if (!work.has_spoken) {
+    if (const Code code = claim_entry(); code != Code::ok) return code;
+    pair(work);
+    const Pairing& pairing = *work.pairing;
+    const Code code = claim_chunks(pairing.depth * pairing.stride, 1 - me_);
+    if (code != Code::ok) return code;
+    publish(work.call.fingerprint);
+    work.has_spoken = true;
+  }
+  return hear_all(work);
+}
+
 void ShmTeam::pair(Work& work) const {
   const TeamCall& call = work.call;
   Pairing& pairing = work.pairing.emplace();
   pairing.extent = call.type->extent();
-  pairing.stride = part_bytes(kDepth, call.count * pairing.extent);
+  const bool is_reduce = call.collective == coll::Collective::reduce;
+  const Rounds rounds = rounds_of(call.count * pairing.extent, 1, kLeastDepth, is_reduce);
+  pairing.stride = rounds.part;
   pairing.piece = pairing.stride / pairing.extent;
   pairing.rounds = (call.count + pairing.piece - 1) / pairing.piece;
-  const bool is_reduce = call.collective == coll::Collective::reduce;
+  pairing.depth = std::min(rounds.depth, pairing.rounds);
   pairing.folds = !is_reduce || me_ == call.root;
   pairing.gives = !is_reduce || me_ != call.root;
   const auto* const vector = static_cast<const std::byte*>(call.send);
@@ -56,13 +61,14 @@ Code ShmTeam::give_to_other(Work& work) {
   const Pairing& pairing = *work.pairing;
   const Count k = work.round;
   if (k == pairing.rounds || !pairing.gives) return Code::ok;
-  // Chunk k-kDepth has been read.
-  const auto over = static_cast<std::uint64_t>(std::max<Count>(0, k - kDepth + 1));
+  // Chunk k-depth has been read.
+  const auto over = static_cast<std::uint64_t>(std::max<Count>(0, k - pairing.depth + 1));
   const Code code = over == 0 ? Code::ok : await(control(1 - me_).read, rounds_ + over);
   if (code != Code::ok) return code;
   const Count count = std::min(pairing.piece, work.call.count - k * pairing.piece);
-  put(chunks(me_) + k % kDepth * pairing.stride, pairing.given + k * pairing.piece * pairing.extent,
-      count * pairing.extent);
+  begin_round(k, pairing.depth, pairing.stride);
+  put(chunks(me_) + k % pairing.depth * pairing.stride,
+      pairing.given + k * pairing.piece * pairing.extent, count * pairing.extent);
   tell(control(me_).filled, k + 1);
   return Code::ok;
 }
@@ -76,10 +82,12 @@ Code ShmTeam::fold_others(Work& work) {
   if (code != Code::ok) return code;
   const Count from = (k - 1) * pairing.piece;
   const std::byte* const mine = pairing.own + from * pairing.extent;
-  const std::byte* const theirs = chunks(other) + (k - 1) % kDepth * pairing.stride;
-  work.kernel(me_ == 0 ? mine : theirs, me_ == 0 ? theirs : mine,
-              static_cast<std::byte*>(work.call.recv) + from * pairing.extent,
-              std::min(pairing.piece, work.call.count - from));
+  const std::byte* const theirs = chunks(other) + (k - 1) % pairing.depth * pairing.stride;
+  const Count count = std::min(pairing.piece, work.call.count - from);
+  take_from(other, k - 1, pairing.stride, count * pairing.extent, [&] {
+    work.kernel(me_ == 0 ? mine : theirs, me_ == 0 ? theirs : mine,
+                static_cast<std::byte*>(work.call.recv) + from * pairing.extent, count);
+  });
   tell(control(me_).read, k);
   return Code::ok;
 }

@@ -3,15 +3,14 @@
 #include <cstring>
 #include <string>
 
-#include "base/stream_copy.h"
 #include "delegate/work.h"
 
 namespace tutti::delegate {
 namespace {
 
-constexpr Count kLeastPart = 4 << 10;
-constexpr Count kMostPart = 32 << 10;
-constexpr Count kStreamFrom = 2 << 10;
+constexpr Count kLine = static_cast<Count>(kCacheLine);
+constexpr Count kLeastPart = 8 << 10;
+constexpr Count kMostPart = 64 << 10;
 
 }  // namespace
 
@@ -32,23 +31,22 @@ Code ShmTeam::claim_old_entry() {
   return Code::ok;
 }
 
-Code ShmTeam::claim_chunks() {
-  if (past_ < last_chunked_)
-    for (int member = 0; member < size_; ++member) {
-      if (member == me_) continue;
-      const Code code = await(control(member).done, last_chunked_);
-      if (code != Code::ok) return code;
-    }
+// Calls use the chunks in turn, as frames do a lane's ring and for the same reason: what is written
+// has left the readers' caches (transport/shm/lane.h). So a giver may be calls ahead; only where
+// they begin again, all calls before must be over.
+Code ShmTeam::claim_chunks(Count bytes, int reader) {
+  const auto wanted = static_cast<std::size_t>(bytes);
+  const bool begins_again = chunks_from_ + chunks_used_ + wanted > geometry_.chunk_bytes;
+  for (int member = 0; member < size_ && begins_again && past_ < last_chunked_; ++member) {
+    if (member == me_) continue;
+    const Code code = await(control(member).done, last_chunked_);
+    if (code != Code::ok) return code;
+  }
   last_chunked_ = number_;
-  return Code::ok;
-}
-
-Code ShmTeam::come_with_chunks(Work& work) {
-  if (work.has_spoken) return Code::ok;
-  if (const Code code = claim_entry(); code != Code::ok) return code;
-  if (const Code code = claim_chunks(); code != Code::ok) return code;
-  publish(work.call.fingerprint);
-  work.has_spoken = true;
+  chunks_from_ = begins_again ? 0 : chunks_from_ + chunks_used_;
+  chunks_used_ = wanted;
+  is_touched_ = is_touched_ || begins_again;
+  reader_ = reader;
   return Code::ok;
 }
 
@@ -86,20 +84,30 @@ void ShmTeam::tell(std::atomic<std::uint64_t>& counter, Count rounds) {
   wake_others();
 }
 
-Count ShmTeam::part_bytes(Count pieces, Count bytes) const {
-  const Count line = static_cast<Count>(kCacheLine);
-  const Count room = static_cast<Count>(geometry_.chunk_bytes) / pieces / line * line;
-  // Two rounds at least overlap; beyond the most, more of them gain nothing.
-  const Count wanted = std::clamp((bytes / 2 + line - 1) / line * line, kLeastPart, kMostPart);
-  return std::min(wanted, room);
+// Who only takes can do so while others give, in quarters at least. Where all do both there is
+// nothing to gain by that, and each part costs a wait.
+ShmTeam::Rounds ShmTeam::rounds_of(Count bytes, Count pieces, Count least, bool one_way) const {
+  const Count whole = (bytes + kLine - 1) / kLine * kLine;
+  const Count quarter = (bytes / 4 + kLine - 1) / kLine * kLine;
+  const Count all = static_cast<Count>(geometry_.chunk_bytes) / pieces;
+  const Count wanted = std::clamp(one_way ? quarter : whole, kLeastPart, kMostPart);
+  const Count part = std::min({wanted, whole, all / least / kLine * kLine});
+  return {part, (bytes + part - 1) / part, std::min(all / part, static_cast<Count>(kMostDepth))};
 }
 
-void ShmTeam::put(std::byte* to, const std::byte* from, Count bytes) const {
-  // A crowd shares cores, and its caches serve best.
-  if (is_oversubscribed_ || bytes < kStreamFrom)
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
-  else
-    stream_copy(to, from, static_cast<std::size_t>(bytes));
+void ShmTeam::begin_round(Count round, Count depth, Count part) {
+  part_ = static_cast<std::size_t>(part);
+  way_ = {};
+  // A crowd shares cores, and its caches serve best. Pages that are new say nothing of the stores.
+  const bool is_new = !is_touched_ && round < depth;
+  if (!is_oversubscribed_ && !is_new && part_ >= kLeastPaced)
+    way_ = pace_.way_for(part_, control(reader_).paces);
+  // relaxed: `filled` tells of it.
+  told(me_, round).store(static_cast<std::uint8_t>(way_.told()), std::memory_order_relaxed);
+}
+
+void ShmTeam::put(std::byte* to, const std::byte* from, Count bytes) {
+  pace_.copy(way_, to, from, static_cast<std::size_t>(bytes), part_);
 }
 
 void ShmTeam::end_call() {

@@ -5,7 +5,8 @@
 //     (entered_) proves that all calls before it are over on every rank; other calls are counted
 //     in `done` as each rank ends them. claim_entry() asks one of the two.
 //   - Chunks are used again after a fixed number of rounds within a call, by counters of that
-//     protocol, and from call to call only when `done` says that the call before is over.
+//     protocol. Calls use them one behind the other, and begin again only when `done` says that
+//     all calls before are over.
 #pragma once
 
 #include <atomic>
@@ -56,10 +57,12 @@ class ShmTeam final : public Team {
   void choose_fold(Work& work) const;
   Code fold_short(Work& work);
   Code fold_pair(Work& work);
+  Code come_to_pair(Work& work);
   void pair(Work& work) const;
   Code give_to_other(Work& work);
   Code fold_others(Work& work);
   Code fold_long(Work& work);
+  Code come_to_fold(Work& work);
   void lay_out_folding(Work& work) const;
   Code fold_round(Work& work);
   void fill_pieces(const Folding& folding, Count round);
@@ -74,6 +77,7 @@ class ShmTeam final : public Team {
   Code come_to_move(Work& work);
   Code give_round(const Exchange& exchange, Count round);
   Code take_round(Work& work, Count round);
+  static void move_own(const Exchange& exchange);
 
   // talk.cc: saying and hearing.
   AreaEntry& entry(int member) const {
@@ -85,8 +89,12 @@ class ShmTeam final : public Team {
     return *reinterpret_cast<MemberCounters*>(slots_[static_cast<std::size_t>(member)] +
                                               geometry_.control_at());
   }
+  // Of the call under way.
+  std::atomic<std::uint8_t>& told(int member, Count round) const {
+    return control(member).told[number_ % kEntries][static_cast<std::size_t>(round) % kMostDepth];
+  }
   std::byte* chunks(int member) const {
-    return slots_[static_cast<std::size_t>(member)] + geometry_.chunks_at();
+    return slots_[static_cast<std::size_t>(member)] + geometry_.chunks_at() + chunks_from_;
   }
   // What they wait for is awaited_ then.
   Code claim_entry() {
@@ -95,9 +103,9 @@ class ShmTeam final : public Team {
     return claim_old_entry();
   }
   Code claim_old_entry();
-  Code claim_chunks();
-  // Both, and says that we have come.
-  Code come_with_chunks(Work& work);
+  // So many bytes of the chunks; of those who take what we give through them, `reader` says how
+  // long that takes.
+  Code claim_chunks(Count bytes, int reader);
   // Makes the own entry's payload visible and wakes who may wait for it.
   void publish(AreaEntry& mine, std::uint32_t fingerprint) {
     mine.flag.store(flag_of(fingerprint), std::memory_order_release);  // pairs with hear()
@@ -119,16 +127,27 @@ class ShmTeam final : public Team {
     return hear_late(member, fingerprint);
   }
   Code hear_late(int member, std::uint32_t fingerprint);  // nothing yet, or another call
-  Code hear_all(Work& work);
+  Code hear_all(Work& work);                              // once in a call
   Code await(const std::atomic<std::uint64_t>& counter, std::uint64_t least);
   // Everybody was heard in this call: all are past the calls before it.
   void all_entered() { past_ = number_ - 1; }
   // Says in a counter of ours how many rounds of this call are over.
   void tell(std::atomic<std::uint64_t>& counter, Count rounds);
-  // Bytes of a chunk when `pieces` of them share a slot, for a vector (block) of `bytes`.
-  Count part_bytes(Count pieces, Count bytes) const;
-  // Copies into our chunks.
-  void put(std::byte* to, const std::byte* from, Count bytes) const;
+  // How a vector (block) of `bytes` goes through the chunks.
+  struct Rounds {
+    Count part;   // bytes of a chunk
+    Count count;  // of rounds
+    Count depth;  // of them are kept
+  };
+  // `pieces` chunks are used in a round, and `least` rounds at least are kept. `one_way`: some only
+  // give while others only take.
+  Rounds rounds_of(Count bytes, Count pieces, Count least, bool one_way) const;
+  // Copies into our chunks, for a round that has begun, in parts of so many bytes.
+  void begin_round(Count round, Count depth, Count part);
+  void put(std::byte* to, const std::byte* from, Count bytes);
+  // Runs a copy of so many bytes out of a member's chunks, of a round in parts of `part`.
+  template <class Copy>
+  void take_from(int giver, Count round, Count part, Count bytes, const Copy& copy);
   void end_call();  // says that we have read all there was for us
   // Says what two members do differently, and ends the call unless such calls go on.
   Code mismatch(const Fault& fault);
@@ -168,6 +187,13 @@ class ShmTeam final : public Team {
   std::uint64_t past_ = 0;          // calls that every member is known to have ended
   std::uint64_t last_chunked_ = 0;  // latest call that used the chunks
   std::uint64_t rounds_ = 0;        // chunk rounds of the calls before
+  std::size_t chunks_from_ = 0;     // of the chunks is used by this call
+  std::size_t chunks_used_ = 0;     // bytes from there on
+  bool is_touched_ = false;         // all of the chunks was used before
+  int reader_ = 0;
+  Pace pace_;
+  Pace::Way way_;         // of this round's copies into our chunks
+  std::size_t part_ = 0;  // bytes of each, by which they are judged
   Code broken_ = Code::ok;
   Awaited awaited_;
   bool is_running_ = false;    // a call that is waited for is under way

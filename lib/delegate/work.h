@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/clock.h"
 #include "delegate/team.h"
 
 namespace tutti::delegate {
@@ -19,8 +20,8 @@ struct ShmTeam::Exchange {
   bool everyone_takes;  // else the root
   bool to_each;         // a giver has a block for each member
   int size, me;
-  Count depth;     // rounds kept in the chunks
-  Count part = 0;  // bytes of a block in a round
+  Count depth = 0;  // rounds kept in the chunks
+  Count part = 0;   // bytes of a block in a round
   Count rounds = 0;
 
   // What this member gives.
@@ -32,6 +33,12 @@ struct ShmTeam::Exchange {
   }
   bool gives(int member) const { return everyone_gives || member == call.root; }
   bool takes(int member) const { return everyone_takes || member == call.root; }
+  // Whether anybody but this member takes what it gives.
+  bool gives_away() const { return gives(me) && (everyone_takes || me != call.root); }
+  bool moves_own() const {
+    return gives(me) && takes(me) && !call.in_place && call.block > 0 &&
+           call.collective != coll::Collective::bcast;
+  }
   Count blocks() const { return to_each ? size : 1; }
   // Which of a giver's blocks is ours, and where it goes in `into`.
   Count block_for(int member) const { return to_each ? member : 0; }
@@ -81,8 +88,8 @@ struct ShmTeam::Folding {
 
 // Long reductions of two (fold_pair.cc).
 struct ShmTeam::Pairing {
-  Count extent, stride, piece, rounds;  // of a round: bytes, elements
-  const std::byte *given, *own;         // the vector's part for the other, and for us
+  Count extent, stride, piece, rounds, depth;  // of a round: bytes, elements
+  const std::byte *given, *own;                // the vector's part for the other, and for us
   bool gives, folds;
 };
 
@@ -98,6 +105,7 @@ struct ShmTeam::Work {
   const TeamCall& call;
   Form form = nullptr;      // null: its turn has not come
   bool has_spoken = false;  // our entry is published
+  bool has_heard = false;   // all others' are
   Stage stage = Stage::give;
   int member = 0;  // to be heard or awaited next
   Count round = 0;
@@ -114,7 +122,19 @@ struct ShmTeam::Work {
   }
 };
 
+template <class Copy>
+void ShmTeam::take_from(int giver, Count round, Count part, Count bytes, const Copy& copy) {
+  // relaxed: `filled`, which was awaited, tells of it.
+  const std::uint32_t kind = told(giver, round).load(std::memory_order_relaxed);
+  const auto whole = static_cast<std::size_t>(part);
+  if (kind >= kStoreKinds || whole < kLeastPaced || bytes == 0) return copy();
+  const std::int64_t began = now_ns();
+  copy();
+  control(me_).paces.took(whole, static_cast<std::size_t>(bytes), kind, now_ns() - began);
+}
+
 inline Code ShmTeam::hear_all(Work& work) {
+  if (work.has_heard) return Code::ok;
   for (int member = work.member; member < size_; ++member) {
     if (member == me_) continue;
     if (const Code code = hear(member, work.call.fingerprint); code != Code::ok) [[unlikely]] {
@@ -122,6 +142,8 @@ inline Code ShmTeam::hear_all(Work& work) {
       return code;
     }
   }
+  work.has_heard = true;
+  work.member = 0;
   return Code::ok;
 }
 

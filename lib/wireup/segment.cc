@@ -26,6 +26,12 @@ std::uint32_t ring_bytes(std::uint32_t local_ranks) {
   return std::clamp(std::bit_floor(kTogether / senders), kLeast, kMost);
 }
 
+// The same of the slots that its neighbours give long vectors through.
+std::uint32_t slot_bytes(std::uint32_t local_ranks) {
+  constexpr std::uint32_t kTogether = 8 << 20, kMost = 4 << 20, kLeast = 1 << 20;
+  return std::clamp(std::bit_floor(kTogether / local_ranks), kLeast, kMost);
+}
+
 // Lanes shrink when there are many ranks: a crowd's lanes are quadratic in number, and although
 // untouched ones cost nothing, address space and the touched part should stay bounded.
 void plan_lanes(SegmentFacts& header, std::uint32_t local_ranks) {
@@ -37,7 +43,7 @@ void plan_lanes(SegmentFacts& header, std::uint32_t local_ranks) {
   header.lane_bytes =
       round_up(4 * kCacheLine + header.lane_lines * kCacheLine + header.lane_data_bytes, kPage);
   header.area_count = local_ranks <= 256 ? 64 : 16;
-  header.area_slot_bytes = few ? 1 << 20 : some ? 256 << 10 : 64 << 10;
+  header.area_slot_bytes = few ? slot_bytes(local_ranks) : some ? 256 << 10 : 64 << 10;
   header.area_bytes = std::uint64_t{header.area_slot_bytes} * local_ranks;
 }
 

@@ -66,6 +66,23 @@ TEST_CASE("one kind again and again, at every size around the limits", "[delegat
     });
 }
 
+// The chunks are used in turn: after some of these calls from the beginning again, and with either
+// kind of store.
+TEST_CASE("long calls of all kinds and lengths go round through the chunks", "[delegate]") {
+  for (const int size : {2, 3})
+    run_team(size, [size](Team& team, int rank) {
+      std::mt19937 calls(11);
+      Mixer mixer(team, rank, size);
+      for (int i = 0; i < 400; ++i) {
+        const Collective collective = kServed[calls() % std::size(kServed)];
+        const Count count = 2000 + calls() % (i % 10 == 0 ? 400'000 : 40'000);
+        if (!mixer.run(collective, count, static_cast<int>(calls() % static_cast<unsigned>(size))))
+          return false;
+      }
+      return true;
+    });
+}
+
 TEST_CASE("a team that does not poll", "[delegate]") {
   const auto body = [](Team& team, int rank) {
     Mixer mixer(team, rank, 3);

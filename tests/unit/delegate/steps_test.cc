@@ -194,7 +194,7 @@ TEST_CASE("a team is cancelled in the middle of a call", "[delegate][steps]") {
     Members members(3);
     auto teams = members.team();
     auto others = members.team();
-    Everyone call(teams, Collective::allreduce, 300'000, 0);
+    Everyone call(teams, Collective::allreduce, 900'000, 0);
     Everyone queued(teams, Collective::barrier, 0, 0);
     for (int member = 0; member < 3; ++member) call.begin(member), queued.begin(member);
     for (int i = 0; i < steps_before; ++i) call.run(i % 3).step();
@@ -231,7 +231,7 @@ TEST_CASE("to let go of a call that is not over cancels its team", "[delegate][s
 TEST_CASE("a member that dies ends the begun calls of the others", "[delegate][steps]") {
   Members members(3);
   auto teams = members.team();
-  Everyone call(teams, Collective::allreduce, 300'000, 0);
+  Everyone call(teams, Collective::allreduce, 900'000, 0);
   for (int member = 0; member < 3; ++member) call.begin(member);
   for (int i = 0; i < 10; ++i) call.run(i % 3).step();
   // What the daemon does when the process has ended.

@@ -36,6 +36,7 @@ void build() {
   line("build type", TUTTI_BUILD_TYPE);
   line("argument checks", TUTTI_CHECKS_BUILT);
   line("links", TUTTI_LINKS);
+  line("GPU memory", TUTTI_GPUS);
 }
 
 void gpus() {

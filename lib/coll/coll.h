@@ -107,6 +107,12 @@ constexpr const DelegatedRow& delegated(Collective collective) {
   return kDelegatedByCollective[static_cast<std::size_t>(collective)];
 }
 inline constexpr const char* kDelegateName = "shm";  // among the names of algorithms
+// A GPU vendor's library, of the collectives that a delegate can take but the barrier; where it
+// cannot serve a call, another does.
+inline constexpr const char* kGpuLibraryName = "nccl";
+constexpr bool has_gpu_library_form(Collective collective) {
+  return collective != Collective::barrier && delegated(collective).kind != Delegated::never;
+}
 
 // This rank's schedule. Errors: the algorithm cannot serve this call, and why.
 Result<sched::Schedule> build(const Algorithm& algorithm, const RankCall& call);

@@ -14,6 +14,8 @@ Meeting meeting_on(Communicator& comm);
 // A number for a communicator, agreed by those who meet, or by the members; it is taken.
 Result<Number> agree_at(Runtime& runtime, const Meeting& meeting);
 Result<Number> agree_over(Communicator& comm);
+// The greatest word of all members, in place.
+Code greatest(Communicator& comm, std::int64_t& word);
 // Makes the communicator of that number; its members settle.
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number);
 CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number);

@@ -3,8 +3,10 @@
 // prepared, bound and run (scheduled.h). Nobody below calls back.
 //
 // Nonblocking calls always take schedules: the delegate keeps the order of calls by blocking.
+#include "comm/agree.h"
 #include "comm/delegated.h"
 #include "comm/fingerprint.h"
+#include "comm/gpu_calls.h"
 #include "comm/request.h"
 
 namespace tutti::comm {
@@ -88,8 +90,29 @@ struct PersistentCollective::Prepared {
   Startable call;
 };
 
+// Apart, so that calls that nobody asks about pay a branch.
+[[gnu::noinline, gnu::cold]] static Code run_asking(Communicator& comm, const CollCall& call) {
+  if (const auto code = run_on_gpus(comm, call)) return *code;
+  return call.op == nullptr ? run_said(comm, call) : run_reduction(comm, call);
+}
+
+// By our own ways: nobody is asked about it.
+[[gnu::cold]] Code greatest(Communicator& comm, std::int64_t& word) {
+  constexpr Handle kInt64 = 0x258, kMax = 0x23;  // MPI_INT64_T, MPI_MAX of the standard ABI
+  CollCall call;
+  call.collective = coll::Collective::allreduce;
+  call.recv = &word;
+  call.recv_count = 1;
+  call.recv_type = types::predefined_type(kInt64);
+  call.op = types::predefined_op(kMax);
+  call.in_place = true;
+  return run_said(comm, call);
+}
+
 Code run(Communicator& comm, const CollCall& call) {
   note(comm, call);
+  if (comm.state().asks_gpus) [[unlikely]]
+    return run_asking(comm, call);
   return call.op == nullptr ? run_said(comm, call) : run_reduction(comm, call);
 }
 

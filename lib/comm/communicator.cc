@@ -128,6 +128,9 @@ Communicator::~Communicator() {
 void cancel(Communicator& comm, Code code) {
   comm.state().is_cancelled = true;
   if (comm.state().team != nullptr) comm.state().team->cancel(code);
+  if (GpuCalls* const calls = comm.state().gpu_calls.get();
+      calls != nullptr && calls->team != nullptr)
+    calls->team->cancel(code);
   p2p::Endpoint& endpoint = comm.runtime().endpoint;
   for (const std::uint32_t context : {comm.context(), comm.coll_context()})
     endpoint.cancel(context, code);
@@ -158,6 +161,7 @@ void CommMaker::set_number(Communicator& comm, Number number) {
 void CommMaker::force(Communicator& comm, std::string algorithms) {
   comm.state().forced = std::move(algorithms);
   comm.state().quick = {};
+  if (comm.state().gpu_calls != nullptr) comm.state().gpu_calls->wishes = {};
   comm.state().choices.clear();
 }
 
@@ -177,6 +181,7 @@ Settled propose_settled(Communicator& comm) {
   state.facts = settled.facts;
   wireup::Wireup& wireup = comm.runtime().wireup;
   if (comm.size() == 1) return settled;
+  settled.asks_gpus = comm.runtime().may_use_gpu_library;
   std::optional<std::uint32_t> area;
   if (holds_whole_host(comm))
     area = delegate::host_area(wireup);
@@ -189,6 +194,7 @@ Settled propose_settled(Communicator& comm) {
 void adopt_settled(Communicator& comm, Settled& settled) {
   settled.facts.shm_delegate = settled.area >= 0;
   comm.state().facts = settled.facts;
+  comm.state().asks_gpus = settled.asks_gpus;
   if (settled.area < 0) return;
   Runtime& runtime = comm.runtime();
   comm.state().team =

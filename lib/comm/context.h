@@ -12,6 +12,7 @@
 #include "comm/comm.h"
 #include "comm/contexts.h"
 #include "delegate/delegate.h"
+#include "delegate/gpu_library.h"
 #include "engine/engine.h"
 #include "watch/watch.h"
 #include "wireup/wireup.h"
@@ -75,6 +76,7 @@ class Runtime {
     if (word == "off") mismatch = Mismatch::overlooked;
     tells_every_call = word == "every";
     is_recorded = knobs.text("TUTTI_RECORD") != "off";
+    may_use_gpu_library = delegate::may_use_gpu_library(knobs);
   }
 
   p2p::Endpoint& endpoint;
@@ -85,8 +87,11 @@ class Runtime {
   wireup::RecentCalls& recent;
   Mismatch mismatch = Mismatch::an_error;
   bool warned_of_mismatch = false;
-  bool tells_every_call = false;  // to the daemon, as it begins
-  bool is_recorded = false;       // --stats and --trace want to know what each call was about
+  bool tells_every_call = false;     // to the daemon, as it begins
+  bool is_recorded = false;          // --stats and --trace want to know what each call was about
+  bool may_use_gpu_library = false;  // as all ranks of the host
+  bool gpu_library_tried = false;
+  std::unique_ptr<delegate::GpuLibrary> gpu_library;
   engine::ScratchPool scratch;
   CollectivePool collectives;
   ContextIds contexts;

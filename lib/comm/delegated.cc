@@ -56,9 +56,9 @@ void say_movement(const Communicator& comm, const CollCall& call, delegate::Team
   }
 }
 
-// Whether the team can serve this call at all; then `said` is the call in its words. All members
-// answer alike.
-bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
+// See say_to_team(). Inlined into the way of every short call.
+[[gnu::always_inline]] inline bool say(const Communicator& comm, const CollCall& call,
+                                       delegate::TeamCall& said) {
   const coll::DelegatedRow& row = coll::delegated(call.collective);
   if (row.kind == coll::Delegated::never || (call.in_place && !row.in_place) ||
       !call.recv_counts.empty())
@@ -68,7 +68,6 @@ bool say_to_delegate(const Communicator& comm, const CollCall& call, delegate::T
   said.in_place = call.in_place;
   if (row.kind == coll::Delegated::fold) {
     say_reduction(call, said);
-    if (!comm.state().team->takes(said)) return false;
     said.block = said.count * said.type->size();
     if (call.collective == Collective::reduce_scatter) said.block *= comm.size();
   } else if (call.collective != Collective::barrier) {
@@ -144,10 +143,15 @@ bool is_usable(const types::Device* device) {
 
 }  // namespace
 
+bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
+  return say(comm, call, said);
+}
+
 Code run_inside(Communicator& comm, const CollCall& call) {
   Communicator::State& state = comm.state();
   delegate::TeamCall said;
-  if (!say_to_delegate(comm, call, said)) return run_schedule(comm, call, nullptr);
+  if (!say(comm, call, said) || (said.op != nullptr && !state.team->takes(said)))
+    return run_schedule(comm, call, nullptr);
   const select::Choice* choice = state.quick_choice(call.collective, said.block);
   if (choice == nullptr) [[unlikely]] {
     const auto made = choice_of_size(comm, call, said.block);

@@ -23,7 +23,8 @@ std::uint64_t width(Count value) {
   return static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(value)));
 }
 
-// The communicator's word on this collective: "allreduce=ring,bcast=binomial".
+}  // namespace
+
 std::string forced_name(const std::string& list, coll::Collective collective) {
   for (const std::string& entry : text::split(list, ',')) {
     const auto equals = entry.find('=');
@@ -33,6 +34,8 @@ std::string forced_name(const std::string& list, coll::Collective collective) {
   }
   return {};
 }
+
+namespace {
 
 bool is_commutative(const CallShape& shape) {
   return shape.op == nullptr || shape.op->is_commutative();

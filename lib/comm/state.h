@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/context.h"
+#include "comm/gpu_calls.h"
 #include "comm/shape.h"
 #include "comm/widened.h"
 #include "delegate/delegate.h"
@@ -47,9 +48,11 @@ struct Communicator::State {
   std::vector<int> host_of;  // by rank: which of the communicator's hosts, 0, 1, ...
   std::vector<int> joint;    // intercommunicators: job ranks of the first group, then the second
   std::unique_ptr<delegate::Team> team;
-  bool is_cancelled = false;                // its contexts are not used again
-  std::string forced;                       // algorithms, by force(); empty: knobs decide
-  std::uint64_t calls = 0;                  // collectives that waited so far: for the watch record
+  bool asks_gpus = false;               // members ask whether calls go by a GPU's library: alike
+  std::unique_ptr<GpuCalls> gpu_calls;  // null: none has asked yet
+  bool is_cancelled = false;            // its contexts are not used again
+  std::string forced;                   // algorithms, by force(); empty: knobs decide
+  std::uint64_t calls = 0;              // collectives that waited so far: for the watch record
   std::array<std::uint32_t, 2> sequence{};  // blocking and other collectives so far
 
   // Choices by what they depend on; sizes by their power of two (schedules.cc).
@@ -89,6 +92,8 @@ struct Communicator::State {
   }
 };
 
+// The communicator's own word on a collective, of "allreduce=ring,bcast=binomial".
+std::string forced_name(const std::string& list, coll::Collective collective);
 // Which algorithm serves the shape here. `delegates`: the team may be chosen (null algorithm).
 Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape,
                                          bool delegates);
@@ -109,6 +114,7 @@ void give_run(Prepared& prepared, std::unique_ptr<engine::Run> run);
 struct Settled {
   select::TeamFacts facts;
   std::int64_t area = -1;  // of the segment; -1: none
+  bool asks_gpus = false;
 };
 Settled propose_settled(Communicator& comm);  // rank 0 may take an area
 void adopt_settled(Communicator& comm, Settled& settled);

@@ -1,8 +1,8 @@
 // delegate: whole collectives that cannot be said as messages.
 //
-// One today: `shm`, the ranks of one host working in a team area of the job segment (small
-// vectors by lines whose flag and data arrive together, longer ones in chunks, reduce-scatter
-// then allgather). NCCL joins later. Called with the gate held. Calls are begun and stepped; only
+// `shm`: the ranks of one host working in a team area of the job segment (small vectors by lines
+// whose flag and data arrive together, longer ones in chunks, reduce-scatter then allgather).
+// NCCL: gpu_library.h. Called with the gate held. Calls are begun and stepped; only
 // Team::run waits.
 #pragma once
 

@@ -12,4 +12,8 @@ std::unique_ptr<types::Vendor> find_gpus(const Knobs& knobs) {
   return nullptr;
 }
 
+bool has_driver() {
+  return false;
+}
+
 }  // namespace tutti::device

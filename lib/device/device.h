@@ -14,5 +14,7 @@ namespace tutti::device {
 
 // Null: this process can have no GPU, or (TUTTI_GPU_SUPPORT) shall have none.
 std::unique_ptr<types::Vendor> find_gpus(const Knobs& knobs);
+// Whether this host has a GPU's driver; its ranks answer alike.
+bool has_driver();
 
 }  // namespace tutti::device

@@ -64,6 +64,7 @@ std::vector<std::string> names_of(Collective collective) {
     if (algorithm.collective == collective) names.emplace_back(algorithm.name);
   if (coll::delegated(collective).kind != coll::Delegated::never)
     names.emplace_back(coll::kDelegateName);
+  if (coll::has_gpu_library_form(collective)) names.emplace_back(coll::kGpuLibraryName);
   return names;
 }
 
@@ -111,6 +112,15 @@ Result<Choice> forced_choice(const Question& question, const TeamFacts& team, co
 
 }  // namespace
 
+std::string forced_algorithm(Collective collective, const std::string& by_info,
+                             const Knobs& knobs) {
+  Question question;
+  question.collective = collective;
+  question.forced = by_info;
+  const auto forced = forced_name(question, knobs);  // errors were told at the start
+  return forced ? forced->name : "";
+}
+
 Result<void> check_forced(const Knobs& knobs) {
   for (const CollectiveRow& row : kCollectiveRows) {
     const Collective collective = row.collective;
@@ -129,7 +139,9 @@ Result<void> check_forced(const Knobs& knobs) {
 Result<Choice> choose(const Question& question, const TeamFacts& team, const Knobs& knobs,
                       bool explain) {
   TUTTI_TRY(forced, forced_name(question, knobs));
-  const bool names_other = forced.name == coll::kDelegateName && !question.may_delegate;
+  const bool names_other =
+      (forced.name == coll::kDelegateName && !question.may_delegate) ||
+      (forced.name == coll::kGpuLibraryName && coll::has_gpu_library_form(question.collective));
   const bool obeys =
       !forced.name.empty() && !names_other &&
       (coll::find(question.collective, forced.name) || !is_for_plain_form(question, forced));

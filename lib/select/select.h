@@ -33,6 +33,10 @@ struct Choice {
 Result<Choice> choose(const Question& question, const TeamFacts& team, const Knobs& knobs,
                       bool explain);
 
+// What the communicator's info or a knob forces for this collective; empty: nothing.
+std::string forced_algorithm(coll::Collective collective, const std::string& by_info,
+                             const Knobs& knobs);
+
 // Errors: a knob forces what no collective has. Asked once at start, before any call meets it.
 Result<void> check_forced(const Knobs& knobs);
 

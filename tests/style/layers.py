@@ -10,6 +10,9 @@ import tree
 # Headers beside the door that others may include, and why.
 MORE_DOORS = {
     "wireup/segment.h": "the layout that the daemon, the transports and the delegate share",
+    "delegate/gpu_library.h": "collectives of GPU memory, beside the team of a host",
+    "device/cuda/driver.h": "libcuda's functions, for the delegate that works on a GPU, too",
+    "device/cuda/current.h": "the same: a context is this thread's for a while",
     "topo/gpus.h": "GPUs by their driver's files: of the launcher and tutti-info, and of their tests",
     "wireup/doorbell.h": "how a rank that sleeps on descriptors is woken, by neighbours and its daemon",
     "model/costs.h": "the table of costs, which prun makes and the job segment holds",

@@ -110,6 +110,11 @@ int Cuda::progress() {
 
 }  // namespace cuda
 
+// Linux's, or that of Windows' subsystem for it.
+bool has_driver() {
+  return ::access("/dev/nvidiactl", F_OK) == 0 || ::access("/dev/dxg", F_OK) == 0;
+}
+
 std::unique_ptr<types::Vendor> find_gpus(const Knobs& knobs) {
   const std::string& support = knobs.text("TUTTI_GPU_SUPPORT");
   if (support == "no") return nullptr;
@@ -117,9 +122,6 @@ std::unique_ptr<types::Vendor> find_gpus(const Knobs& knobs) {
     void* const library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (library != nullptr) ::dlclose(library);
     return library != nullptr;
-  };
-  const auto has_driver = [] {  // Linux's, or that of Windows' subsystem for it
-    return ::access("/dev/nvidiactl", F_OK) == 0 || ::access("/dev/dxg", F_OK) == 0;
   };
   if (support != "yes" && !is_loaded() && !has_driver()) return nullptr;
   return std::make_unique<cuda::Cuda>();

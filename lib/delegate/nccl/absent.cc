@@ -1,0 +1,16 @@
+// Of a build without NCCL's header.
+#include "delegate/gpu_library.h"
+
+namespace tutti::delegate {
+
+bool may_use_gpu_library(const Knobs&) {
+  return false;
+}
+bool serves_on_gpus(const TeamCall&) {
+  return false;
+}
+Result<std::unique_ptr<GpuLibrary>> open_gpu_library() {
+  return fail(Code::unsupported, "this Tutti was built without NCCL's header (-Dnccl=enabled)");
+}
+
+}  // namespace tutti::delegate

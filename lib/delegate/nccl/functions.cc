@@ -1,0 +1,50 @@
+// dlopen of libnccl.
+#include "delegate/nccl/functions.h"
+
+#include <dlfcn.h>
+
+namespace tutti::delegate::nccl {
+namespace {
+
+constexpr int kOldest = NCCL_VERSION(2, 14, 0);  // communicators that do not block
+
+template <class Function>
+Result<void> look_up(void* library, const char* name, Function*& member) {
+  member = reinterpret_cast<Function*>(::dlsym(library, name));
+  if (member != nullptr) return {};
+  return fail(Code::unsupported, std::string("libnccl.so.2 has no ") + name + ": too old");
+}
+
+}  // namespace
+
+Result<Functions> Functions::open() {
+  void* const library = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    return fail(Code::unsupported, "libnccl.so.2 cannot be opened: " + std::string(::dlerror()));
+  Functions all;
+#define TUTTI_NCCL_LOOK_UP(name) TUTTI_DO(look_up(library, #name, all.name));
+  TUTTI_NCCL_FUNCTIONS(TUTTI_NCCL_LOOK_UP)
+#undef TUTTI_NCCL_LOOK_UP
+  if (all.ncclGetVersion(&all.version) != ncclSuccess || all.version < kOldest)
+    return fail(Code::unsupported,
+                "NCCL " + all.version_text() + " is older than 2.14, whose calls do not block");
+  return all;
+}
+
+// 2.9 and later: 10000 * major + 100 * minor + patch; before: 1000 * major.
+std::string Functions::version_text() const {
+  const int major = version < 10000 ? version / 1000 : version / 10000;
+  const int rest = version < 10000 ? version % 1000 : version % 10000;
+  return std::to_string(major) + "." + std::to_string(rest / 100) + "." +
+         std::to_string(rest % 100);
+}
+
+std::string Functions::text_of(ncclResult_t result, ncclComm_t comm) const {
+  const char* const last = ncclGetLastError(comm);
+  std::string text = ncclGetErrorString(result);
+  if (last != nullptr && *last != '\0') text += std::string(": ") + last;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace tutti::delegate::nccl

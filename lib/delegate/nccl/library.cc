@@ -1,0 +1,55 @@
+// NCCL as a library of a GPU's collectives.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "delegate/gpu_library.h"
+#include "delegate/nccl/functions.h"
+#include "delegate/nccl/nccl_team.h"
+#include "device/device.h"
+
+namespace tutti::delegate {
+namespace {
+
+class Nccl final : public GpuLibrary {
+ public:
+  explicit Nccl(const nccl::Functions& functions) : functions_(functions) {}
+  std::string name() const override { return "NCCL " + functions_.version_text(); }
+
+  // It listens at an address of this host from here on.
+  Result<Id> make_id() override {
+    ncclUniqueId unique;
+    if (const ncclResult_t said = functions_.ncclGetUniqueId(&unique); said != ncclSuccess)
+      return fail(Code::other, functions_.text_of(said, nullptr));
+    Id id;
+    std::copy_n(reinterpret_cast<const std::byte*>(unique.internal), id.size(), id.data());
+    return id;
+  }
+
+  Result<std::unique_ptr<Team>> make_team(wireup::Wireup& wireup, const Place& place,
+                                          const Waiting& waiting) override {
+    TUTTI_TRY(team, nccl::NcclTeam::prepare(functions_, wireup, place, waiting));
+    if (auto met = team->meet(place.id); !met) {
+      team->cancel(met.error().code);
+      return tl::unexpected<Error>(std::move(met).error());
+    }
+    return std::unique_ptr<Team>(std::move(team));
+  }
+
+ private:
+  const nccl::Functions functions_;
+};
+
+}  // namespace
+
+bool may_use_gpu_library(const Knobs& knobs) {
+  const std::string& support = knobs.text("TUTTI_GPU_SUPPORT");
+  return support == "yes" || (support != "no" && device::has_driver());
+}
+
+Result<std::unique_ptr<GpuLibrary>> open_gpu_library() {
+  TUTTI_TRY(functions, nccl::Functions::open());
+  return std::unique_ptr<GpuLibrary>(std::make_unique<Nccl>(functions));
+}
+
+}  // namespace tutti::delegate

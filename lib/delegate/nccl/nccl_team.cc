@@ -1,0 +1,236 @@
+// The team's beginning and end, and its calls: begun, stepped, broken off.
+#include "delegate/nccl/nccl_team.h"
+
+#include <sched.h>
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace tutti::delegate::nccl {
+namespace {
+
+using device::cuda::Current;
+
+constexpr std::uint32_t kStepsBetweenDeaths = 16;  // that waited, between looks at the members
+// Members that have agreed to meet are there within this, or one of them failed to.
+constexpr std::int64_t kMeetingNs = 60'000'000'000;
+constexpr std::int64_t kPartingNs = 10'000'000'000;
+
+}  // namespace
+
+class NcclTeam::Begun final : public TeamRun {
+ public:
+  Begun(NcclTeam& team, const TeamCall& call) : team_(team), call_(call) {
+    team_.begun_.push_back(this);
+  }
+  ~Begun() override {
+    if (stage_ == Stage::over) return;
+    team_.cancel(Code::other);
+    std::erase(team_.begun_, this);
+  }
+  StepResult step() override {
+    return stage_ == Stage::over ? StepResult::over : team_.step(*this);
+  }
+  Code code() const override { return code_; }
+
+ private:
+  friend class NcclTeam;
+  NcclTeam& team_;
+  const TeamCall call_;
+  Stage stage_ = Stage::queued;
+  Code code_ = Code::ok;
+};
+
+NcclTeam::NcclTeam(const Functions& nccl, wireup::Wireup& wireup, const GpuLibrary::Place& place,
+                   const Waiting& waiting)
+    : Team(waiting), nccl_(nccl), wireup_(wireup), place_(place) {}
+
+Result<std::unique_ptr<NcclTeam>> NcclTeam::prepare(const Functions& nccl, wireup::Wireup& wireup,
+                                                    const GpuLibrary::Place& place,
+                                                    const Waiting& waiting) {
+  std::unique_ptr<NcclTeam> team(new NcclTeam(nccl, wireup, place, waiting));
+  TUTTI_DO(team->make_stream());
+  return team;
+}
+
+Result<void> NcclTeam::make_stream() {
+  if (!driver_.find()) return fail(Code::unsupported, "this process has not loaded libcuda.so.1");
+  TUTTI_DO(check(driver_.cuDevicePrimaryCtxRetain(&context_, place_.device), "its context"));
+  const Current current(driver_, context_);
+  TUTTI_DO(check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "a stream"));
+  TUTTI_DO(check(driver_.cuEventCreate(&fence_, CU_EVENT_DISABLE_TIMING), "an event"));
+  return check(driver_.cuEventCreate(&end_, CU_EVENT_DISABLE_TIMING), "an event");
+}
+
+Result<void> NcclTeam::meet(const GpuLibrary::Id& id) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ncclUniqueId unique;
+  static_assert(sizeof unique == sizeof id);
+  std::copy_n(reinterpret_cast<const char*>(id.data()), sizeof unique.internal, unique.internal);
+  const Current current(driver_, context_);
+  TUTTI_DO(check(nccl_.ncclCommInitRankConfig(&comm_, static_cast<int>(place_.members.size()),
+                                              unique, place_.me, &config),
+                 "a communicator"));
+  const std::int64_t begin_ns = now_ns();
+  for (;;) {
+    TUTTI_TRY(is_there, has_taken());
+    if (is_there) return {};
+    if (has_lost_member()) return fail(Code::proc_aborted, "a member has ended");
+    if (now_ns() - begin_ns > kMeetingNs)
+      return fail(Code::other, "not all members came to NCCL's meeting within a minute");
+    if (waiting_.progress(waiting_.self) > 0)
+      waiting_.active(waiting_.self);
+    else
+      waiting_.idle(waiting_.self);
+  }
+}
+
+// The program may have ended CUDA before MPI: then there is nothing to give back.
+NcclTeam::~NcclTeam() {
+  if (context_ == nullptr) return;
+  {
+    const Current current(driver_, context_);
+    if (!current) return;
+    close();
+    for (CUevent event : {fence_, end_})
+      if (event != nullptr) driver_.cuEventDestroy(event);
+    if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
+  }
+  driver_.cuDevicePrimaryCtxRelease(place_.device);
+}
+
+// In order where the others do so, too; what takes too long is aborted.
+void NcclTeam::close() {
+  if (comm_ == nullptr) return;
+  const std::int64_t begin_ns = now_ns();
+  ncclResult_t said = nccl_.ncclCommFinalize(comm_);
+  while (said == ncclInProgress && now_ns() - begin_ns < kPartingNs && !has_lost_member()) {
+    waiting_.idle(waiting_.self);
+    ncclResult_t state = ncclInProgress;
+    said = nccl_.ncclCommGetAsyncError(comm_, &state);
+    if (said == ncclSuccess) said = state;
+  }
+  waiting_.active(waiting_.self);
+  if (said == ncclSuccess)
+    nccl_.ncclCommDestroy(comm_);
+  else
+    nccl_.ncclCommAbort(comm_);
+  comm_ = nullptr;
+}
+
+std::unique_ptr<TeamRun> NcclTeam::begin(const TeamCall& call) {
+  return std::make_unique<Begun>(*this, call);
+}
+
+void NcclTeam::cancel(Code code) {
+  TUTTI_CHECK(code != Code::ok, "a team is cancelled without an error");
+  if (broken_ == Code::ok) break_off(code, "");
+}
+
+// The calls before its own first.
+StepResult NcclTeam::step(Begun& run) {
+  bool moved = false;
+  while (run.stage_ != Stage::over && serve_first()) moved = true;
+  if (run.stage_ == Stage::over) return StepResult::over;
+  if (!moved && ++in_vain_ % kStepsBetweenDeaths == 0 && has_lost_member())
+    break_off(Code::proc_aborted, "a member has ended");
+  return moved ? StepResult::moved : StepResult::waits;
+}
+
+// Takes the first of the begun calls on. False: it has to wait.
+bool NcclTeam::serve_first() {
+  Begun& first = *begun_.front();
+  const Stage before = first.stage_;
+  if (broken_ == Code::ok) first.stage_ = serve(first);
+  if (broken_ != Code::ok) {
+    first.stage_ = Stage::over;
+    first.code_ = broken_;
+  }
+  if (first.stage_ == Stage::over) begun_.erase(begun_.begin());
+  return first.stage_ != before;
+}
+
+NcclTeam::Stage NcclTeam::serve(Begun& run) {
+  const Current current(driver_, context_);
+  if (run.stage_ == Stage::queued)
+    if (const auto launched = launch(run.call_); !launched) {
+      break_off(launched.error().code, launched.error().text);
+      return Stage::over;
+    }
+  const auto taken = has_taken();
+  if (!taken) {
+    break_off(taken.error().code, taken.error().text);
+    return Stage::over;
+  }
+  if (!*taken) return Stage::launching;
+  if (run.stage_ != Stage::running)
+    if (const auto ends = check(driver_.cuEventRecord(end_, stream_), "an event"); !ends) {
+      break_off(ends.error().code, ends.error().text);
+      return Stage::over;
+    }
+  const CUresult said = driver_.cuEventQuery(end_);
+  if (said == CUDA_ERROR_NOT_READY) return Stage::running;
+  if (said != CUDA_SUCCESS) break_off(Code::other, driver_.text_of(said));
+  return Stage::over;
+}
+
+// Behind what the caller put into its default stream before.
+Result<void> NcclTeam::launch(const TeamCall& call) {
+  TUTTI_DO(check(driver_.cuEventRecord(fence_, CU_STREAM_LEGACY), "an event"));
+  TUTTI_DO(check(driver_.cuStreamWaitEvent(stream_, fence_, 0), "a wait for the caller"));
+  return check(put(call), "a collective");
+}
+
+Result<bool> NcclTeam::has_taken() {
+  ncclResult_t state = ncclInProgress;
+  TUTTI_DO(check(nccl_.ncclCommGetAsyncError(comm_, &state), "its state"));
+  TUTTI_DO(check(state, "its state"));
+  return state == ncclSuccess;
+}
+
+Result<void> NcclTeam::check(ncclResult_t said, const char* what) const {
+  if (said == ncclSuccess || said == ncclInProgress) return {};
+  return fail(Code::other, std::string(what) + ": " + nccl_.text_of(said, comm_));
+}
+
+Result<void> NcclTeam::check(CUresult said, const char* what) const {
+  if (said == CUDA_SUCCESS) return {};
+  return fail(Code::other, std::string(what) + ": " + driver_.text_of(said));
+}
+
+bool NcclTeam::has_lost_member() const {
+  for (const int member : place_.members)
+    if (wireup_.is_gone(member)) return true;
+  return false;
+}
+
+std::string NcclTeam::who() const {
+  return "NCCL on GPU " + std::to_string(place_.device);
+}
+
+// A lost member is told by the launcher, and a cancelled team by who cancels it.
+void NcclTeam::break_off(Code code, const std::string& why) {
+  broken_ = has_lost_member() ? Code::proc_aborted : code;
+  if (!why.empty() && broken_ != Code::proc_aborted) log::warn(who() + " failed: " + why);
+  const Current current(driver_, context_);
+  if (comm_ == nullptr || !current) return;
+  nccl_.ncclCommAbort(std::exchange(comm_, nullptr));
+  drain();
+}
+
+// What was in the stream leaves the callers' memory alone from here on. It needs nobody else.
+void NcclTeam::drain() {
+  if (driver_.cuEventRecord(end_, stream_) != CUDA_SUCCESS) return;
+  const std::int64_t begin_ns = now_ns();
+  while (driver_.cuEventQuery(end_) == CUDA_ERROR_NOT_READY) {
+    if (now_ns() - begin_ns > kPartingNs)
+      return log::warn(who() + ": what was aborted does not end; its memory may still be written");
+    ::sched_yield();
+  }
+}
+
+}  // namespace tutti::delegate::nccl

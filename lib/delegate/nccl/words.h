@@ -1,0 +1,56 @@
+// words: our types and operations in NCCL's.
+#pragma once
+
+#include <nccl.h>
+
+#include <optional>
+
+#include "types/types.h"
+
+namespace tutti::delegate::nccl {
+
+inline std::optional<ncclDataType_t> type_of(const types::Datatype& type) {
+  if (!type.is_basic()) return std::nullopt;
+  switch (type.element()) {
+    case types::Element::int8:
+      return ncclInt8;
+    case types::Element::uint8:
+      return ncclUint8;
+    case types::Element::int32:
+      return ncclInt32;
+    case types::Element::uint32:
+      return ncclUint32;
+    case types::Element::int64:
+      return ncclInt64;
+    case types::Element::uint64:
+      return ncclUint64;
+    case types::Element::float16:
+      return ncclFloat16;
+    case types::Element::bfloat16:
+      return ncclBfloat16;
+    case types::Element::float32:
+      return ncclFloat32;
+    case types::Element::float64:
+      return ncclFloat64;
+    default:
+      return std::nullopt;
+  }
+}
+
+inline std::optional<ncclRedOp_t> operation_of(const types::Op& op) {
+  constexpr Handle kSum = 0x21, kMin = 0x22, kMax = 0x23, kProduct = 0x24;  // the standard ABI's
+  switch (op.handle()) {
+    case kSum:
+      return ncclSum;
+    case kMin:
+      return ncclMin;
+    case kMax:
+      return ncclMax;
+    case kProduct:
+      return ncclProd;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace tutti::delegate::nccl

@@ -1,0 +1,119 @@
+// Figures of GPU memory, a JSON object a line, by rank 0: two ranks, on one GPU or two. The first
+// word is the greatest size in bytes, the second by what the number of calls is divided.
+//
+//   {"what": "half_round_trip", "bytes": 8, "us": 4.1}
+//   {"what": "bandwidth", "bytes": 268435456, "gb_per_s": ..., "device_copy_gb_per_s": ...}
+//   {"what": "allreduce", "type": "float", "bytes": 1048576, "us": ...}
+//   {"what": "host_half_round_trip", ...}
+#include <algorithm>
+#include <cstdlib>
+
+#include "area.h"
+
+using namespace ranks;
+using gpu::Area;
+using gpu::Kind;
+
+namespace {
+
+int fewer = 1;  // so many times fewer calls: to see that it runs
+int times_of(std::size_t bytes) {
+  return (bytes <= 65536 ? 500 : bytes <= (std::size_t{16} << 20) ? 50 : 8) / fewer + 1;
+}
+
+// The middle of five rounds, in us a call.
+template <class Call>
+double us_of(int times, Call call) {
+  std::vector<double> rounds;
+  for (int round = 0; round < 6; ++round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    for (int i = 0; i < times; ++i) call();
+    if (round > 0) rounds.push_back((MPI_Wtime() - begin) / times * 1e6);
+  }
+  std::sort(rounds.begin(), rounds.end());
+  return rounds[rounds.size() / 2];
+}
+
+void round_trip(const char* name, Kind kind, std::size_t bytes) {
+  Area area(bytes, kind);
+  area.put(std::vector<char>(bytes).data(), bytes);
+  const auto count = static_cast<int>(bytes);
+  const double us = us_of(times_of(bytes), [&] {
+    if (rank == 0) MPI_Send(area.data(), count, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    if (rank < 2)
+      MPI_Recv(area.data(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(area.data(), count, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+  });
+  if (rank == 0)
+    std::printf("{\"what\": \"%s\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n", name,
+                bytes, us / 2, static_cast<double>(bytes) / (us / 2) / 1e3);
+}
+
+// Both ranks at once, where they share a GPU: what a message can be compared with.
+void device_copy(std::size_t bytes) {
+  Area from(bytes, Kind::device), into(bytes, Kind::device);
+  from.put(std::vector<char>(bytes).data(), bytes);
+  const double us = us_of(times_of(bytes), [&] {
+    if (rank != 0) return;
+    CU(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(into.data()),
+                     reinterpret_cast<CUdeviceptr>(from.data()), bytes, nullptr));
+    CU(cuStreamSynchronize(nullptr));
+  });
+  if (rank == 0)
+    std::printf("{\"what\": \"device_copy\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n",
+                bytes, us, static_cast<double>(bytes) / us / 1e3);
+}
+
+void allreduce(Kind kind, const char* name, std::size_t bytes) {
+  Area send(bytes, kind), recv(bytes, kind);
+  send.put(std::vector<char>(bytes).data(), bytes);
+  const auto count = static_cast<int>(bytes / sizeof(float));
+  const double us = us_of(times_of(bytes), [&] {
+    MPI_Allreduce(send.data(), recv.data(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  });
+  if (rank == 0) std::printf("{\"what\": \"%s\", \"bytes\": %zu, \"us\": %.3f}\n", name, bytes, us);
+}
+
+// Every other double, packed.
+void pack(std::size_t bytes) {
+  const auto blocks = static_cast<int>(bytes / 64);
+  Area from(2 * bytes, Kind::device), into(bytes, Kind::device);
+  from.put(std::vector<char>(2 * bytes).data(), 2 * bytes);
+  MPI_Datatype vector = MPI_DATATYPE_NULL;
+  MPI_Type_vector(blocks, 8, 16, MPI_DOUBLE, &vector);
+  MPI_Type_commit(&vector);
+  const double us = us_of(times_of(bytes), [&] {
+    int position = 0;
+    if (rank == 0)
+      MPI_Pack(from.data(), 1, vector, into.data(), static_cast<int>(bytes), &position,
+               MPI_COMM_SELF);
+  });
+  if (rank == 0)
+    std::printf(
+        "{\"what\": \"pack_vector_64\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n", bytes,
+        us, static_cast<double>(bytes) / us / 1e3);
+  MPI_Type_free(&vector);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin();
+  gpu::begin();
+  const std::size_t most = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : std::size_t{256} << 20;
+  if (argc > 2) fewer = std::atoi(argv[2]);
+  if (size != 2) {
+    std::fprintf(stderr, "two ranks are wanted\n");
+    return 2;
+  }
+  for (std::size_t bytes = 8; bytes <= most; bytes *= 32) {
+    round_trip("half_round_trip", Kind::device, bytes);
+    round_trip("host_half_round_trip", Kind::host, bytes);
+    allreduce(Kind::device, "allreduce", bytes);
+  }
+  round_trip("half_round_trip", Kind::device, most);
+  device_copy(most);
+  pack(most);
+  return done();
+}

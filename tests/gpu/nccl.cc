@@ -1,0 +1,173 @@
+// Collectives of GPU memory by NCCL, where every member's buffers lie on a GPU of its own; by ours
+// where they do not, whoever's those are. The first word says what is to be: served (NCCL does it),
+// shared (two ranks have a GPU: it never does), forced; "real" behind it: by a library that does
+// not count.
+#include <dlfcn.h>
+#include <mpi-ext.h>
+
+#include <numeric>
+
+#include "area.h"
+
+using namespace ranks;
+using gpu::Kind;
+using gpu::Vector;
+
+namespace {
+
+using Count = unsigned long long (*)();
+// Null: no NCCL is open, or it is a real one, which does not count.
+Count counter() {
+  void* const library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  const auto count = reinterpret_cast<Count>(::dlsym(library, "tutti_standin_nccl_served"));
+  ::dlclose(library);
+  return count;
+}
+unsigned long long served() {
+  const Count count = counter();
+  return count == nullptr ? 0 : count();
+}
+
+bool by_nccl = true;  // what calls of GPU memory are to go by
+bool is_real = false;
+unsigned long long before = 0;
+void expect(bool nccl) {
+  const unsigned long long now = served();
+  CHECK(is_real || (now > before) == (nccl && by_nccl && size > 1));
+  before = now;
+}
+
+std::vector<int> numbers(std::size_t count, int first) {
+  std::vector<int> all(count);
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+void reductions(std::size_t n, Kind mine, bool nccl) {
+  Vector<int> send(numbers(n, rank), mine), recv(std::vector<int>(n), mine);
+  std::vector<int> sum = numbers(n, 0);
+  for (std::size_t i = 0; i < n; ++i) sum[i] = static_cast<int>(i) * size + size * (size - 1) / 2;
+  const auto count = static_cast<int>(n);
+  CHECK(MPI_Allreduce(send.data(), recv.data(), count, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == 0);
+  CHECK(recv.get() == sum);
+  expect(nccl);
+  CHECK(MPI_Allreduce(MPI_IN_PLACE, send.data(), count, MPI_INT, MPI_MAX, MPI_COMM_WORLD) == 0);
+  CHECK(send.get() == numbers(n, size - 1));
+  expect(nccl);
+  send.put(numbers(n, rank));
+  for (int root = 0; root < size; ++root) {
+    recv.put(std::vector<int>(n));
+    CHECK(MPI_Reduce(send.data(), recv.data(), count, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD) == 0);
+    CHECK(recv.get() == (rank == root ? sum : std::vector<int>(n)));
+    expect(nccl);
+  }
+  Vector<int> all(numbers(n * static_cast<std::size_t>(size), rank), mine);
+  CHECK(MPI_Reduce_scatter_block(all.data(), recv.data(), count, MPI_INT, MPI_SUM,
+                                 MPI_COMM_WORLD) == 0);
+  for (int& each : sum) each += rank * count * size;
+  CHECK(recv.get() == sum);
+  expect(nccl);
+}
+
+void movement(std::size_t n, Kind mine, bool nccl) {
+  const auto count = static_cast<int>(n);
+  const std::size_t total = n * static_cast<std::size_t>(size);
+  Vector<int> block(numbers(n, rank * count), mine), all(std::vector<int>(total), mine);
+  CHECK(MPI_Allgather(block.data(), count, MPI_INT, all.data(), count, MPI_INT, MPI_COMM_WORLD) ==
+        0);
+  CHECK(all.get() == numbers(total, 0));
+  expect(nccl);
+  for (int root = 0; root < size; ++root) {
+    block.put(numbers(n, rank == root ? 77 : rank));
+    CHECK(MPI_Bcast(block.data(), count, MPI_INT, root, MPI_COMM_WORLD) == 0);
+    CHECK(block.get() == numbers(n, 77));
+    expect(nccl);
+    block.put(numbers(n, rank * count));
+    all.put(std::vector<int>(total));
+    CHECK(MPI_Gather(block.data(), count, MPI_INT, all.data(), count, MPI_INT, root,
+                     MPI_COMM_WORLD) == 0);
+    CHECK(all.get() == (rank == root ? numbers(total, 0) : std::vector<int>(total)));
+    expect(nccl);
+    all.put(numbers(total, 5));
+    CHECK(MPI_Scatter(all.data(), count, MPI_INT, rank == root ? MPI_IN_PLACE : block.data(), count,
+                      MPI_INT, root, MPI_COMM_WORLD) == 0);
+    CHECK(block.get() == numbers(n, rank * count + (rank == root ? 0 : 5)));
+    expect(nccl);
+  }
+  std::vector<int> given(total), got(total);
+  for (std::size_t i = 0; i < total; ++i) {
+    const auto peer = static_cast<int>(i / n), at = static_cast<int>(i % n);
+    given[i] = value_of(rank, peer, at), got[i] = value_of(peer, rank, at);
+  }
+  Vector<int> from(given, mine), into(std::vector<int>(total), mine);
+  CHECK(MPI_Alltoall(from.data(), count, MPI_INT, into.data(), count, MPI_INT, MPI_COMM_WORLD) ==
+        0);
+  CHECK(into.get() == got);
+  expect(nccl);
+}
+
+// A type and an operation that NCCL has not, elements with gaps, too few bytes: ours.
+void left_to_us(bool forced) {
+  const std::size_t n = 40000;
+  Vector<int> send(numbers(n, rank), Kind::device), recv(std::vector<int>(n), Kind::device);
+  MPI_Allreduce(send.data(), recv.data(), static_cast<int>(n), MPI_INT, MPI_BOR, MPI_COMM_WORLD);
+  expect(false);
+  MPI_Datatype gaps = MPI_DATATYPE_NULL;
+  MPI_Type_vector(static_cast<int>(n / 2), 1, 2, MPI_INT, &gaps);
+  MPI_Type_commit(&gaps);
+  MPI_Bcast(send.data(), 1, gaps, 0, MPI_COMM_WORLD);
+  expect(false);
+  MPI_Type_free(&gaps);
+  MPI_Allreduce(send.data(), recv.data(), 100, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  expect(forced);
+  MPI_Allreduce(send.data(), recv.data(), 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  expect(false);
+}
+
+void bfloats() {
+  const std::size_t n = 100000;
+  std::vector<unsigned short> ones(n, 0x3f80);  // 1.0
+  Vector<unsigned short> send(ones, Kind::device), recv(ones, Kind::device);
+  MPI_Allreduce(send.data(), recv.data(), static_cast<int>(n), MPIX_BFLOAT16, MPI_SUM,
+                MPI_COMM_WORLD);
+  const std::vector<unsigned short> sums = recv.get();
+  const float wanted = static_cast<float>(size);
+  unsigned bits = 0;
+  std::memcpy(&bits, &wanted, sizeof bits);
+  CHECK(sums.front() == bits >> 16 && sums.back() == bits >> 16);
+  expect(true);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin();
+  gpu::begin();
+  const std::string what = argc > 1 ? argv[1] : "served";
+  by_nccl = what != "shared";
+  is_real = argc > 2 && argv[2] == std::string("real");
+  for (const std::size_t n : {std::size_t{20000}, std::size_t{300001}}) {
+    reductions(n, Kind::device, true);
+    movement(n, Kind::pool, true);
+  }
+  // One member's memory is the host's; each time another one's.
+  for (int odd = 0; odd < size; ++odd) {
+    const Kind mine = rank == odd ? Kind::host : Kind::device;
+    reductions(20000, mine, false);
+    movement(20000, mine, false);
+  }
+  reductions(20000, Kind::managed, true);
+  bfloats();
+  left_to_us(what == "forced");
+  MPI_Comm half = MPI_COMM_NULL;  // a team of its own, made and freed
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  int members = 0;
+  MPI_Comm_size(half, &members);
+  Vector<int> send(numbers(50000, 1), Kind::device), recv(std::vector<int>(50000), Kind::device);
+  MPI_Allreduce(send.data(), recv.data(), 50000, MPI_INT, MPI_SUM, half);
+  CHECK(recv.get().front() == members);
+  CHECK(is_real || (served() > before) == (by_nccl && members > 1));
+  MPI_Comm_free(&half);
+  return done();
+}

@@ -1,0 +1,222 @@
+// NCCL's functions: communicators that come to be in a thread, calls that are put into streams.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "standin_nccl.h"
+
+using namespace standin_nccl;
+
+namespace {
+
+thread_local std::string last_error;
+std::string& shared_error() {  // of threads of ours
+  static std::string& text = *new std::string;
+  return text;
+}
+std::atomic<unsigned long long> served{0};
+
+struct Group {
+  int depth = 0;
+  ncclComm_t comm = nullptr;
+  CUstream stream = nullptr;
+  Call call;
+};
+thread_local Group group;
+
+ncclResult_t refuse(ncclResult_t result, const std::string& why) {
+  last_error = why;
+  return result;
+}
+
+std::uint64_t host_number() {
+  char name[256] = "";
+  const char* const given = std::getenv("NCCL_HOSTID");
+  ::gethostname(name, sizeof name - 1);
+  return std::hash<std::string>{}(given != nullptr ? given : name);
+}
+
+// Until all members have come, or this one gives up.
+void come_to_be(ncclComm* comm) {
+  comm->file->members[comm->rank].has_come.store(1);
+  for (int rank = 0; rank < comm->size; ++rank)
+    while (comm->file->members[rank].has_come.load() == 0) {
+      if (comm->is_aborted.load()) return;
+      ::usleep(100);
+    }
+  std::string why;
+  const bool is_good = are_apart(*comm, &why);
+  if (!is_good) shared_error() = why;
+  comm->state.store(is_good ? ncclSuccess : ncclInvalidUsage);
+}
+
+struct InStream {
+  ncclComm* comm;
+  Call call;
+};
+
+void run(void* data) {
+  auto* const what = static_cast<InStream*>(data);
+  if (!what->comm->is_aborted.load()) work(*what->comm, what->call);
+  if (!what->comm->is_aborted.load()) ++served;
+  --what->comm->in_stream;
+  delete what;
+}
+
+// NCCL may take a call at once or a little later, in a thread of its own.
+ncclResult_t launch(ncclComm* comm, CUstream stream, Call call) {
+  ++comm->in_stream;
+  auto* const what = new InStream{comm, std::move(call)};
+  static std::atomic<unsigned> calls{0};
+  if (++calls % 2 == 0)
+    return cuLaunchHostFunc(stream, run, what) == CUDA_SUCCESS ? ncclSuccess
+                                                               : ncclUnhandledCudaError;
+  comm->state.store(ncclInProgress);
+  std::thread([comm, stream, what] {
+    ::usleep(200);
+    const bool is_good = cuCtxPushCurrent(comm->context) == CUDA_SUCCESS &&
+                         cuLaunchHostFunc(stream, run, what) == CUDA_SUCCESS;
+    if (!is_good) shared_error() = "the stream took nothing";
+    comm->state.store(is_good ? ncclSuccess : ncclUnhandledCudaError);
+  }).detach();
+  return ncclInProgress;
+}
+
+ncclResult_t put(ncclComm* comm, CUstream stream, Call call) {
+  if (comm->state.load() != ncclSuccess || comm->is_final)
+    return refuse(ncclInvalidUsage, "a call on a communicator that is in progress, or over");
+  CUcontext current = nullptr;
+  if (cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != comm->context)
+    return refuse(ncclInvalidUsage, "the communicator's device is not current");
+  return launch(comm, stream, std::move(call));
+}
+
+}  // namespace
+
+// How many calls were served, for tests.
+extern "C" unsigned long long tutti_standin_nccl_served() {
+  return served.load();
+}
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+const char* ncclGetErrorString(ncclResult_t result) {
+  return result == ncclSuccess        ? "no error"
+         : result == ncclInvalidUsage ? "invalid usage (as the stand-in sees it)"
+                                      : "unhandled error (as the stand-in sees it)";
+}
+const char* ncclGetLastError(ncclComm_t) {
+  return last_error.empty() ? shared_error().c_str() : last_error.c_str();
+}
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  const IdWords words = make_file();
+  std::memset(id, 0, sizeof *id);
+  std::memcpy(id->internal, &words, sizeof words);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int size, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+  CUdevice device = 0;
+  auto* const comm = new ncclComm;
+  if (config->blocking != 0) return refuse(ncclInvalidArgument, "the stand-in never blocks");
+  if (size > kMostRanks) return refuse(ncclInvalidArgument, "the stand-in has room for 16 ranks");
+  if (cuCtxGetDevice(&device) != CUDA_SUCCESS || cuCtxGetCurrent(&comm->context) != CUDA_SUCCESS)
+    return refuse(ncclUnhandledCudaError, "no device is current");
+  IdWords words{};
+  std::memcpy(&words, id.internal, sizeof words);
+  comm->file = map_file(words);
+  if (comm->file == nullptr) return refuse(ncclSystemError, "nobody is at this id");
+  comm->rank = rank;
+  comm->size = size;
+  Member& mine = comm->file->members[rank];
+  mine.host = host_number();
+  mine.device = device;
+  *made = comm;
+  std::thread(come_to_be, comm).detach();
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
+  *state = comm->state.load();
+  return ncclSuccess;
+}
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  if (comm->is_final) return refuse(ncclInvalidUsage, "finalized twice");
+  comm->is_final = true;
+  comm->state.store(ncclInProgress);
+  std::thread([comm] {
+    while (comm->in_stream.load() > 0 && !comm->is_aborted.load()) ::usleep(50);
+    comm->state.store(ncclSuccess);
+  }).detach();
+  return ncclInProgress;
+}
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (!comm->is_final || comm->in_stream.load() > 0)
+    return refuse(ncclInvalidUsage, "destroyed before it was finalized");
+  return ncclSuccess;  // its threads may still look: it stays
+}
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  comm->is_aborted.store(true);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart() {
+  if (group.depth++ == 0) group = {1, nullptr, nullptr, {}};
+  return ncclSuccess;
+}
+ncclResult_t ncclGroupEnd() {
+  if (group.depth == 0) return refuse(ncclInvalidUsage, "no group was started");
+  if (--group.depth > 0 || group.comm == nullptr) return ncclSuccess;
+  return put(group.comm, group.stream, std::move(group.call));
+}
+
+static ncclResult_t message(Message what, std::size_t count, ncclDataType_t type, int peer,
+                            ncclComm_t comm, cudaStream_t stream) {
+  if (group.depth == 0) return refuse(ncclInvalidUsage, "the stand-in has messages in groups only");
+  what.bytes = count * size_of(type);
+  what.peer = peer;
+  group.comm = comm;
+  group.stream = stream;
+  group.call.messages.push_back(what);
+  return ncclSuccess;
+}
+ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return message({static_cast<const std::byte*>(from)}, count, type, peer, comm, stream);
+}
+ncclResult_t ncclRecv(void* into, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return message({nullptr, static_cast<std::byte*>(into)}, count, type, peer, comm, stream);
+}
+
+ncclResult_t ncclAllReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return put(comm, stream, {What::allreduce, send, recv, count, type, op});
+}
+ncclResult_t ncclReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
+                        ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  return put(comm, stream, {What::reduce, send, recv, count, type, op, root});
+}
+ncclResult_t ncclBroadcast(const void* send, void* recv, size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
+  return put(comm, stream,
+             {What::broadcast, send, recv, count * size_of(type), ncclInt8, ncclSum, root});
+}
+ncclResult_t ncclAllGather(const void* send, void* recv, size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return put(comm, stream, {What::allgather, send, recv, count * size_of(type), ncclInt8});
+}
+ncclResult_t ncclReduceScatter(const void* send, void* recv, size_t count, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return put(comm, stream, {What::reduce_scatter, send, recv, count, type, op});
+}
+
+}  // extern "C"

@@ -1,0 +1,100 @@
+// standin_nccl: NCCL for machines without a GPU, as far as Tutti calls it, with NCCL's rules:
+//
+//   - one rank a device and host (NCCL_HOSTID, or the host's name); all or none come to be;
+//   - members make the same calls in the same order: else the process ends with both calls' names;
+//   - nothing but questions is allowed while a communicator is in progress;
+//   - work is a stream's: it begins when what is before it has ended, and waits there for the
+//   others;
+//   - an abort ends what is in the stream, here alone.
+//
+// Data pass through a memory file that the maker of the id owns, chunk by chunk; a member reads and
+// writes its device's memory as the stand-in driver's kernels do.
+#pragma once
+
+#include <cuda.h>
+#include <nccl.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace standin_nccl {
+
+constexpr int kMostRanks = 16;
+constexpr std::size_t kChunk = std::size_t{256} << 10;  // of a rank in the file
+
+// Of the file: what members say, then their chunks.
+struct Member {
+  std::atomic<std::uint64_t> has_come;
+  std::uint64_t host;
+  int device;
+  std::atomic<std::uint64_t> arrived;  // meetings so far
+  char call[64];                       // in words
+  std::uint64_t sizes[kMostRanks];     // sends of a group, by receiver
+};
+struct File {
+  Member members[kMostRanks];
+  std::byte* chunk(int rank) {
+    return reinterpret_cast<std::byte*>(this) + sizeof(File) +
+           static_cast<std::size_t>(rank) * kChunk;
+  }
+};
+constexpr std::size_t kFileBytes = sizeof(File) + kMostRanks * kChunk;
+
+// What an id says.
+struct IdWords {
+  int pid;
+  int fd;
+};
+
+// meeting.cc
+File* map_file(const IdWords& id);
+IdWords make_file();
+
+struct Message {
+  const std::byte* from = nullptr;
+  std::byte* into = nullptr;
+  std::size_t bytes = 0;
+  int peer = 0;
+};
+
+enum class What { allreduce, reduce, broadcast, allgather, reduce_scatter, group };
+// A collective, or the messages of a group.
+struct Call {
+  What what = What::group;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  std::size_t count = 0;
+  ncclDataType_t type = ncclInt8;
+  ncclRedOp_t op = ncclSum;
+  int root = 0;
+  std::vector<Message> messages{};
+};
+std::string name_of(const Call& call);
+std::size_t size_of(ncclDataType_t type);
+
+}  // namespace standin_nccl
+
+struct ncclComm {
+  standin_nccl::File* file = nullptr;
+  int rank = 0, size = 1;
+  CUcontext context = nullptr;
+  std::atomic<ncclResult_t> state{ncclInProgress};
+  std::atomic<bool> is_aborted{false};
+  std::atomic<int> in_stream{0};
+  std::uint64_t meetings = 0;  // of the stream's thread
+  bool is_final = false;
+};
+
+namespace standin_nccl {
+
+// meeting.cc: all members, unless one aborts here (false).
+bool meet(ncclComm& comm);
+// Whether each is alone on its device; fills the last error.
+bool are_apart(const ncclComm& comm, std::string* why);
+// work.cc: on the stream's thread.
+void work(ncclComm& comm, const Call& call);
+
+}  // namespace standin_nccl

@@ -1,0 +1,216 @@
+// What a stream does for a call, chunk by chunk: every member puts its part into its place of the
+// file, they meet, each takes what it is to get, they meet again.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "standin_nccl.h"
+
+extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes);
+
+namespace standin_nccl {
+namespace {
+
+float float_of(std::uint16_t bits) {  // bfloat16
+  const std::uint32_t wide = std::uint32_t{bits} << 16;
+  float value = 0;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+std::uint16_t bits_of(float value) {
+  std::uint32_t wide = 0;
+  std::memcpy(&wide, &value, sizeof wide);
+  return static_cast<std::uint16_t>((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+}
+
+template <class T>
+T folded(T a, T b, ncclRedOp_t op) {
+  switch (op) {
+    case ncclSum:
+      return static_cast<T>(a + b);
+    case ncclProd:
+      return static_cast<T>(a * b);
+    case ncclMax:
+      return std::max(a, b);
+    case ncclMin:
+      return std::min(a, b);
+    default:
+      std::abort();
+  }
+}
+
+template <class T>
+void fold(T* into, const T* from, std::size_t count, ncclRedOp_t op) {
+  for (std::size_t i = 0; i < count; ++i) into[i] = folded(into[i], from[i], op);
+}
+void fold_bfloat16(std::uint16_t* into, const std::uint16_t* from, std::size_t count,
+                   ncclRedOp_t op) {
+  for (std::size_t i = 0; i < count; ++i)
+    into[i] = bits_of(folded(float_of(into[i]), float_of(from[i]), op));
+}
+
+void fold(std::byte* into, const std::byte* from, std::size_t count, const Call& call) {
+  const auto as = [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    fold(reinterpret_cast<T*>(into), reinterpret_cast<const T*>(from), count, call.op);
+  };
+  switch (call.type) {
+    case ncclInt8:
+      return as(static_cast<std::int8_t*>(nullptr));
+    case ncclUint8:
+      return as(static_cast<std::uint8_t*>(nullptr));
+    case ncclInt32:
+      return as(static_cast<std::int32_t*>(nullptr));
+    case ncclUint32:
+      return as(static_cast<std::uint32_t*>(nullptr));
+    case ncclInt64:
+      return as(static_cast<std::int64_t*>(nullptr));
+    case ncclUint64:
+      return as(static_cast<std::uint64_t*>(nullptr));
+    case ncclFloat32:
+      return as(static_cast<float*>(nullptr));
+    case ncclFloat64:
+      return as(static_cast<double*>(nullptr));
+    case ncclBfloat16:
+      return fold_bfloat16(reinterpret_cast<std::uint16_t*>(into),
+                           reinterpret_cast<const std::uint16_t*>(from), count, call.op);
+    default:
+      std::fprintf(stderr, "stand-in NCCL: no folds of type %d\n", call.type);
+      std::abort();
+  }
+}
+
+const std::byte* readable(const void* at, std::size_t bytes) {
+  return bytes == 0 ? nullptr : static_cast<const std::byte*>(tutti_standin_reach(at, bytes));
+}
+std::byte* writable(void* at, std::size_t bytes) {
+  return bytes == 0 ? nullptr : static_cast<std::byte*>(tutti_standin_reach(at, bytes));
+}
+
+// All say what they call; two that differ would hang or lose data in NCCL.
+bool compare(ncclComm& comm, const Call& call) {
+  Member& mine = comm.file->members[comm.rank];
+  std::snprintf(mine.call, sizeof mine.call, "%s", name_of(call).c_str());
+  std::fill(std::begin(mine.sizes), std::end(mine.sizes), 0);
+  for (const Message& message : call.messages)
+    if (message.from != nullptr) mine.sizes[message.peer] += message.bytes;
+  if (!meet(comm)) return false;
+  for (int rank = 0; rank < comm.size; ++rank)
+    if (std::strcmp(comm.file->members[rank].call, mine.call) != 0) {
+      std::fprintf(stderr, "stand-in NCCL: rank %d calls %s, rank %d %s\n", comm.rank, mine.call,
+                   rank, comm.file->members[rank].call);
+      std::abort();
+    }
+  return meet(comm);
+}
+
+// One part of all members' vectors: [at, at + count) elements of each.
+void fold_part(ncclComm& comm, const Call& call, std::size_t at, std::size_t count, bool takes) {
+  const std::size_t bytes = count * size_of(call.type), offset = at * size_of(call.type);
+  const bool scatters = call.what == What::reduce_scatter;
+  const std::size_t given = call.count * size_of(call.type);
+  const int parts = scatters ? comm.size : 1;
+  for (int part = 0; part < parts; ++part) {
+    const auto* const send =
+        static_cast<const std::byte*>(call.send) + static_cast<std::size_t>(part) * given + offset;
+    std::memcpy(comm.file->chunk(comm.rank), readable(send, bytes), bytes);
+    if (!meet(comm)) return;
+    if (takes && (!scatters || part == comm.rank)) {
+      std::vector<std::byte> sum(comm.file->chunk(0), comm.file->chunk(0) + bytes);
+      for (int rank = 1; rank < comm.size; ++rank)
+        fold(sum.data(), comm.file->chunk(rank), count, call);
+      std::memcpy(writable(static_cast<std::byte*>(call.recv) + offset, bytes), sum.data(), bytes);
+    }
+    if (!meet(comm)) return;
+  }
+}
+
+void move_part(ncclComm& comm, const Call& call, std::size_t offset, std::size_t bytes) {
+  const bool gives = call.what == What::allgather || comm.rank == call.root;
+  if (gives)
+    std::memcpy(comm.file->chunk(comm.rank),
+                readable(static_cast<const std::byte*>(call.send) + offset, bytes), bytes);
+  if (!meet(comm)) return;
+  for (int rank = 0; rank < comm.size; ++rank) {
+    if (call.what == What::broadcast && rank != call.root) continue;
+    const std::size_t block =
+        call.what == What::allgather ? static_cast<std::size_t>(rank) * call.count : 0;
+    std::memcpy(writable(static_cast<std::byte*>(call.recv) + block + offset, bytes),
+                comm.file->chunk(rank), bytes);
+  }
+  meet(comm);
+}
+
+// Messages, in rounds of who sends: each to each, chunk by chunk.
+void exchange(ncclComm& comm, const Call& call) {
+  for (int from = 0; from < comm.size; ++from)
+    for (int to = 0; to < comm.size; ++to) {
+      const std::uint64_t bytes = comm.file->members[from].sizes[to];
+      const auto find = [&](bool sends) {
+        for (const Message& message : call.messages)
+          if ((message.from != nullptr) == sends && message.peer == (sends ? to : from))
+            return message;
+        std::fprintf(stderr, "stand-in NCCL: a message of rank %d to rank %d has no other side\n",
+                     from, to);
+        std::abort();
+      };
+      for (std::uint64_t at = 0; at < bytes; at += kChunk) {
+        const std::size_t part = std::min<std::uint64_t>(kChunk, bytes - at);
+        if (comm.rank == from)
+          std::memcpy(comm.file->chunk(from), readable(find(true).from + at, part), part);
+        if (!meet(comm)) return;
+        if (comm.rank == to)
+          std::memcpy(writable(find(false).into + at, part), comm.file->chunk(from), part);
+        if (!meet(comm)) return;
+      }
+    }
+}
+
+}  // namespace
+
+std::size_t size_of(ncclDataType_t type) {
+  switch (type) {
+    case ncclInt8:
+    case ncclUint8:
+      return 1;
+    case ncclFloat16:
+    case ncclBfloat16:
+      return 2;
+    case ncclInt32:
+    case ncclUint32:
+    case ncclFloat32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+std::string name_of(const Call& call) {
+  constexpr const char* kNames[] = {"allreduce", "reduce",         "broadcast",
+                                    "allgather", "reduce_scatter", "a group"};
+  std::string name = kNames[static_cast<int>(call.what)];
+  if (call.what == What::group) return name;
+  name += " of " + std::to_string(call.count) + " of type " + std::to_string(call.type);
+  if (call.what == What::reduce || call.what == What::broadcast)
+    name += ", root " + std::to_string(call.root);
+  return name;
+}
+
+void work(ncclComm& comm, const Call& call) {
+  if (!compare(comm, call)) return;
+  if (call.what == What::group) return exchange(comm, call);
+  const std::size_t most = kChunk / size_of(call.type);
+  const bool folds = call.what != What::broadcast && call.what != What::allgather;
+  const bool takes = call.what != What::reduce || comm.rank == call.root;
+  for (std::size_t at = 0; at < call.count && !comm.is_aborted.load(); at += most) {
+    const std::size_t part = std::min(most, call.count - at);
+    if (folds)
+      fold_part(comm, call, at, part, takes);
+    else
+      move_part(comm, call, at * size_of(call.type), part * size_of(call.type));
+  }
+}
+
+}  // namespace standin_nccl

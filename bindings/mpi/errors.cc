@@ -86,6 +86,15 @@ bool ends_job(const Errhandler& handler) {
   return handler.action == Errhandler::Action::fatal || handler.action == Errhandler::Action::abort;
 }
 
+}  // namespace
+
+void set_errhandler(comm::Communicator& comm, Errhandler* handler) {
+  attach(comm.errhandler, handler);
+  comm.errors_end_job = ends_job(*errhandler_on(comm));
+}
+
+namespace {
+
 // A user's function sees `handle`: of a communicator or a session, alike to it.
 void tell_user(Errhandler& handler, Handle handle, int code) {
   if (handler.action != Errhandler::Action::user) return;

@@ -41,8 +41,6 @@ inline Errhandler* errhandler_on(comm::Communicator& comm) {
 inline void attach(Ref<Object>& place, Errhandler* handler) {
   place = Ref<Object>::share(handler);
 }
-inline void set_errhandler(comm::Communicator& comm, Errhandler* handler) {
-  attach(comm.errhandler, handler);
-}
+void set_errhandler(comm::Communicator& comm, Errhandler* handler);
 
 }  // namespace tutti::mpi

@@ -34,7 +34,7 @@ Code give(Result<comm::CommRef>&& made, const comm::Group& from, Errhandler* han
     return Code::ok;
   }
   (*made)->group().session = from.session;
-  if (handler != nullptr) set_errhandler(**made, handler);
+  set_errhandler(**made, handler);
   *newcomm = handle_to(made->hand_out(), MPI_COMM_NULL);
   return Code::ok;
 }

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "functions.h"
 #include "mpi/crash.h"
+#include "mpi/errors.h"
 #include "mpi/objects.h"
 #include "mpi/tool/tool.h"
 #include "watch/recorder.h"
@@ -142,6 +143,7 @@ Result<void> begin_world_model() {
   TUTTI_DO(process.world->make_world_comm());
   process.world_comm = &process.world->world_comm();
   process.world_comm->name = "MPI_COMM_WORLD";
+  set_errhandler(*process.world_comm, nullptr);
   // release: partner is the acquire in MPI_Initialized.
   process.phase.store(ProcessPhase::running, std::memory_order_release);
   return {};

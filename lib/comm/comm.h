@@ -51,7 +51,8 @@ class Communicator final : public GatedObject {
   std::string name;
   // The bindings' object; null: the default. Kept to the end: what is under way may still fail.
   Ref<Object> errhandler;
-  std::map<int, void*> attributes;                         // keyval -> value; bindings' copies
+  bool errors_end_job = false;      // what that one does, as the bindings know
+  std::map<int, void*> attributes;  // keyval -> value; bindings' copies
   std::vector<std::pair<std::string, std::string>> hints;  // bindings' too
   std::shared_ptr<const Topology> topology;                // null: none
 

@@ -74,6 +74,7 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
   binding.peers = comm.group().members();
   binding.rank = comm.rank();
   binding.fingerprint = prepared.fingerprint;
+  binding.outlives_failure = !comm.errors_end_job;
   prepared.form->bind(comm, call, prepared.shape, binding, bound.temporary);
   if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
     find_devices(devices, binding.in);

@@ -47,6 +47,9 @@ struct Binding {
   std::uint32_t fingerprint = 0;
   int rank = 0;                // mine, in the communicator
   std::span<const int> peers;  // rank in the team -> rank in the job; outlives the run
+  // A run that fails waits until peers leave its memory alone. Not where a failure ends the job:
+  // that is told at once, whatever peers are busy with.
+  bool outlives_failure = true;
 };
 
 // A schedule made ready to run: with the order in which messages must be posted.

@@ -94,7 +94,7 @@ void Run::advance() {
       break;
   }
   advancing_ = false;
-  if (code_ != Code::ok) part_company();
+  if (code_ != Code::ok) binding_.outlives_failure ? part_company() : let_go();
   if (stragglers_ == 0 && (code_ != Code::ok || unfinished_ == 0))
     finish();  // may destroy this run
 }
@@ -225,7 +225,7 @@ void Run::straggler_done(p2p::Pending* request) {
   if (--run->stragglers_ == 0) run->finish();
 }
 
-// Nobody waits for its end: what is under way goes on in memory that stays.
+// Nobody waits for its end, or for that of what is under way.
 void Run::let_go() {
   if (stragglers_ == 0) part_company();
   for (Message& message : messages_)
@@ -233,6 +233,7 @@ void Run::let_go() {
       request->on_done = nullptr;
       endpoint_.release(request);
     }
+  stragglers_ = 0;
   memory_->abandon();
 }
 

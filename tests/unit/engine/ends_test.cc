@@ -28,12 +28,13 @@ p2p::Envelope from(int rank, std::uint32_t fingerprint = kCall) {
 // Rank 0's run of `builder` over these two memories.
 class Caller {
  public:
-  Caller(Worlds& worlds, sched::Builder& builder)
+  Caller(Worlds& worlds, sched::Builder& builder, bool outlives_failure = true)
       : run_(worlds[0], scratch_, std::make_shared<const engine::Program>(builder.finish())) {
     engine::Binding binding;
     binding.context = kContext;
     binding.fingerprint = kCall;
     binding.peers = peers_;
+    binding.outlives_failure = outlives_failure;
     binding.in.whole = {in.data(), static_cast<types::Count>(in.size())};
     binding.out.whole = {out.data(), static_cast<types::Count>(out.size())};
     run_.begin(std::move(binding));
@@ -113,6 +114,23 @@ TEST_CASE("a run that fails waits for a message that is being taken", "[engine]"
   CHECK(asked->status.code == Code::ok);
   CHECK(got == test::pattern(kLong, 1));
   worlds[1].release(asked);
+}
+
+TEST_CASE("a run whose failure ends the job waits for nobody", "[engine]") {
+  Worlds worlds(2);
+  sched::Builder builder;
+  builder.recv(at(Space::out, 0, kLong), 1);
+  builder.send(at(Space::in, 0, kLong), 1);
+  builder.recv(at(Space::out, kLong, 8), 1);
+  Caller caller(worlds, builder, false);
+  Bytes sent = test::pattern(kLong, 7);
+  worlds[1].release(worlds[1].send(p2p::Mode::standard, 0, from(1), test::plain(sent)));
+  send_other_call(worlds);
+  const std::int64_t deadline = now_ns() + test::kPatience_ns;
+  while (!caller.run().is_done() && now_ns() < deadline) worlds[0].progress();
+  CHECK(caller.run().is_done());
+  CHECK(caller.run().code() == Code::other);
+  worlds.rounds(20);  // what is under way goes on
 }
 
 TEST_CASE("a run whose peer is lost ends, whatever was under way", "[engine]") {

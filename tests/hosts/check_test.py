@@ -76,8 +76,12 @@ def break_hosts(lab):
 
 def equip(lab):
     """g: an RDMA device and little memory that may be locked, two GPUs, few open files."""
+    gpus = " && ".join(f"mkdir -p /proc/driver/nvidia/gpus/0000:0{n}:00.0 && "
+                       f"echo 'Model: NVIDIA H200' > /proc/driver/nvidia/gpus/0000:0{n}:00.0/information" for n in (1, 2))
     lab.run_on("g", "sh", "-c", "mount -t tmpfs none /sys/class && mkdir -p /sys/class/infiniband/mlx5_0 && "
-               "mount -t tmpfs none /proc/driver && mkdir -p /proc/driver/nvidia/gpus/0 /proc/driver/nvidia/gpus/1")
+               f"mount -t tmpfs none /proc/driver && {gpus} && "
+               "echo 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19' "
+               "> /proc/driver/nvidia/version")
     lab.stop_server("g")
     lab.start_server("g", False, False, ["prlimit", "--memlock=65536:65536", "--nofile=1024:1024"])
     wait_until(lambda: lab.answers("g"), "the server of few limits")
@@ -95,7 +99,7 @@ def by_ssh(suite):
         if shutil.which("prlimit"):
             equip(lab)
             suite.check("GPUs, an RDMA device and low limits", [*way, "-H", "g"], inside=inside, status=212, words=[
-                "good  GPUs: 2", r"BAD   memlock: 64 KiB at most, and there is an RDMA device\n.*cure: .*limits.conf",
+                r"good  GPUs: 2 x NVIDIA H200; driver 535\.104\.05", r"BAD   memlock: 64 KiB at most, and there is an RDMA device\n.*cure: .*limits.conf",
                 r"note  open files: 1024 at most\n.*cure: .*ulimit -Hn"])
         lab.know("host", but="b")
         suite.check("a host key nobody knows", [*way, "-H", "a,b,c"], inside=inside, status=203,

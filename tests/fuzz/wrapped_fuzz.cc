@@ -184,6 +184,15 @@ std::array<std::uint8_t, wireup::kDoorSecretBytes> secret_in(const std::string& 
   return secret;
 }
 
+// What is no longer shared is closed aside, by threads: so many descriptors are left in the end.
+bool comes_down_to(Loop& loop, std::size_t most) {
+  for (int i = 0; i < 10'000 && open_descriptors() > most; ++i) {
+    serve(loop);
+    ::usleep(1000);
+  }
+  return open_descriptors() <= most;
+}
+
 // Runs it while the loop serves.
 template <class Body>
 void beside(Loop& loop, const Body& body) {
@@ -243,12 +252,12 @@ TEST_CASE("ranks that say nonsense of what they share harm nobody", "[fuzz][shar
     serve(loop);
     if (kept.size() < 100) kept.push_back(std::move(fd));
     if (random.below(50) == 0) kept.clear();
-    REQUIRE(open_descriptors() < before + kept.size() + 64 + 2 * wireup::kMostShared + 10);
+    REQUIRE(comes_down_to(loop, before + kept.size() + 64 + 2 * wireup::kMostShared + 10));
   }
   kept.clear();
   for (int i = 0; i < 10; ++i) serve(loop);
   door.forget(0);
-  CHECK(open_descriptors() <= before + 2);
+  CHECK(comes_down_to(loop, before + 2));
   beside(loop, exchange);
 }
 

@@ -217,8 +217,8 @@ class Reader {
   enum class Got : std::uint8_t { nothing, part, frame, unbelieved };
 
   // Hands the next frame, which must be there, to the sink; its space is free afterwards. Of a
-  // long one, what is there of it: then the frame is still the next. unbelieved: it lies outside the
-  // ring, or the sink does not believe it, and from now on there is none.
+  // long one, what is there of it: then the frame is still the next. unbelieved: it lies outside
+  // the ring, or the sink does not believe it, and from now on there is none.
   Got deliver(Sink& sink) {
     LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));

@@ -119,6 +119,19 @@ TEST_CASE("a run that fails waits for a message that is being taken", "[engine]"
   worlds[1].release(asked);
 }
 
+TEST_CASE("a run that fails does not wait for a peer that has left", "[engine]") {
+  Worlds worlds(2);
+  sched::Builder builder;
+  builder.send(at(Space::in, 0, kLong), 1);
+  builder.recv(at(Space::out, kLong, 8), 1);
+  Caller caller(worlds, builder);
+  REQUIRE(worlds.until([&] { return worlds[1].counters().unexpected_now == 1; }));
+  send_other_call(worlds);
+  worlds[1].close();
+  REQUIRE(worlds.until([&] { return caller.run().is_done(); }));
+  CHECK(caller.run().code() == Code::other);
+}
+
 TEST_CASE("a run whose failure ends the job waits for nobody", "[engine]") {
   Worlds worlds(2);
   sched::Builder builder;

@@ -112,14 +112,11 @@ TEST_CASE("a long frame stays as long as it was when its place was asked for", "
 TEST_CASE("a frame that does not lie in the ring is not believed", "[lane]") {
   using Got = shm::Reader::Got;
   const std::uint32_t bytes = GENERATE(5'000U, 40'000U);
-  const auto spoil = GENERATE(+[](shm::LaneLine& line) { line.ring.at = 8'180; },
-                              +[](shm::LaneLine& line) { line.ring.at = 0xffffffff; },
-                              +[](shm::LaneLine& line) {
-                                line.control.store(line.control.load() | 0xffffffff);
-                              },
-                              +[](shm::LaneLine& line) {
-                                line.control.store(line.control.load() | 0x7fff8000);
-                              });
+  const auto spoil = GENERATE(
+      +[](shm::LaneLine& line) { line.ring.at = 8'180; },
+      +[](shm::LaneLine& line) { line.ring.at = 0xffffffff; },
+      +[](shm::LaneLine& line) { line.control.store(line.control.load() | 0xffffffff); },
+      +[](shm::LaneLine& line) { line.control.store(line.control.load() | 0x7fff8000); });
   Lane lane;
   lane.sink.places = true;
   lane.write(bytes, 1);

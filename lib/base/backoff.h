@@ -4,6 +4,8 @@
 // How long the phases last follows from whom one waits for (Phases).
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 
 #include "base/clock.h"
@@ -65,6 +67,14 @@ inline void relax() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
+}
+
+// What it says, but for the sleep, which is the caller's: false.
+inline bool pause_awake(Backoff& backoff) {
+  const Backoff::Next next = backoff.next();
+  if (next == Backoff::Next::look) relax();
+  if (next == Backoff::Next::yield) ::sched_yield();
+  return next != Backoff::Next::sleep;
 }
 
 }  // namespace tutti

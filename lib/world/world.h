@@ -44,7 +44,7 @@ class World {
   // Around a function of the user's: others may come in meanwhile, since it may wait for them.
   // False, and nothing happened: not inside, or inside of another call.
   bool step_out() { return gate_ && gate_->step_out(); }
-  void step_in() { gate_->step_in(); }
+  void step_in() { gate_->enter(); }
   bool is_gated() const { return gate_.has_value(); }
   ThreadLevel level() const { return level_; }
 

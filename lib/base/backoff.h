@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <cstdint>
 
@@ -75,6 +76,16 @@ inline bool pause_awake(Backoff& backoff) {
   if (next == Backoff::Next::look) relax();
   if (next == Backoff::Next::yield) ::sched_yield();
   return next != Backoff::Next::sleep;
+}
+
+// For what wakes nobody when it comes to be so, such as the end of a device's work, where the
+// caller can do nothing else meanwhile.
+template <class IsSo>
+void wait_until(IsSo is_so) {
+  constexpr Backoff::Phases kPhases{20'000, 1'000'000};  // a short copy; some of the longest
+  constexpr int kLookEvery_us = 50;
+  for (Backoff backoff(kPhases); !is_so();)
+    if (!pause_awake(backoff)) ::usleep(kLookEvery_us);
 }
 
 }  // namespace tutti

@@ -88,7 +88,7 @@ class World {
   std::unique_ptr<p2p::Endpoint> endpoint_;
   comm::RuntimePtr comms_;
   comm::CommRef world_comm_, self_comm_;
-  bool at_rest_ = false;  // parted or rested: an orderly end
+  bool at_rest_ = false;  // finish() or settle() was called: an orderly end
   bool said_finalized_ = false;
   std::unique_ptr<Helper> helper_;
 };

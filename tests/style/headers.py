@@ -60,18 +60,20 @@ def run(command, name):
     return f"{name}: {first[0] if first else 'does not compile'}"
 
 
+def precompiled(folder, name):
+    return folder / name.replace("/", "_")
+
+
 def read_once(folder, name, compiler):
-    """-include finds the precompiled one in a folder of its own, which no other header is looked for in."""
-    made = folder / name.replace("/", "_") / (name + ".gch")
-    made.parent.mkdir(parents=True)
-    return run([*compiler, "-x", "c++-header", "-o", str(made), str(find(name))], name)
+    precompiled(folder, name).write_text(f'#include "{name}"\n')
+    made = str(precompiled(folder, name)) + ".gch"
+    return run([*compiler, "-x", "c++-header", "-o", made, str(precompiled(folder, name))], name)
 
 
 def compile_alone(folder, path, compiler):
     included = included_by(path, set())
-    first = [name for name in READ_ONCE if name in included][:1]
-    before = [word for name in first for word in (f"-I{folder / name.replace('/', '_')}", "-include", name)]
-    return run([*compiler, *before, "-fsyntax-only", "-x", "c++", str(path)], tree.name(path))
+    before = [word for name in READ_ONCE if name in included for word in ("-include", str(precompiled(folder, name)))]
+    return run([*compiler, *before[:2], "-fsyntax-only", "-x", "c++", str(path)], tree.name(path))
 
 
 def main():

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "catch.h"
+#include "rounds.h"
 #include "teams.h"
 
 using namespace tutti;
@@ -39,7 +40,7 @@ TEST_CASE("random calls with random delays are all right", "[delegate]") {
     run_team(size, [size](Team& team, int rank) {
       std::mt19937 calls(7), delays(static_cast<unsigned>(rank));
       Mixer mixer(team, rank, size);
-      for (int i = 0; i < 1500; ++i) {
+      for (int i = 0; i < test::rounds(1500); ++i) {
         const Collective collective = kServed[calls() % std::size(kServed)];
         // Mostly short ones, so that entries wrap around between long ones.
         const Count count = calls() % 20 == 0 ? calls() % 30000 : calls() % 40;
@@ -73,7 +74,7 @@ TEST_CASE("long calls of all kinds and lengths go round through the chunks", "[d
     run_team(size, [size](Team& team, int rank) {
       std::mt19937 calls(11);
       Mixer mixer(team, rank, size);
-      for (int i = 0; i < 400; ++i) {
+      for (int i = 0; i < test::rounds(400); ++i) {
         const Collective collective = kServed[calls() % std::size(kServed)];
         const Count count = 2000 + calls() % (i % 10 == 0 ? 400'000 : 40'000);
         if (!mixer.run(collective, count, static_cast<int>(calls() % static_cast<unsigned>(size))))

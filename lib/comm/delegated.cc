@@ -1,6 +1,8 @@
 // From user calls to the delegate's words, and which of the two ways down they go.
 #include "comm/delegated.h"
 
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "comm/fingerprint.h"
@@ -23,6 +25,37 @@ void say_reduction(const CollCall& call, delegate::TeamCall& to) {
   to.op = call.op;
   to.recv = call.recv;
   to.send = call.in_place ? call.recv : call.send;
+}
+
+// reduce_scatter of blocks that have their own sizes.
+[[gnu::noinline]] void say_counts(const Communicator& comm, const CollCall& call,
+                                  delegate::TeamCall& to,
+                                  std::optional<delegate::Uneven>& uneven) {
+  uneven.emplace();
+  uneven->into.counts = call.recv_counts;
+  to.uneven = &*uneven;
+  to.count = call.recv_counts[static_cast<std::size_t>(comm.rank())];
+  to.block = to.type->size() *
+             std::accumulate(call.recv_counts.begin(), call.recv_counts.end(), Count{0});
+}
+
+// v forms. `block` is what algorithms are chosen by, as of a schedule.
+[[gnu::noinline]] void say_uneven(const Communicator& comm, const CollCall& call, delegate::TeamCall& to,
+                std::optional<delegate::Uneven>& uneven) {
+  const types::Devices& devices = comm.runtime().devices;
+  uneven.emplace(delegate::Uneven{
+      {const_cast<void*>(call.send), call.send_type, call.send_counts, call.send_displs,
+       call.send_types, &devices},
+      {call.recv, call.recv_type, call.recv_counts, call.recv_displs, call.recv_types, &devices}});
+  to.uneven = &*uneven;
+  const bool is_root = comm.rank() == call.root;
+  const bool gathers = call.collective != Collective::scatterv;
+  if (gathers && !(call.in_place && (is_root || call.collective == Collective::allgatherv)))
+    to.from = message(comm, call.send, call.send_count, call.send_type);
+  if (!gathers) to.into = message(comm, call.recv, call.recv_count, call.recv_type);
+  if (call.collective != Collective::allgatherv) return;
+  for (int member = 0; member < comm.size(); ++member) to.block += uneven->into.bytes(member);
+  to.block /= comm.size();
 }
 
 void say_movement(const Communicator& comm, const CollCall& call, delegate::TeamCall& to) {
@@ -58,18 +91,22 @@ void say_movement(const Communicator& comm, const CollCall& call, delegate::Team
 
 // See say_to_team(). Inlined into the way of every short call.
 [[gnu::always_inline]] inline bool say(const Communicator& comm, const CollCall& call,
-                                       delegate::TeamCall& said) {
+                                       delegate::TeamCall& said,
+                                       std::optional<delegate::Uneven>& uneven) {
   const coll::DelegatedRow& row = coll::delegated(call.collective);
-  if (row.kind == coll::Delegated::never || (call.in_place && !row.in_place) ||
-      !call.recv_counts.empty())
-    return false;
+  if (row.kind == coll::Delegated::never) return false;
   said.collective = call.collective;
   said.root = call.root;
   said.in_place = call.in_place;
   if (row.kind == coll::Delegated::fold) {
     say_reduction(call, said);
     said.block = said.count * said.type->size();
-    if (call.collective == Collective::reduce_scatter) said.block *= comm.size();
+    if (call.collective == Collective::reduce_scatter) {
+      said.block *= comm.size();
+      if (!call.recv_counts.empty()) say_counts(comm, call, said, uneven);
+    }
+  } else if (coll::is_v_form(call.collective)) {
+    say_uneven(comm, call, said, uneven);
   } else if (call.collective != Collective::barrier) {
     say_movement(comm, call, said);
   }
@@ -84,7 +121,7 @@ class HostVectors {
   HostVectors(const Communicator& comm, delegate::TeamCall& said) : pool_(comm.runtime().scratch) {
     const types::Devices& devices = comm.runtime().devices;
     const bool scatters = said.collective == Collective::reduce_scatter;
-    const Count given = scatters ? said.count * comm.size() : said.count;
+    const Count given = scatters ? said.block / said.type->size() : said.count;
     const bool is_in_place = said.send == said.recv;
     const auto whole = [&](const void* data, Count count) {
       return devices.whole(data, count, *said.type);
@@ -94,7 +131,9 @@ class HostVectors {
       types::copy(whole(said.send, given), whole(here, given));
       said.send = here;
     }
-    const bool is_told = said.collective != Collective::reduce || comm.rank() == said.root;
+    const bool is_told = said.collective == Collective::exscan
+                             ? comm.rank() > 0
+                             : said.collective != Collective::reduce || comm.rank() == said.root;
     if (!is_told || devices.owner_of(said.recv) == nullptr) return;
     into_ = whole(said.recv, said.count);
     said.recv = is_in_place ? const_cast<void*>(said.send)
@@ -128,12 +167,23 @@ bool is_usable(const types::Device* device) {
   return device == nullptr || device->is_usable();
 }
 
+bool is_usable(const delegate::Blocks& blocks) {
+  for (int member = 0; member < static_cast<int>(blocks.counts.size()); ++member)
+    if (!is_usable(blocks.of(member).device)) return false;
+  return true;
+}
+
+bool is_usable(const delegate::TeamCall& said) {
+  return is_usable(said.from.device) && is_usable(said.into.device) &&
+         (said.uneven == nullptr ||
+          (is_usable(said.uneven->from) && is_usable(said.uneven->into)));
+}
+
 // All members take the same way, wherever each one's memory is.
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
   const types::Devices& devices = comm.runtime().devices;
   if (said.op == nullptr) {
-    if (is_usable(said.from.device) && is_usable(said.into.device))
-      return comm.state().team->run(said);
+    if (is_usable(said)) return comm.state().team->run(said);
   } else if (is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv))) {
     return run_reduction_in_host_memory(comm, said);
   }
@@ -144,13 +194,17 @@ bool is_usable(const types::Device* device) {
 }  // namespace
 
 bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
-  return say(comm, call, said);
+  std::optional<delegate::Uneven> uneven;
+  return coll::has_gpu_library_form(call.collective) && call.recv_counts.empty() &&
+         say(comm, call, said, uneven);
 }
 
 Code run_inside(Communicator& comm, const CollCall& call) {
   Communicator::State& state = comm.state();
   delegate::TeamCall said;
-  if (!say(comm, call, said) || (said.op != nullptr && !state.team->takes(said)))
+  std::optional<delegate::Uneven> uneven;
+  if (!say(comm, call, said, uneven) ||
+      ((said.op != nullptr || said.uneven != nullptr) && !state.team->takes(said)))
     return run_schedule(comm, call, nullptr);
   const select::Choice* choice = state.quick_choice(call.collective, said.block);
   if (choice == nullptr) [[unlikely]] {

@@ -2,7 +2,6 @@
 #include "comm/delegated.h"
 
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "comm/fingerprint.h"
@@ -25,37 +24,6 @@ void say_reduction(const CollCall& call, delegate::TeamCall& to) {
   to.op = call.op;
   to.recv = call.recv;
   to.send = call.in_place ? call.recv : call.send;
-}
-
-// reduce_scatter of blocks that have their own sizes.
-[[gnu::noinline]] void say_counts(const Communicator& comm, const CollCall& call,
-                                  delegate::TeamCall& to,
-                                  std::optional<delegate::Uneven>& uneven) {
-  uneven.emplace();
-  uneven->into.counts = call.recv_counts;
-  to.uneven = &*uneven;
-  to.count = call.recv_counts[static_cast<std::size_t>(comm.rank())];
-  to.block = to.type->size() *
-             std::accumulate(call.recv_counts.begin(), call.recv_counts.end(), Count{0});
-}
-
-// v forms. `block` is what algorithms are chosen by, as of a schedule.
-[[gnu::noinline]] void say_uneven(const Communicator& comm, const CollCall& call, delegate::TeamCall& to,
-                std::optional<delegate::Uneven>& uneven) {
-  const types::Devices& devices = comm.runtime().devices;
-  uneven.emplace(delegate::Uneven{
-      {const_cast<void*>(call.send), call.send_type, call.send_counts, call.send_displs,
-       call.send_types, &devices},
-      {call.recv, call.recv_type, call.recv_counts, call.recv_displs, call.recv_types, &devices}});
-  to.uneven = &*uneven;
-  const bool is_root = comm.rank() == call.root;
-  const bool gathers = call.collective != Collective::scatterv;
-  if (gathers && !(call.in_place && (is_root || call.collective == Collective::allgatherv)))
-    to.from = message(comm, call.send, call.send_count, call.send_type);
-  if (!gathers) to.into = message(comm, call.recv, call.recv_count, call.recv_type);
-  if (call.collective != Collective::allgatherv) return;
-  for (int member = 0; member < comm.size(); ++member) to.block += uneven->into.bytes(member);
-  to.block /= comm.size();
 }
 
 void say_movement(const Communicator& comm, const CollCall& call, delegate::TeamCall& to) {
@@ -89,29 +57,44 @@ void say_movement(const Communicator& comm, const CollCall& call, delegate::Team
   }
 }
 
-// See say_to_team(). Inlined into the way of every short call.
-[[gnu::always_inline]] inline bool say(const Communicator& comm, const CollCall& call,
-                                       delegate::TeamCall& said,
-                                       std::optional<delegate::Uneven>& uneven) {
-  const coll::DelegatedRow& row = coll::delegated(call.collective);
-  if (row.kind == coll::Delegated::never) return false;
+bool has_own_sizes(const CollCall& call) {
+  return coll::is_v_form(call.collective) || !call.recv_counts.empty();
+}
+
+// Of blocks that are alike. Inlined into the way of every short call.
+[[gnu::always_inline]] inline void say(const Communicator& comm, const CollCall& call,
+                                       delegate::TeamCall& said) {
   said.collective = call.collective;
   said.root = call.root;
   said.in_place = call.in_place;
-  if (row.kind == coll::Delegated::fold) {
+  if (coll::delegated(call.collective).kind == coll::Delegated::fold) {
     say_reduction(call, said);
     said.block = said.count * said.type->size();
-    if (call.collective == Collective::reduce_scatter) {
-      said.block *= comm.size();
-      if (!call.recv_counts.empty()) say_counts(comm, call, said, uneven);
-    }
-  } else if (coll::is_v_form(call.collective)) {
-    say_uneven(comm, call, said, uneven);
+    if (call.collective == Collective::reduce_scatter) said.block *= comm.size();
   } else if (call.collective != Collective::barrier) {
     say_movement(comm, call, said);
   }
   said.fingerprint = fingerprint(call, call.root, said.block, said.type);
-  return true;
+}
+
+// Of a reduce_scatter.
+void say_counts(const Communicator& comm, const CollCall& call, delegate::TeamCall& to) {
+  say_reduction(call, to);
+  to.count = call.recv_counts[static_cast<std::size_t>(comm.rank())];
+  to.block =
+      to.type->size() * std::accumulate(call.recv_counts.begin(), call.recv_counts.end(), Count{0});
+}
+
+// Of a v form. `block` is what algorithms are chosen by, as of a schedule.
+void say_blocks(const Communicator& comm, const CollCall& call, delegate::TeamCall& to) {
+  const bool is_root = comm.rank() == call.root;
+  const bool gathers = call.collective != Collective::scatterv;
+  if (gathers && !(call.in_place && (is_root || call.collective == Collective::allgatherv)))
+    to.from = message(comm, call.send, call.send_count, call.send_type);
+  if (!gathers) to.into = message(comm, call.recv, call.recv_count, call.recv_type);
+  if (call.collective != Collective::allgatherv) return;
+  for (int member = 0; member < comm.size(); ++member) to.block += to.uneven->into.bytes(member);
+  to.block /= comm.size();
 }
 
 // A reduction's vectors in host memory, where the team folds. Movement needs none: the team packs
@@ -175,8 +158,7 @@ bool is_usable(const delegate::Blocks& blocks) {
 
 bool is_usable(const delegate::TeamCall& said) {
   return is_usable(said.from.device) && is_usable(said.into.device) &&
-         (said.uneven == nullptr ||
-          (is_usable(said.uneven->from) && is_usable(said.uneven->into)));
+         (said.uneven == nullptr || (is_usable(said.uneven->from) && is_usable(said.uneven->into)));
 }
 
 // All members take the same way, wherever each one's memory is.
@@ -193,19 +175,12 @@ bool is_usable(const delegate::TeamCall& said) {
 
 }  // namespace
 
-bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
-  std::optional<delegate::Uneven> uneven;
-  return coll::has_gpu_library_form(call.collective) && call.recv_counts.empty() &&
-         say(comm, call, said, uneven);
-}
+namespace {
 
-Code run_inside(Communicator& comm, const CollCall& call) {
+// By the team where the model says so.
+[[gnu::always_inline]] inline Code serve(Communicator& comm, const CollCall& call,
+                                         delegate::TeamCall& said) {
   Communicator::State& state = comm.state();
-  delegate::TeamCall said;
-  std::optional<delegate::Uneven> uneven;
-  if (!say(comm, call, said, uneven) ||
-      ((said.op != nullptr || said.uneven != nullptr) && !state.team->takes(said)))
-    return run_schedule(comm, call, nullptr);
   const select::Choice* choice = state.quick_choice(call.collective, said.block);
   if (choice == nullptr) [[unlikely]] {
     const auto made = choice_of_size(comm, call, said.block);
@@ -223,6 +198,41 @@ Code run_inside(Communicator& comm, const CollCall& call) {
   if (!comm.runtime().devices.is_empty()) [[unlikely]]
     return run_among_devices(comm, said);
   return state.team->run(said);
+}
+
+[[gnu::noinline]] Code run_uneven(Communicator& comm, const CollCall& call) {
+  const types::Devices& devices = comm.runtime().devices;
+  const delegate::Uneven uneven{
+      {const_cast<void*>(call.send), call.send_type, call.send_counts, call.send_displs,
+       call.send_types, &devices},
+      {call.recv, call.recv_type, call.recv_counts, call.recv_displs, call.recv_types, &devices}};
+  delegate::TeamCall said;
+  said.collective = call.collective;
+  said.root = call.root;
+  said.in_place = call.in_place;
+  said.uneven = &uneven;
+  call.collective == Collective::reduce_scatter ? say_counts(comm, call, said)
+                                                : say_blocks(comm, call, said);
+  said.fingerprint = fingerprint(call, call.root, said.block, said.type);
+  return comm.state().team->takes(said) ? serve(comm, call, said)
+                                        : run_schedule(comm, call, nullptr);
+}
+
+}  // namespace
+
+bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
+  if (!coll::has_gpu_library_form(call.collective) || has_own_sizes(call)) return false;
+  say(comm, call, said);
+  return true;
+}
+
+Code run_inside(Communicator& comm, const CollCall& call) {
+  if (has_own_sizes(call)) return run_uneven(comm, call);
+  delegate::TeamCall said;
+  say(comm, call, said);
+  if (said.op != nullptr && !comm.state().team->takes(said))
+    return run_schedule(comm, call, nullptr);
+  return serve(comm, call, said);
 }
 
 }  // namespace tutti::comm

@@ -27,7 +27,7 @@ using types::Count;
 struct Blocks {
   void* data;
   const types::Datatype* type;
-  std::span<const Count> counts, displs;  // displacements in extents of the type, or
+  std::span<const Count> counts, displs;          // displacements in extents of the type, or
   std::span<const types::Datatype* const> types;  // in bytes where each block has its own
   const types::Devices* devices;
 
@@ -107,8 +107,8 @@ class TeamRun {
 class Team {
  public:
   virtual ~Team() = default;
-  // Whether it can fold by this operation and type, and say the sizes of uneven blocks; it takes all
-  // else that has a row among coll::kDelegatedRows. All members answer alike.
+  // Whether it can fold by this operation and type, and say the sizes of uneven blocks; it takes
+  // all else that has a row among coll::kDelegatedRows. All members answer alike.
   virtual bool takes(const TeamCall& call) const = 0;
   // Members begin their calls in the same order. After an error the team stays broken.
   virtual std::unique_ptr<TeamRun> begin(const TeamCall& call) = 0;

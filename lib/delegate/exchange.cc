@@ -85,7 +85,7 @@ Code ShmTeam::move_short(Work& work) {
       return code;
     }
     unpack_bytes(call.into, exchange.place_of(giver),
-           theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
+                 theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
   }
   if (exchange.everyone_gives && takes) all_entered();
   if (!exchange.everyone_gives || !exchange.everyone_takes) end_call();
@@ -146,8 +146,7 @@ Code ShmTeam::give_round(const Exchange& exchange, Count round) {
     if (member == me_ || !exchange.takes(member)) continue;
     const Count before = round - exchange.depth;
     if (exchange.bytes_given(member) <= before * exchange.part) continue;
-    const Code code =
-        await(control(member).read, rounds_ + static_cast<std::uint64_t>(before) + 1);
+    const Code code = await(control(member).read, rounds_ + static_cast<std::uint64_t>(before) + 1);
     if (code != Code::ok) return code;
   }
   begin_round(round, exchange.depth, exchange.part);
@@ -177,10 +176,10 @@ Code ShmTeam::take_round(Work& work, Count round) {
     takes = true;
     if (const Code code = await(control(giver).filled, count); code != Code::ok) return code;
     take_from(giver, round, exchange.part, bytes, [&] {
-      unpack_bytes(exchange.taken(giver), round * exchange.part,
-                   chunks(giver) + exchange.chunk_at(round) +
-                       exchange.block_for(me_) * exchange.part,
-                   bytes);
+      unpack_bytes(
+          exchange.taken(giver), round * exchange.part,
+          chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
+          bytes);
     });
   }
   if (takes) tell(control(me_).read, round + 1);

@@ -21,10 +21,10 @@ void ShmTeam::choose_scan(Work& work) const {
   const TeamCall& call = work.call;
   work.kernel = call.op->kernel(*call.type);
   work.bytes = static_cast<std::size_t>(call.count * call.type->extent());
-  const bool is_short = work.bytes <= kAlwaysShort ||
-                        work.bytes * static_cast<std::size_t>(size_ - 1) <= kMostRead;
-  work.form = is_short && work.bytes <= geometry_.entry_bytes ? &ShmTeam::scan_short
-                                                              : &ShmTeam::scan_long;
+  const bool is_short =
+      work.bytes <= kAlwaysShort || work.bytes * static_cast<std::size_t>(size_ - 1) <= kMostRead;
+  work.form =
+      is_short && work.bytes <= geometry_.entry_bytes ? &ShmTeam::scan_short : &ShmTeam::scan_long;
 }
 
 Code ShmTeam::scan_short(Work& work) {
@@ -55,8 +55,7 @@ Code ShmTeam::scan_long(Work& work) {
     const auto k = static_cast<std::uint64_t>(work.round);
     const auto depth = static_cast<std::uint64_t>(chain.depth);
     if (chain.gives && k >= depth)
-      if (const Code code = await(control(me_ + 1).read, rounds_ + k - depth + 1);
-          code != Code::ok)
+      if (const Code code = await(control(me_ + 1).read, rounds_ + k - depth + 1); code != Code::ok)
         return code;
     if (chain.folds)
       if (const Code code = await(control(me_ - 1).filled, rounds_ + k + 1); code != Code::ok)

@@ -124,7 +124,8 @@ Code ShmTeam::fold_others(Work& work) {
   const Count count = std::clamp<Count>(pairing.own_count - from, 0, pairing.piece);
   std::byte* const out = static_cast<std::byte*>(work.call.recv) + from * pairing.extent;
   take_from(other, k - 1, pairing.stride, count * pairing.extent, [&] {
-    fold_two(work.kernel, me_ == 0 ? mine : theirs, me_ == 0 ? theirs : mine, {out, count, pairing.extent});
+    fold_two(work.kernel, me_ == 0 ? mine : theirs, me_ == 0 ? theirs : mine,
+             {out, count, pairing.extent});
   });
   tell(control(me_).read, k);
   return Code::ok;

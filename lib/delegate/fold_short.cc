@@ -18,9 +18,8 @@ constexpr std::size_t kMostRead = 24 << 10;  // bytes one rank reads, above that
 void ShmTeam::find_starts(const TeamCall& call) {
   starts_.resize(static_cast<std::size_t>(size_) + 1);
   for (std::size_t member = 0; member + 1 < starts_.size(); ++member)
-    starts_[member + 1] = starts_[member] + (call.uneven == nullptr
-                                                 ? call.count
-                                                 : call.uneven->into.counts[member]);
+    starts_[member + 1] =
+        starts_[member] + (call.uneven == nullptr ? call.count : call.uneven->into.counts[member]);
 }
 
 void ShmTeam::choose_fold(Work& work) {
@@ -59,9 +58,9 @@ Code ShmTeam::fold_short(Work& work) {
   if (everyone || me_ == call.root) {
     if (const Code code = hear_all(work); code != Code::ok) return code;
     const auto from =
-        scatters(call) ? static_cast<std::size_t>(starts_[static_cast<std::size_t>(me_)] *
-                                                  call.type->extent())
-                       : 0;
+        scatters(call)
+            ? static_cast<std::size_t>(starts_[static_cast<std::size_t>(me_)] * call.type->extent())
+            : 0;
     const auto operand = [&](int member) { return entry(member).payload(bytes) + from; };
     if (bytes > 0) work.kernel(operand(0), operand(1), call.recv, call.count);
     for (int member = 2; member < size_ && bytes > 0; ++member)

@@ -55,8 +55,7 @@ class ShmTeam final : public Team {
     return call.collective == coll::Collective::reduce_scatter;
   }
   static bool scans(const TeamCall& call) {
-    return call.collective == coll::Collective::scan ||
-           call.collective == coll::Collective::exscan;
+    return call.collective == coll::Collective::scan || call.collective == coll::Collective::exscan;
   }
   void choose_fold(Work& work);
   void find_starts(const TeamCall& call);

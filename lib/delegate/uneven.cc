@@ -3,8 +3,8 @@
 // A giver says in its entry's word how much it gives, and which way:
 //
 //   one block      its bytes; it follows in the entry if it fits there
-//   one for each   the bytes that follow in the entry: a table of sizes, then the blocks if they fit
-//   kInRounds      what did not fit goes through the chunks; the word is the largest block then
+//   one for each   the bytes that follow in the entry: a table of sizes, then the blocks if they
+//   fit kInRounds      what did not fit goes through the chunks; the word is the largest block then
 //
 // The root of a gatherv says the largest of all that go in rounds, so that all members, who hear
 // either the root or everybody, plan the same rounds: these are those of exchange.cc.
@@ -71,9 +71,9 @@ std::uint64_t ShmTeam::say_one(const Exchange& exchange, AreaEntry& mine) const 
 }
 
 std::uint64_t ShmTeam::say_each(const Exchange& exchange, AreaEntry& mine) const {
-  const Blocks& blocks =
-      exchange.call.in_place && exchange.everyone_gives ? exchange.call.uneven->into
-                                                        : exchange.call.uneven->from;
+  const Blocks& blocks = exchange.call.in_place && exchange.everyone_gives
+                             ? exchange.call.uneven->into
+                             : exchange.call.uneven->from;
   const auto table = static_cast<Count>(sizeof(Count)) * size_;
   const auto size_of = [&](int member) { return member == me_ ? 0 : blocks.bytes(member); };
   Count most = 0, bytes = table;
@@ -123,14 +123,15 @@ Code ShmTeam::lay_out_uneven(Work& work) {
     if (!exchange.overwrites()) take_entries(exchange);
   }
   const bool one_way = !exchange.everyone_gives || !exchange.everyone_takes;
-  const Rounds rounds = rounds_of(std::max<Count>(most, 1), exchange.blocks(), kLeastDepth, one_way);
+  const Rounds rounds =
+      rounds_of(std::max<Count>(most, 1), exchange.blocks(), kLeastDepth, one_way);
   exchange.part = rounds.part;
   exchange.rounds = most == 0 ? 0 : rounds.count;
   exchange.depth = std::min(rounds.depth, rounds.count);
   if (most > 0) {
-    const Code code = claim_chunks(exchange.depth * exchange.blocks() * exchange.part,
-                                   is_for_root && me_ != exchange.call.root ? exchange.call.root
-                                                                            : (me_ + 1) % size_);
+    const Code code = claim_chunks(
+        exchange.depth * exchange.blocks() * exchange.part,
+        is_for_root && me_ != exchange.call.root ? exchange.call.root : (me_ + 1) % size_);
     if (code != Code::ok) return code;
   }
   exchange.is_laid_out = true;

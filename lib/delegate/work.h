@@ -22,7 +22,8 @@ inline void pack_bytes(const types::Buffer& from, Count offset, std::byte* out, 
     types::pack(from, offset, {out, static_cast<std::size_t>(bytes)});
 }
 
-inline void unpack_bytes(const types::Buffer& into, Count offset, const std::byte* in, Count bytes) {
+inline void unpack_bytes(const types::Buffer& into, Count offset, const std::byte* in,
+                         Count bytes) {
   if (bytes == 0) return;
   if (into.is_contiguous())
     std::memcpy(into.at() + offset, in, static_cast<std::size_t>(bytes));

@@ -142,7 +142,7 @@ TEST_CASE("a block that its taker has no room for is an error on every member", 
         const types::Devices devices;
         std::vector<std::byte> memory(1'200'000), into(memory.size());
         const std::vector<Count> given{bytes, bytes, bytes}, displs{0, 400'000, 800'000};
-        const std::vector<Count> room{bytes, bytes, bytes - 4};  // of the third's block
+        const std::vector<Count> room{bytes, bytes, bytes - 4};             // of the third's block
         const types::Datatype* const byte = types::predefined_type(0x247);  // MPI_BYTE
         const delegate::Uneven uneven{{memory.data(), byte, given, displs, {}, &devices},
                                       {into.data(), byte, room, displs, {}, &devices}};

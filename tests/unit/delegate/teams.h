@@ -127,9 +127,9 @@ class Mixer {
   bool folds() const { return coll::delegated(call_.collective).kind == coll::Delegated::fold; }
   void bind_fold(Count count) {
     // Every other one in place.
-    const bool is_in_place = (is(Collective::reduce_scatter) || is(Collective::scan) ||
-                              is(Collective::exscan)) &&
-                             count % 2 == 1;
+    const bool is_in_place =
+        (is(Collective::reduce_scatter) || is(Collective::scan) || is(Collective::exscan)) &&
+        count % 2 == 1;
     if (is_in_place) out_ = in_;
     call_.send = is_in_place ? out_.data() : in_.data();
     call_.recv = out_.data();
@@ -141,7 +141,8 @@ class Mixer {
     uneven_.emplace();
     into_.counts.clear();
     for (int member = 0; member < size_; ++member) {
-      if (member == rank_) start_ = std::accumulate(into_.counts.begin(), into_.counts.end(), Count{0});
+      if (member == rank_)
+        start_ = std::accumulate(into_.counts.begin(), into_.counts.end(), Count{0});
       into_.counts.push_back(size_drawn(count, member));
     }
     uneven_->into.counts = into_.counts;
@@ -166,11 +167,13 @@ class Mixer {
   Count between(int giver, int taker) const {
     if (is(Collective::scatterv)) return size_drawn(count_, taker);
     if (!is(Collective::alltoallv)) return size_drawn(count_, giver);
-    if (call_.in_place) return size_drawn(count_, std::min(giver, taker) * 37 + std::max(giver, taker));
+    if (call_.in_place)
+      return size_drawn(count_, std::min(giver, taker) * 37 + std::max(giver, taker));
     return size_drawn(count_, giver * 37 + taker);
   }
   std::int32_t sent(int giver, int taker, Count i) const {
-    return value(giver, i + (is(Collective::scatterv) || is(Collective::alltoallv) ? taker * 7 : 0));
+    return value(giver,
+                 i + (is(Collective::scatterv) || is(Collective::alltoallv) ? taker * 7 : 0));
   }
   void bind_uneven() {
     const bool to_each = is(Collective::scatterv) || is(Collective::alltoallv);
@@ -186,7 +189,8 @@ class Mixer {
     Layout& given = call_.in_place && !is(Collective::scatterv) ? into_ : from_;
     for (int member = 0; member < size_; ++member) {
       if (!to_each && member != rank_) continue;
-      for (Count i = 0; i < between(rank_, member); ++i) given.at(member, i) = sent(rank_, member, i);
+      for (Count i = 0; i < between(rank_, member); ++i)
+        given.at(member, i) = sent(rank_, member, i);
     }
     uneven_.emplace(delegate::Uneven{from_.blocks(devices_), into_.blocks(devices_)});
     call_.uneven = &*uneven_;
@@ -242,10 +246,10 @@ class Mixer {
 };
 
 inline constexpr Collective kServed[] = {
-    Collective::barrier,    Collective::bcast,     Collective::reduce,
-    Collective::allreduce,  Collective::gather,    Collective::scatter,
-    Collective::allgather,  Collective::alltoall,  Collective::reduce_scatter,
-    Collective::scan,       Collective::exscan,    Collective::gatherv,
-    Collective::scatterv,   Collective::allgatherv, Collective::alltoallv};
+    Collective::barrier,   Collective::bcast,      Collective::reduce,
+    Collective::allreduce, Collective::gather,     Collective::scatter,
+    Collective::allgather, Collective::alltoall,   Collective::reduce_scatter,
+    Collective::scan,      Collective::exscan,     Collective::gatherv,
+    Collective::scatterv,  Collective::allgatherv, Collective::alltoallv};
 
 }  // namespace tutti::test

@@ -150,7 +150,7 @@ bool is_usable(const types::Device* device) {
   return device == nullptr || device->is_usable();
 }
 
-bool is_usable(const delegate::Blocks& blocks) {
+bool is_usable(const delegate::BlockList& blocks) {
   for (int member = 0; member < static_cast<int>(blocks.counts.size()); ++member)
     if (!is_usable(blocks.of(member).device)) return false;
   return true;

@@ -24,7 +24,7 @@ namespace tutti::delegate {
 using types::Count;
 
 // One side of a v form: a block a member, each of its own size.
-struct Blocks {
+struct BlockList {
   void* data;
   const types::Datatype* type;
   std::span<const Count> counts, displs;          // displacements in extents of the type, or
@@ -50,7 +50,7 @@ struct Blocks {
 };
 // What a member knows of blocks that have their own sizes.
 struct Uneven {
-  Blocks from, into;  // as in TeamCall; a side of one block stands there
+  BlockList from, into;  // as in TeamCall; a side of one block stands there
 };
 
 // One collective call of a member.

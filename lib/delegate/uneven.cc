@@ -71,9 +71,9 @@ std::uint64_t ShmTeam::say_one(const Exchange& exchange, AreaEntry& mine) const 
 }
 
 std::uint64_t ShmTeam::say_each(const Exchange& exchange, AreaEntry& mine) const {
-  const Blocks& blocks = exchange.call.in_place && exchange.everyone_gives
-                             ? exchange.call.uneven->into
-                             : exchange.call.uneven->from;
+  const BlockList& blocks = exchange.call.in_place && exchange.everyone_gives
+                                ? exchange.call.uneven->into
+                                : exchange.call.uneven->from;
   const auto table = static_cast<Count>(sizeof(Count)) * size_;
   const auto size_of = [&](int member) { return member == me_ ? 0 : blocks.bytes(member); };
   Count most = 0, bytes = table;

@@ -81,7 +81,7 @@ struct Layout {
   std::int32_t& at(int member, Count i) {
     return ints[static_cast<std::size_t>((displs[static_cast<std::size_t>(member)] + i) * stride)];
   }
-  delegate::Blocks blocks(const types::Devices& devices) {
+  delegate::BlockList blocks(const types::Devices& devices) {
     return {ints.data(), &type(), counts, displs, {}, &devices};
   }
 };

@@ -167,6 +167,7 @@ class Core final : public transport::Sink {
   void answer(Transfer* transfer);
   BlobView key_for(PeerState& peer, Transfer* transfer);
   void pay_back_key(int from, std::size_t bytes);
+  Ways::Way way_for(PeerState& peer, Transfer* transfer);
   bool start_get(PeerState& peer, Transfer* transfer);
   bool get_part(PeerState& peer, Transfer* transfer);
   int pump_gets();
@@ -174,6 +175,10 @@ class Core final : public transport::Sink {
   void grant(PeerState& peer, Transfer* transfer);
   bool on_grant(int from, const transport::FrameHeader& header);
   void on_taken(int from, const transport::FrameHeader& header);
+  void unpinned(Transfer* transfer, bool ok);
+  Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
+
+  // data.cc
   bool on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   static bool is_part(const Transfer& transfer, const transport::FrameHeader& header,
                       std::size_t bytes);
@@ -187,8 +192,6 @@ class Core final : public transport::Sink {
   int pump_data(Transfer* transfer);
   void end_sent(Transfer* transfer);
   void end_received(int from, const transport::FrameHeader& header, Transfer* transfer);
-  void unpinned(Transfer* transfer, bool ok);
-  Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
 
   // receive.cc
   Transfer* post_recv(int peer, const Envelope& envelope, const types::Buffer& buffer);

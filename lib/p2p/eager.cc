@@ -8,6 +8,7 @@
 // short that keeping it takes no more than keeping an offer goes along with the asking.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 #include "p2p/core.h"
@@ -207,6 +208,8 @@ bool Core::drop_held(Transfer* transfer) {
   transfer->staging = nullptr;
   transfer->region.reset();
   transfer->source_memory.reset();
+  if (std::exchange(transfer->is_judged, false))
+    peer(transfer->peer).ways->end(transfer->status.code == Code::ok, now_ns());
   return true;
 }
 

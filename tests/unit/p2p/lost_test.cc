@@ -61,6 +61,7 @@ TEST_CASE("every request to or from a lost peer ends, whatever it was doing", "[
     options.capacity = 5;
     options.gets = seed % 2 == 0;
     options.get_from = 2048;
+    options.gets_are_judged = seed % 4 == 0;
     options.get_delay = 4;
     options.places = seed % 3 != 0;
     INFO("seed " << seed);

@@ -133,6 +133,7 @@ class Core final : public transport::Sink {
 
   // eager.cc
   bool post_first(PeerState& peer, Transfer* transfer);
+  void post_to_who_left(PeerState& peer, Transfer* transfer);
   bool post_eager(PeerState& peer, Transfer* transfer, bool is_charged);
   std::span<const std::byte> stage(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
   bool drop_held(Transfer* transfer);  // false: copies for it are under way, which end it
@@ -205,6 +206,7 @@ class Core final : public transport::Sink {
   void give_back(KeptMessage* message, std::uint32_t id);
   void on_recall(int from, const transport::FrameHeader& header);
   void on_recalled(int from, const transport::FrameHeader& header);
+  void on_goodbye(PeerState& peer);
 
   // cancel.cc
   // Why everything in this context ends; ok: it does not.

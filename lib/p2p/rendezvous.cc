@@ -43,6 +43,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   const std::uint32_t cost = key_cost_of(key.size());
   peer.credit -= cost;
   transfer->phase = Phase::offered;
+  transfer->is_asked_back = false;
   if (peer.link->try_post({&header, key.data(), key.size(), nullptr})) {
     ++counted_.offers_sent;
     count_sent(peer, header.length);

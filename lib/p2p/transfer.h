@@ -75,10 +75,10 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::uint32_t in_flight = 0;  // pinned frames not yet fired; 0 when it is complete
   std::uint64_t moved = 0;      // posted, or arrived; counted from the grant on
   std::uint64_t placed = 0;  // on their way into a place; with what arrived never above the total
-  bool is_taken = false, is_asked_back = false;  // by the receiver, in full; by cancel()
-  Core* core = nullptr;                          // fixed
-  std::uint32_t id = 0;                          // fixed: its number in the pool
-  std::uint32_t remote = 0;                      // the other side's id
+  bool is_taken = false, is_asked_back = false, is_judged = false;  // in full; by cancel(); by Ways
+  Core* core = nullptr;                                             // fixed
+  std::uint32_t id = 0;                                             // fixed: its number in the pool
+  std::uint32_t remote = 0;                                         // the other side's id
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet. Null: none.
   std::byte* staging = nullptr;

@@ -137,9 +137,11 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   if (code == MPI_SUCCESS) open();
   return code;
 }
+// Ours is the last use of MPI: what callbacks do in the program's end is moved, too.
 int MPI_Finalize() {
-  close();
-  return PMPI_Finalize();
+  const int code = PMPI_Finalize();
+  if (code == MPI_SUCCESS) close();
+  return code;
 }
 int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   const int code = PMPI_Session_init(info, errhandler, session);
@@ -147,9 +149,9 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* sess
   return code;
 }
 int MPI_Session_finalize(MPI_Session* session) {
-  const bool is_one = session != nullptr && *session != MPI_SESSION_NULL;
-  if (is_one) close();
-  return PMPI_Session_finalize(session);
+  const int code = PMPI_Session_finalize(session);
+  if (code == MPI_SUCCESS) close();
+  return code;
 }
 
 int MPI_Buffer_attach(void* buffer, int bytes) {

@@ -1,4 +1,6 @@
 // Calls, and what becomes of buffers whose calls go on as requests.
+#include <unistd.h>
+
 #include <map>
 #include <mutex>
 
@@ -18,12 +20,27 @@ struct Pending {
 
 namespace {
 
+// A receive that the program freed before its end: it hears of it by messages that come later. Then
+// its message is there, but the GPU may be at it still: we wait a while in the next calls.
+struct Freed {
+  MPI_Request request;
+  std::shared_ptr<Pending> pending;
+  int patience = 5000;
+  bool has_ended() {
+    for (int round = 0;; ++round) {
+      int has = 0;
+      if (PMPI_Test(&request, &has, MPI_STATUS_IGNORE) != MPI_SUCCESS || has != 0) return true;
+      if (round == 1000 || --patience < 0) return false;
+      ::usleep(100);
+    }
+  }
+};
+
 // Of the program's handles; several may be equal where a request was done at once.
 struct Table {
   std::mutex mutex;
   std::multimap<MPI_Request, std::shared_ptr<Pending>> pending;
-  // Receives that the program freed before their end: it hears of it by other messages.
-  std::vector<std::pair<MPI_Request, std::shared_ptr<Pending>>> freed;
+  std::vector<Freed> freed;
 };
 Table& table() {
   static auto& all = *new Table;
@@ -56,10 +73,9 @@ void look_at_freed() {
     if (table().freed.empty()) return;
     all.swap(table().freed);
   }
-  std::erase_if(all, [](auto& each) {
-    int has = 0;
-    if (PMPI_Test(&each.first, &has, MPI_STATUS_IGNORE) == MPI_SUCCESS && has == 0) return false;
-    each.second->finish();
+  std::erase_if(all, [](Freed& each) {
+    if (!each.has_ended()) return false;
+    each.pending->finish();
     return true;
   });
   const std::lock_guard lock(table().mutex);
@@ -141,7 +157,7 @@ int free_request(MPI_Request* request) {
   for (const auto& each : pending->moves) receives |= each->is_received();
   if (receives) {
     const std::lock_guard lock(table().mutex);
-    table().freed.emplace_back(*request, pending);
+    table().freed.push_back({*request, pending});
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   }
@@ -152,7 +168,7 @@ int free_request(MPI_Request* request) {
 void close_requests() {
   look_at_freed();
   const std::lock_guard lock(table().mutex);
-  for (auto& [request, pending] : table().freed) {
+  for (auto& [request, pending, patience] : table().freed) {
     for (const auto& each : pending->moves) each->abandon();
     PMPI_Request_free(&request);
   }

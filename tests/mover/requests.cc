@@ -40,6 +40,7 @@ struct Freed {
 struct Table {
   std::mutex mutex;
   std::multimap<MPI_Request, std::shared_ptr<Pending>> pending;
+  std::recursive_mutex freed_mutex;  // calls of MPI are made with it
   std::vector<Freed> freed;
 };
 Table& table() {
@@ -65,21 +66,14 @@ bool has_ended(MPI_Request request) {
   return PMPI_Request_get_status(request, &has, MPI_STATUS_IGNORE) != MPI_SUCCESS || has != 0;
 }
 
-// What was received by requests that nobody waits for.
+// What was received by requests that nobody waits for. Whoever looks has it all when it goes on.
 void look_at_freed() {
-  decltype(Table::freed) all;
-  {
-    const std::lock_guard lock(table().mutex);
-    if (table().freed.empty()) return;
-    all.swap(table().freed);
-  }
-  std::erase_if(all, [](Freed& each) {
+  const std::lock_guard lock(table().freed_mutex);
+  std::erase_if(table().freed, [](Freed& each) {
     if (!each.has_ended()) return false;
     each.pending->finish();
     return true;
   });
-  const std::lock_guard lock(table().mutex);
-  for (auto& each : all) table().freed.push_back(std::move(each));
 }
 
 }  // namespace
@@ -156,7 +150,7 @@ int free_request(MPI_Request* request) {
   bool receives = false;
   for (const auto& each : pending->moves) receives |= each->is_received();
   if (receives) {
-    const std::lock_guard lock(table().mutex);
+    const std::lock_guard lock(table().freed_mutex);
     table().freed.push_back({*request, pending});
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
@@ -167,7 +161,7 @@ int free_request(MPI_Request* request) {
 
 void close_requests() {
   look_at_freed();
-  const std::lock_guard lock(table().mutex);
+  const std::lock_guard lock(table().freed_mutex);
   for (auto& [request, pending, patience] : table().freed) {
     for (const auto& each : pending->moves) each->abandon();
     PMPI_Request_free(&request);

@@ -15,8 +15,8 @@ namespace tutti::mpi {
 
 class BufferRoom {
  public:
-  // memory MPI_BUFFER_AUTOMATIC: no limit, allocated as needed. That of a device counts, and messages
-  // lie in the host's: they are on their way out.
+  // memory MPI_BUFFER_AUTOMATIC: no limit, allocated as needed. That of a device counts, and
+  // messages lie in the host's: they are on their way out.
   BufferRoom(void* memory, Count bytes);
   void* memory() const { return memory_; }
   Count bytes() const { return bytes_; }

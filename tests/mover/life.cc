@@ -88,7 +88,8 @@ void close() {
 template <class Attach>
 int attach(const void* owner, void* buffer, MPI_Count bytes, Attach with) {
   if (!is_open() || buffer == MPI_BUFFER_AUTOMATIC) return with(buffer);
-  Room room{buffer, Move::make(buffer, bytes_of(buffer, bytes), Way::received, "MPI_Buffer_attach")};
+  Room room{buffer,
+            Move::make(buffer, bytes_of(buffer, bytes), Way::received, "MPI_Buffer_attach")};
   const int code = with(room.moved == nullptr ? buffer : room.moved->address());
   if (code != MPI_SUCCESS || room.moved == nullptr) return code;
   count_move("MPI_Buffer_attach");
@@ -189,7 +190,8 @@ int MPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count byt
                 [&](void* to) { return PMPI_Session_attach_buffer_c(session, to, bytes); });
 }
 int MPI_Session_detach_buffer(MPI_Session session, void* buffer, int* bytes) {
-  return detach(session, buffer, [&] { return PMPI_Session_detach_buffer(session, buffer, bytes); });
+  return detach(session, buffer,
+                [&] { return PMPI_Session_detach_buffer(session, buffer, bytes); });
 }
 int MPI_Session_detach_buffer_c(MPI_Session session, void* buffer, MPI_Count* bytes) {
   return detach(session, buffer,

@@ -5,7 +5,7 @@
 
 namespace mover {
 
-MPI_Comm own_comm();             // of this rank alone; returns errors
+MPI_Comm own_comm();                // of this rank alone; returns errors
 void count_move(const char* what);  // what MOVER_COUNTS asks for
 
 }  // namespace mover

@@ -46,11 +46,11 @@ class OnGpu {
   OnGpu& operator=(const OnGpu&) = delete;
 };
 
-std::unique_ptr<gpu::Area> take_area(gpu::Kind kind, std::size_t bytes, std::pair<int, int>* shelf) {
+std::unique_ptr<gpu::Area> take_area(gpu::Kind kind, std::size_t bytes,
+                                     std::pair<int, int>* shelf) {
   *shelf = {static_cast<int>(kind), static_cast<int>(std::bit_width(bytes - 1))};
   auto& areas = shelves().areas[*shelf];
-  if (areas.empty())
-    return std::make_unique<gpu::Area>(std::size_t{1} << shelf->second, kind);
+  if (areas.empty()) return std::make_unique<gpu::Area>(std::size_t{1} << shelf->second, kind);
   std::unique_ptr<gpu::Area> area = std::move(areas.back());
   areas.pop_back();
   return area;
@@ -159,8 +159,8 @@ bool Move::lay_out(const void* buffer, const Blocks& blocks) {
                       blocks[i].count, blocks[i].type, own_comm()) != MPI_SUCCESS)
       return false;
     for (std::size_t at = 0; at < whole;) {
-      const auto on = std::find(touched.begin() + static_cast<std::ptrdiff_t>(at), touched.end(),
-                                std::byte{1});
+      const auto on =
+          std::find(touched.begin() + static_cast<std::ptrdiff_t>(at), touched.end(), std::byte{1});
       const auto off = std::find(on, touched.end(), std::byte{0});
       if (on != off)
         add(runs_[i], span.begin + (on - touched.begin()), static_cast<std::size_t>(off - on));
@@ -211,8 +211,8 @@ bool Move::read(std::size_t first, std::size_t last) {
   const auto move = [&] {
     std::size_t bytes = 0;
     for (const iovec& each : to) bytes += each.iov_len;
-    const auto moved = ::process_vm_readv(::getpid(), to.data(), to.size(), from.data(),
-                                          from.size(), 0);
+    const auto moved =
+        ::process_vm_readv(::getpid(), to.data(), to.size(), from.data(), from.size(), 0);
     to.clear();
     from.clear();
     return moved == static_cast<ssize_t>(bytes);
@@ -273,14 +273,15 @@ void Move::finish_partition(std::size_t which) {
 }
 
 void Move::complain(const char* why, std::size_t at, const std::vector<std::byte>& now) const {
-  constexpr const char* kKinds[] = {"host", "pinned", "managed", "device", "other device", "pool",
-                                    "mapped"};
-  std::fprintf(stderr,
-               "mover: rank %d: a buffer of %s %s: byte %td of it in %s memory is %02x and was %02x\n",
-               ranks::rank, what_, why,
-               static_cast<std::ptrdiff_t>(at) - static_cast<std::ptrdiff_t>(shift_),
-               kKinds[static_cast<std::size_t>(shelf_.first)], static_cast<unsigned>(now[at]),
-               static_cast<unsigned>(image_[at]));
+  constexpr const char* kKinds[] = {"host",         "pinned", "managed", "device",
+                                    "other device", "pool",   "mapped"};
+  std::fprintf(
+      stderr,
+      "mover: rank %d: a buffer of %s %s: byte %td of it in %s memory is %02x and was %02x\n",
+      ranks::rank, what_, why,
+      static_cast<std::ptrdiff_t>(at) - static_cast<std::ptrdiff_t>(shift_),
+      kKinds[static_cast<std::size_t>(shelf_.first)], static_cast<unsigned>(now[at]),
+      static_cast<unsigned>(image_[at]));
   std::abort();
 }
 

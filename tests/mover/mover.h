@@ -9,8 +9,8 @@
 //   MOVER_SEED=17       other luck; each rank's is its own
 //   MOVER_COUNTS=FILE   a line for each function and how many of its buffers were moved, appended
 //
-// A buffer stays where it is when its call will fail for another reason (a type that is none), or it
-// is longer than 32 MiB, or nothing can be read there.
+// A buffer stays where it is when its call will fail for another reason (a type that is none), or
+// it is longer than 32 MiB, or nothing can be read there.
 #pragma once
 
 #include <mpi.h>

@@ -201,7 +201,8 @@ int MPI_Pready_list(int length, const int partitions[], MPI_Request request) {
 }
 int MPI_Parrived(MPI_Request request, int partition, int* flag) {
   const int code = PMPI_Parrived(request, partition, flag);
-  const auto pending = is_open() && code == MPI_SUCCESS && *flag != 0 ? find(request, false) : nullptr;
+  const auto pending =
+      is_open() && code == MPI_SUCCESS && *flag != 0 ? find(request, false) : nullptr;
   if (pending != nullptr && pending->is_active && partition >= 0)
     for (const auto& each : pending->moves)
       each->finish_partition(static_cast<std::size_t>(partition));

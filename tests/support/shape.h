@@ -1,4 +1,5 @@
-// shape: what a communicator says of the lengths of arrays, for generated libraries that are preloaded.
+// shape: what a communicator says of the lengths of arrays, for generated libraries that are
+// preloaded.
 //
 // The names are those that the generator of entry points uses, so one rule for lengths and absent
 // arguments serves all. Of what is no communicator everything is 0.

@@ -90,6 +90,10 @@ BufferRoom::Piece* BufferRoom::pack(const types::Buffer& message) {
     at = piece.own.get();
   }
   types::pack(message, 0, {at, static_cast<std::size_t>(message.bytes)});
+  if (types::failure_of(message.device) != Code::ok) {
+    refuse(Code::buffer, "the message could not be copied from its GPU; see the line above");
+    return nullptr;
+  }
   piece.memory = at;
   const auto place = pieces_.insert(before, std::move(piece));
   place->place = place;

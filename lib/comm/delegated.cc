@@ -91,7 +91,8 @@ class HostVectors {
     };
     if (devices.owner_of(said.send) != nullptr) {
       void* const here = engine::take_elements(pool_, given, *said.type, send_);
-      types::copy(whole(said.send, given), whole(here, given));
+      given_ = whole(said.send, given);
+      types::copy(given_, whole(here, given));
       said.send = here;
     }
     const bool is_told = said.collective != Collective::reduce || comm.rank() == said.root;
@@ -107,21 +108,23 @@ class HostVectors {
     pool_.give(std::move(send_));
     pool_.give(std::move(recv_));
   }
-  void end(Code code) const {
+  // What the call ends with.
+  Code end(Code code) {
     if (code == Code::ok && from_.bytes > 0) types::copy(from_, into_);
+    const Code failure = types::failure_of(given_.device);
+    return code != Code::ok ? code : failure != Code::ok ? failure : types::failure_of(into_.device);
   }
 
  private:
   engine::ScratchPool& pool_;
   engine::ScratchPool::Piece send_, recv_;
+  types::Buffer given_;        // what was copied here
   types::Buffer from_, into_;  // the result, here and where it belongs
 };
 
 Code run_reduction_in_host_memory(Communicator& comm, delegate::TeamCall& said) {
   HostVectors vectors(comm, said);
-  const Code code = comm.state().team->run(said);
-  vectors.end(code);
-  return code;
+  return vectors.end(comm.state().team->run(said));
 }
 
 bool is_usable(const types::Device* device) {
@@ -132,8 +135,11 @@ bool is_usable(const types::Device* device) {
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
   const types::Devices& devices = comm.runtime().devices;
   if (said.op == nullptr) {
-    if (is_usable(said.from.device) && is_usable(said.into.device))
-      return comm.state().team->run(said);
+    if (is_usable(said.from.device) && is_usable(said.into.device)) {
+      const Code code = comm.state().team->run(said);
+      const Code failure = types::failure_of(said.from, said.into);
+      return code != Code::ok ? code : failure;
+    }
   } else if (is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv))) {
     return run_reduction_in_host_memory(comm, said);
   }

@@ -1,10 +1,9 @@
 // Work on memory that is not the host's: through its device, and waiting for it where no caller can
 // be told later.
-#include <sched.h>
-
 #include <algorithm>
 #include <memory>
 
+#include "base/backoff.h"
 #include "types/apart.h"
 
 namespace tutti::types {
@@ -21,8 +20,10 @@ class Awaited final : public Done {
   }
   // What failed has said why; the call goes on, with what is there, and ends with an error.
   void wait() {
-    while (!ended_)
-      if (device_.progress() == 0) ::sched_yield();
+    wait_until([this] {
+      device_.progress();
+      return ended_;
+    });
     if (!ok_) device_.note_failure();
   }
 

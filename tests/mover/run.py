@@ -87,7 +87,8 @@ def main():
                environment | {"TUTTI_TEST_STEP": "1" if LONG else "40", "TUTTI_TEST_WITHOUT": " ".join(WITHOUT)})
     else:
         where = ["--virtual", "-H", "a:1,b:1"] if mode == "hosts" else ["-np", "2"]
-        others([TESTS / "mpi4py/run.py", build, HERE / "prun.py", *where], environment)
+        modules = {} if LONG else {"TUTTI_TEST_MODULES": "test_p2p_buf" if QUICK else "test_(p2p_buf|cco_buf|cco_nb_vec)"}
+        others([TESTS / "mpi4py/run.py", build, HERE / "prun.py", *where], environment | modules)
 
 
 main()

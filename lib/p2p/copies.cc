@@ -183,6 +183,7 @@ Pending* Core::fold(const types::Fold& fold) {
 
 // Blocks of ours are not freed under a device's hands.
 void Core::await_copies() {
+  if (copies_ == 0) return;  // then the devices may be gone
   wait_until([this] {
     devices_.progress();
     return copies_ == 0;

@@ -18,7 +18,7 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_GPU_SUPPORT", "name", "auto", "device",
      "buffers in GPU memory: auto (where there is a driver for one), yes (libcuda may come later), no"},
     {"TUTTI_LINK", "name", "auto", "transport",
-     "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx"},
+     "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, cuda_ipc, tcp, ucx"},
     {"TUTTI_EAGER_BYTES", "bytes", "0", "p2p",
      "largest message sent without asking first; 0: derived from the link"},
     {"TUTTI_UNEXPECTED_BYTES", "bytes", "4M", "p2p",
@@ -80,7 +80,7 @@ const std::vector<KnobRow> kRows = all_rows();
 
 // What a knob of unit "name" may say, where that is known here; several are parted by commas.
 std::vector<std::string> words_of(std::string_view knob) {
-  if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "ucx", "tcp"};
+  if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "cuda_ipc", "ucx", "tcp"};
   if (knob == "TUTTI_SINGLE_COPY" || knob == "TUTTI_SHARED_CORES") return {"auto", "on", "off"};
   if (knob == "TUTTI_GPU_SUPPORT") return {"auto", "yes", "no"};
   if (knob == "TUTTI_TCP_FAMILY") return {"auto", "ipv4", "ipv6"};

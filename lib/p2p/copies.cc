@@ -55,12 +55,17 @@ void Core::on_copied(Done* self, bool ok) {
 void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
   if (--copies_ == 0) waiter_->end_unsignalled();
   --transfer->copies;
-  if (!ok && transfer->failure == Code::ok) transfer->failure = Code::other;
-  if (bounce->is_outgoing) {
+  const Bounce::Use use = bounce->use;
+  if (!ok && transfer->failure == Code::ok && use != Bounce::Use::get)
+    transfer->failure = Code::other;
+  if (use == Bounce::Use::pack) {
     bounce->is_ready = true;
   } else {
-    arrived_bytes_ -= bounce->bytes;
+    if (use == Bounce::Use::unpack) arrived_bytes_ -= bounce->bytes;
+    if (use == Bounce::Use::fence) transfer->exposing = Transfer::Exposing::ended;
     give_bounce(bounce);
+    if (use == Bounce::Use::get && transfer->phase == Phase::getting)
+      return end_device_get(transfer, ok);
   }
   if (transfer->phase == Phase::copying && transfer->copies == 0) complete(transfer);
 }
@@ -73,6 +78,7 @@ void Core::drop_bounces(Transfer* transfer) {
   }
   if (transfer->reading != nullptr) give_bounce(std::exchange(transfer->reading, nullptr));
   transfer->packed = 0;
+  transfer->exposing = Transfer::Exposing::not_asked;
   if (transfer->status.code == Code::ok) transfer->status.code = transfer->failure;
 }
 
@@ -82,7 +88,7 @@ void Core::pack_ahead(Transfer* transfer, std::size_t most) {
   while (transfer->packed < end) {
     const std::size_t bytes = std::min<std::uint64_t>(most, transfer->total - transfer->packed);
     Bounce* const bounce = take_bounce(transfer, transfer->packed, bytes);
-    bounce->is_outgoing = true;
+    bounce->use = Bounce::Use::pack;
     (transfer->bounces == nullptr ? transfer->bounces : transfer->last_bounce->next) = bounce;
     transfer->last_bounce = bounce;
     transfer->packed += bytes;
@@ -157,6 +163,12 @@ void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
     if (devices_.progress() == 0) ::sched_yield();
 }
 
+Bounce* Core::take_work(Transfer* transfer, Bounce::Use use) {
+  Bounce* const bounce = take_bounce(transfer, 0, 0);
+  bounce->use = use;
+  return bounce;
+}
+
 Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::copying, wireup_.rank(), {kNoMessage, 0, 0, 0},
@@ -167,13 +179,13 @@ Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into)
 
 Pending* Core::copy(const types::Buffer& from, const types::Buffer& into) {
   Transfer* const transfer = begin_work(from, into);
-  types::begin_copy(from, into, take_bounce(transfer, 0, 0));
+  types::begin_copy(from, into, take_work(transfer, Bounce::Use::work));
   return transfer;
 }
 
 Pending* Core::fold(const types::Fold& fold) {
   Transfer* const transfer = begin_work(fold.from, fold.into);
-  types::begin_fold(fold, take_bounce(transfer, 0, 0));
+  types::begin_fold(fold, take_work(transfer, Bounce::Use::work));
   return transfer;
 }
 

@@ -90,7 +90,8 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
     complete(transfer);
     return transfer;
   }
-  if (buffer.device != nullptr && transfer->total <= to.eager_bytes) is_packed(transfer);
+  if (buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
+    is_packed(transfer);
   // Credit may have come back unseen: who only sends does not look.
   if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
   if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
@@ -103,8 +104,10 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
 
 // Posts the frame that opens a message. False: no room, nothing happened.
 bool Core::post_first(PeerState& peer, Transfer* transfer) {
-  if (transfer->total <= peer.eager_bytes) {
-    if (transfer->buffer.device != nullptr) [[unlikely]] {
+  const bool is_of_device = transfer->buffer.device != nullptr;
+  if (is_of_device && !is_exposed(peer, transfer)) return false;
+  if (transfer->total <= peer.eager_bytes && (!is_of_device || transfer->region == nullptr)) {
+    if (is_of_device) [[unlikely]] {
       if (!is_packed(transfer)) return false;
       if (transfer->failure != Code::ok) {
         fail_with(transfer, transfer->failure);

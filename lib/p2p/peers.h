@@ -49,6 +49,7 @@ struct PeerState {
   // The round in which its link was found full: asking again would only disturb the reader.
   std::uint32_t full_in_round = 0;
   std::vector<BulkLink> bulk;
+  std::vector<BulkLink> readers;  // of devices' memory
   std::uint64_t messages_sent = 0, bytes_sent = 0;
 
   TransferLine waiting;  // sends whose first frame was not posted yet, in order

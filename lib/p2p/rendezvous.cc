@@ -32,6 +32,11 @@ constexpr std::size_t kMostStaged = std::size_t{64} << 10;  // packed at a time
 }  // namespace
 
 bool Core::post_offer(PeerState& peer, Transfer* transfer) {
+  const bool is_of_device = transfer->buffer.device != nullptr;
+  if (is_of_device && transfer->failure != Code::ok) {
+    fail_with(transfer, transfer->failure);
+    return true;
+  }
   transport::FrameHeader header;
   header.context = transfer->context;
   header.tag = transfer->tag;
@@ -42,6 +47,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   if (transfer->total <= peer.eager_bytes && transfer->mode != Mode::synchronous)
     header.flags = kUntilKept;
   const BlobView key = key_for(peer, transfer);
+  if (is_of_device && !key.empty()) header.flags = kOfDevice;
   const std::uint32_t cost = key_cost_of(key.size());
   peer.credit -= cost;
   transfer->phase = Phase::offered;
@@ -94,6 +100,7 @@ void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
   transfer->remote = high_of(header.cookie);
   transfer->moved = 0;
   transfer->key.assign(key.begin(), key.end());
+  transfer->has_device_key = (header.flags & kOfDevice) != 0;
 }
 
 void Core::answer(Transfer* transfer) {
@@ -108,6 +115,7 @@ void Core::answer(Transfer* transfer) {
 }
 
 bool Core::start_get(PeerState& peer, Transfer* transfer) {
+  if (transfer->has_device_key) return start_device_get(peer, transfer);
   if (!peer.traits.gets || !transfer->buffer.is_contiguous()) return false;
   auto imported = peer.link->import(transfer->key);
   if (!imported) return false;
@@ -124,7 +132,9 @@ bool Core::get_part(PeerState& peer, Transfer* transfer) {
   transfer->in_flight = 1;
   const auto started =
       peer.link->get(*transfer->source_memory, transfer->moved,
-                     {transfer->buffer.at() + transfer->moved, bytes}, &transfer->pin);
+                     types::Buffer::plain(transfer->buffer.at() + transfer->moved,
+                                          static_cast<types::Count>(bytes)),
+                     &transfer->pin);
   if (started) return true;
   transfer->in_flight = 0;
   return false;

@@ -42,13 +42,15 @@ enum class Phase : std::uint8_t {
 
 struct Transfer;
 
-// A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it.
+// A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it. Or, of
+// no bytes, other work of a device for a message.
 struct Bounce final : Done {
+  enum class Use : std::uint8_t { unpack, pack, work, fence, get };
   Transfer* transfer = nullptr;
   Bounce* next = nullptr;
   std::uint64_t offset = 0;
   std::size_t bytes = 0;
-  bool is_outgoing = false;
+  Use use = Use::unpack;
   bool is_ready = false;  // packed
   std::byte* memory() { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -92,6 +94,10 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::uint64_t packed = 0;                           // bytes, or about to be
   Bounce *bounces = nullptr, *last_bounce = nullptr;  // outgoing, in order
   Bounce* reading = nullptr;                          // a transport reads into it
+  // Of a send from a device's memory that its peer may read: whether it may yet.
+  enum class Exposing : std::uint8_t { not_asked, waits, ended };
+  Exposing exposing = Exposing::not_asked;
+  bool has_device_key = false;  // of a receive: what `key` is of
 
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {

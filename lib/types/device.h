@@ -5,8 +5,14 @@
 // later. A vendor is one class. Whoever knows of no device pays one branch: Buffer::device is null.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
 #include "types/types.h"
 
 namespace tutti::types {
@@ -19,6 +25,13 @@ struct Fold {
   const Op* op = nullptr;
   Buffer from, into;
   bool from_first = true;
+};
+
+// What a device measured when it was first asked.
+struct Pace {
+  // From so many bytes on a neighbour's device reads faster than both go through host memory.
+  std::size_t read_from = std::size_t{16} << 10;
+  std::size_t chunk = std::size_t{64} << 10;  // copied to and from the host at a time
 };
 
 // Work on a kind of memory. Each call begins some and fires `done` once, before it returns or
@@ -45,6 +58,45 @@ class Device {
   // A call of the user's begins: what its caller gave the device before comes before what is asked
   // for from now on.
   virtual void begin_call() = 0;
+  // Ends when that, as of the latest call, has ended: others may read this device's memory then.
+  virtual void await_caller(Done* done) = 0;
+  virtual Pace pace() { return {}; }
+  // Memory of the device; null: there is none to be had.
+  virtual void* take(std::size_t) { return nullptr; }
+  virtual void give(void*) {}
+  // Host memory of pace().chunk bytes that it copies to and from with no step between; null: none
+  // is free.
+  virtual std::byte* take_block() { return nullptr; }
+  virtual void give_block(std::byte*) {}
+};
+
+// Brings descriptors to neighbours: what some memory can be named by only.
+class Courier {
+ public:
+  virtual ~Courier() = default;
+  // What a neighbour takes it by; it can while `hold` lives.
+  struct Parcel {
+    Blob key;
+    std::shared_ptr<void> hold;
+  };
+  virtual Result<Parcel> give(int fd) = 0;
+  virtual Result<UniqueFd> take(BlobView key) = 0;
+};
+
+// Memory of a device that neighbours may read while this lives.
+class Exported {
+ public:
+  virtual ~Exported() = default;
+  virtual BlobView key() const = 0;  // its first byte is the MemoryKind
+};
+
+// A neighbour's. It outlives what is read from it.
+class Imported {
+ public:
+  virtual ~Imported() = default;
+  // Begins to copy into.bytes bytes from `offset`; into the host's memory or a device's. An error
+  // where they are not all inside, or no device here reaches them: nothing was begun.
+  virtual Result<void> read(std::uint64_t offset, const Buffer& into, Done* done) = 0;
 };
 
 // Whose devices may come to be while the program runs.
@@ -54,6 +106,14 @@ class Vendor {
   // Null: not of this vendor. For a call that begins now.
   virtual Device* owner_of(const void* address) = 0;
   virtual int progress() = 0;
+  virtual MemoryKind kind() const = 0;
+  // Memory that lies in one piece of what was allocated. An error says why nobody else reaches it.
+  virtual Result<std::unique_ptr<Exported>> share(const Memory& memory, Courier& courier) = 0;
+  // What neighbour `from` says that it exported: nothing in it is believed unseen. The courier
+  // outlives what is imported.
+  virtual Result<std::unique_ptr<Imported>> import(int from, BlobView key, Courier& courier) = 0;
+  // How what this neighbour exported was reached, or why not; empty: it exported nothing so far.
+  virtual std::string reach_text(int from) const = 0;
 };
 
 // The devices of a world.
@@ -78,6 +138,7 @@ class Devices {
     return buffer;
   }
   int progress();
+  std::span<Vendor* const> vendors() const { return vendors_; }
 
  private:
   bool is_empty_ = true;  // every call asks

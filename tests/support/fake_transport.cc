@@ -1,6 +1,8 @@
 // The fake transport: one queue per ordered pair, one lock, one random number generator.
 #include "fake_transport.h"
 
+#include "types/types.h"
+
 #include <cstring>
 #include <deque>
 #include <map>
@@ -163,8 +165,10 @@ class FakeLink final : public Link {
   Result<std::unique_ptr<Remote>> import(BlobView key) override {
     return owner_.reads().import(key);
   }
-  Result<void> get(Remote& from, std::uint64_t offset, const Memory& into, Done* done) override {
-    return owner_.reads().get(from, offset, into, done);
+  Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
+                   Done* done) override {
+    return owner_.reads().get(from, offset, {into.at(), static_cast<std::size_t>(into.bytes)},
+                              done);
   }
 
  private:

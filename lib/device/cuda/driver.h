@@ -16,6 +16,7 @@ namespace tutti::device::cuda {
   X(cuCtxPushCurrent)            \
   X(cuCtxPopCurrent)             \
   X(cuCtxGetDevice)              \
+  X(cuDeviceGetUuid)             \
   X(cuDevicePrimaryCtxRetain)    \
   X(cuDevicePrimaryCtxRelease)   \
   X(cuPointerGetAttribute)       \
@@ -34,6 +35,9 @@ namespace tutti::device::cuda {
   X(cuMemFreeHost)               \
   X(cuMemAlloc)                  \
   X(cuMemFree)                   \
+  X(cuIpcGetMemHandle)           \
+  X(cuIpcOpenMemHandle)          \
+  X(cuIpcCloseMemHandle)         \
   X(cuModuleLoadData)            \
   X(cuModuleUnload)              \
   X(cuModuleGetFunction)         \

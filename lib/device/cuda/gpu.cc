@@ -136,6 +136,10 @@ Result<bool> Gpu::enqueue(Step& step) {
     case What::fold:
       begun = step_fold(step);
       break;
+    case What::wait:
+      step.job->begun = step.job->total;
+      begun = true;
+      break;
   }
   if (!begun || !*begun) return begun;
   TUTTI_DO(check(driver_.cuEventRecord(step.event, lane.stream), "an event"));
@@ -155,7 +159,7 @@ Result<CUevent> Gpu::take_event() {
 
 void Gpu::fail_job(Job& job, const std::string& why) {
   constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy",
-                                   "a fold"};
+                                   "a fold", "a wait for the caller"};
   job.has_failed = true;
   // A GPU that is lost fails all that was under way.
   if (std::find(told_.begin(), told_.end(), why) != told_.end()) return;

@@ -43,9 +43,10 @@ class Gpu final : public types::Device {
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
   void begin_call() override;
+  void await_caller(Done* done) override;
 
  private:
-  enum class What : std::uint8_t { pack, unpack, copy, fold };
+  enum class What : std::uint8_t { pack, unpack, copy, fold, wait };
   struct Job {
     What what = What::pack;
     Done* done = nullptr;

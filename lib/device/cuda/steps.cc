@@ -68,6 +68,11 @@ void Gpu::fold(const types::Fold& fold, Done* done) {
   begin(job);
 }
 
+// An event behind nothing but the wait for the caller.
+void Gpu::await_caller(Done* done) {
+  begin(take_job(What::wait, done, 1));
+}
+
 bool Gpu::take_chunk(Step& step, std::size_t place) {
   step.chunks[place] = staging_.take();
   return step.chunks[place] != nullptr;

@@ -33,13 +33,13 @@ void* reach(std::uintptr_t address, std::size_t bytes) {
   if (found == nullptr || address + bytes > found->begin + found->bytes) return nullptr;
   if (found->kind == Kind::pinned || found->kind == Kind::managed)
     return reinterpret_cast<void*>(address);
+  if (found->open != nullptr) return found->open + (address - found->begin);
   const Gpu& gpu = *state().gpus[static_cast<std::size_t>(found->device)];
   return gpu.open + (address - reinterpret_cast<std::uintptr_t>(gpu.forbidden));
 }
 
 CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address) {
   State& all = state();
-  constexpr std::size_t kApart = 512;
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   Allocation made;
   made.bytes = bytes;
@@ -78,7 +78,8 @@ CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
   const auto found = all.allocations.find(address);
   if (found == all.allocations.end() || !found->second.is_live) return CUDA_ERROR_INVALID_VALUE;
   const Allocation gone = found->second;
-  if (gone.kind != kind && gone.kind != other) return CUDA_ERROR_INVALID_VALUE;
+  if (gone.open != nullptr || (gone.kind != kind && gone.kind != other))
+    return CUDA_ERROR_INVALID_VALUE;
   all.allocations.erase(found);
   if (kind == Kind::pinned || gone.kind == Kind::managed) {
     if (gone.kind == Kind::pinned) all.pinned -= gone.bytes;
@@ -87,6 +88,7 @@ CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
   }
   Gpu& gpu = *all.gpus[static_cast<std::size_t>(gone.device)];
   gpu.used -= gone.bytes;
+  end_export(gone);
   // What is read there by mistake is not what was.
   std::memset(gpu.open + (gone.begin - reinterpret_cast<std::uintptr_t>(gpu.forbidden)), 0xdd,
               gone.bytes);

@@ -7,6 +7,8 @@
 //   STANDIN_CUDA_DEVICES=2         how many GPUs
 //   STANDIN_CUDA_DELAY_US=50       each piece of work starts up to so much late
 //   STANDIN_CUDA_MEMORY=1073741824 bytes of each GPU; STANDIN_CUDA_PINNED: of pinned memory
+//   STANDIN_CUDA_IPC=0             handles of other processes cannot be opened, as in containers
+//   STANDIN_CUDA_PEERS=0           no GPU reaches another one's memory
 //   STANDIN_CUDA_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this
 //   error;
 //                                   those that break a context (such as 719) do so for every call
@@ -36,6 +38,11 @@ struct Allocation {
   CUcontext context = nullptr;
   unsigned long long id = 0;
   bool is_live = true;
+  // Of another process's memory: where this process's GPU finds it, its mapping, how often opened.
+  std::byte* open = nullptr;
+  std::size_t mapped = 0;
+  int opened = 0;
+  std::string handle;
 };
 
 // The end of a piece of work.
@@ -80,10 +87,13 @@ struct CUfunc_st {
 namespace standin {
 
 constexpr std::size_t kWindow = std::size_t{16} << 30;  // addresses of a GPU
+constexpr std::size_t kApart = 512;                     // of allocations
+constexpr std::size_t kIds = kWindow / kApart * sizeof(unsigned long long);
 
 struct Gpu {
   std::byte* forbidden = nullptr;  // what callers see
   std::byte* open = nullptr;       // the same bytes, for the GPU itself
+  int file = -1;                   // they lie in; behind them the ids of what is exported (ipc.cc)
   std::size_t taken = 0;           // addresses are not given twice
   std::size_t used = 0;
   CUctx_st primary;
@@ -104,6 +114,7 @@ struct State {
   unsigned long long next_id = 1;
   std::size_t pinned_limit = SIZE_MAX, pinned = 0, memory_limit = SIZE_MAX;
   unsigned delay_us = 0;
+  bool has_ipc = true, has_peers = true;
   std::uint64_t random = 1;
   std::string fails;  // function
   int fails_from = 0, calls = 0;
@@ -121,6 +132,7 @@ Allocation* find(std::uintptr_t address);
 void* reach(std::uintptr_t address, std::size_t bytes);  // null: not all of it is allocated
 CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address);
 bool is_window(std::uintptr_t address);
+void end_export(const Allocation& gone);  // ipc.cc
 
 // streams.cc; the state is locked, and is not while they wait.
 CUcontext current();

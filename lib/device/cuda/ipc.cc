@@ -1,0 +1,204 @@
+// Exporting, opening and reading.
+#include "device/cuda/ipc.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/cuda/current.h"
+
+namespace tutti::device::cuda {
+namespace {
+
+tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said) {
+  return fail(Code::unsupported, std::string(call) + ": " + driver.text_of(said));
+}
+
+class ExportedPart final : public types::Exported {
+ public:
+  ExportedPart(const IpcKey& key, std::shared_ptr<void> hold) : hold_(std::move(hold)) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&key);
+    key_.assign(bytes, bytes + kIpcKeyHead + key.room_bytes);
+  }
+  BlobView key() const override { return key_; }
+
+ private:
+  Blob key_;
+  std::shared_ptr<void> hold_;
+};
+
+class ImportedPart final : public types::Imported {
+ public:
+  ImportedPart(Imports& imports, int from, const IpcKey& key, types::Courier& courier)
+      : imports_(imports), from_(from), key_(key), courier_(courier) {}
+  Result<void> read(std::uint64_t offset, const types::Buffer& into, Done* done) override {
+    const auto bytes = static_cast<std::uint64_t>(into.bytes);
+    if (offset > key_.bytes || bytes > key_.bytes - offset)
+      return fail(Code::intern, "reading " + std::to_string(bytes) + " bytes at " +
+                                    std::to_string(offset) + " of " + std::to_string(key_.bytes) +
+                                    " that were exported");
+    TUTTI_TRY(opened, imports_.open(from_, key_, into.device, courier_));
+    types::Buffer from = types::Buffer::plain(
+        opened.second->address() + key_.offset + offset, into.bytes);
+    from.device = opened.first;
+    opened_.push_back(std::move(opened.second));
+    types::begin_copy(from, into, done);
+    return {};
+  }
+
+ private:
+  Imports& imports_;
+  const int from_;
+  const IpcKey key_;
+  types::Courier& courier_;
+  std::vector<std::shared_ptr<Opened>> opened_;
+};
+
+}  // namespace
+
+std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device) {
+  CUuuid uuid{};
+  driver.cuDeviceGetUuid(&uuid, device);
+  std::array<std::uint8_t, 16> bytes;
+  std::memcpy(bytes.data(), &uuid, bytes.size());
+  return bytes;
+}
+
+// Which allocation it is in, and where.
+Result<void> Exports::describe(const Memory& memory, IpcKey& key) {
+  const auto at = reinterpret_cast<CUdeviceptr>(memory.data);
+  unsigned long long id = 0;
+  CUdeviceptr begin = 0;
+  std::size_t bytes = 0;
+  CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                 CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                 CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  void* values[] = {&id, &begin, &bytes};
+  const CUresult said = driver_.cuPointerGetAttributes(std::size(which), which, values, at);
+  if (said != CUDA_SUCCESS) return refused(driver_, "cuPointerGetAttributes", said);
+  if (id == 0 || at < begin || at - begin > bytes || memory.bytes > bytes - (at - begin))
+    return fail(Code::unsupported, "it is not in one allocation");
+  key.id = id;
+  key.place = begin;
+  key.allocated = bytes;
+  key.offset = at - begin;
+  key.bytes = memory.bytes;
+  return {};
+}
+
+Result<void> Exports::open_way(const Pointer& pointer, types::Courier&, Kept& kept) {
+  if (pointer.kind != PointerKind::device)
+    return fail(Code::unsupported, std::string("it is ") + name_of(pointer.kind));
+  CUipcMemHandle handle;
+  if (const CUresult said = driver_.cuIpcGetMemHandle(&handle, kept.key.place);
+      said != CUDA_SUCCESS)
+    return refused(driver_, "cuIpcGetMemHandle", said);
+  kept.key.way = Way::handle;
+  kept.key.room_bytes = sizeof handle;
+  std::memcpy(kept.key.room.data(), &handle, sizeof handle);
+  return {};
+}
+
+Result<std::unique_ptr<types::Exported>> Exports::share(const Memory& memory,
+                                                        types::Courier& courier, const Gpu& gpu) {
+  const Current current(driver_, gpu.context());
+  IpcKey part;
+  TUTTI_DO(describe(memory, part));
+  Kept& kept = kept_[part.id % kKept];
+  if (kept.key.id != part.id) {
+    Kept fresh;
+    fresh.key = part;
+    fresh.key.kind = static_cast<std::uint8_t>(MemoryKind::cuda);
+    fresh.key.gpu = uuid_of(driver_, gpu.number());
+    TUTTI_DO(open_way(pointers_.find(memory.data), courier, fresh));
+    kept = std::move(fresh);
+  }
+  IpcKey key = kept.key;
+  key.offset = part.offset;
+  key.bytes = part.bytes;
+  return std::unique_ptr<types::Exported>(std::make_unique<ExportedPart>(key, kept.hold));
+}
+
+Result<void> Opened::open(types::Courier&) {
+  const Current current(driver_, gpu_.context());
+  CUipcMemHandle handle;
+  if (key_.way != Way::handle || key_.room_bytes != sizeof handle)
+    return fail(Code::intern, "a key that nobody here can open");
+  std::memcpy(&handle, key_.room.data(), sizeof handle);
+  const CUresult said =
+      driver_.cuIpcOpenMemHandle(&address_, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  if (said == CUDA_SUCCESS) return {};
+  address_ = 0;
+  return refused(driver_, "cuIpcOpenMemHandle", said);
+}
+
+Opened::~Opened() {
+  const Current current(driver_, gpu_.context());
+  if (current && address_ != 0) driver_.cuIpcCloseMemHandle(address_);
+}
+
+Result<std::unique_ptr<types::Imported>> Imports::import(int from, BlobView bytes,
+                                                         types::Courier& courier) {
+  IpcKey key;
+  if (bytes.size() < kIpcKeyHead || bytes.size() > sizeof key)
+    return fail(Code::intern, "a key of " + std::to_string(bytes.size()) + " bytes");
+  std::memcpy(&key, bytes.data(), bytes.size());
+  const bool is_whole = key.kind == static_cast<std::uint8_t>(MemoryKind::cuda) &&
+                        key.room_bytes == bytes.size() - kIpcKeyHead && key.id != 0 &&
+                        key.allocated <= UINT64_MAX - key.place && key.offset <= key.allocated &&
+                        key.bytes <= key.allocated - key.offset;
+  if (!is_whole) return fail(Code::intern, "a key that contradicts itself");
+  return std::unique_ptr<types::Imported>(
+      std::make_unique<ImportedPart>(*this, from, key, courier));
+}
+
+// Into the host's memory the GPU reads that has the memory, if it is among ours, else any.
+Result<Gpu*> Imports::reader_for(const IpcKey& key, const types::Device* into) const {
+  Gpu* any = nullptr;
+  for (const auto& gpu : gpus_) {
+    if (into == gpu.get()) return gpu.get();
+    if (into == nullptr && (any == nullptr || uuid_of(driver_, gpu->number()) == key.gpu))
+      any = gpu.get();
+  }
+  if (any != nullptr) return any;
+  return fail(Code::unsupported, into == nullptr ? "no GPU is used here" : "it is no GPU of ours");
+}
+
+Result<std::pair<Gpu*, std::shared_ptr<Opened>>> Imports::open(int from, const IpcKey& key,
+                                                               const types::Device* into,
+                                                               types::Courier& courier) {
+  TUTTI_TRY(gpu, reader_for(key, into));
+  const auto known = std::find_if(opened_.begin(), opened_.end(), [&](const auto& each) {
+    return each->is(*gpu, from, key);
+  });
+  if (known != opened_.end()) {
+    std::rotate(known, known + 1, opened_.end());
+    return std::pair(gpu, opened_.back());
+  }
+  if (const auto found = refused_.find({gpu, key.gpu}); found != refused_.end())
+    return fail(Code::unsupported, found->second);
+  std::erase_if(opened_, [&](const auto& each) { return each->is_replaced_by(from, key); });
+  for (auto each = opened_.begin(); opened_.size() >= kMostOpened && each != opened_.end();)
+    each = each->use_count() == 1 ? opened_.erase(each) : each + 1;
+  auto opened = std::make_shared<Opened>(driver_, *gpu, from, key);
+  if (const auto done = opened->open(courier); !done) {
+    reached_[from] = "staged: " + done.error().text;
+    if (done.error().code == Code::access)
+      refused_[{gpu, key.gpu}] = done.error().text;
+    return tl::unexpected<Error>(done.error());
+  }
+  reached_[from] = how(*gpu, key);
+  opened_.push_back(std::move(opened));
+  return std::pair(gpu, opened_.back());
+}
+
+std::string Imports::how(const Gpu& gpu, const IpcKey& key) const {
+  if (uuid_of(driver_, gpu.number()) == key.gpu) return "same GPU";
+  return "another GPU";
+}
+
+std::string Imports::reach_text(int from) const {
+  const auto found = reached_.find(from);
+  return found == reached_.end() ? "" : found->second;
+}
+
+}  // namespace tutti::device::cuda

@@ -70,10 +70,12 @@ struct Thread {
   void add(std::string frame) {
     const bool is_library = file_of(frame).find(".so") != std::string_view::npos;
     if (is_library && ++count > kMostFrames) return;
-    // "#0  0x00007f... name": the address says nothing to a reader.
+    // "#0  0x00007f... name", "#0  0x00007f... in name ()": the address says nothing to a reader.
     if (const auto hex = frame.find("0x"); hex != std::string::npos)
-      if (const auto space = frame.find(' ', hex); space != std::string::npos)
-        frame.erase(hex, space - hex + 1);
+      if (const auto space = frame.find(' ', hex); space != std::string::npos) {
+        const std::size_t in = frame.compare(space, 4, " in ") == 0 ? 3 : 0;
+        frame.erase(hex, space + in + 1 - hex);
+      }
     (is_library ? of_libraries : own) += "      " + frame + "\n";
   }
   std::string text() const { return own + of_libraries; }

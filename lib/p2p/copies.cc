@@ -16,8 +16,7 @@
 namespace tutti::p2p {
 namespace {
 
-constexpr std::size_t kLongestBounce = std::size_t{64} << 10;
-constexpr std::uint64_t kAhead = 4 * kLongestBounce;  // packed of a message before it is posted
+constexpr std::uint64_t kAhead = 4;  // chunks of a message that are packed before they are posted
 // Arrived and not unpacked yet. Frames are not refused, so beyond it we wait for the device.
 constexpr std::uint64_t kMostArrived = std::uint64_t{16} << 20;
 constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is no message
@@ -84,7 +83,7 @@ void Core::drop_bounces(Transfer* transfer) {
 
 // Has what is next of the message packed, in blocks of at most so many bytes.
 void Core::pack_ahead(Transfer* transfer, std::size_t most) {
-  const std::uint64_t end = std::min(transfer->total, transfer->moved + kAhead);
+  const std::uint64_t end = std::min(transfer->total, transfer->moved + kAhead * most);
   while (transfer->packed < end) {
     const std::size_t bytes = std::min<std::uint64_t>(most, transfer->total - transfer->packed);
     Bounce* const bounce = take_bounce(transfer, transfer->packed, bytes);
@@ -108,7 +107,7 @@ bool Core::is_packed(Transfer* transfer) {
 
 // pump_data() of such a message: posts in order what is packed.
 int Core::pump_bounces(PeerState& to, Transfer* transfer) {
-  pack_ahead(transfer, std::min(to.traits.max_frame, kLongestBounce));
+  pack_ahead(transfer, std::min(to.traits.max_frame, transfer->buffer.device->pace().chunk));
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
   header.cookie = transfer->remote;

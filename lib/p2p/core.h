@@ -9,7 +9,8 @@
 //   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
 //   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
 //   give_to_self -> itself.cc -> match.h                   frames.cc     the rarer kinds of frames
-//                                                          copies.cc, device_get.cc  memory of devices
+//                                                          copies.cc, device_get.cc  memory of
+//                                                          devices
 #pragma once
 
 #include <array>
@@ -70,6 +71,7 @@ class Core final : public transport::Sink {
   transport::Traits traits(int peer);
   std::string link_name(int peer);
   std::string links_text();
+  std::string gpu_links_text();
   std::string sent_text() const;
   std::string mismatch_text() { return std::exchange(mismatch_, {}); }
   bool met_failure() const { return !mismatch_.empty() && mismatch_is_failure_; }
@@ -165,6 +167,7 @@ class Core final : public transport::Sink {
   static const BulkLink* reader_of(const PeerState& peer, MemoryKind kind);
   bool start_device_get(PeerState& peer, Transfer* transfer);
   void end_device_get(Transfer* transfer, bool ok);
+  bool start_own_copy(Transfer* transfer);
 
   // rendezvous.cc
   bool post_offer(PeerState& peer, Transfer* transfer);

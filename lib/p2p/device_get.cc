@@ -1,9 +1,9 @@
 // Long messages out of a device's memory, read by the receiver's device.
 //
-// The sender's offer carries the key of its memory as that device's vendor exports it, once what the
-// caller gave the device before has ended: nobody else can wait for that. The receiver's device copies
-// all of it at once, then the message is taken. Where anything is refused, on either side, the
-// message goes by frames as if nobody had asked.
+// The sender's offer carries the key of its memory as that device's vendor exports it, once what
+// the caller gave the device before has ended: nobody else can wait for that. The receiver's device
+// copies all of it at once, then the message is taken. Where anything is refused, on either side,
+// the message goes by frames as if nobody had asked.
 #include "base/log.h"
 #include "p2p/core.h"
 
@@ -26,9 +26,8 @@ bool Core::is_read(const PeerState& peer, const Transfer& transfer) {
 Result<void> Core::expose_device(const PeerState& peer, Transfer* transfer) {
   const types::Buffer& buffer = transfer->buffer;
   const BulkLink* const reader = reader_of(peer, buffer.kind());
-  TUTTI_TRY(region,
-            opened_.transports[reader->picked.index]->expose(
-                {buffer.at(), transfer->total, buffer.kind(), buffer.device->number()}));
+  TUTTI_TRY(region, opened_.transports[reader->picked.index]->expose(
+                        {buffer.at(), transfer->total, buffer.kind(), buffer.device->number()}));
   transfer->region = std::move(region);
   transfer->holds = true;
   return {};
@@ -43,9 +42,11 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
   transfer->holds = true;
   if (!is_read(peer, *transfer)) return true;
   if (const auto exposed = expose_device(peer, transfer); !exposed) {
-    if (log::explains())
-      log::explain("message to rank " + std::to_string(peer.rank) +
-                   " goes through host memory: " + exposed.error().text);
+    if (peer.why_staged != exposed.error().text) {
+      peer.why_staged = exposed.error().text;
+      log::explain("messages to rank " + std::to_string(peer.rank) +
+                   " go through host memory: " + peer.why_staged);
+    }
     return true;
   }
   transfer->exposing = Transfer::Exposing::waits;
@@ -83,6 +84,20 @@ bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
     log::explain("message from rank " + std::to_string(peer.rank) +
                  " comes through host memory: " + begun.error().text);
   return false;
+}
+
+// A message to ourselves out of a device's memory, or into it: no host memory between.
+bool Core::start_own_copy(Transfer* transfer) {
+  const Transfer* const sent = channel_.transfers.find(transfer->remote);
+  if (sent == nullptr || sent->phase != Phase::offered || sent->peer != wireup_.rank())
+    return false;
+  if (sent->buffer.device == nullptr && transfer->buffer.device == nullptr) return false;
+  const auto bytes = static_cast<types::Count>(transfer->total);
+  transfer->phase = Phase::getting;
+  begin_copy(transfer);
+  types::begin_copy(sent->buffer.part(0, bytes), transfer->buffer.part(0, bytes),
+                    take_work(transfer, Bounce::Use::get));
+  return true;
 }
 
 // Inside a device's progress.

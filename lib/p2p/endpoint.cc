@@ -120,6 +120,10 @@ std::string Endpoint::link_name(int peer) {
   return core_->link_name(peer);
 }
 
+std::string Endpoint::gpu_links_text() {
+  return core_->gpu_links_text();
+}
+
 std::string Endpoint::links_text() {
   return core_->links_text();
 }

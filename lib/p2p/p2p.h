@@ -182,6 +182,8 @@ class Endpoint {
   transport::Traits traits(int peer);
   std::string link_name(int peer);
   // Lines "peer TAB link TAB why", and "- TAB not used TAB why" for transports left out.
+  // How messages between memory of GPUs went, a line for each peer and direction; empty: none did.
+  std::string gpu_links_text();
   std::string links_text();
   // Lines "peer TAB link TAB messages TAB bytes" for every peer that something was sent to.
   std::string sent_text() const;

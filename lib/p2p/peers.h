@@ -50,6 +50,7 @@ struct PeerState {
   std::uint32_t full_in_round = 0;
   std::vector<BulkLink> bulk;
   std::vector<BulkLink> readers;  // of devices' memory
+  std::string why_staged;         // why it cannot read ours; empty: it was not tried, or can
   std::uint64_t messages_sent = 0, bytes_sent = 0;
 
   TransferLine waiting;  // sends whose first frame was not posted yet, in order

@@ -27,6 +27,7 @@ namespace {
 constexpr std::uint32_t kMostInFlight = 16;                 // pinned frames of one message
 constexpr int kBurst = 32;                                  // frames posted before receiving again
 constexpr std::uint64_t kMostGot = std::uint64_t{1} << 20;  // read from a peer's memory at a time
+constexpr std::uint64_t kMostDeviceKept = std::uint64_t{8} << 10;
 constexpr std::size_t kMostStaged = std::size_t{64} << 10;  // packed at a time
 
 }  // namespace
@@ -47,7 +48,11 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   if (transfer->total <= peer.eager_bytes && transfer->mode != Mode::synchronous)
     header.flags = kUntilKept;
   const BlobView key = key_for(peer, transfer);
-  if (is_of_device && !key.empty()) header.flags = kOfDevice;
+  // Read by the peer's device. A short one that nobody asks for yet is kept there, in host memory.
+  if (is_of_device && !key.empty()) {
+    if (transfer->total > kMostDeviceKept) header.flags = 0;
+    header.flags |= kOfDevice;
+  }
   const std::uint32_t cost = key_cost_of(key.size());
   peer.credit -= cost;
   transfer->phase = Phase::offered;
@@ -110,6 +115,8 @@ void Core::answer(Transfer* transfer) {
     queue_cut(from, transfer->remote, 0, transfer->failure);
     return fail_with(transfer, transfer->failure);
   }
+  const bool is_own = transfer->peer == wireup_.rank() && transfer->total > 0;
+  if (is_own && start_own_copy(transfer)) return;
   if (transfer->total > 0 && !transfer->key.empty() && start_get(from, transfer)) return;
   grant(from, transfer);
 }
@@ -130,11 +137,10 @@ bool Core::start_get(PeerState& peer, Transfer* transfer) {
 bool Core::get_part(PeerState& peer, Transfer* transfer) {
   const std::size_t bytes = std::min(transfer->total - transfer->moved, kMostGot);
   transfer->in_flight = 1;
-  const auto started =
-      peer.link->get(*transfer->source_memory, transfer->moved,
-                     types::Buffer::plain(transfer->buffer.at() + transfer->moved,
-                                          static_cast<types::Count>(bytes)),
-                     &transfer->pin);
+  const auto started = peer.link->get(*transfer->source_memory, transfer->moved,
+                                      types::Buffer::plain(transfer->buffer.at() + transfer->moved,
+                                                           static_cast<types::Count>(bytes)),
+                                      &transfer->pin);
   if (started) return true;
   transfer->in_flight = 0;
   return false;
@@ -172,15 +178,6 @@ void Core::grant(PeerState& peer, Transfer* transfer) {
   queue_control(peer, Kind::grant, transfer->total, cookie);
   peer.control_last->header.flags = static_cast<std::uint8_t>(transfer->buffer.kind());
   if (transfer->total == 0) complete(transfer);
-}
-
-Transfer* Core::find_active(std::uint32_t id, int from, Phase phase, const char* what) {
-  Transfer* const transfer = channel_.transfers.find(id);
-  if (transfer != nullptr && transfer->phase == phase && transfer->peer == from) return transfer;
-  if (peer(from).gone) return nullptr;  // its transfers were ended when it was lost
-  log::warn(std::string("dropped a ") + what + " frame from rank " + std::to_string(from) +
-            " for message " + std::to_string(id) + ", which does not wait for one");
-  return nullptr;
 }
 
 bool Core::on_grant(int from, const transport::FrameHeader& header) {
@@ -225,16 +222,6 @@ void Core::on_taken(int from, const transport::FrameHeader& header) {
   if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
                   "taken") != nullptr)
     end_answered(transfer);
-}
-
-// Whether these bytes of the message may come now. On the ordered link parts come in order; on a
-// bulk link in any. None lies outside, and with those on their way they are never more than all.
-bool Core::is_part(const Transfer& transfer, const transport::FrameHeader& header,
-                   std::size_t bytes) {
-  const bool may_overtake = (header.flags & kWantsTaken) != 0;
-  const std::uint64_t at = header.length, known = transfer.moved + transfer.placed;
-  return (may_overtake || at == transfer.moved) && at <= transfer.total &&
-         bytes <= transfer.total - at && known <= transfer.total && bytes <= transfer.total - known;
 }
 
 // Where all that will come of it is here, the receive ends.

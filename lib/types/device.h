@@ -50,7 +50,9 @@ class Device {
   virtual void pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) = 0;
   virtual void unpack(const Buffer& into, Count offset, std::span<const std::byte> in,
                       Done* done) = 0;
-  virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;  // both are its own
+  // Both are its own, or it copies from the other's device and both lie in one piece.
+  virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;
+  virtual bool copies_from(const Device&) const { return false; }
   // Whether it folds these, by a predefined operation; what it does not is done in host memory.
   virtual bool folds(const Fold& fold) const = 0;
   virtual void fold(const Fold& fold, Done* done) = 0;

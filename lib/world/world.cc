@@ -69,6 +69,9 @@ Result<void> World::finish(bool is_last) {
   barrier.is_last = true;
   const Code code = comm::run(*world_comm_, barrier);
   if (is_last) endpoint_->see_off(p2p::Endpoint::End::everybodys);
+  if (gpus_ && knobs_.flag("TUTTI_REPORT_LINKS"))
+    if (const std::string text = endpoint_->gpu_links_text(); !text.empty())
+      wireup_->remark("links between GPUs\n" + text);
   world_comm_.reset();
   at_rest_ = true;
   leave();

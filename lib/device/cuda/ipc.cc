@@ -1,4 +1,4 @@
-// Exporting, opening and reading.
+// Reading what neighbours have exported, and what of it stays open.
 #include "device/cuda/ipc.h"
 
 #include <algorithm>
@@ -8,23 +8,6 @@
 
 namespace tutti::device::cuda {
 namespace {
-
-tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said) {
-  return fail(Code::unsupported, std::string(call) + ": " + driver.text_of(said));
-}
-
-class ExportedPart final : public types::Exported {
- public:
-  ExportedPart(const IpcKey& key, std::shared_ptr<void> hold) : hold_(std::move(hold)) {
-    const auto* const bytes = reinterpret_cast<const std::byte*>(&key);
-    key_.assign(bytes, bytes + kIpcKeyHead + key.room_bytes);
-  }
-  BlobView key() const override { return key_; }
-
- private:
-  Blob key_;
-  std::shared_ptr<void> hold_;
-};
 
 class ImportedPart final : public types::Imported {
  public:
@@ -37,8 +20,8 @@ class ImportedPart final : public types::Imported {
                                     std::to_string(offset) + " of " + std::to_string(key_.bytes) +
                                     " that were exported");
     TUTTI_TRY(opened, imports_.open(from_, key_, into.device, courier_));
-    types::Buffer from = types::Buffer::plain(
-        opened.second->address() + key_.offset + offset, into.bytes);
+    types::Buffer from =
+        types::Buffer::plain(opened.second->address() + key_.offset + offset, into.bytes);
     from.device = opened.first;
     opened_.push_back(std::move(opened.second));
     types::begin_copy(from, into, done);
@@ -55,85 +38,20 @@ class ImportedPart final : public types::Imported {
 
 }  // namespace
 
+tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said) {
+  const bool is_for_good =
+      said == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || said == CUDA_ERROR_NOT_SUPPORTED;
+  const std::string why = said == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED ? "no peer access, " : "";
+  return fail(is_for_good ? Code::access : Code::unsupported,
+              why + call + ": " + driver.text_of(said));
+}
+
 std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device) {
   CUuuid uuid{};
   driver.cuDeviceGetUuid(&uuid, device);
   std::array<std::uint8_t, 16> bytes;
   std::memcpy(bytes.data(), &uuid, bytes.size());
   return bytes;
-}
-
-// Which allocation it is in, and where.
-Result<void> Exports::describe(const Memory& memory, IpcKey& key) {
-  const auto at = reinterpret_cast<CUdeviceptr>(memory.data);
-  unsigned long long id = 0;
-  CUdeviceptr begin = 0;
-  std::size_t bytes = 0;
-  CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                 CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-                                 CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-  void* values[] = {&id, &begin, &bytes};
-  const CUresult said = driver_.cuPointerGetAttributes(std::size(which), which, values, at);
-  if (said != CUDA_SUCCESS) return refused(driver_, "cuPointerGetAttributes", said);
-  if (id == 0 || at < begin || at - begin > bytes || memory.bytes > bytes - (at - begin))
-    return fail(Code::unsupported, "it is not in one allocation");
-  key.id = id;
-  key.place = begin;
-  key.allocated = bytes;
-  key.offset = at - begin;
-  key.bytes = memory.bytes;
-  return {};
-}
-
-Result<void> Exports::open_way(const Pointer& pointer, types::Courier&, Kept& kept) {
-  if (pointer.kind != PointerKind::device)
-    return fail(Code::unsupported, std::string("it is ") + name_of(pointer.kind));
-  CUipcMemHandle handle;
-  if (const CUresult said = driver_.cuIpcGetMemHandle(&handle, kept.key.place);
-      said != CUDA_SUCCESS)
-    return refused(driver_, "cuIpcGetMemHandle", said);
-  kept.key.way = Way::handle;
-  kept.key.room_bytes = sizeof handle;
-  std::memcpy(kept.key.room.data(), &handle, sizeof handle);
-  return {};
-}
-
-Result<std::unique_ptr<types::Exported>> Exports::share(const Memory& memory,
-                                                        types::Courier& courier, const Gpu& gpu) {
-  const Current current(driver_, gpu.context());
-  IpcKey part;
-  TUTTI_DO(describe(memory, part));
-  Kept& kept = kept_[part.id % kKept];
-  if (kept.key.id != part.id) {
-    Kept fresh;
-    fresh.key = part;
-    fresh.key.kind = static_cast<std::uint8_t>(MemoryKind::cuda);
-    fresh.key.gpu = uuid_of(driver_, gpu.number());
-    TUTTI_DO(open_way(pointers_.find(memory.data), courier, fresh));
-    kept = std::move(fresh);
-  }
-  IpcKey key = kept.key;
-  key.offset = part.offset;
-  key.bytes = part.bytes;
-  return std::unique_ptr<types::Exported>(std::make_unique<ExportedPart>(key, kept.hold));
-}
-
-Result<void> Opened::open(types::Courier&) {
-  const Current current(driver_, gpu_.context());
-  CUipcMemHandle handle;
-  if (key_.way != Way::handle || key_.room_bytes != sizeof handle)
-    return fail(Code::intern, "a key that nobody here can open");
-  std::memcpy(&handle, key_.room.data(), sizeof handle);
-  const CUresult said =
-      driver_.cuIpcOpenMemHandle(&address_, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-  if (said == CUDA_SUCCESS) return {};
-  address_ = 0;
-  return refused(driver_, "cuIpcOpenMemHandle", said);
-}
-
-Opened::~Opened() {
-  const Current current(driver_, gpu_.context());
-  if (current && address_ != 0) driver_.cuIpcCloseMemHandle(address_);
 }
 
 Result<std::unique_ptr<types::Imported>> Imports::import(int from, BlobView bytes,
@@ -167,9 +85,8 @@ Result<std::pair<Gpu*, std::shared_ptr<Opened>>> Imports::open(int from, const I
                                                                const types::Device* into,
                                                                types::Courier& courier) {
   TUTTI_TRY(gpu, reader_for(key, into));
-  const auto known = std::find_if(opened_.begin(), opened_.end(), [&](const auto& each) {
-    return each->is(*gpu, from, key);
-  });
+  const auto known = std::find_if(opened_.begin(), opened_.end(),
+                                  [&](const auto& each) { return each->is(*gpu, from, key); });
   if (known != opened_.end()) {
     std::rotate(known, known + 1, opened_.end());
     return std::pair(gpu, opened_.back());
@@ -182,8 +99,7 @@ Result<std::pair<Gpu*, std::shared_ptr<Opened>>> Imports::open(int from, const I
   auto opened = std::make_shared<Opened>(driver_, *gpu, from, key);
   if (const auto done = opened->open(courier); !done) {
     reached_[from] = "staged: " + done.error().text;
-    if (done.error().code == Code::access)
-      refused_[{gpu, key.gpu}] = done.error().text;
+    if (done.error().code == Code::access) refused_[{gpu, key.gpu}] = done.error().text;
     return tl::unexpected<Error>(done.error());
   }
   reached_[from] = how(*gpu, key);

@@ -1,12 +1,13 @@
 // ipc: GPU memory that neighbours read, and theirs that we read.
 //
-// An allocation is exported, a message is a part of it: the key says which allocation of its process
-// (the driver's number for it), where in it the message lies, and by what it can be opened. Nothing
-// tells an importer that memory went; so what it has opened is known by number and place, and a
-// place under another number closes what was there. Keys are what another process says.
+// An allocation is exported, a message is a part of it: the key says which allocation of its
+// process (the driver's number for it), where in it the message lies, and by what it can be opened.
+// Nothing tells an importer that memory went; so what it has opened is known by number and place,
+// and a place under another number closes what was there. Keys are what another process says.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,6 +37,9 @@ struct IpcKey {
 };
 inline constexpr std::size_t kIpcKeyHead = offsetof(IpcKey, room);
 
+// What a call to the driver was refused with; `access` where it would be again.
+tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said);
+
 std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device);
 
 // What neighbours can open.
@@ -50,13 +54,19 @@ class Exports {
     IpcKey key;                  // of the whole allocation; id 0: none
     std::shared_ptr<void> hold;  // its descriptor at the courier
   };
-  Result<void> describe(const Memory& memory, IpcKey& key);
-  Result<void> open_way(const Pointer& pointer, types::Courier& courier, Kept& kept);
+  Result<void> describe(const Memory& memory, PointerKind kind, IpcKey& key) const;
+  Result<void> open_way(PointerKind kind, types::Courier& courier, Kept& kept) const;
+  Result<UniqueFd> mapped_fd(CUdeviceptr address) const;
+  Result<UniqueFd> pool_fd(CUdeviceptr address, CUmemPoolPtrExportData& pointer) const;
+  void drop_held();
 
   static constexpr std::size_t kKept = 64;
+  // With a descriptor, which keeps memory in being that its owner has given back.
+  static constexpr std::size_t kMostHeld = 16;
   const Driver& driver_;
   Pointers& pointers_;
-  std::array<Kept, kKept> kept_;  // by number
+  std::array<Kept, kKept> kept_;     // by number
+  std::vector<std::uint64_t> held_;  // numbers of those with a descriptor, the oldest first
 };
 
 // An allocation of a neighbour's as one GPU here reaches it; closed when its last user ends.
@@ -83,7 +93,15 @@ class Opened {
   const Gpu& gpu_;
   const int from_;
   const IpcKey key_;
-  CUdeviceptr address_ = 0;
+  Result<void> open_handle();
+  Result<void> open_mapped(types::Courier& courier);
+  Result<void> open_pooled(types::Courier& courier);
+  Result<void> check_range();
+  BlobView room() const { return {key_.room.data(), key_.room_bytes}; }
+  CUmemAccessDesc access() const;
+
+  CUdeviceptr address_ = 0, reserved_ = 0;
+  CUmemoryPool pool_ = nullptr;
 };
 
 // What neighbours have exported.

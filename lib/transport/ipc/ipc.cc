@@ -1,5 +1,5 @@
-// From transport's words to a vendor's. Nothing is asked of a peer beforehand: a sender exports where
-// its driver lets it, and a receiver that cannot import has the message sent by frames.
+// From transport's words to a vendor's. Nothing is asked of a peer beforehand: a sender exports
+// where its driver lets it, and a receiver that cannot import has the message sent by frames.
 #include "transport/ipc/ipc.h"
 
 #include <cstring>
@@ -16,7 +16,7 @@ class Files final : public types::Courier {
  public:
   explicit Files(wireup::Wireup& wireup) : wireup_(wireup) {}
   Result<Parcel> give(int fd) override {
-    TUTTI_TRY(shared, wireup_.share(fd));
+    TUTTI_TRY(shared, wireup_.share_device(fd));
     Parcel parcel;
     const auto* const bytes = reinterpret_cast<const std::byte*>(&shared.key());
     parcel.key.assign(bytes, bytes + sizeof(wireup::ShareKey));
@@ -28,7 +28,7 @@ class Files final : public types::Courier {
     if (key.size() != sizeof words)
       return fail(Code::intern, "a descriptor's key of " + std::to_string(key.size()) + " bytes");
     std::memcpy(&words, key.data(), sizeof words);
-    return wireup_.take(words);
+    return wireup_.take_device(words);
   }
 
  private:
@@ -103,8 +103,7 @@ class IpcTransport final : public Transport {
 
 Result<std::unique_ptr<Transport>> open(const Surroundings& around, MemoryKind kind,
                                         const char* name) {
-  if (around.wireup->local_size() < 2)
-    return fail(Code::other, "this rank is alone on its host");
+  if (around.wireup->local_size() < 2) return fail(Code::other, "this rank is alone on its host");
   if (!allows(named_links(*around.knobs), name))
     return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
   if (around.devices != nullptr)

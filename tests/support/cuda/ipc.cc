@@ -12,15 +12,6 @@
 namespace standin {
 namespace {
 
-struct Handle {
-  std::uint32_t magic = 0x74757474;
-  pid_t process = 0;
-  int file = -1, device = 0;
-  std::uint64_t offset = 0, bytes = 0;
-  unsigned long long id = 0;
-};
-static_assert(sizeof(Handle) <= sizeof(CUipcMemHandle));
-
 std::uint64_t offset_of(const Allocation& of) {
   const Gpu& gpu = *state().gpus[static_cast<std::size_t>(of.device)];
   return of.begin - reinterpret_cast<std::uintptr_t>(gpu.forbidden);
@@ -30,7 +21,7 @@ off_t id_place(std::uint64_t offset) {
 }
 
 // Whole pages of the file, for the GPU and, forbidden, for everybody else.
-CUresult map(int file, const Handle& handle, Allocation& made) {
+CUresult map(int file, const Place& handle, Allocation& made) {
   const std::uint64_t lead = handle.offset % 4096;
   made.mapped = (lead + handle.bytes + 4095) / 4096 * 4096;
   const auto at = static_cast<off_t>(handle.offset - lead);
@@ -42,9 +33,9 @@ CUresult map(int file, const Handle& handle, Allocation& made) {
   return CUDA_SUCCESS;
 }
 
-CUresult open(const Handle& handle, const std::string& whole, CUdeviceptr* address) {
+CUresult open(const Place& handle, const std::string& whole, CUdeviceptr* address) {
   State& all = state();
-  if (handle.magic != Handle{}.magic) return CUDA_ERROR_INVALID_VALUE;
+  if (handle.magic != Place{}.magic) return CUDA_ERROR_INVALID_VALUE;
   if (handle.process == ::getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   if (!all.has_ipc) return CUDA_ERROR_MAP_FAILED;
   if (current()->device != handle.device && !all.has_peers)
@@ -59,17 +50,10 @@ CUresult open(const Handle& handle, const std::string& whole, CUdeviceptr* addre
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", handle.process, handle.file);
   const int file = ::open(path, O_RDWR | O_CLOEXEC);
   if (file < 0) return CUDA_ERROR_INVALID_VALUE;
-  unsigned long long id = 0;
   Allocation made;
-  made.bytes = handle.bytes;
-  made.device = handle.device;
-  made.context = current();
-  made.id = all.next_id++;
   made.opened = 1;
   made.handle = whole;
-  const bool is_there = ::pread(file, &id, sizeof id, id_place(handle.offset)) == sizeof id &&
-                        id == handle.id;
-  const CUresult said = is_there ? map(file, handle, made) : CUDA_ERROR_INVALID_VALUE;
+  const CUresult said = import_place(file, handle, &made);
   ::close(file);
   if (said != CUDA_SUCCESS) return said;
   all.allocations[made.begin] = made;
@@ -78,6 +62,37 @@ CUresult open(const Handle& handle, const std::string& whole, CUdeviceptr* addre
 }
 
 }  // namespace
+
+CUresult export_place(const Allocation& of, Place* place) {
+  place->process = ::getpid();
+  place->device = of.device;
+  place->file = state().gpus[static_cast<std::size_t>(of.device)]->file;
+  place->offset = offset_of(of);
+  place->bytes = of.bytes;
+  place->id = of.id;
+  return ::pwrite(place->file, &place->id, sizeof place->id, id_place(place->offset)) ==
+                 sizeof place->id
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// Fails where it was freed meanwhile.
+CUresult import_place(int file, const Place& place, Allocation* made) {
+  unsigned long long id = 0;
+  if (::pread(file, &id, sizeof id, id_place(place.offset)) != sizeof id || id != place.id)
+    return CUDA_ERROR_INVALID_VALUE;
+  made->bytes = place.bytes;
+  made->device = place.device;
+  made->context = current();
+  made->id = state().next_id++;
+  return map(file, place, *made);
+}
+
+void unmap(const Allocation& gone) {
+  const std::uintptr_t lead = gone.begin % 4096;
+  ::munmap(reinterpret_cast<void*>(gone.begin - lead), gone.mapped);
+  ::munmap(gone.open - lead, gone.mapped);
+}
 
 void end_export(const Allocation& gone) {
   const unsigned long long none = 0;
@@ -105,15 +120,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   const Allocation* const found = find(address);
   if (found == nullptr || found->kind != Kind::device || found->open != nullptr)
     return CUDA_ERROR_INVALID_VALUE;
-  Handle made;
-  made.process = ::getpid();
-  made.device = found->device;
-  made.file = state().gpus[static_cast<std::size_t>(found->device)]->file;
-  made.offset = offset_of(*found);
-  made.bytes = found->bytes;
-  made.id = found->id;
-  if (::pwrite(made.file, &made.id, sizeof made.id, id_place(made.offset)) != sizeof made.id)
-    return CUDA_ERROR_OUT_OF_MEMORY;
+  Place made;
+  if (const CUresult said = export_place(*found, &made); said != CUDA_SUCCESS) return said;
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &made, sizeof made);
   return CUDA_SUCCESS;
@@ -122,7 +130,7 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigne
   ENTER("cuIpcOpenMemHandle");
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) return CUDA_ERROR_INVALID_VALUE;
-  Handle words;
+  Place words;
   std::memcpy(static_cast<void*>(&words), &handle, sizeof words);
   return open(words, std::string(reinterpret_cast<const char*>(&handle), sizeof handle), address);
 }
@@ -135,8 +143,6 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   if (--found->second.opened > 0) return CUDA_SUCCESS;
   const Allocation gone = found->second;
   state().allocations.erase(found);
-  const std::uintptr_t lead = gone.begin % 4096;
-  ::munmap(reinterpret_cast<void*>(gone.begin - lead), gone.mapped);
-  ::munmap(gone.open - lead, gone.mapped);
+  unmap(gone);
   return CUDA_SUCCESS;
 }

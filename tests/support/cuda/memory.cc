@@ -57,7 +57,9 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
     made.begin = reinterpret_cast<std::uintptr_t>(memory);
   } else {
     Gpu& gpu = *all.gpus[static_cast<std::size_t>(device)];
-    const std::size_t room = (bytes + 2 * kApart - 1) / kApart * kApart;
+    const std::size_t apart = kind == Kind::vmm ? std::size_t{4096} : kApart;
+    gpu.taken = (gpu.taken + apart - 1) / apart * apart;
+    const std::size_t room = (bytes + 2 * apart - 1) / apart * apart;
     if (room > kWindow - gpu.taken || bytes > all.memory_limit - gpu.used)
       return CUDA_ERROR_OUT_OF_MEMORY;
     made.begin = reinterpret_cast<std::uintptr_t>(gpu.forbidden + gpu.taken);
@@ -69,8 +71,6 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
   return CUDA_SUCCESS;
 }
 
-namespace {
-
 // Not before what is under way has ended, as the driver does.
 CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
   State& all = state();
@@ -78,6 +78,11 @@ CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
   const auto found = all.allocations.find(address);
   if (found == all.allocations.end() || !found->second.is_live) return CUDA_ERROR_INVALID_VALUE;
   const Allocation gone = found->second;
+  if (gone.open != nullptr && gone.kind == Kind::pool && gone.opened == 0) {  // another process's
+    all.allocations.erase(found);
+    unmap(gone);
+    return CUDA_SUCCESS;
+  }
   if (gone.open != nullptr || (gone.kind != kind && gone.kind != other))
     return CUDA_ERROR_INVALID_VALUE;
   all.allocations.erase(found);
@@ -94,6 +99,8 @@ CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
               gone.bytes);
   return CUDA_SUCCESS;
 }
+
+namespace {
 
 // A side of a copy.
 struct Side {
@@ -153,6 +160,8 @@ CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
 }
 CUresult cuMemFree(CUdeviceptr address) {
   ENTER("cuMemFree");
+  if (const Allocation* const found = find(address); found != nullptr && found->kind == Kind::pool)
+    return release(lock, address, Kind::pool, Kind::pool);
   return release(lock, address, Kind::device, Kind::managed);
 }
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
@@ -172,67 +181,6 @@ CUresult cuMemFreeHost(void* address) {
   ENTER("cuMemFreeHost");
   return release(lock, reinterpret_cast<std::uintptr_t>(address), Kind::pinned, Kind::pinned);
 }
-// In the order of their stream on a real one; here at once, and freed after what the stream holds.
-CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream) {
-  ENTER("cuMemAllocAsync");
-  if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
-  return allocate(Kind::pool, current_device(), bytes, address);
-}
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
-  ENTER("cuMemFreeAsync");
-  CUstream_st* const stream = stream_of(on);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  await(lock, enqueue(*stream, [] {}));
-  return release(lock, address, Kind::pool, Kind::pool);
-}
-
-// Memory mapped by address: a range is mapped whole, by one handle, which holds its size.
-CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t, CUdeviceptr,
-                             unsigned long long) {
-  ENTER("cuMemAddressReserve");
-  const CUresult said = allocate(Kind::vmm, std::max(current_device(), 0), bytes, address);
-  if (said == CUDA_SUCCESS) state().allocations[*address].is_live = false;
-  return said;
-}
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp*,
-                     unsigned long long) {
-  ENTER("cuMemCreate");
-  *handle = bytes;
-  return CUDA_SUCCESS;
-}
-CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocationHandle handle,
-                  unsigned long long) {
-  ENTER("cuMemMap");
-  const auto found = state().allocations.find(address);
-  if (found == state().allocations.end() || found->second.bytes != bytes || handle != bytes)
-    return CUDA_ERROR_INVALID_VALUE;
-  found->second.is_live = true;
-  found->second.id = state().next_id++;
-  return CUDA_SUCCESS;
-}
-CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) {
-  ENTER("cuMemSetAccess");
-  return CUDA_SUCCESS;
-}
-CUresult cuMemUnmap(CUdeviceptr address, size_t) {
-  ENTER("cuMemUnmap");
-  Allocation* const found = find(address);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  found->is_live = false;
-  return CUDA_SUCCESS;
-}
-CUresult cuMemRelease(CUmemGenericAllocationHandle) {
-  ENTER("cuMemRelease");
-  return CUDA_SUCCESS;
-}
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
-  ENTER("cuMemRetainAllocationHandle");
-  const Allocation* const found = find(reinterpret_cast<std::uintptr_t>(address));
-  if (found == nullptr || found->kind != Kind::vmm) return CUDA_ERROR_INVALID_VALUE;
-  *handle = found->bytes;
-  return CUDA_SUCCESS;
-}
-
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   ENTER("cuMemcpyAsync");
   return copy(lock, to, from, bytes, stream, false);
@@ -278,7 +226,13 @@ static CUresult attribute(void* value, CUpointer_attribute which, const Allocati
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       *static_cast<void**>(value) =
-          found != nullptr && found->kind == Kind::pool ? &state() : nullptr;
+          found != nullptr && found->kind == Kind::pool ? found->pool : nullptr;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      *static_cast<CUdeviceptr*>(value) = found == nullptr ? 0 : found->begin;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      *static_cast<size_t*>(value) = found == nullptr ? 0 : found->bytes;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_NOT_SUPPORTED;

@@ -43,6 +43,8 @@ struct Allocation {
   std::size_t mapped = 0;
   int opened = 0;
   std::string handle;
+  CUmemoryPool pool = nullptr;
+  CUmemGenericAllocationHandle mapped_by = 0;
 };
 
 // The end of a piece of work.
@@ -75,6 +77,11 @@ struct CUctx_st {
   int device = 0;
   std::unique_ptr<CUstream_st> legacy, per_thread;
   std::vector<CUstream_st*> streams;
+};
+struct CUmemPoolHandle_st {
+  int device = 0;
+  bool is_shareable = false;
+  int file = -1;  // of another process; -1: of this one
 };
 struct CUmod_st {
   std::string ptx;
@@ -132,7 +139,20 @@ Allocation* find(std::uintptr_t address);
 void* reach(std::uintptr_t address, std::size_t bytes);  // null: not all of it is allocated
 CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address);
 bool is_window(std::uintptr_t address);
-void end_export(const Allocation& gone);  // ipc.cc
+CUresult release(std::unique_lock<std::mutex>& lock, std::uintptr_t address, Kind kind, Kind other);
+// ipc.cc: where memory of a process lies, for others.
+struct Place {
+  std::uint32_t magic = 0x74757474;
+  pid_t process = 0;
+  int file = -1, device = 0;
+  std::uint64_t offset = 0, bytes = 0;
+  unsigned long long id = 0;
+};
+static_assert(sizeof(Place) <= sizeof(CUipcMemHandle));
+CUresult export_place(const Allocation& of, Place* place);
+CUresult import_place(int file, const Place& place, Allocation* made);
+void unmap(const Allocation& gone);
+void end_export(const Allocation& gone);
 
 // streams.cc; the state is locked, and is not while they wait.
 CUcontext current();

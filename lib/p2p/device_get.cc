@@ -8,6 +8,11 @@
 #include "p2p/core.h"
 
 namespace tutti::p2p {
+namespace {
+
+constexpr std::uint32_t kMostUnread = 8;
+
+}  // namespace
 
 const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
   for (const BulkLink& each : peer.readers)
@@ -19,6 +24,8 @@ const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
 // less than going through host memory.
 bool Core::is_read(const PeerState& peer, const Transfer& transfer) {
   const types::Buffer& buffer = transfer.buffer;
+  // Who never reads is asked no more where asking is what costs.
+  if (peer.unread >= kMostUnread && transfer.total <= peer.eager_bytes) return false;
   return reader_of(peer, buffer.kind()) != nullptr && transfer.total > 0 && buffer.is_one_run() &&
          buffer.device->is_usable() && transfer.total >= buffer.device->pace().read_from;
 }

@@ -50,6 +50,7 @@ struct PeerState {
   std::uint32_t full_in_round = 0;
   std::vector<BulkLink> bulk;
   std::vector<BulkLink> readers;  // of devices' memory
+  std::uint32_t unread = 0;       // messages of ours in a row that it could read and did not
   std::string why_staged;         // why it cannot read ours; empty: it was not tried, or can
   std::uint64_t messages_sent = 0, bytes_sent = 0;
 

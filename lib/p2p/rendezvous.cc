@@ -184,6 +184,7 @@ bool Core::on_grant(int from, const transport::FrameHeader& header) {
   if (header.flags >= kMemoryKinds) return false;
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::offered, "grant");
   if (transfer == nullptr) return true;
+  if (transfer->region != nullptr) ++peer(from).unread;
   transfer->region.reset();  // it will not be read
   transfer->remote = high_of(header.cookie);
   if (transfer->failure != Code::ok) {
@@ -220,8 +221,10 @@ void Core::on_taken(int from, const transport::FrameHeader& header) {
   }
   const bool is_offered = transfer != nullptr && transfer->phase == Phase::offered;
   if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
-                  "taken") != nullptr)
+                  "taken") != nullptr) {
+    if (transfer->region != nullptr) peer(from).unread = 0;
     end_answered(transfer);
+  }
 }
 
 // Where all that will come of it is here, the receive ends.

@@ -133,8 +133,12 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
   if (!into.is_device && out_of.is_device) counts.to_host += bytes;
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  const EndRef end =
-      enqueue(*stream, [into, out_of, bytes] { std::memmove(into.memory, out_of.memory, bytes); });
+  const bool by_bus = into.is_device != out_of.is_device;
+  const auto us = by_bus ? bytes * state().us_per_mib >> 20 : 0;
+  const EndRef end = enqueue(*stream, [into, out_of, bytes, us] {
+    if (us > 0) ::usleep(static_cast<useconds_t>(us));
+    std::memmove(into.memory, out_of.memory, bytes);
+  });
   // As the driver does with memory that is not pinned.
   if (is_awaited || into.is_pageable || out_of.is_pageable) await(lock, end);
   return CUDA_SUCCESS;

@@ -61,7 +61,7 @@ void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
     bounce->is_ready = true;
   } else {
     if (use == Bounce::Use::unpack) arrived_bytes_ -= bounce->bytes;
-    if (use == Bounce::Use::fence) transfer->exposing = Transfer::Exposing::ended;
+    if (use == Bounce::Use::fence) transfer->waits_exposed = false;
     give_bounce(bounce);
     if (use == Bounce::Use::get && transfer->phase == Phase::getting)
       return end_device_get(transfer, ok);
@@ -77,7 +77,7 @@ void Core::drop_bounces(Transfer* transfer) {
   }
   if (transfer->reading != nullptr) give_bounce(std::exchange(transfer->reading, nullptr));
   transfer->packed = 0;
-  transfer->exposing = Transfer::Exposing::not_asked;
+  transfer->was_exposed = false;
   if (transfer->status.code == Code::ok) transfer->status.code = transfer->failure;
 }
 

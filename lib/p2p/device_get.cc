@@ -43,9 +43,8 @@ Result<void> Core::expose_device(const PeerState& peer, Transfer* transfer) {
 // Whether this message may be opened: if its peer shall read it, it then has a region. Otherwise it
 // goes by frames.
 bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
-  if (transfer->exposing != Transfer::Exposing::not_asked)
-    return transfer->exposing == Transfer::Exposing::ended;
-  transfer->exposing = Transfer::Exposing::ended;
+  if (transfer->was_exposed) return !transfer->waits_exposed;
+  transfer->was_exposed = true;
   transfer->holds = true;
   if (!is_read(peer, *transfer)) return true;
   if (const auto exposed = expose_device(peer, transfer); !exposed) {
@@ -56,10 +55,10 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
     }
     return true;
   }
-  transfer->exposing = Transfer::Exposing::waits;
+  transfer->waits_exposed = true;
   begin_copy(transfer);
   transfer->buffer.device->await_caller(take_work(transfer, Bounce::Use::fence));
-  return transfer->exposing == Transfer::Exposing::ended;
+  return !transfer->waits_exposed;
 }
 
 bool Core::start_device_get(PeerState& peer, Transfer* transfer) {

@@ -79,25 +79,21 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::uint64_t placed = 0;  // on their way into a place; with what arrived never above the total
   bool is_taken = false;     // the receiver has said that all its data arrived
   Core* core = nullptr;      // fixed
-  std::uint32_t id = 0;      // fixed: its number in the pool
-  std::uint32_t remote = 0;  // the other side's id
+  std::uint32_t id = 0, remote = 0;  // fixed: its number in the pool; the other side's
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet. Null: none.
   std::byte* staging = nullptr;
-  std::size_t staging_bytes = 0;                     // size taken from the pool
-  std::size_t staged = 0;                            // bytes of it that are packed, 0: none
-  std::unique_ptr<transport::Region> region;         // of a send that the peer may read
-  Blob key;                                          // of a receive's sender, until it is answered
+  std::size_t staging_bytes = 0, staged = 0;  // taken from the pool; of these packed, 0: none
+  std::unique_ptr<transport::Region> region;  // of a send that the peer may read
+  Blob key;                                   // of a receive's sender, until it is answered
   std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
   // Of messages in a device's memory.
   std::uint32_t copies = 0;                           // under way
   std::uint64_t packed = 0;                           // bytes, or about to be
   Bounce *bounces = nullptr, *last_bounce = nullptr;  // outgoing, in order
   Bounce* reading = nullptr;                          // a transport reads into it
-  // Of a send from a device's memory that its peer may read: whether it may yet.
-  enum class Exposing : std::uint8_t { not_asked, waits, ended };
-  Exposing exposing = Exposing::not_asked;
-  bool has_device_key = false;  // of a receive: what `key` is of
+  // Of a send: its exposing was tried, and waits for the device. Of a receive: what `key` is of.
+  bool was_exposed = false, waits_exposed = false, has_device_key = false;
 
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {

@@ -28,7 +28,7 @@ struct Fold {
 };
 
 // What a device measured when it was first asked.
-struct Pace {
+struct CopyPace {
   // From so many bytes on a neighbour's device reads faster than both go through host memory.
   std::size_t read_from = std::size_t{16} << 10;
   std::size_t chunk = std::size_t{64} << 10;  // copied to and from the host at a time
@@ -62,7 +62,7 @@ class Device {
   virtual void begin_call() = 0;
   // Ends when that, as of the latest call, has ended: others may read this device's memory then.
   virtual void await_caller(Done* done) = 0;
-  virtual Pace pace() { return {}; }
+  virtual CopyPace pace() { return {}; }
   // Memory of the device; null: there is none to be had.
   virtual void* take(std::size_t) { return nullptr; }
   virtual void give(void*) {}

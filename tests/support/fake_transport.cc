@@ -1,8 +1,6 @@
 // The fake transport: one queue per ordered pair, one lock, one random number generator.
 #include "fake_transport.h"
 
-#include "types/types.h"
-
 #include <cstring>
 #include <deque>
 #include <map>
@@ -13,6 +11,7 @@
 
 #include "base/check.h"
 #include "fake_memory.h"
+#include "types/types.h"
 
 namespace tutti::test {
 

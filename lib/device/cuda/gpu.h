@@ -47,7 +47,7 @@ class Gpu final : public types::Device {
   bool copies_from(const types::Device& other) const override {
     return other.kind() == MemoryKind::cuda && other.is_usable();
   }
-  types::Pace pace() override;
+  types::CopyPace pace() override;
 
  private:
   enum class What : std::uint8_t { pack, unpack, copy, fold, wait };
@@ -124,7 +124,7 @@ class Gpu final : public types::Device {
   CUevent other_fence_ = nullptr;  // the same of another GPU that is copied from next
   static constexpr std::size_t kSpare = std::size_t{1} << 20;
   CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
-  types::Pace pace_;
+  types::CopyPace pace_;
   bool has_tried_ = false;  // to measure it
   Staging staging_;
   Kernels kernels_;

@@ -33,7 +33,7 @@ class ImportedPart final : public types::Imported {
   const int from_;
   const IpcKey key_;
   types::Courier& courier_;
-  std::vector<std::shared_ptr<Opened>> opened_;
+  std::vector<std::shared_ptr<OpenedMemory>> opened_;
 };
 
 }  // namespace
@@ -81,9 +81,9 @@ Result<Gpu*> Imports::reader_for(const IpcKey& key, const types::Device* into) c
   return fail(Code::unsupported, into == nullptr ? "no GPU is used here" : "it is no GPU of ours");
 }
 
-Result<std::pair<Gpu*, std::shared_ptr<Opened>>> Imports::open(int from, const IpcKey& key,
-                                                               const types::Device* into,
-                                                               types::Courier& courier) {
+Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, const IpcKey& key,
+                                                                     const types::Device* into,
+                                                                     types::Courier& courier) {
   TUTTI_TRY(gpu, reader_for(key, into));
   const auto known = std::find_if(opened_.begin(), opened_.end(),
                                   [&](const auto& each) { return each->is(*gpu, from, key); });
@@ -96,7 +96,7 @@ Result<std::pair<Gpu*, std::shared_ptr<Opened>>> Imports::open(int from, const I
   std::erase_if(opened_, [&](const auto& each) { return each->is_replaced_by(from, key); });
   for (auto each = opened_.begin(); opened_.size() >= kMostOpened && each != opened_.end();)
     each = each->use_count() == 1 ? opened_.erase(each) : each + 1;
-  auto opened = std::make_shared<Opened>(driver_, *gpu, from, key);
+  auto opened = std::make_shared<OpenedMemory>(driver_, *gpu, from, key);
   if (const auto done = opened->open(courier); !done) {
     reached_[from] = "staged: " + done.error().text;
     if (done.error().code == Code::access) refused_[{gpu, key.gpu}] = done.error().text;

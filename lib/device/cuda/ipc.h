@@ -70,13 +70,13 @@ class Exports {
 };
 
 // An allocation of a neighbour's as one GPU here reaches it; closed when its last user ends.
-class Opened {
+class OpenedMemory {
  public:
-  Opened(const Driver& driver, const Gpu& gpu, int from, const IpcKey& key)
+  OpenedMemory(const Driver& driver, const Gpu& gpu, int from, const IpcKey& key)
       : driver_(driver), gpu_(gpu), from_(from), key_(key) {}
-  ~Opened();
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
+  ~OpenedMemory();
+  OpenedMemory(const OpenedMemory&) = delete;
+  OpenedMemory& operator=(const OpenedMemory&) = delete;
   Result<void> open(types::Courier& courier);
   std::byte* address() const { return reinterpret_cast<std::byte*>(address_); }
   bool is(const Gpu& gpu, int from, const IpcKey& key) const {
@@ -112,9 +112,9 @@ class Imports {
       : driver_(driver), gpus_(gpus) {}
   Result<std::unique_ptr<types::Imported>> import(int from, BlobView key, types::Courier& courier);
   // For a copy into memory of this device, null: the host's.
-  Result<std::pair<Gpu*, std::shared_ptr<Opened>>> open(int from, const IpcKey& key,
-                                                        const types::Device* into,
-                                                        types::Courier& courier);
+  Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> open(int from, const IpcKey& key,
+                                                              const types::Device* into,
+                                                              types::Courier& courier);
   std::string reach_text(int from) const;
   std::size_t opened() const { return opened_.size(); }
 
@@ -124,8 +124,8 @@ class Imports {
 
   const Driver& driver_;
   const std::vector<std::unique_ptr<Gpu>>& gpus_;
-  std::vector<std::shared_ptr<Opened>> opened_;  // the latest used last
-  std::map<int, std::string> reached_;           // by neighbour
+  std::vector<std::shared_ptr<OpenedMemory>> opened_;  // the latest used last
+  std::map<int, std::string> reached_;                 // by neighbour
   // GPUs here that do not reach one there, and why: not tried for each message.
   std::map<std::pair<const Gpu*, std::array<std::uint8_t, 16>>, std::string> refused_;
 };

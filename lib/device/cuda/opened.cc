@@ -13,7 +13,7 @@ void* os_handle(const UniqueFd& fd) {
 
 }  // namespace
 
-CUmemAccessDesc Opened::access() const {
+CUmemAccessDesc OpenedMemory::access() const {
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.location.id = gpu_.number();
@@ -21,7 +21,7 @@ CUmemAccessDesc Opened::access() const {
   return access;
 }
 
-Result<void> Opened::open(types::Courier& courier) {
+Result<void> OpenedMemory::open(types::Courier& courier) {
   const Current current(driver_, gpu_.context());
   switch (key_.way) {
     case Way::handle:
@@ -39,7 +39,7 @@ Result<void> Opened::open(types::Courier& courier) {
   return check_range();
 }
 
-Result<void> Opened::open_handle() {
+Result<void> OpenedMemory::open_handle() {
   CUipcMemHandle handle;
   if (key_.room_bytes != sizeof handle) return fail(Code::intern, "a handle that is not whole");
   std::memcpy(&handle, key_.room.data(), sizeof handle);
@@ -50,7 +50,7 @@ Result<void> Opened::open_handle() {
   return refused(driver_, "cuIpcOpenMemHandle", said);
 }
 
-Result<void> Opened::open_mapped(types::Courier& courier) {
+Result<void> OpenedMemory::open_mapped(types::Courier& courier) {
   TUTTI_TRY(fd, courier.take(room()));
   CUmemGenericAllocationHandle handle = 0;
   CUresult said = driver_.cuMemImportFromShareableHandle(&handle, os_handle(fd),
@@ -67,7 +67,7 @@ Result<void> Opened::open_mapped(types::Courier& courier) {
   return refused(driver_, "cuMemSetAccess (no peer access)", said);
 }
 
-Result<void> Opened::open_pooled(types::Courier& courier) {
+Result<void> OpenedMemory::open_pooled(types::Courier& courier) {
   CUmemPoolPtrExportData pointer;
   if (key_.room_bytes < sizeof pointer) return fail(Code::intern, "a pointer that is not whole");
   std::memcpy(&pointer, key_.room.data(), sizeof pointer);
@@ -87,7 +87,7 @@ Result<void> Opened::open_pooled(types::Courier& courier) {
 }
 
 // All that the key says is there: kernels read it unasked.
-Result<void> Opened::check_range() {
+Result<void> OpenedMemory::check_range() {
   CUdeviceptr begin = 0;
   std::size_t bytes = 0;
   CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
@@ -99,7 +99,7 @@ Result<void> Opened::check_range() {
   return fail(Code::intern, "a key that says more than is there");
 }
 
-Opened::~Opened() {
+OpenedMemory::~OpenedMemory() {
   const Current current(driver_, gpu_.context());
   if (!current) return;
   if (key_.way == Way::handle && address_ != 0) driver_.cuIpcCloseMemHandle(address_);

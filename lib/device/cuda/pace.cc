@@ -95,7 +95,7 @@ Result<void> Gpu::open_staging() {
   return {};
 }
 
-types::Pace Gpu::pace() {
+types::CopyPace Gpu::pace() {
   if (!staging_.is_open() && !has_tried_) {
     has_tried_ = true;
     if (const auto opened = open_staging(); !opened && log::explains())

@@ -66,25 +66,6 @@ bool Core::on_message(int from, const transport::FrameHeader& header,
   return true;
 }
 
-Transfer* Core::find_active(std::uint32_t id, int from, Phase phase, const char* what) {
-  Transfer* const transfer = channel_.transfers.find(id);
-  if (transfer != nullptr && transfer->phase == phase && transfer->peer == from) return transfer;
-  if (peer(from).gone) return nullptr;  // its transfers were ended when it was lost
-  log::warn(std::string("dropped a ") + what + " frame from rank " + std::to_string(from) +
-            " for message " + std::to_string(id) + ", which does not wait for one");
-  return nullptr;
-}
-
-// Whether these bytes of the message may come now. On the ordered link parts come in order; on a
-// bulk link in any. None lies outside, and with those on their way they are never more than all.
-bool Core::is_part(const Transfer& transfer, const transport::FrameHeader& header,
-                   std::size_t bytes) {
-  const bool may_overtake = (header.flags & kWantsTaken) != 0;
-  const std::uint64_t at = header.length, known = transfer.moved + transfer.placed;
-  return (may_overtake || at == transfer.moved) && at <= transfer.total &&
-         bytes <= transfer.total - at && known <= transfer.total && bytes <= transfer.total - known;
-}
-
 // Where the payload of a long frame should be read to.
 std::byte* Core::place(int from, const transport::FrameHeader& header, std::size_t bytes) {
   if (header.kind == static_cast<std::uint8_t>(Kind::data)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "p2p/transfer.h"
+#include "p2p/ways.h"
 #include "transport/transport.h"
 
 namespace tutti::p2p {
@@ -52,6 +53,7 @@ struct PeerState {
   std::vector<BulkLink> readers;  // of devices' memory
   std::uint32_t unread = 0;       // messages of ours in a row that it could read and did not
   std::string why_staged;         // why it cannot read ours; empty: it was not tried, or can
+  std::unique_ptr<Ways> ways;     // of its long messages; made with the first that has two
   std::uint64_t messages_sent = 0, bytes_sent = 0;
 
   TransferLine waiting;  // sends whose first frame was not posted yet, in order

@@ -55,13 +55,14 @@ struct Bounce final : Done {
   std::byte* memory() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
+// Fires once for each pinned frame, and once for each part that is got (Core::on_pin).
+struct TransferPin : Done {
+  Transfer* transfer = nullptr;
+};
+
 // What every message touches comes first, in three cache lines.
 struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
-  // Fires once for each pinned frame, and once for each part that is got (Core::on_pin).
-  struct Pin : Done {
-    Transfer* transfer = nullptr;
-  };
-
+  using Pin = TransferPin;
   Phase phase = Phase::unused;
   Mode mode = Mode::standard;
   bool detached = false;
@@ -75,12 +76,13 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Transfer* next = nullptr;  // in the peer's waiting line, the completions
   // From here on: of messages that are offered, pinned or staged.
   std::uint32_t in_flight = 0;  // pinned frames not yet fired; 0 when it is complete
-  std::uint64_t moved = 0;      // posted, or arrived; counted from the grant on
-  std::uint64_t placed = 0;    // on their way into a place; with what arrived never above the total
-  bool is_taken = false;       // the receiver has said that all its data arrived
-  bool is_judged = false;      // Ways await its end
-  bool is_asked_back = false;  // by cancel(); the receiver has not answered
-  Core* core = nullptr;        // fixed
+  // Posted, or arrived; counted from the grant on. And on their way into a place: with what arrived
+  // never above the total.
+  std::uint64_t moved = 0, placed = 0;
+  bool is_taken = false;             // the receiver has said that all its data arrived
+  bool is_judged = false;            // Ways await its end
+  bool is_asked_back = false;        // by cancel(); the receiver has not answered
+  Core* core = nullptr;              // fixed
   std::uint32_t id = 0, remote = 0;  // fixed: its number in the pool; the other side's
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet. Null: none.
@@ -90,10 +92,10 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Blob key;                                   // of a receive's sender, until it is answered
   std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
   // Of messages in a device's memory.
-  std::uint32_t copies = 0;                           // under way
-  std::uint64_t packed = 0;                           // bytes, or about to be
-  Bounce *bounces = nullptr, *last_bounce = nullptr;  // outgoing, in order
-  Bounce* reading = nullptr;                          // a transport reads into it
+  std::uint32_t copies = 0;  // under way
+  std::uint64_t packed = 0;  // bytes, or about to be
+  // Outgoing, in order; and one that a transport reads into.
+  Bounce *bounces = nullptr, *last_bounce = nullptr, *reading = nullptr;
   // Of a send: its exposing was tried, and waits for the device. Of a receive: what `key` is of.
   bool was_exposed = false, waits_exposed = false, has_device_key = false;
 

@@ -39,9 +39,8 @@ class ImportedPart final : public types::Imported {
 }  // namespace
 
 tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said) {
-  const bool is_for_good =
-      said == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || said == CUDA_ERROR_NOT_SUPPORTED;
-  const std::string why = said == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED ? "no peer access, " : "";
+  const bool is_for_good = said == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  const std::string why = is_for_good ? "no peer access, " : "";
   return fail(is_for_good ? Code::access : Code::unsupported,
               why + call + ": " + driver.text_of(said));
 }
@@ -91,8 +90,10 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
     std::rotate(known, known + 1, opened_.end());
     return std::pair(gpu, opened_.back());
   }
-  if (const auto found = refused_.find({gpu, key.gpu}); found != refused_.end())
+  if (const auto found = refused_.find({gpu, key.gpu}); found != refused_.end()) {
+    reached_[from] = "staged: " + found->second;
     return fail(Code::unsupported, found->second);
+  }
   std::erase_if(opened_, [&](const auto& each) { return each->is_replaced_by(from, key); });
   for (auto each = opened_.begin(); opened_.size() >= kMostOpened && each != opened_.end();)
     each = each->use_count() == 1 ? opened_.erase(each) : each + 1;

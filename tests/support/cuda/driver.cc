@@ -19,7 +19,8 @@ unsigned long long variable(const char* name, unsigned long long fallback) {
 
 void make_gpu() {
   auto gpu = std::make_unique<Gpu>();
-  const int file = ::memfd_create("standin-gpu", MFD_CLOEXEC);
+  const std::string name = "standin-" + std::to_string(state().gpus.size());
+  const int file = ::memfd_create(name.c_str(), MFD_CLOEXEC);
   if (file < 0 || ::ftruncate(file, kWindow + kIds) != 0) std::abort();
   const auto map = [file](int protection) {
     void* const at = ::mmap(nullptr, kWindow, protection, MAP_SHARED | MAP_NORESERVE, file, 0);

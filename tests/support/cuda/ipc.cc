@@ -63,6 +63,15 @@ CUresult open(const Place& handle, const std::string& whole, CUdeviceptr* addres
 
 }  // namespace
 
+int device_of(int file) {
+  char path[32], name[64] = {};
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  if (::readlink(path, name, sizeof name - 1) < 0) return -1;
+  int device = -1;
+  std::sscanf(name, "/memfd:standin-%d", &device);
+  return device;
+}
+
 CUresult export_place(const Allocation& of, Place* place) {
   place->process = ::getpid();
   place->device = of.device;

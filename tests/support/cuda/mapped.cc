@@ -76,13 +76,12 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   ENTER("cuMemCreate");
   Mapped made;
   made.bytes = bytes;
-  made.file = ::memfd_create("standin-mapped", MFD_CLOEXEC);
+  made.device = of == nullptr ? 0 : of->location.id;
+  made.file = ::memfd_create(("standin-" + std::to_string(made.device)).c_str(), MFD_CLOEXEC);
   if (made.file < 0 || ::ftruncate(made.file, static_cast<off_t>(bytes)) != 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  if (of != nullptr) {
-    made.device = of->location.id;
-    made.is_shareable = of->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  }
+  made.is_shareable =
+      of != nullptr && of->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   *handle = make(made);
   return CUDA_SUCCESS;
 }
@@ -140,7 +139,6 @@ CUresult cuMemExportToShareableHandle(void* fd, CUmemGenericAllocationHandle han
   *static_cast<int*>(fd) = ::fcntl(mapped(handle)->file, F_DUPFD_CLOEXEC, 0);
   return CUDA_SUCCESS;
 }
-// The descriptor says nothing of its GPU: the first one stands for all.
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* fd,
                                         CUmemAllocationHandleType) {
   ENTER("cuMemImportFromShareableHandle");
@@ -150,6 +148,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   made.file = ::fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(fd)), F_DUPFD_CLOEXEC, 0);
   if (made.file < 0 || ::fstat(made.file, &status) != 0) return CUDA_ERROR_INVALID_VALUE;
   made.bytes = static_cast<std::size_t>(status.st_size);
+  made.device = device_of(made.file);
   *handle = make(made);
   return CUDA_SUCCESS;
 }

@@ -63,7 +63,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access, si
                                                                   : CUDA_ERROR_INVALID_DEVICE;
 }
 
-// The descriptor is of the GPU's file; which GPU that is, its first id says.
+// The descriptor is of the GPU's file.
 CUresult cuMemPoolExportToShareableHandle(void* fd, CUmemoryPool pool, CUmemAllocationHandleType,
                                           unsigned long long) {
   ENTER("cuMemPoolExportToShareableHandle");
@@ -90,7 +90,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* fd, CUmemA
   const int file =
       ::fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(fd)), F_DUPFD_CLOEXEC, 0);
   if (file < 0) return CUDA_ERROR_INVALID_VALUE;
-  *pool = new CUmemPoolHandle_st{0, true, file};
+  *pool = new CUmemPoolHandle_st{device_of(file), true, file};
   return CUDA_SUCCESS;
 }
 CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool pool,
@@ -103,7 +103,6 @@ CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool pool,
   Allocation made;
   made.kind = Kind::pool;
   made.pool = pool;
-  pool->device = place.device;
   const CUresult said = import_place(pool->file, place, &made);
   if (said != CUDA_SUCCESS) return said;
   state().allocations[made.begin] = made;

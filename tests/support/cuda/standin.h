@@ -151,6 +151,8 @@ struct Place {
   unsigned long long id = 0;
 };
 static_assert(sizeof(Place) <= sizeof(CUipcMemHandle));
+// Which GPU a file of ours is of, as its name says.
+int device_of(int file);
 CUresult export_place(const Allocation& of, Place* place);
 CUresult import_place(int file, const Place& place, Allocation* made);
 void unmap(const Allocation& gone);

@@ -63,13 +63,6 @@ class Device {
   // Ends when that, as of the latest call, has ended: others may read this device's memory then.
   virtual void await_caller(Done* done) = 0;
   virtual CopyPace pace() { return {}; }
-  // Memory of the device; null: there is none to be had.
-  virtual void* take(std::size_t) { return nullptr; }
-  virtual void give(void*) {}
-  // Host memory of pace().chunk bytes that it copies to and from with no step between; null: none
-  // is free.
-  virtual std::byte* take_block() { return nullptr; }
-  virtual void give_block(std::byte*) {}
 };
 
 // Brings descriptors to neighbours: what some memory can be named by only.

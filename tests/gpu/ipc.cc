@@ -1,5 +1,6 @@
 // Messages between GPUs of one host: by which way they go, told by what passes through host memory.
-// Arguments: "direct" (none does), "staged" (all does), "no_pinned" (there is none to stage by),
+// Arguments: "direct" (none does), "staged" (all does),
+// "no_handles" (that of cudaMalloc does), "no_pinned" (there is none to stage by),
 // "real" (a real driver, which does not count).
 #include <memory>
 #include <numeric>
@@ -247,11 +248,11 @@ int main(int argc, char** argv) {
     without_pinned_memory();
     return done();
   }
-  const bool is_direct = way != "staged";
+  const bool is_direct = way != "staged" && way != "no_handles";
   warm_up();
   for (const Kind kind : {Kind::device, Kind::shareable_pool, Kind::shareable_mapped})
     for (const std::size_t count : {6000, 300000, 3000000})
-      exchange(count, kind, Kind::device, is_direct);
+      exchange(count, kind, Kind::device, way == "no_handles" ? kind != Kind::device : is_direct);
   exchange(300000, Kind::device, Kind::shareable_mapped, is_direct);
   for (const Kind kind : {Kind::pool, Kind::mapped}) exchange(300000, kind, Kind::device, false);
   freed_and_taken_again();

@@ -48,7 +48,7 @@ std::string Core::gpu_links_text() {
     if (peer == nullptr) continue;
     if (!peer->why_staged.empty())
       text +=
-          name(wireup_.rank()) + " -> " + name(peer->rank) + ": staged: " + peer->why_staged + "\n";
+          name(wireup_.rank()) + " -> " + name(peer->rank) + ": partly staged: " + peer->why_staged + "\n";
     for (const BulkLink& each : peer->readers) {
       const auto& reader = *opened_.transports[each.picked.index];
       const std::string why = reader.traits(describe(peer->rank)).why;

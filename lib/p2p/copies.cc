@@ -55,7 +55,7 @@ void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
   --transfer->copies;
   const Bounce::Use use = bounce->use;
   if (!ok && transfer->failure == Code::ok && use != Bounce::Use::get)
-    transfer->failure = Code::other;
+    transfer->failure = transfer->buffer.device->is_usable() ? Code::other : Code::buffer;
   if (use == Bounce::Use::pack) {
     bounce->is_ready = true;
   } else {
@@ -169,10 +169,12 @@ Bounce* Core::take_work(Transfer* transfer, Bounce::Use use) {
   return bounce;
 }
 
+// It bears the side that a failure is of.
 Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into) {
   Transfer* const transfer = channel_.transfers.take();
-  transfer->begin(Phase::copying, wireup_.rank(), {kNoMessage, 0, 0, 0},
-                  into.device != nullptr ? into : from);
+  const bool is_into =
+      into.device != nullptr && (from.device == nullptr || from.device->is_usable());
+  transfer->begin(Phase::copying, wireup_.rank(), {kNoMessage, 0, 0, 0}, is_into ? into : from);
   begin_copy(transfer);
   return transfer;
 }

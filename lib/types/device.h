@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -45,6 +46,9 @@ class Device {
   virtual int number() const = 0;  // among those of its kind
   // False: memory that nobody can work on, such as that which was freed; what is asked for fails.
   virtual bool is_usable() const { return true; }
+  // Work that was waited for on the spot has failed: whoever can tell a caller so takes it.
+  void note_failure() { has_failed_ = true; }
+  bool take_failure() { return std::exchange(has_failed_, false); }
   virtual bool owns(const void* address) const = 0;
   // pack() and unpack() of types.h, into and out of host memory.
   virtual void pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) = 0;
@@ -63,6 +67,9 @@ class Device {
   // Ends when that, as of the latest call, has ended: others may read this device's memory then.
   virtual void await_caller(Done* done) = 0;
   virtual CopyPace pace() { return {}; }
+
+ private:
+  bool has_failed_ = false;
 };
 
 // Brings descriptors to neighbours: what some memory can be named by only.
@@ -93,6 +100,18 @@ class Imported {
   // where they are not all inside, or no device here reaches them: nothing was begun.
   virtual Result<void> read(std::uint64_t offset, const Buffer& into, Done* done) = 0;
 };
+
+// What a call says whose buffers are of this device (null: the host's), when its work is done.
+inline Code failure_of(Device* device) {
+  if (device == nullptr) [[likely]]
+    return Code::ok;
+  if (!device->is_usable()) return Code::buffer;
+  return device->take_failure() ? Code::other : Code::ok;
+}
+inline Code failure_of(const Buffer& one, const Buffer& other) {
+  const Code first = failure_of(one.device), second = failure_of(other.device);
+  return first != Code::ok ? first : second;
+}
 
 // Whose devices may come to be while the program runs.
 class Vendor {

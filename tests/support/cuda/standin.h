@@ -11,8 +11,9 @@
 //   STANDIN_CUDA_IPC=0             handles of other processes cannot be opened, as in containers
 //   STANDIN_CUDA_PEERS=0           no GPU reaches another one's memory
 //   STANDIN_CUDA_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this
-//   error;
-//                                   those that break a context (such as 719) do so for every call
+//                                  error (:719:once: no other); those that break a context (such as
+//                                  719) do so for every call
+//   STANDIN_CUDA_FAIL_IN=libmpi    only calls from a library whose name has this count
 #pragma once
 
 #include <cuda.h>
@@ -125,15 +126,16 @@ struct State {
   unsigned long long us_per_mib = 0;
   bool has_ipc = true, has_peers = true;
   std::uint64_t random = 1;
-  std::string fails;  // function
+  std::string fails, fails_in;  // function, and the library that calls it
   int fails_from = 0, calls = 0;
+  bool fails_once = false;
   CUresult fails_with = CUDA_SUCCESS, lost = CUDA_SUCCESS;
   Counts counts;
 };
 State& state();
 
 // Of each call: whether it may go on. `name` as in cuda.h.
-CUresult enter(const char* name);
+CUresult enter(const char* name, const void* caller = nullptr);
 using Lock = std::unique_lock<std::mutex>;
 
 // memory.cc; the state is locked.

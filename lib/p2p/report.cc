@@ -47,8 +47,8 @@ std::string Core::gpu_links_text() {
   for (const auto& peer : peers_) {
     if (peer == nullptr) continue;
     if (!peer->why_staged.empty())
-      text +=
-          name(wireup_.rank()) + " -> " + name(peer->rank) + ": partly staged: " + peer->why_staged + "\n";
+      text += name(wireup_.rank()) + " -> " + name(peer->rank) +
+              ": partly staged: " + peer->why_staged + "\n";
     for (const BulkLink& each : peer->readers) {
       const auto& reader = *opened_.transports[each.picked.index];
       const std::string why = reader.traits(describe(peer->rank)).why;

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "../gpu/area.h"
-#include "../support/shape.h"
+#include "../mutants/shape.h"
 
 namespace mover {
 

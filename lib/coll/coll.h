@@ -107,11 +107,11 @@ constexpr const DelegatedRow& delegated(Collective collective) {
   return kDelegatedByCollective[static_cast<std::size_t>(collective)];
 }
 inline constexpr const char* kDelegateName = "shm";  // among the names of algorithms
-// A GPU vendor's library, of the collectives that a delegate can take but the barrier; where it
-// cannot serve a call, another does.
+// A GPU vendor's library; where it cannot serve a call, another does.
 inline constexpr const char* kGpuLibraryName = "nccl";
 constexpr bool has_gpu_library_form(Collective collective) {
-  return collective != Collective::barrier && delegated(collective).kind != Delegated::never;
+  return collective != Collective::barrier && collective != Collective::scan &&
+         collective != Collective::exscan;
 }
 
 // This rank's schedule. Errors: the algorithm cannot serve this call, and why.

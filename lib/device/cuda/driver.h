@@ -16,6 +16,7 @@ namespace tutti::device::cuda {
   X(cuCtxPushCurrent)            \
   X(cuCtxPopCurrent)             \
   X(cuCtxGetDevice)              \
+  X(cuDeviceGetUuid)             \
   X(cuDevicePrimaryCtxRetain)    \
   X(cuDevicePrimaryCtxRelease)   \
   X(cuPointerGetAttribute)       \

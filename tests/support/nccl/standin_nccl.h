@@ -5,7 +5,10 @@
 //   - nothing but questions is allowed while a communicator is in progress;
 //   - work is a stream's: it begins when what is before it has ended, and waits there for the
 //   others;
+//   - in place means NCCL's places: of a reduce_scatter the own block;
 //   - an abort ends what is in the stream, here alone.
+//
+// STANDIN_NCCL_FAIL says which function fails, STANDIN_NCCL_VERSION what version this is (nccl.cc).
 //
 // Data pass through a memory file that the maker of the id owns, chunk by chunk; a member reads and
 // writes its device's memory as the stand-in driver's kernels do.
@@ -71,6 +74,7 @@ struct Call {
   ncclRedOp_t op = ncclSum;
   int root = 0;
   std::vector<Message> messages{};
+  std::vector<Call> parts{};  // collectives of a group
 };
 std::string name_of(const Call& call);
 std::size_t size_of(ncclDataType_t type);

@@ -145,6 +145,14 @@ void move_part(ncclComm& comm, const Call& call, std::size_t offset, std::size_t
 
 // Messages, in rounds of who sends: each to each, chunk by chunk.
 void exchange(ncclComm& comm, const Call& call) {
+  for (const Message& message : call.messages)
+    if (message.from == nullptr &&
+        message.bytes != comm.file->members[message.peer].sizes[comm.rank]) {
+      std::fprintf(stderr, "stand-in NCCL: rank %d waits for %zu bytes of rank %d, which sends %zu\n",
+                   comm.rank, message.bytes, message.peer,
+                   static_cast<std::size_t>(comm.file->members[message.peer].sizes[comm.rank]));
+      std::abort();
+    }
   for (int from = 0; from < comm.size; ++from)
     for (int to = 0; to < comm.size; ++to) {
       const std::uint64_t bytes = comm.file->members[from].sizes[to];
@@ -166,6 +174,7 @@ void exchange(ncclComm& comm, const Call& call) {
         if (!meet(comm)) return;
       }
     }
+  meet(comm);  // the sizes were read
 }
 
 }  // namespace
@@ -191,7 +200,10 @@ std::string name_of(const Call& call) {
   constexpr const char* kNames[] = {"allreduce", "reduce",         "broadcast",
                                     "allgather", "reduce_scatter", "a group"};
   std::string name = kNames[static_cast<int>(call.what)];
-  if (call.what == What::group) return name;
+  if (call.what == What::group) {
+    for (const Call& part : call.parts) name += ", " + name_of(part);
+    return name.substr(0, sizeof(Member::call) - 1);
+  }
   name += " of " + std::to_string(call.count) + " of type " + std::to_string(call.type);
   if (call.what == What::reduce || call.what == What::broadcast)
     name += ", root " + std::to_string(call.root);
@@ -200,7 +212,10 @@ std::string name_of(const Call& call) {
 
 void work(ncclComm& comm, const Call& call) {
   if (!compare(comm, call)) return;
-  if (call.what == What::group) return exchange(comm, call);
+  if (call.what == What::group) {
+    for (const Call& part : call.parts) work(comm, part);
+    return exchange(comm, call);
+  }
   const std::size_t most = kChunk / size_of(call.type);
   const bool folds = call.what != What::broadcast && call.what != What::allgather;
   const bool takes = call.what != What::reduce || comm.rank == call.root;

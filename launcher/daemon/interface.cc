@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "base/unique_fd.h"
 #include "base/interface_list.h"
+#include "base/unique_fd.h"
 #include "daemon/rank_env.h"
 
 namespace tutti::launch::daemon {

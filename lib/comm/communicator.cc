@@ -128,8 +128,7 @@ Communicator::~Communicator() {
 void cancel(Communicator& comm, Code code) {
   comm.state().is_cancelled = true;
   if (comm.state().team != nullptr) comm.state().team->cancel(code);
-  if (GpuCalls* const calls = comm.state().gpu_calls.get();
-      calls != nullptr) {
+  if (GpuCalls* const calls = comm.state().gpu_calls.get(); calls != nullptr) {
     if (calls->team != nullptr) calls->team->cancel(code);
     for (const CommRef& level : {calls->levels.inside, calls->levels.among})
       if (level) cancel(*level, code);

@@ -177,7 +177,8 @@ Code compare_sizes(Communicator& comm, const GpuCall& said) {
   auto word = static_cast<std::int64_t>(marks);
   if (const Code code = odd_bits(comm, word); code != Code::ok) return code;
   if (word == 0) return Code::ok;
-  comm.runtime().reason = {"two members say different sizes of a block that goes between them", true};
+  comm.runtime().reason = {"two members say different sizes of a block that goes between them",
+                           true};
   return Code::truncate;
 }
 
@@ -188,7 +189,8 @@ void explain(Communicator& comm, Collective collective, const Agreed& agreed, Wa
                             static_cast<std::uint64_t>(agreed.obstacle) << 16 |
                             static_cast<std::uint64_t>(way) << 24;
   if (!log::explains() || comm.rank() != 0 || !calls.said.insert(key).second) return;
-  std::string line = std::string(coll::name_of(collective)) + ", " + text::format_bytes(bytes) + ": ";
+  std::string line =
+      std::string(coll::name_of(collective)) + ", " + text::format_bytes(bytes) + ": ";
   if (agreed.obstacle != Obstacle::none) {
     return explain_gpus(comm, line + "not NCCL: rank " + std::to_string(agreed.who) + " " +
                                   kObstacles[static_cast<std::size_t>(agreed.obstacle)]);

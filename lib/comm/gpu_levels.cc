@@ -76,13 +76,12 @@ Code bcast(const GpuCalls& calls, const CollCall& call, int me) {
   Communicator& inside = *calls.levels.inside;
   Code code = Code::ok;
   if (is_roots)
-    code = stage(inside, code, [&] {
-      return pass_on(inside, call, place(calls.place_in_group, call.root));
-    });
+    code = stage(inside, code,
+                 [&] { return pass_on(inside, call, place(calls.place_in_group, call.root)); });
   if (calls.levels.among) {
     Communicator& among = *calls.levels.among;
-    code = stage(among, code,
-                 [&] { return pass_on(among, call, place(calls.group_of, call.root)); });
+    code =
+        stage(among, code, [&] { return pass_on(among, call, place(calls.group_of, call.root)); });
   }
   return is_roots ? code : stage(inside, code, [&] { return pass_on(inside, call, 0); });
 }
@@ -91,7 +90,6 @@ Result<CommRef> part_of(Communicator& comm, int color, const char* what) {
   TUTTI_TRY(made, split(comm, color, comm.rank()));
   if (!made) return CommRef();
   made->name = comm.name + what;
-  made->errors_end_job = comm.errors_end_job;
   force(*made, comm.forced());
   return made;
 }
@@ -126,6 +124,8 @@ Result<void> make_levels(Communicator& comm, const std::vector<int>& groups, boo
 // Of an allreduce or a bcast (select::has_levels()).
 Code run_by_levels(Communicator& comm, const CollCall& call) {
   const GpuCalls& calls = *comm.state().gpu_calls;
+  for (const CommRef& level : {calls.levels.inside, calls.levels.among})
+    if (level) level->errors_end_job = comm.errors_end_job;
   return call.collective == Collective::bcast ? bcast(calls, call, comm.rank())
                                               : allreduce(calls.levels, call);
 }

@@ -138,7 +138,8 @@ Result<void> join_all(Communicator& comm, int device, bool shares) {
     return fail(code, "members could not meet for a call of GPU memory");
   calls.team = join(comm, device, word, &why);
   std::int64_t failed = calls.team == nullptr ? 1 : 0;
-  if (!why.empty()) tell_failure(comm, runtime.gpu_library->name() + " is not used: " + why, shares);
+  if (!why.empty())
+    tell_failure(comm, runtime.gpu_library->name() + " is not used: " + why, shares);
   if (const Code code = greatest(comm, std::span(&failed, 1)); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   if (failed == 0) return {};
@@ -156,9 +157,8 @@ bool may_join_all(const Communicator& comm, const std::vector<Card>& cards, bool
     explain_gpus(comm, "not NCCL between hosts: TUTTI_LINK_SECURITY asks for what it has not");
     return false;
   }
-  return !(shares && std::ranges::any_of(cards, [](const Card& card) {
-             return card.refuses_sharing != 0;
-           }));
+  return !(shares &&
+           std::ranges::any_of(cards, [](const Card& card) { return card.refuses_sharing != 0; }));
 }
 
 Result<void> divide(Communicator& comm, const std::vector<int>& by_gpu, bool shares) {
@@ -173,7 +173,8 @@ Result<void> divide(Communicator& comm, const std::vector<int>& by_gpu, bool sha
 Result<void> make_ways(Communicator& comm, int device) {
   GpuCalls& calls = *comm.state().gpu_calls;
   TUTTI_TRY(cards, show_cards(comm, device));
-  if (std::ranges::any_of(cards, [&](const Card& card) { return card.version != cards[0].version; })) {
+  if (std::ranges::any_of(cards,
+                          [&](const Card& card) { return card.version != cards[0].version; })) {
     explain_gpus(comm, "NCCL is not used: members have different versions of it");
     calls.can[Way::library] = false;
     return {};

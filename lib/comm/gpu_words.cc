@@ -47,7 +47,9 @@ class Pieces {
   static void put(GpuCall::Piece& piece, const types::Buffer& block) {
     if (block.bytes == 0) return;
     piece = {block.at(), block.bytes};
-    piece.device = block.device == nullptr ? -1 : block.device->number();
+    // What nobody can work on is left to ours, which say so.
+    const bool is_usable = block.device != nullptr && block.device->is_usable();
+    piece.device = is_usable ? block.device->number() : -1;
     piece.is_one_run = block.is_one_run();
   }
   const Communicator& comm_;
@@ -116,8 +118,8 @@ class Where {
  public:
   void note(int device, bool is_one_run) {
     found_.on_host = found_.on_host || device < 0;
-    found_.in_order = found_.in_order && is_one_run && (found_.device < 0 || device < 0 ||
-                                                        found_.device == device);
+    found_.in_order = found_.in_order && is_one_run &&
+                      (found_.device < 0 || device < 0 || found_.device == device);
     if (device >= 0) found_.device = device;
   }
   void see(const types::Device* device, bool is_one_run) {

@@ -88,8 +88,8 @@ std::string Contest::why(const Mask& can) const {
   for (const Way way : order) {
     if (!can[way]) continue;
     char words[96];
-    int written = std::snprintf(words, sizeof words, "%s: predicted %.1f us", name_of(way),
-                                predicted_[way]);
+    int written =
+        std::snprintf(words, sizeof words, "%s: predicted %.1f us", name_of(way), predicted_[way]);
     if (records_[way].told > 0)
       std::snprintf(words + written, sizeof words - static_cast<std::size_t>(written),
                     ", took %.1f us", records_[way].us);

@@ -7,8 +7,8 @@
 
 namespace tutti::select {
 
-// How members that cannot all be in the library together are divided: ours inside those that share a
-// GPU and the library between these, or the library inside hosts and ours between them.
+// How members that cannot all be in the library together are divided: ours inside those that share
+// a GPU and the library between these, or the library inside hosts and ours between them.
 struct GpuLevels {
   int groups = 0;   // 0: they are not divided
   int largest = 0;  // members of the largest group

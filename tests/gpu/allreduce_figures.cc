@@ -1,6 +1,6 @@
-// Allreduce of float sums in GPU memory, 8 B to the size in the second word: a JSON object a line, by
-// rank 0. The first word names the run (what TUTTI_ALLREDUCE and TUTTI_COSTS make of it); "nccl" has
-// bare NCCL beside it, in turns with ours. The third is by what the number of calls is divided.
+// Allreduce of float sums in GPU memory, 8 B to the size in the second word: a JSON object a line,
+// by rank 0. The first word names the run (what TUTTI_ALLREDUCE and TUTTI_COSTS make of it); "nccl"
+// has bare NCCL beside it, in turns with ours. The third is by what the number of calls is divided.
 //
 //   {"what": "allreduce", "by": "nccl", "ranks": 2, "bytes": 1048576, "us": 41.2}
 #include <algorithm>
@@ -37,8 +37,9 @@ void tell(const char* by, std::size_t bytes, std::vector<double> rounds) {
   rounds.erase(rounds.begin());  // in which connections are made
   std::sort(rounds.begin(), rounds.end());
   if (rank == 0)
-    std::printf("{\"what\": \"allreduce\", \"by\": \"%s\", \"ranks\": %d, \"bytes\": %zu, \"us\": %.3f}\n",
-                by, size, bytes, rounds[rounds.size() / 2]);
+    std::printf(
+        "{\"what\": \"allreduce\", \"by\": \"%s\", \"ranks\": %d, \"bytes\": %zu, \"us\": %.3f}\n",
+        by, size, bytes, rounds[rounds.size() / 2]);
 }
 
 }  // namespace
@@ -63,7 +64,8 @@ int main(int argc, char** argv) {
                       MPI_COMM_WORLD);
       }));
 #ifdef WITH_NCCL
-      if (bare) beside.push_back(round_of(times, [&] { bare.sum(send.data(), recv.data(), count); }));
+      if (bare)
+        beside.push_back(round_of(times, [&] { bare.sum(send.data(), recv.data(), count); }));
 #endif
     }
     tell(by, bytes, ours);

@@ -1,4 +1,5 @@
-// bare_nccl: NCCL as a program uses it without us: a communicator of all ranks, one stream, waited for.
+// bare_nccl: NCCL as a program uses it without us: a communicator of all ranks, one stream, waited
+// for.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,7 +18,8 @@ class BareNccl {
     void* const library = is_wanted ? ::dlopen("libnccl.so.2", RTLD_NOW) : nullptr;
     if (library == nullptr) return;
     const auto find = [library](auto*& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
       if (function == nullptr) std::exit(4);
     };
     decltype(&::ncclGetUniqueId) make_id = nullptr;
@@ -40,7 +42,8 @@ class BareNccl {
   explicit operator bool() const { return comm_ != nullptr; }
 
   void sum(const void* send, void* recv, std::size_t count) {
-    must(sum_(send, recv, count, ncclFloat32, ncclSum, comm_, reinterpret_cast<cudaStream_t>(stream_)));
+    must(sum_(send, recv, count, ncclFloat32, ncclSum, comm_,
+              reinterpret_cast<cudaStream_t>(stream_)));
     wait();
     CU(cuStreamSynchronize(stream_));
   }
@@ -48,7 +51,8 @@ class BareNccl {
  private:
   static void must(ncclResult_t said) {
     if (said == ncclSuccess || said == ncclInProgress) return;
-    std::fprintf(stderr, "rank %d: bare NCCL gives error %d\n", ranks::rank, static_cast<int>(said));
+    std::fprintf(stderr, "rank %d: bare NCCL gives error %d\n", ranks::rank,
+                 static_cast<int>(said));
     std::exit(4);
   }
   void wait() {

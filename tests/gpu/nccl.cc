@@ -134,7 +134,10 @@ int main(int argc, char** argv) {
   begin();
   gpu::begin();
   const std::string what = argc > 1 ? argv[1] : "forced";
-  by = what == "forced" ? By::nccl : what == "weighed" ? By::either : what == "levels" ? By::levels : By::ours;
+  by = what == "forced"    ? By::nccl
+       : what == "weighed" ? By::either
+       : what == "levels"  ? By::levels
+                           : By::ours;
   is_real = argc > 2 && argv[2] == std::string("real");
   for (const std::size_t n : {std::size_t{20000}, std::size_t{300001}}) {
     reductions(n, Kind::device, true);

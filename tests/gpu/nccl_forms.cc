@@ -1,7 +1,7 @@
-// Collectives whose blocks have sizes of their own, by NCCL, with kinds of memory drawn anew in each
-// call: where all are a GPU's NCCL serves, elsewhere ours; what comes out is the same. The first word
-// says what is to be: forced (NCCL serves whenever it can), weighed (who is quicker), enough words
-// for a run where NCCL is not to be had: not.
+// Collectives whose blocks have sizes of their own, by NCCL, with kinds of memory drawn anew in
+// each call: where all are a GPU's NCCL serves, elsewhere ours; what comes out is the same. The
+// first word says what is to be: forced (NCCL serves whenever it can), weighed (who is quicker),
+// enough words for a run where NCCL is not to be had: not.
 #include <mpi-ext.h>
 
 #include <functional>
@@ -80,26 +80,45 @@ void vectors(const std::vector<int>& sizes, int root) {
   const auto own = static_cast<std::size_t>(mine);
   const bool is_root = rank == root;
   const bool moves = std::accumulate(sizes.begin(), sizes.end(), 0) > 0;
-  compare("gatherv", own, blocks.total(), [&](int* send, int* recv) {
-    MPI_Gatherv(send, mine, MPI_INT, recv, c, d, MPI_INT, root, MPI_COMM_WORLD);
-  }, moves);
-  compare("gatherv in place", own, blocks.total(), [&](int* send, int* recv) {
-    MPI_Gatherv(is_root ? in_place() : send, mine, MPI_INT, recv, c, d, MPI_INT, root,
-                MPI_COMM_WORLD);
-  }, false);
-  compare("scatterv", blocks.total(), own, [&](int* send, int* recv) {
-    MPI_Scatterv(send, c, d, MPI_INT, recv, mine, MPI_INT, root, MPI_COMM_WORLD);
-  }, moves);
-  compare("scatterv in place", blocks.total(), own, [&](int* send, int* recv) {
-    MPI_Scatterv(send, c, d, MPI_INT, is_root ? in_place() : recv, mine, MPI_INT, root,
-                 MPI_COMM_WORLD);
-  }, false);
-  compare("allgatherv", own, blocks.total(), [&](int* send, int* recv) {
-    MPI_Allgatherv(send, mine, MPI_INT, recv, c, d, MPI_INT, MPI_COMM_WORLD);
-  }, moves);
-  compare("allgatherv in place", 1, blocks.total(), [&](int*, int* recv) {
-    MPI_Allgatherv(in_place(), 0, MPI_INT, recv, c, d, MPI_INT, MPI_COMM_WORLD);
-  }, moves);
+  const bool has_part = moves && (mine > 0 || is_root);  // else this rank has no call of NCCL's
+  compare(
+      "gatherv", own, blocks.total(),
+      [&](int* send, int* recv) {
+        MPI_Gatherv(send, mine, MPI_INT, recv, c, d, MPI_INT, root, MPI_COMM_WORLD);
+      },
+      has_part);
+  compare(
+      "gatherv in place", own, blocks.total(),
+      [&](int* send, int* recv) {
+        MPI_Gatherv(is_root ? in_place() : send, mine, MPI_INT, recv, c, d, MPI_INT, root,
+                    MPI_COMM_WORLD);
+      },
+      false);
+  compare(
+      "scatterv", blocks.total(), own,
+      [&](int* send, int* recv) {
+        MPI_Scatterv(send, c, d, MPI_INT, recv, mine, MPI_INT, root, MPI_COMM_WORLD);
+      },
+      has_part);
+  compare(
+      "scatterv in place", blocks.total(), own,
+      [&](int* send, int* recv) {
+        MPI_Scatterv(send, c, d, MPI_INT, is_root ? in_place() : recv, mine, MPI_INT, root,
+                     MPI_COMM_WORLD);
+      },
+      false);
+  compare(
+      "allgatherv", own, blocks.total(),
+      [&](int* send, int* recv) {
+        MPI_Allgatherv(send, mine, MPI_INT, recv, c, d, MPI_INT, MPI_COMM_WORLD);
+      },
+      moves);
+  compare(
+      "allgatherv in place", 1, blocks.total(),
+      [&](int*, int* recv) {
+        MPI_Allgatherv(in_place(), 0, MPI_INT, recv, c, d, MPI_INT, MPI_COMM_WORLD);
+      },
+      moves);
 }
 
 // To member i go counts[i] + my own.
@@ -115,38 +134,53 @@ void each_to_each(const std::vector<int>& sizes) {
   const Blocks from(out), into(in);
   const bool moves = std::accumulate(sizes.begin(), sizes.end(), 0) > 0;
   std::vector<MPI_Datatype> types(static_cast<std::size_t>(size), MPI_INT);
-  compare("alltoallv", from.total(), into.total(), [&](int* send, int* recv) {
-    MPI_Alltoallv(send, from.counts.data(), from.displs.data(), MPI_INT, recv, into.counts.data(),
-                  into.displs.data(), MPI_INT, MPI_COMM_WORLD);
-  }, moves);
-  compare("alltoallw", from.total(), into.total(), [&](int* send, int* recv) {
-    MPI_Alltoallw(send, from.counts.data(), from.bytes.data(), types.data(), recv,
-                  into.counts.data(), into.bytes.data(), types.data(), MPI_COMM_WORLD);
-  }, moves);
+  compare(
+      "alltoallv", from.total(), into.total(),
+      [&](int* send, int* recv) {
+        MPI_Alltoallv(send, from.counts.data(), from.displs.data(), MPI_INT, recv,
+                      into.counts.data(), into.displs.data(), MPI_INT, MPI_COMM_WORLD);
+      },
+      moves);
+  compare(
+      "alltoallw", from.total(), into.total(),
+      [&](int* send, int* recv) {
+        MPI_Alltoallw(send, from.counts.data(), from.bytes.data(), types.data(), recv,
+                      into.counts.data(), into.bytes.data(), types.data(), MPI_COMM_WORLD);
+      },
+      moves);
   std::vector<MPI_Count> big_out(out.begin(), out.end()), big_in(in.begin(), in.end());
   std::vector<MPI_Aint> far_out(from.displs.begin(), from.displs.end()),
       far_in(into.displs.begin(), into.displs.end());
-  compare("alltoallv of large counts", from.total(), into.total(), [&](int* send, int* recv) {
-    MPI_Alltoallv_c(send, big_out.data(), far_out.data(), MPI_INT, recv, big_in.data(),
-                    far_in.data(), MPI_INT, MPI_COMM_WORLD);
-  }, moves);
+  compare(
+      "alltoallv of large counts", from.total(), into.total(),
+      [&](int* send, int* recv) {
+        MPI_Alltoallv_c(send, big_out.data(), far_out.data(), MPI_INT, recv, big_in.data(),
+                        far_in.data(), MPI_INT, MPI_COMM_WORLD);
+      },
+      moves);
 }
 
 void scattered_sums(const std::vector<int>& sizes) {
   const int all = std::accumulate(sizes.begin(), sizes.end(), 0);
   const auto own = static_cast<std::size_t>(sizes[static_cast<std::size_t>(rank)]);
   const auto total = static_cast<std::size_t>(all);
-  compare("reduce_scatter", total, own, [&](int* send, int* recv) {
-    MPI_Reduce_scatter(send, recv, sizes.data(), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  }, all > 0);
+  compare(
+      "reduce_scatter", total, own,
+      [&](int* send, int* recv) {
+        MPI_Reduce_scatter(send, recv, sizes.data(), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+      },
+      all > 0);
   // Unequal blocks that would lie over each other in place are left to ours.
-  compare("reduce_scatter in place", 1, std::max<std::size_t>(total, 1), [&](int*, int* recv) {
-    MPI_Reduce_scatter(in_place(), recv, sizes.data(), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    // What is behind the own block is nobody's.
-    std::vector<int> rest = filled(total, 2);
-    rest.resize(total - own);
-    if (own < total) gpu::put(recv + own, rest.data(), rest.size() * sizeof(int));
-  }, false);
+  compare(
+      "reduce_scatter in place", 1, std::max<std::size_t>(total, 1),
+      [&](int*, int* recv) {
+        MPI_Reduce_scatter(in_place(), recv, sizes.data(), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        // What is behind the own block is nobody's.
+        std::vector<int> rest = filled(total, 2);
+        rest.resize(total - own);
+        if (own < total) gpu::put(recv + own, rest.data(), rest.size() * sizeof(int));
+      },
+      false);
 }
 
 }  // namespace

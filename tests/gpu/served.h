@@ -20,14 +20,15 @@ inline unsigned long long served() {
 inline void put(void* to, const void* content, std::size_t bytes) {
   if (bytes == 0) return;
   unsigned kind = 0;
-  const CUresult said =
-      cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(to));
+  const CUresult said = cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                              reinterpret_cast<CUdeviceptr>(to));
   if (said != CUDA_SUCCESS || kind == CU_MEMORYTYPE_HOST) {
     std::memcpy(to, content, bytes);
     return;
   }
   CUcontext context = nullptr;
-  CU(cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, reinterpret_cast<CUdeviceptr>(to)));
+  CU(cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
+                           reinterpret_cast<CUdeviceptr>(to)));
   if (context != nullptr) CU(cuCtxPushCurrent(context));
   void* mirror = nullptr;
   CU(cuMemHostAlloc(&mirror, bytes, 0));

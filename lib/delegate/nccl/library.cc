@@ -41,7 +41,7 @@ class Nccl final : public GpuLibrary {
   }
 
   Result<std::unique_ptr<GpuTeam>> make_team(wireup::Wireup& wireup, const Place& place,
-                                          const Waiting& waiting) override {
+                                             const Waiting& waiting) override {
     TUTTI_TRY(team, nccl::NcclTeam::prepare(functions_, wireup, place, waiting));
     if (auto met = team->meet(place.id); !met) {
       team->cancel(met.error().code);

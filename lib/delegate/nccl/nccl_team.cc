@@ -175,8 +175,7 @@ StepResult NcclTeam::step(Begun& run) {
   while (run.stage_ != Stage::over && serve_first()) moved = true;
   if (run.stage_ == Stage::over) return StepResult::over;
   if (!moved && broken_ == Code::ok && ++in_vain_ % kStepsBetweenLooks == 0)
-    if (const auto good = look_at_others(); !good)
-      break_off(good.error().code, good.error().text);
+    if (const auto good = look_at_others(); !good) break_off(good.error().code, good.error().text);
   return moved ? StepResult::moved : StepResult::waits;
 }
 
@@ -255,14 +254,12 @@ bool NcclTeam::has_lost_member() const {
 Result<void> NcclTeam::look_at_others() {
   if (has_lost_member()) return fail(Code::proc_aborted, "a member has ended");
   if (!has_heard_ && place_.has_heard()) has_heard_ = true;
-  return has_heard_ ? Result<void>(fail(Code::other, kAnotherFailed))
-                    : Result<void>{};
+  return has_heard_ ? Result<void>(fail(Code::other, kAnotherFailed)) : Result<void>{};
 }
 
 bool NcclTeam::is_broken() {
   if (broken_ == Code::ok)
-    if (const auto good = look_at_others(); !good)
-      break_off(good.error().code, good.error().text);
+    if (const auto good = look_at_others(); !good) break_off(good.error().code, good.error().text);
   return broken_ != Code::ok;
 }
 

@@ -28,8 +28,8 @@ struct Group {
 };
 thread_local Group group;
 
-// STANDIN_NCCL_FAIL=function:call:result[:rank]: that call of the function, and those after it, fail
-// so; "work" is the work in the stream, whose failure the communicator tells later.
+// STANDIN_NCCL_FAIL=function:call:result[:rank]: that call of the function, and those after it,
+// fail so; "work" is the work in the stream, whose failure the communicator tells later.
 struct Failure {
   std::string function;
   int from = 1;
@@ -42,8 +42,8 @@ const Failure& failure() {
     const char* const mine = std::getenv("RANK");
     char name[64] = "";
     int rank = -1;
-    if (given == nullptr || std::sscanf(given, "%63[^:]:%d:%d:%d", name, &made.from, &made.result,
-                                        &rank) < 3)
+    if (given == nullptr ||
+        std::sscanf(given, "%63[^:]:%d:%d:%d", name, &made.from, &made.result, &rank) < 3)
       return made;
     if (rank < 0 || (mine != nullptr && std::atoi(mine) == rank)) made.function = name;
     return made;

@@ -35,16 +35,26 @@ struct Member {
   int device;
   std::atomic<std::uint64_t> arrived;  // meetings so far
   char call[64];                       // in words
-  std::uint64_t sizes[kMostRanks];     // sends of a group, by receiver
 };
+// What goes from one rank to another: only these two take part in it.
+struct Pair {
+  std::atomic<std::uint64_t> filled;  // bytes that are in the chunk
+  std::uint64_t total;                // of the message
+};
+constexpr std::size_t kPairChunk = std::size_t{64} << 10;
 struct File {
   Member members[kMostRanks];
+  Pair pairs[kMostRanks][kMostRanks];  // by sender and receiver
   std::byte* chunk(int rank) {
     return reinterpret_cast<std::byte*>(this) + sizeof(File) +
            static_cast<std::size_t>(rank) * kChunk;
   }
+  std::byte* pair_chunk(int from, int to) {
+    return chunk(kMostRanks) + static_cast<std::size_t>(from * kMostRanks + to) * kPairChunk;
+  }
 };
-constexpr std::size_t kFileBytes = sizeof(File) + kMostRanks * kChunk;
+constexpr std::size_t kFileBytes =
+    sizeof(File) + kMostRanks * kChunk + std::size_t{kMostRanks * kMostRanks} * kPairChunk;
 
 // What an id says.
 struct IdWords {

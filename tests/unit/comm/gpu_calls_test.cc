@@ -122,7 +122,8 @@ TEST_CASE("what the library has not is not enqueued", "[gpus]") {
         me.expect(!comm::enqueue_on_gpus(me.comm, call, me.rank, gpu.stream).has_value(),
                   "there is no scan");
         // Two ranks on one GPU: NCCL refuses them, all alike.
-        me.expect(!comm::enqueue_on_gpus(me.comm, sum_of(data, gpu.take(0)), 0, gpu.stream), "shared");
+        me.expect(!comm::enqueue_on_gpus(me.comm, sum_of(data, gpu.take(0)), 0, gpu.stream),
+                  "shared");
       },
       knobs());
 }
@@ -151,7 +152,8 @@ TEST_CASE("members hear that another one has cancelled their communicator", "[gp
         own->reset();
         // The GPU and its stream serve the next communicator.
         auto next = comm::dup(me.comm);
-        me.expect(next.has_value() && comm::run(**next, sum_of(send, recv)) == Code::ok, "the next");
+        me.expect(next.has_value() && comm::run(**next, sum_of(send, recv)) == Code::ok,
+                  "the next");
         me.expect(gpu.get(recv) == std::vector<int>(kCount, 3), "its sum");
       },
       knobs());

@@ -52,7 +52,8 @@ TEST_CASE("NCCL's sockets take the interface that leads to rank 0's host", "[dae
   facts.interface = interface_towards("127.0.0.1");
   CHECK(facts.interface == "lo");
   CHECK(value_in(rank_environment({}, facts), "NCCL_SOCKET_IFNAME") == "=lo");
-  CHECK(value_in(rank_environment({"NCCL_SOCKET_IFNAME=ib0"}, facts), "NCCL_SOCKET_IFNAME") == "ib0");
+  CHECK(value_in(rank_environment({"NCCL_SOCKET_IFNAME=ib0"}, facts), "NCCL_SOCKET_IFNAME") ==
+        "ib0");
   CHECK(interface_towards("no address").empty());
 }
 

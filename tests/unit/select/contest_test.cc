@@ -85,7 +85,8 @@ TEST_CASE("its words say what was predicted and what was measured", "[contest]")
   CHECK(why.starts_with("nccl: predicted 60.0 us, took 33.2 us; ours: predicted 50.0 us"));
 }
 
-TEST_CASE("NCCL is predicted ahead of ours for long vectors, and behind for a few bytes", "[contest]") {
+TEST_CASE("NCCL is predicted ahead of ours for long vectors, and behind for a few bytes",
+          "[contest]") {
   const auto knobs = Knobs::read([](const char*) { return nullptr; });
   REQUIRE(knobs);
   model::TeamFacts team;

@@ -12,36 +12,21 @@ namespace {
 using coll::Collective;
 using delegate::GpuCall;
 
-// One side of a v form: blocks at displacements, by member.
-struct Side {
-  const void* data;
-  const types::Datatype* type;
-  std::span<const Count> counts, displs;
-  std::span<const types::Datatype* const> types;
-
-  types::Buffer block(const types::Devices& devices, std::size_t member) const {
-    const types::Datatype* const its = types.empty() ? type : types[member];
-    if (counts[member] == 0 || its == nullptr) return {};
-    const Count unit = types.empty() ? type->extent() : 1;
-    return devices.whole(static_cast<const std::byte*>(data) + displs[member] * unit,
-                         counts[member], *its);
-  }
-};
-
 // Collects what goes to and comes from each member, and where all of that is.
 class Pieces {
  public:
-  Pieces(const Communicator& comm, GpuCall& said) : comm_(comm), said_(said) {
-    const auto size = static_cast<std::size_t>(comm.size());
+  Pieces(std::size_t size, GpuCall& said) : said_(said) {
     said.has_pieces = true;
     said.gives.resize(size);
     said.takes.resize(size);
   }
-  void give(std::size_t to, const types::Buffer& block) { put(said_.gives[to], block); }
-  void take(std::size_t from, const types::Buffer& block) { put(said_.takes[from], block); }
-  std::size_t me() const { return static_cast<std::size_t>(comm_.rank()); }
-  std::size_t root() const { return static_cast<std::size_t>(said_.said.root); }
-  std::size_t size() const { return said_.gives.size(); }
+  void give(int to, const types::Buffer& block) {
+    put(said_.gives[static_cast<std::size_t>(to)], block);
+  }
+  void take(int from, const types::Buffer& block) {
+    put(said_.takes[static_cast<std::size_t>(from)], block);
+  }
+  int size() const { return static_cast<int>(said_.gives.size()); }
 
  private:
   static void put(GpuCall::Piece& piece, const types::Buffer& block) {
@@ -52,7 +37,6 @@ class Pieces {
     piece.device = is_usable ? block.device->number() : -1;
     piece.is_one_run = block.is_one_run();
   }
-  const Communicator& comm_;
   GpuCall& said_;
 };
 
@@ -62,15 +46,21 @@ types::Buffer message(const Communicator& comm, const void* data, Count count,
 }
 
 void say_pieces(const Communicator& comm, const CollCall& call, GpuCall& said) {
-  const types::Devices& devices = comm.runtime().devices;
-  const Side send{call.send, call.send_type, call.send_counts, call.send_displs, call.send_types};
-  const Side recv{call.recv, call.recv_type, call.recv_counts, call.recv_displs, call.recv_types};
-  Pieces pieces(comm, said);
-  const std::size_t me = pieces.me(), root = pieces.root();
+  const types::Devices* const devices = &comm.runtime().devices;
+  const delegate::BlockList send{const_cast<void*>(call.send),
+                                 call.send_type,
+                                 call.send_counts,
+                                 call.send_displs,
+                                 call.send_types,
+                                 devices};
+  const delegate::BlockList recv{call.recv,        call.recv_type,  call.recv_counts,
+                                 call.recv_displs, call.recv_types, devices};
+  Pieces pieces(static_cast<std::size_t>(comm.size()), said);
+  const int me = comm.rank(), root = call.root;
   const bool is_root = me == root;
   const auto takes_all = [&](bool own) {
-    for (std::size_t peer = 0; peer < pieces.size(); ++peer)
-      if (own || peer != me) pieces.take(peer, recv.block(devices, peer));
+    for (int peer = 0; peer < pieces.size(); ++peer)
+      if (own || peer != me) pieces.take(peer, recv.of(peer));
   };
   switch (call.collective) {
     case Collective::gatherv:
@@ -80,22 +70,20 @@ void say_pieces(const Communicator& comm, const CollCall& call, GpuCall& said) {
       return;
     case Collective::scatterv:
       if (is_root)
-        for (std::size_t peer = 0; peer < pieces.size(); ++peer)
-          if (peer != me || !call.in_place) pieces.give(peer, send.block(devices, peer));
+        for (int peer = 0; peer < pieces.size(); ++peer)
+          if (peer != me || !call.in_place) pieces.give(peer, send.of(peer));
       if (!is_root || !call.in_place)
         pieces.take(root, message(comm, call.recv, call.recv_count, call.recv_type));
       return;
     case Collective::allgatherv: {
-      const types::Buffer own = call.in_place
-                                    ? recv.block(devices, me)
-                                    : message(comm, call.send, call.send_count, call.send_type);
-      for (std::size_t peer = 0; peer < pieces.size(); ++peer)
+      const types::Buffer own =
+          call.in_place ? recv.of(me) : message(comm, call.send, call.send_count, call.send_type);
+      for (int peer = 0; peer < pieces.size(); ++peer)
         if (peer != me || !call.in_place) pieces.give(peer, own);
       return takes_all(!call.in_place);
     }
     default:  // alltoallv, and by a type a block
-      for (std::size_t peer = 0; peer < pieces.size(); ++peer)
-        pieces.give(peer, send.block(devices, peer));
+      for (int peer = 0; peer < pieces.size(); ++peer) pieces.give(peer, send.of(peer));
       return takes_all(true);
   }
 }

@@ -70,14 +70,12 @@ Result<select::Contest*> contest_of(Communicator& comm, const CollCall& call, Co
   const std::uint64_t key = key_of(call.collective, bytes);
   if (const auto found = calls.contests.find(key); found != calls.contests.end())
     return &found->second;
-  CallShape shape = shape_of(comm, call);
-  const bool is_blocks = coll::delegated(call.collective).kind == coll::Delegated::blocks;
-  const bool is_v_form = has_counts(call.collective) && !shape.reduces;
-  shape.bytes = is_blocks || is_v_form ? bytes / comm.size() : bytes;
+  const CallShape shape = shape_of(comm, call);
   TUTTI_TRY(choice, choice_for(comm, shape, comm.state().team != nullptr));
+  const bool is_blocks = coll::delegated(call.collective).kind == coll::Delegated::blocks;
   select::Question question;
   question.collective = call.collective;
-  question.bytes = std::max<Count>(1, shape.bytes);
+  question.bytes = std::max<Count>(1, is_blocks ? bytes / comm.size() : bytes);
   question.commutative = true;
   const auto& costs = comm.runtime().wireup.segment().header().costs;
   const auto times = select::predict_on_gpus(question, *choice, comm.state().facts, costs,
@@ -85,18 +83,21 @@ Result<select::Contest*> contest_of(Communicator& comm, const CollCall& call, Co
   return &calls.contests.emplace(key, select::Contest(times)).first->second;
 }
 
+// Whatever the call is: nobody asks.
+bool is_passed(Communicator& comm, Collective collective) {
+  const GpuCalls::Wish wish = wish_of(comm, collective);
+  if (wish != GpuCalls::Wish::when_it_pays) return wish == GpuCalls::Wish::never;
+  GpuCalls::Refusals& refusals = comm.state().gpu_calls->refusals[index_of(collective)];
+  if (refusals.to_pass == 0) return false;
+  --refusals.to_pass;
+  return true;
+}
+
 bool wanted(Communicator& comm, const CollCall& call, const GpuCall& said) {
   GpuCalls& calls = *comm.state().gpu_calls;
   const auto bytes = known_bytes(comm, said);
   if (bytes == 0) return false;
-  const GpuCalls::Wish wish = wish_of(comm, call.collective);
-  if (wish != GpuCalls::Wish::when_it_pays) return wish == GpuCalls::Wish::always;
-  GpuCalls::Refusals& refusals = calls.refusals[index_of(call.collective)];
-  if (refusals.to_pass > 0) {
-    --refusals.to_pass;
-    return false;
-  }
-  if (!bytes) return true;
+  if (!bytes || wish_of(comm, call.collective) == GpuCalls::Wish::always) return true;
   const auto contest = contest_of(comm, call, *bytes);
   return contest && (*contest)->asks(ways_of(calls, call.collective));
 }
@@ -253,11 +254,12 @@ void never_again(Communicator& comm) {
 }  // namespace
 
 std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
-  GpuCall said;
-  if (!say_to_gpus(comm, call, said)) return std::nullopt;
+  if (call.neighbours || !coll::has_gpu_library_form(call.collective)) return std::nullopt;
   Communicator::State& state = comm.state();
   if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
-  if (!wanted(comm, call, said)) return std::nullopt;
+  if (is_passed(comm, call.collective)) return std::nullopt;
+  GpuCall said;
+  if (!say_to_gpus(comm, call, said) || !wanted(comm, call, said)) return std::nullopt;
   GpuCalls& calls = *state.gpu_calls;
   Whereabouts where = where_is(comm, said);
   if (where.device < 0 && !where.on_host) where.device = calls.device;  // it has nothing to move

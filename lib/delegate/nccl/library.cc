@@ -42,7 +42,12 @@ class Nccl final : public GpuLibrary {
 
   Result<std::unique_ptr<GpuTeam>> make_team(wireup::Wireup& wireup, const Place& place,
                                              const Waiting& waiting) override {
-    TUTTI_TRY(team, nccl::NcclTeam::prepare(functions_, wireup, place, waiting));
+    auto prepared = nccl::NcclTeam::prepare(functions_, wireup, place, waiting);
+    if (!prepared) {
+      place.tell_others();
+      return tl::unexpected<Error>(std::move(prepared).error());
+    }
+    std::unique_ptr<nccl::NcclTeam> team = std::move(*prepared);
     if (auto met = team->meet(place.id); !met) {
       team->cancel(met.error().code);
       return tl::unexpected<Error>(std::move(met).error());

@@ -126,6 +126,15 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   *device = ordinal;
   return CUDA_SUCCESS;
 }
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  ENTER("cuDeviceGetName");
+  std::snprintf(name, static_cast<std::size_t>(length), "stand-in %d", device);
+  return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int* version) {
+  *version = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   ENTER("cuDevicePrimaryCtxRetain");
   if (device < 0 || device >= static_cast<int>(state().gpus.size()))

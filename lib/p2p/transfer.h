@@ -74,13 +74,11 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   // From here on: of messages that are offered, pinned or staged.
   std::uint32_t in_flight = 0;  // pinned frames not yet fired; 0 when it is complete
   std::uint64_t moved = 0;      // posted, or arrived; counted from the grant on
-  std::uint64_t placed = 0;    // on their way into a place; with what arrived never above the total
-  bool is_taken = false;       // the receiver has said that all its data arrived
-  bool is_judged = false;      // Ways await its end
-  bool is_asked_back = false;  // by cancel(); the receiver has not answered
-  Core* core = nullptr;        // fixed
-  std::uint32_t id = 0;        // fixed: its number in the pool
-  std::uint32_t remote = 0;    // the other side's id
+  std::uint64_t placed = 0;  // on their way into a place; with what arrived never above the total
+  bool is_taken = false, is_asked_back = false, is_judged = false;  // in full; by cancel(); by Ways
+  Core* core = nullptr;                                             // fixed
+  std::uint32_t id = 0;                                             // fixed: its number in the pool
+  std::uint32_t remote = 0;                                         // the other side's id
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet. Null: none.
   std::byte* staging = nullptr;

@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
-#include "transport/waiter.h"
+#include "transport/transport.h"
 
 namespace tutti::world {
 

@@ -97,7 +97,7 @@ void movement(std::size_t n, Kind mine, bool nccl) {
 }
 
 // A type and an operation that NCCL has not, elements with gaps, too few bytes: ours.
-void left_to_us(bool forced) {
+void left_to_us(bool takes_short) {
   const std::size_t n = 40000;
   Vector<int> send(numbers(n, rank), Kind::device), recv(std::vector<int>(n), Kind::device);
   MPI_Allreduce(send.data(), recv.data(), static_cast<int>(n), MPI_INT, MPI_BOR, MPI_COMM_WORLD);
@@ -109,7 +109,7 @@ void left_to_us(bool forced) {
   expect(false);
   MPI_Type_free(&gaps);
   MPI_Allreduce(send.data(), recv.data(), 100, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  expect(forced);
+  expect(takes_short);
   MPI_Allreduce(send.data(), recv.data(), 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   expect(false);
 }
@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
   }
   reductions(20000, Kind::managed, true);
   bfloats();
-  left_to_us(what == "forced" || what == "levels");
+  left_to_us(what != "shared");
   MPI_Comm half = MPI_COMM_NULL;  // a team of its own, made and freed
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   int members = 0;

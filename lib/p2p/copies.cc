@@ -54,7 +54,8 @@ void Core::on_copied(Done* self, bool ok) {
 void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
   if (--copies_ == 0) waiter_->end_unsignalled();
   --transfer->copies;
-  if (!ok && transfer->failure == Code::ok) transfer->failure = Code::other;
+  if (!ok && transfer->failure == Code::ok)
+    transfer->failure = transfer->buffer.device->is_usable() ? Code::other : Code::buffer;
   if (bounce->is_outgoing) {
     bounce->is_ready = true;
   } else {
@@ -158,10 +159,12 @@ void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
   });
 }
 
+// It bears the side that a failure is of.
 Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into) {
   Transfer* const transfer = channel_.transfers.take();
-  transfer->begin(Phase::copying, wireup_.rank(), {kNoMessage, 0, 0, 0},
-                  into.device != nullptr ? into : from);
+  const bool is_into =
+      into.device != nullptr && (from.device == nullptr || from.device->is_usable());
+  transfer->begin(Phase::copying, wireup_.rank(), {kNoMessage, 0, 0, 0}, is_into ? into : from);
   begin_copy(transfer);
   return transfer;
 }

@@ -5,6 +5,7 @@
 // later. A vendor is one class. Whoever knows of no device pays one branch: Buffer::device is null.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "types/types.h"
@@ -32,6 +33,9 @@ class Device {
   virtual int number() const = 0;  // among those of its kind
   // False: memory that nobody can work on, such as that which was freed; what is asked for fails.
   virtual bool is_usable() const { return true; }
+  // Work that was waited for on the spot has failed: whoever can tell a caller so takes it.
+  void note_failure() { has_failed_ = true; }
+  bool take_failure() { return std::exchange(has_failed_, false); }
   virtual bool owns(const void* address) const = 0;
   // pack() and unpack() of types.h, into and out of host memory.
   virtual void pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) = 0;
@@ -45,7 +49,22 @@ class Device {
   // A call of the user's begins: what its caller gave the device before comes before what is asked
   // for from now on.
   virtual void begin_call() = 0;
+
+ private:
+  bool has_failed_ = false;
 };
+
+// What a call says whose buffers are of this device (null: the host's), when its work is done.
+inline Code failure_of(Device* device) {
+  if (device == nullptr) [[likely]]
+    return Code::ok;
+  if (!device->is_usable()) return Code::buffer;
+  return device->take_failure() ? Code::other : Code::ok;
+}
+inline Code failure_of(const Buffer& one, const Buffer& other) {
+  const Code first = failure_of(one.device), second = failure_of(other.device);
+  return first != Code::ok ? first : second;
+}
 
 // Whose devices may come to be while the program runs.
 class Vendor {

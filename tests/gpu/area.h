@@ -89,24 +89,25 @@ class Area {
 
   void* data() const { return reinterpret_cast<void*>(data_); }
   bool is_host() const { return kind_ == Kind::host || kind_ == Kind::pinned; }
-  void put(const void* content, std::size_t bytes) {
+  void put(const void* content, std::size_t bytes, std::size_t at = 0) {
     if (is_host()) {
-      std::memcpy(data(), content, bytes);
+      std::memcpy(static_cast<std::byte*>(data()) + at, content, bytes);
       return;
     }
     enter();
     CU(cuStreamSynchronize(nullptr));  // the mirror may still be read
-    std::memcpy(mirror_, content, bytes);
-    CU(cuMemcpyAsync(data_, reinterpret_cast<CUdeviceptr>(mirror_), bytes, nullptr));
+    std::byte* const mirror = static_cast<std::byte*>(mirror_) + at;
+    std::memcpy(mirror, content, bytes);
+    CU(cuMemcpyAsync(data_ + at, reinterpret_cast<CUdeviceptr>(mirror), bytes, nullptr));
     leave();
   }
-  void get(void* content, std::size_t bytes) {
+  void get(void* content, std::size_t bytes, std::size_t at = 0) {
     if (is_host()) {
-      std::memcpy(content, data(), bytes);
+      std::memcpy(content, static_cast<const std::byte*>(data()) + at, bytes);
       return;
     }
     enter();
-    CU(cuMemcpyDtoH(content, data_, bytes));
+    CU(cuMemcpyDtoH(content, data_ + at, bytes));
     leave();
   }
 

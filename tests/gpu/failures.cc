@@ -59,6 +59,107 @@ void returned() {
   CHECK(in == out);
 }
 
+// Each sort of call says the same of memory that was freed, and goes on.
+void freed_everywhere() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  constexpr int kCount = 100;
+  gpu::Vector<int> memory(std::vector<int>(kCount, 7), Kind::device),
+      good(std::vector<int>(kCount), Kind::device);
+  std::vector<int> host(4 * kCount);
+  int* const bad = memory.data();
+  int position = 0;
+  MPI_Pack(bad, kCount, MPI_INT, host.data(), 4 * kCount, &position, MPI_COMM_WORLD);
+  memory.area().free();
+  const auto refused = [](int code) {
+    int error = MPI_SUCCESS;
+    MPI_Error_class(code, &error);
+    return error == MPI_ERR_BUFFER;
+  };
+  MPI_Request request;
+  const auto ends_refused = [&](int code) {
+    return code == MPI_SUCCESS ? refused(MPI_Wait(&request, MPI_STATUS_IGNORE)) : refused(code);
+  };
+  CHECK(refused(MPI_Pack(bad, 1, MPI_INT, host.data(), 400, &(position = 0), MPI_COMM_WORLD)));
+  CHECK(refused(MPI_Unpack(host.data(), 400, &(position = 0), bad, 1, MPI_INT, MPI_COMM_WORLD)));
+  CHECK(refused(MPI_Unpack(bad, 400, &(position = 0), host.data(), 1, MPI_INT, MPI_COMM_WORLD)));
+  CHECK(refused(MPI_Reduce_local(bad, good.data(), 1, MPI_INT, MPI_SUM)));
+  CHECK(refused(MPI_Reduce_local(good.data(), bad, 1, MPI_INT, MPI_SUM)));
+  CHECK(refused(MPI_Reduce_local(host.data(), bad, 1, MPI_INT, MPI_SUM)));
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    int self = 0, members = 0;
+    MPI_Comm_rank(comm, &self);
+    MPI_Comm_size(comm, &members);
+    CHECK(
+        refused(MPI_Sendrecv_replace(bad, 1, MPI_INT, self, 1, self, 1, comm, MPI_STATUS_IGNORE)));
+    MPI_Irecv(host.data(), 1, MPI_INT, self, 2, comm, &request);
+    CHECK(refused(MPI_Send(bad, 1, MPI_INT, self, 2, comm)));
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Irecv(bad, 1, MPI_INT, self, 3, comm, &request);
+    MPI_Send(host.data(), 1, MPI_INT, self, 3, comm);
+    CHECK(refused(MPI_Wait(&request, MPI_STATUS_IGNORE)));
+    for (const int count : {1, kCount}) {
+      if (members == 1) break;  // half of these have nothing to do
+      CHECK(refused(MPI_Bcast(bad, count, MPI_INT, 0, comm)));
+      CHECK(ends_refused(MPI_Ibcast(bad, count, MPI_INT, 0, comm, &request)));
+      for (int* const send : {bad, good.data(), host.data()})
+        for (int* const recv : {bad, good.data(), host.data() + kCount}) {
+          if (send != bad && recv != bad) continue;
+          if (send == bad && recv == bad) continue;
+          CHECK(refused(MPI_Allreduce(send, recv, count, MPI_INT, MPI_SUM, comm)));
+          CHECK(ends_refused(MPI_Iallreduce(send, recv, count, MPI_INT, MPI_SUM, comm, &request)));
+          CHECK(refused(MPI_Allgather(send, 1, MPI_INT, recv, 1, MPI_INT, comm)));
+          CHECK(ends_refused(MPI_Iallgather(send, 1, MPI_INT, recv, 1, MPI_INT, comm, &request)));
+        }
+      CHECK(refused(MPI_Allreduce(MPI_IN_PLACE, bad, count, MPI_INT, MPI_SUM, comm)));
+      CHECK(ends_refused(
+          MPI_Ireduce_scatter_block(MPI_IN_PLACE, bad, 1, MPI_INT, MPI_SUM, comm, &request)));
+    }
+  }
+  const std::vector<int> ones(kCount, 1);
+  good.put(ones);
+  MPI_Allreduce(MPI_IN_PLACE, good.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(good.get() == std::vector<int>(kCount, size));
+}
+
+// One of everything, once more than is kept, so that each call of the driver's is among them.
+void everything() {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  constexpr int kCount = 40000, kSteps = 400;
+  const std::vector<int> zeros(kCount), ones(kCount, 1);
+  MPI_Datatype column;  // blocks that no few rows hold
+  std::vector<int> lengths(kSteps, 2), places;
+  for (int i = 0; i < kSteps; ++i) places.push_back(i * i % 97 + i * 97);
+  MPI_Type_indexed(kSteps, lengths.data(), places.data(), MPI_INT, &column);
+  MPI_Type_commit(&column);
+  for (const Kind kind : {Kind::device, Kind::pool, Kind::mapped, Kind::managed}) {
+    gpu::Vector<int> out(ones, kind), in(zeros, kind), host(zeros, Kind::host);
+    MPI_Sendrecv(out.data(), 10, MPI_INT, right, 1, in.data(), 10, MPI_INT, left, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out.data(), 1, column, right, 2, in.data(), 1, column, left, 2, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Request requests[2];
+    MPI_Irecv(in.data(), kCount, MPI_INT, left, 3, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out.data(), kCount, MPI_INT, right, 3, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(in.get() == ones);
+    int position = 0;
+    MPI_Pack(out.data(), 1, column, in.data(), kCount, &position, MPI_COMM_WORLD);
+    MPI_Reduce_local(out.data(), in.data(), kCount, MPI_INT, MPI_MAX);
+    MPI_Allreduce(out.data(), in.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(in.get() == std::vector<int>(kCount, size));
+    MPI_Iallreduce(out.data(), host.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD, requests);
+    MPI_Wait(requests, MPI_STATUS_IGNORE);
+    CHECK(host.get() == std::vector<int>(kCount, size));
+    MPI_Bcast(out.data(), kCount, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Allgather(out.data(), kCount / size, MPI_INT, in.data(), kCount / size, MPI_INT,
+                  MPI_COMM_WORLD);
+    MPI_Scan(out.data(), in.data(), 100, MPI_INT, MPI_PROD, MPI_COMM_WORLD);
+  }
+  MPI_Type_free(&column);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -68,6 +169,8 @@ int main(int argc, char** argv) {
   if (what == "freed") freed();
   if (what == "freed_in_collective") freed_in_collective();
   if (what == "lost") lost();
+  if (what == "freed_everywhere") freed_everywhere();
+  if (what == "everything") everything();
   if (what == "returned") returned();
   return done();
 }

@@ -34,7 +34,7 @@ void make_gpu() {
   state().gpus.push_back(std::move(gpu));
 }
 
-// FUNCTION:NUMBER:ERROR
+// FUNCTION:NUMBER:ERROR[:once]
 void read_failure() {
   const char* const text = std::getenv("STANDIN_CUDA_FAIL");
   if (text == nullptr) return;
@@ -44,6 +44,9 @@ void read_failure() {
   state().fails = whole.substr(0, first);
   state().fails_from = std::atoi(whole.c_str() + first + 1);
   state().fails_with = static_cast<CUresult>(std::atoi(whole.c_str() + second + 1));
+  state().fails_once = whole.find(":once", second) != std::string::npos;
+  const char* const in = std::getenv("STANDIN_CUDA_FAIL_IN");
+  if (in != nullptr) state().fails_in = in;
 }
 
 // After these nothing works in the process any more.
@@ -65,11 +68,21 @@ State& state() {
   return all;
 }
 
-CUresult enter(const char* name) {
+// Whether this call is one of those that are to fail.
+static bool is_meant(const char* name, const void* caller) {
+  const State& all = state();
+  if (all.fails != name || all.fails_in.empty()) return all.fails == name;
+  Dl_info place = {};
+  return caller != nullptr && ::dladdr(caller, &place) != 0 &&
+         std::strstr(place.dli_fname, all.fails_in.c_str()) != nullptr;
+}
+
+CUresult enter(const char* name, const void* caller) {
   State& all = state();
   if (!all.is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
   if (all.lost != CUDA_SUCCESS) return all.lost;
-  if (all.fails != name || ++all.calls < all.fails_from) return CUDA_SUCCESS;
+  if (!is_meant(name, caller) || ++all.calls < all.fails_from) return CUDA_SUCCESS;
+  if (all.fails_once && all.calls > all.fails_from) return CUDA_SUCCESS;
   if (breaks_context(all.fails_with)) all.lost = all.fails_with;
   return all.fails_with;
 }
@@ -85,7 +98,7 @@ using namespace standin;
 
 #define ENTER(name)         \
   Lock lock(state().mutex); \
-  if (const CUresult no = enter(name); no != CUDA_SUCCESS) return no
+  if (const CUresult no = enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) return no
 
 CUresult cuInit(unsigned) {
   const Lock lock(state().mutex);

@@ -8,8 +8,9 @@
 //   STANDIN_CUDA_DELAY_US=50       each piece of work starts up to so much late
 //   STANDIN_CUDA_MEMORY=1073741824 bytes of each GPU; STANDIN_CUDA_PINNED: of pinned memory
 //   STANDIN_CUDA_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this
-//   error;
-//                                   those that break a context (such as 719) do so for every call
+//                                  error (:719:once: no other); those that break a context (such as
+//                                  719) do so for every call
+//   STANDIN_CUDA_FAIL_IN=libmpi    only calls from a library whose name has this count
 #pragma once
 
 #include <cuda.h>
@@ -105,15 +106,16 @@ struct State {
   std::size_t pinned_limit = SIZE_MAX, pinned = 0, memory_limit = SIZE_MAX;
   unsigned delay_us = 0;
   std::uint64_t random = 1;
-  std::string fails;  // function
+  std::string fails, fails_in;  // function, and the library that calls it
   int fails_from = 0, calls = 0;
+  bool fails_once = false;
   CUresult fails_with = CUDA_SUCCESS, lost = CUDA_SUCCESS;
   Counts counts;
 };
 State& state();
 
 // Of each call: whether it may go on. `name` as in cuda.h.
-CUresult enter(const char* name);
+CUresult enter(const char* name, const void* caller = nullptr);
 using Lock = std::unique_lock<std::mutex>;
 
 // memory.cc; the state is locked.

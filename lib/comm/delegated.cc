@@ -134,7 +134,9 @@ class HostVectors {
   Code end(Code code) {
     if (code == Code::ok && from_.bytes > 0) types::copy(from_, into_);
     const Code failure = types::failure_of(given_.device);
-    return code != Code::ok ? code : failure != Code::ok ? failure : types::failure_of(into_.device);
+    return code != Code::ok      ? code
+           : failure != Code::ok ? failure
+                                 : types::failure_of(into_.device);
   }
 
  private:

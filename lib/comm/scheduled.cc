@@ -27,8 +27,8 @@ const Form& form_of(const Communicator& comm, const CollCall& call) {
   return comm.is_inter() ? kBetween : kInside;
 }
 
-// Whose memory a space lies in, block by block. Where it cannot be used the others are told so before
-// they wait for it.
+// Whose memory a space lies in, block by block. Where it cannot be used the others are told so
+// before they wait for it.
 void find_devices(const types::Devices& devices, engine::SpaceMemory& space, Code* failure) {
   const auto find = [&devices, failure](engine::Block& block) {
     const Count lead = block.type == nullptr ? 0 : block.type->true_lower_bound();

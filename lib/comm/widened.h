@@ -41,7 +41,7 @@ class WidenedReduction {
   const types::Devices& devices_;
   const types::Datatype& type_;  // the user's
   void* result_;
-  Count taken_;  // elements of the result
+  Count taken_;              // elements of the result
   Code failure_ = Code::ok;  // of a device's memory
   CollCall wide_;
   engine::ScratchPool::Piece send_, recv_;

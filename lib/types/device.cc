@@ -12,7 +12,7 @@ namespace {
 // Something that this thread waits for on the spot.
 class Awaited final : public Done {
  public:
-  explicit Awaited(Device& device) : device_(device) {
+  explicit Awaited(Device& device, Device* other = nullptr) : device_(device), other_(other) {
     fire = [](Done* self, bool ok) {
       static_cast<Awaited*>(self)->ended_ = true;
       static_cast<Awaited*>(self)->ok_ = ok;
@@ -22,6 +22,7 @@ class Awaited final : public Done {
   void wait() {
     wait_until([this] {
       device_.progress();
+      if (other_ != nullptr) other_->progress();
       return ended_;
     });
     if (!ok_) device_.note_failure();
@@ -29,6 +30,7 @@ class Awaited final : public Done {
 
  private:
   Device& device_;
+  Device* const other_;
   bool ended_ = false, ok_ = true;
 };
 
@@ -100,8 +102,9 @@ void unpack_apart(const Buffer& into, Count offset, std::span<const std::byte> i
 }
 
 void copy_apart(const Buffer& from, const Buffer& into) {
-  Awaited copied(*from.device);
-  from.device->copy(from, into, &copied);
+  Device* const one = into.device != nullptr ? into.device : from.device;
+  Awaited copied(*one, from.device);
+  begin_copy(from, into, &copied);
   copied.wait();
 }
 
@@ -113,8 +116,10 @@ void begin_copy(const Buffer& from, const Buffer& into, Done* done) {
     return from.device->pack(from, 0, {into.at(), bytes}, done);
   if (into.device != nullptr && from.is_contiguous())
     return into.device->unpack(into, 0, {from.at(), bytes}, done);
-  copy(from, into);  // two devices, or a layout on the host's side: chunk by chunk
-  done->fire(done, failure_of(from, into) == Code::ok);
+  if (from.device != nullptr && into.device != nullptr && from.is_one_run() && into.is_one_run() &&
+      into.device->copies_from(*from.device))
+    return into.device->copy(from, into, done);
+  begin_relay(from, into, done);
 }
 
 void begin_fold(const Fold& fold, Done* done) {

@@ -5,9 +5,15 @@
 // later. A vendor is one class. Whoever knows of no device pays one branch: Buffer::device is null.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
 #include "types/types.h"
 
 namespace tutti::types {
@@ -20,6 +26,13 @@ struct Fold {
   const Op* op = nullptr;
   Buffer from, into;
   bool from_first = true;
+};
+
+// What a device measured when it was first asked.
+struct CopyPace {
+  // From so many bytes on a neighbour's device reads faster than both go through host memory.
+  std::size_t read_from = std::size_t{16} << 10;
+  std::size_t chunk = std::size_t{64} << 10;  // copied to and from the host at a time
 };
 
 // Work on a kind of memory. Each call begins some and fires `done` once, before it returns or
@@ -41,7 +54,9 @@ class Device {
   virtual void pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) = 0;
   virtual void unpack(const Buffer& into, Count offset, std::span<const std::byte> in,
                       Done* done) = 0;
-  virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;  // both are its own
+  // Both are its own, or it copies from the other's device and both lie in one piece.
+  virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;
+  virtual bool copies_from(const Device&) const { return false; }
   // Whether it folds these, by a predefined operation; what it does not is done in host memory.
   virtual bool folds(const Fold& fold) const = 0;
   virtual void fold(const Fold& fold, Done* done) = 0;
@@ -49,9 +64,41 @@ class Device {
   // A call of the user's begins: what its caller gave the device before comes before what is asked
   // for from now on.
   virtual void begin_call() = 0;
+  // Ends when that, as of the latest call, has ended: others may read this device's memory then.
+  virtual void await_caller(Done* done) = 0;
+  virtual CopyPace pace() { return {}; }
 
  private:
   bool has_failed_ = false;
+};
+
+// Brings descriptors to neighbours: what some memory can be named by only.
+class Courier {
+ public:
+  virtual ~Courier() = default;
+  // What a neighbour takes it by; it can while `hold` lives.
+  struct Parcel {
+    Blob key;
+    std::shared_ptr<void> hold;
+  };
+  virtual Result<Parcel> give(int fd) = 0;
+  virtual Result<UniqueFd> take(BlobView key) = 0;
+};
+
+// Memory of a device that neighbours may read while this lives.
+class Exported {
+ public:
+  virtual ~Exported() = default;
+  virtual BlobView key() const = 0;  // its first byte is the MemoryKind
+};
+
+// A neighbour's. It outlives what is read from it.
+class Imported {
+ public:
+  virtual ~Imported() = default;
+  // Begins to copy into.bytes bytes from `offset`; into the host's memory or a device's. An error
+  // where they are not all inside, or no device here reaches them: nothing was begun.
+  virtual Result<void> read(std::uint64_t offset, const Buffer& into, Done* done) = 0;
 };
 
 // What a call says whose buffers are of this device (null: the host's), when its work is done.
@@ -73,6 +120,14 @@ class Vendor {
   // Null: not of this vendor. For a call that begins now.
   virtual Device* owner_of(const void* address) = 0;
   virtual int progress() = 0;
+  virtual MemoryKind kind() const = 0;
+  // Memory that lies in one piece of what was allocated. An error says why nobody else reaches it.
+  virtual Result<std::unique_ptr<Exported>> share(const Memory& memory, Courier& courier) = 0;
+  // What neighbour `from` says that it exported: nothing in it is believed unseen. The courier
+  // outlives what is imported.
+  virtual Result<std::unique_ptr<Imported>> import(int from, BlobView key, Courier& courier) = 0;
+  // How what this neighbour exported was reached, or why not; empty: it exported nothing so far.
+  virtual std::string reach_text(int from) const = 0;
 };
 
 // The devices of a world.
@@ -97,6 +152,7 @@ class Devices {
     return buffer;
   }
   int progress();
+  std::span<Vendor* const> vendors() const { return vendors_; }
 
  private:
   bool is_empty_ = true;  // every call asks

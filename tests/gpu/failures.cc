@@ -59,6 +59,65 @@ void returned() {
   CHECK(in == out);
 }
 
+bool is_refused(int code) {
+  int error = MPI_SUCCESS;
+  MPI_Error_class(code, &error);
+  return error == MPI_ERR_BUFFER;
+}
+bool ends_refused(int code, MPI_Request* request) {
+  return is_refused(code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code);
+}
+
+void freed_in_local_calls(int* bad, int* good, int* host) {
+  int at = 0;
+  CHECK(is_refused(MPI_Pack(bad, 1, MPI_INT, host, 400, &(at = 0), MPI_COMM_WORLD)));
+  CHECK(is_refused(MPI_Unpack(host, 400, &(at = 0), bad, 1, MPI_INT, MPI_COMM_WORLD)));
+  CHECK(is_refused(MPI_Unpack(bad, 400, &(at = 0), host, 1, MPI_INT, MPI_COMM_WORLD)));
+  CHECK(is_refused(MPI_Reduce_local(bad, good, 1, MPI_INT, MPI_SUM)));
+  CHECK(is_refused(MPI_Reduce_local(good, bad, 1, MPI_INT, MPI_SUM)));
+  CHECK(is_refused(MPI_Reduce_local(host, bad, 1, MPI_INT, MPI_SUM)));
+}
+
+void freed_in_messages(int* bad, int* host, MPI_Comm comm) {
+  int self = 0;
+  MPI_Comm_rank(comm, &self);
+  MPI_Request request;
+  CHECK(
+      is_refused(MPI_Sendrecv_replace(bad, 1, MPI_INT, self, 1, self, 1, comm, MPI_STATUS_IGNORE)));
+  MPI_Irecv(host, 1, MPI_INT, self, 2, comm, &request);
+  CHECK(is_refused(MPI_Send(bad, 1, MPI_INT, self, 2, comm)));
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Irecv(bad, 1, MPI_INT, self, 3, comm, &request);
+  MPI_Send(host, 1, MPI_INT, self, 3, comm);
+  CHECK(is_refused(MPI_Wait(&request, MPI_STATUS_IGNORE)));
+}
+
+void freed_in_collectives(int* bad, int* good, int* host, int count) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  MPI_Request request;
+  if (size > 1) CHECK(is_refused(MPI_Bcast(bad, count, MPI_INT, 0, comm)));
+  if (size > 1) CHECK(ends_refused(MPI_Ibcast(bad, count, MPI_INT, 0, comm, &request), &request));
+  for (int* const other : {good, host})
+    for (const bool sends : {true, false}) {
+      int* const from = sends ? bad : other;
+      int* const into = sends ? other : bad;
+      CHECK(is_refused(MPI_Allreduce(from, into, count, MPI_INT, MPI_SUM, comm)));
+      CHECK(ends_refused(MPI_Iallreduce(from, into, count, MPI_INT, MPI_SUM, comm, &request),
+                         &request));
+      CHECK(is_refused(MPI_Allgather(from, 1, MPI_INT, into, 1, MPI_INT, comm)));
+      CHECK(ends_refused(MPI_Iallgather(from, 1, MPI_INT, into, 1, MPI_INT, comm, &request),
+                         &request));
+      const std::vector<int> ones(static_cast<std::size_t>(size), 1), none(ones.size());
+      CHECK(is_refused(
+          MPI_Allgatherv(from, 1, MPI_INT, into, ones.data(), none.data(), MPI_INT, comm)));
+      CHECK(is_refused(MPI_Alltoallv(from, ones.data(), none.data(), MPI_INT, into, ones.data(),
+                                     none.data(), MPI_INT, comm)));
+    }
+  CHECK(ends_refused(
+      MPI_Ireduce_scatter_block(MPI_IN_PLACE, bad, 1, MPI_INT, MPI_SUM, comm, &request), &request));
+}
+
 // Each sort of call says the same of memory that was freed, and goes on.
 void freed_everywhere() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -66,59 +125,16 @@ void freed_everywhere() {
   constexpr int kCount = 100;
   gpu::Vector<int> memory(std::vector<int>(kCount, 7), Kind::device),
       good(std::vector<int>(kCount), Kind::device);
-  std::vector<int> host(4 * kCount);
+  std::vector<int> host(kCount);
   int* const bad = memory.data();
-  int position = 0;
-  MPI_Pack(bad, kCount, MPI_INT, host.data(), 4 * kCount, &position, MPI_COMM_WORLD);
+  int at = 0;  // known to the library while it is there
+  MPI_Pack(bad, kCount, MPI_INT, host.data(), 4 * kCount, &at, MPI_COMM_WORLD);
   memory.area().free();
-  const auto refused = [](int code) {
-    int error = MPI_SUCCESS;
-    MPI_Error_class(code, &error);
-    return error == MPI_ERR_BUFFER;
-  };
-  MPI_Request request;
-  const auto ends_refused = [&](int code) {
-    return code == MPI_SUCCESS ? refused(MPI_Wait(&request, MPI_STATUS_IGNORE)) : refused(code);
-  };
-  CHECK(refused(MPI_Pack(bad, 1, MPI_INT, host.data(), 400, &(position = 0), MPI_COMM_WORLD)));
-  CHECK(refused(MPI_Unpack(host.data(), 400, &(position = 0), bad, 1, MPI_INT, MPI_COMM_WORLD)));
-  CHECK(refused(MPI_Unpack(bad, 400, &(position = 0), host.data(), 1, MPI_INT, MPI_COMM_WORLD)));
-  CHECK(refused(MPI_Reduce_local(bad, good.data(), 1, MPI_INT, MPI_SUM)));
-  CHECK(refused(MPI_Reduce_local(good.data(), bad, 1, MPI_INT, MPI_SUM)));
-  CHECK(refused(MPI_Reduce_local(host.data(), bad, 1, MPI_INT, MPI_SUM)));
-  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
-    int self = 0, members = 0;
-    MPI_Comm_rank(comm, &self);
-    MPI_Comm_size(comm, &members);
-    CHECK(
-        refused(MPI_Sendrecv_replace(bad, 1, MPI_INT, self, 1, self, 1, comm, MPI_STATUS_IGNORE)));
-    MPI_Irecv(host.data(), 1, MPI_INT, self, 2, comm, &request);
-    CHECK(refused(MPI_Send(bad, 1, MPI_INT, self, 2, comm)));
-    MPI_Cancel(&request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Irecv(bad, 1, MPI_INT, self, 3, comm, &request);
-    MPI_Send(host.data(), 1, MPI_INT, self, 3, comm);
-    CHECK(refused(MPI_Wait(&request, MPI_STATUS_IGNORE)));
-    for (const int count : {1, kCount}) {
-      if (members == 1) break;  // half of these have nothing to do
-      CHECK(refused(MPI_Bcast(bad, count, MPI_INT, 0, comm)));
-      CHECK(ends_refused(MPI_Ibcast(bad, count, MPI_INT, 0, comm, &request)));
-      for (int* const send : {bad, good.data(), host.data()})
-        for (int* const recv : {bad, good.data(), host.data() + kCount}) {
-          if (send != bad && recv != bad) continue;
-          if (send == bad && recv == bad) continue;
-          CHECK(refused(MPI_Allreduce(send, recv, count, MPI_INT, MPI_SUM, comm)));
-          CHECK(ends_refused(MPI_Iallreduce(send, recv, count, MPI_INT, MPI_SUM, comm, &request)));
-          CHECK(refused(MPI_Allgather(send, 1, MPI_INT, recv, 1, MPI_INT, comm)));
-          CHECK(ends_refused(MPI_Iallgather(send, 1, MPI_INT, recv, 1, MPI_INT, comm, &request)));
-        }
-      CHECK(refused(MPI_Allreduce(MPI_IN_PLACE, bad, count, MPI_INT, MPI_SUM, comm)));
-      CHECK(ends_refused(
-          MPI_Ireduce_scatter_block(MPI_IN_PLACE, bad, 1, MPI_INT, MPI_SUM, comm, &request)));
-    }
-  }
-  const std::vector<int> ones(kCount, 1);
-  good.put(ones);
+  freed_in_local_calls(bad, good.data(), host.data());
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF})
+    freed_in_messages(bad, host.data(), comm);
+  for (const int count : {1, kCount}) freed_in_collectives(bad, good.data(), host.data(), count);
+  good.put(std::vector<int>(kCount, 1));
   MPI_Allreduce(MPI_IN_PLACE, good.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(good.get() == std::vector<int>(kCount, size));
 }

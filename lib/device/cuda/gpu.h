@@ -43,9 +43,14 @@ class Gpu final : public types::Device {
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
   void begin_call() override;
+  void await_caller(Done* done) override;
+  bool copies_from(const types::Device& other) const override {
+    return other.kind() == MemoryKind::cuda && other.is_usable();
+  }
+  types::CopyPace pace() override;
 
  private:
-  enum class What : std::uint8_t { pack, unpack, copy, fold };
+  enum class What : std::uint8_t { pack, unpack, copy, fold, wait };
   struct Job {
     What what = What::pack;
     Done* done = nullptr;
@@ -101,7 +106,10 @@ class Gpu final : public types::Device {
   Result<bool> move_rows(Step& step, const types::Buffer& buffer, std::byte* packed, bool packs,
                          types::Count* bytes, std::size_t place = 1);
   Result<void> move(const Step& step, void* to, const void* from, types::Count bytes);
-  bool take_chunk(Step& step, std::size_t place);
+  Result<bool> take_chunk(Step& step, std::size_t place);
+  Result<void> open_staging();
+  Result<void> take_spare();
+  Result<void> measure();
   void end_step(Lane& lane, CUresult said);
   int end_job(Job* job);
   void fail_job(Job& job, const std::string& why);
@@ -112,9 +120,13 @@ class Gpu final : public types::Device {
   const CUcontext context_;
   const int ordinal_;
   const bool is_primary_;
-  std::array<Lane, 3> lanes_;  // to the host, from it, within
-  CUevent fence_ = nullptr;    // behind what the caller's default stream held
-  CUdeviceptr spare_ = 0;      // between two layouts, of the lane within
+  std::array<Lane, 3> lanes_;      // to the host, from it, within
+  CUevent fence_ = nullptr;        // behind what the caller's default stream held
+  CUevent other_fence_ = nullptr;  // the same of another GPU that is copied from next
+  static constexpr std::size_t kSpare = std::size_t{1} << 20;
+  CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
+  types::CopyPace pace_;
+  bool has_tried_ = false;  // to measure it
   Staging staging_;
   Kernels kernels_;
   Rows rows_;

@@ -20,8 +20,9 @@ unsigned long long variable(const char* name, unsigned long long fallback) {
 
 void make_gpu() {
   auto gpu = std::make_unique<Gpu>();
-  const int file = ::memfd_create("standin-gpu", MFD_CLOEXEC);
-  if (file < 0 || ::ftruncate(file, kWindow) != 0) std::abort();
+  const std::string name = "standin-" + std::to_string(state().gpus.size());
+  const int file = ::memfd_create(name.c_str(), MFD_CLOEXEC);
+  if (file < 0 || ::ftruncate(file, kWindow + kIds) != 0) std::abort();
   const auto map = [file](int protection) {
     void* const at = ::mmap(nullptr, kWindow, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (at == MAP_FAILED) std::abort();
@@ -29,7 +30,7 @@ void make_gpu() {
   };
   gpu->forbidden = map(PROT_NONE);
   gpu->open = map(PROT_READ | PROT_WRITE);
-  ::close(file);
+  gpu->file = file;
   gpu->primary.device = static_cast<int>(state().gpus.size());
   state().gpus.push_back(std::move(gpu));
 }
@@ -108,8 +109,11 @@ CUresult cuInit(unsigned) {
   if (devices == 0) return CUDA_ERROR_NO_DEVICE;
   for (unsigned long long i = 0; i < devices; ++i) make_gpu();
   all.delay_us = static_cast<unsigned>(variable("STANDIN_CUDA_DELAY_US", 50));
+  all.us_per_mib = variable("STANDIN_CUDA_US_PER_MIB", 0);
   all.memory_limit = variable("STANDIN_CUDA_MEMORY", SIZE_MAX);
   all.pinned_limit = variable("STANDIN_CUDA_PINNED", SIZE_MAX);
+  all.has_ipc = variable("STANDIN_CUDA_IPC", 1) != 0;
+  all.has_peers = variable("STANDIN_CUDA_PEERS", 1) != 0;
   all.random = static_cast<std::uint64_t>(::getpid()) * 0x9e3779b97f4a7c15U;
   read_failure();
   all.is_initialised = true;
@@ -193,13 +197,6 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   *device = current()->device;
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
-  ENTER("cuDeviceGetUuid");
-  std::memset(uuid, 0, sizeof *uuid);
-  std::snprintf(uuid->bytes, sizeof uuid->bytes, "stand-in %d", device);
-  return CUDA_SUCCESS;
-}
-
 // Kernels are the host's twins of those that the PTX holds.
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   ENTER("cuModuleLoadData");

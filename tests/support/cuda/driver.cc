@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -142,6 +143,15 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   *device = ordinal;
   return CUDA_SUCCESS;
 }
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  ENTER("cuDeviceGetName");
+  std::snprintf(name, static_cast<std::size_t>(length), "stand-in %d", device);
+  return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int* version) {
+  *version = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   ENTER("cuDevicePrimaryCtxRetain");
   if (device < 0 || device >= static_cast<int>(state().gpus.size()))
@@ -187,7 +197,6 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   *device = current()->device;
   return CUDA_SUCCESS;
 }
-
 // Kernels are the host's twins of those that the PTX holds.
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   ENTER("cuModuleLoadData");

@@ -1,0 +1,45 @@
+// NCCL that fails, somehow, with one member or all (STANDIN_NCCL_FAIL says how): each call of GPU
+// memory then goes by ours, or ends with an error on every member, and none waits for ever; later
+// calls are good. The first word says what is to be: falls (every call is good), breaks (one call
+// ends with an error on all members).
+#include "area.h"
+#include "served.h"
+
+using namespace ranks;
+using gpu::Kind;
+using gpu::Vector;
+
+namespace {
+
+const std::size_t kCount = 50000;
+
+int sum(MPI_Comm comm, int wanted) {
+  Vector<int> send(std::vector<int>(kCount, 1), Kind::device),
+      recv(std::vector<int>(kCount), Kind::device);
+  const int code =
+      MPI_Allreduce(send.data(), recv.data(), static_cast<int>(kCount), MPI_INT, MPI_SUM, comm);
+  if (code == MPI_SUCCESS) CHECK(recv.get() == std::vector<int>(kCount, wanted));
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin();
+  gpu::begin();
+  const std::string what = argc > 1 ? argv[1] : "falls";
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int failed = 0;
+  for (int call = 0; call < 12; ++call) failed += sum(MPI_COMM_WORLD, size) == MPI_SUCCESS ? 0 : 1;
+  CHECK(failed == (what == "breaks" ? 1 : 0));
+  // A communicator of its own, on the same GPU: nothing of that is left there.
+  MPI_Comm other = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  MPI_Comm_set_errhandler(other, MPI_ERRORS_RETURN);
+  failed = 0;
+  for (int call = 0; call < 6; ++call) failed += sum(other, size) == MPI_SUCCESS ? 0 : 1;
+  CHECK(failed <= (what == "breaks" ? 1 : 0));
+  MPI_Comm_free(&other);
+  if (rank == 0) std::printf("all are through\n");
+  return done();
+}

@@ -36,6 +36,7 @@ class Gate final : public transport::Waiter::Gate {
   // Around a wait: the gate is free in between. Who is in line comes in first.
   int release() override;
   void retake(int depth) override { come_in(depth); }
+  bool is_mine() const { return is_inside(); }
   void let_in() override {
     if (in_line() > 0) retake(release());
   }

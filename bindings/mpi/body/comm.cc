@@ -40,6 +40,7 @@ Code comm_dup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm)
   if (const Code code = copy_attributes(carrier(comm), carrier(**made)); code != Code::ok)
     return code;
   if (info != nullptr) set_hints(**made, *info);
+  (*made)->stream = comm.stream;
   return give_comm(comm, std::move(made), newcomm);
 }
 
@@ -58,6 +59,7 @@ Code comm_idup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm
     return code;
   }
   if (info != nullptr) set_hints(*made, *info);
+  made->stream = comm.stream;
   const Code code = give_request(std::move(started), request);
   return code == Code::ok ? give_comm(comm, std::move(made), newcomm) : code;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/cuda/kernels.h"
+#include "device/cuda/queue.h"
 #include "device/cuda/staging.h"
 #include "types/types.h"
 
@@ -43,6 +44,15 @@ class Gpu final : public types::Device {
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
   void begin_call() override;
+  void mark_call() override;
+  bool is_mark_reached() override;
+  void begin_marked_call() override;
+
+  // Streams of the user's will stand still until we have worked. What may make the driver wait for
+  // them is done now: memory is allocated, kernels are loaded.
+  Result<void> prepare();
+  QueueRoom& queues() { return queues_; }
+  bool is_lost() const;  // any thread
 
  private:
   enum class What : std::uint8_t { pack, unpack, copy, fold };
@@ -99,6 +109,7 @@ class Gpu final : public types::Device {
   // Between rows of a buffer and a stream at `packed`; *bytes may become fewer. False: no chunk.
   Result<bool> move_rows(Step& step, const types::Buffer& buffer, std::byte* packed, bool packs,
                          types::Count* bytes);
+  Result<void> open_spare();
   Result<void> move(const Step& step, void* to, const void* from, types::Count bytes);
   bool take_chunk(Step& step, std::size_t place);
   void end_step(Lane& lane, CUresult said);
@@ -112,9 +123,12 @@ class Gpu final : public types::Device {
   const int ordinal_;
   const bool is_primary_;
   std::array<Lane, 3> lanes_;  // to the host, from it, within
-  CUevent fence_ = nullptr;    // behind what the caller's default stream held
-  CUdeviceptr spare_ = 0;      // between two layouts, of the lane within
+  // Behind what the caller's default stream held: lanes wait for the first, a caller for the
+  // second.
+  CUevent fence_ = nullptr, mark_ = nullptr;
+  CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
   Staging staging_;
+  QueueRoom queues_;
   Kernels kernels_;
   Rows rows_;
   std::vector<CUevent> events_;

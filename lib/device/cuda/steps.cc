@@ -68,6 +68,11 @@ void Gpu::fold(const types::Fold& fold, Done* done) {
   begin(job);
 }
 
+Result<void> Gpu::open_spare() {
+  if (spare_ != 0) return {};
+  return check(driver_.cuMemAlloc(&spare_, kSpare), "cuMemAlloc of 1 MiB");
+}
+
 bool Gpu::take_chunk(Step& step, std::size_t place) {
   step.chunks[place] = staging_.take();
   return step.chunks[place] != nullptr;
@@ -158,7 +163,7 @@ Result<bool> Gpu::step_copy(Step& step) {
   } else if (into_run) {
     begun = move_rows(step, job.from, job.into.at() + job.begun, true, &bytes);
   } else {
-    if (spare_ == 0) TUTTI_DO(check(driver_.cuMemAlloc(&spare_, kSpare), "cuMemAlloc of 1 MiB"));
+    TUTTI_DO(open_spare());
     auto* const spare = reinterpret_cast<std::byte*>(spare_);
     bytes = std::min(bytes, kSpare);
     // What the second has no room for is packed again by the next step.

@@ -12,7 +12,9 @@
 namespace tutti::launch::job {
 namespace {
 
+// How long the end at a time limit waits for where the ranks are, and for stacks that are being taken.
 constexpr std::chrono::milliseconds kLastLook{1500};
+constexpr std::chrono::seconds kLastStacks{20};
 
 }  // namespace
 
@@ -115,8 +117,14 @@ void Head::end_at_limit() {
   };
   if (course_.state == State::leaving) hosts_.send_all(control::End{0});
   if (course_.state != State::running) return finish();
-  observation_.report_at_limit();
-  loop_.after(kLastLook, finish);
+  const auto finish_once = [this, finish] {
+    if (course_.state == State::running) finish();
+  };
+  observation_.report_at_limit(finish_once);
+  loop_.after(kLastLook, [this, finish_once] {
+    if (!observation_.waits_for_stacks()) finish_once();
+  });
+  loop_.after(kLastStacks, finish_once);
 }
 
 void Head::host_failed(int host, int status, const std::string& reason, bool is_gone) {

@@ -160,13 +160,17 @@ void Observation::show_places(std::function<void(const std::string&)> show) {
 void Observation::take(const control::Stack& stack) {
   take_stack(stack);
   // Another prun's --stacks asks for them, too.
-  if (reported_stacks_.erase(stack.rank) > 0) show_stack_(stack.rank, stack.text);
+  if (reported_stacks_.erase(stack.rank) == 0) return;
+  show_stack_(stack.rank, stack.text);
+  if (reported_stacks_.empty() && report_done_) std::exchange(report_done_, nullptr)();
 }
 
-void Observation::report_at_limit() {
-  look({}, [this] {
+void Observation::report_at_limit(std::function<void()> done) {
+  look({}, [this, done = std::move(done)] {
     terminal_.say("the time limit is over; the ranks are in:");
     show_places([this](const std::string& text) { terminal_.write(2, text); });
+    if (reported_stacks_.empty()) return done();
+    report_done_ = done;
   });
 }
 

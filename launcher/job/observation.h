@@ -48,7 +48,9 @@ class Observation {
   void take(const control::Used& used);
   void take(const control::Links& links) { links_[links.rank] += links.text; }
 
-  void report_at_limit();  // what the ranks are in, when all have answered
+  // What the ranks are in, when all have answered, and stacks of some; then `done`.
+  void report_at_limit(std::function<void()> done);
+  bool waits_for_stacks() const { return !reported_stacks_.empty(); }
   void all_ranks_ended();  // whose calls differ is told, if nothing else was
   void show_rest();        // the end: links, --stats, --trace
 
@@ -102,6 +104,7 @@ class Observation {
   std::vector<std::shared_ptr<StackWish>> stack_wishes_;
   std::function<void(int rank, const std::string& text)> show_stack_;
   std::set<int> reported_stacks_;  // ranks whose stacks a report of ours waits for
+  std::function<void()> report_done_;
 };
 
 }  // namespace tutti::launch::job

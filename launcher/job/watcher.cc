@@ -70,10 +70,13 @@ struct Thread {
   void add(std::string frame) {
     const bool is_library = file_of(frame).find(".so") != std::string_view::npos;
     if (is_library && ++count > kMostFrames) return;
-    // "#0  0x00007f... name": the address says nothing to a reader.
-    if (const auto hex = frame.find("0x"); hex != std::string::npos)
-      if (const auto space = frame.find(' ', hex); space != std::string::npos)
-        frame.erase(hex, space - hex + 1);
+    // "#0  0x00007f... name", "#0  0x00007f... in name ()": the address says nothing to a reader.
+    const auto hex = frame.find_first_not_of(' ', frame.find(' '));
+    const auto space = frame.find(' ', hex);
+    if (space != std::string::npos && frame.compare(hex, 2, "0x") == 0) {
+      const std::size_t in = frame.compare(space, 4, " in ") == 0 ? 3 : 0;
+      frame.erase(hex, space + in + 1 - hex);
+    }
     (is_library ? of_libraries : own) += "      " + frame + "\n";
   }
   std::string text() const { return own + of_libraries; }
@@ -99,7 +102,8 @@ std::string shorten_stack(const std::string& text) {
   for (const std::string& line : text::split(text, '\n')) {
     const auto sharp = line.find_first_not_of(' ');
     if (sharp == std::string::npos) continue;
-    if (line.starts_with("T")) frames += std::exchange(thread, {}).text() + "      " + line + "\n";
+    if (line.starts_with("Thread ") || line.starts_with("TID "))
+      frames += std::exchange(thread, {}).text() + "      " + line + "\n";
     if (line[sharp] == '#') thread.add(line.substr(sharp));
   }
   frames += thread.text();

@@ -107,8 +107,10 @@ TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
   CHECK(shorten_stack("PID 7\n#0  0x00007f12 - 1 pause\n#1 0x00aa main\n").find("0x") ==
         std::string::npos);
   CHECK(shorten_stack("#0  0x00ab f () from /lib/libc.so.6\n#1  0x00cd in g () at g.c:3\n") ==
-        "      #1  in g () at g.c:3\n      #0  f () from /lib/libc.so.6\n");
+        "      #1  g () at g.c:3\n      #0  f () from /lib/libc.so.6\n");
   CHECK(shorten_stack("#0  0x00ab f - /lib/libc.so.6\n#1  0x00cd g - /home/u/a\n") ==
         "      #1  g - /home/u/a\n      #0  f - /lib/libc.so.6\n");
+  CHECK(shorten_stack("To enable this\nThread 1 (LWP 7)\n#0  f (a=0x12) at f.c:1\n#1 \n") ==
+        "      Thread 1 (LWP 7)\n      #0  f (a=0x12) at f.c:1\n      #1 \n");
   CHECK(shorten_stack("cannot attach\n") == "      cannot attach\n");
 }

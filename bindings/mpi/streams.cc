@@ -42,6 +42,11 @@ void drain_streams() {
   if (process.streams != nullptr) process.streams->drain();
 }
 
+void drain_stream(comm::Communicator& comm) {
+  const auto keep = comm.stream;
+  if (keep) static_cast<enqueue::UserStream*>(keep.get())->drain();
+}
+
 void end_streams() {
   process.streams = nullptr;
   owner().reset();

@@ -10,7 +10,8 @@ namespace tutti::mpi {
 enqueue::Streams& streams();
 // Until what is enqueued has ended. Inside of a call.
 void drain_streams();
-void end_streams();  // before the world's end
+void drain_stream(comm::Communicator& comm);  // in its own
+void end_streams();                           // before the world's end
 
 // Null: not a handle of one that was not freed.
 inline enqueue::UserStream* stream_of(Handle handle) {

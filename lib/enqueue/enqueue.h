@@ -78,8 +78,8 @@ class UserStream final : public Object {
   bool made(const comm::Request& request) const;
   // What failed and nobody was told of yet.
   std::optional<Failure> take_failure();
-  // When all that was put has ended; nothing can be put any more.
-  void close();
+  void drain();  // until all that was put has ended
+  void close();  // the same, and nothing can be put any more
 
  private:
   friend class Streams;
@@ -92,7 +92,7 @@ class UserStream final : public Object {
 
 class Streams final : public types::Enqueued {
  public:
-  // Who is told at once of a failure on a communicator whose errors end the job.
+  // Who is told at once of a failure on a communicator whose errors end the job; may be null.
   using Fatal = void (*)(const Failure& failure);
   Streams(world::World& world, Fatal fatal);
   ~Streams();

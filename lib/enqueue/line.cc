@@ -73,9 +73,13 @@ std::optional<Failure> UserStream::take_failure() {
   return line_ == nullptr ? std::nullopt : line_->take_failure();
 }
 
+void UserStream::drain() {
+  while (line_ != nullptr && !line_->is_empty()) streams_->pause();
+}
+
 void UserStream::close() {
+  drain();
   if (line_ == nullptr) return;
-  while (!line_->is_empty()) streams_->pause();
   line_->close();
   streams_->forget(*line_);
 }
@@ -238,7 +242,7 @@ void Line::report(const Operation& operation, comm::Communicator& comm, Code cod
   const comm::Reason reason = comm::take_reason(comm.runtime());
   if (!reason.text.empty()) failure.text += ": " + reason.text;
   if (is_gone_) failure.text += ": the GPU is lost";
-  if (comm.errors_end_job) streams_.fatal_(failure);
+  if (comm.errors_end_job && streams_.fatal_ != nullptr) streams_.fatal_(failure);
   if (failures_.size() < kMostFailures) failures_.push_back(std::move(failure));
 }
 

@@ -77,16 +77,16 @@ void each_collective(const Lane& lane, std::size_t count) {
 
 // By the order of ranks, since a stream that stands in a send cannot receive.
 void messages(const Lane& lane, std::size_t count) {
+  if (size == 1) return;
   const int n = static_cast<int>(count);
   Flow<int> out(count, any_streamed()), in(count, any_streamed());
   MPI_Status status = {};
   out.put(numbers(count, rank), lane);
   if (rank % 2 == 0) MPIX_Send_enqueue(out.data(), n, MPI_INT, right(), 3, lane.comm);
-  if (size > 1) MPIX_Recv_enqueue(in.data(), n, MPI_INT, MPI_ANY_SOURCE, 3, lane.comm, &status);
+  MPIX_Recv_enqueue(in.data(), n, MPI_INT, MPI_ANY_SOURCE, 3, lane.comm, &status);
   if (rank % 2 == 1) MPIX_Send_enqueue_c(out.data(), n, MPI_INT, right(), 3, lane.comm);
   in.take(lane);
   lane.wait();
-  if (size == 1 || size % 2 == 1) return;
   int received = 0;
   MPI_Get_count(&status, MPI_INT, &received);
   CHECK(in.taken() == numbers(count, left()));
@@ -257,6 +257,18 @@ void freed_early() {
   }
 }
 
+void disconnected() {
+  Lane lane;
+  const int mine = rank;
+  int got = -1;
+  MPI_Request requests[2];
+  MPIX_Irecv_enqueue(&got, 1, MPI_INT, left(), 7, lane.comm, &requests[0]);
+  MPIX_Isend_enqueue(&mine, 1, MPI_INT, right(), 7, lane.comm, &requests[1]);
+  MPI_Comm_disconnect(&lane.comm);  // waits for both
+  CHECK(got == left());
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
 void streams_of_two_gpus() {
   CU(cuCtxSetCurrent(gpu::contexts[1]));
   Lane far;
@@ -301,6 +313,7 @@ int main(int argc, char** argv) {
     beside_ordinary(legacy);
   }
   freed_early();
+  disconnected();
   streams_of_two_gpus();
   // MPI_Finalize waits for it.
   auto* const left_open = new Lane;

@@ -7,6 +7,7 @@
 #include "mpi/convert.h"
 #include "mpi/give_comm.h"
 #include "mpi/requests.h"
+#include "mpi/streams.h"
 
 namespace tutti::mpi::body {
 Code comm_size(comm::Communicator& comm, int* size) {
@@ -109,8 +110,10 @@ Code comm_free(MPI_Comm* comm) {
 // Freed, a communicator lives on until all on it has ended; here that is waited for.
 Code comm_disconnect(MPI_Comm* comm) {
   comm::Communicator* const object = comm_of(*comm);
-  if (object != nullptr && object->kind() == ObjectKind::comm && !object->is_predefined())
+  if (object != nullptr && object->kind() == ObjectKind::comm && !object->is_predefined()) {
+    drain_stream(*object);
     comm::settle_messages(*object);
+  }
   return end_comm(comm, End::settled);
 }
 

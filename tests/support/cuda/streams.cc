@@ -190,6 +190,10 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   *graph = nullptr;
   return CUDA_SUCCESS;
 }
+CUresult cuGraphDestroy(CUgraph) {
+  ENTER("cuGraphDestroy");
+  return CUDA_ERROR_INVALID_VALUE;  // there is none
+}
 CUresult cuStreamIsCapturing(CUstream on, CUstreamCaptureStatus* status) {
   ENTER("cuStreamIsCapturing");
   const CUstream_st* const stream = stream_of(on);

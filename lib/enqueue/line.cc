@@ -275,6 +275,13 @@ bool Line::is_empty() const {
   return ended_.load(std::memory_order_relaxed) == put_.load(std::memory_order_acquire);
 }
 
+// The driver waits for streams when the process gives memory back.
+void Line::abandon() {
+  close();
+  const std::uint64_t put = put_.load(std::memory_order_acquire);
+  if (put > 0) queue_->pass(slot(put - 1).number);
+}
+
 // Who is about to put holds the mutex for as long as it takes to see that.
 void Line::close() {
   is_closed_.store(true, std::memory_order_release);

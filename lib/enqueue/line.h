@@ -33,6 +33,7 @@ class Line {
   std::optional<Failure> take_failure();
   bool is_empty() const;
   void close();
+  void abandon();  // nobody works for it any more: the stream is let go
   bool is_lost() const { return queue_ != nullptr && queue_->is_lost(); }
   const std::string& name() const { return name_; }
 

@@ -36,6 +36,7 @@ Streams::~Streams() {
     else
       thread_.join();
   }
+  for (const auto& line : lines_) line->abandon();
   world_.endpoint().devices().set_enqueued(nullptr);
 }
 

@@ -7,6 +7,7 @@
 #   ./test.sh --quick         what CI runs: shorter sweeps, a part of other projects' suites
 #   ./test.sh --long          random programs for an hour, an hour for each target of suite fuzz
 #   ./test.sh --sanitize address,undefined   the same tests in a sanitized build (or: thread)
+#   ./test.sh --build-only    builds what the tests of these suites need, and runs none (with --suite)
 #   ./test.sh --no-install    never call apt-get
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -17,16 +18,19 @@ directory=build
 install=yes
 setup=(-Doptimization=2 -Ddebug=false -Dtests=enabled)
 suites=()
+names=()
+build_only=
 # Most tests wait; those that keep all cores busy run alone.
 arguments=(--num-processes $((2 * $(nproc))))
 while [ $# -gt 0 ]; do
   case "$1" in
     --suite)
       [ $# -ge 2 ] || { echo "test.sh: --suite needs a name" >&2; exit 2; }
-      suites+=(--suite "$2"); shift 2 ;;
+      suites+=("$2"); shift 2 ;;
     --only)
       [ $# -ge 2 ] || { echo "test.sh: --only needs names of tests" >&2; exit 2; }
-      read -r -a names <<<"$2"; suites+=("${names[@]}"); shift 2 ;;
+      read -r -a more <<<"$2"; names+=("${more[@]}"); shift 2 ;;
+    --build-only) build_only=yes; shift ;;
     --sanitize)
       [ $# -ge 2 ] || { echo "test.sh: --sanitize needs a list such as address,undefined" >&2; exit 2; }
       directory=build-${2//,/-}
@@ -43,7 +47,7 @@ while [ $# -gt 0 ]; do
     --no-install) install=no; shift ;;
     --quick) export TUTTI_TEST_QUICK=1; shift ;;
     --long) export TUTTI_TEST_LONG=1 TUTTI_TEST_FUZZ_SECONDS=3600 TUTTI_TEST_FUZZ_FIRST=$RANDOM$RANDOM$RANDOM; arguments+=(--timeout-multiplier 10); shift ;;
-    -h|--help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "test.sh: unknown option $1 (see ./test.sh --help)" >&2; exit 2 ;;
   esac
 done
@@ -53,16 +57,24 @@ if [ "$install" = yes ]; then
   need_packages scripts/packages.test || echo "going on: tests that need these are skipped"
 fi
 echo "building in $directory"
-if [ "${#suites[@]}" -eq 0 ]; then
+if [ "$build_only" = yes ]; then
+  [ "${#suites[@]}" -gt 0 ] || { echo "test.sh: --build-only needs --suite" >&2; exit 2; }
+  configure_tree "$directory" "${setup[@]}"
+  mapfile -t targets < <(python3 scripts/test_targets.py "$directory" "$(IFS=,; echo "${suites[*]}")" "${names[@]}")
+  [ "${#targets[@]}" -gt 0 ] || exit 1
+  build_tree "$directory" "${setup[@]}" -- "${targets[@]}"
+  exit
+elif [ "${#suites[@]}" -eq 0 ] && [ "${#names[@]}" -eq 0 ]; then
   build_tree "$directory" "${setup[@]}"
   arguments+=(--no-rebuild)
 else # meson builds what these suites need, no more
   configure_tree "$directory" "${setup[@]}"
 fi
+for suite in "${suites[@]}"; do arguments+=(--suite "$suite"); done
 
 echo "testing"
 rm -f "$directory/meson-logs/testlog.json"
 status=0
-meson test -C "$directory" --print-errorlogs "${arguments[@]}" "${suites[@]}" || status=$?
+meson test -C "$directory" --print-errorlogs "${arguments[@]}" "${names[@]}" || status=$?
 python3 scripts/count_tests.py "$directory/meson-logs/testlog.json" || status=1
 exit "$status"

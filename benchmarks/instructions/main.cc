@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
           std::exit(1);
       },
       false);
-  for (const ruler::Row& row : ruler::all_rows()) count(row, ranks);
+  for (const ruler::Row& row : ruler::all_rows(!is_tcp)) count(row, ranks);
   ruler::run_both([&](int rank) { ranks[static_cast<std::size_t>(rank)].finalize(); }, false);
   return 0;
 }

@@ -46,6 +46,11 @@ Mpi load(const char* file, const Seams& seams) {
   find(library, "MPI_Barrier", mpi.barrier);
   find(library, "MPI_Bcast", mpi.bcast);
   find(library, "MPI_Allreduce", mpi.allreduce);
+  find(library, "MPI_Reduce_scatter_block", mpi.reduce_scatter_block);
+  find(library, "MPI_Scan", mpi.scan);
+  find(library, "MPI_Alltoall", mpi.alltoall);
+  find(library, "MPI_Allgatherv", mpi.allgatherv);
+  find(library, "MPI_Alltoallv", mpi.alltoallv);
   find(library, "MPI_Ibarrier", mpi.ibarrier);
   find(library, "MPI_Ibcast", mpi.ibcast);
   find(library, "MPI_Iallreduce", mpi.iallreduce);

@@ -26,6 +26,11 @@ struct Mpi {
   decltype(&MPI_Barrier) barrier;
   decltype(&MPI_Bcast) bcast;
   decltype(&MPI_Allreduce) allreduce;
+  decltype(&MPI_Reduce_scatter_block) reduce_scatter_block;
+  decltype(&MPI_Scan) scan;
+  decltype(&MPI_Alltoall) alltoall;
+  decltype(&MPI_Allgatherv) allgatherv;
+  decltype(&MPI_Alltoallv) alltoallv;
   decltype(&MPI_Ibarrier) ibarrier;
   decltype(&MPI_Ibcast) ibcast;
   decltype(&MPI_Iallreduce) iallreduce;

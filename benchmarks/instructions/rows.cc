@@ -103,6 +103,46 @@ Part allreduce(const Mpi& mpi, int, int bytes) {
   }};
 }
 
+// The size is that of a block.
+Part reduce_scatter_block(const Mpi& mpi, int, int bytes) {
+  return {[&mpi, from = buffers_of(2 * bytes), into = buffers_of(bytes)] {
+    good(mpi.reduce_scatter_block(from->out.data(), into->in.data(),
+                                  static_cast<int>(into->in.size()), MPI_DOUBLE, MPI_SUM, kWorld));
+  }};
+}
+
+// The first rank waits for nobody: without the turn it would run ahead.
+Part scan(const Mpi& mpi, int, int bytes) {
+  return {[&mpi, memory = buffers_of(bytes)] {
+    good(mpi.scan(memory->out.data(), memory->in.data(), static_cast<int>(memory->in.size()),
+                  MPI_DOUBLE, MPI_SUM, kWorld));
+    turn();
+  }};
+}
+
+Part alltoall(const Mpi& mpi, int, int bytes) {
+  return {[&mpi, bytes, memory = buffers_of(2 * bytes)] {
+    good(mpi.alltoall(memory->out.data(), bytes, MPI_BYTE, memory->in.data(), bytes, MPI_BYTE,
+                      kWorld));
+  }};
+}
+
+Part allgatherv(const Mpi& mpi, int, int bytes) {
+  return {[&mpi, bytes, memory = buffers_of(2 * bytes)] {
+    const std::array<int, 2> counts{bytes, bytes}, displs{0, bytes};
+    good(mpi.allgatherv(memory->out.data(), bytes, MPI_BYTE, memory->in.data(), counts.data(),
+                        displs.data(), MPI_BYTE, kWorld));
+  }};
+}
+
+Part alltoallv(const Mpi& mpi, int, int bytes) {
+  return {[&mpi, bytes, memory = buffers_of(2 * bytes)] {
+    const std::array<int, 2> counts{bytes, bytes}, displs{0, bytes};
+    good(mpi.alltoallv(memory->out.data(), counts.data(), displs.data(), MPI_BYTE,
+                       memory->in.data(), counts.data(), displs.data(), MPI_BYTE, kWorld));
+  }};
+}
+
 Part ibarrier(const Mpi& mpi, int, int) {
   return {[&mpi] {
     MPI_Request request{};
@@ -148,6 +188,7 @@ struct Kind {
   const char* name;
   Make make;
   std::vector<int> sizes;  // in bytes; 0: it has none
+  bool is_inside = false;  // only inside a host: schedules with counts allocate
 };
 
 std::string size_text(int bytes) {
@@ -158,7 +199,7 @@ std::string size_text(int bytes) {
 
 }  // namespace
 
-std::vector<Row> all_rows() {
+std::vector<Row> all_rows(bool is_inside) {
   constexpr int kShort = 8, kMiddle = 1 << 10, kLong = 64 << 10;
   const std::vector<Kind> kinds{
       {"Send, Recv", send_recv, {kShort, kMiddle, kLong}},
@@ -168,6 +209,11 @@ std::vector<Row> all_rows() {
       {"Barrier", barrier, {0}},
       {"Bcast", bcast, {kShort, kLong}},
       {"Allreduce", allreduce, {kShort, kLong}},
+      {"Reduce_scatter_block", reduce_scatter_block, {kShort, kMiddle}, true},
+      {"Scan", scan, {kShort}},
+      {"Alltoall", alltoall, {kShort, kLong}},
+      {"Allgatherv", allgatherv, {kShort, kLong}, true},
+      {"Alltoallv", alltoallv, {kShort, kLong}, true},
       {"Ibarrier, Wait", ibarrier, {0}},
       {"Ibcast, Wait", ibcast, {kShort, kLong}},
       {"Iallreduce, Wait", iallreduce, {kShort, kLong}},
@@ -175,7 +221,7 @@ std::vector<Row> all_rows() {
   };
   std::vector<Row> rows;
   for (const Kind& kind : kinds)
-    for (const int bytes : kind.sizes)
+    for (const int bytes : kind.is_inside && !is_inside ? std::vector<int>{} : kind.sizes)
       rows.push_back(
           {kind.name + size_text(bytes),
            [make = kind.make, bytes](const Mpi& mpi, int rank) { return make(mpi, rank, bytes); }});

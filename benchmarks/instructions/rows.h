@@ -20,6 +20,6 @@ struct Row {
   std::function<Part(const Mpi& mpi, int rank)> make;
 };
 
-std::vector<Row> all_rows();
+std::vector<Row> all_rows(bool is_inside);  // both ranks on one host
 
 }  // namespace tutti::ruler

@@ -87,12 +87,12 @@ comm::CollCall call_of(coll::Collective collective, std::vector<double>& in,
   return call;
 }
 
-int repeats_for(std::size_t bytes, int ranks, bool crowded) {
-  const double guess_us = (crowded ? 30.0 : 0.3) + static_cast<double>(bytes) * ranks / 5000;
+int repeats_for(std::size_t bytes, int ranks, bool oversubscribed) {
+  const double guess_us = (oversubscribed ? 30.0 : 0.3) + static_cast<double>(bytes) * ranks / 5000;
   return std::max(1, static_cast<int>(4000 / guess_us));
 }
 
-void measure(world::World& world, int ranks, bool crowded) {
+void measure(world::World& world, int ranks, bool oversubscribed) {
   comm::Communicator& comm = world.world_comm();
   const bool prints = comm.rank() == 0;
   comm::CollCall barrier;
@@ -103,11 +103,11 @@ void measure(world::World& world, int ranks, bool crowded) {
   }
   const int batches = 31;
   const double us =
-      time_us(batches, repeats_for(8, ranks, crowded), [&] { comm::run(comm, barrier); });
+      time_us(batches, repeats_for(8, ranks, oversubscribed), [&] { comm::run(comm, barrier); });
   if (prints) std::printf("barrier      %8.3f us\n", us);
   for (const std::size_t bytes : {8UL, 64UL, 1024UL, 8192UL, 65536UL, 1UL << 20, 1UL << 24}) {
     std::vector<double> in(bytes / 8, 1.0), out(bytes / 8, 0.0);
-    const int repeats = repeats_for(bytes, ranks, crowded);
+    const int repeats = repeats_for(bytes, ranks, oversubscribed);
     const auto fold = call_of(coll::Collective::allreduce, in, out, bytes);
     const double allreduce = time_us(batches, repeats, [&] { comm::run(comm, fold); });
     const auto spread = call_of(coll::Collective::bcast, in, out, bytes);

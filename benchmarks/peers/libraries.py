@@ -47,11 +47,11 @@ class Tutti:
     def program(self, name):
         return str(self.build / "benchmarks" / name)
 
-    def command(self, ranks, crowded, hosts=None):
+    def command(self, ranks, oversubscribed, hosts=None):
         command = [str(runs.prun_of(self.build)), "-np", str(ranks)]
         if hosts:
             return [*command, "--virtual", "-H", hosts]
-        return command + (["--oversubscribe"] if crowded else ["-bind-to", "core"])
+        return command + (["--oversubscribe"] if oversubscribed else ["-bind-to", "core"])
 
 
 class Peer:
@@ -112,9 +112,9 @@ class OpenMpi(Peer):
     def launcher(self):
         return str(self.prefix / "bin" / "mpirun")
 
-    def command(self, ranks, crowded):
+    def command(self, ranks, oversubscribed):
         command = [self.launcher(), "-n", str(ranks), *self.best]
-        if crowded:  # its shared-memory collectives are many times slower then
+        if oversubscribed:  # its shared-memory collectives are many times slower then
             return [*command, "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
         return [*command, "--bind-to", "core", "--mca", "coll_sm_priority", "90"]
 
@@ -127,9 +127,9 @@ class Mpich(Peer):
     def launcher(self):
         return str(self.prefix / "bin" / "mpiexec")
 
-    def command(self, ranks, crowded):
+    def command(self, ranks, oversubscribed):
         command = [self.launcher(), "-n", str(ranks)]
-        return command if crowded else [*command, "-bind-to", "core"]
+        return command if oversubscribed else [*command, "-bind-to", "core"]
 
 
 class IntelMpi(Mpich):
@@ -147,8 +147,8 @@ class IntelMpi(Mpich):
     def launcher(self):
         return str(self.prefix / "bin" / "mpiexec.hydra")
 
-    def command(self, ranks, crowded):
-        if not crowded:
+    def command(self, ranks, oversubscribed):
+        if not oversubscribed:
             return [self.launcher(), "-n", str(ranks), "-genv", "I_MPI_PIN_DOMAIN", "core"]
         patient = "-genv I_MPI_PIN 0 -genv I_MPI_THREAD_YIELD 3 -genv I_MPI_SPIN_COUNT 1".split()
         return [self.launcher(), "-n", str(ranks), *patient]

@@ -15,7 +15,7 @@ namespace tutti::watch {
 class Recorder;
 }
 namespace tutti::enqueue {
-class Streams;
+class CallStreams;
 }
 
 namespace tutti::mpi {
@@ -31,7 +31,7 @@ struct Process {
   bool checks = true;                   // TUTTI_CHECKS
   bool gated = false;                   // one thread at a time below: world::World::is_gated
   int callbacks = 0;                    // without a gate: functions of the user's that we are in
-  enqueue::Streams* streams = nullptr;  // null: no stream was made (streams.h)
+  enqueue::CallStreams* streams = nullptr;  // null: no stream was made (streams.h)
   // release in init and finalize, acquire in MPI_Initialized and MPI_Finalized: a thread that
   // sees "running" also sees the pointers above.
   std::atomic<ProcessPhase> phase{ProcessPhase::before_init};

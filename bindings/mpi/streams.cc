@@ -17,8 +17,8 @@
 namespace tutti::mpi {
 namespace {
 
-std::unique_ptr<enqueue::Streams>& owner() {
-  static auto& streams = *new std::unique_ptr<enqueue::Streams>;
+std::unique_ptr<enqueue::CallStreams>& owner() {
+  static auto& streams = *new std::unique_ptr<enqueue::CallStreams>;
   return streams;
 }
 
@@ -30,9 +30,9 @@ void end_job(const enqueue::Failure& failure) {
 
 }  // namespace
 
-enqueue::Streams& streams() {
+enqueue::CallStreams& streams() {
   if (owner() == nullptr) {
-    owner() = std::make_unique<enqueue::Streams>(*process.world, &end_job);
+    owner() = std::make_unique<enqueue::CallStreams>(*process.world, &end_job);
     process.streams = owner().get();
   }
   return *process.streams;
@@ -70,7 +70,7 @@ Code tell_failure(enqueue::UserStream& stream) {
 }
 
 // The gate is free while the stream is given its work: who is to make room in it needs the gate.
-Code put(enqueue::UserStream& stream, enqueue::Operation& operation) {
+Code put(enqueue::UserStream& stream, enqueue::QueuedCall& operation) {
   if (const Code code = tell_failure(stream); code != Code::ok) return code;
   Result<void> done;
   {

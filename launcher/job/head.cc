@@ -12,7 +12,8 @@
 namespace tutti::launch::job {
 namespace {
 
-// How long the end at a time limit waits for where the ranks are, and for stacks that are being taken.
+// How long the end at a time limit waits for where the ranks are, and for stacks that are being
+// taken.
 constexpr std::chrono::milliseconds kLastLook{1500};
 constexpr std::chrono::seconds kLastStacks{20};
 

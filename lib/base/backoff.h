@@ -4,6 +4,9 @@
 // How long the phases last follows from whom one waits for (Phases).
 #pragma once
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <cstdint>
 
 #include "base/clock.h"
@@ -65,6 +68,24 @@ inline void relax() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
+}
+
+// What it says, but for the sleep, which is the caller's: false.
+inline bool pause_awake(Backoff& backoff) {
+  const Backoff::Next next = backoff.next();
+  if (next == Backoff::Next::look) relax();
+  if (next == Backoff::Next::yield) ::sched_yield();
+  return next != Backoff::Next::sleep;
+}
+
+// For what wakes nobody when it comes to be so, such as the end of a device's work, where the
+// caller can do nothing else meanwhile.
+template <class IsSo>
+void wait_until(IsSo is_so) {
+  constexpr Backoff::Phases kPhases{20'000, 1'000'000};  // a short copy; some of the longest
+  constexpr int kLookEvery_us = 50;
+  for (Backoff backoff(kPhases); !is_so();)
+    if (!pause_awake(backoff)) ::usleep(kLookEvery_us);
 }
 
 }  // namespace tutti

@@ -9,15 +9,8 @@
 namespace tutti {
 namespace {
 
-// A trial of what is g times slower comes after so many stretches, times g squared.
-constexpr double kTryAgainAfter = 64;
-constexpr double kTryAgainAtMost = 1024;
-
 std::size_t index(Stores kind) {
   return static_cast<std::size_t>(kind);
-}
-Stores other(Stores kind) {
-  return kind == Stores::ordinary ? Stores::streaming : Stores::ordinary;
 }
 
 }  // namespace
@@ -43,22 +36,8 @@ void Pace::end_stretch(Size& size, const std::atomic<std::uint32_t>* read) {
   const std::uint32_t mine = size.written[index(size.stores)];
   const std::uint32_t theirs = read[index(size.stores)].load(std::memory_order_relaxed);
   if (theirs == 0) return;  // the reader is behind: the same once more
-  size.cost[index(size.stores)] = std::max(mine, theirs);
-
-  if (size.cost[index(other(size.stores))] == 0) {
-    size.stores = other(size.stores);
-    return;
-  }
-  const bool streams = size.cost[index(Stores::streaming)] < size.cost[index(Stores::ordinary)];
-  const Stores better = streams ? Stores::streaming : Stores::ordinary;
-  const double gain = size.cost[index(other(better))] / size.cost[index(better)];
-  if (size.tries || size.stretches == 0) {
-    size.tries = !size.tries;
-    size.stretches = static_cast<int>(std::min(kTryAgainAfter * gain * gain, kTryAgainAtMost));
-  } else {
-    --size.stretches;
-  }
-  size.stores = size.tries ? other(better) : better;
+  size.judge.took(static_cast<unsigned>(size.stores), std::max(mine, theirs));
+  size.stores = static_cast<Stores>(size.judge.next());
 }
 
 }  // namespace tutti

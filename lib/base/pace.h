@@ -6,16 +6,18 @@
 // 8.7 against 18 between near ones, 45 against 20 between the halves of one core.
 //
 // The rule: for each size (by powers of two) payloads are written in stretches of one kind. At the
-// end of a stretch, when the lane holds nothing older, both ends time their copies, nothing else;
-// the kind whose slower end is faster is kept, and now and then a stretch is of the other kind.
+// end of a stretch, when the lane holds nothing older, both ends time their copies, nothing else.
+// What the slower end takes is the stretch's figure, and a judge (base/judge.h) says of which kind
+// the next stretch is.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/judge.h"
 
 namespace tutti {
 
@@ -27,12 +29,7 @@ inline constexpr std::uint32_t kUntimed = kStoreKinds;  // what a reader is told
 inline constexpr std::size_t kLeastPaced = 512;
 inline constexpr std::size_t kPaceSizes = 7;
 inline std::size_t pace_size(std::size_t bytes) {
-  return std::min<std::size_t>(std::bit_width(bytes / kLeastPaced) - 1, kPaceSizes - 1);
-}
-// What a copy of so many bytes took, as ns for 32 KiB.
-inline std::uint32_t pace_of(std::int64_t ns, std::size_t bytes) {
-  const double scaled = static_cast<double>(ns) * (32 << 10) / static_cast<double>(bytes);
-  return static_cast<std::uint32_t>(std::clamp(scaled, 1.0, 2e9));
+  return size_class(bytes, kLeastPaced, kPaceSizes);
 }
 
 // Follows the middle of such figures, 0 at first. Each moves it by an eighth at most: one that is
@@ -88,11 +85,9 @@ class Pace {
  private:
   struct Size {
     Stores stores = Stores::ordinary;
-    bool tries = false;                                // the other kind, for this stretch
     std::size_t left = kStretch;                       // bytes until the stretch ends
-    int stretches = 0;                                 // until the other kind is tried again
     std::array<std::uint32_t, kStoreKinds> written{};  // what the writer's copies take
-    std::array<double, kStoreKinds> cost{};            // of the slower end; 0: not measured
+    Judge judge;                                       // of the kinds, a stretch a turn
   };
   static void end_stretch(Size& size, const std::atomic<std::uint32_t>* read);
 

@@ -81,18 +81,24 @@ enum class Delegated : std::uint8_t { never, message, blocks, fold };
 struct DelegatedRow {
   Collective collective;
   Delegated kind;
-  bool in_place;  // it can work there, too
+  bool on_gpus = false;  // a GPU vendor's library can, too
 };
 inline constexpr DelegatedRow kDelegatedRows[] = {
-    {Collective::barrier, Delegated::message, true},
+    {Collective::barrier, Delegated::message},
     {Collective::bcast, Delegated::message, true},
     {Collective::gather, Delegated::blocks, true},
     {Collective::scatter, Delegated::blocks, true},
     {Collective::allgather, Delegated::blocks, true},
-    {Collective::alltoall, Delegated::blocks, false},
+    {Collective::alltoall, Delegated::blocks, true},
+    {Collective::gatherv, Delegated::blocks},
+    {Collective::scatterv, Delegated::blocks},
+    {Collective::allgatherv, Delegated::blocks},
+    {Collective::alltoallv, Delegated::blocks},
     {Collective::reduce, Delegated::fold, true},
     {Collective::allreduce, Delegated::fold, true},
     {Collective::reduce_scatter, Delegated::fold, true},
+    {Collective::scan, Delegated::fold},
+    {Collective::exscan, Delegated::fold},
 };
 inline constexpr auto kDelegatedByCollective = [] {
   std::array<DelegatedRow, kCollectives> all{};
@@ -102,16 +108,18 @@ inline constexpr auto kDelegatedByCollective = [] {
     all[static_cast<std::size_t>(row.collective)] = row;
   return all;
 }();
-// Blocks of their own sizes it never takes.
 constexpr const DelegatedRow& delegated(Collective collective) {
   return kDelegatedByCollective[static_cast<std::size_t>(collective)];
 }
+// Blocks of their own sizes, moved.
+constexpr bool is_v_form(Collective collective) {
+  return collective >= Collective::gatherv && collective <= Collective::alltoallv;
+}
 inline constexpr const char* kDelegateName = "shm";  // among the names of algorithms
-// A GPU vendor's library, of the collectives that a delegate can take but the barrier; where it
-// cannot serve a call, another does.
+// A GPU vendor's library; where it cannot serve a call, another does.
 inline constexpr const char* kGpuLibraryName = "nccl";
 constexpr bool has_gpu_library_form(Collective collective) {
-  return collective != Collective::barrier && delegated(collective).kind != Delegated::never;
+  return delegated(collective).on_gpus;
 }
 
 // This rank's schedule. Errors: the algorithm cannot serve this call, and why.

@@ -1,6 +1,7 @@
 // From user calls to the delegate's words, and which of the two ways down they go.
 #include "comm/delegated.h"
 
+#include <numeric>
 #include <utility>
 
 #include "comm/fingerprint.h"
@@ -56,17 +57,17 @@ void say_movement(const Communicator& comm, const CollCall& call, delegate::Team
   }
 }
 
-// See say_to_team(). Inlined into the way of every short call.
-[[gnu::always_inline]] inline bool say(const Communicator& comm, const CollCall& call,
+bool has_own_sizes(const CollCall& call) {
+  return coll::is_v_form(call.collective) || !call.recv_counts.empty();
+}
+
+// Of blocks that are alike. Inlined into the way of every short call.
+[[gnu::always_inline]] inline void say(const Communicator& comm, const CollCall& call,
                                        delegate::TeamCall& said) {
-  const coll::DelegatedRow& row = coll::delegated(call.collective);
-  if (row.kind == coll::Delegated::never || (call.in_place && !row.in_place) ||
-      !call.recv_counts.empty())
-    return false;
   said.collective = call.collective;
   said.root = call.root;
   said.in_place = call.in_place;
-  if (row.kind == coll::Delegated::fold) {
+  if (coll::delegated(call.collective).kind == coll::Delegated::fold) {
     say_reduction(call, said);
     said.block = said.count * said.type->size();
     if (call.collective == Collective::reduce_scatter) said.block *= comm.size();
@@ -74,7 +75,26 @@ void say_movement(const Communicator& comm, const CollCall& call, delegate::Team
     say_movement(comm, call, said);
   }
   said.fingerprint = fingerprint(call, call.root, said.block, said.type);
-  return true;
+}
+
+// Of a reduce_scatter.
+void say_counts(const Communicator& comm, const CollCall& call, delegate::TeamCall& to) {
+  say_reduction(call, to);
+  to.count = call.recv_counts[static_cast<std::size_t>(comm.rank())];
+  to.block =
+      to.type->size() * std::accumulate(call.recv_counts.begin(), call.recv_counts.end(), Count{0});
+}
+
+// Of a v form. `block` is what algorithms are chosen by, as of a schedule.
+void say_blocks(const Communicator& comm, const CollCall& call, delegate::TeamCall& to) {
+  const bool is_root = comm.rank() == call.root;
+  const bool gathers = call.collective != Collective::scatterv;
+  if (gathers && !(call.in_place && (is_root || call.collective == Collective::allgatherv)))
+    to.from = message(comm, call.send, call.send_count, call.send_type);
+  if (!gathers) to.into = message(comm, call.recv, call.recv_count, call.recv_type);
+  if (call.collective != Collective::allgatherv) return;
+  for (int member = 0; member < comm.size(); ++member) to.block += to.uneven->into.bytes(member);
+  to.block /= comm.size();
 }
 
 // A reduction's vectors in host memory, where the team folds. Movement needs none: the team packs
@@ -84,7 +104,7 @@ class HostVectors {
   HostVectors(const Communicator& comm, delegate::TeamCall& said) : pool_(comm.runtime().scratch) {
     const types::Devices& devices = comm.runtime().devices;
     const bool scatters = said.collective == Collective::reduce_scatter;
-    const Count given = scatters ? said.count * comm.size() : said.count;
+    const Count given = scatters ? said.block / said.type->size() : said.count;
     const bool is_in_place = said.send == said.recv;
     const auto whole = [&](const void* data, Count count) {
       return devices.whole(data, count, *said.type);
@@ -94,7 +114,9 @@ class HostVectors {
       types::copy(whole(said.send, given), whole(here, given));
       said.send = here;
     }
-    const bool is_told = said.collective != Collective::reduce || comm.rank() == said.root;
+    const bool is_told = said.collective == Collective::exscan
+                             ? comm.rank() > 0
+                             : said.collective != Collective::reduce || comm.rank() == said.root;
     if (!is_told || devices.owner_of(said.recv) == nullptr) return;
     into_ = whole(said.recv, said.count);
     said.recv = is_in_place ? const_cast<void*>(said.send)
@@ -128,12 +150,22 @@ bool is_usable(const types::Device* device) {
   return device == nullptr || device->is_usable();
 }
 
+bool is_usable(const delegate::BlockList& blocks) {
+  for (int member = 0; member < static_cast<int>(blocks.counts.size()); ++member)
+    if (!is_usable(blocks.of(member).device)) return false;
+  return true;
+}
+
+bool is_usable(const delegate::TeamCall& said) {
+  return is_usable(said.from.device) && is_usable(said.into.device) &&
+         (said.uneven == nullptr || (is_usable(said.uneven->from) && is_usable(said.uneven->into)));
+}
+
 // All members take the same way, wherever each one's memory is.
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
   const types::Devices& devices = comm.runtime().devices;
   if (said.op == nullptr) {
-    if (is_usable(said.from.device) && is_usable(said.into.device))
-      return comm.state().team->run(said);
+    if (is_usable(said)) return comm.state().team->run(said);
   } else if (is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv))) {
     return run_reduction_in_host_memory(comm, said);
   }
@@ -143,15 +175,12 @@ bool is_usable(const types::Device* device) {
 
 }  // namespace
 
-bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
-  return say(comm, call, said);
-}
+namespace {
 
-Code run_inside(Communicator& comm, const CollCall& call) {
+// By the team where the model says so.
+[[gnu::always_inline]] inline Code serve(Communicator& comm, const CollCall& call,
+                                         delegate::TeamCall& said) {
   Communicator::State& state = comm.state();
-  delegate::TeamCall said;
-  if (!say(comm, call, said) || (said.op != nullptr && !state.team->takes(said)))
-    return run_schedule(comm, call, nullptr);
   const select::Choice* choice = state.quick_choice(call.collective, said.block);
   if (choice == nullptr) [[unlikely]] {
     const auto made = choice_of_size(comm, call, said.block);
@@ -169,6 +198,41 @@ Code run_inside(Communicator& comm, const CollCall& call) {
   if (!comm.runtime().devices.is_empty()) [[unlikely]]
     return run_among_devices(comm, said);
   return state.team->run(said);
+}
+
+[[gnu::noinline]] Code run_uneven(Communicator& comm, const CollCall& call) {
+  const types::Devices& devices = comm.runtime().devices;
+  const delegate::Uneven uneven{
+      {const_cast<void*>(call.send), call.send_type, call.send_counts, call.send_displs,
+       call.send_types, &devices},
+      {call.recv, call.recv_type, call.recv_counts, call.recv_displs, call.recv_types, &devices}};
+  delegate::TeamCall said;
+  said.collective = call.collective;
+  said.root = call.root;
+  said.in_place = call.in_place;
+  said.uneven = &uneven;
+  call.collective == Collective::reduce_scatter ? say_counts(comm, call, said)
+                                                : say_blocks(comm, call, said);
+  said.fingerprint = fingerprint(call, call.root, said.block, said.type);
+  return comm.state().team->takes(said) ? serve(comm, call, said)
+                                        : run_schedule(comm, call, nullptr);
+}
+
+}  // namespace
+
+bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
+  if (!coll::has_gpu_library_form(call.collective) || has_own_sizes(call)) return false;
+  say(comm, call, said);
+  return true;
+}
+
+Code run_inside(Communicator& comm, const CollCall& call) {
+  if (has_own_sizes(call)) return run_uneven(comm, call);
+  delegate::TeamCall said;
+  say(comm, call, said);
+  if (said.op != nullptr && !comm.state().team->takes(said))
+    return run_schedule(comm, call, nullptr);
+  return serve(comm, call, said);
 }
 
 }  // namespace tutti::comm

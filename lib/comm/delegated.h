@@ -9,8 +9,8 @@ namespace tutti::comm {
 // Blocking. The call is what is to be done, in the type to do it in.
 Code run_inside(Communicator& comm, const CollCall& call);
 
-// The call in a team's words, where a team may serve it at all: all members answer alike. Of folds
-// whether it has the operation is the team's to say.
+// The call in the words of a team of GPUs, where one may serve it at all: all members answer alike.
+// Of folds whether it has the operation is the team's to say.
 bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said);
 
 }  // namespace tutti::comm

@@ -70,7 +70,7 @@ struct alignas(kCacheLine) AreaEntry {
   // Low half: the call's number; high half: its fingerprint. Stored with release after the
   // payload, loaded with acquire before it.
   std::atomic<std::uint64_t> flag;
-  std::uint64_t unused;
+  std::uint64_t word;  // of uneven blocks: how much, and which way it goes (uneven.cc)
   std::byte short_payload[48];
   std::byte* payload(std::size_t bytes) {
     return bytes <= sizeof short_payload ? short_payload

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,43 @@ namespace tutti::delegate {
 
 using types::Count;
 
+// One side of a v form: a block a member, each of its own size.
+struct BlockList {
+  void* data;
+  const types::Datatype* type;
+  std::span<const Count> counts, displs;          // displacements in extents of the type, or
+  std::span<const types::Datatype* const> types;  // in bytes where each block has its own
+  const types::Devices* devices;
+
+  Count bytes(int member) const {
+    const auto at = static_cast<std::size_t>(member);
+    return counts[at] == 0 ? 0 : counts[at] * type_of(at).size();
+  }
+  types::Buffer of(int member) const {
+    const auto at = static_cast<std::size_t>(member);
+    if (counts[at] == 0) return {};
+    const Count unit = types.empty() ? type->extent() : 1;
+    return devices->whole(static_cast<std::byte*>(data) + displs[at] * unit, counts[at],
+                          type_of(at));
+  }
+
+ private:
+  const types::Datatype& type_of(std::size_t at) const {
+    return types.empty() ? *type : *types[at];
+  }
+};
+// What a member knows of blocks that have their own sizes.
+struct Uneven {
+  BlockList from, into;  // as in TeamCall; a side of one block stands there
+};
+
 // One collective call of a member.
 struct TeamCall {
   coll::Collective collective = coll::Collective::barrier;
   int root = 0;
   std::uint32_t fingerprint = 0;  // of what every rank must say alike; a mismatch is an error
-  // Reductions: count elements of `type` (reduce_scatter: for each rank, so that `send` has as many
-  // times that). `send` may be `recv`: that is in place.
+  // Reductions: count elements of `type` (reduce_scatter: those of the own block, while `send` has
+  // all of them). `send` may be `recv`: that is in place.
   const void* send = nullptr;
   void* recv = nullptr;
   Count count = 0;
@@ -39,6 +70,8 @@ struct TeamCall {
   types::Buffer from, into;
   Count block = 0;
   bool in_place = false;  // data movement: the own block stands in `into` already
+  // v forms; of a reduce_scatter the counts in `into`. Null: all blocks are alike.
+  const Uneven* uneven = nullptr;
 };
 
 // While a team call waits it must let messages move and sleep properly: this is how.
@@ -74,8 +107,8 @@ class TeamRun {
 class Team {
  public:
   virtual ~Team() = default;
-  // Whether it can fold by this operation and type; it takes all else that has a row among
-  // coll::kDelegatedRows. All members answer alike.
+  // Whether it can fold by this operation and type, and say the sizes of uneven blocks; it takes
+  // all else that has a row among coll::kDelegatedRows. All members answer alike.
   virtual bool takes(const TeamCall& call) const = 0;
   // Members begin their calls in the same order. After an error the team stays broken.
   virtual std::unique_ptr<TeamRun> begin(const TeamCall& call) = 0;

@@ -5,32 +5,11 @@
 // carries the same part of every block. Round k overwrites the one `depth` rounds before when all
 // who take have counted that in `read`. What a member gives itself does not travel: it is moved
 // when the first part for the others is on its way.
-#include <cstring>
-
 #include "delegate/work.h"
 
 namespace tutti::delegate {
-namespace {
 
 using coll::Collective;
-
-void pack(const types::Buffer& from, Count offset, std::byte* out, Count bytes) {
-  if (bytes == 0) return;
-  if (from.is_contiguous())
-    std::memcpy(out, from.at() + offset, static_cast<std::size_t>(bytes));
-  else
-    types::pack(from, offset, {out, static_cast<std::size_t>(bytes)});
-}
-
-void unpack(const types::Buffer& into, Count offset, const std::byte* in, Count bytes) {
-  if (bytes == 0) return;
-  if (into.is_contiguous())
-    std::memcpy(into.at() + offset, in, static_cast<std::size_t>(bytes));
-  else
-    types::unpack(into, offset, {in, static_cast<std::size_t>(bytes)});
-}
-
-}  // namespace
 
 void ShmTeam::choose_move(Work& work) const {
   const TeamCall& call = work.call;
@@ -40,6 +19,7 @@ void ShmTeam::choose_move(Work& work) const {
     work.form = &ShmTeam::bcast_short;
     return;
   }
+  if (call.uneven != nullptr) return choose_uneven(work);
   const bool scatters = call.collective == Collective::scatter;
   const bool to_each = scatters || call.collective == Collective::alltoall;
   Exchange& exchange = work.exchange.emplace(Exchange{
@@ -55,11 +35,12 @@ void ShmTeam::choose_move(Work& work) const {
   work.form = &ShmTeam::move_long;
 }
 
-void ShmTeam::move_own(const Exchange& exchange) {
-  const Count block = exchange.call.block;
-  if (exchange.moves_own())
-    types::copy(exchange.from().part(exchange.block_for(exchange.me) * block, block),
-                exchange.call.into.part(exchange.place_of(exchange.me), block));
+void ShmTeam::move_own(Exchange& exchange) {
+  if (exchange.is_own_moved) return;
+  exchange.is_own_moved = true;
+  if (!exchange.moves_own()) return;
+  const types::Buffer from = exchange.given(exchange.me);
+  if (from.bytes > 0) types::copy(from, exchange.taken(exchange.me));
 }
 
 // As move_short, of one giver whose block is for all.
@@ -69,12 +50,12 @@ Code ShmTeam::bcast_short(Work& work) {
   AreaEntry& said = entry(call.root);
   std::byte* const payload = said.payload(work.bytes);
   if (me_ == call.root) {
-    pack(call.into, 0, payload, call.block);
+    pack_bytes(call.into, 0, payload, call.block);
     publish(said, call.fingerprint);
   } else {
     const Code code = hear(said, call.root, call.fingerprint);
     if (code != Code::ok) return code;
-    unpack(call.into, 0, payload, call.block);
+    unpack_bytes(call.into, 0, payload, call.block);
   }
   end_call();
   return Code::ok;
@@ -88,7 +69,7 @@ Code ShmTeam::move_short(Work& work) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
     if (exchange.gives(me_)) {
       AreaEntry& mine = entry(me_);
-      pack(exchange.from(), 0, mine.payload(bytes), static_cast<Count>(bytes));
+      pack_bytes(exchange.from(), 0, mine.payload(bytes), static_cast<Count>(bytes));
       publish(mine, call.fingerprint);
     }
     work.has_spoken = true;
@@ -103,24 +84,30 @@ Code ShmTeam::move_short(Work& work) {
       work.member = i;
       return code;
     }
-    unpack(call.into, exchange.place_of(giver),
-           theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
+    unpack_bytes(call.into, exchange.place_of(giver),
+                 theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
   }
   if (exchange.everyone_gives && takes) all_entered();
   if (!exchange.everyone_gives || !exchange.everyone_takes) end_call();
   return Code::ok;
 }
 
-// In iteration k round k is given, and the one before taken.
 Code ShmTeam::move_long(Work& work) {
-  const Exchange& exchange = *work.exchange;
   if (const Code code = come_to_move(work); code != Code::ok) return code;
+  if (const Code code = move_in_rounds(work); code != Code::ok) return code;
+  end_call();
+  return Code::ok;
+}
+
+// In iteration k round k is given, and the one before taken.
+Code ShmTeam::move_in_rounds(Work& work) {
+  Exchange& exchange = *work.exchange;
   for (; work.round <= exchange.rounds; ++work.round) {
     const Count k = work.round;
     if (work.stage == Work::Stage::give && k < exchange.rounds && exchange.gives_away())
       if (const Code code = give_round(exchange, k); code != Code::ok) return code;
     if (work.stage == Work::Stage::give) {
-      if (k == 0) move_own(exchange);
+      move_own(exchange);
       work.enter(Work::Stage::take);
     }
     if (k >= 1 && exchange.takes(me_))
@@ -128,7 +115,6 @@ Code ShmTeam::move_long(Work& work) {
     work.enter(Work::Stage::give);
   }
   rounds_ += static_cast<std::uint64_t>(exchange.rounds);
-  end_call();
   return Code::ok;
 }
 
@@ -153,24 +139,26 @@ Code ShmTeam::come_to_move(Work& work) {
   return Code::ok;
 }
 
+// Of uneven blocks some have ended, and some went by the entry: nobody waits for these.
 Code ShmTeam::give_round(const Exchange& exchange, Count round) {
+  if (!gives_in_rounds(exchange, me_)) return Code::ok;
   for (int member = 0; member < size_ && round >= exchange.depth; ++member) {
     if (member == me_ || !exchange.takes(member)) continue;
-    const Code code = await(control(member).read,
-                            rounds_ + static_cast<std::uint64_t>(round - exchange.depth) + 1);
+    const Count before = round - exchange.depth;
+    if (exchange.bytes_given(member) <= before * exchange.part) continue;
+    const Code code = await(control(member).read, rounds_ + static_cast<std::uint64_t>(before) + 1);
     if (code != Code::ok) return code;
   }
-  const Count bytes = exchange.part_of(round);
   begin_round(round, exchange.depth, exchange.part);
-  const types::Buffer from = exchange.from();
   for (Count block = 0; block < exchange.blocks(); ++block) {
     if (exchange.to_each && block == me_) continue;  // it does not travel
-    const Count offset = block * exchange.call.block + round * exchange.part;
+    const types::Buffer from = exchange.given(static_cast<int>(block));
+    const Count bytes = exchange.part_of(round, from.bytes);
     std::byte* const to = chunks(me_) + exchange.chunk_at(round) + block * exchange.part;
-    if (from.is_contiguous())
-      put(to, from.at() + offset, bytes);
+    if (bytes > 0 && from.is_contiguous())
+      put(to, from.at() + round * exchange.part, bytes);
     else
-      pack(from, offset, to, bytes);
+      pack_bytes(from, round * exchange.part, to, bytes);
   }
   tell(control(me_).filled, round + 1);
   return Code::ok;
@@ -179,17 +167,22 @@ Code ShmTeam::give_round(const Exchange& exchange, Count round) {
 Code ShmTeam::take_round(Work& work, Count round) {
   const Exchange& exchange = *work.exchange;
   const std::uint64_t count = rounds_ + static_cast<std::uint64_t>(round) + 1;
+  bool takes = false;
   for (; work.member < size_; ++work.member) {
     const int giver = (me_ + work.member) % size_;
-    if (giver == me_ || !exchange.gives(giver)) continue;
+    if (giver == me_ || !exchange.gives(giver) || !gives_in_rounds(exchange, giver)) continue;
+    const Count bytes = exchange.part_of(round, bytes_from(exchange, giver));
+    if (bytes == 0) continue;
+    takes = true;
     if (const Code code = await(control(giver).filled, count); code != Code::ok) return code;
-    take_from(giver, round, exchange.part, exchange.part_of(round), [&] {
-      unpack(exchange.call.into, exchange.place_of(giver) + round * exchange.part,
-             chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
-             exchange.part_of(round));
+    take_from(giver, round, exchange.part, bytes, [&] {
+      unpack_bytes(
+          exchange.taken(giver), round * exchange.part,
+          chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
+          bytes);
     });
   }
-  tell(control(me_).read, round + 1);
+  if (takes) tell(control(me_).read, round + 1);
   return Code::ok;
 }
 

@@ -66,7 +66,9 @@ void ShmTeam::lay_out_folding(Work& work) const {
   const TeamCall& call = work.call;
   const Count extent = call.type->extent();
   const Count line = static_cast<Count>(kCacheLine);
-  const Count share = scatters(call) ? call.count : (call.count + size_ - 1) / size_;  // to fold
+  Count share = (call.count + size_ - 1) / size_;  // to fold, of the member that has most
+  for (std::size_t i = 0; i + 1 < starts_.size() && scatters(call); ++i)
+    share = i == 0 ? starts_[1] : std::max(share, starts_[i + 1] - starts_[i]);
   const Count pieces = size_ + 1;
   const Rounds parts = rounds_of(share * extent, pieces, kLeast, false);
   const Count most = parts.part / extent;
@@ -80,7 +82,7 @@ void ShmTeam::lay_out_folding(Work& work) const {
   const Count stride = (piece * extent + line - 1) / line * line;
   const Count depth = std::min(parts.depth, std::max(rounds, kLeast));
   work.folding.emplace(Folding{call, work.kernel, extent, piece, stride, rounds, depth, size_, me_,
-                               scatters(call), collects});
+                               scatters(call) ? starts_.data() : nullptr, collects});
 }
 
 // The round before the one that is filled, once all have filled theirs.
@@ -124,8 +126,8 @@ void ShmTeam::fold_piece(const Folding& folding, Count round) {
     folding.kernel(operand(0, at), operand(1, at), out, length);
     for (int member = 2; member < size_; ++member)
       folding.kernel(out, operand(member, at), out, length);
-    if (!folding.scatters) put(into + at * folding.extent, out, length * folding.extent);
-    if (folding.collects || folding.scatters)
+    if (folding.starts == nullptr) put(into + at * folding.extent, out, length * folding.extent);
+    if (folding.collects || folding.starts != nullptr)
       std::memcpy(folding.result(from + at), out,
                   static_cast<std::size_t>(length * folding.extent));
   }

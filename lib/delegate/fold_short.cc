@@ -14,12 +14,27 @@ constexpr std::size_t kMostRead = 24 << 10;  // bytes one rank reads, above that
 
 }  // namespace
 
-void ShmTeam::choose_fold(Work& work) const {
+// Of a reduce-scatter, by members: where their blocks begin.
+void ShmTeam::find_starts(const TeamCall& call) {
+  starts_.resize(static_cast<std::size_t>(size_) + 1);
+  for (std::size_t member = 0; member + 1 < starts_.size(); ++member)
+    starts_[member + 1] =
+        starts_[member] + (call.uneven == nullptr ? call.count : call.uneven->into.counts[member]);
+}
+
+void ShmTeam::choose_fold(Work& work) {
   const TeamCall& call = work.call;
+  if (scans(call)) return choose_scan(work);
   work.kernel = call.op->kernel(*call.type);
-  const auto each = static_cast<std::size_t>(call.count * call.type->extent());
-  work.bytes = scatters(call) ? each * static_cast<std::size_t>(size_) : each;
-  const std::size_t read = each * static_cast<std::size_t>(size_ - 1);
+  Count whole = call.count;
+  if (scatters(call)) {
+    find_starts(call);
+    whole = starts_.back();
+  }
+  work.bytes = static_cast<std::size_t>(whole * call.type->extent());
+  const auto others = static_cast<std::size_t>(size_ - 1);
+  const std::size_t read =  // by one member, in the middle
+      scatters(call) ? work.bytes / static_cast<std::size_t>(size_) * others : work.bytes * others;
   const bool is_short = size_ == 2 && !is_oversubscribed_
                             ? work.bytes <= kPairShort
                             : work.bytes <= kAlwaysShort || read <= kMostRead;
@@ -42,9 +57,10 @@ Code ShmTeam::fold_short(Work& work) {
   const bool everyone = call.collective != coll::Collective::reduce;
   if (everyone || me_ == call.root) {
     if (const Code code = hear_all(work); code != Code::ok) return code;
-    const std::size_t from =
-        scatters(call) ? bytes / static_cast<std::size_t>(size_) * static_cast<std::size_t>(me_)
-                       : 0;
+    const auto from =
+        scatters(call)
+            ? static_cast<std::size_t>(starts_[static_cast<std::size_t>(me_)] * call.type->extent())
+            : 0;
     const auto operand = [&](int member) { return entry(member).payload(bytes) + from; };
     if (bytes > 0) work.kernel(operand(0), operand(1), call.recv, call.count);
     for (int member = 2; member < size_ && bytes > 0; ++member)

@@ -30,6 +30,8 @@ ShmTeam::~ShmTeam() {
 }
 
 bool ShmTeam::takes(const TeamCall& call) const {
+  const std::size_t table = sizeof(Count) * static_cast<std::size_t>(size_);  // uneven.cc
+  if (call.uneven != nullptr && call.op == nullptr) return table <= geometry_.entry_bytes;
   // Elements with gaps between them are not copied as bytes: the gaps are the user's.
   return call.op == nullptr ||
          (call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr);

@@ -54,7 +54,11 @@ class ShmTeam final : public Team {
   static bool scatters(const TeamCall& call) {
     return call.collective == coll::Collective::reduce_scatter;
   }
-  void choose_fold(Work& work) const;
+  static bool scans(const TeamCall& call) {
+    return call.collective == coll::Collective::scan || call.collective == coll::Collective::exscan;
+  }
+  void choose_fold(Work& work);
+  void find_starts(const TeamCall& call);
   Code fold_short(Work& work);
   Code fold_pair(Work& work);
   Code come_to_pair(Work& work);
@@ -69,15 +73,38 @@ class ShmTeam final : public Team {
   void fold_piece(const Folding& folding, Count round);
   Code collect_pieces(Work& work, Count round);
 
+  // fold_chain.cc: scan, exscan.
+  void choose_scan(Work& work) const;
+  Code scan_short(Work& work);
+  Code scan_long(Work& work);
+  Code come_to_scan(Work& work);
+  void scan_round(const Work& work);
+
   // exchange.cc: data movement.
   void choose_move(Work& work) const;
   Code bcast_short(Work& work);
   Code move_short(Work& work);
   Code move_long(Work& work);
   Code come_to_move(Work& work);
+  Code move_in_rounds(Work& work);
   Code give_round(const Exchange& exchange, Count round);
   Code take_round(Work& work, Count round);
-  static void move_own(const Exchange& exchange);
+  static void move_own(Exchange& exchange);
+
+  // uneven.cc: blocks of their own sizes.
+  void choose_uneven(Work& work) const;
+  Code move_uneven(Work& work);
+  void say_uneven(Work& work);
+  std::uint64_t say_each(const Exchange& exchange, AreaEntry& mine) const;
+  std::uint64_t say_one(const Exchange& exchange, AreaEntry& mine) const;
+  Code hear_uneven(Work& work);
+  Code lay_out_uneven(Work& work);
+  bool is_sound(const Exchange& exchange, int giver) const;
+  Code see_sizes(const Exchange& exchange) const;
+  void take_entries(const Exchange& exchange);
+  bool gives_in_rounds(const Exchange& exchange, int giver) const;
+  Count bytes_said(const Exchange& exchange, int giver) const;
+  Count bytes_from(const Exchange& exchange, int giver) const;
 
   // talk.cc: saying and hearing.
   AreaEntry& entry(int member) const {
@@ -183,6 +210,7 @@ class ShmTeam final : public Team {
   const AreaGeometry geometry_;
   bool is_oversubscribed_;          // more ranks than cores on this host
   std::vector<std::byte*> slots_;   // by member
+  std::vector<Count> starts_;       // of this reduce-scatter's blocks, and the end
   std::uint64_t number_ = 0;        // of the call under way; the first is 1
   std::uint64_t past_ = 0;          // calls that every member is known to have ended
   std::uint64_t last_chunked_ = 0;  // latest call that used the chunks

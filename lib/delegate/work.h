@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "base/clock.h"
@@ -13,7 +14,24 @@ namespace tutti::delegate {
 // What a form says when it has to wait (for ShmTeam::awaited_).
 inline constexpr Code kNotYet = Code::pending;
 
-// Data movement (exchange.cc).
+inline void pack_bytes(const types::Buffer& from, Count offset, std::byte* out, Count bytes) {
+  if (bytes == 0) return;
+  if (from.is_contiguous())
+    std::memcpy(out, from.at() + offset, static_cast<std::size_t>(bytes));
+  else
+    types::pack(from, offset, {out, static_cast<std::size_t>(bytes)});
+}
+
+inline void unpack_bytes(const types::Buffer& into, Count offset, const std::byte* in,
+                         Count bytes) {
+  if (bytes == 0) return;
+  if (into.is_contiguous())
+    std::memcpy(into.at() + offset, in, static_cast<std::size_t>(bytes));
+  else
+    types::unpack(into, offset, {in, static_cast<std::size_t>(bytes)});
+}
+
+// Data movement (exchange.cc, uneven.cc).
 struct ShmTeam::Exchange {
   const TeamCall& call;
   bool everyone_gives;  // else the root
@@ -23,27 +41,46 @@ struct ShmTeam::Exchange {
   Count depth = 0;  // rounds kept in the chunks
   Count part = 0;   // bytes of a block in a round
   Count rounds = 0;
+  bool is_own_moved = false;
+  bool is_laid_out = false;  // uneven: all needed for that was heard
 
-  // What this member gives.
+  // What this member gives, in blocks that are alike.
   types::Buffer from() const {
     if (call.collective == coll::Collective::bcast) return call.into;
-    if (call.in_place && call.collective != coll::Collective::scatter)
-      return call.into.part(me * call.block, call.block);
-    return call.from;
+    if (!call.in_place || call.collective == coll::Collective::scatter) return call.from;
+    return to_each ? call.into : call.into.part(me * call.block, call.block);
+  }
+  // What this member gives to another, and where that goes which another gives.
+  types::Buffer given(int member) const {
+    if (call.uneven == nullptr) return from().part(block_for(member) * call.block, call.block);
+    if (!call.in_place || call.collective == coll::Collective::scatterv)
+      return to_each ? call.uneven->from.of(member) : call.from;
+    return call.uneven->into.of(to_each ? member : me);
+  }
+  types::Buffer taken(int giver) const {
+    if (call.uneven == nullptr) return call.into.part(place_of(giver), call.block);
+    return everyone_gives ? call.uneven->into.of(giver) : call.into;
+  }
+  Count bytes_given(int member) const {
+    return call.uneven == nullptr ? call.block : given(member).bytes;
   }
   bool gives(int member) const { return everyone_gives || member == call.root; }
   bool takes(int member) const { return everyone_takes || member == call.root; }
   // Whether anybody but this member takes what it gives.
   bool gives_away() const { return gives(me) && (everyone_takes || me != call.root); }
+  // Whether what is taken goes where that stands which is given in turn.
+  bool overwrites() const { return call.in_place && to_each && everyone_gives; }
   bool moves_own() const {
-    return gives(me) && takes(me) && !call.in_place && call.block > 0 &&
-           call.collective != coll::Collective::bcast;
+    return gives(me) && takes(me) && !call.in_place && call.collective != coll::Collective::bcast;
   }
   Count blocks() const { return to_each ? size : 1; }
   // Which of a giver's blocks is ours, and where it goes in `into`.
   Count block_for(int member) const { return to_each ? member : 0; }
   Count place_of(int giver) const { return everyone_gives ? giver * call.block : 0; }
-  Count part_of(Count round) const { return std::min(part, call.block - round * part); }
+  // Of a block of so many bytes.
+  Count part_of(Count round, Count bytes) const {
+    return std::clamp<Count>(bytes - round * part, 0, part);
+  }
   Count chunk_at(Count round) const { return round % depth * blocks() * part; }
 };
 
@@ -58,16 +95,16 @@ struct ShmTeam::Folding {
   Count depth;  // rounds kept in the chunks
   int size;
   int me;
-  bool scatters;
-  bool collects;  // the folded pieces of the others, too
+  const Count* starts;  // of blocks, in a reduce-scatter; else null
+  bool collects;        // the folded pieces of the others, too
 
   struct Range {
     Count from, count;  // elements of the vector
   };
   Range range(Count round, int member) const {
-    if (scatters) {
-      const Count at = std::min(call.count, round * piece);
-      return {member * call.count + at, std::min(piece, call.count - at)};
+    if (starts != nullptr) {
+      const Count from = std::min(starts[member + 1], starts[member] + round * piece);
+      return {from, std::min(piece, starts[member + 1] - from)};
     }
     const Count from = std::min(call.count, (round * size + member) * piece);
     return {from, std::min(piece, call.count - from)};
@@ -81,15 +118,16 @@ struct ShmTeam::Folding {
     return static_cast<const std::byte*>(call.send) + element * extent;
   }
   std::byte* result(Count element) const {
-    const Count first = scatters ? me * call.count : 0;
+    const Count first = starts != nullptr ? starts[me] : 0;
     return static_cast<std::byte*>(call.recv) + (element - first) * extent;
   }
 };
 
-// Long reductions of two (fold_pair.cc).
+// Long reductions of two, and from one to the next (fold_pair.cc, fold_chain.cc).
 struct ShmTeam::Pairing {
   Count extent, stride, piece, rounds, depth;  // of a round: bytes, elements
   const std::byte *given, *own;                // the vector's part for the other, and for us
+  Count given_count, own_count;                // elements
   bool gives, folds;
 };
 

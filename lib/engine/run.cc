@@ -188,8 +188,11 @@ inline void Run::fail_with(Code code) {
 
 // After a failure the others must not wait for us: what we would have sent is replaced by word
 // of the failure, what they send to us is taken and dropped. Messages and device work under way may
-// still read and write the caller's memory, so the run ends when the last of them has.
+// still read and write the caller's memory, so the run ends when the last of them has. Sending
+// may let the endpoint look, which ends messages of ours: all are seen to first.
 void Run::part_company() {
+  advancing_ = true;
+  ++stragglers_;
   for (Message& message : messages_) {
     if (p2p::Pending* const request = message.request; request != nullptr) {
       ++stragglers_;
@@ -199,6 +202,8 @@ void Run::part_company() {
       replace(message.step);
     }
   }
+  --stragglers_;
+  advancing_ = false;
 }
 
 // In the place of a message that was not started, or that nobody had met.

@@ -28,11 +28,11 @@
 
 namespace tutti::enqueue {
 
-class Line;     // line.h
-class Streams;  // below
+class CallLine;     // line.h
+class CallStreams;  // below
 
 // One call, as its user makes it. Buffers are left alone until its end; all else is kept here.
-struct Operation {
+struct QueuedCall {
   enum class What : std::uint8_t { nothing, send, recv, collective, wait };
   // Fills the user's status of a message, or that at this place of a wait's.
   using Tell = void (*)(void* statuses, std::size_t place, const p2p::Status& status);
@@ -54,8 +54,8 @@ struct Operation {
   Ref<const types::Op> op;
 
   // With everything kept that the user may free. Predefined types and operations live anyway.
-  static Operation of_message(What what, comm::Communicator& comm, const types::Datatype& type);
-  static Operation of_collective(comm::Communicator& comm, const comm::CollCall& call);
+  static QueuedCall of_message(What what, comm::Communicator& comm, const types::Datatype& type);
+  static QueuedCall of_collective(comm::Communicator& comm, const comm::CollCall& call);
 };
 
 struct Failure {
@@ -72,9 +72,9 @@ class UserStream final : public Object {
   bool has_queue() const { return line_ != nullptr; }
   // NOT with the gate held, since it waits while much is under way or the stream itself is full.
   // What failed is still in `operation`.
-  Result<void> put(Operation& operation);
+  Result<void> put(QueuedCall& operation);
   // A request for a message that is put here, completed at its end. For its user and `operation`.
-  comm::Request* make_request(Operation& operation);
+  comm::Request* make_request(QueuedCall& operation);
   bool made(const comm::Request& request) const;
   // What failed and nobody was told of yet.
   std::optional<Failure> take_failure();
@@ -82,22 +82,22 @@ class UserStream final : public Object {
   void close();  // the same, and nothing can be put any more
 
  private:
-  friend class Streams;
-  UserStream(Streams* streams, std::shared_ptr<Line> line);
+  friend class CallStreams;
+  UserStream(CallStreams* streams, std::shared_ptr<CallLine> line);
   ~UserStream();
   friend class tutti::Object;
-  Streams* streams_;
-  std::shared_ptr<Line> line_;
+  CallStreams* streams_;
+  std::shared_ptr<CallLine> line_;
 };
 
-class Streams final : public types::Enqueued {
+class CallStreams final : public types::Enqueued {
  public:
   // Who is told at once of a failure on a communicator whose errors end the job; may be null.
   using Fatal = void (*)(const Failure& failure);
-  Streams(world::World& world, Fatal fatal);
-  ~Streams();
-  Streams(const Streams&) = delete;
-  Streams& operator=(const Streams&) = delete;
+  CallStreams(world::World& world, Fatal fatal);
+  ~CallStreams();
+  CallStreams(const CallStreams&) = delete;
+  CallStreams& operator=(const CallStreams&) = delete;
 
   // By the C type of its handle, such as cudaStream_t. The caller is inside of one call: where
   // there was no gate there is one then.
@@ -111,7 +111,7 @@ class Streams final : public types::Enqueued {
 
  private:
   friend class UserStream;
-  friend class Line;
+  friend class CallLine;
   Result<void> start();
   void work();
   bool step();
@@ -120,12 +120,12 @@ class Streams final : public types::Enqueued {
   void wake();
   void look_for_losses();
   bool is_any_reached();
-  void forget(const Line& line);
+  void forget(const CallLine& line);
 
   world::World& world_;
   const Fatal fatal_;
   std::mutex mutex_;  // of lines_, which change with the gate held, too
-  std::vector<std::shared_ptr<Line>> lines_;
+  std::vector<std::shared_ptr<CallLine>> lines_;
   // seq_cst, with sleeps_: who puts counts and then looks whether our thread sleeps; that says so
   // and then looks whether there is anything. Also who begins another call asks, behind its own
   // event.

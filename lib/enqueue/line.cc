@@ -27,8 +27,9 @@ class Made final : public comm::Hooks {
 
 }  // namespace
 
-Operation Operation::of_message(What what, comm::Communicator& comm, const types::Datatype& type) {
-  Operation operation;
+QueuedCall QueuedCall::of_message(What what, comm::Communicator& comm,
+                                  const types::Datatype& type) {
+  QueuedCall operation;
   operation.what = what;
   operation.comm = comm::CommRef::share(&comm);
   operation.type = &type;
@@ -36,8 +37,8 @@ Operation Operation::of_message(What what, comm::Communicator& comm, const types
   return operation;
 }
 
-Operation Operation::of_collective(comm::Communicator& comm, const comm::CollCall& call) {
-  Operation operation;
+QueuedCall QueuedCall::of_collective(comm::Communicator& comm, const comm::CollCall& call) {
+  QueuedCall operation;
   operation.what = What::collective;
   operation.comm = comm::CommRef::share(&comm);
   operation.collective = call;
@@ -47,18 +48,18 @@ Operation Operation::of_collective(comm::Communicator& comm, const comm::CollCal
   return operation;
 }
 
-UserStream::UserStream(Streams* streams, std::shared_ptr<Line> line)
+UserStream::UserStream(CallStreams* streams, std::shared_ptr<CallLine> line)
     : Object(ObjectKind::stream, &Object::destroy_as<UserStream>),
       streams_(streams),
       line_(std::move(line)) {}
 
 UserStream::~UserStream() = default;
 
-Result<void> UserStream::put(Operation& operation) {
+Result<void> UserStream::put(QueuedCall& operation) {
   return line_->put(operation);
 }
 
-comm::Request* UserStream::make_request(Operation& operation) {
+comm::Request* UserStream::make_request(QueuedCall& operation) {
   comm::Request* const request =
       comm::open_request(*operation.comm, std::make_unique<Made>(line_.get()));
   operation.request = Ref<comm::Request>::share(request);
@@ -84,7 +85,7 @@ void UserStream::close() {
   streams_->forget(*line_);
 }
 
-Line::Line(Streams& streams, std::unique_ptr<types::DeviceQueue> queue)
+CallLine::CallLine(CallStreams& streams, std::unique_ptr<types::DeviceQueue> queue)
     : streams_(streams),
       queue_(std::move(queue)),
       name_(queue_->name()),
@@ -94,11 +95,11 @@ Line::Line(Streams& streams, std::unique_ptr<types::DeviceQueue> queue)
 }
 
 // Where the process ends with calls under way, what they keep is kept.
-Line::~Line() {
+CallLine::~CallLine() {
   if (!is_empty()) static_cast<void>(slots_.release());
 }
 
-Result<void> Line::wait_for_room() const {
+Result<void> CallLine::wait_for_room() const {
   constexpr useconds_t kMoment_us = 20;
   for (;;) {
     if (is_closed_.load(std::memory_order_acquire))
@@ -110,7 +111,7 @@ Result<void> Line::wait_for_room() const {
 }
 
 // A number is never used twice: of a mark that failed nobody knows what the stream got.
-Result<void> Line::put(Operation& operation) {
+Result<void> CallLine::put(QueuedCall& operation) {
   const std::scoped_lock hold(mutex_);
   TUTTI_DO(wait_for_room());
   const std::uint64_t place = put_.load(std::memory_order_relaxed);
@@ -131,41 +132,41 @@ Result<void> Line::put(Operation& operation) {
   return {};
 }
 
-bool Line::is_reached() const {
+bool CallLine::is_reached() const {
   if (begun_ == put_.load(std::memory_order_acquire)) return false;
   return static_cast<std::int32_t>(queue_->reached() - slot(begun_).number) >= 0;
 }
 
-void Line::begin_reached() {
+void CallLine::begin_reached() {
   while (is_reached()) begin(slot(begun_++));
 }
 
-void Line::begin(Slot& slot) {
+void CallLine::begin(Slot& slot) {
   ++streams_.in_flight_;
   const types::Devices::Queued queued(streams_.world_.endpoint().devices());
   switch (slot.operation.what) {
-    case Operation::What::send:
-    case Operation::What::recv:
+    case QueuedCall::What::send:
+    case QueuedCall::What::recv:
       return begin_message(slot);
-    case Operation::What::collective:
+    case QueuedCall::What::collective:
       return begin_collective(slot);
-    case Operation::What::wait:
+    case QueuedCall::What::wait:
       return begin_wait(slot);
-    case Operation::What::nothing:
+    case QueuedCall::What::nothing:
       return leave(slot);
   }
 }
 
-void Line::begin_message(Slot& slot) {
-  const Operation& said = slot.operation;
+void CallLine::begin_message(Slot& slot) {
+  const QueuedCall& said = slot.operation;
   follow(slot,
-         said.what == Operation::What::send
+         said.what == QueuedCall::What::send
              ? comm::isend(*said.comm, p2p::Mode::standard, said.data, said.count, *said.type,
                            said.peer, said.tag)
              : comm::irecv(*said.comm, said.data, said.count, *said.type, said.peer, said.tag));
 }
 
-void Line::begin_collective(Slot& slot) {
+void CallLine::begin_collective(Slot& slot) {
   auto started = comm::start(*slot.operation.comm, slot.operation.collective);
   if (started) return follow(slot, *started);
   p2p::Status status;
@@ -173,36 +174,36 @@ void Line::begin_collective(Slot& slot) {
   end(slot, status);
 }
 
-void Line::begin_wait(Slot& slot) {
+void CallLine::begin_wait(Slot& slot) {
   slot.left = 1;
   for (const auto& request : slot.operation.waited) {
     if (!request || request->is_done()) continue;
     ++slot.left;
-    request->when_done(&Line::on_waited, &slot);
+    request->when_done(&CallLine::on_waited, &slot);
   }
   if (--slot.left == 0) end_wait(slot);
 }
 
-void Line::follow(Slot& slot, comm::Request* request) {
+void CallLine::follow(Slot& slot, comm::Request* request) {
   slot.begun = request;
-  if (!request->is_done()) return request->when_done(&Line::on_done, &slot);
+  if (!request->is_done()) return request->when_done(&CallLine::on_done, &slot);
   const p2p::Status status = request->status();
   end(slot, status);
 }
 
-void Line::on_done(void* self, const comm::Request& request) {
+void CallLine::on_done(void* self, const comm::Request& request) {
   auto& slot = *static_cast<Slot*>(self);
   slot.line->end(slot, request.status());
 }
 
-void Line::on_waited(void* self, const comm::Request& /*request*/) {
+void CallLine::on_waited(void* self, const comm::Request& /*request*/) {
   auto& slot = *static_cast<Slot*>(self);
   if (--slot.left == 0) slot.line->end_wait(slot);
 }
 
-void Line::end(Slot& slot, const p2p::Status& status) {
+void CallLine::end(Slot& slot, const p2p::Status& status) {
   if (slot.begun != nullptr) std::exchange(slot.begun, nullptr)->release();
-  Operation& ended = slot.operation;
+  QueuedCall& ended = slot.operation;
   if (ended.tell != nullptr) ended.tell(ended.statuses, 0, status);
   if (ended.request)
     comm::complete(*ended.request, status);  // who waits for it is told
@@ -211,8 +212,8 @@ void Line::end(Slot& slot, const p2p::Status& status) {
   leave(slot);
 }
 
-void Line::end_wait(Slot& slot) {
-  Operation& ended = slot.operation;
+void CallLine::end_wait(Slot& slot) {
+  QueuedCall& ended = slot.operation;
   for (std::size_t i = 0; i < ended.waited.size(); ++i) {
     const auto& request = ended.waited[i];
     if (!request) continue;
@@ -224,7 +225,7 @@ void Line::end_wait(Slot& slot) {
 }
 
 // The stream may go on, and the slot be filled again.
-void Line::leave(Slot& done) {
+void CallLine::leave(Slot& done) {
   const std::uint32_t number = done.number;
   const bool is_awaited = done.is_awaited;
   done.operation = {};
@@ -237,7 +238,7 @@ void Line::leave(Slot& done) {
   streams_.under_way_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-void Line::report(const Operation& operation, comm::Communicator& comm, Code code) {
+void CallLine::report(const QueuedCall& operation, comm::Communicator& comm, Code code) {
   Failure failure{operation.call, comm::CommRef::share(&comm), code, "enqueued in " + name_};
   const comm::Reason reason = comm::take_reason(comm.runtime());
   if (!reason.text.empty()) failure.text += ": " + reason.text;
@@ -246,7 +247,7 @@ void Line::report(const Operation& operation, comm::Communicator& comm, Code cod
   if (failures_.size() < kMostFailures) failures_.push_back(std::move(failure));
 }
 
-std::optional<Failure> Line::take_failure() {
+std::optional<Failure> CallLine::take_failure() {
   if (failures_.empty()) return std::nullopt;
   Failure first = std::move(failures_.front());
   failures_.erase(failures_.begin());
@@ -254,7 +255,7 @@ std::optional<Failure> Line::take_failure() {
 }
 
 // What had begun ends by itself: its work on the GPU fails.
-void Line::lose() {
+void CallLine::lose() {
   is_gone_ = true;
   is_closed_.store(true, std::memory_order_release);
   while (begun_ != put_.load(std::memory_order_acquire)) {
@@ -262,7 +263,7 @@ void Line::lose() {
     ++streams_.in_flight_;
     p2p::Status status;
     status.code = Code::other;
-    if (lost.operation.what == Operation::What::wait) {
+    if (lost.operation.what == QueuedCall::What::wait) {
       report(lost.operation, *lost.operation.comm, status.code);
       leave(lost);
     } else {
@@ -271,19 +272,19 @@ void Line::lose() {
   }
 }
 
-bool Line::is_empty() const {
+bool CallLine::is_empty() const {
   return ended_.load(std::memory_order_relaxed) == put_.load(std::memory_order_acquire);
 }
 
 // The driver waits for streams when the process gives memory back.
-void Line::abandon() {
+void CallLine::abandon() {
   close();
   const std::uint64_t put = put_.load(std::memory_order_acquire);
   if (put > 0) queue_->pass(slot(put - 1).number);
 }
 
 // Who is about to put holds the mutex for as long as it takes to see that.
-void Line::close() {
+void CallLine::close() {
   is_closed_.store(true, std::memory_order_release);
 }
 

@@ -15,15 +15,15 @@
 
 namespace tutti::enqueue {
 
-class Line {
+class CallLine {
  public:
-  Line(Streams& streams, std::unique_ptr<types::DeviceQueue> queue);
-  ~Line();
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
+  CallLine(CallStreams& streams, std::unique_ptr<types::DeviceQueue> queue);
+  ~CallLine();
+  CallLine(const CallLine&) = delete;
+  CallLine& operator=(const CallLine&) = delete;
 
   // Without the gate.
-  Result<void> put(Operation& operation);
+  Result<void> put(QueuedCall& operation);
   // Of our thread: the stream has reached something that has not begun. Without the gate.
   bool is_reached() const;
 
@@ -40,8 +40,8 @@ class Line {
  private:
   static constexpr std::size_t kMost = 256;
   struct Slot {
-    Line* line = nullptr;
-    Operation operation;
+    CallLine* line = nullptr;
+    QueuedCall operation;
     std::uint32_t number = 0;  // the stream's
     bool is_awaited = false;   // by the stream
     bool has_ended = false;
@@ -62,9 +62,9 @@ class Line {
   void end(Slot& slot, const p2p::Status& status);
   void end_wait(Slot& slot);
   void leave(Slot& slot);
-  void report(const Operation& operation, comm::Communicator& comm, Code code);
+  void report(const QueuedCall& operation, comm::Communicator& comm, Code code);
 
-  Streams& streams_;
+  CallStreams& streams_;
   std::unique_ptr<types::DeviceQueue> queue_;
   const std::string name_;
   std::mutex mutex_;  // of who puts

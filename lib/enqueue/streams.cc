@@ -23,9 +23,9 @@ constexpr unsigned long kTimerSlack_ns = 1;  // the kernel's own 50 us would dou
 
 }  // namespace
 
-Streams::Streams(world::World& world, Fatal fatal) : world_(world), fatal_(fatal) {}
+CallStreams::CallStreams(world::World& world, Fatal fatal) : world_(world), fatal_(fatal) {}
 
-Streams::~Streams() {
+CallStreams::~CallStreams() {
   world_.give_gate_up();  // the thread may wait for it
   is_over_.store(true, std::memory_order_release);
   wake_word_.fetch_add(1, std::memory_order_release);
@@ -40,7 +40,7 @@ Streams::~Streams() {
   world_.endpoint().devices().set_enqueued(nullptr);
 }
 
-Result<Ref<UserStream>> Streams::open(std::string_view type, std::uintptr_t handle) {
+Result<Ref<UserStream>> CallStreams::open(std::string_view type, std::uintptr_t handle) {
   types::Vendor* const vendor = world_.gpus();
   if (vendor == nullptr)
     return fail(Code::unsupported,
@@ -53,7 +53,7 @@ Result<Ref<UserStream>> Streams::open(std::string_view type, std::uintptr_t hand
                                        vendor->queue_type());
   TUTTI_TRY(queue, vendor->open_queue(handle));
   TUTTI_DO(start());
-  auto line = std::make_shared<Line>(*this, std::move(queue));
+  auto line = std::make_shared<CallLine>(*this, std::move(queue));
   {
     const std::scoped_lock hold(mutex_);
     lines_.push_back(line);
@@ -61,11 +61,11 @@ Result<Ref<UserStream>> Streams::open(std::string_view type, std::uintptr_t hand
   return Ref<UserStream>::adopt(new UserStream(this, std::move(line)));
 }
 
-Ref<UserStream> Streams::open_of_host() {
+Ref<UserStream> CallStreams::open_of_host() {
   return Ref<UserStream>::adopt(new UserStream(this, nullptr));
 }
 
-Result<void> Streams::start() {
+Result<void> CallStreams::start() {
   if (thread_.joinable()) return {};
   world_.open_gate();
   world_.endpoint().devices().set_enqueued(this);
@@ -76,7 +76,7 @@ Result<void> Streams::start() {
               "-u)");
 }
 
-void Streams::drain() {
+void CallStreams::drain() {
   while (is_under_way()) pause();
   for (const auto& line : lines_)
     while (const auto failure = line->take_failure())
@@ -85,12 +85,12 @@ void Streams::drain() {
                 ", and no call came that could say so");
 }
 
-void Streams::forget(const Line& line) {
+void CallStreams::forget(const CallLine& line) {
   const std::scoped_lock hold(mutex_);
   std::erase_if(lines_, [&line](const auto& each) { return each.get() == &line; });
 }
 
-void Streams::work() {
+void CallStreams::work() {
   ::prctl(PR_SET_TIMERSLACK, kTimerSlack_ns, 0, 0, 0);
   world_.gpus()->begin_thread();
   Backoff backoff(kPhases);
@@ -106,14 +106,14 @@ void Streams::work() {
   }
 }
 
-bool Streams::is_any_reached() {
+bool CallStreams::is_any_reached() {
   const std::scoped_lock hold(mutex_);
   return std::any_of(lines_.begin(), lines_.end(),
                      [](const auto& line) { return line->is_reached(); });
 }
 
 // Where the program is inside of a call it makes progress itself.
-bool Streams::step() {
+bool CallStreams::step() {
   const bool begins = is_any_reached();
   if (begins)
     world_.enter();
@@ -127,7 +127,7 @@ bool Streams::step() {
   return begins || moves;
 }
 
-void Streams::rest(Backoff& backoff) {
+void CallStreams::rest(Backoff& backoff) {
   const Backoff::Next next = backoff.next();
   if (next == Backoff::Next::look) return relax();
   if (next == Backoff::Next::yield) {
@@ -148,7 +148,7 @@ void Streams::rest(Backoff& backoff) {
 }
 
 // Until something is put.
-void Streams::sleep() {
+void CallStreams::sleep() {
   const std::uint32_t seen = wake_word_.load(std::memory_order_acquire);
   sleeps_.store(true, std::memory_order_seq_cst);
   if (!is_under_way() && !is_over_.load(std::memory_order_acquire))
@@ -156,15 +156,15 @@ void Streams::sleep() {
   sleeps_.store(false, std::memory_order_relaxed);
 }
 
-void Streams::wake() {
+void CallStreams::wake() {
   if (!sleeps_.load(std::memory_order_seq_cst)) return;
   sleeps_.store(false, std::memory_order_relaxed);
   wake_word_.fetch_add(1, std::memory_order_release);
   futex_wake(wake_word_);
 }
 
-void Streams::look_for_losses() {
-  std::vector<std::shared_ptr<Line>> lost;
+void CallStreams::look_for_losses() {
+  std::vector<std::shared_ptr<CallLine>> lost;
   {
     const std::scoped_lock hold(mutex_);
     std::copy_if(lines_.begin(), lines_.end(), std::back_inserter(lost),

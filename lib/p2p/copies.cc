@@ -5,12 +5,11 @@
 // one has arrived. A transfer ends with the last of its copies; until then its blocks stay, even if
 // it was cancelled or its peer is gone (Phase::copying). A short send waits in its peer's line
 // until it is packed, so that what was sent after it stays behind it.
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
 
+#include "base/backoff.h"
 #include "p2p/core.h"
 
 namespace tutti::p2p {
@@ -153,8 +152,10 @@ void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
   begin_copy(transfer);
   transfer->buffer.device->unpack(transfer->buffer, static_cast<types::Count>(offset),
                                   {bounce->memory(), payload.size()}, bounce);
-  while (arrived_bytes_ > kMostArrived)
-    if (devices_.progress() == 0) ::sched_yield();
+  wait_until([this] {
+    devices_.progress();
+    return arrived_bytes_ <= kMostArrived;
+  });
 }
 
 Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into) {
@@ -179,8 +180,10 @@ Pending* Core::fold(const types::Fold& fold) {
 
 // Blocks of ours are not freed under a device's hands.
 void Core::await_copies() {
-  while (copies_ > 0)
-    if (devices_.progress() == 0) ::sched_yield();
+  wait_until([this] {
+    devices_.progress();
+    return copies_ == 0;
+  });
 }
 
 }  // namespace tutti::p2p

@@ -133,6 +133,7 @@ class Core final : public transport::Sink {
 
   // eager.cc
   bool post_first(PeerState& peer, Transfer* transfer);
+  void post_to_who_left(PeerState& peer, Transfer* transfer);
   bool post_eager(PeerState& peer, Transfer* transfer, bool is_charged);
   std::span<const std::byte> stage(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
   bool drop_held(Transfer* transfer);  // false: copies for it are under way, which end it
@@ -166,6 +167,7 @@ class Core final : public transport::Sink {
   void answer(Transfer* transfer);
   BlobView key_for(PeerState& peer, Transfer* transfer);
   void pay_back_key(int from, std::size_t bytes);
+  Ways::Way way_for(PeerState& peer, Transfer* transfer);
   bool start_get(PeerState& peer, Transfer* transfer);
   bool get_part(PeerState& peer, Transfer* transfer);
   int pump_gets();
@@ -173,6 +175,10 @@ class Core final : public transport::Sink {
   void grant(PeerState& peer, Transfer* transfer);
   bool on_grant(int from, const transport::FrameHeader& header);
   void on_taken(int from, const transport::FrameHeader& header);
+  void unpinned(Transfer* transfer, bool ok);
+  Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
+
+  // data.cc
   bool on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   static bool is_part(const Transfer& transfer, const transport::FrameHeader& header,
                       std::size_t bytes);
@@ -186,8 +192,6 @@ class Core final : public transport::Sink {
   int pump_data(Transfer* transfer);
   void end_sent(Transfer* transfer);
   void end_received(int from, const transport::FrameHeader& header, Transfer* transfer);
-  void unpinned(Transfer* transfer, bool ok);
-  Transfer* find_active(std::uint32_t id, int from, Phase phase, const char* what);
 
   // receive.cc
   Transfer* post_recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
@@ -202,6 +206,7 @@ class Core final : public transport::Sink {
   void give_back(KeptMessage* message, std::uint32_t id);
   void on_recall(int from, const transport::FrameHeader& header);
   void on_recalled(int from, const transport::FrameHeader& header);
+  void on_goodbye(PeerState& peer);
 
   // cancel.cc
   // Why everything in this context ends; ok: it does not.

@@ -8,6 +8,7 @@
 // short that keeping it takes no more than keeping an offer goes along with the asking.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 #include "p2p/core.h"
@@ -101,8 +102,20 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
   return transfer;
 }
 
+// Nobody is there to answer, or to make room; what needs neither is dropped there.
+void Core::post_to_who_left(PeerState& peer, Transfer* transfer) {
+  const bool is_plain = transfer->total <= peer.eager_bytes && transfer->buffer.device == nullptr &&
+                        transfer->mode != Mode::synchronous &&
+                        cost_of(transfer->total) <= peer.credit;
+  if (!is_plain || !post_eager(peer, transfer, true)) fail_with(transfer, peer.failure);
+}
+
 // Posts the frame that opens a message. False: no room, nothing happened.
 bool Core::post_first(PeerState& peer, Transfer* transfer) {
+  if (peer.left) [[unlikely]] {
+    post_to_who_left(peer, transfer);
+    return true;
+  }
   if (transfer->total <= peer.eager_bytes) {
     if (transfer->buffer.device != nullptr) [[unlikely]] {
       if (!is_packed(transfer)) return false;
@@ -132,6 +145,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
       header_of(Kind::eager, {transfer->context, transfer->source, transfer->tag, 0}, peer);
   header.length = bytes;
   if (confirms) header.flags = is_charged ? kWantsTaken : kWantsTaken | kFree;
+  if (confirms) transfer->is_asked_back = false;
   if (transfer->mode != Mode::synchronous && !is_charged) header.flags |= kUntilKept;
   const std::uint32_t number = next_number(peer);
   header.cookie = cookie_of(transfer->fingerprint, confirms ? transfer->id : number);
@@ -194,6 +208,8 @@ bool Core::drop_held(Transfer* transfer) {
   transfer->staging = nullptr;
   transfer->region.reset();
   transfer->source_memory.reset();
+  if (std::exchange(transfer->is_judged, false))
+    peer(transfer->peer).ways->end(transfer->status.code == Code::ok, now_ns());
   return true;
 }
 

@@ -33,7 +33,7 @@ bool Core::OwnFrames::on_frame(int from, const transport::FrameHeader& header,
       core_.on_cut(from, header);
       return true;
     case Kind::goodbye:
-      core_.peer(from).left = true;
+      core_.on_goodbye(core_.peer(from));
       return true;
   }
   return false;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "p2p/transfer.h"
+#include "p2p/ways.h"
 #include "transport/transport.h"
 
 namespace tutti::p2p {
@@ -49,6 +50,7 @@ struct PeerState {
   // The round in which its link was found full: asking again would only disturb the reader.
   std::uint32_t full_in_round = 0;
   std::vector<BulkLink> bulk;
+  std::unique_ptr<Ways> ways;  // of its long messages; made with the first that has two
   std::uint64_t messages_sent = 0, bytes_sent = 0;
 
   TransferLine waiting;  // sends whose first frame was not posted yet, in order

@@ -28,6 +28,7 @@ void Core::cancel(Pending* request) {
     case Phase::unconfirmed: {
       PeerState& to = peer(transfer->peer);
       if (to.gone) return;
+      transfer->is_asked_back = true;
       return queue_recall(to, transfer->id);
     }
     default:
@@ -95,6 +96,23 @@ void Core::on_recalled(int from, const transport::FrameHeader& header) {
   if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
                   "recalled") != nullptr)
     end_cancelled(transfer);
+}
+
+// The peer's last word: it answers nothing any more. A short message that had left is with it.
+void Core::on_goodbye(PeerState& peer) {
+  peer.left = true;
+  for (std::uint32_t id = 0; id < channel_.transfers.count() && !is_closed_; ++id) {
+    Transfer* const each = channel_.transfers.find(id);
+    if (each->peer != peer.rank ||
+        (each->phase != Phase::offered && each->phase != Phase::unconfirmed))
+      continue;
+    if (each->context == kNoContext)
+      complete(each);
+    else if (each->is_asked_back)
+      end_cancelled(each);
+    else
+      fail_with(each, each->failure != Code::ok ? each->failure : peer.failure);
+  }
 }
 
 }  // namespace tutti::p2p

@@ -13,10 +13,11 @@
 // in order, and the receiver confirms the whole with taken: only then may the sender end and its
 // process leave.
 //
+// Where both ways are open and neither is known to be the faster, the receiver judges (ways.h).
+//
 // A grant of fewer bytes than offered (a receive that is too short) or of none ends the
 // message all the same. A get that fails falls back to a grant.
 #include <algorithm>
-#include <cstring>
 
 #include "base/log.h"
 #include "p2p/core.h"
@@ -24,10 +25,7 @@
 namespace tutti::p2p {
 namespace {
 
-constexpr std::uint32_t kMostInFlight = 16;                 // pinned frames of one message
-constexpr int kBurst = 32;                                  // frames posted before receiving again
 constexpr std::uint64_t kMostGot = std::uint64_t{1} << 20;  // read from a peer's memory at a time
-constexpr std::size_t kMostStaged = std::size_t{64} << 10;  // packed at a time
 
 }  // namespace
 
@@ -45,6 +43,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   const std::uint32_t cost = key_cost_of(key.size());
   peer.credit -= cost;
   transfer->phase = Phase::offered;
+  transfer->is_asked_back = false;
   if (peer.link->try_post({&header, key.data(), key.size(), nullptr})) {
     ++counted_.offers_sent;
     count_sent(peer, header.length);
@@ -107,8 +106,16 @@ void Core::answer(Transfer* transfer) {
   grant(from, transfer);
 }
 
+Ways::Way Core::way_for(PeerState& peer, Transfer* transfer) {
+  if (peer.ways == nullptr) peer.ways = std::make_unique<Ways>();
+  transfer->is_judged = true;
+  transfer->holds = true;
+  return peer.ways->begin(transfer->total, now_ns());
+}
+
 bool Core::start_get(PeerState& peer, Transfer* transfer) {
   if (!peer.traits.gets || !transfer->buffer.is_contiguous()) return false;
+  if (peer.traits.gets_are_judged && way_for(peer, transfer) == Ways::frames) return false;
   auto imported = peer.link->import(transfer->key);
   if (!imported) return false;
   transfer->source_memory = std::move(*imported);
@@ -215,101 +222,6 @@ void Core::on_taken(int from, const transport::FrameHeader& header) {
   if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
                   "taken") != nullptr)
     end_answered(transfer);
-}
-
-// Whether these bytes of the message may come now. On the ordered link parts come in order; on a
-// bulk link in any. None lies outside, and with those on their way they are never more than all.
-bool Core::is_part(const Transfer& transfer, const transport::FrameHeader& header,
-                   std::size_t bytes) {
-  const bool may_overtake = (header.flags & kWantsTaken) != 0;
-  const std::uint64_t at = header.length, known = transfer.moved + transfer.placed;
-  return (may_overtake || at == transfer.moved) && at <= transfer.total &&
-         bytes <= transfer.total - at && known <= transfer.total && bytes <= transfer.total - known;
-}
-
-// Where all that will come of it is here, the receive ends.
-void Core::end_received(int from, const transport::FrameHeader& header, Transfer* transfer) {
-  if (transfer->moved < transfer->total || transfer->placed > 0) return;
-  if ((header.flags & kWantsTaken) != 0)
-    queue_control(peer(from), Kind::taken, 0, transfer->remote);
-  end_answered(transfer);
-}
-
-bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
-  Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::granted, "data");
-  if (transfer == nullptr) return true;
-  // Outside, it is no part, and no address.
-  const bool lies_flat = transfer->buffer.is_contiguous() && header.length <= transfer->total;
-  std::byte* const into = lies_flat ? transfer->buffer.at() + header.length : nullptr;
-  // What place() was asked for was found right then.
-  const bool is_in_place = (lies_flat && into == payload.data()) || is_reading(*transfer, payload);
-  const bool was_placed = is_in_place && payload.size() <= transfer->placed;
-  if (!was_placed && !is_part(*transfer, header, payload.size())) return false;
-  if (was_placed) transfer->placed -= payload.size();
-  if (transfer->buffer.device != nullptr)
-    unpack_later(transfer, header.length, payload);
-  else if (!lies_flat)
-    types::unpack(transfer->buffer, static_cast<types::Count>(header.length), payload);
-  else if (!was_placed && into != payload.data())
-    std::memcpy(into, payload.data(), payload.size());
-  transfer->moved += payload.size();
-  end_received(from, header, transfer);
-  return true;
-}
-
-// The link that its data go by, and what was learnt of that in this round.
-Core::Path Core::data_path(PeerState& to, Transfer* transfer) {
-  if (transfer->by_bulk > 0) {
-    BulkLink& bulk = to.bulk[transfer->by_bulk - 1U];
-    const Result<void> made = bulk.link != nullptr ? Result<void>{} : connect_bulk(to, bulk);
-    if (made) return {*bulk.link, bulk.picked.traits.max_frame, bulk.full_in_round, kWantsTaken};
-    log::warn(made.error().text + "; data go by the other link");
-    bulk.picked.traits.bulk_from = transport::kNever;
-    transfer->by_bulk = 0;
-  }
-  return {*to.link, to.traits.max_frame, to.full_in_round, 0};
-}
-
-// Posts what the link takes. Returns how many frames went.
-int Core::pump_data(Transfer* transfer) {
-  PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
-  if (transfer->failure != Code::ok) return 0;
-  if (transfer->buffer.device != nullptr)
-    return to.full_in_round == rounds_ ? 0 : pump_bounces(to, transfer);
-  const Path path = data_path(to, transfer);
-  if (path.full_in_round == rounds_) return 0;
-  const bool lies_flat = transfer->buffer.is_contiguous();
-  const std::size_t most = lies_flat ? path.max_frame : std::min(path.max_frame, kMostStaged);
-  transport::FrameHeader header;
-  header.kind = static_cast<std::uint8_t>(Kind::data);
-  header.flags = path.flags;
-  header.cookie = transfer->remote;
-  int posted = 0;
-  while (transfer->moved < transfer->total && transfer->in_flight < kMostInFlight &&
-         posted < kBurst && transfer->failure == Code::ok) {
-    const std::size_t bytes = std::min<std::uint64_t>(most, transfer->total - transfer->moved);
-    header.length = transfer->moved;
-    const std::byte* const data = lies_flat ? transfer->buffer.at() + transfer->moved
-                                            : stage(transfer, transfer->moved, bytes).data();
-    if (lies_flat) ++transfer->in_flight;
-    if (!path.link.try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr})) {
-      if (lies_flat) --transfer->in_flight;
-      path.full_in_round = rounds_;
-      break;
-    }
-    transfer->staged = 0;
-    transfer->moved += bytes;
-    ++posted;
-  }
-  return posted;
-}
-
-// All is posted, or no more will be, and nothing is pinned any more.
-void Core::end_sent(Transfer* transfer) {
-  if (transfer->by_bulk > 0 && !transfer->is_taken && !peer(transfer->peer).gone)
-    transfer->phase = Phase::unconfirmed;
-  else
-    fail_with(transfer, transfer->failure);
 }
 
 void Core::on_pin(Done* self, bool ok) {

@@ -64,7 +64,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Mode mode = Mode::standard;
   bool detached = false;
   std::uint8_t by_bulk = 0;  // its data go by this bulk link of the peer's, from 1; 0: by the other
-  bool holds = false;        // staging, bounces, a region or a remote, which lie further on
+  bool holds = false;        // what drop_held() gives back, which lies further on
   Code failure = Code::ok;   // why it will end badly once its pins, or the peer's answer, are back
   int peer = kAnySource;
   std::uint32_t fingerprint = 0;
@@ -75,10 +75,10 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::uint32_t in_flight = 0;  // pinned frames not yet fired; 0 when it is complete
   std::uint64_t moved = 0;      // posted, or arrived; counted from the grant on
   std::uint64_t placed = 0;  // on their way into a place; with what arrived never above the total
-  bool is_taken = false;     // the receiver has said that all its data arrived
-  Core* core = nullptr;      // fixed
-  std::uint32_t id = 0;      // fixed: its number in the pool
-  std::uint32_t remote = 0;  // the other side's id
+  bool is_taken = false, is_asked_back = false, is_judged = false;  // in full; by cancel(); by Ways
+  Core* core = nullptr;                                             // fixed
+  std::uint32_t id = 0;                                             // fixed: its number in the pool
+  std::uint32_t remote = 0;                                         // the other side's id
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet. Null: none.
   std::byte* staging = nullptr;

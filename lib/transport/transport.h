@@ -90,7 +90,8 @@ struct Traits {
   std::size_t bulk_from = kNever;
   MemoryKinds kinds = kinds_of(MemoryKind::host);
   bool gets = false;              // expose, import and get work
-  std::size_t get_from = kNever;  // bytes from which a get beats frames (measured)
+  std::size_t get_from = kNever;  // bytes from which memory is offered for gets
+  bool gets_are_judged = false;   // whether a get beats frames is found out; else it is known to
 };
 
 class Link {

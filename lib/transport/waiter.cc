@@ -86,7 +86,7 @@ class Waiter::Sleeper {
     call_followers();
   }
 
-  void rest(Backoff::Next next, Gate* gate) {
+  void wait_by_phase(Backoff::Next next, Gate* gate) {
     if (waiter_.stage_ == Stage::armed) return lead(gate);
     if (waiter_.stage_ == Stage::sleeping) return follow(gate);
     if (waiter_.is_due(waiter_.waits_)) look_around(waiter_.waits_.read_ns());
@@ -269,8 +269,8 @@ Waiter::Waiter(const Surroundings& around, std::span<const std::unique_ptr<Trans
 
 Waiter::~Waiter() = default;
 
-void Waiter::rest(Backoff::Next next, Gate* gate) {
-  sleeper_->rest(next, gate);
+void Waiter::wait_by_phase(Backoff::Next next, Gate* gate) {
+  sleeper_->wait_by_phase(next, gate);
 }
 
 bool Waiter::give_way(Backoff::Next next, Gate* gate) {

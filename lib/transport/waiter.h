@@ -46,7 +46,7 @@ class Waiter {
   // this rank. May return early at any time. The gate is free while it yields and sleeps.
   void pause(Gate* gate) {
     const auto next = stage_ == Stage::awake ? waits_.next() : Backoff::Next::sleep;
-    if (next != Backoff::Next::look || gate != nullptr || is_due(waits_)) rest(next, gate);
+    if (next != Backoff::Next::look || gate != nullptr || is_due(waits_)) wait_by_phase(next, gate);
   }
   // As pause(), for callers that may not wait (MPI_Test in a loop): the same phases, but no sleep.
   // True if others had the core meanwhile, so that it is worth while to look once more.
@@ -73,7 +73,7 @@ class Waiter {
   struct Manner;
   Waiter(const Surroundings& around, std::span<const std::unique_ptr<Transport>> transports,
          const Manner& manner);
-  void rest(Backoff::Next next, Gate* gate);
+  void wait_by_phase(Backoff::Next next, Gate* gate);
   bool give_way(Backoff::Next next, Gate* gate);
   void busy_after_arming();
   // To look for peers that are gone, and for programs of others.

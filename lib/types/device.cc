@@ -1,12 +1,11 @@
 // Work on memory that is not the host's: through its device, and waiting for it where no caller can
 // be told later.
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "base/backoff.h"
 #include "base/log.h"
 #include "types/apart.h"
 
@@ -24,8 +23,10 @@ class Awaited final : public Done {
   }
   // A device that fails is of no use any more, and neither is what depends on it.
   void wait(const char* what) {
-    while (!ended_)
-      if (device_.progress() == 0) ::sched_yield();
+    wait_until([this] {
+      device_.progress();
+      return ended_;
+    });
     if (ok_) return;
     log::warn(std::string(what) + " failed on device " + std::to_string(device_.number()) +
               ", and this call cannot go on without it: the rank ends");

@@ -1,16 +1,15 @@
 // The gate's line. relaxed: what is guarded goes by is_taken_, all else is a hint.
 #include "world/gate.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 
 #include "base/backoff.h"
 #include "base/futex.h"
 
 namespace tutti::world {
-namespace {
 
 // To give the gate away costs 5 to 35 us, since what its user needs changes caches: a turn is no
 // shorter than that, and of the longest 3 % are lost.
@@ -22,101 +21,39 @@ constexpr std::int64_t kLook_ns = 2'000;
 constexpr std::int64_t kAwake_ns = 2 * kLongestTurn_ns;
 constexpr int kLookEvery_us = 200;
 
-constexpr Backoff::Phases kPhases{kLook_ns, kAwake_ns, 1};
-constexpr int kForEver_ms = 1 << 30;
-
-// Between two looks; false: it is time to sleep.
-bool rest(Backoff& backoff) {
-  const Backoff::Next next = backoff.next();
-  if (next == Backoff::Next::look) relax();
-  if (next == Backoff::Next::yield) ::sched_yield();
-  return next != Backoff::Next::sleep;
-}
-
-// Of the sleepers the one with this place.
-std::uint32_t bit_of(std::uint32_t place) {
-  return 1U << place % 32;
-}
-
-}  // namespace
-
-// While the first in line is to come in; true: it had no core for so long, and we have the gate.
-bool Gate::pass_over_first() {
-  const std::int64_t until_ns = now_ns() + kShortestTurn_ns;
-  while (is_closed_.load(std::memory_order_relaxed)) {
-    ::sched_yield();
-    if (is_taken_.load(std::memory_order_relaxed)) return false;
-    if (now_ns() < until_ns) continue;
-    if (is_taken_.exchange(true, std::memory_order_acquire)) return false;
-    turn_ends_ns_.store(now_ns() + kShortestTurn_ns, std::memory_order_relaxed);
-    is_closed_.store(false, std::memory_order_relaxed);
-    return true;
-  }
-  return !is_taken_.exchange(true, std::memory_order_acquire);
-}
-
 void Gate::wait_in_line() {
-  if (is_closed_.load(std::memory_order_relaxed) && pass_over_first()) return;
-  const std::uint32_t place = last_.fetch_add(1, std::memory_order_relaxed);
-  Backoff backoff(kPhases);
-  for (std::uint32_t first; (first = first_.load(std::memory_order_acquire)) != place;)
-    if (!rest(backoff)) futex_sleep(first_, first, kForEver_ms, bit_of(place));
-  wait_for_turn();
-  const std::int64_t now = now_ns(), turn_ns = 2 * (now - turn_began_ns_);
-  turn_began_ns_ = now;
-  turn_ends_ns_.store(now + std::clamp(turn_ns, kShortestTurn_ns, kLongestTurn_ns),
-                      std::memory_order_relaxed);
-  is_closed_.store(false, std::memory_order_relaxed);
-  first_.store(place + 1, std::memory_order_release);  // to the next in line
-  if (in_line() > 0) futex_wake(first_, bit_of(place + 1));
-}
+  // While the first in line is to come in, others let it, unless it has no core for so long.
+  for (Backoff passing({0, kShortestTurn_ns}); is_closed() && !is_taken();)
+    if (!pause_awake(passing)) is_closed_.store(false, std::memory_order_relaxed);
+  if (!is_closed() && try_take()) return;
 
-// Of the first in line: until the gate is taken.
-void Gate::wait_for_turn() {
-  Backoff backoff(kPhases);
+  const std::uint32_t place = last_.fetch_add(1, std::memory_order_relaxed);
+  Backoff backoff({kLook_ns, kAwake_ns});
+  for (std::uint32_t first; (first = first_.load(std::memory_order_acquire)) != place;)
+    if (!pause_awake(backoff)) futex_sleep(first_, first, INT_MAX, 1U << place % 32);
+
+  backoff.restart();  // the first in line
   const std::int64_t began_ns = now_ns();
-  std::int64_t look_ns = began_ns + kLook_ns;
-  for (std::uint64_t seen = entries();;) {
-    const std::int64_t now = now_ns();
-    if (now >= turn_ends_ns_.load(std::memory_order_relaxed))
-      is_closed_.store(true, std::memory_order_relaxed);
-    bool may_come_in = is_closed_.load(std::memory_order_relaxed);
-    if (!may_come_in && now >= look_ns) {
-      may_come_in = seen == entries();
+  std::int64_t now = began_ns, look_ns = began_ns + kLook_ns;
+  for (std::uint64_t seen = entries(); !is_closed() || !try_take(); now = now_ns()) {
+    bool closes = now >= turn_ends_ns_;
+    if (now >= look_ns) {
+      closes |= seen == entries() && !is_taken();
       seen = entries();
       look_ns = now + (now - began_ns);  // each look takes the word from whoever calls
     }
-    if (may_come_in && !is_taken_.load(std::memory_order_relaxed) &&
-        !is_taken_.exchange(true, std::memory_order_acquire))
-      return;
-    if (!rest(backoff)) ::usleep(kLookEvery_us);
+    if (closes && !is_closed()) {
+      is_closed_.store(true, std::memory_order_relaxed);
+      backoff.restart();
+    } else if (!pause_awake(backoff)) {
+      ::usleep(kLookEvery_us);
+    }
   }
-}
-
-void Gate::drop() {
-  owner_.store(nullptr, std::memory_order_relaxed);
-  is_taken_.store(false, std::memory_order_release);
-}
-
-bool Gate::try_enter() {
-  if (in_line() > 0 || is_taken_.exchange(true, std::memory_order_acquire)) return false;
-  owner_.store(this_thread(), std::memory_order_relaxed);
-  depth_ = 1;
-  return true;
-}
-
-// Nobody in line can leave it before we are out.
-int Gate::release() {
-  const int depth = depth_;
-  if (in_line() > 0) is_closed_.store(true, std::memory_order_relaxed);
-  drop();
-  return depth;
-}
-
-bool Gate::step_out() {
-  if (!is_inside() || depth_ > 1) return false;
-  leave();
-  return true;
+  turn_ends_ns_ = now + std::clamp(2 * (now - turn_began_ns_), kShortestTurn_ns, kLongestTurn_ns);
+  turn_began_ns_ = now;
+  is_closed_.store(false, std::memory_order_relaxed);
+  first_.store(place + 1, std::memory_order_release);  // to the next in line
+  if (in_line() > 0) futex_wake(first_, 1U << (place + 1) % 32);
 }
 
 }  // namespace tutti::world

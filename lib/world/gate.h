@@ -19,23 +19,37 @@ namespace tutti::world {
 class Gate final : public transport::Waiter::Gate {
  public:
   void enter() {
-    if (is_inside())
-      ++depth_;
-    else
-      come_in(1);
+    if (!is_inside()) return retake(1);
+    ++depth_;
   }
   void leave() {
     if (--depth_ == 0) drop();
   }
   // For a thread that only comes when nobody else does, not from inside. False: somebody does.
-  bool try_enter();
-  // Around a function of the user's, which may wait for other threads: the gate is free in between.
-  // False: not inside, or inside of another call, which may be on its way through what others use.
-  bool step_out();
-  void step_in() { enter(); }
-  // Around a wait: the gate is free in between. Who is in line comes in first.
-  int release() override;
-  void retake(int depth) override { come_in(depth); }
+  bool try_enter() {
+    if (in_line() > 0 || !try_take()) return false;
+    own(1);
+    return true;
+  }
+  // Before a function of the user's, which may wait for other threads: the gate is free until
+  // enter(). False: not inside, or inside of another call, which others could find half done.
+  bool step_out() {
+    if (!is_inside() || depth_ > 1) return false;
+    leave();
+    return true;
+  }
+  // Around a wait, in which the gate is free. Who is in line comes in first, and stays until then.
+  int release() override {
+    if (in_line() > 0) is_closed_.store(true, std::memory_order_relaxed);
+    const int depth = depth_;
+    drop();
+    return depth;
+  }
+  void retake(int depth) override {
+    if (is_closed() || !try_take()) [[unlikely]]
+      wait_in_line();
+    own(depth);
+  }
   bool is_mine() const { return is_inside(); }
   void let_in() override {
     if (in_line() > 0) retake(release());
@@ -50,29 +64,29 @@ class Gate final : public transport::Waiter::Gate {
   static const void* this_thread() { return __builtin_thread_pointer(); }
   // relaxed: it equals our own only if we wrote it.
   bool is_inside() const { return owner_.load(std::memory_order_relaxed) == this_thread(); }
-  void come_in(int depth) {
-    // acquire, as in gate.cc: partner is the release in drop().
-    if (is_closed_.load(std::memory_order_relaxed) ||
-        is_taken_.exchange(true, std::memory_order_acquire)) [[unlikely]]
-      wait_in_line();
+  bool is_closed() const { return is_closed_.load(std::memory_order_relaxed); }
+  bool is_taken() const { return is_taken_.load(std::memory_order_relaxed); }
+  // acquire: partner is the release in drop().
+  bool try_take() { return !is_taken() && !is_taken_.exchange(true, std::memory_order_acquire); }
+  void own(int depth) {
     entries_.store(entries() + 1, std::memory_order_relaxed);
     owner_.store(this_thread(), std::memory_order_relaxed);
     depth_ = depth;
   }
-  bool pass_over_first();
   void wait_in_line();
-  void wait_for_turn();
-  void drop();
+  void drop() {
+    owner_.store(nullptr, std::memory_order_relaxed);
+    is_taken_.store(false, std::memory_order_release);
+  }
 
   // The first line of memory is written at each call, the second by threads that meet only.
   std::atomic<bool> is_taken_ = false;
   std::atomic<const void*> owner_ = nullptr;
   std::atomic<std::uint64_t> entries_ = 0;
   int depth_ = 0;                                            // guarded by the gate
-  std::int64_t turn_began_ns_ = 0;                           // guarded by the gate
   alignas(kCacheLine) std::atomic<bool> is_closed_ = false;  // to all but the first in line
-  std::atomic<std::int64_t> turn_ends_ns_ = 0;
-  std::atomic<std::uint32_t> last_ = 0, first_ = 0;  // the line: places given, places passed
+  std::atomic<std::uint32_t> last_ = 0, first_ = 0;          // places given, places passed
+  std::int64_t turn_began_ns_ = 0, turn_ends_ns_ = 0;        // of the first in line
 };
 
 }  // namespace tutti::world

@@ -49,9 +49,9 @@ void Helper::work() {
   std::int64_t sleep_us = every_us_;
   std::uint64_t seen = gate_.entries();
   while (sleep(sleep_us)) {
+    const bool others_call = gate_.entries() != seen;
     const bool has_moved = move();
-    const std::uint64_t now = gate_.entries();
-    sleep_us = has_moved || now != seen ? every_us_ : std::min(2 * sleep_us, kLongestSleep_us);
+    sleep_us = has_moved || others_call ? every_us_ : std::min(2 * sleep_us, kLongestSleep_us);
     seen = gate_.entries();
   }
 }

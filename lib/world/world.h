@@ -44,7 +44,7 @@ class World {
   // Around a function of the user's: others may come in meanwhile, since it may wait for them.
   // False, and nothing happened: not inside, or inside of another call.
   bool step_out() { return gate_ && gate_->step_out(); }
-  void step_in() { gate_->step_in(); }
+  void step_in() { gate_->enter(); }
   bool is_gated() const { return gate_.has_value(); }
   // Threads of ours will call, too: there is a gate from now on. The caller is the one thread that
   // is inside of one call, and stays so.
@@ -100,7 +100,7 @@ class World {
   std::unique_ptr<p2p::Endpoint> endpoint_;
   comm::RuntimePtr comms_;
   comm::CommRef world_comm_, self_comm_;
-  bool at_rest_ = false;  // parted or rested: an orderly end
+  bool at_rest_ = false;  // finish() or settle() was called: an orderly end
   bool said_finalized_ = false;
   std::unique_ptr<Helper> helper_;
 };

@@ -23,13 +23,14 @@ class Stage final : public transport::Transport {
  public:
   Stage(fuzz::Random& random, std::vector<Posted>& posted) : random_(random), posted_(posted) {}
   const char* name() const override { return "stage"; }
-  transport::Traits traits(const transport::Peer&) const override {
+  transport::Traits traits(const transport::Peer& peer) const override {
     transport::Traits traits;
     traits.reaches = true;
     traits.max_frame = 1024;
     traits.eager_bytes = 512;
     traits.gets = true;
     traits.get_from = 3000;
+    traits.gets_are_judged = peer.rank % 2 == 0;
     return traits;
   }
   Blob address() const override { return {}; }

@@ -6,7 +6,7 @@
 
 namespace program {
 
-bool is_crowded() {
+bool is_big_enough() {
   return world->nodes.size() > 14;
 }
 
@@ -97,7 +97,7 @@ void duplicate() {
   Node* node = world->pick([](const Node&) { return true; });
   const int form = world->plan.below(4);
   const int delay = world->plan.between(1, 6);
-  if (is_crowded()) return;
+  if (is_big_enough()) return;
   MPI_Comm made = MPI_COMM_NULL;
   if (form < 2) {
     if (node->has(world->rank))
@@ -164,7 +164,7 @@ void split() {
   Node* node =
       world->pick([](const Node& one) { return !one.is_inter || world->on("split_inter"); });
   const auto choices = draw_choices(as_size(node->members()));
-  if (is_crowded()) return;
+  if (is_big_enough()) return;
   MPI_Comm made = MPI_COMM_NULL;
   if (node->has(world->rank)) {
     const Choice own = mine_of(*node, choices);
@@ -186,7 +186,7 @@ void split_by_type() {
   Node* node = world->pick_intra();
   auto choices = draw_choices(as_size(node->members()));
   const int way = world->plan.below(world->on("guided") ? 3 : 1);
-  if (is_crowded()) return;
+  if (is_big_enough()) return;
   for (std::size_t i = 0; i < choices.size(); ++i)
     if (choices[i].color != MPI_UNDEFINED) choices[i].color = world->hosts[as_size(node->a[i])];
   MPI_Comm made = MPI_COMM_NULL;
@@ -217,7 +217,7 @@ void create_from_subset() {
   Ranks rest;
   for (const int rank : node->a)
     if (std::find(first.begin(), first.end(), rank) == first.end()) rest.push_back(rank);
-  if (is_crowded()) return;
+  if (is_big_enough()) return;
   const int tag = world->tag() * 70001 % 1000003;
   const bool in_first = std::find(first.begin(), first.end(), world->rank) != first.end();
   const Ranks& own = in_first ? first : rest;
@@ -236,7 +236,7 @@ void create_from_groups() {
   const Ranks members = subset(world->root().a, 1);
   const std::string name = "random/" + std::to_string(world->id());
   const auto handler = static_cast<Handler>(world->plan.below(3));
-  if (is_crowded()) return;
+  if (is_big_enough()) return;
   MPI_Comm made = MPI_COMM_NULL;
   if (std::find(members.begin(), members.end(), world->rank) != members.end()) {
     MPI_Group group = group_of(members);

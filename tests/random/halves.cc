@@ -54,7 +54,7 @@ Handler fresh_handler(const Node& parent) {
 
 void make_halves() {
   Node* parent = world->pick_intra(2);
-  if (parent == nullptr || is_crowded()) return;
+  if (parent == nullptr || is_big_enough()) return;
   const auto sides = draw_parts(*parent, 2);
   const Leaders leaders = draw_leaders(sides[0], sides[1]);
   const int tag = (world->tag() << 16) + static_cast<int>(world->id() % 65536);
@@ -77,7 +77,7 @@ void make_halves() {
 // A master makes one with each of two groups, under one tag; either group may be there first.
 void make_two_at_once() {
   Node* parent = world->pick_intra(3);
-  if (parent == nullptr || is_crowded()) return;
+  if (parent == nullptr || is_big_enough()) return;
   auto parts = draw_parts(*parent, 3);
   const Ranks master{parts[0].front()};
   const Leaders leaders = draw_leaders(parts[1], parts[2]);
@@ -103,7 +103,7 @@ void make_two_at_once() {
 void merge() {
   Node* node = world->pick([](const Node& one) { return one.is_inter; });
   const int high = world->plan.below(3);  // 2: both alike, and the order is the library's choice
-  if (node == nullptr || is_crowded()) return;
+  if (node == nullptr || is_big_enough()) return;
   MPI_Comm made = MPI_COMM_NULL;
   if (node->has(world->rank)) {
     const bool in_a = is_in(node->a, world->rank);
@@ -125,7 +125,7 @@ void merge() {
 void make_inter_from_groups() {
   const Node& root = world->root();
   const std::string name = "random/" + std::to_string(world->id());
-  if (root.members() < 2 || is_crowded()) return;
+  if (root.members() < 2 || is_big_enough()) return;
   const auto sides = draw_parts(root, 2);
   const Leaders leaders = draw_leaders(sides[0], sides[1]);
   const auto handler = static_cast<Handler>(world->plan.below(3));
@@ -148,7 +148,7 @@ void make_inter_from_groups() {
 // Comm_create of an intercommunicator: some of each side.
 void split_inter() {
   Node* node = world->pick([](const Node& one) { return one.is_inter; });
-  if (node == nullptr || is_crowded()) return;
+  if (node == nullptr || is_big_enough()) return;
   const Ranks left = subset(node->a, 1), right = subset(node->b, 1);
   MPI_Comm made = MPI_COMM_NULL;
   if (node->has(world->rank)) {

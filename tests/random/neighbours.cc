@@ -48,7 +48,7 @@ void topology() {
   const int what = world->plan.below(4);
   const int who = node->a[as_size(world->plan.below(node->members()))];
   if (what == 0 && who == world->rank && world->on("maps_alone")) maps_alone(*node);
-  if (what == 0 || is_crowded()) return;
+  if (what == 0 || is_big_enough()) return;
   if (what == 1) {
     std::vector<Ranks> all;
     const MPI_Comm made = rows(*node, all);

@@ -166,7 +166,7 @@ Node& adopt(Ranks a, Ranks b, MPI_Comm comm, Handler handler);
 void look_at(const Node& node);
 void set_handler(Node& node, Handler handler);
 MPI_Errhandler handle_of(Handler handler);
-bool is_crowded();  // enough communicators: nothing is made now
+bool is_big_enough();  // enough communicators: nothing is made now
 Ranks shuffled(Ranks ranks);
 Ranks subset(const Ranks& ranks, int at_least);
 MPI_Group group_of(const Ranks& ranks);                                  // of ranks of the job

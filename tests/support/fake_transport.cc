@@ -81,6 +81,7 @@ class FakeTransport final : public Transport {
     traits.eager_bytes = net_.options.eager_bytes;
     traits.gets = net_.options.gets;
     traits.get_from = net_.options.get_from;
+    traits.gets_are_judged = net_.options.gets_are_judged;
     return traits;
   }
 

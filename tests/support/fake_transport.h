@@ -28,6 +28,7 @@ struct FakeOptions {
   std::size_t eager_bytes = 1024;
   bool gets = false;
   std::size_t get_from = 64 << 10;
+  bool gets_are_judged = false;
   int get_delay = 0;                 // rounds until a get is done
   bool get_fails = false;            // get returns an error
   std::size_t get_fails_at = kNone;  // at this offset and beyond, when it is done

@@ -16,8 +16,9 @@ bool serves_on_gpus(const TeamCall& call) {
     case Collective::gather:
     case Collective::scatter:
     case Collective::allgather:
-    case Collective::alltoall:
       return true;
+    case Collective::alltoall:
+      return !call.in_place;
     default:
       return false;
   }

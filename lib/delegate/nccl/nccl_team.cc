@@ -1,10 +1,9 @@
 // The team's beginning and end, and its calls: begun, stepped, broken off.
 #include "delegate/nccl/nccl_team.h"
 
-#include <sched.h>
-
 #include <utility>
 
+#include "base/backoff.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -226,11 +225,12 @@ void NcclTeam::break_off(Code code, const std::string& why) {
 void NcclTeam::drain() {
   if (driver_.cuEventRecord(end_, stream_) != CUDA_SUCCESS) return;
   const std::int64_t begin_ns = now_ns();
-  while (driver_.cuEventQuery(end_) == CUDA_ERROR_NOT_READY) {
-    if (now_ns() - begin_ns > kPartingNs)
-      return log::warn(who() + ": what was aborted does not end; its memory may still be written");
-    ::sched_yield();
-  }
+  bool runs = true;
+  wait_until([&] {
+    runs = driver_.cuEventQuery(end_) == CUDA_ERROR_NOT_READY;
+    return !runs || now_ns() - begin_ns > kPartingNs;
+  });
+  if (runs) log::warn(who() + ": what was aborted does not end; its memory may still be written");
 }
 
 }  // namespace tutti::delegate::nccl

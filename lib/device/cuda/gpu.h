@@ -106,9 +106,10 @@ class Gpu final : public types::Device {
   Result<bool> step_copy(Step& step);
   Result<bool> step_fold(Step& step);
   Result<bool> fold_elements(Step& step, types::Count count);
-  // Between rows of a buffer and a stream at `packed`; *bytes may become fewer. False: no chunk.
+  // Between rows of a buffer and a stream at `packed`; *bytes may become fewer. The rows may need
+  // the step's chunk at `place`. False: there is none, and nothing is begun.
   Result<bool> move_rows(Step& step, const types::Buffer& buffer, std::byte* packed, bool packs,
-                         types::Count* bytes);
+                         types::Count* bytes, std::size_t place = 1);
   Result<void> open_spare();
   Result<void> move(const Step& step, void* to, const void* from, types::Count bytes);
   bool take_chunk(Step& step, std::size_t place);

@@ -85,7 +85,7 @@ Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes
 }
 
 Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed, bool packs,
-                            Count* bytes) {
+                            Count* bytes, std::size_t place) {
   Job& job = *step.job;
   const auto give = [](void* self, const types::Row& row) {
     auto& rows = *static_cast<Rows*>(self);
@@ -110,8 +110,7 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
   if (rows_.all.size() <= RowsParams::kFew) {
     std::copy(rows_.all.begin(), rows_.all.end(), params.few);
   } else {
-    const std::size_t place = step.chunks[1] == nullptr ? 1 : 2;
-    if (!take_chunk(step, place)) return false;
+    if (step.chunks[place] == nullptr && !take_chunk(step, place)) return false;
     std::memcpy(step.chunks[place], rows_.all.data(), rows_.all.size() * sizeof(KernelRow));
     params.many = reinterpret_cast<const KernelRow*>(step.chunks[place]);
   }
@@ -166,9 +165,11 @@ Result<bool> Gpu::step_copy(Step& step) {
     TUTTI_DO(open_spare());
     auto* const spare = reinterpret_cast<std::byte*>(spare_);
     bytes = std::min(bytes, kSpare);
+    // Both chunks first: once a kernel is begun, its chunk stays until the step ends.
+    if (!take_chunk(step, 1) || !take_chunk(step, 2)) return false;
     // What the second has no room for is packed again by the next step.
-    begun = move_rows(step, job.from, spare, true, &bytes);
-    if (begun && *begun) begun = move_rows(step, job.into, spare, false, &bytes);
+    begun = move_rows(step, job.from, spare, true, &bytes, 1);
+    if (begun && *begun) begun = move_rows(step, job.into, spare, false, &bytes, 2);
   }
   if (!begun || !*begun) return begun;
   job.begun += bytes;

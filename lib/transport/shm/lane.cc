@@ -50,10 +50,22 @@ Pace::Way Writer::way_for(LaneLine& line, std::size_t bytes) {
   return way;
 }
 
+// A rank that runs wild may write anything there, at any time.
 Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes) {
-  std::byte* payload = reinterpret_cast<std::byte*>(end_) + std::size_t{line.ring.at} * kUnit;
-  bool is_timed = line.ring.timed < kStoreKinds && bytes >= kLeastPaced;
+  std::size_t at = line.ring.at;
+  if (is_under_way_) {
+    bytes = length_;
+    at = at_;
+  } else if (bytes > geometry_.max_frame() || at + (bytes + kUnit - 1) / kUnit > geometry_.units) {
+    give_up();
+    return Got::unbelieved;
+  }
+  std::byte* payload = reinterpret_cast<std::byte*>(end_) + at * kUnit;
+  const std::uint32_t timed = line.ring.timed;  // the line is the writer's after hand_over
+  bool is_timed = timed < kStoreKinds && bytes >= kLeastPaced;
   if (bytes > kLeastPart) {
+    at_ = at;
+    length_ = bytes;
     if (const Got got = take_part(sink, line, payload, bytes); got != Got::frame) return got;
     is_under_way_ = false;
     if (into_ != nullptr) {
@@ -62,7 +74,6 @@ Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t 
     }
   }
   units_read_ = line.ring.end;
-  const std::uint32_t timed = line.ring.timed;  // the line is the writer's afterwards
   const std::int64_t began = is_timed ? now_ns() : 0;
   const Got got = hand_over(sink, line, {payload, bytes});
   if (is_timed) counters_->paces.took(bytes, bytes, timed, now_ns() - began);
@@ -82,10 +93,11 @@ Reader::Got Reader::take_part(Sink& sink, LaneLine& line, const std::byte* paylo
   }
   if (into_ == nullptr) return shown == bytes ? Got::frame : Got::nothing;
   if (shown <= taken_) return Got::nothing;
-  const bool is_timed = line.ring.timed < kStoreKinds;
+  const std::uint32_t timed = line.ring.timed;
+  const bool is_timed = timed < kStoreKinds;
   const std::int64_t began = is_timed ? now_ns() : 0;
   std::memcpy(into_ + taken_, payload + taken_, shown - taken_);
-  if (is_timed) counters_->paces.took(bytes, shown - taken_, line.ring.timed, now_ns() - began);
+  if (is_timed) counters_->paces.took(bytes, shown - taken_, timed, now_ns() - began);
   taken_ = shown;
   return shown == bytes ? Got::frame : Got::part;
 }

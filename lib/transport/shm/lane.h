@@ -206,6 +206,7 @@ class Reader {
         end_(begin_ + geometry.lines),
         next_(begin_),
         counters_(reinterpret_cast<LaneCounters*>(lane)),
+        geometry_(geometry),
         from_(from) {}
 
   bool has_frame() const {
@@ -216,8 +217,8 @@ class Reader {
   enum class Got : std::uint8_t { nothing, part, frame, unbelieved };
 
   // Hands the next frame, which must be there, to the sink; its space is free afterwards. Of a
-  // long one, what is there of it: then the frame is still the next. unbelieved: the sink does not
-  // believe it, and from now on there is none.
+  // long one, what is there of it: then the frame is still the next. unbelieved: it lies outside
+  // the ring, or the sink does not believe it, and from now on there is none.
   Got deliver(Sink& sink) {
     LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
@@ -264,10 +265,12 @@ class Reader {
   std::uint32_t lap_ = 1;
   std::uint32_t read_ = 0;
   std::uint32_t units_read_ = 0;
+  LaneGeometry geometry_;
   int from_;  // rank in the job
   // The next frame, where it is a long one of which a part was taken:
   bool is_under_way_ = false;
-  std::uint32_t taken_ = 0;
+  std::uint32_t length_ = 0, taken_ = 0;
+  std::size_t at_ = 0;         // in the ring, in units
   std::byte* into_ = nullptr;  // null: it stays in the ring
 };
 

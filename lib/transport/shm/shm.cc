@@ -21,6 +21,7 @@ namespace {
 
 // Frames taken from one lane before the others are looked at.
 constexpr int kBatch = 32;
+constexpr std::size_t kGetFrom = std::size_t{64} << 10;
 
 std::uint32_t local_of(const wireup::Wireup& wireup) {
   return static_cast<std::uint32_t>(wireup.local_rank());
@@ -83,7 +84,7 @@ class ShmTransport final : public Transport {
         known_((static_cast<std::size_t>(wireup_.local_size()) + 63) / 64),
         gone_(wireup_),
         single_copy_(segment_, local_of(wireup_), around.knobs->text("TUTTI_SINGLE_COPY") != "off"),
-        get_from_(get_from(around.knobs->text("TUTTI_SINGLE_COPY"), oversubscribed)) {
+        gets_are_judged_(around.knobs->text("TUTTI_SINGLE_COPY") == "auto" && !oversubscribed) {
     register_barriers(own_);
   }
 
@@ -98,7 +99,8 @@ class ShmTransport final : public Transport {
     traits.max_frame = LaneGeometry::of(segment_.header()).max_frame();
     traits.eager_bytes = traits.max_frame;
     traits.gets = single_copy_.works(static_cast<std::uint32_t>(peer.local_rank));
-    traits.get_from = traits.gets ? get_from_ : kNever;
+    traits.get_from = traits.gets ? kGetFrom : kNever;
+    traits.gets_are_judged = gets_are_judged_;
     traits.why +=
         traits.gets ? ", single copy works" : ", no single copy: " + single_copy_.reason();
     return traits;
@@ -139,13 +141,6 @@ class ShmTransport final : public Transport {
   void look_around() override { gone_.ask(); }
 
  private:
-  // A single copy keeps one core busy where the lane's two copies keep two: with a core for
-  // everyone the lane is faster on ordinary pages, in a crowd it is not.
-  static std::size_t get_from(const std::string& wanted, bool oversubscribed) {
-    constexpr std::size_t from = std::size_t{64} << 10;
-    return wanted == "on" || oversubscribed ? from : kNever;
-  }
-
   int drain(Reader& reader, int limit) {
     int taken = 0;
     do {
@@ -219,7 +214,9 @@ class ShmTransport final : public Transport {
   std::vector<Reader> hot_;
   GoneScan gone_;
   mutable SingleCopy single_copy_;  // remembers proofs
-  std::size_t get_from_;
+  // A single copy keeps one core busy where the lane's two copies keep two: in a crowd it is
+  // faster. With a core for everyone that depends on the processor.
+  const bool gets_are_judged_;
   bool inside_ = false;
 };
 

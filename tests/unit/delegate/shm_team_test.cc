@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "catch.h"
+#include "rounds.h"
 #include "teams.h"
 
 using namespace tutti;
@@ -35,11 +36,11 @@ void run_team(int size, const std::function<bool(Team&, int rank)>& body, int lo
 }  // namespace
 
 TEST_CASE("random calls with random delays are all right", "[delegate]") {
-  for (const int size : {2, 3, 5, 8})
+  for (const int size : {2, 3, 5, 8, 16})
     run_team(size, [size](Team& team, int rank) {
       std::mt19937 calls(7), delays(static_cast<unsigned>(rank));
       Mixer mixer(team, rank, size);
-      for (int i = 0; i < 1500; ++i) {
+      for (int i = 0; i < test::rounds(24'000 / (size + 8)); ++i) {
         const Collective collective = kServed[calls() % std::size(kServed)];
         // Mostly short ones, so that entries wrap around between long ones.
         const Count count = calls() % 20 == 0 ? calls() % 30000 : calls() % 40;
@@ -73,7 +74,7 @@ TEST_CASE("long calls of all kinds and lengths go round through the chunks", "[d
     run_team(size, [size](Team& team, int rank) {
       std::mt19937 calls(11);
       Mixer mixer(team, rank, size);
-      for (int i = 0; i < 400; ++i) {
+      for (int i = 0; i < test::rounds(400); ++i) {
         const Collective collective = kServed[calls() % std::size(kServed)];
         const Count count = 2000 + calls() % (i % 10 == 0 ? 400'000 : 40'000);
         if (!mixer.run(collective, count, static_cast<int>(calls() % static_cast<unsigned>(size))))
@@ -133,6 +134,27 @@ TEST_CASE("a broadcast unpacks into types with gaps", "[delegate]") {
       if (ints[i] != (i % 2 == 0 ? static_cast<std::int32_t>(i) : -5)) return false;
     return true;
   });
+}
+
+TEST_CASE("a block that its taker has no room for is an error on every member", "[delegate]") {
+  for (const Count bytes : {40, 400'000})
+    for (const Collective collective : {Collective::gatherv, Collective::alltoallv})
+      run_team(3, [=](Team& team, int rank) {
+        const types::Devices devices;
+        std::vector<std::byte> memory(1'200'000), into(memory.size());
+        const std::vector<Count> given{bytes, bytes, bytes}, displs{0, 400'000, 800'000};
+        const std::vector<Count> room{bytes, bytes, bytes - 4};             // of the third's block
+        const types::Datatype* const byte = types::predefined_type(0x247);  // MPI_BYTE
+        const delegate::Uneven uneven{{memory.data(), byte, given, displs, {}, &devices},
+                                      {into.data(), byte, room, displs, {}, &devices}};
+        TeamCall call;
+        call.collective = collective;
+        call.from = Buffer::plain(memory.data(), bytes);
+        call.uneven = &uneven;
+        const Code code = team.run(call);
+        const bool is_told = code == Code::truncate && explained.find("rank 2 gives") == 0;
+        return (rank > 0 || is_told) && team.run(TeamCall{}) != Code::ok;
+      });
 }
 
 TEST_CASE("calls that do not match are an error on every member", "[delegate]") {

@@ -1,4 +1,5 @@
 // Work on a GPU's memory: what passes through the host, and what does not.
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
@@ -163,6 +164,38 @@ TEST_CASE("more work than there are chunks waits for them", "[device]") {
     machine.wait(works[i]);
     CHECK(outs[i] == machine.contents.at(from.data));
   }
+}
+
+// Each of its two kernels is told its rows in a chunk. With only one left it waits: were the first
+// begun, its chunk would go to others, whose bytes it would take for rows.
+TEST_CASE("a copy between two layouts begins nothing until there is room for all of it",
+          "[device]") {
+  Machine machine;
+  const auto type = columns();
+  const types::Datatype& plain = *types::predefined_type(kInt);
+  const Buffer from = machine.take(1000, *type, 1), into = machine.take(1000, *type, 2);
+  constexpr Count kChunkInts = 16 << 10;
+  const Buffer all = machine.take(63 * kChunkInts, plain, 3);
+  const Buffer last = machine.take(kChunkInts, plain, 4);
+  types::copy(machine.host(from), machine.host(into));
+
+  std::atomic<bool> goes{false};  // release, acquire
+  const auto stand = [](void* until) {
+    while (!static_cast<std::atomic<bool>*>(until)->load(std::memory_order_acquire)) {
+    }
+  };
+  cuLaunchHostFunc(CU_STREAM_LEGACY, stand, &goes);
+  machine.vendor->owner_of(from.data);  // all that follows comes behind it
+  std::vector<std::byte> out(static_cast<std::size_t>(all.bytes));
+  std::vector<std::byte> in(static_cast<std::size_t>(last.bytes), std::byte{0xa5});
+  Awaited packed, copied, unpacked;
+  all.device->pack(all, 0, out, &packed);
+  from.device->copy(from, into, &copied);
+  last.device->unpack(last, 0, in, &unpacked);
+  goes.store(true, std::memory_order_release);
+  for (Awaited* each : {&packed, &copied, &unpacked}) machine.wait(*each);
+  CHECK(machine.content(into) == machine.contents.at(into.data));
+  CHECK(machine.content(last) == in);
 }
 
 TEST_CASE("work that the driver refuses fails alone", "[device]") {

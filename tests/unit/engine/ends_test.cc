@@ -1,4 +1,7 @@
 // A run that fails ends when nothing touches the caller's memory any more.
+#include <functional>
+#include <optional>
+
 #include "catch.h"
 #include "engine/engine.h"
 #include "worlds.h"
@@ -116,6 +119,19 @@ TEST_CASE("a run that fails waits for a message that is being taken", "[engine]"
   worlds[1].release(asked);
 }
 
+TEST_CASE("a run that fails does not wait for a peer that has left", "[engine]") {
+  Worlds worlds(2);
+  sched::Builder builder;
+  builder.send(at(Space::in, 0, kLong), 1);
+  builder.recv(at(Space::out, kLong, 8), 1);
+  Caller caller(worlds, builder);
+  REQUIRE(worlds.until([&] { return worlds[1].counters().unexpected_now == 1; }));
+  send_other_call(worlds);
+  worlds[1].close();
+  REQUIRE(worlds.until([&] { return caller.run().is_done(); }));
+  CHECK(caller.run().code() == Code::other);
+}
+
 TEST_CASE("a run whose failure ends the job waits for nobody", "[engine]") {
   Worlds worlds(2);
   sched::Builder builder;
@@ -146,4 +162,78 @@ TEST_CASE("a run whose peer is lost ends, whatever was under way", "[engine]") {
   worlds.lose(1);
   REQUIRE(worlds.until([&] { return caller.run().is_done(); }));
   CHECK(caller.run().code() == Code::proc_aborted);
+}
+
+namespace {
+
+// A run of rank 0 of three that fails as it begins, since rank 2 is lost. What it says to rank 1
+// instead of sending finds no credit, which makes the endpoint look at what has come: so messages
+// of the run end while it is still busy with the others.
+class Doomed {
+ public:
+  explicit Doomed(const std::function<void(sched::Builder&)>& steps) {
+    worlds.lose(2);
+    p2p::Pending* const none = worlds[0].recv(2, from(2), types::Buffer::plain(nullptr, 0));
+    REQUIRE(worlds.until([&] { return none->done; }));
+    worlds[0].release(none);
+    for (int i = 0; i < 2; ++i)  // that is all the credit there is
+      worlds[0].release(
+          worlds[0].send(p2p::Mode::standard, 1, from(0, 0), types::Buffer::plain(nullptr, 0)));
+    sched::Builder builder;
+    steps(builder);
+    run_.emplace(worlds[0], scratch_, std::make_shared<const engine::Program>(builder.finish()));
+  }
+  void begin() {
+    run_->owner = this;
+    run_->on_done = [](engine::Run* self) { ++static_cast<Doomed*>(self->owner)->ends; };
+    engine::Binding binding;
+    binding.context = kContext;
+    binding.fingerprint = kCall;
+    binding.peers = peers_;
+    binding.in.whole = {memory_.data(), 16};
+    binding.out.whole = {memory_.data() + 16, 16};
+    run_->begin(std::move(binding));
+    REQUIRE(worlds.until([&] { return run_->is_done(); }));
+    CHECK(run_->code() == Code::proc_aborted);
+  }
+
+  Worlds worlds{3, {}, test::knobs_with("TUTTI_UNEXPECTED_BYTES", "256")};
+  int ends = 0;
+
+ private:
+  const std::vector<int> peers_{0, 1, 2};
+  Bytes memory_ = Bytes(32);
+  engine::ScratchPool scratch_;
+  std::optional<engine::Run> run_;
+};
+
+}  // namespace
+
+TEST_CASE("a run that fails as it begins ends once", "[engine]") {
+  Doomed doomed([](sched::Builder& builder) {
+    builder.recv(at(Space::out, 0, 8), 1);
+    builder.recv(at(Space::out, 8, 8), 2);
+    builder.send(at(Space::in, 0, 8), 1);
+  });
+  doomed.begin();
+  doomed.worlds.rounds(20);
+  CHECK(doomed.ends == 1);
+}
+
+TEST_CASE("a run that fails as it begins says so once to each", "[engine]") {
+  Doomed doomed([](sched::Builder& builder) {
+    builder.send(at(Space::in, 0, 8), 1);
+    builder.recv(at(Space::out, 0, 8), 1);
+    builder.recv(at(Space::out, 8, 8), 2);
+  });
+  Bytes sent(8);
+  doomed.worlds[1].release(
+      doomed.worlds[1].send(p2p::Mode::standard, 0, from(1), test::plain(sent)));
+  doomed.begin();
+  doomed.worlds.rounds(20);
+  CHECK(doomed.ends == 1);
+  int messages = 0;
+  for (p2p::Status status; doomed.worlds[1].probe(0, from(0), &status); ++messages)
+    doomed.worlds[1].recv_now(0, from(0), types::Buffer::plain(nullptr, 0));
+  CHECK(messages == 3);  // two that took all credit, and the word
 }

@@ -8,8 +8,8 @@
 namespace {
 
 using namespace tutti;
-using enqueue::Line;
-using enqueue::Operation;
+using enqueue::CallLine;
+using enqueue::QueuedCall;
 using support::Rank;
 
 constexpr Handle kInt = 0x209;
@@ -39,8 +39,8 @@ class FakeQueue final : public types::DeviceQueue {
 };
 
 // Messages of a rank to itself.
-Operation to_self(const Rank& me, Operation::What what, int* data, int tag) {
-  Operation operation = Operation::of_message(what, me.comm, *types::predefined_type(kInt));
+QueuedCall to_self(const Rank& me, QueuedCall::What what, int* data, int tag) {
+  QueuedCall operation = QueuedCall::of_message(what, me.comm, *types::predefined_type(kInt));
   operation.call = "a message";
   operation.data = data;
   operation.count = 1;
@@ -48,19 +48,19 @@ Operation to_self(const Rank& me, Operation::What what, int* data, int tag) {
   return operation;
 }
 
-void put(const Rank& me, Line& line, Operation operation) {
+void put(const Rank& me, CallLine& line, QueuedCall operation) {
   me.expect(line.put(operation).has_value(), "put");
 }
 
 void numbers_go_round(const Rank& me) {
-  enqueue::Streams streams(me.world, nullptr);
+  enqueue::CallStreams streams(me.world, nullptr);
   Told told{.reached = 0xffff'fff0U};
-  Line line(streams, std::make_unique<FakeQueue>(told));
+  CallLine line(streams, std::make_unique<FakeQueue>(told));
   for (int i = 0; i < 40; ++i) {
     int sent = i, got = -1;
     comm::Request* const receive =
         comm::irecv(me.comm, &got, 1, *types::predefined_type(kInt), 0, i);
-    put(me, line, to_self(me, Operation::What::send, &sent, i));
+    put(me, line, to_self(me, QueuedCall::What::send, &sent, i));
     me.expect(line.is_reached() && streams.is_under_way(), "it is reached");
     line.begin_reached();
     me.expect(told.passed == 0xffff'fff1U + static_cast<unsigned>(i), "the queue may go on");
@@ -72,18 +72,18 @@ void numbers_go_round(const Rank& me) {
 
 // A receive does not pass before its message is there, what is behind it begins when it is reached.
 void ends_when_it_has_ended(const Rank& me) {
-  enqueue::Streams streams(me.world, nullptr);
+  enqueue::CallStreams streams(me.world, nullptr);
   Told told{.stands_still = true};
-  Line line(streams, std::make_unique<FakeQueue>(told));
+  CallLine line(streams, std::make_unique<FakeQueue>(told));
   int got = -1, sent = 7;
   p2p::Status status;
-  Operation receive = to_self(me, Operation::What::recv, &got, 1);
+  QueuedCall receive = to_self(me, QueuedCall::What::recv, &got, 1);
   receive.tell = [](void* into, std::size_t, const p2p::Status& said) {
     *static_cast<p2p::Status*>(into) = said;
   };
   receive.statuses = &status;
   put(me, line, std::move(receive));
-  put(me, line, to_self(me, Operation::What::send, &sent, 2));
+  put(me, line, to_self(me, QueuedCall::What::send, &sent, 2));
   me.expect(!line.is_reached(), "nothing is reached");
   told.reached = 1;
   line.begin_reached();
@@ -98,11 +98,11 @@ void ends_when_it_has_ended(const Rank& me) {
 }
 
 void what_fails(const Rank& me) {
-  enqueue::Streams streams(me.world, nullptr);
+  enqueue::CallStreams streams(me.world, nullptr);
   Told told{.fails = true};
-  Line line(streams, std::make_unique<FakeQueue>(told));
+  CallLine line(streams, std::make_unique<FakeQueue>(told));
   int number = 5;
-  Operation kept = to_self(me, Operation::What::recv, &number, 1);
+  QueuedCall kept = to_self(me, QueuedCall::What::recv, &number, 1);
   me.expect(line.put(kept).error().code == Code::unsupported, "the mark's error");
   me.expect(kept.comm && !streams.is_under_way() && line.is_empty(), "as if it was never put");
   told = {.stands_still = true};
@@ -110,7 +110,7 @@ void what_fails(const Rank& me) {
   kept.request = Ref<comm::Request>::share(request);
   put(me, line, std::move(kept));
   me.expect(told.marked == 2, "the number of one that failed is not used again");
-  put(me, line, to_self(me, Operation::What::recv, &number, 3));
+  put(me, line, to_self(me, QueuedCall::What::recv, &number, 3));
   line.lose();
   me.expect(line.is_empty() && told.passed == 3, "what was not reached is given up");
   me.expect(request->is_done() && request->status().code == Code::other, "its owner is told");
@@ -118,20 +118,20 @@ void what_fails(const Rank& me) {
   const auto failure = line.take_failure();
   me.expect(failure && failure->code == Code::other && !line.take_failure(), "and the next caller");
   me.expect(failure->text == "enqueued in a queue: the GPU is lost", failure->text);
-  Operation late = to_self(me, Operation::What::recv, &number, 3);
+  QueuedCall late = to_self(me, QueuedCall::What::recv, &number, 3);
   me.expect(!line.put(late), "nothing can be put any more");
 }
 
 // Truncation: told once, in order, and the queue goes on.
 void what_is_wrong(const Rank& me) {
-  enqueue::Streams streams(me.world, nullptr);
+  enqueue::CallStreams streams(me.world, nullptr);
   Told told;
-  Line line(streams, std::make_unique<FakeQueue>(told));
+  CallLine line(streams, std::make_unique<FakeQueue>(told));
   int pair[2] = {1, 2}, got = 0;
   for (int tag = 0; tag < 2; ++tag) {
     comm::Request* const sent =
         comm::isend(me.comm, p2p::Mode::standard, pair, 2, *types::predefined_type(kInt), 0, tag);
-    put(me, line, to_self(me, Operation::What::recv, &got, tag));
+    put(me, line, to_self(me, QueuedCall::What::recv, &got, tag));
     line.begin_reached();
     while (!line.is_empty()) comm::progress(me.comm.runtime());
     comm::wait(me.comm.runtime(), *sent);

@@ -7,7 +7,7 @@
 namespace {
 
 using namespace tutti;
-using enqueue::Operation;
+using enqueue::QueuedCall;
 using support::Rank;
 
 constexpr Handle kInt = 0x209, kSum = 0x21;
@@ -36,7 +36,7 @@ struct Gpu {
 void sum_in_a_stream(const Rank& me) {
   Gpu gpu;
   const bool was_gated = me.world.is_gated();
-  enqueue::Streams streams(me.world, nullptr);
+  enqueue::CallStreams streams(me.world, nullptr);
   me.expect(me.world.is_gated() == was_gated, "no stream, no gate");
   me.world.enter();
   auto opened = streams.open("cudaStream_t", reinterpret_cast<std::uintptr_t>(gpu.stream));
@@ -55,7 +55,7 @@ void sum_in_a_stream(const Rank& me) {
   cuMemcpyHtoDAsync(gpu.memory, gpu.pinned, sizeof(int), gpu.stream);
   for (int round = 0; round < 5; ++round) {
     me.world.enter();
-    Operation sum = Operation::of_collective(me.comm, call);
+    QueuedCall sum = QueuedCall::of_collective(me.comm, call);
     me.world.leave();
     me.expect((*opened)->put(sum).has_value(), "put");
   }

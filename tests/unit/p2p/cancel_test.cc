@@ -87,6 +87,7 @@ FakeOptions options_of(unsigned seed) {
   options.capacity = 5;
   options.gets = seed % 2 == 0;
   options.get_from = 2048;
+  options.gets_are_judged = seed % 4 == 0;
   options.get_delay = 4;
   options.places = seed % 3 != 0;
   options.late_done = seed % 5 == 0;

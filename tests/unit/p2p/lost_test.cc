@@ -61,6 +61,7 @@ TEST_CASE("every request to or from a lost peer ends, whatever it was doing", "[
     options.capacity = 5;
     options.gets = seed % 2 == 0;
     options.get_from = 2048;
+    options.gets_are_judged = seed % 4 == 0;
     options.get_delay = 4;
     options.places = seed % 3 != 0;
     INFO("seed " << seed);
@@ -132,4 +133,48 @@ TEST_CASE("a receive from a rank out of reach leaves the other receives alone", 
     while (!third->done) endpoint.progress();
   };
   in_ranks({0, 1}, body, knobs_with("TUTTI_LINK", "shm"));
+}
+
+// Goodbye is the last that comes of a peer, so it answers nothing any more: offers, what waits for
+// its match, and what is asked back.
+TEST_CASE("what waits for the answer of a peer that leaves ends", "[p2p][lost]") {
+  Worlds worlds(2);
+  auto data = pattern(20'000, 1);
+  auto small = pattern(8, 2);
+  std::vector<Pending*> sends{worlds.send(0, 1, 0, data), worlds.send(0, 1, 1, data),
+                              worlds.send(0, 1, 2, small, Mode::synchronous)};
+  REQUIRE(worlds.until([&] { return worlds[1].counters().unexpected_now == 3; }));
+  worlds[1].close();
+  worlds[0].cancel(sends[1]);  // nobody is there to hear of it
+  REQUIRE(worlds.until([&] { return sends[0]->done && sends[1]->done && sends[2]->done; }));
+  CHECK(sends[0]->status.code == Code::proc_aborted);
+  CHECK(sends[1]->status.cancelled);
+  CHECK(sends[2]->status.code == Code::proc_aborted);
+  for (Pending* each : sends) worlds[0].release(each);
+  sends = {worlds.send(0, 1, 3, data), worlds.send(0, 1, 4, small, Mode::synchronous)};
+  for (Pending* each : sends) {
+    REQUIRE(each->done);
+    CHECK(each->status.code == Code::proc_aborted);
+    worlds[0].release(each);
+  }
+}
+
+TEST_CASE("sends that wait for room end with the peer that leaves", "[p2p][lost]") {
+  FakeOptions options;
+  options.capacity = 2;
+  Worlds worlds(2, options);
+  auto data = pattern(500, 1);
+  worlds.send(1, 0, 0, data);
+  REQUIRE(worlds.until([&] { return worlds[0].counters().unexpected_now == 1; }));
+  worlds[1].close();
+  std::vector<Pending*> sends;
+  for (int i = 0; i < 6; ++i) sends.push_back(worlds.send(0, 1, i, data));
+  const auto all_done = [&] {
+    worlds[0].progress();
+    return std::all_of(sends.begin(), sends.end(), [](Pending* each) { return each->done; });
+  };
+  const std::int64_t deadline = now_ns() + kPatience_ns;
+  while (!all_done() && now_ns() < deadline) {
+  }
+  CHECK(all_done());
 }

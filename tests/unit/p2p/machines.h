@@ -18,7 +18,7 @@ struct MemoryVariant {
 };
 
 inline std::vector<MemoryVariant> memory_variants() {
-  std::vector<MemoryVariant> all(6);
+  std::vector<MemoryVariant> all(7);
   all[0].name = "plain";
   all[1].name = "a full and slow link";
   all[1].link.capacity = 2;
@@ -32,6 +32,9 @@ inline std::vector<MemoryVariant> memory_variants() {
   all[3].link.late_done = true;
   all[4].name = "copies that end at once";
   all[4].device.longest_delay = 0;
+  all[6].name = "a link that gets where that is faster";
+  all[6].link.gets = all[6].link.gets_are_judged = true;
+  all[6].link.get_from = 2000;
   all[5].name = "copies that end very late";
   all[5].device.longest_delay = 60;
   return all;

@@ -164,6 +164,7 @@ TEST_CASE("messages of one sender match in the order they were sent", "[p2p][ord
     options.refuse_percent = seed % 5 == 0 ? 40 : 0;
     options.gets = seed % 2 == 0;
     options.get_from = 8192;
+    options.gets_are_judged = seed % 4 == 0;
     options.get_delay = static_cast<int>(seed % 3);
     options.get_fails = seed % 8 == 0;
     options.places = seed % 4 < 2;

@@ -14,7 +14,7 @@ struct Variant {
 };
 
 std::vector<Variant> variants() {
-  std::vector<Variant> all(6);
+  std::vector<Variant> all(7);
   all[0].name = "plain";
   all[1].name = "full and slow";
   all[1].options.capacity = 2;
@@ -29,6 +29,9 @@ std::vector<Variant> variants() {
   all[4].name = "cannot read it in the end";
   all[4].options = all[2].options;
   all[4].options.get_fails = true;
+  all[6].name = "gets where that is faster";
+  all[6].options = all[2].options;
+  all[6].options.gets_are_judged = true;
   all[5].name = "gives pinned memory back late, does not place";
   all[5].options.late_done = true;
   all[5].options.places = false;

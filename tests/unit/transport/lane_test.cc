@@ -94,6 +94,39 @@ TEST_CASE("nothing is written beyond a long frame, whatever its line says", "[la
   CHECK(lane.sink.frames.at(0).payload == pattern(kBytes, 1));
 }
 
+// What a rank that ran wild may have left in the segment.
+TEST_CASE("a long frame stays as long as it was when its place was asked for", "[lane]") {
+  using Got = shm::Reader::Got;
+  Lane lane;
+  lane.sink.places = true;
+  lane.write(kBytes, 1);
+  lane.show(0, 5'000);
+  CHECK(lane.reader.deliver(lane.sink) == Got::part);
+  lane.line(0).control.store(lane.line(0).control.load() + 20'000);
+  lane.line(0).ring.at = 7'000;
+  lane.show(0, kBytes + 20'000);
+  CHECK(lane.reader.deliver(lane.sink) == Got::frame);
+  CHECK(lane.sink.frames.at(0).payload == pattern(kBytes, 1));
+}
+
+TEST_CASE("a frame that does not lie in the ring is not believed", "[lane]") {
+  using Got = shm::Reader::Got;
+  const std::uint32_t bytes = GENERATE(5'000U, 40'000U);
+  const auto spoil = GENERATE(
+      +[](shm::LaneLine& line) { line.ring.at = 8'180; },
+      +[](shm::LaneLine& line) { line.ring.at = 0xffffffff; },
+      +[](shm::LaneLine& line) { line.control.store(line.control.load() | 0xffffffff); },
+      +[](shm::LaneLine& line) { line.control.store(line.control.load() | 0x7fff8000); });
+  Lane lane;
+  lane.sink.places = true;
+  lane.write(bytes, 1);
+  spoil(lane.line(0));
+  REQUIRE(lane.reader.has_frame());
+  CHECK(lane.reader.deliver(lane.sink) == Got::unbelieved);
+  CHECK(lane.sink.frames.empty());
+  CHECK(!lane.reader.has_frame());
+}
+
 TEST_CASE("of a peer that is given up no frame is finished", "[lane]") {
   Lane lane;
   lane.sink.places = true;

@@ -172,7 +172,7 @@ TEST_CASE("around a function of the user's the gate is free, unless it is called
     gate.leave();
   }).join();
   CHECK(was_in);
-  gate.step_in();
+  gate.enter();
   std::thread([&] { CHECK_FALSE(gate.try_enter()); }).join();
   gate.leave();
 }

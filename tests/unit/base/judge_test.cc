@@ -1,0 +1,117 @@
+// Which of two ways a judge keeps, from figures that are told: no clock is asked.
+#include "base/judge.h"
+
+#include "catch.h"
+
+using namespace tutti;  // NOLINT(google-build-using-namespace): a test
+
+namespace {
+
+struct Doer {
+  Judge judge;
+  std::uint32_t costs[2] = {1000, 1000};
+  int went[2] = {0, 0};
+
+  unsigned go(double disturbed = 1) {
+    const unsigned way = judge.next();
+    ++went[way];
+    judge.took(way, static_cast<std::uint32_t>(costs[way] * disturbed));
+    return way;
+  }
+  void go_on(int turns) {
+    went[0] = went[1] = 0;
+    for (int i = 0; i < turns; ++i) go();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the way whose middle figure is less is kept, the first one where they are alike",
+          "[judge]") {
+  Doer doer;
+  doer.costs[1] = GENERATE(300, 840, 860, 1000, 1200, 5000);
+  doer.go_on(Judge::kNew + 2 * Judge::kFew);
+  CHECK(doer.judge.kept() == (doer.costs[1] < 850 ? 1 : 0));
+  doer.go_on(1000);
+  CHECK(doer.judge.kept() == (doer.costs[1] < 850 ? 1 : 0));
+}
+
+TEST_CASE("first turns are of the first way and count for nothing", "[judge]") {
+  Doer doer;
+  doer.costs[1] = 900;
+  for (std::uint32_t i = 0; i < Judge::kNew; ++i) CHECK(doer.go(50) == 0);
+  doer.go_on(2 * Judge::kFew);
+  CHECK(doer.went[0] == doer.went[1]);
+  CHECK(doer.judge.kept() == 0);
+}
+
+TEST_CASE("the other way is tried once in 64 turns at most, more rarely the slower it is",
+          "[judge]") {
+  Doer close, far, hopeless;
+  close.costs[1] = 1000;
+  far.costs[1] = 2000;
+  hopeless.costs[1] = 100'000;
+  for (Doer* each : {&close, &far, &hopeless}) {
+    each->go_on(100);
+    each->go_on(64 * 256);
+  }
+  CHECK(close.went[1] == 256);
+  CHECK(far.went[1] == 64);
+  CHECK(hopeless.went[1] == 16);
+}
+
+TEST_CASE("where nobody tells a figure the first way is kept, and the other hardly tried",
+          "[judge]") {
+  Judge judge;
+  int tried = 0;
+  for (int i = 0; i < 6400; ++i) tried += judge.next() == 1 ? 1 : 0;
+  CHECK(judge.kept() == 0);
+  CHECK(tried <= 100 + static_cast<int>(Judge::kFew));
+}
+
+TEST_CASE("two disturbed turns of seven change nothing", "[judge]") {
+  Doer doer;
+  doer.costs[1] = 1100;
+  doer.go_on(100);
+  for (int i = 0; i < 6400; ++i) {
+    const bool is_disturbed = i % 7 < 2;
+    doer.go(is_disturbed ? 1000 : 1);
+    CHECK(doer.judge.kept() == 0);
+  }
+}
+
+TEST_CASE("a way that has become the faster one is found out", "[judge]") {
+  Doer doer;
+  doer.costs[1] = 600;
+  doer.go_on(1000);
+  REQUIRE(doer.judge.kept() == 1);
+  doer.costs[1] = 1500;  // the ranks lie elsewhere now
+  doer.go_on(10);
+  CHECK(doer.judge.kept() == 0);
+  doer.costs[1] = 600;
+  doer.go_on(4 * Judge::kTryAgainAtMost);
+  CHECK(doer.judge.kept() == 1);
+}
+
+TEST_CASE("ways that differ by little do not take turns", "[judge]") {
+  Doer doer;
+  doer.go_on(100);
+  int changes = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const unsigned before = doer.judge.kept();
+    doer.costs[0] = 1000 + static_cast<std::uint32_t>(i % 7) * 10;
+    doer.costs[1] = 950 + static_cast<std::uint32_t>(i % 5) * 20;
+    doer.go();
+    changes += doer.judge.kept() != before ? 1 : 0;
+  }
+  CHECK(changes == 0);
+}
+
+TEST_CASE("sizes are told apart by powers of two", "[judge]") {
+  CHECK(size_class(1, 512, 7) == 0);
+  CHECK(size_class(512, 512, 7) == 0);
+  CHECK(size_class(1023, 512, 7) == 0);
+  CHECK(size_class(1024, 512, 7) == 1);
+  CHECK(size_class(32768, 512, 7) == 6);
+  CHECK(size_class(std::size_t{1} << 40, 512, 7) == 6);
+}

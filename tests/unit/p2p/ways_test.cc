@@ -1,0 +1,142 @@
+// How long messages come where both ways are open: judged from figures that are told, and counted
+// rightly whatever becomes of a message.
+#include "p2p/ways.h"
+
+#include "worlds.h"
+
+using namespace tutti;
+using namespace tutti::test;
+using p2p::Ways;
+
+namespace {
+
+constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
+
+// One message at a time, of which each way takes so many ns.
+struct Pair {
+  Ways ways;
+  std::int64_t now = 1000, costs[2] = {80'000, 80'000};
+
+  Ways::Way go(std::uint64_t bytes, bool well = true) {
+    const Ways::Way way = ways.begin(bytes, now);
+    now += costs[way];
+    ways.end(well, now);
+    return way;
+  }
+  int gets(std::uint64_t bytes, int messages, bool well = true) {
+    int gets = 0;
+    for (int i = 0; i < messages; ++i) gets += go(bytes, well) == Ways::get ? 1 : 0;
+    return gets;
+  }
+};
+
+FakeOptions judged() {
+  FakeOptions options;
+  options.gets = options.gets_are_judged = true;
+  options.get_from = 2000;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("the faster way is kept, for each size by itself", "[p2p][ways]") {
+  Pair pair;
+  pair.costs[Ways::get] = 40'000;
+  pair.gets(kLong, 20);
+  CHECK(pair.gets(kLong, 640) >= 630);
+  pair.costs[Ways::get] = 200'000;
+  pair.gets(16 * kLong, 20);
+  CHECK(pair.gets(16 * kLong, 640) <= 10);
+  pair.costs[Ways::get] = 40'000;
+  CHECK(pair.gets(kLong, 64) >= 62);  // one judge's verdict is not another's
+  CHECK(pair.gets(16 * kLong, 32) <= 2);
+}
+
+TEST_CASE("messages that are under way together are judged as one", "[p2p][ways]") {
+  Pair pair;
+  const auto window = [&](std::int64_t frames_ns, std::int64_t get_ns) {
+    const Ways::Way way = pair.ways.begin(kLong, pair.now);
+    for (int more = 0; more < 8; ++more) CHECK(pair.ways.begin(kLong, pair.now) == way);
+    pair.now += way == Ways::frames ? frames_ns : get_ns;
+    for (int more = 0; more < 9; ++more) pair.ways.end(true, pair.now);
+    return way == Ways::get ? 1 : 0;
+  };
+  int gets = 0;
+  for (int i = 0; i < 100; ++i) gets += window(900'000, 500'000);
+  CHECK(gets > 80);
+}
+
+TEST_CASE("messages of other sizes, and one stretch without an end, say nothing", "[p2p][ways]") {
+  Pair pair;
+  pair.costs[Ways::get] = 40'000;
+  REQUIRE(pair.gets(kLong, 100) > 80);
+  for (int i = 0; i < 100; ++i) {
+    pair.ways.begin(kLong, pair.now);
+    CHECK(pair.ways.begin(8 * kLong, pair.now) == Ways::frames);
+    CHECK(pair.ways.begin(kLong, pair.now) == Ways::get);
+    pair.now += 1'000'000'000;
+    for (int more = 0; more < 3; ++more) pair.ways.end(true, pair.now);
+  }
+  pair.ways.begin(kLong, pair.now);
+  for (int i = 0; i < 1000; ++i) {  // something always is under way
+    pair.ways.begin(kLong, pair.now);
+    pair.now += 1'000'000'000;
+    pair.ways.end(true, pair.now);
+  }
+  CHECK(pair.ways.begin(kLong, pair.now) == Ways::get);
+  for (int more = 0; more < 2; ++more) pair.ways.end(true, pair.now);
+  CHECK(pair.gets(kLong, 64) >= 62);
+}
+
+TEST_CASE("a message that ends badly says nothing of its way", "[p2p][ways]") {
+  Pair pair;
+  pair.costs[Ways::get] = 1;
+  pair.gets(kLong, 100, false);
+  CHECK(pair.gets(kLong, 1) == 0);
+}
+
+TEST_CASE("a pair tries both ways, and messages that end otherwise do not stop it", "[p2p][ways]") {
+  enum class Turn { whole, truncated, cancelled, together };
+  for (const Turn turn : {Turn::whole, Turn::truncated, Turn::cancelled, Turn::together})
+    for (const int delay : {0, 3}) {
+      INFO("turn: " << static_cast<int>(turn) << " delay " << delay);
+      FakeOptions options = judged();
+      options.get_delay = delay;
+      Worlds worlds(2, options);
+      auto data = pattern(40'000, 1);
+      std::vector<std::byte> into(40'000), shorter(35'000);
+      const auto pass = [&](std::uint32_t context, int messages, std::vector<std::byte>& memory) {
+        std::vector<Pending*> all;
+        for (int i = 0; i < messages; ++i) {
+          all.push_back(worlds[1].recv(0, {context, 0, i, 0}, plain(memory)));
+          all.push_back(worlds[0].send(Mode::standard, 1, {context, 0, i, 0}, plain(data)));
+        }
+        if (context != 1) {
+          worlds.rounds(2);
+          for (const int rank : {0, 1}) worlds[rank].cancel(context, Code::proc_aborted);
+        }
+        REQUIRE(worlds.until([&] {
+          return std::all_of(all.begin(), all.end(), [](Pending* each) { return each->done; });
+        }));
+        const Code code = all.front()->status.code;
+        for (std::size_t i = 0; i < all.size(); ++i) worlds[i % 2 == 0 ? 1 : 0].release(all[i]);
+        return code;
+      };
+      for (std::uint32_t i = 0; i < Judge::kNew; ++i) {
+        const std::uint32_t context = turn == Turn::cancelled ? 10 + i : 1;
+        const Code code =
+            pass(context, turn == Turn::together ? 3 : 1, turn == Turn::truncated ? shorter : into);
+        CHECK((turn == Turn::cancelled ||
+               code == (turn == Turn::truncated ? Code::truncate : Code::ok)));
+      }
+      REQUIRE(worlds.net().gets() == 0);
+      for (int i = 0; i < 6; ++i) {
+        std::fill(into.begin(), into.end(), std::byte{0});
+        REQUIRE(pass(1, 1, into) == Code::ok);
+        REQUIRE(into == data);
+      }
+      REQUIRE(worlds.net().gets() == 3);
+      REQUIRE(worlds.net().regions() == 0);
+      REQUIRE(worlds.net().remotes() == 0);
+    }
+}

@@ -23,6 +23,8 @@ namespace tutti::device::cuda {
   X(cuMemRetainAllocationHandle)       \
   X(cuMemRelease)                      \
   X(cuStreamCreate)                    \
+  X(cuStreamCreateWithPriority)        \
+  X(cuCtxGetStreamPriorityRange)       \
   X(cuStreamDestroy)                   \
   X(cuStreamWaitEvent)                 \
   X(cuStreamQuery)                     \

@@ -24,8 +24,14 @@ Gpu::Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary)
 
 Result<void> Gpu::start() {
   const Current current(driver_, context_);
+  int least = 0, greatest = 0;
+  TUTTI_DO(check(driver_.cuCtxGetStreamPriorityRange(&least, &greatest), "priorities"));
+  // Streams share the hardware's queues with those of their priority, and the user's may stand
+  // still until ours have worked.
   for (Lane& lane : lanes_)
-    TUTTI_DO(check(driver_.cuStreamCreate(&lane.stream, CU_STREAM_NON_BLOCKING), "a stream"));
+    TUTTI_DO(
+        check(driver_.cuStreamCreateWithPriority(&lane.stream, CU_STREAM_NON_BLOCKING, greatest),
+              "a stream"));
   for (CUevent* event : {&fence_, &mark_})
     TUTTI_DO(check(driver_.cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "an event"));
   return {};

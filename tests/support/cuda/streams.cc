@@ -117,6 +117,15 @@ CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   *stream = made;
   return CUDA_SUCCESS;
 }
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  ENTER("cuCtxGetStreamPriorityRange");
+  *least = 0;
+  *greatest = -5;
+  return current() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
+  return cuStreamCreate(stream, flags);
+}
 CUresult cuStreamDestroy(CUstream stream) {
   ENTER("cuStreamDestroy");
   std::erase(stream->context->streams, stream);

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "mpi/process.h"
+#include "mpi/memory.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi {
@@ -50,6 +50,12 @@ BufferRoom* room_for(const comm::Communicator& comm) {
   return nullptr;
 }
 
+BufferRoom::BufferRoom(void* memory, Count bytes)
+    : memory_(static_cast<std::byte*>(memory)),
+      bytes_(bytes),
+      is_limited_(memory != MPI_BUFFER_AUTOMATIC),
+      is_hosts_(is_limited_ && bytes_at(memory, bytes).device == nullptr) {}
+
 // Null when no gap is large enough; else `before` is where the piece goes in the list.
 std::byte* BufferRoom::find_gap(Count bytes, std::list<Piece>::iterator* before) {
   Count free_from = 0;
@@ -65,10 +71,7 @@ BufferRoom::Piece* BufferRoom::pack(const types::Buffer& message) {
   Piece piece{0, 0, this, {}, ++sends_, nullptr, nullptr};
   auto before = pieces_.end();
   std::byte* at = nullptr;
-  if (memory_ == static_cast<void*>(MPI_BUFFER_AUTOMATIC)) {
-    piece.own = std::make_unique<std::byte[]>(static_cast<std::size_t>(message.bytes));
-    at = piece.own.get();
-  } else {
+  if (is_limited_) {
     at = find_gap(message.bytes, &before);
     for (int round = 0; at == nullptr && round < 100; ++round) {
       comm::progress(process.self_comm->runtime());
@@ -82,7 +85,15 @@ BufferRoom::Piece* BufferRoom::pack(const types::Buffer& message) {
     piece.begin = at - memory_;
     piece.end = piece.begin + message.bytes;
   }
+  if (!is_hosts_) {
+    piece.own = std::make_unique<std::byte[]>(static_cast<std::size_t>(message.bytes));
+    at = piece.own.get();
+  }
   types::pack(message, 0, {at, static_cast<std::size_t>(message.bytes)});
+  if (types::failure_of(message.device) != Code::ok) {
+    refuse(Code::buffer, "the message could not be copied from its GPU; see the line above");
+    return nullptr;
+  }
   piece.memory = at;
   const auto place = pieces_.insert(before, std::move(piece));
   place->place = place;

@@ -15,8 +15,9 @@ namespace tutti::mpi {
 
 class BufferRoom {
  public:
-  // memory MPI_BUFFER_AUTOMATIC: no limit, allocated as needed.
-  BufferRoom(void* memory, Count bytes) : memory_(static_cast<std::byte*>(memory)), bytes_(bytes) {}
+  // memory MPI_BUFFER_AUTOMATIC: no limit, allocated as needed. That of a device counts, and
+  // messages lie in the host's: they are on their way out.
+  BufferRoom(void* memory, Count bytes);
   void* memory() const { return memory_; }
   Count bytes() const { return bytes_; }
   bool is_empty() const { return pieces_.empty(); }
@@ -55,6 +56,7 @@ class BufferRoom {
 
   std::byte* memory_;
   Count bytes_;
+  bool is_limited_, is_hosts_;
   std::list<Piece> pieces_;  // by address
   std::uint64_t sends_ = 0;
   std::vector<Flush> flushes_;

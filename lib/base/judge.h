@@ -1,11 +1,13 @@
 // judge: which of two ways of doing the same thing is faster here, found out while doing it.
 //
 // The rule: whoever does it asks each time which way to go (`next`), and tells afterwards what it
-// took for so many bytes (`took`), unless something else came between. A way is worth the middle
-// one of its last five figures. At first memory is new: the first turns are of way 0 and count for
-// nothing. Then both ways have turns alternately, three each. After that the way that is kept is
-// given up only when the other's worth is 15 % less; and the other is tried once in 64 turns, more
-// rarely the slower it is (64 times the square of the ratio), but once in 1024. One judge serves
+// took for so many bytes (`took`), unless something else came between. One way is kept, at first
+// way 0. The other has a trial of five turns in a row once in 320 turns (so one turn in 64), more
+// rarely the slower it was: 320 times the square of the ratio, but once in 5120. The first two
+// turns of a trial count for nothing, since caches hold what the kept way left there; at its end
+// the middle figure of its last three is held against the middle one of the kept way's last five,
+// and the other is kept from there on if it is 15 % less. The first four turns of all count for
+// nothing either, because memory is new; the first trial follows the next three. One judge serves
 // one size, by powers of two (`size_class`), of one pair or team.
 #pragma once
 
@@ -31,37 +33,45 @@ inline std::uint32_t pace_of(std::int64_t ns, std::size_t bytes) {
 
 class Judge {
  public:
-  static constexpr std::uint32_t kNew = 4, kFew = 3, kTryAgainAfter = 64, kTryAgainAtMost = 1024;
+  static constexpr std::uint32_t kNew = 4, kFew = 3;         // turns: uncounted, counted
+  static constexpr std::uint32_t kTrial = 5, kSettling = 2;  // turns of a trial, the uncounted
+  static constexpr std::uint32_t kTryAgainAfter = 64 * kTrial;
+  static constexpr std::uint32_t kTryAgainAtMost = 16 * kTryAgainAfter;
   static constexpr double kWorthwhile = 0.85;
 
   // The way that is kept, 0 or 1: for what nobody will tell the figure of.
   unsigned kept() const { return kept_; }
   // The way of the next turn.
   unsigned next() {
-    if (turns_ < kNew + 2 * kFew) [[unlikely]] {
-      const std::uint32_t turn = turns_++;
-      return turn < kNew ? 0 : turn % 2;
-    }
     if (until_trial_ > 0) [[likely]] {
       --until_trial_;
+      if (new_ > 0) --new_;
       return kept_;
     }
-    until_trial_ = interval();
+    if (trial_ == 0) figures_[1 - kept_].clear();
+    if (++trial_ < kTrial) return 1 - kept_;
+    trial_ = 0;
+    until_trial_ = kTryAgainAfter - kTrial;  // where nobody tells what this turn takes
+    is_at_end_ = true;
     return 1 - kept_;
   }
-  // What a turn that went this way took, less is better: pace_of(), never 0.
+  // What the turn that was asked for last took, less is better: pace_of(), never 0.
   void took(unsigned way, std::uint32_t figure) {
-    if (turns_ <= kNew) return;
-    ways_[way].add(figure);
-    const unsigned other = 1 - kept_;
-    if (is_known() && ways_[other].middle() < kWorthwhile * ways_[kept_].middle()) kept_ = other;
+    if (way == kept_) {
+      if (new_ == 0 && trial_ == 0) figures_[way].add(figure);
+      is_at_end_ = false;
+      return;
+    }
+    if (trial_ > kSettling || is_at_end_) figures_[way].add(figure);
+    if (is_at_end_) decide();
   }
   // The middle figure of a way; 0: none.
-  double worth(unsigned way) const { return ways_[way].middle(); }
+  double worth(unsigned way) const { return figures_[way].middle(); }
 
  private:
   class Figures {
    public:
+    void clear() { at_ = known_ = 0; }
     void add(std::uint32_t figure) {
       last_[at_] = figure;
       at_ = at_ + 1 == last_.size() ? 0 : at_ + 1;
@@ -79,18 +89,22 @@ class Judge {
     std::array<std::uint32_t, 5> last_{};
     std::size_t at_ = 0, known_ = 0;
   };
-  bool is_known() const { return !ways_[0].are_few() && !ways_[1].are_few(); }
-  std::uint32_t interval() const {
-    if (!is_known()) return kTryAgainAfter - 1;
-    const double slower = ways_[1 - kept_].middle() / ways_[kept_].middle();
-    const double turns = kTryAgainAfter * slower * slower;
-    return static_cast<std::uint32_t>(std::clamp<double>(turns, kTryAgainAfter, kTryAgainAtMost)) -
-           1;
+
+  void decide() {
+    is_at_end_ = false;
+    const unsigned other = 1 - kept_;
+    if (figures_[0].are_few() || figures_[1].are_few()) return;
+    const double ratio = figures_[other].middle() / figures_[kept_].middle();
+    if (ratio < kWorthwhile) kept_ = other;
+    const double turns = kTryAgainAfter * std::max(1.0, ratio * ratio);
+    until_trial_ = static_cast<std::uint32_t>(std::min<double>(turns, kTryAgainAtMost)) - kTrial;
   }
 
-  std::array<Figures, 2> ways_;
-  std::uint32_t turns_ = 0;        // of the first ones
-  std::uint32_t until_trial_ = 0;  // turns before the other way is tried
+  std::array<Figures, 2> figures_;
+  std::uint32_t new_ = kNew + 1;             // turns that count for nothing, and this one
+  std::uint32_t until_trial_ = kNew + kFew;  // turns of the kept way
+  std::uint32_t trial_ = 0;                  // turns of the trial so far, without its last
+  bool is_at_end_ = false;                   // the last turn was a trial's last
   unsigned kept_ = 0;
 };
 

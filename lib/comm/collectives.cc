@@ -31,8 +31,7 @@ Code run_widened(Communicator& comm, const CollCall& call, const types::Datatype
   const Count parts = comm.state().team == nullptr ? 1 : parts_of(call);
   for (Count part = 0; part < parts; ++part) {
     WidenedReduction widened(comm, parts == 1 ? call : part_of(call, part * kPart), wider);
-    const Code code = run_said(comm, widened.call());
-    widened.end(code);
+    const Code code = widened.end(run_said(comm, widened.call()));
     if (code != Code::ok) return code;
   }
   return Code::ok;

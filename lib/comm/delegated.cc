@@ -111,7 +111,8 @@ class HostVectors {
     };
     if (devices.owner_of(said.send) != nullptr) {
       void* const here = engine::take_elements(pool_, given, *said.type, send_);
-      types::copy(whole(said.send, given), whole(here, given));
+      given_ = whole(said.send, given);
+      types::copy(given_, whole(here, given));
       said.send = here;
     }
     const bool is_told = said.collective == Collective::exscan
@@ -129,21 +130,25 @@ class HostVectors {
     pool_.give(std::move(send_));
     pool_.give(std::move(recv_));
   }
-  void end(Code code) const {
+  // What the call ends with.
+  Code end(Code code) {
     if (code == Code::ok && from_.bytes > 0) types::copy(from_, into_);
+    const Code failure = types::failure_of(given_.device);
+    return code != Code::ok      ? code
+           : failure != Code::ok ? failure
+                                 : types::failure_of(into_.device);
   }
 
  private:
   engine::ScratchPool& pool_;
   engine::ScratchPool::Piece send_, recv_;
+  types::Buffer given_;        // what was copied here
   types::Buffer from_, into_;  // the result, here and where it belongs
 };
 
 Code run_reduction_in_host_memory(Communicator& comm, delegate::TeamCall& said) {
   HostVectors vectors(comm, said);
-  const Code code = comm.state().team->run(said);
-  vectors.end(code);
-  return code;
+  return vectors.end(comm.state().team->run(said));
 }
 
 bool is_usable(const types::Device* device) {
@@ -161,11 +166,26 @@ bool is_usable(const delegate::TeamCall& said) {
          (said.uneven == nullptr || (is_usable(said.uneven->from) && is_usable(said.uneven->into)));
 }
 
+// Of the copies of a movement, once it has ended.
+Code failure_of(const delegate::TeamCall& said) {
+  Code code = types::failure_of(said.from, said.into);
+  if (said.uneven == nullptr) return code;
+  for (const delegate::BlockList* blocks : {&said.uneven->from, &said.uneven->into})
+    for (int member = 0; member < static_cast<int>(blocks->counts.size()); ++member)
+      if (const Code failure = types::failure_of(blocks->of(member).device); failure != Code::ok)
+        code = failure;
+  return code;
+}
+
 // All members take the same way, wherever each one's memory is.
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
   const types::Devices& devices = comm.runtime().devices;
   if (said.op == nullptr) {
-    if (is_usable(said)) return comm.state().team->run(said);
+    if (is_usable(said)) {
+      const Code code = comm.state().team->run(said);
+      const Code failure = failure_of(said);
+      return code != Code::ok ? code : failure;
+    }
   } else if (is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv))) {
     return run_reduction_in_host_memory(comm, said);
   }

@@ -27,12 +27,14 @@ const Form& form_of(const Communicator& comm, const CollCall& call) {
   return comm.is_inter() ? kBetween : kInside;
 }
 
-// Whose memory a space lies in, block by block.
-void find_devices(const types::Devices& devices, engine::SpaceMemory& space) {
-  const auto find = [&devices](engine::Block& block) {
+// Whose memory a space lies in, block by block. Where it cannot be used the others are told so
+// before they wait for it.
+void find_devices(const types::Devices& devices, engine::SpaceMemory& space, Code* failure) {
+  const auto find = [&devices, failure](engine::Block& block) {
     const Count lead = block.type == nullptr ? 0 : block.type->true_lower_bound();
     if (block.count > 0)
       block.device = devices.owner_of(static_cast<std::byte*>(block.data) + lead);
+    if (block.device != nullptr && !block.device->is_usable()) *failure = Code::buffer;
   };
   find(space.whole);
   for (engine::Block& block : space.blocks) find(block);
@@ -77,16 +79,16 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
   binding.outlives_failure = !comm.errors_end_job;
   prepared.form->bind(comm, call, prepared.shape, binding, bound.temporary);
   if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
-    find_devices(devices, binding.in);
-    find_devices(devices, binding.out);
+    find_devices(devices, binding.in, &binding.failure);
+    find_devices(devices, binding.out, &binding.failure);
   }
   bound.run = take_run(comm, *bound.prepared);
   return bound;
 }
 
 Code end_call(Runtime& runtime, BoundCall& bound) {
-  const Code code = bound.run->code();
-  if (bound.widened != nullptr) bound.widened->end(code);
+  Code code = bound.run->code();
+  if (bound.widened != nullptr) code = bound.widened->end(code);
   give_run(*bound.prepared, std::move(bound.run));
   runtime.scratch.give(std::exchange(bound.temporary, {}));
   if (code != Code::ok) runtime.explain_failed_run();

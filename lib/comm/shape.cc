@@ -151,11 +151,13 @@ void copy_first(const Communicator& comm, const CollCall& call, const CallShape&
                 engine::Binding& binding, engine::ScratchPool::Piece& temporary) {
   engine::ScratchPool& pool = comm.runtime().scratch;
   const types::Devices& devices = comm.runtime().devices;
+  binding.failure = Code::ok;
   if (shape.reduces) {
     if (shape.count == 0) return;
     void* const copy = engine::take_elements(pool, shape.count, *shape.type, temporary);
-    types::copy(devices.whole(call.recv, shape.count, *shape.type),
-                types::Buffer::whole(copy, shape.count, *shape.type));
+    const types::Buffer own = devices.whole(call.recv, shape.count, *shape.type);
+    types::copy(own, types::Buffer::whole(copy, shape.count, *shape.type));
+    binding.failure = types::failure_of(own.device);
     binding.in.whole = {copy, shape.count, shape.type};
     return;
   }
@@ -165,11 +167,13 @@ void copy_first(const Communicator& comm, const CollCall& call, const CallShape&
   std::byte* to = temporary.memory.get();
   binding.in.blocks.clear();
   binding.in.whole = {to, bytes, nullptr};
-  const auto pack_block = [&to, &devices](const Block& block) {
+  const auto pack_block = [&](const Block& block) {
     const Count length = bytes_of(block.count, block.type);
     if (length == 0) return;
-    types::pack(devices.whole(block.data, block.count, *block.type), 0,
-                {to, static_cast<std::size_t>(length)});
+    const types::Buffer own = devices.whole(block.data, block.count, *block.type);
+    types::pack(own, 0, {to, static_cast<std::size_t>(length)});
+    if (const Code failure = types::failure_of(own.device); failure != Code::ok)
+      binding.failure = failure;
     to += length;
   };
   if (binding.out.blocks.empty()) pack_block(binding.out.whole);

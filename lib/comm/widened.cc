@@ -116,6 +116,7 @@ void WidenedReduction::take(const void* from, Count given, void* contribution) {
   engine::ScratchPool::Piece here;
   void* const elements = engine::take_elements(pool_, given, type_, here);
   types::copy(said, types::Buffer::whole(elements, given, type_));
+  failure_ = types::failure_of(said.device);
   types::widen(type_, elements, contribution, given);
   pool_.give(std::move(here));
 }
@@ -128,13 +129,15 @@ void WidenedReduction::hand_over() {
   void* const elements = engine::take_elements(pool_, taken_, type_, here);
   types::narrow(type_, wide_.recv, elements, taken_);
   types::copy(types::Buffer::whole(elements, taken_, type_), result);
+  if (failure_ == Code::ok) failure_ = types::failure_of(result.device);
   pool_.give(std::move(here));
 }
 
-void WidenedReduction::end(Code code) {
+Code WidenedReduction::end(Code code) {
   if (code == Code::ok && taken_ > 0) hand_over();
   pool_.give(std::move(send_));
   pool_.give(std::move(recv_));
+  return code == Code::ok ? failure_ : code;
 }
 
 }  // namespace tutti::comm

@@ -31,8 +31,8 @@ class WidenedReduction {
   WidenedReduction& operator=(const WidenedReduction&) = delete;
 
   const CollCall& call() const { return wide_; }
-  // When it has ended: hands over the result, rounded, if it went well.
-  void end(Code code);
+  // When it has ended: hands over the result, rounded, if it went well. What the call ends with.
+  Code end(Code code);
 
  private:
   void take(const void* from, Count given, void* contribution);
@@ -41,7 +41,8 @@ class WidenedReduction {
   const types::Devices& devices_;
   const types::Datatype& type_;  // the user's
   void* result_;
-  Count taken_;  // elements of the result
+  Count taken_;              // elements of the result
+  Code failure_ = Code::ok;  // of a device's memory
   CollCall wide_;
   engine::ScratchPool::Piece send_, recv_;
 };

@@ -50,6 +50,8 @@ struct Binding {
   // A run that fails waits until peers leave its memory alone. Not where a failure ends the job:
   // that is told at once, whatever peers are busy with.
   bool outlives_failure = true;
+  Code failure =
+      Code::ok;  // of reading the caller's memory: the run tells the others, and ends with it
 };
 
 // A schedule made ready to run: with the order in which messages must be posted.

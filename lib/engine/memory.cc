@@ -43,18 +43,21 @@ bool BoundMemory::needs_staging(const Bound& bound, sched::Space space, const Pr
       [&](const sched::Step& step) { return crosses(step.from) || crosses(step.into); });
 }
 
-void BoundMemory::stage(Bound& bound, ScratchPool::Piece& piece) {
+Code BoundMemory::stage(Bound& bound, ScratchPool::Piece& piece) {
+  Code code = Code::ok;
   piece = pool_.take(static_cast<std::size_t>(bound.begins.back()));
   bound.staged = piece.memory.get();
   for (std::size_t b = 0; b < bound.blocks.size(); ++b) {
     const Count bytes = bound.begins[b + 1] - bound.begins[b];
-    if (bytes > 0)
-      types::pack(message_of(bound.blocks[b]), 0,
-                  {bound.staged + bound.begins[b], static_cast<std::size_t>(bytes)});
+    if (bytes == 0) continue;
+    const types::Buffer message = message_of(bound.blocks[b]);
+    types::pack(message, 0, {bound.staged + bound.begins[b], static_cast<std::size_t>(bytes)});
+    if (const Code failure = types::failure_of(message.device); failure != Code::ok) code = failure;
   }
+  return code;
 }
 
-void BoundMemory::bind(const Binding& binding, const Program& program) {
+Code BoundMemory::bind(const Binding& binding, const Program& program) {
   release();
   type_ = binding.op != nullptr ? binding.type : nullptr;
   if (type_ != nullptr) {
@@ -66,24 +69,30 @@ void BoundMemory::bind(const Binding& binding, const Program& program) {
     scratch_base_ = take_elements(pool_, program.schedule.scratch, *type_, scratch_);
     const bool swaps = program.most_swapped > 0 && !binding.op->is_commutative();
     spare_ = swaps ? take_elements(pool_, program.most_swapped, *type_, spare_piece_) : nullptr;
-    return;
+    return Code::ok;
   }
   bind_blocks(binding.in, in_);
   bind_blocks(binding.out, out_);
   scratch_ = pool_.take(static_cast<std::size_t>(program.schedule.scratch));
   scratch_base_ = scratch_.memory.get();
-  if (needs_staging(in_, sched::Space::in, program)) stage(in_, staged_in_);
-  if (needs_staging(out_, sched::Space::out, program)) stage(out_, staged_out_);
+  Code code = Code::ok;
+  if (needs_staging(in_, sched::Space::in, program)) code = stage(in_, staged_in_);
+  if (needs_staging(out_, sched::Space::out, program))
+    if (const Code failure = stage(out_, staged_out_); failure != Code::ok) code = failure;
+  return code;
 }
 
-void BoundMemory::deliver() {
-  if (out_.staged == nullptr) return;
+Code BoundMemory::deliver() {
+  Code code = Code::ok;
+  if (out_.staged == nullptr) return code;
   for (std::size_t b = 0; b < out_.blocks.size(); ++b) {
     const Count bytes = out_.begins[b + 1] - out_.begins[b];
-    if (bytes > 0)
-      types::unpack(message_of(out_.blocks[b]), 0,
-                    {out_.staged + out_.begins[b], static_cast<std::size_t>(bytes)});
+    if (bytes == 0) continue;
+    const types::Buffer message = message_of(out_.blocks[b]);
+    types::unpack(message, 0, {out_.staged + out_.begins[b], static_cast<std::size_t>(bytes)});
+    if (const Code failure = types::failure_of(message.device); failure != Code::ok) code = failure;
   }
+  return code;
 }
 
 void BoundMemory::release() {

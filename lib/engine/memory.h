@@ -20,9 +20,9 @@ class BoundMemory {
   BoundMemory(const BoundMemory&) = delete;
   BoundMemory& operator=(const BoundMemory&) = delete;
 
-  void bind(const Binding& binding, const Program& program);
+  Code bind(const Binding& binding, const Program& program);
   // Writes staged results to where they belong, when the run went well.
-  void deliver();
+  Code deliver();
   void release();
   // Lets go of the scratch for good: messages may still use it.
   void abandon();
@@ -45,7 +45,7 @@ class BoundMemory {
   static bool needs_staging(const Bound& bound, sched::Space space, const Program& program);
   static types::Buffer find(const Bound& bound, const sched::Slice& slice);
   void bind_blocks(const SpaceMemory& space, Bound& bound);
-  void stage(Bound& bound, ScratchPool::Piece& piece);
+  Code stage(Bound& bound, ScratchPool::Piece& piece);
 
   ScratchPool& pool_;
   const types::Datatype* type_ = nullptr;  // of elements; null: packed bytes

@@ -58,7 +58,7 @@ void Run::message_done(p2p::Pending* request) {
 void Run::restart() {
   code_ = Code::ok;
   done_ = false;
-  memory_->bind(binding_, *program_);
+  const Code bound = memory_->bind(binding_, *program_);
   conditions_ = program_->conditions;
   for (Message& message : messages_) message.started = false;
   unfinished_ = conditions_.size();
@@ -72,6 +72,8 @@ void Run::restart() {
       meet(s);
     }
   advancing_ = false;
+  if (binding_.failure != Code::ok || bound != Code::ok) [[unlikely]]
+    fail_with(binding_.failure != Code::ok ? binding_.failure : bound);
   advance();
 }
 
@@ -243,7 +245,7 @@ void Run::let_go() {
 }
 
 inline void Run::finish() {
-  if (code_ == Code::ok) memory_->deliver();
+  if (code_ == Code::ok) code_ = memory_->deliver();
   memory_->release();
   done_ = true;
   if (on_done != nullptr) on_done(this);

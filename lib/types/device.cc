@@ -1,12 +1,9 @@
 // Work on memory that is not the host's: through its device, and waiting for it where no caller can
 // be told later.
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
-#include <string>
 
 #include "base/backoff.h"
-#include "base/log.h"
 #include "types/apart.h"
 
 namespace tutti::types {
@@ -15,26 +12,25 @@ namespace {
 // Something that this thread waits for on the spot.
 class Awaited final : public Done {
  public:
-  explicit Awaited(Device& device) : device_(device) {
+  explicit Awaited(Device& device, Device* other = nullptr) : device_(device), other_(other) {
     fire = [](Done* self, bool ok) {
       static_cast<Awaited*>(self)->ended_ = true;
       static_cast<Awaited*>(self)->ok_ = ok;
     };
   }
-  // A device that fails is of no use any more, and neither is what depends on it.
-  void wait(const char* what) {
+  // What failed has said why; the call goes on, with what is there, and ends with an error.
+  void wait() {
     wait_until([this] {
       device_.progress();
+      if (other_ != nullptr) other_->progress();
       return ended_;
     });
-    if (ok_) return;
-    log::warn(std::string(what) + " failed on device " + std::to_string(device_.number()) +
-              ", and this call cannot go on without it: the rank ends");
-    std::abort();
+    if (!ok_) device_.note_failure();
   }
 
  private:
   Device& device_;
+  Device* const other_;
   bool ended_ = false, ok_ = true;
 };
 
@@ -114,19 +110,20 @@ int Devices::progress() {
 void pack_apart(const Buffer& from, Count offset, std::span<std::byte> out) {
   Awaited packed(*from.device);
   from.device->pack(from, offset, out, &packed);
-  packed.wait("a copy to the host");
+  packed.wait();
 }
 
 void unpack_apart(const Buffer& into, Count offset, std::span<const std::byte> in) {
   Awaited unpacked(*into.device);
   into.device->unpack(into, offset, in, &unpacked);
-  unpacked.wait("a copy from the host");
+  unpacked.wait();
 }
 
 void copy_apart(const Buffer& from, const Buffer& into) {
-  Awaited copied(*from.device);
-  from.device->copy(from, into, &copied);
-  copied.wait("a copy");
+  Device* const one = into.device != nullptr ? into.device : from.device;
+  Awaited copied(*one, from.device);
+  begin_copy(from, into, &copied);
+  copied.wait();
 }
 
 void begin_copy(const Buffer& from, const Buffer& into, Done* done) {
@@ -137,8 +134,10 @@ void begin_copy(const Buffer& from, const Buffer& into, Done* done) {
     return from.device->pack(from, 0, {into.at(), bytes}, done);
   if (into.device != nullptr && from.is_contiguous())
     return into.device->unpack(into, 0, {from.at(), bytes}, done);
-  copy(from, into);  // two devices, or a layout on the host's side: chunk by chunk
-  done->fire(done, true);
+  if (from.device != nullptr && into.device != nullptr && from.is_one_run() && into.is_one_run() &&
+      into.device->copies_from(*from.device))
+    return into.device->copy(from, into, done);
+  begin_relay(from, into, done);
 }
 
 void begin_fold(const Fold& fold, Done* done) {
@@ -146,13 +145,13 @@ void begin_fold(const Fold& fold, Done* done) {
   const bool is_foreign = fold.from.device != nullptr && fold.from.device != device;
   if (!is_foreign && device->folds(fold)) return device->fold(fold, done);
   fold_on_host(fold);
-  done->fire(done, true);
+  done->fire(done, failure_of(fold.from, fold.into) == Code::ok);
 }
 
 void fold(const Fold& fold) {
   Awaited folded(*(fold.into.device != nullptr ? fold.into.device : fold.from.device));
   begin_fold(fold, &folded);
-  folded.wait("a fold");
+  folded.wait();
 }
 
 }  // namespace tutti::types

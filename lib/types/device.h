@@ -7,9 +7,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/memory.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "types/types.h"
 
 namespace tutti::types {
@@ -24,6 +29,13 @@ struct Fold {
   bool from_first = true;
 };
 
+// What a device measured when it was first asked.
+struct CopyPace {
+  // From so many bytes on a neighbour's device reads faster than both go through host memory.
+  std::size_t read_from = std::size_t{16} << 10;
+  std::size_t chunk = std::size_t{64} << 10;  // copied to and from the host at a time
+};
+
 // Work on a kind of memory. Each call begins some and fires `done` once, before it returns or
 // inside progress(). What was begun may end in any order: who needs an order waits between.
 // Buffers, and what is on the host's side, are left alone until then. progress() may be called
@@ -35,12 +47,17 @@ class Device {
   virtual int number() const = 0;  // among those of its kind
   // False: memory that nobody can work on, such as that which was freed; what is asked for fails.
   virtual bool is_usable() const { return true; }
+  // Work that was waited for on the spot has failed: whoever can tell a caller so takes it.
+  void note_failure() { has_failed_ = true; }
+  bool take_failure() { return std::exchange(has_failed_, false); }
   virtual bool owns(const void* address) const = 0;
   // pack() and unpack() of types.h, into and out of host memory.
   virtual void pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) = 0;
   virtual void unpack(const Buffer& into, Count offset, std::span<const std::byte> in,
                       Done* done) = 0;
-  virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;  // both are its own
+  // Both are its own, or it copies from the other's device and both lie in one piece.
+  virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;
+  virtual bool copies_from(const Device&) const { return false; }
   // Whether it folds these, by a predefined operation; what it does not is done in host memory.
   virtual bool folds(const Fold& fold) const = 0;
   virtual void fold(const Fold& fold, Done* done) = 0;
@@ -52,6 +69,12 @@ class Device {
   virtual void mark_call() {}
   virtual bool is_mark_reached() { return true; }
   virtual void begin_marked_call() { begin_call(); }
+  // Ends when that, as of the latest call, has ended: others may read this device's memory then.
+  virtual void await_caller(Done* done) = 0;
+  virtual CopyPace pace() { return {}; }
+
+ private:
+  bool has_failed_ = false;
 };
 
 // A queue of the user's on a device, such as a CUDA stream. Numbers, which go round, say how far it
@@ -69,6 +92,47 @@ class DeviceQueue {
   virtual const std::string& name() const = 0;  // "stream 0x5560 of GPU 0"
 };
 
+// Brings descriptors to neighbours: what some memory can be named by only.
+class Courier {
+ public:
+  virtual ~Courier() = default;
+  // What a neighbour takes it by; it can while `hold` lives.
+  struct Parcel {
+    Blob key;
+    std::shared_ptr<void> hold;
+  };
+  virtual Result<Parcel> give(int fd) = 0;
+  virtual Result<UniqueFd> take(BlobView key) = 0;
+};
+
+// Memory of a device that neighbours may read while this lives.
+class Exported {
+ public:
+  virtual ~Exported() = default;
+  virtual BlobView key() const = 0;  // its first byte is the MemoryKind
+};
+
+// A neighbour's. It outlives what is read from it.
+class Imported {
+ public:
+  virtual ~Imported() = default;
+  // Begins to copy into.bytes bytes from `offset`; into the host's memory or a device's. An error
+  // where they are not all inside, or no device here reaches them: nothing was begun.
+  virtual Result<void> read(std::uint64_t offset, const Buffer& into, Done* done) = 0;
+};
+
+// What a call says whose buffers are of this device (null: the host's), when its work is done.
+inline Code failure_of(Device* device) {
+  if (device == nullptr) [[likely]]
+    return Code::ok;
+  if (!device->is_usable()) return Code::buffer;
+  return device->take_failure() ? Code::other : Code::ok;
+}
+inline Code failure_of(const Buffer& one, const Buffer& other) {
+  const Code first = failure_of(one.device), second = failure_of(other.device);
+  return first != Code::ok ? first : second;
+}
+
 // Whose devices may come to be while the program runs.
 class Vendor {
  public:
@@ -79,6 +143,14 @@ class Vendor {
   virtual const char* queue_type() const = 0;  // the C type of its queues' handles
   virtual Result<std::unique_ptr<DeviceQueue>> open_queue(std::uintptr_t handle) = 0;
   virtual void begin_thread() const {}  // this thread of ours will work on its devices
+  virtual MemoryKind kind() const = 0;
+  // Memory that lies in one piece of what was allocated. An error says why nobody else reaches it.
+  virtual Result<std::unique_ptr<Exported>> share(const Memory& memory, Courier& courier) = 0;
+  // What neighbour `from` says that it exported: nothing in it is believed unseen. The courier
+  // outlives what is imported.
+  virtual Result<std::unique_ptr<Imported>> import(int from, BlobView key, Courier& courier) = 0;
+  // How what this neighbour exported was reached, or why not; empty: it exported nothing so far.
+  virtual std::string reach_text(int from) const = 0;
 };
 
 // Calls that users put into queues, and who works on them.
@@ -125,6 +197,7 @@ class Devices {
     return buffer;
   }
   int progress();
+  std::span<Vendor* const> vendors() const { return vendors_; }
 
  private:
   static const void* this_thread() { return __builtin_thread_pointer(); }

@@ -59,6 +59,123 @@ void returned() {
   CHECK(in == out);
 }
 
+bool is_refused(int code) {
+  int error = MPI_SUCCESS;
+  MPI_Error_class(code, &error);
+  return error == MPI_ERR_BUFFER;
+}
+bool ends_refused(int code, MPI_Request* request) {
+  return is_refused(code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code);
+}
+
+void freed_in_local_calls(int* bad, int* good, int* host) {
+  int at = 0;
+  CHECK(is_refused(MPI_Pack(bad, 1, MPI_INT, host, 400, &(at = 0), MPI_COMM_WORLD)));
+  CHECK(is_refused(MPI_Unpack(host, 400, &(at = 0), bad, 1, MPI_INT, MPI_COMM_WORLD)));
+  CHECK(is_refused(MPI_Unpack(bad, 400, &(at = 0), host, 1, MPI_INT, MPI_COMM_WORLD)));
+  CHECK(is_refused(MPI_Reduce_local(bad, good, 1, MPI_INT, MPI_SUM)));
+  CHECK(is_refused(MPI_Reduce_local(good, bad, 1, MPI_INT, MPI_SUM)));
+  CHECK(is_refused(MPI_Reduce_local(host, bad, 1, MPI_INT, MPI_SUM)));
+}
+
+void freed_in_messages(int* bad, int* host, MPI_Comm comm) {
+  int self = 0;
+  MPI_Comm_rank(comm, &self);
+  MPI_Request request;
+  CHECK(
+      is_refused(MPI_Sendrecv_replace(bad, 1, MPI_INT, self, 1, self, 1, comm, MPI_STATUS_IGNORE)));
+  MPI_Irecv(host, 1, MPI_INT, self, 2, comm, &request);
+  CHECK(is_refused(MPI_Send(bad, 1, MPI_INT, self, 2, comm)));
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Irecv(bad, 1, MPI_INT, self, 3, comm, &request);
+  MPI_Send(host, 1, MPI_INT, self, 3, comm);
+  CHECK(is_refused(MPI_Wait(&request, MPI_STATUS_IGNORE)));
+}
+
+void freed_in_collectives(int* bad, int* good, int* host, int count) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  MPI_Request request;
+  if (size > 1) CHECK(is_refused(MPI_Bcast(bad, count, MPI_INT, 0, comm)));
+  if (size > 1) CHECK(ends_refused(MPI_Ibcast(bad, count, MPI_INT, 0, comm, &request), &request));
+  for (int* const other : {good, host})
+    for (const bool sends : {true, false}) {
+      int* const from = sends ? bad : other;
+      int* const into = sends ? other : bad;
+      CHECK(is_refused(MPI_Allreduce(from, into, count, MPI_INT, MPI_SUM, comm)));
+      CHECK(ends_refused(MPI_Iallreduce(from, into, count, MPI_INT, MPI_SUM, comm, &request),
+                         &request));
+      CHECK(is_refused(MPI_Allgather(from, 1, MPI_INT, into, 1, MPI_INT, comm)));
+      CHECK(ends_refused(MPI_Iallgather(from, 1, MPI_INT, into, 1, MPI_INT, comm, &request),
+                         &request));
+      const std::vector<int> ones(static_cast<std::size_t>(size), 1), none(ones.size());
+      CHECK(is_refused(
+          MPI_Allgatherv(from, 1, MPI_INT, into, ones.data(), none.data(), MPI_INT, comm)));
+      CHECK(is_refused(MPI_Alltoallv(from, ones.data(), none.data(), MPI_INT, into, ones.data(),
+                                     none.data(), MPI_INT, comm)));
+    }
+  CHECK(ends_refused(
+      MPI_Ireduce_scatter_block(MPI_IN_PLACE, bad, 1, MPI_INT, MPI_SUM, comm, &request), &request));
+}
+
+// Each sort of call says the same of memory that was freed, and goes on.
+void freed_everywhere() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  constexpr int kCount = 100;
+  gpu::Vector<int> memory(std::vector<int>(kCount, 7), Kind::device),
+      good(std::vector<int>(kCount), Kind::device);
+  std::vector<int> host(kCount);
+  int* const bad = memory.data();
+  int at = 0;  // known to the library while it is there
+  MPI_Pack(bad, kCount, MPI_INT, host.data(), 4 * kCount, &at, MPI_COMM_WORLD);
+  memory.area().free();
+  freed_in_local_calls(bad, good.data(), host.data());
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF})
+    freed_in_messages(bad, host.data(), comm);
+  for (const int count : {1, kCount}) freed_in_collectives(bad, good.data(), host.data(), count);
+  good.put(std::vector<int>(kCount, 1));
+  MPI_Allreduce(MPI_IN_PLACE, good.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(good.get() == std::vector<int>(kCount, size));
+}
+
+// One of everything, once more than is kept, so that each call of the driver's is among them.
+void everything() {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  constexpr int kCount = 40000, kSteps = 400;
+  const std::vector<int> zeros(kCount), ones(kCount, 1);
+  MPI_Datatype column;  // blocks that no few rows hold
+  std::vector<int> lengths(kSteps, 2), places;
+  for (int i = 0; i < kSteps; ++i) places.push_back(i * i % 97 + i * 97);
+  MPI_Type_indexed(kSteps, lengths.data(), places.data(), MPI_INT, &column);
+  MPI_Type_commit(&column);
+  for (const Kind kind : {Kind::device, Kind::pool, Kind::mapped, Kind::managed}) {
+    gpu::Vector<int> out(ones, kind), in(zeros, kind), host(zeros, Kind::host);
+    MPI_Sendrecv(out.data(), 10, MPI_INT, right, 1, in.data(), 10, MPI_INT, left, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out.data(), 1, column, right, 2, in.data(), 1, column, left, 2, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Request requests[2];
+    MPI_Irecv(in.data(), kCount, MPI_INT, left, 3, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out.data(), kCount, MPI_INT, right, 3, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(in.get() == ones);
+    int position = 0;
+    MPI_Pack(out.data(), 1, column, in.data(), kCount, &position, MPI_COMM_WORLD);
+    MPI_Reduce_local(out.data(), in.data(), kCount, MPI_INT, MPI_MAX);
+    MPI_Allreduce(out.data(), in.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(in.get() == std::vector<int>(kCount, size));
+    MPI_Iallreduce(out.data(), host.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD, requests);
+    MPI_Wait(requests, MPI_STATUS_IGNORE);
+    CHECK(host.get() == std::vector<int>(kCount, size));
+    MPI_Bcast(out.data(), kCount, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Allgather(out.data(), kCount / size, MPI_INT, in.data(), kCount / size, MPI_INT,
+                  MPI_COMM_WORLD);
+    MPI_Scan(out.data(), in.data(), 100, MPI_INT, MPI_PROD, MPI_COMM_WORLD);
+  }
+  MPI_Type_free(&column);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -68,6 +185,8 @@ int main(int argc, char** argv) {
   if (what == "freed") freed();
   if (what == "freed_in_collective") freed_in_collective();
   if (what == "lost") lost();
+  if (what == "freed_everywhere") freed_everywhere();
+  if (what == "everything") everything();
   if (what == "returned") returned();
   return done();
 }

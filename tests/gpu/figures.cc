@@ -3,6 +3,7 @@
 //
 //   {"what": "half_round_trip", "bytes": 8, "us": 4.1}
 //   {"what": "bandwidth", "bytes": 268435456, "gb_per_s": ..., "device_copy_gb_per_s": ...}
+//   {"what": "bandwidth_of_device_copy", "bytes": 268435456, "percent": 93}
 //   {"what": "allreduce", "type": "float", "bytes": 1048576, "us": ...}
 //   {"what": "host_half_round_trip", ...}
 //   {"what": "enqueue", "call": "allreduce", "host_us": 2.1, "stream_us": ...}   a call in a
@@ -38,7 +39,8 @@ double us_of(int times, Call call) {
   return rounds[rounds.size() / 2];
 }
 
-void round_trip(const char* name, Kind kind, std::size_t bytes) {
+// us a message.
+double round_trip(const char* name, Kind kind, std::size_t bytes) {
   Area area(bytes, kind);
   area.put(std::vector<char>(bytes).data(), bytes);
   const auto count = static_cast<int>(bytes);
@@ -51,10 +53,11 @@ void round_trip(const char* name, Kind kind, std::size_t bytes) {
   if (rank == 0)
     std::printf("{\"what\": \"%s\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n", name,
                 bytes, us / 2, static_cast<double>(bytes) / (us / 2) / 1e3);
+  return us / 2;
 }
 
 // Both ranks at once, where they share a GPU: what a message can be compared with.
-void device_copy(std::size_t bytes) {
+double device_copy(std::size_t bytes) {
   Area from(bytes, Kind::device), into(bytes, Kind::device);
   from.put(std::vector<char>(bytes).data(), bytes);
   const double us = us_of(times_of(bytes), [&] {
@@ -66,6 +69,7 @@ void device_copy(std::size_t bytes) {
   if (rank == 0)
     std::printf("{\"what\": \"device_copy\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n",
                 bytes, us, static_cast<double>(bytes) / us / 1e3);
+  return us;
 }
 
 void allreduce(Kind kind, const char* name, std::size_t bytes) {
@@ -152,8 +156,11 @@ int main(int argc, char** argv) {
     round_trip("host_half_round_trip", Kind::host, bytes);
     allreduce(Kind::device, "allreduce", bytes);
   }
-  round_trip("half_round_trip", Kind::device, most);
-  device_copy(most);
+  const double message = round_trip("half_round_trip", Kind::device, most);
+  const double copy = device_copy(most);
+  if (rank == 0)
+    std::printf("{\"what\": \"bandwidth_of_device_copy\", \"bytes\": %zu, \"percent\": %.0f}\n",
+                most, 100 * copy / message);
   pack(most);
   enqueue_all();
   return done();

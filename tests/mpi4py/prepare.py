@@ -36,7 +36,7 @@ def stage(build, prefix):
     for wrapper in ("mpicc", "mpicxx"):
         shutil.copy(mpi / "scripts" / wrapper, prefix / "bin" / wrapper)
         (prefix / "bin" / wrapper).chmod(0o755)
-    links = {"include/mpi.h": mpi / "include/mpi.h"}
+    links = {f"include/{header}": mpi / "include" / header for header in ("mpi.h", "mpi-ext.h")}
     for header in (pathlib.Path(__file__).parents[2] / "bindings/mpi/include").glob("*.h"):
         links["include/" + header.name] = header
     for name in ("libmpi_abi.so", "libmpi_abi.so.1"):

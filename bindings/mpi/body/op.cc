@@ -68,7 +68,7 @@ Code reduce_local(const void* inbuf, void* inoutbuf, Count count, types::Datatyp
     op.fold(inbuf, inoutbuf, count, datatype);
   else
     types::fold({&op, from, into, true});
-  return Code::ok;
+  return types::failure_of(from, into);
 }
 
 }  // namespace tutti::mpi::body

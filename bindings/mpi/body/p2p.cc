@@ -83,6 +83,7 @@ Code sendrecv_replace(void* buf, Count count, types::Datatype& datatype, int des
   const auto bytes = static_cast<std::size_t>(whole.bytes);
   const auto packed = std::make_unique<std::byte[]>(bytes);
   types::pack(whole, 0, {packed.get(), bytes});
+  if (const Code code = types::failure_of(whole.device); code != Code::ok) return code;
   return sendrecv(packed.get(), whole.bytes, *type_of(MPI_PACKED), dest, sendtag, buf, count,
                   datatype, source, recvtag, comm, status);
 }
@@ -101,6 +102,7 @@ Code isendrecv_replace(void* buf, Count count, types::Datatype& datatype, int de
   const auto bytes = static_cast<std::size_t>(whole.bytes);
   auto packed = std::make_unique<std::byte[]>(bytes);
   types::pack(whole, 0, {packed.get(), bytes});
+  if (const Code code = types::failure_of(whole.device); code != Code::ok) return code;
   const ExchangeSide out{packed.get(), whole.bytes, type_of(MPI_PACKED), dest, sendtag};
   const ExchangeSide in{buf, count, &datatype, source, recvtag};
   return put_request(start_exchange(comm, out, in, std::move(packed)), request);

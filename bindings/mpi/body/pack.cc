@@ -19,6 +19,7 @@ class HostWindow {
     if (window.device != nullptr) copy_.resize(static_cast<std::size_t>(window.bytes));
   }
   std::byte* data() { return window_.device == nullptr ? window_.at() : copy_.data(); }
+  const types::Buffer& window() const { return window_; }
   void read() {
     if (window_.device != nullptr) types::pack(window_, 0, copy_);
   }
@@ -51,7 +52,9 @@ Code pack(const void* inbuf, Count incount, types::Datatype& datatype, void* out
   const auto from = message_at(inbuf, incount, datatype);
   if (*position < 0 || from.bytes > outsize - *position)
     return too_short("outbuf", from.bytes, outsize - *position);
-  types::copy(from, window(outbuf, *position, from.bytes));
+  const auto into = window(outbuf, *position, from.bytes);
+  types::copy(from, into);
+  if (const Code code = types::failure_of(from, into); code != Code::ok) return code;
   *position += from.bytes;
   return Code::ok;
 }
@@ -61,7 +64,9 @@ Code unpack(const void* inbuf, Count insize, Count* position, void* outbuf, Coun
   const auto into = message_at(outbuf, outcount, datatype);
   if (*position < 0 || into.bytes > insize - *position)
     return too_short("inbuf", into.bytes, insize - *position);
-  types::copy(window(inbuf, *position, into.bytes), into);
+  const auto from = window(inbuf, *position, into.bytes);
+  types::copy(from, into);
+  if (const Code code = types::failure_of(from, into); code != Code::ok) return code;
   *position += into.bytes;
   return Code::ok;
 }
@@ -82,6 +87,7 @@ Code pack_external(const char* datarep, const void* inbuf, Count incount, types:
   HostWindow out(window(outbuf, *position, bytes));
   if (const auto done = types::pack_external(from, out.data()); !done) return note(done);
   out.write();
+  if (const Code code = types::failure_of(from, out.window()); code != Code::ok) return code;
   *position += bytes;
   return Code::ok;
 }
@@ -96,6 +102,7 @@ Code unpack_external(const char* datarep, const void* inbuf, Count insize, Count
   HostWindow in(window(inbuf, *position, bytes));
   in.read();
   if (const auto done = types::unpack_external(into, in.data()); !done) return note(done);
+  if (const Code code = types::failure_of(in.window(), into); code != Code::ok) return code;
   *position += bytes;
   return Code::ok;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """generate.py API_FOLDER WHAT OUTPUT [BODY.cc ...] -- writes one generated file.
 
-WHAT: header, bodies, functions, names, map, linktest, arguments, mutant, wide; or the numbers of
+WHAT: header, bodies, functions, names, map, linktest, arguments, mutant, wide, mover; or the numbers of
 chapters, with commas, which go to chapter_N.cc in the folder OUTPUT: reading the table takes longer
 than writing one of them.
 """
@@ -10,6 +10,7 @@ import sys
 
 import arguments
 import header
+import mover
 import mutant
 import names
 import table as tables
@@ -27,6 +28,7 @@ def produce(table, what, bodies):
         "map": lambda: names.write_map(table),
         "arguments": lambda: arguments.write(table, bodies),
         "mutant": lambda: mutant.write(table, bodies),
+        "mover": lambda: mover.write(table, bodies),
         "wide": lambda: wide.write(table, bodies),
         "linktest": lambda: tests.write(table),
     }

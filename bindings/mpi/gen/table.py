@@ -96,8 +96,10 @@ class Function:
         for p in self.params:
             p.unchecked = p.name in overlay["unchecked"].get(self.name, [])
             p.blocks = overlay["blocks"].get(self.name, {}).get(p.name)  # of a buffer, each of its count: a length
+            p.is_received = p.name in overlay["received"].get(self.name, [])  # which the standard's data calls "in"
             # The standard's data says "root only" here, its text says otherwise.
             p.root_only &= p.name not in overlay["at_all_ranks"].get(self.name, [])
+        self.on_requests = overlay["on_requests"].get(self.name)  # what gen/mover.py does with them
         self.is_local = facts.get("local") is True
         self.form = facts["form"]
         self.anytime = self.name in overlay["anytime"] or self.group in overlay["anytime_groups"]

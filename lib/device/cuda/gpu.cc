@@ -85,8 +85,8 @@ void Gpu::begin_call() {
 
 Result<void> Gpu::prepare() {
   const Current current(driver_, context_);
-  TUTTI_DO(staging_.open());
-  TUTTI_DO(open_spare());
+  if (!staging_.is_open()) TUTTI_DO(open_staging());
+  TUTTI_DO(take_spare());
   TUTTI_DO(queues_.open());
   return kernels_.load();
 }
@@ -155,13 +155,15 @@ bool Gpu::begin_step(Lane& lane, Job& job) {
 
 Result<bool> Gpu::enqueue(Step& step) {
   Lane& lane = *step.lane;
-  TUTTI_DO(staging_.open());
   TUTTI_TRY(event, take_event());
   step.event = event;
   if (lane.needs_fence) {
     TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
     lane.needs_fence = false;
   }
+  if (other_fence_ != nullptr && &lane == &lanes_[2])
+    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, std::exchange(other_fence_, nullptr), 0),
+                   "a wait for the caller"));
   Result<bool> begun = false;
   switch (step.job->what) {
     case What::pack:
@@ -175,6 +177,10 @@ Result<bool> Gpu::enqueue(Step& step) {
       break;
     case What::fold:
       begun = step_fold(step);
+      break;
+    case What::wait:
+      step.job->begun = step.job->total;
+      begun = true;
       break;
   }
   if (!begun || !*begun) return begun;
@@ -194,8 +200,8 @@ Result<CUevent> Gpu::take_event() {
 }
 
 void Gpu::fail_job(Job& job, const std::string& why) {
-  constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy",
-                                   "a fold"};
+  constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy", "a fold",
+                                   "a wait for the caller"};
   job.has_failed = true;
   // A GPU that is lost fails all that was under way.
   if (std::find(told_.begin(), told_.end(), why) != told_.end()) return;

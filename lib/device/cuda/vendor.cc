@@ -142,6 +142,19 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
   return gpus_.back().get();
 }
 
+Result<std::unique_ptr<types::Exported>> Cuda::share(const Memory& memory,
+                                                     types::Courier& courier) {
+  if (!is_found_) return fail(Code::unsupported, "this process has no CUDA");
+  const Pointer pointer = pointers_.find(memory.data);
+  if (pointer.is_host() || pointer.kind == PointerKind::freed ||
+      pointer.kind == PointerKind::unknown)
+    return fail(Code::unsupported, std::string("it is ") + name_of(pointer.kind));
+  std::string why;
+  const Gpu* const gpu = gpu_of(pointer, &why);
+  if (gpu == nullptr) return fail(Code::unsupported, why);
+  return exports_.share(memory, courier, *gpu);
+}
+
 int Cuda::progress() {
   int ended = 0;
   for (const auto& gpu : gpus_) ended += gpu->progress();

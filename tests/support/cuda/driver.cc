@@ -19,8 +19,9 @@ unsigned long long variable(const char* name, unsigned long long fallback) {
 
 void make_gpu() {
   auto gpu = std::make_unique<Gpu>();
-  const int file = ::memfd_create("standin-gpu", MFD_CLOEXEC);
-  if (file < 0 || ::ftruncate(file, kWindow) != 0) std::abort();
+  const std::string name = "standin-" + std::to_string(state().gpus.size());
+  const int file = ::memfd_create(name.c_str(), MFD_CLOEXEC);
+  if (file < 0 || ::ftruncate(file, kWindow + kIds) != 0) std::abort();
   const auto map = [file](int protection) {
     void* const at = ::mmap(nullptr, kWindow, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (at == MAP_FAILED) std::abort();
@@ -28,12 +29,12 @@ void make_gpu() {
   };
   gpu->forbidden = map(PROT_NONE);
   gpu->open = map(PROT_READ | PROT_WRITE);
-  ::close(file);
+  gpu->file = file;
   gpu->primary.device = static_cast<int>(state().gpus.size());
   state().gpus.push_back(std::move(gpu));
 }
 
-// FUNCTION:NUMBER:ERROR
+// FUNCTION:NUMBER:ERROR[:once]
 void read_failure() {
   const char* const text = std::getenv("STANDIN_CUDA_FAIL");
   if (text == nullptr) return;
@@ -43,6 +44,9 @@ void read_failure() {
   state().fails = whole.substr(0, first);
   state().fails_from = std::atoi(whole.c_str() + first + 1);
   state().fails_with = static_cast<CUresult>(std::atoi(whole.c_str() + second + 1));
+  state().fails_once = whole.find(":once", second) != std::string::npos;
+  const char* const in = std::getenv("STANDIN_CUDA_FAIL_IN");
+  if (in != nullptr) state().fails_in = in;
 }
 
 // After these nothing works in the process any more.
@@ -64,11 +68,21 @@ State& state() {
   return all;
 }
 
-CUresult enter(const char* name) {
+// Whether this call is one of those that are to fail.
+static bool is_meant(const char* name, const void* caller) {
+  const State& all = state();
+  if (all.fails != name || all.fails_in.empty()) return all.fails == name;
+  Dl_info place = {};
+  return caller != nullptr && ::dladdr(caller, &place) != 0 &&
+         std::strstr(place.dli_fname, all.fails_in.c_str()) != nullptr;
+}
+
+CUresult enter(const char* name, const void* caller) {
   State& all = state();
   if (!all.is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
   if (all.lost != CUDA_SUCCESS) return all.lost;
-  if (all.fails != name || ++all.calls < all.fails_from) return CUDA_SUCCESS;
+  if (!is_meant(name, caller) || ++all.calls < all.fails_from) return CUDA_SUCCESS;
+  if (all.fails_once && all.calls > all.fails_from) return CUDA_SUCCESS;
   if (breaks_context(all.fails_with)) all.lost = all.fails_with;
   return all.fails_with;
 }
@@ -84,7 +98,7 @@ using namespace standin;
 
 #define ENTER(name)         \
   Lock lock(state().mutex); \
-  if (const CUresult no = enter(name); no != CUDA_SUCCESS) return no
+  if (const CUresult no = enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) return no
 
 CUresult cuInit(unsigned) {
   const Lock lock(state().mutex);
@@ -94,8 +108,11 @@ CUresult cuInit(unsigned) {
   if (devices == 0) return CUDA_ERROR_NO_DEVICE;
   for (unsigned long long i = 0; i < devices; ++i) make_gpu();
   all.delay_us = static_cast<unsigned>(variable("STANDIN_CUDA_DELAY_US", 50));
+  all.us_per_mib = variable("STANDIN_CUDA_US_PER_MIB", 0);
   all.memory_limit = variable("STANDIN_CUDA_MEMORY", SIZE_MAX);
   all.pinned_limit = variable("STANDIN_CUDA_PINNED", SIZE_MAX);
+  all.has_ipc = variable("STANDIN_CUDA_IPC", 1) != 0;
+  all.has_peers = variable("STANDIN_CUDA_PEERS", 1) != 0;
   all.random = static_cast<std::uint64_t>(::getpid()) * 0x9e3779b97f4a7c15U;
   read_failure();
   all.is_initialised = true;

@@ -30,54 +30,82 @@ TEST_CASE("the way whose middle figure is less is kept, the first one where they
           "[judge]") {
   Doer doer;
   doer.costs[1] = GENERATE(300, 840, 860, 1000, 1200, 5000);
-  doer.go_on(Judge::kNew + 2 * Judge::kFew);
-  CHECK(doer.judge.kept() == (doer.costs[1] < 850 ? 1 : 0));
-  doer.go_on(1000);
-  CHECK(doer.judge.kept() == (doer.costs[1] < 850 ? 1 : 0));
+  const unsigned better = doer.costs[1] < 850 ? 1 : 0;
+  doer.go_on(Judge::kNew + Judge::kFew + Judge::kTrial);
+  CHECK(doer.went[1] == Judge::kTrial);
+  CHECK(doer.judge.kept() == better);
+  doer.go_on(2000);
+  CHECK(doer.judge.kept() == better);
 }
 
 TEST_CASE("first turns are of the first way and count for nothing", "[judge]") {
   Doer doer;
   doer.costs[1] = 900;
   for (std::uint32_t i = 0; i < Judge::kNew; ++i) CHECK(doer.go(50) == 0);
-  doer.go_on(2 * Judge::kFew);
-  CHECK(doer.went[0] == doer.went[1]);
+  doer.go_on(Judge::kFew + Judge::kTrial);
   CHECK(doer.judge.kept() == 0);
+  CHECK(doer.judge.worth(0) == 1000);
 }
 
-TEST_CASE("the other way is tried once in 64 turns at most, more rarely the slower it is",
+TEST_CASE("a trial's first turns count for nothing, nor do the kept way's figures in it",
+          "[judge]") {
+  Doer doer;
+  doer.costs[1] = 500;
+  doer.go_on(Judge::kNew + Judge::kFew);
+  for (std::uint32_t i = 0; i < Judge::kSettling; ++i) CHECK(doer.go(50) == 1);
+  doer.go_on(Judge::kTrial - Judge::kSettling);
+  CHECK(doer.judge.kept() == 1);
+  CHECK(doer.judge.worth(1) == 500);
+}
+
+TEST_CASE("the other way is tried one turn in 64 at most, more rarely the slower it is",
           "[judge]") {
   Doer close, far, hopeless;
-  close.costs[1] = 1000;
   far.costs[1] = 2000;
   hopeless.costs[1] = 100'000;
   for (Doer* each : {&close, &far, &hopeless}) {
-    each->go_on(100);
-    each->go_on(64 * 256);
+    each->go_on(Judge::kNew + Judge::kFew + Judge::kTrial);
+    each->go_on(64 * 5 * 64);
   }
-  CHECK(close.went[1] == 256);
-  CHECK(far.went[1] == 64);
-  CHECK(hopeless.went[1] == 16);
+  CHECK(close.went[1] == 64 * 5);
+  CHECK(far.went[1] == 16 * 5);
+  CHECK(hopeless.went[1] == 4 * 5);
 }
 
 TEST_CASE("where nobody tells a figure the first way is kept, and the other hardly tried",
           "[judge]") {
   Judge judge;
-  int tried = 0;
-  for (int i = 0; i < 6400; ++i) tried += judge.next() == 1 ? 1 : 0;
+  std::uint32_t tried = 0;
+  for (int i = 0; i < 6400; ++i) tried += judge.next();
   CHECK(judge.kept() == 0);
-  CHECK(tried <= 100 + static_cast<int>(Judge::kFew));
+  CHECK(tried <= 6400 / 64 + Judge::kTrial);
 }
 
-TEST_CASE("two disturbed turns of seven change nothing", "[judge]") {
+TEST_CASE("two disturbed turns of seven, or one of a trial, change nothing", "[judge]") {
   Doer doer;
   doer.costs[1] = 1100;
-  doer.go_on(100);
   for (int i = 0; i < 6400; ++i) {
     const bool is_disturbed = i % 7 < 2;
     doer.go(is_disturbed ? 1000 : 1);
     CHECK(doer.judge.kept() == 0);
   }
+  Doer quick;
+  quick.costs[1] = 1100;
+  for (int i = 0; i < 6400; ++i) {
+    const bool is_quick = i % 3 == 0;
+    quick.go(is_quick ? 0.01 : 1);
+    CHECK(quick.judge.kept() == 0);
+  }
+}
+
+TEST_CASE("a time in which everything is slow changes nothing", "[judge]") {
+  Doer doer;
+  doer.costs[1] = 1100;
+  const int before = static_cast<int>(Judge::kNew + Judge::kFew + Judge::kTrial);
+  doer.go_on(before + static_cast<int>(Judge::kTryAgainAfter - Judge::kTrial) - 10);
+  for (int i = 0; i < 10 + static_cast<int>(Judge::kTrial) + 100; ++i) doer.go(20);
+  doer.go_on(1000);
+  CHECK(doer.judge.kept() == 0);
 }
 
 TEST_CASE("a way that has become the faster one is found out", "[judge]") {
@@ -86,16 +114,15 @@ TEST_CASE("a way that has become the faster one is found out", "[judge]") {
   doer.go_on(1000);
   REQUIRE(doer.judge.kept() == 1);
   doer.costs[1] = 1500;  // the ranks lie elsewhere now
-  doer.go_on(10);
+  doer.go_on(1000);
   CHECK(doer.judge.kept() == 0);
   doer.costs[1] = 600;
-  doer.go_on(4 * Judge::kTryAgainAtMost);
+  doer.go_on(Judge::kTryAgainAtMost);
   CHECK(doer.judge.kept() == 1);
 }
 
 TEST_CASE("ways that differ by little do not take turns", "[judge]") {
   Doer doer;
-  doer.go_on(100);
   int changes = 0;
   for (int i = 0; i < 10'000; ++i) {
     const unsigned before = doer.judge.kept();

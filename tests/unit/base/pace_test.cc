@@ -73,7 +73,7 @@ TEST_CASE("what was better once is found out when it is not any more", "[pace]")
   REQUIRE(ends.most_of(32768, 20) == Stores::streaming);
   ends.reads[0] = 400;  // the rank was moved to another core
   ends.writes[0] = 400;
-  ends.most_of(32768, 600);
+  ends.most_of(32768, 1500);
   CHECK(ends.most_of(32768, 40) == Stores::ordinary);
 }
 

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""run.py BUILD PRUN LIBRARY WHAT MODE -- unmodified programs, each call's buffers moved to GPU memory (mover.h)
+
+WHAT: ranks (our own programs), random, mpich, mpi4py. MODE: ipc, refused (no handle of another process can be
+opened), hosts (two virtual ones). With TUTTI_TEST_QUICK a sample, with TUTTI_TEST_LONG all of them, with several
+seeds. What fails prints the line that repeats it.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TESTS = HERE.parent
+SKIP, NO_NAMESPACES = 77, 208  # launcher/status/status.h
+QUICK, LONG = (bool(os.environ.get("TUTTI_TEST_" + length)) for length in ("QUICK", "LONG"))
+MODES = {"ipc": {}, "refused": {"STANDIN_CUDA_IPC": "0"}, "hosts": {}}
+HOSTS = ["--virtual", "-H", "a:4,b:4", "--map-by", "node"]
+# Of tests/ranks; what a sample has first.
+SAMPLE = ["p2p", "persistent", "nonblocking", "collectives", "topologies", "buffered"]
+RANKS = SAMPLE + ["wildcards", "ordering", "errors", "datatypes", "operations", "halves", "comms", "inter", "groups",
+                  "threads", "not_significant", "attributes", "callbacks", "leaders", "legal_beside", "aliases",
+                  "large_counts", "makers", "threads_everywhere"]
+SLOW = ["itself", "overtaken"]  # with --long
+# Of MPICH's programs: one asks once whether a receive has ended whose message was sent; one sends for minutes.
+WITHOUT = ["pt2pt/rqstatus", "pt2pt/sendflood"]
+# Functions whose buffers the programs of tests/ranks must have had moved, together.
+FEWEST_FUNCTIONS = 85
+
+
+def fail(done, command, environment):
+    print((done.stdout + done.stderr)[-4000:])
+    words = " ".join(f"{name}={value}" for name, value in environment.items())
+    sys.exit(f"status {done.returncode}: {words} {' '.join(map(str, command))}")
+
+
+def moved_functions(counts):
+    return {line.split()[0] for line in counts.read_text().splitlines()} if counts.exists() else set()
+
+
+def ranks(build, environment, mode):
+    counts = build / "tests/mover" / f"counts.{mode}"
+    counts.unlink(missing_ok=True)
+    programs = SAMPLE if QUICK else RANKS + SLOW if LONG else RANKS
+    runs = 0
+    for seed in range(1, 6 if LONG else 2):
+        for size in (1, 2, 3, 4, 7) if LONG else (3,) if mode == "hosts" or QUICK else (2, 4):
+            for name in programs:
+                environment |= {"MOVER_SEED": str(seed), "MOVER_COUNTS": str(counts)}
+                command = [HERE / "prun.py", "--oversubscribe", "--timeout", "600", *(HOSTS if mode == "hosts" else []),
+                           "-np", str(size), build / "tests/ranks" / f"ranks_{name}"]
+                done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True,
+                                      errors="replace", stdin=subprocess.DEVNULL)
+                if done.returncode == NO_NAMESPACES and mode == "hosts":
+                    print(done.stderr)
+                    sys.exit(SKIP)
+                if done.returncode != 0:
+                    fail(done, command, environment)
+                runs += 1
+    moved = moved_functions(counts)
+    print(f"{runs} runs; buffers of {len(moved)} functions were moved")
+    if not moved or (not QUICK and len(moved) < FEWEST_FUNCTIONS):
+        sys.exit(f"at least {FEWEST_FUNCTIONS} functions are expected")
+
+
+def others(command, environment):
+    """The runner of another suite, with our prun."""
+    done = subprocess.run([sys.executable, *map(str, command)], env=os.environ | environment)
+    sys.exit(done.returncode)
+
+
+def main():
+    build, prun, library, what, mode = sys.argv[1:]
+    build = pathlib.Path(build).resolve()
+    # Streams that run far behind are what suite gpu is for; here there are many calls.
+    environment = {"STANDIN_CUDA_DELAY_US": "10", **MODES[mode], "MOVER_PRUN": str(pathlib.Path(prun).resolve()),
+                   "MOVER_LIBRARY": library}
+    if what == "ranks":
+        ranks(build, environment, mode)
+    elif what == "random":
+        seconds = "900" if LONG else "5" if QUICK else "15"
+        link = "hosts" if mode == "hosts" else "shm"
+        others([TESTS / "random/run.py", HERE / "prun.py", build / "tests/random/random_program", link,
+                "--seconds", seconds], environment)
+    elif what == "mpich":
+        others([TESTS / "programs/run.py", build, HERE / "prun.py", "mpich"],
+               environment | {"TUTTI_TEST_STEP": "1" if LONG else "40", "TUTTI_TEST_WITHOUT": " ".join(WITHOUT)})
+    else:
+        where = ["--virtual", "-H", "a:1,b:1"] if mode == "hosts" else ["-np", "2"]
+        modules = {} if LONG else {"TUTTI_TEST_MODULES": "test_p2p_buf" if QUICK else "test_(p2p_buf|cco_buf|cco_nb_vec)"}
+        others([TESTS / "mpi4py/run.py", build, HERE / "prun.py", *where], environment | modules)
+
+
+main()

@@ -241,12 +241,9 @@ void Move::put_partitions(std::size_t first, std::size_t last) {
     for (const Run& run : runs_[i]) area_->put(image_.data() + run.at, run.bytes, run.at);
 }
 
-void Move::take_back(const std::vector<std::byte>& now, std::size_t first, std::size_t last) {
-  for (std::size_t i = first; i < last; ++i)
-    for (const Run& run : runs_[i])
-      for (std::size_t k = 0; k < run.bytes; ++k)
-        if (std::byte& before = image_[run.at + k]; now[run.at + k] != before)
-          run.host[k] = before = now[run.at + k];
+void Move::take_back(const Run& run, const std::byte* now) {
+  for (std::size_t k = 0; k < run.bytes; ++k)
+    if (std::byte& before = image_[run.at + k]; now[k] != before) run.host[k] = before = now[k];
 }
 
 void Move::finish() {
@@ -256,7 +253,9 @@ void Move::finish() {
     area_->get(now.data(), now.size());
   }
   if (now == image_) return;
-  if (way_ == Way::received) take_back(now, 0, runs_.size());
+  if (way_ == Way::received)
+    for (const std::vector<Run>& block : runs_)
+      for (const Run& run : block) take_back(run, now.data() + run.at);
   const auto differs = std::mismatch(now.begin(), now.end(), image_.begin());
   if (differs.first == now.end()) return;
   complain(way_ == Way::sent ? "was changed, and is sent"
@@ -266,10 +265,13 @@ void Move::finish() {
 
 void Move::finish_partition(std::size_t which) {
   if (way_ != Way::received || which >= runs_.size()) return;
-  std::vector<std::byte> now(image_.size());
+  std::vector<std::byte> now;
   const OnGpu on;
-  for (const Run& run : runs_[which]) area_->get(now.data() + run.at, run.bytes, run.at);
-  take_back(now, which, which + 1);
+  for (const Run& run : runs_[which]) {
+    now.resize(run.bytes);
+    area_->get(now.data(), run.bytes, run.at);
+    take_back(run, now.data());
+  }
 }
 
 void Move::complain(const char* why, std::size_t at, const std::vector<std::byte>& now) const {

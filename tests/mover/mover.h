@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "../gpu/area.h"
-#include "../support/shape.h"
+#include "../mutants/shape.h"
 
 namespace mover {
 
@@ -116,7 +116,7 @@ class Move {
   Move(Way way, const char* what) : way_(way), what_(what) {}
   bool lay_out(const void* buffer, const Blocks& blocks);
   bool read(std::size_t first, std::size_t last);
-  void take_back(const std::vector<std::byte>& now, std::size_t first, std::size_t last);
+  void take_back(const Run& run, const std::byte* now);
   void complain(const char* why, std::size_t at, const std::vector<std::byte>& now) const;
 
   const Way way_;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "../support/shape.h"
+#include "shape.h"
 
 namespace wide {
 

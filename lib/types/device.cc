@@ -74,12 +74,30 @@ MemoryKind Buffer::kind() const {
 Device* Devices::owner_of(const void* address) const {
   for (Device* device : all_)
     if (device->owns(address)) {
-      device->begin_call();
-      return device;
+      if (enqueued_ == nullptr) device->begin_call();
+      return enqueued_ == nullptr ? device : begin(device);
     }
   for (Vendor* vendor : vendors_)
-    if (Device* const device = vendor->owner_of(address)) return device;
+    if (Device* const device = vendor->owner_of(address, enqueued_ == nullptr))
+      return enqueued_ == nullptr ? device : begin(device);
   return nullptr;
+}
+
+// What was reached in a queue comes after that, and after nothing else. For other calls: what the
+// default queue holds may stand behind a call in a queue, which stands still until that one has
+// ended. Work of ours that waited for it would be in that call's way, in the device and before
+// messages to the same peer. So the caller waits, and the gate is free meanwhile.
+Device* Devices::begin(Device* device) const {
+  if (is_queued()) return device;
+  device->mark_call();
+  while (!device->is_mark_reached()) {
+    if (!enqueued_->is_under_way()) {
+      device->begin_marked_call();
+      break;
+    }
+    enqueued_->pause();
+  }
+  return device;
 }
 
 int Devices::progress() {

@@ -1,6 +1,8 @@
 // The world: constructs and connects the rooms.
 #include "world/world.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 
@@ -26,6 +28,20 @@ void World::pass_gate() {
 
 void World::leave_gate() {
   gate_->leave();
+}
+
+void World::open_gate() {
+  if (gate_) return;
+  gate_.emplace();
+  endpoint_->set_gate(&*gate_);
+  enter();
+}
+
+void World::pause() {
+  constexpr useconds_t kMoment_us = 20;
+  const int depth = gate_->release();
+  ::usleep(kMoment_us);
+  gate_->retake(depth);
 }
 
 void World::abort(int status, std::string_view reason, wireup::Blame blame) {

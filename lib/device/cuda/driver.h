@@ -24,9 +24,15 @@ namespace tutti::device::cuda {
   X(cuMemRetainAllocationHandle)        \
   X(cuMemRelease)                       \
   X(cuStreamCreate)                     \
+  X(cuStreamCreateWithPriority)         \
+  X(cuCtxGetStreamPriorityRange)        \
   X(cuStreamDestroy)                    \
   X(cuStreamWaitEvent)                  \
   X(cuStreamSynchronize)                \
+  X(cuStreamQuery)                      \
+  X(cuStreamGetCtx)                     \
+  X(cuStreamIsCapturing)                \
+  X(cuThreadExchangeStreamCaptureMode)  \
   X(cuEventCreate)                      \
   X(cuEventDestroy)                     \
   X(cuEventRecord)                      \
@@ -60,6 +66,7 @@ namespace tutti::device::cuda {
 struct Driver {
 #define TUTTI_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_MEMBER)
+  TUTTI_CUDA_MEMBER(cuStreamBatchMemOp)  // null: the driver is older than CUDA 11.7
 #undef TUTTI_CUDA_MEMBER
 
   // False: the process has not loaded libcuda. Throws nothing, loads nothing. A copy that lacks a

@@ -41,8 +41,11 @@ class Unusable final : public types::Device {
 
 class Cuda final : public types::Vendor {
  public:
-  types::Device* owner_of(const void* address) override;
+  types::Device* owner_of(const void* address, bool begins_call) override;
   int progress() override;
+  const char* queue_type() const override { return "cudaStream_t"; }
+  Result<std::unique_ptr<types::DeviceQueue>> open_queue(std::uintptr_t handle) override;
+  void begin_thread() const override;
   MemoryKind kind() const override { return MemoryKind::cuda; }
   Result<std::unique_ptr<types::Exported>> share(const Memory& memory,
                                                  types::Courier& courier) override;
@@ -56,6 +59,7 @@ class Cuda final : public types::Vendor {
   bool is_loaded();
   types::Device* refuse(const void* address, int ordinal, const std::string& why);
   Gpu* gpu_of(const Pointer& pointer, std::string* why);
+  Result<Gpu*> gpu_of(CUstream stream);
   CUcontext context_of(const Pointer& pointer, bool* is_primary, std::string* why) const;
 
   Driver driver_;

@@ -67,6 +67,7 @@ struct Work {
 struct CUstream_st {
   CUcontext context = nullptr;
   bool is_blocking = true;  // ordered with the legacy stream
+  bool is_captured = false;
   bool is_over = false;
   std::deque<standin::Work> queue;
   standin::EndRef last;

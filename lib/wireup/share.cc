@@ -68,15 +68,14 @@ bool is_of_driver(int fd) {
   const std::string name = "/proc/self/fd/" + std::to_string(fd);
   const ssize_t got = ::readlink(name.c_str(), link, sizeof link - 1);
   const std::string_view to(link, got < 0 ? 0 : static_cast<std::size_t>(got));
-  for (const std::string_view start :
-       {"/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dmabuf", "/memfd:"})
+  for (const std::string_view start : {"/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dmabuf"})
     if (to.substr(0, start.size()) == start) return true;
   return false;
 }
 
 Result<Shared> Wireup::share_device(int fd) {
   TUTTI_TRY(takers, takers_of(*this, {}));
-  if (!is_of_driver(fd))
+  if (!is_of_driver(fd) && !sealed_bytes(fd))
     return fail(Code::arg, rank_here(*this) + " cannot share what is no GPU driver's descriptor");
   return hand_to_host(fd, takers);
 }
@@ -84,7 +83,7 @@ Result<Shared> Wireup::share_device(int fd) {
 Result<UniqueFd> Wireup::take_device(const ShareKey& key) {
   const std::string who = rank_here(*this) + " cannot take the descriptor that ";
   TUTTI_TRY(taken, take_any(key, who));
-  if (key.bytes != 0 || !is_of_driver(taken.get()))
+  if (key.bytes == 0 ? !is_of_driver(taken.get()) : !sealed_bytes(taken.get()))
     return fail(Code::other, who + "was shared: what came is no GPU driver's");
   return taken;
 }

@@ -72,7 +72,8 @@ class Wireup {
   // takes one that was. Its size is sealed. Errors name ranks and hosts, and why.
   Result<Shared> share(int fd, std::span<const int> to = {});
   Result<UniqueFd> take(const ShareKey& key);
-  // The same for what a GPU's driver has exported: no file to map, but to give to a driver.
+  // The same for what a GPU's driver has exported: no file to map, but to give to a driver. It is a
+  // device's file, or a memory file whose size is sealed.
   Result<Shared> share_device(int fd);
   Result<UniqueFd> take_device(const ShareKey& key);
   // A remark for the user; prun shows it. At most 64 KiB.

@@ -20,9 +20,8 @@ unsigned long long variable(const char* name, unsigned long long fallback) {
 
 void make_gpu() {
   auto gpu = std::make_unique<Gpu>();
-  const std::string name = "standin-" + std::to_string(state().gpus.size());
-  const int file = ::memfd_create(name.c_str(), MFD_CLOEXEC);
-  if (file < 0 || ::ftruncate(file, kWindow + kIds) != 0) std::abort();
+  const int file = new_file(static_cast<int>(state().gpus.size()), kWindow + kIds);
+  if (file < 0) std::abort();
   const auto map = [file](int protection) {
     void* const at = ::mmap(nullptr, kWindow, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (at == MAP_FAILED) std::abort();

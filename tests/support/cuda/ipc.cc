@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "standin.h"
 
@@ -70,6 +71,16 @@ int device_of(int file) {
   int device = -1;
   std::sscanf(name, "/memfd:standin-%d", &device);
   return device;
+}
+
+int new_file(int device, std::size_t bytes) {
+  const std::string name = "standin-" + std::to_string(device);
+  const int file = ::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0 || (::ftruncate(file, static_cast<off_t>(bytes)) == 0 &&
+                   ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0))
+    return file;
+  ::close(file);
+  return -1;
 }
 
 CUresult export_place(const Allocation& of, Place* place) {

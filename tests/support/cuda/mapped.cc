@@ -77,9 +77,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   Mapped made;
   made.bytes = bytes;
   made.device = of == nullptr ? 0 : of->location.id;
-  made.file = ::memfd_create(("standin-" + std::to_string(made.device)).c_str(), MFD_CLOEXEC);
-  if (made.file < 0 || ::ftruncate(made.file, static_cast<off_t>(bytes)) != 0)
-    return CUDA_ERROR_OUT_OF_MEMORY;
+  made.file = new_file(made.device, bytes);
+  if (made.file < 0) return CUDA_ERROR_OUT_OF_MEMORY;
   made.is_shareable =
       of != nullptr && of->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   *handle = make(made);

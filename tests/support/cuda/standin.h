@@ -156,6 +156,8 @@ struct Place {
 static_assert(sizeof(Place) <= sizeof(CUipcMemHandle));
 // Which GPU a file of ours is of, as its name says.
 int device_of(int file);
+// A file of that GPU's, of a size that is final; below 0: there is no room.
+int new_file(int device, std::size_t bytes);
 CUresult export_place(const Allocation& of, Place* place);
 CUresult import_place(int file, const Place& place, Allocation* made);
 void unmap(const Allocation& gone);

@@ -26,7 +26,6 @@ enum class ObjectKind : std::uint8_t {
   session,
   window,
   file,
-  stream,
   other
 };
 

@@ -1,9 +1,8 @@
 // NcclTeam: members with a GPU each, worked by an NCCL communicator on a stream of ours.
 //
 // Nothing in here waits for another member: calls are put into the stream when NCCL takes them,
-// their end is an event. What fails, a member that is gone, and a member that says that it failed
-// abort the communicator, which ends what is in the stream; what fails here the others are told by
-// our own links, since nothing would end their kernels.
+// their end is an event, and what fails, or a member that is gone, aborts the communicator, which
+// ends what is in the stream.
 #pragma once
 
 #include <cuda.h>
@@ -19,7 +18,7 @@
 
 namespace tutti::delegate::nccl {
 
-class NcclTeam final : public GpuTeam {
+class NcclTeam final : public Team {
  public:
   // A stream and what belongs to it, on the GPU of `place`; no member is asked for anything yet.
   static Result<std::unique_ptr<NcclTeam>> prepare(const Functions& nccl, wireup::Wireup& wireup,
@@ -31,12 +30,9 @@ class NcclTeam final : public GpuTeam {
   // Meets the others; waits.
   Result<void> meet(const GpuLibrary::Id& id);
 
-  std::unique_ptr<TeamRun> begin(const GpuCall& call) override;
-  Code run(const GpuCall& call) override;
-  Result<void> enqueue(const GpuCall& call, void* stream) override;
+  bool takes(const TeamCall& call) const override { return serves_on_gpus(call); }
+  std::unique_ptr<TeamRun> begin(const TeamCall& call) override;
   void cancel(Code code) override;
-  void abandon() override;
-  bool is_broken() override;
 
  private:
   class Begun;
@@ -45,27 +41,18 @@ class NcclTeam final : public GpuTeam {
   NcclTeam(const Functions& nccl, wireup::Wireup& wireup, const GpuLibrary::Place& place,
            const Waiting& waiting);
   Result<void> make_stream();
-  void wait_once(bool moved);
   StepResult step(Begun& run);
   bool serve_first();
   Stage serve(Begun& run);
-  Result<void> launch(const GpuCall& call);
-  Result<void> end_in_stream(const GpuCall& call);
-  Result<void> wait_until_taken();
-  // calls.cc: into `stream`.
-  ncclResult_t put(const GpuCall& call, CUstream stream);
-  ncclResult_t put_fold(const TeamCall& call, CUstream stream);
-  ncclResult_t put_scatter(const GpuCall& call, CUstream stream);
-  ncclResult_t put_blocks(const TeamCall& call, CUstream stream);
-  ncclResult_t put_pieces(const GpuCall& call, CUstream stream);
-  // What is left to do in the stream behind it.
-  CUresult end_scatter(const GpuCall& call, CUstream stream) const;
+  Result<void> launch(const TeamCall& call);
+  ncclResult_t put(const TeamCall& call);
+  ncclResult_t put_fold(const TeamCall& call);
+  ncclResult_t put_blocks(const TeamCall& call);
   // Whether NCCL has taken what it was given. Errors: it failed.
   Result<bool> has_taken();
   Result<void> check(ncclResult_t said, const char* what) const;
   Result<void> check(CUresult said, const char* what) const;
   bool has_lost_member() const;
-  Result<void> look_at_others();  // errors: one is gone, or has failed
   void break_off(Code code, const std::string& why);
   void drain();
   void close();
@@ -74,7 +61,6 @@ class NcclTeam final : public GpuTeam {
   const Functions nccl_;
   device::cuda::Driver driver_;
   wireup::Wireup& wireup_;
-  const Waiting waiting_;
   const GpuLibrary::Place place_;
   CUcontext context_ = nullptr;  // the GPU's primary one, which NCCL works in
   CUstream stream_ = nullptr;
@@ -82,7 +68,6 @@ class NcclTeam final : public GpuTeam {
   ncclComm_t comm_ = nullptr;
   std::vector<Begun*> begun_;
   Code broken_ = Code::ok;
-  bool has_heard_ = false;  // that another member failed
   std::uint32_t in_vain_ = 0;
 };
 

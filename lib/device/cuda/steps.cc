@@ -11,6 +11,10 @@ using types::Count;
 
 namespace {
 
+constexpr auto kChunk = static_cast<Count>(Staging::kChunk);
+constexpr Count kSpare = Count{1} << 20;  // between two layouts
+constexpr std::size_t kMostRows = Staging::kChunk / sizeof(KernelRow);
+
 CUdeviceptr pointer(const void* address) {
   return reinterpret_cast<CUdeviceptr>(address);
 }
@@ -38,10 +42,7 @@ void Gpu::unpack(const Buffer& into, Count offset, std::span<const std::byte> in
   begin(job);
 }
 
-// From another GPU's memory the driver copies by itself, by whatever way there is. What the caller
-// gave that GPU comes before.
 void Gpu::copy(const Buffer& from, const Buffer& into, Done* done) {
-  if (from.device != this) other_fence_ = static_cast<const Gpu*>(from.device)->fence_;
   Job* const job = take_job(What::copy, done, std::min(from.bytes, into.bytes));
   job->from = from;
   job->into = into;
@@ -67,13 +68,7 @@ void Gpu::fold(const types::Fold& fold, Done* done) {
   begin(job);
 }
 
-// An event behind nothing but the wait for the caller.
-void Gpu::await_caller(Done* done) {
-  begin(take_job(What::wait, done, 1));
-}
-
-Result<bool> Gpu::take_chunk(Step& step, std::size_t place) {
-  if (!staging_.is_open()) TUTTI_DO(open_staging());
+bool Gpu::take_chunk(Step& step, std::size_t place) {
   step.chunks[place] = staging_.take();
   return step.chunks[place] != nullptr;
 }
@@ -99,7 +94,7 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
     rows_.all.clear();
     rows_.bits = pointer(packed) | 16;
     types::rows(buffer, job.offset + job.begun, *bytes, &rows_, give);
-    if (rows_.all.size() <= pace_.chunk / sizeof(KernelRow)) break;
+    if (rows_.all.size() <= kMostRows) break;
   }
   RowsParams params;
   params.many = nullptr;
@@ -110,10 +105,7 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
   if (rows_.all.size() <= RowsParams::kFew) {
     std::copy(rows_.all.begin(), rows_.all.end(), params.few);
   } else {
-    if (step.chunks[place] == nullptr) {
-      TUTTI_TRY(is_taken, take_chunk(step, place));
-      if (!is_taken) return false;
-    }
+    if (step.chunks[place] == nullptr && !take_chunk(step, place)) return false;
     std::memcpy(step.chunks[place], rows_.all.data(), rows_.all.size() * sizeof(KernelRow));
     params.many = reinterpret_cast<const KernelRow*>(step.chunks[place]);
   }
@@ -123,9 +115,8 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
 
 Result<bool> Gpu::step_pack(Step& step) {
   Job& job = *step.job;
-  TUTTI_TRY(is_taken, take_chunk(step, 0));
-  if (!is_taken) return false;
-  Count bytes = std::min({job.total - job.begun, job.most, static_cast<Count>(pace_.chunk)});
+  if (!take_chunk(step, 0)) return false;
+  Count bytes = std::min({job.total - job.begun, job.most, kChunk});
   if (job.from.is_one_run()) {
     TUTTI_DO(move(step, step.chunks[0], job.from.at() + job.offset + job.begun, bytes));
   } else {
@@ -140,9 +131,8 @@ Result<bool> Gpu::step_pack(Step& step) {
 
 Result<bool> Gpu::step_unpack(Step& step) {
   Job& job = *step.job;
-  TUTTI_TRY(is_taken, take_chunk(step, 0));
-  if (!is_taken) return false;
-  Count bytes = std::min({job.total - job.begun, job.most, static_cast<Count>(pace_.chunk)});
+  if (!take_chunk(step, 0)) return false;
+  Count bytes = std::min({job.total - job.begun, job.most, kChunk});
   std::memcpy(step.chunks[0], job.host + job.begun, static_cast<std::size_t>(bytes));
   if (job.into.is_one_run()) {
     TUTTI_DO(move(step, job.into.at() + job.offset + job.begun, step.chunks[0], bytes));
@@ -167,14 +157,11 @@ Result<bool> Gpu::step_copy(Step& step) {
   } else if (into_run) {
     begun = move_rows(step, job.from, job.into.at() + job.begun, true, &bytes);
   } else {
-    TUTTI_DO(take_spare());
+    if (spare_ == 0) TUTTI_DO(check(driver_.cuMemAlloc(&spare_, kSpare), "cuMemAlloc of 1 MiB"));
     auto* const spare = reinterpret_cast<std::byte*>(spare_);
-    bytes = std::min(bytes, static_cast<Count>(kSpare));
+    bytes = std::min(bytes, kSpare);
     // Both chunks first: once a kernel is begun, its chunk stays until the step ends.
-    for (const std::size_t place : {1, 2}) {
-      TUTTI_TRY(is_taken, take_chunk(step, place));
-      if (!is_taken) return false;
-    }
+    if (!take_chunk(step, 1) || !take_chunk(step, 2)) return false;
     // What the second has no room for is packed again by the next step.
     begun = move_rows(step, job.from, spare, true, &bytes, 1);
     if (begun && *begun) begun = move_rows(step, job.into, spare, false, &bytes, 2);
@@ -188,13 +175,9 @@ Result<bool> Gpu::step_fold(Step& step) {
   Job& job = *step.job;
   const types::Datatype& type = *job.into.type;
   const bool is_within = job.from.device != nullptr && job.into.device != nullptr;
-  if (!is_within) {
-    TUTTI_TRY(is_taken, take_chunk(step, 0));
-    if (!is_taken) return false;
-  }
+  if (!is_within && !take_chunk(step, 0)) return false;
   const Count left = job.total - job.begun;
-  return fold_elements(
-      step, is_within ? left : std::min(left, static_cast<Count>(pace_.chunk) / type.extent()));
+  return fold_elements(step, is_within ? left : std::min(left, kChunk / type.extent()));
 }
 
 Result<bool> Gpu::fold_elements(Step& step, Count count) {

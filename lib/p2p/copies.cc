@@ -154,7 +154,7 @@ void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
   transfer->buffer.device->unpack(transfer->buffer, static_cast<types::Count>(offset),
                                   {bounce->memory(), payload.size()}, bounce);
   wait_until([this] {
-    devices_.progress();
+    if (arrived_bytes_ > kMostArrived) devices_.progress();
     return arrived_bytes_ <= kMostArrived;
   });
 }
@@ -183,9 +183,8 @@ Pending* Core::fold(const types::Fold& fold) {
 
 // Blocks of ours are not freed under a device's hands.
 void Core::await_copies() {
-  if (copies_ == 0) return;  // then the devices may be gone
   wait_until([this] {
-    devices_.progress();
+    if (copies_ > 0) devices_.progress();  // else they may be gone
     return copies_ == 0;
   });
 }

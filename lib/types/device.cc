@@ -21,7 +21,7 @@ class Awaited final : public Done {
   // What failed has said why; the call goes on, with what is there, and ends with an error.
   void wait() {
     wait_until([this] {
-      device_.progress();
+      if (!ended_) device_.progress();
       return ended_;
     });
     if (!ok_) device_.note_failure();

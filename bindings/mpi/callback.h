@@ -12,8 +12,14 @@ namespace tutti::mpi {
 
 class Outside {
  public:
-  Outside() : world_(process.world), is_out_(world_ != nullptr && world_->step_out()) {}
+  Outside()
+      : world_(process.world),
+        is_out_(world_ != nullptr && world_->step_out()),
+        is_counted_(!process.gated) {
+    if (is_counted_) ++process.callbacks;
+  }
   ~Outside() {
+    if (is_counted_) --process.callbacks;
     if (is_out_) world_->step_in();  // the world stays when it is closed meanwhile
   }
   Outside(const Outside&) = delete;
@@ -22,6 +28,7 @@ class Outside {
  private:
   world::World* world_;
   bool is_out_;
+  const bool is_counted_;
 };
 
 template <class Function, class... Arguments>

@@ -12,6 +12,7 @@
 #include "mpi/crash.h"
 #include "mpi/errors.h"
 #include "mpi/objects.h"
+#include "mpi/streams.h"
 #include "mpi/tool/tool.h"
 #include "watch/recorder.h"
 
@@ -62,6 +63,7 @@ namespace {
   process.world = nullptr;
   process.watch = nullptr;
   process.recorder = nullptr;
+  end_streams();
   owner().reset();
   recorder().reset();
 }
@@ -126,6 +128,7 @@ Result<void> open_world(world::ThreadLevel level) {
 // Seeing messages off lets other threads in, which may want the lock: not under it. Who opens a
 // session meanwhile uses the same world, and may have closed it again.
 void close_world() {
+  drain_streams();
   for (int seen = -1;;) {
     {
       const std::scoped_lock hold(lock());

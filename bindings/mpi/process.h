@@ -14,6 +14,9 @@
 namespace tutti::watch {
 class Recorder;
 }
+namespace tutti::enqueue {
+class CallStreams;
+}
 
 namespace tutti::mpi {
 
@@ -27,6 +30,8 @@ struct Process {
   watch::Recorder* recorder = nullptr;  // null: nobody asked (TUTTI_RECORD)
   bool checks = true;                   // TUTTI_CHECKS
   bool gated = false;                   // one thread at a time below: world::World::is_gated
+  int callbacks = 0;                    // without a gate: functions of the user's that we are in
+  enqueue::CallStreams* streams = nullptr;  // null: no stream was made (streams.h)
   // release in init and finalize, acquire in MPI_Initialized and MPI_Finalized: a thread that
   // sees "running" also sees the pointers above.
   std::atomic<ProcessPhase> phase{ProcessPhase::before_init};

@@ -222,6 +222,9 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
     else if (facts.local_size > 1)
       set(environment, "OMP_NUM_THREADS", "1");
   }
+  // NCCL's own sockets go where ours are proven to go, unless somebody says otherwise.
+  if (!facts.interface.empty() && value_in(environment, "NCCL_SOCKET_IFNAME").empty())
+    set(environment, "NCCL_SOCKET_IFNAME", "=" + facts.interface);
   if (facts.as_srun != nullptr) add_srun_variables(environment, facts);
   if (facts.spec.gpus_per_rank > 0) share_gpus(environment, facts);
   if (facts.program != nullptr)

@@ -24,6 +24,8 @@ struct RankFacts {
   const std::vector<std::string>* server_variables = nullptr;  // "NAME=value"; see serve/
   int restarts = 0;                                            // so far
   int cpus = 0, cores = 0;                                     // that it is bound to; 0: not bound
+  // By which this host reaches rank 0's, where there are several; empty: not known.
+  std::string interface;
   std::vector<int> gpus;  // that it sees; empty: as many as it has, in turn by its local rank
   const control::AppPart* program = nullptr;
   const std::vector<control::AppPart>* programs = nullptr;  // all of the job
@@ -34,5 +36,8 @@ struct RankFacts {
 // left out, the table's are set, and what the user said (-x) wins over both.
 std::vector<std::string> rank_environment(const std::vector<std::string>& inherited,
                                           const RankFacts& facts);
+
+// The interface whose address this host takes to reach that one (of IPv4 or IPv6); empty: none.
+std::string interface_towards(const std::string& address);
 
 }  // namespace tutti::launch::daemon

@@ -248,6 +248,7 @@ Result<void> Ranks::start(RankProcess& rank) {
   facts.control_fd = fds_.control;
   if (door_) facts.door = door_->path(), facts.door_key = door_->key_of(rank.local);
   facts.spec = launch_.spec;
+  if (facts.hosts > 1) facts.interface = interface_towards(launch_.spec.master_address);
   facts.library_folder = place_.library_folder;
   facts.directory = app.directory;
   facts.restarts = launch_.restarts;

@@ -16,13 +16,15 @@ namespace {
 constexpr KnobRow kPlain[] = {
     {"TUTTI_EXPLAIN", "0/1", "0", "base", "print which link and algorithm was taken, and why"},
     {"TUTTI_GPU_SUPPORT", "name", "auto", "device",
-     "buffers in GPU memory: auto (where there is a driver for one), yes (libcuda may come later), no"},
+     "buffers in GPU memory: auto (where there is a driver for one), yes (libcuda may come later), "
+     "no"},
     {"TUTTI_LINK", "name", "auto", "transport",
-     "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx"},
+     "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, cuda_ipc, tcp, ucx"},
     {"TUTTI_EAGER_BYTES", "bytes", "0", "p2p",
      "largest message sent without asking first; 0: derived from the link"},
     {"TUTTI_UNEXPECTED_BYTES", "bytes", "4M", "p2p",
-     "unmatched eager bytes one peer may leave here before its sends wait; unless set, they wait only "
+     "unmatched eager bytes one peer may leave here before its sends wait; unless set, they wait "
+     "only "
      "when kept messages fill the rank's share of an eighth of the memory there is"},
     {"TUTTI_FLOOD_MESSAGES", "messages", "100000", "p2p",
      "so many messages (or 4 KiB times as much) that a rank does not receive are reported; 0: "
@@ -38,14 +40,17 @@ constexpr KnobRow kPlain[] = {
      "a thread that makes progress while the program computes looks this often; 0: none"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
     {"TUTTI_INTERFACES", "text", "", "transport",
-     "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ and "
+     "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ "
+     "and "
      "those not to use; empty: all (prun --interfaces, Open MPI's btl_tcp_if_include, ...)"},
     {"TUTTI_LINK_SECURITY", "name", "none", "transport",
      "data between hosts: none, integrity (changes are noticed) or encrypted; the same for all"},
     {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
     {"TUTTI_COSTS", "text", "", "select",
-     "what links and folds cost, by which algorithms are chosen: tcp=15:1.2:4,fold=10 (latency in us, "
-     "GB/s, and GB/s at most on any wire); prun's (or --tune's), or under another launcher rank 0's, "
+     "what links and folds cost, by which algorithms are chosen: tcp=15:1.2:4,fold=10 (latency in "
+     "us, "
+     "GB/s, and GB/s at most on any wire); prun's (or --tune's), or under another launcher rank "
+     "0's, "
      "counts for the whole job"},
     {"TUTTI_SEGMENT_BYTES", "bytes", "0", "select",
      "pipeline segment of long collectives; 0: from the model"},
@@ -72,7 +77,8 @@ std::vector<KnobRow> all_rows() {
   for (const CollectiveRow& collective : kCollectiveRows)
     if (std::ranges::none_of(
             rows, [&](const KnobRow& row) { return std::strcmp(row.name, collective.knob) == 0; }))
-      rows.push_back({collective.knob, "name", "", "select", "forced algorithm (docs/algorithms.md)"});
+      rows.push_back(
+          {collective.knob, "name", "", "select", "forced algorithm (docs/algorithms.md)"});
   return rows;
 }
 
@@ -80,7 +86,7 @@ const std::vector<KnobRow> kRows = all_rows();
 
 // What a knob of unit "name" may say, where that is known here; several are parted by commas.
 std::vector<std::string> words_of(std::string_view knob) {
-  if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "ucx", "tcp"};
+  if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "cuda_ipc", "ucx", "tcp"};
   if (knob == "TUTTI_SINGLE_COPY" || knob == "TUTTI_SHARED_CORES") return {"auto", "on", "off"};
   if (knob == "TUTTI_GPU_SUPPORT") return {"auto", "yes", "no"};
   if (knob == "TUTTI_TCP_FAMILY") return {"auto", "ipv4", "ipv6"};

@@ -26,6 +26,7 @@ enum class ObjectKind : std::uint8_t {
   session,
   window,
   file,
+  stream,
   other
 };
 

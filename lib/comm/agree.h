@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "comm/meeting.h"
 #include "comm/state.h"
@@ -14,8 +15,9 @@ Meeting meeting_on(Communicator& comm);
 // A number for a communicator, agreed by those who meet, or by the members; it is taken.
 Result<Number> agree_at(Runtime& runtime, const Meeting& meeting);
 Result<Number> agree_over(Communicator& comm);
-// The greatest word of all members, in place.
-Code greatest(Communicator& comm, std::int64_t& word);
+// Words of all members, in place: the greatest of each; all bits that an odd number of them set.
+Code greatest(Communicator& comm, std::span<std::int64_t> words);
+Code odd_bits(Communicator& comm, std::int64_t& word);
 // Makes the communicator of that number; its members settle.
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number);
 CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number);

@@ -89,23 +89,41 @@ struct PersistentCollective::Prepared {
   Startable call;
 };
 
-// Apart, so that calls that nobody asks about pay a branch.
-[[gnu::noinline, gnu::cold]] static Code run_asking(Communicator& comm, const CollCall& call) {
-  if (const auto code = run_on_gpus(comm, call)) return *code;
+Code run_by_ours(Communicator& comm, const CollCall& call) {
   return call.op == nullptr ? run_said(comm, call) : run_reduction(comm, call);
 }
 
+// Apart, so that calls that nobody asks about pay a branch.
+[[gnu::noinline, gnu::cold]] static Code run_asking(Communicator& comm, const CollCall& call) {
+  if (const auto code = run_on_gpus(comm, call)) return *code;
+  return run_by_ours(comm, call);
+}
+
+Code run_within(Communicator& comm, const CollCall& call) {
+  return comm.state().asks_gpus ? run_asking(comm, call) : run_by_ours(comm, call);
+}
+
 // By our own ways: nobody is asked about it.
-[[gnu::cold]] Code greatest(Communicator& comm, std::int64_t& word) {
-  constexpr Handle kInt64 = 0x258, kMax = 0x23;  // MPI_INT64_T, MPI_MAX of the standard ABI
+[[gnu::cold]] static Code fold_words(Communicator& comm, std::span<std::int64_t> words, Handle op) {
+  constexpr Handle kInt64 = 0x258;  // MPI_INT64_T of the standard ABI
   CollCall call;
   call.collective = coll::Collective::allreduce;
-  call.recv = &word;
-  call.recv_count = 1;
+  call.recv = words.data();
+  call.recv_count = static_cast<Count>(words.size());
   call.recv_type = types::predefined_type(kInt64);
-  call.op = types::predefined_op(kMax);
+  call.op = types::predefined_op(op);
   call.in_place = true;
   return run_said(comm, call);
+}
+
+[[gnu::cold]] Code greatest(Communicator& comm, std::span<std::int64_t> words) {
+  constexpr Handle kMax = 0x23;  // MPI_MAX
+  return fold_words(comm, words, kMax);
+}
+
+[[gnu::cold]] Code odd_bits(Communicator& comm, std::int64_t& word) {
+  constexpr Handle kBxor = 0x2a;  // MPI_BXOR
+  return fold_words(comm, std::span(&word, 1), kBxor);
 }
 
 Code run(Communicator& comm, const CollCall& call) {

@@ -55,6 +55,7 @@ class Communicator final : public GatedObject {
   std::map<int, void*> attributes;  // keyval -> value; bindings' copies
   std::vector<std::pair<std::string, std::string>> hints;  // bindings' too
   std::shared_ptr<const Topology> topology;                // null: none
+  Ref<Object> stream;  // what calls on it are enqueued in, of a room above; null: nothing can be
 
   // See force().
   const std::string& forced() const;
@@ -160,6 +161,7 @@ struct Hooks {
   virtual Code freed(Code code) { return code; }  // the user has been told, with this code
   virtual Code cancel(bool /*is_done*/) { return Code::ok; }
   virtual bool is_generalized() const { return false; }  // the user completes it
+  virtual const void* maker() const { return nullptr; }  // by which that one knows its own
 };
 
 // Requests behind handles. A request keeps its communicator, types and ops alive, and itself

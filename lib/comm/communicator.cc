@@ -128,9 +128,11 @@ Communicator::~Communicator() {
 void cancel(Communicator& comm, Code code) {
   comm.state().is_cancelled = true;
   if (comm.state().team != nullptr) comm.state().team->cancel(code);
-  if (GpuCalls* const calls = comm.state().gpu_calls.get();
-      calls != nullptr && calls->team != nullptr)
-    calls->team->cancel(code);
+  if (GpuCalls* const calls = comm.state().gpu_calls.get(); calls != nullptr) {
+    if (calls->team != nullptr) calls->team->cancel(code);
+    for (const CommRef& level : {calls->levels.inside, calls->levels.among})
+      if (level) cancel(*level, code);
+  }
   p2p::Endpoint& endpoint = comm.runtime().endpoint;
   for (const std::uint32_t context : {comm.context(), comm.coll_context()})
     endpoint.cancel(context, code);
@@ -181,7 +183,10 @@ Settled propose_settled(Communicator& comm) {
   state.facts = settled.facts;
   wireup::Wireup& wireup = comm.runtime().wireup;
   if (comm.size() == 1) return settled;
-  settled.asks_gpus = comm.runtime().may_use_gpu_library;
+  // Those of another job have knobs of their own.
+  settled.asks_gpus =
+      comm.runtime().may_use_gpu_library &&
+      std::ranges::all_of(comm.group().members(), [&](int rank) { return wireup.is_first(rank); });
   std::optional<std::uint32_t> area;
   if (holds_whole_host(comm))
     area = delegate::host_area(wireup);

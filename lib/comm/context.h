@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -92,6 +93,8 @@ class Runtime {
   bool may_use_gpu_library = false;  // as all ranks of the host
   bool gpu_library_tried = false;
   std::unique_ptr<delegate::GpuLibrary> gpu_library;
+  bool gpus_not_shared = false;                    // NCCL has refused ranks that share one
+  std::deque<delegate::GpuLibrary::Id> farewells;  // messages that may not have left
   engine::ScratchPool scratch;
   CollectivePool collectives;
   ContextIds contexts;

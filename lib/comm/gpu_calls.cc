@@ -1,48 +1,50 @@
 // Who decides: where a member's memory is, only that member knows. So members first tell each
 // other, in a call of a few bytes, whether they can, and go by what the worst says. Whether they
-// ask rests on what they know alike: collective, bytes, type, operation, knobs.
+// ask rests on what they know alike: collective, bytes, type, operation, knobs, and what earlier
+// calls gave, which travels with these words.
 //
 //   wanted()    alike: is it worth asking
 //   obstacle()  this member's own: what keeps it from it
-//   agree()     the greatest obstacle of all
-//   team_of()   at the first call that all can make: an NCCL communicator, or never one here
+//   agree()     of all members the greatest obstacle, what they move, and what the last call took
+//   plan()      at the first call that all can make: NCCL for all, by levels, or never one here
 #include "comm/gpu_calls.h"
 
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "comm/agree.h"
-#include "comm/delegated.h"
 #include "comm/fingerprint.h"
-#include "comm/meeting.h"
 #include "comm/state.h"
 
 namespace tutti::comm {
 namespace {
 
 using coll::Collective;
+using delegate::GpuCall;
 using delegate::GpuLibrary;
+using Way = GpuCalls::Way;
 
-// Below it our own are ahead: NCCL's start of a kernel on every GPU takes longer.
-constexpr Count kPays = Count{64} << 10;
-
-// In the order of how much stands in the way; from `no_library` on it will not be otherwise later.
-enum class Obstacle : std::uint8_t { none, host_memory, layout, another_gpu, no_library, no_team };
 constexpr const char* kObstacles[] = {
     "",
     "has buffers in host memory",
     "has buffers with gaps, or on two GPUs",
     "has buffers on another GPU than in the calls before",
     "cannot open the library (its TUTTI_EXPLAIN says why)",
-    "could not join the others (its TUTTI_EXPLAIN says why)",
+    "has another version of the library",
+    "could not join the others, or failed (its TUTTI_EXPLAIN says why)",
 };
+constexpr std::uint32_t kMostPassed = 64;  // calls between two of members that ask in vain
 
-Count bytes_of(const Communicator& comm, const delegate::TeamCall& said) {
-  const bool is_blocks = coll::delegated(said.collective).kind == coll::Delegated::blocks;
-  return is_blocks ? said.block * comm.size() : said.block;
+std::size_t index_of(Collective collective) {
+  return static_cast<std::size_t>(collective);
 }
 
 GpuCalls::Wish wish_of(Communicator& comm, Collective collective) {
-  GpuCalls::Wish& wish = comm.state().gpu_calls->wishes[static_cast<std::size_t>(collective)];
+  GpuCalls::Wish& wish = comm.state().gpu_calls->wishes[index_of(collective)];
   if (wish != GpuCalls::Wish::unknown) return wish;
   const std::string forced = select::forced_algorithm(
       collective, forced_name(comm.forced(), collective), comm.runtime().knobs);
@@ -51,183 +53,250 @@ GpuCalls::Wish wish_of(Communicator& comm, Collective collective) {
                                                   : GpuCalls::Wish::never;
 }
 
-bool wanted(Communicator& comm, const delegate::TeamCall& said) {
-  if (said.collective == Collective::barrier || said.block == 0) return false;
-  const GpuCalls::Wish wish = wish_of(comm, said.collective);
-  return wish == GpuCalls::Wish::always ||
-         (wish == GpuCalls::Wish::when_it_pays && bytes_of(comm, said) >= kPays);
+std::uint64_t key_of(Collective collective, Count bytes) {
+  return std::uint64_t{1} << 32 | static_cast<std::uint64_t>(collective) << 8 |
+         static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));
 }
 
-// The GPU of this member's buffers.
-class Where {
- public:
-  explicit Where(const types::Devices& devices) : devices_(devices) {}
-  void see(const void* address) { note(devices_.owner_of(address)); }
-  void see(const types::Buffer& buffer) {
-    if (buffer.bytes == 0) return;
-    is_one_run_ = is_one_run_ && buffer.is_one_run();
-    note(buffer.device);
-  }
-  Obstacle obstacle() const {
-    if (on_host_ || device_ < 0) return Obstacle::host_memory;
-    return on_two_ || !is_one_run_ ? Obstacle::layout : Obstacle::none;
-  }
-  int device() const { return device_; }
-
- private:
-  void note(const types::Device* device) {
-    if (device == nullptr) {
-      on_host_ = true;
-      return;
-    }
-    on_two_ = on_two_ || (device_ >= 0 && device_ != device->number());
-    device_ = device->number();
-  }
-  const types::Devices& devices_;
-  bool on_host_ = false, on_two_ = false, is_one_run_ = true;
-  int device_ = -1;
-};
-
-Where where_is(const Communicator& comm, const delegate::TeamCall& said) {
-  Where where(comm.runtime().devices);
-  if (said.op == nullptr) {
-    where.see(said.from);
-    where.see(said.into);
-    return where;
-  }
-  where.see(said.send);
-  const bool is_told = said.collective != Collective::reduce || comm.rank() == said.root;
-  if (is_told && said.recv != said.send) where.see(said.recv);
-  return where;
+select::Contest::Mask ways_of(const GpuCalls& calls, Collective collective) {
+  select::Contest::Mask can = calls.can;
+  can[Way::levels] = can[Way::levels] && select::has_levels(collective);
+  return can;
 }
 
-void explain(const Communicator& comm, const std::string& what) {
-  log::explain("communicator " + std::to_string(comm.context()) +
-               (comm.name.empty() ? "" : " (" + comm.name + ")") + ": " + what);
+// Alike on all members: what the model says of their own choice, and of the library.
+Result<select::Contest*> contest_of(Communicator& comm, const CollCall& call, Count bytes) {
+  GpuCalls& calls = *comm.state().gpu_calls;
+  const std::uint64_t key = key_of(call.collective, bytes);
+  if (const auto found = calls.contests.find(key); found != calls.contests.end())
+    return &found->second;
+  const CallShape shape = shape_of(comm, call);
+  TUTTI_TRY(choice, choice_for(comm, shape, comm.state().team != nullptr));
+  const bool is_blocks = coll::delegated(call.collective).kind == coll::Delegated::blocks;
+  select::Question question;
+  question.collective = call.collective;
+  question.bytes = std::max<Count>(1, is_blocks ? bytes / comm.size() : bytes);
+  question.commutative = true;
+  const auto& costs = comm.runtime().wireup.segment().header().costs;
+  const auto times = select::predict_on_gpus(question, *choice, comm.state().facts, costs,
+                                             calls.shape, comm.runtime().knobs);
+  return &calls.contests.emplace(key, select::Contest(times)).first->second;
 }
 
-// Opened once a process, when a member's buffers first lie on a GPU.
-GpuLibrary* library_of(Runtime& runtime) {
-  if (!runtime.gpu_library_tried) {
-    runtime.gpu_library_tried = true;
-    auto opened = delegate::open_gpu_library();
-    if (opened)
-      runtime.gpu_library = std::move(*opened);
-    else
-      log::explain("NCCL is not used: " + opened.error().text);
-  }
-  return runtime.gpu_library.get();
+// Whatever the call is: nobody asks.
+bool is_passed(Communicator& comm, Collective collective) {
+  const GpuCalls::Wish wish = wish_of(comm, collective);
+  if (wish != GpuCalls::Wish::when_it_pays) return wish == GpuCalls::Wish::never;
+  GpuCalls::Refusals& refusals = comm.state().gpu_calls->refusals[index_of(collective)];
+  if (refusals.to_pass == 0) return false;
+  --refusals.to_pass;
+  return true;
 }
 
-Obstacle obstacle(const Communicator& comm, const Where& where) {
-  if (const Obstacle found = where.obstacle(); found != Obstacle::none) return found;
+bool wanted(Communicator& comm, const CollCall& call, const GpuCall& said) {
+  GpuCalls& calls = *comm.state().gpu_calls;
+  const auto bytes = known_bytes(comm, said);
+  if (bytes == 0) return false;
+  if (!bytes || wish_of(comm, call.collective) == GpuCalls::Wish::always) return true;
+  const auto contest = contest_of(comm, call, *bytes);
+  return contest && (*contest)->asks(ways_of(calls, call.collective));
+}
+
+Obstacle obstacle(Communicator& comm, const Whereabouts& where) {
+  GpuCalls& calls = *comm.state().gpu_calls;
+  if (where.on_host || where.device < 0) return Obstacle::host_memory;
+  if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
-  const GpuCalls& calls = *comm.state().gpu_calls;
-  return calls.team != nullptr && calls.device != where.device() ? Obstacle::another_gpu
-                                                                 : Obstacle::none;
+  if (calls.team != nullptr && calls.team->is_broken()) return Obstacle::no_team;
+  return calls.is_planned && calls.device != where.device ? Obstacle::another_gpu : Obstacle::none;
 }
 
 struct Agreed {
   Obstacle obstacle = Obstacle::none;
   int who = 0;
+  bool is_alike = true;  // they make the same call
+  Count bytes = 0;       // the greatest that a member moves
+  std::int64_t last_ns = 0;
 };
 
-// The greatest, and the last of the members that say so.
-Result<Agreed> agree(Communicator& comm, Obstacle mine) {
-  std::int64_t word = static_cast<std::int64_t>(mine) << 32 | comm.rank();
-  if (const Code code = greatest(comm, word); code != Code::ok)
+Count moved_by(const GpuCall& said) {
+  Count gives = 0, takes = 0;
+  for (const GpuCall::Piece& piece : said.gives) gives += piece.bytes;
+  for (const GpuCall::Piece& piece : said.takes) takes += piece.bytes;
+  return std::max(gives, takes);
+}
+
+// The greatest obstacle, and the last of the members that say so.
+Result<Agreed> agree(Communicator& comm, const GpuCall& said, Obstacle mine) {
+  const auto fingerprint = static_cast<std::int64_t>(said.said.fingerprint);
+  std::int64_t words[] = {static_cast<std::int64_t>(mine) << 32 | comm.rank(), fingerprint,
+                          -fingerprint, known_bytes(comm, said).value_or(moved_by(said)),
+                          comm.state().gpu_calls->last.ns};
+  if (const Code code = greatest(comm, words); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
-  return Agreed{static_cast<Obstacle>(word >> 32), static_cast<int>(word & 0xffffffff)};
+  Agreed agreed;
+  agreed.obstacle = static_cast<Obstacle>(words[0] >> 32);
+  agreed.who = static_cast<int>(words[0] & 0xffffffff);
+  agreed.is_alike = words[1] == -words[2];
+  agreed.bytes = words[3];
+  agreed.last_ns = words[4];
+  return agreed;
 }
 
-struct Introduction {
-  GpuLibrary::Id id{};
-  bool is_good = false;
-};
-
-// Alike on all members: errors of one are those of all.
-Result<Agreed> make_team(Communicator& comm, int device) {
-  Runtime& runtime = comm.runtime();
-  GpuCalls& calls = *comm.state().gpu_calls;
-  Introduction word;
-  std::string why = "the first member could not make an id";
-  if (comm.rank() == 0) {
-    const auto made = runtime.gpu_library->make_id();
-    if (made)
-      word = {*made, true};
-    else
-      why = made.error().text;
-  }
-  if (const Code code = meeting_on(comm).tell(std::as_writable_bytes(std::span(&word, 1)));
-      code != Code::ok)
-    return fail(code, "members could not meet for a call of GPU memory");
-  GpuLibrary::Place place;
-  place.members.assign(comm.group().members().begin(), comm.group().members().end());
-  place.me = comm.rank();
-  place.device = device;
-  place.id = word.id;
-  if (word.is_good) {
-    auto made = runtime.gpu_library->make_team(runtime.wireup, place, runtime.waiting());
-    if (made)
-      calls.team = std::move(*made);
-    else
-      why = made.error().text;
-  }
-  calls.device = device;
-  if (calls.team == nullptr) explain(comm, runtime.gpu_library->name() + " is not used: " + why);
-  return agree(comm, calls.team == nullptr ? Obstacle::no_team : Obstacle::none);
+// What the call before took, with the slowest of the members.
+void learn(GpuCalls& calls, std::int64_t ns) {
+  if (calls.last.key != 0 && ns > 0)
+    if (const auto found = calls.contests.find(calls.last.key); found != calls.contests.end())
+      found->second.took(calls.last.way, static_cast<double>(ns) / 1e3);
+  calls.last = {};
 }
 
-void explain(Communicator& comm, const delegate::TeamCall& said, const Agreed& agreed) {
+// Members that ask in vain do so less and less often.
+void note_refusal(GpuCalls& calls, Collective collective, bool is_refused) {
+  GpuCalls::Refusals& refusals = calls.refusals[index_of(collective)];
+  refusals.in_a_row = is_refused ? std::min(refusals.in_a_row + 1, 16U) : 0;
+  refusals.to_pass = is_refused ? std::min((1U << refusals.in_a_row) - 2, kMostPassed) : 0;
+}
+
+// A message of a v form: by whom, for whom, how long.
+std::uint64_t mark_of(std::size_t from, std::size_t to, Count bytes) {
+  std::uint64_t mark = (from << 32 | to) ^ static_cast<std::uint64_t>(bytes) * 0x9e3779b97f4a7c15U;
+  mark ^= mark >> 31;
+  mark *= 0xbf58476d1ce4e5b9U;
+  return mark ^ mark >> 27;
+}
+
+// NCCL would wait for ever where two members say different sizes of what goes between them.
+Code compare_sizes(Communicator& comm, const GpuCall& said) {
+  if (!said.has_pieces || comm.runtime().mismatch == Mismatch::overlooked) return Code::ok;
+  const auto me = static_cast<std::size_t>(comm.rank());
+  std::uint64_t marks = 0;
+  for (std::size_t peer = 0; peer < said.gives.size(); ++peer) {
+    if (const Count bytes = said.gives[peer].bytes; bytes > 0) marks ^= mark_of(me, peer, bytes);
+    if (const Count bytes = said.takes[peer].bytes; bytes > 0) marks ^= mark_of(peer, me, bytes);
+  }
+  auto word = static_cast<std::int64_t>(marks);
+  if (const Code code = odd_bits(comm, word); code != Code::ok) return code;
+  if (word == 0) return Code::ok;
+  comm.runtime().reason = {"two members say different sizes of a block that goes between them",
+                           true};
+  return Code::truncate;
+}
+
+void explain(Communicator& comm, Collective collective, const Agreed& agreed, Way way) {
   GpuCalls& calls = *comm.state().gpu_calls;
-  const auto bytes = static_cast<std::uint64_t>(bytes_of(comm, said));
-  const std::uint64_t key = static_cast<std::uint64_t>(said.collective) |
-                            static_cast<std::uint64_t>(agreed.obstacle) << 8 |
-                            static_cast<std::uint64_t>(std::bit_width(bytes)) << 16;
+  const auto bytes = static_cast<std::uint64_t>(agreed.bytes);
+  const std::uint64_t key = key_of(collective, agreed.bytes) |
+                            static_cast<std::uint64_t>(agreed.obstacle) << 16 |
+                            static_cast<std::uint64_t>(way) << 24;
   if (!log::explains() || comm.rank() != 0 || !calls.said.insert(key).second) return;
-  const std::string call =
-      std::string(coll::name_of(said.collective)) + ", " + text::format_bytes(bytes) + ": ";
-  if (agreed.obstacle == Obstacle::none)
-    explain(comm, call + comm.runtime().gpu_library->name() +
-                      (wish_of(comm, said.collective) == GpuCalls::Wish::always
-                           ? "; forced, and every buffer lies on a GPU"
-                           : "; every buffer lies on a GPU, from 64 KiB on it is ahead"));
-  else
-    explain(comm, call + "not NCCL: rank " + std::to_string(agreed.who) + " " +
-                      kObstacles[static_cast<std::size_t>(agreed.obstacle)]);
+  std::string line =
+      std::string(coll::name_of(collective)) + ", " + text::format_bytes(bytes) + ": ";
+  if (agreed.obstacle != Obstacle::none) {
+    return explain_gpus(comm, line + "not NCCL: rank " + std::to_string(agreed.who) + " " +
+                                  kObstacles[static_cast<std::size_t>(agreed.obstacle)]);
+  }
+  line += way == Way::ours ? "ours" : comm.runtime().gpu_library->name();
+  if (way == Way::levels)
+    line += calls.shape.are_hosts ? " inside hosts, ours between them"
+                                  : " between GPUs, ours among those that share one";
+  const auto found = calls.contests.find(key_of(collective, agreed.bytes));
+  if (wish_of(comm, collective) == GpuCalls::Wish::always)
+    line += "; forced, and every buffer lies on a GPU";
+  else if (found != calls.contests.end())
+    line += "; every buffer lies on a GPU; " + found->second.why(ways_of(calls, collective));
+  explain_gpus(comm, line);
 }
 
-// Members that cannot now, or never can. What an error ends the call with, it ends it with on all.
 std::optional<Code> give_up(Communicator& comm, const Error& error) {
   comm.runtime().reason = {error.text};
   return error.code;
 }
 
+Way way_of(Communicator& comm, const CollCall& call, Count bytes) {
+  GpuCalls& calls = *comm.state().gpu_calls;
+  const select::Contest::Mask can = ways_of(calls, call.collective);
+  if (wish_of(comm, call.collective) == GpuCalls::Wish::always)
+    return can[Way::library] ? Way::library : can[Way::levels] ? Way::levels : Way::ours;
+  const auto contest = contest_of(comm, call, bytes);
+  return contest ? (*contest)->next(can) : Way::ours;
+}
+
+Code run_by(Way way, Communicator& comm, const CollCall& call, const GpuCall& said) {
+  if (way == Way::ours) return run_by_ours(comm, call);
+  if (way == Way::levels) return run_by_levels(comm, call);
+  if (const Code code = compare_sizes(comm, said); code != Code::ok) return code;
+  return comm.state().gpu_calls->team->run(said);
+}
+
+// All members can: which way, and what it takes.
+Code run_agreed(Communicator& comm, const CollCall& call, const GpuCall& said,
+                const Agreed& agreed) {
+  GpuCalls& calls = *comm.state().gpu_calls;
+  const Way way = way_of(comm, call, agreed.bytes);
+  explain(comm, call.collective, agreed, way);
+  if (way != Way::ours)
+    remember(comm, Communicator::State::Kind::blocking,
+             {said.said.fingerprint, 0, said.said.root, said.said.block, call.is_last});
+  const std::int64_t begin_ns = now_ns();
+  const Code code = run_by(way, comm, call, said);
+  calls.last = {key_of(call.collective, agreed.bytes), way, now_ns() - begin_ns};
+  return code;
+}
+
+void never_again(Communicator& comm) {
+  Communicator::State& state = comm.state();
+  state.asks_gpus = false;
+  if (state.gpu_calls->team != nullptr) state.gpu_calls->team->abandon();
+  state.gpu_calls->team.reset();
+}
+
 }  // namespace
 
 std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
-  delegate::TeamCall said;
-  if (call.neighbours || !say_to_team(comm, call, said) || !delegate::serves_on_gpus(said))
-    return std::nullopt;
+  if (call.neighbours || !coll::has_gpu_library_form(call.collective)) return std::nullopt;
   Communicator::State& state = comm.state();
   if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
-  if (!wanted(comm, said)) return std::nullopt;
-  const Where where = where_is(comm, said);
-  auto agreed = agree(comm, obstacle(comm, where));
+  if (is_passed(comm, call.collective)) return std::nullopt;
+  GpuCall said;
+  if (!say_to_gpus(comm, call, said) || !wanted(comm, call, said)) return std::nullopt;
+  GpuCalls& calls = *state.gpu_calls;
+  Whereabouts where = where_is(comm, said);
+  if (where.device < 0 && !where.on_host) where.device = calls.device;  // it has nothing to move
+  auto agreed = agree(comm, said, obstacle(comm, where));
   if (!agreed) return give_up(comm, agreed.error());
-  if (agreed->obstacle == Obstacle::none && state.gpu_calls->team == nullptr) {
-    agreed = make_team(comm, where.device());
-    if (!agreed) return give_up(comm, agreed.error());
+  learn(calls, agreed->last_ns);
+  if (!agreed->is_alike) return std::nullopt;  // ours say who differs
+  if (agreed->obstacle == Obstacle::none && !calls.is_planned) {
+    if (const auto made = plan(comm, where.device); !made) return give_up(comm, made.error());
+    calls.contests.clear();  // they knew of no levels
+    if (!calls.can[Way::library] && !calls.can[Way::levels]) agreed->obstacle = Obstacle::no_team;
   }
-  explain(comm, said, *agreed);
-  if (agreed->obstacle >= Obstacle::no_library) {
-    state.asks_gpus = false;
-    state.gpu_calls->team.reset();
+  note_refusal(calls, call.collective, agreed->obstacle != Obstacle::none);
+  if (agreed->obstacle == Obstacle::none && agreed->bytes > 0)
+    return run_agreed(comm, call, said, *agreed);
+  explain(comm, call.collective, *agreed, Way::ours);
+  if (agreed->obstacle >= Obstacle::no_library) never_again(comm);
+  return std::nullopt;
+}
+
+std::optional<Result<void>> enqueue_on_gpus(Communicator& comm, const CollCall& call, int device,
+                                            void* stream) {
+  GpuCall said;
+  Communicator::State& state = comm.state();
+  if (!state.asks_gpus || !say_to_gpus(comm, call, said)) return std::nullopt;
+  if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
+  GpuCalls& calls = *state.gpu_calls;
+  if (!calls.is_planned) {  // once: from then on nobody asks
+    Whereabouts where;
+    where.device = device;
+    const auto agreed = agree(comm, said, obstacle(comm, where));
+    if (!agreed) return Result<void>(tl::unexpected<Error>(agreed.error()));
+    if (agreed->obstacle != Obstacle::none) return std::nullopt;
+    if (auto made = plan(comm, device); !made) return made;
   }
-  if (agreed->obstacle != Obstacle::none) return std::nullopt;
-  remember(comm, Communicator::State::Kind::blocking,
-           {said.fingerprint, 0, said.root, said.block, call.is_last});
-  return state.gpu_calls->team->run(said);
+  if (!calls.can[Way::library]) return std::nullopt;
+  return calls.team->enqueue(said, stream);
 }
 
 }  // namespace tutti::comm

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,19 +11,90 @@
 
 #include "comm/comm.h"
 #include "delegate/gpu_library.h"
+#include "select/on_gpus.h"
 
 namespace tutti::comm {
 
-// What a communicator keeps for it.
+// What a communicator keeps for it. All but `device` is alike on all members.
 struct GpuCalls {
+  using Way = select::Contest::Way;
   enum class Wish : std::uint8_t { unknown, when_it_pays, always, never };
   std::array<Wish, kCollectives> wishes{};  // what is forced, by collective
-  std::unique_ptr<delegate::Team> team;
-  int device = -1;               // the team's, of this member
+
+  // Calls that members could not make together, because of where somebody's memory was.
+  struct Refusals {
+    std::uint32_t in_a_row = 0;
+    std::uint32_t to_pass = 0;  // calls before members ask again
+  };
+  std::array<Refusals, kCollectives> refusals{};
+
+  // The ways there are, once members have tried to make them.
+  bool is_planned = false;
+  select::Contest::Mask can{true, true, false};
+  std::unique_ptr<delegate::GpuTeam> team;  // of all members
+  int device = -1;                          // of this member, in the team
+  select::GpuLevels shape;
+  struct Levels {
+    CommRef inside;  // this member's group; its first is the leader
+    CommRef among;   // the leaders; empty with the others
+  } levels;
+  std::vector<int> group_of, place_in_group;  // by rank
+
+  // What was learnt, by collective and power of two of its bytes.
+  std::map<std::uint64_t, select::Contest> contests;
+  struct {
+    std::uint64_t key = 0;  // 0: none
+    Way way = Way::ours;
+    std::int64_t ns = 0;  // with this member
+  } last;
+
   std::set<std::uint64_t> said;  // what TUTTI_EXPLAIN has said
 };
 
 // Nothing: the call goes by ours. Only where State::asks_gpus says so.
 std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call);
+// A call by our own ways; nobody is asked about it (collectives.cc).
+Code run_by_ours(Communicator& comm, const CollCall& call);
+// As run(), without a word to the watch record: of a call within a call.
+Code run_within(Communicator& comm, const CollCall& call);
+
+// Puts the call into a stream of the caller's (a CUstream), behind what is there; every member's
+// buffers lie on the GPU of that stream, which the caller has seen to. The stream tells when it has
+// ended. Nothing: there is no library for these members, or none for this call: alike on all.
+std::optional<Result<void>> enqueue_on_gpus(Communicator& comm, const CollCall& call, int device,
+                                            void* stream);
+
+// gpu_words.cc
+// The call in the library's words, where that may serve it at all: all members answer alike.
+bool say_to_gpus(const Communicator& comm, const CollCall& call, delegate::GpuCall& said);
+// What the call moves, as far as members know it alike; where not (v forms), nothing.
+std::optional<Count> known_bytes(const Communicator& comm, const delegate::GpuCall& said);
+// The GPU of this member's buffers.
+struct Whereabouts {
+  bool on_host = false, in_order = true;  // in one piece each, on one GPU
+  int device = -1;
+};
+Whereabouts where_is(const Communicator& comm, const delegate::GpuCall& said);
+
+// gpu_team.cc
+// In the order of how much stands in the way; from `no_library` on it will not be otherwise later.
+enum class Obstacle : std::uint8_t {
+  none,
+  host_memory,
+  layout,
+  another_gpu,
+  no_library,
+  other_library,
+  no_team
+};
+delegate::GpuLibrary* library_of(Runtime& runtime);
+void explain_gpus(const Communicator& comm, const std::string& what);
+// Makes what ways there are for members whose buffers lie on GPUs. Errors are those of all.
+Result<void> plan(Communicator& comm, int device);
+
+// gpu_levels.cc
+// Errors: as agree_over(). `groups`: by rank, in the order of their first members.
+Result<void> make_levels(Communicator& comm, const std::vector<int>& groups, bool are_hosts);
+Code run_by_levels(Communicator& comm, const CollCall& call);
 
 }  // namespace tutti::comm

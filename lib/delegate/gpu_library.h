@@ -6,7 +6,9 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,45 @@
 #include "delegate/delegate.h"
 
 namespace tutti::delegate {
+
+// A call as a team of GPUs is given it. Of blocks that are equal `said` tells all.
+struct GpuCall {
+  struct Piece {
+    std::byte* at = nullptr;
+    Count bytes = 0;
+    int device = -1;  // its GPU's number; -1: in host memory
+    bool is_one_run = true;
+  };
+  TeamCall said;
+  // gatherv, scatterv, allgatherv, alltoallv: by member, what goes there and what comes from there.
+  // Nothing is said of a side that this member has not, and of its own block where that stays.
+  bool has_pieces = false;
+  std::vector<Piece> gives, takes;
+  // reduce_scatter: elements of each member's block; empty: said.count each.
+  std::vector<Count> counts;
+};
+
+// Members with a GPU each. Nobody waits in it but run().
+class GpuTeam {
+ public:
+  virtual ~GpuTeam() = default;
+  // Behind what the caller's default stream holds; the data are there when it is over. Members
+  // begin their calls in the same order.
+  virtual std::unique_ptr<TeamRun> begin(const GpuCall& call) = 0;
+  virtual Code run(const GpuCall& call) = 0;  // begins it and steps it to the end
+  // Puts the call into a stream of the caller's (a CUstream of this GPU), behind what is there: in
+  // the order of calls as all others. The stream tells when it has ended. Errors: the team broke.
+  virtual Result<void> enqueue(const GpuCall& call, void* stream) = 0;
+  // Ends the calls that are not over, and all later ones, with this code; the other members', too.
+  virtual void cancel(Code code) = 0;
+  // Its members have agreed that it is over: nobody is told.
+  virtual void abandon() = 0;
+  // Its calls end with an error from now on: here, or (as far as is known) with another member.
+  virtual bool is_broken() = 0;
+};
+
+// How the error of a member ends that failed because another did.
+inline constexpr const char* kAnotherFailed = "another member says that its part failed";
 
 class GpuLibrary {
  public:
@@ -24,22 +65,27 @@ class GpuLibrary {
     int me = 0;                // among them
     int device = 0;            // number of this member's GPU
     Id id{};
+    // By our own links: that this member's part has failed, and whether another's has.
+    std::function<void()> tell_others;
+    std::function<bool()> has_heard;
   };
 
   virtual ~GpuLibrary() = default;
   virtual std::string name() const = 0;  // "NCCL 2.28.9"
+  virtual int version() const = 0;
   virtual Result<Id> make_id() = 0;
-  // Waits for the other members. Errors: why this member is in none; the others' fail then, too, or
-  // their wait ends.
-  virtual Result<std::unique_ptr<Team>> make_team(wireup::Wireup& wireup, const Place& place,
-                                                  const Waiting& waiting) = 0;
+  // Waits for the other members. Errors: why this member is in none; the others' fail then, too.
+  virtual Result<std::unique_ptr<GpuTeam>> make_team(wireup::Wireup& wireup, const Place& place,
+                                                     const Waiting& waiting) = 0;
+  // What this GPU is, wherever its process counts it: two members that say the same share it.
+  virtual Result<std::array<std::byte, 16>> identity_of(int device) = 0;
 };
 
 // Whether calls are to ask for it at all: this build can, and this host has a GPU's driver or
 // TUTTI_GPU_SUPPORT says so. The ranks of a host answer alike.
 bool may_use_gpu_library(const Knobs& knobs);
 // What it serves, by collective, type and operation: all members answer alike.
-bool serves_on_gpus(const TeamCall& call);
+bool serves_on_gpus(const GpuCall& call);
 // Errors: why it cannot be used.
 Result<std::unique_ptr<GpuLibrary>> open_gpu_library();
 

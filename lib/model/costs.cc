@@ -79,7 +79,7 @@ Result<Costs> parse_costs(std::string_view text) {
     if (!has_value || !set(costs, text::trim(word.substr(0, equals)), word.substr(equals + 1)))
       return fail(Code::arg, "costs: '" + std::string(word) +
                                  "' is neither KIND=LATENCY:RATE[:MOST], in us and GB/s, of tcp, "
-                                 "rdma, shm or self, nor fold=RATE");
+                                 "rdma, shm, self, gpu or nccl, nor fold=RATE");
   }
   return costs;
 }

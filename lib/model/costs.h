@@ -26,13 +26,17 @@ struct CostRow {
   double most_gigabytes;  // a second, on any wire: what one core moves
 };
 
-// A kind that is none of these costs what the first costs.
-inline constexpr std::array<std::string_view, 4> kLinkKinds{"tcp", "rdma", "shm", "self"};
+// A kind that is none of these costs what the first costs. gpu: what the copies add to a message
+// between the memories of two GPUs, and carry; nccl: a call of NCCL's inside a host, to begin, and
+// what passes each GPU meanwhile.
+inline constexpr std::array<std::string_view, 6> kLinkKinds{"tcp",  "rdma", "shm",
+                                                            "self", "gpu",  "nccl"};
 
 struct Costs {
-  // Measured on machines of two to four cores.
-  std::array<CostRow, kLinkKinds.size()> links{CostRow{15, 1.2, 4}, CostRow{2, 10, 50},
-                                               CostRow{0.12, 40, 40}, CostRow{0.05, 50, 50}};
+  // Measured on machines of two to four cores; the last two are assumed.
+  std::array<CostRow, kLinkKinds.size()> links{CostRow{15, 1.2, 4},   CostRow{2, 10, 50},
+                                               CostRow{0.12, 40, 40}, CostRow{0.05, 50, 50},
+                                               CostRow{10, 10, 10},   CostRow{20, 20, 20}};
   double fold_gigabytes = 10;  // a second of a sum: two bytes are read and one is written
 
   // Of a kind of link on a wire of so many Gbit/s, which bounds what the link is said to carry; 0:

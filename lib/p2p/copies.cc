@@ -15,8 +15,7 @@
 namespace tutti::p2p {
 namespace {
 
-constexpr std::size_t kLongestBounce = std::size_t{64} << 10;
-constexpr std::uint64_t kAhead = 4 * kLongestBounce;  // packed of a message before it is posted
+constexpr std::uint64_t kAhead = 4;  // chunks of a message that are packed before they are posted
 // Arrived and not unpacked yet. Frames are not refused, so beyond it we wait for the device.
 constexpr std::uint64_t kMostArrived = std::uint64_t{16} << 20;
 constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is no message
@@ -54,13 +53,17 @@ void Core::on_copied(Done* self, bool ok) {
 void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
   if (--copies_ == 0) waiter_->end_unsignalled();
   --transfer->copies;
-  if (!ok && transfer->failure == Code::ok)
+  const Bounce::Use use = bounce->use;
+  if (!ok && transfer->failure == Code::ok && use != Bounce::Use::get)
     transfer->failure = transfer->buffer.device->is_usable() ? Code::other : Code::buffer;
-  if (bounce->is_outgoing) {
+  if (use == Bounce::Use::pack) {
     bounce->is_ready = true;
   } else {
-    arrived_bytes_ -= bounce->bytes;
+    if (use == Bounce::Use::unpack) arrived_bytes_ -= bounce->bytes;
+    if (use == Bounce::Use::fence) transfer->waits_exposed = false;
     give_bounce(bounce);
+    if (use == Bounce::Use::get && transfer->phase == Phase::getting)
+      return end_device_get(transfer, ok);
   }
   if (transfer->phase == Phase::copying && transfer->copies == 0) complete(transfer);
 }
@@ -73,16 +76,17 @@ void Core::drop_bounces(Transfer* transfer) {
   }
   if (transfer->reading != nullptr) give_bounce(std::exchange(transfer->reading, nullptr));
   transfer->packed = 0;
+  transfer->was_exposed = false;
   if (transfer->status.code == Code::ok) transfer->status.code = transfer->failure;
 }
 
 // Has what is next of the message packed, in blocks of at most so many bytes.
 void Core::pack_ahead(Transfer* transfer, std::size_t most) {
-  const std::uint64_t end = std::min(transfer->total, transfer->moved + kAhead);
+  const std::uint64_t end = std::min(transfer->total, transfer->moved + kAhead * most);
   while (transfer->packed < end) {
     const std::size_t bytes = std::min<std::uint64_t>(most, transfer->total - transfer->packed);
     Bounce* const bounce = take_bounce(transfer, transfer->packed, bytes);
-    bounce->is_outgoing = true;
+    bounce->use = Bounce::Use::pack;
     (transfer->bounces == nullptr ? transfer->bounces : transfer->last_bounce->next) = bounce;
     transfer->last_bounce = bounce;
     transfer->packed += bytes;
@@ -102,7 +106,7 @@ bool Core::is_packed(Transfer* transfer) {
 
 // pump_data() of such a message: posts in order what is packed.
 int Core::pump_bounces(PeerState& to, Transfer* transfer) {
-  pack_ahead(transfer, std::min(to.traits.max_frame, kLongestBounce));
+  pack_ahead(transfer, std::min(to.traits.max_frame, transfer->buffer.device->pace().chunk));
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
   header.cookie = transfer->remote;
@@ -159,6 +163,12 @@ void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
   });
 }
 
+Bounce* Core::take_work(Transfer* transfer, Bounce::Use use) {
+  Bounce* const bounce = take_bounce(transfer, 0, 0);
+  bounce->use = use;
+  return bounce;
+}
+
 // It bears the side that a failure is of.
 Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into) {
   Transfer* const transfer = channel_.transfers.take();
@@ -171,13 +181,13 @@ Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into)
 
 Pending* Core::copy(const types::Buffer& from, const types::Buffer& into) {
   Transfer* const transfer = begin_work(from, into);
-  types::begin_copy(from, into, take_bounce(transfer, 0, 0));
+  types::begin_copy(from, into, take_work(transfer, Bounce::Use::work));
   return transfer;
 }
 
 Pending* Core::fold(const types::Fold& fold) {
   Transfer* const transfer = begin_work(fold.from, fold.into);
-  types::begin_fold(fold, take_bounce(transfer, 0, 0));
+  types::begin_fold(fold, take_work(transfer, Bounce::Use::work));
   return transfer;
 }
 

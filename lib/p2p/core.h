@@ -9,7 +9,8 @@
 //   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
 //   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
 //   give_to_self -> itself.cc -> match.h                   frames.cc     the rarer kinds of frames
-//                                                          copies.cc     memory of devices
+//                                                          copies.cc, device_get.cc  memory of
+//                                                          devices
 #pragma once
 
 #include <array>
@@ -70,6 +71,7 @@ class Core final : public transport::Sink {
   transport::Traits traits(int peer);
   std::string link_name(int peer);
   std::string links_text();
+  std::string gpu_links_text();
   std::string sent_text() const;
   std::string mismatch_text() { return std::exchange(mismatch_, {}); }
   bool met_failure() const { return !mismatch_.empty() && mismatch_is_failure_; }
@@ -155,8 +157,18 @@ class Core final : public transport::Sink {
   std::byte* place_bounce(Transfer* transfer, std::size_t bytes);
   static bool is_reading(const Transfer& transfer, std::span<const std::byte> payload);
   void unpack_later(Transfer* transfer, std::uint64_t offset, std::span<const std::byte> payload);
+  Bounce* take_work(Transfer* transfer, Bounce::Use use);
   Transfer* begin_work(const types::Buffer& from, const types::Buffer& into);
   void await_copies();
+
+  // device_get.cc
+  static bool is_read(const PeerState& peer, const Transfer& transfer);
+  bool is_exposed(PeerState& peer, Transfer* transfer);
+  Result<void> expose_device(const PeerState& peer, Transfer* transfer);
+  static const BulkLink* reader_of(const PeerState& peer, MemoryKind kind);
+  bool start_device_get(PeerState& peer, Transfer* transfer);
+  void end_device_get(Transfer* transfer, bool ok);
+  bool start_own_copy(Transfer* transfer);
 
   // rendezvous.cc
   bool post_offer(PeerState& peer, Transfer* transfer);

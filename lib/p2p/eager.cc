@@ -91,7 +91,8 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
     complete(transfer);
     return transfer;
   }
-  if (buffer.device != nullptr && transfer->total <= to.eager_bytes) is_packed(transfer);
+  if (buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
+    is_packed(transfer);
   // Credit may have come back unseen: who only sends does not look.
   if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
   if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
@@ -116,8 +117,10 @@ bool Core::post_first(PeerState& peer, Transfer* transfer) {
     post_to_who_left(peer, transfer);
     return true;
   }
-  if (transfer->total <= peer.eager_bytes) {
-    if (transfer->buffer.device != nullptr) [[unlikely]] {
+  const bool is_of_device = transfer->buffer.device != nullptr;
+  if (is_of_device && !is_exposed(peer, transfer)) return false;
+  if (transfer->total <= peer.eager_bytes && (!is_of_device || transfer->region == nullptr)) {
+    if (is_of_device) [[unlikely]] {
       if (!is_packed(transfer)) return false;
       if (transfer->failure != Code::ok) {
         fail_with(transfer, transfer->failure);

@@ -144,6 +144,7 @@ void Core::close() {
     each->open_bytes = -1;
     each->gone = true;
     each->bulk.clear();
+    each->readers.clear();
     each->owned_link.reset();
   }
 }

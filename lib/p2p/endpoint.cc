@@ -8,14 +8,16 @@ Endpoint::Endpoint(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 Endpoint::~Endpoint() = default;
 
 Result<std::unique_ptr<Endpoint>> Endpoint::open_over(wireup::Wireup& wireup, const Knobs& knobs,
-                                                      const Opener& opener) {
+                                                      const Opener& opener, types::Vendor* gpus) {
   auto core = std::make_unique<Core>(wireup, knobs);
+  if (gpus != nullptr) core->devices().add(*gpus);
   TUTTI_DO(core->start(opener));
   return std::unique_ptr<Endpoint>(new Endpoint(std::move(core)));
 }
 
-Result<std::unique_ptr<Endpoint>> Endpoint::open(wireup::Wireup& wireup, const Knobs& knobs) {
-  return open_over(wireup, knobs, &transport::open_all);
+Result<std::unique_ptr<Endpoint>> Endpoint::open(wireup::Wireup& wireup, const Knobs& knobs,
+                                                 types::Vendor* gpus) {
+  return open_over(wireup, knobs, &transport::open_all, gpus);
 }
 
 std::uint32_t Endpoint::try_send(int peer, const Envelope& envelope, const void* data,
@@ -116,6 +118,10 @@ transport::Traits Endpoint::traits(int peer) {
 
 std::string Endpoint::link_name(int peer) {
   return core_->link_name(peer);
+}
+
+std::string Endpoint::gpu_links_text() {
+  return core_->gpu_links_text();
 }
 
 std::string Endpoint::links_text() {

@@ -119,11 +119,14 @@ class Endpoint {
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
   // Opens transports, publishes addresses. Links are made at first use.
-  static Result<std::unique_ptr<Endpoint>> open(wireup::Wireup& wireup, const Knobs& knobs);
+  // `gpus`, which outlives it: those whose memory users' buffers may lie in; null: none so far.
+  static Result<std::unique_ptr<Endpoint>> open(wireup::Wireup& wireup, const Knobs& knobs,
+                                                types::Vendor* gpus = nullptr);
   // The same over transports of the caller's choice: for tests.
   using Opener = std::function<transport::Opened(const transport::Surroundings&)>;
   static Result<std::unique_ptr<Endpoint>> open_over(wireup::Wireup& wireup, const Knobs& knobs,
-                                                     const Opener& opener);
+                                                     const Opener& opener,
+                                                     types::Vendor* gpus = nullptr);
 
   // Sends at once, without a request, when the message is short and the link has room: the
   // path of small messages. The message's number, for recall(); 0: nothing was sent, use send().
@@ -179,6 +182,8 @@ class Endpoint {
   transport::Traits traits(int peer);
   std::string link_name(int peer);
   // Lines "peer TAB link TAB why", and "- TAB not used TAB why" for transports left out.
+  // How messages between memory of GPUs went, a line for each peer and direction; empty: none did.
+  std::string gpu_links_text();
   std::string links_text();
   // Lines "peer TAB link TAB messages TAB bytes" for every peer that something was sent to.
   std::string sent_text() const;

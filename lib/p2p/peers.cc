@@ -46,6 +46,7 @@ Core::~Core() {
   for (const auto& each : peers_) {
     if (each == nullptr) continue;
     each->bulk.clear();
+    each->readers.clear();
     each->owned_link.reset();
     drop_control(*each);
   }
@@ -61,7 +62,7 @@ Core::~Core() {
 }
 
 Result<void> Core::start(const Endpoint::Opener& opener) {
-  const transport::Surroundings around{&wireup_, this, &knobs_};
+  const transport::Surroundings around{&wireup_, this, &knobs_, &devices_};
   opened_ = opener(around);
   if (opened_.transports.empty()) return fail(Code::arg, opened_.left_out.front());
   waiter_ = std::make_unique<transport::Waiter>(around, opened_.transports);
@@ -142,6 +143,7 @@ Result<void> Core::route(PeerState& peer) {
     activate(each.index);
     peer.bulk.push_back({std::move(each), nullptr});
   }
+  for (transport::Picked& each : picked.readers) peer.readers.push_back({std::move(each), nullptr});
   return {};
 }
 

@@ -50,7 +50,10 @@ struct PeerState {
   // The round in which its link was found full: asking again would only disturb the reader.
   std::uint32_t full_in_round = 0;
   std::vector<BulkLink> bulk;
-  std::unique_ptr<Ways> ways;  // of its long messages; made with the first that has two
+  std::vector<BulkLink> readers;  // of devices' memory
+  std::uint32_t unread = 0;       // messages of ours in a row that it could read and did not
+  std::string why_staged;         // why it cannot read ours; empty: it was not tried, or can
+  std::unique_ptr<Ways> ways;     // of its long messages; made with the first that has two
   std::uint64_t messages_sent = 0, bytes_sent = 0;
 
   TransferLine waiting;  // sends whose first frame was not posted yet, in order

@@ -26,10 +26,16 @@ namespace tutti::p2p {
 namespace {
 
 constexpr std::uint64_t kMostGot = std::uint64_t{1} << 20;  // read from a peer's memory at a time
+constexpr std::uint64_t kMostDeviceKept = std::uint64_t{8} << 10;
 
 }  // namespace
 
 bool Core::post_offer(PeerState& peer, Transfer* transfer) {
+  const bool is_of_device = transfer->buffer.device != nullptr;
+  if (is_of_device && transfer->failure != Code::ok) {
+    fail_with(transfer, transfer->failure);
+    return true;
+  }
   transport::FrameHeader header;
   header.context = transfer->context;
   header.tag = transfer->tag;
@@ -40,6 +46,11 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   if (transfer->total <= peer.eager_bytes && transfer->mode != Mode::synchronous)
     header.flags = kUntilKept;
   const BlobView key = key_for(peer, transfer);
+  // Read by the peer's device. A short one that nobody asks for yet is kept there, in host memory.
+  if (is_of_device && !key.empty()) {
+    if (transfer->total > kMostDeviceKept) header.flags = 0;
+    header.flags |= kOfDevice;
+  }
   const std::uint32_t cost = key_cost_of(key.size());
   peer.credit -= cost;
   transfer->phase = Phase::offered;
@@ -93,6 +104,7 @@ void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
   transfer->remote = high_of(header.cookie);
   transfer->moved = 0;
   transfer->key.assign(key.begin(), key.end());
+  transfer->has_device_key = (header.flags & kOfDevice) != 0;
 }
 
 void Core::answer(Transfer* transfer) {
@@ -102,6 +114,8 @@ void Core::answer(Transfer* transfer) {
     queue_cut(from, transfer->remote, 0, transfer->failure);
     return fail_with(transfer, transfer->failure);
   }
+  const bool is_own = transfer->peer == wireup_.rank() && transfer->total > 0;
+  if (is_own && start_own_copy(transfer)) return;
   if (transfer->total > 0 && !transfer->key.empty() && start_get(from, transfer)) return;
   grant(from, transfer);
 }
@@ -114,6 +128,7 @@ Ways::Way Core::way_for(PeerState& peer, Transfer* transfer) {
 }
 
 bool Core::start_get(PeerState& peer, Transfer* transfer) {
+  if (transfer->has_device_key) return start_device_get(peer, transfer);
   if (!peer.traits.gets || !transfer->buffer.is_contiguous()) return false;
   if (peer.traits.gets_are_judged && way_for(peer, transfer) == Ways::frames) return false;
   auto imported = peer.link->import(transfer->key);
@@ -129,9 +144,10 @@ bool Core::start_get(PeerState& peer, Transfer* transfer) {
 bool Core::get_part(PeerState& peer, Transfer* transfer) {
   const std::size_t bytes = std::min(transfer->total - transfer->moved, kMostGot);
   transfer->in_flight = 1;
-  const auto started =
-      peer.link->get(*transfer->source_memory, transfer->moved,
-                     {transfer->buffer.at() + transfer->moved, bytes}, &transfer->pin);
+  const auto started = peer.link->get(*transfer->source_memory, transfer->moved,
+                                      types::Buffer::plain(transfer->buffer.at() + transfer->moved,
+                                                           static_cast<types::Count>(bytes)),
+                                      &transfer->pin);
   if (started) return true;
   transfer->in_flight = 0;
   return false;
@@ -184,6 +200,7 @@ bool Core::on_grant(int from, const transport::FrameHeader& header) {
   if (header.flags >= kMemoryKinds) return false;
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::offered, "grant");
   if (transfer == nullptr) return true;
+  if (transfer->region != nullptr && transfer->buffer.device != nullptr) ++peer(from).unread;
   transfer->region.reset();  // it will not be read
   transfer->remote = high_of(header.cookie);
   if (transfer->failure != Code::ok) {
@@ -220,8 +237,10 @@ void Core::on_taken(int from, const transport::FrameHeader& header) {
   }
   const bool is_offered = transfer != nullptr && transfer->phase == Phase::offered;
   if (find_active(low_of(header.cookie), from, is_offered ? Phase::offered : Phase::unconfirmed,
-                  "taken") != nullptr)
+                  "taken") != nullptr) {
+    if (transfer->region != nullptr) peer(from).unread = 0;
     end_answered(transfer);
+  }
 }
 
 void Core::on_pin(Done* self, bool ok) {

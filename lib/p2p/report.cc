@@ -39,6 +39,28 @@ std::string Core::links_text() {
   return text;
 }
 
+std::string Core::gpu_links_text() {
+  const auto name = [this](int rank) {
+    return wireup_.host_name_of(rank) + " " + std::to_string(rank);
+  };
+  std::string text;
+  for (const auto& peer : peers_) {
+    if (peer == nullptr) continue;
+    if (!peer->why_staged.empty())
+      text += name(wireup_.rank()) + " -> " + name(peer->rank) +
+              ": partly staged: " + peer->why_staged + "\n";
+    for (const BulkLink& each : peer->readers) {
+      const auto& reader = *opened_.transports[each.picked.index];
+      const std::string why = reader.traits(describe(peer->rank)).why;
+      if (why.empty()) continue;
+      const bool is_staged = why.rfind("staged", 0) == 0;
+      text += name(peer->rank) + " -> " + name(wireup_.rank()) + ": " +
+              (is_staged ? "" : std::string(reader.name()) + ", ") + why + "\n";
+    }
+  }
+  return text;
+}
+
 std::string Core::sent_text() const {
   std::string text;
   for (const auto& peer : peers_) {

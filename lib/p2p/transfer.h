@@ -42,24 +42,27 @@ enum class Phase : std::uint8_t {
 
 struct Transfer;
 
-// A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it.
+// A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it. Or, of
+// no bytes, other work of a device for a message.
 struct Bounce final : Done {
+  enum class Use : std::uint8_t { unpack, pack, work, fence, get };
   Transfer* transfer = nullptr;
   Bounce* next = nullptr;
   std::uint64_t offset = 0;
   std::size_t bytes = 0;
-  bool is_outgoing = false;
+  Use use = Use::unpack;
   bool is_ready = false;  // packed
   std::byte* memory() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
+// Fires once for each pinned frame, and once for each part that is got (Core::on_pin).
+struct TransferPin : Done {
+  Transfer* transfer = nullptr;
+};
+
 // What every message touches comes first, in three cache lines.
 struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
-  // Fires once for each pinned frame, and once for each part that is got (Core::on_pin).
-  struct Pin : Done {
-    Transfer* transfer = nullptr;
-  };
-
+  using Pin = TransferPin;
   Phase phase = Phase::unused;
   Mode mode = Mode::standard;
   bool detached = false;
@@ -82,16 +85,17 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet. Null: none.
   std::byte* staging = nullptr;
-  std::size_t staging_bytes = 0;                     // size taken from the pool
-  std::size_t staged = 0;                            // bytes of it that are packed, 0: none
-  std::unique_ptr<transport::Region> region;         // of a send that the peer may read
-  Blob key;                                          // of a receive's sender, until it is answered
+  std::size_t staging_bytes = 0, staged = 0;  // taken from the pool; of these packed, 0: none
+  std::unique_ptr<transport::Region> region;  // of a send that the peer may read
+  Blob key;                                   // of a receive's sender, until it is answered
   std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
   // Of messages in a device's memory.
-  std::uint32_t copies = 0;                           // under way
-  std::uint64_t packed = 0;                           // bytes, or about to be
-  Bounce *bounces = nullptr, *last_bounce = nullptr;  // outgoing, in order
-  Bounce* reading = nullptr;                          // a transport reads into it
+  std::uint32_t copies = 0;  // under way
+  std::uint64_t packed = 0;  // bytes, or about to be
+  // Outgoing, in order; and one that a transport reads into.
+  Bounce *bounces = nullptr, *last_bounce = nullptr, *reading = nullptr;
+  // Of a send: its exposing was tried, and waits for the device. Of a receive: what `key` is of.
+  bool was_exposed = false, waits_exposed = false, has_device_key = false;
 
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {

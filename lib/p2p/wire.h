@@ -55,6 +55,8 @@ constexpr Code code_of(std::int32_t tag) {
 // The sender waits for the match; of data, for all of them, and they may overtake each other.
 inline constexpr std::uint8_t kWantsTaken = 1;
 inline constexpr std::uint8_t kFree = 2;  // cost no credit: as small as an offer's record
+// Of offers: the key is of a device's memory; its first byte says of which kind.
+inline constexpr std::uint8_t kOfDevice = 16;
 // The sender waits for room only, not for the match; of offers as well. Of a kept message: for want
 // of it.
 inline constexpr std::uint8_t kUntilKept = 8;

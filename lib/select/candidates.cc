@@ -36,6 +36,12 @@ double predict_us(const Algorithm& algorithm, const Question& question, const Te
   return algorithm.predict(model::Model(team, segment_bytes), static_cast<double>(question.bytes));
 }
 
+double predict_us(const Choice& choice, const Question& question, const TeamFacts& team) {
+  return choice.algorithm == nullptr
+             ? delegate_us(question, team)
+             : predict_us(*choice.algorithm, question, team, choice.segment_bytes);
+}
+
 bool delegate_can(const Question& question, const TeamFacts& team) {
   return team.shm_delegate && question.may_delegate &&
          coll::delegated(question.collective).kind != coll::Delegated::never;

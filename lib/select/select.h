@@ -43,5 +43,7 @@ Result<void> check_forced(const Knobs& knobs);
 // Predicted time in us of one algorithm for one call.
 double predict_us(const coll::Algorithm& algorithm, const Question& question, const TeamFacts& team,
                   std::int64_t segment_bytes);
+// Of a choice, the shm delegate's too.
+double predict_us(const Choice& choice, const Question& question, const TeamFacts& team);
 
 }  // namespace tutti::select

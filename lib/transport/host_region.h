@@ -13,8 +13,14 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "transport/transport.h"
+#include "types/types.h"
 
 namespace tutti::transport {
+
+// Of a contiguous buffer of the host's.
+inline Memory host_memory_of(const types::Buffer& buffer) {
+  return {buffer.at(), static_cast<std::size_t>(buffer.bytes)};
+}
 
 class HostRegion final : public Region {
  public:

@@ -1,4 +1,5 @@
 // The transports there are, in order of preference. A new one is one line here.
+#include "transport/ipc/ipc.h"
 #include "transport/opened.h"
 #include "transport/self/self.h"
 #include "transport/shm/shm.h"
@@ -25,10 +26,8 @@ Result<std::unique_ptr<Transport>> open_ucx(const Surroundings&) {
 #endif
 
 constexpr Kind kOrder[] = {
-    {"self", self::open},
-    {"shm", shm::open},
-    {"ucx", open_ucx},
-    {"tcp", tcp::open},
+    {"self", self::open}, {"shm", shm::open}, {"cuda_ipc", ipc::open_cuda},
+    {"ucx", open_ucx},    {"tcp", tcp::open},
 };
 
 // Between hosts only a link that can protect data is used where that was asked for.

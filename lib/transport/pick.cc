@@ -50,24 +50,27 @@ bool allows(const std::vector<std::string>& named, const char* name) {
 Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
                    const Knobs& knobs) {
   const std::vector<std::string> named = named_links(knobs);
-  std::vector<Picked> reaching;
+  std::vector<Picked> reaching, readers;
   const auto try_name = [&](const char* name) {
     for (std::size_t i = 0; i < transports.size(); ++i) {
       if (name != nullptr && std::strcmp(transports[i]->name(), name) != 0) continue;
       Traits traits = transports[i]->traits(peer);
       if (name != nullptr && !named.empty()) traits.why += ", named by TUTTI_LINK";
-      const bool is_wanted = reaching.empty() || traits.bulk_from != kNever;
-      if (traits.reaches && is_wanted) reaching.push_back({i, std::move(traits)});
+      if (!traits.reaches) continue;
+      if (traits.max_frame == 0)
+        readers.push_back({i, std::move(traits)});
+      else if (reaching.empty() || traits.bulk_from != kNever)
+        reaching.push_back({i, std::move(traits)});
     }
   };
   for (std::size_t i = 0; i < transports.size(); ++i)
     if (std::strcmp(transports[i]->name(), "self") == 0)
       if (Traits traits = transports[i]->traits(peer); traits.reaches)
-        return Route{{i, std::move(traits)}, {}};
+        return Route{{i, std::move(traits)}, {}, {}};
   if (named.empty()) try_name(nullptr);
   for (const std::string& name : named) try_name(name.c_str());
   if (reaching.empty()) return none_reaches(transports, peer, knobs);
-  Route route{std::move(reaching.front()), {}};
+  Route route{std::move(reaching.front()), {}, std::move(readers)};
   route.bulk.assign(std::make_move_iterator(reaching.begin() + 1),
                     std::make_move_iterator(reaching.end()));
   return route;

@@ -16,7 +16,7 @@ Result<std::unique_ptr<Region>> Transport::expose(const Memory&) {
 Result<std::unique_ptr<Remote>> Link::import(BlobView) {
   return no_get();
 }
-Result<void> Link::get(Remote&, std::uint64_t, const Memory&, Done*) {
+Result<void> Link::get(Remote&, std::uint64_t, const types::Buffer&, Done*) {
   return no_get();
 }
 

@@ -26,6 +26,10 @@
 namespace tutti::wireup {
 class Wireup;
 }
+namespace tutti::types {
+class Devices;
+struct Buffer;
+}  // namespace tutti::types
 
 namespace tutti::transport {
 
@@ -83,7 +87,7 @@ struct Traits {
   std::string why;              // one clause, for --report-links: "same host", "no RDMA device"
   const char* kind = "tcp";     // its row in the table of costs (model/costs.h)
   double wire_gbits = 0;        // rate of the network below; 0: none, or not known
-  std::size_t max_frame = 0;    // payload bytes of one frame
+  std::size_t max_frame = 0;    // payload bytes of one frame; 0: it only reads the peer's memory
   std::size_t eager_bytes = 0;  // up to here one frame without asking is cheapest
   // Beside another link: from so many bytes on it carries the data of a message. kNever: it is no
   // bulk link. And between which kinds of memory.
@@ -108,8 +112,10 @@ class Link {
   virtual Result<std::unique_ptr<Remote>> import(BlobView key);
   // Reads into.bytes from `offset` of a remote that this link imported; an error where that lies
   // outside of it. Fires done, possibly at once, and touches neither `from` nor `into` after that.
+  // Links that read the host's memory write into contiguous buffers of the host's only.
   // put and atomics will take the same four, and flush(Done*) end them; nobody needs them yet.
-  virtual Result<void> get(Remote& from, std::uint64_t offset, const Memory& into, Done* done);
+  virtual Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
+                           Done* done);
 };
 
 class Transport {
@@ -140,6 +146,7 @@ struct Surroundings {
   wireup::Wireup* wireup;
   Sink* sink;
   const Knobs* knobs;
+  const types::Devices* devices = nullptr;  // complete from the start; null: none
 };
 
 // The explicit list, in order of preference (order.cc): self, shm, ucx, tcp. Each only if this
@@ -159,6 +166,8 @@ struct Picked {
 struct Route {
   Picked ordered;
   std::vector<Picked> bulk;  // in order of preference
+  // Carry no frames and read memory of the peer's that is not the host's.
+  std::vector<Picked> readers;
 };
 // TUTTI_LINK honoured; an error names the peer, its host and every transport's reason.
 Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,

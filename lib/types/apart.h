@@ -1,4 +1,5 @@
-// apart: what pack.cc hands to a device, waiting. Private to types.
+// apart: what pack.cc and copy.cc hand to a device, waiting, and the way between two. Private to
+// types.
 #pragma once
 
 #include "types/types.h"
@@ -7,6 +8,8 @@ namespace tutti::types {
 
 void pack_apart(const Buffer& from, Count offset, std::span<std::byte> out);
 void unpack_apart(const Buffer& into, Count offset, std::span<const std::byte> in);
-void copy_apart(const Buffer& from, const Buffer& into);  // both of one device
+void copy_apart(const Buffer& from, const Buffer& into);
+// Through host memory, a few chunks at a time, where no device does it alone. relay.cc
+void begin_relay(const Buffer& from, const Buffer& into, Done* done);
 
 }  // namespace tutti::types

@@ -18,7 +18,7 @@ Count copy(const Buffer& from, const Buffer& into) {
     unpack(into, 0, {from.at(), length});
     return bytes;
   }
-  if (from.device != nullptr && from.device == into.device) [[unlikely]] {
+  if (from.device != nullptr || into.device != nullptr) [[unlikely]] {
     copy_apart(from, into);
     return bytes;
   }

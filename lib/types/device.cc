@@ -12,7 +12,7 @@ namespace {
 // Something that this thread waits for on the spot.
 class Awaited final : public Done {
  public:
-  explicit Awaited(Device& device) : device_(device) {
+  explicit Awaited(Device& device, Device* other = nullptr) : device_(device), other_(other) {
     fire = [](Done* self, bool ok) {
       static_cast<Awaited*>(self)->ended_ = true;
       static_cast<Awaited*>(self)->ok_ = ok;
@@ -21,7 +21,10 @@ class Awaited final : public Done {
   // What failed has said why; the call goes on, with what is there, and ends with an error.
   void wait() {
     wait_until([this] {
-      if (!ended_) device_.progress();
+      if (!ended_) {
+        device_.progress();
+        if (other_ != nullptr) other_->progress();
+      }
       return ended_;
     });
     if (!ok_) device_.note_failure();
@@ -29,6 +32,7 @@ class Awaited final : public Done {
 
  private:
   Device& device_;
+  Device* const other_;
   bool ended_ = false, ok_ = true;
 };
 
@@ -72,12 +76,30 @@ MemoryKind Buffer::kind() const {
 Device* Devices::owner_of(const void* address) const {
   for (Device* device : all_)
     if (device->owns(address)) {
-      device->begin_call();
-      return device;
+      if (enqueued_ == nullptr) device->begin_call();
+      return enqueued_ == nullptr ? device : begin(device);
     }
   for (Vendor* vendor : vendors_)
-    if (Device* const device = vendor->owner_of(address)) return device;
+    if (Device* const device = vendor->owner_of(address, enqueued_ == nullptr))
+      return enqueued_ == nullptr ? device : begin(device);
   return nullptr;
+}
+
+// What was reached in a queue comes after that, and after nothing else. For other calls: what the
+// default queue holds may stand behind a call in a queue, which stands still until that one has
+// ended. Work of ours that waited for it would be in that call's way, in the device and before
+// messages to the same peer. So the caller waits, and the gate is free meanwhile.
+Device* Devices::begin(Device* device) const {
+  if (is_queued()) return device;
+  device->mark_call();
+  while (!device->is_mark_reached()) {
+    if (!enqueued_->is_under_way()) {
+      device->begin_marked_call();
+      break;
+    }
+    enqueued_->pause();
+  }
+  return device;
 }
 
 int Devices::progress() {
@@ -100,8 +122,9 @@ void unpack_apart(const Buffer& into, Count offset, std::span<const std::byte> i
 }
 
 void copy_apart(const Buffer& from, const Buffer& into) {
-  Awaited copied(*from.device);
-  from.device->copy(from, into, &copied);
+  Device* const one = into.device != nullptr ? into.device : from.device;
+  Awaited copied(*one, from.device);
+  begin_copy(from, into, &copied);
   copied.wait();
 }
 
@@ -113,8 +136,10 @@ void begin_copy(const Buffer& from, const Buffer& into, Done* done) {
     return from.device->pack(from, 0, {into.at(), bytes}, done);
   if (into.device != nullptr && from.is_contiguous())
     return into.device->unpack(into, 0, {from.at(), bytes}, done);
-  copy(from, into);  // two devices, or a layout on the host's side: chunk by chunk
-  done->fire(done, failure_of(from, into) == Code::ok);
+  if (from.device != nullptr && into.device != nullptr && from.is_one_run() && into.is_one_run() &&
+      into.device->copies_from(*from.device))
+    return into.device->copy(from, into, done);
+  begin_relay(from, into, done);
 }
 
 void begin_fold(const Fold& fold, Done* done) {

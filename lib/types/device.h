@@ -5,9 +5,16 @@
 // later. A vendor is one class. Whoever knows of no device pays one branch: Buffer::device is null.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
 #include "types/types.h"
 
 namespace tutti::types {
@@ -20,6 +27,13 @@ struct Fold {
   const Op* op = nullptr;
   Buffer from, into;
   bool from_first = true;
+};
+
+// What a device measured when it was first asked.
+struct CopyPace {
+  // From so many bytes on a neighbour's device reads faster than both go through host memory.
+  std::size_t read_from = std::size_t{16} << 10;
+  std::size_t chunk = std::size_t{64} << 10;  // copied to and from the host at a time
 };
 
 // Work on a kind of memory. Each call begins some and fires `done` once, before it returns or
@@ -41,7 +55,9 @@ class Device {
   virtual void pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) = 0;
   virtual void unpack(const Buffer& into, Count offset, std::span<const std::byte> in,
                       Done* done) = 0;
-  virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;  // both are its own
+  // Both are its own, or it copies from the other's device and both lie in one piece.
+  virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;
+  virtual bool copies_from(const Device&) const { return false; }
   // Whether it folds these, by a predefined operation; what it does not is done in host memory.
   virtual bool folds(const Fold& fold) const = 0;
   virtual void fold(const Fold& fold, Done* done) = 0;
@@ -49,9 +65,60 @@ class Device {
   // A call of the user's begins: what its caller gave the device before comes before what is asked
   // for from now on.
   virtual void begin_call() = 0;
+  // The same in two steps, where the caller may wait between them.
+  virtual void mark_call() {}
+  virtual bool is_mark_reached() { return true; }
+  virtual void begin_marked_call() { begin_call(); }
+  // Ends when that, as of the latest call, has ended: others may read this device's memory then.
+  virtual void await_caller(Done* done) = 0;
+  virtual CopyPace pace() { return {}; }
 
  private:
   bool has_failed_ = false;
+};
+
+// A queue of the user's on a device, such as a CUDA stream. Numbers, which go round, say how far it
+// is: it writes the one that it has reached, and goes on behind what it waits for when it is let.
+class DeviceQueue {
+ public:
+  virtual ~DeviceQueue() = default;
+  // Behind all that the queue holds: it has reached `number`; with `waits`, it stands still until
+  // pass() has said that or a later one. From any thread, one at a time. May block while the queue
+  // is full, so nothing is held meanwhile that those need who let it go on.
+  virtual Result<void> mark(std::uint32_t number, bool waits) = 0;
+  virtual std::uint32_t reached() const = 0;    // when it was opened: the number before the first
+  virtual void pass(std::uint32_t number) = 0;  // any thread
+  virtual bool is_lost() const = 0;             // its device: it will reach nothing any more
+  virtual const std::string& name() const = 0;  // "stream 0x5560 of GPU 0"
+};
+
+// Brings descriptors to neighbours: what some memory can be named by only.
+class Courier {
+ public:
+  virtual ~Courier() = default;
+  // What a neighbour takes it by; it can while `hold` lives.
+  struct Parcel {
+    Blob key;
+    std::shared_ptr<void> hold;
+  };
+  virtual Result<Parcel> give(int fd) = 0;
+  virtual Result<UniqueFd> take(BlobView key) = 0;
+};
+
+// Memory of a device that neighbours may read while this lives.
+class Exported {
+ public:
+  virtual ~Exported() = default;
+  virtual BlobView key() const = 0;  // its first byte is the MemoryKind
+};
+
+// A neighbour's. It outlives what is read from it.
+class Imported {
+ public:
+  virtual ~Imported() = default;
+  // Begins to copy into.bytes bytes from `offset`; into the host's memory or a device's. An error
+  // where they are not all inside, or no device here reaches them: nothing was begun.
+  virtual Result<void> read(std::uint64_t offset, const Buffer& into, Done* done) = 0;
 };
 
 // What a call says whose buffers are of this device (null: the host's), when its work is done.
@@ -70,9 +137,30 @@ inline Code failure_of(const Buffer& one, const Buffer& other) {
 class Vendor {
  public:
   virtual ~Vendor() = default;
-  // Null: not of this vendor. For a call that begins now.
-  virtual Device* owner_of(const void* address) = 0;
+  // Null: not of this vendor. For a call that begins now, unless its caller sees to that.
+  virtual Device* owner_of(const void* address, bool begins_call = true) = 0;
   virtual int progress() = 0;
+  virtual const char* queue_type() const = 0;  // the C type of its queues' handles
+  virtual Result<std::unique_ptr<DeviceQueue>> open_queue(std::uintptr_t handle) = 0;
+  virtual void begin_thread() const {}  // this thread of ours will work on its devices
+  virtual MemoryKind kind() const = 0;
+  // Memory that lies in one piece of what was allocated. An error says why nobody else reaches it.
+  virtual Result<std::unique_ptr<Exported>> share(const Memory& memory, Courier& courier) = 0;
+  // What neighbour `from` says that it exported: nothing in it is believed unseen. The courier
+  // outlives what is imported.
+  virtual Result<std::unique_ptr<Imported>> import(int from, BlobView key, Courier& courier) = 0;
+  // How what this neighbour exported was reached, or why not; empty: it exported nothing so far.
+  virtual std::string reach_text(int from) const = 0;
+};
+
+// Calls that users put into queues, and who works on them.
+class Enqueued {
+ public:
+  virtual bool is_under_way() const = 0;
+  virtual void pause() = 0;  // lets them go on for a moment: the gate is free meanwhile
+
+ protected:
+  ~Enqueued() = default;
 };
 
 // The devices of a world.
@@ -87,6 +175,18 @@ class Devices {
     is_empty_ = false;
   }
   bool is_empty() const { return is_empty_; }
+  void set_enqueued(Enqueued* enqueued) { enqueued_ = enqueued; }  // null: there are none
+  // While it lives, this thread begins calls that were reached in a queue.
+  class Queued {
+   public:
+    explicit Queued(Devices& devices) : devices_(devices) { devices_.queued_by_ = this_thread(); }
+    ~Queued() { devices_.queued_by_ = nullptr; }
+    Queued(const Queued&) = delete;
+    Queued& operator=(const Queued&) = delete;
+
+   private:
+    Devices& devices_;
+  };
   // Null: the host's. For a call that begins now.
   Device* owner_of(const void* address) const;
   // Buffer::whole with its device: what is asked once for each buffer of a user's call.
@@ -97,9 +197,16 @@ class Devices {
     return buffer;
   }
   int progress();
+  std::span<Vendor* const> vendors() const { return vendors_; }
 
  private:
+  static const void* this_thread() { return __builtin_thread_pointer(); }
+  bool is_queued() const { return queued_by_ != nullptr && queued_by_ == this_thread(); }
+  Device* begin(Device* device) const;
+
   bool is_empty_ = true;  // every call asks
+  const void* queued_by_ = nullptr;
+  Enqueued* enqueued_ = nullptr;
   std::vector<Device*> all_;
   std::vector<Vendor*> vendors_;
 };

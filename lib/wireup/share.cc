@@ -4,8 +4,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
+#include <string_view>
 
 #include "wireup/share_store.h"
 #include "wireup/wireup.h"
@@ -61,8 +63,43 @@ Result<Shared> Wireup::share(int fd, std::span<const int> to) {
   return hand_to_host(fd, takers);
 }
 
+bool is_of_driver(int fd) {
+  char link[64] = {};
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t got = ::readlink(name.c_str(), link, sizeof link - 1);
+  const std::string_view to(link, got < 0 ? 0 : static_cast<std::size_t>(got));
+  for (const std::string_view start : {"/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dmabuf"})
+    if (to.substr(0, start.size()) == start) return true;
+  return false;
+}
+
+Result<Shared> Wireup::share_device(int fd) {
+  TUTTI_TRY(takers, takers_of(*this, {}));
+  if (!is_of_driver(fd) && !sealed_bytes(fd))
+    return fail(Code::arg, rank_here(*this) + " cannot share what is no GPU driver's descriptor");
+  return hand_to_host(fd, takers);
+}
+
+Result<UniqueFd> Wireup::take_device(const ShareKey& key) {
+  const std::string who = rank_here(*this) + " cannot take the descriptor that ";
+  TUTTI_TRY(taken, take_any(key, who));
+  if (key.bytes == 0 ? !is_of_driver(taken.get()) : !sealed_bytes(taken.get()))
+    return fail(Code::other, who + "was shared: what came is no GPU driver's");
+  return taken;
+}
+
 Result<UniqueFd> Wireup::take(const ShareKey& key) {
   const std::string who = rank_here(*this) + " cannot take the file that ";
+  TUTTI_TRY(taken, take_any(key, who));
+  const auto bytes = sealed_bytes(taken.get());
+  if (key.bytes == 0 || !bytes || *bytes != key.bytes)
+    return fail(Code::other, who + "rank " + std::to_string(segment().rank_of(key.sharer)) +
+                                 " shared: what came is not a file of " +
+                                 std::to_string(key.bytes) + " bytes");
+  return taken;
+}
+
+Result<UniqueFd> Wireup::take_any(const ShareKey& key, const std::string& who) {
   if (key.host != static_cast<std::uint32_t>(host()) ||
       key.sharer >= static_cast<std::uint32_t>(local_size()))
     return fail(Code::arg, who + "its key is for: the key is not of a rank of this host");
@@ -77,10 +114,6 @@ Result<UniqueFd> Wireup::take(const ShareKey& key) {
     return fail(Code::no_mem, who + sharer +
                                   "no descriptor is left for it here; raise the limit "
                                   "of open files (ulimit -n)");
-  const auto bytes = sealed_bytes(taken->get());
-  if (!bytes || *bytes != key.bytes)
-    return fail(Code::other, who + sharer + "what came is not a file of " +
-                                 std::to_string(key.bytes) + " bytes");
   return taken;
 }
 

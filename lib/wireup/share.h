@@ -23,7 +23,7 @@ inline constexpr std::size_t kShareSecretBytes = 16;
 
 // Plain bytes: a message carries it as it is. Who has it cannot guess another one.
 struct ShareKey {
-  std::uint64_t bytes = 0;  // of the file
+  std::uint64_t bytes = 0;  // of the file; 0: it is a GPU driver's, of which nobody else knows more
   std::uint64_t place = 0;  // where a sharer without a daemon listens; else 0
   std::uint32_t host = 0;
   std::uint32_t generation = 0;

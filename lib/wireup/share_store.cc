@@ -25,7 +25,9 @@ bool has_descriptors_left(int last) {
 
 Result<ShareKey> ShareStore::add(int sharer, std::uint32_t generation, const Takers& to,
                                  UniqueFd file) {
-  TUTTI_TRY(bytes, sealed_bytes(file.get()));
+  const auto sealed = sealed_bytes(file.get());
+  if (!sealed && !is_of_driver(file.get())) return tl::unexpected<Error>(sealed.error());
+  const std::uint64_t bytes = sealed ? *sealed : 0;
   std::size_t files = 0;
   std::uint64_t room = kMostSharedBytes;  // never below 0: each was let in by this rule
   for (const auto& [number, each] : files_) {

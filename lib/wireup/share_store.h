@@ -14,6 +14,9 @@ namespace tutti::wireup {
 
 // Size of a memory file whose size is final. Errors: it is something else.
 Result<std::uint64_t> sealed_bytes(int fd);
+// Whether it can be what a GPU's driver has exported: a file of no file system of somebody's own,
+// told without asking one.
+bool is_of_driver(int fd);
 
 class ShareStore {
  public:

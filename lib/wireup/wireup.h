@@ -72,11 +72,16 @@ class Wireup {
   // takes one that was. Its size is sealed. Errors name ranks and hosts, and why.
   Result<Shared> share(int fd, std::span<const int> to = {});
   Result<UniqueFd> take(const ShareKey& key);
+  // The same for what a GPU's driver has exported: no file to map, but to give to a driver. It is a
+  // device's file, or a memory file whose size is sealed.
+  Result<Shared> share_device(int fd);
+  Result<UniqueFd> take_device(const ShareKey& key);
   // A remark for the user; prun shows it. At most 64 KiB.
   virtual void remark(std::string_view) {}
 
  protected:
   // What share() and take() could not see to themselves. Errors of the second: why not.
+  Result<UniqueFd> take_any(const ShareKey& key, const std::string& who);
   virtual Result<Shared> hand_to_host(int fd, const Takers& to) = 0;
   virtual Result<UniqueFd> fetch_shared(const ShareKey& key) = 0;
 

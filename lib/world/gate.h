@@ -50,6 +50,7 @@ class Gate final : public transport::Waiter::Gate {
       wait_in_line();
     own(depth);
   }
+  bool is_mine() const { return is_inside(); }
   void let_in() override {
     if (in_line() > 0) retake(release());
   }

@@ -1,6 +1,8 @@
 // The world: constructs and connects the rooms.
 #include "world/world.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 
@@ -28,17 +30,30 @@ void World::leave_gate() {
   gate_->leave();
 }
 
+void World::open_gate() {
+  if (gate_) return;
+  gate_.emplace();
+  endpoint_->set_gate(&*gate_);
+  enter();
+}
+
+void World::pause() {
+  constexpr useconds_t kMoment_us = 20;
+  const int depth = gate_->release();
+  ::usleep(kMoment_us);
+  gate_->retake(depth);
+}
+
 void World::abort(int status, std::string_view reason, wireup::Blame blame) {
   wireup_->abort(status, reason, blame);
   std::_Exit(status);
 }
 
 Result<void> World::connect() {
-  TUTTI_TRY(endpoint, p2p::Endpoint::open(*wireup_, knobs_));
+  gpus_ = device::find_gpus(knobs_);
+  TUTTI_TRY(endpoint, p2p::Endpoint::open(*wireup_, knobs_, gpus_.get()));
   endpoint_ = std::move(endpoint);
   if (gate_) endpoint_->set_gate(&*gate_);
-  gpus_ = device::find_gpus(knobs_);
-  if (gpus_) endpoint_->devices().add(*gpus_);
   comms_ = comm::open_runtime({endpoint_.get(), wireup_.get(), &knobs_});
   enter();
   auto self_comm = comm::make_self_comm(*comms_);
@@ -70,6 +85,9 @@ Result<void> World::finish(bool is_last) {
   barrier.is_last = true;
   const Code code = comm::run(*world_comm_, barrier);
   if (is_last) endpoint_->see_off(p2p::Endpoint::End::everybodys);
+  if (gpus_ && knobs_.flag("TUTTI_REPORT_LINKS"))
+    if (const std::string text = endpoint_->gpu_links_text(); !text.empty())
+      wireup_->remark("links between GPUs\n" + text);
   world_comm_.reset();
   at_rest_ = true;
   leave();

@@ -46,6 +46,17 @@ class World {
   bool step_out() { return gate_ && gate_->step_out(); }
   void step_in() { gate_->enter(); }
   bool is_gated() const { return gate_.has_value(); }
+  // Threads of ours will call, too: there is a gate from now on. The caller is the one thread that
+  // is inside of one call, and stays so.
+  void open_gate();
+  // For threads of ours: false, others are inside or want to be.
+  bool try_enter() { return gate_->try_enter(); }
+  // The gate is free for a moment; the caller is inside.
+  void pause();
+  // At the process's end: whoever exits inside of a call does not come back.
+  void give_gate_up() {
+    if (gate_ && gate_->is_mine()) gate_->release();
+  }
   ThreadLevel level() const { return level_; }
 
   // Makes MPI_COMM_WORLD. Collective over the job; once.
@@ -53,6 +64,7 @@ class World {
   comm::Communicator& world_comm() { return *world_comm_; }
   comm::Communicator& self_comm() { return *self_comm_; }
   p2p::Endpoint& endpoint() { return *endpoint_; }
+  types::Vendor* gpus() { return gpus_.get(); }  // null: this process can have none
   // Why the latest call on a communicator failed, in words, once.
   comm::Reason take_reason() { return comm::take_reason(*comms_); }
   wireup::Wireup& wireup() { return *wireup_; }

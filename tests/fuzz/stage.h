@@ -71,9 +71,10 @@ class Stage final : public transport::Transport {
       if (stage_.random_.below(4) == 0) return fail(Code::other, "a key that nobody made");
       return std::make_unique<transport::Remote>();
     }
-    Result<void> get(transport::Remote&, std::uint64_t, const Memory& into, Done* done) override {
+    Result<void> get(transport::Remote&, std::uint64_t, const types::Buffer& into,
+                     Done* done) override {
       if (stage_.random_.below(3) == 0) return fail(Code::other, "not today");
-      std::memset(into.data, 1, into.bytes);
+      std::memset(into.at(), 1, static_cast<std::size_t>(into.bytes));
       stage_.finish(done);
       return {};
     }

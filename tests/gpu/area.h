@@ -17,8 +17,19 @@
 
 namespace gpu {
 
-enum class Kind { host, pinned, managed, device, other_device, pool, mapped };
-inline constexpr int kKinds = 7;
+// The last two are made so that other processes can be given them.
+enum class Kind {
+  host,
+  pinned,
+  managed,
+  device,
+  other_device,
+  pool,
+  mapped,
+  shareable_pool,
+  shareable_mapped
+};
+inline constexpr int kKinds = 9;
 
 inline void must(CUresult said, const char* what) {
   if (said == CUDA_SUCCESS) return;
@@ -63,7 +74,12 @@ class Area {
         CU(cuMemAllocAsync(&data_, bytes_, nullptr));
         CU(cuStreamSynchronize(nullptr));
         break;
+      case Kind::shareable_pool:
+        CU(cuMemAllocFromPoolAsync(&data_, bytes_, shareable_pool(), nullptr));
+        CU(cuStreamSynchronize(nullptr));
+        break;
       case Kind::mapped:
+      case Kind::shareable_mapped:
         map();
         break;
     }
@@ -81,8 +97,9 @@ class Area {
     if (data == 0) return;
     if (kind_ == Kind::host) return std::free(reinterpret_cast<void*>(data));
     if (kind_ == Kind::pinned) return CU(cuMemFreeHost(reinterpret_cast<void*>(data)));
-    if (kind_ == Kind::pool) return CU(cuMemFreeAsync(data, nullptr));
-    if (kind_ != Kind::mapped) return CU(cuMemFree(data));
+    if (kind_ == Kind::pool || kind_ == Kind::shareable_pool)
+      return CU(cuMemFreeAsync(data, nullptr));
+    if (kind_ != Kind::mapped && kind_ != Kind::shareable_mapped) return CU(cuMemFree(data));
     CU(cuMemUnmap(data, bytes_));
     CU(cuMemRelease(handle_));
   }
@@ -118,6 +135,19 @@ class Area {
   void leave() const {
     if (kind_ == Kind::other_device) CU(cuCtxSetCurrent(contexts[0]));
   }
+  static CUmemoryPool shareable_pool() {
+    static CUmemoryPool pool = nullptr;  // as long as the process
+    if (pool != nullptr) return pool;
+    CUdevice device = 0;
+    CU(cuCtxGetDevice(&device));
+    CUmemPoolProps of = {};
+    of.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    of.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    of.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    of.location.id = device;
+    CU(cuMemPoolCreate(&pool, &of));
+    return pool;
+  }
   void map() {
     constexpr std::size_t kGrain = std::size_t{2} << 20;
     bytes_ = (bytes_ + kGrain - 1) / kGrain * kGrain;
@@ -127,6 +157,8 @@ class Area {
     of.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     of.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     of.location.id = device;
+    if (kind_ == Kind::shareable_mapped)
+      of.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     CUmemAccessDesc access = {};
     access.location = of.location;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;

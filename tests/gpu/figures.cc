@@ -3,12 +3,16 @@
 //
 //   {"what": "half_round_trip", "bytes": 8, "us": 4.1}
 //   {"what": "bandwidth", "bytes": 268435456, "gb_per_s": ..., "device_copy_gb_per_s": ...}
+//   {"what": "bandwidth_of_device_copy", "bytes": 268435456, "percent": 93}
 //   {"what": "allreduce", "type": "float", "bytes": 1048576, "us": ...}
 //   {"what": "host_half_round_trip", ...}
+//   {"what": "enqueue", "call": "allreduce", "host_us": 2.1, "stream_us": ...}   a call in a
+//   stream:
+//     what it costs the host, and how long the stream takes for it
 #include <algorithm>
 #include <cstdlib>
 
-#include "area.h"
+#include "stream_area.h"
 
 using namespace ranks;
 using gpu::Area;
@@ -35,7 +39,8 @@ double us_of(int times, Call call) {
   return rounds[rounds.size() / 2];
 }
 
-void round_trip(const char* name, Kind kind, std::size_t bytes) {
+// us a message.
+double round_trip(const char* name, Kind kind, std::size_t bytes) {
   Area area(bytes, kind);
   area.put(std::vector<char>(bytes).data(), bytes);
   const auto count = static_cast<int>(bytes);
@@ -48,10 +53,11 @@ void round_trip(const char* name, Kind kind, std::size_t bytes) {
   if (rank == 0)
     std::printf("{\"what\": \"%s\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n", name,
                 bytes, us / 2, static_cast<double>(bytes) / (us / 2) / 1e3);
+  return us / 2;
 }
 
 // Both ranks at once, where they share a GPU: what a message can be compared with.
-void device_copy(std::size_t bytes) {
+double device_copy(std::size_t bytes) {
   Area from(bytes, Kind::device), into(bytes, Kind::device);
   from.put(std::vector<char>(bytes).data(), bytes);
   const double us = us_of(times_of(bytes), [&] {
@@ -63,6 +69,7 @@ void device_copy(std::size_t bytes) {
   if (rank == 0)
     std::printf("{\"what\": \"device_copy\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n",
                 bytes, us, static_cast<double>(bytes) / us / 1e3);
+  return us;
 }
 
 void allreduce(Kind kind, const char* name, std::size_t bytes) {
@@ -96,6 +103,43 @@ void pack(std::size_t bytes) {
   MPI_Type_free(&vector);
 }
 
+// Bursts with room for all of them, so that the host waits for none.
+template <class Call>
+void enqueue(const char* name, const gpu::Lane& lane, Call call) {
+  const int times = 100;
+  std::vector<double> host, stream;
+  for (int round = 0; round < 40 / fewer + 2; ++round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    for (int i = 0; i < times; ++i) call();
+    host.push_back((MPI_Wtime() - begin) / times * 1e6);
+    lane.wait();
+    stream.push_back((MPI_Wtime() - begin) / times * 1e6);
+  }
+  std::sort(host.begin(), host.end());
+  std::sort(stream.begin(), stream.end());
+  if (rank == 0)
+    std::printf(
+        "{\"what\": \"enqueue\", \"call\": \"%s\", \"host_us\": %.3f, \"stream_us\": %.3f}\n", name,
+        host[host.size() / 2], stream[stream.size() / 2]);
+}
+
+void enqueue_all() {
+  gpu::Lane lane;
+  gpu::Flow<double> data(1, Kind::device);
+  data.put({1}, lane);
+  enqueue("allreduce", lane, [&] {
+    MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.data(), 1, MPI_DOUBLE, MPI_MAX, lane.comm);
+  });
+  enqueue("send or receive", lane, [&] {
+    if (rank == 0)
+      MPIX_Send_enqueue(data.data(), 1, MPI_DOUBLE, 1, 0, lane.comm);
+    else
+      MPIX_Recv_enqueue(data.data(), 1, MPI_DOUBLE, 0, 0, lane.comm, MPI_STATUS_IGNORE);
+  });
+  enqueue("barrier", lane, [&] { MPIX_Barrier_enqueue(lane.comm); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -112,8 +156,12 @@ int main(int argc, char** argv) {
     round_trip("host_half_round_trip", Kind::host, bytes);
     allreduce(Kind::device, "allreduce", bytes);
   }
-  round_trip("half_round_trip", Kind::device, most);
-  device_copy(most);
+  const double message = round_trip("half_round_trip", Kind::device, most);
+  const double copy = device_copy(most);
+  if (rank == 0)
+    std::printf("{\"what\": \"bandwidth_of_device_copy\", \"bytes\": %zu, \"percent\": %.0f}\n",
+                most, 100 * copy / message);
   pack(most);
+  enqueue_all();
   return done();
 }

@@ -1,13 +1,13 @@
 // Collectives of GPU memory by NCCL, where every member's buffers lie on a GPU of its own; by ours
-// where they do not, whoever's those are. The first word says what is to be: served (NCCL does it),
-// shared (two ranks have a GPU: it never does), forced; "real" behind it: by a library that does
-// not count.
-#include <dlfcn.h>
+// where they do not, whoever's those are. The first word says what is to be: forced (NCCL does it
+// whenever it can), weighed (whoever is quicker), shared (all ranks have one GPU: it never does),
+// levels (some share one: it does a part). "real" behind it: by a library that does not count.
 #include <mpi-ext.h>
 
 #include <numeric>
 
 #include "area.h"
+#include "served.h"
 
 using namespace ranks;
 using gpu::Kind;
@@ -15,26 +15,15 @@ using gpu::Vector;
 
 namespace {
 
-using Count = unsigned long long (*)();
-// Null: no NCCL is open, or it is a real one, which does not count.
-Count counter() {
-  void* const library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  const auto count = reinterpret_cast<Count>(::dlsym(library, "tutti_standin_nccl_served"));
-  ::dlclose(library);
-  return count;
-}
-unsigned long long served() {
-  const Count count = counter();
-  return count == nullptr ? 0 : count();
-}
+using gpu::served;
 
-bool by_nccl = true;  // what calls of GPU memory are to go by
+enum class By { nccl, either, ours, levels } by = By::nccl;  // what calls of GPU memory go by
 bool is_real = false;
 unsigned long long before = 0;
 void expect(bool nccl) {
   const unsigned long long now = served();
-  CHECK(is_real || (now > before) == (nccl && by_nccl && size > 1));
+  const bool may = nccl && by != By::ours && size > 1;
+  if (!is_real) CHECK(by == By::nccl ? (now > before) == may : may || now == before);
   before = now;
 }
 
@@ -108,7 +97,7 @@ void movement(std::size_t n, Kind mine, bool nccl) {
 }
 
 // A type and an operation that NCCL has not, elements with gaps, too few bytes: ours.
-void left_to_us(bool forced) {
+void left_to_us(bool takes_short) {
   const std::size_t n = 40000;
   Vector<int> send(numbers(n, rank), Kind::device), recv(std::vector<int>(n), Kind::device);
   MPI_Allreduce(send.data(), recv.data(), static_cast<int>(n), MPI_INT, MPI_BOR, MPI_COMM_WORLD);
@@ -120,7 +109,7 @@ void left_to_us(bool forced) {
   expect(false);
   MPI_Type_free(&gaps);
   MPI_Allreduce(send.data(), recv.data(), 100, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  expect(forced);
+  expect(takes_short);
   MPI_Allreduce(send.data(), recv.data(), 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   expect(false);
 }
@@ -144,8 +133,11 @@ void bfloats() {
 int main(int argc, char** argv) {
   begin();
   gpu::begin();
-  const std::string what = argc > 1 ? argv[1] : "served";
-  by_nccl = what != "shared";
+  const std::string what = argc > 1 ? argv[1] : "forced";
+  by = what == "forced"    ? By::nccl
+       : what == "weighed" ? By::either
+       : what == "levels"  ? By::levels
+                           : By::ours;
   is_real = argc > 2 && argv[2] == std::string("real");
   for (const std::size_t n : {std::size_t{20000}, std::size_t{300001}}) {
     reductions(n, Kind::device, true);
@@ -159,7 +151,7 @@ int main(int argc, char** argv) {
   }
   reductions(20000, Kind::managed, true);
   bfloats();
-  left_to_us(what == "forced");
+  left_to_us(what != "shared");
   MPI_Comm half = MPI_COMM_NULL;  // a team of its own, made and freed
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   int members = 0;
@@ -167,7 +159,10 @@ int main(int argc, char** argv) {
   Vector<int> send(numbers(50000, 1), Kind::device), recv(std::vector<int>(50000), Kind::device);
   MPI_Allreduce(send.data(), recv.data(), 50000, MPI_INT, MPI_SUM, half);
   CHECK(recv.get().front() == members);
-  CHECK(is_real || (served() > before) == (by_nccl && members > 1));
+  if (!is_real && by == By::nccl) CHECK((served() > before) == (members > 1));
   MPI_Comm_free(&half);
+  unsigned long long mine = served(), all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+  if (!is_real && by == By::levels) CHECK(all > 0);
   return done();
 }

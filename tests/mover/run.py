@@ -22,8 +22,8 @@ RANKS = SAMPLE + ["wildcards", "ordering", "errors", "datatypes", "operations", 
                   "threads", "not_significant", "attributes", "callbacks", "leaders", "legal_beside", "aliases",
                   "large_counts", "makers", "threads_everywhere"]
 SLOW = ["itself", "overtaken"]  # with --long
-# Of MPICH's programs: one asks once whether a receive has ended whose message was sent; one sends for minutes.
-WITHOUT = ["pt2pt/rqstatus", "pt2pt/sendflood"]
+# Of MPICH's programs: one asks once whether a receive has ended whose message was sent; two send for minutes.
+WITHOUT = ["pt2pt/rqstatus", "pt2pt/sendflood", "threads/pt2pt/threads"]
 # Functions whose buffers the programs of tests/ranks must have had moved, together.
 FEWEST_FUNCTIONS = 85
 

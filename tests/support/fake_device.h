@@ -44,6 +44,9 @@ class FakeDevice final : public types::Device {
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
   void begin_call() override {}
+  void await_caller(Done* done) override {
+    begin([] {}, done);
+  }
 
   int begun() const { return begun_; }
   std::size_t pending() const { return pending_.size(); }

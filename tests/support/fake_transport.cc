@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "fake_memory.h"
+#include "types/types.h"
 
 namespace tutti::test {
 
@@ -164,8 +165,10 @@ class FakeLink final : public Link {
   Result<std::unique_ptr<Remote>> import(BlobView key) override {
     return owner_.reads().import(key);
   }
-  Result<void> get(Remote& from, std::uint64_t offset, const Memory& into, Done* done) override {
-    return owner_.reads().get(from, offset, into, done);
+  Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
+                   Done* done) override {
+    return owner_.reads().get(from, offset, {into.at(), static_cast<std::size_t>(into.bytes)},
+                              done);
   }
 
  private:

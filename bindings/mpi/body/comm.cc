@@ -7,6 +7,7 @@
 #include "mpi/convert.h"
 #include "mpi/give_comm.h"
 #include "mpi/requests.h"
+#include "mpi/streams.h"
 
 namespace tutti::mpi::body {
 Code comm_size(comm::Communicator& comm, int* size) {
@@ -40,6 +41,7 @@ Code comm_dup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm)
   if (const Code code = copy_attributes(carrier(comm), carrier(**made)); code != Code::ok)
     return code;
   if (info != nullptr) set_hints(**made, *info);
+  (*made)->stream = comm.stream;
   return give_comm(comm, std::move(made), newcomm);
 }
 
@@ -58,6 +60,7 @@ Code comm_idup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm
     return code;
   }
   if (info != nullptr) set_hints(*made, *info);
+  made->stream = comm.stream;
   const Code code = give_request(std::move(started), request);
   return code == Code::ok ? give_comm(comm, std::move(made), newcomm) : code;
 }
@@ -107,8 +110,10 @@ Code comm_free(MPI_Comm* comm) {
 // Freed, a communicator lives on until all on it has ended; here that is waited for.
 Code comm_disconnect(MPI_Comm* comm) {
   comm::Communicator* const object = comm_of(*comm);
-  if (object != nullptr && object->kind() == ObjectKind::comm && !object->is_predefined())
+  if (object != nullptr && object->kind() == ObjectKind::comm && !object->is_predefined()) {
+    drain_stream(*object);
     comm::settle_messages(*object);
+  }
   return end_comm(comm, End::settled);
 }
 

@@ -7,6 +7,7 @@
 #include "mpi/call.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
+#include "mpi/streams.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi::body {
@@ -56,6 +57,7 @@ Code finalize() {
   if (phase != ProcessPhase::running)
     return refuse(Code::other, phase == ProcessPhase::finalized ? "called after MPI_Finalize"
                                                                 : "called before MPI_Init");
+  drain_streams();
   // Attributes of MPI_COMM_SELF first: programs hang their own finalisers there (11.2.4).
   for (comm::Communicator* comm : {process.self_comm, process.world_comm})
     if (const Code code = drop_all_attributes(carrier(*comm)); code != Code::ok) return code;

@@ -6,7 +6,7 @@ namespace tutti::delegate {
 bool may_use_gpu_library(const Knobs&) {
   return false;
 }
-bool serves_on_gpus(const TeamCall&) {
+bool serves_on_gpus(const GpuCall&) {
   return false;
 }
 Result<std::unique_ptr<GpuLibrary>> open_gpu_library() {

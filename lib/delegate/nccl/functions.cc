@@ -25,7 +25,10 @@ Result<Functions> Functions::open() {
 #define TUTTI_NCCL_LOOK_UP(name) TUTTI_DO(look_up(library, #name, all.name));
   TUTTI_NCCL_FUNCTIONS(TUTTI_NCCL_LOOK_UP)
 #undef TUTTI_NCCL_LOOK_UP
-  if (all.ncclGetVersion(&all.version) != ncclSuccess || all.version < kOldest)
+  if (const ncclResult_t said = all.ncclGetVersion(&all.version); said != ncclSuccess)
+    return fail(Code::unsupported,
+                std::string("ncclGetVersion says ") + all.text_of(said, nullptr));
+  if (all.version < kOldest)
     return fail(Code::unsupported,
                 "NCCL " + all.version_text() + " is older than 2.14, whose calls do not block");
   return all;

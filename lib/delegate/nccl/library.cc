@@ -26,14 +26,33 @@ class Nccl final : public GpuLibrary {
     return id;
   }
 
-  Result<std::unique_ptr<Team>> make_team(wireup::Wireup& wireup, const Place& place,
-                                          const Waiting& waiting) override {
-    TUTTI_TRY(team, nccl::NcclTeam::prepare(functions_, wireup, place, waiting));
+  int version() const override { return functions_.version; }
+
+  Result<std::array<std::byte, 16>> identity_of(int device) override {
+    device::cuda::Driver driver;
+    CUuuid uuid{};
+    static_assert(sizeof uuid == 16);
+    if (!driver.find()) return fail(Code::unsupported, "this process has not loaded libcuda.so.1");
+    if (const CUresult said = driver.cuDeviceGetUuid(&uuid, device); said != CUDA_SUCCESS)
+      return fail(Code::other, driver.text_of(said));
+    std::array<std::byte, 16> words;
+    std::copy_n(reinterpret_cast<const std::byte*>(uuid.bytes), words.size(), words.data());
+    return words;
+  }
+
+  Result<std::unique_ptr<GpuTeam>> make_team(wireup::Wireup& wireup, const Place& place,
+                                             const Waiting& waiting) override {
+    auto prepared = nccl::NcclTeam::prepare(functions_, wireup, place, waiting);
+    if (!prepared) {
+      place.tell_others();
+      return tl::unexpected<Error>(std::move(prepared).error());
+    }
+    std::unique_ptr<nccl::NcclTeam> team = std::move(*prepared);
     if (auto met = team->meet(place.id); !met) {
       team->cancel(met.error().code);
       return tl::unexpected<Error>(std::move(met).error());
     }
-    return std::unique_ptr<Team>(std::move(team));
+    return std::unique_ptr<GpuTeam>(std::move(team));
   }
 
  private:

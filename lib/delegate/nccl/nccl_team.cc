@@ -13,7 +13,7 @@ namespace {
 
 using device::cuda::Current;
 
-constexpr std::uint32_t kStepsBetweenDeaths = 16;  // that waited, between looks at the members
+constexpr std::uint32_t kStepsBetweenLooks = 16;  // that waited, between looks at the members
 // Members that have agreed to meet are there within this, or one of them failed to.
 constexpr std::int64_t kMeetingNs = 60'000'000'000;
 constexpr std::int64_t kPartingNs = 10'000'000'000;
@@ -22,7 +22,7 @@ constexpr std::int64_t kPartingNs = 10'000'000'000;
 
 class NcclTeam::Begun final : public TeamRun {
  public:
-  Begun(NcclTeam& team, const TeamCall& call) : team_(team), call_(call) {
+  Begun(NcclTeam& team, const GpuCall& call) : team_(team), call_(call) {
     team_.begun_.push_back(this);
   }
   ~Begun() override {
@@ -38,14 +38,14 @@ class NcclTeam::Begun final : public TeamRun {
  private:
   friend class NcclTeam;
   NcclTeam& team_;
-  const TeamCall call_;
+  const GpuCall call_;
   Stage stage_ = Stage::queued;
   Code code_ = Code::ok;
 };
 
 NcclTeam::NcclTeam(const Functions& nccl, wireup::Wireup& wireup, const GpuLibrary::Place& place,
                    const Waiting& waiting)
-    : Team(waiting), nccl_(nccl), wireup_(wireup), place_(place) {}
+    : nccl_(nccl), wireup_(wireup), waiting_(waiting), place_(place) {}
 
 Result<std::unique_ptr<NcclTeam>> NcclTeam::prepare(const Functions& nccl, wireup::Wireup& wireup,
                                                     const GpuLibrary::Place& place,
@@ -74,18 +74,27 @@ Result<void> NcclTeam::meet(const GpuLibrary::Id& id) {
   TUTTI_DO(check(nccl_.ncclCommInitRankConfig(&comm_, static_cast<int>(place_.members.size()),
                                               unique, place_.me, &config),
                  "a communicator"));
+  return wait_until_taken();
+}
+
+// All members are on their way, or say that they are not.
+Result<void> NcclTeam::wait_until_taken() {
   const std::int64_t begin_ns = now_ns();
   for (;;) {
     TUTTI_TRY(is_there, has_taken());
     if (is_there) return {};
-    if (has_lost_member()) return fail(Code::proc_aborted, "a member has ended");
+    TUTTI_DO(look_at_others());
     if (now_ns() - begin_ns > kMeetingNs)
-      return fail(Code::other, "not all members came to NCCL's meeting within a minute");
-    if (waiting_.progress(waiting_.self) > 0)
-      waiting_.active(waiting_.self);
-    else
-      waiting_.idle(waiting_.self);
+      return fail(Code::other, "not all members came to it within a minute");
+    wait_once(false);
   }
+}
+
+void NcclTeam::wait_once(bool moved) {
+  if (waiting_.progress(waiting_.self) > 0 || moved)
+    waiting_.active(waiting_.self);
+  else
+    waiting_.idle(waiting_.self);
 }
 
 // The program may have ended CUDA before MPI: then there is nothing to give back.
@@ -108,7 +117,7 @@ void NcclTeam::close() {
   const std::int64_t begin_ns = now_ns();
   ncclResult_t said = nccl_.ncclCommFinalize(comm_);
   while (said == ncclInProgress && now_ns() - begin_ns < kPartingNs && !has_lost_member()) {
-    waiting_.idle(waiting_.self);
+    wait_once(false);
     ncclResult_t state = ncclInProgress;
     said = nccl_.ncclCommGetAsyncError(comm_, &state);
     if (said == ncclSuccess) said = state;
@@ -121,8 +130,32 @@ void NcclTeam::close() {
   comm_ = nullptr;
 }
 
-std::unique_ptr<TeamRun> NcclTeam::begin(const TeamCall& call) {
+std::unique_ptr<TeamRun> NcclTeam::begin(const GpuCall& call) {
   return std::make_unique<Begun>(*this, call);
+}
+
+Code NcclTeam::run(const GpuCall& call) {
+  Begun run(*this, call);
+  for (StepResult result; (result = run.step()) != StepResult::over;)
+    wait_once(result == StepResult::moved);
+  waiting_.active(waiting_.self);
+  return run.code();
+}
+
+// The calls that were begun before come to their streams first.
+Result<void> NcclTeam::enqueue(const GpuCall& call, void* stream) {
+  while (broken_ == Code::ok && !begun_.empty() && begun_.back()->stage_ < Stage::running)
+    wait_once(step(*begun_.back()) != StepResult::waits);
+  if (broken_ != Code::ok) return fail(broken_, who() + " has failed before");
+  auto put_in = [&]() -> Result<void> {
+    const Current current(driver_, context_);
+    auto* const theirs = static_cast<CUstream>(stream);
+    TUTTI_DO(check(put(call, theirs), "a collective"));
+    TUTTI_DO(wait_until_taken());
+    return check(end_scatter(call, theirs), "a copy");
+  }();
+  if (!put_in) break_off(put_in.error().code, put_in.error().text);
+  return put_in;
 }
 
 void NcclTeam::cancel(Code code) {
@@ -130,13 +163,18 @@ void NcclTeam::cancel(Code code) {
   if (broken_ == Code::ok) break_off(code, "");
 }
 
+void NcclTeam::abandon() {
+  has_heard_ = true;
+  cancel(Code::other);
+}
+
 // The calls before its own first.
 StepResult NcclTeam::step(Begun& run) {
   bool moved = false;
   while (run.stage_ != Stage::over && serve_first()) moved = true;
   if (run.stage_ == Stage::over) return StepResult::over;
-  if (!moved && ++in_vain_ % kStepsBetweenDeaths == 0 && has_lost_member())
-    break_off(Code::proc_aborted, "a member has ended");
+  if (!moved && broken_ == Code::ok && ++in_vain_ % kStepsBetweenLooks == 0)
+    if (const auto good = look_at_others(); !good) break_off(good.error().code, good.error().text);
   return moved ? StepResult::moved : StepResult::waits;
 }
 
@@ -167,7 +205,7 @@ NcclTeam::Stage NcclTeam::serve(Begun& run) {
   }
   if (!*taken) return Stage::launching;
   if (run.stage_ != Stage::running)
-    if (const auto ends = check(driver_.cuEventRecord(end_, stream_), "an event"); !ends) {
+    if (const auto ends = end_in_stream(run.call_); !ends) {
       break_off(ends.error().code, ends.error().text);
       return Stage::over;
     }
@@ -178,10 +216,15 @@ NcclTeam::Stage NcclTeam::serve(Begun& run) {
 }
 
 // Behind what the caller put into its default stream before.
-Result<void> NcclTeam::launch(const TeamCall& call) {
+Result<void> NcclTeam::launch(const GpuCall& call) {
   TUTTI_DO(check(driver_.cuEventRecord(fence_, CU_STREAM_LEGACY), "an event"));
   TUTTI_DO(check(driver_.cuStreamWaitEvent(stream_, fence_, 0), "a wait for the caller"));
-  return check(put(call), "a collective");
+  return check(put(call, stream_), "a collective");
+}
+
+Result<void> NcclTeam::end_in_stream(const GpuCall& call) {
+  TUTTI_DO(check(end_scatter(call, stream_), "a copy"));
+  return check(driver_.cuEventRecord(end_, stream_), "an event");
 }
 
 Result<bool> NcclTeam::has_taken() {
@@ -207,14 +250,29 @@ bool NcclTeam::has_lost_member() const {
   return false;
 }
 
+Result<void> NcclTeam::look_at_others() {
+  if (has_lost_member()) return fail(Code::proc_aborted, "a member has ended");
+  if (!has_heard_ && place_.has_heard()) has_heard_ = true;
+  return has_heard_ ? Result<void>(fail(Code::other, kAnotherFailed)) : Result<void>{};
+}
+
+bool NcclTeam::is_broken() {
+  if (broken_ == Code::ok)
+    if (const auto good = look_at_others(); !good) break_off(good.error().code, good.error().text);
+  return broken_ != Code::ok;
+}
+
 std::string NcclTeam::who() const {
   return "NCCL on GPU " + std::to_string(place_.device);
 }
 
-// A lost member is told by the launcher, and a cancelled team by who cancels it.
+// A lost member is told by the launcher, a cancelled team by who cancels it, and another member's
+// failure by that one.
 void NcclTeam::break_off(Code code, const std::string& why) {
   broken_ = has_lost_member() ? Code::proc_aborted : code;
-  if (!why.empty() && broken_ != Code::proc_aborted) log::warn(who() + " failed: " + why);
+  if (!why.empty() && !has_heard_ && broken_ != Code::proc_aborted)
+    log::warn(who() + " failed: " + why);
+  if (!has_heard_) place_.tell_others();
   const Current current(driver_, context_);
   if (comm_ == nullptr || !current) return;
   nccl_.ncclCommAbort(std::exchange(comm_, nullptr));

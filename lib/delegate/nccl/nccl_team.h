@@ -1,8 +1,9 @@
 // NcclTeam: members with a GPU each, worked by an NCCL communicator on a stream of ours.
 //
 // Nothing in here waits for another member: calls are put into the stream when NCCL takes them,
-// their end is an event, and what fails, or a member that is gone, aborts the communicator, which
-// ends what is in the stream.
+// their end is an event. What fails, a member that is gone, and a member that says that it failed
+// abort the communicator, which ends what is in the stream; what fails here the others are told by
+// our own links, since nothing would end their kernels.
 #pragma once
 
 #include <cuda.h>
@@ -18,7 +19,7 @@
 
 namespace tutti::delegate::nccl {
 
-class NcclTeam final : public Team {
+class NcclTeam final : public GpuTeam {
  public:
   // A stream and what belongs to it, on the GPU of `place`; no member is asked for anything yet.
   static Result<std::unique_ptr<NcclTeam>> prepare(const Functions& nccl, wireup::Wireup& wireup,
@@ -30,9 +31,12 @@ class NcclTeam final : public Team {
   // Meets the others; waits.
   Result<void> meet(const GpuLibrary::Id& id);
 
-  bool takes(const TeamCall& call) const override { return serves_on_gpus(call); }
-  std::unique_ptr<TeamRun> begin(const TeamCall& call) override;
+  std::unique_ptr<TeamRun> begin(const GpuCall& call) override;
+  Code run(const GpuCall& call) override;
+  Result<void> enqueue(const GpuCall& call, void* stream) override;
   void cancel(Code code) override;
+  void abandon() override;
+  bool is_broken() override;
 
  private:
   class Begun;
@@ -41,18 +45,27 @@ class NcclTeam final : public Team {
   NcclTeam(const Functions& nccl, wireup::Wireup& wireup, const GpuLibrary::Place& place,
            const Waiting& waiting);
   Result<void> make_stream();
+  void wait_once(bool moved);
   StepResult step(Begun& run);
   bool serve_first();
   Stage serve(Begun& run);
-  Result<void> launch(const TeamCall& call);
-  ncclResult_t put(const TeamCall& call);
-  ncclResult_t put_fold(const TeamCall& call);
-  ncclResult_t put_blocks(const TeamCall& call);
+  Result<void> launch(const GpuCall& call);
+  Result<void> end_in_stream(const GpuCall& call);
+  Result<void> wait_until_taken();
+  // calls.cc: into `stream`.
+  ncclResult_t put(const GpuCall& call, CUstream stream);
+  ncclResult_t put_fold(const TeamCall& call, CUstream stream);
+  ncclResult_t put_scatter(const GpuCall& call, CUstream stream);
+  ncclResult_t put_blocks(const TeamCall& call, CUstream stream);
+  ncclResult_t put_pieces(const GpuCall& call, CUstream stream);
+  // What is left to do in the stream behind it.
+  CUresult end_scatter(const GpuCall& call, CUstream stream) const;
   // Whether NCCL has taken what it was given. Errors: it failed.
   Result<bool> has_taken();
   Result<void> check(ncclResult_t said, const char* what) const;
   Result<void> check(CUresult said, const char* what) const;
   bool has_lost_member() const;
+  Result<void> look_at_others();  // errors: one is gone, or has failed
   void break_off(Code code, const std::string& why);
   void drain();
   void close();
@@ -61,6 +74,7 @@ class NcclTeam final : public Team {
   const Functions nccl_;
   device::cuda::Driver driver_;
   wireup::Wireup& wireup_;
+  const Waiting waiting_;
   const GpuLibrary::Place place_;
   CUcontext context_ = nullptr;  // the GPU's primary one, which NCCL works in
   CUstream stream_ = nullptr;
@@ -68,6 +82,7 @@ class NcclTeam final : public Team {
   ncclComm_t comm_ = nullptr;
   std::vector<Begun*> begun_;
   Code broken_ = Code::ok;
+  bool has_heard_ = false;  // that another member failed
   std::uint32_t in_vain_ = 0;
 };
 

@@ -23,10 +23,14 @@ bool Driver::find() {
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (library == nullptr) return false;
 #define TUTTI_CUDA_NAME_OF(name) #name
+#define TUTTI_CUDA_NAME_OF_(name) TUTTI_CUDA_NAME_OF(name)
 #define TUTTI_CUDA_LOOK_UP(name) \
   if (!look_up(library, TUTTI_CUDA_NAME_OF(name), name)) return false;
   TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_LOOK_UP)
 #undef TUTTI_CUDA_LOOK_UP
+  cuStreamBatchMemOp = reinterpret_cast<decltype(cuStreamBatchMemOp)>(
+      ::dlsym(library, TUTTI_CUDA_NAME_OF_(cuStreamBatchMemOp)));
+#undef TUTTI_CUDA_NAME_OF_
 #undef TUTTI_CUDA_NAME_OF
   return true;
 }

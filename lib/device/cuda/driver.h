@@ -9,39 +9,64 @@ namespace tutti::device::cuda {
 
 // Names are macros in cuda.h: what is looked up, and how the members are called, is what they stand
 // for, such as cuMemAlloc_v2.
-#define TUTTI_CUDA_FUNCTIONS(X)  \
-  X(cuGetErrorName)              \
-  X(cuGetErrorString)            \
-  X(cuCtxGetCurrent)             \
-  X(cuCtxPushCurrent)            \
-  X(cuCtxPopCurrent)             \
-  X(cuCtxGetDevice)              \
-  X(cuDevicePrimaryCtxRetain)    \
-  X(cuDevicePrimaryCtxRelease)   \
-  X(cuPointerGetAttribute)       \
-  X(cuPointerGetAttributes)      \
-  X(cuMemRetainAllocationHandle) \
-  X(cuMemRelease)                \
-  X(cuStreamCreate)              \
-  X(cuStreamDestroy)             \
-  X(cuStreamWaitEvent)           \
-  X(cuEventCreate)               \
-  X(cuEventDestroy)              \
-  X(cuEventRecord)               \
-  X(cuEventQuery)                \
-  X(cuMemcpyAsync)               \
-  X(cuMemHostAlloc)              \
-  X(cuMemFreeHost)               \
-  X(cuMemAlloc)                  \
-  X(cuMemFree)                   \
-  X(cuModuleLoadData)            \
-  X(cuModuleUnload)              \
-  X(cuModuleGetFunction)         \
+#define TUTTI_CUDA_FUNCTIONS(X)         \
+  X(cuGetErrorName)                     \
+  X(cuGetErrorString)                   \
+  X(cuCtxGetCurrent)                    \
+  X(cuCtxPushCurrent)                   \
+  X(cuCtxPopCurrent)                    \
+  X(cuCtxGetDevice)                     \
+  X(cuDeviceGetUuid)                    \
+  X(cuDevicePrimaryCtxRetain)           \
+  X(cuDevicePrimaryCtxRelease)          \
+  X(cuPointerGetAttribute)              \
+  X(cuPointerGetAttributes)             \
+  X(cuMemRetainAllocationHandle)        \
+  X(cuMemRelease)                       \
+  X(cuStreamCreate)                     \
+  X(cuStreamCreateWithPriority)         \
+  X(cuCtxGetStreamPriorityRange)        \
+  X(cuStreamDestroy)                    \
+  X(cuStreamWaitEvent)                  \
+  X(cuStreamSynchronize)                \
+  X(cuStreamQuery)                      \
+  X(cuStreamGetCtx)                     \
+  X(cuStreamIsCapturing)                \
+  X(cuThreadExchangeStreamCaptureMode)  \
+  X(cuEventCreate)                      \
+  X(cuEventDestroy)                     \
+  X(cuEventRecord)                      \
+  X(cuEventQuery)                       \
+  X(cuMemcpyAsync)                      \
+  X(cuMemHostAlloc)                     \
+  X(cuMemFreeHost)                      \
+  X(cuMemAlloc)                         \
+  X(cuMemFree)                          \
+  X(cuIpcGetMemHandle)                  \
+  X(cuIpcOpenMemHandle)                 \
+  X(cuIpcCloseMemHandle)                \
+  X(cuMemExportToShareableHandle)       \
+  X(cuMemImportFromShareableHandle)     \
+  X(cuMemAddressReserve)                \
+  X(cuMemAddressFree)                   \
+  X(cuMemMap)                           \
+  X(cuMemUnmap)                         \
+  X(cuMemSetAccess)                     \
+  X(cuMemPoolExportToShareableHandle)   \
+  X(cuMemPoolExportPointer)             \
+  X(cuMemPoolImportFromShareableHandle) \
+  X(cuMemPoolImportPointer)             \
+  X(cuMemPoolSetAccess)                 \
+  X(cuMemPoolDestroy)                   \
+  X(cuModuleLoadData)                   \
+  X(cuModuleUnload)                     \
+  X(cuModuleGetFunction)                \
   X(cuLaunchKernel)
 
 struct Driver {
 #define TUTTI_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_MEMBER)
+  TUTTI_CUDA_MEMBER(cuStreamBatchMemOp)  // null: the driver is older than CUDA 11.7
 #undef TUTTI_CUDA_MEMBER
 
   // False: the process has not loaded libcuda. Throws nothing, loads nothing. A copy that lacks a

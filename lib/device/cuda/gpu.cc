@@ -19,13 +19,22 @@ Gpu::Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary)
       ordinal_(ordinal),
       is_primary_(is_primary),
       staging_(driver),
+      queues_(driver),
       kernels_(driver) {}
 
 Result<void> Gpu::start() {
   const Current current(driver_, context_);
+  int least = 0, greatest = 0;
+  TUTTI_DO(check(driver_.cuCtxGetStreamPriorityRange(&least, &greatest), "priorities"));
+  // Streams share the hardware's queues with those of their priority, and the user's may stand
+  // still until ours have worked.
   for (Lane& lane : lanes_)
-    TUTTI_DO(check(driver_.cuStreamCreate(&lane.stream, CU_STREAM_NON_BLOCKING), "a stream"));
-  return check(driver_.cuEventCreate(&fence_, CU_EVENT_DISABLE_TIMING), "an event");
+    TUTTI_DO(
+        check(driver_.cuStreamCreateWithPriority(&lane.stream, CU_STREAM_NON_BLOCKING, greatest),
+              "a stream"));
+  for (CUevent* event : {&fence_, &mark_})
+    TUTTI_DO(check(driver_.cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "an event"));
+  return {};
 }
 
 // The program may have ended CUDA, or the context, before MPI: then there is nothing to give back.
@@ -38,10 +47,12 @@ Gpu::~Gpu() {
       if (lane.stream != nullptr) driver_.cuStreamDestroy(lane.stream);
     }
     for (CUevent event : events_) driver_.cuEventDestroy(event);
-    if (fence_ != nullptr) driver_.cuEventDestroy(fence_);
+    for (CUevent event : {fence_, mark_})
+      if (event != nullptr) driver_.cuEventDestroy(event);
     if (spare_ != 0) driver_.cuMemFree(spare_);
     kernels_.close();
     staging_.close();
+    queues_.close();
   }
   if (is_primary_) driver_.cuDevicePrimaryCtxRelease(ordinal_);
 }
@@ -52,10 +63,39 @@ Result<void> Gpu::check(CUresult said, const char* what) const {
 }
 
 // If it fails, so will the work that would have waited for it.
-void Gpu::begin_call() {
+void Gpu::mark_call() {
   const Current current(driver_, context_);
-  if (driver_.cuEventRecord(fence_, CU_STREAM_LEGACY) != CUDA_SUCCESS) return;
+  driver_.cuEventRecord(mark_, CU_STREAM_LEGACY);
+}
+
+bool Gpu::is_mark_reached() {
+  const Current current(driver_, context_);
+  return driver_.cuEventQuery(mark_) != CUDA_ERROR_NOT_READY;
+}
+
+void Gpu::begin_marked_call() {
+  std::swap(fence_, mark_);
   for (Lane& lane : lanes_) lane.needs_fence = true;
+}
+
+void Gpu::begin_call() {
+  mark_call();
+  begin_marked_call();
+}
+
+Result<void> Gpu::prepare() {
+  const Current current(driver_, context_);
+  if (!staging_.is_open()) TUTTI_DO(open_staging());
+  TUTTI_DO(take_spare());
+  TUTTI_DO(queues_.open());
+  return kernels_.load();
+}
+
+// Asked of a stream of ours: of the user's it would spoil a capture.
+bool Gpu::is_lost() const {
+  const Current current(driver_, context_);
+  const CUresult said = driver_.cuStreamQuery(lanes_[0].stream);
+  return said != CUDA_SUCCESS && said != CUDA_ERROR_NOT_READY;
 }
 
 Gpu::Job* Gpu::take_job(What what, Done* done, types::Count total) {
@@ -115,13 +155,15 @@ bool Gpu::begin_step(Lane& lane, Job& job) {
 
 Result<bool> Gpu::enqueue(Step& step) {
   Lane& lane = *step.lane;
-  TUTTI_DO(staging_.open());
   TUTTI_TRY(event, take_event());
   step.event = event;
   if (lane.needs_fence) {
     TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
     lane.needs_fence = false;
   }
+  if (other_fence_ != nullptr && &lane == &lanes_[2])
+    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, std::exchange(other_fence_, nullptr), 0),
+                   "a wait for the caller"));
   Result<bool> begun = false;
   switch (step.job->what) {
     case What::pack:
@@ -135,6 +177,10 @@ Result<bool> Gpu::enqueue(Step& step) {
       break;
     case What::fold:
       begun = step_fold(step);
+      break;
+    case What::wait:
+      step.job->begun = step.job->total;
+      begun = true;
       break;
   }
   if (!begun || !*begun) return begun;
@@ -154,8 +200,8 @@ Result<CUevent> Gpu::take_event() {
 }
 
 void Gpu::fail_job(Job& job, const std::string& why) {
-  constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy",
-                                   "a fold"};
+  constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy", "a fold",
+                                   "a wait for the caller"};
   job.has_failed = true;
   // A GPU that is lost fails all that was under way.
   if (std::find(told_.begin(), told_.end(), why) != told_.end()) return;

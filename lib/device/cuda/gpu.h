@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/cuda/kernels.h"
+#include "device/cuda/queue.h"
 #include "device/cuda/staging.h"
 #include "types/types.h"
 
@@ -43,9 +44,23 @@ class Gpu final : public types::Device {
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
   void begin_call() override;
+  void mark_call() override;
+  bool is_mark_reached() override;
+  void begin_marked_call() override;
+  void await_caller(Done* done) override;
+  bool copies_from(const types::Device& other) const override {
+    return other.kind() == MemoryKind::cuda && other.is_usable();
+  }
+  types::CopyPace pace() override;
+
+  // Streams of the user's will stand still until we have worked. What may make the driver wait for
+  // them is done now: memory is allocated, kernels are loaded.
+  Result<void> prepare();
+  QueueRoom& queues() { return queues_; }
+  bool is_lost() const;  // any thread
 
  private:
-  enum class What : std::uint8_t { pack, unpack, copy, fold };
+  enum class What : std::uint8_t { pack, unpack, copy, fold, wait };
   struct Job {
     What what = What::pack;
     Done* done = nullptr;
@@ -101,7 +116,10 @@ class Gpu final : public types::Device {
   Result<bool> move_rows(Step& step, const types::Buffer& buffer, std::byte* packed, bool packs,
                          types::Count* bytes, std::size_t place = 1);
   Result<void> move(const Step& step, void* to, const void* from, types::Count bytes);
-  bool take_chunk(Step& step, std::size_t place);
+  Result<bool> take_chunk(Step& step, std::size_t place);
+  Result<void> open_staging();
+  Result<void> take_spare();
+  Result<void> measure();
   void end_step(Lane& lane, CUresult said);
   int end_job(Job* job);
   void fail_job(Job& job, const std::string& why);
@@ -113,9 +131,16 @@ class Gpu final : public types::Device {
   const int ordinal_;
   const bool is_primary_;
   std::array<Lane, 3> lanes_;  // to the host, from it, within
-  CUevent fence_ = nullptr;    // behind what the caller's default stream held
-  CUdeviceptr spare_ = 0;      // between two layouts, of the lane within
+  // Behind what the caller's default stream held: lanes wait for the first, a caller for the
+  // second.
+  CUevent fence_ = nullptr, mark_ = nullptr;
+  CUevent other_fence_ = nullptr;  // the same of another GPU that is copied from next
+  static constexpr std::size_t kSpare = std::size_t{1} << 20;
+  CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
+  types::CopyPace pace_;
+  bool has_tried_ = false;  // to measure it
   Staging staging_;
+  QueueRoom queues_;
   Kernels kernels_;
   Rows rows_;
   std::vector<CUevent> events_;

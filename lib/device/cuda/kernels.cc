@@ -130,6 +130,11 @@ Result<CUfunction> Kernels::function(int kernel) {
   return fail(Code::other, "no kernel " + std::string(place.name) + ": " + driver_.text_of(said));
 }
 
+Result<void> Kernels::load() {
+  for (int kernel = 0; kernel < kKernels; ++kernel) TUTTI_DO(function(kernel));
+  return {};
+}
+
 Result<void> Kernels::launch(CUstream stream, int kernel, std::int64_t blocks, std::int64_t rows,
                              const void* params) {
   constexpr std::int64_t kMostBlocks = 4096, kMostRows = 65535;

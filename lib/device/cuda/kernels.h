@@ -20,6 +20,8 @@ class Kernels {
   // The context is current for all of these.
   Result<void> rows(CUstream stream, const RowsParams& params);
   Result<void> fold(CUstream stream, int kernel, const FoldParams& params);
+  // All of them. A first use may make the driver wait for streams that stand still.
+  Result<void> load();
   void close();
 
  private:

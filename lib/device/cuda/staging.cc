@@ -6,15 +6,18 @@ namespace tutti::device::cuda {
 Result<void> Staging::open() {
   if (memory_ != nullptr) return {};
   void* memory = nullptr;
-  const CUresult said = driver_.cuMemHostAlloc(&memory, kChunk * kChunks, CU_MEMHOSTALLOC_PORTABLE);
+  const CUresult said = driver_.cuMemHostAlloc(&memory, kBytes, CU_MEMHOSTALLOC_PORTABLE);
   if (said != CUDA_SUCCESS)
     return fail(Code::no_mem,
-                "no " + std::to_string(kChunk * kChunks >> 20) +
+                "no " + std::to_string(kBytes >> 20) +
                     " MiB of pinned memory: " + driver_.text_of(said) +
                     "; look at the limit of locked memory (ulimit -l) and what is free");
   memory_ = static_cast<std::byte*>(memory);
-  for (std::size_t i = 0; i < kChunks; ++i) free_.push_back(memory_ + i * kChunk);
   return {};
+}
+
+void Staging::cut(std::size_t chunk) {
+  for (std::size_t at = 0; at + chunk <= kBytes; at += chunk) free_.push_back(memory_ + at);
 }
 
 void Staging::close() {

@@ -11,12 +11,15 @@ namespace tutti::device::cuda {
 
 class Staging {
  public:
-  static constexpr std::size_t kChunk = std::size_t{64} << 10;  // as p2p's bounce buffers are long
-  static constexpr std::size_t kChunks = 64;
+  static constexpr std::size_t kBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kMostChunk = kBytes / 16;
 
   explicit Staging(const Driver& driver) : driver_(driver) {}
-  // The context is current. Taken at the first chunk that is asked for.
+  // The context is current.
   Result<void> open();
+  bool is_open() const { return memory_ != nullptr; }
+  std::byte* memory() const { return memory_; }
+  void cut(std::size_t chunk);  // before the first is taken
   void close();
   std::byte* take() {  // null: all are in use; one comes back when work ends
     if (free_.empty()) return nullptr;

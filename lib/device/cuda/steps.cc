@@ -11,10 +11,6 @@ using types::Count;
 
 namespace {
 
-constexpr auto kChunk = static_cast<Count>(Staging::kChunk);
-constexpr Count kSpare = Count{1} << 20;  // between two layouts
-constexpr std::size_t kMostRows = Staging::kChunk / sizeof(KernelRow);
-
 CUdeviceptr pointer(const void* address) {
   return reinterpret_cast<CUdeviceptr>(address);
 }
@@ -42,7 +38,10 @@ void Gpu::unpack(const Buffer& into, Count offset, std::span<const std::byte> in
   begin(job);
 }
 
+// From another GPU's memory the driver copies by itself, by whatever way there is. What the caller
+// gave that GPU comes before.
 void Gpu::copy(const Buffer& from, const Buffer& into, Done* done) {
+  if (from.device != this) other_fence_ = static_cast<const Gpu*>(from.device)->fence_;
   Job* const job = take_job(What::copy, done, std::min(from.bytes, into.bytes));
   job->from = from;
   job->into = into;
@@ -68,7 +67,13 @@ void Gpu::fold(const types::Fold& fold, Done* done) {
   begin(job);
 }
 
-bool Gpu::take_chunk(Step& step, std::size_t place) {
+// An event behind nothing but the wait for the caller.
+void Gpu::await_caller(Done* done) {
+  begin(take_job(What::wait, done, 1));
+}
+
+Result<bool> Gpu::take_chunk(Step& step, std::size_t place) {
+  if (!staging_.is_open()) TUTTI_DO(open_staging());
   step.chunks[place] = staging_.take();
   return step.chunks[place] != nullptr;
 }
@@ -94,7 +99,7 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
     rows_.all.clear();
     rows_.bits = pointer(packed) | 16;
     types::rows(buffer, job.offset + job.begun, *bytes, &rows_, give);
-    if (rows_.all.size() <= kMostRows) break;
+    if (rows_.all.size() <= pace_.chunk / sizeof(KernelRow)) break;
   }
   RowsParams params;
   params.many = nullptr;
@@ -105,7 +110,10 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
   if (rows_.all.size() <= RowsParams::kFew) {
     std::copy(rows_.all.begin(), rows_.all.end(), params.few);
   } else {
-    if (step.chunks[place] == nullptr && !take_chunk(step, place)) return false;
+    if (step.chunks[place] == nullptr) {
+      TUTTI_TRY(is_taken, take_chunk(step, place));
+      if (!is_taken) return false;
+    }
     std::memcpy(step.chunks[place], rows_.all.data(), rows_.all.size() * sizeof(KernelRow));
     params.many = reinterpret_cast<const KernelRow*>(step.chunks[place]);
   }
@@ -115,8 +123,9 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
 
 Result<bool> Gpu::step_pack(Step& step) {
   Job& job = *step.job;
-  if (!take_chunk(step, 0)) return false;
-  Count bytes = std::min({job.total - job.begun, job.most, kChunk});
+  TUTTI_TRY(is_taken, take_chunk(step, 0));
+  if (!is_taken) return false;
+  Count bytes = std::min({job.total - job.begun, job.most, static_cast<Count>(pace_.chunk)});
   if (job.from.is_one_run()) {
     TUTTI_DO(move(step, step.chunks[0], job.from.at() + job.offset + job.begun, bytes));
   } else {
@@ -131,8 +140,9 @@ Result<bool> Gpu::step_pack(Step& step) {
 
 Result<bool> Gpu::step_unpack(Step& step) {
   Job& job = *step.job;
-  if (!take_chunk(step, 0)) return false;
-  Count bytes = std::min({job.total - job.begun, job.most, kChunk});
+  TUTTI_TRY(is_taken, take_chunk(step, 0));
+  if (!is_taken) return false;
+  Count bytes = std::min({job.total - job.begun, job.most, static_cast<Count>(pace_.chunk)});
   std::memcpy(step.chunks[0], job.host + job.begun, static_cast<std::size_t>(bytes));
   if (job.into.is_one_run()) {
     TUTTI_DO(move(step, job.into.at() + job.offset + job.begun, step.chunks[0], bytes));
@@ -157,11 +167,14 @@ Result<bool> Gpu::step_copy(Step& step) {
   } else if (into_run) {
     begun = move_rows(step, job.from, job.into.at() + job.begun, true, &bytes);
   } else {
-    if (spare_ == 0) TUTTI_DO(check(driver_.cuMemAlloc(&spare_, kSpare), "cuMemAlloc of 1 MiB"));
+    TUTTI_DO(take_spare());
     auto* const spare = reinterpret_cast<std::byte*>(spare_);
-    bytes = std::min(bytes, kSpare);
+    bytes = std::min(bytes, static_cast<Count>(kSpare));
     // Both chunks first: once a kernel is begun, its chunk stays until the step ends.
-    if (!take_chunk(step, 1) || !take_chunk(step, 2)) return false;
+    for (const std::size_t place : {1, 2}) {
+      TUTTI_TRY(is_taken, take_chunk(step, place));
+      if (!is_taken) return false;
+    }
     // What the second has no room for is packed again by the next step.
     begun = move_rows(step, job.from, spare, true, &bytes, 1);
     if (begun && *begun) begun = move_rows(step, job.into, spare, false, &bytes, 2);
@@ -175,9 +188,13 @@ Result<bool> Gpu::step_fold(Step& step) {
   Job& job = *step.job;
   const types::Datatype& type = *job.into.type;
   const bool is_within = job.from.device != nullptr && job.into.device != nullptr;
-  if (!is_within && !take_chunk(step, 0)) return false;
+  if (!is_within) {
+    TUTTI_TRY(is_taken, take_chunk(step, 0));
+    if (!is_taken) return false;
+  }
   const Count left = job.total - job.begun;
-  return fold_elements(step, is_within ? left : std::min(left, kChunk / type.extent()));
+  return fold_elements(
+      step, is_within ? left : std::min(left, static_cast<Count>(pace_.chunk) / type.extent()));
 }
 
 Result<bool> Gpu::fold_elements(Step& step, Count count) {

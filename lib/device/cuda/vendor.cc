@@ -42,7 +42,7 @@ bool Cuda::is_loaded() {
   return is_found_ = driver_.find();
 }
 
-types::Device* Cuda::owner_of(const void* address) {
+types::Device* Cuda::owner_of(const void* address, bool begins_call) {
   if (!is_found_ && !is_loaded()) return nullptr;
   const Pointer pointer = pointers_.find(address);
   if (pointer.is_host()) return nullptr;
@@ -57,8 +57,48 @@ types::Device* Cuda::owner_of(const void* address) {
     return refuse(
         address, pointer.ordinal,
         std::string("is ") + name_of(pointer.kind) + ", which cannot be worked on: " + why);
-  gpu->begin_call();
+  if (begins_call) gpu->begin_call();
   return gpu;
+}
+
+Result<Gpu*> Cuda::gpu_of(CUstream stream) {
+  Pointer place;
+  CUresult said = driver_.cuStreamGetCtx(stream, &place.context);
+  if (said == CUDA_SUCCESS && place.context == nullptr) said = CUDA_ERROR_INVALID_CONTEXT;
+  if (said != CUDA_SUCCESS)
+    return fail(Code::arg, "CUDA does not know the stream: " + driver_.text_of(said));
+  {
+    const Current current(driver_, place.context);
+    said = driver_.cuCtxGetDevice(&place.ordinal);
+  }
+  std::string why = driver_.text_of(said);
+  Gpu* const gpu = said == CUDA_SUCCESS ? gpu_of(place, &why) : nullptr;
+  if (gpu == nullptr) return fail(Code::other, "the stream's GPU cannot be worked on: " + why);
+  return gpu;
+}
+
+Result<std::unique_ptr<types::DeviceQueue>> Cuda::open_queue(std::uintptr_t handle) {
+  if (!is_found_ && !is_loaded())
+    return fail(Code::arg, "this process has not loaded libcuda.so.1, so that it has no stream");
+  if (driver_.cuStreamBatchMemOp == nullptr)
+    return fail(
+        Code::unsupported,
+        "this libcuda.so.1 has no cuStreamBatchMemOp_v2, by which a stream waits for a call; "
+        "a driver of CUDA 11.7 or later (515) has it");
+  auto* const stream = reinterpret_cast<CUstream>(handle);
+  if (stream == CU_STREAM_PER_THREAD)
+    return fail(Code::arg,
+                "cudaStreamPerThread is another stream in each thread; give one of its own, by "
+                "cudaStreamCreateWithFlags");
+  TUTTI_TRY(gpu, gpu_of(stream));
+  TUTTI_DO(gpu->prepare());
+  return Queue::open(driver_, *gpu, stream);
+}
+
+// Else what a thread of ours asks would spoil graphs that another thread captures.
+void Cuda::begin_thread() const {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (is_found_) driver_.cuThreadExchangeStreamCaptureMode(&mode);
 }
 
 types::Device* Cuda::refuse(const void* address, int ordinal, const std::string& why) {
@@ -100,6 +140,19 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
   }
   gpus_.push_back(std::move(*opened));
   return gpus_.back().get();
+}
+
+Result<std::unique_ptr<types::Exported>> Cuda::share(const Memory& memory,
+                                                     types::Courier& courier) {
+  if (!is_found_) return fail(Code::unsupported, "this process has no CUDA");
+  const Pointer pointer = pointers_.find(memory.data);
+  if (pointer.is_host() || pointer.kind == PointerKind::freed ||
+      pointer.kind == PointerKind::unknown)
+    return fail(Code::unsupported, std::string("it is ") + name_of(pointer.kind));
+  std::string why;
+  const Gpu* const gpu = gpu_of(pointer, &why);
+  if (gpu == nullptr) return fail(Code::unsupported, why);
+  return exports_.share(memory, courier, *gpu);
 }
 
 int Cuda::progress() {

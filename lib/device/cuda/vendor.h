@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/cuda/gpu.h"
+#include "device/cuda/ipc.h"
 #include "device/cuda/pointers.h"
 
 namespace tutti::device::cuda {
@@ -33,19 +34,32 @@ class Unusable final : public types::Device {
   void fold(const types::Fold&, Done* done) override { done->fire(done, false); }
   int progress() override { return 0; }
   void begin_call() override {}
+  void await_caller(Done* done) override { done->fire(done, false); }
 
   int ordinal = -1;
 };
 
 class Cuda final : public types::Vendor {
  public:
-  types::Device* owner_of(const void* address) override;
+  types::Device* owner_of(const void* address, bool begins_call) override;
   int progress() override;
+  const char* queue_type() const override { return "cudaStream_t"; }
+  Result<std::unique_ptr<types::DeviceQueue>> open_queue(std::uintptr_t handle) override;
+  void begin_thread() const override;
+  MemoryKind kind() const override { return MemoryKind::cuda; }
+  Result<std::unique_ptr<types::Exported>> share(const Memory& memory,
+                                                 types::Courier& courier) override;
+  Result<std::unique_ptr<types::Imported>> import(int from, BlobView key,
+                                                  types::Courier& courier) override {
+    return imports_.import(from, key, courier);
+  }
+  std::string reach_text(int from) const override { return imports_.reach_text(from); }
 
  private:
   bool is_loaded();
   types::Device* refuse(const void* address, int ordinal, const std::string& why);
   Gpu* gpu_of(const Pointer& pointer, std::string* why);
+  Result<Gpu*> gpu_of(CUstream stream);
   CUcontext context_of(const Pointer& pointer, bool* is_primary, std::string* why) const;
 
   Driver driver_;
@@ -54,6 +68,8 @@ class Cuda final : public types::Vendor {
   Pointers pointers_{driver_};
   std::vector<std::unique_ptr<Gpu>> gpus_;  // one a context
   Unusable unusable_;
+  Exports exports_{driver_, pointers_};
+  Imports imports_{driver_, gpus_};
 };
 
 }  // namespace tutti::device::cuda

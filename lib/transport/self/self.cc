@@ -89,9 +89,12 @@ class SelfLink final : public Link {
 
   Result<std::unique_ptr<Remote>> import(BlobView key) override { return HostRemote::import(key); }
 
-  Result<void> get(Remote& from, std::uint64_t offset, const Memory& into, Done* done) override {
-    TUTTI_TRY(at, static_cast<HostRemote&>(from).part(offset, into.bytes));
-    if (into.bytes > 0) std::memmove(into.data, reinterpret_cast<const void*>(at), into.bytes);
+  Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
+                   Done* done) override {
+    const Memory memory = host_memory_of(into);
+    TUTTI_TRY(at, static_cast<HostRemote&>(from).part(offset, memory.bytes));
+    if (memory.bytes > 0)
+      std::memmove(memory.data, reinterpret_cast<const void*>(at), memory.bytes);
     if (done != nullptr) done->fire(done, true);
     return {};
   }

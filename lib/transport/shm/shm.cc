@@ -49,9 +49,11 @@ class ShmLink final : public Link {
 
   Result<std::unique_ptr<Remote>> import(BlobView key) override { return HostRemote::import(key); }
 
-  Result<void> get(Remote& from, std::uint64_t offset, const Memory& into, Done* done) override {
-    TUTTI_TRY(at, static_cast<HostRemote&>(from).part(offset, into.bytes));
-    TUTTI_DO(single_copy_.read(to_, at, into));
+  Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
+                   Done* done) override {
+    const Memory memory = host_memory_of(into);
+    TUTTI_TRY(at, static_cast<HostRemote&>(from).part(offset, memory.bytes));
+    TUTTI_DO(single_copy_.read(to_, at, memory));
     if (done != nullptr) done->fire(done, true);
     return {};
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -19,8 +20,8 @@ unsigned long long variable(const char* name, unsigned long long fallback) {
 
 void make_gpu() {
   auto gpu = std::make_unique<Gpu>();
-  const int file = ::memfd_create("standin-gpu", MFD_CLOEXEC);
-  if (file < 0 || ::ftruncate(file, kWindow) != 0) std::abort();
+  const int file = new_file(static_cast<int>(state().gpus.size()), kWindow + kIds);
+  if (file < 0) std::abort();
   const auto map = [file](int protection) {
     void* const at = ::mmap(nullptr, kWindow, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (at == MAP_FAILED) std::abort();
@@ -28,7 +29,7 @@ void make_gpu() {
   };
   gpu->forbidden = map(PROT_NONE);
   gpu->open = map(PROT_READ | PROT_WRITE);
-  ::close(file);
+  gpu->file = file;
   gpu->primary.device = static_cast<int>(state().gpus.size());
   state().gpus.push_back(std::move(gpu));
 }
@@ -107,8 +108,11 @@ CUresult cuInit(unsigned) {
   if (devices == 0) return CUDA_ERROR_NO_DEVICE;
   for (unsigned long long i = 0; i < devices; ++i) make_gpu();
   all.delay_us = static_cast<unsigned>(variable("STANDIN_CUDA_DELAY_US", 50));
+  all.us_per_mib = variable("STANDIN_CUDA_US_PER_MIB", 0);
   all.memory_limit = variable("STANDIN_CUDA_MEMORY", SIZE_MAX);
   all.pinned_limit = variable("STANDIN_CUDA_PINNED", SIZE_MAX);
+  all.has_ipc = variable("STANDIN_CUDA_IPC", 1) != 0;
+  all.has_peers = variable("STANDIN_CUDA_PEERS", 1) != 0;
   all.random = static_cast<std::uint64_t>(::getpid()) * 0x9e3779b97f4a7c15U;
   read_failure();
   all.is_initialised = true;
@@ -136,6 +140,15 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   if (ordinal < 0 || ordinal >= static_cast<int>(state().gpus.size()))
     return CUDA_ERROR_INVALID_DEVICE;
   *device = ordinal;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  ENTER("cuDeviceGetName");
+  std::snprintf(name, static_cast<std::size_t>(length), "stand-in %d", device);
+  return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int* version) {
+  *version = CUDA_VERSION;
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
@@ -183,7 +196,6 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   *device = current()->device;
   return CUDA_SUCCESS;
 }
-
 // Kernels are the host's twins of those that the PTX holds.
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   ENTER("cuModuleLoadData");

@@ -33,13 +33,13 @@ void* reach(std::uintptr_t address, std::size_t bytes) {
   if (found == nullptr || address + bytes > found->begin + found->bytes) return nullptr;
   if (found->kind == Kind::pinned || found->kind == Kind::managed)
     return reinterpret_cast<void*>(address);
+  if (found->open != nullptr) return found->open + (address - found->begin);
   const Gpu& gpu = *state().gpus[static_cast<std::size_t>(found->device)];
   return gpu.open + (address - reinterpret_cast<std::uintptr_t>(gpu.forbidden));
 }
 
 CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address) {
   State& all = state();
-  constexpr std::size_t kApart = 512;
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   Allocation made;
   made.bytes = bytes;
@@ -57,7 +57,9 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
     made.begin = reinterpret_cast<std::uintptr_t>(memory);
   } else {
     Gpu& gpu = *all.gpus[static_cast<std::size_t>(device)];
-    const std::size_t room = (bytes + 2 * kApart - 1) / kApart * kApart;
+    const std::size_t apart = kind == Kind::vmm ? std::size_t{4096} : kApart;
+    gpu.taken = (gpu.taken + apart - 1) / apart * apart;
+    const std::size_t room = (bytes + 2 * apart - 1) / apart * apart;
     if (room > kWindow - gpu.taken || bytes > all.memory_limit - gpu.used)
       return CUDA_ERROR_OUT_OF_MEMORY;
     made.begin = reinterpret_cast<std::uintptr_t>(gpu.forbidden + gpu.taken);
@@ -69,8 +71,6 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
   return CUDA_SUCCESS;
 }
 
-namespace {
-
 // Not before what is under way has ended, as the driver does.
 CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
   State& all = state();
@@ -78,7 +78,13 @@ CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
   const auto found = all.allocations.find(address);
   if (found == all.allocations.end() || !found->second.is_live) return CUDA_ERROR_INVALID_VALUE;
   const Allocation gone = found->second;
-  if (gone.kind != kind && gone.kind != other) return CUDA_ERROR_INVALID_VALUE;
+  if (gone.open != nullptr && gone.kind == Kind::pool && gone.opened == 0) {  // another process's
+    all.allocations.erase(found);
+    unmap(gone);
+    return CUDA_SUCCESS;
+  }
+  if (gone.open != nullptr || (gone.kind != kind && gone.kind != other))
+    return CUDA_ERROR_INVALID_VALUE;
   all.allocations.erase(found);
   if (kind == Kind::pinned || gone.kind == Kind::managed) {
     if (gone.kind == Kind::pinned) all.pinned -= gone.bytes;
@@ -87,11 +93,14 @@ CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
   }
   Gpu& gpu = *all.gpus[static_cast<std::size_t>(gone.device)];
   gpu.used -= gone.bytes;
+  end_export(gone);
   // What is read there by mistake is not what was.
   std::memset(gpu.open + (gone.begin - reinterpret_cast<std::uintptr_t>(gpu.forbidden)), 0xdd,
               gone.bytes);
   return CUDA_SUCCESS;
 }
+
+namespace {
 
 // A side of a copy.
 struct Side {
@@ -124,8 +133,12 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
   if (!into.is_device && out_of.is_device) counts.to_host += bytes;
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  const EndRef end =
-      enqueue(*stream, [into, out_of, bytes] { std::memmove(into.memory, out_of.memory, bytes); });
+  const bool by_bus = into.is_device != out_of.is_device;
+  const auto us = by_bus ? bytes * state().us_per_mib >> 20 : 0;
+  const EndRef end = enqueue(*stream, [into, out_of, bytes, us] {
+    if (us > 0) ::usleep(static_cast<useconds_t>(us));
+    std::memmove(into.memory, out_of.memory, bytes);
+  });
   // As the driver does with memory that is not pinned.
   if (is_awaited || into.is_pageable || out_of.is_pageable) await(lock, end);
   return CUDA_SUCCESS;
@@ -151,6 +164,8 @@ CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
 }
 CUresult cuMemFree(CUdeviceptr address) {
   ENTER("cuMemFree");
+  if (const Allocation* const found = find(address); found != nullptr && found->kind == Kind::pool)
+    return release(lock, address, Kind::pool, Kind::pool);
   return release(lock, address, Kind::device, Kind::managed);
 }
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
@@ -170,67 +185,6 @@ CUresult cuMemFreeHost(void* address) {
   ENTER("cuMemFreeHost");
   return release(lock, reinterpret_cast<std::uintptr_t>(address), Kind::pinned, Kind::pinned);
 }
-// In the order of their stream on a real one; here at once, and freed after what the stream holds.
-CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream) {
-  ENTER("cuMemAllocAsync");
-  if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
-  return allocate(Kind::pool, current_device(), bytes, address);
-}
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
-  ENTER("cuMemFreeAsync");
-  CUstream_st* const stream = stream_of(on);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  await(lock, enqueue(*stream, [] {}));
-  return release(lock, address, Kind::pool, Kind::pool);
-}
-
-// Memory mapped by address: a range is mapped whole, by one handle, which holds its size.
-CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t, CUdeviceptr,
-                             unsigned long long) {
-  ENTER("cuMemAddressReserve");
-  const CUresult said = allocate(Kind::vmm, std::max(current_device(), 0), bytes, address);
-  if (said == CUDA_SUCCESS) state().allocations[*address].is_live = false;
-  return said;
-}
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp*,
-                     unsigned long long) {
-  ENTER("cuMemCreate");
-  *handle = bytes;
-  return CUDA_SUCCESS;
-}
-CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocationHandle handle,
-                  unsigned long long) {
-  ENTER("cuMemMap");
-  const auto found = state().allocations.find(address);
-  if (found == state().allocations.end() || found->second.bytes != bytes || handle != bytes)
-    return CUDA_ERROR_INVALID_VALUE;
-  found->second.is_live = true;
-  found->second.id = state().next_id++;
-  return CUDA_SUCCESS;
-}
-CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) {
-  ENTER("cuMemSetAccess");
-  return CUDA_SUCCESS;
-}
-CUresult cuMemUnmap(CUdeviceptr address, size_t) {
-  ENTER("cuMemUnmap");
-  Allocation* const found = find(address);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  found->is_live = false;
-  return CUDA_SUCCESS;
-}
-CUresult cuMemRelease(CUmemGenericAllocationHandle) {
-  ENTER("cuMemRelease");
-  return CUDA_SUCCESS;
-}
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
-  ENTER("cuMemRetainAllocationHandle");
-  const Allocation* const found = find(reinterpret_cast<std::uintptr_t>(address));
-  if (found == nullptr || found->kind != Kind::vmm) return CUDA_ERROR_INVALID_VALUE;
-  *handle = found->bytes;
-  return CUDA_SUCCESS;
-}
-
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   ENTER("cuMemcpyAsync");
   return copy(lock, to, from, bytes, stream, false);
@@ -276,7 +230,13 @@ static CUresult attribute(void* value, CUpointer_attribute which, const Allocati
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       *static_cast<void**>(value) =
-          found != nullptr && found->kind == Kind::pool ? &state() : nullptr;
+          found != nullptr && found->kind == Kind::pool ? found->pool : nullptr;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      *static_cast<CUdeviceptr*>(value) = found == nullptr ? 0 : found->begin;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      *static_cast<size_t*>(value) = found == nullptr ? 0 : found->bytes;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_NOT_SUPPORTED;

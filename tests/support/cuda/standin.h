@@ -6,7 +6,10 @@
 //
 //   STANDIN_CUDA_DEVICES=2         how many GPUs
 //   STANDIN_CUDA_DELAY_US=50       each piece of work starts up to so much late
+//   STANDIN_CUDA_US_PER_MIB=1000   a copy to or from the host takes so long beside that
 //   STANDIN_CUDA_MEMORY=1073741824 bytes of each GPU; STANDIN_CUDA_PINNED: of pinned memory
+//   STANDIN_CUDA_IPC=0             handles of other processes cannot be opened, as in containers
+//   STANDIN_CUDA_PEERS=0           no GPU reaches another one's memory
 //   STANDIN_CUDA_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this
 //                                  error (:719:once: no other); those that break a context (such as
 //                                  719) do so for every call
@@ -37,6 +40,13 @@ struct Allocation {
   CUcontext context = nullptr;
   unsigned long long id = 0;
   bool is_live = true;
+  // Of another process's memory: where this process's GPU finds it, its mapping, how often opened.
+  std::byte* open = nullptr;
+  std::size_t mapped = 0;
+  int opened = 0;
+  std::string handle;
+  CUmemoryPool pool = nullptr;
+  CUmemGenericAllocationHandle mapped_by = 0;
 };
 
 // The end of a piece of work.
@@ -57,6 +67,7 @@ struct Work {
 struct CUstream_st {
   CUcontext context = nullptr;
   bool is_blocking = true;  // ordered with the legacy stream
+  bool is_captured = false;
   bool is_over = false;
   std::deque<standin::Work> queue;
   standin::EndRef last;
@@ -70,6 +81,11 @@ struct CUctx_st {
   std::unique_ptr<CUstream_st> legacy, per_thread;
   std::vector<CUstream_st*> streams;
 };
+struct CUmemPoolHandle_st {
+  int device = 0;
+  bool is_shareable = false;
+  int file = -1;  // of another process; -1: of this one
+};
 struct CUmod_st {
   std::string ptx;
 };
@@ -81,10 +97,13 @@ struct CUfunc_st {
 namespace standin {
 
 constexpr std::size_t kWindow = std::size_t{16} << 30;  // addresses of a GPU
+constexpr std::size_t kApart = 512;                     // of allocations
+constexpr std::size_t kIds = kWindow / kApart * sizeof(unsigned long long);
 
 struct Gpu {
   std::byte* forbidden = nullptr;  // what callers see
   std::byte* open = nullptr;       // the same bytes, for the GPU itself
+  int file = -1;                   // they lie in; behind them the ids of what is exported (ipc.cc)
   std::size_t taken = 0;           // addresses are not given twice
   std::size_t used = 0;
   CUctx_st primary;
@@ -105,6 +124,8 @@ struct State {
   unsigned long long next_id = 1;
   std::size_t pinned_limit = SIZE_MAX, pinned = 0, memory_limit = SIZE_MAX;
   unsigned delay_us = 0;
+  unsigned long long us_per_mib = 0;
+  bool has_ipc = true, has_peers = true;
   std::uint64_t random = 1;
   std::string fails, fails_in;  // function, and the library that calls it
   int fails_from = 0, calls = 0;
@@ -123,6 +144,24 @@ Allocation* find(std::uintptr_t address);
 void* reach(std::uintptr_t address, std::size_t bytes);  // null: not all of it is allocated
 CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address);
 bool is_window(std::uintptr_t address);
+CUresult release(std::unique_lock<std::mutex>& lock, std::uintptr_t address, Kind kind, Kind other);
+// ipc.cc: where memory of a process lies, for others.
+struct Place {
+  std::uint32_t magic = 0x74757474;
+  pid_t process = 0;
+  int file = -1, device = 0;
+  std::uint64_t offset = 0, bytes = 0;
+  unsigned long long id = 0;
+};
+static_assert(sizeof(Place) <= sizeof(CUipcMemHandle));
+// Which GPU a file of ours is of, as its name says.
+int device_of(int file);
+// A file of that GPU's, of a size that is final; below 0: there is no room.
+int new_file(int device, std::size_t bytes);
+CUresult export_place(const Allocation& of, Place* place);
+CUresult import_place(int file, const Place& place, Allocation* made);
+void unmap(const Allocation& gone);
+void end_export(const Allocation& gone);
 
 // streams.cc; the state is locked, and is not while they wait.
 CUcontext current();

@@ -1,6 +1,7 @@
 // Streams as threads that run behind, and events.
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -116,6 +117,15 @@ CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   *stream = made;
   return CUDA_SUCCESS;
 }
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  ENTER("cuCtxGetStreamPriorityRange");
+  *least = 0;
+  *greatest = -5;
+  return current() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
+  return cuStreamCreate(stream, flags);
+}
 CUresult cuStreamDestroy(CUstream stream) {
   ENTER("cuStreamDestroy");
   std::erase(stream->context->streams, stream);
@@ -164,6 +174,85 @@ CUresult cuEventRecord(CUevent event, CUstream on) {
 CUresult cuEventQuery(CUevent event) {
   ENTER("cuEventQuery");
   return event->end == nullptr || event->end->has_come ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+CUresult cuStreamQuery(CUstream on) {
+  ENTER("cuStreamQuery");
+  CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return stream->last == nullptr || stream->last->has_come ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+CUresult cuStreamGetCtx(CUstream on, CUcontext* context) {
+  ENTER("cuStreamGetCtx");
+  CUstream_st* const stream = stream_of(on);
+  *context = stream == nullptr ? nullptr : stream->context;
+  return stream == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+// Of a capture there is only that it is under way.
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  ENTER("cuStreamBeginCapture");
+  stream->is_captured = true;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  ENTER("cuStreamEndCapture");
+  stream->is_captured = false;
+  *graph = nullptr;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph) {
+  ENTER("cuGraphDestroy");
+  return CUDA_ERROR_INVALID_VALUE;  // there is none
+}
+CUresult cuStreamIsCapturing(CUstream on, CUstreamCaptureStatus* status) {
+  ENTER("cuStreamIsCapturing");
+  const CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *status = stream->is_captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode*) {
+  ENTER("cuThreadExchangeStreamCaptureMode");
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+// A stream stands still until the word is as great, or its GPU is lost.
+void stand_still(const std::uint32_t* word, std::uint32_t value) {
+  for (;;) {
+    const std::uint32_t now = std::atomic_ref(*const_cast<std::uint32_t*>(word)).load();
+    if (static_cast<std::int32_t>(now - value) >= 0) return;
+    {
+      const Lock lock(state().mutex);
+      if (state().lost != CUDA_SUCCESS) return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(5));
+  }
+}
+
+}  // namespace
+
+CUresult cuStreamBatchMemOp(CUstream on, unsigned count, CUstreamBatchMemOpParams* params,
+                            unsigned flags) {
+  ENTER("cuStreamBatchMemOp");
+  CUstream_st* const stream = stream_of(on);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (count == 0 || count > 256 || flags != 0 || stream->is_captured)
+    return CUDA_ERROR_INVALID_VALUE;
+  for (unsigned i = 0; i < count; ++i) {
+    const CUstreamBatchMemOpParams& each = params[i];
+    auto* const word = static_cast<std::uint32_t*>(reach(each.writeValue.address, 4));
+    if (word == nullptr || each.writeValue.address % 4 != 0) return CUDA_ERROR_INVALID_VALUE;
+    const std::uint32_t value = each.writeValue.value;
+    if (each.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 && each.writeValue.flags == 0)
+      enqueue(*stream, [word, value] { std::atomic_ref(*word).store(value); });
+    else if (each.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 &&
+             each.waitValue.flags == CU_STREAM_WAIT_VALUE_GEQ)
+      enqueue(*stream, [word, value] { stand_still(word, value); });
+    else
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return CUDA_SUCCESS;
 }
 CUresult cuLaunchHostFunc(CUstream on, CUhostFn function, void* data) {
   ENTER("cuLaunchHostFunc");

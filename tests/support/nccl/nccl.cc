@@ -1,6 +1,7 @@
 // NCCL's functions: communicators that come to be in a thread, calls that are put into streams.
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -26,6 +27,39 @@ struct Group {
   Call call;
 };
 thread_local Group group;
+
+// STANDIN_NCCL_FAIL=function:call:result[:rank]: that call of the function, and those after it,
+// fail so; "work" is the work in the stream, whose failure the communicator tells later.
+struct Failure {
+  std::string function;
+  int from = 1;
+  int result = 0;
+};
+const Failure& failure() {
+  static const Failure read = [] {
+    Failure made;
+    const char* const given = std::getenv("STANDIN_NCCL_FAIL");
+    const char* const mine = std::getenv("RANK");
+    char name[64] = "";
+    int rank = -1;
+    if (given == nullptr ||
+        std::sscanf(given, "%63[^:]:%d:%d:%d", name, &made.from, &made.result, &rank) < 3)
+      return made;
+    if (rank < 0 || (mine != nullptr && std::atoi(mine) == rank)) made.function = name;
+    return made;
+  }();
+  return read;
+}
+// The result that this call of the function is to have.
+ncclResult_t told_to(const char* function) {
+  static std::atomic<int> calls{0};
+  const Failure& told = failure();
+  if (told.function != function || ++calls < told.from) return ncclSuccess;
+  last_error = shared_error() = std::string(function) + " fails as the stand-in was told";
+  return static_cast<ncclResult_t>(told.result);
+}
+#define TOLD(function) \
+  if (const ncclResult_t no = told_to(function); no != ncclSuccess) return no
 
 ncclResult_t refuse(ncclResult_t result, const std::string& why) {
   last_error = why;
@@ -60,6 +94,10 @@ struct InStream {
 
 void run(void* data) {
   auto* const what = static_cast<InStream*>(data);
+  if (const ncclResult_t no = told_to("work"); no != ncclSuccess) {
+    what->comm->state.store(no);
+    while (!what->comm->is_aborted.load()) ::usleep(50);  // a kernel that is stuck
+  }
   if (!what->comm->is_aborted.load()) work(*what->comm, what->call);
   if (!what->comm->is_aborted.load()) ++served;
   --what->comm->in_stream;
@@ -80,12 +118,20 @@ ncclResult_t launch(ncclComm* comm, CUstream stream, Call call) {
     const bool is_good = cuCtxPushCurrent(comm->context) == CUDA_SUCCESS &&
                          cuLaunchHostFunc(stream, run, what) == CUDA_SUCCESS;
     if (!is_good) shared_error() = "the stream took nothing";
-    comm->state.store(is_good ? ncclSuccess : ncclUnhandledCudaError);
+    ncclResult_t in_progress = ncclInProgress;  // unless the work has failed by now
+    comm->state.compare_exchange_strong(in_progress,
+                                        is_good ? ncclSuccess : ncclUnhandledCudaError);
   }).detach();
   return ncclInProgress;
 }
 
 ncclResult_t put(ncclComm* comm, CUstream stream, Call call) {
+  if (group.depth > 0) {
+    group.comm = comm;
+    group.stream = stream;
+    group.call.parts.push_back(std::move(call));
+    return ncclSuccess;
+  }
   if (comm->state.load() != ncclSuccess || comm->is_final)
     return refuse(ncclInvalidUsage, "a call on a communicator that is in progress, or over");
   CUcontext current = nullptr;
@@ -104,7 +150,9 @@ extern "C" unsigned long long tutti_standin_nccl_served() {
 extern "C" {
 
 ncclResult_t ncclGetVersion(int* version) {
-  *version = NCCL_VERSION_CODE;
+  TOLD("ncclGetVersion");
+  const char* const given = std::getenv("STANDIN_NCCL_VERSION");
+  *version = given == nullptr ? NCCL_VERSION_CODE : std::atoi(given);
   return ncclSuccess;
 }
 const char* ncclGetErrorString(ncclResult_t result) {
@@ -116,6 +164,7 @@ const char* ncclGetLastError(ncclComm_t) {
   return last_error.empty() ? shared_error().c_str() : last_error.c_str();
 }
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  TOLD("ncclGetUniqueId");
   const IdWords words = make_file();
   std::memset(id, 0, sizeof *id);
   std::memcpy(id->internal, &words, sizeof words);
@@ -124,6 +173,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int size, ncclUniqueId id, int rank,
                                     ncclConfig_t* config) {
+  TOLD("ncclCommInitRankConfig");
   CUdevice device = 0;
   auto* const comm = new ncclComm;
   if (config->blocking != 0) return refuse(ncclInvalidArgument, "the stand-in never blocks");
@@ -140,7 +190,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int size, ncclUniqueId id,
   mine.host = host_number();
   mine.device = device;
   *made = comm;
-  std::thread(come_to_be, comm).detach();
+  if (told_to("meeting") == ncclSuccess) std::thread(come_to_be, comm).detach();  // else never
   return ncclInProgress;
 }
 
@@ -154,7 +204,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   comm->state.store(ncclInProgress);
   std::thread([comm] {
     while (comm->in_stream.load() > 0 && !comm->is_aborted.load()) ::usleep(50);
-    comm->state.store(ncclSuccess);
+    comm->state.store(told_to("ncclCommFinalize"));
   }).detach();
   return ncclInProgress;
 }
@@ -169,6 +219,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 }
 
 ncclResult_t ncclGroupStart() {
+  TOLD("ncclGroupStart");
   if (group.depth++ == 0) group = {1, nullptr, nullptr, {}};
   return ncclSuccess;
 }
@@ -199,6 +250,7 @@ ncclResult_t ncclRecv(void* into, size_t count, ncclDataType_t type, int peer, n
 
 ncclResult_t ncclAllReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  TOLD("ncclAllReduce");
   return put(comm, stream, {What::allreduce, send, recv, count, type, op});
 }
 ncclResult_t ncclReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
@@ -216,6 +268,11 @@ ncclResult_t ncclAllGather(const void* send, void* recv, size_t count, ncclDataT
 }
 ncclResult_t ncclReduceScatter(const void* send, void* recv, size_t count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  const auto* const from = static_cast<const std::byte*>(send);
+  const std::size_t block = count * size_of(type);
+  if (recv >= from && recv < from + static_cast<std::size_t>(comm->size) * block &&
+      recv != from + static_cast<std::size_t>(comm->rank) * block)
+    return refuse(ncclInvalidArgument, "in place means the own block");
   return put(comm, stream, {What::reduce_scatter, send, recv, count, type, op});
 }
 

@@ -5,7 +5,10 @@
 //   - nothing but questions is allowed while a communicator is in progress;
 //   - work is a stream's: it begins when what is before it has ended, and waits there for the
 //   others;
+//   - in place means NCCL's places: of a reduce_scatter the own block;
 //   - an abort ends what is in the stream, here alone.
+//
+// STANDIN_NCCL_FAIL says which function fails, STANDIN_NCCL_VERSION what version this is (nccl.cc).
 //
 // Data pass through a memory file that the maker of the id owns, chunk by chunk; a member reads and
 // writes its device's memory as the stand-in driver's kernels do.
@@ -32,16 +35,26 @@ struct Member {
   int device;
   std::atomic<std::uint64_t> arrived;  // meetings so far
   char call[64];                       // in words
-  std::uint64_t sizes[kMostRanks];     // sends of a group, by receiver
 };
+// What goes from one rank to another: only these two take part in it.
+struct Pair {
+  std::atomic<std::uint64_t> filled;  // bytes that are in the chunk
+  std::uint64_t total;                // of the message
+};
+constexpr std::size_t kPairChunk = std::size_t{64} << 10;
 struct File {
   Member members[kMostRanks];
+  Pair pairs[kMostRanks][kMostRanks];  // by sender and receiver
   std::byte* chunk(int rank) {
     return reinterpret_cast<std::byte*>(this) + sizeof(File) +
            static_cast<std::size_t>(rank) * kChunk;
   }
+  std::byte* pair_chunk(int from, int to) {
+    return chunk(kMostRanks) + static_cast<std::size_t>(from * kMostRanks + to) * kPairChunk;
+  }
 };
-constexpr std::size_t kFileBytes = sizeof(File) + kMostRanks * kChunk;
+constexpr std::size_t kFileBytes =
+    sizeof(File) + kMostRanks * kChunk + std::size_t{kMostRanks * kMostRanks} * kPairChunk;
 
 // What an id says.
 struct IdWords {
@@ -71,6 +84,7 @@ struct Call {
   ncclRedOp_t op = ncclSum;
   int root = 0;
   std::vector<Message> messages{};
+  std::vector<Call> parts{};  // collectives of a group
 };
 std::string name_of(const Call& call);
 std::size_t size_of(ncclDataType_t type);

@@ -1,5 +1,7 @@
 // What a stream does for a call, chunk by chunk: every member puts its part into its place of the
 // file, they meet, each takes what it is to get, they meet again.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -93,9 +95,6 @@ std::byte* writable(void* at, std::size_t bytes) {
 bool compare(ncclComm& comm, const Call& call) {
   Member& mine = comm.file->members[comm.rank];
   std::snprintf(mine.call, sizeof mine.call, "%s", name_of(call).c_str());
-  std::fill(std::begin(mine.sizes), std::end(mine.sizes), 0);
-  for (const Message& message : call.messages)
-    if (message.from != nullptr) mine.sizes[message.peer] += message.bytes;
   if (!meet(comm)) return false;
   for (int rank = 0; rank < comm.size; ++rank)
     if (std::strcmp(comm.file->members[rank].call, mine.call) != 0) {
@@ -143,29 +142,46 @@ void move_part(ncclComm& comm, const Call& call, std::size_t offset, std::size_t
   meet(comm);
 }
 
-// Messages, in rounds of who sends: each to each, chunk by chunk.
+// Takes a message on by a chunk, where the other side lets it. False: it has to wait.
+bool move_chunk(ncclComm& comm, const Message& message, std::size_t* at) {
+  const bool sends = message.from != nullptr;
+  const int from = sends ? comm.rank : message.peer, to = sends ? message.peer : comm.rank;
+  Pair& pair = comm.file->pairs[from][to];
+  std::byte* const chunk = comm.file->pair_chunk(from, to);
+  const std::uint64_t filled = pair.filled.load();
+  if (sends != (filled == 0)) return false;
+  if (sends) {
+    const std::size_t part = std::min(kPairChunk, message.bytes - *at);
+    std::memcpy(chunk, readable(message.from + *at, part), part);
+    pair.total = message.bytes;
+    pair.filled.store(part);
+    *at += part;
+    return true;
+  }
+  if (pair.total != message.bytes) {
+    std::fprintf(stderr, "stand-in NCCL: rank %d waits for %zu bytes of rank %d, which sends %zu\n",
+                 to, message.bytes, from, static_cast<std::size_t>(pair.total));
+    std::abort();
+  }
+  std::memcpy(writable(message.into + *at, filled), chunk, filled);
+  pair.filled.store(0);
+  *at += filled;
+  return true;
+}
+
+// Messages of one group: each to each, whichever can go on.
 void exchange(ncclComm& comm, const Call& call) {
-  for (int from = 0; from < comm.size; ++from)
-    for (int to = 0; to < comm.size; ++to) {
-      const std::uint64_t bytes = comm.file->members[from].sizes[to];
-      const auto find = [&](bool sends) {
-        for (const Message& message : call.messages)
-          if ((message.from != nullptr) == sends && message.peer == (sends ? to : from))
-            return message;
-        std::fprintf(stderr, "stand-in NCCL: a message of rank %d to rank %d has no other side\n",
-                     from, to);
-        std::abort();
-      };
-      for (std::uint64_t at = 0; at < bytes; at += kChunk) {
-        const std::size_t part = std::min<std::uint64_t>(kChunk, bytes - at);
-        if (comm.rank == from)
-          std::memcpy(comm.file->chunk(from), readable(find(true).from + at, part), part);
-        if (!meet(comm)) return;
-        if (comm.rank == to)
-          std::memcpy(writable(find(false).into + at, part), comm.file->chunk(from), part);
-        if (!meet(comm)) return;
-      }
+  std::vector<std::size_t> at(call.messages.size());
+  for (bool is_over = false; !is_over && !comm.is_aborted.load();) {
+    bool moved = false;
+    is_over = true;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      if (at[i] < call.messages[i].bytes)
+        moved = move_chunk(comm, call.messages[i], &at[i]) || moved;
+      is_over = is_over && at[i] == call.messages[i].bytes;
     }
+    if (!moved && !is_over) ::usleep(20);
+  }
 }
 
 }  // namespace
@@ -191,7 +207,6 @@ std::string name_of(const Call& call) {
   constexpr const char* kNames[] = {"allreduce", "reduce",         "broadcast",
                                     "allgather", "reduce_scatter", "a group"};
   std::string name = kNames[static_cast<int>(call.what)];
-  if (call.what == What::group) return name;
   name += " of " + std::to_string(call.count) + " of type " + std::to_string(call.type);
   if (call.what == What::reduce || call.what == What::broadcast)
     name += ", root " + std::to_string(call.root);
@@ -199,8 +214,11 @@ std::string name_of(const Call& call) {
 }
 
 void work(ncclComm& comm, const Call& call) {
+  if (call.what == What::group) {  // members that have no part in it make no call
+    for (const Call& part : call.parts) work(comm, part);
+    return exchange(comm, call);
+  }
   if (!compare(comm, call)) return;
-  if (call.what == What::group) return exchange(comm, call);
   const std::size_t most = kChunk / size_of(call.type);
   const bool folds = call.what != What::broadcast && call.what != What::allgather;
   const bool takes = call.what != What::reduce || comm.rank == call.root;

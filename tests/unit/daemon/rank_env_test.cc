@@ -46,6 +46,17 @@ TEST_CASE("a rank sees Open MPI's and torchrun's variables", "[daemon]") {
     CHECK(value_in(environment, name) == value);
 }
 
+TEST_CASE("NCCL's sockets take the interface that leads to rank 0's host", "[daemon]") {
+  RankFacts facts = some_facts();
+  CHECK(value_in(rank_environment({}, facts), "NCCL_SOCKET_IFNAME").empty());
+  facts.interface = interface_towards("127.0.0.1");
+  CHECK(facts.interface == "lo");
+  CHECK(value_in(rank_environment({}, facts), "NCCL_SOCKET_IFNAME") == "=lo");
+  CHECK(value_in(rank_environment({"NCCL_SOCKET_IFNAME=ib0"}, facts), "NCCL_SOCKET_IFNAME") ==
+        "ib0");
+  CHECK(interface_towards("no address").empty());
+}
+
 TEST_CASE("under srun's name a rank sees srun's variables", "[daemon]") {
   control::Launch launch;
   launch.hosts = {"a", "b", "c"};

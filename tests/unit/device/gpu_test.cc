@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "catch.h"
+#include "device/cuda/staging.h"
 #include "device/device.h"
 #include "driver.h"
 
@@ -38,6 +39,7 @@ struct Machine {
     cuMemcpyHtoD(memory, pattern.data(), bytes);
     Buffer buffer = Buffer::whole(reinterpret_cast<void*>(memory), count, type);
     buffer.device = vendor->owner_of(buffer.data);
+    chunk = static_cast<Count>(buffer.device->pace().chunk);  // measured here, not while we count
     contents[buffer.data] = pattern;
     return buffer;
   }
@@ -61,6 +63,7 @@ struct Machine {
   Gpus gpus;
   std::unique_ptr<types::Vendor> vendor;
   std::map<void*, std::vector<std::byte>> contents;
+  Count chunk = 0;
 };
 
 types::TypeRef columns() {
@@ -80,9 +83,10 @@ struct Counted {
 TEST_CASE("a layout is packed by kernels, chunk by chunk", "[device]") {
   Machine machine;
   const auto type = columns();
-  const Buffer from = machine.take(500, *type, 1);
+  const Buffer from = machine.take(2000, *type, 1);
   std::vector<std::byte> out(static_cast<std::size_t>(from.bytes)), expected(out.size());
   types::pack(machine.host(from), 0, expected);
+  const auto chunk = static_cast<std::size_t>(machine.chunk);
   const Counted before;
   Awaited packed;
   from.device->pack(from, 0, out, &packed);
@@ -90,7 +94,7 @@ TEST_CASE("a layout is packed by kernels, chunk by chunk", "[device]") {
   const Counted after;
   CHECK(out == expected);
   CHECK(after.to_host == before.to_host);  // no copy of the driver's: kernels write to the host
-  CHECK(after.launches - before.launches == (out.size() + 65535) / 65536);
+  CHECK(after.launches - before.launches == (out.size() + chunk - 1) / chunk);
 }
 
 TEST_CASE("parts of a message are packed and unpacked from any byte to any other", "[device]") {
@@ -174,9 +178,10 @@ TEST_CASE("a copy between two layouts begins nothing until there is room for all
   const auto type = columns();
   const types::Datatype& plain = *types::predefined_type(kInt);
   const Buffer from = machine.take(1000, *type, 1), into = machine.take(1000, *type, 2);
-  constexpr Count kChunkInts = 16 << 10;
-  const Buffer all = machine.take(63 * kChunkInts, plain, 3);
-  const Buffer last = machine.take(kChunkInts, plain, 4);
+  const Count chunk_ints = machine.chunk / 4;
+  const Count chunks = static_cast<Count>(device::cuda::Staging::kBytes) / machine.chunk;
+  const Buffer all = machine.take((chunks - 1) * chunk_ints, plain, 3);
+  const Buffer last = machine.take(chunk_ints, plain, 4);
   types::copy(machine.host(from), machine.host(into));
 
   std::atomic<bool> goes{false};  // release, acquire

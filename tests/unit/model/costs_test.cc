@@ -48,7 +48,7 @@ TEST_CASE("what is named replaces the figures that are built in", "[model]") {
 TEST_CASE("what cannot be read is named", "[model]") {
   for (const char* bad :
        {"tcp", "tcp=", "tcp=7", "tcp=7:", "tcp=7:0", "tcp=-1:3", "tcp=7:nan", "tcp=7:inf",
-        "tcp=7:1e9", "tcp=1:2:3:4", "fold=1:2", "gpu=1:2", "=1:2", "tcp=7:3x", "tcp=7:0x3"}) {
+        "tcp=7:1e9", "tcp=1:2:3:4", "fold=1:2", "hip=1:2", "=1:2", "tcp=7:3x", "tcp=7:0x3"}) {
     INFO(bad);
     const auto costs = model::parse_costs(std::string("fold=4,") + bad);
     REQUIRE_FALSE(costs);

@@ -1,0 +1,164 @@
+// Collectives that go into a stream.
+#include <mpi-ext.h>
+
+#include "mpi/call.h"
+#include "mpi/calls.h"
+#include "mpi/streams.h"
+#include "mpi/trouble.h"
+
+namespace tutti::mpi {
+namespace {
+
+using enqueue::QueuedCall;
+
+// `good` notes what is wrong with the arguments; `call` is made then.
+template <class Good, class Call>
+int collective(function::Number number, MPI_Comm on, Good good, Call call) {
+  return enqueue_on(number, on, [&](comm::Communicator& comm, enqueue::UserStream& stream) {
+    if (!good(comm)) return trouble().code;
+    QueuedCall operation = QueuedCall::of_collective(comm, call(comm));
+    operation.call = kNames[number];
+    return put(stream, operation);
+  });
+}
+
+bool good_reduction(const types::Datatype* type, const types::Op* op) {
+  return good_op(op, "op") && good_in_reductions(op) && good_op_on(op, type);
+}
+
+int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm on) {
+  return collective(
+      function::Bcast_enqueue, on,
+      [&](comm::Communicator& comm) {
+        return good_data(buffer, count, type_of(type), false, "buffer") && good_root(root, &comm);
+      },
+      [&](comm::Communicator&) { return call_bcast(buffer, count, type_of(type), root); });
+}
+
+struct FoldArguments {
+  const void* send;
+  void* recv;
+  Count count;
+  MPI_Datatype type;
+  MPI_Op op;
+};
+
+int fold(function::Number number, Collective which, const FoldArguments& said, MPI_Comm on) {
+  const types::Datatype* const type = type_of(said.type);
+  return collective(
+      number, on,
+      [&](comm::Communicator& comm) {
+        return good_data(said.send, said.count, type, may_be_in_place(&comm), "sendbuf") &&
+               good_data(said.recv, said.count, type, false, "recvbuf") &&
+               good_reduction(type, op_of(said.op));
+      },
+      [&](comm::Communicator&) {
+        return which == Collective::allreduce
+                   ? call_fold(which, said.send, said.recv, said.count, type, op_of(said.op))
+                   : call_reduce_scatter(said.send, {said.recv, said.count, type}, *op_of(said.op));
+      });
+}
+
+int reduce(const FoldArguments& said, int root, MPI_Comm on) {
+  const types::Datatype* const type = type_of(said.type);
+  return collective(
+      function::Reduce_enqueue, on,
+      [&](comm::Communicator& comm) {
+        if (!good_root(root, &comm)) return false;
+        if (is_idle(&comm, root)) return true;
+        return good_data(said.send, said.count, type, is_root(&comm, root), "sendbuf") &&
+               (!is_root(&comm, root) ||
+                good_data(said.recv, said.count, type, false, "recvbuf")) &&
+               good_reduction(type, op_of(said.op));
+      },
+      [&](comm::Communicator& comm) {
+        void* const recv = is_root(&comm, root) ? said.recv : nullptr;
+        return call_reduce(said.send, recv, said.count, type, op_of(said.op), root);
+      });
+}
+
+struct Block {
+  const void* data;
+  Count count;
+  MPI_Datatype type;
+};
+
+int exchange(function::Number number, Collective which, const Block& send, const Block& recv,
+             MPI_Comm on) {
+  return collective(
+      number, on,
+      [&](comm::Communicator& comm) {
+        const bool is_in_place = tutti::mpi::is_in_place(send.data) && may_be_in_place(&comm);
+        return (is_in_place ||
+                good_data(send.data, send.count, type_of(send.type), false, "sendbuf")) &&
+               good_data(recv.data, recv.count, type_of(recv.type), false, "recvbuf");
+      },
+      [&](comm::Communicator&) {
+        return call_blocks(which, {send.data, send.count, type_of(send.type)},
+                           {recv.data, recv.count, type_of(recv.type)});
+      });
+}
+
+}  // namespace
+}  // namespace tutti::mpi
+
+using namespace tutti;       // NOLINT(google-build-using-namespace): C functions
+using namespace tutti::mpi;  // NOLINT(google-build-using-namespace): C functions
+
+#define TUTTI_EXPORTED extern "C" [[gnu::visibility("default")]]
+// Both forms: counts of int, and large ones.
+#define TUTTI_BCAST_ENQUEUE(name, CountType)                                              \
+  TUTTI_EXPORTED int name(void* buffer, CountType count, MPI_Datatype datatype, int root, \
+                          MPI_Comm comm) {                                                \
+    return bcast(buffer, count, datatype, root, comm);                                    \
+  }
+#define TUTTI_REDUCE_ENQUEUE(name, CountType)                                          \
+  TUTTI_EXPORTED int name(const void* sendbuf, void* recvbuf, CountType count,         \
+                          MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) { \
+    return reduce({sendbuf, recvbuf, count, datatype, op}, root, comm);                \
+  }
+#define TUTTI_ALLREDUCE_ENQUEUE(name, CountType)                               \
+  TUTTI_EXPORTED int name(const void* sendbuf, void* recvbuf, CountType count, \
+                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {   \
+    return fold(function::Allreduce_enqueue, Collective::allreduce,            \
+                {sendbuf, recvbuf, count, datatype, op}, comm);                \
+  }
+#define TUTTI_REDUCE_SCATTER_BLOCK_ENQUEUE(name, CountType)                         \
+  TUTTI_EXPORTED int name(const void* sendbuf, void* recvbuf, CountType recvcount,  \
+                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {        \
+    return fold(function::Reduce_scatter_block_enqueue, Collective::reduce_scatter, \
+                {sendbuf, recvbuf, recvcount, datatype, op}, comm);                 \
+  }
+#define TUTTI_ALLGATHER_ENQUEUE(name, CountType)                                           \
+  TUTTI_EXPORTED int name(const void* sendbuf, CountType sendcount, MPI_Datatype sendtype, \
+                          void* recvbuf, CountType recvcount, MPI_Datatype recvtype,       \
+                          MPI_Comm comm) {                                                 \
+    return exchange(function::Allgather_enqueue, Collective::allgather,                    \
+                    {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, comm); \
+  }
+#define TUTTI_ALLTOALL_ENQUEUE(name, CountType)                                            \
+  TUTTI_EXPORTED int name(const void* sendbuf, CountType sendcount, MPI_Datatype sendtype, \
+                          void* recvbuf, CountType recvcount, MPI_Datatype recvtype,       \
+                          MPI_Comm comm) {                                                 \
+    return exchange(function::Alltoall_enqueue, Collective::alltoall,                      \
+                    {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, comm); \
+  }
+
+TUTTI_BCAST_ENQUEUE(MPIX_Bcast_enqueue, int)
+TUTTI_BCAST_ENQUEUE(MPIX_Bcast_enqueue_c, MPI_Count)
+TUTTI_REDUCE_ENQUEUE(MPIX_Reduce_enqueue, int)
+TUTTI_REDUCE_ENQUEUE(MPIX_Reduce_enqueue_c, MPI_Count)
+TUTTI_ALLREDUCE_ENQUEUE(MPIX_Allreduce_enqueue, int)
+TUTTI_ALLREDUCE_ENQUEUE(MPIX_Allreduce_enqueue_c, MPI_Count)
+TUTTI_REDUCE_SCATTER_BLOCK_ENQUEUE(MPIX_Reduce_scatter_block_enqueue, int)
+TUTTI_REDUCE_SCATTER_BLOCK_ENQUEUE(MPIX_Reduce_scatter_block_enqueue_c, MPI_Count)
+TUTTI_ALLGATHER_ENQUEUE(MPIX_Allgather_enqueue, int)
+TUTTI_ALLGATHER_ENQUEUE(MPIX_Allgather_enqueue_c, MPI_Count)
+TUTTI_ALLTOALL_ENQUEUE(MPIX_Alltoall_enqueue, int)
+TUTTI_ALLTOALL_ENQUEUE(MPIX_Alltoall_enqueue_c, MPI_Count)
+
+TUTTI_EXPORTED int MPIX_Barrier_enqueue(MPI_Comm comm) {
+  return collective(
+      function::Barrier_enqueue, comm, [](comm::Communicator&) { return true; },
+      [](comm::Communicator&) { return call_barrier(); });
+}

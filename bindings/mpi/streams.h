@@ -1,0 +1,46 @@
+// Streams that calls are enqueued in: those of this process, and how an operation goes there.
+#pragma once
+
+#include "enqueue/enqueue.h"
+#include "mpi/call.h"
+#include "mpi/checks.h"
+#include "mpi/objects.h"
+
+namespace tutti::mpi {
+
+// Made at first use; the world is open.
+enqueue::CallStreams& streams();
+// Until what is enqueued has ended. Inside of a call.
+void drain_streams();
+void drain_stream(comm::Communicator& comm);  // in its own
+void end_streams();                           // before the world's end
+
+// Null: not a handle of one that was not freed.
+inline enqueue::UserStream* stream_of(Handle handle) {
+  return object_at<enqueue::UserStream>(handle, ObjectKind::stream);
+}
+// What calls on this communicator are enqueued in; null, and noted: nothing can be.
+enqueue::UserStream* queue_of(comm::Communicator& comm);
+// An error is noted: of an earlier call that nobody was told of, or of this one.
+Code put(enqueue::UserStream& stream, enqueue::QueuedCall& operation);
+Code tell_failure(enqueue::UserStream& stream);  // ok: there is none
+
+inline bool good_data(const void* data, Count count, const types::Datatype* type,
+                      bool may_be_in_place, const char* name) {
+  return good_committed(type, "datatype") && good_number(count, Code::count, "count") &&
+         good_buffer(data, count, type, may_be_in_place, name);
+}
+
+// `make` notes what is wrong and gives an operation otherwise.
+template <class Make>
+int enqueue_on(function::Number number, MPI_Comm handle, Make make) {
+  const CallScope call(number, CallScope::inside);
+  if (!call.allowed()) return call.refuse(nullptr);
+  comm::Communicator* const comm = comm_of(handle);
+  if (!good_comm(comm, "comm")) return call.refuse(nullptr);
+  enqueue::UserStream* const stream = queue_of(*comm);
+  const Code code = stream == nullptr ? trouble().code : make(*comm, *stream);
+  return code == Code::ok ? MPI_SUCCESS : call.fail(code, comm);
+}
+
+}  // namespace tutti::mpi

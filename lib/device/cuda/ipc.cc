@@ -1,0 +1,121 @@
+// Reading what neighbours have exported, and what of it stays open.
+#include "device/cuda/ipc.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/cuda/current.h"
+
+namespace tutti::device::cuda {
+namespace {
+
+class ImportedPart final : public types::Imported {
+ public:
+  ImportedPart(Imports& imports, int from, const IpcKey& key, types::Courier& courier)
+      : imports_(imports), from_(from), key_(key), courier_(courier) {}
+  Result<void> read(std::uint64_t offset, const types::Buffer& into, Done* done) override {
+    const auto bytes = static_cast<std::uint64_t>(into.bytes);
+    if (offset > key_.bytes || bytes > key_.bytes - offset)
+      return fail(Code::intern, "reading " + std::to_string(bytes) + " bytes at " +
+                                    std::to_string(offset) + " of " + std::to_string(key_.bytes) +
+                                    " that were exported");
+    TUTTI_TRY(opened, imports_.open(from_, key_, into.device, courier_));
+    types::Buffer from =
+        types::Buffer::plain(opened.second->address() + key_.offset + offset, into.bytes);
+    from.device = opened.first;
+    opened_.push_back(std::move(opened.second));
+    types::begin_copy(from, into, done);
+    return {};
+  }
+
+ private:
+  Imports& imports_;
+  const int from_;
+  const IpcKey key_;
+  types::Courier& courier_;
+  std::vector<std::shared_ptr<OpenedMemory>> opened_;
+};
+
+}  // namespace
+
+tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said) {
+  const bool is_for_good = said == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  const std::string why = is_for_good ? "no peer access, " : "";
+  return fail(is_for_good ? Code::access : Code::unsupported,
+              why + call + ": " + driver.text_of(said));
+}
+
+std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device) {
+  CUuuid uuid{};
+  driver.cuDeviceGetUuid(&uuid, device);
+  std::array<std::uint8_t, 16> bytes;
+  std::memcpy(bytes.data(), &uuid, bytes.size());
+  return bytes;
+}
+
+Result<std::unique_ptr<types::Imported>> Imports::import(int from, BlobView bytes,
+                                                         types::Courier& courier) {
+  IpcKey key;
+  if (bytes.size() < kIpcKeyHead || bytes.size() > sizeof key)
+    return fail(Code::intern, "a key of " + std::to_string(bytes.size()) + " bytes");
+  std::memcpy(&key, bytes.data(), bytes.size());
+  const bool is_whole = key.kind == static_cast<std::uint8_t>(MemoryKind::cuda) &&
+                        key.room_bytes == bytes.size() - kIpcKeyHead && key.id != 0 &&
+                        key.allocated <= UINT64_MAX - key.place && key.offset <= key.allocated &&
+                        key.bytes <= key.allocated - key.offset;
+  if (!is_whole) return fail(Code::intern, "a key that contradicts itself");
+  return std::unique_ptr<types::Imported>(
+      std::make_unique<ImportedPart>(*this, from, key, courier));
+}
+
+// Into the host's memory the GPU reads that has the memory, if it is among ours, else any.
+Result<Gpu*> Imports::reader_for(const IpcKey& key, const types::Device* into) const {
+  Gpu* any = nullptr;
+  for (const auto& gpu : gpus_) {
+    if (into == gpu.get()) return gpu.get();
+    if (into == nullptr && (any == nullptr || uuid_of(driver_, gpu->number()) == key.gpu))
+      any = gpu.get();
+  }
+  if (any != nullptr) return any;
+  return fail(Code::unsupported, into == nullptr ? "no GPU is used here" : "it is no GPU of ours");
+}
+
+Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, const IpcKey& key,
+                                                                     const types::Device* into,
+                                                                     types::Courier& courier) {
+  TUTTI_TRY(gpu, reader_for(key, into));
+  const auto known = std::find_if(opened_.begin(), opened_.end(),
+                                  [&](const auto& each) { return each->is(*gpu, from, key); });
+  if (known != opened_.end()) {
+    std::rotate(known, known + 1, opened_.end());
+    return std::pair(gpu, opened_.back());
+  }
+  if (const auto found = refused_.find({gpu, key.gpu}); found != refused_.end()) {
+    reached_[from] = "staged: " + found->second;
+    return fail(Code::unsupported, found->second);
+  }
+  std::erase_if(opened_, [&](const auto& each) { return each->is_replaced_by(from, key); });
+  for (auto each = opened_.begin(); opened_.size() >= kMostOpened && each != opened_.end();)
+    each = each->use_count() == 1 ? opened_.erase(each) : each + 1;
+  auto opened = std::make_shared<OpenedMemory>(driver_, *gpu, from, key);
+  if (const auto done = opened->open(courier); !done) {
+    reached_[from] = "staged: " + done.error().text;
+    if (done.error().code == Code::access) refused_[{gpu, key.gpu}] = done.error().text;
+    return tl::unexpected<Error>(done.error());
+  }
+  reached_[from] = how(*gpu, key);
+  opened_.push_back(std::move(opened));
+  return std::pair(gpu, opened_.back());
+}
+
+std::string Imports::how(const Gpu& gpu, const IpcKey& key) const {
+  if (uuid_of(driver_, gpu.number()) == key.gpu) return "same GPU";
+  return "another GPU";
+}
+
+std::string Imports::reach_text(int from) const {
+  const auto found = reached_.find(from);
+  return found == reached_.end() ? "" : found->second;
+}
+
+}  // namespace tutti::device::cuda

@@ -1,0 +1,133 @@
+// ipc: GPU memory that neighbours read, and theirs that we read.
+//
+// An allocation is exported, a message is a part of it: the key says which allocation of its
+// process (the driver's number for it), where in it the message lies, and by what it can be opened.
+// Nothing tells an importer that memory went; so what it has opened is known by number and place,
+// and a place under another number closes what was there. Keys are what another process says.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/cuda/gpu.h"
+#include "device/cuda/pointers.h"
+
+namespace tutti::device::cuda {
+
+// How an allocation can be opened; the rest of the key is for that.
+enum class Way : std::uint8_t { handle, mapped, pooled };
+
+// Plain bytes. `room` holds a CUipcMemHandle, or a courier's key behind a CUmemPoolPtrExportData.
+struct IpcKey {
+  std::uint8_t kind = 0;  // MemoryKind
+  Way way = Way::handle;
+  std::uint16_t room_bytes = 0;
+  std::uint32_t unused = 0;
+  std::uint64_t id = 0;  // of the allocation
+  std::uint64_t place = 0, allocated = 0;
+  std::uint64_t offset = 0, bytes = 0;  // of the message in it
+  std::array<std::uint8_t, 16> gpu = {};
+  std::array<std::byte, 128> room = {};
+};
+inline constexpr std::size_t kIpcKeyHead = offsetof(IpcKey, room);
+
+// What a call to the driver was refused with; `access` where it would be again.
+tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said);
+
+std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device);
+
+// What neighbours can open.
+class Exports {
+ public:
+  Exports(const Driver& driver, Pointers& pointers) : driver_(driver), pointers_(pointers) {}
+  Result<std::unique_ptr<types::Exported>> share(const Memory& memory, types::Courier& courier,
+                                                 const Gpu& gpu);
+
+ private:
+  struct Kept {
+    IpcKey key;                  // of the whole allocation; id 0: none
+    std::shared_ptr<void> hold;  // its descriptor at the courier
+  };
+  Result<void> describe(const Memory& memory, PointerKind kind, IpcKey& key) const;
+  Result<void> open_way(PointerKind kind, types::Courier& courier, Kept& kept) const;
+  Result<UniqueFd> mapped_fd(CUdeviceptr address) const;
+  Result<UniqueFd> pool_fd(CUdeviceptr address, CUmemPoolPtrExportData& pointer) const;
+  void drop_held();
+
+  static constexpr std::size_t kKept = 64;
+  // With a descriptor, which keeps memory in being that its owner has given back.
+  static constexpr std::size_t kMostHeld = 16;
+  const Driver& driver_;
+  Pointers& pointers_;
+  std::array<Kept, kKept> kept_;     // by number
+  std::vector<std::uint64_t> held_;  // numbers of those with a descriptor, the oldest first
+};
+
+// An allocation of a neighbour's as one GPU here reaches it; closed when its last user ends.
+class OpenedMemory {
+ public:
+  OpenedMemory(const Driver& driver, const Gpu& gpu, int from, const IpcKey& key)
+      : driver_(driver), gpu_(gpu), from_(from), key_(key) {}
+  ~OpenedMemory();
+  OpenedMemory(const OpenedMemory&) = delete;
+  OpenedMemory& operator=(const OpenedMemory&) = delete;
+  Result<void> open(types::Courier& courier);
+  std::byte* address() const { return reinterpret_cast<std::byte*>(address_); }
+  bool is(const Gpu& gpu, int from, const IpcKey& key) const {
+    return &gpu_ == &gpu && from_ == from && key_.id == key.id && key_.place == key.place &&
+           key_.allocated == key.allocated && key_.way == key.way;
+  }
+  // Another allocation lies there by now.
+  bool is_replaced_by(int from, const IpcKey& key) const {
+    return from_ == from && key_.id != key.id && key.place - key_.place < key_.allocated;
+  }
+
+ private:
+  const Driver& driver_;
+  const Gpu& gpu_;
+  const int from_;
+  const IpcKey key_;
+  Result<void> open_handle();
+  Result<void> open_mapped(types::Courier& courier);
+  Result<void> open_pooled(types::Courier& courier);
+  Result<void> check_range();
+  BlobView room() const { return {key_.room.data(), key_.room_bytes}; }
+  CUmemAccessDesc access() const;
+
+  CUdeviceptr address_ = 0, reserved_ = 0;
+  CUmemoryPool pool_ = nullptr;
+};
+
+// What neighbours have exported.
+class Imports {
+ public:
+  static constexpr std::size_t kMostOpened = 64;  // beyond, the least recently used are closed
+  Imports(const Driver& driver, const std::vector<std::unique_ptr<Gpu>>& gpus)
+      : driver_(driver), gpus_(gpus) {}
+  Result<std::unique_ptr<types::Imported>> import(int from, BlobView key, types::Courier& courier);
+  // For a copy into memory of this device, null: the host's.
+  Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> open(int from, const IpcKey& key,
+                                                              const types::Device* into,
+                                                              types::Courier& courier);
+  std::string reach_text(int from) const;
+  std::size_t opened() const { return opened_.size(); }
+
+ private:
+  Result<Gpu*> reader_for(const IpcKey& key, const types::Device* into) const;
+  std::string how(const Gpu& gpu, const IpcKey& key) const;
+
+  const Driver& driver_;
+  const std::vector<std::unique_ptr<Gpu>>& gpus_;
+  std::vector<std::shared_ptr<OpenedMemory>> opened_;  // the latest used last
+  std::map<int, std::string> reached_;                 // by neighbour
+  // GPUs here that do not reach one there, and why: not tried for each message.
+  std::map<std::pair<const Gpu*, std::array<std::uint8_t, 16>>, std::string> refused_;
+};
+
+}  // namespace tutti::device::cuda

@@ -1,0 +1,107 @@
+// What this GPU takes for copies, measured once: before host memory is first gone through.
+#include <algorithm>
+#include <array>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "device/cuda/current.h"
+#include "device/cuda/gpu.h"
+
+namespace tutti::device::cuda {
+namespace {
+
+constexpr int kRounds = 3;  // the quickest counts
+// An offer and its answer, about: what reading from a neighbour takes more than the copy.
+constexpr std::int64_t kHandshake_ns = 2'000;
+constexpr std::array<std::size_t, 4> kReadFrom = {1, 1024, 4096, 16384};
+constexpr std::array<std::size_t, 4> kChunks = {64 << 10, 128 << 10, 256 << 10, 512 << 10};
+static_assert(kChunks.back() <= Staging::kMostChunk);
+
+// A stream for that.
+class Timing {
+ public:
+  explicit Timing(const Driver& driver) : driver_(driver) {
+    if (driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) stream_ = nullptr;
+  }
+  ~Timing() {
+    if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
+  }
+  Timing(const Timing&) = delete;
+  Timing& operator=(const Timing&) = delete;
+  // 0: the driver refused.
+  std::int64_t copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const {
+    std::int64_t best = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      const std::int64_t began = now_ns();
+      if (stream_ == nullptr || driver_.cuMemcpyAsync(to, from, bytes, stream_) != CUDA_SUCCESS ||
+          driver_.cuStreamSynchronize(stream_) != CUDA_SUCCESS)
+        return 0;
+      const std::int64_t took = std::max<std::int64_t>(now_ns() - began, 1);
+      best = best == 0 ? took : std::min(best, took);
+    }
+    return best;
+  }
+
+ private:
+  const Driver& driver_;
+  CUstream stream_ = nullptr;
+};
+
+}  // namespace
+
+Result<void> Gpu::take_spare() {
+  if (spare_ != 0) return {};
+  return check(driver_.cuMemAlloc(&spare_, kSpare), "cuMemAlloc of 1 MiB");
+}
+
+// Where nothing can be measured the usual figures stand.
+Result<void> Gpu::measure() {
+  TUTTI_DO(take_spare());
+  const Timing timing(driver_);
+  const auto host = reinterpret_cast<CUdeviceptr>(staging_.memory());
+  for (std::size_t i = kReadFrom.size(); i-- > 0;) {
+    const std::size_t bytes = kReadFrom[i];
+    const std::int64_t within = timing.copy(spare_ + kSpare / 2, spare_, bytes);
+    const std::int64_t out = timing.copy(host, spare_, bytes),
+                       in = timing.copy(spare_, host, bytes);
+    if (within == 0 || out == 0 || in == 0) return {};
+    if (within + kHandshake_ns > out + in) break;
+    pace_.read_from = bytes;
+  }
+  std::array<double, kChunks.size()> rates{};  // bytes a ns
+  for (std::size_t i = 0; i < kChunks.size(); ++i) {
+    const std::int64_t took = timing.copy(host, spare_, kChunks[i]);
+    if (took == 0) return {};
+    rates[i] = static_cast<double>(kChunks[i]) / static_cast<double>(took);
+  }
+  constexpr double kNearly = 0.9;
+  const double best = *std::max_element(rates.begin(), rates.end());
+  for (std::size_t i = kChunks.size(); i-- > 0;)
+    if (rates[i] >= kNearly * best) pace_.chunk = kChunks[i];
+  if (log::explains())
+    log::explain("GPU " + std::to_string(ordinal_) + " copies to the host in chunks of " +
+                 std::to_string(pace_.chunk >> 10) + " KiB; neighbours read from " +
+                 std::to_string(pace_.read_from) + " bytes on");
+  return {};
+}
+
+Result<void> Gpu::open_staging() {
+  const Current current(driver_, context_);
+  TUTTI_DO(staging_.open());
+  if (const auto measured = measure(); !measured && log::explains())
+    log::explain("GPU " + std::to_string(ordinal_) +
+                 ": nothing was measured: " + measured.error().text);
+  staging_.cut(pace_.chunk);
+  return {};
+}
+
+types::CopyPace Gpu::pace() {
+  if (!staging_.is_open() && !has_tried_) {
+    has_tried_ = true;
+    if (const auto opened = open_staging(); !opened && log::explains())
+      log::explain("GPU " + std::to_string(ordinal_) + ": " + opened.error().text);
+  }
+  return pace_;
+}
+
+}  // namespace tutti::device::cuda

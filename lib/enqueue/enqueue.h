@@ -1,0 +1,141 @@
+// enqueue: calls that users put into a device's streams.
+//
+// Such a call returns at once. It begins when the stream has reached it, and what the stream holds
+// behind it waits for its end. A thread of ours begins what was reached and makes progress; it
+// starts with the first stream.
+//
+// Owner: whoever owns the world, which outlives this. Functions are called with the world's gate
+// held where they do not say otherwise.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/backoff.h"
+#include "base/object.h"
+#include "base/result.h"
+#include "comm/comm.h"
+#include "types/types.h"
+#include "world/world.h"
+
+namespace tutti::enqueue {
+
+class CallLine;     // line.h
+class CallStreams;  // below
+
+// One call, as its user makes it. Buffers are left alone until its end; all else is kept here.
+struct QueuedCall {
+  enum class What : std::uint8_t { nothing, send, recv, collective, wait };
+  // Fills the user's status of a message, or that at this place of a wait's.
+  using Tell = void (*)(void* statuses, std::size_t place, const p2p::Status& status);
+
+  What what = What::nothing;
+  const char* call = "";  // its name, for the line that says that it failed
+  comm::CommRef comm;
+  comm::CollCall collective;  // its arrays are the user's
+  void* data = nullptr;       // of messages, as in comm
+  types::Count count = 0;
+  const types::Datatype* type = nullptr;
+  int peer = 0, tag = 0;
+  // Not null: done when the message is; the stream goes on at once.
+  Ref<comm::Request> request;
+  std::vector<Ref<comm::Request>> waited;  // requests made here, some perhaps null
+  Tell tell = nullptr;                     // null: nobody asked
+  void* statuses = nullptr;
+  std::array<types::TypeRef, 2> types;  // kept alive
+  Ref<const types::Op> op;
+
+  // With everything kept that the user may free. Predefined types and operations live anyway.
+  static QueuedCall of_message(What what, comm::Communicator& comm, const types::Datatype& type);
+  static QueuedCall of_collective(comm::Communicator& comm, const comm::CollCall& call);
+};
+
+struct Failure {
+  const char* call = "";
+  comm::CommRef comm;
+  Code code = Code::other;
+  std::string text;  // "enqueued in stream 0x5560 of GPU 0", and why it failed if that is known
+};
+
+// A stream of the user's, behind a handle. Communicators keep those that were attached to them.
+class UserStream final : public Object {
+ public:
+  // False: one of the host, in which nothing can be enqueued.
+  bool has_queue() const { return line_ != nullptr; }
+  // NOT with the gate held, since it waits while much is under way or the stream itself is full.
+  // What failed is still in `operation`.
+  Result<void> put(QueuedCall& operation);
+  // A request for a message that is put here, completed at its end. For its user and `operation`.
+  comm::Request* make_request(QueuedCall& operation);
+  bool made(const comm::Request& request) const;
+  // What failed and nobody was told of yet.
+  std::optional<Failure> take_failure();
+  void drain();  // until all that was put has ended
+  void close();  // the same, and nothing can be put any more
+
+ private:
+  friend class CallStreams;
+  UserStream(CallStreams* streams, std::shared_ptr<CallLine> line);
+  ~UserStream();
+  friend class tutti::Object;
+  CallStreams* streams_;
+  std::shared_ptr<CallLine> line_;
+};
+
+class CallStreams final : public types::Enqueued {
+ public:
+  // Who is told at once of a failure on a communicator whose errors end the job; may be null.
+  using Fatal = void (*)(const Failure& failure);
+  CallStreams(world::World& world, Fatal fatal);
+  ~CallStreams();
+  CallStreams(const CallStreams&) = delete;
+  CallStreams& operator=(const CallStreams&) = delete;
+
+  // By the C type of its handle, such as cudaStream_t. The caller is inside of one call: where
+  // there was no gate there is one then.
+  Result<Ref<UserStream>> open(std::string_view type, std::uintptr_t handle);
+  Ref<UserStream> open_of_host();
+  // Until all that was put has ended; says what failed and nobody was told of.
+  void drain();
+
+  bool is_under_way() const override { return under_way_.load(std::memory_order_seq_cst) > 0; }
+  void pause() override { world_.pause(); }
+
+ private:
+  friend class UserStream;
+  friend class CallLine;
+  Result<void> start();
+  void work();
+  bool step();
+  void rest(Backoff& backoff);
+  void sleep();
+  void wake();
+  void look_for_losses();
+  bool is_any_reached();
+  void forget(const CallLine& line);
+
+  world::World& world_;
+  const Fatal fatal_;
+  std::mutex mutex_;  // of lines_, which change with the gate held, too
+  std::vector<std::shared_ptr<CallLine>> lines_;
+  // seq_cst, with sleeps_: who puts counts and then looks whether our thread sleeps; that says so
+  // and then looks whether there is anything. Also who begins another call asks, behind its own
+  // event.
+  std::atomic<std::int64_t> under_way_ = 0;
+  std::atomic<bool> sleeps_ = false;
+  std::atomic<std::uint32_t> wake_word_ = 0;
+  std::atomic<bool> is_over_ = false;
+  std::int64_t looked_ns_ = 0;
+  int in_flight_ = 0;  // begun and not ended: guarded by the gate
+  std::thread thread_;
+};
+
+}  // namespace tutti::enqueue

@@ -1,0 +1,291 @@
+// From put to end.
+#include "enqueue/line.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace tutti::enqueue {
+namespace {
+
+constexpr std::size_t kMostFailures = 64;  // that nobody asked about: the first ones say why
+
+types::TypeRef keep(const types::Datatype* type) {
+  if (type == nullptr || type->is_predefined()) return {};
+  return types::TypeRef::share(const_cast<types::Datatype*>(type));
+}
+
+// What its user gets, and completes at its message's end. It has its own completion.
+class Made final : public comm::Hooks {
+ public:
+  explicit Made(const void* maker) : maker_(maker) {}
+  const void* maker() const override { return maker_; }
+
+ private:
+  const void* maker_;
+};
+
+}  // namespace
+
+QueuedCall QueuedCall::of_message(What what, comm::Communicator& comm,
+                                  const types::Datatype& type) {
+  QueuedCall operation;
+  operation.what = what;
+  operation.comm = comm::CommRef::share(&comm);
+  operation.type = &type;
+  operation.types[0] = keep(&type);
+  return operation;
+}
+
+QueuedCall QueuedCall::of_collective(comm::Communicator& comm, const comm::CollCall& call) {
+  QueuedCall operation;
+  operation.what = What::collective;
+  operation.comm = comm::CommRef::share(&comm);
+  operation.collective = call;
+  operation.types = {keep(call.send_type), keep(call.recv_type)};
+  if (call.op != nullptr && !call.op->is_predefined())
+    operation.op = Ref<const types::Op>::share(call.op);
+  return operation;
+}
+
+UserStream::UserStream(CallStreams* streams, std::shared_ptr<CallLine> line)
+    : Object(ObjectKind::stream, &Object::destroy_as<UserStream>),
+      streams_(streams),
+      line_(std::move(line)) {}
+
+UserStream::~UserStream() = default;
+
+Result<void> UserStream::put(QueuedCall& operation) {
+  return line_->put(operation);
+}
+
+comm::Request* UserStream::make_request(QueuedCall& operation) {
+  comm::Request* const request =
+      comm::open_request(*operation.comm, std::make_unique<Made>(line_.get()));
+  operation.request = Ref<comm::Request>::share(request);
+  return request;
+}
+
+bool UserStream::made(const comm::Request& request) const {
+  return request.hooks() != nullptr && line_ != nullptr && request.hooks()->maker() == line_.get();
+}
+
+std::optional<Failure> UserStream::take_failure() {
+  return line_ == nullptr ? std::nullopt : line_->take_failure();
+}
+
+void UserStream::drain() {
+  while (line_ != nullptr && !line_->is_empty()) streams_->pause();
+}
+
+void UserStream::close() {
+  drain();
+  if (line_ == nullptr) return;
+  line_->close();
+  streams_->forget(*line_);
+}
+
+CallLine::CallLine(CallStreams& streams, std::unique_ptr<types::DeviceQueue> queue)
+    : streams_(streams),
+      queue_(std::move(queue)),
+      name_(queue_->name()),
+      next_number_(queue_->reached() + 1),
+      slots_(std::make_unique<std::array<Slot, kMost>>()) {
+  for (Slot& each : *slots_) each.line = this;
+}
+
+// Where the process ends with calls under way, what they keep is kept.
+CallLine::~CallLine() {
+  if (!is_empty()) static_cast<void>(slots_.release());
+}
+
+Result<void> CallLine::wait_for_room() const {
+  constexpr useconds_t kMoment_us = 20;
+  for (;;) {
+    if (is_closed_.load(std::memory_order_acquire))
+      return fail(Code::other, name_ + " was freed, or its GPU is lost");
+    if (put_.load(std::memory_order_relaxed) - ended_.load(std::memory_order_acquire) < kMost)
+      return {};
+    ::usleep(kMoment_us);
+  }
+}
+
+// A number is never used twice: of a mark that failed nobody knows what the stream got.
+Result<void> CallLine::put(QueuedCall& operation) {
+  const std::scoped_lock hold(mutex_);
+  TUTTI_DO(wait_for_room());
+  const std::uint64_t place = put_.load(std::memory_order_relaxed);
+  Slot& free = slot(place);
+  free.operation = std::move(operation);
+  free.number = next_number_++;
+  free.is_awaited = !free.operation.request;
+  free.has_ended = false;
+  // Before the stream can stand still: who asks whether anything is under way asks after that.
+  streams_.under_way_.fetch_add(1, std::memory_order_seq_cst);
+  if (auto marked = queue_->mark(free.number, free.is_awaited); !marked) {
+    streams_.under_way_.fetch_sub(1, std::memory_order_seq_cst);
+    operation = std::move(free.operation);
+    return marked;
+  }
+  put_.store(place + 1, std::memory_order_release);
+  streams_.wake();
+  return {};
+}
+
+bool CallLine::is_reached() const {
+  if (begun_ == put_.load(std::memory_order_acquire)) return false;
+  return static_cast<std::int32_t>(queue_->reached() - slot(begun_).number) >= 0;
+}
+
+void CallLine::begin_reached() {
+  while (is_reached()) begin(slot(begun_++));
+}
+
+void CallLine::begin(Slot& slot) {
+  ++streams_.in_flight_;
+  const types::Devices::Queued queued(streams_.world_.endpoint().devices());
+  switch (slot.operation.what) {
+    case QueuedCall::What::send:
+    case QueuedCall::What::recv:
+      return begin_message(slot);
+    case QueuedCall::What::collective:
+      return begin_collective(slot);
+    case QueuedCall::What::wait:
+      return begin_wait(slot);
+    case QueuedCall::What::nothing:
+      return leave(slot);
+  }
+}
+
+void CallLine::begin_message(Slot& slot) {
+  const QueuedCall& said = slot.operation;
+  follow(slot,
+         said.what == QueuedCall::What::send
+             ? comm::isend(*said.comm, p2p::Mode::standard, said.data, said.count, *said.type,
+                           said.peer, said.tag)
+             : comm::irecv(*said.comm, said.data, said.count, *said.type, said.peer, said.tag));
+}
+
+void CallLine::begin_collective(Slot& slot) {
+  auto started = comm::start(*slot.operation.comm, slot.operation.collective);
+  if (started) return follow(slot, *started);
+  p2p::Status status;
+  status.code = started.error().code;
+  end(slot, status);
+}
+
+void CallLine::begin_wait(Slot& slot) {
+  slot.left = 1;
+  for (const auto& request : slot.operation.waited) {
+    if (!request || request->is_done()) continue;
+    ++slot.left;
+    request->when_done(&CallLine::on_waited, &slot);
+  }
+  if (--slot.left == 0) end_wait(slot);
+}
+
+void CallLine::follow(Slot& slot, comm::Request* request) {
+  slot.begun = request;
+  if (!request->is_done()) return request->when_done(&CallLine::on_done, &slot);
+  const p2p::Status status = request->status();
+  end(slot, status);
+}
+
+void CallLine::on_done(void* self, const comm::Request& request) {
+  auto& slot = *static_cast<Slot*>(self);
+  slot.line->end(slot, request.status());
+}
+
+void CallLine::on_waited(void* self, const comm::Request& /*request*/) {
+  auto& slot = *static_cast<Slot*>(self);
+  if (--slot.left == 0) slot.line->end_wait(slot);
+}
+
+void CallLine::end(Slot& slot, const p2p::Status& status) {
+  if (slot.begun != nullptr) std::exchange(slot.begun, nullptr)->release();
+  QueuedCall& ended = slot.operation;
+  if (ended.tell != nullptr) ended.tell(ended.statuses, 0, status);
+  if (ended.request)
+    comm::complete(*ended.request, status);  // who waits for it is told
+  else if (status.code != Code::ok)
+    report(ended, *ended.comm, status.code);
+  leave(slot);
+}
+
+void CallLine::end_wait(Slot& slot) {
+  QueuedCall& ended = slot.operation;
+  for (std::size_t i = 0; i < ended.waited.size(); ++i) {
+    const auto& request = ended.waited[i];
+    if (!request) continue;
+    const p2p::Status& status = request->status();
+    if (ended.tell != nullptr) ended.tell(ended.statuses, i, status);
+    if (status.code != Code::ok) report(ended, *request->comm(), status.code);
+  }
+  leave(slot);
+}
+
+// The stream may go on, and the slot be filled again.
+void CallLine::leave(Slot& done) {
+  const std::uint32_t number = done.number;
+  const bool is_awaited = done.is_awaited;
+  done.operation = {};
+  done.has_ended = true;
+  --streams_.in_flight_;
+  std::uint64_t ended = ended_.load(std::memory_order_relaxed);
+  while (ended < begun_ && slot(ended).has_ended) ++ended;
+  ended_.store(ended, std::memory_order_release);
+  if (is_awaited) queue_->pass(number);
+  streams_.under_way_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void CallLine::report(const QueuedCall& operation, comm::Communicator& comm, Code code) {
+  Failure failure{operation.call, comm::CommRef::share(&comm), code, "enqueued in " + name_};
+  const comm::Reason reason = comm::take_reason(comm.runtime());
+  if (!reason.text.empty()) failure.text += ": " + reason.text;
+  if (is_gone_) failure.text += ": the GPU is lost";
+  if (comm.errors_end_job && streams_.fatal_ != nullptr) streams_.fatal_(failure);
+  if (failures_.size() < kMostFailures) failures_.push_back(std::move(failure));
+}
+
+std::optional<Failure> CallLine::take_failure() {
+  if (failures_.empty()) return std::nullopt;
+  Failure first = std::move(failures_.front());
+  failures_.erase(failures_.begin());
+  return first;
+}
+
+// What had begun ends by itself: its work on the GPU fails.
+void CallLine::lose() {
+  is_gone_ = true;
+  is_closed_.store(true, std::memory_order_release);
+  while (begun_ != put_.load(std::memory_order_acquire)) {
+    Slot& lost = slot(begun_++);
+    ++streams_.in_flight_;
+    p2p::Status status;
+    status.code = Code::other;
+    if (lost.operation.what == QueuedCall::What::wait) {
+      report(lost.operation, *lost.operation.comm, status.code);
+      leave(lost);
+    } else {
+      end(lost, status);
+    }
+  }
+}
+
+bool CallLine::is_empty() const {
+  return ended_.load(std::memory_order_relaxed) == put_.load(std::memory_order_acquire);
+}
+
+// The driver waits for streams when the process gives memory back.
+void CallLine::abandon() {
+  close();
+  const std::uint64_t put = put_.load(std::memory_order_acquire);
+  if (put > 0) queue_->pass(slot(put - 1).number);
+}
+
+// Who is about to put holds the mutex for as long as it takes to see that.
+void CallLine::close() {
+  is_closed_.store(true, std::memory_order_release);
+}
+
+}  // namespace tutti::enqueue

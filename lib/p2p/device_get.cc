@@ -1,0 +1,123 @@
+// Long messages out of a device's memory, read by the receiver's device.
+//
+// The sender's offer carries the key of its memory as that device's vendor exports it, once what
+// the caller gave the device before has ended: nobody else can wait for that. The receiver's device
+// copies all of it at once, then the message is taken. Where anything is refused, on either side,
+// the message goes by frames as if nobody had asked.
+#include "base/log.h"
+#include "p2p/core.h"
+
+namespace tutti::p2p {
+namespace {
+
+constexpr std::uint32_t kMostUnread = 8;
+
+}  // namespace
+
+const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
+  for (const BulkLink& each : peer.readers)
+    if ((each.picked.traits.kinds & kinds_of(kind)) != 0) return &each;
+  return nullptr;
+}
+
+// Whether its peer shall read it: there is a link for that, it lies in one piece, and reading takes
+// less than going through host memory.
+bool Core::is_read(const PeerState& peer, const Transfer& transfer) {
+  const types::Buffer& buffer = transfer.buffer;
+  // Who never reads is asked no more where asking is what costs.
+  if (peer.unread >= kMostUnread && transfer.total <= peer.eager_bytes) return false;
+  return reader_of(peer, buffer.kind()) != nullptr && transfer.total > 0 && buffer.is_one_run() &&
+         buffer.device->is_usable() && transfer.total >= buffer.device->pace().read_from;
+}
+
+Result<void> Core::expose_device(const PeerState& peer, Transfer* transfer) {
+  const types::Buffer& buffer = transfer->buffer;
+  const BulkLink* const reader = reader_of(peer, buffer.kind());
+  TUTTI_TRY(region, opened_.transports[reader->picked.index]->expose(
+                        {buffer.at(), transfer->total, buffer.kind(), buffer.device->number()}));
+  transfer->region = std::move(region);
+  transfer->holds = true;
+  return {};
+}
+
+// Whether this message may be opened: if its peer shall read it, it then has a region. Otherwise it
+// goes by frames.
+bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
+  if (transfer->was_exposed) return !transfer->waits_exposed;
+  transfer->was_exposed = true;
+  transfer->holds = true;
+  if (!is_read(peer, *transfer)) return true;
+  if (const auto exposed = expose_device(peer, transfer); !exposed) {
+    if (peer.why_staged != exposed.error().text) {
+      peer.why_staged = exposed.error().text;
+      log::explain("messages to rank " + std::to_string(peer.rank) +
+                   " go through host memory: " + peer.why_staged);
+    }
+    return true;
+  }
+  transfer->waits_exposed = true;
+  begin_copy(transfer);
+  transfer->buffer.device->await_caller(take_work(transfer, Bounce::Use::fence));
+  return !transfer->waits_exposed;
+}
+
+bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
+  const auto kind = std::to_integer<std::size_t>(transfer->key.front());
+  if (kind >= kMemoryKinds) return false;
+  auto* const reader = const_cast<BulkLink*>(reader_of(peer, static_cast<MemoryKind>(kind)));
+  if (reader == nullptr) return false;
+  const auto start = [&]() -> Result<void> {
+    if (reader->link == nullptr) TUTTI_DO(connect_bulk(peer, *reader));
+    TUTTI_TRY(imported, reader->link->import(transfer->key));
+    transfer->source_memory = std::move(imported);
+    transfer->phase = Phase::getting;
+    begin_copy(transfer);
+    Bounce* const got = take_work(transfer, Bounce::Use::get);
+    const auto begun = reader->link->get(
+        *transfer->source_memory, 0,
+        transfer->buffer.part(0, static_cast<types::Count>(transfer->total)), got);
+    if (!begun) {
+      --transfer->copies;
+      if (--copies_ == 0) waiter_->end_unsignalled();
+      give_bounce(got);
+    }
+    return begun;
+  };
+  const auto begun = start();
+  if (begun) return true;
+  transfer->source_memory.reset();
+  if (log::explains())
+    log::explain("message from rank " + std::to_string(peer.rank) +
+                 " comes through host memory: " + begun.error().text);
+  return false;
+}
+
+// A message to ourselves out of a device's memory, or into it: no host memory between.
+bool Core::start_own_copy(Transfer* transfer) {
+  const Transfer* const sent = channel_.transfers.find(transfer->remote);
+  if (sent == nullptr || sent->phase != Phase::offered || sent->peer != wireup_.rank())
+    return false;
+  if (sent->buffer.device == nullptr && transfer->buffer.device == nullptr) return false;
+  const auto bytes = static_cast<types::Count>(transfer->total);
+  transfer->phase = Phase::getting;
+  begin_copy(transfer);
+  types::begin_copy(sent->buffer.part(0, bytes), transfer->buffer.part(0, bytes),
+                    take_work(transfer, Bounce::Use::get));
+  return true;
+}
+
+// Inside a device's progress.
+void Core::end_device_get(Transfer* transfer, bool ok) {
+  PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
+  if (ok) {
+    transfer->moved = transfer->total;
+    queue_control(from, Kind::taken, 0, transfer->remote);
+    return from.gone ? complete(transfer) : end_answered(transfer);
+  }
+  if (from.gone) return fail_with(transfer, from.failure);
+  if (transfer->failure != Code::ok) return give_up_getting(from, transfer);
+  transfer->source_memory.reset();
+  grant(from, transfer);
+}
+
+}  // namespace tutti::p2p

@@ -1,0 +1,103 @@
+// Predictions for GPU memory: the same algorithms over slower links, and the library in one line.
+#include "select/on_gpus.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "select/candidates.h"
+
+namespace tutti::select {
+namespace {
+
+using coll::Collective;
+
+constexpr double kForEver_us = 1e15;
+
+// A message between GPUs passes two copies beside its link, which overlap with it.
+LinkClass from_gpu_to_gpu(const LinkClass& link, const LinkClass& copies) {
+  return {link.latency_us + copies.latency_us, std::max(link.us_per_byte, copies.us_per_byte)};
+}
+
+TeamFacts on_gpus(const TeamFacts& team, const model::Costs& costs) {
+  const LinkClass copies = costs.of_link("gpu", 0);
+  TeamFacts facts = team;
+  facts.inside = from_gpu_to_gpu(team.inside, copies);
+  facts.between = from_gpu_to_gpu(team.between, copies);
+  return facts;
+}
+
+// Bytes that pass the busiest GPU, of a call of so many (of each block, where there are blocks).
+double passing(Collective collective, double p, double n) {
+  switch (collective) {
+    case Collective::allreduce:
+      return 2 * n * (p - 1) / p;
+    case Collective::reduce_scatter:
+      return n * (p - 1) / p;
+    case Collective::bcast:
+    case Collective::reduce:
+      return n;
+    default:
+      return n * (p - 1);
+  }
+}
+
+double by_library(const Question& question, const TeamFacts& team, const model::Costs& costs) {
+  const LinkClass row = costs.of_link("nccl", 0);
+  const double hops = team.hosts > 1 ? 2 * std::ceil(std::log2(team.hosts)) : 0;
+  const double per_byte =
+      team.hosts > 1 ? std::max(row.us_per_byte, team.between.us_per_byte) : row.us_per_byte;
+  return row.latency_us + hops * team.between.latency_us +
+         per_byte * passing(question.collective, team.size, static_cast<double>(question.bytes));
+}
+
+double by_ours(Collective collective, const Question& like, const TeamFacts& team,
+               const Knobs& knobs) {
+  Question question = like;
+  question.collective = collective;
+  double best = kForEver_us;
+  for (const Candidate& candidate : candidates(question, team, knobs))
+    best = std::min(best, candidate.predicted_us);
+  return best;
+}
+
+TeamFacts part(const TeamFacts& team, int size, int hosts) {
+  TeamFacts facts = team;
+  facts.size = size;
+  facts.hosts = hosts;
+  facts.largest_host = (size + hosts - 1) / hosts;
+  facts.shm_delegate = hosts == 1;
+  return facts;
+}
+
+double by_levels(const Question& question, const TeamFacts& team, const model::Costs& costs,
+                 const GpuLevels& levels, const Knobs& knobs) {
+  if (levels.groups == 0 || !has_levels(question.collective)) return kForEver_us;
+  const TeamFacts inner = part(team, levels.largest, 1);
+  const TeamFacts outer = part(team, levels.groups, std::min(levels.groups, team.hosts));
+  const auto inside = [&](Collective collective) {
+    if (!levels.are_hosts) return by_ours(collective, question, on_gpus(inner, costs), knobs);
+    Question like = question;
+    like.collective = collective;
+    return by_library(like, inner, costs);
+  };
+  const double among = levels.are_hosts
+                           ? by_ours(question.collective, question, on_gpus(outer, costs), knobs)
+                           : by_library(question, outer, costs);
+  const double first = question.collective == Collective::bcast ? 0 : inside(Collective::reduce);
+  return first + among + inside(Collective::bcast);
+}
+
+}  // namespace
+
+Contest::Times predict_on_gpus(const Question& question, const Choice& ours, const TeamFacts& team,
+                               const model::Costs& costs, const GpuLevels& levels,
+                               const Knobs& knobs) {
+  const TeamFacts facts = on_gpus(team, costs);
+  Contest::Times times{};
+  times[Contest::ours] = predict_us(ours, question, facts);
+  times[Contest::library] = by_library(question, team, costs);
+  times[Contest::levels] = by_levels(question, team, costs, levels, knobs);
+  return times;
+}
+
+}  // namespace tutti::select

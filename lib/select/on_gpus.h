@@ -1,0 +1,27 @@
+// on_gpus: what calls of GPU memory take by our own algorithms, by a GPU vendor's library (NCCL),
+// and by both (part of this room's door). Where nothing is measured yet, a Contest goes by these.
+#pragma once
+
+#include "select/contest.h"
+#include "select/select.h"
+
+namespace tutti::select {
+
+// How members that cannot all be in the library together are divided: ours inside those that share
+// a GPU and the library between these, or the library inside hosts and ours between them.
+struct GpuLevels {
+  int groups = 0;   // 0: they are not divided
+  int largest = 0;  // members of the largest group
+  bool are_hosts = false;
+};
+
+// `ours`: what the members' own choice is. Ways that cannot serve the collective take for ever.
+Contest::Times predict_on_gpus(const Question& question, const Choice& ours, const TeamFacts& team,
+                               const model::Costs& costs, const GpuLevels& levels,
+                               const Knobs& knobs);
+// Whether there is a form by levels.
+constexpr bool has_levels(coll::Collective collective) {
+  return collective == coll::Collective::allreduce || collective == coll::Collective::bcast;
+}
+
+}  // namespace tutti::select

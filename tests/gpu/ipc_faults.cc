@@ -1,0 +1,65 @@
+// What goes wrong between GPUs of one host. The word says what; "killed" wants --enable-recovery.
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "area.h"
+
+using namespace ranks;
+using gpu::Kind;
+
+namespace {
+
+// Rank `dying` is killed while messages go both ways; the other gets an error, and goes on.
+void killed(int dying) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int n = 2000000, other = 1 - rank;
+  gpu::Vector<int> out(std::vector<int>(n, rank), Kind::device),
+      in(std::vector<int>(n), Kind::device);
+  int code = MPI_SUCCESS, error_class = 0;
+  for (int round = 0; code == MPI_SUCCESS; ++round) {
+    if (rank == dying && round == 5)
+      std::thread([] {  // copies take longer (STANDIN_CUDA_DELAY_US)
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        std::raise(SIGKILL);
+      })
+          .detach();
+    code = MPI_Sendrecv(out.data(), n, MPI_INT, other, 1, in.data(), n, MPI_INT, other, 1,
+                        MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Error_class(code, &error_class);
+  CHECK(error_class == MPI_ERR_PROC_ABORTED);
+  std::printf("rank %d goes on\n", rank);
+}
+
+// Given back before its receiver has asked for it: an error, and no job that stands still.
+void freed_while_exported() {
+  const int n = 100000;
+  if (rank == 0) {
+    gpu::Vector<int> memory(std::vector<int>(n, 1), Kind::device);
+    MPI_Request request;
+    MPI_Isend(memory.data(), n, MPI_INT, 1, 1, MPI_COMM_WORLD, &request);
+    for (int i = 0, flag = 0; i < 1000; ++i) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    memory.area().free();
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    gpu::Vector<int> memory(std::vector<int>(n, 2), Kind::device);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Recv(memory.data(), n, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin();
+  gpu::begin();
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "killed") {
+    killed(argc > 2 ? std::atoi(argv[2]) : 0);
+    return failures == 0 ? 0 : 1;  // the other is gone: no end together
+  }
+  if (what == "freed") freed_while_exported();
+  return done();
+}

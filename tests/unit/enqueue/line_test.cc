@@ -1,0 +1,160 @@
+// A line over a queue that reaches what it is told to: order, numbers that go round, what fails.
+#include "enqueue/line.h"
+
+#include <numeric>
+
+#include "ranks.h"
+
+namespace {
+
+using namespace tutti;
+using enqueue::CallLine;
+using enqueue::QueuedCall;
+using support::Rank;
+
+constexpr Handle kInt = 0x209;
+
+struct Told {
+  std::uint32_t reached = 0, passed = 0, marked = 0;
+  bool stands_still = false, fails = false, is_lost = false;
+};
+
+class FakeQueue final : public types::DeviceQueue {
+ public:
+  explicit FakeQueue(Told& told) : told_(told) {}
+  Result<void> mark(std::uint32_t number, bool /*waits*/) override {
+    if (told_.fails) return fail(Code::unsupported, "as it was told");
+    told_.marked = number;
+    if (!told_.stands_still) told_.reached = number;
+    return {};
+  }
+  std::uint32_t reached() const override { return told_.reached; }
+  void pass(std::uint32_t number) override { told_.passed = number; }
+  bool is_lost() const override { return told_.is_lost; }
+  const std::string& name() const override { return name_; }
+
+ private:
+  Told& told_;
+  const std::string name_ = "a queue";
+};
+
+// Messages of a rank to itself.
+QueuedCall to_self(const Rank& me, QueuedCall::What what, int* data, int tag) {
+  QueuedCall operation = QueuedCall::of_message(what, me.comm, *types::predefined_type(kInt));
+  operation.call = "a message";
+  operation.data = data;
+  operation.count = 1;
+  operation.tag = tag;
+  return operation;
+}
+
+void put(const Rank& me, CallLine& line, QueuedCall operation) {
+  me.expect(line.put(operation).has_value(), "put");
+}
+
+void numbers_go_round(const Rank& me) {
+  enqueue::CallStreams streams(me.world, nullptr);
+  Told told{.reached = 0xffff'fff0U};
+  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  for (int i = 0; i < 40; ++i) {
+    int sent = i, got = -1;
+    comm::Request* const receive =
+        comm::irecv(me.comm, &got, 1, *types::predefined_type(kInt), 0, i);
+    put(me, line, to_self(me, QueuedCall::What::send, &sent, i));
+    me.expect(line.is_reached() && streams.is_under_way(), "it is reached");
+    line.begin_reached();
+    me.expect(told.passed == 0xffff'fff1U + static_cast<unsigned>(i), "the queue may go on");
+    comm::wait(me.comm.runtime(), *receive);
+    receive->release();
+    me.expect(got == i && line.is_empty() && !streams.is_under_way(), "nothing is left");
+  }
+}
+
+// A receive does not pass before its message is there, what is behind it begins when it is reached.
+void ends_when_it_has_ended(const Rank& me) {
+  enqueue::CallStreams streams(me.world, nullptr);
+  Told told{.stands_still = true};
+  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  int got = -1, sent = 7;
+  p2p::Status status;
+  QueuedCall receive = to_self(me, QueuedCall::What::recv, &got, 1);
+  receive.tell = [](void* into, std::size_t, const p2p::Status& said) {
+    *static_cast<p2p::Status*>(into) = said;
+  };
+  receive.statuses = &status;
+  put(me, line, std::move(receive));
+  put(me, line, to_self(me, QueuedCall::What::send, &sent, 2));
+  me.expect(!line.is_reached(), "nothing is reached");
+  told.reached = 1;
+  line.begin_reached();
+  me.expect(told.passed == 0 && !line.is_reached(), "the first has begun alone");
+  comm::send(me.comm, p2p::Mode::standard, &sent, 1, *types::predefined_type(kInt), 0, 1);
+  while (told.passed == 0) comm::progress(me.comm.runtime());
+  me.expect(told.passed == 1 && got == 7 && status.tag == 1, "the first has ended");
+  told.reached = 2;
+  line.begin_reached();
+  comm::recv(me.comm, &got, 1, *types::predefined_type(kInt), 0, 2);
+  me.expect(line.is_empty(), "and the second");
+}
+
+void what_fails(const Rank& me) {
+  enqueue::CallStreams streams(me.world, nullptr);
+  Told told{.fails = true};
+  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  int number = 5;
+  QueuedCall kept = to_self(me, QueuedCall::What::recv, &number, 1);
+  me.expect(line.put(kept).error().code == Code::unsupported, "the mark's error");
+  me.expect(kept.comm && !streams.is_under_way() && line.is_empty(), "as if it was never put");
+  told = {.stands_still = true};
+  comm::Request* request = comm::open_request(me.comm, nullptr);
+  kept.request = Ref<comm::Request>::share(request);
+  put(me, line, std::move(kept));
+  me.expect(told.marked == 2, "the number of one that failed is not used again");
+  put(me, line, to_self(me, QueuedCall::What::recv, &number, 3));
+  line.lose();
+  me.expect(line.is_empty() && told.passed == 3, "what was not reached is given up");
+  me.expect(request->is_done() && request->status().code == Code::other, "its owner is told");
+  request->release();
+  const auto failure = line.take_failure();
+  me.expect(failure && failure->code == Code::other && !line.take_failure(), "and the next caller");
+  me.expect(failure->text == "enqueued in a queue: the GPU is lost", failure->text);
+  QueuedCall late = to_self(me, QueuedCall::What::recv, &number, 3);
+  me.expect(!line.put(late), "nothing can be put any more");
+}
+
+// Truncation: told once, in order, and the queue goes on.
+void what_is_wrong(const Rank& me) {
+  enqueue::CallStreams streams(me.world, nullptr);
+  Told told;
+  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  int pair[2] = {1, 2}, got = 0;
+  for (int tag = 0; tag < 2; ++tag) {
+    comm::Request* const sent =
+        comm::isend(me.comm, p2p::Mode::standard, pair, 2, *types::predefined_type(kInt), 0, tag);
+    put(me, line, to_self(me, QueuedCall::What::recv, &got, tag));
+    line.begin_reached();
+    while (!line.is_empty()) comm::progress(me.comm.runtime());
+    comm::wait(me.comm.runtime(), *sent);
+    sent->release();
+  }
+  for (int i = 0; i < 2; ++i) {
+    const auto failure = line.take_failure();
+    me.expect(failure && failure->code == Code::truncate, "truncated");
+  }
+  me.expect(told.passed == 2, "the queue goes on");
+}
+
+}  // namespace
+
+TEST_CASE("numbers of a line go round", "[enqueue]") {
+  support::run_ranks({0}, numbers_go_round);
+}
+TEST_CASE("a queue waits for the end", "[enqueue]") {
+  support::run_ranks({0}, ends_when_it_has_ended);
+}
+TEST_CASE("a mark that fails, and a device that is lost", "[enqueue]") {
+  support::run_ranks({0}, what_fails);
+}
+TEST_CASE("errors are kept for the next caller", "[enqueue]") {
+  support::run_ranks({0}, what_is_wrong);
+}

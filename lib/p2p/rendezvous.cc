@@ -32,10 +32,7 @@ constexpr std::uint64_t kMostDeviceKept = std::uint64_t{8} << 10;
 
 bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   const bool is_of_device = transfer->buffer.device != nullptr;
-  if (is_of_device && transfer->failure != Code::ok) {
-    fail_with(transfer, transfer->failure);
-    return true;
-  }
+  const bool has_failed = is_of_device && transfer->failure != Code::ok;  // its receiver is told
   transport::FrameHeader header;
   header.context = transfer->context;
   header.tag = transfer->tag;
@@ -45,7 +42,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   header.cookie = cookie_of(transfer->fingerprint, transfer->id);
   if (transfer->total <= peer.eager_bytes && transfer->mode != Mode::synchronous)
     header.flags = kUntilKept;
-  const BlobView key = key_for(peer, transfer);
+  const BlobView key = has_failed ? BlobView{} : key_for(peer, transfer);
   // Read by the peer's device. A short one that nobody asks for yet is kept there, in host memory.
   if (is_of_device && !key.empty()) {
     if (transfer->total > kMostDeviceKept) header.flags = 0;

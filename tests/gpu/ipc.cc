@@ -250,8 +250,10 @@ int main(int argc, char** argv) {
   }
   const bool is_direct = way != "staged" && way != "no_handles";
   warm_up();
+  // Who has read none of many messages is asked to read no more short ones.
+  const std::size_t least = way == "no_handles" ? 300000 : 6000;
   for (const Kind kind : {Kind::device, Kind::shareable_pool, Kind::shareable_mapped})
-    for (const std::size_t count : {6000, 300000, 3000000})
+    for (const std::size_t count : {least, std::size_t{300000}, std::size_t{3000000}})
       exchange(count, kind, Kind::device, way == "no_handles" ? kind != Kind::device : is_direct);
   exchange(300000, Kind::device, Kind::shareable_mapped, is_direct);
   for (const Kind kind : {Kind::pool, Kind::mapped}) exchange(300000, kind, Kind::device, false);

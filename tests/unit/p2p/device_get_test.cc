@@ -296,3 +296,17 @@ TEST_CASE("a message to oneself is one copy of the device's", "[p2p][device]") {
     if (from_device) REQUIRE(pair.fleet.devices[0]->begun() - before <= 2);
   }
 }
+
+TEST_CASE("where the sender's device fails both sides are told", "[p2p][device]") {
+  for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{300'000}}) {
+    FakeDeviceOptions device;
+    device.fails_from = 0;
+    Pair pair(device);
+    Pending* const send = pair.send(1, pair.take(0, true, pattern(bytes, 1)));
+    Pending* const receive = pair.receive(1, pair.take(1, false, std::vector<std::byte>(bytes)));
+    REQUIRE(pair.until([&] { return send->done && receive->done; }));
+    REQUIRE(send->status.code == Code::other);
+    REQUIRE(receive->status.code == Code::other);
+    REQUIRE(pair.fleet.regions == 0);
+  }
+}

@@ -108,6 +108,8 @@ class CallStreams final : public types::Enqueued {
 
   bool is_under_way() const override { return under_way_.load(std::memory_order_seq_cst) > 0; }
   void pause() override { world_.pause(); }
+  bool begin_rest() override;
+  void end_rest() override { marks_.unlock(); }
 
  private:
   friend class UserStream;
@@ -124,6 +126,8 @@ class CallStreams final : public types::Enqueued {
 
   world::World& world_;
   const Fatal fatal_;
+  std::mutex
+      marks_;  // who puts counts and marks with it held: no stream comes to stand still meanwhile
   std::mutex mutex_;  // of lines_, which change with the gate held, too
   std::vector<std::shared_ptr<CallLine>> lines_;
   // seq_cst, with sleeps_: who puts counts and then looks whether our thread sleeps; that says so

@@ -120,16 +120,23 @@ Result<void> CallLine::put(QueuedCall& operation) {
   free.number = next_number_++;
   free.is_awaited = !free.operation.request;
   free.has_ended = false;
-  // Before the stream can stand still: who asks whether anything is under way asks after that.
-  streams_.under_way_.fetch_add(1, std::memory_order_seq_cst);
-  if (auto marked = queue_->mark(free.number, free.is_awaited); !marked) {
-    streams_.under_way_.fetch_sub(1, std::memory_order_seq_cst);
+  if (auto marked = mark(free); !marked) {
     operation = std::move(free.operation);
     return marked;
   }
   put_.store(place + 1, std::memory_order_release);
   streams_.wake();
   return {};
+}
+
+// Counted before the stream can stand still: who asks whether anything is under way asks after
+// that.
+Result<void> CallLine::mark(const Slot& slot) {
+  const std::scoped_lock hold(streams_.marks_);
+  streams_.under_way_.fetch_add(1, std::memory_order_seq_cst);
+  auto marked = queue_->mark(slot.number, slot.is_awaited);
+  if (!marked) streams_.under_way_.fetch_sub(1, std::memory_order_seq_cst);
+  return marked;
 }
 
 bool CallLine::is_reached() const {

@@ -52,6 +52,7 @@ class CallLine {
   Slot& slot(std::uint64_t place) { return (*slots_)[place % kMost]; }
   const Slot& slot(std::uint64_t place) const { return (*slots_)[place % kMost]; }
   Result<void> wait_for_room() const;
+  Result<void> mark(const Slot& slot);
   void begin(Slot& slot);
   void begin_message(Slot& slot);
   void begin_collective(Slot& slot);

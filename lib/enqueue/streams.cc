@@ -40,6 +40,14 @@ CallStreams::~CallStreams() {
   world_.endpoint().devices().set_enqueued(nullptr);
 }
 
+// Who has it may be blocked by a full stream: nobody waits for it who holds the gate.
+bool CallStreams::begin_rest() {
+  if (!marks_.try_lock()) return false;
+  if (!is_under_way()) return true;
+  marks_.unlock();
+  return false;
+}
+
 Result<Ref<UserStream>> CallStreams::open(std::string_view type, std::uintptr_t handle) {
   types::Vendor* const vendor = world_.gpus();
   if (vendor == nullptr)

@@ -102,6 +102,11 @@ Device* Devices::begin(Device* device) const {
   return device;
 }
 
+void Devices::set_enqueued(Enqueued* enqueued) {
+  enqueued_ = enqueued;
+  for (Vendor* vendor : vendors_) vendor->set_enqueued(enqueued);
+}
+
 int Devices::progress() {
   int ended = 0;
   for (Device* device : all_) ended += device->progress();

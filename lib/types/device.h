@@ -133,6 +133,19 @@ inline Code failure_of(const Buffer& one, const Buffer& other) {
   return first != Code::ok ? first : second;
 }
 
+// Calls that users put into queues, and who works on them.
+class Enqueued {
+ public:
+  virtual bool is_under_way() const = 0;
+  virtual void pause() = 0;  // lets them go on for a moment: the gate is free meanwhile
+  // True: none is under way, and none comes to be until end_rest(). Does not wait.
+  virtual bool begin_rest() = 0;
+  virtual void end_rest() = 0;
+
+ protected:
+  ~Enqueued() = default;
+};
+
 // Whose devices may come to be while the program runs.
 class Vendor {
  public:
@@ -143,6 +156,8 @@ class Vendor {
   virtual const char* queue_type() const = 0;  // the C type of its queues' handles
   virtual Result<std::unique_ptr<DeviceQueue>> open_queue(std::uintptr_t handle) = 0;
   virtual void begin_thread() const {}  // this thread of ours will work on its devices
+  // Null: there are none any more. What its driver may wait for queues in is done while they rest.
+  virtual void set_enqueued(Enqueued* enqueued) = 0;
   virtual MemoryKind kind() const = 0;
   // Memory that lies in one piece of what was allocated. An error says why nobody else reaches it.
   virtual Result<std::unique_ptr<Exported>> share(const Memory& memory, Courier& courier) = 0;
@@ -151,16 +166,6 @@ class Vendor {
   virtual Result<std::unique_ptr<Imported>> import(int from, BlobView key, Courier& courier) = 0;
   // How what this neighbour exported was reached, or why not; empty: it exported nothing so far.
   virtual std::string reach_text(int from) const = 0;
-};
-
-// Calls that users put into queues, and who works on them.
-class Enqueued {
- public:
-  virtual bool is_under_way() const = 0;
-  virtual void pause() = 0;  // lets them go on for a moment: the gate is free meanwhile
-
- protected:
-  ~Enqueued() = default;
 };
 
 // The devices of a world.
@@ -175,7 +180,7 @@ class Devices {
     is_empty_ = false;
   }
   bool is_empty() const { return is_empty_; }
-  void set_enqueued(Enqueued* enqueued) { enqueued_ = enqueued; }  // null: there are none
+  void set_enqueued(Enqueued* enqueued);  // null: there are none
   // While it lives, this thread begins calls that were reached in a queue.
   class Queued {
    public:

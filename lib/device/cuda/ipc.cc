@@ -97,7 +97,8 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
   std::erase_if(opened_, [&](const auto& each) { return each->is_replaced_by(from, key); });
   for (auto each = opened_.begin(); opened_.size() >= kMostOpened && each != opened_.end();)
     each = each->use_count() == 1 ? opened_.erase(each) : each + 1;
-  auto opened = std::make_shared<OpenedMemory>(driver_, *gpu, from, key);
+  close_retired();
+  auto opened = make(*gpu, from, key);
   if (const auto done = opened->open(courier); !done) {
     reached_[from] = "staged: " + done.error().text;
     if (done.error().code == Code::access) refused_[{gpu, key.gpu}] = done.error().text;
@@ -106,6 +107,19 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
   reached_[from] = how(*gpu, key);
   opened_.push_back(std::move(opened));
   return std::pair(gpu, opened_.back());
+}
+
+// Its last user may be anybody's request.
+std::shared_ptr<OpenedMemory> Imports::make(const Gpu& gpu, int from, const IpcKey& key) {
+  return {new OpenedMemory(driver_, gpu, from, key),
+          [this](OpenedMemory* unused) { retired_.emplace_back(unused); }};
+}
+
+void Imports::close_retired() {
+  if (retired_.empty()) return;
+  if (enqueued_ != nullptr && !enqueued_->begin_rest()) return;
+  retired_.clear();
+  if (enqueued_ != nullptr) enqueued_->end_rest();
 }
 
 std::string Imports::how(const Gpu& gpu, const IpcKey& key) const {

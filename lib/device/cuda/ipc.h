@@ -117,13 +117,20 @@ class Imports {
                                                               types::Courier& courier);
   std::string reach_text(int from) const;
   std::size_t opened() const { return opened_.size(); }
+  void set_enqueued(types::Enqueued* enqueued) { enqueued_ = enqueued; }
+  void close_retired();
 
  private:
   Result<Gpu*> reader_for(const IpcKey& key, const types::Device* into) const;
   std::string how(const Gpu& gpu, const IpcKey& key) const;
+  std::shared_ptr<OpenedMemory> make(const Gpu& gpu, int from, const IpcKey& key);
 
   const Driver& driver_;
   const std::vector<std::unique_ptr<Gpu>>& gpus_;
+  types::Enqueued* enqueued_ = nullptr;
+  // Unused, and not closed yet: the driver waits for all streams then, which may stand still until
+  // whoever closes lets somebody else work.
+  std::vector<std::unique_ptr<OpenedMemory>> retired_;
   std::vector<std::shared_ptr<OpenedMemory>> opened_;  // the latest used last
   std::map<int, std::string> reached_;                 // by neighbour
   // GPUs here that do not reach one there, and why: not tried for each message.

@@ -157,6 +157,7 @@ Result<std::unique_ptr<types::Exported>> Cuda::share(const Memory& memory,
 
 int Cuda::progress() {
   int ended = 0;
+  imports_.close_retired();
   for (const auto& gpu : gpus_) ended += gpu->progress();
   return ended;
 }

@@ -46,6 +46,7 @@ class Cuda final : public types::Vendor {
   const char* queue_type() const override { return "cudaStream_t"; }
   Result<std::unique_ptr<types::DeviceQueue>> open_queue(std::uintptr_t handle) override;
   void begin_thread() const override;
+  void set_enqueued(types::Enqueued* enqueued) override { imports_.set_enqueued(enqueued); }
   MemoryKind kind() const override { return MemoryKind::cuda; }
   Result<std::unique_ptr<types::Exported>> share(const Memory& memory,
                                                  types::Courier& courier) override;

@@ -35,9 +35,7 @@ FAULTS = [
              "  record.birth = comm.context();\n")]}),
     Fault("1.7", "MPI_Comm_disconnect waits for nothing", "disconnect", {
         "bindings/mpi/body/comm.cc": [
-            ("  comm::Communicator* const object = comm_of(*comm);\n"
-             "  if (object != nullptr && object->kind() == ObjectKind::comm && !object->is_predefined())\n"
-             "    comm::settle_messages(*object);\n", ""),
+            ("    comm::settle_messages(*object);\n  }\n  return end_comm", "  }\n  return end_comm"),
             ("  if (end == End::settled) comm::settle_messages(*object);\n", "")]}),
     Fault("1.7", "the last session leaves its offered messages behind", "last_words", {
         "lib/p2p/ending.cc": [

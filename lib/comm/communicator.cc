@@ -196,15 +196,25 @@ Settled propose_settled(Communicator& comm) {
   return settled;
 }
 
+namespace {
+
+delegate::SingleCopy single_copy_of(const Knobs& knobs) {
+  const std::string& word = knobs.text("TUTTI_SINGLE_COPY");
+  if (word == "off") return delegate::SingleCopy::off;
+  return word == "on" ? delegate::SingleCopy::on : delegate::SingleCopy::judged;
+}
+
+}  // namespace
+
 void adopt_settled(Communicator& comm, Settled& settled) {
   settled.facts.shm_delegate = settled.area >= 0;
   comm.state().facts = settled.facts;
   comm.state().asks_gpus = settled.asks_gpus;
   if (settled.area < 0) return;
   Runtime& runtime = comm.runtime();
-  comm.state().team =
-      delegate::make_shm_team(runtime.wireup, locals_of(comm), comm.rank(),
-                              static_cast<std::uint32_t>(settled.area), runtime.waiting());
+  comm.state().team = delegate::make_shm_team(runtime.wireup, locals_of(comm), comm.rank(),
+                                              static_cast<std::uint32_t>(settled.area),
+                                              runtime.waiting(), single_copy_of(runtime.knobs));
 }
 
 Result<void> settle(Communicator& comm) {

@@ -1,6 +1,6 @@
 // A team area: one slot per member, in the slot of its local rank.
 //
-//   | Standing: a line | Control: 4 lines | entries: kEntries x (line + payload) | chunks |
+//   | Standing: a line | Control: counters | entries: kEntries x (line + payload) | chunks |
 //
 // An entry is what a rank says in one call: a line whose first word is the call's number and
 // fingerprint, written last. Entries are used in turn. Chunks carry long vectors in rounds.
@@ -51,6 +51,9 @@ inline constexpr std::uint64_t kEntries = 8;
 // Rounds that are kept in the chunks, see exchange.cc, fold_*.cc; more would gain nothing.
 inline constexpr std::size_t kLeastDepth = 8, kMostDepth = 16;
 
+// Whether a rank can read the memory of all others of its team.
+enum class Reads : std::uint32_t { unknown, yes, no };
+
 // Counters of one rank, each on its own line: written by it (release), read by the others
 // (acquire), never going down.
 struct MemberCounters {
@@ -64,13 +67,19 @@ struct MemberCounters {
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others
   ReadPaces paces;                                        // what taking them took
   alignas(kCacheLine) std::atomic<std::uint64_t> folded;  // rounds folded into its chunks
+  // Blocks read from the givers' own memory (direct.cc). Twice the number of the latest call in
+  // which it has tried, and one more where it could not.
+  alignas(kCacheLine) std::atomic<std::uint64_t> answered;
+  std::atomic<std::uint32_t> reads;            // Reads
+  std::atomic<std::uint64_t> spent[kEntries];  // on copying: a call's number and its figure
 };
 
 struct alignas(kCacheLine) AreaEntry {
   // Low half: the call's number; high half: its fingerprint. Stored with release after the
   // payload, loaded with acquire before it.
   std::atomic<std::uint64_t> flag;
-  std::uint64_t word;  // of uneven blocks: how much, and which way it goes (uneven.cc)
+  // Which way blocks go (direct.cc); of uneven ones how much, too (uneven.cc).
+  std::uint64_t word;
   std::byte short_payload[48];
   std::byte* payload(std::size_t bytes) {
     return bytes <= sizeof short_payload ? short_payload

@@ -27,6 +27,7 @@ void ShmTeam::choose_move(Work& work) const {
   work.bytes = static_cast<std::size_t>(exchange.blocks() * call.block);
   work.form = &ShmTeam::move_short;
   if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
+  exchange.may_be_direct = may_read(call.block);
   const bool one_way = !exchange.everyone_gives || !exchange.everyone_takes;
   const Rounds rounds = rounds_of(call.block, exchange.blocks(), kLeastDepth, one_way);
   exchange.part = rounds.part;
@@ -94,7 +95,9 @@ Code ShmTeam::move_short(Work& work) {
 
 Code ShmTeam::move_long(Work& work) {
   if (const Code code = come_to_move(work); code != Code::ok) return code;
+  if (const Code code = move_directly(work); code != Code::ok) return code;
   if (const Code code = move_in_rounds(work); code != Code::ok) return code;
+  tell_spent(*work.exchange);
   end_call();
   return Code::ok;
 }
@@ -118,40 +121,51 @@ Code ShmTeam::move_in_rounds(Work& work) {
   return Code::ok;
 }
 
-// A member that only takes says nothing, and hears the givers.
+// A member that only takes says nothing. All hear who chooses the way.
 Code ShmTeam::come_to_move(Work& work) {
-  const Exchange& exchange = *work.exchange;
+  Exchange& exchange = *work.exchange;
+  if (work.has_heard) return Code::ok;
   if (!work.has_spoken) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
     const bool is_for_root = exchange.gives_away() && !exchange.everyone_takes;
     const Code code = claim_chunks(exchange.depth * exchange.blocks() * exchange.part,
                                    is_for_root ? exchange.call.root : (me_ + 1) % size_);
     if (code != Code::ok) return code;
-    if (exchange.gives(me_)) publish(work.call.fingerprint);
+    if (exchange.gives(me_)) {
+      entry(me_).word = say_way(exchange);
+      publish(work.call.fingerprint);
+    }
     work.has_spoken = true;
   }
-  if (work.round > 0 || work.stage != Work::Stage::give) return Code::ok;
-  for (; work.member < size_ && exchange.takes(me_); ++work.member)
-    if (work.member != me_ && exchange.gives(work.member)) {
-      const Code code = hear(work.member, work.call.fingerprint);
-      if (code != Code::ok) return code;
-    }
+  for (; work.member < size_; ++work.member) {
+    if (!exchange.hears(work.member)) continue;
+    if (const Code code = hear(work.member, work.call.fingerprint); code != Code::ok) return code;
+  }
+  work.has_heard = true;
+  work.member = 0;
+  hear_way(exchange);
   return Code::ok;
 }
 
-// Of uneven blocks some have ended, and some went by the entry: nobody waits for these.
-Code ShmTeam::give_round(const Exchange& exchange, Count round) {
-  if (!gives_in_rounds(exchange, me_)) return Code::ok;
-  for (int member = 0; member < size_ && round >= exchange.depth; ++member) {
-    if (member == me_ || !exchange.takes(member)) continue;
+// Of uneven blocks some have ended, others go another way: nobody waits for these.
+Code ShmTeam::give_round(Exchange& exchange, Count round) {
+  const auto goes_to = [&](int member) {
+    return member != me_ && exchange.takes(member) && goes_in_rounds(exchange, me_, member);
+  };
+  bool gives = false;
+  for (int member = 0; member < size_; ++member) {
+    if (!goes_to(member)) continue;
+    gives = true;
     const Count before = round - exchange.depth;
-    if (exchange.bytes_given(member) <= before * exchange.part) continue;
+    if (before < 0 || exchange.bytes_given(member) <= before * exchange.part) continue;
     const Code code = await(control(member).read, rounds_ + static_cast<std::uint64_t>(before) + 1);
     if (code != Code::ok) return code;
   }
+  if (!gives) return Code::ok;
+  const Spending spending(exchange);
   begin_round(round, exchange.depth, exchange.part);
   for (Count block = 0; block < exchange.blocks(); ++block) {
-    if (exchange.to_each && block == me_) continue;  // it does not travel
+    if (exchange.to_each && !goes_to(static_cast<int>(block))) continue;
     const types::Buffer from = exchange.given(static_cast<int>(block));
     const Count bytes = exchange.part_of(round, from.bytes);
     std::byte* const to = chunks(me_) + exchange.chunk_at(round) + block * exchange.part;
@@ -165,16 +179,17 @@ Code ShmTeam::give_round(const Exchange& exchange, Count round) {
 }
 
 Code ShmTeam::take_round(Work& work, Count round) {
-  const Exchange& exchange = *work.exchange;
+  Exchange& exchange = *work.exchange;
   const std::uint64_t count = rounds_ + static_cast<std::uint64_t>(round) + 1;
   bool takes = false;
   for (; work.member < size_; ++work.member) {
     const int giver = (me_ + work.member) % size_;
-    if (giver == me_ || !exchange.gives(giver) || !gives_in_rounds(exchange, giver)) continue;
+    if (giver == me_ || !exchange.gives(giver) || !goes_in_rounds(exchange, giver, me_)) continue;
     const Count bytes = exchange.part_of(round, bytes_from(exchange, giver));
     if (bytes == 0) continue;
     takes = true;
     if (const Code code = await(control(giver).filled, count); code != Code::ok) return code;
+    const Spending spending(exchange);
     take_from(giver, round, exchange.part, bytes, [&] {
       unpack_bytes(
           exchange.taken(giver), round * exchange.part,

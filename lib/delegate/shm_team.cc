@@ -3,7 +3,7 @@
 
 namespace tutti::delegate {
 ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
-                 const Waiting& waiting)
+                 const Waiting& waiting, SingleCopy single_copy)
     : Team(waiting),
       wireup_(wireup),
       segment_(wireup.segment()),
@@ -11,7 +11,8 @@ ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::u
       size_(static_cast<int>(locals_.size())),
       me_(me),
       area_(area),
-      geometry_(geometry_of(segment_.header())) {
+      geometry_(geometry_of(segment_.header())),
+      single_copy_(single_copy) {
   const wireup::SegmentHeader& header = segment_.header();
   is_oversubscribed_ = header.is_oversubscribed();
   for (const int local : locals_)
@@ -49,8 +50,9 @@ Code ShmTeam::barrier(Work& work) {
 }
 
 std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,
-                                    std::uint32_t area, const Waiting& waiting) {
-  return std::make_unique<ShmTeam>(wireup, std::move(locals), me, area, waiting);
+                                    std::uint32_t area, const Waiting& waiting,
+                                    SingleCopy single_copy) {
+  return std::make_unique<ShmTeam>(wireup, std::move(locals), me, area, waiting, single_copy);
 }
 
 }  // namespace tutti::delegate

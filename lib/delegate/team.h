@@ -9,10 +9,12 @@
 //     all calls before are over.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <vector>
 
+#include "base/judge.h"
 #include "delegate/area.h"
 #include "delegate/delegate.h"
 
@@ -21,7 +23,7 @@ namespace tutti::delegate {
 class ShmTeam final : public Team {
  public:
   ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
-          const Waiting& waiting);
+          const Waiting& waiting, SingleCopy single_copy);
   ~ShmTeam() override;
   bool takes(const TeamCall& call) const override;
   std::unique_ptr<TeamRun> begin(const TeamCall& call) override;
@@ -32,6 +34,7 @@ class ShmTeam final : public Team {
   class Begun;  // steps.cc: a TeamRun
   struct Work;  // work.h, as these
   struct Exchange;
+  class Spending;
   struct Folding;
   struct Pairing;
 
@@ -87,9 +90,24 @@ class ShmTeam final : public Team {
   Code move_long(Work& work);
   Code come_to_move(Work& work);
   Code move_in_rounds(Work& work);
-  Code give_round(const Exchange& exchange, Count round);
+  Code give_round(Exchange& exchange, Count round);
   Code take_round(Work& work, Count round);
   static void move_own(Exchange& exchange);
+
+  // direct.cc: long blocks read from the givers' own memory.
+  bool may_read(Count block) const;
+  void prove_reading();
+  bool all_read() const;
+  bool is_chooser(const Exchange& exchange) const;
+  std::uint64_t say_way(Exchange& exchange);
+  bool choose_direct(const Exchange& exchange);
+  void hear_way(Exchange& exchange) const;
+  bool is_direct(const Exchange& exchange, int giver) const;
+  bool has_failed(int taker) const;
+  Code move_directly(Work& work);
+  Code read_blocks(Work& work);
+  bool read_block(Exchange& exchange, int giver) const;
+  void tell_spent(const Exchange& exchange);
 
   // uneven.cc: blocks of their own sizes.
   void choose_uneven(Work& work) const;
@@ -102,7 +120,7 @@ class ShmTeam final : public Team {
   bool is_sound(const Exchange& exchange, int giver) const;
   Code see_sizes(const Exchange& exchange) const;
   void take_entries(const Exchange& exchange);
-  bool gives_in_rounds(const Exchange& exchange, int giver) const;
+  bool goes_in_rounds(const Exchange& exchange, int giver, int taker) const;
   Count bytes_said(const Exchange& exchange, int giver) const;
   Count bytes_from(const Exchange& exchange, int giver) const;
 
@@ -208,6 +226,7 @@ class ShmTeam final : public Team {
   const int me_;
   const std::uint32_t area_;
   const AreaGeometry geometry_;
+  const SingleCopy single_copy_;
   bool is_oversubscribed_;          // more ranks than cores on this host
   std::vector<std::byte*> slots_;   // by member
   std::vector<Count> starts_;       // of this reduce-scatter's blocks, and the end
@@ -220,8 +239,17 @@ class ShmTeam final : public Team {
   bool is_touched_ = false;         // all of the chunks was used before
   int reader_ = 0;
   Pace pace_;
-  Pace::Way way_;         // of this round's copies into our chunks
-  std::size_t part_ = 0;  // bytes of each, by which they are judged
+  Pace::Way way_;              // of this round's copies into our chunks
+  std::size_t part_ = 0;       // bytes of each, by which they are judged
+  std::vector<bool> proved_;   // by member: its memory was read
+  std::vector<Judge> judges_;  // of who chooses: by form and size
+  struct Turn {
+    std::uint64_t number = 0;  // of the call; 0: none
+    std::size_t judge = 0;
+    unsigned way = 0;
+    Count block = 0;
+  };
+  std::array<Turn, kEntries> turns_{};  // whose figures are not known yet
   Code broken_ = Code::ok;
   Awaited awaited_;
   bool is_running_ = false;    // a call that is waited for is under way

@@ -97,11 +97,8 @@ Code ShmTeam::hear_uneven(Work& work) {
   const Exchange& exchange = *work.exchange;
   if (work.has_heard) return Code::ok;
   for (; work.member < size_; ++work.member) {
-    const int member = work.member;
-    const bool is_heard =
-        exchange.takes(me_) ? exchange.gives(member) : member == exchange.call.root;
-    if (member == me_ || !is_heard) continue;
-    if (const Code code = hear(member, work.call.fingerprint); code != Code::ok) return code;
+    if (!exchange.hears(work.member)) continue;
+    if (const Code code = hear(work.member, work.call.fingerprint); code != Code::ok) return code;
   }
   work.has_heard = true;
   work.member = 0;
@@ -138,8 +135,9 @@ Code ShmTeam::lay_out_uneven(Work& work) {
   return Code::ok;
 }
 
-bool ShmTeam::gives_in_rounds(const Exchange& exchange, int giver) const {
-  return exchange.call.uneven == nullptr || (entry(giver).word & kInRounds) != 0;
+bool ShmTeam::goes_in_rounds(const Exchange& exchange, int giver, int taker) const {
+  if (exchange.call.uneven != nullptr) return (entry(giver).word & kInRounds) != 0;
+  return !is_direct(exchange, giver) || has_failed(taker);
 }
 
 // To this member, as the giver says.
@@ -193,7 +191,7 @@ Code ShmTeam::see_sizes(const Exchange& exchange) const {
 void ShmTeam::take_entries(const Exchange& exchange) {
   for (int i = 1; i < size_; ++i) {
     const int giver = (me_ + i) % size_;
-    if (!exchange.gives(giver) || gives_in_rounds(exchange, giver)) continue;
+    if (!exchange.gives(giver) || goes_in_rounds(exchange, giver, me_)) continue;
     AreaEntry& theirs = entry(giver);
     const std::byte* from = theirs.payload(static_cast<std::size_t>(size_in(theirs.word)));
     Count bytes = size_in(theirs.word);

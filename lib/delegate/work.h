@@ -42,7 +42,12 @@ struct ShmTeam::Exchange {
   Count part = 0;   // bytes of a block in a round
   Count rounds = 0;
   bool is_own_moved = false;
-  bool is_laid_out = false;  // uneven: all needed for that was heard
+  bool is_laid_out = false;    // uneven: all needed for that was heard
+  bool may_be_direct = false;  // blocks are read where they lie,
+  bool is_direct = false;      // as was chosen, where that is possible
+  bool has_read = false;
+  bool is_timed = false;
+  std::int64_t spent_ns = 0;  // on copying
 
   // What this member gives, in blocks that are alike.
   types::Buffer from() const {
@@ -64,6 +69,12 @@ struct ShmTeam::Exchange {
   Count bytes_given(int member) const {
     return call.uneven == nullptr ? call.block : given(member).bytes;
   }
+  // Whose word this member needs: who takes nothing hears the root, which may know the way.
+  bool hears(int member) const {
+    if (member == me) return false;
+    return takes(me) ? gives(member)
+                     : member == call.root && (may_be_direct || call.uneven != nullptr);
+  }
   bool gives(int member) const { return everyone_gives || member == call.root; }
   bool takes(int member) const { return everyone_takes || member == call.root; }
   // Whether anybody but this member takes what it gives.
@@ -82,6 +93,22 @@ struct ShmTeam::Exchange {
     return std::clamp<Count>(bytes - round * part, 0, part);
   }
   Count chunk_at(Count round) const { return round % depth * blocks() * part; }
+};
+
+// Adds what a copy takes to what its call spends.
+class ShmTeam::Spending {
+ public:
+  explicit Spending(Exchange& exchange)
+      : exchange_(exchange), began_(exchange.is_timed ? now_ns() : 0) {}
+  Spending(const Spending&) = delete;
+  Spending& operator=(const Spending&) = delete;
+  ~Spending() {
+    if (exchange_.is_timed) exchange_.spent_ns += now_ns() - began_;
+  }
+
+ private:
+  Exchange& exchange_;
+  const std::int64_t began_;
 };
 
 // Long reductions of many members (fold_long.cc).

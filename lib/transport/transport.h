@@ -24,6 +24,7 @@
 #include "transport/waiter.h"  // IWYU pragma: export
 
 namespace tutti::wireup {
+class Segment;
 class Wireup;
 }
 namespace tutti::types {
@@ -175,5 +176,15 @@ Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const
 // Whether data of such a message, from and to memory of these kinds, go by a bulk link with these
 // traits: by the first that says so; by the ordered one where none does.
 bool carries(const Traits& bulk, std::uint64_t bytes, MemoryKind from, MemoryKind to);
+
+// Memory of another rank of this host, read by process_vm_readv: for who works in common memory and
+// has no link. Whether a rank has started and lets others read; whether the kernel lets us says a
+// read of nothing.
+struct Neighbours {
+  std::uint32_t me, peer;  // local ranks
+};
+bool is_readable(const wireup::Segment& segment, std::uint32_t local);
+Result<void> read_neighbour(const wireup::Segment& segment, Neighbours who, std::uint64_t from,
+                            const Memory& into);
 
 }  // namespace tutti::transport

@@ -89,15 +89,25 @@ bool SingleCopy::probe(std::uint32_t peer, Proof& proof) {
   return proof == Proof::yes;
 }
 
-Result<void> SingleCopy::read(std::uint32_t peer, std::uint64_t from, const Memory& into) const {
-  wireup::LocalRecord& record = segment_.local(peer);
+}  // namespace tutti::transport::shm
+
+namespace tutti::transport {
+
+bool is_readable(const wireup::Segment& segment, std::uint32_t local) {
   // acquire: pairs with the release in the peer's constructor.
-  const std::uint64_t expected = published(record).load(std::memory_order_acquire);
-  if (record.first_contact[kPidNamespace] != segment_.local(local_).first_contact[kPidNamespace])
+  return shm::published(segment.local(local)).load(std::memory_order_acquire) != 0;
+}
+
+Result<void> read_neighbour(const wireup::Segment& segment, Neighbours who, std::uint64_t from,
+                            const Memory& into) {
+  wireup::LocalRecord& record = segment.local(who.peer);
+  // acquire: pairs with the release in the peer's constructor.
+  const std::uint64_t expected = shm::published(record).load(std::memory_order_acquire);
+  if (record.first_contact[kPidNamespace] != segment.local(who.me).first_contact[kPidNamespace])
     return fail(Code::other, "process ids are not shared (different pid namespaces)");
   std::size_t done = 0;
   do {
-    const std::size_t step = std::min(into.bytes - done, kStep);
+    const std::size_t step = std::min(into.bytes - done, shm::kStep);
     std::uint64_t seen = 0;
     iovec here[] = {{&seen, sizeof seen}, {static_cast<std::byte*>(into.data) + done, step}};
     iovec there[] = {{reinterpret_cast<void*>(record.first_contact[kProbeAddress]), sizeof seen},
@@ -117,4 +127,4 @@ Result<void> SingleCopy::read(std::uint32_t peer, std::uint64_t from, const Memo
   return {};
 }
 
-}  // namespace tutti::transport::shm
+}  // namespace tutti::transport

@@ -31,7 +31,9 @@ class SingleCopy {
   const std::string& reason() const { return reason_; }  // why not, once works() said false
 
   // Reads into.bytes at address `from` of that process.
-  Result<void> read(std::uint32_t peer, std::uint64_t from, const Memory& into) const;
+  Result<void> read(std::uint32_t peer, std::uint64_t from, const Memory& into) const {
+    return read_neighbour(segment_, {local_, peer}, from, into);
+  }
 
  private:
   enum class Proof : std::uint8_t { unknown, yes, no };

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "delegate/delegate.h"
@@ -117,7 +119,11 @@ class Mixer {
       bind_move(count);
     return call_;
   }
+  // Whether this member's blocks lie apart in memory in the next call.
+  std::function<bool()> may_have_gaps = [] { return false; };
+
   bool is_right() {
+    take_gaps_out();
     if (coll::is_v_form(call_.collective)) return moved_uneven();
     return call_.collective == Collective::barrier || (folds() ? folded(count_) : moved(count_));
   }
@@ -162,6 +168,24 @@ class Mixer {
     }
     call_.in_place = is(Collective::alltoall) && count % 2 == 1;
     if (call_.in_place) out_ = in_;
+    if (may_have_gaps()) put_gaps_in();
+  }
+  // Every int with one more beside it that is nobody's.
+  void put_gaps_in() {
+    const auto spread = [this](std::vector<std::int32_t>& ints, std::vector<std::int32_t>& spaced,
+                               Buffer& buffer) {
+      spaced.assign(2 * ints.size() + 1, -9);
+      for (std::size_t i = 0; i < ints.size(); ++i) spaced[2 * i] = ints[i];
+      buffer = Buffer::whole(spaced.data(), buffer.bytes / 4, *strided_);
+    };
+    strided_ = *types::make_resized(*types::predefined_type(kInt), 0, 8);
+    if (!is(Collective::bcast)) spread(in_, spaced_in_, call_.from);
+    spread(out_, spaced_out_, call_.into);
+    has_gaps_ = true;
+  }
+  void take_gaps_out() {
+    if (!std::exchange(has_gaps_, false)) return;
+    for (std::size_t i = 0; i < out_.size(); ++i) out_[i] = spaced_out_[2 * i];
   }
   // In place each block goes back where one as long came from.
   Count between(int giver, int taker) const {
@@ -239,7 +263,9 @@ class Mixer {
   int rank_, size_, root_ = 0;
   Count count_ = 0, start_ = 0;
   TeamCall call_;
-  std::vector<std::int32_t> in_, out_;
+  std::vector<std::int32_t> in_, out_, spaced_in_, spaced_out_;
+  types::TypeRef strided_;
+  bool has_gaps_ = false;
   Layout from_, into_;
   const types::Devices devices_{};
   std::optional<delegate::Uneven> uneven_;

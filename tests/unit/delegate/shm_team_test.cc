@@ -26,8 +26,8 @@ struct Setting {
 bool has_read(wireup::Wireup& own, int rank) {
   const wireup::Segment& segment = own.segment();
   const delegate::AreaGeometry geometry = delegate::geometry_of(segment.header());
-  const std::byte* const slot = segment.area(delegate::kHostArea) +
-                                static_cast<std::size_t>(rank) * geometry.slot_bytes;
+  const std::byte* const slot =
+      segment.area(delegate::kHostArea) + static_cast<std::size_t>(rank) * geometry.slot_bytes;
   const auto& counters =
       *reinterpret_cast<const delegate::MemberCounters*>(slot + geometry.control_at());
   return counters.answered.load(std::memory_order_relaxed) > 0;  // relaxed: our own

@@ -27,8 +27,9 @@ void ShmTeam::choose_move(Work& work) const {
   work.bytes = static_cast<std::size_t>(exchange.blocks() * call.block);
   work.form = &ShmTeam::move_short;
   if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
-  exchange.may_be_direct = may_read(call.block);
   const bool one_way = !exchange.everyone_gives || !exchange.everyone_takes;
+  // Where some only give they would wait for the takers, whom they else run ahead of.
+  exchange.may_be_direct = !one_way && may_read(call.block);
   const Rounds rounds = rounds_of(call.block, exchange.blocks(), kLeastDepth, one_way);
   exchange.part = rounds.part;
   exchange.rounds = rounds.count;

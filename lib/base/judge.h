@@ -1,7 +1,8 @@
 // judge: which of two ways of doing the same thing is faster here, found out while doing it.
 //
-// The rule: whoever does it asks each time which way to go (`next`), and tells afterwards what it
-// took for so many bytes (`took`), unless something else came between. One way is kept, at first
+// The rule: whoever does it asks each time which way to go (`next`), and tells afterwards, in this
+// order, what it took for so many bytes (`took`), unless something else came between. A figure may
+// come some turns late: a trial is decided when its last one is there. One way is kept, at first
 // way 0. The other has a trial of five turns in a row once in 320 turns (so one turn in 64), more
 // rarely the slower it was: 320 times the square of the ratio, but once in 5120. The first two
 // turns of a trial count for nothing, since caches hold what the kept way left there; at its end
@@ -45,25 +46,30 @@ class Judge {
   unsigned next() {
     if (until_trial_ > 0) [[likely]] {
       --until_trial_;
-      if (new_ > 0) --new_;
       return kept_;
     }
-    if (trial_ == 0) figures_[1 - kept_].clear();
-    if (++trial_ < kTrial) return 1 - kept_;
-    trial_ = 0;
-    until_trial_ = kTryAgainAfter - kTrial;  // where nobody tells what this turn takes
-    is_at_end_ = true;
+    if (trial_ == 0) {
+      figures_[1 - kept_].clear();
+      told_ = 0;
+    }
+    if (++trial_ == kTrial) {
+      trial_ = 0;
+      until_trial_ = kTryAgainAfter - kTrial;  // where not all is told
+    }
     return 1 - kept_;
   }
-  // What the turn that was asked for last took, less is better: pace_of(), never 0.
+  // What a turn took that was asked for, less is better: pace_of(), never 0.
   void took(unsigned way, std::uint32_t figure) {
     if (way == kept_) {
-      if (new_ == 0 && trial_ == 0) figures_[way].add(figure);
-      is_at_end_ = false;
+      if (new_ > 0)
+        --new_;
+      else
+        figures_[way].add(figure);
       return;
     }
-    if (trial_ > kSettling || is_at_end_) figures_[way].add(figure);
-    if (is_at_end_) decide();
+    if (told_ == kTrial) return;  // from before the way was changed
+    if (++told_ > kSettling) figures_[way].add(figure);
+    if (told_ == kTrial) decide();
   }
   // The middle figure of a way; 0: none.
   double worth(unsigned way) const { return figures_[way].middle(); }
@@ -91,7 +97,6 @@ class Judge {
   };
 
   void decide() {
-    is_at_end_ = false;
     const unsigned other = 1 - kept_;
     if (figures_[0].are_few() || figures_[1].are_few()) return;
     const double ratio = figures_[other].middle() / figures_[kept_].middle();
@@ -101,10 +106,10 @@ class Judge {
   }
 
   std::array<Figures, 2> figures_;
-  std::uint32_t new_ = kNew + 1;             // turns that count for nothing, and this one
+  std::uint32_t new_ = kNew;                 // figures that count for nothing
   std::uint32_t until_trial_ = kNew + kFew;  // turns of the kept way
   std::uint32_t trial_ = 0;                  // turns of the trial so far, without its last
-  bool is_at_end_ = false;                   // the last turn was a trial's last
+  std::uint32_t told_ = kTrial;              // figures of it
   unsigned kept_ = 0;
 };
 

@@ -10,8 +10,6 @@
 //
 // The judge sees what copying took the member that it took longest, waiting left out: each tells it
 // with the call's number, and who chooses looks at it when the call's entry is used again.
-#include <limits>
-
 #include "base/judge.h"
 #include "delegate/work.h"
 
@@ -21,7 +19,8 @@ namespace {
 constexpr std::uint64_t kReadable = 1, kDirect = 2;  // of the word
 constexpr Count kLeast = 8 << 10;                    // a block: less does not pay for a system call
 constexpr std::size_t kSizes = 13;                   // that are told apart, from kLeast on
-constexpr Count kThrough = 16 << 10;                 // for what has gaps here, by way of the stack
+constexpr Count kPiece = 1 << 20;    // of one read
+constexpr Count kThrough = 16 << 10;  // of what has gaps here, by way of the stack
 
 std::size_t form_of(coll::Collective collective) {
   constexpr coll::Collective kForms[] = {coll::Collective::bcast, coll::Collective::gather,
@@ -38,7 +37,8 @@ bool ShmTeam::may_read(Count block) const {
 }
 
 // Once it is known of all others. Those that have not started yet are asked in a later call.
-void ShmTeam::prove_reading() {
+void ShmTeam::prove_reading(const Exchange& exchange) {
+  if (!exchange.may_be_direct) return;
   std::atomic<std::uint32_t>& reads = control(me_).reads;
   // relaxed: our own.
   if (reads.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(Reads::unknown)) return;
@@ -76,9 +76,8 @@ bool ShmTeam::is_chooser(const Exchange& exchange) const {
 
 // This member's word, and where its blocks lie.
 std::uint64_t ShmTeam::say_way(Exchange& exchange) {
-  if (!exchange.may_be_direct) return 0;
-  prove_reading();
   std::uint64_t word = 0;
+  if (!exchange.may_be_direct) return word;
   if (const types::Buffer from = exchange.from();
       exchange.gives_away() && from.is_contiguous() && !exchange.overwrites()) {
     const auto address = reinterpret_cast<std::uint64_t>(from.at());
@@ -134,7 +133,7 @@ bool ShmTeam::has_failed(int taker) const {
 Code ShmTeam::move_directly(Work& work) {
   Exchange& exchange = *work.exchange;
   if (!exchange.is_direct) return Code::ok;
-  if (!exchange.has_read) {
+  if (!exchange.has_read && exchange.takes(me_)) {
     if (const Code code = read_blocks(work); code != Code::ok) return code;
     exchange.has_read = true;
     move_own(exchange);
@@ -154,13 +153,14 @@ Code ShmTeam::move_directly(Work& work) {
 Code ShmTeam::read_blocks(Work& work) {
   Exchange& exchange = *work.exchange;
   bool has_failed = false;
-  for (int i = 1; i < size_ && exchange.takes(me_) && !has_failed; ++i) {
+  for (int i = 1; i < size_ && !has_failed; ++i) {
     const int giver = (me_ + i) % size_;
     if (!exchange.gives(giver) || !is_direct(exchange, giver)) continue;
     has_failed = !read_block(exchange, giver);
     // acquire: pairs with break_off().
     const std::uint32_t said = control(giver).broken.load(std::memory_order_acquire);
-    if (said != 0) return broken_by(giver, said);
+    if (const Code code = said == 0 ? Code::ok : broken_by(giver, said); code != Code::ok)
+      return code;
   }
   if (has_failed)  // relaxed: see prove_reading()
     control(me_).reads.store(static_cast<std::uint32_t>(Reads::no), std::memory_order_relaxed);
@@ -184,12 +184,13 @@ bool ShmTeam::read_block(Exchange& exchange, int giver) const {
         .has_value();
   };
   const types::Buffer into = exchange.taken(giver);
-  if (into.is_contiguous()) return read(0, into.at(), into.bytes);
-  alignas(kCacheLine) std::byte part[kThrough];
-  for (Count at = 0; at < into.bytes; at += kThrough) {
-    const Count bytes = std::min(kThrough, into.bytes - at);
-    if (!read(at, part, bytes)) return false;
-    unpack_bytes(into, at, part, bytes);
+  alignas(kCacheLine) std::byte through[kThrough];
+  const bool is_straight = into.is_contiguous();
+  const Count piece = is_straight ? kPiece : kThrough;
+  for (Count at = 0; at < into.bytes; at += piece) {
+    const Count bytes = std::min(piece, into.bytes - at);
+    if (!read(at, is_straight ? into.at() + at : through, bytes)) return false;
+    if (!is_straight) unpack_bytes(into, at, through, bytes);
   }
   return true;
 }

@@ -28,8 +28,7 @@ void ShmTeam::choose_move(Work& work) const {
   work.form = &ShmTeam::move_short;
   if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
   const bool one_way = !exchange.everyone_gives || !exchange.everyone_takes;
-  // Where some only give they would wait for the takers, whom they else run ahead of.
-  exchange.may_be_direct = !one_way && may_read(call.block);
+  exchange.may_be_direct = may_read(call.block);
   const Rounds rounds = rounds_of(call.block, exchange.blocks(), kLeastDepth, one_way);
   exchange.part = rounds.part;
   exchange.rounds = rounds.count;
@@ -132,6 +131,7 @@ Code ShmTeam::come_to_move(Work& work) {
     const Code code = claim_chunks(exchange.depth * exchange.blocks() * exchange.part,
                                    is_for_root ? exchange.call.root : (me_ + 1) % size_);
     if (code != Code::ok) return code;
+    prove_reading(exchange);
     if (exchange.gives(me_)) {
       entry(me_).word = say_way(exchange);
       publish(work.call.fingerprint);

@@ -96,7 +96,7 @@ class ShmTeam final : public Team {
 
   // direct.cc: long blocks read from the givers' own memory.
   bool may_read(Count block) const;
-  void prove_reading();
+  void prove_reading(const Exchange& exchange);
   bool all_read() const;
   bool is_chooser(const Exchange& exchange) const;
   std::uint64_t say_way(Exchange& exchange);
@@ -247,7 +247,6 @@ class ShmTeam final : public Team {
     std::uint64_t number = 0;  // of the call; 0: none
     std::size_t judge = 0;
     unsigned way = 0;
-    Count block = 0;
   };
   std::array<Turn, kEntries> turns_{};  // whose figures are not known yet
   Code broken_ = Code::ok;

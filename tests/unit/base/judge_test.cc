@@ -1,6 +1,9 @@
 // Which of two ways a judge keeps, from figures that are told: no clock is asked.
 #include "base/judge.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "catch.h"
 
 using namespace tutti;  // NOLINT(google-build-using-namespace): a test
@@ -79,6 +82,38 @@ TEST_CASE("where nobody tells a figure the first way is kept, and the other hard
   for (int i = 0; i < 6400; ++i) tried += judge.next();
   CHECK(judge.kept() == 0);
   CHECK(tried <= 6400 / 64 + Judge::kTrial);
+}
+
+TEST_CASE("figures that are told some turns late lead to the same", "[judge]") {
+  Judge judge;
+  std::uint32_t costs[2] = {1000, 600};
+  std::vector<unsigned> went;
+  const auto go_on = [&](int turns, std::size_t late) {
+    for (int i = 0; i < turns; ++i) {
+      went.push_back(judge.next());
+      const unsigned told = went.size() > late ? went[went.size() - 1 - late] : 2;
+      if (told < 2) judge.took(told, costs[told]);
+    }
+  };
+  const std::size_t late = GENERATE(1, 4, 8);
+  went.reserve(20'000);
+  go_on(static_cast<int>(Judge::kNew + Judge::kFew + Judge::kTrial + late), late);
+  CHECK(std::count(went.begin(), went.end(), 1U) == Judge::kTrial);
+  CHECK(judge.kept() == 1);
+  costs[1] = 1500;
+  go_on(1000, late);
+  CHECK(judge.kept() == 0);
+  go_on(10'000, late);
+  CHECK(judge.kept() == 0);
+}
+
+TEST_CASE("a trial of which not all is told decides nothing", "[judge]") {
+  Judge judge;
+  for (int i = 0; i < 2000; ++i) {
+    const unsigned way = judge.next();
+    if (way == 0 || i % 2 == 0) judge.took(way, way == 0 ? 1000 : 100);
+  }
+  CHECK(judge.kept() == 0);
 }
 
 TEST_CASE("two disturbed turns of seven, or one of a trial, change nothing", "[judge]") {

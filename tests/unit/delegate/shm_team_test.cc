@@ -1,61 +1,14 @@
 // The shm delegate alone: many calls with random delays, areas, faults.
 #include <atomic>
-#include <functional>
-#include <numeric>
 #include <random>
 #include <thread>
 
 #include "catch.h"
-#include "delegate/area.h"
+#include "members.h"
 #include "rounds.h"
-#include "teams.h"
-#include "transport/shm/single_copy.h"
 
 using namespace tutti;
 using namespace tutti::test;
-
-namespace {
-
-// One team over all ranks of a host, each in a thread.
-struct Setting {
-  int looks = 1000;
-  delegate::SingleCopy single_copy = delegate::SingleCopy::off;
-  bool is_read = false;  // each member has read another's memory when the body ends
-};
-
-bool has_read(wireup::Wireup& own, int rank) {
-  const wireup::Segment& segment = own.segment();
-  const delegate::AreaGeometry geometry = delegate::geometry_of(segment.header());
-  const std::byte* const slot =
-      segment.area(delegate::kHostArea) + static_cast<std::size_t>(rank) * geometry.slot_bytes;
-  const auto& counters =
-      *reinterpret_cast<const delegate::MemberCounters*>(slot + geometry.control_at());
-  return counters.answered.load(std::memory_order_relaxed) > 0;  // relaxed: our own
-}
-
-void run_team(int size, const std::function<bool(Team&, int rank)>& body,
-              const Setting& setting = {}) {
-  auto wireups = wireup::in_threads(std::vector<int>(static_cast<std::size_t>(size), 0));
-  std::vector<int> locals(static_cast<std::size_t>(size));
-  std::iota(locals.begin(), locals.end(), 0);
-  std::atomic<int> good{0};
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank)
-    threads.emplace_back([&, rank] {
-      wireup::Wireup& own = *wireups[static_cast<std::size_t>(rank)];
-      delegate::Waiting how = waiting();
-      how.looks = setting.looks;
-      // As the rank's transport does.
-      transport::shm::SingleCopy word(own.segment(), static_cast<std::uint32_t>(rank), true);
-      const auto team = delegate::make_shm_team(own, locals, rank, *delegate::host_area(own), how,
-                                                setting.single_copy);
-      if (body(*team, rank) && has_read(own, rank) >= setting.is_read) ++good;
-    });
-  for (std::thread& thread : threads) thread.join();
-  REQUIRE(good == size);
-}
-
-}  // namespace
 
 TEST_CASE("random calls with random delays are all right", "[delegate]") {
   for (const int size : {2, 3, 5, 8, 16})
@@ -104,26 +57,6 @@ TEST_CASE("long calls of all kinds and lengths go round through the chunks", "[d
       }
       return true;
     });
-}
-
-// Some members' blocks cannot be read, some cannot read: those go through the chunks.
-TEST_CASE("long blocks are read where they lie", "[delegate][direct]") {
-  for (const auto single_copy : {delegate::SingleCopy::on, delegate::SingleCopy::judged})
-    for (const int size : {2, 3, 8})
-      run_team(size,
-               [size](Team& team, int rank) {
-                 std::mt19937 calls(5), own(static_cast<unsigned>(rank));
-                 Mixer mixer(team, rank, size);
-                 mixer.may_have_gaps = [&own] { return own() % 3 == 0; };
-                 for (int i = 0; i < 400 / size; ++i) {
-                   const Collective collective = kServed[calls() % std::size(kServed)];
-                   const Count count = i % 3 == 0 ? calls() % 100 : 2000 + calls() % 60'000;
-                   const int root = static_cast<int>(calls() % static_cast<unsigned>(size));
-                   if (!mixer.run(collective, count, root)) return false;
-                 }
-                 return true;
-               },
-               {.single_copy = single_copy});
 }
 
 TEST_CASE("a team that does not poll", "[delegate]") {

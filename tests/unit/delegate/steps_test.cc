@@ -2,13 +2,11 @@
 // cancelled in the middle.
 #include <atomic>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <thread>
 
 #include "catch.h"
-#include "teams.h"
-#include "transport/shm/single_copy.h"
+#include "members.h"
 
 using namespace tutti;
 using namespace tutti::test;
@@ -16,70 +14,6 @@ using delegate::StepResult;
 using delegate::TeamRun;
 
 namespace {
-
-constexpr int kMostSteps = 200'000;
-
-// Members of a host, and teams over all of them, held by one thread.
-struct Members {
-  explicit Members(int members)
-      : size(members), wireups(wireup::in_threads(std::vector<int>(at(members), 0))) {
-    locals.resize(at(size));
-    std::iota(locals.begin(), locals.end(), 0);
-  }
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-  std::vector<std::unique_ptr<Team>> team(
-      delegate::SingleCopy single_copy = delegate::SingleCopy::off) {
-    // As the ranks' transports do.
-    for (std::uint32_t member = 0; words.size() < at(size); ++member)
-      words.push_back(
-          std::make_unique<transport::shm::SingleCopy>(wireups[member]->segment(), member, true));
-    const auto area = delegate::take_area(*wireups[0], locals);
-    REQUIRE(area.has_value());
-    std::vector<std::unique_ptr<Team>> made;
-    for (int member = 0; member < size; ++member)
-      made.push_back(delegate::make_shm_team(*wireups[at(member)], locals, member, *area, waiting(),
-                                             single_copy));
-    return made;
-  }
-
-  const int size;
-  std::vector<std::unique_ptr<wireup::Wireup>> wireups;
-  std::vector<int> locals;
-  std::vector<std::unique_ptr<transport::shm::SingleCopy>> words;
-};
-
-// The same call of all members of a team, each begun when it is told to.
-class Everyone {
- public:
-  Everyone(std::vector<std::unique_ptr<Team>>& teams, Collective collective, Count count, int root)
-      : teams_(teams), runs_(teams.size()) {
-    const int size = static_cast<int>(teams.size());
-    for (int member = 0; member < size; ++member) {
-      mixers_.push_back(std::make_unique<Mixer>(*teams[Members::at(member)], member, size));
-      calls_.push_back(&mixers_.back()->prepare(collective, count, root));
-    }
-  }
-  void begin(int member) {
-    runs_[Members::at(member)] = teams_[Members::at(member)]->begin(*calls_[Members::at(member)]);
-  }
-  bool has_begun(int member) const { return runs_[Members::at(member)] != nullptr; }
-  TeamRun& run(int member) { return *runs_[Members::at(member)]; }
-  bool is_right() const {
-    return std::all_of(runs_.begin(), runs_.end(),
-                       [](const auto& run) {
-                         return run->step() == StepResult::over && run->code() == Code::ok;
-                       }) &&
-           std::all_of(mixers_.begin(), mixers_.end(),
-                       [](const auto& mixer) { return mixer->is_right(); });
-  }
-
- private:
-  std::vector<std::unique_ptr<Team>>& teams_;
-  std::vector<std::unique_ptr<Mixer>> mixers_;
-  std::vector<const TeamCall*> calls_;
-  std::vector<std::unique_ptr<TeamRun>> runs_;
-};
 
 // A second kind of team: its calls end after some steps, with a code of its own.
 class FakeTeam final : public Team {
@@ -225,37 +159,6 @@ TEST_CASE("a team is cancelled in the middle of a call", "[delegate][steps]") {
     for (int i = 0; i < 9; ++i) alive.run(i % 3).step();
     REQUIRE(alive.is_right());
   }
-}
-
-// Through the chunks, and read where blocks lie: one who gives up or dies leaves nobody waiting.
-TEST_CASE("every form is cancelled or loses a member in the middle", "[delegate][steps]") {
-  for (const auto single_copy : {delegate::SingleCopy::off, delegate::SingleCopy::on})
-    for (const Collective collective : kServed)
-      for (const int steps_before : {0, 2, 5, 11})
-        for (const bool dies : {false, true}) {
-          Members members(3);
-          auto teams = members.team(single_copy);
-          Everyone first(teams, Collective::allgather, 5'000, 0);  // all have proved reading then
-          Everyone call(teams, collective, 300'000, 0);
-          Everyone last(teams, Collective::barrier, 0, 0);
-          for (int member = 0; member < 3; ++member)
-            first.begin(member), call.begin(member), last.begin(member);
-          for (int steps = 0; steps < 200; ++steps) first.run(steps % 3).step();
-          REQUIRE(first.is_right());
-          for (int i = 0; i < steps_before; ++i) call.run(i % 3).step();
-          if (dies)
-            members.wireups[0]->segment().rank(1).gone.store(1, std::memory_order_release);
-          else
-            teams[1]->cancel(Code::proc_aborted);
-          INFO(static_cast<int>(collective) << " after " << steps_before << ", dies " << dies);
-          for (const int member : {0, 2}) {
-            int steps = 0;
-            while (last.run(member).step() != StepResult::over && ++steps < kMostSteps) {
-            }
-            REQUIRE(steps < kMostSteps);
-            CHECK(last.run(member).code() == Code::proc_aborted);
-          }
-        }
 }
 
 TEST_CASE("to let go of a call that is not over cancels its team", "[delegate][steps]") {

@@ -128,6 +128,14 @@ class Mixer {
     return call_.collective == Collective::barrier || (folds() ? folded(count_) : moved(count_));
   }
 
+  // As programs do with what they gave, once the call is back.
+  void scribble() {
+    std::fill(in_.begin(), in_.end(), -77);
+    std::fill(out_.begin(), out_.end(), -77);
+    std::fill(spaced_in_.begin(), spaced_in_.end(), -77);
+    std::fill(spaced_out_.begin(), spaced_out_.end(), -77);
+  }
+
  private:
   bool is(Collective collective) const { return call_.collective == collective; }
   bool folds() const { return coll::delegated(call_.collective).kind == coll::Delegated::fold; }

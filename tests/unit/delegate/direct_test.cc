@@ -1,0 +1,259 @@
+// Long blocks that are read where they lie: what cannot be read, who fails, who waits for whom.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <random>
+
+#include "members.h"
+
+using namespace tutti;
+using namespace tutti::test;
+using delegate::SingleCopy;
+using delegate::StepResult;
+
+namespace {
+
+constexpr Collective kRead[] = {Collective::bcast, Collective::gather, Collective::scatter,
+                                Collective::allgather, Collective::alltoall};
+
+// Every member of `members` has proved that it can read the others'.
+void prove(std::vector<std::unique_ptr<Team>>& teams) {
+  std::vector<int> all(teams.size());
+  std::iota(all.begin(), all.end(), 0);
+  for (int i = 0; i < 2; ++i) {
+    Everyone call(teams, Collective::allgather, 5'000, 0);
+    for (const int member : all) call.begin(member);
+    REQUIRE(call.finish(all));
+    REQUIRE(call.is_right());
+  }
+}
+
+// Pages, of which some may not be touched.
+class Pages {
+ public:
+  Pages(std::size_t count, int fd)
+      : bytes_(count * kPage),
+        at_(static_cast<std::byte*>(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                                           fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd,
+                                           0))) {
+    REQUIRE(static_cast<void*>(at_) != MAP_FAILED);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  ~Pages() { ::munmap(at_, bytes_); }
+  void forbid(std::size_t page) { REQUIRE(::mprotect(at_ + page * kPage, kPage, PROT_NONE) == 0); }
+  std::byte* at(std::size_t page) const { return at_ + page * kPage; }
+
+  static constexpr std::size_t kPage = 4096;
+
+ private:
+  std::size_t bytes_;
+  std::byte* at_;
+};
+
+TeamCall bcast(const Buffer& what) {
+  TeamCall call;
+  call.collective = Collective::bcast;
+  call.into = what;
+  call.block = what.bytes;
+  return call;
+}
+
+}  // namespace
+
+// Some members' blocks cannot be read, some have gaps to fill: those go through the chunks. What a
+// giver gave is written over as soon as its call is back.
+TEST_CASE("long blocks are read where they lie", "[delegate][direct]") {
+  for (const SingleCopy single_copy : {SingleCopy::on, SingleCopy::judged})
+    for (const int size : {2, 3, 8})
+      run_team(size,
+               [size](Team& team, int rank) {
+                 std::mt19937 calls(5), own(static_cast<unsigned>(rank));
+                 Mixer mixer(team, rank, size);
+                 mixer.may_have_gaps = [&own] { return own() % 3 == 0; };
+                 for (int i = 0; i < 400 / size; ++i) {
+                   const Collective collective = kServed[calls() % std::size(kServed)];
+                   const Count count = i % 3 == 0 ? calls() % 100 : 2000 + calls() % 60'000;
+                   const int root = static_cast<int>(calls() % static_cast<unsigned>(size));
+                   if (!mixer.run(collective, count, root)) return false;
+                   mixer.scribble();
+                 }
+                 return true;
+               },
+               {.single_copy = single_copy});
+}
+
+// Its trials come without a clock: after so many calls of a size.
+TEST_CASE("a team's first member, or its root, tries both ways of every form and size",
+          "[delegate][direct]") {
+  for (const Collective collective : kRead)
+    run_team(3,
+             [collective](Team& team, int rank) {
+               Mixer mixer(team, rank, 3);
+               for (int i = 0; i < 2 + static_cast<int>(Judge::kNew + Judge::kFew) + 1; ++i) {
+                 // All prove that they read, however late they come.
+                 if (!mixer.run(Collective::barrier, 0, 0)) return false;
+                 if (!mixer.run(collective, 10'000, 1)) return false;
+                 mixer.scribble();
+               }
+               return true;
+             },
+             {.single_copy = SingleCopy::judged,
+              .reader = [collective](int rank) {
+                return collective == Collective::gather
+                           ? rank == 1
+                           : rank != 1 || collective == Collective::allgather ||
+                                 collective == Collective::alltoall;
+              }});
+}
+
+TEST_CASE("nothing is read where single copy is off", "[delegate][direct]") {
+  Members members(2);
+  auto teams = members.team(SingleCopy::off);
+  prove(teams);
+  for (int member = 0; member < 2; ++member)
+    CHECK(answer_of(*members.wireups[0], members.area, member) == 0);
+}
+
+TEST_CASE("who gives stays in the call until its readers are done", "[delegate][direct]") {
+  for (const Collective collective : kRead) {
+    Members members(3);
+    auto teams = members.team(SingleCopy::on);
+    prove(teams);
+    const bool is_for_root = collective == Collective::gather;
+    const int giver = is_for_root ? 1 : 0, last = is_for_root ? 0 : 2;
+    Everyone call(teams, collective, 50'000, 0);
+    for (int member = 0; member < 3; ++member) call.begin(member);
+    for (int i = 0; i < 50; ++i)
+      for (int member = 0; member < 3; ++member)
+        if (member != last) call.run(member).step();
+    CHECK(call.run(giver).step() == StepResult::waits);
+    REQUIRE(call.finish({0, 1, 2}));
+    CHECK(call.is_right());
+    CHECK(answer_of(*members.wireups[0], members.area, last) > 0);
+  }
+}
+
+// As if the giver's process were another one now.
+TEST_CASE("blocks that cannot be read come through the chunks, and later ones, too",
+          "[delegate][direct]") {
+  for (const Collective collective : kRead)
+    for (const Count count : {3'000, 100'000, 400'000}) {
+      Members members(3);
+      auto teams = members.team(SingleCopy::on);
+      prove(teams);
+      const int giver = collective == Collective::gather ? 2 : 1;
+      const int reader = collective == Collective::gather ? 1 : 0;
+      members.words[Members::at(giver)].reset();
+      std::uint64_t answer = 0;
+      for (int i = 0; i < 3; ++i) {
+        Everyone call(teams, collective, count, 1);
+        for (int member = 0; member < 3; ++member) call.begin(member);
+        REQUIRE(call.finish({0, 1, 2}));
+        INFO(static_cast<int>(collective) << ", " << count << " ints, call " << i);
+        REQUIRE(call.is_right());
+        // In the first call it was tried; later nobody reads.
+        const std::uint64_t now = answer_of(*members.wireups[0], members.area, reader);
+        CHECK(now % 2 == 1);
+        if (i > 0) CHECK(now == answer);
+        answer = now;
+      }
+    }
+}
+
+// The kernel lets nobody else read such memory; half of the block is of that kind.
+TEST_CASE("a read that ends in the middle is made good through the chunks", "[delegate][direct]") {
+  const int fd = static_cast<int>(::syscall(SYS_memfd_secret, 0));
+  if (fd < 0) {
+    WARN("skipped: there is no memory here that only its owner can read (memfd_secret)");
+    return;
+  }
+  constexpr std::size_t kPages = 64;
+  REQUIRE(::ftruncate(fd, kPages * Pages::kPage) == 0);
+  const Pages secret(kPages, fd);
+  ::close(fd);
+  REQUIRE(::mmap(secret.at(0), kPages / 2 * Pages::kPage, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == secret.at(0));
+  std::memset(secret.at(0), 42, kPages * Pages::kPage);
+  Members members(2);
+  auto teams = members.team(SingleCopy::on);
+  prove(teams);
+  std::vector<std::byte> taken(kPages * Pages::kPage);
+  const auto bytes = static_cast<Count>(taken.size());
+  const TeamCall give = bcast(Buffer::plain(secret.at(0), bytes));
+  const TeamCall take = bcast(Buffer::plain(taken.data(), bytes));
+  const auto giver = teams[0]->begin(give), taker = teams[1]->begin(take);
+  int steps = 0;
+  while (taker->step() != StepResult::over && ++steps < kMostSteps) giver->step();
+  REQUIRE(steps < kMostSteps);
+  CHECK(taker->code() == Code::ok);
+  CHECK(giver->step() == StepResult::over);
+  CHECK(std::all_of(taken.begin(), taken.end(), [](std::byte b) { return b == std::byte{42}; }));
+  CHECK(answer_of(*members.wireups[0], members.area, 1) % 2 == 1);
+}
+
+// Gaps are pages that nobody may touch, on the giver's side, the taker's, or both; the rest ends at
+// such a page.
+TEST_CASE("memory beside and between blocks is not touched", "[delegate][direct]") {
+  constexpr std::size_t kBlocks = 20;
+  constexpr auto kBytes = static_cast<int>(Pages::kPage);
+  auto strided = *types::make_vector(kBlocks, kBytes, 2 * kBytes, *types::predefined_type(0x247));
+  const auto memory = [&](Pages& pages, bool has_gaps) {
+    if (has_gaps)
+      for (std::size_t page = 1; page < 2 * kBlocks; page += 2) pages.forbid(page);
+    else
+      pages.forbid(kBlocks);
+    return has_gaps ? Buffer::whole(pages.at(0), 1, *strided)
+                    : Buffer::plain(pages.at(0), kBlocks * kBytes);
+  };
+  for (const bool gives_gaps : {false, true})
+    for (const bool takes_gaps : {false, true})
+      run_team(2,
+               [&](Team& team, int rank) {
+                 for (int turn = 0; turn < 4; ++turn) {
+                   Pages pages(2 * kBlocks, -1);
+                   const bool has_gaps = rank == 0 ? gives_gaps : takes_gaps;
+                   const TeamCall call = bcast(memory(pages, has_gaps));
+                   const auto place = [&](std::size_t block) {
+                     return pages.at(has_gaps ? 2 * block : block);
+                   };
+                   for (std::size_t block = 0; block < kBlocks && rank == 0; ++block)
+                     std::memset(place(block), static_cast<int>(block) + turn, Pages::kPage);
+                   if (team.run(TeamCall{}) != Code::ok || team.run(call) != Code::ok) return false;
+                   for (std::size_t block = 0; block < kBlocks; ++block)
+                     for (std::size_t i = 0; i < Pages::kPage; ++i)
+                       if (place(block)[i] != static_cast<std::byte>(block + turn)) return false;
+                 }
+                 return true;
+               },
+               {.single_copy = SingleCopy::on,
+                .reader = [&](int rank) { return rank == 1 && !gives_gaps; }});
+}
+
+// Through the chunks, and read where blocks lie: one who gives up or dies leaves nobody waiting.
+TEST_CASE("every form is cancelled or loses a member in the middle", "[delegate][direct]") {
+  for (const SingleCopy single_copy : {SingleCopy::off, SingleCopy::on})
+    for (const Collective collective : kServed)
+      for (const int steps_before : {0, 2, 5, 11})
+        for (const bool dies : {false, true}) {
+          Members members(3);
+          auto teams = members.team(single_copy);
+          Everyone first(teams, Collective::allgather, 5'000, 0);  // all have proved reading then
+          Everyone call(teams, collective, 300'000, 0);
+          Everyone last(teams, Collective::barrier, 0, 0);
+          for (int member = 0; member < 3; ++member)
+            first.begin(member), call.begin(member), last.begin(member);
+          REQUIRE(first.finish({0, 1, 2}));
+          REQUIRE(first.is_right());
+          for (int i = 0; i < steps_before; ++i) call.run(i % 3).step();
+          if (dies)
+            members.wireups[0]->segment().rank(1).gone.store(1, std::memory_order_release);
+          else
+            teams[1]->cancel(Code::proc_aborted);
+          INFO(static_cast<int>(collective) << " after " << steps_before << ", dies " << dies);
+          REQUIRE(last.finish({0, 2}));
+          for (const int member : {0, 2}) CHECK(last.run(member).code() == Code::proc_aborted);
+        }
+}

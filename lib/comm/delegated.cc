@@ -177,20 +177,21 @@ Code failure_of(const delegate::TeamCall& said) {
   return code;
 }
 
-// All members take the same way, wherever each one's memory is.
+// All members take the same way, wherever each one's memory is, and where it cannot be used: nobody
+// may wait for a member that is not there.
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
   const types::Devices& devices = comm.runtime().devices;
-  if (said.op == nullptr) {
-    if (is_usable(said)) {
-      const Code code = comm.state().team->run(said);
-      const Code failure = failure_of(said);
-      return code != Code::ok ? code : failure;
-    }
-  } else if (is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv))) {
-    return run_reduction_in_host_memory(comm, said);
-  }
-  comm.runtime().reason = {"a buffer lies in memory that cannot be used; see the line above"};
-  return Code::buffer;
+  const bool moves = said.op == nullptr;
+  const bool is_good = moves ? is_usable(said)
+                             : is_usable(devices.owner_of(said.send)) &&
+                                   is_usable(devices.owner_of(said.recv));
+  if (!is_good) said.fingerprint = delegate::kHasNothing;
+  Code code = moves ? comm.state().team->run(said) : run_reduction_in_host_memory(comm, said);
+  const Code failure = moves ? failure_of(said) : Code::ok;
+  if (code == Code::ok) code = failure;
+  if (!is_good && code == Code::buffer)
+    comm.runtime().reason = {"a buffer lies in memory that cannot be used; see the line above"};
+  return code;
 }
 
 }  // namespace

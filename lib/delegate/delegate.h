@@ -53,6 +53,10 @@ struct Uneven {
   BlockList from, into;  // as in TeamCall; a side of one block stands there
 };
 
+// The fingerprint of a member that takes part only so that nobody waits for it: its memory cannot
+// be used. Who would have taken data from it ends this call with an error; the team goes on.
+inline constexpr std::uint32_t kHasNothing = 0xffff;  // of no collective (watch/calls.h)
+
 // One collective call of a member.
 struct TeamCall {
   coll::Collective collective = coll::Collective::barrier;

@@ -85,7 +85,9 @@ Code ShmTeam::come_to_scan(Work& work) {
     publish(call.fingerprint);
     work.has_spoken = true;
   }
-  return me_ == 0 ? Code::ok : hear(me_ - 1, call.fingerprint);
+  for (; work.member < me_; ++work.member)
+    if (const Code code = hear(work.member, call.fingerprint); code != Code::ok) return code;
+  return Code::ok;
 }
 
 // Of blocks: what stands in `recv` may be our own contribution, so that is read first.

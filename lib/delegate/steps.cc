@@ -52,6 +52,8 @@ inline Code ShmTeam::go_on(Work& work) {
   const Code code = (this->*work.form)(work);
   if (code != Code::ok && code != kNotYet) [[unlikely]]
     break_off(code);
+  if (without_data_ >= 0 && code == Code::ok) [[unlikely]]
+    return end_without_data();
   return code;
 }
 

@@ -69,7 +69,11 @@ Code ShmTeam::hear_late(int member, std::uint32_t fingerprint) {
     return kNotYet;
   }
   const auto theirs = static_cast<std::uint32_t>(seen >> 32);
-  if (theirs == fingerprint) return Code::ok;
+  if (theirs == fingerprint || fingerprint == kHasNothing) return Code::ok;
+  if (theirs == kHasNothing) {
+    without_data_ = member;
+    return Code::ok;
+  }
   return mismatch({Fault::Kind::different_calls, me_, member, fingerprint, theirs});
 }
 
@@ -146,6 +150,15 @@ Code ShmTeam::broken_by(int member, std::uint32_t said) {
   if (said == static_cast<std::uint32_t>(Code::proc_aborted)) return Code::proc_aborted;
   waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(member)) +
                                       " gave up on the collectives of this communicator");
+  return Code::other;
+}
+
+// What this call has ended with is nothing to go on with.
+Code ShmTeam::end_without_data() {
+  waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(without_data_)) +
+                                      " had no data for this call: its buffer lies in memory that "
+                                      "cannot be used");
+  without_data_ = -1;
   return Code::other;
 }
 

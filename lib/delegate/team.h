@@ -196,6 +196,7 @@ class ShmTeam final : public Team {
   void end_call();  // says that we have read all there was for us
   // Says what two members do differently, and ends the call unless such calls go on.
   Code mismatch(const Fault& fault);
+  Code end_without_data();
   Code lost_member();
   Code broken_by(int member, std::uint32_t said);
   int job_rank(int member) const;
@@ -249,6 +250,7 @@ class ShmTeam final : public Team {
     unsigned way = 0;
   };
   std::array<Turn, kEntries> turns_{};  // whose figures are not known yet
+  int without_data_ = -1;  // a member that was heard to have none in the call under way
   Code broken_ = Code::ok;
   Awaited awaited_;
   bool is_running_ = false;    // a call that is waited for is under way

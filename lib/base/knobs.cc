@@ -30,7 +30,8 @@ constexpr KnobRow kPlain[] = {
      "so many messages (or 4 KiB times as much) that a rank does not receive are reported; 0: "
      "never"},
     {"TUTTI_SINGLE_COPY", "name", "auto", "transport",
-     "process_vm_readv for long messages inside a host: auto (each pair measures it), on, off"},
+     "process_vm_readv for long messages and blocks inside a host: auto (each pair, and each "
+     "communicator, measures it), on, off"},
     {"TUTTI_POLL_US", "us", "-1", "transport",
      "how long a wait polls before it sleeps; -1: derived from ranks and cores"},
     {"TUTTI_SHARED_CORES", "name", "auto", "transport",

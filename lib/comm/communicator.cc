@@ -198,10 +198,10 @@ Settled propose_settled(Communicator& comm) {
 
 namespace {
 
-delegate::SingleCopy single_copy_of(const Knobs& knobs) {
+delegate::BlockReads single_copy_of(const Knobs& knobs) {
   const std::string& word = knobs.text("TUTTI_SINGLE_COPY");
-  if (word == "off") return delegate::SingleCopy::off;
-  return word == "on" ? delegate::SingleCopy::on : delegate::SingleCopy::judged;
+  if (word == "off") return delegate::BlockReads::off;
+  return word == "on" ? delegate::BlockReads::on : delegate::BlockReads::judged;
 }
 
 }  // namespace

@@ -182,9 +182,9 @@ Code failure_of(const delegate::TeamCall& said) {
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
   const types::Devices& devices = comm.runtime().devices;
   const bool moves = said.op == nullptr;
-  const bool is_good = moves ? is_usable(said)
-                             : is_usable(devices.owner_of(said.send)) &&
-                                   is_usable(devices.owner_of(said.recv));
+  const bool is_good =
+      moves ? is_usable(said)
+            : is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv));
   if (!is_good) said.fingerprint = delegate::kHasNothing;
   Code code = moves ? comm.state().team->run(said) : run_reduction_in_host_memory(comm, said);
   const Code failure = moves ? failure_of(said) : Code::ok;

@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint64_t kReadable = 1, kDirect = 2;  // of the word
 constexpr Count kLeast = 8 << 10;                    // a block: less does not pay for a system call
 constexpr std::size_t kSizes = 13;                   // that are told apart, from kLeast on
-constexpr Count kPiece = 1 << 20;    // of one read
-constexpr Count kThrough = 16 << 10;  // of what has gaps here, by way of the stack
+constexpr Count kPiece = 1 << 20;                    // of one read
+constexpr Count kThrough = 16 << 10;                 // of what has gaps here, by way of the stack
 
 std::size_t form_of(coll::Collective collective) {
   constexpr coll::Collective kForms[] = {coll::Collective::bcast, coll::Collective::gather,
@@ -33,7 +33,7 @@ constexpr std::size_t kForms = 5;
 }  // namespace
 
 bool ShmTeam::may_read(Count block) const {
-  return single_copy_ != SingleCopy::off && block >= kLeast;
+  return single_copy_ != BlockReads::off && block >= kLeast;
 }
 
 // Once it is known of all others. Those that have not started yet are asked in a later call.
@@ -89,7 +89,7 @@ std::uint64_t ShmTeam::say_way(Exchange& exchange) {
 }
 
 bool ShmTeam::choose_direct(const Exchange& exchange) {
-  if (single_copy_ == SingleCopy::on) return true;
+  if (single_copy_ == BlockReads::on) return true;
   judges_.resize(kForms * kSizes);
   Turn& turn = turns_[number_ % kEntries];
   if (turn.number > 0) {
@@ -116,7 +116,7 @@ void ShmTeam::hear_way(Exchange& exchange) const {
   if (!exchange.may_be_direct) return;
   const bool has_root = !exchange.everyone_gives || !exchange.everyone_takes;
   exchange.is_direct = (entry(has_root ? exchange.call.root : 0).word & kDirect) != 0;
-  exchange.is_timed = single_copy_ == SingleCopy::judged &&
+  exchange.is_timed = single_copy_ == BlockReads::judged &&
                       control(me_).reads.load(std::memory_order_relaxed) ==
                           static_cast<std::uint32_t>(Reads::yes);  // relaxed: our own
 }
@@ -176,7 +176,7 @@ bool ShmTeam::read_block(Exchange& exchange, int giver) const {
   std::memcpy(&address, entry(giver).short_payload, sizeof address);
   address += static_cast<std::uint64_t>(exchange.block_for(me_) * exchange.call.block);
   const auto read = [&](Count from, std::byte* to, Count bytes) {
-    const transport::Neighbours who{
+    const transport::LocalPair who{
         static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(me_)]),
         static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(giver)])};
     return transport::read_neighbour(segment_, who, address + static_cast<std::uint64_t>(from),

@@ -3,7 +3,7 @@
 
 namespace tutti::delegate {
 ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
-                 const Waiting& waiting, SingleCopy single_copy)
+                 const Waiting& waiting, BlockReads single_copy)
     : Team(waiting),
       wireup_(wireup),
       segment_(wireup.segment()),
@@ -51,7 +51,7 @@ Code ShmTeam::barrier(Work& work) {
 
 std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,
                                     std::uint32_t area, const Waiting& waiting,
-                                    SingleCopy single_copy) {
+                                    BlockReads single_copy) {
   return std::make_unique<ShmTeam>(wireup, std::move(locals), me, area, waiting, single_copy);
 }
 

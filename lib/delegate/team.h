@@ -23,7 +23,7 @@ namespace tutti::delegate {
 class ShmTeam final : public Team {
  public:
   ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
-          const Waiting& waiting, SingleCopy single_copy);
+          const Waiting& waiting, BlockReads single_copy);
   ~ShmTeam() override;
   bool takes(const TeamCall& call) const override;
   std::unique_ptr<TeamRun> begin(const TeamCall& call) override;
@@ -227,7 +227,7 @@ class ShmTeam final : public Team {
   const int me_;
   const std::uint32_t area_;
   const AreaGeometry geometry_;
-  const SingleCopy single_copy_;
+  const BlockReads single_copy_;
   bool is_oversubscribed_;          // more ranks than cores on this host
   std::vector<std::byte*> slots_;   // by member
   std::vector<Count> starts_;       // of this reduce-scatter's blocks, and the end

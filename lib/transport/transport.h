@@ -26,7 +26,7 @@
 namespace tutti::wireup {
 class Segment;
 class Wireup;
-}
+}  // namespace tutti::wireup
 namespace tutti::types {
 class Devices;
 struct Buffer;
@@ -180,11 +180,11 @@ bool carries(const Traits& bulk, std::uint64_t bytes, MemoryKind from, MemoryKin
 // Memory of another rank of this host, read by process_vm_readv: for who works in common memory and
 // has no link. Whether a rank has started and lets others read; whether the kernel lets us says a
 // read of nothing.
-struct Neighbours {
+struct LocalPair {
   std::uint32_t me, peer;  // local ranks
 };
 bool is_readable(const wireup::Segment& segment, std::uint32_t local);
-Result<void> read_neighbour(const wireup::Segment& segment, Neighbours who, std::uint64_t from,
+Result<void> read_neighbour(const wireup::Segment& segment, LocalPair who, std::uint64_t from,
                             const Memory& into);
 
 }  // namespace tutti::transport

@@ -118,9 +118,9 @@ void all(MPI_Comm comm, int n) {
 
 // The same kind again and again, as programs do; the root, or the others, come late.
 void in_a_row() {
-  const std::function<void(const Turn&)> kinds[] = {
-      bcast, [](const Turn& t) { gather(t, false); }, scatter,
-      [](const Turn& t) { gather(t, true); }, alltoall};
+  const std::function<void(const Turn&)> kinds[] = {bcast, [](const Turn& t) { gather(t, false); },
+                                                    scatter, [](const Turn& t) { gather(t, true); },
+                                                    alltoall};
   for (const auto& kind : kinds)
     for (int number = 0; number < 2 * kTurns; ++number) {
       if (number % 6 == 5 && (rank == number % size) == (number % 4 == 1)) ::usleep(2000);

@@ -98,7 +98,7 @@ bool is_readable(const wireup::Segment& segment, std::uint32_t local) {
   return shm::published(segment.local(local)).load(std::memory_order_acquire) != 0;
 }
 
-Result<void> read_neighbour(const wireup::Segment& segment, Neighbours who, std::uint64_t from,
+Result<void> read_neighbour(const wireup::Segment& segment, LocalPair who, std::uint64_t from,
                             const Memory& into) {
   wireup::LocalRecord& record = segment.local(who.peer);
   // acquire: pairs with the release in the peer's constructor.

@@ -10,7 +10,7 @@
 
 using namespace tutti;
 using namespace tutti::test;
-using delegate::SingleCopy;
+using delegate::BlockReads;
 using delegate::StepResult;
 
 namespace {
@@ -66,7 +66,7 @@ TeamCall bcast(const Buffer& what) {
 // Some members' blocks cannot be read, some have gaps to fill: those go through the chunks. What a
 // giver gave is written over as soon as its call is back.
 TEST_CASE("long blocks are read where they lie", "[delegate][direct]") {
-  for (const SingleCopy single_copy : {SingleCopy::on, SingleCopy::judged})
+  for (const BlockReads single_copy : {BlockReads::on, BlockReads::judged})
     for (const int size : {2, 3, 8})
       run_team(size,
                [size](Team& team, int rank) {
@@ -100,8 +100,7 @@ TEST_CASE("a team's first member, or its root, tries both ways of every form and
                }
                return true;
              },
-             {.single_copy = SingleCopy::judged,
-              .reader = [collective](int rank) {
+             {.single_copy = BlockReads::judged, .reader = [collective](int rank) {
                 return collective == Collective::gather
                            ? rank == 1
                            : rank != 1 || collective == Collective::allgather ||
@@ -111,7 +110,7 @@ TEST_CASE("a team's first member, or its root, tries both ways of every form and
 
 TEST_CASE("nothing is read where single copy is off", "[delegate][direct]") {
   Members members(2);
-  auto teams = members.team(SingleCopy::off);
+  auto teams = members.team(BlockReads::off);
   prove(teams);
   for (int member = 0; member < 2; ++member)
     CHECK(answer_of(*members.wireups[0], members.area, member) == 0);
@@ -120,7 +119,7 @@ TEST_CASE("nothing is read where single copy is off", "[delegate][direct]") {
 TEST_CASE("who gives stays in the call until its readers are done", "[delegate][direct]") {
   for (const Collective collective : kRead) {
     Members members(3);
-    auto teams = members.team(SingleCopy::on);
+    auto teams = members.team(BlockReads::on);
     prove(teams);
     const bool is_for_root = collective == Collective::gather;
     const int giver = is_for_root ? 1 : 0, last = is_for_root ? 0 : 2;
@@ -142,7 +141,7 @@ TEST_CASE("blocks that cannot be read come through the chunks, and later ones, t
   for (const Collective collective : kRead)
     for (const Count count : {3'000, 100'000, 400'000}) {
       Members members(3);
-      auto teams = members.team(SingleCopy::on);
+      auto teams = members.team(BlockReads::on);
       prove(teams);
       const int giver = collective == Collective::gather ? 2 : 1;
       const int reader = collective == Collective::gather ? 1 : 0;
@@ -178,7 +177,7 @@ TEST_CASE("a read that ends in the middle is made good through the chunks", "[de
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == secret.at(0));
   std::memset(secret.at(0), 42, kPages * Pages::kPage);
   Members members(2);
-  auto teams = members.team(SingleCopy::on);
+  auto teams = members.team(BlockReads::on);
   prove(teams);
   std::vector<std::byte> taken(kPages * Pages::kPage);
   const auto bytes = static_cast<Count>(taken.size());
@@ -228,13 +227,13 @@ TEST_CASE("memory beside and between blocks is not touched", "[delegate][direct]
                  }
                  return true;
                },
-               {.single_copy = SingleCopy::on,
+               {.single_copy = BlockReads::on,
                 .reader = [&](int rank) { return rank == 1 && !gives_gaps; }});
 }
 
 // Through the chunks, and read where blocks lie: one who gives up or dies leaves nobody waiting.
 TEST_CASE("every form is cancelled or loses a member in the middle", "[delegate][direct]") {
-  for (const SingleCopy single_copy : {SingleCopy::off, SingleCopy::on})
+  for (const BlockReads single_copy : {BlockReads::off, BlockReads::on})
     for (const Collective collective : kServed)
       for (const int steps_before : {0, 2, 5, 11})
         for (const bool dies : {false, true}) {

@@ -21,7 +21,7 @@ inline constexpr int kMostSteps = 200'000;
 // One team over all ranks of a host, each in a thread.
 struct Setting {
   int looks = 1000;
-  delegate::SingleCopy single_copy = delegate::SingleCopy::off;
+  delegate::BlockReads single_copy = delegate::BlockReads::off;
   // Who has read others' memory when the body ends.
   std::function<bool(int rank)> reader = [](int) { return false; };
 };
@@ -38,7 +38,7 @@ inline std::uint64_t answer_of(wireup::Wireup& own, std::uint32_t area, int loca
 }
 
 inline void run_team(int size, const std::function<bool(Team&, int rank)>& body,
-              const Setting& setting = {}) {
+                     const Setting& setting = {}) {
   auto wireups = wireup::in_threads(std::vector<int>(static_cast<std::size_t>(size), 0));
   std::vector<int> locals(static_cast<std::size_t>(size));
   std::iota(locals.begin(), locals.end(), 0);
@@ -70,7 +70,7 @@ struct Members {
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   std::vector<std::unique_ptr<Team>> team(
-      delegate::SingleCopy single_copy = delegate::SingleCopy::off) {
+      delegate::BlockReads single_copy = delegate::BlockReads::off) {
     // As the ranks' transports do.
     for (std::uint32_t member = 0; words.size() < at(size); ++member)
       words.push_back(
@@ -122,7 +122,8 @@ class Everyone {
   bool is_right() const {
     return std::all_of(runs_.begin(), runs_.end(),
                        [](const auto& run) {
-                         return run->step() == delegate::StepResult::over && run->code() == Code::ok;
+                         return run->step() == delegate::StepResult::over &&
+                                run->code() == Code::ok;
                        }) &&
            std::all_of(mixers_.begin(), mixers_.end(),
                        [](const auto& mixer) { return mixer->is_right(); });

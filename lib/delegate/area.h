@@ -1,6 +1,7 @@
 // A team area: one slot per member, in the slot of its local rank.
 //
-//   | Standing: a line | Control: 4 lines | entries: kEntries x (line + payload) | chunks |
+//   | Standing: a line | Control: lines of counters | entries: kEntries x (line + payload) | chunks
+//   |
 //
 // An entry is what a rank says in one call: a line whose first word is the call's number and
 // fingerprint, written last. Entries are used in turn. Chunks carry long vectors in rounds.
@@ -64,6 +65,10 @@ struct MemberCounters {
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others
   ReadPaces paces;                                        // what taking them took
   alignas(kCacheLine) std::atomic<std::uint64_t> folded;  // rounds folded into its chunks
+  // Of the team, in its first member's: the latest call that a member folds for all, and has
+  // folded (fold_crowd.cc). Who claims it is the one that writes `served`.
+  alignas(kCacheLine) std::atomic<std::uint64_t> claimed;
+  alignas(kCacheLine) std::atomic<std::uint64_t> served;
 };
 
 struct alignas(kCacheLine) AreaEntry {

@@ -2,6 +2,7 @@
 // (tests/gpu).
 #include "device/cuda/ipc.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "catch.h"
@@ -24,7 +25,7 @@ class NoCourier final : public types::Courier {
 
 Blob bytes_of(const IpcKey& key, std::size_t bytes) {
   Blob blob(bytes);
-  std::memcpy(blob.data(), &key, bytes);
+  std::copy_n(reinterpret_cast<const std::byte*>(&key), bytes, blob.begin());
   return blob;
 }
 

@@ -74,7 +74,8 @@ TEST_CASE("a key names its allocation; what it says is not believed", "[device]"
   bent.kind = 7;
   CHECK(refuses(bent, blob.size()));
 
-  // CUDA opens no handle in the process that made it; and there is no fourth way.
+  // Ways 0 to 2 are refused because CUDA opens no handle in the process that made it; others are
+  // none.
   const CUdeviceptr room = Gpus::take(5000);
   types::Buffer into = types::Buffer::plain(reinterpret_cast<void*>(room), 5000);
   into.device = vendor->owner_of(into.at());

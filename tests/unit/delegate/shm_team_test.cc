@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "catch.h"
+#include "delegate/area.h"
 #include "rounds.h"
 #include "teams.h"
 
@@ -192,6 +193,33 @@ TEST_CASE("a crowd's allreduce in place, many times", "[delegate]") {
     }
     return true;
   });
+}
+
+// Who claimed a call of a crowd and is gone: nobody else may fold it, and nobody waits for ever.
+TEST_CASE("a crowd's call ends when the member that folds for all dies", "[delegate]") {
+  constexpr int kSize = 5;
+  constexpr Count kCount = 1800;
+  auto wireups = wireup::in_threads(std::vector<int>(kSize, 0));
+  std::vector<int> locals(kSize);
+  std::iota(locals.begin(), locals.end(), 0);
+  const wireup::Segment& segment = wireups[0]->segment();
+  if (!segment.header().is_oversubscribed()) return;  // a core for each: another form serves
+  const delegate::AreaGeometry geometry = delegate::geometry_of(segment.header());
+  std::byte* const first = segment.area(delegate::kHostArea) + geometry.control_at();
+  reinterpret_cast<delegate::MemberCounters*>(first)->claimed.store(1, std::memory_order_relaxed);
+  segment.rank(kSize - 1).gone.store(1, std::memory_order_release);
+  std::atomic<int> noticed{0};
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kSize; ++rank)
+    threads.emplace_back([&, rank] {
+      wireup::Wireup& own = *wireups[static_cast<std::size_t>(rank)];
+      const auto team = delegate::make_shm_team(own, locals, rank, delegate::kHostArea, waiting());
+      Mixer mixer(*team, rank, kSize);
+      if (team->run(mixer.prepare(Collective::allreduce, kCount, 0)) == Code::proc_aborted)
+        ++noticed;
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(noticed == kSize);
 }
 
 TEST_CASE("a member that dies is noticed by those who wait for it", "[delegate]") {

@@ -56,7 +56,7 @@ Result<void> tune_line(Draft& draft, const std::vector<std::string>& words,
   return {};
 }
 
-// A file of programs as read: for each rank its line, and which rank of this line it is.
+// A file of programs as read: for each rank, which line names it, and its place among that line's.
 struct Programs {
   struct Task {
     int line = -1, offset = 0;
@@ -66,7 +66,7 @@ struct Programs {
   std::optional<int> rest;  // the line of '*'
 };
 
-// "0-3,8 ./a -x": `fixed`: how many ranks there are is known.
+// Adds a line such as "0-3,8 ./a -x". `fixed`: the number of ranks is known already.
 Result<void> add_program(Programs& all, std::vector<std::string> words, bool fixed,
                          const std::string& where) {
   if (words.size() < 2) return fail(Code::arg, where + ": no program behind " + words[0]);

@@ -9,7 +9,7 @@
 namespace tutti::launch::daemon {
 namespace {
 
-// Ranks cannot be many programs apart: most ends of programs are collective.
+// Ranks are never many programs apart, since most programs end together on all ranks.
 constexpr std::uint32_t kMostAhead = 64;
 constexpr std::int64_t kLives = -1;
 

@@ -24,7 +24,7 @@ struct RankFds {
   int control = 961;
   int server = 962;  // to the server of another MPI's wire-up, where one is needed
 };
-// Fewer descriptors are not enough for prun, its daemon and a rank.
+// prun, its daemon and a rank need at least so many descriptors.
 inline constexpr rlim_t kLeastOpenFiles = 64;
 // Where they lie under this hard limit.
 RankFds rank_fds(rlim_t most_open_files);

@@ -206,7 +206,7 @@ bool Hosts::take(int, const control::HostFailed& report) {
   return true;
 }
 
-// Once its ranks run a daemon that says so is still there: what they have written comes, and ends.
+// A daemon whose ranks run already lives on after this word: what they have written still comes.
 bool Hosts::take(int index, const control::DaemonFailed& report) {
   fail(index, report.status, report.reason, !host(index).started);
   return true;

@@ -219,7 +219,7 @@ std::string proven_address(const std::vector<control::Hello>& hellos,
                            const std::vector<std::string>& names, std::size_t of) {
   if (hellos.size() == 1) return "127.0.0.1";
   if (!hellos[of].own_address.empty()) return hellos[of].own_address;
-  // It runs beside prun: the others know from where prun reached them.
+  // This host is prun's own: its address is the one from which the other hosts saw prun connect.
   for (const control::Hello& hello : hellos)
     if (!hello.head_address.empty()) return hello.head_address;
   return names[of];

@@ -44,7 +44,7 @@ void Streams::host_left(int host) {
   for (const control::Output& part : std::exchange(hosts_.at(at(host)).parts, {})) show(part);
 }
 
-// What is owed to the hosts is told, when everything they sent is written.
+// When everything is written that hosts sent, each is told how much more it may send.
 void Streams::on_written() {
   if (unwritten() > 0) return;
   for (std::size_t i = 0; i < hosts_.size(); ++i) repay(static_cast<int>(i), 1);
@@ -131,7 +131,7 @@ void Streams::open_files() {
     }
 }
 
-// Lines wait a moment for their equals.
+// Lines are held back for a moment, so that equal ones of several ranks are shown as one.
 void Streams::show_folded(bool all) {
   for (const LineFolder::Line& line : fold_->take(all)) terminal_.write(line.stream, line.text);
   if (fold_->empty() || fold_timer_) return;

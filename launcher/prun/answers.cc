@@ -13,7 +13,8 @@ std::vector<std::string> words_of(const std::string& answer) {
   return text::split(std::string(text::trim(answer)), '\t');
 }
 
-// One that a user could have written: no option, no text for a shell.
+// A host's name as a user could have typed it; not an option, and nothing that a shell would act
+// on.
 bool is_host_name(const std::string& word) {
   const auto read = hosts::parse_dash_host({word});
   return read && read->hosts.size() == 1 && read->hosts[0].name == word;

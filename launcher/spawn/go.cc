@@ -133,7 +133,7 @@ Result<void> try_once(const HostAndPort& where, const MeetingKey& key, Newcomer*
   const auto proof = secure::key_of(welcome.substr(kWelcomeWord.size() + 1));
   if (!proof || !exchange.is_proof(*proof))
     return fail(Code::access, "who listens there does not know the key");
-  self->stream = secure::make_stream(exchange.keys());
+  self->stream = std::make_unique<secure::RecordStream>(exchange.keys());
   self->channel = std::move(fd);
   return {};
 }

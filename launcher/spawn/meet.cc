@@ -236,7 +236,7 @@ void HostMeeting::prove(Visitor* visitor, const std::string& line) {
     return;
   }
   auto fresh = std::move(visitor->who);
-  fresh->stream = secure::make_stream(exchange.keys());
+  fresh->stream = std::make_unique<secure::RecordStream>(exchange.keys());
   const bool good =
       say(visitor->fd.get(), std::string(kWelcomeWord) + " " + secure::text_of(exchange.proof())) &&
       fresh->stream->open(visitor->heard, fresh->already);

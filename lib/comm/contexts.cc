@@ -85,7 +85,7 @@ ContextIds::Agreement::Verdict ContextIds::Agreement::judge(const Values& maximu
   }
   if (maximum[0] >= kMost) return Verdict::none;  // some member has none below
   if (maximum[0] == -maximum[1]) {
-    // Only who holds agrees, so no other birth can come in between.
+    // Members agree only while they hold the numbers, so no other communicator takes one meanwhile.
     ids_.clock_ = maximum[2];
     number_ = {static_cast<std::uint32_t>(maximum[0]) * 2, static_cast<std::uint64_t>(maximum[2])};
     ids_.take(number_.context);
@@ -97,8 +97,9 @@ ContextIds::Agreement::Verdict ContextIds::Agreement::judge(const Values& maximu
 
 Result<Number> ContextIds::agree(const Claim& claim, const Maximum& maximum,
                                  const std::function<void()>& pause) {
-  // Not before all members have come: who claims while it waits for others holds up a duplication
-  // of this rank that goes on beside, for which those others may be waiting (comm/duplication.cc).
+  // A number is claimed only when all members have come. A rank that claimed one while it waits for
+  // them would hold up its own duplications under way, which those members may be waiting for
+  // (comm/duplication.cc).
   Values come{};
   if (const Code code = maximum(come); code != Code::ok)
     return fail(code, "members could not meet for a new communicator");

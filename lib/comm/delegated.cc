@@ -188,10 +188,10 @@ Code failure_of(const delegate::TeamCall& said) {
   if (!is_good) said.fingerprint = delegate::kHasNothing;
   Code code = moves ? comm.state().team->run(said) : run_reduction_in_host_memory(comm, said);
   const Code failure = moves ? failure_of(said) : Code::ok;
-  if (code == Code::ok) code = failure;
-  if (!is_good && code == Code::buffer)
-    comm.runtime().reason = {"a buffer lies in memory that cannot be used; see the line above"};
-  return code;
+  if (is_good) return code != Code::ok ? code : failure;
+  if (code == Code::proc_aborted) return code;
+  comm.runtime().reason = {"a buffer lies in memory that cannot be used; see the line above"};
+  return Code::buffer;
 }
 
 }  // namespace

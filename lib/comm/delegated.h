@@ -10,7 +10,7 @@ namespace tutti::comm {
 Code run_inside(Communicator& comm, const CollCall& call);
 
 // The call in the words of a team of GPUs, where one may serve it at all: all members answer alike.
-// Of folds whether it has the operation is the team's to say.
+// Whether it has a fold's operation, the team itself says.
 bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said);
 
 }  // namespace tutti::comm

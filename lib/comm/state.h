@@ -29,10 +29,10 @@ struct ScheduleKey {
   bool commutative;
   auto operator<=>(const ScheduleKey&) const = default;
 };
-// And where blocks have sizes of their own, between groups and among neighbours.
+// The same for calls whose blocks have their own sizes, on intercommunicators and among neighbours.
 struct CountsKey {
   ScheduleKey call;
-  coll::Collective collective;  // where no algorithm says it
+  coll::Collective collective;  // `call` names an algorithm of it; between groups there is none
   std::vector<Count> counts, send_counts;
   auto operator<=>(const CountsKey&) const = default;
 };
@@ -92,7 +92,8 @@ struct Communicator::State {
   }
 };
 
-// The communicator's own word on a collective, of "allreduce=ring,bcast=binomial".
+// The algorithm that a communicator's list ("allreduce=ring,bcast=binomial") names for a
+// collective.
 std::string forced_name(const std::string& list, coll::Collective collective);
 // Which algorithm serves the shape here. `delegates`: the team may be chosen (null algorithm).
 Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape,
@@ -102,15 +103,16 @@ Result<const select::Choice*> choice_of_size(Communicator& comm, const CollCall&
 // The schedule of the shape by that choice, made ready to run.
 Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const CallShape& shape,
                                           const select::Choice& choice);
-// The one that is kept under this key, else the schedule that is `made`, kept from now on.
+// find_kept(): the schedule that is kept under this key, or null. keep(): keeps this one from now
+// on.
 std::shared_ptr<Prepared> find_kept(Communicator& comm, const CountsKey& key);
 std::shared_ptr<Prepared> keep(Communicator& comm, CountsKey key, sched::Schedule made);
 // A run of it, new or used before; give it back when it went well.
 std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared);
 void give_run(Prepared& prepared, std::unique_ptr<engine::Run> run);
 
-// What all members must know alike: choices rest on it. Rank 0's word, as bytes between
-// processes of one library.
+// What all members must know alike, since they choose algorithms by it: rank 0 says it. It travels
+// as plain bytes, between processes of one library.
 struct Settled {
   select::TeamFacts facts;
   std::int64_t area = -1;  // of the segment; -1: none

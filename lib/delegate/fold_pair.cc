@@ -1,5 +1,5 @@
-// Long vectors of two members: each folds all that it is to have, the other's part read from his
-// chunks as it comes: the whole vector, or its own block of it.
+// Long vectors of two members. Each folds everything that is to be its result (the whole vector, or
+// its own block), and reads the other's operands from that one's chunks as they come.
 //
 // Sharing the folding (fold_long.cc) would spare half of it, but moves as many bytes through the
 // caches and waits twice as often: measured, it never won with two.
@@ -24,8 +24,9 @@ bool begins_before(const std::byte* out, const std::byte* in, Count bytes) {
   return in > out && in < out + bytes;
 }
 
-// The second member's block of a reduce-scatter in place may begin within its result: kernels want
-// all of that or none.
+// In a reduce-scatter in place the second member's operand may overlap its result by a part, which
+// kernels do not allow (the same memory, or none of it, is fine): then it is folded by way of a
+// block.
 void fold_two(types::Op::Kernel kernel, const std::byte* a, const std::byte* b, const Folded& to) {
   const Count bytes = to.count * to.extent;
   if (!begins_before(to.at, a, bytes) && !begins_before(to.at, b, bytes)) [[likely]]

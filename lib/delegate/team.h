@@ -76,6 +76,12 @@ class ShmTeam final : public Team {
   void fold_piece(const Folding& folding, Count round);
   Code collect_pieces(Work& work, Count round);
 
+  // fold_crowd.cc: one folds for all.
+  bool is_for_crowd(const Work& work) const;
+  Code fold_crowd(Work& work);
+  bool claim_folding();
+  void fold_for_all(const Work& work);
+
   // fold_chain.cc: scan, exscan.
   void choose_scan(Work& work) const;
   Code scan_short(Work& work);

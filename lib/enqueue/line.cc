@@ -1,8 +1,6 @@
 // From put to end.
 #include "enqueue/line.h"
 
-#include <unistd.h>
-
 #include <utility>
 
 namespace tutti::enqueue {
@@ -100,14 +98,13 @@ CallLine::~CallLine() {
 }
 
 Result<void> CallLine::wait_for_room() const {
-  constexpr useconds_t kMoment_us = 20;
-  for (;;) {
-    if (is_closed_.load(std::memory_order_acquire))
-      return fail(Code::other, name_ + " was freed, or its GPU is lost");
-    if (put_.load(std::memory_order_relaxed) - ended_.load(std::memory_order_acquire) < kMost)
-      return {};
-    ::usleep(kMoment_us);
-  }
+  const auto is_closed = [this] { return is_closed_.load(std::memory_order_acquire); };
+  wait_until([&] {
+    return is_closed() ||
+           put_.load(std::memory_order_relaxed) - ended_.load(std::memory_order_acquire) < kMost;
+  });
+  if (is_closed()) return fail(Code::other, name_ + " was freed, or its GPU is lost");
+  return {};
 }
 
 // A number is never used twice: of a mark that failed nobody knows what the stream got.

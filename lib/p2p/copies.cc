@@ -35,7 +35,7 @@ void Core::give_bounce(Bounce* bounce) {
   bytes_.give(bounce, sizeof(Bounce) + bounce->bytes);
 }
 
-// Before a device is told to.
+// To be called before the device is asked for the copy.
 void Core::begin_copy(Transfer* transfer) {
   transfer->holds = true;
   ++transfer->copies;
@@ -43,7 +43,8 @@ void Core::begin_copy(Transfer* transfer) {
   work_ = true;
 }
 
-// Inside a device's progress, which may be anywhere: only state changes.
+// Called by a device's progress, which anybody may call at any time: so it changes state, and posts
+// and completes nothing.
 void Core::on_copied(Done* self, bool ok) {
   auto* const bounce = static_cast<Bounce*>(self);
   Transfer* const transfer = bounce->transfer;
@@ -169,7 +170,7 @@ Bounce* Core::take_work(Transfer* transfer, Bounce::Use use) {
   return bounce;
 }
 
-// It bears the side that a failure is of.
+// The request has the buffer whose device a failure would be blamed on.
 Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into) {
   Transfer* const transfer = channel_.transfers.take();
   const bool is_into =

@@ -95,6 +95,7 @@ class Core final : public transport::Sink {
                 std::span<std::byte> payload) override;
   std::byte* place(int from, const transport::FrameHeader& header, std::size_t bytes) override;
   void on_peer_gone(int peer, const Error& why) override;
+  void on_peer_ended(int peer, const char* link, const Error& why) override;
   static void on_pin(Done* self, bool ok);  // of every Transfer::Pin
 
  private:
@@ -130,6 +131,7 @@ class Core final : public transport::Sink {
   void activate(std::size_t transport);
   void activate_all();
   void lose(PeerState& peer, Code code);
+  bool is_lost_by(const char* link, int rank);
   void lose_transfer(Transfer* transfer, Code code);
   void update_open(PeerState& peer);
 
@@ -313,7 +315,6 @@ class Core final : public transport::Sink {
   std::uint64_t budget_ = 0;       // kept bytes up to which credit goes back at once
   bool is_budget_known_ = true;    // else the memory of the host is asked when it is used up
   std::uint32_t return_from_ = 0;  // owed units that are returned in a frame of their own
-
   std::map<std::uint32_t, Code> cancelled_;  // contexts
   std::vector<Transfer*> matched_;           // offers matched inside a transport, to be answered
   std::vector<Transfer*> getting_;  // receives with more to read from their senders' memory
@@ -321,14 +322,14 @@ class Core final : public transport::Sink {
   std::vector<PeerState*> busy_;    // peers with something queued
   struct Loss {
     int peer;
+    const char* link;  // counts only if that is the ordered one; null: in any case
     Error why;
   };
   std::vector<Loss> losses_;  // told by transports, to be handled
   std::string loss_;          // why the latest of them was lost
-  bool is_completing_ = false;
-  bool is_closed_ = false;
+  bool is_completing_ = false, is_closed_ = false;
   bool has_given_up_ = false;  // on messages that nobody takes
-  bool warned_any_source_ = false;
+  bool warned_any_source_ = false, warned_of_mismatch_ = false;
   void tell(const Happening& what) {
     if (const Observer observer = observer_.load(std::memory_order_relaxed); observer != nullptr)
       observer(what);
@@ -340,7 +341,6 @@ class Core final : public transport::Sink {
   std::atomic<Observer> observer_ = nullptr;
   std::string mismatch_;
   bool mismatch_is_failure_ = false;  // the other rank gave its call up
-  bool warned_of_mismatch_ = false;
   std::function<std::string(std::uint32_t)> describe_;
 
   transport::Opened opened_;

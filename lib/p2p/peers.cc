@@ -208,8 +208,20 @@ void Core::activate_all() {
 }
 
 void Core::on_peer_gone(int rank, const Error& why) {
-  losses_.push_back({rank, why});
+  losses_.push_back({rank, nullptr, why});
   work_ = true;
+}
+
+void Core::on_peer_ended(int rank, const char* link, const Error& why) {
+  losses_.push_back({rank, link, why});
+  work_ = true;
+}
+
+// Lost by its ordered link, or for reasons that hold whichever that is.
+bool Core::is_lost_by(const char* link, int rank) {
+  if (link == nullptr) return true;
+  const PeerState& peer = routed(rank);
+  return !peer.gone && std::string_view(opened_.transports[peer.transport]->name()) == link;
 }
 
 // One link has lost the peer: none of its others may still write into memory of a receive.

@@ -104,6 +104,7 @@ int Core::pump() {
   int moved = copies_ > 0 ? devices_.progress() : 0;
   for (std::size_t i = 0; i < losses_.size(); ++i, ++moved) {
     const Loss loss = losses_[i];
+    if (!is_lost_by(loss.link, loss.peer)) continue;
     loss_ = loss.why.text;
     lose(peer(loss.peer), loss.why.code);
   }

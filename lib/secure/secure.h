@@ -63,19 +63,24 @@ class Exchange {
 };
 
 // Both directions of one connection (libsodium's secretstream): records of any cut, in order, each
-// one sealed. What was changed, repeated, left out or put in is told from what was sent. Virtual,
-// so that a program whose channels are never sealed (prun-pmix) goes without libsodium.
+// one sealed. What was changed, repeated, left out or put in is told from what was sent.
 class RecordStream {
  public:
-  virtual ~RecordStream() = default;
-  virtual void seal(std::string_view plain, std::string& wire) = 0;  // appends
+  explicit RecordStream(const SessionKeys& keys);
+  ~RecordStream();
+  RecordStream(const RecordStream&) = delete;
+  RecordStream& operator=(const RecordStream&) = delete;
+  void seal(std::string_view plain, std::string& wire);  // appends
   // Takes what arrived, in any pieces, and appends what it says. False: it is not what was sent,
   // now and from now on.
-  [[nodiscard]] virtual bool open(std::string_view wire, std::string& plain) = 0;
-  virtual bool in_the_middle() const = 0;  // of a record
-  virtual void settle() = 0;               // keeps no room for what was large
+  [[nodiscard]] bool open(std::string_view wire, std::string& plain);
+  bool in_the_middle() const;  // of a record
+  void settle();               // keeps no room for what was large
+
+ private:
+  struct State;  // libsodium's types
+  std::unique_ptr<State> state_;
 };
-std::unique_ptr<RecordStream> make_stream(const SessionKeys& keys);
 
 // The shortest text that may be a secret between machines.
 inline constexpr std::size_t kLeastKeyBytes = 16;

@@ -21,53 +21,48 @@ const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-class SecretStream final : public RecordStream {
- public:
-  explicit SecretStream(const SessionKeys& keys) : keys_(keys) {}
-  ~SecretStream() override {
-    sodium_memzero(&keys_, sizeof keys_);
-    sodium_memzero(&out_, sizeof out_);
-    sodium_memzero(&in_, sizeof in_);
-  }
-  SecretStream(const SecretStream&) = delete;
-  SecretStream& operator=(const SecretStream&) = delete;
+}  // namespace
 
-  void seal(std::string_view plain, std::string& wire) override;
-  bool open(std::string_view wire, std::string& plain) override;
-  bool in_the_middle() const override { return !kept_.empty() || awaited_ != 0; }
-  void settle() override {
-    if (kept_.empty()) std::string().swap(kept_);
+struct RecordStream::State {
+  explicit State(const SessionKeys& made) : keys(made) {}
+  ~State() {
+    sodium_memzero(&keys, sizeof keys);
+    sodium_memzero(&out, sizeof out);
+    sodium_memzero(&in, sizeof in);
   }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
- private:
+  void seal(std::string_view plain, std::string& wire);
+  bool open(std::string_view wire, std::string& plain);
   void push(std::string_view plain, std::string& wire);
   bool pull(std::string_view sealed, std::string& plain);
   bool take(std::string_view sealed, std::string& plain);
   std::size_t wanted() const {
-    if (!has_heard_) return kStartBytes;
-    return (awaited_ > 0 ? awaited_ : kLengthBytes) + kMore;
+    if (!has_heard) return kStartBytes;
+    return (awaited > 0 ? awaited : kLengthBytes) + kMore;
   }
 
-  SessionKeys keys_;
-  crypto_secretstream_xchacha20poly1305_state out_{}, in_{};
-  bool has_spoken_ = false, has_heard_ = false, broken_ = false;
-  std::size_t awaited_ = 0;  // length of the record that comes; 0: that length comes first
-  std::string kept_;         // what arrived of a piece that is not whole
+  SessionKeys keys;
+  crypto_secretstream_xchacha20poly1305_state out{}, in{};
+  bool has_spoken = false, has_heard = false, broken = false;
+  std::size_t awaited = 0;  // length of the record that comes; 0: that length comes first
+  std::string kept;         // what arrived of a piece that is not whole
 };
 
-void SecretStream::push(std::string_view plain, std::string& wire) {
+void RecordStream::State::push(std::string_view plain, std::string& wire) {
   const std::size_t at = wire.size();
   wire.resize(at + plain.size() + kMore);
-  crypto_secretstream_xchacha20poly1305_push(&out_, reinterpret_cast<unsigned char*>(&wire[at]),
+  crypto_secretstream_xchacha20poly1305_push(&out, reinterpret_cast<unsigned char*>(&wire[at]),
                                              nullptr, bytes_of(plain), plain.size(), nullptr, 0, 0);
 }
 
-void SecretStream::seal(std::string_view plain, std::string& wire) {
-  if (!has_spoken_) {
-    has_spoken_ = true;
+void RecordStream::State::seal(std::string_view plain, std::string& wire) {
+  if (!has_spoken) {
+    has_spoken = true;
     std::array<char, kStartBytes> start{};
     crypto_secretstream_xchacha20poly1305_init_push(
-        &out_, reinterpret_cast<unsigned char*>(start.data()), keys_.send.data());
+        &out, reinterpret_cast<unsigned char*>(start.data()), keys.send.data());
     wire.append(start.data(), start.size());
   }
   while (!plain.empty()) {
@@ -81,57 +76,73 @@ void SecretStream::seal(std::string_view plain, std::string& wire) {
   }
 }
 
-bool SecretStream::pull(std::string_view sealed, std::string& plain) {
+bool RecordStream::State::pull(std::string_view sealed, std::string& plain) {
   const std::size_t at = plain.size();
   plain.resize(at + sealed.size() - kMore);
   return crypto_secretstream_xchacha20poly1305_pull(
-             &in_, reinterpret_cast<unsigned char*>(&plain[at]), nullptr, nullptr, bytes_of(sealed),
+             &in, reinterpret_cast<unsigned char*>(&plain[at]), nullptr, nullptr, bytes_of(sealed),
              sealed.size(), nullptr, 0) == 0;
 }
 
 // One whole piece: the start, a length, or a record.
-bool SecretStream::take(std::string_view sealed, std::string& plain) {
-  if (!has_heard_) {
-    has_heard_ = true;
-    return crypto_secretstream_xchacha20poly1305_init_pull(&in_, bytes_of(sealed),
-                                                           keys_.receive.data()) == 0;
+bool RecordStream::State::take(std::string_view sealed, std::string& plain) {
+  if (!has_heard) {
+    has_heard = true;
+    return crypto_secretstream_xchacha20poly1305_init_pull(&in, bytes_of(sealed),
+                                                           keys.receive.data()) == 0;
   }
-  if (awaited_ > 0) {
-    awaited_ = 0;
+  if (awaited > 0) {
+    awaited = 0;
     return pull(sealed, plain);
   }
   std::string length;
   if (!pull(sealed, length)) return false;
   for (std::size_t i = 0; i < kLengthBytes; ++i)
-    awaited_ |= static_cast<std::size_t>(static_cast<unsigned char>(length[i])) << (8 * i);
-  return awaited_ > 0 && awaited_ <= kLongest;
+    awaited |= static_cast<std::size_t>(static_cast<unsigned char>(length[i])) << (8 * i);
+  return awaited > 0 && awaited <= kLongest;
 }
 
-bool SecretStream::open(std::string_view wire, std::string& plain) {
-  while (!broken_ && kept_.size() + wire.size() >= wanted()) {
-    const std::size_t missing = wanted() - kept_.size();
+bool RecordStream::State::open(std::string_view wire, std::string& plain) {
+  while (!broken && kept.size() + wire.size() >= wanted()) {
+    const std::size_t missing = wanted() - kept.size();
     const std::size_t before = plain.size();
     bool good = false;
-    if (kept_.empty()) {
+    if (kept.empty()) {
       good = take(wire.substr(0, missing), plain);
     } else {
-      kept_.append(wire.substr(0, missing));
-      good = take(kept_, plain);
-      kept_.clear();
+      kept.append(wire.substr(0, missing));
+      good = take(kept, plain);
+      kept.clear();
     }
     wire.remove_prefix(missing);
     if (!good) plain.resize(before);
-    broken_ = !good;
+    broken = !good;
   }
-  if (!broken_) kept_.append(wire);
-  return !broken_;
+  if (!broken) kept.append(wire);
+  return !broken;
 }
 
-}  // namespace
-
-std::unique_ptr<RecordStream> make_stream(const SessionKeys& keys) {
+RecordStream::RecordStream(const SessionKeys& keys) {
   TUTTI_CHECK(::sodium_init() >= 0, "libsodium does not start");
-  return std::make_unique<SecretStream>(keys);
+  state_ = std::make_unique<State>(keys);
+}
+
+RecordStream::~RecordStream() = default;
+
+void RecordStream::seal(std::string_view plain, std::string& wire) {
+  state_->seal(plain, wire);
+}
+
+bool RecordStream::open(std::string_view wire, std::string& plain) {
+  return state_->open(wire, plain);
+}
+
+bool RecordStream::in_the_middle() const {
+  return !state_->kept.empty() || state_->awaited != 0;
+}
+
+void RecordStream::settle() {
+  if (state_->kept.empty()) std::string().swap(state_->kept);
 }
 
 }  // namespace tutti::secure

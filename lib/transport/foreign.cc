@@ -53,7 +53,8 @@ class Kernel final : public KernelCounters {
     const std::uint64_t space = segment_.local(local_).first_contact[kPidNamespace];
     cpu_set_t own;
     const auto stat = file_text("/proc/stat");
-    // Ranks of other hosts that are this machine too would be taken for strangers.
+    // Where several hosts of the job are this one machine, their ranks would be taken for
+    // strangers.
     if (header.machine_ranks != header.local_ranks || space == 0 || !stat ||
         ::sched_getaffinity(0, sizeof own, &own) != 0)
       return std::nullopt;
@@ -99,8 +100,9 @@ std::int64_t busy_ns(const std::string& stat, const cpu_set_t& cpus) {
   return ticks * (kSecond / ::sysconf(_SC_CLK_TCK));
 }
 
-// Half of the time to begin with: else a rank that wakes takes the core from one of ours as a rule.
-// A quarter from then on, since ranks that wait no more run for longer.
+// Strangers are there when they use half of the busy time (below that, a rank that wakes up takes
+// its core from one of ours in most cases), and stay there down to a quarter: ranks that do not
+// wait any more run longer themselves.
 bool ForeignLoad::is_foreign(std::int64_t busy_ns, std::int64_t ours_ns) const {
   return busy_ns > 0 && (busy_ns - ours_ns) * (is_there_ ? 4 : 2) >= busy_ns;
 }

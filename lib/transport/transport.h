@@ -79,6 +79,12 @@ class Sink {
   // The process is gone; no frame of it comes any more, and no memory that place() gave for one is
   // written to. Called once per peer.
   virtual void on_peer_gone(int peer, const Error& why) = 0;
+  // The job segment says so of a peer that `link` (a transport's name) has no connection with. That
+  // counts only where it is the peer's ordered link: another one may still bring what the peer
+  // sent.
+  virtual void on_peer_ended(int peer, const char* /*link*/, const Error& why) {
+    on_peer_gone(peer, why);
+  }
 };
 
 inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();  // of bytes

@@ -1,5 +1,5 @@
-// apart: what pack.cc and copy.cc hand to a device, waiting, and the way between two. Private to
-// types.
+// apart: pack, unpack and copy of memory that is not the host's. The first three have the device do
+// it and wait for the end. Private to types.
 #pragma once
 
 #include "types/types.h"

@@ -1,5 +1,6 @@
 // rows: a part of a message as rows of equal blocks, for devices, whose kernels copy each row at
 // once.
+#include "types/runs.h"
 #include "types/walk.h"
 
 namespace tutti::types {
@@ -19,7 +20,38 @@ struct RowSink {
   static bool is_full() { return false; }
 };
 
+struct RunSink {
+  static constexpr bool kOrdered = true;
+  static constexpr bool kInCaches = false;
+  const std::byte* origin;
+  std::size_t most;
+  std::vector<ElementRun>* runs;
+  void take(const std::byte* memory, Count, const BlockRow& blocks) const {
+    for (Count i = 0; i < blocks.count && !is_full(); ++i)
+      runs->push_back({memory + i * blocks.apart - origin, blocks.bytes});
+  }
+  void take_run(const std::byte* memory, Count, Count bytes) const {
+    if (bytes > 0) runs->push_back({memory - origin, bytes});
+  }
+  bool is_full() const { return runs->size() > most; }
+};
+
 }  // namespace
+
+// The origin is an address like any other: nothing is read.
+bool element_runs(const Datatype& type, std::size_t most, std::vector<ElementRun>* runs) {
+  auto* const origin = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 62);
+  const Node& node = *type.layout().root.node;
+  RunSink sink{origin, most, runs};
+  if (node.bytes > 0) Walk<RunSink>(sink).loop(node, 0, origin, 0, 0, node.bytes);
+  return runs->size() <= most;
+}
+
+std::shared_ptr<const void> layout_of(const Datatype& type, Count* origin) {
+  const Placed& root = type.layout().root;
+  if (origin != nullptr) *origin = root.offset;
+  return root.node;
+}
 
 void rows(const Buffer& buffer, Count offset, Count bytes, void* self,
           void (*give)(void* self, const Row& row)) {

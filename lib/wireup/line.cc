@@ -24,7 +24,7 @@ Line::Line(UniqueFd fd) : fd_(std::move(fd)) {
 }
 
 void Line::seal(const secure::SessionKeys& keys) {
-  stream_ = secure::make_stream(keys);
+  stream_ = std::make_unique<secure::RecordStream>(keys);
   // What came behind the last plain text was sealed already.
   const std::string rest = arrived_.substr(taken_);
   arrived_.clear();

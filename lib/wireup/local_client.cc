@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
-#include <thread>
 
+#include "base/backoff.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -58,11 +58,12 @@ class LocalClient final : public Wireup {
   Result<BlobView> get(int rank) override {
     RankRecord& record = segment_->rank(static_cast<std::uint32_t>(rank));
     const std::int64_t deadline = now_ns() + 60'000'000'000;
-    while (record.ready.load(std::memory_order_acquire) == 0) {
-      if (record.gone.load(std::memory_order_acquire) != 0 || now_ns() > deadline)
-        return fail(Code::proc_aborted, "rank " + std::to_string(rank) + " gave no address");
-      std::this_thread::yield();
-    }
+    const auto is_ready = [&record] { return record.ready.load(std::memory_order_acquire) != 0; };
+    wait_until([&] {
+      return is_ready() || record.gone.load(std::memory_order_acquire) != 0 || now_ns() > deadline;
+    });
+    if (!is_ready())
+      return fail(Code::proc_aborted, "rank " + std::to_string(rank) + " gave no address");
     return BlobView(record.address, record.address_bytes);
   }
 

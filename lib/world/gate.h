@@ -19,7 +19,7 @@ namespace tutti::world {
 class Gate final : public transport::Waiter::Gate {
  public:
   void enter() {
-    if (!is_inside()) return retake(1);
+    if (!is_mine()) return retake(1);
     ++depth_;
   }
   void leave() {
@@ -34,7 +34,7 @@ class Gate final : public transport::Waiter::Gate {
   // Before a function of the user's, which may wait for other threads: the gate is free until
   // enter(). False: not inside, or inside of another call, which others could find half done.
   bool step_out() {
-    if (!is_inside() || depth_ > 1) return false;
+    if (!is_mine() || depth_ > 1) return false;
     leave();
     return true;
   }
@@ -50,7 +50,8 @@ class Gate final : public transport::Waiter::Gate {
       wait_in_line();
     own(depth);
   }
-  bool is_mine() const { return is_inside(); }
+  // relaxed: it equals our own only if we wrote it.
+  bool is_mine() const { return owner_.load(std::memory_order_relaxed) == this_thread(); }
   void let_in() override {
     if (in_line() > 0) retake(release());
   }
@@ -62,8 +63,6 @@ class Gate final : public transport::Waiter::Gate {
 
  private:
   static const void* this_thread() { return __builtin_thread_pointer(); }
-  // relaxed: it equals our own only if we wrote it.
-  bool is_inside() const { return owner_.load(std::memory_order_relaxed) == this_thread(); }
   bool is_closed() const { return is_closed_.load(std::memory_order_relaxed); }
   bool is_taken() const { return is_taken_.load(std::memory_order_relaxed); }
   // acquire: partner is the release in drop().

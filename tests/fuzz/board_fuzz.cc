@@ -85,7 +85,7 @@ TEST_CASE("what comes on a line is a text, whole, or its end", "[fuzz][board_lin
     for (const std::string& text : texts) bytes += framed(text);
     if (is_sealed) {
       std::string sealed;
-      secure::make_stream(keys(2, 1))->seal(bytes, sealed);
+      std::make_unique<secure::RecordStream>(keys(2, 1))->seal(bytes, sealed);
       bytes = sealed;
     }
     const bool is_bent = random.below(3) != 0;

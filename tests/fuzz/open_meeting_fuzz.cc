@@ -112,7 +112,7 @@ TEST_CASE("a seat is for who says all that a newcomer says", "[fuzz][open_meetin
     if (bent && random.below(3) == 0) proof = fuzz::bend(random, {proof});
     put(fd, proof);
     if (agreed) {
-      auto stream = secure::make_stream(exchange.keys());
+      auto stream = std::make_unique<secure::RecordStream>(exchange.keys());
       std::string wire;
       for (std::size_t count = random.below(4); count > 0; --count)
         stream->seal(fuzz::bend(random, {frame(kEveryHost, encode(Heartbeat{}))}), wire);

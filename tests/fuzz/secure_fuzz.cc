@@ -18,7 +18,8 @@ TEST_CASE("a sealed stream gives what was said, or an end", "[fuzz][sealed]") {
   while (rounds.more()) {
     fuzz::Random random(rounds.number());
     INFO("round " << rounds.number());
-    const auto sender = make_stream(ours), receiver = make_stream(theirs);
+    const auto sender = std::make_unique<RecordStream>(ours),
+               receiver = std::make_unique<RecordStream>(theirs);
     std::string said, wire, heard;
     for (std::size_t i = random.below(5) + 1; i > 0; --i) {
       const std::string text(random.below(random.below(8) == 0 ? 70000 : 60),

@@ -6,6 +6,8 @@
 //   {"what": "bandwidth_of_device_copy", "bytes": 268435456, "percent": 93}
 //   {"what": "allreduce", "type": "float", "bytes": 1048576, "us": ...}
 //   {"what": "host_half_round_trip", ...}
+//   {"what": "pack_vector_64", "gb_per_s": ...}   and of a struct, and of blocks at odd distances
+//   {"what": "fold_bfloat16", "gb_per_s": ...}   three times its bytes: read, read, written
 //   {"what": "enqueue", "call": "allreduce", "host_us": 2.1, "stream_us": ...}   a call in a
 //   stream:
 //     what it costs the host, and how long the stream takes for it
@@ -82,25 +84,57 @@ void allreduce(Kind kind, const char* name, std::size_t bytes) {
   if (rank == 0) std::printf("{\"what\": \"%s\", \"bytes\": %zu, \"us\": %.3f}\n", name, bytes, us);
 }
 
-// Every other double, packed.
-void pack(std::size_t bytes) {
-  const auto blocks = static_cast<int>(bytes / 64);
-  Area from(2 * bytes, Kind::device), into(bytes, Kind::device);
-  from.put(std::vector<char>(2 * bytes).data(), 2 * bytes);
-  MPI_Datatype vector = MPI_DATATYPE_NULL;
-  MPI_Type_vector(blocks, 8, 16, MPI_DOUBLE, &vector);
-  MPI_Type_commit(&vector);
+// Packed on the device; `bytes` of a type whose reach is `reach`.
+void pack(const char* name, MPI_Datatype type, std::size_t bytes, std::size_t reach) {
+  MPI_Type_commit(&type);
+  Area from(reach, Kind::device), into(bytes, Kind::device);
+  from.put(std::vector<char>(reach).data(), reach);
+  MPI_Count size = 0;
+  MPI_Type_size_c(type, &size);
+  const auto count = static_cast<int>(bytes / static_cast<std::size_t>(size));
   const double us = us_of(times_of(bytes), [&] {
     int position = 0;
     if (rank == 0)
-      MPI_Pack(from.data(), 1, vector, into.data(), static_cast<int>(bytes), &position,
+      MPI_Pack(from.data(), count, type, into.data(), static_cast<int>(bytes), &position,
                MPI_COMM_SELF);
   });
   if (rank == 0)
-    std::printf(
-        "{\"what\": \"pack_vector_64\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n", bytes,
-        us, static_cast<double>(bytes) / us / 1e3);
-  MPI_Type_free(&vector);
+    std::printf("{\"what\": \"%s\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n", name,
+                bytes, us, static_cast<double>(bytes) / us / 1e3);
+  MPI_Type_free(&type);
+}
+
+// Blocks of 64 bytes: every other one, two of three, and at odd distances.
+void packs(std::size_t bytes) {
+  const auto blocks = static_cast<int>(bytes / 64);
+  MPI_Datatype vector = MPI_DATATYPE_NULL, pair = MPI_DATATYPE_NULL, odd = MPI_DATATYPE_NULL;
+  MPI_Type_vector(blocks, 8, 16, MPI_DOUBLE, &vector);
+  pack("pack_vector_64", vector, bytes, 2 * bytes);
+  const int lengths[] = {16, 8};
+  const MPI_Aint places[] = {0, 128};
+  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
+  MPI_Type_create_struct(2, lengths, places, types, &pair);
+  MPI_Datatype resized = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(pair, 0, 192, &resized);
+  MPI_Type_free(&pair);
+  pack("pack_struct_64", resized, bytes, bytes / 2 * 3);
+  std::vector<int> at;
+  for (int i = 0; i < blocks; ++i) at.push_back(i * 16 + i * i % 7);
+  MPI_Type_create_indexed_block(blocks, 8, at.data(), MPI_DOUBLE, &odd);
+  pack("pack_indexed_64", odd, bytes, 2 * bytes + 128);
+}
+
+// Both operands and the result pass the GPU's memory: three times the bytes.
+void fold(std::size_t bytes) {
+  Area from(bytes, Kind::device), into(bytes, Kind::device);
+  for (Area* each : {&from, &into}) each->put(std::vector<char>(bytes).data(), bytes);
+  const auto count = static_cast<int>(bytes / 2);
+  const double us = us_of(times_of(bytes), [&] {
+    if (rank == 0) MPI_Reduce_local(from.data(), into.data(), count, MPIX_BFLOAT16, MPI_SUM);
+  });
+  if (rank == 0)
+    std::printf("{\"what\": \"fold_bfloat16\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n",
+                bytes, us, 3 * static_cast<double>(bytes) / us / 1e3);
 }
 
 // Bursts with room for all of them, so that the host waits for none.
@@ -161,7 +195,8 @@ int main(int argc, char** argv) {
   if (rank == 0)
     std::printf("{\"what\": \"bandwidth_of_device_copy\", \"bytes\": %zu, \"percent\": %.0f}\n",
                 most, 100 * copy / message);
-  pack(most);
+  packs(most);
+  fold(most);
   enqueue_all();
   return done();
 }

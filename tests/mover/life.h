@@ -1,4 +1,5 @@
-// When buffers are moved: while the program uses MPI; and a communicator that errors of ours go to.
+// From when until when buffers are moved (while the program uses MPI), and a communicator for the
+// mover's own calls, so that their errors do not reach the program's handlers.
 #pragma once
 
 #include <mpi.h>

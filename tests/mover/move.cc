@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::size_t kMost = std::size_t{32} << 20;
 constexpr std::size_t kRim = 64;
-// Freed memory is not used again by the stand-in.
-constexpr std::size_t kMostFreed = std::size_t{128} << 20;
+// The stand-in gives no address twice; what is mapped by address takes whole pages of a GPU.
+constexpr std::size_t kMostFreed = std::size_t{4} << 30;
+constexpr std::size_t kLeastFreed = std::size_t{2} << 20;
 
 std::byte pattern(std::size_t at) {
   return static_cast<std::byte>(0xa5U ^ (at * 29U));
@@ -190,7 +191,7 @@ Move::~Move() {
     return;
   }
   const std::lock_guard lock(shelves().mutex);
-  const std::size_t bytes = std::size_t{1} << shelf_.second;
+  const std::size_t bytes = std::max(std::size_t{1} << shelf_.second, kLeastFreed);
   if (bytes + shelves().freed > kMostFreed || gpu::luck()() % 16 != 0) {
     shelves().areas[shelf_].push_back(std::move(area_));
     return;

@@ -27,6 +27,7 @@ COUNTS = ("np3", "np2", "np4", "np1")
 SHORTEST, TIMES = 6, 20  # seconds that a program may take, and times what it takes with nothing broken
 SAMPLE = 30
 TRIES = 3  # of a sample: luck may hide a mutant once
+STEADY = 8  # times in a row that a program must notice before it counts as the one that does
 SURVIVED, FAILED, HUNG = "survived", "failed", "hung"
 
 
@@ -72,10 +73,12 @@ class Program:
             code = done.returncode
         except subprocess.TimeoutExpired:
             code = 1
-        self.seconds = time.monotonic() - started
+        took = time.monotonic() - started
+        if not function:
+            self.seconds = took
         if code == 0:
             return SURVIVED
-        return HUNG if self.seconds >= limit else FAILED
+        return HUNG if took >= limit else FAILED
 
 
 def programs(build, wanted=None):
@@ -102,20 +105,21 @@ def order(program):
 
 
 def hunt(function, candidates):
-    """The name of a program that fails without this function, or None. Failing beats hanging."""
-    hung = None
+    """The name of a program that fails without this function, or None. Failing beats hanging, and
+    failing each time beats failing by luck."""
+    hung = lucky = None
     for program in sorted(candidates, key=order):
         if hung and order(program)[0] > 0:
             break
         limit = max(SHORTEST, int(TIMES * program.seconds))
-        before = program.seconds
         result = program.run(function, limit)
-        program.seconds = before
         if result == FAILED:
-            return program.name
+            if all(program.run(function, limit) != SURVIVED for _ in range(STEADY - 1)):
+                return program.name
+            lucky = lucky or program.name
         if result == HUNG:
             hung = hung or program.name
-    return hung
+    return hung or lucky
 
 
 def search(build, functions):

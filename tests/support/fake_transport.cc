@@ -37,7 +37,8 @@ struct FakeNet::State {
         random(given.seed),
         flying(static_cast<std::size_t>(count * count)),
         finished(static_cast<std::size_t>(count)),
-        lost(static_cast<std::size_t>(count)) {}
+        lost(static_cast<std::size_t>(count)),
+        ended(static_cast<std::size_t>(count)) {}
 
   std::deque<Flying>& between(int from, int to) {
     return flying[static_cast<std::size_t>(from * ranks + to)];
@@ -52,7 +53,7 @@ struct FakeNet::State {
   std::mt19937_64 random;
   std::vector<std::deque<Flying>> flying;
   std::vector<std::vector<Done*>> finished;  // by sender: payloads that may be changed again
-  std::vector<bool> lost;
+  std::vector<bool> lost, ended;
   std::uint64_t frames = 0;
   std::uint64_t overtaken = 0;
   FakeMemory memory{options};
@@ -67,7 +68,8 @@ class FakeTransport final : public Transport {
         rank_(rank),
         sink_(*sink),
         numbers_(std::move(numbers)),
-        told_(static_cast<std::size_t>(net.ranks)) {}
+        told_(static_cast<std::size_t>(net.ranks)),
+        told_of_end_(static_cast<std::size_t>(net.ranks)) {}
 
   const char* name() const override { return net_.options.name.c_str(); }
 
@@ -118,6 +120,7 @@ class FakeTransport final : public Transport {
   int finish_placing(int from);
   void hand_over(int from, const FrameHeader& header, std::span<std::byte> payload);
   int tell_of_lost();
+  int tell_of_ended();
   void drop_frames_to(int peer);
   int finish_own();
 
@@ -126,6 +129,7 @@ class FakeTransport final : public Transport {
   Sink& sink_;
   std::vector<int> numbers_;        // empty: everybody's are the net's
   std::vector<bool> told_;          // of whom nothing more is delivered
+  std::vector<bool> told_of_end_;   // by word
   std::map<int, Placing> placing_;  // by peer
   FakeReads reads_{net_.memory};
   bool inside_ = false;
@@ -282,8 +286,23 @@ void FakeTransport::drop_frames_to(int peer) {
     if (flying.done != nullptr) flying.done->fire(flying.done, false);
 }
 
-int FakeTransport::tell_of_lost() {
+int FakeTransport::tell_of_ended() {
   int events = 0;
+  for (int peer = 0; peer < net_.ranks; ++peer) {
+    const auto at = static_cast<std::size_t>(peer);
+    {
+      const std::lock_guard lock(net_.mutex);
+      if (!net_.ended[at] || told_of_end_[at] || peer == rank_) continue;
+    }
+    told_of_end_[at] = true;
+    sink_.on_peer_ended(number_of(peer), name(), Error{Code::proc_aborted, "the test says so"});
+    ++events;
+  }
+  return events;
+}
+
+int FakeTransport::tell_of_lost() {
+  int events = tell_of_ended();
   for (int peer = 0; peer < net_.ranks; ++peer) {
     const auto at = static_cast<std::size_t>(peer);
     {
@@ -314,6 +333,11 @@ std::unique_ptr<Transport> FakeNet::open(int rank, Sink* sink, std::vector<int> 
 void FakeNet::lose(int rank) {
   const std::lock_guard lock(state_->mutex);
   state_->lost[static_cast<std::size_t>(rank)] = true;
+}
+
+void FakeNet::tell_ended(int rank) {
+  const std::lock_guard lock(state_->mutex);
+  state_->ended[static_cast<std::size_t>(rank)] = true;
 }
 
 std::uint64_t FakeNet::frames() const {

@@ -49,6 +49,9 @@ class FakeNet {
   // From now on nothing passes from or to `rank`; all others are told at their next progress.
   // What `rank` had sent before is delivered first.
   void lose(int rank);
+  // All others hear at their next progress that `rank` has ended, as by a transport that has no
+  // connection with it.
+  void tell_ended(int rank);
   std::uint64_t frames() const;     // posted so far, all ranks
   std::uint64_t overtaken() const;  // frames that were delivered before an earlier one
   // That are exposed, or imported, now; and all reads of them so far.

@@ -26,7 +26,7 @@ comm::Topology grid_of(int ndims, const int* dims, const int* periods) {
   return grid;
 }
 
-// Saturates: more places than there are ranks anywhere is an error already.
+// Stops multiplying above INT32_MAX: no communicator has so many ranks, which is an error anyway.
 std::int64_t places(int ndims, const int* dims) {
   std::int64_t all = 1;
   for (int d = 0; d < ndims && all <= INT32_MAX; ++d) all *= dims[d];
@@ -59,7 +59,8 @@ Code cart_map(comm::Communicator& comm, int ndims, const int dims[], const int p
   if (const Code code = check_grid(comm, ndims, dims); code != Code::ok) return code;
   const comm::Topology grid = grid_of(ndims, dims, periods);
   const int nodes = comm::grid_size(grid.sizes);
-  // Local, so by what is known without asking: hosts. MPI_Cart_create asks, and may know better.
+  // A local call: it goes by which host each rank is on, which is known here. MPI_Cart_create asks
+  // the other ranks, and may know more.
   *newrank =
       place_in(comm::place_near(edges_of(grid, nodes), nodes, comm::hosts_in(comm)), comm.rank());
   return Code::ok;

@@ -48,7 +48,7 @@ int reset_one(PerformanceHandle& handle) {
   return write_one(handle, 0);
 }
 
-// MPI_T_PVAR_ALL_HANDLES: all for which it has a meaning.
+// MPI_T_PVAR_ALL_HANDLES stands for all handles on which the call has a meaning.
 int on_handles(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
                int (*apply)(PerformanceHandle&)) {
   const Entry entry;

@@ -127,7 +127,7 @@ int safety_index(MPI_T_cb_safety safety);  // -1: no such
 // With the lock held:
 Registration* add_registration(int kind);
 Registration* registered(MPI_T_event_registration handle);  // null: there is none
-// True: nobody calls its callbacks any more, and it is the caller's to end, without the lock.
+// True: none of its callbacks is running; the caller then ends it, without holding the lock.
 bool drop_registration(Registration& registration);
 void end_registration(Registration* registration);
 bool is_happening();  // anything, in this thread: it is inside progress

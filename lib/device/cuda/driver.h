@@ -7,8 +7,8 @@
 
 namespace tutti::device::cuda {
 
-// Names are macros in cuda.h: what is looked up, and how the members are called, is what they stand
-// for, such as cuMemAlloc_v2.
+// cuda.h makes macros of many names (cuMemAlloc stands for cuMemAlloc_v2). The members here, and
+// what is looked up in the library, have the names that the macros stand for.
 #define TUTTI_CUDA_FUNCTIONS(X)         \
   X(cuGetErrorName)                     \
   X(cuGetErrorString)                   \

@@ -20,7 +20,8 @@ Gpu::Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary)
       is_primary_(is_primary),
       staging_(driver),
       queues_(driver),
-      kernels_(driver) {}
+      kernels_(driver),
+      tables_(driver) {}
 
 Result<void> Gpu::start() {
   const Current current(driver_, context_);
@@ -51,6 +52,7 @@ Gpu::~Gpu() {
       if (event != nullptr) driver_.cuEventDestroy(event);
     if (spare_ != 0) driver_.cuMemFree(spare_);
     kernels_.close();
+    tables_.close();
     staging_.close();
     queues_.close();
   }
@@ -88,6 +90,7 @@ Result<void> Gpu::prepare() {
   if (!staging_.is_open()) TUTTI_DO(open_staging());
   TUTTI_DO(take_spare());
   TUTTI_DO(queues_.open());
+  tables_.open();
   return kernels_.load();
 }
 
@@ -227,6 +230,7 @@ void Gpu::end_step(Lane& lane, CUresult said) {
   if (step.host != nullptr && !job.has_failed) std::memcpy(step.host, step.chunks[0], step.bytes);
   for (std::byte* chunk : step.chunks)
     if (chunk != nullptr) staging_.give(chunk);
+  tables_.release(step.tables);
   --job.in_flight;
 }
 

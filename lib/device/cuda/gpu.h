@@ -17,6 +17,7 @@
 #include "device/cuda/kernels.h"
 #include "device/cuda/queue.h"
 #include "device/cuda/staging.h"
+#include "device/cuda/tables.h"
 #include "types/types.h"
 
 namespace tutti::device::cuda {
@@ -82,6 +83,7 @@ class Gpu final : public types::Device {
     std::array<std::byte*, 3> chunks = {};  // given back at its end
     std::byte* host = nullptr;  // the first chunk's content belongs here then; null: done
     std::size_t bytes = 0;
+    int tables = 0;  // that it reads
   };
   struct Lane {
     CUstream stream = nullptr;
@@ -115,6 +117,9 @@ class Gpu final : public types::Device {
   // the step's chunk at `place`. False: there is none, and nothing is begun.
   Result<bool> move_rows(Step& step, const types::Buffer& buffer, std::byte* packed, bool packs,
                          types::Count* bytes, std::size_t place = 1);
+  // The same by the type's table, of which the kernel needs no list. False: it has none.
+  Result<bool> move_by_table(Step& step, const RunTables::Table* table, const types::Buffer& buffer,
+                             std::byte* packed, bool packs, types::Count bytes);
   Result<void> move(const Step& step, void* to, const void* from, types::Count bytes);
   Result<bool> take_chunk(Step& step, std::size_t place);
   Result<void> open_staging();
@@ -142,6 +147,7 @@ class Gpu final : public types::Device {
   Staging staging_;
   QueueRoom queues_;
   Kernels kernels_;
+  RunTables tables_;
   Rows rows_;
   std::vector<CUevent> events_;
   std::vector<std::string> told_;  // why work failed

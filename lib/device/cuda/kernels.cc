@@ -17,7 +17,7 @@ struct Image {
 };
 // clang-format off
 constexpr Image kImages[] = {
-  {kPtxRows, "tutti_rows"},
+  {kPtxRows, "tutti_rows tutti_runs"},
   {kPtxIntegers,
    "tutti_fold_bits8 tutti_fold_bits16 tutti_fold_bits32 tutti_fold_bits64 tutti_fold_bits128 "
    "tutti_fold_int8 tutti_fold_int16 tutti_fold_int32 tutti_fold_int64 tutti_fold_int128 "
@@ -52,7 +52,7 @@ constexpr int number_of(std::string_view name) {
   while (place_of(number).name != name) ++number;  // ends: it is asked by the compiler only
   return number;
 }
-constexpr int kRows = number_of("tutti_rows");
+constexpr int kRows = number_of("tutti_rows"), kRuns = number_of("tutti_runs");
 
 // What folds an element: its bits (sums of integers, logic), and its values (all others).
 struct ElementRow {
@@ -155,6 +155,10 @@ Result<void> Kernels::rows(CUstream stream, const RowsParams& params) {
     for (std::int64_t r = 0; r < params.rows; ++r)
       most = std::max(most, params.few[r].bytes * params.few[r].count / params.unit);
   return launch(stream, kRows, (most + kThreads - 1) / kThreads, params.rows, &params);
+}
+
+Result<void> Kernels::runs(CUstream stream, const RunsParams& params) {
+  return launch(stream, kRuns, (params.items * params.lanes + kThreads - 1) / kThreads, 1, &params);
 }
 
 Result<void> Kernels::fold(CUstream stream, int kernel, const FoldParams& params) {

@@ -19,6 +19,7 @@ class Kernels {
   explicit Kernels(const Driver& driver) : driver_(driver) {}
   // The context is current for all of these.
   Result<void> rows(CUstream stream, const RowsParams& params);
+  Result<void> runs(CUstream stream, const RunsParams& params);
   Result<void> fold(CUstream stream, int kernel, const FoldParams& params);
   // All of them. A first use may make the driver wait for streams that stand still.
   Result<void> load();
@@ -30,7 +31,7 @@ class Kernels {
                       const void* params);
 
   static constexpr int kModules = 4;
-  static constexpr int kKernels = 29;
+  static constexpr int kKernels = 30;
   const Driver& driver_;
   std::array<CUmodule, kModules> modules_ = {};
   std::array<CUfunction, kKernels> functions_ = {};

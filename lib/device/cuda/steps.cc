@@ -84,9 +84,42 @@ Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes
                "cuMemcpyAsync");
 }
 
+Result<bool> Gpu::move_by_table(Step& step, const RunTables::Table* table, const Buffer& buffer,
+                                std::byte* packed, bool packs, Count bytes) {
+  if (table == nullptr || table->runs == 0) return false;
+  RunsParams params;
+  Count origin = 0;
+  types::layout_of(*buffer.type, &origin);
+  params.table = reinterpret_cast<const RunEntry*>(table->runs);
+  params.runs = table->count;
+  params.memory = static_cast<char*>(buffer.data) + origin;
+  params.extent = buffer.type->extent();
+  params.from = buffer.skip + step.job->offset + step.job->begun;
+  params.to = params.from + bytes;
+  params.packed = reinterpret_cast<char*>(packed);
+  params.first_item = table->item_of(params.from);
+  params.items = table->item_of(params.to - 1) + 1 - params.first_item;
+  const auto of = [](Count number) { return static_cast<std::uint64_t>(number); };
+  const std::uint64_t bits = table->bits | of(params.extent) | of(params.from) | of(params.to) |
+                             pointer(params.memory) | pointer(packed) | 16;
+  params.unit = 1 << std::min(std::countr_zero(bits), 4);
+  const Count units = table->bytes / table->count / params.unit;  // of a run, about
+  params.lanes = static_cast<int>(std::bit_ceil(std::clamp<std::uint64_t>(of(units), 1, 32)));
+  params.packs = packs ? 1 : 0;
+  if (table->stream != step.lane->stream)
+    TUTTI_DO(check(driver_.cuStreamWaitEvent(step.lane->stream, table->there, 0), "a wait"));
+  tables_.hold();  // for good, if the launch fails: nobody knows then
+  TUTTI_DO(kernels_.runs(step.lane->stream, params));
+  ++step.tables;
+  return true;
+}
+
 Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed, bool packs,
                             Count* bytes, std::size_t place) {
   Job& job = *step.job;
+  const RunTables::Table* table = tables_.find(*buffer.type);
+  TUTTI_TRY(is_moved, move_by_table(step, table, buffer, packed, packs, *bytes));
+  if (is_moved) return true;
   const auto give = [](void* self, const types::Row& row) {
     auto& rows = *static_cast<Rows*>(self);
     const auto of = [](Count number) { return static_cast<std::uint64_t>(number); };
@@ -99,6 +132,11 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
     rows_.all.clear();
     rows_.bits = pointer(packed) | 16;
     types::rows(buffer, job.offset + job.begun, *bytes, &rows_, give);
+    if (rows_.all.size() > RowsParams::kFew && table == nullptr) {
+      table = tables_.make(*buffer.type, step.lane->stream);
+      TUTTI_TRY(is_moved_now, move_by_table(step, table, buffer, packed, packs, *bytes));
+      if (is_moved_now) return true;
+    }
     if (rows_.all.size() <= pace_.chunk / sizeof(KernelRow)) break;
   }
   RowsParams params;

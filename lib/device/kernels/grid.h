@@ -29,6 +29,10 @@ TUTTI_DEVICE std::int64_t first_row() {
 TUTTI_DEVICE std::int64_t row_step() {
   return gridDim.y;
 }
+// Neighbours that share a piece of work, of as many as the host proposes.
+TUTTI_DEVICE std::int64_t sharing(int threads) {
+  return threads;
+}
 template <class T>
 TUTTI_DEVICE T* reach(T* address, std::int64_t) {
   return address;
@@ -63,6 +67,9 @@ TUTTI_DEVICE std::int64_t first_row() {
   return 0;
 }
 TUTTI_DEVICE std::int64_t row_step() {
+  return 1;
+}
+TUTTI_DEVICE std::int64_t sharing(int) {
   return 1;
 }
 template <class T>

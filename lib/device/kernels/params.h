@@ -23,6 +23,26 @@ struct RowsParams {
   KernelRow few[kFew];
 };
 
+// Of a table of one element's runs in stream order: where it is from the element's origin, and in
+// the element's stream; it ends where the next one starts.
+struct RunEntry {
+  std::int64_t offset, start;
+};
+
+// Bytes [from, to) of a stream of elements that a table says.
+struct RunsParams {
+  const RunEntry* table;  // and one more, which says where the last one ends
+  std::int64_t runs;
+  char* memory;         // the first element's origin
+  std::int64_t extent;  // from one to the next
+  std::int64_t from, to;
+  char* packed;                    // byte `from` of the stream
+  std::int64_t first_item, items;  // of runs, counted through all elements
+  int lanes;                       // threads that share a run
+  int unit;                        // as above
+  int packs;
+};
+
 // out[i] = a[i] op b[i]; out may be a or b.
 struct FoldParams {
   const void* a;

@@ -1,10 +1,13 @@
-// rows: packs rows of equal blocks into a stream, or unpacks them from it.
+// rows: packs rows of equal blocks into a stream, or unpacks them from it; and runs of a table that
+// lies on the GPU.
 #include "device/kernels/grid.h"
 
 namespace {
 
 using tutti::device::KernelRow;
 using tutti::device::RowsParams;
+using tutti::device::RunEntry;
+using tutti::device::RunsParams;
 
 struct alignas(16) Sixteen {
   std::uint64_t low, high;
@@ -26,8 +29,8 @@ TUTTI_DEVICE Span span_of(const KernelRow& row) {
 template <class Unit>
 TUTTI_DEVICE void move_row(const RowsParams& p, const KernelRow& row) {
   const Span memory = span_of(row);
-  char* const stream = tutti::device::reach(p.packed + row.position,
-                                            (row.count - 1) * row.stream_apart + row.bytes);
+  char* const stream =
+      tutti::device::reach(p.packed + row.position, (row.count - 1) * row.stream_apart + row.bytes);
   const std::int64_t per = row.bytes / static_cast<std::int64_t>(sizeof(Unit));
   const std::int64_t all = row.count * per;
   const bool is_small = all <= 0xffffffffLL;  // division is quicker in 32 bits
@@ -55,7 +58,53 @@ TUTTI_DEVICE void move_rows(const RowsParams& p) {
     move_row<Unit>(p, rows[r]);
 }
 
+// As many threads as `lanes` says for each run, side by side.
+template <class Unit>
+TUTTI_DEVICE void move_runs(const RunsParams& p) {
+  const std::int64_t lanes = tutti::device::sharing(p.lanes);
+  const std::int64_t all = p.items * lanes;
+  const RunEntry* const table =
+      tutti::device::reach(p.table, (p.runs + 1) * static_cast<std::int64_t>(sizeof(RunEntry)));
+  const std::int64_t each = table[p.runs].start;
+  for (std::int64_t i = tutti::device::first(); i < all; i += tutti::device::step()) {
+    const std::int64_t item = p.first_item + i / lanes;
+    const std::int64_t element = item / p.runs;
+    const RunEntry* const run = table + (item - element * p.runs);
+    const std::int64_t begin = element * each + run[0].start;
+    const std::int64_t end = element * each + run[1].start;
+    const std::int64_t from = begin < p.from ? p.from : begin;
+    const std::int64_t bytes = (end < p.to ? end : p.to) - from;
+    char* const memory =
+        tutti::device::reach(p.memory + element * p.extent + run->offset + (from - begin), bytes);
+    char* const stream = tutti::device::reach(p.packed + (from - p.from), bytes);
+    const std::int64_t units = bytes / static_cast<std::int64_t>(sizeof(Unit));
+    for (std::int64_t unit = i % lanes; unit < units; unit += lanes) {
+      Unit* const here = reinterpret_cast<Unit*>(memory) + unit;
+      Unit* const there = reinterpret_cast<Unit*>(stream) + unit;
+      if (p.packs)
+        *there = *here;
+      else
+        *here = *there;
+    }
+  }
+}
+
 }  // namespace
+
+TUTTI_KERNEL(tutti_runs, RunsParams) {
+  switch (p.unit) {
+    case 16:
+      return move_runs<Sixteen>(p);
+    case 8:
+      return move_runs<std::uint64_t>(p);
+    case 4:
+      return move_runs<std::uint32_t>(p);
+    case 2:
+      return move_runs<std::uint16_t>(p);
+    default:
+      return move_runs<std::uint8_t>(p);
+  }
+}
 
 TUTTI_KERNEL(tutti_rows, RowsParams) {
   switch (p.unit) {

@@ -189,13 +189,18 @@ class ShmTransport final : public Transport {
                [this, &found](int rank) {
                  // It may have announced itself, sent and ended since this round began.
                  find_lanes();
+                 bool has_lane = false;
                  for (Reader& reader : hot_) {
                    if (reader.from() != rank) continue;
+                   has_lane = true;
                    while (reader.has_frame() && drain(reader, kBatch) > 0) {
                    }
                    reader.give_up();  // of a frame that is not whole, nothing comes any more
                  }
-                 if (!gone_.is_reported(rank)) sink_.on_peer_gone(rank, gone_.error_for(rank));
+                 if (!has_lane)
+                   sink_.on_peer_ended(rank, name(), gone_.error_for(rank));
+                 else if (!gone_.is_reported(rank))
+                   sink_.on_peer_gone(rank, gone_.error_for(rank));
                  ++found;
                  return true;
                });

@@ -36,10 +36,9 @@ Identity identity_of(const wireup::Wireup& wireup, Security security) {
 
 }  // namespace
 
-Peers::Peers(wireup::Wireup& wireup, Sink& sink, bool serves_own_host, Security security)
+Peers::Peers(wireup::Wireup& wireup, Sink& sink, Security security)
     : wireup_(wireup),
       sink_(sink),
-      serves_own_host_(serves_own_host),
       own_(identity_of(wireup, security)),
       reception_(own_),
       gone_(wireup) {}
@@ -241,28 +240,26 @@ Error Peers::explain(const Slot& slot, const std::string& what) const {
 }
 
 void Peers::look_for_gone() {
-  const auto reaches = [this](int rank) {
-    return serves_own_host_ || wireup_.host_of(rank) != wireup_.host();
-  };
-  gone_.look(reaches, [this](int rank) {
-    Slot& found = slot(rank);
-    if (found.is_over) return true;
-    const std::int64_t now = now_ns();
-    if (found.doomed_at_ns == 0) found.doomed_at_ns = now;
-    // What it sent before may still be on its way, also behind its word that a connection of ours
-    // stands; its kernel closes the connection behind it.
-    const bool may_have_sent = found.stream || found.attempt || found.guest;
-    if (may_have_sent && now - found.doomed_at_ns < kDoomNs) return false;
-    if (found.stream) {
-      found.stream->fail_with("its process ended");
-      return false;  // buried in the next round
-    }
-    found.attempt.reset();
-    found.guest.reset();
-    found.is_over = true;
-    sink_.on_peer_gone(rank, gone_.error_for(rank));
-    return true;
-  });
+  gone_.look([](int) { return true; },
+             [this](int rank) {
+               Slot& found = slot(rank);
+               if (found.is_over) return true;
+               const std::int64_t now = now_ns();
+               if (found.doomed_at_ns == 0) found.doomed_at_ns = now;
+               // What it sent before may still be on its way, also behind its word that a
+               // connection of ours stands; its kernel closes the connection behind it.
+               const bool may_have_sent = found.stream || found.attempt || found.guest;
+               if (may_have_sent && now - found.doomed_at_ns < kDoomNs) return false;
+               if (found.stream) {
+                 found.stream->fail_with("its process ended");
+                 return false;  // buried in the next round
+               }
+               found.attempt.reset();
+               found.guest.reset();
+               found.is_over = true;
+               sink_.on_peer_ended(rank, "tcp", gone_.error_for(rank));
+               return true;
+             });
 }
 
 void Peers::heat(Stream& stream) {

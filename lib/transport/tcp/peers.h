@@ -1,8 +1,9 @@
 // peers: the connection to each peer, whoever made it, from first wish to goodbye.
 //
 // Two ranks may connect to each other at the same time; one connection must stay. The lower
-// rank's does: the higher one, asked by the lower, gives up its own attempt; the lower one,
-// asked while its own attempt has introduced itself, keeps the caller waiting until that ends.
+// rank's does. The higher rank gives its own attempt up when the lower one calls. The lower rank,
+// called while its own attempt has introduced itself already, keeps the caller waiting until that
+// has ended.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,7 @@ struct Slot {
 
 class Peers {
  public:
-  Peers(wireup::Wireup& wireup, Sink& sink, bool serves_own_host, Security security);
+  Peers(wireup::Wireup& wireup, Sink& sink, Security security);
   ~Peers();
 
   Result<void> listen(Family family, const std::string& interfaces);
@@ -72,7 +73,6 @@ class Peers {
 
   wireup::Wireup& wireup_;
   Sink& sink_;
-  bool serves_own_host_;
   Identity own_;
   Poller poller_;
   Bell bell_{*this};

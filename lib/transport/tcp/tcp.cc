@@ -34,10 +34,10 @@ class TcpLink final : public Link {
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport(const Surroundings& around, bool serves_own_host, Security security)
+  TcpTransport(const Surroundings& around, Security security)
       : rank_(around.wireup->rank()),
         security_(security),
-        peers_(*around.wireup, *around.sink, serves_own_host, security) {}
+        peers_(*around.wireup, *around.sink, security) {}
 
   Result<void> listen(Family family, const std::string& interfaces) {
     interfaces_ = interfaces;
@@ -125,9 +125,7 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
   TUTTI_TRY(family, family_named(around.knobs->text("TUTTI_TCP_FAMILY")));
   TUTTI_TRY(security, security_named(around.knobs->text("TUTTI_LINK_SECURITY")));
-  // With shm at hand, neighbours are shm's to watch.
-  const bool serves_own_host = !named.empty() && !allows(named, "shm");
-  auto transport = std::make_unique<TcpTransport>(around, serves_own_host, security);
+  auto transport = std::make_unique<TcpTransport>(around, security);
   TUTTI_DO(transport->listen(family, around.knobs->text("TUTTI_INTERFACES")));
   return std::unique_ptr<Transport>(std::move(transport));
 }

@@ -95,6 +95,7 @@ class UcxTransport final : public Transport {
   struct Doomed {
     Error why;
     std::int64_t until_ns;  // is reported then
+    bool has_link;
   };
   std::unordered_map<int, Doomed> doomed_;
   std::unordered_map<int, std::unique_ptr<Inlet>> inlets_;
@@ -229,7 +230,8 @@ void UcxTransport::look_for_gone() {
 
 void UcxTransport::lose(int peer, const Error& why, std::int64_t grace) {
   if (gone_.is_reported(peer) || doomed_.contains(peer)) return;
-  doomed_.emplace(peer, Doomed{why, now_ns() + grace});
+  const bool has_link = inlets_.contains(peer) || outlets_.contains(peer);
+  doomed_.emplace(peer, Doomed{why, now_ns() + grace, has_link});
 }
 
 // Reports who is lost. UCX may not yet be through with a fetch, and the memory is the sink's.
@@ -244,7 +246,11 @@ int UcxTransport::bury() {
       continue;
     }
     from.break_off();
-    if (gone_.mark(peer)) sink_.on_peer_gone(peer, doomed.why);
+    if (!doomed.has_link)
+      sink_.on_peer_ended(peer, name(), doomed.why);
+    else if (!gone_.is_reported(peer))
+      sink_.on_peer_gone(peer, doomed.why);
+    gone_.mark(peer);
     at = doomed_.erase(at);
     ++found;
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -55,11 +56,26 @@ bool breaks_context(CUresult error) {
          error == CUDA_ERROR_ECC_UNCORRECTABLE;
 }
 
-// Of this thread; the last is current. Never freed: libraries call while a process ends.
-std::vector<CUcontext>& own_contexts() {
-  thread_local auto* const own = new std::vector<CUcontext>;
-  return *own;
-}
+// Of this thread; the last is current. Nothing to destroy: libraries call while a thread ends.
+class OwnContexts {
+ public:
+  CUcontext last() const { return count_ == 0 ? nullptr : all_[count_ - 1]; }
+  bool push(CUcontext context) {
+    if (count_ == all_.size()) return false;
+    all_[count_++] = context;
+    return true;
+  }
+  bool pop() {
+    if (count_ == 0) return false;
+    --count_;
+    return true;
+  }
+
+ private:
+  std::array<CUcontext, 256> all_{};
+  std::size_t count_ = 0;
+};
+constinit thread_local OwnContexts own_contexts;
 
 }  // namespace
 
@@ -88,8 +104,7 @@ CUresult enter(const char* name, const void* caller) {
 }
 
 CUcontext current() {
-  const auto& contexts = own_contexts();
-  return contexts.empty() ? nullptr : contexts.back();
+  return own_contexts.last();
 }
 
 }  // namespace standin
@@ -172,23 +187,18 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
   ENTER("cuCtxSetCurrent");
-  auto& contexts = own_contexts();
-  if (!contexts.empty()) contexts.pop_back();
-  if (context != nullptr) contexts.push_back(context);
+  own_contexts.pop();
+  if (context != nullptr) own_contexts.push(context);
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent(CUcontext context) {
   ENTER("cuCtxPushCurrent");
-  own_contexts().push_back(context);
-  return CUDA_SUCCESS;
+  return own_contexts.push(context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 CUresult cuCtxPopCurrent(CUcontext* context) {
   ENTER("cuCtxPopCurrent");
-  auto& contexts = own_contexts();
-  if (contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  *context = contexts.back();
-  contexts.pop_back();
-  return CUDA_SUCCESS;
+  *context = own_contexts.last();
+  return own_contexts.pop() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 CUresult cuCtxGetDevice(CUdevice* device) {
   ENTER("cuCtxGetDevice");
@@ -201,7 +211,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   ENTER("cuModuleLoadData");
   const std::string ptx = static_cast<const char*>(image);
   if (ptx.find(".target sm_75") == std::string::npos) return CUDA_ERROR_INVALID_PTX;
-  *module = new CUmod_st{ptx};
+  *module = new CUmod_st{ptx, {}};
   return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule module) {
@@ -218,8 +228,11 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   if (twin == nullptr) return CUDA_ERROR_NOT_FOUND;
   // Its parameter is bytes: ".param .align 8 .b8 tutti_rows_param_0[1960]".
   const auto size = module->ptx.find('[', found);
-  *function = new CUfunc_st{reinterpret_cast<void (*)(const void*)>(twin),
-                            std::atoi(module->ptx.c_str() + size + 1)};  // as long as the process
+  *function =
+      module->functions
+          .emplace_back(std::make_unique<CUfunc_st>(reinterpret_cast<void (*)(const void*)>(twin),
+                                                    std::atoi(module->ptx.c_str() + size + 1)))
+          .get();
   return CUDA_SUCCESS;
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads,

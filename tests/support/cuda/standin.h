@@ -86,12 +86,13 @@ struct CUmemPoolHandle_st {
   bool is_shareable = false;
   int file = -1;  // of another process; -1: of this one
 };
-struct CUmod_st {
-  std::string ptx;
-};
 struct CUfunc_st {
   void (*twin)(const void* params) = nullptr;
   int kernel_bytes = 0;
+};
+struct CUmod_st {
+  std::string ptx;
+  std::vector<std::unique_ptr<CUfunc_st>> functions;
 };
 
 namespace standin {

@@ -4,7 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "standin_nccl.h"
@@ -14,9 +18,25 @@ using namespace standin_nccl;
 namespace {
 
 thread_local std::string last_error;
-std::string& shared_error() {  // of threads of ours
-  static std::string& text = *new std::string;
-  return text;
+// What failed last in threads of ours.
+class SharedError {
+ public:
+  void set(std::string_view why) {
+    const std::scoped_lock hold(mutex_);
+    text_ = why;
+  }
+  std::string get() {
+    const std::scoped_lock hold(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+SharedError& shared_error() {
+  static auto& only = *new SharedError;
+  return only;
 }
 std::atomic<unsigned long long> served{0};
 
@@ -55,7 +75,8 @@ ncclResult_t told_to(const char* function) {
   static std::atomic<int> calls{0};
   const Failure& told = failure();
   if (told.function != function || ++calls < told.from) return ncclSuccess;
-  last_error = shared_error() = std::string(function) + " fails as the stand-in was told";
+  last_error = std::string(function) + " fails as the stand-in was told";
+  shared_error().set(last_error);
   return static_cast<ncclResult_t>(told.result);
 }
 #define TOLD(function) \
@@ -83,7 +104,7 @@ void come_to_be(ncclComm* comm) {
     }
   std::string why;
   const bool is_good = are_apart(*comm, &why);
-  if (!is_good) shared_error() = why;
+  if (!is_good) shared_error().set(why);
   comm->state.store(is_good ? ncclSuccess : ncclInvalidUsage);
 }
 
@@ -117,7 +138,7 @@ ncclResult_t launch(ncclComm* comm, CUstream stream, Call call) {
     ::usleep(200);
     const bool is_good = cuCtxPushCurrent(comm->context) == CUDA_SUCCESS &&
                          cuLaunchHostFunc(stream, run, what) == CUDA_SUCCESS;
-    if (!is_good) shared_error() = "the stream took nothing";
+    if (!is_good) shared_error().set("the stream took nothing");
     ncclResult_t in_progress = ncclInProgress;  // unless the work has failed by now
     comm->state.compare_exchange_strong(in_progress,
                                         is_good ? ncclSuccess : ncclUnhandledCudaError);
@@ -161,7 +182,8 @@ const char* ncclGetErrorString(ncclResult_t result) {
                                       : "unhandled error (as the stand-in sees it)";
 }
 const char* ncclGetLastError(ncclComm_t) {
-  return last_error.empty() ? shared_error().c_str() : last_error.c_str();
+  if (last_error.empty()) last_error = shared_error().get();
+  return last_error.c_str();
 }
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   TOLD("ncclGetUniqueId");
@@ -171,11 +193,19 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return ncclSuccess;
 }
 
+// For good, also after its end: its threads may still look at it.
+static ncclComm* make_comm() {
+  static auto& all = *new std::deque<ncclComm>;
+  static auto& mutex = *new std::mutex;
+  const std::scoped_lock hold(mutex);
+  return &all.emplace_back();
+}
+
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int size, ncclUniqueId id, int rank,
                                     ncclConfig_t* config) {
   TOLD("ncclCommInitRankConfig");
   CUdevice device = 0;
-  auto* const comm = new ncclComm;
+  auto* const comm = make_comm();
   if (config->blocking != 0) return refuse(ncclInvalidArgument, "the stand-in never blocks");
   if (size > kMostRanks) return refuse(ncclInvalidArgument, "the stand-in has room for 16 ranks");
   if (cuCtxGetDevice(&device) != CUDA_SUCCESS || cuCtxGetCurrent(&comm->context) != CUDA_SUCCESS)
@@ -211,7 +241,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (!comm->is_final || comm->in_stream.load() > 0)
     return refuse(ncclInvalidUsage, "destroyed before it was finalized");
-  return ncclSuccess;  // its threads may still look: it stays
+  return ncclSuccess;
 }
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   comm->is_aborted.store(true);

@@ -24,8 +24,8 @@ struct Pair {
       secure::Key there{}, back{};
       there.fill(1);
       back.fill(2);
-      of_a.stream = secure::make_stream({there, back});
-      of_b.stream = secure::make_stream({back, there});
+      of_a.stream = std::make_unique<secure::RecordStream>(secure::SessionKeys{there, back});
+      of_b.stream = std::make_unique<secure::RecordStream>(secure::SessionKeys{back, there});
     }
     wire = of_a.out.get();
     a = std::make_unique<StartupChannel>(loop, std::move(of_a));

@@ -73,18 +73,18 @@ TEST_CASE("a team that does not poll", "[delegate]") {
 
 TEST_CASE("all ranks get the same bits of a sum of doubles", "[delegate]") {
   constexpr int kSize = 5;
-  constexpr Count kCount = 40000;
+  const Count count = GENERATE(900, 40000);  // in a crowd one folds for all, or all share
   std::vector<std::vector<double>> results(kSize);
-  run_team(kSize, [&results](Team& team, int rank) {
+  run_team(kSize, [&results, count](Team& team, int rank) {
     std::mt19937_64 random(static_cast<unsigned>(rank));
-    std::vector<double> in(kCount), out(kCount);
+    std::vector<double> in(static_cast<std::size_t>(count)), out(in.size());
     for (double& x : in)
       x = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 40));
     TeamCall call;
     call.collective = Collective::allreduce;
     call.send = in.data();
     call.recv = out.data();
-    call.count = kCount;
+    call.count = count;
     call.type = types::predefined_type(kDouble);
     call.op = types::predefined_op(kSum);
     const bool good = team.run(call) == Code::ok;
@@ -160,6 +160,59 @@ TEST_CASE("calls that do not match are an error on every member", "[delegate]") 
     const bool is_named = explained.find("rank 1 calls 5") != std::string::npos;
     return first != Code::ok && is_named && team.run(call) != Code::ok;
   });
+}
+
+// More members than cores, so that one of them folds for all (fold_crowd.cc).
+TEST_CASE("a crowd's allreduce in place, many times", "[delegate]") {
+  constexpr int kSize = 7;
+  constexpr Count kCount = 1800;
+  run_team(kSize, [](Team& team, int rank) {
+    std::vector<std::int32_t> ints(kCount);
+    for (int turn = 0; turn < 50; ++turn) {
+      for (Count i = 0; i < kCount; ++i) ints[static_cast<std::size_t>(i)] = value(rank, i) + turn;
+      TeamCall call;
+      call.collective = Collective::allreduce;
+      call.send = call.recv = ints.data();
+      call.count = kCount;
+      call.type = types::predefined_type(kInt);
+      call.op = types::predefined_op(kSum);
+      if (team.run(call) != Code::ok) return false;
+      for (Count i = 0; i < kCount; ++i) {
+        std::int32_t sum = kSize * turn;
+        for (int member = 0; member < kSize; ++member) sum += value(member, i);
+        if (ints[static_cast<std::size_t>(i)] != sum) return false;
+      }
+      if (turn % 3 == 0 && team.run(TeamCall{}) != Code::ok) return false;
+    }
+    return true;
+  });
+}
+
+// Who claimed a call of a crowd and is gone: nobody else may fold it, and nobody waits for ever.
+TEST_CASE("a crowd's call ends when the member that folds for all dies", "[delegate]") {
+  constexpr int kSize = 5;
+  constexpr Count kCount = 1800;
+  auto wireups = wireup::in_threads(std::vector<int>(kSize, 0));
+  std::vector<int> locals(kSize);
+  std::iota(locals.begin(), locals.end(), 0);
+  const wireup::Segment& segment = wireups[0]->segment();
+  if (!segment.header().is_oversubscribed()) return;  // a core for each: another form serves
+  const delegate::AreaGeometry geometry = delegate::geometry_of(segment.header());
+  std::byte* const first = segment.area(delegate::kHostArea) + geometry.control_at();
+  reinterpret_cast<delegate::MemberCounters*>(first)->claimed.store(1, std::memory_order_relaxed);
+  segment.rank(kSize - 1).gone.store(1, std::memory_order_release);
+  std::atomic<int> noticed{0};
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kSize; ++rank)
+    threads.emplace_back([&, rank] {
+      wireup::Wireup& own = *wireups[static_cast<std::size_t>(rank)];
+      const auto team = delegate::make_shm_team(own, locals, rank, delegate::kHostArea, waiting());
+      Mixer mixer(*team, rank, kSize);
+      if (team->run(mixer.prepare(Collective::allreduce, kCount, 0)) == Code::proc_aborted)
+        ++noticed;
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(noticed == kSize);
 }
 
 TEST_CASE("a member that dies is noticed by those who wait for it", "[delegate]") {

@@ -115,6 +115,75 @@ TEST_CASE("parts of a message are packed and unpacked from any byte to any other
   CHECK(machine.content(into) == machine.contents.at(into.data));
 }
 
+// Runs of many lengths at odd distances: no rows of equal blocks.
+types::TypeRef irregular(Count runs) {
+  std::vector<Count> lengths, places;
+  Count at = 0;
+  for (Count i = 0; i < runs; ++i) {
+    lengths.push_back(i == runs / 2 ? 1000 : 1 + i * i % 17);
+    places.push_back(at + i % 3);
+    at += lengths.back() + 3 + i % 5;
+  }
+  auto type = *types::make_indexed(lengths, places, *types::predefined_type(kInt));
+  type->commit();
+  return type;
+}
+
+TEST_CASE("an irregular layout is listed once, and is one kernel from then on", "[device]") {
+  Machine machine;
+  const auto type = irregular(4000);
+  const types::Datatype& ints = *types::predefined_type(kInt);
+  const Buffer from = machine.take(3, *type, 1), into = machine.take(3, *type, 3);
+  const Buffer plain = machine.take(3 * type->size() / 4, ints, 2);
+  for (int round = 0; round < 3; ++round)
+    for (const auto& [one, other] : {std::pair(from, plain), std::pair(plain, into)}) {
+      types::copy(machine.host(one), machine.host(other));
+      const Counted before;
+      Awaited copied;
+      one.device->copy(one, other, &copied);
+      machine.wait(copied);
+      const Counted after;
+      CHECK(after.launches - before.launches == 1);
+      CHECK((after.from_host == before.from_host) == (round > 0 || one.data != from.data));
+      CHECK(machine.content(other) == machine.contents.at(other.data));
+    }
+}
+
+TEST_CASE("irregular layouts are packed from any byte to any other", "[device]") {
+  Machine machine;
+  const auto type = irregular(700);
+  const Buffer from = machine.take(5, *type, 1), into = machine.take(5, *type, 2);
+  Buffer expected = machine.host(into);
+  for (Count offset = 0, bytes = 1; offset < from.bytes; offset += bytes) {
+    bytes = std::min<Count>(4001 + offset % 7, from.bytes - offset);
+    std::vector<std::byte> part(static_cast<std::size_t>(bytes)), same(part.size());
+    Awaited packed, unpacked;
+    from.device->pack(from, offset, part, &packed);
+    machine.wait(packed);
+    types::pack(machine.host(from), offset, same);
+    CHECK(part == same);
+    into.device->unpack(into, offset, part, &unpacked);
+    machine.wait(unpacked);
+    types::unpack(expected, offset, part);
+  }
+  CHECK(machine.content(into) == machine.contents.at(into.data));
+}
+
+TEST_CASE("more irregular layouts than there is room for are right, too", "[device]") {
+  Machine machine;
+  const types::Datatype& ints = *types::predefined_type(kInt);
+  for (Count i = 0; i < 9; ++i) {
+    const auto type = irregular(i == 4 ? 600'000 : 120'000 + i);  // one is too long for any room
+    const Buffer from = machine.take(1, *type, 1);
+    const Buffer plain = machine.take(type->size() / 4, ints, 2);
+    types::copy(machine.host(from), machine.host(plain));
+    Awaited copied;
+    from.device->copy(from, plain, &copied);
+    machine.wait(copied);
+    CHECK(machine.content(plain) == machine.contents.at(plain.data));
+  }
+}
+
 TEST_CASE("copies within a GPU meet no host memory, whatever their layouts", "[device]") {
   Machine machine;
   const auto type = columns();
@@ -125,8 +194,10 @@ TEST_CASE("copies within a GPU meet no host memory, whatever their layouts", "[d
     for (const int kind : {0, 1}) {
       const Buffer into = kind == 0 ? machine.take(20'000, *type, 3) : machine.take(all, ints, 4);
       types::copy(machine.host(from), machine.host(into));
+      Awaited first, copied;
+      from.device->copy(from, into, &first);  // with it come the layouts' tables
+      machine.wait(first);
       const Counted before;
-      Awaited copied;
       from.device->copy(from, into, &copied);
       machine.wait(copied);
       const Counted after;

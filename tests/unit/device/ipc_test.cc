@@ -2,6 +2,7 @@
 // (tests/gpu).
 #include "device/cuda/ipc.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "catch.h"
@@ -24,7 +25,7 @@ class NoCourier final : public types::Courier {
 
 Blob bytes_of(const IpcKey& key, std::size_t bytes) {
   Blob blob(bytes);
-  std::memcpy(blob.data(), &key, bytes);
+  std::copy_n(reinterpret_cast<const std::byte*>(&key), bytes, blob.begin());
   return blob;
 }
 
@@ -73,7 +74,8 @@ TEST_CASE("a key names its allocation; what it says is not believed", "[device]"
   bent.kind = 7;
   CHECK(refuses(bent, blob.size()));
 
-  // CUDA opens no handle in the process that made it; and there is no fourth way.
+  // Ways 0 to 2 are refused because CUDA opens no handle in the process that made it; others are
+  // none.
   const CUdeviceptr room = Gpus::take(5000);
   types::Buffer into = types::Buffer::plain(reinterpret_cast<void*>(room), 5000);
   into.device = vendor->owner_of(into.at());

@@ -101,6 +101,65 @@ TEST_CASE("what a lost peer had sent in full can still be received", "[p2p][lost
   REQUIRE(into == data);
 }
 
+TEST_CASE("a peer that ended is lost when its ordered link says so, not another transport",
+          "[p2p][lost]") {
+  FakeOptions ordered, other;
+  ordered.longest_delay = 30;
+  other.name = "other";
+  for (const bool is_routed : {false, true}) {
+    INFO("routed before: " << is_routed);
+    Worlds worlds(2, ordered, Knobs::defaults(), {other});
+    std::vector<std::byte> into(200), none(1), any(1);
+    std::vector<std::vector<std::byte>> sent;
+    for (int i = 0; i < 10; ++i) {
+      sent.push_back(pattern(200, static_cast<std::uint64_t>(i)));
+      REQUIRE(worlds.send(1, 0, i, sent.back())->done);
+    }
+    Pending* receive = is_routed ? worlds.recv(0, 1, 0, into) : nullptr;
+    // From now on both transports are asked in each round.
+    worlds[0].release(worlds[0].recv(kAnySource, {2, kAnySource, 0, 0}, plain(any)));
+    worlds.bulk().tell_ended(1);  // the messages come up to 30 rounds later
+    worlds[0].progress();
+    worlds[0].progress();
+    for (int i = 0; i < 10; ++i) {
+      if (receive == nullptr) receive = worlds.recv(0, 1, i, into);
+      REQUIRE(worlds.until([&] { return receive->done; }));
+      REQUIRE(receive->status.code == Code::ok);
+      REQUIRE(into == sent[static_cast<std::size_t>(i)]);
+      receive = nullptr;
+    }
+    Pending* const late = worlds.recv(0, 1, 99, none);
+    worlds.rounds(10);
+    REQUIRE_FALSE(late->done);
+    worlds.net().tell_ended(1);
+    REQUIRE(worlds.until([&] { return late->done; }));
+    REQUIRE(late->status.code == Code::proc_aborted);
+    require_gone(worlds, 1);
+  }
+}
+
+// Each transport knows of it; the one that would carry its messages has to say so.
+TEST_CASE("a peer that ended before it was linked is lost, whichever links are named",
+          "[p2p][lost]") {
+  for (const std::string links : {"auto", "shm", "tcp", "shm,tcp", "tcp,shm"})
+    for (const int host : {0, 1}) {
+      if (host == 1 && links == "shm") continue;  // does not reach
+      INFO(links << ", host " << host);
+      auto wireups = wireup::in_threads({0, host, host});
+      auto opened = Endpoint::open(*wireups[0], knobs_with("TUTTI_LINK", links));
+      REQUIRE(opened.has_value());
+      Endpoint& endpoint = **opened;
+      std::vector<std::byte> into(8);
+      Pending* const from_it = endpoint.recv(1, {1, 1, 0, 0}, plain(into));
+      for (auto& each : wireups)
+        each->segment().rank(1).gone.store(1, std::memory_order_release);  // as daemons do
+      endpoint.wait(from_it);
+      CHECK(from_it->status.code == Code::proc_aborted);
+      CHECK(endpoint.loss_text().find("rank 1") != std::string::npos);
+      endpoint.release(from_it);
+    }
+}
+
 TEST_CASE("a receive from any source outlives one of its sources", "[p2p][lost]") {
   Worlds worlds(3);
   std::vector<std::byte> into(8);

@@ -12,8 +12,8 @@ struct Ends {
     Key there{}, back{};
     there.fill(3);
     back.fill(4);
-    a = make_stream({there, back});
-    b = make_stream({back, there});
+    a = std::make_unique<RecordStream>(SessionKeys{there, back});
+    b = std::make_unique<RecordStream>(SessionKeys{back, there});
   }
   std::unique_ptr<RecordStream> a, b;
 };

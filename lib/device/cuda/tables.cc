@@ -1,0 +1,109 @@
+// Making and keeping tables.
+#include "device/cuda/tables.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::device::cuda {
+namespace {
+
+// Longer runs are several: so the threads of a kernel have about the same to do.
+constexpr types::Count kMostBytes = 1024;
+
+}  // namespace
+
+std::int64_t RunTables::Table::item_of(std::int64_t position) const {
+  const std::int64_t element = position / bytes, within = position % bytes;
+  const RunEntry* const next =
+      std::upper_bound(pinned, pinned + count, within,
+                       [](std::int64_t at, const RunEntry& run) { return at < run.start; });
+  return element * count + (next - pinned) - 1;
+}
+
+void RunTables::open() {
+  if (is_tried_) return;
+  is_tried_ = true;
+  void* memory = nullptr;
+  if (driver_.cuMemHostAlloc(&memory, kEntries * sizeof(RunEntry), CU_MEMHOSTALLOC_PORTABLE) !=
+      CUDA_SUCCESS)
+    return;
+  pinned_ = static_cast<RunEntry*>(memory);
+  if (driver_.cuMemAlloc(&room_, kEntries * sizeof(RunEntry)) != CUDA_SUCCESS) room_ = 0;
+}
+
+void RunTables::close() {
+  for (const Known& known : known_)
+    if (known.table.there != nullptr) driver_.cuEventDestroy(known.table.there);
+  known_.clear();
+  if (room_ != 0) driver_.cuMemFree(room_);
+  if (pinned_ != nullptr) driver_.cuMemFreeHost(pinned_);
+  room_ = 0;
+  pinned_ = nullptr;
+}
+
+const RunTables::Table* RunTables::find(const types::Datatype& type) const {
+  if (known_.empty()) return nullptr;
+  const void* const layout = types::layout_of(type).get();
+  const auto found = std::find_if(known_.begin(), known_.end(), [layout](const Known& known) {
+    return known.layout.get() == layout;
+  });
+  return found == known_.end() ? nullptr : &found->table;
+}
+
+// What is there is given up where all of it has been read.
+bool RunTables::take_room(std::size_t entries) {
+  if (known_.size() < kMostKnown && entries <= kEntries - taken_) return true;
+  if (readers_ > 0) return false;
+  for (const Known& known : known_)
+    if (known.table.there != nullptr) driver_.cuEventDestroy(known.table.there);
+  known_.clear();
+  taken_ = 0;
+  return entries <= kEntries;
+}
+
+const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream stream) {
+  open();
+  if (room_ == 0) return nullptr;
+  std::vector<types::ElementRun> runs;
+  std::size_t entries = 1;
+  const bool is_listed = types::element_runs(type, kEntries - 1, &runs);
+  for (const types::ElementRun& run : runs)
+    entries += static_cast<std::size_t>((run.bytes + kMostBytes - 1) / kMostBytes);
+  const bool fits = is_listed && entries <= kEntries;
+  if (!take_room(fits ? entries : 0)) return nullptr;
+  Known known{types::layout_of(type), {}};
+  if (fits) {
+    Table& table = known.table;
+    RunEntry* entry = pinned_ + taken_;
+    for (const types::ElementRun& run : runs)
+      for (types::Count at = 0; at < run.bytes; at += kMostBytes) {
+        *entry = {run.offset + at, table.bytes + at};
+        table.bits |= static_cast<std::uint64_t>(entry->offset | entry->start);
+        ++entry;
+        if (run.bytes - at <= kMostBytes) table.bytes += run.bytes;
+      }
+    *entry = {0, table.bytes};
+    table.bits |= static_cast<std::uint64_t>(table.bytes);
+    table.count = static_cast<std::int64_t>(entries - 1);
+    const std::size_t first = std::exchange(taken_, taken_ + entries);  // given away, come what may
+    if (!bring(table, first, stream)) return nullptr;
+  }
+  known_.push_back(std::move(known));
+  return &known_.back().table;
+}
+
+bool RunTables::bring(Table& table, std::size_t first, CUstream stream) {
+  if (driver_.cuEventCreate(&table.there, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
+  table.runs = room_ + first * sizeof(RunEntry);
+  table.stream = stream;
+  table.pinned = pinned_ + first;
+  const auto bytes = static_cast<std::size_t>(table.count + 1) * sizeof(RunEntry);
+  if (driver_.cuMemcpyAsync(table.runs, reinterpret_cast<CUdeviceptr>(pinned_ + first), bytes,
+                            stream) == CUDA_SUCCESS &&
+      driver_.cuEventRecord(table.there, stream) == CUDA_SUCCESS)
+    return true;
+  driver_.cuEventDestroy(table.there);
+  return false;
+}
+
+}  // namespace tutti::device::cuda

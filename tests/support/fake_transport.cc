@@ -1,6 +1,7 @@
 // The fake transport: one queue per ordered pair, one lock, one random number generator.
 #include "fake_transport.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -10,25 +11,13 @@
 #include <vector>
 
 #include "base/check.h"
+#include "fake_flying.h"
 #include "fake_memory.h"
 #include "types/types.h"
 
 namespace tutti::test {
 
 using namespace transport;
-
-namespace {
-
-struct Flying {
-  FrameHeader header;
-  std::vector<std::byte> bytes;  // copied payload, unless pinned
-  const std::byte* pinned = nullptr;
-  std::size_t size = 0;
-  Done* done = nullptr;  // of the sender, fired by the sender's progress
-  int rounds = 0;        // still to wait
-};
-
-}  // namespace
 
 struct FakeNet::State {
   State(int count, const FakeOptions& given)
@@ -38,7 +27,7 @@ struct FakeNet::State {
         flying(static_cast<std::size_t>(count * count)),
         finished(static_cast<std::size_t>(count)),
         lost(static_cast<std::size_t>(count)),
-        ended(static_cast<std::size_t>(count)) {}
+        ended(static_cast<std::size_t>(count), -1) {}
 
   std::deque<Flying>& between(int from, int to) {
     return flying[static_cast<std::size_t>(from * ranks + to)];
@@ -53,7 +42,8 @@ struct FakeNet::State {
   std::mt19937_64 random;
   std::vector<std::deque<Flying>> flying;
   std::vector<std::vector<Done*>> finished;  // by sender: payloads that may be changed again
-  std::vector<bool> lost, ended;
+  std::vector<bool> lost;
+  std::vector<int> ended;  // by rank, who it is to be told of; -1: nobody
   std::uint64_t frames = 0;
   std::uint64_t overtaken = 0;
   FakeMemory memory{options};
@@ -68,8 +58,7 @@ class FakeTransport final : public Transport {
         rank_(rank),
         sink_(*sink),
         numbers_(std::move(numbers)),
-        told_(static_cast<std::size_t>(net.ranks)),
-        told_of_end_(static_cast<std::size_t>(net.ranks)) {}
+        told_(static_cast<std::size_t>(net.ranks)) {}
 
   const char* name() const override { return net_.options.name.c_str(); }
 
@@ -129,7 +118,6 @@ class FakeTransport final : public Transport {
   Sink& sink_;
   std::vector<int> numbers_;        // empty: everybody's are the net's
   std::vector<bool> told_;          // of whom nothing more is delivered
-  std::vector<bool> told_of_end_;   // by word
   std::map<int, Placing> placing_;  // by peer
   FakeReads reads_{net_.memory};
   bool inside_ = false;
@@ -287,18 +275,11 @@ void FakeTransport::drop_frames_to(int peer) {
 }
 
 int FakeTransport::tell_of_ended() {
-  int events = 0;
-  for (int peer = 0; peer < net_.ranks; ++peer) {
-    const auto at = static_cast<std::size_t>(peer);
-    {
-      const std::lock_guard lock(net_.mutex);
-      if (!net_.ended[at] || told_of_end_[at] || peer == rank_) continue;
-    }
-    told_of_end_[at] = true;
-    sink_.on_peer_ended(number_of(peer), name(), Error{Code::proc_aborted, "the test says so"});
-    ++events;
-  }
-  return events;
+  const std::lock_guard lock(net_.mutex);
+  const int peer = std::exchange(net_.ended[static_cast<std::size_t>(rank_)], -1);
+  if (peer < 0 || peer == rank_) return 0;
+  sink_.on_peer_ended(number_of(peer), name(), Error{Code::proc_aborted, "the test says so"});
+  return 1;
 }
 
 int FakeTransport::tell_of_lost() {
@@ -337,7 +318,7 @@ void FakeNet::lose(int rank) {
 
 void FakeNet::tell_ended(int rank) {
   const std::lock_guard lock(state_->mutex);
-  state_->ended[static_cast<std::size_t>(rank)] = true;
+  std::fill(state_->ended.begin(), state_->ended.end(), rank);
 }
 
 std::uint64_t FakeNet::frames() const {

@@ -143,12 +143,11 @@ def no_room(prun, program):
         for what, (how, words) in ways.items():
             job = Job(prun, wanted, endless, ranks=4, **how)
             status = job.wait()
-            took = job.survivors_gone()
+            job.survivors_gone()
             lines = [line for line in job.said().splitlines() if line.startswith("prun: ") and "turns" not in line]
             check(status == NO_ROOM, f"{what}: status {status}", job.said()[-3000:])
             check(len(lines) == 1 and re.search(words, lines[0]), f"{what}: one line says which file, and why",
                   "\n".join(lines))
-            check(took < 60, f"{what}: nothing is left after {took:.1f} s")
     full = open("/dev/full", "w")
     done = subprocess.run([prun, "--oversubscribe", "-np", "4", program, "1000"], stdout=full, stderr=subprocess.PIPE,
                           text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL)

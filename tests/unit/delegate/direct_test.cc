@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "base/check.h"
 #include "members.h"
 
 using namespace tutti;
@@ -38,12 +39,14 @@ class Pages {
         at_(static_cast<std::byte*>(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                                            fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd,
                                            0))) {
-    REQUIRE(static_cast<void*>(at_) != MAP_FAILED);
+    TUTTI_CHECK(static_cast<void*>(at_) != MAP_FAILED, "no memory to map");
   }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
   ~Pages() { ::munmap(at_, bytes_); }
-  void forbid(std::size_t page) { REQUIRE(::mprotect(at_ + page * kPage, kPage, PROT_NONE) == 0); }
+  void forbid(std::size_t page) {
+    TUTTI_CHECK(::mprotect(at_ + page * kPage, kPage, PROT_NONE) == 0, "a page stays open");
+  }
   std::byte* at(std::size_t page) const { return at_ + page * kPage; }
 
   static constexpr std::size_t kPage = 4096;

@@ -70,7 +70,7 @@ struct MemberCounters {
   // Blocks read from the givers' own memory (direct.cc). Twice the number of the latest call in
   // which it has tried, and one more where it could not.
   alignas(kCacheLine) std::atomic<std::uint64_t> answered;
-  std::atomic<std::uint32_t> reads;            // Reads
+  std::atomic<Reads> reads;
   std::atomic<std::uint64_t> spent[kEntries];  // on copying: a call's number and its figure
   // Of the team, in its first member's: the latest call that a member folds for all, and has
   // folded (fold_crowd.cc). Who claims it is the one that writes `served`.

@@ -22,13 +22,13 @@ constexpr std::size_t kSizes = 13;                   // that are told apart, fro
 constexpr Count kPiece = 1 << 20;                    // of one read
 constexpr Count kThrough = 16 << 10;                 // of what has gaps here, by way of the stack
 
+constexpr coll::Collective kForms[] = {coll::Collective::bcast, coll::Collective::gather,
+                                       coll::Collective::scatter, coll::Collective::allgather,
+                                       coll::Collective::alltoall};
+
 std::size_t form_of(coll::Collective collective) {
-  constexpr coll::Collective kForms[] = {coll::Collective::bcast, coll::Collective::gather,
-                                         coll::Collective::scatter, coll::Collective::allgather,
-                                         coll::Collective::alltoall};
   return static_cast<std::size_t>(std::ranges::find(kForms, collective) - kForms);
 }
-constexpr std::size_t kForms = 5;
 
 }  // namespace
 
@@ -39,39 +39,29 @@ bool ShmTeam::may_read(Count block) const {
 // Once it is known of all others. Those that have not started yet are asked in a later call.
 void ShmTeam::prove_reading(const Exchange& exchange) {
   if (!exchange.may_be_direct) return;
-  std::atomic<std::uint32_t>& reads = control(me_).reads;
+  std::atomic<Reads>& reads = control(me_).reads;
   // relaxed: our own.
-  if (reads.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(Reads::unknown)) return;
+  if (reads.load(std::memory_order_relaxed) != Reads::unknown) return;
   proved_.resize(static_cast<std::size_t>(size_));
-  const auto local = [&](int member) {
-    return static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(member)]);
-  };
-  Reads found = transport::is_readable(segment_, local(me_)) ? Reads::yes : Reads::no;
+  Reads found = transport::is_readable(segment_, local_of(me_)) ? Reads::yes : Reads::no;
   for (int member = 0; member < size_ && found == Reads::yes; ++member) {
     const auto at = static_cast<std::size_t>(member);
     if (member == me_ || proved_[at]) continue;
-    if (!transport::is_readable(segment_, local(member))) return;
-    if (transport::read_neighbour(segment_, {local(me_), local(member)}, 0, {}))
+    if (!transport::is_readable(segment_, local_of(member))) return;
+    if (transport::read_neighbour(segment_, {local_of(me_), local_of(member)}, 0, {}))
       proved_[at] = true;
     else
       found = Reads::no;
   }
   // relaxed: a word that is believed when it is seen.
-  reads.store(static_cast<std::uint32_t>(found), std::memory_order_relaxed);
+  reads.store(found, std::memory_order_relaxed);
 }
 
 bool ShmTeam::all_read() const {
   for (int member = 0; member < size_; ++member)
     // relaxed: as above.
-    if (control(member).reads.load(std::memory_order_relaxed) !=
-        static_cast<std::uint32_t>(Reads::yes))
-      return false;
+    if (control(member).reads.load(std::memory_order_relaxed) != Reads::yes) return false;
   return true;
-}
-
-bool ShmTeam::is_chooser(const Exchange& exchange) const {
-  const bool has_root = !exchange.everyone_gives || !exchange.everyone_takes;
-  return me_ == (has_root ? exchange.call.root : 0);
 }
 
 // This member's word, and where its blocks lie.
@@ -84,13 +74,13 @@ std::uint64_t ShmTeam::say_way(Exchange& exchange) {
     std::memcpy(entry(me_).short_payload, &address, sizeof address);
     word |= kReadable;
   }
-  if (is_chooser(exchange) && all_read() && choose_direct(exchange)) word |= kDirect;
+  if (me_ == exchange.chooser() && all_read() && choose_direct(exchange)) word |= kDirect;
   return word;
 }
 
 bool ShmTeam::choose_direct(const Exchange& exchange) {
   if (single_copy_ == BlockReads::on) return true;
-  judges_.resize(kForms * kSizes);
+  judges_.resize(std::size(kForms) * kSizes);
   Turn& turn = turns_[number_ % kEntries];
   if (turn.number > 0) {
     std::uint32_t longest = 0;
@@ -114,11 +104,10 @@ bool ShmTeam::choose_direct(const Exchange& exchange) {
 // Every member was heard that has a say.
 void ShmTeam::hear_way(Exchange& exchange) const {
   if (!exchange.may_be_direct) return;
-  const bool has_root = !exchange.everyone_gives || !exchange.everyone_takes;
-  exchange.is_direct = (entry(has_root ? exchange.call.root : 0).word & kDirect) != 0;
-  exchange.is_timed = single_copy_ == BlockReads::judged &&
-                      control(me_).reads.load(std::memory_order_relaxed) ==
-                          static_cast<std::uint32_t>(Reads::yes);  // relaxed: our own
+  exchange.is_direct = (entry(exchange.chooser()).word & kDirect) != 0;
+  // relaxed: our own.
+  const Reads reads = control(me_).reads.load(std::memory_order_relaxed);
+  exchange.is_timed = single_copy_ == BlockReads::judged && reads == Reads::yes;
 }
 
 bool ShmTeam::is_direct(const Exchange& exchange, int giver) const {
@@ -163,7 +152,7 @@ Code ShmTeam::read_blocks(Work& work) {
       return code;
   }
   if (has_failed)  // relaxed: see prove_reading()
-    control(me_).reads.store(static_cast<std::uint32_t>(Reads::no), std::memory_order_relaxed);
+    control(me_).reads.store(Reads::no, std::memory_order_relaxed);
   // release: our reads are over before the giver sees it; pairs with await().
   control(me_).answered.store(2 * number_ + (has_failed ? 1 : 0), std::memory_order_release);
   wake_others();
@@ -176,10 +165,8 @@ bool ShmTeam::read_block(Exchange& exchange, int giver) const {
   std::memcpy(&address, entry(giver).short_payload, sizeof address);
   address += static_cast<std::uint64_t>(exchange.block_for(me_) * exchange.call.block);
   const auto read = [&](Count from, std::byte* to, Count bytes) {
-    const transport::LocalPair who{
-        static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(me_)]),
-        static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(giver)])};
-    return transport::read_neighbour(segment_, who, address + static_cast<std::uint64_t>(from),
+    return transport::read_neighbour(segment_, {local_of(me_), local_of(giver)},
+                                     address + static_cast<std::uint64_t>(from),
                                      {to, static_cast<std::size_t>(bytes)})
         .has_value();
   };

@@ -27,7 +27,7 @@ void ShmTeam::choose_move(Work& work) const {
   work.bytes = static_cast<std::size_t>(exchange.blocks() * call.block);
   work.form = &ShmTeam::move_short;
   if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
-  const bool one_way = !exchange.everyone_gives || !exchange.everyone_takes;
+  const bool one_way = exchange.has_root();
   exchange.may_be_direct = may_read(call.block);
   const Rounds rounds = rounds_of(call.block, exchange.blocks(), kLeastDepth, one_way);
   exchange.part = rounds.part;
@@ -89,7 +89,7 @@ Code ShmTeam::move_short(Work& work) {
                  theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
   }
   if (exchange.everyone_gives && takes) all_entered();
-  if (!exchange.everyone_gives || !exchange.everyone_takes) end_call();
+  if (exchange.has_root()) end_call();
   return Code::ok;
 }
 

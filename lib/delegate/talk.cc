@@ -14,8 +14,12 @@ constexpr Count kMostPart = 64 << 10;
 
 }  // namespace
 
+std::uint32_t ShmTeam::local_of(int member) const {
+  return static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(member)]);
+}
+
 int ShmTeam::job_rank(int member) const {
-  return segment_.rank_of(static_cast<std::uint32_t>(locals_[static_cast<std::size_t>(member)]));
+  return segment_.rank_of(local_of(member));
 }
 
 Code ShmTeam::claim_old_entry() {

@@ -104,7 +104,6 @@ class ShmTeam final : public Team {
   bool may_read(Count block) const;
   void prove_reading(const Exchange& exchange);
   bool all_read() const;
-  bool is_chooser(const Exchange& exchange) const;
   std::uint64_t say_way(Exchange& exchange);
   bool choose_direct(const Exchange& exchange);
   void hear_way(Exchange& exchange) const;
@@ -205,6 +204,7 @@ class ShmTeam final : public Team {
   Code end_without_data();
   Code lost_member();
   Code broken_by(int member, std::uint32_t said);
+  std::uint32_t local_of(int member) const;
   int job_rank(int member) const;
 
   // What the last form that answered kNotYet waits for: a counter that reaches `least`, or a flag

@@ -42,7 +42,7 @@ Code ShmTeam::move_uneven(Work& work) {
   if (const Code code = lay_out_uneven(work); code != Code::ok) return code;
   if (const Code code = move_in_rounds(work); code != Code::ok) return code;
   if (exchange.overwrites()) take_entries(exchange);
-  if (exchange.everyone_gives && exchange.everyone_takes) all_entered();
+  if (!exchange.has_root()) all_entered();
   end_call();
   return Code::ok;
 }
@@ -119,7 +119,7 @@ Code ShmTeam::lay_out_uneven(Work& work) {
     if (const Code code = see_sizes(exchange); code != Code::ok) return code;
     if (!exchange.overwrites()) take_entries(exchange);
   }
-  const bool one_way = !exchange.everyone_gives || !exchange.everyone_takes;
+  const bool one_way = exchange.has_root();
   const Rounds rounds =
       rounds_of(std::max<Count>(most, 1), exchange.blocks(), kLeastDepth, one_way);
   exchange.part = rounds.part;

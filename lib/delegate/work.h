@@ -75,6 +75,8 @@ struct ShmTeam::Exchange {
     return takes(me) ? gives(member)
                      : member == call.root && (may_be_direct || call.uneven != nullptr);
   }
+  bool has_root() const { return !everyone_gives || !everyone_takes; }
+  int chooser() const { return has_root() ? call.root : 0; }  // of the way, for all (direct.cc)
   bool gives(int member) const { return everyone_gives || member == call.root; }
   bool takes(int member) const { return everyone_takes || member == call.root; }
   // Whether anybody but this member takes what it gives.

@@ -51,9 +51,13 @@ void Core::on_copied(Done* self, bool ok) {
   transfer->core->end_copy(transfer, bounce, ok);
 }
 
-void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
-  if (--copies_ == 0) waiter_->end_unsignalled();
+void Core::forget_copy(Transfer* transfer) {
   --transfer->copies;
+  if (--copies_ == 0) waiter_->end_unsignalled();
+}
+
+void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
+  forget_copy(transfer);
   const Bounce::Use use = bounce->use;
   if (!ok && transfer->failure == Code::ok && use != Bounce::Use::get)
     transfer->failure = transfer->buffer.device->is_usable() ? Code::other : Code::buffer;

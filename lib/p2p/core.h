@@ -9,8 +9,7 @@
 //   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
 //   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
 //   give_to_self -> itself.cc -> match.h                   frames.cc     the rarer kinds of frames
-//                                                          copies.cc, device_get.cc  memory of
-//                                                          devices
+//                                                          copies.cc, device_get.cc  devices
 #pragma once
 
 #include <array>
@@ -152,6 +151,7 @@ class Core final : public transport::Sink {
   void drop_bounces(Transfer* transfer);
   void begin_copy(Transfer* transfer);
   static void on_copied(Done* self, bool ok);
+  void forget_copy(Transfer* transfer);
   void end_copy(Transfer* transfer, Bounce* bounce, bool ok);
   void pack_ahead(Transfer* transfer, std::size_t most);
   bool is_packed(Transfer* transfer);

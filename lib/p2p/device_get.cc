@@ -77,8 +77,7 @@ bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
         *transfer->source_memory, 0,
         transfer->buffer.part(0, static_cast<types::Count>(transfer->total)), got);
     if (!begun) {
-      --transfer->copies;
-      if (--copies_ == 0) waiter_->end_unsignalled();
+      forget_copy(transfer);
       give_bounce(got);
     }
     return begun;

@@ -31,10 +31,15 @@ void RunTables::open() {
   if (driver_.cuMemAlloc(&room_, kEntries * sizeof(RunEntry)) != CUDA_SUCCESS) room_ = 0;
 }
 
-void RunTables::close() {
+void RunTables::forget() {
   for (const Known& known : known_)
     if (known.table.there != nullptr) driver_.cuEventDestroy(known.table.there);
   known_.clear();
+  taken_ = 0;
+}
+
+void RunTables::close() {
+  forget();
   if (room_ != 0) driver_.cuMemFree(room_);
   if (pinned_ != nullptr) driver_.cuMemFreeHost(pinned_);
   room_ = 0;
@@ -54,10 +59,7 @@ const RunTables::Table* RunTables::find(const types::Datatype& type) const {
 bool RunTables::take_room(std::size_t entries) {
   if (known_.size() < kMostKnown && entries <= kEntries - taken_) return true;
   if (readers_ > 0) return false;
-  for (const Known& known : known_)
-    if (known.table.there != nullptr) driver_.cuEventDestroy(known.table.there);
-  known_.clear();
-  taken_ = 0;
+  forget();
   return entries <= kEntries;
 }
 

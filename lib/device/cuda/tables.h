@@ -46,6 +46,7 @@ class RunTables {
     std::shared_ptr<const void> layout;  // whose address is its name
     Table table;
   };
+  void forget();  // all of them
   bool take_room(std::size_t entries);
   bool bring(Table& table, std::size_t first, CUstream stream);
 

@@ -2,12 +2,11 @@
 // handler hears of them, no tool counts them.
 #include <mpi-ext.h>
 
+#include "mpi/exported.h"
 #include "mpi/memory_kinds.h"
 
 using namespace tutti;       // NOLINT(google-build-using-namespace): C functions
 using namespace tutti::mpi;  // NOLINT(google-build-using-namespace): C functions
-
-#define TUTTI_EXPORTED extern "C" [[gnu::visibility("default")]]
 
 TUTTI_EXPORTED int MPIX_Query_cuda_support(void) {
   return takes_memory(MemoryKind::cuda) ? 1 : 0;

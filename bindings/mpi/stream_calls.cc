@@ -5,6 +5,7 @@
 
 #include "mpi/call.h"
 #include "mpi/convert.h"
+#include "mpi/exported.h"
 #include "mpi/requests.h"
 #include "mpi/streams.h"
 #include "mpi/trouble.h"
@@ -149,7 +150,6 @@ int wait(function::Number number, int count, MPI_Request* array, QueuedCall& ope
 using namespace tutti;       // NOLINT(google-build-using-namespace): C functions
 using namespace tutti::mpi;  // NOLINT(google-build-using-namespace): C functions
 
-#define TUTTI_EXPORTED extern "C" [[gnu::visibility("default")]]
 // Both forms: counts of int, and large ones.
 #define TUTTI_SEND_ENQUEUE(name, CountType)                                                  \
   TUTTI_EXPORTED int name(const void* buf, CountType count, MPI_Datatype datatype, int dest, \

@@ -3,6 +3,7 @@
 
 #include "mpi/call.h"
 #include "mpi/calls.h"
+#include "mpi/exported.h"
 #include "mpi/streams.h"
 #include "mpi/trouble.h"
 
@@ -105,7 +106,6 @@ int exchange(function::Number number, Collective which, const Block& send, const
 using namespace tutti;       // NOLINT(google-build-using-namespace): C functions
 using namespace tutti::mpi;  // NOLINT(google-build-using-namespace): C functions
 
-#define TUTTI_EXPORTED extern "C" [[gnu::visibility("default")]]
 // Both forms: counts of int, and large ones.
 #define TUTTI_BCAST_ENQUEUE(name, CountType)                                              \
   TUTTI_EXPORTED int name(void* buffer, CountType count, MPI_Datatype datatype, int root, \

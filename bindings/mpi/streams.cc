@@ -11,6 +11,7 @@
 #include "mpi/call.h"
 #include "mpi/callback.h"
 #include "mpi/errors.h"
+#include "mpi/exported.h"
 #include "mpi/give_comm.h"
 #include "mpi/trouble.h"
 
@@ -165,23 +166,11 @@ int run(function::Number number, Body body) {
   return code == Code::ok ? MPI_SUCCESS : call.fail(code, nullptr);
 }
 
-template <class Body>
-int run_on(function::Number number, MPI_Comm handle, Body body) {
-  const CallScope call(number, CallScope::inside);
-  if (!call.allowed()) return call.refuse(nullptr);
-  comm::Communicator* const comm = comm_of(handle);
-  if (!good_comm(comm, "comm")) return call.refuse(nullptr);
-  const Code code = body(*comm);
-  return code == Code::ok ? MPI_SUCCESS : call.fail(code, comm);
-}
-
 }  // namespace
 }  // namespace tutti::mpi
 
 using namespace tutti;       // NOLINT(google-build-using-namespace): C functions
 using namespace tutti::mpi;  // NOLINT(google-build-using-namespace): C functions
-
-#define TUTTI_EXPORTED extern "C" [[gnu::visibility("default")]]
 
 TUTTI_EXPORTED int MPIX_Info_set_hex(MPI_Info info, const char* key, const void* value,
                                      int value_size) {

@@ -31,16 +31,23 @@ inline bool good_data(const void* data, Count count, const types::Datatype* type
          good_buffer(data, count, type, may_be_in_place, name);
 }
 
-// `make` notes what is wrong and gives an operation otherwise.
-template <class Make>
-int enqueue_on(function::Number number, MPI_Comm handle, Make make) {
+template <class Body>
+int run_on(function::Number number, MPI_Comm handle, Body body) {
   const CallScope call(number, CallScope::inside);
   if (!call.allowed()) return call.refuse(nullptr);
   comm::Communicator* const comm = comm_of(handle);
   if (!good_comm(comm, "comm")) return call.refuse(nullptr);
-  enqueue::UserStream* const stream = queue_of(*comm);
-  const Code code = stream == nullptr ? trouble().code : make(*comm, *stream);
+  const Code code = body(*comm);
   return code == Code::ok ? MPI_SUCCESS : call.fail(code, comm);
+}
+
+// `make` notes what is wrong and gives an operation otherwise.
+template <class Make>
+int enqueue_on(function::Number number, MPI_Comm handle, Make make) {
+  return run_on(number, handle, [&](comm::Communicator& comm) {
+    enqueue::UserStream* const stream = queue_of(comm);
+    return stream == nullptr ? trouble().code : make(comm, *stream);
+  });
 }
 
 }  // namespace tutti::mpi

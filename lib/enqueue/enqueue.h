@@ -126,8 +126,8 @@ class CallStreams final : public types::Enqueued {
 
   world::World& world_;
   const Fatal fatal_;
-  std::mutex
-      marks_;  // who puts counts and marks with it held: no stream comes to stand still meanwhile
+  // Who puts counts and marks with it held: no stream comes to stand still meanwhile.
+  std::mutex marks_;
   std::mutex mutex_;  // of lines_, which change with the gate held, too
   std::vector<std::shared_ptr<CallLine>> lines_;
   // seq_cst, with sleeps_: who puts counts and then looks whether our thread sleeps; that says so

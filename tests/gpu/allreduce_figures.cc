@@ -3,10 +3,10 @@
 // has bare NCCL beside it, in turns with ours. The third is by what the number of calls is divided.
 //
 //   {"what": "allreduce", "by": "nccl", "ranks": 2, "bytes": 1048576, "us": 41.2}
-#include <algorithm>
 #include <cstdlib>
 
 #include "area.h"
+#include "rounds.h"
 #ifdef WITH_NCCL
 #include "bare_nccl.h"
 #endif
@@ -17,29 +17,19 @@ using gpu::Kind;
 
 namespace {
 
-int fewer = 1;  // so many times fewer calls: to see that it runs
-int times_of(std::size_t bytes) {
-  return (bytes <= 65536 ? 200 : bytes <= (std::size_t{16} << 20) ? 30 : 4) / fewer + 1;
-}
-
 // Us a call of one round, with the slowest rank.
 template <class Call>
-double round_of(int times, const Call& call) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double begin = MPI_Wtime();
-  for (int i = 0; i < times; ++i) call();
-  double us = (MPI_Wtime() - begin) / times * 1e6, slowest = 0;
+double slowest_of(int times, const Call& call) {
+  double us = gpu::round_of(times, call), slowest = 0;
   MPI_Allreduce(&us, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return slowest;
 }
 
-void tell(const char* by, std::size_t bytes, std::vector<double> rounds) {
-  rounds.erase(rounds.begin());  // in which connections are made
-  std::sort(rounds.begin(), rounds.end());
+void tell(const char* by, std::size_t bytes, const std::vector<double>& rounds) {
   if (rank == 0)
     std::printf(
         "{\"what\": \"allreduce\", \"by\": \"%s\", \"ranks\": %d, \"bytes\": %zu, \"us\": %.3f}\n",
-        by, size, bytes, rounds[rounds.size() / 2]);
+        by, size, bytes, gpu::middle_of(rounds));
 }
 
 }  // namespace
@@ -49,23 +39,23 @@ int main(int argc, char** argv) {
   gpu::begin();
   const char* const by = argc > 1 ? argv[1] : "chosen";
   const std::size_t most = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::size_t{1} << 30;
-  if (argc > 3) fewer = std::atoi(argv[3]);
+  if (argc > 3) gpu::fewer = std::atoi(argv[3]);
   Area send(most, Kind::device), recv(most, Kind::device);
 #ifdef WITH_NCCL
   gpu::BareNccl bare(std::strcmp(by, "nccl") == 0);
 #endif
   for (std::size_t bytes = 8; bytes <= most; bytes *= 8) {
     const std::size_t count = bytes / sizeof(float);
-    const int times = times_of(bytes);
+    const int times = gpu::times_of(bytes, {200, 30, 4});
     std::vector<double> ours, beside;
-    for (int round = 0; round < 6; ++round) {
-      ours.push_back(round_of(times, [&] {
+    for (int round = 0; round < gpu::kRounds; ++round) {
+      ours.push_back(slowest_of(times, [&] {
         MPI_Allreduce(send.data(), recv.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM,
                       MPI_COMM_WORLD);
       }));
 #ifdef WITH_NCCL
       if (bare)
-        beside.push_back(round_of(times, [&] { bare.sum(send.data(), recv.data(), count); }));
+        beside.push_back(slowest_of(times, [&] { bare.sum(send.data(), recv.data(), count); }));
 #endif
     }
     tell(by, bytes, ours);

@@ -8,12 +8,13 @@
 //   {"what": "host_half_round_trip", ...}
 //   {"what": "pack_vector_64", "gb_per_s": ...}   and of a struct, and of blocks at odd distances
 //   {"what": "fold_bfloat16", "gb_per_s": ...}   three times its bytes: read, read, written
-//   {"what": "enqueue", "call": "allreduce", "host_us": 2.1, "stream_us": ...}   a call in a
-//   stream:
-//     what it costs the host, and how long the stream takes for it
+//   {"what": "enqueue", "call": "allreduce", "host_us": 2.1, "stream_us": ...}
+//
+// The last: what a call in a stream costs the host, and how long the stream takes for it.
 #include <algorithm>
 #include <cstdlib>
 
+#include "rounds.h"
 #include "stream_area.h"
 
 using namespace ranks;
@@ -22,23 +23,16 @@ using gpu::Kind;
 
 namespace {
 
-int fewer = 1;  // so many times fewer calls: to see that it runs
 int times_of(std::size_t bytes) {
-  return (bytes <= 65536 ? 500 : bytes <= (std::size_t{16} << 20) ? 50 : 8) / fewer + 1;
+  return gpu::times_of(bytes, {500, 50, 8});
 }
 
 // The middle of five rounds, in us a call.
 template <class Call>
-double us_of(int times, Call call) {
+double us_of(int times, const Call& call) {
   std::vector<double> rounds;
-  for (int round = 0; round < 6; ++round) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = MPI_Wtime();
-    for (int i = 0; i < times; ++i) call();
-    if (round > 0) rounds.push_back((MPI_Wtime() - begin) / times * 1e6);
-  }
-  std::sort(rounds.begin(), rounds.end());
-  return rounds[rounds.size() / 2];
+  for (int round = 0; round < gpu::kRounds; ++round) rounds.push_back(gpu::round_of(times, call));
+  return gpu::middle_of(rounds);
 }
 
 // us a message.
@@ -142,7 +136,7 @@ template <class Call>
 void enqueue(const char* name, const gpu::Lane& lane, Call call) {
   const int times = 100;
   std::vector<double> host, stream;
-  for (int round = 0; round < 40 / fewer + 2; ++round) {
+  for (int round = 0; round < 40 / gpu::fewer + 2; ++round) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
     for (int i = 0; i < times; ++i) call();
@@ -180,7 +174,7 @@ int main(int argc, char** argv) {
   begin();
   gpu::begin();
   const std::size_t most = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : std::size_t{256} << 20;
-  if (argc > 2) fewer = std::atoi(argv[2]);
+  if (argc > 2) gpu::fewer = std::atoi(argv[2]);
   if (size != 2) {
     std::fprintf(stderr, "two ranks are wanted\n");
     return 2;

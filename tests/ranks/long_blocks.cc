@@ -3,12 +3,11 @@
 // `killed`: a rank is killed while others read from it and it from them.
 #include <unistd.h>
 
-#include <csignal>
 #include <cstring>
 #include <functional>
-#include <thread>
 
 #include "check.h"
+#include "long_ends.h"
 
 using namespace ranks;
 
@@ -129,12 +128,8 @@ void in_a_row() {
 }
 
 void between_threads() {
-  MPI_Comm comms[2];
-  for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  std::thread second([&] { all(comms[1], kSizes[1]); });
-  all(comms[0], kSizes[2]);
-  second.join();
-  for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+  in_two_threads([](MPI_Comm comm) { all(comm, kSizes[2]); },
+                 [](MPI_Comm comm) { all(comm, kSizes[1]); });
 }
 
 // The last rank dies while all exchange.
@@ -142,21 +137,11 @@ int killed() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const int n = 1'000'000;
   std::vector<int> given(static_cast<std::size_t>(n * size), rank), taken(given);
-  std::thread killer;
-  if (rank == size - 1)
-    killer = std::thread([] {
-      ::usleep(100'000);
-      ::kill(::getpid(), SIGKILL);
-    });
-  int code = MPI_SUCCESS;
-  while (code == MPI_SUCCESS)
-    code = MPI_Alltoall(given.data(), n, MPI_INT, taken.data(), n, MPI_INT, MPI_COMM_WORLD);
-  int error_class = MPI_SUCCESS;
-  MPI_Error_class(code, &error_class);
-  CHECK(error_class == MPI_ERR_PROC_ABORTED);
-  if (failures == 0 && rank == 0) std::puts("the exchange ended");
-  std::fflush(stdout);  // MPI_Finalize says that a rank is missing, and ends this one
-  return done();
+  std::thread end;
+  if (rank == size - 1) end = killer();
+  return until_another_is_dead(rank == 0, "the exchange ended", [&] {
+    return MPI_Alltoall(given.data(), n, MPI_INT, taken.data(), n, MPI_INT, MPI_COMM_WORLD);
+  });
 }
 
 }  // namespace

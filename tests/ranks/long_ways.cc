@@ -1,13 +1,10 @@
 // Long messages whichever way their data come (TUTTI_SINGLE_COPY): whole, cut, in pieces on either
 // side, several at a time, of many sizes, between threads; and `killed`: from a rank that is killed
 // while it is read.
-#include <unistd.h>
-
-#include <csignal>
 #include <cstring>
-#include <thread>
 
 #include "check.h"
+#include "long_ends.h"
 
 using namespace ranks;
 
@@ -110,12 +107,8 @@ void together(int peer) {
 }
 
 void between_threads(int peer) {
-  MPI_Comm comms[2];
-  for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  std::thread second([&] { whole(comms[1], peer, kSizes[1]); });
-  whole(comms[0], peer, kSizes[2]);
-  second.join();
-  for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+  in_two_threads([&](MPI_Comm comm) { whole(comm, peer, kSizes[2]); },
+                 [&](MPI_Comm comm) { whole(comm, peer, kSizes[1]); });
 }
 
 // Rank 1 dies while rank 0 receives one long message of it after the other.
@@ -124,21 +117,12 @@ int killed() {
   const int n = 2'000'000;
   std::vector<int> memory(static_cast<std::size_t>(n), rank);
   if (rank == 1) {
-    std::thread killer([] {
-      ::usleep(100'000);
-      ::kill(::getpid(), SIGKILL);
-    });
+    const std::thread end = killer();
     while (true) MPI_Send(memory.data(), n, MPI_INT, 0, 4, MPI_COMM_WORLD);
   }
-  int code = MPI_SUCCESS;
-  while (code == MPI_SUCCESS)
-    code = MPI_Recv(memory.data(), n, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  int error_class = MPI_SUCCESS;
-  MPI_Error_class(code, &error_class);
-  CHECK(error_class == MPI_ERR_PROC_ABORTED);
-  if (failures == 0) std::puts("the receive ended");
-  std::fflush(stdout);  // MPI_Finalize says that a rank is missing, and ends this one
-  return done();
+  return until_another_is_dead(true, "the receive ended", [&] {
+    return MPI_Recv(memory.data(), n, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  });
 }
 
 }  // namespace

@@ -111,10 +111,6 @@ CUcontext current() {
 
 using namespace standin;
 
-#define ENTER(name)         \
-  Lock lock(state().mutex); \
-  if (const CUresult no = enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) return no
-
 CUresult cuInit(unsigned) {
   const Lock lock(state().mutex);
   State& all = state();

@@ -125,10 +125,6 @@ void end_export(const Allocation& gone) {
 
 using namespace standin;
 
-#define ENTER(name)         \
-  Lock lock(state().mutex); \
-  if (const CUresult no = enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) return no
-
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   ENTER("cuDeviceGetUuid");
   std::memset(uuid, 0, sizeof *uuid);

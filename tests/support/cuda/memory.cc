@@ -148,10 +148,6 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
 
 using namespace standin;
 
-#define ENTER(name)         \
-  Lock lock(state().mutex); \
-  if (const CUresult no = enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) return no
-
 static int current_device() {
   const CUcontext context = current();
   return context == nullptr ? -1 : context->device;

@@ -9,10 +9,6 @@
 
 using namespace standin;
 
-#define ENTER(name)         \
-  Lock lock(state().mutex); \
-  if (const CUresult no = enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) return no
-
 namespace {
 
 CUmemoryPool default_pool(int device) {

@@ -172,3 +172,9 @@ void await(Lock& lock, const EndRef& end);
 void await_context(Lock& lock, CUctx_st& context);
 
 }  // namespace standin
+
+// Begins each function of the driver's.
+#define ENTER(name)                                                                              \
+  standin::Lock lock(standin::state().mutex);                                                    \
+  if (const CUresult no = standin::enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) \
+  return no

@@ -102,10 +102,6 @@ void await_context(Lock& lock, CUctx_st& context) {
 
 using namespace standin;
 
-#define ENTER(name)         \
-  Lock lock(state().mutex); \
-  if (const CUresult no = enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) return no
-
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   ENTER("cuStreamCreate");
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;

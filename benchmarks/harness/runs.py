@@ -6,6 +6,7 @@ and ends on lines of its own; a launcher brings that home from whatever host ran
 import json
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -112,6 +113,18 @@ def table(head, rows):
     lines = ["  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
                        for i, (cell, width) in enumerate(zip(row, widths))) for row in [head, *rows]]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def command():
+    """This command line for results: as anybody could give it, without where the checkout and its files lie."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    words = [os.path.relpath(os.path.abspath(sys.argv[0]), root)]
+    for word in sys.argv[1:]:
+        if word.startswith("/") and words[-1].startswith("--"):
+            words.pop()
+        elif not word.startswith("/") and "=/" not in word:
+            words.append(word)
+    return shlex.join(words)
 
 
 def write_json(path, value):

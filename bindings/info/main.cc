@@ -13,6 +13,7 @@
 #include "base/knobs.h"
 #include "base/text.h"
 #include "coll/coll.h"
+#include "topo/gpu_libraries.h"
 #include "topo/gpus.h"
 #include "topo/topo.h"
 
@@ -47,6 +48,10 @@ void gpus() {
   if (!driver.gpus.empty())
     line("GPUDirect", driver.reads_gpus_dma ? "network cards may read GPU memory"
                                             : "no (nvidia_peermem is not loaded)");
+  const tutti::topo::GpuLibraries said = tutti::topo::ask_gpu_libraries();
+  line("CUDA", said.cuda);
+  if (!said.peers.empty()) line("GPU peers", said.peers);
+  line("NCCL", said.nccl);
 }
 
 void machine() {

@@ -28,6 +28,7 @@
 #include "base/unique_fd.h"
 #include "control/addresses.h"
 #include "daemon/launch.h"
+#include "topo/gpu_libraries.h"
 #include "topo/gpus.h"
 
 namespace tutti::launch::daemon {
@@ -255,6 +256,14 @@ control::Finding gpu_direct(const topo::GpuDriver& driver) {
           "modprobe nvidia_peermem"};
 }
 
+// What joins GPUs and serves collectives between them, as the libraries that a rank would find say.
+void add_gpu_libraries(std::vector<control::Finding>& found) {
+  const topo::GpuLibraries said = topo::ask_gpu_libraries();
+  found.push_back({"CUDA", control::kGood, said.cuda, ""});
+  if (!said.peers.empty()) found.push_back({"GPU peers", control::kGood, said.peers, ""});
+  found.push_back({"NCCL", control::kGood, said.nccl, ""});
+}
+
 }  // namespace
 
 control::Findings examine_host(const control::Examine& wish) {
@@ -268,6 +277,7 @@ control::Findings examine_host(const control::Examine& wish) {
                single_copy(),   user_namespaces(),
                gpus(driver),    gpu_direct(driver),
                versions()};
+  add_gpu_libraries(found.all);
   return found;
 }
 

@@ -15,6 +15,8 @@ MORE_DOORS = {
     "device/cuda/driver.h": "libcuda's functions, for the delegate that works on a GPU, too",
     "device/cuda/current.h": "the same: a context is this thread's for a while",
     "topo/gpus.h": "GPUs by their driver's files: of the launcher and tutti-info, and of their tests",
+    "topo/gpu_libraries.h": "what CUDA, NVML and NCCL say: of prun --check and tutti-info",
+    "topo/nvml.h": "the number of NVLinks: of these, and of --report-links",
     "types/runs.h": "what a device keeps of a type; whoever has no device needs none of it",
     "wireup/doorbell.h": "how a rank that sleeps on descriptors is woken, by neighbours and its daemon",
     "model/costs.h": "the table of costs, which prun makes and the job segment holds",

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "topo/gpu_libraries.h"
+
 namespace tutti::delegate::nccl {
 namespace {
 
@@ -34,12 +36,8 @@ Result<Functions> Functions::open() {
   return all;
 }
 
-// 2.9 and later: 10000 * major + 100 * minor + patch; before: 1000 * major.
 std::string Functions::version_text() const {
-  const int major = version < 10000 ? version / 1000 : version / 10000;
-  const int rest = version < 10000 ? version % 1000 : version % 10000;
-  return std::to_string(major) + "." + std::to_string(rest / 100) + "." +
-         std::to_string(rest % 100);
+  return topo::nccl_version(version);
 }
 
 std::string Functions::text_of(ncclResult_t result, ncclComm_t comm) const {

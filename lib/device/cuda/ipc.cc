@@ -91,7 +91,7 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
     return std::pair(gpu, opened_.back());
   }
   if (const auto found = refused_.find({gpu, key.gpu}); found != refused_.end()) {
-    reached_[from] = "staged: " + found->second;
+    reached_[from] = {"staged: " + found->second, {}};
     return fail(Code::unsupported, found->second);
   }
   std::erase_if(opened_, [&](const auto& each) { return each->is_replaced_by(from, key); });
@@ -100,11 +100,11 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
   close_retired();
   auto opened = make(*gpu, from, key);
   if (const auto done = opened->open(courier); !done) {
-    reached_[from] = "staged: " + done.error().text;
+    reached_[from] = {"staged: " + done.error().text, {}};
     if (done.error().code == Code::access) refused_[{gpu, key.gpu}] = done.error().text;
     return tl::unexpected<Error>(done.error());
   }
-  reached_[from] = how(*gpu, key);
+  reached_[from] = {"", {uuid_of(driver_, gpu->number()), key.gpu}};
   opened_.push_back(std::move(opened));
   return std::pair(gpu, opened_.back());
 }
@@ -122,14 +122,20 @@ void Imports::close_retired() {
   if (enqueued_ != nullptr) enqueued_->end_rest();
 }
 
-std::string Imports::how(const Gpu& gpu, const IpcKey& key) const {
-  if (uuid_of(driver_, gpu.number()) == key.gpu) return "same GPU";
-  return "another GPU";
+// "NVLink 18"
+std::string Imports::join_of(const GpuPair& gpus) const {
+  if (gpus.first == gpus.second) return "same GPU";
+  if (!nvml_) nvml_.emplace();
+  const auto links = nvml_->links_between(gpus.first, gpus.second);
+  if (!links) return "another GPU (" + links.error().text + ")";
+  return *links > 0 ? "NVLink " + std::to_string(*links) : "another GPU, no NVLink";
 }
 
 std::string Imports::reach_text(int from) const {
   const auto found = reached_.find(from);
-  return found == reached_.end() ? "" : found->second;
+  if (found == reached_.end()) return "";
+  const auto& [why_not, gpus] = found->second;
+  return why_not.empty() ? join_of(gpus) : why_not;
 }
 
 }  // namespace tutti::device::cuda

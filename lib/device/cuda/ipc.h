@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "device/cuda/gpu.h"
 #include "device/cuda/pointers.h"
+#include "topo/nvml.h"
 
 namespace tutti::device::cuda {
 
@@ -121,8 +123,9 @@ class Imports {
   void close_retired();
 
  private:
+  using GpuPair = std::pair<topo::GpuUuid, topo::GpuUuid>;
   Result<Gpu*> reader_for(const IpcKey& key, const types::Device* into) const;
-  std::string how(const Gpu& gpu, const IpcKey& key) const;
+  std::string join_of(const GpuPair& gpus) const;
   std::shared_ptr<OpenedMemory> make(const Gpu& gpu, int from, const IpcKey& key);
 
   const Driver& driver_;
@@ -132,7 +135,9 @@ class Imports {
   // whoever closes lets somebody else work.
   std::vector<std::unique_ptr<OpenedMemory>> retired_;
   std::vector<std::shared_ptr<OpenedMemory>> opened_;  // the latest used last
-  std::map<int, std::string> reached_;                 // by neighbour
+  // By neighbour: why not, or which GPU here read which there.
+  std::map<int, std::pair<std::string, GpuPair>> reached_;
+  mutable std::optional<topo::Nvml> nvml_;  // opened when a report asks
   // GPUs here that do not reach one there, and why: not tried for each message.
   std::map<std::pair<const Gpu*, std::array<std::uint8_t, 16>>, std::string> refused_;
 };

@@ -131,6 +131,11 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   std::snprintf(uuid->bytes, sizeof uuid->bytes, "stand-in %d", device);
   return CUDA_SUCCESS;
 }
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  ENTER("cuDeviceCanAccessPeer");
+  *can = device != peer && state().has_peers ? 1 : 0;
+  return CUDA_SUCCESS;
+}
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   ENTER("cuIpcGetMemHandle");
   const Allocation* const found = find(address);

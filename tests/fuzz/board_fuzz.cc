@@ -43,8 +43,8 @@ UniqueFd visit(int port) {
   return fd;
 }
 
-// A run whose first port is none that the system gives to clients: one of them may hold such a port,
-// and a client that calls a free one of them may be given that port itself and reach itself.
+// A run whose first port is none that the system gives to clients: one of them may hold such a
+// port, and a client that calls a free one of them may be given that port itself and reach itself.
 std::string run_with_own_port() {
   constexpr int kFirstOfClients = 32768;  // net.ipv4.ip_local_port_range
   JobRun run;

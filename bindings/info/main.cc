@@ -2,6 +2,7 @@
 //
 //   tutti-info              build, machine, algorithms
 //   tutti-info --knobs      every variable, its default and what it is for
+//   tutti-info --gpus       what the libraries of GPUs say, for prun --check: "NAME: text"
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -40,6 +41,14 @@ void build() {
   line("GPU memory", TUTTI_GPUS);
 }
 
+template <class Line>
+void gpu_libraries(Line line) {
+  const tutti::topo::GpuLibraries said = tutti::topo::ask_gpu_libraries();
+  line("CUDA", said.cuda);
+  if (!said.peers.empty()) line("GPU peers", said.peers);
+  line("NCCL", said.nccl);
+}
+
 void gpus() {
   const tutti::topo::GpuDriver driver = tutti::topo::nvidia_driver();
   line("GPU driver", driver.version.empty() ? "none (NVIDIA's is not loaded)" : driver.version);
@@ -48,10 +57,7 @@ void gpus() {
   if (!driver.gpus.empty())
     line("GPUDirect", driver.reads_gpus_dma ? "network cards may read GPU memory"
                                             : "no (nvidia_peermem is not loaded)");
-  const tutti::topo::GpuLibraries said = tutti::topo::ask_gpu_libraries();
-  line("CUDA", said.cuda);
-  if (!said.peers.empty()) line("GPU peers", said.peers);
-  line("NCCL", said.nccl);
+  gpu_libraries(line);
 }
 
 void machine() {
@@ -101,8 +107,14 @@ int main(int argc, char** argv) {
     knobs();
     return 0;
   }
+  if (argc == 2 && std::strcmp(argv[1], "--gpus") == 0) {
+    gpu_libraries([](const char* what, const std::string& value) {
+      std::printf("%s: %s\n", what, value.c_str());
+    });
+    return 0;
+  }
   if (argc != 1) {
-    std::fprintf(stderr, "usage: tutti-info [--knobs]\n");
+    std::fprintf(stderr, "usage: tutti-info [--knobs | --gpus]\n");
     return 2;
   }
   build();

@@ -4,8 +4,6 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/examine.h"
-
 namespace tutti::launch::daemon {
 namespace {
 
@@ -14,9 +12,9 @@ constexpr std::chrono::seconds kProbeLimit{60};
 
 }  // namespace
 
-void Checks::examine(int host, const control::Examine& wish) {
+void Checks::examine(int host, const control::Examine& wish, const InfoProgram& info) {
   const int port = listener_.listen(host, wish.token);
-  background_.run([wish] { return control::encode(examine_host(wish)); }, kExamineLimit,
+  background_.run([wish, info] { return control::encode(examine_host(wish, info)); }, kExamineLimit,
                   [this, port](const std::string& bytes) {
                     auto message = control::decode(bytes);
                     control::Findings* found =

@@ -5,6 +5,7 @@
 
 #include "control/control.h"
 #include "daemon/background.h"
+#include "daemon/examine.h"
 #include "daemon/probe.h"
 
 namespace tutti::launch::daemon {
@@ -14,7 +15,7 @@ class Checks {
   using Say = std::function<void(const control::Message&)>;
   Checks(control::Loop& loop, Say say) : say_(std::move(say)), listener_(loop), background_(loop) {}
 
-  void examine(int host, const control::Examine& wish);
+  void examine(int host, const control::Examine& wish, const InfoProgram& info);
   void probe(const control::Probe& wish);
 
  private:

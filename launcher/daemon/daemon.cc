@@ -61,7 +61,9 @@ class Daemon {
   void handle(const control::Addresses& addresses) { ranks_.publish(addresses); }
   void handle(const control::Gone& gone) { ranks_.gone(gone); }
   void handle(const control::OutputTaken& taken);
-  void handle(const control::Examine& wish) { checks_.examine(host_, wish); }
+  void handle(const control::Examine& wish) {
+    checks_.examine(host_, wish, {place_.info_program, place_.environment});
+  }
   void handle(const control::Probe& wish) { checks_.probe(wish); }
   void handle(const control::Look& look);
   void handle(const control::Gathered& all) { ranks_.hear_servers(all); }

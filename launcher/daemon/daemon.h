@@ -37,6 +37,7 @@ struct DaemonPlace {
   std::string own_address;     // how other hosts reach this one, when the spawner knows
   std::string library_folder;  // where libmpi_abi is when the loader does not find it; or empty
   std::string pmix_program;    // the PMIx server (launcher/pmix); empty: not here
+  std::string info_program;    // tutti-info; empty: not here
   // Of a node that starts only what its own command line says: what is made of the head's words;
   // null: they are taken as they come.
   std::function<Result<control::Launch>(int host, const control::Launch& said)> own_launch;

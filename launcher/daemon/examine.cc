@@ -7,8 +7,10 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -28,7 +30,6 @@
 #include "base/unique_fd.h"
 #include "control/addresses.h"
 #include "daemon/launch.h"
-#include "topo/gpu_libraries.h"
 #include "topo/gpus.h"
 
 namespace tutti::launch::daemon {
@@ -212,6 +213,37 @@ control::Finding user_namespaces() {
           "sysctl kernel.unprivileged_userns_clone=1 or user.max_user_namespaces=10000"};
 }
 
+// Empty: it said nothing, or could not be started. It ends by itself, and with this process.
+std::string output_of(const InfoProgram& info) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+  const UniqueFd in(ends[0]);
+  UniqueFd out(ends[1]);
+  std::vector<char*> environment;
+  for (const std::string& each : info.environment)
+    environment.push_back(const_cast<char*>(each.c_str()));
+  environment.push_back(nullptr);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::dup2(out.get(), STDOUT_FILENO);
+    const char* const words[] = {info.path.c_str(), "--gpus", nullptr};
+    ::execve(info.path.c_str(), const_cast<char**>(words), environment.data());
+    ::_exit(127);
+  }
+  out.reset();
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 0; pid > 0 && (got = ::read(in.get(), buffer, sizeof buffer)) != 0;)
+    if (got > 0)
+      text.append(buffer, static_cast<std::size_t>(got));
+    else if (errno != EINTR)
+      break;
+  while (pid > 0 && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return text;
+}
+
 // "2 x NVIDIA H200, NVIDIA A2; driver 535.104.05"
 std::string told(const topo::GpuDriver& driver) {
   std::vector<std::pair<std::string, int>> models;
@@ -256,17 +288,20 @@ control::Finding gpu_direct(const topo::GpuDriver& driver) {
           "modprobe nvidia_peermem"};
 }
 
-// What joins GPUs and serves collectives between them, as the libraries that a rank would find say.
-void add_gpu_libraries(std::vector<control::Finding>& found) {
-  const topo::GpuLibraries said = topo::ask_gpu_libraries();
-  found.push_back({"CUDA", control::kGood, said.cuda, ""});
-  if (!said.peers.empty()) found.push_back({"GPU peers", control::kGood, said.peers, ""});
-  found.push_back({"NCCL", control::kGood, said.nccl, ""});
+// What joins GPUs and serves collectives between them, by the libraries that ranks here would find:
+// each line of `tutti-info --gpus`.
+void add_gpu_libraries(const InfoProgram& info, std::vector<control::Finding>& found) {
+  const std::string text = info.path.empty() ? "" : output_of(info);
+  for (const std::string& line : text::split(text, '\n'))
+    if (const auto at = line.find(": "); at != std::string::npos)
+      found.push_back({line.substr(0, at), control::kGood, line.substr(at + 2), ""});
+  if (text.empty())
+    found.push_back({"CUDA", control::kGood, "not asked: no tutti-info beside prund here", ""});
 }
 
 }  // namespace
 
-control::Findings examine_host(const control::Examine& wish) {
+control::Findings examine_host(const control::Examine& wish, const InfoProgram& info) {
   control::Findings found;
   const topo::GpuDriver driver = topo::nvidia_driver();
   found.addresses = addresses();
@@ -277,7 +312,7 @@ control::Findings examine_host(const control::Examine& wish) {
                single_copy(),   user_namespaces(),
                gpus(driver),    gpu_direct(driver),
                versions()};
-  add_gpu_libraries(found.all);
+  add_gpu_libraries(info, found.all);
   return found;
 }
 

@@ -50,6 +50,7 @@ int serve(char** environment) {
   place.over_network = true;
   place.library_folder = spawn::this_installation().added_folder;
   place.pmix_program = spawn::this_installation().pmix_program;
+  place.info_program = spawn::this_installation().info_program;
   place.make_spawner = [environment = place.environment](control::Loop& loop,
                                                          const control::Grow& grow,
                                                          control::SpawnReports reports) {

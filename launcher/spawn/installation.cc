@@ -44,6 +44,8 @@ Installation look() {
   // Installed or in the cache: beside this program. Built: in the folder of its name.
   found.daemon_file = first_existing({here + "/prund", above + "/prund/prund"});
   found.pmix_program = first_existing({here + "/prun-pmix", above + "/pmix/prun-pmix"});
+  found.info_program =
+      first_existing({here + "/tutti-info", parent(above) + "/bindings/info/tutti-info"});
   const std::string library = first_existing(
       {here + "/libmpi_abi.so.1", above + "/" TUTTI_LIBDIR "/libmpi_abi.so.1",
        above + "/lib/libmpi_abi.so.1", parent(above) + "/bindings/mpi/libmpi_abi.so.1"});

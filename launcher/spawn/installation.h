@@ -12,6 +12,7 @@ struct Installation {
   std::string library_folder;  // where libmpi_abi.so.1 is; empty: not found
   std::string added_folder;    // the same, where the loader would not look there by itself
   std::string pmix_program;    // prun-pmix; empty: not found
+  std::string info_program;    // tutti-info; empty: not found
 };
 
 const Installation& this_installation();

@@ -54,6 +54,7 @@ int serve(int channel, const std::function<daemon::DaemonPlace()>& make_place) {
   keep_only(safe.get(), kChannel, 2);
   place.library_folder = this_installation().added_folder;
   place.pmix_program = this_installation().pmix_program;
+  place.info_program = this_installation().info_program;
   place.up.in.reset(kChannel);
   place.up.out.reset(::fcntl(kChannel, F_DUPFD_CLOEXEC, 0));
   return daemon::run_daemon(std::move(place));

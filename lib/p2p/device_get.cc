@@ -46,7 +46,10 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
   if (transfer->was_exposed) return !transfer->waits_exposed;
   transfer->was_exposed = true;
   transfer->holds = true;
-  if (!is_read(peer, *transfer)) return true;
+  if (!is_read(peer, *transfer)) {
+    peer.takes_staged |= peer.readers.empty() && peer.rank != wireup_.rank();
+    return true;
+  }
   if (const auto exposed = expose_device(peer, transfer); !exposed) {
     if (peer.why_staged != exposed.error().text) {
       peer.why_staged = exposed.error().text;

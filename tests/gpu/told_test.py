@@ -54,7 +54,7 @@ def has(library):
 
 
 def told(command, environment, libraries):
-    folders = ":".join(str(pathlib.Path(PLACES[name]).parent) for name in libraries.split())
+    folders = ":".join(str(pathlib.Path(PLACES[name]).resolve().parent) for name in libraries.split())
     done = subprocess.run(command, env=os.environ | {"LD_LIBRARY_PATH": folders} | environment, capture_output=True,
                           text=True, timeout=120, stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout + done.stderr

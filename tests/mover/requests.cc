@@ -186,6 +186,19 @@ void are_ready(MPI_Request request, int first, int last) {
 
 extern "C" {
 
+// Programs ask at once, and once, whether it was cancelled. What GPUs still do for it would have them
+// hear of that later: so there is nothing left.
+int MPI_Cancel(MPI_Request* request) {
+  const int code = PMPI_Cancel(request);
+  if (!is_open()) return code;
+  for (const CUcontext context : gpu::contexts) {
+    CUcontext old = nullptr;
+    CU(cuCtxPushCurrent(context));
+    CU(cuCtxSynchronize());
+    CU(cuCtxPopCurrent(&old));
+  }
+  return code;
+}
 int MPI_Pready(int partition, MPI_Request request) {
   are_ready(request, partition, partition);
   return PMPI_Pready(partition, request);

@@ -28,7 +28,7 @@ TEST_CASE("clocks that are apart are told, in both directions, with a cure", "[e
   for (const std::int64_t apart_ms : {-90'000, 0, 90'000}) {
     control::Examine wish;
     wish.head_clock_ms = now_ms() + apart_ms;
-    const control::Findings findings = examine_host(wish);
+    const control::Findings findings = examine_host(wish, {});
     const control::Finding* clock = find(findings, "clock");
     REQUIRE(clock != nullptr);
     CHECK((clock->grade == control::kRemark) == (apart_ms != 0));

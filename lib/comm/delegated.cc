@@ -177,11 +177,21 @@ Code failure_of(const delegate::TeamCall& said) {
   return code;
 }
 
+// What a reduction does not use may be anything: nobody asks whose memory it is.
+void drop_unused(const Communicator& comm, delegate::TeamCall& said) {
+  const bool is_told = said.collective == Collective::exscan   ? comm.rank() > 0
+                       : said.collective == Collective::reduce ? comm.rank() == said.root
+                                                               : true;
+  if (!is_told || said.count == 0) said.recv = nullptr;
+  if (said.block == 0) said.send = nullptr;
+}
+
 // All members take the same way, wherever each one's memory is, and where it cannot be used: nobody
 // may wait for a member that is not there.
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
   const types::Devices& devices = comm.runtime().devices;
   const bool moves = said.op == nullptr;
+  if (!moves) drop_unused(comm, said);
   const bool is_good =
       moves ? is_usable(said)
             : is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv));

@@ -31,7 +31,7 @@ using Way = GpuCalls::Way;
 constexpr const char* kObstacles[] = {
     "",
     "has buffers in host memory",
-    "has buffers with gaps, or on two GPUs",
+    "has buffers with gaps, on two GPUs, or in place where blocks would lie over each other",
     "has buffers on another GPU than in the calls before",
     "cannot open the library (its TUTTI_EXPLAIN says why)",
     "has another version of the library",

@@ -1,6 +1,7 @@
 // A user's call in the words of a GPU vendor's library, and where its memory is.
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "comm/delegated.h"
 #include "comm/fingerprint.h"
@@ -102,6 +103,17 @@ void say_counts(const Communicator& comm, const CollCall& call, GpuCall& said) {
     said.counts.assign(counts.begin(), counts.end());
 }
 
+// NCCL leaves a member's block where it stands in the vector, in place; it is then brought to the
+// front, which works where the two have no element in common. Who is in place, each says for itself.
+bool can_end_in_place(const std::vector<Count>& counts) {
+  Count begin = 0;
+  for (const Count count : counts) {
+    if (begin > 0 && begin < count) return false;
+    begin += count;
+  }
+  return true;
+}
+
 class Where {
  public:
   void note(int device, bool is_one_run) {
@@ -168,7 +180,7 @@ Whereabouts where_is(const Communicator& comm, const GpuCall& call) {
   const bool takes_nothing = said.collective == Collective::reduce_scatter && said.count == 0;
   const bool is_told =
       !takes_nothing && (said.collective != Collective::reduce || comm.rank() == said.root);
-  where.see(devices.owner_of(said.send), true);
+  where.see(devices.owner_of(said.send), !said.in_place || can_end_in_place(call.counts));
   if (is_told && said.recv != said.send) where.see(devices.owner_of(said.recv), true);
   return where.found();
 }

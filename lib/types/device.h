@@ -194,10 +194,11 @@ class Devices {
   };
   // Null: the host's. For a call that begins now.
   Device* owner_of(const void* address) const;
-  // Buffer::whole with its device: what is asked once for each buffer of a user's call.
+  // Buffer::whole with its device: what is asked once for each buffer of a user's call. Where there
+  // are no bytes nobody asks: the address may be anything.
   Buffer whole(const void* data, Count count, const Datatype& type) const {
     Buffer buffer = Buffer::whole(const_cast<void*>(data), count, type);
-    if (!is_empty()) [[unlikely]]
+    if (!is_empty() && buffer.bytes > 0) [[unlikely]]
       buffer.device = owner_of(buffer.at());
     return buffer;
   }

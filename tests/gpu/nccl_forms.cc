@@ -181,6 +181,16 @@ void scattered_sums(const std::vector<int>& sizes) {
         if (own < total) gpu::put(recv + own, rest.data(), rest.size() * sizeof(int));
       },
       false);
+  // Each member says for itself whether it is in place.
+  compare(
+      "reduce_scatter in place with one", total, std::max<std::size_t>(total, 1),
+      [&](int* send, int* recv) {
+        MPI_Reduce_scatter(rank == 0 ? in_place() : send, recv, sizes.data(), MPI_INT, MPI_SUM,
+                           MPI_COMM_WORLD);
+        std::vector<int> rest(total - own);
+        if (own < total) gpu::put(recv + own, rest.data(), rest.size() * sizeof(int));
+      },
+      false);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ CASES = [
     ("one device", {"STANDIN_CUDA_DEVICES": "1"}, "cuda nccl nvml", "13.*, 1 device", None, "2.*"),
     ("no NVML", {}, "cuda nccl", "13.*, 2 devices", r"all by peer access [(]libnvidia-ml.so.1 cannot be opened[)]", "2.*"),
     ("an old NCCL", {"STANDIN_NCCL_VERSION": "2080"}, "cuda nccl", "13.*", ".*", "2.0.80"),
-    ("a broken NCCL", {"STANDIN_NCCL_FAIL": "ncclGetVersion:1:1:1"}, "cuda nccl", "13.*", ".*",
+    ("a broken NCCL", {"STANDIN_NCCL_FAIL": "ncclGetVersion:1:1"}, "cuda nccl", "13.*", ".*",
      "none: ncclGetVersion says 1"),
     ("no GPU for CUDA", {"STANDIN_CUDA_DEVICES": "0"}, "cuda nccl", "none: libcuda.so.1 is there, but cuInit says 100",
      None, "2.*"),

@@ -5,22 +5,8 @@
 #include "delegate/nccl/words.h"
 
 namespace tutti::delegate {
-namespace {
 
 using coll::Collective;
-
-// A member's block may be brought to the front of the vector that it stands in, in place, where the
-// two have no element in common.
-bool can_end_in_place(const std::vector<Count>& counts) {
-  Count begin = 0;
-  for (const Count count : counts) {
-    if (begin > 0 && begin < count) return false;
-    begin += count;
-  }
-  return true;
-}
-
-}  // namespace
 
 bool serves_on_gpus(const GpuCall& call) {
   const TeamCall& said = call.said;
@@ -28,8 +14,7 @@ bool serves_on_gpus(const GpuCall& call) {
     case Collective::reduce:
     case Collective::allreduce:
     case Collective::reduce_scatter:
-      return nccl::type_of(*said.type) && nccl::operation_of(*said.op) &&
-             !(said.in_place && !can_end_in_place(call.counts));
+      return nccl::type_of(*said.type) && nccl::operation_of(*said.op);
     case Collective::bcast:
     case Collective::gather:
     case Collective::scatter:

@@ -187,16 +187,18 @@ void are_ready(MPI_Request request, int first, int last) {
 extern "C" {
 
 // Programs ask at once, and once, whether it was cancelled. What GPUs still do for it would have them
-// hear of that later: so there is nothing left.
+// hear of that later: so they are done here, and we have seen it.
 int MPI_Cancel(MPI_Request* request) {
+  constexpr int kLooks = 16;
   const int code = PMPI_Cancel(request);
-  if (!is_open()) return code;
-  for (const CUcontext context : gpu::contexts) {
-    CUcontext old = nullptr;
-    CU(cuCtxPushCurrent(context));
-    CU(cuCtxSynchronize());
-    CU(cuCtxPopCurrent(&old));
-  }
+  if (!is_open() || code != MPI_SUCCESS) return code;
+  for (int look = 0; look < kLooks && !has_ended(*request); ++look)
+    for (const CUcontext context : gpu::contexts) {
+      CUcontext old = nullptr;
+      CU(cuCtxPushCurrent(context));
+      CU(cuCtxSynchronize());
+      CU(cuCtxPopCurrent(&old));
+    }
   return code;
 }
 int MPI_Pready(int partition, MPI_Request request) {

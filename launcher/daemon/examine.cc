@@ -2,12 +2,12 @@
 #include "daemon/examine.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>

@@ -104,7 +104,8 @@ void say_counts(const Communicator& comm, const CollCall& call, GpuCall& said) {
 }
 
 // NCCL leaves a member's block where it stands in the vector, in place; it is then brought to the
-// front, which works where the two have no element in common. Who is in place, each says for itself.
+// front, which works where the two have no element in common. Who is in place, each says for
+// itself.
 bool can_end_in_place(const std::vector<Count>& counts) {
   Count begin = 0;
   for (const Count count : counts) {

@@ -48,8 +48,7 @@ std::string Core::gpu_links_text() {
     if (peer == nullptr) continue;
     if (peer->takes_staged)
       text += name(wireup_.rank()) + " -> " + name(peer->rank) +
-              ": staged: " + opened_.transports[peer->transport]->name() +
-              " carries host memory\n";
+              ": staged: " + opened_.transports[peer->transport]->name() + " carries host memory\n";
     if (!peer->why_staged.empty())
       text += name(wireup_.rank()) + " -> " + name(peer->rank) +
               ": partly staged: " + peer->why_staged + "\n";

@@ -186,8 +186,8 @@ void are_ready(MPI_Request request, int first, int last) {
 
 extern "C" {
 
-// Programs ask at once, and once, whether it was cancelled. What GPUs still do for it would have them
-// hear of that later: so they are done here, and we have seen it.
+// Programs ask at once, and once, whether it was cancelled. What GPUs still do for it would have
+// them hear of that later: so they are done here, and we have seen it.
 int MPI_Cancel(MPI_Request* request) {
   constexpr int kLooks = 16;
   const int code = PMPI_Cancel(request);

@@ -146,6 +146,15 @@ class HostVectors {
   types::Buffer from_, into_;  // the result, here and where it belongs
 };
 
+// What a reduction does not use may be anything: nobody asks whose memory it is.
+void drop_unused(const Communicator& comm, delegate::TeamCall& said) {
+  const bool is_told = said.collective == Collective::exscan   ? comm.rank() > 0
+                       : said.collective == Collective::reduce ? comm.rank() == said.root
+                                                               : true;
+  if (!is_told || said.count == 0) said.recv = nullptr;
+  if (said.block == 0) said.send = nullptr;
+}
+
 Code run_reduction_in_host_memory(Communicator& comm, delegate::TeamCall& said) {
   HostVectors vectors(comm, said);
   return vectors.end(comm.state().team->run(said));
@@ -175,15 +184,6 @@ Code failure_of(const delegate::TeamCall& said) {
       if (const Code failure = types::failure_of(blocks->of(member).device); failure != Code::ok)
         code = failure;
   return code;
-}
-
-// What a reduction does not use may be anything: nobody asks whose memory it is.
-void drop_unused(const Communicator& comm, delegate::TeamCall& said) {
-  const bool is_told = said.collective == Collective::exscan   ? comm.rank() > 0
-                       : said.collective == Collective::reduce ? comm.rank() == said.root
-                                                               : true;
-  if (!is_told || said.count == 0) said.recv = nullptr;
-  if (said.block == 0) said.send = nullptr;
 }
 
 // All members take the same way, wherever each one's memory is, and where it cannot be used: nobody

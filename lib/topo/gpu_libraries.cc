@@ -28,7 +28,7 @@ Function* look_up(void* library, const char* name) {
   return library == nullptr ? nullptr : reinterpret_cast<Function*>(::dlsym(library, name));
 }
 
-struct Cuda {
+struct CudaLibrary {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   int (*init)(unsigned) = look_up<int(unsigned)>(library, "cuInit");
   int (*version)(int*) = look_up<int(int*)>(library, "cuDriverGetVersion");
@@ -43,7 +43,7 @@ struct Cuda {
 };
 
 // What joins two GPUs.
-std::string join_of(const Cuda& cuda, const Nvml& nvml, int one, int other) {
+std::string join_of(const CudaLibrary& cuda, const Nvml& nvml, int one, int other) {
   int forth = 0, back = 0;
   if (cuda.reaches(&forth, one, other) != 0 || cuda.reaches(&back, other, one) != 0)
     return "unknown to CUDA";
@@ -57,7 +57,7 @@ std::string join_of(const Cuda& cuda, const Nvml& nvml, int one, int other) {
 }
 
 // "0-1, 2-3 by NVLink 4; 0-2, 0-3, 1-2, 1-3 through host memory"
-std::string peers_of(const Cuda& cuda, const std::vector<int>& devices) {
+std::string peers_of(const CudaLibrary& cuda, const std::vector<int>& devices) {
   const Nvml nvml;
   std::map<std::string, std::string> pairs;
   for (std::size_t i = 0; i < devices.size(); ++i)
@@ -77,7 +77,7 @@ std::string cuda_version(int version) {
 }
 
 void ask_cuda(GpuLibraries& all) {
-  const Cuda cuda;
+  const CudaLibrary cuda;
   if (cuda.library == nullptr) {
     all.cuda = "none: libcuda.so.1 cannot be opened";
     return;

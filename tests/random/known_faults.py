@@ -11,7 +11,7 @@ BASE = "messages,collectives,dup,split,create,free,late"
 
 @dataclasses.dataclass
 class Fault:
-    row: str       # of the section 1
+    row: str       # its number, by which faults.py is asked for it
     name: str
     features: str  # beside BASE
     changes: dict  # path: [(what stands there, what is put there)]

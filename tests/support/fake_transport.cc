@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "fake_flying.h"
 #include "fake_memory.h"
+#include "transport/host_region.h"
 #include "types/types.h"
 
 namespace tutti::test {
@@ -72,6 +73,7 @@ class FakeTransport final : public Transport {
     traits.max_frame = net_.options.max_frame;
     traits.eager_bytes = net_.options.eager_bytes;
     traits.gets = net_.options.gets;
+    traits.puts = traits.atomics = net_.options.puts;
     traits.get_from = net_.options.get_from;
     traits.gets_are_judged = net_.options.gets_are_judged;
     return traits;
@@ -85,7 +87,7 @@ class FakeTransport final : public Transport {
 
   FakeNet::State& net() { return net_; }
   int rank() const { return rank_; }
-  FakeReads& reads() { return reads_; }
+  FakeAccess& access() { return access_; }
   Result<std::unique_ptr<Region>> expose(const Memory& memory) override {
     return expose_fake(net_.memory, memory);
   }
@@ -119,7 +121,7 @@ class FakeTransport final : public Transport {
   std::vector<int> numbers_;        // empty: everybody's are the net's
   std::vector<bool> told_;          // of whom nothing more is delivered
   std::map<int, Placing> placing_;  // by peer
-  FakeReads reads_{net_.memory};
+  FakeAccess access_{net_.memory};
   bool inside_ = false;
 };
 
@@ -155,12 +157,23 @@ class FakeLink final : public Link {
   }
 
   Result<std::unique_ptr<Remote>> import(BlobView key) override {
-    return owner_.reads().import(key);
+    return owner_.access().import(key);
   }
   Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
                    Done* done) override {
-    return owner_.reads().get(from, offset, {into.at(), static_cast<std::size_t>(into.bytes)},
-                              done);
+    return owner_.access().get(from, offset, host_memory_of(into), done);
+  }
+  Result<void> put(Remote& to, std::uint64_t offset, const types::Buffer& from,
+                   Done* done) override {
+    return owner_.access().put(to, offset, host_memory_of(from), done);
+  }
+  Result<void> atomic(Remote& at, std::uint64_t offset, const Atomic& what, const Memory& before,
+                      Done* done) override {
+    return owner_.access().atomic(at, offset, what, before, done);
+  }
+  Result<void> flush(Done* done) override {
+    owner_.access().flush(done);
+    return {};
   }
 
  private:
@@ -200,7 +213,7 @@ int FakeTransport::finish_own() {
     ready.swap(net_.finished[static_cast<std::size_t>(rank_)]);
   }
   for (Done* done : ready) done->fire(done, true);
-  return static_cast<int>(ready.size()) + reads_.progress();
+  return static_cast<int>(ready.size()) + access_.progress();
 }
 
 // The frame whose turn it is, out of the queue; false: none.

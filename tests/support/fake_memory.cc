@@ -180,4 +180,24 @@ int FakeAccess::progress_gets() {
   return static_cast<int>(over.size());
 }
 
+Result<std::unique_ptr<Remote>> FakeAccessLink::import(BlobView key) {
+  return access_.import(key);
+}
+Result<void> FakeAccessLink::get(Remote& from, std::uint64_t offset, const types::Buffer& into,
+                                 Done* done) {
+  return access_.get(from, offset, host_memory_of(into), done);
+}
+Result<void> FakeAccessLink::put(Remote& to, std::uint64_t offset, const types::Buffer& from,
+                                 Done* done) {
+  return access_.put(to, offset, host_memory_of(from), done);
+}
+Result<void> FakeAccessLink::atomic(Remote& at, std::uint64_t offset, const Atomic& what,
+                                    const Memory& before, Done* done) {
+  return access_.atomic(at, offset, what, before, done);
+}
+Result<void> FakeAccessLink::flush(Done* done) {
+  access_.flush(done);
+  return {};
+}
+
 }  // namespace tutti::test

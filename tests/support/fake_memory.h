@@ -82,4 +82,23 @@ class FakeAccess {
   bool has_lost_ = false;  // since the latest flush
 };
 
+// The half of a link that reaches memory.
+class FakeAccessLink : public transport::Link {
+ public:
+  Result<std::unique_ptr<transport::Remote>> import(BlobView key) override;
+  Result<void> get(transport::Remote& from, std::uint64_t offset, const types::Buffer& into,
+                   Done* done) override;
+  Result<void> put(transport::Remote& to, std::uint64_t offset, const types::Buffer& from,
+                   Done* done) override;
+  Result<void> atomic(transport::Remote& at, std::uint64_t offset, const transport::Atomic& what,
+                      const Memory& before, Done* done) override;
+  Result<void> flush(Done* done) override;
+
+ protected:
+  explicit FakeAccessLink(FakeAccess& access) : access_(access) {}
+
+ private:
+  FakeAccess& access_;
+};
+
 }  // namespace tutti::test

@@ -13,7 +13,6 @@
 #include "base/check.h"
 #include "fake_flying.h"
 #include "fake_memory.h"
-#include "transport/host_region.h"
 #include "types/types.h"
 
 namespace tutti::test {
@@ -125,9 +124,9 @@ class FakeTransport final : public Transport {
   bool inside_ = false;
 };
 
-class FakeLink final : public Link {
+class FakeLink final : public FakeAccessLink {
  public:
-  FakeLink(FakeTransport& owner, int to) : owner_(owner), to_(to) {}
+  FakeLink(FakeTransport& owner, int to) : FakeAccessLink(owner.access()), owner_(owner), to_(to) {}
 
   bool try_post(const FrameView& frame) override {
     FakeNet::State& net = owner_.net();
@@ -154,26 +153,6 @@ class FakeLink final : public Link {
     }
     if (done_now != nullptr) done_now->fire(done_now, true);
     return true;
-  }
-
-  Result<std::unique_ptr<Remote>> import(BlobView key) override {
-    return owner_.access().import(key);
-  }
-  Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
-                   Done* done) override {
-    return owner_.access().get(from, offset, host_memory_of(into), done);
-  }
-  Result<void> put(Remote& to, std::uint64_t offset, const types::Buffer& from,
-                   Done* done) override {
-    return owner_.access().put(to, offset, host_memory_of(from), done);
-  }
-  Result<void> atomic(Remote& at, std::uint64_t offset, const Atomic& what, const Memory& before,
-                      Done* done) override {
-    return owner_.access().atomic(at, offset, what, before, done);
-  }
-  Result<void> flush(Done* done) override {
-    owner_.access().flush(done);
-    return {};
   }
 
  private:

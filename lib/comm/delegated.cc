@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "comm/fingerprint.h"
-#include "comm/scheduled.h"
 
 namespace tutti::comm {
 namespace {

@@ -236,7 +236,7 @@ void Core::lose(PeerState& peer, Code code) {
   if (peer.gone) return;
   peer.gone = true;
   peer.failure = code == Code::ok ? Code::proc_aborted : code;
-  if (!peer.left) tell({Happening::Kind::peer_lost, peer.rank, 0, 0});
+  if (!peer.left) tell({Happening::What::peer_lost, peer.rank, 0, 0});
   peer.placed = nullptr;
   update_open(peer);
   drop_links(peer);

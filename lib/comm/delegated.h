@@ -15,7 +15,7 @@ inline Code run_said(Communicator& comm, const CollCall& call) {
 }
 
 // The call in the words of a team of GPUs, where one may serve it at all: all members answer alike.
-// Whether it has a fold's operation, the team itself says.
+// It does not ask whether the team has the operation of a fold: that the team says itself.
 bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said);
 
 }  // namespace tutti::comm

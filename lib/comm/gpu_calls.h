@@ -77,7 +77,8 @@ struct Whereabouts {
 Whereabouts where_is(const Communicator& comm, const delegate::GpuCall& said);
 
 // gpu_team.cc
-// In the order of how much stands in the way; from `no_library` on it will not be otherwise later.
+// Why a member cannot make a call on its GPU; the greater, the worse. From `no_library` on the
+// reason is there to stay, and members do not ask again.
 enum class Obstacle : std::uint8_t {
   none,
   host_memory,

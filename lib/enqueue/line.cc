@@ -126,8 +126,8 @@ Result<void> CallLine::put(QueuedCall& operation) {
   return {};
 }
 
-// Counted before the stream can stand still: who asks whether anything is under way asks after
-// that.
+// Counted before the stream can stand still, so that whoever finds it standing finds the count,
+// too.
 Result<void> CallLine::mark(const Slot& slot) {
   const std::scoped_lock hold(streams_.marks_);
   streams_.under_way_.fetch_add(1, std::memory_order_seq_cst);

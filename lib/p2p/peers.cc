@@ -217,7 +217,8 @@ void Core::on_peer_ended(int rank, const char* link, const Error& why) {
   work_ = true;
 }
 
-// Lost by its ordered link, or for reasons that hold whichever that is.
+// Whether the peer is lost when this link (null: whichever it has) is: its other links may fail and
+// it lives on, as long as its ordered link stands.
 bool Core::is_lost_by(const char* link, int rank) {
   if (link == nullptr) return true;
   const PeerState& peer = routed(rank);

@@ -117,7 +117,7 @@ class CallStreams final : public types::Enqueued {
   Result<void> start();
   void work();
   bool step();
-  void rest(Backoff& backoff);
+  void nap(Backoff& backoff);
   void sleep();
   void wake();
   void look_for_losses();

@@ -110,7 +110,7 @@ void CallStreams::work() {
     } else if (step()) {
       backoff.restart();
     } else {
-      rest(backoff);
+      nap(backoff);
     }
   }
 }
@@ -136,7 +136,7 @@ bool CallStreams::step() {
   return begins || moves;
 }
 
-void CallStreams::rest(Backoff& backoff) {
+void CallStreams::nap(Backoff& backoff) {
   const Backoff::Next next = backoff.next();
   if (next == Backoff::Next::look) return relax();
   if (next == Backoff::Next::yield) {

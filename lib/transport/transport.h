@@ -156,8 +156,8 @@ struct Surroundings {
   const types::Devices* devices = nullptr;  // complete from the start; null: none
 };
 
-// The explicit list, in order of preference (order.cc): self, shm, ucx, tcp. Each only if this
-// job can use it. A transport that cannot start is left out, and says why in the report.
+// The explicit list, in order of preference (order.cc): self, shm, cuda_ipc, ucx, tcp. Each only if
+// this job can use it. A transport that cannot start is left out, and says why in the report.
 struct Opened {
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<std::string> left_out;  // "ucx: libucp.so.0 not found"

@@ -79,9 +79,9 @@ class Sink {
   // The process is gone; no frame of it comes any more, and no memory that place() gave for one is
   // written to. Called once per peer.
   virtual void on_peer_gone(int peer, const Error& why) = 0;
-  // The job segment says so of a peer that `link` (a transport's name) has no connection with. That
-  // counts only where it is the peer's ordered link: another one may still bring what the peer
-  // sent.
+  // The job segment says that the peer has ended, and `link` (a transport's name) has no connection
+  // with it. That counts only for the peer's ordered link: another link has nothing to say of one
+  // that may still bring what the peer sent.
   virtual void on_peer_ended(int peer, const char* /*link*/, const Error& why) {
     on_peer_gone(peer, why);
   }
@@ -168,8 +168,8 @@ struct Surroundings {
   const types::Devices* devices = nullptr;  // complete from the start; null: none
 };
 
-// The explicit list, in order of preference (order.cc): self, shm, ucx, tcp. Each only if this
-// job can use it. A transport that cannot start is left out, and says why in the report.
+// The explicit list, in order of preference (order.cc): self, shm, cuda_ipc, ucx, tcp. Each only if
+// this job can use it. A transport that cannot start is left out, and says why in the report.
 struct Opened {
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<std::string> left_out;  // "ucx: libucp.so.0 not found"
@@ -195,9 +195,9 @@ Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const
 // traits: by the first that says so; by the ordered one where none does.
 bool carries(const Traits& bulk, std::uint64_t bytes, MemoryKind from, MemoryKind to);
 
-// Memory of another rank of this host, read by process_vm_readv: for who works in common memory and
-// has no link. Whether a rank has started and lets others read; whether the kernel lets us says a
-// read of nothing.
+// Memory of another rank of this host, read by process_vm_readv, for callers that work in shared
+// memory and have no link to it. is_readable(): the rank has started and lets others read. Whether
+// the kernel lets us, a read of no bytes finds out.
 struct LocalPair {
   std::uint32_t me, peer;  // local ranks
 };

@@ -233,8 +233,8 @@ class ShmTransport final : public Transport {
   std::vector<Reader> hot_;
   GoneScan gone_;
   mutable SingleCopy single_copy_;  // remembers proofs
-  // A single copy keeps one core busy where the lane's two copies keep two: in a crowd it is
-  // faster. With a core for everyone that depends on the processor.
+  // A single copy keeps one core busy where the lane's two copies keep two: where ranks share cores
+  // it is faster. With a core for everyone that depends on the processor.
   const bool gets_are_judged_;
   bool inside_ = false;
 };

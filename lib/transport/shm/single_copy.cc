@@ -71,22 +71,22 @@ SingleCopy::~SingleCopy() {
 bool SingleCopy::works(std::uint32_t peer) {
   if (!wanted_) return false;
   if (proofs_.empty()) {
-    proofs_.resize(segment_.header().local_ranks, Proof::unknown);
-    if (!probe(local_, proofs_[local_])) std::fill(proofs_.begin(), proofs_.end(), Proof::no);
+    proofs_.resize(segment_.header().local_ranks, Proven::unknown);
+    if (!probe(local_, proofs_[local_])) std::fill(proofs_.begin(), proofs_.end(), Proven::no);
   }
-  Proof& proof = proofs_[peer];
-  if (proof == Proof::unknown) return probe(peer, proof);
-  return proof == Proof::yes;
+  Proven& proof = proofs_[peer];
+  if (proof == Proven::unknown) return probe(peer, proof);
+  return proof == Proven::yes;
 }
 
-bool SingleCopy::probe(std::uint32_t peer, Proof& proof) {
+bool SingleCopy::probe(std::uint32_t peer, Proven& proof) {
   // acquire: as in read().
   if (published(segment_.local(peer)).load(std::memory_order_acquire) == 0 && peer != local_)
     return true;
   const auto seen = read(peer, 0, {});
-  proof = seen ? Proof::yes : Proof::no;
+  proof = seen ? Proven::yes : Proven::no;
   if (!seen) reason_ = seen.error().text;
-  return proof == Proof::yes;
+  return proof == Proven::yes;
 }
 
 // A rank that ended is gone from the word's place, too; for another process to be written to it

@@ -39,13 +39,13 @@ class SingleCopy {
   Result<void> write(std::uint32_t peer, std::uint64_t to, const Memory& from) const;
 
  private:
-  enum class Proof : std::uint8_t { unknown, yes, no };
-  bool probe(std::uint32_t peer, Proof& proof);
+  enum class Proven : std::uint8_t { unknown, yes, no };
+  bool probe(std::uint32_t peer, Proven& proof);
 
   const wireup::Segment& segment_;
   std::uint32_t local_;
   volatile std::uint64_t word_;  // what peers read to prove that they can
-  std::vector<Proof> proofs_;    // by local rank, from the first question on
+  std::vector<Proven> proofs_;   // by local rank, from the first question on
   std::string reason_;
   bool wanted_;
 };

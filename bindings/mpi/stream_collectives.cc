@@ -78,14 +78,14 @@ int reduce(const FoldArguments& said, int root, MPI_Comm on) {
       });
 }
 
-struct Block {
+struct ArrayOfBlocks {
   const void* data;
   Count count;
   MPI_Datatype type;
 };
 
-int exchange(function::Number number, Collective which, const Block& send, const Block& recv,
-             MPI_Comm on) {
+int exchange(function::Number number, Collective which, const ArrayOfBlocks& send,
+             const ArrayOfBlocks& recv, MPI_Comm on) {
   return collective(
       number, on,
       [&](comm::Communicator& comm) {

@@ -14,9 +14,9 @@ types::TypeRef keep(const types::Datatype* type) {
 }
 
 // What its user gets, and completes at its message's end. It has its own completion.
-class Made final : public comm::Hooks {
+class MessageHooks final : public comm::Hooks {
  public:
-  explicit Made(const void* maker) : maker_(maker) {}
+  explicit MessageHooks(const void* maker) : maker_(maker) {}
   const void* maker() const override { return maker_; }
 
  private:
@@ -59,7 +59,7 @@ Result<void> UserStream::put(QueuedCall& operation) {
 
 comm::Request* UserStream::make_request(QueuedCall& operation) {
   comm::Request* const request =
-      comm::open_request(*operation.comm, std::make_unique<Made>(line_.get()));
+      comm::open_request(*operation.comm, std::make_unique<MessageHooks>(line_.get()));
   operation.request = Ref<comm::Request>::share(request);
   return request;
 }
@@ -126,8 +126,8 @@ Result<void> CallLine::put(QueuedCall& operation) {
   return {};
 }
 
-// Counted before the stream can stand still: who asks whether anything is under way asks after
-// that.
+// Counted before the stream can stand still, so that whoever finds it standing finds the count,
+// too.
 Result<void> CallLine::mark(const Slot& slot) {
   const std::scoped_lock hold(streams_.marks_);
   streams_.under_way_.fetch_add(1, std::memory_order_seq_cst);

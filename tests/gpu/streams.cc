@@ -151,7 +151,8 @@ void many(const Lane& lane) {
   CHECK(in.taken() == numbers(times, left()));
 }
 
-// In another order at each rank; one stream sends what another one of the same rank waits for.
+// Several streams of a rank, filled in another order at each rank. What a stream of one rank waits
+// for may be sent by a stream that the other rank filled later.
 void several() {
   const std::size_t count = 5000;
   const int n = static_cast<int>(count), lanes = 4;
@@ -179,7 +180,8 @@ void several() {
   in[1].take(all[1]);
   MPIX_Recv_enqueue(in[2].data(), n, MPI_INT, left(), 1, all[2].comm, MPI_STATUS_IGNORE);
   in[2].take(all[2]);
-  // Sent by the host, in one case, and by a request in the other's own stream's way.
+  // Both receives are served by sends of the host, outside of streams: one on the shared
+  // communicator, one on the communicator of the stream that receives.
   MPI_Comm beside;
   MPI_Comm_dup(shared, &beside);
   MPIX_Stream kept = MPIX_STREAM_NULL;

@@ -285,6 +285,32 @@ void streams_of_two_gpus() {
   CHECK(in.taken() == sums(count));
 }
 
+// Collectives of one communicator match in the order of their calls: those of the host do not take
+// what one in the stream is to get, though the stream of one rank comes there later.
+void match_in_call_order(const Lane& lane) {
+  constexpr std::size_t kCount = 100;
+  Flow<int> streamed(kCount, any_streamed());
+  for (int round = 0; round < 3 * size; ++round) {
+    const bool is_late = rank == round % size;
+    streamed.put(std::vector<int>(kCount, 1), lane);
+    if (is_late)
+      CU(cuLaunchHostFunc(
+          lane.stream, [](void*) { ::usleep(5000); }, nullptr));
+    MPIX_Allreduce_enqueue(MPI_IN_PLACE, streamed.data(), kCount, MPI_INT, MPI_SUM, lane.comm);
+    if (rank != round % size) ::usleep(2500);
+    std::vector<int> begun(kCount, 1000), waited(kCount, 100000);
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, begun.data(), kCount, MPI_INT, MPI_SUM, lane.comm, &request);
+    MPI_Allreduce(MPI_IN_PLACE, waited.data(), kCount, MPI_INT, MPI_SUM, lane.comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    streamed.take(lane);
+    lane.wait();
+    CHECK(streamed.taken() == std::vector<int>(kCount, size));
+    CHECK(begun == std::vector<int>(kCount, 1000 * size));
+    CHECK(waited == std::vector<int>(kCount, 100000 * size));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -301,6 +327,7 @@ int main(int argc, char** argv) {
     many(lane);
     several();
     beside_ordinary(lane);
+    match_in_call_order(lane);
   }
   {
     Lane blocking(MPI_COMM_WORLD, CU_STREAM_DEFAULT);

@@ -12,8 +12,7 @@ bool serves_on_gpus(const GpuCall& call) {
   const TeamCall& said = call.said;
   if (!coll::has_gpu_library_form(said.collective)) return false;
   if (coll::delegated(said.collective).kind == coll::Delegated::fold)
-    return nccl::type_of(*said.type) && nccl::operation_of(*said.op) &&
-           !(said.in_place && !can_end_in_place(call.counts));
+    return nccl::type_of(*said.type) && nccl::operation_of(*said.op);
   const bool exchanges =
       said.collective == Collective::alltoall || said.collective == Collective::alltoallv;
   return !(exchanges && said.in_place);

@@ -17,9 +17,12 @@ template <class Good, class Call>
 int collective(function::Number number, MPI_Comm on, Good good, Call call) {
   return enqueue_on(number, on, [&](comm::Communicator& comm, enqueue::UserStream& stream) {
     if (!good(comm)) return trouble().code;
-    QueuedCall operation = QueuedCall::of_collective(comm, call(comm));
-    operation.call = kNames[number];
-    return put(stream, operation);
+    // Who is told of an earlier call's failure makes this one again: it is not counted yet.
+    if (const Code code = tell_failure(stream); code != Code::ok) return code;
+    Result<QueuedCall> operation = QueuedCall::of_collective(comm, call(comm));
+    if (!operation) return note(operation);
+    operation->call = kNames[number];
+    return put(stream, *operation);
   });
 }
 

@@ -40,8 +40,10 @@ struct QueuedCall {
   What what = What::nothing;
   const char* call = "";  // its name, for the line that says that it failed
   comm::CommRef comm;
-  comm::CollCall collective;  // its arrays are the user's
-  void* data = nullptr;       // of messages, as in comm
+  // Prepared when it was called, so that collectives of one communicator match in the order of
+  // their calls, the host's and those of streams, whichever begin first. Its arrays are the user's.
+  std::unique_ptr<comm::PersistentCollective> collective;
+  void* data = nullptr;  // of messages, as in comm
   types::Count count = 0;
   const types::Datatype* type = nullptr;
   int peer = 0, tag = 0;
@@ -55,7 +57,7 @@ struct QueuedCall {
 
   // With everything kept that the user may free. Predefined types and operations live anyway.
   static QueuedCall of_message(What what, comm::Communicator& comm, const types::Datatype& type);
-  static QueuedCall of_collective(comm::Communicator& comm, const comm::CollCall& call);
+  static Result<QueuedCall> of_collective(comm::Communicator& comm, const comm::CollCall& call);
 };
 
 struct Failure {

@@ -35,11 +35,12 @@ QueuedCall QueuedCall::of_message(What what, comm::Communicator& comm,
   return operation;
 }
 
-QueuedCall QueuedCall::of_collective(comm::Communicator& comm, const comm::CollCall& call) {
+Result<QueuedCall> QueuedCall::of_collective(comm::Communicator& comm, const comm::CollCall& call) {
   QueuedCall operation;
+  TUTTI_TRY(prepared, comm::PersistentCollective::make(comm, call));
+  operation.collective = std::move(prepared);
   operation.what = What::collective;
   operation.comm = comm::CommRef::share(&comm);
-  operation.collective = call;
   operation.types = {keep(call.send_type), keep(call.recv_type)};
   if (call.op != nullptr && !call.op->is_predefined())
     operation.op = Ref<const types::Op>::share(call.op);
@@ -171,7 +172,7 @@ void CallLine::begin_message(Slot& slot) {
 }
 
 void CallLine::begin_collective(Slot& slot) {
-  auto started = comm::start(*slot.operation.comm, slot.operation.collective);
+  auto started = slot.operation.collective->start();
   if (started) return follow(slot, *started);
   p2p::Status status;
   status.code = started.error().code;

@@ -101,6 +101,8 @@ struct Traits {
   std::size_t bulk_from = kNever;
   MemoryKinds kinds = kinds_of(MemoryKind::host);
   bool gets = false;              // expose, import and get work
+  bool puts = false;              // put, too
+  bool atomics = false;           // and atomic
   std::size_t get_from = kNever;  // bytes from which memory is offered for gets
   bool gets_are_judged = false;   // whether a get beats frames is found out; else it is known to
 };
@@ -119,10 +121,20 @@ class Link {
   virtual Result<std::unique_ptr<Remote>> import(BlobView key);
   // Reads into.bytes from `offset` of a remote that this link imported; an error where that lies
   // outside of it. Fires done, possibly at once, and touches neither `from` nor `into` after that.
-  // Links that read the host's memory write into contiguous buffers of the host's only.
-  // put and atomics will take the same four, and flush(Done*) end them; nobody needs them yet.
+  // Links that reach the host's memory take contiguous buffers of the host's only.
   virtual Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
                            Done* done);
+  // Writes from.bytes there, likewise. Fires done when `from` may be changed again; that it has
+  // arrived says flush only, and until then puts may overtake each other.
+  virtual Result<void> put(Remote& to, std::uint64_t offset, const types::Buffer& from, Done* done);
+  // On a word of 4 or 8 bytes, as long as `before`, at a multiple of its length. Fires done when
+  // what stood there is in `before`. It is atomic beside what the same kind of link does there, and
+  // beside nothing else: not the peer's own stores, nor what comes to the peer as frames.
+  virtual Result<void> atomic(Remote& at, std::uint64_t offset, const Atomic& what,
+                              const Memory& before, Done* done);
+  // Fires done when all that was put before has arrived in the peer's memory; with false where some
+  // of it could not. Links whose puts are there when put() returns keep this one.
+  virtual Result<void> flush(Done* done);
 };
 
 class Transport {

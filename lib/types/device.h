@@ -94,24 +94,18 @@ class DeviceQueue {
   virtual const std::string& name() const = 0;  // "stream 0x5560 of GPU 0"
 };
 
+// What a neighbour reaches something of ours by: it can while `hold` lives.
+struct Exported {
+  Blob key;
+  std::shared_ptr<void> hold;
+};
+
 // Brings descriptors to neighbours: some memory has no other name.
 class Courier {
  public:
   virtual ~Courier() = default;
-  // What a neighbour takes it by; it can while `hold` lives.
-  struct Parcel {
-    Blob key;
-    std::shared_ptr<void> hold;
-  };
-  virtual Result<Parcel> give(int fd) = 0;
+  virtual Result<Exported> give(int fd) = 0;
   virtual Result<UniqueFd> take(BlobView key) = 0;
-};
-
-// Memory of a device that neighbours may read while this lives.
-class Exported {
- public:
-  virtual ~Exported() = default;
-  virtual BlobView key() const = 0;  // its first byte is the MemoryKind
 };
 
 // A neighbour's. It outlives what is read from it.
@@ -163,8 +157,9 @@ class Vendor {
   // while those rest (begin_rest).
   virtual void set_enqueued(Enqueued* enqueued) = 0;
   virtual MemoryKind kind() const = 0;
-  // Memory that lies in one piece of what was allocated. An error says why nobody else reaches it.
-  virtual Result<std::unique_ptr<Exported>> share(const Memory& memory, Courier& courier) = 0;
+  // Memory that lies in one piece of what was allocated, for neighbours to read; the key's first
+  // byte is the kind. An error says why nobody else reaches it.
+  virtual Result<Exported> share(const Memory& memory, Courier& courier) = 0;
   // What neighbour `from` says that it exported: nothing in it is believed unseen. The courier
   // outlives what is imported.
   virtual Result<std::unique_ptr<Imported>> import(int from, BlobView key, Courier& courier) = 0;

@@ -287,6 +287,28 @@ void streams_of_two_gpus() {
   CHECK(in.taken() == sums(count));
 }
 
+// Those of the host do not take what one in the stream is to get, which a late stream begins later.
+void match_in_call_order(const Lane& lane) {
+  const CUhostFn be_late = [](void*) { ::usleep(5000); };
+  Flow<int> streamed(100, any_streamed());
+  for (int round = 0; round < 3 * size; ++round) {
+    const bool is_late = rank == round % size;
+    streamed.put(std::vector<int>(100, 1), lane);
+    if (is_late) CU(cuLaunchHostFunc(lane.stream, be_late, nullptr));
+    MPIX_Allreduce_enqueue(MPI_IN_PLACE, streamed.data(), 100, MPI_INT, MPI_SUM, lane.comm);
+    if (!is_late) ::usleep(2500);
+    std::vector<int> begun(100, 1000), waited(100, 100000);
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, begun.data(), 100, MPI_INT, MPI_SUM, lane.comm, &request);
+    MPI_Allreduce(MPI_IN_PLACE, waited.data(), 100, MPI_INT, MPI_SUM, lane.comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    streamed.take(lane);
+    lane.wait();
+    CHECK(streamed.taken() == std::vector<int>(100, size));
+    CHECK(begun[99] == 1000 * size && waited[99] == 100000 * size);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -303,6 +325,7 @@ int main(int argc, char** argv) {
     many(lane);
     several();
     beside_ordinary(lane);
+    match_in_call_order(lane);
   }
   {
     Lane blocking(MPI_COMM_WORLD, CU_STREAM_DEFAULT);

@@ -46,8 +46,7 @@ std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device);
 class Exports {
  public:
   Exports(const Driver& driver, Pointers& pointers) : driver_(driver), pointers_(pointers) {}
-  Result<std::unique_ptr<types::Exported>> share(const Memory& memory, types::Courier& courier,
-                                                 const Gpu& gpu);
+  Result<types::Exported> share(const Memory& memory, types::Courier& courier, const Gpu& gpu);
 
  private:
   struct Kept {

@@ -142,8 +142,7 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
   return gpus_.back().get();
 }
 
-Result<std::unique_ptr<types::Exported>> Cuda::share(const Memory& memory,
-                                                     types::Courier& courier) {
+Result<types::Exported> Cuda::share(const Memory& memory, types::Courier& courier) {
   if (!is_found_) return fail(Code::unsupported, "this process has no CUDA");
   const Pointer pointer = pointers_.find(memory.data);
   if (pointer.is_host() || pointer.kind == PointerKind::freed ||

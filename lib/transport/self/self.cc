@@ -98,6 +98,21 @@ class SelfLink final : public Link {
     if (done != nullptr) done->fire(done, true);
     return {};
   }
+  Result<void> put(Remote& to, std::uint64_t offset, const types::Buffer& from,
+                   Done* done) override {
+    const Memory memory = host_memory_of(from);
+    TUTTI_TRY(at, static_cast<HostRemote&>(to).part(offset, memory.bytes));
+    if (memory.bytes > 0) std::memmove(reinterpret_cast<void*>(at), memory.data, memory.bytes);
+    if (done != nullptr) done->fire(done, true);
+    return {};
+  }
+  Result<void> atomic(Remote& at, std::uint64_t offset, const Atomic& what, const Memory& before,
+                      Done* done) override {
+    TUTTI_TRY(address, static_cast<HostRemote&>(at).part(offset, before.bytes));
+    TUTTI_DO(atomic_here(what, address, before));
+    if (done != nullptr) done->fire(done, true);
+    return {};
+  }
 
  private:
   SelfQueue& queue_;
@@ -117,7 +132,7 @@ class SelfTransport final : public Transport {
     traits.kind = "self";
     traits.max_frame = kMaxFrame;
     traits.eager_bytes = kMaxFrame / 8;
-    traits.gets = traits.reaches;
+    traits.gets = traits.puts = traits.atomics = traits.reaches;
     traits.get_from = traits.eager_bytes;
     return traits;
   }

@@ -159,7 +159,7 @@ Code ShmTeam::read_blocks(Work& work) {
   return Code::ok;
 }
 
-bool ShmTeam::read_block(Exchange& exchange, int giver) const {
+bool ShmTeam::read_block(Exchange& exchange, int giver) {
   const Spending spending(exchange);
   std::uint64_t address = 0;
   std::memcpy(&address, entry(giver).short_payload, sizeof address);
@@ -177,7 +177,7 @@ bool ShmTeam::read_block(Exchange& exchange, int giver) const {
   for (Count at = 0; at < into.bytes; at += piece) {
     const Count bytes = std::min(piece, into.bytes - at);
     if (!read(at, is_straight ? into.at() + at : through, bytes)) return false;
-    if (!is_straight) unpack_bytes(into, at, through, bytes);
+    if (!is_straight) unpack(into, at, through, bytes);
   }
   return true;
 }

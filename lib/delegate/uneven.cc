@@ -51,11 +51,11 @@ void ShmTeam::say_uneven(Work& work) {
   Exchange& exchange = *work.exchange;
   AreaEntry& mine = entry(me_);
   mine.word = exchange.to_each ? say_each(exchange, mine) : say_one(exchange, mine);
-  publish(mine, work.call.fingerprint);
+  publish(mine, exchange.has_data ? work.call.fingerprint : kHasNothing);
   if ((mine.word & kInRounds) == 0) move_own(exchange);
 }
 
-std::uint64_t ShmTeam::say_one(const Exchange& exchange, AreaEntry& mine) const {
+std::uint64_t ShmTeam::say_one(Exchange& exchange, AreaEntry& mine) {
   const auto room = static_cast<Count>(geometry_.entry_bytes);
   if (!exchange.gives_away()) {  // the root of a gatherv
     Count most = 0;
@@ -66,11 +66,11 @@ std::uint64_t ShmTeam::say_one(const Exchange& exchange, AreaEntry& mine) const 
   const types::Buffer from = exchange.given(me_);
   const auto bytes = static_cast<std::uint64_t>(from.bytes);
   if (from.bytes > room) return bytes | kInRounds;
-  pack_bytes(from, 0, mine.payload(bytes), from.bytes);
+  exchange.has_data = pack(from, 0, mine.payload(bytes), from.bytes);
   return bytes;
 }
 
-std::uint64_t ShmTeam::say_each(const Exchange& exchange, AreaEntry& mine) const {
+std::uint64_t ShmTeam::say_each(Exchange& exchange, AreaEntry& mine) {
   const BlockList& blocks = exchange.call.in_place && exchange.everyone_gives
                                 ? exchange.call.uneven->into
                                 : exchange.call.uneven->from;
@@ -88,7 +88,8 @@ std::uint64_t ShmTeam::say_each(const Exchange& exchange, AreaEntry& mine) const
   if (!fits) return static_cast<std::uint64_t>(most) | kInRounds;
   to += table;
   for (int member = 0; member < size_; to += size_of(member), ++member)
-    if (member != me_) pack_bytes(exchange.given(member), 0, to, size_of(member));
+    if (member != me_ && !pack(exchange.given(member), 0, to, size_of(member)))
+      exchange.has_data = false;
   return static_cast<std::uint64_t>(bytes);
 }
 
@@ -201,7 +202,7 @@ void ShmTeam::take_entries(const Exchange& exchange) {
       for (int member = 0; member < me_; ++member) from += sizes[member];
       bytes = sizes[me_];
     }
-    if (bytes > 0) unpack_bytes(exchange.taken(giver), 0, from, bytes);
+    if (bytes > 0) unpack(exchange.taken(giver), 0, from, bytes);
   }
 }
 

@@ -28,6 +28,7 @@ void ShmTeam::choose_move(Work& work) {
   work.form = &ShmTeam::move_short;
   if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
   const bool one_way = exchange.has_root();
+  exchange.longest = call.block;
   exchange.may_be_direct = may_read(call.block);
   const Rounds rounds = rounds_of(call.block, exchange.blocks(), kLeastDepth, one_way);
   exchange.part = rounds.part;
@@ -142,7 +143,7 @@ Code ShmTeam::come_to_move(Work& work) {
     if (code != Code::ok) return code;
     prove_reading(exchange);
     if (exchange.gives(me_)) {
-      entry(me_).word = say_way(exchange);
+      entry(me_).word = say_way(exchange, exchange.longest);
       publish(work.call.fingerprint);
     }
     work.has_spoken = true;

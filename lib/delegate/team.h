@@ -105,9 +105,11 @@ class ShmTeam final : public Team {
   bool may_read(Count block) const;
   void prove_reading(const Exchange& exchange);
   bool all_read() const;
-  std::uint64_t say_way(Exchange& exchange);
-  bool choose_direct(const Exchange& exchange);
+  std::uint64_t say_way(const Exchange& exchange, Count longest);
+  bool choose_direct(const Exchange& exchange, Count longest);
   void hear_way(Exchange& exchange) const;
+  bool say_addresses(const Exchange& exchange);
+  std::byte* addresses(const Exchange& exchange, int giver) const;
   bool is_direct(const Exchange& exchange, int giver) const;
   bool has_failed(int taker) const;
   Code move_directly(Work& work);
@@ -116,8 +118,10 @@ class ShmTeam final : public Team {
   void tell_spent(const Exchange& exchange);
 
   // uneven.cc: blocks of their own sizes.
+  std::size_t tables_bytes() const;
   void choose_uneven(Work& work) const;
   Code move_uneven(Work& work);
+  Code move_long_uneven(Work& work);
   void say_uneven(Work& work);
   std::uint64_t say_each(Exchange& exchange, AreaEntry& mine);
   std::uint64_t say_one(Exchange& exchange, AreaEntry& mine);

@@ -44,6 +44,11 @@ inline bool ShmTeam::note_failure(types::Device* device) {
   return true;
 }
 
+// In an entry's word, besides sizes (direct.cc, uneven.cc). It goes through the chunks; or is read
+// where it lies, if that is chosen; that is chosen.
+inline constexpr std::uint64_t kInRounds = std::uint64_t{1} << 63, kReadable = kInRounds >> 1,
+                               kDirect = kInRounds >> 2;
+
 // Data movement (exchange.cc, uneven.cc).
 struct ShmTeam::Exchange {
   const TeamCall& call;
@@ -54,6 +59,7 @@ struct ShmTeam::Exchange {
   Count depth = 0;  // rounds kept in the chunks
   Count part = 0;   // bytes of a block in a round
   Count rounds = 0;
+  Count longest = 0;  // block that goes in rounds or is read, of which all know
   bool is_own_moved = false;
   bool has_data = true;        // uneven: what stands in our entry was packed
   bool is_laid_out = false;    // uneven: all needed for that was heard

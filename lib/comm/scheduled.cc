@@ -81,6 +81,7 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
   if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
     find_devices(devices, binding.in, &binding.failure);
     find_devices(devices, binding.out, &binding.failure);
+    if (call.has_nothing) binding.failure = Code::other;
   }
   bound.run = take_run(comm, *bound.prepared);
   return bound;

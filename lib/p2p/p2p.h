@@ -42,8 +42,9 @@ struct Status {
 
 enum class Mode : std::uint8_t { standard, synchronous, ready, buffered };
 
-// What a rank says whose part of a collective failed, in the place of its messages: it is no call's
-// fingerprint, so its receivers end with an error too instead of waiting. Since a rank is gone:
+// What a rank says whose part of a collective failed, in the place of its messages, and in the
+// place of any message that a device could not give: it is no call's fingerprint, so its receivers
+// end with an error too instead of waiting. Since a rank is gone:
 inline constexpr std::uint32_t kSenderLostPeer = static_cast<std::uint32_t>(Code::proc_aborted);
 inline constexpr std::uint32_t kSenderFailed = 1;  // for another reason
 

@@ -9,7 +9,18 @@ namespace tutti::mpi {
 Code give_request(Result<comm::Request*>&& made, MPI_Request* handle) {
   if (!made) return note(made);
   *handle = handle_to(*made, MPI_REQUEST_NULL);
+  push_on();
   return Code::ok;
+}
+
+// Below a function of the user's there may be no gate yet that somebody could wait for.
+void push_on() {
+  comm::Runtime& runtime = process.self_comm->runtime();
+  if (!comm::has_long_calls(runtime)) return;
+  comm::progress(runtime);
+  if (process.callbacks > 0) return;
+  process.world->help();
+  process.gated = process.world->is_gated();
 }
 
 p2p::Status status_of(const comm::Request& request) {

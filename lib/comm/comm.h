@@ -248,5 +248,9 @@ int progress(Runtime& runtime);  // events handled
 int look(Runtime& runtime);      // the same for calls that may not wait
 void idle(Runtime& runtime);     // nothing moved: poll, yield or sleep
 void active(Runtime& runtime);   // something moved
+// Whether nonblocking collectives are under way that take their time; and whether another thread
+// may move what is under way, since nothing of it calls a function of the user's.
+bool has_long_calls(const Runtime& runtime);
+bool may_be_helped(const Runtime& runtime);
 
 }  // namespace tutti::comm

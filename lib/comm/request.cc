@@ -162,12 +162,14 @@ Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall
   run->owner = request;
   run->on_done = &RequestMaker::on_run;
   request->retain();  // until on_run
+  count_under_way(*request, 1);
   run->begin(std::move(collective.bound.binding));
   return request;
 }
 
 void RequestMaker::on_run(engine::Run* run) {
   auto* const request = static_cast<Request*>(run->owner);
+  count_under_way(*request, -1);
   BoundCall bound = std::move(request->collective_->bound);
   Runtime& runtime = request->comm_->runtime();
   p2p::Status status;
@@ -175,6 +177,12 @@ void RequestMaker::on_run(engine::Run* run) {
   runtime.collectives.give(std::move(request->collective_));
   finish(*request, status);
   request->release();
+}
+
+void RequestMaker::count_under_way(const Request& request, int by) {
+  Runtime& runtime = request.comm_->runtime();
+  runtime.under_way.long_ones += request.collective_->is_long() ? by : 0;
+  runtime.under_way.by_users += request.collective_->calls_user() ? by : 0;
 }
 
 void RequestMaker::cancel(Request& request) {
@@ -247,6 +255,15 @@ int progress(Runtime& runtime) {
 
 int look(Runtime& runtime) {
   return runtime.endpoint.progress_or_yield();
+}
+
+bool has_long_calls(const Runtime& runtime) {
+  return runtime.under_way.long_ones > 0;
+}
+
+bool may_be_helped(const Runtime& runtime) {
+  return has_long_calls(runtime) && runtime.under_way.by_users == 0 && runtime.devices.is_empty() &&
+         !runtime.endpoint.is_observed();
 }
 
 void idle(Runtime& runtime) {

@@ -78,6 +78,7 @@ class Core final : public transport::Sink {
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);
   Counters counters() const;
   void set_observer(Observer observer) { observer_.store(observer); }
+  bool is_observed() const { return observer_.load(std::memory_order_relaxed) != nullptr; }
   wireup::Wireup& wireup() { return wireup_; }
   transport::Waiter& waiter() { return *waiter_; }
   void set_gate(transport::Waiter::Gate* gate) { gate_ = gate; }

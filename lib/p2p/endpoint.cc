@@ -155,6 +155,9 @@ Counters Endpoint::counters() const {
 void Endpoint::set_observer(Observer observer) {
   core_->set_observer(observer);
 }
+bool Endpoint::is_observed() const {
+  return core_->is_observed();
+}
 
 wireup::Wireup& Endpoint::wireup() {
   return core_->wireup();

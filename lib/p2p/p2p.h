@@ -200,6 +200,7 @@ class Endpoint {
   Counters counters() const;
   // Null: none. From any thread, gate held or not.
   void set_observer(Observer observer);
+  bool is_observed() const;
   wireup::Wireup& wireup();
   transport::Waiter& waiter();
   // How waits let other threads in; null: single thread.

@@ -17,10 +17,11 @@ Code give_request(Result<comm::Request*>&& made, MPI_Request* handle) {
 void push_on() {
   comm::Runtime& runtime = process.self_comm->runtime();
   if (!comm::has_long_calls(runtime)) return;
-  comm::progress(runtime);
-  if (process.callbacks > 0) return;
-  process.world->help();
-  process.gated = process.world->is_gated();
+  const bool may_open_gate = process.callbacks == 0;
+  if (may_open_gate && process.world->help())
+    process.gated = true;
+  else
+    comm::progress(runtime);
 }
 
 p2p::Status status_of(const comm::Request& request) {

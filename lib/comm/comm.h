@@ -252,5 +252,7 @@ void active(Runtime& runtime);   // something moved
 // may move what is under way, since nothing of it calls a function of the user's.
 bool has_long_calls(const Runtime& runtime);
 bool may_be_helped(const Runtime& runtime);
+// There is such a thread now: it begins long ones, so that starting one takes no time.
+void set_helped(Runtime& runtime);
 
 }  // namespace tutti::comm

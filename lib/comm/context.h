@@ -105,6 +105,7 @@ class Runtime {
   struct {
     int long_ones = 0, by_users = 0;
   } under_way;
+  bool is_helped = false;  // another thread moves them, and begins them, too
 
   std::uint64_t failures = 0;  // requests that ended with an error so far
 

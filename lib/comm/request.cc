@@ -163,8 +163,18 @@ Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall
   run->on_done = &RequestMaker::on_run;
   request->retain();  // until on_run
   count_under_way(*request, 1);
-  run->begin(std::move(collective.bound.binding));
+  if (comm.runtime().is_helped && collective.is_long() && may_be_helped(comm.runtime()))
+    comm.runtime().endpoint.later(&RequestMaker::on_turn, request);
+  else
+    run->begin(std::move(collective.bound.binding));
   return request;
+}
+
+void RequestMaker::on_turn(p2p::Pending* turn) {
+  auto* const request = static_cast<Request*>(turn->owner);
+  request->comm_->runtime().endpoint.release(turn);
+  BoundCall& bound = request->collective_->bound;
+  bound.run->begin(std::move(bound.binding));
 }
 
 void RequestMaker::on_run(engine::Run* run) {
@@ -264,6 +274,10 @@ bool has_long_calls(const Runtime& runtime) {
 bool may_be_helped(const Runtime& runtime) {
   return has_long_calls(runtime) && runtime.under_way.by_users == 0 && runtime.devices.is_empty() &&
          !runtime.endpoint.is_observed();
+}
+
+void set_helped(Runtime& runtime) {
+  runtime.is_helped = true;
 }
 
 void idle(Runtime& runtime) {

@@ -44,6 +44,7 @@ struct RequestMaker {
  private:
   static Request* make(Communicator& comm);
   static void on_message(p2p::Pending* message);
+  static void on_turn(p2p::Pending* turn);
   static void on_run(engine::Run* run);
   static void count_under_way(const Request& request, int by);
   static void take_status(Request& request, p2p::Pending* message);

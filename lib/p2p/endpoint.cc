@@ -152,6 +152,9 @@ Counters Endpoint::counters() const {
   return core_->counters();
 }
 
+void Endpoint::later(void (*then)(Pending* self), void* owner) {
+  core_->later(then, owner);
+}
 void Endpoint::set_observer(Observer observer) {
   core_->set_observer(observer);
 }

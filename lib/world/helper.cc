@@ -26,6 +26,13 @@ constexpr unsigned long kTimerSlack_ns = 1;  // the kernel's own 50 us would dou
 constexpr Backoff::Phases kPhases{100'000, 1'000'000};
 constexpr useconds_t kLookEvery_us = 50;
 
+std::size_t processors_allowed() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return static_cast<std::size_t>(CPU_COUNT(&allowed));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Helper>> Helper::start(Gate& gate, p2p::Endpoint& endpoint,
@@ -34,6 +41,9 @@ Result<std::unique_ptr<Helper>> Helper::start(Gate& gate, p2p::Endpoint& endpoin
 }
 
 Result<std::unique_ptr<Helper>> Helper::start(Gate& gate, p2p::Endpoint& endpoint, Duty duty) {
+  const std::size_t processors =
+      duty.processors.empty() ? processors_allowed() : duty.processors.size();
+  if (processors < 2) return fail(Code::other, "the rank's core is its only one");
   return begin(std::unique_ptr<Helper>(new Helper(gate, endpoint, 0, std::move(duty))));
 }
 
@@ -110,17 +120,11 @@ bool Helper::wait_for_call() {
   return !is_over();
 }
 
-bool Helper::leaves_binding() const {
-  if (!duty_.processors.empty()) return topo::bind_self(duty_.processors);
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 1;
-}
-
 // The program waits itself where it is inside of a call; then, and where nothing moves for long, it
 // looks less often.
 void Helper::attend() {
-  if (!leaves_binding()) return;  // on the program's core it would only disturb
+  // On the program's core it would only disturb.
+  if (!duty_.processors.empty() && !topo::bind_self(duty_.processors)) return;
   while (wait_for_call()) {
     Backoff backoff(kPhases);
     for (bool is_wanted = true; is_wanted && !is_over();) {

@@ -53,7 +53,6 @@ class Helper {
   void work();
   void attend();
   bool moves_some(bool& is_wanted);
-  bool leaves_binding() const;
   bool wait_for_call();  // false: it is time to end
   bool is_over() const { return is_over_.load(std::memory_order_relaxed); }
   bool move();                      // until nothing moves any more; false: nothing did

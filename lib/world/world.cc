@@ -57,7 +57,7 @@ void World::open_gate() {
 // Whoever is inside of a call does so much itself. What is under way by then calls no function of
 // the user's, whose thread this is not; a blocking call that does so is one that somebody is
 // inside.
-void World::call_helper() {
+bool World::call_helper() {
   if (helper_ == nullptr) {
     const auto has_work = [](const void* self) {
       return comm::has_long_calls(*static_cast<const World*>(self)->comms_);
@@ -74,10 +74,12 @@ void World::call_helper() {
     auto helper = Helper::start(*gate_, *endpoint_,
                                 {has_work, may_enter, this, processors_of(wireup_->segment())});
     helps_by_itself_ = helper.has_value();
-    if (!helper) return;  // as without
+    if (!helper) return false;
     helper_ = std::move(*helper);
+    comm::set_helped(*comms_);
   }
   helper_->call();
+  return true;
 }
 
 void World::pause() {

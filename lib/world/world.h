@@ -51,11 +51,8 @@ class World {
   void open_gate();
   // A nonblocking collective was begun by the program's one thread inside: from here on a thread of
   // ours moves the long ones while the program computes, where that was not turned off and the job
-  // leaves a core for it (helper.h). There may be a gate then.
-  void help() {
-    if (helps_by_itself_ && comm::may_be_helped(*comms_)) [[unlikely]]
-      call_helper();
-  }
+  // leaves a core for it (helper.h). There may be a gate then. False: nobody helps.
+  bool help() { return helps_by_itself_ && comm::may_be_helped(*comms_) && call_helper(); }
   // For threads of ours: false, others are inside or want to be.
   bool try_enter() { return gate_->try_enter(); }
   // The gate is free for a moment; the caller is inside.
@@ -94,7 +91,7 @@ class World {
   // Not inlined: every function of MPI enters.
   void pass_gate();
   void leave_gate();
-  void call_helper();
+  bool call_helper();
   Result<void> connect();
   Result<void> say_finalized();
 

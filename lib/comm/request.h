@@ -9,7 +9,7 @@
 namespace tutti::comm {
 
 // From here on (bytes) a thread of ours gains more by moving a collective than it costs to call it.
-inline constexpr Count kLong = Count{32} << 10;
+inline constexpr Count kLong = Count{256} << 10;
 
 // A collective under way: what must live until it is done. CollectivePool keeps idle ones.
 struct Request::Collective {

@@ -41,6 +41,7 @@ while [ $# -gt 0 ]; do
       # UCX is not built for it and cannot run beside it.
       case "$2" in *thread*) setup+=(-Ducx=disabled) ;; esac
       arguments+=(--timeout-multiplier 5)
+      export TSAN_OPTIONS="suppressions='$PWD/tests/support/thread_sanitizer.supp'"
       # Undefined behaviour would print a line and go on.
       export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
       shift 2 ;;

@@ -244,10 +244,10 @@ void wait(Runtime& runtime, Request& request);
 bool wait(Runtime& runtime, Request& request, std::uint64_t failures);
 std::uint64_t failures(const Runtime& runtime);
 // One round of progress when nothing of `requests` is done; used by the test and wait families.
-int progress(Runtime& runtime);  // events handled
-int look(Runtime& runtime);      // the same for calls that may not wait
-void idle(Runtime& runtime);     // nothing moved: poll, yield or sleep
-void active(Runtime& runtime);   // something moved
+int progress(Runtime& runtime);           // events handled
+int progress_or_yield(Runtime& runtime);  // the same for calls that may not wait
+void idle(Runtime& runtime);              // nothing moved: poll, yield or sleep
+void active(Runtime& runtime);            // something moved
 // Whether nonblocking collectives are under way that take their time; and whether another thread
 // may move what is under way, since nothing of it calls a function of the user's.
 bool has_long_calls(const Runtime& runtime);

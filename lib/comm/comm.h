@@ -252,5 +252,11 @@ int progress(Runtime& runtime);           // events handled
 int progress_or_yield(Runtime& runtime);  // the same for calls that may not wait
 void idle(Runtime& runtime);              // nothing moved: poll, yield or sleep
 void active(Runtime& runtime);            // something moved
+// Whether nonblocking collectives are under way that take their time; and whether another thread
+// may move what is under way, since nothing of it calls a function of the user's.
+bool has_long_calls(const Runtime& runtime);
+bool may_be_helped(const Runtime& runtime);
+// There is such a thread now: it begins long ones, so that starting one takes no time.
+void set_helped(Runtime& runtime);
 
 }  // namespace tutti::comm

@@ -70,6 +70,7 @@ Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind
 BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared) {
   BoundCall bound;
   bound.prepared = prepared.prepared;
+  bound.bytes = prepared.shape.bytes;
   engine::Binding& binding = bound.binding;
   binding.context = comm.coll_context();
   binding.tag = prepared.tag;

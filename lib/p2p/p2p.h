@@ -139,6 +139,9 @@ class Endpoint {
   // the message is short and there, or comes while polling.
   Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer);
 
+  // Calls `then` in the next round of progress, whoever makes it, as a request that is done.
+  void later(void (*then)(Pending* self), void* owner);
+
   // A message to ourselves, straight into the receive that waits for it. False, and nothing
   // happened: there is none, or something else stands in the way; send it as any other. Now and
   // then it is so anyhow: what goes the usual way makes its receiver look at other messages.
@@ -201,6 +204,7 @@ class Endpoint {
   Counters counters() const;
   // Null: none. From any thread, gate held or not.
   void set_observer(Observer observer);
+  bool is_observed() const;
   wireup::Wireup& wireup();
   transport::Waiter& waiter();
   // How waits let other threads in; null: single thread.

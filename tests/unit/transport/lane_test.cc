@@ -2,6 +2,12 @@
 // always written all; how much of it is shown is turned back by hand.
 #include "transport/shm/lane.h"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <functional>
+#include <thread>
+
 #include "rig.h"
 
 using namespace tutti;             // NOLINT(google-build-using-namespace): a test
@@ -151,4 +157,133 @@ TEST_CASE("frames of all lengths go through a lane again and again", "[lane]") {
     }
     REQUIRE(lane.sink.frames.back().payload == pattern(bytes, sent - 1));
   }
+}
+
+namespace {
+
+// A writer's memory that is our own. What happens while it is read can be told.
+struct OwnMemory final : shm::Source {
+  bool can_read = true;
+  int reads = 0;
+  std::function<void()> meanwhile = [] {};
+  bool read(std::uint64_t from, std::byte* into, std::size_t bytes) override {
+    ++reads;
+    iovec here{into, bytes}, there{reinterpret_cast<void*>(from), bytes};
+    const bool is_read = can_read && ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) ==
+                                         static_cast<ssize_t>(bytes);
+    meanwhile();
+    return is_read;
+  }
+};
+
+// A frame that its writer has shown before any of it is in the ring, and is copying still: the
+// writer here has written all by then, so the line is turned back by hand.
+struct ClaimableLane : Lane {
+  OwnMemory memory_of_writer;
+  std::vector<std::byte> data = pattern(kBytes, 1);
+
+  explicit ClaimableLane(shm::Claims::When when) {
+    sink.places = true;
+    reader = shm::Reader(bytes(), geometry, 3, shm::Claims(when, &memory_of_writer));
+  }
+  std::atomic<std::uint32_t>& shown() { return line(0).ring.shown; }
+  void write_claimable() {
+    REQUIRE(writer.try_write(header_for(1), data.data(), data.size()));
+    CHECK(line(0).ring.source == reinterpret_cast<std::uint64_t>(data.data()));
+    shown() = 0;
+  }
+  std::uint32_t wanted() { return reinterpret_cast<shm::LaneCounters*>(bytes())->wanted.load(); }
+};
+
+}  // namespace
+
+TEST_CASE("a frame of which nothing is there yet is read from its writer", "[lane]") {
+  using Got = shm::Reader::Got;
+  ClaimableLane lane(shm::Claims::When::always);
+  lane.write_claimable();
+  std::uint32_t during = 0;
+  lane.memory_of_writer.meanwhile = [&] { during = lane.shown(); };
+  CHECK(lane.reader.deliver(lane.sink) == Got::frame);
+  CHECK(during == shm::kClaimed);
+  CHECK(lane.shown() == shm::kTaken);
+  REQUIRE(lane.sink.frames.size() == 1);
+  CHECK(lane.sink.frames[0].placed);
+  CHECK(lane.sink.frames[0].payload == lane.data);
+  CHECK(lane.consumed() != 0);
+}
+
+TEST_CASE("a claim that its writer did not wait for is void", "[lane]") {
+  using Got = shm::Reader::Got;
+  ClaimableLane lane(shm::Claims::When::always);
+  lane.write_claimable();
+  lane.memory_of_writer.meanwhile = [&] {
+    lane.shown() = 10'000;                                        // out of patience
+    std::fill(lane.data.begin(), lane.data.end(), std::byte{9});  // and its caller writes again
+  };
+  CHECK(lane.reader.deliver(lane.sink) == Got::part);
+  CHECK(lane.sink.frames.empty());
+  lane.show(0, kBytes);
+  CHECK(lane.reader.deliver(lane.sink) == Got::frame);
+  CHECK(lane.sink.frames.at(0).payload == pattern(kBytes, 1));
+}
+
+TEST_CASE("a writer's memory that cannot be read is not asked for again", "[lane]") {
+  using Got = shm::Reader::Got;
+  ClaimableLane lane(shm::Claims::When::always);
+  CHECK(lane.wanted() != 0);
+  lane.memory_of_writer.can_read = false;
+  lane.write_claimable();
+  CHECK(lane.reader.deliver(lane.sink) == Got::nothing);
+  CHECK(lane.shown() == 0);
+  CHECK(lane.wanted() == 0);
+  lane.show(0, kBytes);
+  CHECK(lane.reader.deliver(lane.sink) == Got::frame);
+  CHECK(lane.sink.frames.at(0).payload == pattern(kBytes, 1));
+  CHECK(lane.memory_of_writer.reads == 1);
+}
+
+TEST_CASE("a frame that the sink wants nowhere is not claimed", "[lane]") {
+  using Got = shm::Reader::Got;
+  ClaimableLane lane(shm::Claims::When::always);
+  lane.sink.places = false;
+  lane.write_claimable();
+  CHECK(lane.reader.deliver(lane.sink) == Got::nothing);
+  CHECK(lane.memory_of_writer.reads == 0);
+  lane.show(0, kBytes);
+  CHECK(lane.reader.deliver(lane.sink) == Got::frame);
+  CHECK(lane.sink.frames.at(0).payload == pattern(kBytes, 1));
+}
+
+TEST_CASE("frames that are there when they are seen are no turns of the judge", "[lane]") {
+  ClaimableLane lane(shm::Claims::When::judged);
+  for (std::size_t i = 0; i < 100; ++i) {
+    lane.write(kBytes, i);
+    REQUIRE(lane.reader.deliver(lane.sink) == shm::Reader::Got::frame);
+  }
+  CHECK(lane.wanted() == 0);
+}
+
+// Both ends at once, the writer's caller writing anew into its buffer after each.
+TEST_CASE("whoever is first, a frame comes as it was sent", "[lane]") {
+  ClaimableLane lane(GENERATE(shm::Claims::When::always, shm::Claims::When::judged));
+  constexpr std::size_t kFrames = 400;
+  std::thread writer([&] {
+    for (std::size_t i = 0; i < kFrames; ++i) {
+      lane.data = pattern(kBytes + i % 3 * 10'000, i);
+      while (!lane.writer.try_write(header_for(i), lane.data.data(), lane.data.size()))
+        std::this_thread::yield();
+    }
+  });
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < kFrames;) {
+    if (!lane.reader.has_frame() || lane.reader.deliver(lane.sink) != shm::Reader::Got::frame) {
+      std::this_thread::yield();
+      continue;
+    }
+    wrong += lane.sink.frames.back().payload != pattern(kBytes + i % 3 * 10'000, i) ? 1 : 0;
+    lane.sink.frames.clear();
+    ++i;
+  }
+  writer.join();
+  CHECK(wrong == 0);
 }

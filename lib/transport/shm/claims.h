@@ -39,19 +39,19 @@ inline std::uint32_t claim_bit(std::size_t bytes) {
 }
 
 // Reads the writer's memory.
-class Source {
+class WriterMemory {
  public:
-  virtual ~Source() = default;
+  virtual ~WriterMemory() = default;
   virtual bool read(std::uint64_t from, std::byte* into, std::size_t bytes) = 0;
 };
+
+enum class ClaimsWhen : std::uint8_t { never, always, judged };
 
 // The reader's end.
 class Claims {
  public:
-  enum class When : std::uint8_t { never, always, judged };
-
-  Claims(When when, Source* source) : source_(source), when_(when) {
-    for (Size& each : sizes_) each.is_wanted = when == When::always;
+  Claims(ClaimsWhen when, WriterMemory* source) : source_(source), when_(when) {
+    for (ClaimedSize& each : sizes_) each.is_wanted = when == ClaimsWhen::always;
   }
 
   // What the writer is to be told.
@@ -63,7 +63,7 @@ class Claims {
   }
   bool wants(std::size_t bytes) const { return (wanted() & claim_bit(bytes)) != 0; }
   bool is_judging(std::size_t bytes) const {
-    return when_ == When::judged && bytes >= kLeastClaimed;
+    return when_ == ClaimsWhen::judged && bytes >= kLeastClaimed;
   }
 
   // Of a frame that is wanted and seen before any of it is there. False: it is, or will be, in the
@@ -74,7 +74,7 @@ class Claims {
     // relaxed: the frame's line was acquired before.
     if (!shown.compare_exchange_strong(seen, kClaimed, std::memory_order_relaxed)) return false;
     const bool is_read = source_->read(source, into, bytes);
-    if (!is_read) *this = Claims(When::never, source_);
+    if (!is_read) *this = Claims(ClaimsWhen::never, source_);
     seen = kClaimed;
     // release: our reads are over before the writer sees it; pairs with Writer::is_taken.
     return shown.compare_exchange_strong(seen, is_read ? kTaken : 0, std::memory_order_release,
@@ -84,20 +84,20 @@ class Claims {
 
   // One came that way, and so many of its bytes took so long. is_judging() of it.
   void took(bool was_claimed, std::size_t whole, std::size_t bytes, std::int64_t ns) {
-    Size& size = sizes_[size_class(whole, kLeastClaimed, kClaimSizes)];
+    ClaimedSize& size = sizes_[size_class(whole, kLeastClaimed, kClaimSizes)];
     if (was_claimed != size.is_wanted) return;
     size.judge.took(was_claimed ? 1 : 0, pace_of(ns, bytes));
     size.is_wanted = size.judge.next() == 1;
   }
 
  private:
-  struct Size {
+  struct ClaimedSize {
     bool is_wanted = false;  // of the next one
     Judge judge;             // 0: through the ring, 1: claimed
   };
-  std::array<Size, kClaimSizes> sizes_;
-  Source* source_;
-  When when_;
+  std::array<ClaimedSize, kClaimSizes> sizes_;
+  WriterMemory* source_;
+  ClaimsWhen when_;
 };
 
 }  // namespace tutti::transport::shm

@@ -43,18 +43,11 @@ bool Writer::write_to_ring(const FrameHeader& header, const std::byte* payload, 
 // our memory. Else its first part is shown.
 bool Writer::is_taken(LaneLine& line, std::uint32_t part) {
   std::atomic<std::uint32_t>& shown = line.ring.shown;
-  std::uint32_t seen = 0;
-  for (int look = 0; look < kPatience; ++look) {
-    // acquire: pairs with the release in Claims::take.
-    seen = shown.load(std::memory_order_acquire);
-    if (seen != kClaimed) break;
+  // relaxed: the exchange below is what counts.
+  for (int look = 0; look < kPatience && shown.load(std::memory_order_relaxed) == kClaimed; ++look)
     relax();
-  }
-  // release: pairs with the acquire in take_part.
-  while (seen != kTaken && !shown.compare_exchange_strong(seen, part, std::memory_order_release,
-                                                          std::memory_order_acquire)) {
-  }
-  return seen == kTaken;
+  // release: pairs with the acquire in take_part. acquire: with the release in Claims::take.
+  return shown.exchange(part, std::memory_order_acq_rel) == kTaken;
 }
 
 // Room in the ring for the payload of that line. Null: full.

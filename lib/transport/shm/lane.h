@@ -209,7 +209,7 @@ class Writer {
 class Reader {
  public:
   Reader(std::byte* lane, const LaneGeometry& geometry, int from,
-         const Claims& claims = {Claims::When::never, nullptr})
+         const Claims& claims = {ClaimsWhen::never, nullptr})
       : begin_(reinterpret_cast<LaneLine*>(lane + kCounterLines * kCacheLine)),
         end_(begin_ + geometry.lines),
         next_(begin_),

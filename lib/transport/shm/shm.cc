@@ -77,9 +77,9 @@ class ShmLink final : public Link {
 };
 
 // Memory of one neighbour.
-class NeighbourSource final : public Source {
+class NeighbourMemory final : public WriterMemory {
  public:
-  NeighbourSource(SingleCopy& single_copy, std::uint32_t from)
+  NeighbourMemory(SingleCopy& single_copy, std::uint32_t from)
       : single_copy_(single_copy), from_(from) {}
   bool read(std::uint64_t from, std::byte* into, std::size_t bytes) override {
     return single_copy_.works(from_) && single_copy_.read(from_, from, {into, bytes});
@@ -101,10 +101,10 @@ class ShmTransport final : public Transport {
         gone_(wireup_),
         single_copy_(segment_, local_of(wireup_), around.knobs->text("TUTTI_SINGLE_COPY") != "off"),
         gets_are_judged_(around.knobs->text("TUTTI_SINGLE_COPY") == "auto" && !oversubscribed),
-        claims_when_(gets_are_judged_ ? Claims::When::judged
+        claims_when_(gets_are_judged_ ? ClaimsWhen::judged
                      : !oversubscribed && around.knobs->text("TUTTI_SINGLE_COPY") == "on"
-                         ? Claims::When::always
-                         : Claims::When::never) {
+                         ? ClaimsWhen::always
+                         : ClaimsWhen::never) {
     register_barriers(own_);
   }
 
@@ -195,7 +195,7 @@ class ShmTransport final : public Transport {
     for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1) {
       const auto from = static_cast<std::uint32_t>(word * 64) +
                         static_cast<std::uint32_t>(std::countr_zero(fresh));
-      sources_.push_back(std::make_unique<NeighbourSource>(single_copy_, from));
+      sources_.push_back(std::make_unique<NeighbourMemory>(single_copy_, from));
       hot_.emplace_back(segment_.lane(from, local_of(wireup_)), LaneGeometry::of(segment_.header()),
                         segment_.rank_of(from), Claims(claims_when_, sources_.back().get()));
     }
@@ -238,13 +238,13 @@ class ShmTransport final : public Transport {
   wireup::LocalRecord& own_;
   std::vector<std::uint64_t> known_;  // senders whose lanes are polled
   std::vector<Reader> hot_;
-  std::vector<std::unique_ptr<NeighbourSource>> sources_;  // of these lanes
+  std::vector<std::unique_ptr<NeighbourMemory>> sources_;  // of these lanes
   GoneScan gone_;
   mutable SingleCopy single_copy_;  // remembers proofs
   // A single copy keeps one core busy where the lane's two copies keep two: in a crowd it is
   // faster. With a core for everyone that depends on the processor.
   const bool gets_are_judged_;
-  const Claims::When claims_when_;  // never in a crowd, where nobody waits for a frame's beginning
+  const ClaimsWhen claims_when_;  // never in a crowd, where nobody waits for a frame's beginning
   bool inside_ = false;
 };
 

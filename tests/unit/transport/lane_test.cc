@@ -162,7 +162,7 @@ TEST_CASE("frames of all lengths go through a lane again and again", "[lane]") {
 namespace {
 
 // A writer's memory that is our own. What happens while it is read can be told.
-struct OwnMemory final : shm::Source {
+struct OwnMemory final : shm::WriterMemory {
   bool can_read = true;
   int reads = 0;
   std::function<void()> meanwhile = [] {};
@@ -182,7 +182,7 @@ struct ClaimableLane : Lane {
   OwnMemory memory_of_writer;
   std::vector<std::byte> data = pattern(kBytes, 1);
 
-  explicit ClaimableLane(shm::Claims::When when) {
+  explicit ClaimableLane(shm::ClaimsWhen when) {
     sink.places = true;
     reader = shm::Reader(bytes(), geometry, 3, shm::Claims(when, &memory_of_writer));
   }
@@ -199,7 +199,7 @@ struct ClaimableLane : Lane {
 
 TEST_CASE("a frame of which nothing is there yet is read from its writer", "[lane]") {
   using Got = shm::Reader::Got;
-  ClaimableLane lane(shm::Claims::When::always);
+  ClaimableLane lane(shm::ClaimsWhen::always);
   lane.write_claimable();
   std::uint32_t during = 0;
   lane.memory_of_writer.meanwhile = [&] { during = lane.shown(); };
@@ -214,7 +214,7 @@ TEST_CASE("a frame of which nothing is there yet is read from its writer", "[lan
 
 TEST_CASE("a claim that its writer did not wait for is void", "[lane]") {
   using Got = shm::Reader::Got;
-  ClaimableLane lane(shm::Claims::When::always);
+  ClaimableLane lane(shm::ClaimsWhen::always);
   lane.write_claimable();
   lane.memory_of_writer.meanwhile = [&] {
     lane.shown() = 10'000;                                        // out of patience
@@ -230,7 +230,7 @@ TEST_CASE("a claim that its writer did not wait for is void", "[lane]") {
 
 TEST_CASE("a writer's memory that cannot be read is not asked for again", "[lane]") {
   using Got = shm::Reader::Got;
-  ClaimableLane lane(shm::Claims::When::always);
+  ClaimableLane lane(shm::ClaimsWhen::always);
   CHECK(lane.wanted() != 0);
   lane.memory_of_writer.can_read = false;
   lane.write_claimable();
@@ -245,7 +245,7 @@ TEST_CASE("a writer's memory that cannot be read is not asked for again", "[lane
 
 TEST_CASE("a frame that the sink wants nowhere is not claimed", "[lane]") {
   using Got = shm::Reader::Got;
-  ClaimableLane lane(shm::Claims::When::always);
+  ClaimableLane lane(shm::ClaimsWhen::always);
   lane.sink.places = false;
   lane.write_claimable();
   CHECK(lane.reader.deliver(lane.sink) == Got::nothing);
@@ -256,7 +256,7 @@ TEST_CASE("a frame that the sink wants nowhere is not claimed", "[lane]") {
 }
 
 TEST_CASE("frames that are there when they are seen are no turns of the judge", "[lane]") {
-  ClaimableLane lane(shm::Claims::When::judged);
+  ClaimableLane lane(shm::ClaimsWhen::judged);
   for (std::size_t i = 0; i < 100; ++i) {
     lane.write(kBytes, i);
     REQUIRE(lane.reader.deliver(lane.sink) == shm::Reader::Got::frame);
@@ -266,7 +266,7 @@ TEST_CASE("frames that are there when they are seen are no turns of the judge", 
 
 // Both ends at once, the writer's caller writing anew into its buffer after each.
 TEST_CASE("whoever is first, a frame comes as it was sent", "[lane]") {
-  ClaimableLane lane(GENERATE(shm::Claims::When::always, shm::Claims::When::judged));
+  ClaimableLane lane(GENERATE(shm::ClaimsWhen::always, shm::ClaimsWhen::judged));
   constexpr std::size_t kFrames = 400;
   std::thread writer([&] {
     for (std::size_t i = 0; i < kFrames; ++i) {

@@ -11,8 +11,7 @@
 // A long frame is shown when its first part is in the ring, and its line then says how much of it
 // is there: so the reader copies out what the writer has copied in, at the same time. The ring is
 // longer than what a core caches for itself: a line that is written again has then left the
-// reader's cache, from where it would have to be fetched first, four times as slow. Some are read
-// where their writer has them instead (claims.h).
+// reader's cache, from where it would have to be fetched first, four times as slow.
 //
 // Both ends are plain single-threaded objects; everything shared is in the two atomics below.
 #pragma once
@@ -27,7 +26,6 @@
 #include "base/bytes.h"
 #include "base/pace.h"
 #include "base/prefetch.h"
-#include "transport/shm/claims.h"
 #include "transport/transport.h"
 #include "wireup/segment.h"
 
@@ -47,10 +45,8 @@ struct alignas(kCacheLine) LaneLine {
       // How it was written, where the reader is to time its copy (base/pace.h); kUntimed: it is
       // not.
       std::uint32_t timed;
-      // Bytes of a long frame that are there, or what claims.h says. release by the writer, acquire
-      // by the reader.
+      // Bytes of a long frame that are there. release by the writer, acquire by the reader.
       std::atomic<std::uint32_t> shown;
-      std::uint64_t source;  // where the writer has it; of a frame that may be claimed
     } ring;
   };
 };
@@ -63,8 +59,6 @@ struct LaneCounters {
   // 1: the writer found the lane full and may be asleep; the reader, which clears it, wakes it
   // when there is room. relaxed: a writer about to sleep issues heavy_fence and tries once more.
   alignas(kCacheLine) std::atomic<std::uint32_t> starving;
-  // Sizes of frames that the reader would claim (claim_bit). relaxed: a wish.
-  alignas(kCacheLine) std::atomic<std::uint32_t> wanted;
 };
 static_assert(sizeof(LaneCounters) <= kCounterLines * kCacheLine);
 
@@ -188,7 +182,6 @@ class Writer {
   bool write_to_ring(const FrameHeader& header, const std::byte* payload, std::size_t bytes);
   std::byte* allot(LaneLine& line, std::uint32_t bytes);
   Pace::Way way_for(LaneLine& line, std::size_t bytes);
-  bool is_taken(LaneLine& line, std::uint32_t part);
 
   LaneCounters* counters_;
   LaneLine* begin_;
@@ -208,17 +201,13 @@ class Writer {
 // The reader's end.
 class Reader {
  public:
-  Reader(std::byte* lane, const LaneGeometry& geometry, int from,
-         const Claims& claims = {ClaimsWhen::never, nullptr})
+  Reader(std::byte* lane, const LaneGeometry& geometry, int from)
       : begin_(reinterpret_cast<LaneLine*>(lane + kCounterLines * kCacheLine)),
         end_(begin_ + geometry.lines),
         next_(begin_),
         counters_(reinterpret_cast<LaneCounters*>(lane)),
         geometry_(geometry),
-        from_(from),
-        claims_(claims) {
-    say_wanted();
-  }
+        from_(from) {}
 
   bool has_frame() const {
     // acquire: pairs with the release in try_write.
@@ -268,12 +257,6 @@ class Reader {
   // lane.cc
   Got deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes);
   Got take_part(Sink& sink, LaneLine& line, const std::byte* payload, std::uint32_t bytes);
-  void begin(Sink& sink, LaneLine& line, std::uint32_t bytes, std::uint32_t shown);
-  void end_judged();
-  void say_wanted() {
-    // relaxed: a wish.
-    counters_->wanted.store(claims_.wanted(), std::memory_order_relaxed);
-  }
 
   LaneLine* begin_;
   LaneLine* end_;
@@ -289,11 +272,6 @@ class Reader {
   std::uint32_t length_ = 0, taken_ = 0;
   std::size_t at_ = 0;         // in the ring, in units
   std::byte* into_ = nullptr;  // null: it stays in the ring
-  Claims claims_;
-  // Of the frame under way, where it is judged: when it was seen, what was in the ring then.
-  std::int64_t began_ns_ = 0;  // 0: it is not judged
-  std::uint32_t shown_at_first_ = 0;
-  bool is_claimed_ = false;
 };
 
 }  // namespace tutti::transport::shm

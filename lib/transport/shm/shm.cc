@@ -87,20 +87,6 @@ class ShmLink final : public Link {
   std::uint64_t bit_;
 };
 
-// Memory of one neighbour.
-class NeighbourMemory final : public WriterMemory {
- public:
-  NeighbourMemory(SingleCopy& single_copy, std::uint32_t from)
-      : single_copy_(single_copy), from_(from) {}
-  bool read(std::uint64_t from, std::byte* into, std::size_t bytes) override {
-    return single_copy_.works(from_) && single_copy_.read(from_, from, {into, bytes});
-  }
-
- private:
-  SingleCopy& single_copy_;
-  std::uint32_t from_;
-};
-
 class ShmTransport final : public Transport {
  public:
   ShmTransport(const Surroundings& around, bool oversubscribed)
@@ -111,11 +97,7 @@ class ShmTransport final : public Transport {
         known_((static_cast<std::size_t>(wireup_.local_size()) + 63) / 64),
         gone_(wireup_),
         single_copy_(segment_, local_of(wireup_), around.knobs->text("TUTTI_SINGLE_COPY") != "off"),
-        gets_are_judged_(around.knobs->text("TUTTI_SINGLE_COPY") == "auto" && !oversubscribed),
-        claims_when_(gets_are_judged_ ? ClaimsWhen::judged
-                     : !oversubscribed && around.knobs->text("TUTTI_SINGLE_COPY") == "on"
-                         ? ClaimsWhen::always
-                         : ClaimsWhen::never) {
+        gets_are_judged_(around.knobs->text("TUTTI_SINGLE_COPY") == "auto" && !oversubscribed) {
     register_barriers(own_);
   }
 
@@ -207,9 +189,8 @@ class ShmTransport final : public Transport {
     for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1) {
       const auto from = static_cast<std::uint32_t>(word * 64) +
                         static_cast<std::uint32_t>(std::countr_zero(fresh));
-      sources_.push_back(std::make_unique<NeighbourMemory>(single_copy_, from));
       hot_.emplace_back(segment_.lane(from, local_of(wireup_)), LaneGeometry::of(segment_.header()),
-                        segment_.rank_of(from), Claims(claims_when_, sources_.back().get()));
+                        segment_.rank_of(from));
     }
     known_[word] = senders;
   }
@@ -250,13 +231,11 @@ class ShmTransport final : public Transport {
   wireup::LocalRecord& own_;
   std::vector<std::uint64_t> known_;  // senders whose lanes are polled
   std::vector<Reader> hot_;
-  std::vector<std::unique_ptr<NeighbourMemory>> sources_;  // of these lanes
   GoneScan gone_;
   mutable SingleCopy single_copy_;  // remembers proofs
   // A single copy keeps one core busy where the lane's two copies keep two: where ranks share cores
   // it is faster. With a core for everyone that depends on the processor.
   const bool gets_are_judged_;
-  const ClaimsWhen claims_when_;  // never in a crowd, where nobody waits for a frame's beginning
   bool inside_ = false;
 };
 

@@ -11,6 +11,14 @@ namespace tutti::delegate {
 
 using coll::Collective;
 
+namespace {
+
+// Up to here a bcast goes through the chunks without being judged: its two copies overlap, and a
+// taker would read what its root has just written from the root's cache.
+constexpr Count kMostOverlapped = 1 << 20;
+
+}  // namespace
+
 void ShmTeam::choose_move(Work& work) {
   const TeamCall& call = work.call;
   const bool is_bcast = call.collective == Collective::bcast;
@@ -28,8 +36,9 @@ void ShmTeam::choose_move(Work& work) {
   work.form = &ShmTeam::move_short;
   if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
   const bool one_way = exchange.has_root();
+  const bool overlaps = is_bcast && call.block <= kMostOverlapped && single_copy_ != BlockReads::on;
   exchange.longest = call.block;
-  exchange.may_be_direct = may_read(call.block);
+  exchange.may_be_direct = may_read(call.block) && !overlaps;
   const Rounds rounds = rounds_of(call.block, exchange.blocks(), kLeastDepth, one_way);
   exchange.part = rounds.part;
   exchange.rounds = rounds.count;

@@ -121,10 +121,13 @@ TEST_CASE("a team's first member, or its root, tries both ways of every form and
     run_team(3,
              [collective](Team& team, int rank) {
                Mixer mixer(team, rank, 3);
+               // A bcast is judged from 1 MiB on.
+               const Count count =
+                   collective == Collective::bcast ? 300'000 : many(collective, 10'000);
                for (int i = 0; i < 2 + static_cast<int>(Judge::kNew + Judge::kFew) + 1; ++i) {
                  // All prove that they read, however late they come.
                  if (!mixer.run(Collective::barrier, 0, 0)) return false;
-                 if (!mixer.run(collective, many(collective, 10'000), 1)) return false;
+                 if (!mixer.run(collective, count, 1)) return false;
                  mixer.scribble();
                }
                return true;

@@ -1,5 +1,5 @@
-// blocks KIND: collectives of one block for each pair or each rank: alltoall, allgather, gather
-// (every rank is root in turn) and reduce_scatter_block. The size is that of a block.
+// blocks KIND: collectives of one block for each pair or each rank: alltoall, allgather, gather and
+// scatter (every rank is root in turn), reduce_scatter_block. The size is that of a block.
 #include <mpi.h>
 
 #include <algorithm>
@@ -10,13 +10,14 @@
 
 namespace {
 
-enum class Kind { alltoall, allgather, gather, reduce_scatter_block };
+enum class Kind { alltoall, allgather, gather, scatter, reduce_scatter_block };
 constexpr struct {
   const char* name;
   Kind kind;
 } kKinds[] = {{"alltoall", Kind::alltoall},
               {"allgather", Kind::allgather},
               {"gather", Kind::gather},
+              {"scatter", Kind::scatter},
               {"reduce_scatter_block", Kind::reduce_scatter_block}};
 
 // Everything is doubles: what rank r has for rank p begins at value_at(p * block, r).
@@ -30,9 +31,9 @@ class Blocks final : public bench::Case {
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     block_ = std::max<std::size_t>(1, bytes / sizeof(double));
     const auto ranks = static_cast<std::size_t>(size_);
-    const bool gives_all = kind_ == Kind::alltoall || kind_ == Kind::reduce_scatter_block;
-    in_.resize(gives_all ? block_ * ranks : block_);
-    out_.assign(kind_ == Kind::reduce_scatter_block ? block_ : block_ * ranks, -1);
+    const bool gives_one = kind_ == Kind::allgather || kind_ == Kind::gather;
+    in_.resize(gives_one ? block_ : block_ * ranks);
+    out_.assign(takes_one() ? block_ : block_ * ranks, -1);
     for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = bench::value_at(i, rank_);
   }
 
@@ -52,6 +53,10 @@ class Blocks final : public bench::Case {
         MPI_Gather(in, count, MPI_DOUBLE, out_.data(), count, MPI_DOUBLE,
                    static_cast<int>(iteration % size_), MPI_COMM_WORLD);
         break;
+      case Kind::scatter:
+        MPI_Scatter(in, count, MPI_DOUBLE, out_.data(), count, MPI_DOUBLE,
+                    static_cast<int>(iteration % size_), MPI_COMM_WORLD);
+        break;
       case Kind::reduce_scatter_block:
         MPI_Reduce_scatter_block(in, out_.data(), count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         break;
@@ -63,10 +68,11 @@ class Blocks final : public bench::Case {
     run(0);
     const auto me = static_cast<std::size_t>(rank_);
     if (kind_ == Kind::gather && rank_ != 0) return true;
-    if (kind_ == Kind::reduce_scatter_block) {
+    if (takes_one()) {
+      const int givers = kind_ == Kind::scatter ? 1 : size_;
       for (std::size_t i = 0; i < block_; ++i) {
         double sum = 0;
-        for (int rank = 0; rank < size_; ++rank) sum += bench::value_at(me * block_ + i, rank);
+        for (int rank = 0; rank < givers; ++rank) sum += bench::value_at(me * block_ + i, rank);
         if (out_[i] != sum) return false;
       }
       return true;
@@ -85,6 +91,8 @@ class Blocks final : public bench::Case {
   }
 
  private:
+  bool takes_one() const { return kind_ == Kind::scatter || kind_ == Kind::reduce_scatter_block; }
+
   const char* name_;
   Kind kind_;
   int rank_ = 0, size_ = 1;
@@ -101,6 +109,7 @@ int main(int argc, char** argv) {
     argv[1] = argv[0];
     return bench::measure(argc - 1, argv + 1, what);
   }
-  std::fprintf(stderr, "usage: blocks alltoall|allgather|gather|reduce_scatter_block [options]\n");
+  std::fprintf(stderr,
+               "usage: blocks alltoall|allgather|gather|scatter|reduce_scatter_block [options]\n");
   return 2;
 }

@@ -67,7 +67,8 @@ std::byte* BufferRoom::find_gap(Count bytes, std::list<Piece>::iterator* before)
   return memory_ + free_from;
 }
 
-BufferRoom::Piece* BufferRoom::pack(const types::Buffer& message) {
+BufferRoom::Piece* BufferRoom::pack(comm::Communicator& comm, const types::Buffer& message,
+                                    int dest, int tag) {
   Piece piece{0, 0, this, {}, ++sends_, nullptr, nullptr};
   auto before = pieces_.end();
   std::byte* at = nullptr;
@@ -91,6 +92,7 @@ BufferRoom::Piece* BufferRoom::pack(const types::Buffer& message) {
   }
   types::pack(message, 0, {at, static_cast<std::size_t>(message.bytes)});
   if (types::failure_of(message.device) != Code::ok) {
+    comm::send_failure(comm, dest, tag);
     refuse(Code::buffer, "the message could not be copied from its GPU; see the line above");
     return nullptr;
   }
@@ -110,7 +112,7 @@ comm::Request* BufferRoom::post(Piece& piece, comm::Communicator& comm, Count by
 }
 
 Code BufferRoom::send(comm::Communicator& comm, const types::Buffer& message, int dest, int tag) {
-  Piece* const piece = pack(message);
+  Piece* const piece = pack(comm, message, dest, tag);
   if (piece == nullptr) return Code::buffer;
   comm::Request* const send = post(*piece, comm, message.bytes, dest, tag);
   const Code code = send->is_done() ? send->status().code : Code::ok;
@@ -163,7 +165,7 @@ class BufferRoom::Cancellable final : public comm::Hooks {
 
 comm::Request* BufferRoom::start_send(comm::Communicator& comm, const types::Buffer& message,
                                       int dest, int tag) {
-  Piece* const piece = pack(message);
+  Piece* const piece = pack(comm, message, dest, tag);
   if (piece == nullptr) return nullptr;
   comm::Request* const send = post(*piece, comm, message.bytes, dest, tag);
   if (send->is_done()) return send;

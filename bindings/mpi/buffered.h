@@ -47,8 +47,8 @@ class BufferRoom {
     std::uint64_t up_to;  // pieces with numbers up to this one
     std::size_t left;
   };
-  // The message in its piece, and its send; null: no room.
-  Piece* pack(const types::Buffer& message);
+  // The message in its piece, and its send; null: no room, or its receiver was told of a failure.
+  Piece* pack(comm::Communicator& comm, const types::Buffer& message, int dest, int tag);
   comm::Request* post(Piece& piece, comm::Communicator& comm, Count bytes, int dest, int tag);
   std::byte* find_gap(Count bytes, std::list<Piece>::iterator* before);
   static void on_sent(void* piece, const comm::Request& send);

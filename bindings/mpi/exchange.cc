@@ -7,13 +7,19 @@ namespace tutti::mpi {
 namespace {
 
 struct SendWithReceive final : comm::Hooks {
-  explicit SendWithReceive(std::unique_ptr<std::byte[]> copy) : packed(std::move(copy)) {}
+  explicit SendWithReceive(PackedAside copy) : packed(std::move(copy)) {
+    status.code = packed.failure;
+  }
 
   void join(comm::Request* part, bool is_receive) {
     if (part->is_done()) return end(*part, is_receive);
     part->when_done(is_receive ? &on_received : &on_sent, this);
   }
 
+  void end_part() {
+    if (--left == 0) comm::complete(*whole, status);
+  }
+  bool has_failed() const { return packed.failure != Code::ok; }
   comm::Request* whole = nullptr;
 
  private:
@@ -30,10 +36,10 @@ struct SendWithReceive final : comm::Hooks {
     if (ended.code != Code::ok) status.code = ended.code;
     if (failed != Code::ok) status.code = failed;
     part.release();
-    if (--left == 0) comm::complete(*whole, status);
+    end_part();
   }
 
-  std::unique_ptr<std::byte[]> packed;
+  const PackedAside packed;
   p2p::Status status;
   int left = 2;
 };
@@ -41,7 +47,7 @@ struct SendWithReceive final : comm::Hooks {
 }  // namespace
 
 comm::Request* start_exchange(comm::Communicator& comm, const ExchangeSide& send,
-                              const ExchangeSide& receive, std::unique_ptr<std::byte[]> packed) {
+                              const ExchangeSide& receive, PackedAside packed) {
   auto owned = std::make_unique<SendWithReceive>(std::move(packed));
   SendWithReceive& exchange = *owned;
   exchange.whole = comm::open_request(comm, std::move(owned));
@@ -49,6 +55,11 @@ comm::Request* start_exchange(comm::Communicator& comm, const ExchangeSide& send
   exchange.join(
       comm::irecv(comm, receive.data, receive.count, *receive.type, receive.peer, receive.tag),
       true);
+  if (exchange.has_failed()) {
+    comm::send_failure(comm, send.peer, send.tag);
+    exchange.end_part();
+    return whole;
+  }
   exchange.join(comm::isend(comm, p2p::Mode::standard, send.data, send.count, *send.type, send.peer,
                             send.tag),
                 false);

@@ -16,9 +16,15 @@ struct ExchangeSide {
   int tag;
 };
 
-// The request is done when both are; its status is the receive's. `packed` (may be null) is what
-// is sent from, freed with the request.
+// What is sent from, where it was packed aside, and how that went.
+struct PackedAside {
+  std::unique_ptr<std::byte[]> bytes;
+  Code failure = Code::ok;
+};
+
+// The request is done when both are; its status is the receive's. `packed` is freed with it. Where
+// packing failed, so does the request, and the peer is told instead of sent to.
 comm::Request* start_exchange(comm::Communicator& comm, const ExchangeSide& send,
-                              const ExchangeSide& receive, std::unique_ptr<std::byte[]> packed);
+                              const ExchangeSide& receive, PackedAside packed);
 
 }  // namespace tutti::mpi

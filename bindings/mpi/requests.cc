@@ -9,7 +9,19 @@ namespace tutti::mpi {
 Code give_request(Result<comm::Request*>&& made, MPI_Request* handle) {
   if (!made) return note(made);
   *handle = handle_to(*made, MPI_REQUEST_NULL);
+  push_on();
   return Code::ok;
+}
+
+// Below a function of the user's there may be no gate yet that somebody could wait for.
+void push_on() {
+  comm::Runtime& runtime = process.self_comm->runtime();
+  if (!comm::has_long_calls(runtime)) return;
+  const bool may_open_gate = process.callbacks == 0;
+  if (may_open_gate && process.world->help())
+    process.gated = true;
+  else
+    comm::progress(runtime);
 }
 
 p2p::Status status_of(const comm::Request& request) {

@@ -28,6 +28,10 @@ inline bool is_done(MPI_Request handle) {
 // Hands a new request to the user; an error is noted.
 Code give_request(Result<comm::Request*>&& made, MPI_Request* handle);
 
+// After the start of a nonblocking or persistent collective: long ones go on at once as far as they
+// can, and where a thread may help, it is called.
+void push_on();
+
 // Of a done request, as its user sees it.
 p2p::Status status_of(const comm::Request& request);
 

@@ -3,13 +3,15 @@
 // The rule: whoever does it asks each time which way to go (`next`), and tells afterwards, in this
 // order, what it took for so many bytes (`took`), unless something else came between. A figure may
 // come some turns late: a trial is decided when its last one is there. One way is kept, at first
-// way 0. The other has a trial of five turns in a row once in 320 turns (so one turn in 64), more
-// rarely the slower it was: 320 times the square of the ratio, but once in 5120. The first two
-// turns of a trial count for nothing, since caches hold what the kept way left there; at its end
-// the middle figure of its last three is held against the middle one of the kept way's last five,
-// and the other is kept from there on if it is 15 % less. The first four turns of all count for
-// nothing either, because memory is new; the first trial follows the next three. One judge serves
-// one size, by powers of two (`size_class`), of one pair or team.
+// way 0. The other has a trial of five turns in a row. The first two of them count for nothing,
+// since caches hold what the kept way left there; at its end the middle figure of its last three is
+// held against the middle one of the kept way's last five, and it has won if it is 15 % less. Five
+// turns of the kept way later it is tried again, until two trials say the same: if they were won,
+// the other is kept from there on. One trial alone is too often wrong, as others use the machine
+// for as long as a trial takes. All this comes once in 640 turns (so one turn in 64 is a trial's),
+// more rarely the slower the other was: 640 times the square of the ratio, but once in 10240. The
+// first four turns of all count for nothing either, because memory is new; the first trial follows
+// the next three. One judge serves one size, by powers of two (`size_class`), of one pair or team.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +24,8 @@ namespace tutti {
 
 // Sizes that are told apart: from `least` on, each twice the one before; the last one is open.
 inline constexpr std::size_t size_class(std::size_t bytes, std::size_t least, std::size_t classes) {
-  return std::min<std::size_t>(
-      static_cast<std::size_t>(std::bit_width(std::max(bytes / least, std::size_t{1}))) - 1,
-      classes - 1);
+  return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes / least | 1)) - 1,
+                               classes - 1);
 }
 // What so many bytes took, as ns for 32 KiB.
 inline std::uint32_t pace_of(std::int64_t ns, std::size_t bytes) {
@@ -36,7 +37,8 @@ class Judge {
  public:
   static constexpr std::uint32_t kNew = 4, kFew = 3;         // turns: uncounted, counted
   static constexpr std::uint32_t kTrial = 5, kSettling = 2;  // turns of a trial, the uncounted
-  static constexpr std::uint32_t kTryAgainAfter = 64 * kTrial;
+  static constexpr std::uint32_t kAgree = 2, kBetween = 5;   // trials, turns from one to the next
+  static constexpr std::uint32_t kTryAgainAfter = 64 * kAgree * kTrial;
   static constexpr std::uint32_t kTryAgainAtMost = 16 * kTryAgainAfter;
   static constexpr double kWorthwhile = 0.85;
 
@@ -100,9 +102,16 @@ class Judge {
     const unsigned other = 1 - kept_;
     if (figures_[0].are_few() || figures_[1].are_few()) return;
     const double ratio = figures_[other].middle() / figures_[kept_].middle();
-    if (ratio < kWorthwhile) kept_ = other;
+    const bool has_won = ratio < kWorthwhile;
+    if (++trials_[has_won ? 1 : 0] < kAgree) {
+      until_trial_ = kBetween;
+      return;
+    }
+    trials_ = {};
+    if (has_won) kept_ = other;
     const double turns = kTryAgainAfter * std::max(1.0, ratio * ratio);
-    until_trial_ = static_cast<std::uint32_t>(std::min<double>(turns, kTryAgainAtMost)) - kTrial;
+    until_trial_ = static_cast<std::uint32_t>(std::min<double>(turns, kTryAgainAtMost)) -
+                   kAgree * kTrial - kBetween;
   }
 
   std::array<Figures, 2> figures_;
@@ -110,6 +119,7 @@ class Judge {
   std::uint32_t until_trial_ = kNew + kFew;  // turns of the kept way
   std::uint32_t trial_ = 0;                  // turns of the trial so far, without its last
   std::uint32_t told_ = kTrial;              // figures of it
+  std::array<std::uint32_t, 2> trials_{};    // lost and won, since a way was settled on
   unsigned kept_ = 0;
 };
 

@@ -37,8 +37,10 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_SHARED_CORES", "name", "auto", "transport",
      "beside programs of others on the same cores a rank that waits sleeps at once, with a time "
      "slice of 0.1 ms (Linux 6.12 and later): auto (where they make wake-ups late), on, off"},
-    {"TUTTI_PROGRESS_US", "us", "0", "world",
-     "a thread that makes progress while the program computes looks this often; 0: none"},
+    {"TUTTI_PROGRESS_US", "us", "-1", "world",
+     "a thread that makes progress while the program computes looks this often; 0: none; -1: one "
+     "that moves long nonblocking collectives, where the job leaves a core for it beside each "
+     "rank"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
     {"TUTTI_INTERFACES", "text", "", "transport",
      "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ "

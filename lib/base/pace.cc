@@ -15,8 +15,8 @@ std::size_t index(Stores kind) {
 
 }  // namespace
 
-void Pace::copy(Way way, std::byte* to, const std::byte* from, std::size_t bytes,
-                std::size_t whole) {
+void Pace::copy_judged(Way way, std::byte* to, const std::byte* from, std::size_t bytes,
+                       std::size_t whole) {
   std::int64_t began = 0;
   if (way.is_timed) {
     drain_stores();

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/judge.h"
 
@@ -74,7 +75,12 @@ class Pace {
     return {size.stores, size.left < std::min(kTimed, kTimedPayloads * bytes)};
   }
   // Copies a payload of `whole` bytes, or a part of it, that way. `to` lies on a cache line.
-  void copy(Way way, std::byte* to, const std::byte* from, std::size_t bytes, std::size_t whole);
+  void copy(Way way, std::byte* to, const std::byte* from, std::size_t bytes, std::size_t whole) {
+    if (way.stores == Stores::ordinary && !way.is_timed) [[likely]]
+      std::memcpy(to, from, bytes);
+    else
+      copy_judged(way, to, from, bytes, whole);
+  }
   // A timed payload, or a part of it, was copied.
   void took(std::size_t bytes, std::size_t copied, std::int64_t ns) {
     Size& size = sizes_[pace_size(bytes)];
@@ -83,6 +89,8 @@ class Pace {
   }
 
  private:
+  void copy_judged(Way way, std::byte* to, const std::byte* from, std::size_t bytes,
+                   std::size_t whole);
   struct Size {
     Stores stores = Stores::ordinary;
     std::size_t left = kStretch;                       // bytes until the stretch ends

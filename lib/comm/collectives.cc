@@ -21,15 +21,17 @@ using Kind = Communicator::State::Kind;
   return run_said(comm, call);
 }
 
-// In parts where the delegate may serve: between schedules' messages they would gain nothing.
+// In parts where the delegate may serve: between schedules' messages they would gain nothing. All
+// parts, whatever becomes of one: the others may not know of it.
 Code run_widened(Communicator& comm, const CollCall& call, const types::Datatype& wider) {
   const Count parts = comm.state().team == nullptr ? 1 : parts_of(call);
+  Code code = Code::ok;
   for (Count part = 0; part < parts; ++part) {
     WidenedReduction widened(comm, parts == 1 ? call : part_of(call, part * kPart), wider);
-    const Code code = widened.end(run_said(comm, widened.call()));
-    if (code != Code::ok) return code;
+    const Code ended = widened.end(run_said(comm, widened.call()));
+    if (code == Code::ok) code = ended;
   }
-  return Code::ok;
+  return code;
 }
 
 Code run_reduction(Communicator& comm, const CollCall& call) {

@@ -133,6 +133,8 @@ struct CollCall {
   bool in_place = false;
   bool neighbours = false;
   bool is_last = false;  // MPI_Finalize's, which is no other's
+  bool has_nothing =
+      false;  // comm's own: this rank's contribution could not be taken, others are told
 };
 
 Code run(Communicator& comm, const CollCall& call);                // blocking
@@ -212,6 +214,8 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
           const types::Datatype& type, int dest, int tag);
 p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datatype& type,
                  int source, int tag);
+// In the place of a message that its device could not give: its receiver ends with an error.
+void send_failure(Communicator& comm, int dest, int tag);
 Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count,
                const types::Datatype& type, int dest, int tag);
 Request* irecv(Communicator& comm, void* data, Count count, const types::Datatype& type, int source,
@@ -248,5 +252,11 @@ int progress(Runtime& runtime);           // events handled
 int progress_or_yield(Runtime& runtime);  // the same for calls that may not wait
 void idle(Runtime& runtime);              // nothing moved: poll, yield or sleep
 void active(Runtime& runtime);            // something moved
+// Whether nonblocking collectives are under way that take their time; and whether another thread
+// may move what is under way, since nothing of it calls a function of the user's.
+bool has_long_calls(const Runtime& runtime);
+bool may_be_helped(const Runtime& runtime);
+// There is such a thread now: it begins long ones, so that starting one takes no time.
+void set_helped(Runtime& runtime);
 
 }  // namespace tutti::comm

@@ -158,6 +158,7 @@ CommRef CommMaker::make_inter(Runtime& runtime, const IntercommGroups& sides, Nu
 
 void CommMaker::set_number(Communicator& comm, Number number) {
   comm.number_ = number;
+  comm.state().records = Communicator::State::Records::unknown;
 }
 
 void CommMaker::force(Communicator& comm, std::string algorithms) {

@@ -101,6 +101,12 @@ class Runtime {
   std::uint64_t births_above = 0;  // prun compares over all MPI programs that ranks run in turn
   RequestPool requests;
 
+  // Nonblocking collectives under way: those that are long, and those that call a user's function.
+  struct {
+    int long_ones = 0, by_users = 0;
+  } under_way;
+  bool is_helped = false;  // another thread moves them, and begins them, too
+
   std::uint64_t failures = 0;  // requests that ended with an error so far
 
   // What the latest failure was about, until whoever raises it takes it (take_reason).

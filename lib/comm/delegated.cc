@@ -113,6 +113,8 @@ class HostVectors {
       given_ = whole(said.send, given);
       types::copy(given_, whole(here, given));
       said.send = here;
+      failure_ = types::failure_of(given_.device);
+      if (failure_ != Code::ok) said.fingerprint = delegate::kHasNothing;
     }
     const bool is_told = said.collective == Collective::exscan
                              ? comm.rank() > 0
@@ -131,17 +133,16 @@ class HostVectors {
   }
   // What the call ends with.
   Code end(Code code) {
-    if (code == Code::ok && from_.bytes > 0) types::copy(from_, into_);
-    const Code failure = types::failure_of(given_.device);
-    return code != Code::ok      ? code
-           : failure != Code::ok ? failure
-                                 : types::failure_of(into_.device);
+    if (code != Code::ok || failure_ != Code::ok) return code != Code::ok ? code : failure_;
+    if (from_.bytes > 0) types::copy(from_, into_);
+    return types::failure_of(into_.device);
   }
 
  private:
   engine::ScratchPool& pool_;
   engine::ScratchPool::Piece send_, recv_;
   types::Buffer given_;        // what was copied here
+  Code failure_ = Code::ok;    // of that: there is nothing to give, which the others are told
   types::Buffer from_, into_;  // the result, here and where it belongs
 };
 
@@ -174,17 +175,6 @@ bool is_usable(const delegate::TeamCall& said) {
          (said.uneven == nullptr || (is_usable(said.uneven->from) && is_usable(said.uneven->into)));
 }
 
-// Of the copies of a movement, once it has ended.
-Code failure_of(const delegate::TeamCall& said) {
-  Code code = types::failure_of(said.from, said.into);
-  if (said.uneven == nullptr) return code;
-  for (const delegate::BlockList* blocks : {&said.uneven->from, &said.uneven->into})
-    for (int member = 0; member < static_cast<int>(blocks->counts.size()); ++member)
-      if (const Code failure = types::failure_of(blocks->of(member).device); failure != Code::ok)
-        code = failure;
-  return code;
-}
-
 // A member whose buffers lie in a GPU's memory, or in memory that cannot be used, takes part like
 // all others: the team would wait for ever for one that stays away.
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
@@ -195,9 +185,8 @@ Code failure_of(const delegate::TeamCall& said) {
       moves ? is_usable(said)
             : is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv));
   if (!is_good) said.fingerprint = delegate::kHasNothing;
-  Code code = moves ? comm.state().team->run(said) : run_reduction_in_host_memory(comm, said);
-  const Code failure = moves ? failure_of(said) : Code::ok;
-  if (is_good) return code != Code::ok ? code : failure;
+  const Code code = moves ? comm.state().team->run(said) : run_reduction_in_host_memory(comm, said);
+  if (is_good) return code;
   if (code == Code::proc_aborted) return code;
   comm.runtime().reason = {"a buffer lies in memory that cannot be used; see the line above"};
   return Code::buffer;
@@ -225,8 +214,10 @@ namespace {
   remember(comm, Communicator::State::Kind::blocking,
            {said.fingerprint, 0, said.root,
             is_widened ? call.said_count * call.said_type->size() : said.block, call.is_last});
-  if (!comm.runtime().devices.is_empty()) [[unlikely]]
+  if (!comm.runtime().devices.is_empty()) [[unlikely]] {
+    if (call.has_nothing) said.fingerprint = delegate::kHasNothing;
     return run_among_devices(comm, said);
+  }
   return state.team->run(said);
 }
 

@@ -45,15 +45,32 @@ std::uint32_t terms_of(coll::Collective collective, const types::Op* op,
   return fingerprint_of(collective, op, 0, 0, type) & kTerms;
 }
 
-void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call) {
+// What does not change from call to call is found out in the first one.
+[[gnu::noinline, gnu::cold]] static bool keeps_records(Communicator& comm) {
+  using Records = Communicator::State::Records;
   Runtime& runtime = comm.runtime();
-  if ((comm.size() == 1 && !comm.is_inter()) || runtime.mismatch == Mismatch::overlooked) return;
   Communicator::State& state = comm.state();
+  if (state.records == Records::none) return false;
+  const bool is_alone = comm.size() == 1 && !comm.is_inter();
+  state.records =
+      is_alone || runtime.mismatch == Mismatch::overlooked ? Records::none : Records::kept;
+  if (state.records == Records::none) return false;
+  state.record.birth = runtime.births_above + comm.birth();
+  state.record.first = comm.is_inter() ? state.joint.front() : comm.group().at(0);
+  state.record.context = comm.coll_context();
+  state.record.flags = (comm.is_inter() ? watch::kInter : 0) |
+                       (is_second_side(comm) ? watch::kSecondSide : 0) |
+                       (runtime.mismatch == Mismatch::told ? watch::kOnlyWarns : 0);
+  return true;
+}
+
+void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call) {
+  Communicator::State& state = comm.state();
+  if (state.records != Communicator::State::Records::kept && !keeps_records(comm)) [[unlikely]]
+    return;
+  Runtime& runtime = comm.runtime();
   auto& order = state.order[static_cast<std::size_t>(kind)];
-  wireup::CallRecord record{};
-  record.birth = runtime.births_above + comm.birth();
-  record.first = comm.is_inter() ? state.joint.front() : comm.group().at(0);
-  record.context = comm.coll_context();
+  wireup::CallRecord record = state.record;
   record.number = ++order.number;
   record.others = state.order[1 - static_cast<std::size_t>(kind)].number;
   if (call.root < 0) return;  // of the root's group, but not the root: its arguments say nothing
@@ -61,12 +78,10 @@ void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& c
   record.terms = call.terms;
   record.bytes = static_cast<std::uint64_t>(call.bytes);
   record.root = call.root;
-  record.flags = (kind == Communicator::State::Kind::blocking ? 0 : watch::kNonblocking) |
-                 (call.is_last ? watch::kFinalize : 0) | (comm.is_inter() ? watch::kInter : 0) |
-                 (is_second_side(comm) ? watch::kSecondSide : 0) |
-                 (runtime.mismatch == Mismatch::told ? watch::kOnlyWarns : 0);
+  record.flags |= (kind == Communicator::State::Kind::blocking ? 0 : watch::kNonblocking) |
+                  (call.is_last ? watch::kFinalize : 0);
   // Members of intercommunicators do not all see every call.
-  if (!comm.is_inter()) {
+  if ((record.flags & watch::kInter) == 0) {
     for (const std::uint32_t word : {call.fingerprint, static_cast<std::uint32_t>(call.bytes),
                                      static_cast<std::uint32_t>(call.root)})
       order.history = (order.history ^ word) * 0x9e3779b1U + 1;

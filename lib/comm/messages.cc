@@ -73,6 +73,15 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
   return code;
 }
 
+void send_failure(Communicator& comm, int dest, int tag) {
+  if (dest == kProcNull) return;
+  p2p::Envelope word = outgoing(comm, tag);
+  word.fingerprint = p2p::kSenderFailed;
+  p2p::Endpoint& endpoint = comm.runtime().endpoint;
+  endpoint.release(
+      endpoint.send(p2p::Mode::standard, comm.peer(dest), word, types::Buffer::plain(nullptr, 0)));
+}
+
 p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datatype& type,
                  int source, int tag) {
   if (source == kProcNull) return kNullStatus;

@@ -162,12 +162,24 @@ Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall
   run->owner = request;
   run->on_done = &RequestMaker::on_run;
   request->retain();  // until on_run
-  run->begin(std::move(collective.bound.binding));
+  count_under_way(*request, 1);
+  if (comm.runtime().is_helped && collective.is_long() && may_be_helped(comm.runtime()))
+    comm.runtime().endpoint.later(&RequestMaker::on_turn, request);
+  else
+    run->begin(std::move(collective.bound.binding));
   return request;
+}
+
+void RequestMaker::on_turn(p2p::Pending* turn) {
+  auto* const request = static_cast<Request*>(turn->owner);
+  request->comm_->runtime().endpoint.release(turn);
+  BoundCall& bound = request->collective_->bound;
+  bound.run->begin(std::move(bound.binding));
 }
 
 void RequestMaker::on_run(engine::Run* run) {
   auto* const request = static_cast<Request*>(run->owner);
+  count_under_way(*request, -1);
   BoundCall bound = std::move(request->collective_->bound);
   Runtime& runtime = request->comm_->runtime();
   p2p::Status status;
@@ -175,6 +187,12 @@ void RequestMaker::on_run(engine::Run* run) {
   runtime.collectives.give(std::move(request->collective_));
   finish(*request, status);
   request->release();
+}
+
+void RequestMaker::count_under_way(const Request& request, int by) {
+  Runtime& runtime = request.comm_->runtime();
+  runtime.under_way.long_ones += request.collective_->is_long() ? by : 0;
+  runtime.under_way.by_users += request.collective_->calls_user() ? by : 0;
 }
 
 void RequestMaker::cancel(Request& request) {
@@ -247,6 +265,19 @@ int progress(Runtime& runtime) {
 
 int progress_or_yield(Runtime& runtime) {
   return runtime.endpoint.progress_or_yield();
+}
+
+bool has_long_calls(const Runtime& runtime) {
+  return runtime.under_way.long_ones > 0;
+}
+
+bool may_be_helped(const Runtime& runtime) {
+  return has_long_calls(runtime) && runtime.under_way.by_users == 0 && runtime.devices.is_empty() &&
+         !runtime.endpoint.is_observed();
+}
+
+void set_helped(Runtime& runtime) {
+  runtime.is_helped = true;
 }
 
 void idle(Runtime& runtime) {

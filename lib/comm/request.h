@@ -8,12 +8,17 @@
 
 namespace tutti::comm {
 
+// From here on (bytes) a thread of ours gains more by moving a collective than it costs to call it.
+inline constexpr Count kLong = Count{256} << 10;
+
 // A collective under way: what must live until it is done. CollectivePool keeps idle ones.
 struct Request::Collective {
   BoundCall bound;
   types::TypeRef send_type, recv_type;
   std::vector<types::TypeRef> types;  // of the w forms
   Ref<const types::Op> op;
+  bool is_long() const { return bound.bytes >= kLong; }
+  bool calls_user() const { return op && op->is_user(); }
   void forget() {
     bound = {};
     send_type = recv_type = {};
@@ -39,7 +44,9 @@ struct RequestMaker {
  private:
   static Request* make(Communicator& comm);
   static void on_message(p2p::Pending* message);
+  static void on_turn(p2p::Pending* turn);
   static void on_run(engine::Run* run);
+  static void count_under_way(const Request& request, int by);
   static void take_status(Request& request, p2p::Pending* message);
   static void ask_back(Request& request);
 };

@@ -70,6 +70,7 @@ Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind
 BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared) {
   BoundCall bound;
   bound.prepared = prepared.prepared;
+  bound.bytes = prepared.shape.bytes;
   engine::Binding& binding = bound.binding;
   binding.context = comm.coll_context();
   binding.tag = prepared.tag;
@@ -81,6 +82,7 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
   if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
     find_devices(devices, binding.in, &binding.failure);
     find_devices(devices, binding.out, &binding.failure);
+    if (call.has_nothing) binding.failure = Code::other;
   }
   bound.run = take_run(comm, *bound.prepared);
   return bound;

@@ -39,6 +39,7 @@ struct BoundCall {
   engine::Binding binding;
   engine::ScratchPool::Piece temporary;
   std::unique_ptr<WidenedReduction> widened;  // most have none
+  Count bytes = 0;                            // by which its algorithm was chosen
 };
 BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
 // What it kept goes back, when its run has ended. Says how that went.

@@ -82,6 +82,9 @@ struct Communicator::State {
     std::uint32_t history = 0;
   };
   std::array<Order, 2> order{};
+  // What its calls' records say alike, once that is known; none: nobody compares its calls.
+  enum class Records : std::uint8_t { unknown, none, kept } records = Records::unknown;
+  wireup::CallRecord record{};
 
   // The tag of a collective's messages. Blocking calls and the others are numbered apart: programs
   // that mix them in another order on each rank, which they should not, work here as elsewhere.

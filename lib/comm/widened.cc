@@ -117,6 +117,7 @@ void WidenedReduction::take(const void* from, Count given, void* contribution) {
   void* const elements = engine::take_elements(pool_, given, type_, here);
   types::copy(said, types::Buffer::whole(elements, given, type_));
   failure_ = types::failure_of(said.device);
+  wide_.has_nothing = failure_ != Code::ok;
   types::widen(type_, elements, contribution, given);
   pool_.give(std::move(here));
 }
@@ -129,15 +130,15 @@ void WidenedReduction::hand_over() {
   void* const elements = engine::take_elements(pool_, taken_, type_, here);
   types::narrow(type_, wide_.recv, elements, taken_);
   types::copy(types::Buffer::whole(elements, taken_, type_), result);
-  if (failure_ == Code::ok) failure_ = types::failure_of(result.device);
+  failure_ = types::failure_of(result.device);
   pool_.give(std::move(here));
 }
 
 Code WidenedReduction::end(Code code) {
-  if (code == Code::ok && taken_ > 0) hand_over();
+  if (code == Code::ok && failure_ == Code::ok && taken_ > 0) hand_over();
   pool_.give(std::move(send_));
   pool_.give(std::move(recv_));
-  return code == Code::ok ? failure_ : code;
+  return failure_ == Code::ok || code == Code::proc_aborted ? code : failure_;
 }
 
 }  // namespace tutti::comm

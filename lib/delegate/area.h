@@ -51,6 +51,10 @@ inline constexpr std::uint64_t kEntries = 8;
 // Rounds that are kept in the chunks, see exchange.cc, fold_*.cc; more would gain nothing.
 inline constexpr std::size_t kLeastDepth = 8, kMostDepth = 16;
 
+// Of a round: its giver's device failed, and what stands there is nothing to take.
+inline constexpr std::uint8_t kNoData = 0xff;
+static_assert(kNoData > kUntimed);
+
 // Whether a rank can read the memory of all others of its team.
 enum class Reads : std::uint32_t { unknown, yes, no };
 
@@ -62,7 +66,8 @@ struct MemberCounters {
   Fault fault;
   alignas(kCacheLine) std::atomic<std::uint64_t> done;    // calls whose data it has read
   alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
-  // How, where readers are to time them (Pace::Way::told): of calls and their rounds, in turn.
+  // How, where readers are to time them (Pace::Way::told), or kNoData: of calls and their rounds,
+  // in turn.
   std::atomic<std::uint8_t> told[kEntries][kMostDepth];
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others
   ReadPaces paces;                                        // what taking them took

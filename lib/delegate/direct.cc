@@ -1,12 +1,12 @@
-// Long blocks that are alike, read straight from the givers' memory (process_vm_readv): one copy
-// instead of two, but a system call, and slow where pages are many. Which is faster here is found
-// out while working.
+// Long blocks read straight from the givers' memory (process_vm_readv): one copy instead of two,
+// but a system call, and slow where pages are many. Which is faster here is found out while
+// working.
 //
-// The root, else the first member, chooses for all and says so in its word, which all hear; a giver
-// says in its own where its blocks lie, unless the kernel cannot read them there (gaps, a device's
-// memory, in place). Takers read, answer, and the giver waits for all answers: its caller may write
-// again. Who could not read takes its blocks through the chunks in the same call, and is never
-// asked to read again.
+// The root, else the first member, chooses for all and says so in its word, which all hear (of
+// blocks with their own sizes, where it gives long ones itself); a giver says in its own where its
+// blocks lie, unless the kernel cannot read them there (gaps, a device's memory, in place). Takers
+// read, answer, and the giver waits for all answers: its caller may write again. Who could not read
+// takes its blocks through the chunks in the same call, and is never asked to read again.
 //
 // The judge is given the copying time of the slowest member, its waiting left out: each member
 // publishes its own time with the number of the call, and the member that chooses reads them all
@@ -17,17 +17,18 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr std::uint64_t kReadable = 1, kDirect = 2;  // of the word
-constexpr Count kLeast = 8 << 10;                    // a block: less does not pay for a system call
-constexpr std::size_t kSizes = 13;                   // that are told apart, from kLeast on
-constexpr Count kPiece = 1 << 20;                    // of one read
-constexpr Count kThrough = 16 << 10;                 // of what has gaps here, by way of the stack
+constexpr Count kLeast = 8 << 10;     // a block: less does not pay for a system call
+constexpr std::size_t kSizes = 13;    // that are told apart, from kLeast on
+constexpr Count kPiece = 1 << 20;     // of one read
+constexpr Count kThrough = 16 << 10;  // of what has gaps here, by way of the stack
 
-constexpr coll::Collective kForms[] = {coll::Collective::bcast, coll::Collective::gather,
-                                       coll::Collective::scatter, coll::Collective::allgather,
-                                       coll::Collective::alltoall};
+using coll::Collective;
+constexpr Collective kForms[] = {
+    Collective::bcast,     Collective::gather,     Collective::scatter,
+    Collective::allgather, Collective::alltoall,   Collective::gatherv,
+    Collective::scatterv,  Collective::allgatherv, Collective::alltoallv};
 
-std::size_t form_of(coll::Collective collective) {
+std::size_t form_of(Collective collective) {
   return static_cast<std::size_t>(std::ranges::find(kForms, collective) - kForms);
 }
 
@@ -65,39 +66,59 @@ bool ShmTeam::all_read() const {
   return true;
 }
 
-// This member's word, and where its blocks lie.
-std::uint64_t ShmTeam::say_way(Exchange& exchange) {
-  std::uint64_t word = 0;
-  if (!exchange.may_be_direct) return word;
-  if (const types::Buffer from = exchange.from();
-      exchange.gives_away() && from.is_contiguous() && !exchange.overwrites()) {
-    const auto address = reinterpret_cast<std::uint64_t>(from.at());
-    std::memcpy(entry(me_).short_payload, &address, sizeof address);
-    word |= kReadable;
-  }
-  if (me_ == exchange.chooser() && all_read() && choose_direct(exchange)) word |= kDirect;
+// This member's word, and where its blocks lie. `longest`: of the blocks that it knows of.
+std::uint64_t ShmTeam::say_way(const Exchange& exchange, Count longest) {
+  if (!exchange.may_be_direct) return 0;
+  std::uint64_t word = say_addresses(exchange) ? kReadable : 0;
+  if (me_ == exchange.chooser() && all_read() && choose_direct(exchange, longest)) word |= kDirect;
   return word;
 }
 
-bool ShmTeam::choose_direct(const Exchange& exchange) {
+// One, or one for each member. False: some block cannot be read.
+bool ShmTeam::say_addresses(const Exchange& exchange) {
+  if (!exchange.gives_away() || exchange.overwrites()) return false;
+  std::byte* to = addresses(exchange, me_);
+  if (to == nullptr) return false;
+  const bool has_many = exchange.to_each && exchange.call.uneven != nullptr;
+  for (int member = 0; member < (has_many ? size_ : 1); ++member) {
+    const types::Buffer from = exchange.call.uneven == nullptr ? exchange.from()
+                               : has_many && member == me_     ? types::Buffer{}
+                                                               : exchange.given(member);
+    if (!from.is_contiguous()) return false;
+    const auto address = reinterpret_cast<std::uint64_t>(from.at());
+    std::memcpy(to, &address, sizeof address);
+    to += sizeof address;
+  }
+  return true;
+}
+
+// Where a giver says them: of uneven blocks behind the table of their sizes, if both have room.
+std::byte* ShmTeam::addresses(const Exchange& exchange, int giver) const {
+  AreaEntry& said = entry(giver);
+  if (!exchange.to_each || exchange.call.uneven == nullptr) return said.short_payload;
+  const std::size_t table = sizeof(Count) * static_cast<std::size_t>(size_);
+  return tables_bytes() == table ? nullptr : said.payload(tables_bytes()) + table;
+}
+
+bool ShmTeam::choose_direct(const Exchange& exchange, Count longest) {
   if (single_copy_ == BlockReads::on) return true;
   judges_.resize(std::size(kForms) * kSizes);
   Turn& turn = turns_[number_ % kEntries];
   if (turn.number > 0) {
-    std::uint32_t longest = 0;
+    std::uint32_t slowest = 0;
     bool is_known = true;
     for (int member = 0; member < size_; ++member) {
       // relaxed: a figure. That call is over on all members, as its entry is used again.
       const std::uint64_t spent =
           control(member).spent[number_ % kEntries].load(std::memory_order_relaxed);
       is_known = is_known && spent >> 32 == (turn.number & 0xffffffffU);
-      longest = std::max(longest, static_cast<std::uint32_t>(spent));
+      slowest = std::max(slowest, static_cast<std::uint32_t>(spent));
     }
-    if (is_known) judges_[turn.judge].took(turn.way, std::max(longest, 1U));
+    if (is_known) judges_[turn.judge].took(turn.way, std::max(slowest, 1U));
   }
-  const auto block = static_cast<std::size_t>(exchange.call.block);
-  const std::size_t judge = form_of(exchange.call.collective) * kSizes +
-                            size_class(block, static_cast<std::size_t>(kLeast), kSizes);
+  const std::size_t judge =
+      form_of(exchange.call.collective) * kSizes +
+      size_class(static_cast<std::size_t>(longest), static_cast<std::size_t>(kLeast), kSizes);
   turn = {number_, judge, judges_[judge].next()};
   return turn.way == 1;
 }
@@ -162,25 +183,28 @@ Code ShmTeam::read_blocks(Work& work) {
   return Code::ok;
 }
 
-bool ShmTeam::read_block(Exchange& exchange, int giver) const {
+bool ShmTeam::read_block(Exchange& exchange, int giver) {
   const Spending spending(exchange);
+  const bool is_uneven = exchange.call.uneven != nullptr;
+  const auto mine = static_cast<std::size_t>(exchange.block_for(me_));
   std::uint64_t address = 0;
-  std::memcpy(&address, entry(giver).short_payload, sizeof address);
-  address += static_cast<std::uint64_t>(exchange.block_for(me_) * exchange.call.block);
+  std::memcpy(&address, addresses(exchange, giver) + (is_uneven ? mine * sizeof address : 0),
+              sizeof address);
+  if (!is_uneven) address += mine * static_cast<std::uint64_t>(exchange.call.block);
   const auto read = [&](Count from, std::byte* to, Count bytes) {
     return transport::read_neighbour(segment_, {local_of(me_), local_of(giver)},
                                      address + static_cast<std::uint64_t>(from),
                                      {to, static_cast<std::size_t>(bytes)})
         .has_value();
   };
-  const types::Buffer into = exchange.taken(giver);
+  const types::Buffer into = exchange.taken(giver).part(0, bytes_from(exchange, giver));
   alignas(kCacheLine) std::byte through[kThrough];
   const bool is_straight = into.is_contiguous();
   const Count piece = is_straight ? kPiece : kThrough;
   for (Count at = 0; at < into.bytes; at += piece) {
     const Count bytes = std::min(piece, into.bytes - at);
     if (!read(at, is_straight ? into.at() + at : through, bytes)) return false;
-    if (!is_straight) unpack_bytes(into, at, through, bytes);
+    if (!is_straight) unpack(into, at, through, bytes);
   }
   return true;
 }
@@ -188,7 +212,7 @@ bool ShmTeam::read_block(Exchange& exchange, int giver) const {
 void ShmTeam::tell_spent(const Exchange& exchange) {
   if (!exchange.is_timed) return;
   const std::uint32_t figure =
-      pace_of(exchange.spent_ns, static_cast<std::size_t>(exchange.call.block));
+      pace_of(exchange.spent_ns, static_cast<std::size_t>(exchange.longest));
   // relaxed: a figure; end_call() tells of it.
   control(me_).spent[number_ % kEntries].store(number_ << 32 | figure, std::memory_order_relaxed);
 }

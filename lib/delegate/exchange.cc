@@ -11,7 +11,15 @@ namespace tutti::delegate {
 
 using coll::Collective;
 
-void ShmTeam::choose_move(Work& work) const {
+namespace {
+
+// Up to here a bcast goes through the chunks without being judged: its two copies overlap, and a
+// taker would read what its root has just written from the root's cache.
+constexpr Count kMostOverlapped = 1 << 20;
+
+}  // namespace
+
+void ShmTeam::choose_move(Work& work) {
   const TeamCall& call = work.call;
   const bool is_bcast = call.collective == Collective::bcast;
   if (is_bcast && call.block <= static_cast<Count>(geometry_.entry_bytes)) [[likely]] {
@@ -28,7 +36,9 @@ void ShmTeam::choose_move(Work& work) const {
   work.form = &ShmTeam::move_short;
   if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
   const bool one_way = exchange.has_root();
-  exchange.may_be_direct = may_read(call.block);
+  const bool overlaps = is_bcast && call.block <= kMostOverlapped && single_copy_ != BlockReads::on;
+  exchange.longest = call.block;
+  exchange.may_be_direct = may_read(call.block) && !overlaps;
   const Rounds rounds = rounds_of(call.block, exchange.blocks(), kLeastDepth, one_way);
   exchange.part = rounds.part;
   exchange.rounds = rounds.count;
@@ -41,7 +51,15 @@ void ShmTeam::move_own(Exchange& exchange) {
   exchange.is_own_moved = true;
   if (!exchange.moves_own()) return;
   const types::Buffer from = exchange.given(exchange.me);
-  if (from.bytes > 0) types::copy(from, exchange.taken(exchange.me));
+  if (from.bytes == 0) return;
+  const types::Buffer into = exchange.taken(exchange.me);
+  if (from.is_contiguous() && into.is_contiguous()) [[likely]] {
+    std::memcpy(into.at(), from.at(), static_cast<std::size_t>(std::min(from.bytes, into.bytes)));
+    return;
+  }
+  types::copy(from, into);
+  note_failure(from.device);
+  note_failure(into.device);
 }
 
 // As move_short, of one giver whose block is for all.
@@ -51,12 +69,12 @@ Code ShmTeam::bcast_short(Work& work) {
   AreaEntry& said = entry(call.root);
   std::byte* const payload = said.payload(work.bytes);
   if (me_ == call.root) {
-    pack_bytes(call.into, 0, payload, call.block);
-    publish(said, call.fingerprint);
+    const bool has_data = pack(call.into, 0, payload, call.block);
+    publish(said, has_data ? call.fingerprint : kHasNothing);
   } else {
     const Code code = hear(said, call.root, call.fingerprint);
     if (code != Code::ok) return code;
-    unpack_bytes(call.into, 0, payload, call.block);
+    unpack(call.into, 0, payload, call.block);
   }
   end_call();
   return Code::ok;
@@ -70,8 +88,9 @@ Code ShmTeam::move_short(Work& work) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
     if (exchange.gives(me_)) {
       AreaEntry& mine = entry(me_);
-      pack_bytes(exchange.from(), 0, mine.payload(bytes), static_cast<Count>(bytes));
-      publish(mine, call.fingerprint);
+      const bool has_data =
+          pack(exchange.from(), 0, mine.payload(bytes), static_cast<Count>(bytes));
+      publish(mine, has_data ? call.fingerprint : kHasNothing);
     }
     work.has_spoken = true;
     work.member = 1;
@@ -85,8 +104,8 @@ Code ShmTeam::move_short(Work& work) {
       work.member = i;
       return code;
     }
-    unpack_bytes(call.into, exchange.place_of(giver),
-                 theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
+    unpack(call.into, exchange.place_of(giver),
+           theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
   }
   if (exchange.everyone_gives && takes) all_entered();
   if (exchange.has_root()) end_call();
@@ -133,7 +152,7 @@ Code ShmTeam::come_to_move(Work& work) {
     if (code != Code::ok) return code;
     prove_reading(exchange);
     if (exchange.gives(me_)) {
-      entry(me_).word = say_way(exchange);
+      entry(me_).word = say_way(exchange, exchange.longest);
       publish(work.call.fingerprint);
     }
     work.has_spoken = true;
@@ -166,6 +185,7 @@ Code ShmTeam::give_round(Exchange& exchange, Count round) {
   if (!gives) return Code::ok;
   const Spending spending(exchange);
   begin_round(round, exchange.depth, exchange.part);
+  bool has_data = true;
   for (Count block = 0; block < exchange.blocks(); ++block) {
     if (exchange.to_each && !goes_to(static_cast<int>(block))) continue;
     const types::Buffer from = exchange.given(static_cast<int>(block));
@@ -174,8 +194,10 @@ Code ShmTeam::give_round(Exchange& exchange, Count round) {
     if (bytes > 0 && from.is_contiguous())
       put(to, from.at() + round * exchange.part, bytes);
     else
-      pack_bytes(from, round * exchange.part, to, bytes);
+      has_data = pack(from, round * exchange.part, to, bytes) && has_data;
   }
+  // relaxed: as begin_round() says.
+  if (!has_data) told(me_, round).store(kNoData, std::memory_order_relaxed);
   tell(control(me_).filled, round + 1);
   return Code::ok;
 }
@@ -191,12 +213,16 @@ Code ShmTeam::take_round(Work& work, Count round) {
     if (bytes == 0) continue;
     takes = true;
     if (const Code code = await(control(giver).filled, count); code != Code::ok) return code;
+    // relaxed: `filled` tells of it.
+    if (told(giver, round).load(std::memory_order_relaxed) == kNoData) [[unlikely]] {
+      without_data_ = giver;
+      continue;
+    }
     const Spending spending(exchange);
     take_from(giver, round, exchange.part, bytes, [&] {
-      unpack_bytes(
-          exchange.taken(giver), round * exchange.part,
-          chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
-          bytes);
+      unpack(exchange.taken(giver), round * exchange.part,
+             chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
+             bytes);
     });
   }
   if (takes) tell(control(me_).read, round + 1);

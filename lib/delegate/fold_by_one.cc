@@ -72,9 +72,10 @@ void ShmTeam::fold_for_all(const Work& work) {
     work.kernel(call.recv, operand(member), call.recv, call.count);
   std::memcpy(operand(me_), call.recv, work.bytes);
   // release: pairs with the acquire in fold_by_one(), after which the result is read.
-  control(0).served.store(number_ << kMemberBits | (without_data_ < 0 ? 0 : kWithoutData) |
-                              static_cast<std::uint64_t>(me_),
-                          std::memory_order_release);
+  const bool has_all = without_data_ < 0 && call.fingerprint != kHasNothing;
+  control(0).served.store(
+      number_ << kMemberBits | (has_all ? 0 : kWithoutData) | static_cast<std::uint64_t>(me_),
+      std::memory_order_release);
   wake_others();
 }
 

@@ -50,10 +50,14 @@ inline void ShmTeam::start(Work& work) {
 // As far as it goes.
 inline Code ShmTeam::go_on(Work& work) {
   const Code code = (this->*work.form)(work);
-  if (code != Code::ok && code != kNotYet) [[unlikely]]
-    break_off(code);
-  if (without_data_ >= 0 && code == Code::ok) [[unlikely]]
-    return end_without_data();
+  if (code == Code::ok && without_data_ < 0) [[likely]]
+    return code;
+  return code == kNotYet ? code : end_badly(code);
+}
+
+Code ShmTeam::end_badly(Code code) {
+  if (code == Code::ok) return end_without_data();
+  break_off(code);
   return code;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "delegate/work.h"
 
@@ -160,10 +161,12 @@ Code ShmTeam::broken_by(int member, std::uint32_t said) {
 
 // A member had no data for this call, so what the others received is worth nothing: an error.
 Code ShmTeam::end_without_data() {
-  waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(without_data_)) +
-                                      " had no data for this call: its buffer lies in memory that "
-                                      "cannot be used");
-  without_data_ = -1;
+  const int member = std::exchange(without_data_, -1);
+  waiting_.explain(waiting_.self,
+                   member == me_ ? "a GPU could not copy this rank's data; see the line above"
+                                 : "rank " + std::to_string(job_rank(member)) +
+                                       " had no data for this call: its GPU has failed, or its "
+                                       "buffer lies in memory that cannot be used");
   return Code::other;
 }
 

@@ -45,6 +45,7 @@ class ShmTeam final : public Team {
   // are called again.
   void start(Work& work);
   Code go_on(Work& work);
+  Code end_badly(Code code);
   StepResult step(const Begun& run);
   bool serve_first();
   void drain();
@@ -90,7 +91,7 @@ class ShmTeam final : public Team {
   void scan_round(const Work& work);
 
   // exchange.cc: data movement.
-  void choose_move(Work& work) const;
+  void choose_move(Work& work);
   Code bcast_short(Work& work);
   Code move_short(Work& work);
   Code move_long(Work& work);
@@ -98,28 +99,32 @@ class ShmTeam final : public Team {
   Code move_in_rounds(Work& work);
   Code give_round(Exchange& exchange, Count round);
   Code take_round(Work& work, Count round);
-  static void move_own(Exchange& exchange);
+  void move_own(Exchange& exchange);
 
   // direct.cc: long blocks read from the givers' own memory.
   bool may_read(Count block) const;
   void prove_reading(const Exchange& exchange);
   bool all_read() const;
-  std::uint64_t say_way(Exchange& exchange);
-  bool choose_direct(const Exchange& exchange);
+  std::uint64_t say_way(const Exchange& exchange, Count longest);
+  bool choose_direct(const Exchange& exchange, Count longest);
   void hear_way(Exchange& exchange) const;
+  bool say_addresses(const Exchange& exchange);
+  std::byte* addresses(const Exchange& exchange, int giver) const;
   bool is_direct(const Exchange& exchange, int giver) const;
   bool has_failed(int taker) const;
   Code move_directly(Work& work);
   Code read_blocks(Work& work);
-  bool read_block(Exchange& exchange, int giver) const;
+  bool read_block(Exchange& exchange, int giver);
   void tell_spent(const Exchange& exchange);
 
   // uneven.cc: blocks of their own sizes.
+  std::size_t tables_bytes() const;
   void choose_uneven(Work& work) const;
   Code move_uneven(Work& work);
+  Code move_long_uneven(Work& work);
   void say_uneven(Work& work);
-  std::uint64_t say_each(const Exchange& exchange, AreaEntry& mine) const;
-  std::uint64_t say_one(const Exchange& exchange, AreaEntry& mine) const;
+  std::uint64_t say_each(Exchange& exchange, AreaEntry& mine);
+  std::uint64_t say_one(Exchange& exchange, AreaEntry& mine);
   Code hear_uneven(Work& work);
   Code lay_out_uneven(Work& work);
   bool is_sound(const Exchange& exchange, int giver) const;
@@ -198,7 +203,10 @@ class ShmTeam final : public Team {
   // Runs a copy of so many bytes out of a member's chunks, of a round in parts of `part`.
   template <class Copy>
   void take_from(int giver, Count round, Count part, Count bytes, const Copy& copy);
-  void end_call();  // says that we have read all there was for us
+  bool pack(const types::Buffer& from, Count offset, std::byte* out, Count bytes);
+  void unpack(const types::Buffer& into, Count offset, const std::byte* in, Count bytes);
+  bool note_failure(types::Device* device);  // of what it was asked for just now
+  void end_call();                           // says that we have read all there was for us
   // Says what two members do differently, and ends the call unless such calls go on.
   Code mismatch(const Fault& fault);
   Code end_without_data();
@@ -256,7 +264,7 @@ class ShmTeam final : public Team {
     unsigned way = 0;
   };
   std::array<Turn, kEntries> turns_{};  // whose figures are not known yet
-  int without_data_ = -1;  // a member that was heard to have none in the call under way
+  int without_data_ = -1;  // a member that has none in the call under way; we: our device failed
   Code broken_ = Code::ok;
   Awaited awaited_;
   bool is_running_ = false;    // a call that is waited for is under way

@@ -4,7 +4,9 @@
 //
 //   one block      its bytes; it follows in the entry if it fits there
 //   one for each   the bytes that follow in the entry: a table of sizes, then the blocks if they
-//   fit kInRounds      what did not fit goes through the chunks; the word is the largest block then
+//   fit kInRounds      what did not fit goes through the chunks, or is read where it lies
+//                  (direct.cc); the word is the largest block then, and a table of addresses
+//                  follows that of sizes
 //
 // The root of a gatherv says the largest of all that go in rounds, so that all members, who hear
 // either the root or everybody, plan the same rounds: these are those of exchange.cc.
@@ -15,13 +17,17 @@ namespace {
 
 using coll::Collective;
 
-constexpr std::uint64_t kInRounds = std::uint64_t{1} << 63;
-
 Count size_in(std::uint64_t word) {
-  return static_cast<Count>(word & ~kInRounds);
+  return static_cast<Count>(word & ~(kInRounds | kReadable | kDirect));
 }
 
 }  // namespace
+
+// Of sizes, and of addresses where that fits, too.
+std::size_t ShmTeam::tables_bytes() const {
+  const std::size_t table = sizeof(Count) * static_cast<std::size_t>(size_);
+  return 2 * table <= geometry_.entry_bytes ? 2 * table : table;
+}
 
 void ShmTeam::choose_uneven(Work& work) const {
   const Collective collective = work.call.collective;
@@ -40,10 +46,18 @@ Code ShmTeam::move_uneven(Work& work) {
   }
   if (const Code code = hear_uneven(work); code != Code::ok) return code;
   if (const Code code = lay_out_uneven(work); code != Code::ok) return code;
-  if (const Code code = move_in_rounds(work); code != Code::ok) return code;
+  if (exchange.rounds > 0)
+    if (const Code code = move_long_uneven(work); code != Code::ok) return code;
   if (exchange.overwrites()) take_entries(exchange);
   if (!exchange.has_root()) all_entered();
   end_call();
+  return Code::ok;
+}
+
+Code ShmTeam::move_long_uneven(Work& work) {
+  if (const Code code = move_directly(work); code != Code::ok) return code;
+  if (const Code code = move_in_rounds(work); code != Code::ok) return code;
+  tell_spent(*work.exchange);
   return Code::ok;
 }
 
@@ -51,11 +65,17 @@ void ShmTeam::say_uneven(Work& work) {
   Exchange& exchange = *work.exchange;
   AreaEntry& mine = entry(me_);
   mine.word = exchange.to_each ? say_each(exchange, mine) : say_one(exchange, mine);
-  publish(mine, work.call.fingerprint);
-  if ((mine.word & kInRounds) == 0) move_own(exchange);
+  const bool is_long = (mine.word & kInRounds) != 0;
+  if (is_long) {
+    const Count longest = size_in(mine.word);
+    exchange.may_be_direct = may_read(longest);
+    mine.word |= say_way(exchange, longest);
+  }
+  publish(mine, exchange.has_data ? work.call.fingerprint : kHasNothing);
+  if (!is_long) move_own(exchange);
 }
 
-std::uint64_t ShmTeam::say_one(const Exchange& exchange, AreaEntry& mine) const {
+std::uint64_t ShmTeam::say_one(Exchange& exchange, AreaEntry& mine) {
   const auto room = static_cast<Count>(geometry_.entry_bytes);
   if (!exchange.gives_away()) {  // the root of a gatherv
     Count most = 0;
@@ -66,11 +86,11 @@ std::uint64_t ShmTeam::say_one(const Exchange& exchange, AreaEntry& mine) const 
   const types::Buffer from = exchange.given(me_);
   const auto bytes = static_cast<std::uint64_t>(from.bytes);
   if (from.bytes > room) return bytes | kInRounds;
-  pack_bytes(from, 0, mine.payload(bytes), from.bytes);
+  exchange.has_data = pack(from, 0, mine.payload(bytes), from.bytes);
   return bytes;
 }
 
-std::uint64_t ShmTeam::say_each(const Exchange& exchange, AreaEntry& mine) const {
+std::uint64_t ShmTeam::say_each(Exchange& exchange, AreaEntry& mine) {
   const BlockList& blocks = exchange.call.in_place && exchange.everyone_gives
                                 ? exchange.call.uneven->into
                                 : exchange.call.uneven->from;
@@ -82,13 +102,14 @@ std::uint64_t ShmTeam::say_each(const Exchange& exchange, AreaEntry& mine) const
     bytes += size_of(member);
   }
   const bool fits = bytes <= static_cast<Count>(geometry_.entry_bytes);
-  std::byte* to = mine.payload(static_cast<std::size_t>(fits ? bytes : table));
+  std::byte* to = mine.payload(fits ? static_cast<std::size_t>(bytes) : tables_bytes());
   auto* const sizes = reinterpret_cast<Count*>(to);
   for (int member = 0; member < size_; ++member) sizes[member] = size_of(member);
   if (!fits) return static_cast<std::uint64_t>(most) | kInRounds;
   to += table;
   for (int member = 0; member < size_; to += size_of(member), ++member)
-    if (member != me_) pack_bytes(exchange.given(member), 0, to, size_of(member));
+    if (member != me_ && !pack(exchange.given(member), 0, to, size_of(member)))
+      exchange.has_data = false;
   return static_cast<std::uint64_t>(bytes);
 }
 
@@ -126,6 +147,10 @@ Code ShmTeam::lay_out_uneven(Work& work) {
   exchange.rounds = most == 0 ? 0 : rounds.count;
   exchange.depth = std::min(rounds.depth, rounds.count);
   if (most > 0) {
+    exchange.longest = most;
+    exchange.may_be_direct = may_read(most);
+    prove_reading(exchange);
+    hear_way(exchange);
     const Code code = claim_chunks(
         exchange.depth * exchange.blocks() * exchange.part,
         is_for_root && me_ != exchange.call.root ? exchange.call.root : (me_ + 1) % size_);
@@ -136,7 +161,7 @@ Code ShmTeam::lay_out_uneven(Work& work) {
 }
 
 bool ShmTeam::goes_in_rounds(const Exchange& exchange, int giver, int taker) const {
-  if (exchange.call.uneven != nullptr) return (entry(giver).word & kInRounds) != 0;
+  if (exchange.call.uneven != nullptr && (entry(giver).word & kInRounds) == 0) return false;
   return !is_direct(exchange, giver) || has_failed(taker);
 }
 
@@ -146,8 +171,7 @@ Count ShmTeam::bytes_said(const Exchange& exchange, int giver) const {
   const Count size = size_in(theirs.word);
   if (!exchange.to_each) return size;
   const bool is_table = (theirs.word & kInRounds) != 0;
-  const std::size_t bytes =
-      is_table ? sizeof(Count) * static_cast<std::size_t>(size_) : static_cast<std::size_t>(size);
+  const std::size_t bytes = is_table ? tables_bytes() : static_cast<std::size_t>(size);
   return reinterpret_cast<const Count*>(theirs.payload(bytes))[me_];
 }
 
@@ -191,8 +215,8 @@ Code ShmTeam::see_sizes(const Exchange& exchange) const {
 void ShmTeam::take_entries(const Exchange& exchange) {
   for (int i = 1; i < size_; ++i) {
     const int giver = (me_ + i) % size_;
-    if (!exchange.gives(giver) || goes_in_rounds(exchange, giver, me_)) continue;
     AreaEntry& theirs = entry(giver);
+    if (!exchange.gives(giver) || (theirs.word & kInRounds) != 0) continue;
     const std::byte* from = theirs.payload(static_cast<std::size_t>(size_in(theirs.word)));
     Count bytes = size_in(theirs.word);
     if (exchange.to_each) {
@@ -201,7 +225,7 @@ void ShmTeam::take_entries(const Exchange& exchange) {
       for (int member = 0; member < me_; ++member) from += sizes[member];
       bytes = sizes[me_];
     }
-    if (bytes > 0) unpack_bytes(exchange.taken(giver), 0, from, bytes);
+    if (bytes > 0) unpack(exchange.taken(giver), 0, from, bytes);
   }
 }
 

@@ -14,22 +14,40 @@ namespace tutti::delegate {
 // What a form says when it has to wait (for ShmTeam::awaited_).
 inline constexpr Code kNotYet = Code::pending;
 
-inline void pack_bytes(const types::Buffer& from, Count offset, std::byte* out, Count bytes) {
-  if (bytes == 0) return;
-  if (from.is_contiguous())
+// False: what stands in `out` is nothing to give to others. The call ends with an error here, too.
+inline bool ShmTeam::pack(const types::Buffer& from, Count offset, std::byte* out, Count bytes) {
+  if (bytes == 0) return true;
+  if (from.is_contiguous()) [[likely]] {
     std::memcpy(out, from.at() + offset, static_cast<std::size_t>(bytes));
-  else
-    types::pack(from, offset, {out, static_cast<std::size_t>(bytes)});
+    return true;
+  }
+  types::pack(from, offset, {out, static_cast<std::size_t>(bytes)});
+  return !note_failure(from.device);
 }
 
-inline void unpack_bytes(const types::Buffer& into, Count offset, const std::byte* in,
-                         Count bytes) {
+inline void ShmTeam::unpack(const types::Buffer& into, Count offset, const std::byte* in,
+                            Count bytes) {
   if (bytes == 0) return;
-  if (into.is_contiguous())
+  if (into.is_contiguous()) [[likely]] {
     std::memcpy(into.at() + offset, in, static_cast<std::size_t>(bytes));
-  else
-    types::unpack(into, offset, {in, static_cast<std::size_t>(bytes)});
+    return;
+  }
+  types::unpack(into, offset, {in, static_cast<std::size_t>(bytes)});
+  note_failure(into.device);
 }
+
+// At once: another call of this rank might take the device's word for its own.
+inline bool ShmTeam::note_failure(types::Device* device) {
+  if (types::failure_of(device) == Code::ok) [[likely]]
+    return false;
+  without_data_ = me_;
+  return true;
+}
+
+// In an entry's word, besides sizes (direct.cc, uneven.cc). It goes through the chunks; or is read
+// where it lies, if that is chosen; that is chosen.
+inline constexpr std::uint64_t kInRounds = std::uint64_t{1} << 63, kReadable = kInRounds >> 1,
+                               kDirect = kInRounds >> 2;
 
 // Data movement (exchange.cc, uneven.cc).
 struct ShmTeam::Exchange {
@@ -41,7 +59,9 @@ struct ShmTeam::Exchange {
   Count depth = 0;  // rounds kept in the chunks
   Count part = 0;   // bytes of a block in a round
   Count rounds = 0;
+  Count longest = 0;  // block that goes in rounds or is read, of which all know
   bool is_own_moved = false;
+  bool has_data = true;        // uneven: what stands in our entry was packed
   bool is_laid_out = false;    // uneven: all needed for that was heard
   bool may_be_direct = false;  // blocks are read where they lie,
   bool is_direct = false;      // as was chosen, where that is possible

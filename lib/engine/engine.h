@@ -96,7 +96,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   // Starts at once; the run before must be done. The program's spaces are bound to `binding`.
-  void begin(Binding binding);
+  void begin(Binding&& binding);
   void restart();  // persistent: same binding once more
   bool is_done() const { return done_; }
   Code code() const { return code_; }

@@ -69,16 +69,19 @@ Code BoundMemory::bind(const Binding& binding, const Program& program) {
     scratch_base_ = take_elements(pool_, program.schedule.scratch, *type_, scratch_);
     const bool swaps = program.most_swapped > 0 && !binding.op->is_commutative();
     spare_ = swaps ? take_elements(pool_, program.most_swapped, *type_, spare_piece_) : nullptr;
-    return Code::ok;
+    return binding.failure;
   }
   bind_blocks(binding.in, in_);
   bind_blocks(binding.out, out_);
   scratch_ = pool_.take(static_cast<std::size_t>(program.schedule.scratch));
   scratch_base_ = scratch_.memory.get();
-  Code code = Code::ok;
-  if (needs_staging(in_, sched::Space::in, program)) code = stage(in_, staged_in_);
-  if (needs_staging(out_, sched::Space::out, program))
-    if (const Code failure = stage(out_, staged_out_); failure != Code::ok) code = failure;
+  Code code = binding.failure;
+  const auto stage_if_needed = [&](Bound& bound, sched::Space space, ScratchPool::Piece& piece) {
+    const Code failure = needs_staging(bound, space, program) ? stage(bound, piece) : Code::ok;
+    if (code == Code::ok) code = failure;
+  };
+  stage_if_needed(in_, sched::Space::in, staged_in_);
+  stage_if_needed(out_, sched::Space::out, staged_out_);
   return code;
 }
 

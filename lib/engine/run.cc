@@ -35,7 +35,7 @@ Run::~Run() {
   if (!done_) let_go();
 }
 
-void Run::begin(Binding binding) {
+void Run::begin(Binding&& binding) {
   TUTTI_CHECK(done_, "a run is begun while it is under way");
   binding_ = std::move(binding);
   restart();
@@ -72,8 +72,8 @@ void Run::restart() {
       meet(s);
     }
   advancing_ = false;
-  if (binding_.failure != Code::ok || bound != Code::ok) [[unlikely]]
-    fail_with(binding_.failure != Code::ok ? binding_.failure : bound);
+  if (bound != Code::ok) [[unlikely]]
+    fail_with(bound);
   advance();
 }
 

@@ -77,7 +77,9 @@ class Core final : public transport::Sink {
   const std::string& loss_text() const { return loss_; }
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);
   Counters counters() const;
+  void later(void (*then)(Pending* self), void* owner);
   void set_observer(Observer observer) { observer_.store(observer); }
+  bool is_observed() const { return observer_.load(std::memory_order_relaxed) != nullptr; }
   wireup::Wireup& wireup() { return wireup_; }
   transport::Waiter& waiter() { return *waiter_; }
   void set_gate(transport::Waiter::Gate* gate) { gate_ = gate; }
@@ -331,8 +333,7 @@ class Core final : public transport::Sink {
   bool has_given_up_ = false;  // on messages that nobody takes
   bool warned_any_source_ = false, warned_of_mismatch_ = false;
   void tell(const Happening& what) {
-    if (const Observer observer = observer_.load(std::memory_order_relaxed); observer != nullptr)
-      observer(what);
+    if (const Observer observer = observer_.load(std::memory_order_relaxed)) observer(what);
   }
   types::Devices devices_;
   std::uint32_t copies_ = 0;         // that devices have not ended
@@ -342,7 +343,6 @@ class Core final : public transport::Sink {
   std::string mismatch_;
   bool mismatch_is_failure_ = false;  // the other rank gave its call up
   std::function<std::string(std::uint32_t)> describe_;
-
   transport::Opened opened_;
   std::unique_ptr<transport::Waiter> waiter_;
 };

@@ -114,7 +114,7 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
   ++counted_.messages_received;
   counted_.bytes_received += static_cast<std::uint64_t>(status.bytes);
   const std::uint32_t theirs = low_of(header.cookie);
-  if (theirs != transfer->fingerprint && theirs != 0 && transfer->fingerprint != 0) [[unlikely]]
+  if (theirs != transfer->fingerprint && theirs != 0) [[unlikely]]
     meet_other_call(*transfer, from, theirs);
 }
 
@@ -167,9 +167,14 @@ void Core::keep(int from, const transport::FrameHeader& header,
   tell({Happening::What::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});
 }
 
-// A message of another collective than the receive's.
+// A message of another collective than the receive's; or word of a failure, which comes in the
+// place of messages that are no collective's, too.
 void Core::meet_other_call(Transfer& transfer, int from, std::uint32_t theirs) {
   const bool is_failure = theirs == kSenderLostPeer || theirs == kSenderFailed;
+  if (transfer.fingerprint == 0) {
+    if (is_failure) transfer.status.code = Code::other;
+    return;
+  }
   const std::string& wish = knobs_.text("TUTTI_MISMATCH");
   if (!is_failure && wish == "off") return;
   if (theirs != kSenderLostPeer) report_mismatch(transfer, from, theirs);

@@ -37,6 +37,13 @@ std::uint32_t next_number(const PeerState& peer) {
   return static_cast<std::uint32_t>(peer.messages_sent) | 1U << 31;
 }
 
+// What its device could not pack is nothing to send: its receiver is told so in its place.
+void become_word(Transfer* transfer) {
+  transfer->total = 0;
+  transfer->mode = Mode::standard;
+  transfer->fingerprint = kSenderFailed;
+}
+
 }  // namespace
 
 std::uint32_t Core::try_send(int rank, const Envelope& envelope, const void* data,
@@ -122,10 +129,7 @@ bool Core::post_first(PeerState& peer, Transfer* transfer) {
   if (transfer->total <= peer.eager_bytes && (!is_of_device || transfer->region == nullptr)) {
     if (is_of_device) [[unlikely]] {
       if (!is_packed(transfer)) return false;
-      if (transfer->failure != Code::ok) {
-        fail_with(transfer, transfer->failure);
-        return true;
-      }
+      if (transfer->failure != Code::ok) become_word(transfer);
     }
     if (cost_of(transfer->total) <= peer.credit) return post_eager(peer, transfer, true);
     explain_flood(peer);

@@ -152,8 +152,14 @@ Counters Endpoint::counters() const {
   return core_->counters();
 }
 
+void Endpoint::later(void (*then)(Pending* self), void* owner) {
+  core_->later(then, owner);
+}
 void Endpoint::set_observer(Observer observer) {
   core_->set_observer(observer);
+}
+bool Endpoint::is_observed() const {
+  return core_->is_observed();
 }
 
 wireup::Wireup& Endpoint::wireup() {

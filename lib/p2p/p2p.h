@@ -42,8 +42,9 @@ struct Status {
 
 enum class Mode : std::uint8_t { standard, synchronous, ready, buffered };
 
-// What a rank says whose part of a collective failed, in the place of its messages: it is no call's
-// fingerprint, so its receivers end with an error too instead of waiting. Since a rank is gone:
+// What a rank says whose part of a collective failed, in the place of its messages, and in the
+// place of any message that a device could not give: it is no call's fingerprint, so its receivers
+// end with an error too instead of waiting. Since a rank is gone:
 inline constexpr std::uint32_t kSenderLostPeer = static_cast<std::uint32_t>(Code::proc_aborted);
 inline constexpr std::uint32_t kSenderFailed = 1;  // for another reason
 
@@ -138,6 +139,9 @@ class Endpoint {
   // the message is short and there, or comes while polling.
   Status recv_now(int peer, const Envelope& envelope, const types::Buffer& buffer);
 
+  // Calls `then` in the next round of progress, whoever makes it, as a request that is done.
+  void later(void (*then)(Pending* self), void* owner);
+
   // A message to ourselves, straight into the receive that waits for it. False, and nothing
   // happened: there is none, or something else stands in the way; send it as any other. Now and
   // then it is so anyhow: what goes the usual way makes its receiver look at other messages.
@@ -200,6 +204,7 @@ class Endpoint {
   Counters counters() const;
   // Null: none. From any thread, gate held or not.
   void set_observer(Observer observer);
+  bool is_observed() const;
   wireup::Wireup& wireup();
   transport::Waiter& waiter();
   // How waits let other threads in; null: single thread.

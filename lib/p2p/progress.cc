@@ -79,6 +79,14 @@ void Core::complete(Transfer* transfer) {
   if (transfer->detached) channel_.transfers.give(transfer);
 }
 
+void Core::later(void (*then)(Pending* self), void* owner) {
+  Transfer* const transfer = channel_.transfers.take();
+  transfer->begin(Phase::complete, wireup_.rank(), {}, {});
+  transfer->on_done = then;
+  transfer->owner = owner;
+  channel_.completions.push(transfer);
+}
+
 void Core::fail_with(Transfer* transfer, Code code) {
   transfer->status.code = code;
   complete(transfer);

@@ -20,7 +20,8 @@ void Core::cancel(Pending* request) {
       return end_cancelled(transfer);
     case Phase::waiting: {
       PeerState& to = peer(transfer->peer);
-      if (!to.waiting.remove(transfer)) return;  // being posted
+      if (transfer->failure != Code::ok) return;  // its receiver is told
+      if (!to.waiting.remove(transfer)) return;   // being posted
       update_open(to);
       return end_cancelled(transfer);
     }

@@ -3,22 +3,39 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "device/device.h"
 #include "select/select.h"
+#include "topo/topo.h"
 #include "watch/watch.h"
 #include "world/gate.h"
 #include "world/helper.h"
 
 namespace tutti::world {
+namespace {
+
+// That the job may use on this machine; none: not known.
+std::vector<int> processors_of(const wireup::Segment& segment) {
+  std::vector<int> all;
+  if (const auto machine = topo::from_text(std::string(segment.topology())))
+    for (const topo::Thread& thread : machine->threads) all.push_back(thread.os_index);
+  return all;
+}
+
+}  // namespace
+
 World::World(std::unique_ptr<wireup::Wireup> wireup, const Knobs& knobs, ThreadLevel level)
     : wireup_(std::move(wireup)),
       knobs_(knobs),
       level_(level),
-      helps_every_us_(knobs_.integer("TUTTI_PROGRESS_US")) {
+      helps_every_us_(std::max<std::int64_t>(0, knobs_.integer("TUTTI_PROGRESS_US"))),
+      helps_by_itself_(knobs_.integer("TUTTI_PROGRESS_US") < 0 &&
+                       Helper::has_core(wireup_->segment().header())) {
   if (level == ThreadLevel::multiple || helps_every_us_ > 0) gate_.emplace();
 }
 
@@ -35,6 +52,34 @@ void World::open_gate() {
   gate_.emplace();
   endpoint_->set_gate(&*gate_);
   enter();
+}
+
+// Whoever is inside of a call does so much itself. What is under way by then calls no function of
+// the user's, whose thread this is not; a blocking call that does so is one that somebody is
+// inside.
+bool World::call_helper() {
+  if (helper_ == nullptr) {
+    const auto has_work = [](const void* self) {
+      return comm::has_long_calls(*static_cast<const World*>(self)->comms_);
+    };
+    const auto may_enter = [](const void* self) {
+      const auto* const world = static_cast<const World*>(self);
+      const wireup::Segment& segment = world->wireup_->segment();
+      const auto local = static_cast<std::uint32_t>(world->wireup_->local_rank());
+      // relaxed: written inside the gate.
+      return segment.local(local).watch.function.load(std::memory_order_relaxed) == 0 &&
+             comm::may_be_helped(*world->comms_);
+    };
+    open_gate();
+    auto helper = Helper::start(*gate_, *endpoint_,
+                                {has_work, may_enter, this, processors_of(wireup_->segment())});
+    helps_by_itself_ = helper.has_value();
+    if (!helper) return false;
+    helper_ = std::move(*helper);
+    comm::set_helped(*comms_);
+  }
+  helper_->call();
+  return true;
 }
 
 void World::pause() {

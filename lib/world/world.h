@@ -49,6 +49,10 @@ class World {
   // Threads of ours will call, too: there is a gate from now on. The caller is the one thread that
   // is inside of one call, and stays so.
   void open_gate();
+  // A nonblocking collective was begun by the program's one thread inside: from here on a thread of
+  // ours moves the long ones while the program computes, where that was not turned off and the job
+  // leaves a core for it (helper.h). There may be a gate then. False: nobody helps.
+  bool help() { return helps_by_itself_ && comm::may_be_helped(*comms_) && call_helper(); }
   // For threads of ours: false, others are inside or want to be.
   bool try_enter() { return gate_->try_enter(); }
   // The gate is free for a moment; the caller is inside.
@@ -87,6 +91,7 @@ class World {
   // Not inlined: every function of MPI enters.
   void pass_gate();
   void leave_gate();
+  bool call_helper();
   Result<void> connect();
   Result<void> say_finalized();
 
@@ -94,7 +99,8 @@ class World {
   std::unique_ptr<wireup::Wireup> wireup_;
   Knobs knobs_;
   ThreadLevel level_;
-  std::int64_t helps_every_us_;          // 0: nobody helps
+  std::int64_t helps_every_us_;  // 0: nobody helps, or somebody by himself
+  bool helps_by_itself_;
   std::optional<Gate> gate_;             // none: one thread calls, and nobody helps
   std::unique_ptr<types::Vendor> gpus_;  // null: this process can have none
   std::unique_ptr<p2p::Endpoint> endpoint_;

@@ -208,4 +208,11 @@ inline Kind any_kind() {
   return static_cast<Kind>(luck()() % kKinds);
 }
 
+// Memory that no call can use.
+inline bool is_refused(int code) {
+  int error = MPI_SUCCESS;
+  MPI_Error_class(code, &error);
+  return error == MPI_ERR_BUFFER;
+}
+
 }  // namespace gpu

@@ -3,6 +3,7 @@
 #include "area.h"
 
 using namespace ranks;
+using gpu::is_refused;
 using gpu::Kind;
 
 namespace {
@@ -59,11 +60,6 @@ void returned() {
   CHECK(in == out);
 }
 
-bool is_refused(int code) {
-  int error = MPI_SUCCESS;
-  MPI_Error_class(code, &error);
-  return error == MPI_ERR_BUFFER;
-}
 bool ends_refused(int code, MPI_Request* request) {
   return is_refused(code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code);
 }
@@ -139,55 +135,6 @@ void freed_everywhere() {
   CHECK(good.get() == std::vector<int>(kCount, size));
 }
 
-// One rank's memory was freed, the others' is there: nobody waits for that rank, those who should
-// have had its data get an error, and later calls are good.
-void freed_on_one() {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  constexpr int kMost = 60000;
-  const auto space = static_cast<std::size_t>(kMost * size);
-  gpu::Vector<int> memory(std::vector<int>(space, 7), Kind::device),
-      good(std::vector<int>(space), Kind::device);
-  int* const data = memory.data();
-  std::vector<int> host(space);
-  int at = 0;  // known to the library while it is there
-  MPI_Pack(data, 1, MPI_INT, host.data(), 4, &at, MPI_COMM_WORLD);
-  const bool is_bad = rank == size - 1;
-  if (is_bad) memory.area().free();
-  const auto told = [&](int code, bool takes_from_it) {
-    if (is_bad)
-      CHECK(is_refused(code));
-    else
-      CHECK((code != MPI_SUCCESS) == takes_from_it);
-  };
-  const auto root_told = [&](int code) {  // who takes nothing may have heard of it, too
-    if (is_bad || rank == 0) told(code, true);
-  };
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  int* const into = good.data();
-  for (const int n : {1, 3000, kMost}) {
-    const std::vector<int> counts(static_cast<std::size_t>(size), n);
-    std::vector<int> places;
-    for (int i = 0; i < size; ++i) places.push_back(i * n);
-    told(MPI_Bcast(data, n, MPI_INT, size - 1, comm), true);
-    told(MPI_Bcast(data, n, MPI_INT, 0, comm), false);
-    told(MPI_Allreduce(data, into, n, MPI_INT, MPI_SUM, comm), true);
-    root_told(MPI_Reduce(data, into, n, MPI_INT, MPI_SUM, 0, comm));
-    told(MPI_Reduce_scatter_block(data, into, n, MPI_INT, MPI_SUM, comm), true);
-    told(MPI_Scan(data, into, n, MPI_INT, MPI_SUM, comm), false);
-    root_told(MPI_Gather(data, n, MPI_INT, into, n, MPI_INT, 0, comm));
-    told(MPI_Allgather(data, n, MPI_INT, into, n, MPI_INT, comm), true);
-    told(MPI_Alltoall(data, n, MPI_INT, into, n, MPI_INT, comm), true);
-    root_told(MPI_Gatherv(data, n, MPI_INT, into, counts.data(), places.data(), MPI_INT, 0, comm));
-    told(MPI_Allgatherv(data, n, MPI_INT, into, counts.data(), places.data(), MPI_INT, comm), true);
-    told(MPI_Alltoallv(data, counts.data(), places.data(), MPI_INT, into, counts.data(),
-                       places.data(), MPI_INT, comm),
-         true);
-  }
-  good.put(std::vector<int>(space, 1));
-  MPI_Allreduce(MPI_IN_PLACE, good.data(), kMost, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  CHECK(good.get()[kMost - 1] == size);
-}
-
 // One of everything, once more than is kept, so that each call of the driver's is among them.
 void everything() {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
@@ -235,7 +182,6 @@ int main(int argc, char** argv) {
   if (what == "freed_in_collective") freed_in_collective();
   if (what == "lost") lost();
   if (what == "freed_everywhere") freed_everywhere();
-  if (what == "freed_on_one") freed_on_one();
   if (what == "everything") everything();
   if (what == "returned") returned();
   return done();

@@ -180,8 +180,7 @@ void several() {
   in[1].take(all[1]);
   MPIX_Recv_enqueue(in[2].data(), n, MPI_INT, left(), 1, all[2].comm, MPI_STATUS_IGNORE);
   in[2].take(all[2]);
-  // Both receives are served by sends of the host, outside of streams: one on the shared
-  // communicator, one on the communicator of the stream that receives.
+  // The host sends for both: on the shared communicator, and on the receiving stream's own.
   MPI_Comm beside;
   MPI_Comm_dup(shared, &beside);
   MPIX_Stream kept = MPIX_STREAM_NULL;

@@ -55,9 +55,12 @@ inline Knobs knobs_of(const std::vector<std::pair<std::string, std::string>>& se
 
 inline void run_ranks(const std::vector<int>& hosts, const Body& body,
                       const Knobs& knobs = Knobs::defaults(),
-                      world::ThreadLevel level = world::ThreadLevel::single) {
+                      world::ThreadLevel level = world::ThreadLevel::single,
+                      std::uint32_t cores = 0) {  // of each host; 0: as there are
   Findings findings;
   auto wireups = wireup::in_threads(hosts);
+  for (const auto& wireup : wireups)
+    if (cores > 0) wireup->segment().header().cores = cores;
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < hosts.size(); ++r)
     threads.emplace_back([&, r] {

@@ -10,6 +10,15 @@ static void lost_in_thought(void) {
   for (;;) pause();
 }
 
+/* A giver of long blocks waits until they are read; the last rank is elsewhere, and then one behind. */
+static void out_of_step(int last) {
+  static char block[1 << 16];
+  for (int i = 0; i < 5; ++i) MPI_Bcast(block, sizeof block, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (last) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Bcast(block, sizeof block, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (!last) MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   int rank, size, values[4] = {0};
   const char* what = argc > 1 ? argv[1] : "";
@@ -26,6 +35,7 @@ int main(int argc, char** argv) {
     raise(SIGKILL);
   }
   if (strcmp(what, "crashed") == 0 && last) raise(SIGSEGV);
+  if (strcmp(what, "out of step") == 0) out_of_step(last);
   if (strcmp(what, "exited") == 0 && last) _exit(3);
   if (strcmp(what, "other") == 0 && last) {
     MPI_Bcast(values, 4, MPI_INT, 0, MPI_COMM_WORLD);

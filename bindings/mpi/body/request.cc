@@ -234,7 +234,9 @@ Code start(MPI_Request* request) {
   if (persistent == nullptr) return refuse(Code::request, "request is not persistent");
   if (persistent->current != nullptr)
     return refuse_on(&persistent->comm(), Code::request, "request is active already");
-  return persistent->start();
+  const Code code = persistent->start();
+  push_on();
+  return code;
 }
 
 Code startall(int count, MPI_Request array_of_requests[]) {

@@ -217,7 +217,7 @@ NcclTeam::Stage NcclTeam::serve(Begun& run) {
 
 // Behind what the caller put into its default stream before.
 Result<void> NcclTeam::launch(const GpuCall& call) {
-  TUTTI_DO(check(driver_.cuEventRecord(fence_, CU_STREAM_LEGACY), "an event"));
+  TUTTI_DO(check(driver_.record_default(fence_), "an event in the caller's default stream"));
   TUTTI_DO(check(driver_.cuStreamWaitEvent(stream_, fence_, 0), "a wait for the caller"));
   return check(put(call, stream_), "a collective");
 }
@@ -279,13 +279,13 @@ void NcclTeam::break_off(Code code, const std::string& why) {
   drain();
 }
 
-// What was in the stream leaves the callers' memory alone from here on. It needs nobody else.
+// What was in the stream leaves the callers' memory alone from here on. It needs nobody else. The
+// stream itself is asked: an error is that of a GPU which is lost, and works no more.
 void NcclTeam::drain() {
-  if (driver_.cuEventRecord(end_, stream_) != CUDA_SUCCESS) return;
   const std::int64_t begin_ns = now_ns();
   bool runs = true;
   wait_until([&] {
-    runs = driver_.cuEventQuery(end_) == CUDA_ERROR_NOT_READY;
+    runs = driver_.cuStreamQuery(stream_) == CUDA_ERROR_NOT_READY;
     return !runs || now_ns() - begin_ns > kPartingNs;
   });
   if (runs) log::warn(who() + ": what was aborted does not end; its memory may still be written");

@@ -35,11 +35,22 @@ bool Driver::find() {
   return true;
 }
 
+CUresult Driver::record_default(CUevent event) const {
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult said = cuStreamIsCapturing(CU_STREAM_LEGACY, &capture);
+  return said == CUDA_SUCCESS ? cuEventRecord(event, CU_STREAM_LEGACY) : said;
+}
+
 std::string Driver::text_of(CUresult result) const {
   const char *name = nullptr, *words = nullptr;
   if (cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "an unknown error";
   if (cuGetErrorString(result, &words) != CUDA_SUCCESS || words == nullptr) return name;
-  return std::string(name) + " (" + words + ")";
+  const char* const hint =
+      result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+          ? "; a stream that waits for the default stream is being captured into a graph: call MPI "
+            "before or after, or create that stream with cudaStreamNonBlocking"
+          : "";
+  return std::string(name) + " (" + words + ")" + hint;
 }
 
 }  // namespace tutti::device::cuda

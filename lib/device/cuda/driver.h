@@ -72,7 +72,11 @@ struct Driver {
   // False: the process has not loaded libcuda. Throws nothing, loads nothing. A copy that lacks a
   // function is told once and counts as none.
   bool find();
-  // "CUDA_ERROR_X (what that is)".
+  // Records `event` behind all that the context's default stream holds, which nothing may be put
+  // into while a stream that waits for it is captured. That is asked first: to try spoils the
+  // graph.
+  CUresult record_default(CUevent event) const;
+  // "CUDA_ERROR_X (what that is)", and what to try.
   std::string text_of(CUresult result) const;
 };
 

@@ -47,8 +47,8 @@ Gpu::~Gpu() {
       for (const Step& step : lane.in_flight) events_.push_back(step.event);
       if (lane.stream != nullptr) driver_.cuStreamDestroy(lane.stream);
     }
-    for (CUevent event : events_) driver_.cuEventDestroy(event);
-    for (CUevent event : {fence_, mark_})
+    events_.insert(events_.end(), {fence_, mark_});
+    for (CUevent event : events_)
       if (event != nullptr) driver_.cuEventDestroy(event);
     if (spare_ != 0) driver_.cuMemFree(spare_);
     kernels_.close();
@@ -64,19 +64,27 @@ Result<void> Gpu::check(CUresult said, const char* what) const {
   return fail(Code::other, std::string(what) + ": " + driver_.text_of(said));
 }
 
-// If it fails, so will the work that would have waited for it.
+// If it fails, so does the work that would have waited for it: the event would still stand for what
+// an earlier call waited for.
 void Gpu::mark_call() {
   const Current current(driver_, context_);
-  driver_.cuEventRecord(mark_, CU_STREAM_LEGACY);
+  mark_failure_ = driver_.record_default(mark_);
 }
 
 bool Gpu::is_mark_reached() {
-  const Current current(driver_, context_);
-  return driver_.cuEventQuery(mark_) != CUDA_ERROR_NOT_READY;
+  if (mark_failure_ == CUDA_SUCCESS) {
+    const Current current(driver_, context_);
+    const CUresult said = driver_.cuEventQuery(mark_);
+    if (said == CUDA_ERROR_NOT_READY) return false;
+    mark_failure_ = said;
+  }
+  fence_failure_ = mark_failure_;  // the call begins, and waits for nothing
+  return true;
 }
 
 void Gpu::begin_marked_call() {
   std::swap(fence_, mark_);
+  fence_failure_ = mark_failure_;
   for (Lane& lane : lanes_) lane.needs_fence = true;
 }
 
@@ -148,25 +156,38 @@ bool Gpu::begin_step(Lane& lane, Job& job) {
     lane.in_flight.push_back(step);
     return true;
   }
+  if (step.event != nullptr) events_.push_back(std::exchange(step.event, nullptr));
+  if (!done) {
+    // Some of it may be in the lane: its memory is kept until the lane is through.
+    ++job.in_flight;
+    lane.in_flight.push_back(step);
+    fail_job(job, done.error().text);
+    return true;
+  }
   for (std::byte* chunk : step.chunks)
     if (chunk != nullptr) staging_.give(chunk);
-  if (step.event != nullptr) events_.push_back(step.event);
-  if (done) return false;
-  fail_job(job, done.error().text);
-  return true;
+  return false;
+}
+
+Result<void> Gpu::await_fences(const Step& step) {
+  constexpr const char* kMark = "an event in the caller's default stream";
+  Lane& lane = *step.lane;
+  const Job& job = *step.job;
+  TUTTI_DO(check(fence_failure_, kMark));
+  if (lane.needs_fence)
+    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
+  lane.needs_fence = false;
+  if (job.what != What::copy || job.from.device == this || job.begun > 0) return {};
+  const auto* const other = static_cast<const Gpu*>(job.from.device);
+  TUTTI_DO(check(other->fence_failure_, kMark));
+  return check(driver_.cuStreamWaitEvent(lane.stream, other->fence_, 0), "a wait for the caller");
 }
 
 Result<bool> Gpu::enqueue(Step& step) {
   Lane& lane = *step.lane;
   TUTTI_TRY(event, take_event());
   step.event = event;
-  if (lane.needs_fence) {
-    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
-    lane.needs_fence = false;
-  }
-  if (other_fence_ != nullptr && &lane == &lanes_[2])
-    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, std::exchange(other_fence_, nullptr), 0),
-                   "a wait for the caller"));
+  TUTTI_DO(await_fences(step));
   Result<bool> begun = false;
   switch (step.job->what) {
     case What::pack:
@@ -221,27 +242,36 @@ int Gpu::end_job(Job* job) {
   return 1;
 }
 
-void Gpu::end_step(Lane& lane, CUresult said) {
+// An error of the question is the job's, and says nothing of the end: the lane is asked for that.
+// It gives an error only where the GPU is lost, and works no more.
+bool Gpu::has_ended(const Step& step) {
+  if (step.event != nullptr) {
+    const CUresult said = driver_.cuEventQuery(step.event);
+    if (said == CUDA_SUCCESS) return true;
+    if (said == CUDA_ERROR_NOT_READY) return false;
+    if (!step.job->has_failed) fail_job(*step.job, driver_.text_of(said));
+  }
+  return driver_.cuStreamQuery(step.lane->stream) != CUDA_ERROR_NOT_READY;
+}
+
+void Gpu::end_step(Lane& lane) {
   const Step step = lane.in_flight.front();
   lane.in_flight.pop_front();
-  events_.push_back(step.event);
-  Job& job = *step.job;
-  if (said != CUDA_SUCCESS && !job.has_failed) fail_job(job, driver_.text_of(said));
+  if (step.event != nullptr) events_.push_back(step.event);
+  const Job& job = *step.job;
   if (step.host != nullptr && !job.has_failed) std::memcpy(step.host, step.chunks[0], step.bytes);
   for (std::byte* chunk : step.chunks)
     if (chunk != nullptr) staging_.give(chunk);
   tables_.release(step.tables);
-  --job.in_flight;
+  --step.job->in_flight;
 }
 
 // `done`s may ask for more, and come back here: nothing of a lane is kept over one.
 int Gpu::poll(Lane& lane) {
   int ended = 0;
-  while (!lane.in_flight.empty()) {
-    const CUresult said = driver_.cuEventQuery(lane.in_flight.front().event);
-    if (said == CUDA_ERROR_NOT_READY) break;
+  while (!lane.in_flight.empty() && has_ended(lane.in_flight.front())) {
     Job* const job = lane.in_flight.front().job;
-    end_step(lane, said);
+    end_step(lane);
     if (job->in_flight == 0 && !job->is_waiting) ended += end_job(job);
   }
   return ended;

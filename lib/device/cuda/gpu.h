@@ -79,7 +79,7 @@ class Gpu final : public types::Device {
   struct Step {
     Lane* lane = nullptr;
     Job* job = nullptr;
-    CUevent event = nullptr;
+    CUevent event = nullptr;  // behind it; null: none is there, its lane says when it ends
     std::array<std::byte*, 3> chunks = {};  // given back at its end
     std::byte* host = nullptr;  // the first chunk's content belongs here then; null: done
     std::size_t bytes = 0;
@@ -125,7 +125,10 @@ class Gpu final : public types::Device {
   Result<void> open_staging();
   Result<void> take_spare();
   Result<void> measure();
-  void end_step(Lane& lane, CUresult said);
+  // What the caller gave the GPUs of this step comes before it.
+  Result<void> await_fences(const Step& step);
+  bool has_ended(const Step& step);
+  void end_step(Lane& lane);
   int end_job(Job* job);
   void fail_job(Job& job, const std::string& why);
   Result<CUevent> take_event();
@@ -139,7 +142,9 @@ class Gpu final : public types::Device {
   // Events behind what the caller's default stream held: our lanes wait for the first, a caller
   // that asks (is_mark_reached) for the second.
   CUevent fence_ = nullptr, mark_ = nullptr;
-  CUevent other_fence_ = nullptr;  // the same of another GPU that is copied from next
+  // Why they could not be recorded; work that would wait for the first fails until a call is marked
+  // again.
+  CUresult fence_failure_ = CUDA_SUCCESS, mark_failure_ = CUDA_SUCCESS;
   static constexpr std::size_t kSpare = std::size_t{1} << 20;
   CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
   types::CopyPace pace_;

@@ -38,10 +38,8 @@ void Gpu::unpack(const Buffer& into, Count offset, std::span<const std::byte> in
   begin(job);
 }
 
-// From another GPU's memory the driver copies by itself, by whatever way there is. What the caller
-// gave that GPU comes before.
+// From another GPU's memory the driver copies by itself, by whatever way there is.
 void Gpu::copy(const Buffer& from, const Buffer& into, Done* done) {
-  if (from.device != this) other_fence_ = static_cast<const Gpu*>(from.device)->fence_;
   Job* const job = take_job(What::copy, done, std::min(from.bytes, into.bytes));
   job->from = from;
   job->into = into;

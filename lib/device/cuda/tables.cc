@@ -101,9 +101,10 @@ bool RunTables::bring(Table& table, std::size_t first, CUstream stream) {
   table.pinned = pinned_ + first;
   const auto bytes = static_cast<std::size_t>(table.count + 1) * sizeof(RunEntry);
   if (driver_.cuMemcpyAsync(table.runs, reinterpret_cast<CUdeviceptr>(pinned_ + first), bytes,
-                            stream) == CUDA_SUCCESS &&
-      driver_.cuEventRecord(table.there, stream) == CUDA_SUCCESS)
-    return true;
+                            stream) == CUDA_SUCCESS) {
+    if (driver_.cuEventRecord(table.there, stream) == CUDA_SUCCESS) return true;
+    hold();  // for good: nobody knows when the copy ends
+  }
   driver_.cuEventDestroy(table.there);
   return false;
 }

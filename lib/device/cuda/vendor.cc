@@ -95,7 +95,7 @@ Result<std::unique_ptr<types::DeviceQueue>> Cuda::open_queue(std::uintptr_t hand
   return Queue::open(driver_, *gpu, stream);
 }
 
-// In the default mode a call of this thread would spoil a graph that another thread captures.
+// For what a thread of ours asks outside of Current, too: it spoils no graph that another captures.
 void Cuda::begin_thread() const {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   if (is_found_) driver_.cuThreadExchangeStreamCaptureMode(&mode);

@@ -154,12 +154,12 @@ static int current_device() {
 }
 
 CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
-  ENTER("cuMemAlloc");
+  ENTER_UNSAFE("cuMemAlloc");
   if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
   return allocate(Kind::device, current_device(), bytes, address);
 }
 CUresult cuMemFree(CUdeviceptr address) {
-  ENTER("cuMemFree");
+  ENTER_UNSAFE("cuMemFree");
   if (const Allocation* const found = find(address); found != nullptr && found->kind == Kind::pool)
     return release(lock, address, Kind::pool, Kind::pool);
   return release(lock, address, Kind::device, Kind::managed);
@@ -170,7 +170,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
   return allocate(Kind::managed, current_device(), bytes, address);
 }
 CUresult cuMemHostAlloc(void** address, size_t bytes, unsigned) {
-  ENTER("cuMemHostAlloc");
+  ENTER_UNSAFE("cuMemHostAlloc");
   if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
   CUdeviceptr made = 0;
   const CUresult said = allocate(Kind::pinned, current_device(), bytes, &made);
@@ -178,15 +178,17 @@ CUresult cuMemHostAlloc(void** address, size_t bytes, unsigned) {
   return said;
 }
 CUresult cuMemFreeHost(void* address) {
-  ENTER("cuMemFreeHost");
+  ENTER_UNSAFE("cuMemFreeHost");
   return release(lock, reinterpret_cast<std::uintptr_t>(address), Kind::pinned, Kind::pinned);
 }
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   ENTER("cuMemcpyAsync");
+  if (const CUresult no = spoil_by_default(stream); no != CUDA_SUCCESS) return no;
   return copy(lock, to, from, bytes, stream, false);
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   ENTER("cuMemcpyHtoDAsync");
+  if (const CUresult no = spoil_by_default(stream); no != CUDA_SUCCESS) return no;
   return copy(lock, to, reinterpret_cast<CUdeviceptr>(from), bytes, stream, false);
 }
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {

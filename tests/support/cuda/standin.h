@@ -67,7 +67,10 @@ struct Work {
 struct CUstream_st {
   CUcontext context = nullptr;
   bool is_blocking = true;  // ordered with the legacy stream
-  bool is_captured = false;
+  // Of a capture that is under way.
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  const void* captured_by = nullptr;  // its thread
+  bool is_spoilt = false;
   bool is_over = false;
   std::deque<standin::Work> queue;
   standin::EndRef last;
@@ -122,6 +125,7 @@ struct State {
   bool is_initialised = false;
   std::vector<std::unique_ptr<Gpu>> gpus;
   std::map<std::uintptr_t, Allocation> allocations;
+  std::vector<CUstream> captured;
   unsigned long long next_id = 1;
   std::size_t pinned_limit = SIZE_MAX, pinned = 0, memory_limit = SIZE_MAX;
   unsigned delay_us = 0;
@@ -164,6 +168,13 @@ CUresult import_place(int file, const Place& place, Allocation* made);
 void unmap(const Allocation& gone);
 void end_export(const Allocation& gone);
 
+// captures.cc; the state is locked. What a call that a capture forbids gives, and the graph is
+// lost: one that questions, waits or allocates, and one that puts something into the default
+// stream.
+CUresult spoil_by(const char* name);
+CUresult spoil_by_default(CUstream stream);
+bool is_captured(CUstream stream);
+
 // streams.cc; the state is locked, and is not while they wait.
 CUcontext current();
 CUstream_st* stream_of(CUstream stream);
@@ -178,3 +189,7 @@ void await_context(Lock& lock, CUctx_st& context);
   standin::Lock lock(standin::state().mutex);                                                    \
   if (const CUresult no = standin::enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) \
   return no
+// The same of those that are unsafe while a stream is captured.
+#define ENTER_UNSAFE(name) \
+  ENTER(name);             \
+  if (const CUresult no = standin::spoil_by(name); no != CUDA_SUCCESS) return no

@@ -125,19 +125,20 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
 CUresult cuStreamDestroy(CUstream stream) {
   ENTER("cuStreamDestroy");
   std::erase(stream->context->streams, stream);
+  std::erase(state().captured, stream);
   stream->is_over = true;
   stream->wakes.notify_one();
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream on) {
-  ENTER("cuStreamSynchronize");
+  ENTER_UNSAFE("cuStreamSynchronize");
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   await(lock, enqueue(*stream, {}));
   return CUDA_SUCCESS;
 }
 CUresult cuCtxSynchronize() {
-  ENTER("cuCtxSynchronize");
+  ENTER_UNSAFE("cuCtxSynchronize");
   const CUcontext context = current();
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   await_context(lock, *context);
@@ -162,17 +163,18 @@ CUresult cuEventDestroy(CUevent event) {
 }
 CUresult cuEventRecord(CUevent event, CUstream on) {
   ENTER("cuEventRecord");
+  if (const CUresult no = spoil_by_default(on); no != CUDA_SUCCESS) return no;
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   event->end = enqueue(*stream, {});
   return CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent event) {
-  ENTER("cuEventQuery");
+  ENTER_UNSAFE("cuEventQuery");
   return event->end == nullptr || event->end->has_come ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 CUresult cuStreamQuery(CUstream on) {
-  ENTER("cuStreamQuery");
+  ENTER_UNSAFE("cuStreamQuery");
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return stream->last == nullptr || stream->last->has_come ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -182,33 +184,6 @@ CUresult cuStreamGetCtx(CUstream on, CUcontext* context) {
   CUstream_st* const stream = stream_of(on);
   *context = stream == nullptr ? nullptr : stream->context;
   return stream == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
-}
-// Of a capture there is only that it is under way.
-CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
-  ENTER("cuStreamBeginCapture");
-  stream->is_captured = true;
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  ENTER("cuStreamEndCapture");
-  stream->is_captured = false;
-  *graph = nullptr;
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphDestroy(CUgraph) {
-  ENTER("cuGraphDestroy");
-  return CUDA_ERROR_INVALID_VALUE;  // there is none
-}
-CUresult cuStreamIsCapturing(CUstream on, CUstreamCaptureStatus* status) {
-  ENTER("cuStreamIsCapturing");
-  const CUstream_st* const stream = stream_of(on);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  *status = stream->is_captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
-}
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode*) {
-  ENTER("cuThreadExchangeStreamCaptureMode");
-  return CUDA_SUCCESS;
 }
 
 namespace {
@@ -233,7 +208,7 @@ CUresult cuStreamBatchMemOp(CUstream on, unsigned count, CUstreamBatchMemOpParam
   ENTER("cuStreamBatchMemOp");
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  if (count == 0 || count > 256 || flags != 0 || stream->is_captured)
+  if (count == 0 || count > 256 || flags != 0 || is_captured(stream))
     return CUDA_ERROR_INVALID_VALUE;
   for (unsigned i = 0; i < count; ++i) {
     const CUstreamBatchMemOpParams& each = params[i];

@@ -7,6 +7,8 @@ using namespace tutti;  // NOLINT(google-build-using-namespace): a test
 
 namespace {
 
+constexpr int kLearning = 60;  // stretches: twice as many as it takes to settle on a kind, and more
+
 // Two ends whose copies take what a test says, in ns for 32 KiB.
 struct Ends {
   Pace pace;
@@ -39,27 +41,27 @@ TEST_CASE("the kind whose slower end is faster is taken", "[pace]") {
   Ends distant;  // the reader pulls what was written line by line
   distant.reads[0] = 14000;
   distant.writes[1] = 3000;
-  CHECK(distant.most_of(bytes, 20) == Stores::streaming);
+  CHECK(distant.most_of(bytes, kLearning) == Stores::streaming);
   Ends near;  // halves of one core
   near.writes[1] = near.reads[1] = 2500;
-  CHECK(near.most_of(bytes, 20) == Stores::ordinary);
+  CHECK(near.most_of(bytes, kLearning) == Stores::ordinary);
   CHECK(near.streaming > 0);  // tried
 }
 
 TEST_CASE("each size is judged by itself", "[pace]") {
   Ends ends;
   ends.reads[0] = 9000;
-  CHECK(ends.most_of(8192, 20) == Stores::streaming);
+  CHECK(ends.most_of(8192, kLearning) == Stores::streaming);
   ends.reads[0] = 500;
   ends.reads[1] = 5000;
-  CHECK(ends.most_of(32768, 20) == Stores::ordinary);
+  CHECK(ends.most_of(32768, kLearning) == Stores::ordinary);
   CHECK(ends.most_of(8192, 10) == Stores::streaming);  // not measured again yet
 }
 
 TEST_CASE("one disturbed copy changes nothing", "[pace]") {
   Ends ends;
   ends.reads[0] = 9000;
-  REQUIRE(ends.most_of(8192, 20) == Stores::streaming);
+  REQUIRE(ends.most_of(8192, kLearning) == Stores::streaming);
   for (int i = 0; i < 400; ++i) {
     const bool is_first_of_some = i % 40 == 0;
     ends.send(8192, is_first_of_some ? 1000 : 1);
@@ -70,10 +72,10 @@ TEST_CASE("one disturbed copy changes nothing", "[pace]") {
 TEST_CASE("what was better once is found out when it is not any more", "[pace]") {
   Ends ends;
   ends.reads[0] = 1500;
-  REQUIRE(ends.most_of(32768, 20) == Stores::streaming);
+  REQUIRE(ends.most_of(32768, kLearning) == Stores::streaming);
   ends.reads[0] = 400;  // the rank was moved to another core
   ends.writes[0] = 400;
-  ends.most_of(32768, 1500);
+  ends.most_of(32768, 3000);
   CHECK(ends.most_of(32768, 40) == Stores::ordinary);
 }
 

@@ -139,6 +139,7 @@ TEST_CASE("members hear that another one has cancelled their communicator", "[gp
         int* const send = gpu.take(1);
         int* const recv = gpu.take(0);
         me.expect(comm::run(**own, sum_of(send, recv)) == Code::ok, "a first call");
+        me.expect(comm::run(me.comm, {}) == Code::ok, "it is over on both");
         // Rank 0 leaves; the other's kernel would wait for its part for ever.
         if (me.rank == 0) {
           comm::cancel(**own, Code::other);

@@ -79,6 +79,68 @@ TEST_CASE("a device that fails ends the requests that need it with an error", "[
     }
 }
 
+// Whether its receive is there already or not, with credit and without; what is sent after it stays
+// behind it.
+TEST_CASE("a send whose device fails tells its receiver", "[p2p][device]") {
+  for (MemoryVariant variant : memory_variants())
+    for (const std::size_t bytes : {100UL, 5'000UL, 20'000UL, 100'000UL})
+      for (const Mode mode : {Mode::standard, Mode::synchronous})
+        for (const bool is_expected : {true, false})
+          for (const char* room : {"4M", "4096"}) {
+            INFO(variant.name << ", " << bytes << " bytes, room for " << room);
+            variant.device.fails_from = 0;
+            Machines both(2, variant, knobs_with("TUTTI_UNEXPECTED_BYTES", room));
+            const auto data = pattern(700, 2);
+            const Room source(both, 0, true, pattern(bytes, 1)), next(both, 0, false, data),
+                filler(both, 0, false, pattern(3'900, 3));
+            const Room first(both, 1, false, std::vector<std::byte>(bytes)),
+                second(both, 1, false, std::vector<std::byte>(700));
+            const auto receive = [&](const Room& into) {
+              return both.worlds[1].recv(0, {1, 0, 5, 0}, into.buffer());
+            };
+            both.worlds[0].release(  // takes most of what may stay unexpected
+                both.worlds[0].send(Mode::standard, 1, {1, 0, 4, 0}, filler.buffer()));
+            Pending* one = is_expected ? receive(first) : nullptr;
+            Pending* const failed = both.worlds[0].send(mode, 1, {1, 0, 5, 0}, source.buffer());
+            Pending* const sent =
+                both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, next.buffer());
+            if (!is_expected) both.worlds.rounds(20);
+            if (one == nullptr) one = receive(first);
+            Pending* const two = receive(second);
+            REQUIRE(both.worlds.until(
+                [&] { return failed->done && sent->done && one->done && two->done; }));
+            REQUIRE(failed->status.code == Code::other);
+            REQUIRE(one->status.code == Code::other);
+            REQUIRE(sent->status.code == Code::ok);
+            REQUIRE(two->status.code == Code::ok);
+            REQUIRE(second.content() == data);
+          }
+}
+
+TEST_CASE("a send that is cancelled after its device has failed tells its receiver",
+          "[p2p][device]") {
+  MemoryVariant variant = memory_variants()[0];
+  variant.device.fails_from = 0;
+  variant.link.capacity = 2;
+  Machines both(2, variant);
+  const auto data = pattern(500, 1);
+  const Room plain(both, 0, false, data), failing(both, 0, true, data);
+  const Room into(both, 1, false, std::vector<std::byte>(500));
+  std::vector<Pending*> before;  // more than the link holds: what follows stands in line
+  for (int i = 0; i < 4; ++i)
+    before.push_back(both.worlds[0].send(Mode::standard, 1, {1, 0, 4, 0}, plain.buffer()));
+  Pending* const send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, failing.buffer());
+  for (int i = 0; i < 50; ++i) both.worlds[0].progress();
+  REQUIRE(both.device(0).pending() == 0);
+  both.worlds[0].cancel(send);
+  REQUIRE_FALSE(send->done);
+  Pending* const receive = both.worlds[1].recv(0, {1, 0, 5, 0}, into.buffer());
+  REQUIRE(both.worlds.until([&] { return send->done && receive->done; }));
+  CHECK(send->status.code == Code::other);
+  CHECK_FALSE(send->status.cancelled);
+  CHECK(receive->status.code == Code::other);
+}
+
 TEST_CASE("what arrives faster than a device takes it is bounded", "[p2p][device]") {
   MemoryVariant slow = memory_variants()[5];
   slow.device.longest_delay = 3000;

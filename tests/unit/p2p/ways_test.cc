@@ -42,10 +42,10 @@ FakeOptions judged() {
 TEST_CASE("the faster way is kept, for each size by itself", "[p2p][ways]") {
   Pair pair;
   pair.costs[Ways::get] = 40'000;
-  pair.gets(kLong, 20);
+  pair.gets(kLong, 40);
   CHECK(pair.gets(kLong, 640) >= 620);
   pair.costs[Ways::get] = 200'000;
-  pair.gets(16 * kLong, 20);
+  pair.gets(16 * kLong, 40);
   CHECK(pair.gets(16 * kLong, 640) <= 20);
   pair.costs[Ways::get] = 40'000;
   CHECK(pair.gets(kLong, 64) >= 62);  // one judge's verdict is not another's

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <ctime>
 
 #include "base/file.h"
@@ -62,9 +63,12 @@ class LinuxCounters final : public KernelCounters {
     Use use;
     use.busy_ns = busy_ns(*stat, own);
     for (std::uint32_t local = 0; local < header.local_ranks; ++local) {
-      const wireup::LocalRecord& rank = segment_.local(local);
+      wireup::LocalRecord& rank = segment_.local(local);
       if (rank.pid == 0) continue;  // it has not joined
-      if (rank.first_contact[kPidNamespace] != space) return std::nullopt;
+      // relaxed: a rank that joins just now may be seen in the next look only; with SingleCopy().
+      if (std::atomic_ref(rank.first_contact[kPidNamespace]).load(std::memory_order_relaxed) !=
+          space)
+        return std::nullopt;
       const std::int64_t time = may_meet(own, rank.pid) ? time_of(rank.pid) : -1;
       if (time < 0) continue;
       use.ours_ns += time;

@@ -50,7 +50,9 @@ std::atomic_ref<std::uint64_t> published(wireup::LocalRecord& record) {
 SingleCopy::SingleCopy(const wireup::Segment& segment, std::uint32_t local, bool wanted)
     : segment_(segment), local_(local), word_(0), wanted_(wanted) {
   wireup::LocalRecord& own = segment_.local(local_);
-  own.first_contact[kPidNamespace] = own_pid_namespace();
+  // relaxed: with ForeignLoad, which may look meanwhile.
+  std::atomic_ref(own.first_contact[kPidNamespace])
+      .store(own_pid_namespace(), std::memory_order_relaxed);
   if (!wanted_) {
     reason_ = "TUTTI_SINGLE_COPY=off";
     return;

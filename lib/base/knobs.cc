@@ -40,6 +40,10 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_PROGRESS_US", "us", "0", "world",
      "a thread that makes progress while the program computes looks this often; 0: none"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
+    {"TUTTI_TCP_CONGESTION", "text", "auto", "transport",
+     "congestion control of links between hosts: auto (cubic or reno where the host's default is "
+     "bbr "
+     "and the way short), system (the host's default), or a name that the host allows"},
     {"TUTTI_INTERFACES", "text", "", "transport",
      "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ "
      "and "

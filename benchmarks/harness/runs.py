@@ -14,6 +14,8 @@ import threading
 import time
 
 WAIT_S = 600
+# An end from outside takes the run that is under way with it, see run().
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 class Failed(Exception):

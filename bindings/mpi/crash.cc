@@ -62,7 +62,7 @@ class Words {
 };
 
 // Return addresses, from the function that received the signal outwards.
-struct Stack {
+struct CrashStack {
   const void* entry;  // where the handler returns to: frames up to there are the signal's own
   bool is_past_entry = false;
   std::array<void*, kMostFrames> frames{};
@@ -70,7 +70,7 @@ struct Stack {
 };
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* into) {
-  Stack& stack = *static_cast<Stack*>(into);
+  CrashStack& stack = *static_cast<CrashStack*>(into);
   void* const at = reinterpret_cast<void*>(_Unwind_GetIP(context));
   if (stack.is_past_entry) stack.frames[stack.count++] = at;
   stack.is_past_entry = stack.is_past_entry || at == stack.entry;
@@ -78,7 +78,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* into) {
 }
 
 // Frames of this library, or the others.
-void say_frames(Words& words, const Stack& stack, bool ours) {
+void say_frames(Words& words, const CrashStack& stack, bool ours) {
   Dl_info library{}, info{};
   ::dladdr(reinterpret_cast<const void*>(&watch_for_crashes), &library);
   for (std::size_t i = 0; i < stack.count; ++i) {
@@ -120,7 +120,7 @@ void say_place(Words& words, int signal, const siginfo_t& info) {
 void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   Words words;
   say_place(words, signal, info);
-  Stack stack{.entry = entry};
+  CrashStack stack{.entry = entry};
   _Unwind_Backtrace(&add_frame, &stack);
   say_frames(words, stack, false);
   say_frames(words, stack, true);

@@ -9,14 +9,14 @@
 namespace tutti::mpi {
 namespace {
 
-struct Row {
+struct ErrorRow {
   int code;
   const char* name;
   const char* meaning;
 };
 #define TUTTI_ROW(name, meaning) \
   { name, #name, meaning }
-constexpr Row kRows[] = {
+constexpr ErrorRow kRows[] = {
     TUTTI_ROW(MPI_SUCCESS, "no error"),
     TUTTI_ROW(MPI_ERR_BUFFER, "the buffer address is not valid"),
     TUTTI_ROW(MPI_ERR_COUNT, "the count is not valid"),
@@ -101,9 +101,9 @@ constexpr Row kRows[] = {
 };
 #undef TUTTI_ROW
 
-const Row* row_of(int code) {
+const ErrorRow* row_of(int code) {
   const auto* found = std::find_if(std::begin(kRows), std::end(kRows),
-                                   [code](const Row& row) { return row.code == code; });
+                                   [code](const ErrorRow& row) { return row.code == code; });
   return found == std::end(kRows) ? nullptr : found;
 }
 
@@ -135,12 +135,12 @@ int add(int error_class) {
 }  // namespace
 
 const char* class_name(int code) {
-  const Row* row = row_of(code);
+  const ErrorRow* row = row_of(code);
   return row == nullptr ? "" : row->name;
 }
 
 std::string describe(int code) {
-  if (const Row* row = row_of(code)) return std::string(row->name) + ": " + row->meaning;
+  if (const ErrorRow* row = row_of(code)) return std::string(row->name) + ": " + row->meaning;
   const std::scoped_lock hold(book().lock);
   const auto found = book().added.find(code);
   return found == book().added.end() ? std::string() : found->second.text;

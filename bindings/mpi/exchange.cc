@@ -6,8 +6,8 @@
 namespace tutti::mpi {
 namespace {
 
-struct Exchange final : comm::Hooks {
-  explicit Exchange(std::unique_ptr<std::byte[]> copy) : packed(std::move(copy)) {}
+struct SendWithReceive final : comm::Hooks {
+  explicit SendWithReceive(std::unique_ptr<std::byte[]> copy) : packed(std::move(copy)) {}
 
   void join(comm::Request* part, bool is_receive) {
     if (part->is_done()) return end(*part, is_receive);
@@ -18,10 +18,10 @@ struct Exchange final : comm::Hooks {
 
  private:
   static void on_sent(void* self, const comm::Request& part) {
-    static_cast<Exchange*>(self)->end(part, false);
+    static_cast<SendWithReceive*>(self)->end(part, false);
   }
   static void on_received(void* self, const comm::Request& part) {
-    static_cast<Exchange*>(self)->end(part, true);
+    static_cast<SendWithReceive*>(self)->end(part, true);
   }
   void end(const comm::Request& part, bool is_receive) {
     const Code failed = status.code;
@@ -42,8 +42,8 @@ struct Exchange final : comm::Hooks {
 
 comm::Request* start_exchange(comm::Communicator& comm, const ExchangeSide& send,
                               const ExchangeSide& receive, std::unique_ptr<std::byte[]> packed) {
-  auto owned = std::make_unique<Exchange>(std::move(packed));
-  Exchange& exchange = *owned;
+  auto owned = std::make_unique<SendWithReceive>(std::move(packed));
+  SendWithReceive& exchange = *owned;
   exchange.whole = comm::open_request(comm, std::move(owned));
   comm::Request* const whole = exchange.whole;
   exchange.join(

@@ -9,13 +9,13 @@
 namespace tutti::mpi {
 namespace {
 
-const char* name_of(comm::Topology::Form form) {
-  switch (form) {
-    case comm::Topology::Form::grid:
+const char* name_of(comm::Topology::Shape shape) {
+  switch (shape) {
+    case comm::Topology::Shape::grid:
       return "Cartesian";
-    case comm::Topology::Form::graph:
+    case comm::Topology::Shape::graph:
       return "graph";
-    case comm::Topology::Form::adjacent:
+    case comm::Topology::Shape::adjacent:
       break;
   }
   return "distributed graph";
@@ -23,10 +23,10 @@ const char* name_of(comm::Topology::Form form) {
 
 }  // namespace
 
-const comm::Topology* topology_on(const comm::Communicator& comm, comm::Topology::Form form) {
+const comm::Topology* topology_on(const comm::Communicator& comm, comm::Topology::Shape shape) {
   const comm::Topology* const topology = comm.topology.get();
-  if (topology != nullptr && topology->form == form) return topology;
-  refuse(Code::topology, std::string("the communicator has no ") + name_of(form) + " topology");
+  if (topology != nullptr && topology->shape == shape) return topology;
+  refuse(Code::topology, std::string("the communicator has no ") + name_of(shape) + " topology");
   return nullptr;
 }
 

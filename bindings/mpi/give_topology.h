@@ -7,8 +7,8 @@
 
 namespace tutti::mpi {
 
-// The topology of that form, or null after noting that there is none.
-const comm::Topology* topology_on(const comm::Communicator& comm, comm::Topology::Form form);
+// The topology of that shape, or null after noting that there is none.
+const comm::Topology* topology_on(const comm::Communicator& comm, comm::Topology::Shape shape);
 
 // Who talks to whom in a grid or graph of `nodes` places.
 std::vector<comm::Edge> edges_of(const comm::Topology& topology, int nodes);

@@ -5,13 +5,13 @@
 namespace tutti::mpi {
 namespace {
 
-struct Note {
+struct ElfNote {
   Elf64_Nhdr head;
   char owner[8];  // filled up to a multiple of four
 };
 
 __attribute__((section(".note.tutti"), used, aligned(4)))
-const Note kNote{{.n_namesz = sizeof "Tutti", .n_descsz = 0, .n_type = 1}, "Tutti"};
+const ElfNote kNote{{.n_namesz = sizeof "Tutti", .n_descsz = 0, .n_type = 1}, "Tutti"};
 
 }  // namespace
 }  // namespace tutti::mpi

@@ -117,7 +117,7 @@ bool are_null(std::span<const MPI_Request> requests) {
                      [](MPI_Request each) { return each == MPI_REQUEST_NULL; });
 }
 
-// Handles become null at once; what the user had of the requests is the operation's.
+// The user's handles become null at once; the operation keeps the requests.
 Code wait_for(std::span<MPI_Request> requests, QueuedCall& operation) {
   enqueue::UserStream* const stream = stream_of_all(requests, operation);
   if (stream == nullptr) return trouble().code;

@@ -17,9 +17,12 @@ template <class Good, class Call>
 int collective(function::Number number, MPI_Comm on, Good good, Call call) {
   return enqueue_on(number, on, [&](comm::Communicator& comm, enqueue::UserStream& stream) {
     if (!good(comm)) return trouble().code;
-    QueuedCall operation = QueuedCall::of_collective(comm, call(comm));
-    operation.call = kNames[number];
-    return put(stream, operation);
+    // Who is told of an earlier call's failure makes this one again: it is not counted yet.
+    if (const Code code = tell_failure(stream); code != Code::ok) return code;
+    Result<QueuedCall> operation = QueuedCall::of_collective(comm, call(comm));
+    if (!operation) return note(operation);
+    operation->call = kNames[number];
+    return put(stream, *operation);
   });
 }
 
@@ -78,14 +81,14 @@ int reduce(const FoldArguments& said, int root, MPI_Comm on) {
       });
 }
 
-struct Block {
+struct ArrayOfBlocks {
   const void* data;
   Count count;
   MPI_Datatype type;
 };
 
-int exchange(function::Number number, Collective which, const Block& send, const Block& recv,
-             MPI_Comm on) {
+int exchange(function::Number number, Collective which, const ArrayOfBlocks& send,
+             const ArrayOfBlocks& recv, MPI_Comm on) {
   return collective(
       number, on,
       [&](comm::Communicator& comm) {

@@ -21,7 +21,7 @@ inline enqueue::UserStream* stream_of(Handle handle) {
 }
 // What calls on this communicator are enqueued in; null, and noted: nothing can be.
 enqueue::UserStream* queue_of(comm::Communicator& comm);
-// An error is noted: of an earlier call that nobody was told of, or of this one.
+// Its error may be an earlier call's of the same stream that nobody was told of yet.
 Code put(enqueue::UserStream& stream, enqueue::QueuedCall& operation);
 Code tell_failure(enqueue::UserStream& stream);  // ok: there is none
 

@@ -32,9 +32,9 @@ struct TextEnd {
   void write(const char* bytes, std::size_t count) { text.append(bytes, count); }
 };
 
-class Writer {
+class FieldWriter {
  public:
-  explicit Writer(TextEnd& out) : pack_(out) {}
+  explicit FieldWriter(TextEnd& out) : pack_(out) {}
 
   template <class T>
   void value(const T& v) {
@@ -73,7 +73,7 @@ class Writer {
   msgpack::packer<TextEnd> pack_;
 };
 
-class Reader {
+class FieldReader {
  public:
   template <class T>
   void value(const msgpack::object& from, T& v) {
@@ -157,7 +157,7 @@ Result<Message> read_as(std::uint64_t kind, const msgpack::object& body) {
   } else {
     if (kind != I) return read_as<I + 1>(kind, body);
     std::variant_alternative_t<I, AnyMessage> message;
-    Reader reader;
+    FieldReader reader;
     reader.value(body, message);
     if (!reader.error().empty())
       return fail(Code::other, "message " + std::to_string(kind) + ": " + reader.error());
@@ -173,7 +173,7 @@ std::string version() {
 
 void encode_to(std::string& out, const Message& message) {
   TextEnd end{out};
-  Writer writer(end);
+  FieldWriter writer(end);
   writer.head(static_cast<std::uint32_t>(message.index()));
   std::visit([&writer](const auto& m) { writer.value(m); }, message);
 }

@@ -58,7 +58,7 @@ void put(const sockaddr_storage& from, __be16* port, __be32* address) {
   }
 }
 
-struct Question {
+struct KernelQuestion {
   nlmsghdr head;
   inet_diag_req_v2 what;
 };
@@ -113,7 +113,7 @@ bool far_kernel_answers(int socket) {
 bool far_kernel_answers(const Connection& connection) {
   const UniqueFd netlink(
       ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
-  Question question{};
+  KernelQuestion question{};
   question.head.nlmsg_len = sizeof question;
   question.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
   question.head.nlmsg_flags = NLM_F_REQUEST;

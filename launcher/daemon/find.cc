@@ -16,26 +16,27 @@
 namespace tutti::launch::daemon {
 namespace {
 
-enum class Kind { program, not_executable, directory, absent };
+enum class AtPath { program, not_executable, directory, absent };
 
-Kind look_at(const std::string& path) {
+AtPath look_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
-    return errno == EACCES ? Kind::not_executable : Kind::absent;
-  if (S_ISDIR(status.st_mode)) return Kind::directory;
-  return ::access(path.c_str(), X_OK) == 0 ? Kind::program : Kind::not_executable;
+    return errno == EACCES ? AtPath::not_executable : AtPath::absent;
+  if (S_ISDIR(status.st_mode)) return AtPath::directory;
+  return ::access(path.c_str(), X_OK) == 0 ? AtPath::program : AtPath::not_executable;
 }
 
 // By the number in an ELF header.
 std::string machine_named(unsigned number) {
-  struct Row {
+  struct ElfMachine {
     unsigned number;
     const char* name;
   };
-  constexpr std::array kRows{Row{3, "i386"},      Row{20, "ppc"},    Row{21, "ppc64"},
-                             Row{22, "s390x"},    Row{40, "arm"},    Row{62, "x86_64"},
-                             Row{183, "aarch64"}, Row{243, "riscv"}, Row{258, "loongarch"}};
-  for (const Row& row : kRows)
+  constexpr std::array kRows{
+      ElfMachine{3, "i386"},      ElfMachine{20, "ppc"},    ElfMachine{21, "ppc64"},
+      ElfMachine{22, "s390x"},    ElfMachine{40, "arm"},    ElfMachine{62, "x86_64"},
+      ElfMachine{183, "aarch64"}, ElfMachine{243, "riscv"}, ElfMachine{258, "loongarch"}};
+  for (const ElfMachine& row : kRows)
     if (row.number == number) return row.name;
   return "machine " + std::to_string(number);
 }
@@ -67,13 +68,13 @@ CannotStart find_program(const std::string& name, const std::string& search_path
     *path = name;
     const std::string full = full_path(directory, name);
     switch (look_at(full)) {
-      case Kind::program:
+      case AtPath::program:
         return {};
-      case Kind::directory:
+      case AtPath::directory:
         return {not_executable, full + " is a folder, not a program"};
-      case Kind::not_executable:
+      case AtPath::not_executable:
         return {not_executable, full + " is not executable; try chmod +x " + full};
-      case Kind::absent:
+      case AtPath::absent:
         break;
     }
     return {not_found, "no program " + full + "; check its path, and that this host has it"};
@@ -81,13 +82,13 @@ CannotStart find_program(const std::string& name, const std::string& search_path
   std::string seen_unusable;
   for (const std::string& folder : text::split(search_path, ':')) {
     *path = (folder.empty() ? directory : full_path(directory, folder)) + "/" + name;
-    const Kind kind = look_at(*path);
-    if (kind == Kind::program) return {};
-    if (kind == Kind::not_executable && seen_unusable.empty()) seen_unusable = *path;
+    const AtPath kind = look_at(*path);
+    if (kind == AtPath::program) return {};
+    if (kind == AtPath::not_executable && seen_unusable.empty()) seen_unusable = *path;
   }
   if (!seen_unusable.empty())
     return {not_executable, seen_unusable + " is not executable; try chmod +x " + seen_unusable};
-  if (look_at(directory + "/" + name) == Kind::program)
+  if (look_at(directory + "/" + name) == AtPath::program)
     return {not_found,
             "no program " + name + " in PATH; it is in the working folder: say ./" + name};
   return {not_found, "no program " + name + " in PATH (" + search_path + ")"};

@@ -64,18 +64,18 @@ int code_of(int wait_status) {
 // Signals of a keeper, from before its daemon is there; afterwards they are as they were. Those of
 // a terminal, and those that users send on purpose, reach the ranks by way of prun. Where they come
 // to the keeper itself (`for_ranks`), their numbers are written to its daemon.
-class Signals {
+class KeeperSignals {
  public:
-  Signals(std::span<const int> for_ranks, int to_daemon) : to_daemon_(to_daemon) {
+  KeeperSignals(std::span<const int> for_ranks, int to_daemon) : to_daemon_(to_daemon) {
     ::sigemptyset(&read_);
     ::sigaddset(&read_, SIGTERM);
     for (const int number : for_ranks) ::sigaddset(&read_, number);
     passes_term_ = std::find(for_ranks.begin(), for_ranks.end(), SIGTERM) != for_ranks.end();
     ::sigprocmask(SIG_BLOCK, &read_, &blocked_);
   }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  ~Signals() {
+  KeeperSignals(const KeeperSignals&) = delete;
+  KeeperSignals& operator=(const KeeperSignals&) = delete;
+  ~KeeperSignals() {
     for (std::size_t i = 0; i < kIgnored.size(); ++i)
       if (fd_.is_open()) std::signal(kIgnored[i], before_[i]);
     ::sigprocmask(SIG_SETMASK, &blocked_, nullptr);
@@ -113,7 +113,7 @@ class Signals {
 };
 
 // Its wait status. Signals are passed on to it; when `channel` (-1: none) closes, it has kGraceNs.
-int wait_for(pid_t below, int channel, const Signals& signals) {
+int wait_for(pid_t below, int channel, const KeeperSignals& signals) {
   const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, below, 0)));
   std::int64_t closed_ns = 0;
   int status = 0;
@@ -144,7 +144,7 @@ void end_with(pid_t parent) {
 
 int keep(const Kept& what) {
   const bool is_keeper = !has_children();  // else the keeper is a process of its own
-  Signals signals(what.for_ranks, what.to_daemon);
+  KeeperSignals signals(what.for_ranks, what.to_daemon);
   if (is_keeper) adopt_orphans();
   const pid_t above = ::getpid();
   const pid_t below = ::fork();

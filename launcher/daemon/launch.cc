@@ -51,13 +51,13 @@ constexpr int kOwnEnds = 1024;
 constexpr long kMomentNs = 20'000'000;
 
 // Memory that parent and child see: whether the child is still here, why exec failed, its stack.
-class Shared {
+class SharedWithChild {
  public:
-  Shared()
+  SharedWithChild()
       : at_(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
-  ~Shared() {
+  SharedWithChild(const SharedWithChild&) = delete;
+  SharedWithChild& operator=(const SharedWithChild&) = delete;
+  ~SharedWithChild() {
     if (is_there()) ::munmap(at_, kBytes);
   }
   bool is_there() const { return at_ != MAP_FAILED; }
@@ -206,7 +206,7 @@ int run_child(void* child) {
   become_rank(*static_cast<const Child*>(child));
 }
 
-pid_t clone_child(Child& child, const Shared& shared) {
+pid_t clone_child(Child& child, const SharedWithChild& shared) {
   sigset_t all, before;
   ::sigfillset(&all);
   ::sigprocmask(SIG_BLOCK, &all, &before);  // no handler runs on memory that two use
@@ -242,7 +242,7 @@ RankFds rank_fds(rlim_t most_open_files) {
 
 // A child on its way, and all that it reads.
 struct RankStarter::Slot {
-  Shared shared;
+  SharedWithChild shared;
   RankProcess* rank = nullptr;  // null: the slot is free
   RankStart start;
   std::vector<char*> argv, environment;

@@ -21,7 +21,7 @@ namespace {
 
 using std::to_string;
 
-struct Row {
+struct VariableRow {
   const char* name;
   const char* meaning;
   std::string (*value)(const RankFacts&);  // empty: not set
@@ -60,72 +60,74 @@ constexpr auto kHost = [](const RankFacts& f) { return to_string(f.host); };
 constexpr auto kHosts = [](const RankFacts& f) { return to_string(f.hosts); };
 
 const std::array kRows{
-    Row{wireup::kSegmentFdVariable, "descriptor of the job segment",
-        [](const RankFacts& f) { return to_string(f.segment_fd); }},
-    Row{wireup::kControlFdVariable, "descriptor of the socket to the daemon",
-        [](const RankFacts& f) { return to_string(f.control_fd); }},
-    Row{wireup::kDoorVariable,
-        "socket at which a rank asks for both, where a wrapper has closed them",
-        [](const RankFacts& f) { return f.door; }},
-    Row{wireup::kDoorKeyVariable, "secret by which the rank proves itself there",
-        [](const RankFacts& f) { return f.door_key; }},
-    Row{wireup::kLocalRankVariable, "rank among the ranks of this host", kLocalRank},
-    Row{wireup::kJobVariable, "number of the job",
-        [](const RankFacts& f) { return to_string(f.job_id); }},
-    Row{"TUTTI_REPORT_LINKS", "1: tell the launcher which link joins which ranks",
-        [](const RankFacts& f) { return std::string(f.spec.report_links ? "1" : ""); }},
-    Row{"TUTTI_RECORD", "calls or events: tell the launcher what MPI calls took",
-        [](const RankFacts& f) { return f.spec.record; }},
-    Row{"OMPI_COMM_WORLD_SIZE", "number of ranks", kSize},
-    Row{"OMPI_COMM_WORLD_RANK", "this rank", kRank},
-    Row{"OMPI_COMM_WORLD_LOCAL_RANK", "rank among the ranks of this host", kLocalRank},
-    Row{"OMPI_COMM_WORLD_LOCAL_SIZE", "ranks on this host", kLocalSize},
-    Row{"OMPI_COMM_WORLD_NODE_RANK", "rank among the ranks of this host", kLocalRank},
-    Row{"OMPI_WORLD_SIZE", "number of ranks", kSize},
-    Row{"OMPI_WORLD_LOCAL_SIZE", "ranks on this host", kLocalSize},
-    Row{"OMPI_UNIVERSE_SIZE", "slots of the job",
-        [](const RankFacts& f) { return to_string(f.spec.universe); }},
-    Row{"OMPI_NUM_APP_CTX", "programs of the job",
-        [](const RankFacts& f) { return to_string(f.apps); }},
-    Row{"OMPI_APP_CTX_NUM_PROCS", "ranks of each program, when there are several",
-        [](const RankFacts& f) { return per_program(f, &control::AppPart::ranks); }},
-    Row{"OMPI_FIRST_RANKS", "first rank of each program, when there are several",
-        [](const RankFacts& f) { return per_program(f, &control::AppPart::first_rank); }},
-    Row{"OMPI_COMMAND", "the program",
+    VariableRow{wireup::kSegmentFdVariable, "descriptor of the job segment",
+                [](const RankFacts& f) { return to_string(f.segment_fd); }},
+    VariableRow{wireup::kControlFdVariable, "descriptor of the socket to the daemon",
+                [](const RankFacts& f) { return to_string(f.control_fd); }},
+    VariableRow{wireup::kDoorVariable,
+                "socket at which a rank asks for both, where a wrapper has closed them",
+                [](const RankFacts& f) { return f.door; }},
+    VariableRow{wireup::kDoorKeyVariable, "secret by which the rank proves itself there",
+                [](const RankFacts& f) { return f.door_key; }},
+    VariableRow{wireup::kLocalRankVariable, "rank among the ranks of this host", kLocalRank},
+    VariableRow{wireup::kJobVariable, "number of the job",
+                [](const RankFacts& f) { return to_string(f.job_id); }},
+    VariableRow{"TUTTI_REPORT_LINKS", "1: tell the launcher which link joins which ranks",
+                [](const RankFacts& f) { return std::string(f.spec.report_links ? "1" : ""); }},
+    VariableRow{"TUTTI_RECORD", "calls or events: tell the launcher what MPI calls took",
+                [](const RankFacts& f) { return f.spec.record; }},
+    VariableRow{"OMPI_COMM_WORLD_SIZE", "number of ranks", kSize},
+    VariableRow{"OMPI_COMM_WORLD_RANK", "this rank", kRank},
+    VariableRow{"OMPI_COMM_WORLD_LOCAL_RANK", "rank among the ranks of this host", kLocalRank},
+    VariableRow{"OMPI_COMM_WORLD_LOCAL_SIZE", "ranks on this host", kLocalSize},
+    VariableRow{"OMPI_COMM_WORLD_NODE_RANK", "rank among the ranks of this host", kLocalRank},
+    VariableRow{"OMPI_WORLD_SIZE", "number of ranks", kSize},
+    VariableRow{"OMPI_WORLD_LOCAL_SIZE", "ranks on this host", kLocalSize},
+    VariableRow{"OMPI_UNIVERSE_SIZE", "slots of the job",
+                [](const RankFacts& f) { return to_string(f.spec.universe); }},
+    VariableRow{"OMPI_NUM_APP_CTX", "programs of the job",
+                [](const RankFacts& f) { return to_string(f.apps); }},
+    VariableRow{"OMPI_APP_CTX_NUM_PROCS", "ranks of each program, when there are several",
+                [](const RankFacts& f) { return per_program(f, &control::AppPart::ranks); }},
+    VariableRow{"OMPI_FIRST_RANKS", "first rank of each program, when there are several",
+                [](const RankFacts& f) { return per_program(f, &control::AppPart::first_rank); }},
+    VariableRow{
+        "OMPI_COMMAND", "the program",
         [](const RankFacts& f) { return f.program != nullptr ? f.program->argv.at(0) : ""; }},
-    Row{"OMPI_ARGV", "its arguments", arguments},
-    Row{"MPI_LOCALRANKID", "rank among the ranks of this host", kLocalRank},
-    Row{"MPI_LOCALNRANKS", "ranks on this host", kLocalSize},
-    Row{"PMI_RANK", "this rank; PMI_FD is there where a program of MPICH's family needs it", kRank},
-    Row{"PMI_SIZE", "number of ranks", kSize},
-    Row{"RANK", "this rank", kRank},
-    Row{"WORLD_SIZE", "number of ranks", kSize},
-    Row{"LOCAL_RANK", "rank among the ranks of this host", kLocalRank},
-    Row{"LOCAL_WORLD_SIZE", "ranks on this host", kLocalSize},
-    Row{"GROUP_RANK", "number of this host", kHost},
-    Row{"GROUP_WORLD_SIZE", "number of hosts", kHosts},
-    Row{"ROLE_RANK", "this rank", kRank},
-    Row{"ROLE_WORLD_SIZE", "number of ranks", kSize},
-    Row{"ROLE_NAME", "role of this rank",
-        [](const RankFacts& f) { return f.spec.role.empty() ? "default" : f.spec.role; }},
-    Row{"MASTER_ADDR", "address of rank 0's host, as the other hosts reach it",
-        [](const RankFacts& f) { return f.spec.master_address; }},
-    Row{"MASTER_PORT", "a port found free on rank 0's host",
-        [](const RankFacts& f) {
-          return f.spec.master_port > 0 ? to_string(f.spec.master_port) : "";
-        }},
-    Row{"TORCHELASTIC_RESTART_COUNT", "restarts so far",
-        [](const RankFacts& f) { return to_string(f.restarts); }},
-    Row{"TORCHELASTIC_MAX_RESTARTS", "restarts allowed",
-        [](const RankFacts& f) { return to_string(f.spec.max_restarts); }},
-    Row{"TORCHELASTIC_RUN_ID", "name of the job (--rdzv-id), or its number",
-        [](const RankFacts& f) {
-          return f.spec.run_id.empty() ? to_string(f.job_id) : f.spec.run_id;
-        }},
-    Row{"TORCHELASTIC_USE_AGENT_STORE", "whether a store listens at MASTER_PORT already",
-        [](const RankFacts&) { return std::string("False"); }},
-    Row{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "an NCCL error ends the rank",
-        [](const RankFacts&) { return std::string("1"); }},
+    VariableRow{"OMPI_ARGV", "its arguments", arguments},
+    VariableRow{"MPI_LOCALRANKID", "rank among the ranks of this host", kLocalRank},
+    VariableRow{"MPI_LOCALNRANKS", "ranks on this host", kLocalSize},
+    VariableRow{"PMI_RANK", "this rank; PMI_FD is there where a program of MPICH's family needs it",
+                kRank},
+    VariableRow{"PMI_SIZE", "number of ranks", kSize},
+    VariableRow{"RANK", "this rank", kRank},
+    VariableRow{"WORLD_SIZE", "number of ranks", kSize},
+    VariableRow{"LOCAL_RANK", "rank among the ranks of this host", kLocalRank},
+    VariableRow{"LOCAL_WORLD_SIZE", "ranks on this host", kLocalSize},
+    VariableRow{"GROUP_RANK", "number of this host", kHost},
+    VariableRow{"GROUP_WORLD_SIZE", "number of hosts", kHosts},
+    VariableRow{"ROLE_RANK", "this rank", kRank},
+    VariableRow{"ROLE_WORLD_SIZE", "number of ranks", kSize},
+    VariableRow{"ROLE_NAME", "role of this rank",
+                [](const RankFacts& f) { return f.spec.role.empty() ? "default" : f.spec.role; }},
+    VariableRow{"MASTER_ADDR", "address of rank 0's host, as the other hosts reach it",
+                [](const RankFacts& f) { return f.spec.master_address; }},
+    VariableRow{"MASTER_PORT", "a port found free on rank 0's host",
+                [](const RankFacts& f) {
+                  return f.spec.master_port > 0 ? to_string(f.spec.master_port) : "";
+                }},
+    VariableRow{"TORCHELASTIC_RESTART_COUNT", "restarts so far",
+                [](const RankFacts& f) { return to_string(f.restarts); }},
+    VariableRow{"TORCHELASTIC_MAX_RESTARTS", "restarts allowed",
+                [](const RankFacts& f) { return to_string(f.spec.max_restarts); }},
+    VariableRow{"TORCHELASTIC_RUN_ID", "name of the job (--rdzv-id), or its number",
+                [](const RankFacts& f) {
+                  return f.spec.run_id.empty() ? to_string(f.job_id) : f.spec.run_id;
+                }},
+    VariableRow{"TORCHELASTIC_USE_AGENT_STORE", "whether a store listens at MASTER_PORT already",
+                [](const RankFacts&) { return std::string("False"); }},
+    VariableRow{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "an NCCL error ends the rank",
+                [](const RankFacts&) { return std::string("1"); }},
 };
 
 // What launchers set in their children. SLURM_* stays: it tells programs where they are.
@@ -201,14 +203,14 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
   std::vector<std::string> environment;
   environment.reserve(inherited.size() + kRows.size() + 8);
   std::vector<std::string_view> ours;
-  for (const Row& row : kRows) ours.emplace_back(row.name);
+  for (const VariableRow& row : kRows) ours.emplace_back(row.name);
   std::sort(ours.begin(), ours.end());
   const bool clean = facts.program != nullptr && facts.program->clean_environment;
   for (const std::string& entry : inherited)
     if (!(clean && name_of(entry) != "PATH" && name_of(entry) != "HOME") && !is_foreign(entry) &&
         !std::binary_search(ours.begin(), ours.end(), name_of(entry)))
       environment.push_back(entry);
-  for (const Row& row : kRows)
+  for (const VariableRow& row : kRows)
     if (const std::string value = row.value(facts); !value.empty())
       environment.push_back(std::string(row.name) + "=" + value);
   if (facts.server_variables != nullptr)

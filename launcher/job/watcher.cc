@@ -63,7 +63,7 @@ std::string_view file_of(std::string_view frame) {
 }
 
 // Frames of one thread as a debugger prints them.
-struct Thread {
+struct ThreadStack {
   std::string own, of_libraries;
   std::size_t count = 0;
 
@@ -98,7 +98,7 @@ std::string fold_ranks(const std::vector<int>& ranks) {
 
 std::string shorten_stack(const std::string& text) {
   std::string frames;
-  Thread thread;
+  ThreadStack thread;
   for (const std::string& line : text::split(text, '\n')) {
     const auto sharp = line.find_first_not_of(' ');
     if (sharp == std::string::npos) continue;

@@ -43,7 +43,7 @@ constexpr useconds_t kTryAgainUs = 20'000;
 
 enum class Reached { ours, others, busy, nobody };
 
-struct Line {
+struct JobLine {
   Reached reached = Reached::nobody;
   UniqueFd fd;
   uid_t owner = 0;
@@ -70,13 +70,13 @@ std::vector<std::string> desks() {
 }
 
 // Never waits: who holds a name and takes nobody in keeps nobody from others' desks.
-Line connect_to(const std::string& pid) {
+JobLine connect_to(const std::string& pid) {
   const std::string name = job::kDeskName + pid;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  Line line;
+  JobLine line;
   line.fd.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!line.fd.is_open()) return line;
   if (::connect(line.fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
@@ -99,7 +99,7 @@ std::map<std::string, UniqueFd> open_desks(std::vector<std::string> pids) {
   for (;;) {
     std::vector<std::string> busy;
     for (const std::string& pid : pids) {
-      Line line = connect_to(pid);
+      JobLine line = connect_to(pid);
       struct stat process {};
       if (line.reached == Reached::ours) open[pid] = std::move(line.fd);
       if (line.reached == Reached::busy) busy.push_back(pid);

@@ -25,9 +25,9 @@ constexpr std::string_view kOurName{"Tutti", 6};  // with the zero that notes en
 constexpr unsigned char kThisOrder =
     std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
-class Reader {
+class ElfReader {
  public:
-  explicit Reader(const std::string& path)
+  explicit ElfReader(const std::string& path)
       : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status {};
     if (file_.is_open() && (::fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode)))
@@ -71,7 +71,7 @@ std::optional<std::uint64_t> offset_of(const Segments& segments, std::uint64_t a
   return std::nullopt;
 }
 
-void read_dynamic(const Reader& file, const Segments& segments, const Elf64_Phdr& place,
+void read_dynamic(const ElfReader& file, const Segments& segments, const Elf64_Phdr& place,
                   ElfFile& elf) {
   const auto rows = file.table<Elf64_Dyn>(place.p_offset, place.p_filesz / sizeof(Elf64_Dyn));
   std::optional<std::uint64_t> strings;
@@ -102,13 +102,13 @@ bool has_our_note(std::string_view notes) {
 }  // namespace
 
 FileKind kind_of(const std::string& path) {
-  const std::string beginning = Reader(path).bytes(0, SELFMAG);
+  const std::string beginning = ElfReader(path).bytes(0, SELFMAG);
   if (beginning.empty()) return FileKind::unreadable;
   return beginning == ELFMAG ? FileKind::elf : FileKind::other;
 }
 
 std::optional<ElfFile> read_elf(const std::string& path) {
-  const Reader file(path);
+  const ElfReader file(path);
   const auto headers = file.table<Elf64_Ehdr>(0, 1);
   if (headers.empty()) return std::nullopt;
   const Elf64_Ehdr& header = headers[0];

@@ -41,9 +41,9 @@ Needs everything(bool is_binary) {
 }
 
 // From the libraries of a program, breadth first, as the loader goes.
-class Walk {
+class LibraryWalk {
  public:
-  explicit Walk(const LibraryPlaces& places) : libraries_(places) {}
+  explicit LibraryWalk(const LibraryPlaces& places) : libraries_(places) {}
 
   Needs run(Loaded program) {
     loaded_.push_back(std::move(program));
@@ -91,7 +91,7 @@ Needs needs_of(const std::string& path, const std::vector<std::string>& argv,
   auto elf = is_binary ? read_elf(path) : std::nullopt;
   if (elf && elf->is_ours) return {.certain = true, .is_binary = true};
   if (!elf || !elf->wants_loader) return everything(is_binary);
-  return Walk(places).run({path, std::move(*elf)});
+  return LibraryWalk(places).run({path, std::move(*elf)});
 }
 
 }  // namespace tutti::launch::serve

@@ -8,9 +8,9 @@
 namespace tutti::launch::serve {
 namespace {
 
-struct Block {
+struct HostRun {
   int first, hosts, ranks;
-  bool operator==(const Block&) const = default;
+  bool operator==(const HostRun&) const = default;
 };
 
 // "key=value"; a word without '=' is dropped.
@@ -36,15 +36,15 @@ void read_line(Pmi1Command& command, std::string_view line) {
 }
 
 // One block for each stretch of ranks on a host, then equal ones on neighbouring hosts together.
-std::vector<Block> blocks_of(const std::vector<int>& host_of) {
-  std::vector<Block> runs, blocks;
+std::vector<HostRun> blocks_of(const std::vector<int>& host_of) {
+  std::vector<HostRun> runs, blocks;
   for (const int host : host_of) {
     if (!runs.empty() && runs.back().first == host)
       ++runs.back().ranks;
     else
       runs.push_back({host, 1, 1});
   }
-  for (const Block& run : runs) {
+  for (const HostRun& run : runs) {
     const bool joins = !blocks.empty() && blocks.back().ranks == run.ranks &&
                        blocks.back().first + blocks.back().hosts == run.first;
     if (joins)
@@ -86,13 +86,13 @@ std::string answer_to(const std::string& name) {
 }
 
 std::string process_mapping(const std::vector<int>& host_of) {
-  std::vector<Block> blocks = blocks_of(host_of);
+  std::vector<HostRun> blocks = blocks_of(host_of);
   // Dealt out in turn: the same block over and over says itself.
   bool same = true;
-  for (const Block& block : blocks) same = same && block == blocks.front();
+  for (const HostRun& block : blocks) same = same && block == blocks.front();
   if (same && !blocks.empty()) blocks.erase(blocks.begin() + 1, blocks.end());
   std::string text = "(vector";
-  for (const Block& block : blocks)
+  for (const HostRun& block : blocks)
     text += ",(" + std::to_string(block.first) + "," + std::to_string(block.hosts) + "," +
             std::to_string(block.ranks) + ")";
   return text + ")";

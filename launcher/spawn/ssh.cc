@@ -35,7 +35,7 @@ constexpr int kMostTries = 4;
 constexpr int kPatientTries = 100;  // a second each, for names that may come to resolve
 constexpr std::chrono::milliseconds kPause{300};
 
-struct Connection : Agent {
+struct SshConnection : Agent {
   control::HostPart host;
   std::string heard;  // from its stdout, before the daemon
   std::string words;  // from its stderr
@@ -73,15 +73,15 @@ class Ssh final : public control::Spawner {
  private:
   bool load_files();
   std::vector<std::string> command(const control::HostPart& host) const;
-  void connect(Connection& one);
-  void listen(Connection& one);
-  void hear(Connection& one);
-  void hear_line(Connection& one, std::string_view line);
-  void send_some(Connection& one);
-  void hand_over(Connection& one, std::string already);
-  void read_words(Connection& one);
-  void on_end(Connection& one);
-  void drop(Connection& one);
+  void connect(SshConnection& one);
+  void listen(SshConnection& one);
+  void hear(SshConnection& one);
+  void hear_line(SshConnection& one, std::string_view line);
+  void send_some(SshConnection& one);
+  void hand_over(SshConnection& one, std::string already);
+  void read_words(SshConnection& one);
+  void on_end(SshConnection& one);
+  void drop(SshConnection& one);
 
   control::Loop& loop_;
   control::Grow how_;
@@ -90,7 +90,7 @@ class Ssh final : public control::Spawner {
   std::string daemon_, library_;     // their bytes
   std::optional<SlurmSteps> steps_;  // where the agent is srun
   bool said_awaited_ = false;
-  std::map<int, Connection> connections_;
+  std::map<int, SshConnection> connections_;
 };
 
 Ssh::~Ssh() {
@@ -127,7 +127,7 @@ bool Ssh::load_files() {
 void Ssh::start(const std::vector<control::HostPart>& hosts) {
   const bool good = load_files();
   for (const control::HostPart& host : hosts) {
-    Connection& one = connections_[host.host];
+    SshConnection& one = connections_[host.host];
     one.host = host;
     std::string problem;
     if (!good) problem = "prund is not beside this prun; reinstall, or build it";
@@ -162,7 +162,7 @@ std::vector<std::string> Ssh::command(const control::HostPart& host) const {
   return words;
 }
 
-void Ssh::connect(Connection& one) {
+void Ssh::connect(SshConnection& one) {
   ++one.tries;
   one.heard.clear();
   one.noise.clear();
@@ -176,7 +176,7 @@ void Ssh::connect(Connection& one) {
   });
 }
 
-void Ssh::listen(Connection& one) {
+void Ssh::listen(SshConnection& one) {
   for (const UniqueFd* fd : {&one.in, &one.out, &one.errors})
     ::fcntl(fd->get(), F_SETFL, ::fcntl(fd->get(), F_GETFL) | O_NONBLOCK);
   loop_.on_readable(one.out.get(), [this, &one] { hear(one); });
@@ -184,7 +184,7 @@ void Ssh::listen(Connection& one) {
   loop_.on_readable(one.process.get(), [this, &one] { on_end(one); });
 }
 
-void Ssh::hear(Connection& one) {
+void Ssh::hear(SshConnection& one) {
   std::array<char, 4096> buffer;
   const ssize_t got = ::read(one.out.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -205,14 +205,14 @@ void Ssh::hear(Connection& one) {
   if (one.heard.size() > kMostWords) one.heard.erase(0, one.heard.size() - kMostWords / 2);
 }
 
-void Ssh::hear_line(Connection& one, std::string_view line) {
+void Ssh::hear_line(SshConnection& one, std::string_view line) {
   one.sending = line == kNeedDaemonLine ? &daemon_ : &library_;
   one.sent = 0;
   one.sent_daemon = true;
   send_some(one);
 }
 
-void Ssh::send_some(Connection& one) {
+void Ssh::send_some(SshConnection& one) {
   while (one.sending != nullptr && one.sent < one.sending->size()) {
     const ssize_t put =
         ::write(one.in.get(), one.sending->data() + one.sent, one.sending->size() - one.sent);
@@ -226,7 +226,7 @@ void Ssh::send_some(Connection& one) {
   loop_.on_writable(one.in.get(), nullptr);
 }
 
-void Ssh::hand_over(Connection& one, std::string already) {
+void Ssh::hand_over(SshConnection& one, std::string already) {
   one.ready = true;
   read_words(one);
   one.words.clear();  // remarks from before say nothing of how a daemon ends
@@ -237,7 +237,7 @@ void Ssh::hand_over(Connection& one, std::string already) {
                  {std::move(one.out), std::move(one.in), std::move(already), nullptr});
 }
 
-void Ssh::read_words(Connection& one) {
+void Ssh::read_words(SshConnection& one) {
   std::array<char, 4096> buffer;
   while (one.errors.is_open()) {
     const ssize_t got = ::read(one.errors.get(), buffer.data(), buffer.size());
@@ -252,7 +252,7 @@ void Ssh::read_words(Connection& one) {
   }
 }
 
-void Ssh::on_end(Connection& one) {
+void Ssh::on_end(SshConnection& one) {
   int status = 0;
   if (::waitpid(one.pid, &status, WNOHANG) == 0) return;
   one.pid = 0;
@@ -282,7 +282,7 @@ void Ssh::on_end(Connection& one) {
   reports_.failed(one.host.host, why.status, why.reason);
 }
 
-void Ssh::drop(Connection& one) {
+void Ssh::drop(SshConnection& one) {
   for (UniqueFd* fd : {&one.in, &one.out, &one.errors, &one.process}) {
     if (!fd->is_open()) continue;
     loop_.forget(fd->get());

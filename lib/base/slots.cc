@@ -25,13 +25,13 @@ constexpr std::size_t kLeast = std::size_t{1} << 20;
 constexpr std::size_t kStep =
     256 << 10;  // made memory at a time; what is not touched costs nothing
 
-struct Shared {
+struct SharedSlots {
   std::mutex lock;
   std::size_t reserved = 0;
   std::size_t taken = 0;   // bytes of slots that were taken at least once
   Handle* free = nullptr;  // slots; each one's object begins with the next
 };
-constinit Shared shared;
+constinit SharedSlots shared;
 
 // A sanitizer sees who uses a slot after its end, and what objects point to.
 #if defined(__SANITIZE_ADDRESS__)

@@ -11,9 +11,9 @@ using Terms = std::vector<Term>;
 
 constexpr Count kPerTarget = Count{1} << 32;  // index of the first unit meant for target 1
 
-class Contracts {
+class BetweenContracts {
  public:
-  explicit Contracts(const RankCall& call) : call_(call), sides_(call) {}
+  explicit BetweenContracts(const RankCall& call) : call_(call), sides_(call) {}
 
   sched::Contract make() {
     using enum Collective;
@@ -107,7 +107,7 @@ class Contracts {
 }  // namespace
 
 sched::Contract contract_between(const RankCall& call) {
-  return Contracts(call).make();
+  return BetweenContracts(call).make();
 }
 
 }  // namespace tutti::coll

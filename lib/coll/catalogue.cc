@@ -26,10 +26,10 @@ AlltoallEmitter alltoall_pairwise, alltoall_linear, alltoall_bruck;
 
 namespace {
 
-struct Row {
+struct AlgorithmRow {
   // A row without its predictor or its emitter does not compile.
   template <class Emit>
-  constexpr Row(const Algorithm& about, Predictor* predict, Emit& emit)
+  constexpr AlgorithmRow(const Algorithm& about, Predictor* predict, Emit& emit)
       : algorithm(about), emitter(&emit) {
     algorithm.predict = predict;
   }
@@ -56,7 +56,7 @@ double two_level(const Model& m, double n, double between) {
   return in.tree(n, kBinary, m.fold()) + between + in.tree(n, kBinary, 0);
 }
 
-constexpr Row kRows[] = {
+constexpr AlgorithmRow kRows[] = {
     {{barrier, "dissemination", kKeepsOrder, kWhole, kFlat, "any number of ranks"},
      [](const Model& m, double) { return m.dissemination(1, 1, 0); },
      barrier_dissemination},

@@ -78,25 +78,41 @@ const Algorithm* find(Collective collective, std::string_view name);
 // message, a block a member, or a fold (by operations that the library has itself). A row a
 // collective; what has none takes a schedule.
 enum class Delegated : std::uint8_t { never, message, blocks, fold };
+// The bytes that pass the busiest of p GPUs when a vendor's library serves a call of n bytes (of
+// each block, where there are blocks).
+using PassingBytes = double(double p, double n);
+constexpr double passes_once(double, double n) {
+  return n;
+}
+constexpr double passes_others(double p, double n) {
+  return n * (p - 1);
+}
+constexpr double passes_share(double p, double n) {
+  return n * (p - 1) / p;
+}
+constexpr double passes_share_twice(double p, double n) {
+  return 2 * passes_share(p, n);
+}
 struct DelegatedRow {
   Collective collective;
   Delegated kind;
-  bool on_gpus = false;  // a GPU vendor's library can, too
+  PassingBytes* on_gpus = nullptr;  // null: no GPU vendor's library serves it
+  bool by_levels = false;           // served by the library and by ours, one inside the other
 };
 inline constexpr DelegatedRow kDelegatedRows[] = {
     {Collective::barrier, Delegated::message},
-    {Collective::bcast, Delegated::message, true},
-    {Collective::gather, Delegated::blocks, true},
-    {Collective::scatter, Delegated::blocks, true},
-    {Collective::allgather, Delegated::blocks, true},
-    {Collective::alltoall, Delegated::blocks, true},
-    {Collective::gatherv, Delegated::blocks, true},
-    {Collective::scatterv, Delegated::blocks, true},
-    {Collective::allgatherv, Delegated::blocks, true},
-    {Collective::alltoallv, Delegated::blocks, true},
-    {Collective::reduce, Delegated::fold, true},
-    {Collective::allreduce, Delegated::fold, true},
-    {Collective::reduce_scatter, Delegated::fold, true},
+    {Collective::bcast, Delegated::message, passes_once, true},
+    {Collective::gather, Delegated::blocks, passes_others},
+    {Collective::scatter, Delegated::blocks, passes_others},
+    {Collective::allgather, Delegated::blocks, passes_others},
+    {Collective::alltoall, Delegated::blocks, passes_others},
+    {Collective::gatherv, Delegated::blocks, passes_others},
+    {Collective::scatterv, Delegated::blocks, passes_others},
+    {Collective::allgatherv, Delegated::blocks, passes_others},
+    {Collective::alltoallv, Delegated::blocks, passes_others},
+    {Collective::reduce, Delegated::fold, passes_once},
+    {Collective::allreduce, Delegated::fold, passes_share_twice, true},
+    {Collective::reduce_scatter, Delegated::fold, passes_share},
     {Collective::scan, Delegated::fold},
     {Collective::exscan, Delegated::fold},
 };
@@ -119,7 +135,7 @@ inline constexpr const char* kDelegateName = "shm";  // among the names of algor
 // A GPU vendor's library; where it cannot serve a call, another does.
 inline constexpr const char* kGpuLibraryName = "nccl";
 constexpr bool has_gpu_library_form(Collective collective) {
-  return delegated(collective).on_gpus;
+  return delegated(collective).on_gpus != nullptr;
 }
 
 // This rank's schedule. Errors: the algorithm cannot serve this call, and why.

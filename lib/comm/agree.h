@@ -15,7 +15,8 @@ Meeting meeting_on(Communicator& comm);
 // A number for a communicator, agreed by those who meet, or by the members; it is taken.
 Result<Number> agree_at(Runtime& runtime, const Meeting& meeting);
 Result<Number> agree_over(Communicator& comm);
-// Words of all members, in place: the greatest of each; all bits that an odd number of them set.
+// words.cc: words of all members, in place: the greatest of each; all bits that an odd number of
+// them set.
 Code greatest(Communicator& comm, std::span<std::int64_t> words);
 Code odd_bits(Communicator& comm, std::int64_t& word);
 // Makes the communicator of that number; its members settle.

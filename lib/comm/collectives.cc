@@ -1,9 +1,10 @@
-// Collective calls, blocking, nonblocking and persistent: one way down from here. What the user
-// said, perhaps in a wider type; the delegate where it serves best (delegated.h); else a schedule,
-// prepared, bound and run (scheduled.h). Nobody below calls back.
+// Collective calls, blocking, nonblocking and persistent: one way down from here. A GPU vendor's
+// library, where members agree on it (gpu_calls.h); what the user said, perhaps in a wider type;
+// the delegate where it serves best (delegated.h); else a schedule, prepared, bound and run
+// (scheduled.h). Nobody below calls back: a call by levels makes calls of its own, on other
+// communicators, which begin here (run_within).
 //
 // Nonblocking calls always take schedules: the delegate keeps the order of calls by blocking.
-#include "comm/agree.h"
 #include "comm/delegated.h"
 #include "comm/fingerprint.h"
 #include "comm/gpu_calls.h"
@@ -13,12 +14,6 @@ namespace tutti::comm {
 namespace {
 
 using Kind = Communicator::State::Kind;
-
-// The delegate takes what it serves best, of calls of one group that has one.
-Code run_said(Communicator& comm, const CollCall& call) {
-  const bool has_delegate = comm.state().team != nullptr && !call.neighbours;
-  return has_delegate ? run_inside(comm, call) : run_schedule(comm, call, nullptr);
-}
 
 // Whose function may free the operation itself.
 [[gnu::noinline]] Code run_own_operation(Communicator& comm, const CollCall& call) {
@@ -89,48 +84,27 @@ struct PersistentCollective::Prepared {
   Startable call;
 };
 
-Code run_by_ours(Communicator& comm, const CollCall& call) {
+static Code run_by_ours(Communicator& comm, const CollCall& call) {
   return call.op == nullptr ? run_said(comm, call) : run_reduction(comm, call);
 }
 
 // Apart, so that calls that nobody asks about pay a branch.
 [[gnu::noinline, gnu::cold]] static Code run_asking(Communicator& comm, const CollCall& call) {
   if (const auto code = run_on_gpus(comm, call)) return *code;
-  return run_by_ours(comm, call);
+  const Code code = run_by_ours(comm, call);
+  ended_by_ours(comm);
+  return code;
 }
 
 Code run_within(Communicator& comm, const CollCall& call) {
-  return comm.state().asks_gpus ? run_asking(comm, call) : run_by_ours(comm, call);
-}
-
-// By our own ways: nobody is asked about it.
-[[gnu::cold]] static Code fold_words(Communicator& comm, std::span<std::int64_t> words, Handle op) {
-  constexpr Handle kInt64 = 0x258;  // MPI_INT64_T of the standard ABI
-  CollCall call;
-  call.collective = coll::Collective::allreduce;
-  call.recv = words.data();
-  call.recv_count = static_cast<Count>(words.size());
-  call.recv_type = types::predefined_type(kInt64);
-  call.op = types::predefined_op(op);
-  call.in_place = true;
-  return run_said(comm, call);
-}
-
-[[gnu::cold]] Code greatest(Communicator& comm, std::span<std::int64_t> words) {
-  constexpr Handle kMax = 0x23;  // MPI_MAX
-  return fold_words(comm, words, kMax);
-}
-
-[[gnu::cold]] Code odd_bits(Communicator& comm, std::int64_t& word) {
-  constexpr Handle kBxor = 0x2a;  // MPI_BXOR
-  return fold_words(comm, std::span(&word, 1), kBxor);
+  if (comm.state().asks_gpus) [[unlikely]]
+    return run_asking(comm, call);
+  return run_by_ours(comm, call);
 }
 
 Code run(Communicator& comm, const CollCall& call) {
   note(comm, call);
-  if (comm.state().asks_gpus) [[unlikely]]
-    return run_asking(comm, call);
-  return call.op == nullptr ? run_said(comm, call) : run_reduction(comm, call);
+  return run_within(comm, call);
 }
 
 Result<Request*> start(Communicator& comm, const CollCall& call) {

@@ -244,9 +244,9 @@ void wait(Runtime& runtime, Request& request);
 bool wait(Runtime& runtime, Request& request, std::uint64_t failures);
 std::uint64_t failures(const Runtime& runtime);
 // One round of progress when nothing of `requests` is done; used by the test and wait families.
-int progress(Runtime& runtime);  // events handled
-int look(Runtime& runtime);      // the same for calls that may not wait
-void idle(Runtime& runtime);     // nothing moved: poll, yield or sleep
-void active(Runtime& runtime);   // something moved
+int progress(Runtime& runtime);           // events handled
+int progress_or_yield(Runtime& runtime);  // the same for calls that may not wait
+void idle(Runtime& runtime);              // nothing moved: poll, yield or sleep
+void active(Runtime& runtime);            // something moved
 
 }  // namespace tutti::comm

@@ -54,12 +54,12 @@ Result<CommRef> create_graph(Communicator& comm, std::span<const Edge> edges, bo
 // By what each member wants: to be with nobody, with those of its color, with those who share its
 // resource of that level (with nobody where it is not bound to one), or of the outermost level at
 // which those who want it differ (`found`; empty: there is none). Between groups only by color.
-struct Wish {
+struct SplitWish {
   enum class By : std::uint8_t { nobody, color, level, inside } by = By::nobody;
   int color = 0;
   std::optional<Level> level{};
 };
-Result<CommRef> split_by(Communicator& comm, const Wish& wish, int key,
+Result<CommRef> split_by(Communicator& comm, const SplitWish& wish, int key,
                          std::optional<Level>* found = nullptr);
 
 }  // namespace tutti::comm

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "comm/fingerprint.h"
-#include "comm/scheduled.h"
 
 namespace tutti::comm {
 namespace {
@@ -177,8 +176,8 @@ Code failure_of(const delegate::TeamCall& said) {
   return code;
 }
 
-// All members take the same way, wherever each one's memory is, and where it cannot be used: nobody
-// may wait for a member that is not there.
+// A member whose buffers lie in a GPU's memory, or in memory that cannot be used, takes part like
+// all others: the team would wait for ever for one that stays away.
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
   const types::Devices& devices = comm.runtime().devices;
   const bool moves = said.op == nullptr;

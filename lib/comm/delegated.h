@@ -2,15 +2,20 @@
 // comm.
 #pragma once
 
-#include "comm/state.h"
+#include "comm/scheduled.h"
 
 namespace tutti::comm {
 
 // Blocking. The call is what is to be done, in the type to do it in.
 Code run_inside(Communicator& comm, const CollCall& call);
+// The delegate takes what it serves best, of calls of one group that has one.
+inline Code run_said(Communicator& comm, const CollCall& call) {
+  const bool has_delegate = comm.state().team != nullptr && !call.neighbours;
+  return has_delegate ? run_inside(comm, call) : run_schedule(comm, call, nullptr);
+}
 
 // The call in the words of a team of GPUs, where one may serve it at all: all members answer alike.
-// Whether it has a fold's operation, the team itself says.
+// It does not ask whether the team has the operation of a fold: that the team says itself.
 bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said);
 
 }  // namespace tutti::comm

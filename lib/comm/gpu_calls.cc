@@ -60,7 +60,7 @@ std::uint64_t key_of(Collective collective, Count bytes) {
 
 select::Contest::Mask ways_of(const GpuCalls& calls, Collective collective) {
   select::Contest::Mask can = calls.can;
-  can[Way::levels] = can[Way::levels] && select::has_levels(collective);
+  can[Way::levels] = can[Way::levels] && coll::delegated(collective).by_levels;
   return can;
 }
 
@@ -223,24 +223,24 @@ Way way_of(Communicator& comm, const CollCall& call, Count bytes) {
 }
 
 Code run_by(Way way, Communicator& comm, const CollCall& call, const GpuCall& said) {
-  if (way == Way::ours) return run_by_ours(comm, call);
   if (way == Way::levels) return run_by_levels(comm, call);
   if (const Code code = compare_sizes(comm, said); code != Code::ok) return code;
   return comm.state().gpu_calls->team->run(said);
 }
 
-// All members can: which way, and what it takes.
-Code run_agreed(Communicator& comm, const CollCall& call, const GpuCall& said,
-                const Agreed& agreed) {
+// All members can: which way, and what it takes. Nothing: by ours.
+std::optional<Code> run_agreed(Communicator& comm, const CollCall& call, const GpuCall& said,
+                               const Agreed& agreed) {
   GpuCalls& calls = *comm.state().gpu_calls;
   const Way way = way_of(comm, call, agreed.bytes);
   explain(comm, call.collective, agreed, way);
-  if (way != Way::ours)
-    remember(comm, Communicator::State::Kind::blocking,
-             {said.said.fingerprint, 0, said.said.root, said.said.block, call.is_last});
   const std::int64_t begin_ns = now_ns();
+  calls.last = {key_of(call.collective, agreed.bytes), way, -begin_ns};
+  if (way == Way::ours) return std::nullopt;
+  remember(comm, Communicator::State::Kind::blocking,
+           {said.said.fingerprint, 0, said.said.root, said.said.block, call.is_last});
   const Code code = run_by(way, comm, call, said);
-  calls.last = {key_of(call.collective, agreed.bytes), way, now_ns() - begin_ns};
+  calls.last.ns = now_ns() - begin_ns;
   return code;
 }
 
@@ -278,6 +278,11 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   explain(comm, call.collective, *agreed, Way::ours);
   if (agreed->obstacle >= Obstacle::no_library) never_again(comm);
   return std::nullopt;
+}
+
+void ended_by_ours(Communicator& comm) {
+  const auto& calls = comm.state().gpu_calls;
+  if (calls != nullptr && calls->last.ns < 0) calls->last.ns += now_ns();
 }
 
 std::optional<Result<void>> enqueue_on_gpus(Communicator& comm, const CollCall& call, int device,

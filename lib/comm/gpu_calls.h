@@ -45,17 +45,17 @@ struct GpuCalls {
   struct {
     std::uint64_t key = 0;  // 0: none
     Way way = Way::ours;
-    std::int64_t ns = 0;  // with this member
+    std::int64_t ns = 0;  // with this member; of a call by ours below zero: when it began
   } last;
 
   std::set<std::uint64_t> said;  // what TUTTI_EXPLAIN has said
 };
 
-// Nothing: the call goes by ours. Only where State::asks_gpus says so.
+// Nothing: the call goes by ours, and that it has ended is said. Only where State::asks_gpus says
+// so.
 std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call);
-// A call by our own ways; nobody is asked about it (collectives.cc).
-Code run_by_ours(Communicator& comm, const CollCall& call);
-// As run(), without a word to the watch record: of a call within a call.
+void ended_by_ours(Communicator& comm);
+// As run(), without a word to the watch record: of a call within a call (collectives.cc).
 Code run_within(Communicator& comm, const CollCall& call);
 
 // Puts the call into a stream of the caller's (a CUstream), behind what is there; every member's
@@ -77,7 +77,8 @@ struct Whereabouts {
 Whereabouts where_is(const Communicator& comm, const delegate::GpuCall& said);
 
 // gpu_team.cc
-// In the order of how much stands in the way; from `no_library` on it will not be otherwise later.
+// Why a member cannot make a call on its GPU; the greater, the worse. From `no_library` on the
+// reason is there to stay, and members do not ask again.
 enum class Obstacle : std::uint8_t {
   none,
   host_memory,

@@ -121,7 +121,7 @@ Result<void> make_levels(Communicator& comm, const std::vector<int>& groups, boo
   return {};
 }
 
-// Of an allreduce or a bcast (select::has_levels()).
+// Of an allreduce or a bcast (coll::kDelegatedRows say so).
 Code run_by_levels(Communicator& comm, const CollCall& call) {
   const GpuCalls& calls = *comm.state().gpu_calls;
   for (const CommRef& level : {calls.levels.inside, calls.levels.among})

@@ -63,7 +63,7 @@ std::vector<std::int32_t> to_words(const Topology& mine) {
 
 Topology from_words(const std::vector<std::int32_t>& words) {
   Topology made;
-  made.form = Topology::Form::adjacent;
+  made.shape = Topology::Shape::adjacent;
   made.weighted = words[0] != 0;
   auto next = words.begin() + 3;
   const auto take = [&next](std::vector<int>& list, std::int32_t count) {
@@ -118,7 +118,7 @@ Result<CommRef> create_graph(Communicator& comm, std::span<const Edge> edges, bo
   if (const Code code = trade(comm, out, in); code != Code::ok)
     return fail(code, "members could not exchange the edges of their graph");
   Topology mine;
-  mine.form = Topology::Form::adjacent;
+  mine.shape = Topology::Shape::adjacent;
   mine.weighted = weighted;
   for (const auto& part : in)
     for (std::size_t i = 0; i + 2 < part.size(); i += 3) {

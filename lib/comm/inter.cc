@@ -38,14 +38,14 @@ Word ask_size(const Leaders& leaders, const Group& mine, Runtime& runtime) {
 }
 
 // The other side as all members learn of it.
-struct Heard {
+struct OtherSide {
   Word word;
   GroupRef group;
 };
 
-Result<Heard> hear(const Meeting& local, const Leaders& leaders, const Group& mine,
-                   Runtime& runtime) {
-  Heard heard;
+Result<OtherSide> hear(const Meeting& local, const Leaders& leaders, const Group& mine,
+                       Runtime& runtime) {
+  OtherSide heard;
   const bool is_leader = leads(local, leaders);
   if (is_leader) heard.word = ask_size(leaders, mine, runtime);
   Code code = local.tell(bytes_of(heard.word), leaders.local);

@@ -120,7 +120,7 @@ bool iprobe(Communicator& comm, int source, int tag, p2p::Status* status) {
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
   if (runtime.endpoint.probe(peer, envelope, status)) return true;
-  look(runtime);
+  progress_or_yield(runtime);
   return runtime.endpoint.probe(peer, envelope, status);
 }
 
@@ -167,7 +167,7 @@ MatchedMessage* take(Communicator& comm, int source, int tag, bool block, p2p::S
     if (taken != nullptr) return new MatchedMessage(comm, taken);
     if (status->code != Code::ok || (polled && !block)) return nullptr;
     if (!block)
-      look(runtime);
+      progress_or_yield(runtime);
     else if (progress(runtime) > 0)
       active(runtime);
     else

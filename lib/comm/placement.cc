@@ -20,9 +20,9 @@ struct Half {
   Weight weight;
 };
 
-class Placement {
+class Arrangement {
  public:
-  Placement(std::span<const Edge> edges, int nodes, std::span<const Locality> where)
+  Arrangement(std::span<const Edge> edges, int nodes, std::span<const Locality> where)
       : where_(where), beside_(static_cast<std::size_t>(nodes)), placed_(beside_.size(), false) {
     for (const Edge& edge : edges) {
       if (edge.from == edge.to) continue;
@@ -102,7 +102,7 @@ std::vector<int> place_near(std::span<const Edge> edges, int nodes,
                             std::span<const Locality> where) {
   std::vector<int> before(static_cast<std::size_t>(nodes));
   std::iota(before.begin(), before.end(), 0);
-  Placement placement(edges, nodes, where);
+  Arrangement placement(edges, nodes, where);
   std::vector<int> after = placement.grow();
   return placement.cost(after) < placement.cost(before) ? after : before;
 }

@@ -245,7 +245,7 @@ int progress(Runtime& runtime) {
   return runtime.endpoint.progress();
 }
 
-int look(Runtime& runtime) {
+int progress_or_yield(Runtime& runtime) {
   return runtime.endpoint.progress_or_yield();
 }
 

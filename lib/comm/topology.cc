@@ -123,8 +123,8 @@ class Balance {
 }  // namespace
 
 coll::Neighbours Topology::neighbours(int rank) const {
-  if (form == Form::grid) return on_grid(*this, rank);
-  if (form == Form::graph) return on_graph(*this, rank);
+  if (shape == Shape::grid) return on_grid(*this, rank);
+  if (shape == Shape::graph) return on_graph(*this, rank);
   return {sources, destinations, false};
 }
 

@@ -13,8 +13,8 @@ namespace tutti::comm {
 
 // One of three forms; the fields of the others stay empty.
 struct Topology {
-  enum class Form : std::uint8_t { grid, graph, adjacent };
-  Form form = Form::grid;
+  enum class Shape : std::uint8_t { grid, graph, adjacent };
+  Shape shape = Shape::grid;
   // grid: row-major ranks.
   std::vector<int> sizes;
   std::vector<bool> periodic;

@@ -73,7 +73,7 @@ struct MemberCounters {
   std::atomic<Reads> reads;
   std::atomic<std::uint64_t> spent[kEntries];  // on copying: a call's number and its figure
   // Of the team, in its first member's: the latest call that a member folds for all, and has
-  // folded (fold_crowd.cc). Who claims it is the one that writes `served`.
+  // folded (fold_by_one.cc). Who claims it is the one that writes `served`.
   alignas(kCacheLine) std::atomic<std::uint64_t> claimed;
   alignas(kCacheLine) std::atomic<std::uint64_t> served;
 };

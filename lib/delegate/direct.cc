@@ -8,8 +8,9 @@
 // again. Who could not read takes its blocks through the chunks in the same call, and is never
 // asked to read again.
 //
-// The judge sees what copying took the member that it took longest, waiting left out: each tells it
-// with the call's number, and who chooses looks at it when the call's entry is used again.
+// The judge is given the copying time of the slowest member, its waiting left out: each member
+// publishes its own time with the number of the call, and the member that chooses reads them all
+// when the entry of that call is used again.
 #include "base/judge.h"
 #include "delegate/work.h"
 
@@ -115,7 +116,8 @@ bool ShmTeam::is_direct(const Exchange& exchange, int giver) const {
 }
 
 bool ShmTeam::has_failed(int taker) const {
-  // acquire: pairs with move_directly(). Who failed stays in this call until it is served.
+  // acquire: pairs with move_directly(). A taker whose reading failed stays in this call until it
+  // has its blocks, so its answer stands as long as anybody asks.
   return control(taker).answered.load(std::memory_order_acquire) == 2 * number_ + 1;
 }
 
@@ -138,7 +140,8 @@ Code ShmTeam::move_directly(Work& work) {
   return Code::ok;
 }
 
-// And answers. What a giver that gave up meanwhile has written since then is nobody's result.
+// Reads the givers' blocks, then answers that it has. A giver that gave up meanwhile may have
+// written to its block while we read: then the call ends with an error.
 Code ShmTeam::read_blocks(Work& work) {
   Exchange& exchange = *work.exchange;
   bool has_failed = false;

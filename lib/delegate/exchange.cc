@@ -148,7 +148,8 @@ Code ShmTeam::come_to_move(Work& work) {
   return Code::ok;
 }
 
-// Of uneven blocks some have ended, others go another way: nobody waits for these.
+// One round of what this member gives. Uneven blocks have rounds of their own number, or none when
+// they are read directly: members whose block is over, or is read, are not waited for.
 Code ShmTeam::give_round(Exchange& exchange, Count round) {
   const auto goes_to = [&](int member) {
     return member != me_ && exchange.takes(member) && goes_in_rounds(exchange, me_, member);

@@ -27,7 +27,7 @@ struct GpuCall {
   };
   TeamCall said;
   // gatherv, scatterv, allgatherv, alltoallv: by member, what goes there and what comes from there.
-  // Nothing is said of a side that this member has not, and of its own block where that stays.
+  // Empty pieces: this member has no such side, or its own block stays where it is.
   bool has_pieces = false;
   std::vector<Piece> gives, takes;
   // reduce_scatter: elements of each member's block; empty: said.count each.
@@ -53,7 +53,7 @@ class GpuTeam {
   virtual bool is_broken() = 0;
 };
 
-// How the error of a member ends that failed because another did.
+// The last words of an error that this member has only because another one failed.
 inline constexpr const char* kAnotherFailed = "another member says that its part failed";
 
 class GpuLibrary {

@@ -106,7 +106,8 @@ ShmTeam::Rounds ShmTeam::rounds_of(Count bytes, Count pieces, Count least, bool 
 void ShmTeam::begin_round(Count round, Count depth, Count part) {
   part_ = static_cast<std::size_t>(part);
   way_ = {};
-  // A crowd shares cores, and its caches serve best. Pages that are new say nothing of the stores.
+  // Ranks that share a core share its cache, which serves best. Pages that are new say nothing of
+  // the stores.
   const bool is_new = !is_touched_ && round < depth;
   if (!is_oversubscribed_ && !is_new && part_ >= kLeastPaced)
     way_ = pace_.way_for(part_, control(reader_).paces);
@@ -157,7 +158,7 @@ Code ShmTeam::broken_by(int member, std::uint32_t said) {
   return Code::other;
 }
 
-// What this call has ended with is nothing to go on with.
+// A member had no data for this call, so what the others received is worth nothing: an error.
 Code ShmTeam::end_without_data() {
   waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(without_data_)) +
                                       " had no data for this call: its buffer lies in memory that "

@@ -76,9 +76,9 @@ class ShmTeam final : public Team {
   void fold_piece(const Folding& folding, Count round);
   Code collect_pieces(Work& work, Count round);
 
-  // fold_crowd.cc: one folds for all.
-  bool is_for_crowd(const Work& work) const;
-  Code fold_crowd(Work& work);
+  // fold_by_one.cc: one folds for all.
+  bool is_for_one(const Work& work) const;
+  Code fold_by_one(Work& work);
   bool claim_folding();
   void fold_for_all(const Work& work);
 

@@ -69,7 +69,8 @@ struct ShmTeam::Exchange {
   Count bytes_given(int member) const {
     return call.uneven == nullptr ? call.block : given(member).bytes;
   }
-  // Whose word this member needs: who takes nothing hears the root, which may know the way.
+  // Whether this member waits for what `member` says: those it takes from; where it takes from
+  // nobody, the root, if that may have chosen a way.
   bool hears(int member) const {
     if (member == me) return false;
     return takes(me) ? gives(member)

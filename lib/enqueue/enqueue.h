@@ -34,14 +34,16 @@ class CallStreams;  // below
 // One call, as its user makes it. Buffers are left alone until its end; all else is kept here.
 struct QueuedCall {
   enum class What : std::uint8_t { nothing, send, recv, collective, wait };
-  // Fills the user's status of a message, or that at this place of a wait's.
+  // Fills a status of the user's: of a message its one, of a wait the one at `place`.
   using Tell = void (*)(void* statuses, std::size_t place, const p2p::Status& status);
 
   What what = What::nothing;
   const char* call = "";  // its name, for the line that says that it failed
   comm::CommRef comm;
-  comm::CollCall collective;  // its arrays are the user's
-  void* data = nullptr;       // of messages, as in comm
+  // Prepared when it was called, so that collectives of one communicator match in the order of
+  // their calls, the host's and those of streams, whichever begin first. Its arrays are the user's.
+  std::unique_ptr<comm::PersistentCollective> collective;
+  void* data = nullptr;  // of messages, as in comm
   types::Count count = 0;
   const types::Datatype* type = nullptr;
   int peer = 0, tag = 0;
@@ -55,7 +57,7 @@ struct QueuedCall {
 
   // With everything kept that the user may free. Predefined types and operations live anyway.
   static QueuedCall of_message(What what, comm::Communicator& comm, const types::Datatype& type);
-  static QueuedCall of_collective(comm::Communicator& comm, const comm::CollCall& call);
+  static Result<QueuedCall> of_collective(comm::Communicator& comm, const comm::CollCall& call);
 };
 
 struct Failure {
@@ -117,7 +119,7 @@ class CallStreams final : public types::Enqueued {
   Result<void> start();
   void work();
   bool step();
-  void rest(Backoff& backoff);
+  void nap(Backoff& backoff);
   void sleep();
   void wake();
   void look_for_losses();
@@ -130,9 +132,9 @@ class CallStreams final : public types::Enqueued {
   std::mutex marks_;
   std::mutex mutex_;  // of lines_, which change with the gate held, too
   std::vector<std::shared_ptr<CallLine>> lines_;
-  // seq_cst, with sleeps_: who puts counts and then looks whether our thread sleeps; that says so
-  // and then looks whether there is anything. Also who begins another call asks, behind its own
-  // event.
+  // seq_cst, with sleeps_: whoever puts an operation counts it and then looks whether our thread
+  // sleeps; our thread says that it sleeps and then looks at the count. A call that is not enqueued
+  // looks at the count, too, after it has put its event (types/device.cc, Devices::begin).
   std::atomic<std::int64_t> under_way_ = 0;
   std::atomic<bool> sleeps_ = false;
   std::atomic<std::uint32_t> wake_word_ = 0;

@@ -14,9 +14,9 @@ types::TypeRef keep(const types::Datatype* type) {
 }
 
 // What its user gets, and completes at its message's end. It has its own completion.
-class Made final : public comm::Hooks {
+class MessageHooks final : public comm::Hooks {
  public:
-  explicit Made(const void* maker) : maker_(maker) {}
+  explicit MessageHooks(const void* maker) : maker_(maker) {}
   const void* maker() const override { return maker_; }
 
  private:
@@ -35,11 +35,12 @@ QueuedCall QueuedCall::of_message(What what, comm::Communicator& comm,
   return operation;
 }
 
-QueuedCall QueuedCall::of_collective(comm::Communicator& comm, const comm::CollCall& call) {
+Result<QueuedCall> QueuedCall::of_collective(comm::Communicator& comm, const comm::CollCall& call) {
   QueuedCall operation;
+  TUTTI_TRY(prepared, comm::PersistentCollective::make(comm, call));
+  operation.collective = std::move(prepared);
   operation.what = What::collective;
   operation.comm = comm::CommRef::share(&comm);
-  operation.collective = call;
   operation.types = {keep(call.send_type), keep(call.recv_type)};
   if (call.op != nullptr && !call.op->is_predefined())
     operation.op = Ref<const types::Op>::share(call.op);
@@ -59,7 +60,7 @@ Result<void> UserStream::put(QueuedCall& operation) {
 
 comm::Request* UserStream::make_request(QueuedCall& operation) {
   comm::Request* const request =
-      comm::open_request(*operation.comm, std::make_unique<Made>(line_.get()));
+      comm::open_request(*operation.comm, std::make_unique<MessageHooks>(line_.get()));
   operation.request = Ref<comm::Request>::share(request);
   return request;
 }
@@ -126,8 +127,8 @@ Result<void> CallLine::put(QueuedCall& operation) {
   return {};
 }
 
-// Counted before the stream can stand still: who asks whether anything is under way asks after
-// that.
+// Counted before the stream can stand still, so that whoever finds it standing finds the count,
+// too.
 Result<void> CallLine::mark(const Slot& slot) {
   const std::scoped_lock hold(streams_.marks_);
   streams_.under_way_.fetch_add(1, std::memory_order_seq_cst);
@@ -171,7 +172,7 @@ void CallLine::begin_message(Slot& slot) {
 }
 
 void CallLine::begin_collective(Slot& slot) {
-  auto started = comm::start(*slot.operation.comm, slot.operation.collective);
+  auto started = slot.operation.collective->start();
   if (started) return follow(slot, *started);
   p2p::Status status;
   status.code = started.error().code;

@@ -40,7 +40,8 @@ CallStreams::~CallStreams() {
   world_.endpoint().devices().set_enqueued(nullptr);
 }
 
-// Who has it may be blocked by a full stream: nobody waits for it who holds the gate.
+// Tried, not waited for: whoever has the mutex may be blocked by a full stream, and we hold the
+// gate.
 bool CallStreams::begin_rest() {
   if (!marks_.try_lock()) return false;
   if (!is_under_way()) return true;
@@ -109,7 +110,7 @@ void CallStreams::work() {
     } else if (step()) {
       backoff.restart();
     } else {
-      rest(backoff);
+      nap(backoff);
     }
   }
 }
@@ -135,7 +136,7 @@ bool CallStreams::step() {
   return begins || moves;
 }
 
-void CallStreams::rest(Backoff& backoff) {
+void CallStreams::nap(Backoff& backoff) {
   const Backoff::Next next = backoff.next();
   if (next == Backoff::Next::look) return relax();
   if (next == Backoff::Next::yield) {
@@ -147,7 +148,7 @@ void CallStreams::rest(Backoff& backoff) {
     looked_ns_ = now;
     look_for_losses();
   }
-  // In all, a 16th longer than without naps.
+  // A nap is about a 16th of what was waited so far: a wait gets that much longer by naps, no more.
   constexpr int kNapsADoubling = 16;
   const auto nap =
       std::min(kLongestNap_ns, kShortestNap_ns << std::min(backoff.sleeps() / kNapsADoubling, 10));

@@ -164,7 +164,7 @@ void Core::keep(int from, const transport::FrameHeader& header,
   count_kept(*message);
   ++counted_.unexpected;
   counted_.unexpected_most = std::max(counted_.unexpected_most, flood_.messages);
-  tell({Happening::Kind::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});
+  tell({Happening::What::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});
 }
 
 // A message of another collective than the receive's.

@@ -20,11 +20,11 @@ const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
   return nullptr;
 }
 
-// Whether its peer shall read it: there is a link for that, it lies in one piece, and reading takes
-// less than going through host memory.
+// Whether the peer shall read the message out of our device's memory: there is a link for that, the
+// message lies in one piece, and reading takes less than the way through host memory.
 bool Core::is_read(const PeerState& peer, const Transfer& transfer) {
   const types::Buffer& buffer = transfer.buffer;
-  // Who never reads is asked no more where asking is what costs.
+  // A peer that never reads is not asked again about short messages: asking costs the most there.
   if (peer.unread >= kMostUnread && transfer.total <= peer.eager_bytes) return false;
   return reader_of(peer, buffer.kind()) != nullptr && transfer.total > 0 && buffer.is_one_run() &&
          buffer.device->is_usable() && transfer.total >= buffer.device->pace().read_from;

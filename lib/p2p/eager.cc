@@ -132,7 +132,7 @@ bool Core::post_first(PeerState& peer, Transfer* transfer) {
     const bool goes_along = transfer->total <= kBesideRecord;
     if (goes_along ? !post_eager(peer, transfer, false) : !post_offer(peer, transfer)) return false;
     ++counted_.sends_delayed;
-    tell({Happening::Kind::send_delayed, peer.rank, transfer->tag,
+    tell({Happening::What::send_delayed, peer.rank, transfer->tag,
           static_cast<std::int64_t>(transfer->total)});
     return true;
   }

@@ -21,7 +21,7 @@ constexpr std::size_t kMostNamed = 4;
 // No link sends longer ones without asking, whatever a frame says.
 constexpr std::uint64_t kMostBrought = 1 << 20;
 
-struct Sender {
+struct FloodingSender {
   int rank = 0;
   std::uint64_t messages = 0;
   int lowest_tag = 0, highest_tag = 0;
@@ -29,7 +29,7 @@ struct Sender {
   bool is_held_back = false;
 };
 
-std::string communicators_of(const Sender& sender) {
+std::string communicators_of(const FloodingSender& sender) {
   std::string text;
   for (const std::uint32_t context : sender.contexts) {
     text += text.empty() ? "" : ", ";
@@ -39,7 +39,7 @@ std::string communicators_of(const Sender& sender) {
   return text;
 }
 
-std::string describe_sender(const Sender& sender) {
+std::string describe_sender(const FloodingSender& sender) {
   std::string text = std::to_string(sender.messages) + " from rank " + std::to_string(sender.rank);
   const bool one = sender.lowest_tag == sender.highest_tag;
   text += (one ? " (tag " : " (tags ") + std::to_string(sender.lowest_tag);
@@ -153,10 +153,10 @@ void Core::tell_flood() {
 }
 
 std::string Core::describe_flood() const {
-  std::map<int, Sender> by_rank;
+  std::map<int, FloodingSender> by_rank;
   const auto count = [&](const KeptMessage* message) {
     const auto [at, fresh] = by_rank.try_emplace(message->from);
-    Sender& sender = at->second;
+    FloodingSender& sender = at->second;
     sender.rank = message->from;
     if (fresh) sender.lowest_tag = sender.highest_tag = message->tag;
     sender.lowest_tag = std::min(sender.lowest_tag, message->tag);
@@ -167,10 +167,11 @@ std::string Core::describe_flood() const {
   };
   for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr; node = node->newer)
     count(static_cast<const KeptMessage*>(node));
-  std::vector<Sender> senders;
+  std::vector<FloodingSender> senders;
   for (const auto& [rank, sender] : by_rank) senders.push_back(sender);
-  std::stable_sort(senders.begin(), senders.end(),
-                   [](const Sender& a, const Sender& b) { return a.messages > b.messages; });
+  std::stable_sort(
+      senders.begin(), senders.end(),
+      [](const FloodingSender& a, const FloodingSender& b) { return a.messages > b.messages; });
   std::string text = "rank " + std::to_string(wireup_.rank()) + " on host " +
                      wireup_.host_name_of(wireup_.rank()) +
                      " is flooded: " + std::to_string(flood_.messages) + " messages (" +

@@ -103,8 +103,8 @@ struct Counters {
 };
 // Told to an observer as it happens, inside calls and progress; it must not call back.
 struct Happening {
-  enum class Kind : std::uint8_t { unexpected, send_delayed, peer_lost };
-  Kind kind;
+  enum class What : std::uint8_t { unexpected, send_delayed, peer_lost };
+  What what;
   int peer;
   int tag;  // 0 for peer_lost, as bytes
   std::int64_t bytes;

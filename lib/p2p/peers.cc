@@ -217,7 +217,8 @@ void Core::on_peer_ended(int rank, const char* link, const Error& why) {
   work_ = true;
 }
 
-// Lost by its ordered link, or for reasons that hold whichever that is.
+// Whether the peer is lost when this link (null: whichever it has) is: its other links may fail and
+// it lives on, as long as its ordered link stands.
 bool Core::is_lost_by(const char* link, int rank) {
   if (link == nullptr) return true;
   const PeerState& peer = routed(rank);
@@ -236,7 +237,7 @@ void Core::lose(PeerState& peer, Code code) {
   if (peer.gone) return;
   peer.gone = true;
   peer.failure = code == Code::ok ? Code::proc_aborted : code;
-  if (!peer.left) tell({Happening::Kind::peer_lost, peer.rank, 0, 0});
+  if (!peer.left) tell({Happening::What::peer_lost, peer.rank, 0, 0});
   peer.placed = nullptr;
   update_open(peer);
   drop_links(peer);

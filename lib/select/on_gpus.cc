@@ -26,28 +26,14 @@ TeamFacts on_gpus(const TeamFacts& team, const model::Costs& costs) {
   return facts;
 }
 
-// Bytes that pass the busiest GPU, of a call of so many (of each block, where there are blocks).
-double passing(Collective collective, double p, double n) {
-  switch (collective) {
-    case Collective::allreduce:
-      return 2 * n * (p - 1) / p;
-    case Collective::reduce_scatter:
-      return n * (p - 1) / p;
-    case Collective::bcast:
-    case Collective::reduce:
-      return n;
-    default:
-      return n * (p - 1);
-  }
-}
-
 double by_library(const Question& question, const TeamFacts& team, const model::Costs& costs) {
   const LinkClass row = costs.of_link("nccl", 0);
   const double hops = team.hosts > 1 ? 2 * std::ceil(std::log2(team.hosts)) : 0;
   const double per_byte =
       team.hosts > 1 ? std::max(row.us_per_byte, team.between.us_per_byte) : row.us_per_byte;
+  const auto bytes = static_cast<double>(question.bytes);
   return row.latency_us + hops * team.between.latency_us +
-         per_byte * passing(question.collective, team.size, static_cast<double>(question.bytes));
+         per_byte * coll::delegated(question.collective).on_gpus(team.size, bytes);
 }
 
 double by_ours(Collective collective, const Question& like, const TeamFacts& team,
@@ -71,7 +57,7 @@ TeamFacts part(const TeamFacts& team, int size, int hosts) {
 
 double by_levels(const Question& question, const TeamFacts& team, const model::Costs& costs,
                  const GpuLevels& levels, const Knobs& knobs) {
-  if (levels.groups == 0 || !has_levels(question.collective)) return kForEver_us;
+  if (levels.groups == 0 || !coll::delegated(question.collective).by_levels) return kForEver_us;
   const TeamFacts inner = part(team, levels.largest, 1);
   const TeamFacts outer = part(team, levels.groups, std::min(levels.groups, team.hosts));
   const auto inside = [&](Collective collective) {

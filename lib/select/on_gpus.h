@@ -15,13 +15,10 @@ struct GpuLevels {
   bool are_hosts = false;
 };
 
-// `ours`: what the members' own choice is. Ways that cannot serve the collective take for ever.
+// Of a collective that a vendor's library serves. `ours`: what the members' own choice is. Ways
+// that cannot serve it take for ever.
 Contest::Times predict_on_gpus(const Question& question, const Choice& ours, const TeamFacts& team,
                                const model::Costs& costs, const GpuLevels& levels,
                                const Knobs& knobs);
-// Whether there is a form by levels.
-constexpr bool has_levels(coll::Collective collective) {
-  return collective == coll::Collective::allreduce || collective == coll::Collective::bcast;
-}
 
 }  // namespace tutti::select

@@ -75,7 +75,7 @@ PciDevice describe(const hwloc_obj* pci, hwloc_topology_t topology, PciDevice::K
   return device;
 }
 
-struct Found {
+struct FoundDevice {
   Fit fit;
   std::uint64_t bus;
   PciDevice device;
@@ -88,12 +88,12 @@ std::uint64_t place_of(const hwloc_obj* pci) {
          (static_cast<std::uint64_t>(bus.dev) << 8U) | bus.func;
 }
 
-void add_best(std::vector<PciDevice>& all, std::vector<Found> found) {
+void add_best(std::vector<PciDevice>& all, std::vector<FoundDevice> found) {
   std::sort(found.begin(), found.end(),
-            [](const Found& a, const Found& b) { return a.bus < b.bus; });
+            [](const FoundDevice& a, const FoundDevice& b) { return a.bus < b.bus; });
   const bool any_good = std::any_of(found.begin(), found.end(),
-                                    [](const Found& one) { return one.fit == Fit::good; });
-  for (Found& one : found)
+                                    [](const FoundDevice& one) { return one.fit == Fit::good; });
+  for (FoundDevice& one : found)
     if (one.fit == Fit::good || !any_good) all.push_back(std::move(one.device));
 }
 
@@ -104,8 +104,8 @@ void keep_devices(hwloc_topology_t topology) {
 }
 
 std::vector<PciDevice> devices_of(hwloc_topology_t topology) {
-  std::vector<Found> gpus;
-  std::vector<Found> nics;
+  std::vector<FoundDevice> gpus;
+  std::vector<FoundDevice> nics;
   for (hwloc_obj_t pci = hwloc_get_next_pcidev(topology, nullptr); pci != nullptr;
        pci = hwloc_get_next_pcidev(topology, pci)) {
     if (const Fit fit = fit_as_gpu(pci); fit != Fit::none)

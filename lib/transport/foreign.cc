@@ -38,9 +38,10 @@ bool may_meet(const cpu_set_t& own, int pid) {
   return CPU_COUNT(&common) > 0;
 }
 
-class Kernel final : public KernelCounters {
+class LinuxCounters final : public KernelCounters {
  public:
-  Kernel(const wireup::Segment& segment, std::uint32_t local) : segment_(segment), local_(local) {}
+  LinuxCounters(const wireup::Segment& segment, std::uint32_t local)
+      : segment_(segment), local_(local) {}
 
   std::int64_t waited_ns() override {
     const auto words = text::split(file_text("/proc/thread-self/schedstat").value_or(""), ' ');
@@ -81,7 +82,7 @@ class Kernel final : public KernelCounters {
 
 std::unique_ptr<KernelCounters> kernel_counters(const wireup::Segment& segment,
                                                 std::uint32_t local) {
-  return std::make_unique<Kernel>(segment, local);
+  return std::make_unique<LinuxCounters>(segment, local);
 }
 
 // "cpu3 USER NICE SYSTEM IDLE ...", in ticks.

@@ -48,8 +48,8 @@ class HostRemote final : public Remote {
   // Address of `bytes` bytes from `offset` on, where all of them lie inside.
   Result<std::uint64_t> part(std::uint64_t offset, std::size_t bytes) const {
     if (offset > bytes_ || bytes > bytes_ - offset)
-      return fail(Code::intern, "reading " + std::to_string(bytes) + " bytes at " +
-                                    std::to_string(offset) + " of " + std::to_string(bytes_) +
+      return fail(Code::intern, std::to_string(bytes) + " bytes at " + std::to_string(offset) +
+                                    " are not inside the " + std::to_string(bytes_) +
                                     " that were exposed");
     return address_ + offset;
   }
@@ -59,5 +59,8 @@ class HostRemote final : public Remote {
   std::uint64_t address_;
   std::uint64_t bytes_;
 };
+
+// On memory of this process. An error where that is no word, or not at its place.
+Result<void> atomic_here(const Atomic& what, std::uint64_t at, const Memory& before);
 
 }  // namespace tutti::transport

@@ -12,7 +12,7 @@
 namespace tutti::transport {
 namespace {
 
-struct Kind {
+struct TransportRow {
   const char* name;
   Result<std::unique_ptr<Transport>> (*open)(const Surroundings& around);
 };
@@ -25,7 +25,7 @@ Result<std::unique_ptr<Transport>> open_ucx(const Surroundings&) {
 }
 #endif
 
-constexpr Kind kOrder[] = {
+constexpr TransportRow kOrder[] = {
     {"self", self::open}, {"shm", shm::open}, {"cuda_ipc", ipc::open_cuda},
     {"ucx", open_ucx},    {"tcp", tcp::open},
 };
@@ -49,7 +49,7 @@ Opened open_all(const Surroundings& around) {
     opened.left_out.push_back(possible.error().text);
     return opened;
   }
-  for (const Kind& kind : kOrder) {
+  for (const TransportRow& kind : kOrder) {
     auto transport = kind.open(around);
     if (transport)
       opened.transports.push_back(std::move(*transport));

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kOrdinary = 0;  // SCHED_OTHER
 
-class Kernel final : public Scheduler {
+class LinuxScheduler final : public Scheduler {
  public:
   bool read(Scheduling* out) override {
     return ::syscall(SYS_sched_getattr, 0, out, sizeof *out, 0) == 0;
@@ -22,7 +22,7 @@ class Kernel final : public Scheduler {
 }  // namespace
 
 std::unique_ptr<Scheduler> kernel_scheduler() {
-  return std::make_unique<Kernel>();
+  return std::make_unique<LinuxScheduler>();
 }
 
 void ShortSlice::take() {

@@ -79,9 +79,9 @@ class Sink {
   // The process is gone; no frame of it comes any more, and no memory that place() gave for one is
   // written to. Called once per peer.
   virtual void on_peer_gone(int peer, const Error& why) = 0;
-  // The job segment says so of a peer that `link` (a transport's name) has no connection with. That
-  // counts only where it is the peer's ordered link: another one may still bring what the peer
-  // sent.
+  // The job segment says that the peer has ended, and `link` (a transport's name) has no connection
+  // with it. That counts only for the peer's ordered link: another link has nothing to say of one
+  // that may still bring what the peer sent.
   virtual void on_peer_ended(int peer, const char* /*link*/, const Error& why) {
     on_peer_gone(peer, why);
   }
@@ -101,6 +101,8 @@ struct Traits {
   std::size_t bulk_from = kNever;
   MemoryKinds kinds = kinds_of(MemoryKind::host);
   bool gets = false;              // expose, import and get work
+  bool puts = false;              // put, too
+  bool atomics = false;           // and atomic
   std::size_t get_from = kNever;  // bytes from which memory is offered for gets
   bool gets_are_judged = false;   // whether a get beats frames is found out; else it is known to
 };
@@ -119,10 +121,20 @@ class Link {
   virtual Result<std::unique_ptr<Remote>> import(BlobView key);
   // Reads into.bytes from `offset` of a remote that this link imported; an error where that lies
   // outside of it. Fires done, possibly at once, and touches neither `from` nor `into` after that.
-  // Links that read the host's memory write into contiguous buffers of the host's only.
-  // put and atomics will take the same four, and flush(Done*) end them; nobody needs them yet.
+  // Links that reach the host's memory take contiguous buffers of the host's only.
   virtual Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
                            Done* done);
+  // Writes from.bytes there, likewise. Fires done when `from` may be changed again; that it has
+  // arrived says flush only, and until then puts may overtake each other.
+  virtual Result<void> put(Remote& to, std::uint64_t offset, const types::Buffer& from, Done* done);
+  // On a word of 4 or 8 bytes, as long as `before`, at a multiple of its length. Fires done when
+  // what stood there is in `before`. It is atomic beside what the same kind of link does there, and
+  // beside nothing else: not the peer's own stores, nor what comes to the peer as frames.
+  virtual Result<void> atomic(Remote& at, std::uint64_t offset, const Atomic& what,
+                              const Memory& before, Done* done);
+  // Fires done when all that was put before has arrived in the peer's memory; with false where some
+  // of it could not. Links whose puts are there when put() returns keep this one.
+  virtual Result<void> flush(Done* done);
 };
 
 class Transport {
@@ -156,8 +168,8 @@ struct Surroundings {
   const types::Devices* devices = nullptr;  // complete from the start; null: none
 };
 
-// The explicit list, in order of preference (order.cc): self, shm, ucx, tcp. Each only if this
-// job can use it. A transport that cannot start is left out, and says why in the report.
+// The explicit list, in order of preference (order.cc): self, shm, cuda_ipc, ucx, tcp. Each only if
+// this job can use it. A transport that cannot start is left out, and says why in the report.
 struct Opened {
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<std::string> left_out;  // "ucx: libucp.so.0 not found"
@@ -183,9 +195,9 @@ Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const
 // traits: by the first that says so; by the ordered one where none does.
 bool carries(const Traits& bulk, std::uint64_t bytes, MemoryKind from, MemoryKind to);
 
-// Memory of another rank of this host, read by process_vm_readv: for who works in common memory and
-// has no link. Whether a rank has started and lets others read; whether the kernel lets us says a
-// read of nothing.
+// Memory of another rank of this host, read by process_vm_readv, for callers that work in shared
+// memory and have no link to it. is_readable(): the rank has started and lets others read. Whether
+// the kernel lets us, a read of no bytes finds out.
 struct LocalPair {
   std::uint32_t me, peer;  // local ranks
 };

@@ -1,9 +1,9 @@
 // Waiting of a rank: look at once, then yield, then sleep (base/backoff.h).
 //
-// With a core for every rank it polls for a while, because waking costs 10 us and more. In a
-// crowd (more ranks than cores) it yields at once, since the awaited rank may be the one that
-// has no core. Both end in sleep. Where programs of others run on the same cores it does not yield,
-// and sleeps with a short time slice (foreign.h, slice.h).
+// With a core for every rank it polls for a while, because waking costs 10 us and more. Where
+// the host is oversubscribed (more ranks than cores) it yields at once, since the awaited rank may
+// be the one that has no core. Both end in sleep. Where programs of others run on the same cores it
+// does not yield, and sleeps with a short time slice (foreign.h, slice.h).
 //
 // Sleep takes two calls. The first one arms: it says in the segment how to wake this rank, lets
 // a fence pass through everybody's core, and returns, so that the caller looks once more at

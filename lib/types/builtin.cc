@@ -24,7 +24,7 @@ struct Pair {
   Index index;
 };
 
-struct Row {
+struct TypeRow {
   Handle handle;
   const char* name;
   Element element;
@@ -36,17 +36,17 @@ struct Row {
 };
 
 template <class T>
-constexpr Row plain(Handle handle, const char* name, Element element) {
+constexpr TypeRow plain(Handle handle, const char* name, Element element) {
   return {handle, name, element, sizeof(T), sizeof(T), alignof(T), 0, sizeof(T)};
 }
 
 template <class T>
-constexpr Row complex(Handle handle, const char* name, Element element) {
+constexpr TypeRow complex(Handle handle, const char* name, Element element) {
   return {handle, name, element, 2 * sizeof(T), 2 * sizeof(T), alignof(T), 0, 2 * sizeof(T)};
 }
 
 template <class Value, class Index>
-constexpr Row pair(Handle handle, const char* name, Element element) {
+constexpr TypeRow pair(Handle handle, const char* name, Element element) {
   using P = Pair<Value, Index>;
   constexpr Count gap = static_cast<Count>(offsetof(P, index) - sizeof(Value));
   return {handle,    name,       element, sizeof(Value) + sizeof(Index),
@@ -66,13 +66,13 @@ constexpr Element unsigned_element(std::size_t bytes) {
                       : Element::uint64;
 }
 template <class T>
-constexpr Row integer(Handle handle, const char* name) {
+constexpr TypeRow integer(Handle handle, const char* name) {
   const bool is_signed = static_cast<T>(-1) < static_cast<T>(0);
   return plain<T>(handle, name,
                   is_signed ? signed_element(sizeof(T)) : unsigned_element(sizeof(T)));
 }
 
-constexpr Row kRows[] = {
+constexpr TypeRow kRows[] = {
     integer<std::intptr_t>(0x201, "MPI_AINT"),
     integer<std::int64_t>(0x202, "MPI_COUNT"),
     integer<std::int64_t>(0x203, "MPI_OFFSET"),
@@ -148,7 +148,7 @@ constexpr Row kRows[] = {
     complex<Int128>(0x2eb, "MPI_COMPLEX32", Element::complex256),
 };
 
-Placed place(const Row& row) {
+Placed place(const TypeRow& row) {
   if (row.gap == 0) return single_run(0, row.size);
   const Placed parts[] = {single_run(0, row.value),
                           single_run(row.value + row.gap, row.size - row.value)};
@@ -158,7 +158,7 @@ Placed place(const Row& row) {
 // Makes all of them when the program is loaded, before the initialisers of other files, which
 // may look types up; they live as long as the program.
 [[gnu::constructor(200)]] void fill() {
-  for (const Row& row : kRows) {
+  for (const TypeRow& row : kRows) {
     TypeFacts shape;
     shape.size = row.size;
     shape.end = static_cast<Count>(row.extent);

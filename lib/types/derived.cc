@@ -44,9 +44,9 @@ Result<TypeRef> strided(Count count, Count block, Count stride, Datatype& old, M
 }
 
 // Lays out blocks of elements one after the other.
-class BlockList {
+class LaidBlocks {
  public:
-  explicit BlockList(std::size_t expected) { parts_.reserve(expected); }
+  explicit LaidBlocks(std::size_t expected) { parts_.reserve(expected); }
 
   void add(const Datatype& type, Count block, Count offset) {
     bounds_.add_row(type, block, offset, type.extent());
@@ -113,7 +113,7 @@ Result<TypeRef> make_indexed(std::span<const Count> blocks, std::span<const Coun
                              Datatype& old) {
   if (blocks.size() != offsets.size()) return unequal();
   if (has_negative(blocks)) return negative_count();
-  BlockList laid(blocks.size());
+  LaidBlocks laid(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     laid.add(old, blocks[i], laid.times(offsets[i], old.extent()));
   }
@@ -128,7 +128,7 @@ Result<TypeRef> make_hindexed(std::span<const Count> blocks, std::span<const Cou
                               Datatype& old) {
   if (blocks.size() != offset_bytes.size()) return unequal();
   if (has_negative(blocks)) return negative_count();
-  BlockList laid(blocks.size());
+  LaidBlocks laid(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) laid.add(old, blocks[i], offset_bytes[i]);
   Made made = made_of(kHindexed, old);
   made.integers = {static_cast<Count>(blocks.size())};
@@ -139,7 +139,7 @@ Result<TypeRef> make_hindexed(std::span<const Count> blocks, std::span<const Cou
 
 Result<TypeRef> make_indexed_block(Count block, std::span<const Count> offsets, Datatype& old) {
   if (block < 0) return negative_count();
-  BlockList laid(offsets.size());
+  LaidBlocks laid(offsets.size());
   for (const Count offset : offsets) laid.add(old, block, laid.times(offset, old.extent()));
   Made made = made_of(kIndexedBlock, old);
   made.integers = {static_cast<Count>(offsets.size()), block};
@@ -150,7 +150,7 @@ Result<TypeRef> make_indexed_block(Count block, std::span<const Count> offsets, 
 Result<TypeRef> make_hindexed_block(Count block, std::span<const Count> offset_bytes,
                                     Datatype& old) {
   if (block < 0) return negative_count();
-  BlockList laid(offset_bytes.size());
+  LaidBlocks laid(offset_bytes.size());
   for (const Count offset : offset_bytes) laid.add(old, block, offset);
   Made made = made_of(kHindexedBlock, old);
   made.integers = {static_cast<Count>(offset_bytes.size()), block};
@@ -162,7 +162,7 @@ Result<TypeRef> make_struct(std::span<const Count> blocks, std::span<const Count
                             std::span<Datatype* const> olds) {
   if (blocks.size() != offset_bytes.size() || blocks.size() != olds.size()) return unequal();
   if (has_negative(blocks)) return negative_count();
-  BlockList laid(blocks.size());
+  LaidBlocks laid(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) laid.add(*olds[i], blocks[i], offset_bytes[i]);
   Made made;
   made.combiner = kStruct;

@@ -85,10 +85,11 @@ Device* Devices::owner_of(const void* address) const {
   return nullptr;
 }
 
-// What was reached in a queue comes after that, and after nothing else. For other calls: what the
-// default queue holds may stand behind a call in a queue, which stands still until that one has
-// ended. Work of ours that waited for it would be in that call's way, in the device and before
-// messages to the same peer. So the caller waits, and the gate is free meanwhile.
+// A call that a queue has reached begins at once: it comes after what that queue held, and after
+// nothing else. Any other call comes after what the default queue holds, and that may wait for a
+// call in a queue. Were our work put behind it, that call could not get past our work, in the
+// device or among messages to the same peer. So the caller itself waits here, with the gate free
+// meanwhile.
 Device* Devices::begin(Device* device) const {
   if (is_queued()) return device;
   device->mark_call();

@@ -65,11 +65,12 @@ class Device {
   // A call of the user's begins: what its caller gave the device before comes before what is asked
   // for from now on.
   virtual void begin_call() = 0;
-  // The same in two steps, where the caller may wait between them.
+  // begin_call() in steps, between which the caller waits: mark, until the mark is reached, begin.
   virtual void mark_call() {}
   virtual bool is_mark_reached() { return true; }
   virtual void begin_marked_call() { begin_call(); }
-  // Ends when that, as of the latest call, has ended: others may read this device's memory then.
+  // `done` when what the caller gave the device before its latest call has ended: from then on
+  // others may read the device's memory.
   virtual void await_caller(Done* done) = 0;
   virtual CopyPace pace() { return {}; }
 
@@ -77,14 +78,15 @@ class Device {
   bool has_failed_ = false;
 };
 
-// A queue of the user's on a device, such as a CUDA stream. Numbers, which go round, say how far it
-// is: it writes the one that it has reached, and goes on behind what it waits for when it is let.
+// A queue of the user's on a device, such as a CUDA stream. Numbers, which wrap around, say how far
+// it is: it writes the number that it has reached, and stands still there until it is let pass.
 class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
-  // Behind all that the queue holds: it has reached `number`; with `waits`, it stands still until
-  // pass() has said that or a later one. From any thread, one at a time. May block while the queue
-  // is full, so nothing is held meanwhile that those need who let it go on.
+  // Puts a mark behind all that the queue holds: there it says that it has reached `number`, and
+  // with `waits` it stands still until pass() names that number or a later one. From any thread,
+  // one at a time. May block while the queue is full: the caller holds nothing that those need who
+  // let it pass.
   virtual Result<void> mark(std::uint32_t number, bool waits) = 0;
   virtual std::uint32_t reached() const = 0;    // when it was opened: the number before the first
   virtual void pass(std::uint32_t number) = 0;  // any thread
@@ -92,24 +94,18 @@ class DeviceQueue {
   virtual const std::string& name() const = 0;  // "stream 0x5560 of GPU 0"
 };
 
-// Brings descriptors to neighbours: what some memory can be named by only.
+// What a neighbour reaches something of ours by: it can while `hold` lives.
+struct Exported {
+  Blob key;
+  std::shared_ptr<void> hold;
+};
+
+// Brings descriptors to neighbours: some memory has no other name.
 class Courier {
  public:
   virtual ~Courier() = default;
-  // What a neighbour takes it by; it can while `hold` lives.
-  struct Parcel {
-    Blob key;
-    std::shared_ptr<void> hold;
-  };
-  virtual Result<Parcel> give(int fd) = 0;
+  virtual Result<Exported> give(int fd) = 0;
   virtual Result<UniqueFd> take(BlobView key) = 0;
-};
-
-// Memory of a device that neighbours may read while this lives.
-class Exported {
- public:
-  virtual ~Exported() = default;
-  virtual BlobView key() const = 0;  // its first byte is the MemoryKind
 };
 
 // A neighbour's. It outlives what is read from it.
@@ -121,7 +117,8 @@ class Imported {
   virtual Result<void> read(std::uint64_t offset, const Buffer& into, Done* done) = 0;
 };
 
-// What a call says whose buffers are of this device (null: the host's), when its work is done.
+// How a call ends whose buffers lie in this device's memory (null: host memory), once its work is
+// done.
 inline Code failure_of(Device* device) {
   if (device == nullptr) [[likely]]
     return Code::ok;
@@ -156,11 +153,13 @@ class Vendor {
   virtual const char* queue_type() const = 0;  // the C type of its queues' handles
   virtual Result<std::unique_ptr<DeviceQueue>> open_queue(std::uintptr_t handle) = 0;
   virtual void begin_thread() const {}  // this thread of ours will work on its devices
-  // Null: there are none any more. What its driver may wait for queues in is done while they rest.
+  // Null: there are no queues any more. Calls in which the driver may wait for queues are made
+  // while those rest (begin_rest).
   virtual void set_enqueued(Enqueued* enqueued) = 0;
   virtual MemoryKind kind() const = 0;
-  // Memory that lies in one piece of what was allocated. An error says why nobody else reaches it.
-  virtual Result<std::unique_ptr<Exported>> share(const Memory& memory, Courier& courier) = 0;
+  // Memory that lies in one piece of what was allocated, for neighbours to read; the key's first
+  // byte is the kind. An error says why nobody else reaches it.
+  virtual Result<Exported> share(const Memory& memory, Courier& courier) = 0;
   // What neighbour `from` says that it exported: nothing in it is believed unseen. The courier
   // outlives what is imported.
   virtual Result<std::unique_ptr<Imported>> import(int from, BlobView key, Courier& courier) = 0;

@@ -11,14 +11,14 @@
 namespace tutti::types {
 namespace {
 
-struct Range {  // of addresses; empty when begin == end
+struct AddressRange {  // of addresses; empty when begin == end
   std::uintptr_t begin = 0, end = 0;
   bool is_empty() const { return begin == end; }
-  bool meets(const Range& other) const { return begin < other.end && other.begin < end; }
+  bool meets(const AddressRange& other) const { return begin < other.end && other.begin < end; }
 };
 
 // From the first byte to behind the last; empty for nothing, and for what no memory can hold.
-Range span_of(const Buffer& buffer) {
+AddressRange span_of(const Buffer& buffer) {
   const auto at = reinterpret_cast<std::uintptr_t>(buffer.data);
   if (buffer.bytes <= 0) return {};
   if (buffer.type == nullptr) return {at, at + static_cast<std::uintptr_t>(buffer.bytes)};
@@ -30,20 +30,21 @@ Range span_of(const Buffer& buffer) {
   return {at + static_cast<std::uintptr_t>(low), at + static_cast<std::uintptr_t>(high)};
 }
 
-Range span_of(std::span<const Buffer> message) {
-  Range all;
+AddressRange span_of(std::span<const Buffer> message) {
+  AddressRange all;
   for (const Buffer& one : message) {
-    const Range range = span_of(one);
+    const AddressRange range = span_of(one);
     if (range.is_empty()) continue;
-    all = all.is_empty() ? range
-                         : Range{std::min(all.begin, range.begin), std::max(all.end, range.end)};
+    all = all.is_empty()
+              ? range
+              : AddressRange{std::min(all.begin, range.begin), std::max(all.end, range.end)};
   }
   return all;
 }
 
 // Hands each run of the message that meets `where` to `look`, until that says true.
 template <class Look>
-bool any_run(std::span<const Buffer> message, const Range& where, const Look& look) {
+bool any_run(std::span<const Buffer> message, const AddressRange& where, const Look& look) {
   Piece found[256];
   for (const Buffer& one : message) {
     if (!span_of(one).meets(where)) continue;
@@ -53,7 +54,7 @@ bool any_run(std::span<const Buffer> message, const Range& where, const Look& lo
       if (bytes == 0) break;
       for (std::size_t i = 0; i < n; ++i) {
         const auto at = reinterpret_cast<std::uintptr_t>(found[i].data);
-        const Range run{at, at + found[i].bytes};
+        const AddressRange run{at, at + found[i].bytes};
         if (run.meets(where) && look(run)) return true;
       }
     }
@@ -62,9 +63,9 @@ bool any_run(std::span<const Buffer> message, const Range& where, const Look& lo
 }
 
 // In order of addresses; those that touch are one.
-std::vector<Range> runs_of(std::span<const Buffer> message, const Range& where) {
-  std::vector<Range> runs;
-  any_run(message, where, [&](const Range& run) {
+std::vector<AddressRange> runs_of(std::span<const Buffer> message, const AddressRange& where) {
+  std::vector<AddressRange> runs;
+  any_run(message, where, [&](const AddressRange& run) {
     if (!runs.empty() && runs.back().end == run.begin)
       runs.back().end = run.end;
     else
@@ -72,9 +73,9 @@ std::vector<Range> runs_of(std::span<const Buffer> message, const Range& where) 
     return false;
   });
   std::sort(runs.begin(), runs.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+            [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
   std::size_t used = 0;
-  for (const Range& run : runs) {
+  for (const AddressRange& run : runs) {
     if (used > 0 && run.begin <= runs[used - 1].end)
       runs[used - 1].end = std::max(runs[used - 1].end, run.end);
     else
@@ -94,15 +95,15 @@ Count cost_of(std::span<const Buffer> message) {
 }  // namespace
 
 bool overlap(std::span<const Buffer> a, std::span<const Buffer> b) {
-  const Range over_a = span_of(a), over_b = span_of(b);
+  const AddressRange over_a = span_of(a), over_b = span_of(b);
   if (!over_a.meets(over_b)) return false;
-  const Range both{std::max(over_a.begin, over_b.begin), std::min(over_a.end, over_b.end)};
+  const AddressRange both{std::max(over_a.begin, over_b.begin), std::min(over_a.end, over_b.end)};
   const bool a_is_listed = cost_of(a) <= cost_of(b);
-  const std::vector<Range> listed = runs_of(a_is_listed ? a : b, both);
-  return any_run(a_is_listed ? b : a, both, [&](const Range& run) {
+  const std::vector<AddressRange> listed = runs_of(a_is_listed ? a : b, both);
+  return any_run(a_is_listed ? b : a, both, [&](const AddressRange& run) {
     const auto behind =
         std::upper_bound(listed.begin(), listed.end(), run.begin,
-                         [](std::uintptr_t at, const Range& one) { return at < one.end; });
+                         [](std::uintptr_t at, const AddressRange& one) { return at < one.end; });
     return behind != listed.end() && behind->meets(run);
   });
 }

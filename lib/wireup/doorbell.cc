@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostRings = 8;
 
-struct Name {
+struct DoorbellName {
   sockaddr_un address{};
   socklen_t bytes = 0;
 };
@@ -21,9 +21,9 @@ struct Name {
 // Abstract: begins with a zero byte and ends where its length says. Network namespaces of
 // virtual hosts keep hosts apart; the host's number does it for ranks in threads. A child of the
 // program before may hold that one's still: each generation has its own.
-Name doorbell_name(const Segment& segment, std::uint32_t local) {
+DoorbellName doorbell_name(const Segment& segment, std::uint32_t local) {
   const SegmentHeader& header = segment.header();
-  Name name;
+  DoorbellName name;
   name.address.sun_family = AF_UNIX;
   const int length = std::snprintf(
       name.address.sun_path + 1, sizeof name.address.sun_path - 1, "tutti-%016llx-%u-%u-%u",
@@ -37,7 +37,7 @@ Name doorbell_name(const Segment& segment, std::uint32_t local) {
 
 UniqueFd open_doorbell(const Segment& segment, std::uint32_t local) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const Name name = doorbell_name(segment, local);
+  const DoorbellName name = doorbell_name(segment, local);
   if (!fd.is_open() ||
       ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0)
     return UniqueFd();
@@ -47,7 +47,7 @@ UniqueFd open_doorbell(const Segment& segment, std::uint32_t local) {
 void ring_doorbell(const Segment& segment, std::uint32_t local) {
   const UniqueFd from(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!from.is_open()) return;  // out of descriptors: the sleeper's time limit wakes it
-  const Name name = doorbell_name(segment, local);
+  const DoorbellName name = doorbell_name(segment, local);
   const char one = 1;
   // A full queue wakes it as well, a closed one belongs to a rank that is leaving.
   [[maybe_unused]] const auto sent =

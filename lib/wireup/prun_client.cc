@@ -126,10 +126,10 @@ class PrunClient final : public Wireup {
 
  private:
   // The daemon shares the file for as long as the connection is there.
-  struct Line final : Shared::Hold {
-    explicit Line(UniqueFd to) : line(std::move(to)) {}
+  struct SharedLine final : Shared::Hold {
+    explicit SharedLine(UniqueFd to) : line(std::move(to)) {}
     // Children may hold it, too; they withdraw nothing.
-    ~Line() override {
+    ~SharedLine() override {
       if (::getpid() == pid) ::shutdown(line.get(), SHUT_RDWR);
     }
     UniqueFd line;
@@ -142,7 +142,7 @@ class PrunClient final : public Wireup {
     ShareKey key;
     if (told->body.size() != sizeof key) return fail(Code::other, why + "its daemon gives no key");
     std::memcpy(&key, told->body.data(), sizeof key);
-    return Shared(key, std::make_unique<Line>(std::move(told->line)));
+    return Shared(key, std::make_unique<SharedLine>(std::move(told->line)));
   }
   Result<UniqueFd> fetch_shared(const ShareKey& key) override {
     TUTTI_TRY(told, ask_at_door(DoorWish::take, &key, sizeof key, -1));

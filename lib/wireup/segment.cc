@@ -32,8 +32,8 @@ std::uint32_t slot_bytes(std::uint32_t local_ranks) {
   return std::clamp(std::bit_floor(kTogether / local_ranks), kLeast, kMost);
 }
 
-// Lanes shrink when there are many ranks: a crowd's lanes are quadratic in number, and although
-// untouched ones cost nothing, address space and the touched part should stay bounded.
+// Lanes shrink when there are many ranks: their number is quadratic in that of the ranks, and
+// although untouched ones cost nothing, address space and the touched part should stay bounded.
 void plan_lanes(SegmentFacts& header, std::uint32_t local_ranks) {
   const bool few = local_ranks <= 32;
   const bool some = local_ranks <= 128;

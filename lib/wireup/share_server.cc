@@ -29,13 +29,13 @@ constexpr int kVisitorMs = 1000;  // for one of our own user to say what it want
 constexpr useconds_t kRestUs = 100'000;
 constexpr time_t kTakePatienceS = 60;
 
-struct Name {
+struct ServerName {
   sockaddr_un at{};
   socklen_t length = 0;
 };
 
-Name name_of(std::uint64_t place) {
-  Name name;
+ServerName name_of(std::uint64_t place) {
+  ServerName name;
   name.at.sun_family = AF_UNIX;  // sun_path[0] stays 0: abstract
   const std::string text = "tutti-share-" + std::to_string(place);
   text.copy(name.at.sun_path + 1, sizeof name.at.sun_path - 1);
@@ -99,7 +99,7 @@ Result<std::shared_ptr<ShareServer>> ShareServer::start(std::shared_ptr<const Se
   std::shared_ptr<ShareServer> made(new ShareServer(std::move(segment), local, place));
   made->listener_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   made->end_.reset(::eventfd(0, EFD_CLOEXEC));
-  const Name name = name_of(place);
+  const ServerName name = name_of(place);
   if (!made->listener_.is_open() || !made->end_.is_open() ||
       ::bind(made->listener_.get(), reinterpret_cast<const sockaddr*>(&name.at), name.length) !=
           0 ||
@@ -194,7 +194,7 @@ Result<Shared> ShareServer::share(std::shared_ptr<ShareServer>& own,
 
 Result<UniqueFd> ShareServer::take(const Segment& segment, int local, const ShareKey& key) {
   UniqueFd line(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const Name name = name_of(key.place);
+  const ServerName name = name_of(key.place);
   if (!line.is_open()) return fail(Code::other, std::strerror(errno));
   const timeval patience{kTakePatienceS, 0};
   ::setsockopt(line.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);

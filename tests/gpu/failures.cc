@@ -139,8 +139,8 @@ void freed_everywhere() {
   CHECK(good.get() == std::vector<int>(kCount, size));
 }
 
-// One rank's memory was freed, the others' is there: nobody waits for it, who would have had its
-// data is told, and all go on.
+// One rank's memory was freed, the others' is there: nobody waits for that rank, those who should
+// have had its data get an error, and later calls are good.
 void freed_on_one() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   constexpr int kMost = 60000;

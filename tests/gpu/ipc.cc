@@ -250,7 +250,7 @@ int main(int argc, char** argv) {
   }
   const bool is_direct = way != "staged" && way != "no_handles";
   warm_up();
-  // Who has read none of many messages is asked to read no more short ones.
+  // A receiver that has read none of many messages is not asked to read short ones any more.
   const std::size_t least = way == "no_handles" ? 300000 : 6000;
   for (const Kind kind : {Kind::device, Kind::shareable_pool, Kind::shareable_mapped})
     for (const std::size_t count : {least, std::size_t{300000}, std::size_t{3000000}})

@@ -1,7 +1,8 @@
-// Collectives of GPU memory by NCCL, where every member's buffers lie on a GPU of its own; by ours
-// where they do not, whoever's those are. The first word says what is to be: forced (NCCL does it
-// whenever it can), weighed (whoever is quicker), shared (all ranks have one GPU: it never does),
-// levels (some share one: it does a part). "real" behind it: by a library that does not count.
+// Collectives of GPU memory: NCCL serves where every member's buffers lie on a GPU of its own, our
+// own algorithms where any member's do not. The first word says what is expected: "forced" (NCCL
+// serves whenever it can), "weighed" (whichever is quicker), "shared" (all ranks have one GPU: it
+// never serves), "levels" (some share one: it does a part). "real" as second word: the library is
+// NVIDIA's, which does not count its calls.
 #include <mpi-ext.h>
 
 #include <numeric>

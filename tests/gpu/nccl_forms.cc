@@ -1,7 +1,7 @@
-// Collectives whose blocks have sizes of their own, by NCCL, with kinds of memory drawn anew in
-// each call: where all are a GPU's NCCL serves, elsewhere ours; what comes out is the same. The
-// first word says what is to be: forced (NCCL serves whenever it can), weighed (who is quicker),
-// enough words for a run where NCCL is not to be had: not.
+// Collectives whose blocks have sizes of their own, with kinds of memory drawn anew in each call:
+// NCCL serves where all of it is GPUs', elsewhere our own algorithms do, and the results are the
+// same. The first word says what is expected: "forced" (NCCL serves whenever it can), "weighed"
+// (whichever is quicker), "not" (there is no NCCL).
 #include <mpi-ext.h>
 
 #include <functional>

@@ -151,7 +151,8 @@ void many(const Lane& lane) {
   CHECK(in.taken() == numbers(times, left()));
 }
 
-// In another order at each rank; one stream sends what another one of the same rank waits for.
+// Several streams of a rank, filled in another order at each rank. What a stream of one rank waits
+// for may be sent by a stream that the other rank filled later.
 void several() {
   const std::size_t count = 5000;
   const int n = static_cast<int>(count), lanes = 4;
@@ -179,7 +180,8 @@ void several() {
   in[1].take(all[1]);
   MPIX_Recv_enqueue(in[2].data(), n, MPI_INT, left(), 1, all[2].comm, MPI_STATUS_IGNORE);
   in[2].take(all[2]);
-  // Sent by the host, in one case, and by a request in the other's own stream's way.
+  // Both receives are served by sends of the host, outside of streams: one on the shared
+  // communicator, one on the communicator of the stream that receives.
   MPI_Comm beside;
   MPI_Comm_dup(shared, &beside);
   MPIX_Stream kept = MPIX_STREAM_NULL;
@@ -285,6 +287,28 @@ void streams_of_two_gpus() {
   CHECK(in.taken() == sums(count));
 }
 
+// Those of the host do not take what one in the stream is to get, which a late stream begins later.
+void match_in_call_order(const Lane& lane) {
+  const CUhostFn be_late = [](void*) { ::usleep(5000); };
+  Flow<int> streamed(100, any_streamed());
+  for (int round = 0; round < 3 * size; ++round) {
+    const bool is_late = rank == round % size;
+    streamed.put(std::vector<int>(100, 1), lane);
+    if (is_late) CU(cuLaunchHostFunc(lane.stream, be_late, nullptr));
+    MPIX_Allreduce_enqueue(MPI_IN_PLACE, streamed.data(), 100, MPI_INT, MPI_SUM, lane.comm);
+    if (!is_late) ::usleep(2500);
+    std::vector<int> begun(100, 1000), waited(100, 100000);
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, begun.data(), 100, MPI_INT, MPI_SUM, lane.comm, &request);
+    MPI_Allreduce(MPI_IN_PLACE, waited.data(), 100, MPI_INT, MPI_SUM, lane.comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    streamed.take(lane);
+    lane.wait();
+    CHECK(streamed.taken() == std::vector<int>(100, size));
+    CHECK(begun[99] == 1000 * size && waited[99] == 100000 * size);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -301,6 +325,7 @@ int main(int argc, char** argv) {
     many(lane);
     several();
     beside_ordinary(lane);
+    match_in_call_order(lane);
   }
   {
     Lane blocking(MPI_COMM_WORLD, CU_STREAM_DEFAULT);

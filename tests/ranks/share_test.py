@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """share_test.py PRUN SHARE -- memory files shared while a job runs, by each way of starting ranks.
 
-Under prun on one host and on virtual ones the daemon gives them away; ranks with torchrun's variables
-do it themselves. Each rank says that all it tried was as it must be.
+Under prun on one host and on virtual ones the daemon gives them away; ranks with torchrun's variables, and
+those that a launcher of others starts (where it is here), do it themselves. Each rank says that all it tried
+was as it must be.
 """
 import os
+import shutil
 import socket
 import subprocess
 import sys
 
 PRUN, SHARE = sys.argv[1:]
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+# They meet by PMIx and by PMI-1, as under srun.
+LAUNCHERS = (["mpirun.openmpi", "--oversubscribe"], ["mpiexec.hydra"])
 
 
 def free_port():
@@ -25,12 +30,16 @@ def judge(what, said, ranks):
     print(f"good: {what}")
 
 
-def by_prun(what, options, ranks, words=()):
-    done = subprocess.run([PRUN, *options, SHARE, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=200)
+def by_launcher(what, command, ranks, words=()):
+    done = subprocess.run([*command, SHARE, *words], env=dict(os.environ, **AS_ROOT), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200)
     judge(what, done.stdout, ranks)
     if done.returncode != 0 and not words:
         sys.exit(f"wrong: {what}: status {done.returncode}\n{done.stdout}")
+
+
+def by_prun(what, options, ranks, words=()):
+    by_launcher(what, [PRUN, *options], ranks, words)
 
 
 def by_hand(what, size, ranks, words=()):
@@ -48,6 +57,11 @@ def main():
     for size in (1, 2, 3, 4):
         by_prun(f"prun, {size} ranks", ["--oversubscribe", "-np", str(size)], range(size))
         by_hand(f"torchrun's variables, {size} ranks", size, range(size))
+    for launcher in LAUNCHERS:
+        if shutil.which(launcher[0]):
+            by_launcher(f"{launcher[0]}, 3 ranks", [*launcher, "-n", "3"], range(3))
+        else:
+            print(f"no {launcher[0]} here: not tried")
     by_prun("a sharer that is killed, prun", ["--oversubscribe", "--continuous", "-np", "3"], (1, 2), ["killed"])
     by_hand("a sharer that is killed, torchrun's variables", 3, (1, 2), ["killed"])
     by_prun("MPI programs in turn", ["--oversubscribe", "-np", "2", "sh", "-c", f"{SHARE} && {SHARE}"], (0, 1))

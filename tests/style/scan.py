@@ -49,6 +49,7 @@ def count_parameters(text):
 
 
 def classify(head, stack):
+    head = re.sub(r"\balignas\([^()]*\)", "", head)
     if stack and stack[-1] in ("function", "control", "other"):
         return "control" if CONTROL.match(head) else "other"
     if re.search(r"\)[^()=]*$", without_initializers(head)) and "=" not in head.split("(")[0]:

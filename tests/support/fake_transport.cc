@@ -72,6 +72,7 @@ class FakeTransport final : public Transport {
     traits.max_frame = net_.options.max_frame;
     traits.eager_bytes = net_.options.eager_bytes;
     traits.gets = net_.options.gets;
+    traits.puts = traits.atomics = net_.options.puts;
     traits.get_from = net_.options.get_from;
     traits.gets_are_judged = net_.options.gets_are_judged;
     return traits;
@@ -85,7 +86,7 @@ class FakeTransport final : public Transport {
 
   FakeNet::State& net() { return net_; }
   int rank() const { return rank_; }
-  FakeReads& reads() { return reads_; }
+  FakeAccess& access() { return access_; }
   Result<std::unique_ptr<Region>> expose(const Memory& memory) override {
     return expose_fake(net_.memory, memory);
   }
@@ -119,13 +120,13 @@ class FakeTransport final : public Transport {
   std::vector<int> numbers_;        // empty: everybody's are the net's
   std::vector<bool> told_;          // of whom nothing more is delivered
   std::map<int, Placing> placing_;  // by peer
-  FakeReads reads_{net_.memory};
+  FakeAccess access_{net_.memory};
   bool inside_ = false;
 };
 
-class FakeLink final : public Link {
+class FakeLink final : public FakeAccessLink {
  public:
-  FakeLink(FakeTransport& owner, int to) : owner_(owner), to_(to) {}
+  FakeLink(FakeTransport& owner, int to) : FakeAccessLink(owner.access()), owner_(owner), to_(to) {}
 
   bool try_post(const FrameView& frame) override {
     FakeNet::State& net = owner_.net();
@@ -152,15 +153,6 @@ class FakeLink final : public Link {
     }
     if (done_now != nullptr) done_now->fire(done_now, true);
     return true;
-  }
-
-  Result<std::unique_ptr<Remote>> import(BlobView key) override {
-    return owner_.reads().import(key);
-  }
-  Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
-                   Done* done) override {
-    return owner_.reads().get(from, offset, {into.at(), static_cast<std::size_t>(into.bytes)},
-                              done);
   }
 
  private:
@@ -200,7 +192,7 @@ int FakeTransport::finish_own() {
     ready.swap(net_.finished[static_cast<std::size_t>(rank_)]);
   }
   for (Done* done : ready) done->fire(done, true);
-  return static_cast<int>(ready.size()) + reads_.progress();
+  return static_cast<int>(ready.size()) + access_.progress();
 }
 
 // The frame whose turn it is, out of the queue; false: none.

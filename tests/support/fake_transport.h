@@ -32,6 +32,8 @@ struct FakeOptions {
   int get_delay = 0;                 // rounds until a get is done
   bool get_fails = false;            // get returns an error
   std::size_t get_fails_at = kNone;  // at this offset and beyond, when it is done
+  bool puts = false;                 // and atomics
+  int put_delay = 0;                 // each is written after 0..this many rounds
   std::size_t key_bytes = 24;        // of a region, at least that
   bool places = true;                // asks place() for frames from 512 bytes on
   bool late_done = false;            // a pinned payload is read at delivery, done fires then

@@ -8,7 +8,7 @@
 namespace tutti::mpi::body {
 namespace {
 
-using Form = comm::Topology::Form;
+using Shape = comm::Topology::Shape;
 
 Code check_dims(int ndims, const int* dims) {
   if (ndims < 0) return refuse(Code::dims, "ndims is " + std::to_string(ndims) + ", below zero");
@@ -20,7 +20,7 @@ Code check_dims(int ndims, const int* dims) {
 
 comm::Topology grid_of(int ndims, const int* dims, const int* periods) {
   comm::Topology grid;
-  grid.form = Form::grid;
+  grid.shape = Shape::grid;
   grid.sizes.assign(dims, dims + ndims);
   for (int d = 0; d < ndims; ++d) grid.periodic.push_back(periods[d] != 0);
   return grid;
@@ -75,14 +75,14 @@ Code dims_create(int nnodes, int ndims, int dims[]) {
 }
 
 Code cartdim_get(comm::Communicator& comm, int* ndims) {
-  const comm::Topology* const grid = topology_on(comm, Form::grid);
+  const comm::Topology* const grid = topology_on(comm, Shape::grid);
   if (grid == nullptr) return Code::topology;
   *ndims = static_cast<int>(grid->sizes.size());
   return Code::ok;
 }
 
 Code cart_get(comm::Communicator& comm, int maxdims, int dims[], int periods[], int coords[]) {
-  const comm::Topology* const grid = topology_on(comm, Form::grid);
+  const comm::Topology* const grid = topology_on(comm, Shape::grid);
   if (grid == nullptr) return Code::topology;
   const std::vector<int> here = comm::coordinates_of(*grid, comm.rank());
   for (std::size_t d = 0; d < here.size() && static_cast<int>(d) < maxdims; ++d) {
@@ -94,7 +94,7 @@ Code cart_get(comm::Communicator& comm, int maxdims, int dims[], int periods[], 
 }
 
 Code cart_rank(comm::Communicator& comm, const int coords[], int* rank) {
-  const comm::Topology* const grid = topology_on(comm, Form::grid);
+  const comm::Topology* const grid = topology_on(comm, Shape::grid);
   if (grid == nullptr) return Code::topology;
   const std::size_t ndims = grid->sizes.size();
   *rank = comm::rank_at(*grid, {coords, ndims});
@@ -104,7 +104,7 @@ Code cart_rank(comm::Communicator& comm, const int coords[], int* rank) {
 }
 
 Code cart_coords(comm::Communicator& comm, int rank, int maxdims, int coords[]) {
-  const comm::Topology* const grid = topology_on(comm, Form::grid);
+  const comm::Topology* const grid = topology_on(comm, Shape::grid);
   if (grid == nullptr) return Code::topology;
   const std::vector<int> there = comm::coordinates_of(*grid, rank);
   std::copy_n(there.begin(), std::min(there.size(), static_cast<std::size_t>(std::max(0, maxdims))),
@@ -114,7 +114,7 @@ Code cart_coords(comm::Communicator& comm, int rank, int maxdims, int coords[]) 
 
 Code cart_shift(comm::Communicator& comm, int direction, int disp, int* rank_source,
                 int* rank_dest) {
-  const comm::Topology* const grid = topology_on(comm, Form::grid);
+  const comm::Topology* const grid = topology_on(comm, Shape::grid);
   if (grid == nullptr) return Code::topology;
   if (direction < 0 || static_cast<std::size_t>(direction) >= grid->sizes.size())
     return refuse(Code::dims, "direction is " + std::to_string(direction) + " of " +
@@ -136,7 +136,7 @@ Code cart_shift(comm::Communicator& comm, int direction, int disp, int* rank_sou
 
 // The dimensions that remain; ranks of equal coordinates in the others stay together, in order.
 Code cart_sub(comm::Communicator& comm, const int remain_dims[], MPI_Comm* newcomm) {
-  const comm::Topology* const grid = topology_on(comm, Form::grid);
+  const comm::Topology* const grid = topology_on(comm, Shape::grid);
   if (grid == nullptr) return Code::topology;
   auto part = std::make_shared<comm::Topology>();
   const std::vector<int> here = comm::coordinates_of(*grid, comm.rank());

@@ -82,9 +82,9 @@ Code comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, MP
 
 namespace {
 
-enum class End { freed, settled };
+enum class CommEnd { freed, settled };
 
-Code end_comm(MPI_Comm* comm, End end) {
+Code end_comm(MPI_Comm* comm, CommEnd end) {
   comm::Communicator* const object = comm_of(*comm);
   if (object == nullptr || object->is_predefined() || !object->take_back())
     return refuse(Code::comm, "comm is not a communicator of the user's");
@@ -94,7 +94,7 @@ Code end_comm(MPI_Comm* comm, End end) {
     return code;
   }
   // Delete functions may have sent something on it.
-  if (end == End::settled) comm::settle_messages(*object);
+  if (end == CommEnd::settled) comm::settle_messages(*object);
   close_buffer_room(object);
   object->release();  // what is under way on it keeps it, and its error handler
   *comm = MPI_COMM_NULL;
@@ -104,7 +104,7 @@ Code end_comm(MPI_Comm* comm, End end) {
 }  // namespace
 
 Code comm_free(MPI_Comm* comm) {
-  return end_comm(comm, End::freed);
+  return end_comm(comm, CommEnd::freed);
 }
 
 // Freed, a communicator lives on until all on it has ended; here that is waited for.
@@ -114,7 +114,7 @@ Code comm_disconnect(MPI_Comm* comm) {
     drain_stream(*object);
     comm::settle_messages(*object);
   }
-  return end_comm(comm, End::settled);
+  return end_comm(comm, CommEnd::settled);
 }
 
 // Processes started by others of ours: there is no such job yet, so nobody has a parent.

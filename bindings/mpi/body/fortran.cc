@@ -12,14 +12,14 @@ namespace tutti::mpi::body {
 namespace {
 
 // What a kind can hold: decimal digits and, for reals, the decimal exponent.
-struct Kind {
+struct FortranKind {
   int digits, range;
   MPI_Datatype real, complex;
 };
 constexpr int kNoLimit = -1;
-const std::array<Kind, 3> kReals = {{{6, 37, MPI_REAL4, MPI_COMPLEX8},
-                                     {15, 307, MPI_REAL8, MPI_COMPLEX16},
-                                     {33, 4931, MPI_REAL16, MPI_COMPLEX32}}};
+const std::array<FortranKind, 3> kReals = {{{6, 37, MPI_REAL4, MPI_COMPLEX8},
+                                            {15, 307, MPI_REAL8, MPI_COMPLEX16},
+                                            {33, 4931, MPI_REAL16, MPI_COMPLEX32}}};
 const std::array<std::pair<int, MPI_Datatype>, 5> kIntegers = {{{2, MPI_INTEGER1},
                                                                 {4, MPI_INTEGER2},
                                                                 {9, MPI_INTEGER4},
@@ -39,10 +39,10 @@ MPI_Datatype unnamed(int combiner, std::initializer_list<Count> numbers, MPI_Dat
   return handle_to(type.get(), MPI_DATATYPE_NULL);
 }
 
-const Kind* real_kind(int p, int r) {
+const FortranKind* real_kind(int p, int r) {
   const int digits = p == MPI_UNDEFINED ? kNoLimit : p;
   const int range = r == MPI_UNDEFINED ? kNoLimit : r;
-  for (const Kind& kind : kReals)
+  for (const FortranKind& kind : kReals)
     if (digits <= kind.digits && range <= kind.range) return &kind;
   return nullptr;
 }
@@ -67,14 +67,14 @@ const std::array<Sized, 6> kSized = {{{1, MPI_LOGICAL1, MPI_INTEGER1, kNone, kNo
 }  // namespace
 
 Code type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
-  const Kind* kind = real_kind(p, r);
+  const FortranKind* kind = real_kind(p, r);
   if (kind == nullptr || (p == MPI_UNDEFINED && r == MPI_UNDEFINED)) return no_kind("REAL", p, r);
   *newtype = unnamed(MPI_COMBINER_F90_REAL, {p, r}, kind->real);
   return Code::ok;
 }
 
 Code type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
-  const Kind* kind = real_kind(p, r);
+  const FortranKind* kind = real_kind(p, r);
   if (kind == nullptr || (p == MPI_UNDEFINED && r == MPI_UNDEFINED))
     return no_kind("COMPLEX", p, r);
   *newtype = unnamed(MPI_COMBINER_F90_COMPLEX, {p, r}, kind->complex);

@@ -8,7 +8,7 @@
 namespace tutti::mpi::body {
 namespace {
 
-using Form = comm::Topology::Form;
+using Shape = comm::Topology::Shape;
 
 Code check_graph(const comm::Communicator& comm, int nnodes, const int* index, const int* edges) {
   if (comm.is_inter()) return refuse(Code::comm, "an intercommunicator has no topology");
@@ -27,7 +27,7 @@ Code check_graph(const comm::Communicator& comm, int nnodes, const int* index, c
 
 comm::Topology graph_of(int nnodes, const int* index, const int* edges) {
   comm::Topology graph;
-  graph.form = Form::graph;
+  graph.shape = Shape::graph;
   graph.index.assign(index, index + nnodes);
   if (nnodes > 0) graph.edges.assign(edges, edges + index[nnodes - 1]);
   return graph;
@@ -78,7 +78,7 @@ Code graph_map(comm::Communicator& comm, int nnodes, const int indx[], const int
 }
 
 Code graphdims_get(comm::Communicator& comm, int* nnodes, int* nedges) {
-  const comm::Topology* const graph = topology_on(comm, Form::graph);
+  const comm::Topology* const graph = topology_on(comm, Shape::graph);
   if (graph == nullptr) return Code::topology;
   *nnodes = static_cast<int>(graph->index.size());
   *nedges = static_cast<int>(graph->edges.size());
@@ -86,7 +86,7 @@ Code graphdims_get(comm::Communicator& comm, int* nnodes, int* nedges) {
 }
 
 Code graph_get(comm::Communicator& comm, int maxindex, int maxedges, int indx[], int edges[]) {
-  const comm::Topology* const graph = topology_on(comm, Form::graph);
+  const comm::Topology* const graph = topology_on(comm, Shape::graph);
   if (graph == nullptr) return Code::topology;
   copy_out(graph->index, maxindex, indx);
   copy_out(graph->edges, maxedges, edges);
@@ -94,14 +94,14 @@ Code graph_get(comm::Communicator& comm, int maxindex, int maxedges, int indx[],
 }
 
 Code graph_neighbors_count(comm::Communicator& comm, int rank, int* nneighbors) {
-  const comm::Topology* const graph = topology_on(comm, Form::graph);
+  const comm::Topology* const graph = topology_on(comm, Shape::graph);
   if (graph == nullptr) return Code::topology;
   *nneighbors = static_cast<int>(graph->neighbours(rank).sources.size());
   return Code::ok;
 }
 
 Code graph_neighbors(comm::Communicator& comm, int rank, int maxneighbors, int neighbors[]) {
-  const comm::Topology* const graph = topology_on(comm, Form::graph);
+  const comm::Topology* const graph = topology_on(comm, Shape::graph);
   if (graph == nullptr) return Code::topology;
   copy_out(graph->neighbours(rank).sources, maxneighbors, neighbors);
   return Code::ok;
@@ -110,14 +110,14 @@ Code graph_neighbors(comm::Communicator& comm, int rank, int maxneighbors, int n
 Code topo_test(comm::Communicator& comm, int* status) {
   *status = MPI_UNDEFINED;
   if (comm.topology == nullptr) return Code::ok;
-  switch (comm.topology->form) {
-    case Form::grid:
+  switch (comm.topology->shape) {
+    case Shape::grid:
       *status = MPI_CART;
       break;
-    case Form::graph:
+    case Shape::graph:
       *status = MPI_GRAPH;
       break;
-    case Form::adjacent:
+    case Shape::adjacent:
       *status = MPI_DIST_GRAPH;
       break;
   }
@@ -133,7 +133,7 @@ Code dist_graph_create_adjacent(comm::Communicator& comm_old, int indegree, cons
                           check_neighbours(comm_old, outdegree, destinations, "destinations")})
     if (code != Code::ok) return code;
   comm::Topology mine;
-  mine.form = Form::adjacent;
+  mine.shape = Shape::adjacent;
   mine.sources.assign(sources, sources + indegree);
   mine.destinations.assign(destinations, destinations + outdegree);
   mine.weighted = sourceweights != MPI_UNWEIGHTED && destweights != MPI_UNWEIGHTED;
@@ -173,7 +173,7 @@ Code dist_graph_create(comm::Communicator& comm_old, int n, const int sources[],
 
 Code dist_graph_neighbors_count(comm::Communicator& comm, int* indegree, int* outdegree,
                                 int* weighted) {
-  const comm::Topology* const graph = topology_on(comm, Form::adjacent);
+  const comm::Topology* const graph = topology_on(comm, Shape::adjacent);
   if (graph == nullptr) return Code::topology;
   *indegree = static_cast<int>(graph->sources.size());
   *outdegree = static_cast<int>(graph->destinations.size());
@@ -184,7 +184,7 @@ Code dist_graph_neighbors_count(comm::Communicator& comm, int* indegree, int* ou
 Code dist_graph_neighbors(comm::Communicator& comm, int maxindegree, int sources[],
                           int sourceweights[], int maxoutdegree, int destinations[],
                           int destweights[]) {
-  const comm::Topology* const graph = topology_on(comm, Form::adjacent);
+  const comm::Topology* const graph = topology_on(comm, Shape::adjacent);
   if (graph == nullptr) return Code::topology;
   copy_out(graph->sources, maxindegree, sources);
   copy_out(graph->destinations, maxoutdegree, destinations);

@@ -10,22 +10,22 @@ constexpr const char* kResource = "mpi_hw_resource_type";
 constexpr const char* kSharedMemory = "mpi_shared_memory";
 constexpr const char* kPset = "mpi_pset_name";
 
-using By = comm::Wish::By;
+using By = comm::SplitWish::By;
 
 int my_host() {
   return process.world->wireup().host();
 }
 
 // By the resource that the key names; nobody where it names none.
-comm::Wish guided_by(const std::string* named) {
+comm::SplitWish guided_by(const std::string* named) {
   if (named == nullptr) return {};
   if (*named == kSharedMemory) return {By::color, my_host()};
   const auto level = comm::level_named(*named);
-  return level ? comm::Wish{By::level, 0, level} : comm::Wish{};
+  return level ? comm::SplitWish{By::level, 0, level} : comm::SplitWish{};
 }
 
 // With the other members of the process set, as MPI_Session_get_nth_pset names them.
-comm::Wish within(const comm::Communicator& comm, const std::string& set) {
+comm::SplitWish within(const comm::Communicator& comm, const std::string& set) {
   if (is_set(set, kWorldSet)) return {By::color, 0};
   if (is_set(set, kHostSet)) return {By::color, my_host()};
   if (is_set(set, kSelfSet)) return {By::color, comm.rank()};
@@ -41,7 +41,7 @@ Code comm_split_type(comm::Communicator& comm, int split_type, int key, Info* in
     return refuse(Code::comm, "comm is an intercommunicator; MPI_COMM_TYPE_SHARED can split it");
   const std::string* const resource = info == nullptr ? nullptr : info->find(kResource);
   const std::string* const pset = info == nullptr ? nullptr : info->find(kPset);
-  comm::Wish wish;
+  comm::SplitWish wish;
   switch (split_type) {
     case MPI_UNDEFINED:
       break;

@@ -135,7 +135,7 @@ Code parrived(MPI_Request request, int partition, int* flag) {
     return found->current == nullptr || found->current->is_done() || found->side == nullptr ||
            found->side->arrived(partition);
   };
-  if (!has_arrived()) comm::look(found->comm().runtime());
+  if (!has_arrived()) comm::progress_or_yield(found->comm().runtime());
   *flag = has_arrived();
   return Code::ok;
 }

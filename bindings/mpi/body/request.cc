@@ -100,7 +100,7 @@ Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
 }
 
 void poll_once() {
-  comm::look(process.self_comm->runtime());
+  comm::progress_or_yield(process.self_comm->runtime());
 }
 
 }  // namespace

@@ -11,14 +11,14 @@ namespace {
 
 using namespace tool;
 
-struct Session {
+struct PerformanceSession {
   std::vector<PerformanceHandle*> handles;
 };
 
-Session* session_of(MPI_T_pvar_session handle) {
-  return is_live(handle) ? reinterpret_cast<Session*>(handle) : nullptr;
+PerformanceSession* session_of(MPI_T_pvar_session handle) {
+  return is_live(handle) ? reinterpret_cast<PerformanceSession*>(handle) : nullptr;
 }
-PerformanceHandle* in_session(const Session& session, MPI_T_pvar_handle handle) {
+PerformanceHandle* in_session(const PerformanceSession& session, MPI_T_pvar_handle handle) {
   auto* const wanted = reinterpret_cast<PerformanceHandle*>(handle);
   const auto& all = session.handles;
   return std::find(all.begin(), all.end(), wanted) == all.end() ? nullptr : wanted;
@@ -53,7 +53,7 @@ int on_handles(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
                int (*apply)(PerformanceHandle&)) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  Session* const owner = session_of(session);
+  PerformanceSession* const owner = session_of(session);
   if (owner == nullptr) return MPI_T_ERR_INVALID_SESSION;
   if (handle == MPI_T_PVAR_ALL_HANDLES) {
     for (PerformanceHandle* each : owner->handles) apply(*each);
@@ -110,7 +110,7 @@ int t_pvar_session_create(MPI_T_pvar_session* session) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
   if (session == nullptr) return MPI_T_ERR_INVALID;
-  auto* const made = new Session;
+  auto* const made = new PerformanceSession;
   remember(made);
   *session = reinterpret_cast<MPI_T_pvar_session>(made);
   return MPI_SUCCESS;
@@ -119,7 +119,7 @@ int t_pvar_session_create(MPI_T_pvar_session* session) {
 int t_pvar_session_free(MPI_T_pvar_session* session) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  Session* const found = session == nullptr ? nullptr : session_of(*session);
+  PerformanceSession* const found = session == nullptr ? nullptr : session_of(*session);
   if (found == nullptr) return MPI_T_ERR_INVALID_SESSION;
   for (const PerformanceHandle* each : found->handles) delete each;
   forget(found);
@@ -132,7 +132,7 @@ int t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* /*obj_
                         MPI_T_pvar_handle* handle, int* count) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  Session* const owner = session_of(session);
+  PerformanceSession* const owner = session_of(session);
   if (owner == nullptr) return MPI_T_ERR_INVALID_SESSION;
   if (!is_index(pvar_index, variables().size())) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr || count == nullptr) return MPI_T_ERR_INVALID;
@@ -146,7 +146,7 @@ int t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* /*obj_
 int t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  Session* const owner = session_of(session);
+  PerformanceSession* const owner = session_of(session);
   if (owner == nullptr) return MPI_T_ERR_INVALID_SESSION;
   PerformanceHandle* const found = handle == nullptr ? nullptr : in_session(*owner, *handle);
   if (found == nullptr) return MPI_T_ERR_INVALID_HANDLE;
@@ -169,7 +169,7 @@ int t_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
 int t_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buf) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  Session* const owner = session_of(session);
+  PerformanceSession* const owner = session_of(session);
   if (owner == nullptr) return MPI_T_ERR_INVALID_SESSION;
   const PerformanceHandle* const found = in_session(*owner, handle);
   if (found == nullptr) return MPI_T_ERR_INVALID_HANDLE;
@@ -181,7 +181,7 @@ int t_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buf)
 int t_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* buf) {
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
-  Session* const owner = session_of(session);
+  PerformanceSession* const owner = session_of(session);
   if (owner == nullptr) return MPI_T_ERR_INVALID_SESSION;
   PerformanceHandle* const found = in_session(*owner, handle);
   if (found == nullptr) return MPI_T_ERR_INVALID_HANDLE;

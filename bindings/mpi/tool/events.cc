@@ -30,17 +30,18 @@ MPI_T_event_registration handle_of(const Registration* registration) {
 
 // Instances are known in the thread where they happen, while they do; one may happen in another's
 // callback.
-struct Happening {
-  explicit Happening(const Instance& which) : instance(&which), outer(std::exchange(now, this)) {}
-  ~Happening() { now = outer; }
-  Happening(const Happening&) = delete;
-  Happening& operator=(const Happening&) = delete;
+struct HappeningScope {
+  explicit HappeningScope(const Instance& which)
+      : instance(&which), outer(std::exchange(now, this)) {}
+  ~HappeningScope() { now = outer; }
+  HappeningScope(const HappeningScope&) = delete;
+  HappeningScope& operator=(const HappeningScope&) = delete;
 
   const Instance* instance;
-  const Happening* outer;
-  static thread_local constinit const Happening* now;
+  const HappeningScope* outer;
+  static thread_local constinit const HappeningScope* now;
 };
-thread_local constinit const Happening* Happening::now = nullptr;
+thread_local constinit const HappeningScope* HappeningScope::now = nullptr;
 
 // A registration, and what it was when something happened.
 struct Told {
@@ -79,9 +80,9 @@ void deliver(const Told& to, Instance& instance) {
                      to.as.callbacks[0].user_data);
 }
 
-void on_happening(const p2p::Happening& what) {
-  Instance instance{static_cast<int>(what.kind), {what.peer, what.tag, what.bytes}, now_ns()};
-  const Happening happening(instance);
+void on_happening(const p2p::Happening& told) {
+  Instance instance{static_cast<int>(told.what), {told.peer, told.tag, told.bytes}, now_ns()};
+  const HappeningScope scope(instance);
   for (const Told& each : begin_telling(instance.kind)) {
     if (is_still_there(each)) deliver(each, instance);  // a callback may free others
     if (end_telling(each)) end_registration(each.whom);
@@ -135,11 +136,11 @@ void end_registration(Registration* registration) {
 }
 
 bool is_happening() {
-  return Happening::now != nullptr;
+  return HappeningScope::now != nullptr;
 }
 
 const Instance* happening(MPI_T_event_instance handle) {
-  for (const Happening* each = Happening::now; each != nullptr; each = each->outer)
+  for (const HappeningScope* each = HappeningScope::now; each != nullptr; each = each->outer)
     if (static_cast<const void*>(each->instance) == handle) return each->instance;
   return nullptr;
 }

@@ -8,13 +8,13 @@
 namespace tutti::mpi::tool {
 namespace {
 
-struct Shared {
+struct ToolState {
   std::recursive_mutex lock;
   int started = 0;
   std::set<const void*> live;
 };
-Shared& shared() {
-  static auto& all = *new Shared;  // kept: see process.h
+ToolState& shared() {
+  static auto& all = *new ToolState;  // kept: see process.h
   return all;
 }
 

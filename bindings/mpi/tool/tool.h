@@ -127,7 +127,8 @@ int safety_index(MPI_T_cb_safety safety);  // -1: no such
 // With the lock held:
 Registration* add_registration(int kind);
 Registration* registered(MPI_T_event_registration handle);  // null: there is none
-// True: none of its callbacks is running; the caller then ends it, without holding the lock.
+// True: none of its callbacks is running, and the caller is to end it (end_registration), without
+// the lock. False: whoever runs the last callback ends it.
 bool drop_registration(Registration& registration);
 void end_registration(Registration* registration);
 bool is_happening();  // anything, in this thread: it is inside progress

@@ -24,26 +24,13 @@ bool can_end_in_place(const std::vector<Count>& counts) {
 
 bool serves_on_gpus(const GpuCall& call) {
   const TeamCall& said = call.said;
-  switch (said.collective) {
-    case Collective::reduce:
-    case Collective::allreduce:
-    case Collective::reduce_scatter:
-      return nccl::type_of(*said.type) && nccl::operation_of(*said.op) &&
-             !(said.in_place && !can_end_in_place(call.counts));
-    case Collective::bcast:
-    case Collective::gather:
-    case Collective::scatter:
-    case Collective::allgather:
-    case Collective::gatherv:
-    case Collective::scatterv:
-    case Collective::allgatherv:
-      return true;
-    case Collective::alltoall:
-    case Collective::alltoallv:
-      return !said.in_place;
-    default:
-      return false;
-  }
+  if (!coll::has_gpu_library_form(said.collective)) return false;
+  if (coll::delegated(said.collective).kind == coll::Delegated::fold)
+    return nccl::type_of(*said.type) && nccl::operation_of(*said.op) &&
+           !(said.in_place && !can_end_in_place(call.counts));
+  const bool exchanges =
+      said.collective == Collective::alltoall || said.collective == Collective::alltoallv;
+  return !(exchanges && said.in_place);
 }
 
 namespace nccl {
@@ -54,9 +41,9 @@ std::size_t size_of(Count count) {
 }
 
 // Calls that begin together, so that none waits for another; the first error counts.
-class Group {
+class NcclGroup {
  public:
-  explicit Group(const Functions& nccl) : nccl_(nccl), said_(nccl.ncclGroupStart()) {}
+  explicit NcclGroup(const Functions& nccl) : nccl_(nccl), said_(nccl.ncclGroupStart()) {}
   template <class Call>
   void add(const Call& call) {
     if (said_ == ncclSuccess) said_ = call();
@@ -118,7 +105,7 @@ ncclResult_t NcclTeam::put_scatter(const GpuCall& call, CUstream stream) {
     return nccl_.ncclReduceScatter(send, said.in_place ? own : said.recv, size_of(said.count), type,
                                    op, comm_, stream);
   }
-  Group group(nccl_);
+  NcclGroup group(nccl_);
   Count at = 0;
   for (int member = 0; member < static_cast<int>(place_.members.size()); ++member) {
     const Count count = call.counts[static_cast<std::size_t>(member)];
@@ -159,7 +146,7 @@ ncclResult_t NcclTeam::put_blocks(const TeamCall& call, CUstream stream) {
   const bool gathers = call.collective == Collective::gather;
   const std::size_t bytes = size_of(call.block);
   const auto moves = [&](int peer) { return !(call.in_place && is_root && peer == place_.me); };
-  Group group(nccl_);
+  NcclGroup group(nccl_);
   const auto send = [&](const std::byte* from, int peer) {
     if (moves(peer))
       group.add([&] { return nccl_.ncclSend(from, bytes, ncclInt8, peer, comm_, stream); });
@@ -181,7 +168,7 @@ ncclResult_t NcclTeam::put_blocks(const TeamCall& call, CUstream stream) {
 
 // As put_blocks(), each of its own size; nothing is sent of a block without bytes.
 ncclResult_t NcclTeam::put_pieces(const GpuCall& call, CUstream stream) {
-  Group group(nccl_);
+  NcclGroup group(nccl_);
   for (std::size_t i = 0; i < call.gives.size(); ++i)
     if (const GpuCall::Piece& piece = call.gives[i]; piece.bytes > 0)
       group.add([&] {

@@ -266,8 +266,8 @@ std::string NcclTeam::who() const {
   return "NCCL on GPU " + std::to_string(place_.device);
 }
 
-// A lost member is told by the launcher, a cancelled team by who cancels it, and another member's
-// failure by that one.
+// Says what failed only where nobody else does: the launcher tells of a lost member, who cancels a
+// team of that, and a member of its own failure.
 void NcclTeam::break_off(Code code, const std::string& why) {
   broken_ = has_lost_member() ? Code::proc_aborted : code;
   if (!why.empty() && !has_heard_ && broken_ != Code::proc_aborted)

@@ -6,23 +6,6 @@
 #include "device/cuda/ipc.h"
 
 namespace tutti::device::cuda {
-namespace {
-
-class ExportedPart final : public types::Exported {
- public:
-  ExportedPart(const IpcKey& key, std::shared_ptr<void> hold) : hold_(std::move(hold)) {
-    const auto* const bytes = reinterpret_cast<const std::byte*>(&key);
-    key_.assign(bytes, bytes + kIpcKeyHead + key.room_bytes);
-  }
-  BlobView key() const override { return key_; }
-
- private:
-  Blob key_;
-  std::shared_ptr<void> hold_;
-};
-
-}  // namespace
-
 // Which allocation it is in, and where. Of memory mapped by address: which mapping.
 Result<void> Exports::describe(const Memory& memory, PointerKind kind, IpcKey& key) const {
   const auto at = reinterpret_cast<CUdeviceptr>(memory.data);
@@ -116,20 +99,20 @@ Result<void> Exports::open_way(PointerKind kind, types::Courier& courier, Kept& 
   CUmemPoolPtrExportData pointer;
   const bool is_pooled = kind == PointerKind::pool;
   TUTTI_TRY(fd, is_pooled ? pool_fd(key.place, pointer) : mapped_fd(key.place));
-  TUTTI_TRY(parcel, courier.give(fd.get()));
+  TUTTI_TRY(given, courier.give(fd.get()));
   const std::size_t before = is_pooled ? sizeof pointer : 0;
-  if (before + parcel.key.size() > key.room.size())
+  if (before + given.key.size() > key.room.size())
     return fail(Code::intern, "a descriptor's key is too long");
   key.way = is_pooled ? Way::pooled : Way::mapped;
-  key.room_bytes = static_cast<std::uint16_t>(before + parcel.key.size());
+  key.room_bytes = static_cast<std::uint16_t>(before + given.key.size());
   if (is_pooled) std::memcpy(room, &pointer, sizeof pointer);
-  std::memcpy(room + before, parcel.key.data(), parcel.key.size());
-  kept.hold = std::move(parcel.hold);
+  std::memcpy(room + before, given.key.data(), given.key.size());
+  kept.hold = std::move(given.hold);
   return {};
 }
 
-Result<std::unique_ptr<types::Exported>> Exports::share(const Memory& memory,
-                                                        types::Courier& courier, const Gpu& gpu) {
+Result<types::Exported> Exports::share(const Memory& memory, types::Courier& courier,
+                                       const Gpu& gpu) {
   const Current current(driver_, gpu.context());
   const PointerKind kind = pointers_.find(memory.data).kind;
   IpcKey part;
@@ -149,7 +132,8 @@ Result<std::unique_ptr<types::Exported>> Exports::share(const Memory& memory,
   IpcKey key = kept.key;
   key.offset = part.offset;
   key.bytes = part.bytes;
-  return std::unique_ptr<types::Exported>(std::make_unique<ExportedPart>(key, kept.hold));
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&key);
+  return types::Exported{Blob(bytes, bytes + kIpcKeyHead + key.room_bytes), kept.hold};
 }
 
 }  // namespace tutti::device::cuda

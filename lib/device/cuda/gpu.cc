@@ -27,8 +27,8 @@ Result<void> Gpu::start() {
   const Current current(driver_, context_);
   int least = 0, greatest = 0;
   TUTTI_DO(check(driver_.cuCtxGetStreamPriorityRange(&least, &greatest), "priorities"));
-  // Streams share the hardware's queues with those of their priority, and the user's may stand
-  // still until ours have worked.
+  // Streams of one priority share queues of the hardware. A user's stream may stand still until
+  // ours have done their work, so ours have another priority.
   for (Lane& lane : lanes_)
     TUTTI_DO(
         check(driver_.cuStreamCreateWithPriority(&lane.stream, CU_STREAM_NON_BLOCKING, greatest),
@@ -94,7 +94,7 @@ Result<void> Gpu::prepare() {
   return kernels_.load();
 }
 
-// Asked of a stream of ours: of the user's it would spoil a capture.
+// A stream of ours is asked: asking one of the user's would spoil a capture that it is in.
 bool Gpu::is_lost() const {
   const Current current(driver_, context_);
   const CUresult said = driver_.cuStreamQuery(lanes_[0].stream);

@@ -136,8 +136,8 @@ class Gpu final : public types::Device {
   const int ordinal_;
   const bool is_primary_;
   std::array<Lane, 3> lanes_;  // to the host, from it, within
-  // Behind what the caller's default stream held: lanes wait for the first, a caller for the
-  // second.
+  // Events behind what the caller's default stream held: our lanes wait for the first, a caller
+  // that asks (is_mark_reached) for the second.
   CUevent fence_ = nullptr, mark_ = nullptr;
   CUevent other_fence_ = nullptr;  // the same of another GPU that is copied from next
   static constexpr std::size_t kSpare = std::size_t{1} << 20;

@@ -68,7 +68,8 @@ Result<std::unique_ptr<types::Imported>> Imports::import(int from, BlobView byte
       std::make_unique<ImportedPart>(*this, from, key, courier));
 }
 
-// Into the host's memory the GPU reads that has the memory, if it is among ours, else any.
+// A copy into a GPU's memory is done by that GPU. One into host memory is done by the GPU that owns
+// what is read, where this process has that GPU, else by any of its GPUs.
 Result<Gpu*> Imports::reader_for(const IpcKey& key, const types::Device* into) const {
   Gpu* any = nullptr;
   for (const auto& gpu : gpus_) {
@@ -109,7 +110,7 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
   return std::pair(gpu, opened_.back());
 }
 
-// Its last user may be anybody's request.
+// Whoever lets go of it last, it is only retired: closing may wait for streams (see `retired_`).
 std::shared_ptr<OpenedMemory> Imports::make(const Gpu& gpu, int from, const IpcKey& key) {
   return {new OpenedMemory(driver_, gpu, from, key),
           [this](OpenedMemory* unused) { retired_.emplace_back(unused); }};

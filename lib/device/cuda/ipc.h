@@ -37,7 +37,7 @@ struct IpcKey {
 };
 inline constexpr std::size_t kIpcKeyHead = offsetof(IpcKey, room);
 
-// What a call to the driver was refused with; `access` where it would be again.
+// The error of a call that the driver refused; of the code `access` where it always will.
 tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said);
 
 std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device);
@@ -46,8 +46,7 @@ std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device);
 class Exports {
  public:
   Exports(const Driver& driver, Pointers& pointers) : driver_(driver), pointers_(pointers) {}
-  Result<std::unique_ptr<types::Exported>> share(const Memory& memory, types::Courier& courier,
-                                                 const Gpu& gpu);
+  Result<types::Exported> share(const Memory& memory, types::Courier& courier, const Gpu& gpu);
 
  private:
   struct Kept {
@@ -111,7 +110,7 @@ class Imports {
   Imports(const Driver& driver, const std::vector<std::unique_ptr<Gpu>>& gpus)
       : driver_(driver), gpus_(gpus) {}
   Result<std::unique_ptr<types::Imported>> import(int from, BlobView key, types::Courier& courier);
-  // For a copy into memory of this device, null: the host's.
+  // `into`: the device whose memory it is copied to; null: host memory.
   Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> open(int from, const IpcKey& key,
                                                               const types::Device* into,
                                                               types::Courier& courier);

@@ -18,16 +18,16 @@ constexpr std::array<std::size_t, 4> kChunks = {64 << 10, 128 << 10, 256 << 10, 
 static_assert(kChunks.back() <= Staging::kMostChunk);
 
 // A stream for that.
-class Timing {
+class CopyTiming {
  public:
-  explicit Timing(const Driver& driver) : driver_(driver) {
+  explicit CopyTiming(const Driver& driver) : driver_(driver) {
     if (driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) stream_ = nullptr;
   }
-  ~Timing() {
+  ~CopyTiming() {
     if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
   }
-  Timing(const Timing&) = delete;
-  Timing& operator=(const Timing&) = delete;
+  CopyTiming(const CopyTiming&) = delete;
+  CopyTiming& operator=(const CopyTiming&) = delete;
   // 0: the driver refused.
   std::int64_t copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const {
     std::int64_t best = 0;
@@ -57,7 +57,7 @@ Result<void> Gpu::take_spare() {
 // Where nothing can be measured the usual figures stand.
 Result<void> Gpu::measure() {
   TUTTI_DO(take_spare());
-  const Timing timing(driver_);
+  const CopyTiming timing(driver_);
   const auto host = reinterpret_cast<CUdeviceptr>(staging_.memory());
   for (std::size_t i = kReadFrom.size(); i-- > 0;) {
     const std::size_t bytes = kReadFrom[i];

@@ -95,7 +95,7 @@ Result<std::unique_ptr<types::DeviceQueue>> Cuda::open_queue(std::uintptr_t hand
   return Queue::open(driver_, *gpu, stream);
 }
 
-// Else what a thread of ours asks would spoil graphs that another thread captures.
+// In the default mode a call of this thread would spoil a graph that another thread captures.
 void Cuda::begin_thread() const {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   if (is_found_) driver_.cuThreadExchangeStreamCaptureMode(&mode);
@@ -142,8 +142,7 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
   return gpus_.back().get();
 }
 
-Result<std::unique_ptr<types::Exported>> Cuda::share(const Memory& memory,
-                                                     types::Courier& courier) {
+Result<types::Exported> Cuda::share(const Memory& memory, types::Courier& courier) {
   if (!is_found_) return fail(Code::unsupported, "this process has no CUDA");
   const Pointer pointer = pointers_.find(memory.data);
   if (pointer.is_host() || pointer.kind == PointerKind::freed ||

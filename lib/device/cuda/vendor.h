@@ -48,8 +48,7 @@ class Cuda final : public types::Vendor {
   void begin_thread() const override;
   void set_enqueued(types::Enqueued* enqueued) override { imports_.set_enqueued(enqueued); }
   MemoryKind kind() const override { return MemoryKind::cuda; }
-  Result<std::unique_ptr<types::Exported>> share(const Memory& memory,
-                                                 types::Courier& courier) override;
+  Result<types::Exported> share(const Memory& memory, types::Courier& courier) override;
   Result<std::unique_ptr<types::Imported>> import(int from, BlobView key,
                                                   types::Courier& courier) override {
     return imports_.import(from, key, courier);

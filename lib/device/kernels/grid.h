@@ -29,7 +29,7 @@ TUTTI_DEVICE std::int64_t first_row() {
 TUTTI_DEVICE std::int64_t row_step() {
   return gridDim.y;
 }
-// Neighbours that share a piece of work, of as many as the host proposes.
+// How many neighbouring threads share a piece of work, where the host proposes so many.
 TUTTI_DEVICE std::int64_t sharing(int threads) {
   return threads;
 }

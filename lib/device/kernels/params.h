@@ -23,13 +23,14 @@ struct RowsParams {
   KernelRow few[kFew];
 };
 
-// Of a table of one element's runs in stream order: where it is from the element's origin, and in
-// the element's stream; it ends where the next one starts.
+// A run of an element, in a table of all its runs in stream order: where it lies, counted from the
+// element's origin, and where it starts in the element's packed bytes. It ends where the next
+// starts.
 struct RunEntry {
   std::int64_t offset, start;
 };
 
-// Bytes [from, to) of a stream of elements that a table says.
+// Bytes [from, to) of the packed stream of elements whose runs a table lists.
 struct RunsParams {
   const RunEntry* table;  // and one more, which says where the last one ends
   std::int64_t runs;

@@ -15,13 +15,13 @@ namespace {
 class Files final : public types::Courier {
  public:
   explicit Files(wireup::Wireup& wireup) : wireup_(wireup) {}
-  Result<Parcel> give(int fd) override {
+  Result<types::Exported> give(int fd) override {
     TUTTI_TRY(shared, wireup_.share_device(fd));
-    Parcel parcel;
+    types::Exported exported;
     const auto* const bytes = reinterpret_cast<const std::byte*>(&shared.key());
-    parcel.key.assign(bytes, bytes + sizeof(wireup::ShareKey));
-    parcel.hold = std::make_shared<wireup::Shared>(std::move(shared));
-    return parcel;
+    exported.key.assign(bytes, bytes + sizeof(wireup::ShareKey));
+    exported.hold = std::make_shared<wireup::Shared>(std::move(shared));
+    return exported;
   }
   Result<UniqueFd> take(BlobView key) override {
     wireup::ShareKey words;
@@ -37,11 +37,11 @@ class Files final : public types::Courier {
 
 class GpuRegion final : public Region {
  public:
-  explicit GpuRegion(std::unique_ptr<types::Exported> memory) : memory_(std::move(memory)) {}
-  BlobView key() const override { return memory_->key(); }
+  explicit GpuRegion(types::Exported memory) : memory_(std::move(memory)) {}
+  BlobView key() const override { return memory_.key; }
 
  private:
-  std::unique_ptr<types::Exported> memory_;
+  const types::Exported memory_;
 };
 
 struct GpuRemote final : Remote {

@@ -22,7 +22,7 @@ constexpr std::size_t kQueuedFrames = 1024;
 constexpr std::size_t kChunk = 64;  // frames
 constexpr std::size_t kShort = 48;  // bytes that lie beside their header
 
-struct Waiting {
+struct HeldFrame {
   FrameHeader header;
   std::span<const std::byte> payload;  // in one of the copies, or where the sender pinned it
   Done* done;
@@ -32,12 +32,12 @@ struct Waiting {
 
 // A bounded queue in chunks that stay where they are: what one lends outlives a push. Whenever it
 // has run empty it begins at the first chunk again, which is in the cache.
-class Queue {
+class SelfQueue {
  public:
   bool try_push(const FrameView& frame) {
     if (last_ - first_ == kQueuedFrames) return false;
     if (first_ == last_ && !is_lent_) first_ = last_ = 0;
-    Waiting& entry = at(last_++);
+    HeldFrame& entry = at(last_++);
     entry.header = *frame.header;
     entry.done = frame.done;
     const std::byte* from = frame.payload;
@@ -54,20 +54,20 @@ class Queue {
   std::size_t size() const { return last_ - first_; }
   bool is_empty() const { return first_ == last_ && !is_lent_; }  // nor is one being delivered
   // The oldest one, out of the queue; lent until give_back().
-  Waiting& pop() {
+  HeldFrame& pop() {
     is_lent_ = true;
     return at(first_++);
   }
   // Keeps the memory of long copies in the first chunk only.
-  void give_back(Waiting& entry) {
+  void give_back(HeldFrame& entry) {
     is_lent_ = false;
     if (entry.long_copy.capacity() > 0 && first_ > kChunk)
       std::vector<std::byte>().swap(entry.long_copy);
   }
 
  private:
-  using Chunk = std::array<Waiting, kChunk>;
-  Waiting& at(std::size_t number) {
+  using Chunk = std::array<HeldFrame, kChunk>;
+  HeldFrame& at(std::size_t number) {
     const std::size_t place = number % (kQueuedFrames + kChunk);
     std::unique_ptr<Chunk>& chunk = chunks_[place / kChunk];
     if (chunk == nullptr) [[unlikely]]
@@ -82,7 +82,7 @@ class Queue {
 
 class SelfLink final : public Link {
  public:
-  explicit SelfLink(Queue& queue) : queue_(queue) {}
+  explicit SelfLink(SelfQueue& queue) : queue_(queue) {}
 
   bool try_post(const FrameView& frame) override { return queue_.try_push(frame); }
   bool is_empty() const override { return queue_.is_empty(); }
@@ -98,9 +98,24 @@ class SelfLink final : public Link {
     if (done != nullptr) done->fire(done, true);
     return {};
   }
+  Result<void> put(Remote& to, std::uint64_t offset, const types::Buffer& from,
+                   Done* done) override {
+    const Memory memory = host_memory_of(from);
+    TUTTI_TRY(at, static_cast<HostRemote&>(to).part(offset, memory.bytes));
+    if (memory.bytes > 0) std::memmove(reinterpret_cast<void*>(at), memory.data, memory.bytes);
+    if (done != nullptr) done->fire(done, true);
+    return {};
+  }
+  Result<void> atomic(Remote& at, std::uint64_t offset, const Atomic& what, const Memory& before,
+                      Done* done) override {
+    TUTTI_TRY(address, static_cast<HostRemote&>(at).part(offset, before.bytes));
+    TUTTI_DO(atomic_here(what, address, before));
+    if (done != nullptr) done->fire(done, true);
+    return {};
+  }
 
  private:
-  Queue& queue_;
+  SelfQueue& queue_;
 };
 
 class SelfTransport final : public Transport {
@@ -117,7 +132,7 @@ class SelfTransport final : public Transport {
     traits.kind = "self";
     traits.max_frame = kMaxFrame;
     traits.eager_bytes = kMaxFrame / 8;
-    traits.gets = traits.reaches;
+    traits.gets = traits.puts = traits.atomics = traits.reaches;
     traits.get_from = traits.eager_bytes;
     return traits;
   }
@@ -146,7 +161,7 @@ class SelfTransport final : public Transport {
 
  private:
   void deliver() {
-    Waiting& entry = queue_.pop();
+    HeldFrame& entry = queue_.pop();
     // The sink may read, not write, what is pinned: it is the sender's own buffer.
     const bool is_sound = sink_.on_frame(
         rank_, entry.header, {const_cast<std::byte*>(entry.payload.data()), entry.payload.size()});
@@ -157,7 +172,7 @@ class SelfTransport final : public Transport {
 
   Sink& sink_;
   int rank_;
-  Queue queue_;
+  SelfQueue queue_;
   bool inside_ = false;
 };
 

@@ -1,4 +1,5 @@
-// Transport and Link of the job segment: lanes (lane.h) for frames, single copy for gets.
+// Transport and Link of the job segment: lanes (lane.h) for frames, single copy for gets and
+// puts.
 //
 // Only lanes that were ever used are polled: a writer announces itself once in the reader's
 // bitmap `senders`, which the reader compares with what it knows on every round. That is one
@@ -58,6 +59,16 @@ class ShmLink final : public Link {
     return {};
   }
 
+  // The kernel writes, not in one step: so there are no atomics.
+  Result<void> put(Remote& to, std::uint64_t offset, const types::Buffer& from,
+                   Done* done) override {
+    const Memory memory = host_memory_of(from);
+    TUTTI_TRY(at, static_cast<HostRemote&>(to).part(offset, memory.bytes));
+    TUTTI_DO(single_copy_.write(to_, at, memory));
+    if (done != nullptr) done->fire(done, true);
+    return {};
+  }
+
  private:
   void announce() {
     // release: the lane is in use before the bit says so; pairs with find_lanes.
@@ -101,6 +112,7 @@ class ShmTransport final : public Transport {
     traits.max_frame = LaneGeometry::of(segment_.header()).max_frame();
     traits.eager_bytes = traits.max_frame;
     traits.gets = single_copy_.works(static_cast<std::uint32_t>(peer.local_rank));
+    traits.puts = traits.gets;
     traits.get_from = traits.gets ? kGetFrom : kNever;
     traits.gets_are_judged = gets_are_judged_;
     traits.why +=
@@ -221,8 +233,8 @@ class ShmTransport final : public Transport {
   std::vector<Reader> hot_;
   GoneScan gone_;
   mutable SingleCopy single_copy_;  // remembers proofs
-  // A single copy keeps one core busy where the lane's two copies keep two: in a crowd it is
-  // faster. With a core for everyone that depends on the processor.
+  // A single copy keeps one core busy where the lane's two copies keep two: where ranks share cores
+  // it is faster. With a core for everyone that depends on the processor.
   const bool gets_are_judged_;
   bool inside_ = false;
 };

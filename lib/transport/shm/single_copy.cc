@@ -1,4 +1,4 @@
-// process_vm_readv between neighbours, and the proof that it works.
+// process_vm_readv and _writev between neighbours, and the proof that they work.
 #include "transport/shm/single_copy.h"
 
 #include <sys/prctl.h>
@@ -71,22 +71,41 @@ SingleCopy::~SingleCopy() {
 bool SingleCopy::works(std::uint32_t peer) {
   if (!wanted_) return false;
   if (proofs_.empty()) {
-    proofs_.resize(segment_.header().local_ranks, Proof::unknown);
-    if (!probe(local_, proofs_[local_])) std::fill(proofs_.begin(), proofs_.end(), Proof::no);
+    proofs_.resize(segment_.header().local_ranks, Proven::unknown);
+    if (!probe(local_, proofs_[local_])) std::fill(proofs_.begin(), proofs_.end(), Proven::no);
   }
-  Proof& proof = proofs_[peer];
-  if (proof == Proof::unknown) return probe(peer, proof);
-  return proof == Proof::yes;
+  Proven& proof = proofs_[peer];
+  if (proof == Proven::unknown) return probe(peer, proof);
+  return proof == Proven::yes;
 }
 
-bool SingleCopy::probe(std::uint32_t peer, Proof& proof) {
+bool SingleCopy::probe(std::uint32_t peer, Proven& proof) {
   // acquire: as in read().
   if (published(segment_.local(peer)).load(std::memory_order_acquire) == 0 && peer != local_)
     return true;
   const auto seen = read(peer, 0, {});
-  proof = seen ? Proof::yes : Proof::no;
+  proof = seen ? Proven::yes : Proven::no;
   if (!seen) reason_ = seen.error().text;
-  return proof == Proof::yes;
+  return proof == Proven::yes;
+}
+
+// A rank that ended is gone from the word's place, too; for another process to be written to it
+// would have to get that one's number between two calls to the kernel.
+Result<void> SingleCopy::write(std::uint32_t peer, std::uint64_t to, const Memory& from) const {
+  TUTTI_DO(read(peer, 0, {}));
+  for (std::size_t done = 0; done < from.bytes;) {
+    const std::size_t step = std::min(from.bytes - done, kStep);
+    const iovec here{static_cast<std::byte*>(from.data) + done, step};
+    const iovec there{reinterpret_cast<void*>(to + done), step};
+    const ssize_t put = ::process_vm_writev(segment_.local(peer).pid, &here, 1, &there, 1, 0);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0)
+      return fail(errno == ESRCH ? Code::proc_aborted : Code::other,
+                  std::string("process_vm_writev: ") +
+                      (put == 0 ? "nothing written" : std::strerror(errno)));
+    done += static_cast<std::size_t>(put);
+  }
+  return {};
 }
 
 }  // namespace tutti::transport::shm

@@ -104,7 +104,7 @@ bool Attempt::is_long_without_answer(std::int64_t now) {
 void Attempt::reap(std::int64_t now) {
   for (auto& one : tries_)
     if (one->state == Try::State::connecting && now - one->began_ns > kConnectNs)
-      end(*one, Answer::none, "no answer for 10 s");
+      end(*one, TryEnd::none, "no answer for 10 s");
   std::erase_if(tries_, [](const auto& one) { return one->state == Try::State::ended; });
 }
 
@@ -130,12 +130,12 @@ void Attempt::start(std::size_t candidate, std::int64_t now) {
 bool Attempt::introduce(Try& one) {
   const auto connected = is_connected(one.fd.get());
   if (!connected)
-    return end(one, is_answer(connected.error()) ? Answer::no : Answer::none,
+    return end(one, is_answer(connected.error()) ? TryEnd::no : TryEnd::none,
                connected.error().text),
            false;
   if (!*connected) return false;
   if (!send_whole(one.fd.get(), one.handshake.hello()))
-    return end(one, Answer::turned_away, "it closed the connection"), false;
+    return end(one, TryEnd::turned_away, "it closed the connection"), false;
   one.state = Try::State::shaking;
   introduced_ = true;
   poller_.change(one.fd.get(), EPOLLIN);
@@ -150,7 +150,7 @@ void Attempt::advance(Try& one) {
       case ArrivingMessage::State::more:
         return;
       case ArrivingMessage::State::ended:
-        return end(one, Answer::turned_away, "it closed the connection");
+        return end(one, TryEnd::turned_away, "it closed the connection");
       case ArrivingMessage::State::whole:
         break;
     }
@@ -158,10 +158,10 @@ void Attempt::advance(Try& one) {
     const Outcome outcome = one.handshake.feed(one.gather.bytes(), answer);
     one.gather.clear();
     if (outcome == Outcome::refused)
-      return end(one, one.handshake.is_for_good() ? Answer::never : Answer::no,
+      return end(one, one.handshake.is_for_good() ? TryEnd::never : TryEnd::no,
                  one.handshake.reason());
     if (!answer.empty() && !send_whole(one.fd.get(), answer))
-      return end(one, Answer::turned_away, "it closed the connection");
+      return end(one, TryEnd::turned_away, "it closed the connection");
     if (outcome == Outcome::proved) break;
   }
   poller_.remove(one.fd.get());
@@ -170,10 +170,10 @@ void Attempt::advance(Try& one) {
   one.state = Try::State::ended;
 }
 
-void Attempt::end(Try& one, Answer answer, const std::string& why) {
-  if (answer == Answer::turned_away) heard_ns_ = now_ns();
-  if (answer == Answer::never) failed_ = true;
-  if (answer != Answer::no) is_worth_more_ = true;
+void Attempt::end(Try& one, TryEnd answer, const std::string& why) {
+  if (answer == TryEnd::turned_away) heard_ns_ = now_ns();
+  if (answer == TryEnd::never) failed_ = true;
+  if (answer != TryEnd::no) is_worth_more_ = true;
   outcomes_[one.candidate] = why;
   poller_.remove(one.fd.get());
   one.fd.reset();

@@ -48,8 +48,8 @@ class Attempt {
   void start(std::size_t candidate, std::int64_t now);
   void advance(Try& one);
   bool introduce(Try& one);
-  enum class Answer : std::uint8_t { none, no, turned_away, never };
-  void end(Try& one, Answer answer, const std::string& why);
+  enum class TryEnd : std::uint8_t { none, no, turned_away, never };
+  void end(Try& one, TryEnd answer, const std::string& why);
   void begin_round(std::int64_t now);
   void reap(std::int64_t now);
   bool is_hopeless(std::int64_t now);

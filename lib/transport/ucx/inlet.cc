@@ -20,7 +20,7 @@ ucs_status_t Inlet::accept(const WireHeader& header, void* data, std::size_t byt
                            std::uint64_t flags) {
   if (is_broken_ || has_left_) return UCS_OK;
   heard_ = std::max(heard_, header.delivered);
-  if (header.kind == static_cast<std::uint32_t>(WireKind::delivered)) {
+  if (header.kind == static_cast<std::uint32_t>(PacketKind::delivered)) {
     ++events_;  // whoever was refused may retry
     return UCS_OK;
   }
@@ -100,7 +100,7 @@ void Inlet::deliver_in_order() {
 
 void Inlet::deliver(const WireHeader& header, std::byte* payload, std::size_t bytes) {
   ++events_;
-  if (header.kind == static_cast<std::uint32_t>(WireKind::goodbye))
+  if (header.kind == static_cast<std::uint32_t>(PacketKind::goodbye))
     has_left_ = true;
   else if (!sink_.on_frame(peer_, header.header, {payload, bytes}))
     is_broken_ = true;

@@ -20,13 +20,13 @@ namespace tutti::transport::ucx {
 // In front of every frame.
 struct WireHeader {
   std::uint32_t from;
-  std::uint32_t kind;       // WireKind
+  std::uint32_t kind;       // PacketKind
   std::uint64_t token;      // of this job: what another job sends here by mistake is dropped
   std::uint64_t number;     // of this frame between these two
   std::uint64_t delivered;  // so many frames of the other side were, here
   FrameHeader header;
 };
-enum class WireKind : std::uint32_t { frame = 1, goodbye = 2, delivered = 3 };  // 3 has no number
+enum class PacketKind : std::uint32_t { frame = 1, goodbye = 2, delivered = 3 };  // 3 has no number
 
 inline constexpr std::uint64_t kMostAhead = 1024;  // frames that are not delivered yet
 

@@ -37,7 +37,7 @@ bool Outlet::try_send(const FrameView& frame) {
   if (under_way_ >= kMostUnderWay || is_broken_ || number_ >= inlet_.heard() + kMostAhead)
     return false;
   Operation* const operation = take_operation();
-  operation->header = header_of(WireKind::frame);
+  operation->header = header_of(PacketKind::frame);
   operation->header.header = *frame.header;
   operation->done = frame.done;
   const std::byte* payload = frame.payload;
@@ -51,7 +51,7 @@ bool Outlet::try_send(const FrameView& frame) {
 void Outlet::say_goodbye() {
   if (is_broken_ || endpoint_ == nullptr) return;
   Operation* const operation = take_operation();
-  operation->header = header_of(WireKind::goodbye);
+  operation->header = header_of(PacketKind::goodbye);
   operation->done = nullptr;
   submit(operation, nullptr, 0);
 }
@@ -59,13 +59,13 @@ void Outlet::say_goodbye() {
 void Outlet::tell_delivered() {
   if (is_broken_ || tells_) return;
   Operation* const operation = take_operation();
-  operation->header = header_of(WireKind::delivered);
+  operation->header = header_of(PacketKind::delivered);
   operation->done = nullptr;
   tells_ = true;
   submit(operation, nullptr, 0);
 }
 
-WireHeader Outlet::header_of(WireKind kind) const {
+WireHeader Outlet::header_of(PacketKind kind) const {
   return {own_rank_, static_cast<std::uint32_t>(kind), token_, number_, inlet_.tell(), {}};
 }
 
@@ -86,7 +86,8 @@ bool Outlet::submit(Operation* operation, const std::byte* payload, std::size_t 
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
   param.cb.send = &Outlet::on_sent;
   param.user_data = operation;
-  const bool has_number = operation->header.kind != static_cast<std::uint32_t>(WireKind::delivered);
+  const bool has_number =
+      operation->header.kind != static_cast<std::uint32_t>(PacketKind::delivered);
   // With the first frame the peer learns how to answer even if it never sends.
   param.flags = has_number && number_ == 0 ? UCP_AM_SEND_FLAG_REPLY : 0;
   void* const request = worker_.library().am_send_nbx(
@@ -108,7 +109,7 @@ bool Outlet::submit(Operation* operation, const std::byte* payload, std::size_t 
 void Outlet::finish(Operation* operation, bool ok) {
   Done* const done = std::exchange(operation->done, nullptr);
   if (operation->copy.capacity() > kCopyKept) operation->copy = {};
-  if (operation->header.kind == static_cast<std::uint32_t>(WireKind::delivered)) tells_ = false;
+  if (operation->header.kind == static_cast<std::uint32_t>(PacketKind::delivered)) tells_ = false;
   free_.push_back(operation);
   if (done != nullptr) done->fire(done, ok);
 }

@@ -39,7 +39,7 @@ class Outlet {
     Outlet* outlet = nullptr;
   };
 
-  WireHeader header_of(WireKind kind) const;
+  WireHeader header_of(PacketKind kind) const;
   Operation* take_operation();
   bool submit(Operation* operation, const std::byte* payload, std::size_t bytes);
   void finish(Operation* operation, bool ok);

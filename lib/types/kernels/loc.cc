@@ -7,13 +7,13 @@ namespace {
 
 template <class Value, class Index, bool kLargest>
 void locate(const void* a, const void* b, void* out, Count count) {
-  struct Pair {
+  struct ValueAndIndex {
     Value value;
     Index index;
   };
   using LooseValue = typename Loose<Value>::type;
   using LooseIndex = typename Loose<Index>::type;
-  constexpr std::size_t place = __builtin_offsetof(Pair, index);
+  constexpr std::size_t place = __builtin_offsetof(ValueAndIndex, index);
   const char* x = static_cast<const char*>(a);
   const char* y = static_cast<const char*>(b);
   char* z = static_cast<char*>(out);
@@ -27,9 +27,9 @@ void locate(const void* a, const void* b, void* out, Count count) {
     const bool keep = first || (!second && j < k);
     *reinterpret_cast<LooseValue*>(z) = keep ? u : v;
     *reinterpret_cast<LooseIndex*>(z + place) = keep ? j : k;
-    x += sizeof(Pair);
-    y += sizeof(Pair);
-    z += sizeof(Pair);
+    x += sizeof(ValueAndIndex);
+    y += sizeof(ValueAndIndex);
+    z += sizeof(ValueAndIndex);
   }
 }
 

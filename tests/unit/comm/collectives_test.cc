@@ -1,4 +1,5 @@
 // Blocking collectives on every path: chosen, forced by name, through the delegate.
+#include <set>
 #include <string>
 
 #include "comm/state.h"
@@ -54,6 +55,30 @@ void all_ordered(const Rank& me) {
     }
 }
 
+// Every schedule that a communicator has made, of either kind.
+std::set<const comm::Prepared*> schedules_of(const comm::Communicator& comm) {
+  std::set<const comm::Prepared*> all;
+  for (const auto& [key, prepared] : comm.state().prepared) all.insert(prepared.get());
+  for (const auto& [key, prepared] : comm.state().prepared_by_counts) all.insert(prepared.get());
+  return all;
+}
+
+// By schedules only, as between hosts: a call makes one, the same call again makes none.
+void all_kept(const Rank& me) {
+  std::set<Collective> kept;
+  for (const Plan& plan : reference::plans(me.size, 64)) {
+    const auto before = schedules_of(me.comm);
+    try_plan(me, me.comm, plan, "a schedule");
+    const auto once = schedules_of(me.comm);
+    try_plan(me, me.comm, plan, "the same schedule");
+    me.expect(schedules_of(me.comm) == once,
+              std::string(coll::name_of(plan.collective)) + " made its schedule again");
+    if (once != before) kept.insert(plan.collective);
+  }
+  for (const CollectiveRow& row : kCollectiveRows)
+    me.expect(kept.contains(row.collective), std::string(row.name) + " keeps no schedule");
+}
+
 constexpr int kSizes[] = {1, 2, 3, 4, 5, 7, 8};
 
 }  // namespace
@@ -73,6 +98,10 @@ TEST_CASE("operations that do not commute keep the order of ranks", "[comm]") {
 TEST_CASE("every collective is right over two and three hosts", "[comm]") {
   support::run_ranks({0, 0, 1, 1}, all_chosen);
   support::run_ranks({0, 1, 0, 2, 1}, all_chosen);
+}
+
+TEST_CASE("schedules are kept, of every collective", "[comm]") {
+  support::run_ranks({0, 0, 1, 1}, all_kept);
 }
 
 TEST_CASE("every algorithm is right over two hosts", "[comm]") {

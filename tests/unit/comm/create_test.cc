@@ -77,12 +77,12 @@ TEST_CASE("create_group needs its members only", "[comm][create]") {
 }
 
 TEST_CASE("who wants to be with nobody takes part in a split by place", "[comm][create]") {
-  using By = comm::Wish::By;
+  using By = comm::SplitWish::By;
   support::run_ranks(support::one_host(4), [](const Rank& me) {
-    for (const comm::Wish& wish :
-         {comm::Wish{By::color, 5}, comm::Wish{By::level, 0, comm::Level::host},
-          comm::Wish{By::inside}}) {
-      const auto made = comm::split_by(me.comm, me.rank == 1 ? comm::Wish{} : wish, 0);
+    for (const comm::SplitWish& wish :
+         {comm::SplitWish{By::color, 5}, comm::SplitWish{By::level, 0, comm::Level::host},
+          comm::SplitWish{By::inside}}) {
+      const auto made = comm::split_by(me.comm, me.rank == 1 ? comm::SplitWish{} : wish, 0);
       me.expect(made.has_value(), "split");
       if (me.rank == 1) me.expect(!*made, "stays away");
       if (me.rank != 1 && wish.by != By::inside)
@@ -94,7 +94,7 @@ TEST_CASE("who wants to be with nobody takes part in a split by place", "[comm][
 TEST_CASE("hosts are told apart when communicators are made", "[comm][create][hosts]") {
   support::run_ranks({0, 1, 0, 1, 1}, [](const Rank& me) {
     const int mine = me.rank % 2 == 1 || me.rank == 4 ? 1 : 0;
-    const auto host = comm::split_by(me.comm, {comm::Wish::By::color, mine}, me.rank);
+    const auto host = comm::split_by(me.comm, {comm::SplitWish::By::color, mine}, me.rank);
     me.expect(host.has_value() && (*host)->size() == (me.rank % 2 == 1 || me.rank == 4 ? 3 : 2),
               "those of the host");
     me.expect(sums_right(**host), "works inside");

@@ -67,7 +67,7 @@ TEST_CASE("a reordered graph has its neighbours on one host", "[comm][placement]
   const std::vector<int> hosts = {0, 1, 0, 1};
   support::run_ranks(hosts, [&hosts](const Rank& me) {
     comm::Topology mine;  // 0 and 1 talk, 2 and 3 do
-    mine.form = comm::Topology::Form::adjacent;
+    mine.shape = comm::Topology::Shape::adjacent;
     mine.sources = mine.destinations = {me.rank ^ 1};
     mine.source_weights = mine.destination_weights = {1};
     const auto made = comm::create_adjacent(me.comm, mine, true);

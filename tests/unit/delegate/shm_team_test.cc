@@ -73,7 +73,8 @@ TEST_CASE("a team that does not poll", "[delegate]") {
 
 TEST_CASE("all ranks get the same bits of a sum of doubles", "[delegate]") {
   constexpr int kSize = 5;
-  const Count count = GENERATE(900, 40000);  // in a crowd one folds for all, or all share
+  const Count count =
+      GENERATE(900, 40000);  // where cores are shared one folds for all, or all share
   std::vector<std::vector<double>> results(kSize);
   run_team(kSize, [&results, count](Team& team, int rank) {
     std::mt19937_64 random(static_cast<unsigned>(rank));
@@ -162,8 +163,8 @@ TEST_CASE("calls that do not match are an error on every member", "[delegate]") 
   });
 }
 
-// More members than cores, so that one of them folds for all (fold_crowd.cc).
-TEST_CASE("a crowd's allreduce in place, many times", "[delegate]") {
+// More members than cores, so that one of them folds for all (fold_by_one.cc).
+TEST_CASE("an allreduce in place that one member folds, many times", "[delegate]") {
   constexpr int kSize = 7;
   constexpr Count kCount = 1800;
   run_team(kSize, [](Team& team, int rank) {
@@ -188,8 +189,8 @@ TEST_CASE("a crowd's allreduce in place, many times", "[delegate]") {
   });
 }
 
-// Who claimed a call of a crowd and is gone: nobody else may fold it, and nobody waits for ever.
-TEST_CASE("a crowd's call ends when the member that folds for all dies", "[delegate]") {
+// The member that claimed the folding is gone: nobody else may fold, and nobody waits for ever.
+TEST_CASE("a call ends when the member that folds for all dies", "[delegate]") {
   constexpr int kSize = 5;
   constexpr Count kCount = 1800;
   auto wireups = wireup::in_threads(std::vector<int>(kSize, 0));

@@ -19,7 +19,7 @@ using test::Gpus;
 
 class NoCourier final : public types::Courier {
  public:
-  Result<Parcel> give(int) override { return fail(Code::other, "no descriptors here"); }
+  Result<types::Exported> give(int) override { return fail(Code::other, "no descriptors here"); }
   Result<UniqueFd> take(BlobView) override { return fail(Code::other, "no descriptors here"); }
 };
 
@@ -43,7 +43,7 @@ TEST_CASE("a key names its allocation; what it says is not believed", "[device]"
   const auto exported = vendor->share({data, 5000, MemoryKind::cuda, 0}, courier);
   REQUIRE(exported.has_value());
   IpcKey key;
-  const BlobView blob = (*exported)->key();
+  const BlobView blob = exported->key;
   REQUIRE(blob.size() == kIpcKeyHead + sizeof(CUipcMemHandle));
   std::memcpy(&key, blob.data(), blob.size());
   CHECK(key.place == memory);

@@ -55,7 +55,7 @@ void sum_in_a_stream(const Rank& me) {
   cuMemcpyHtoDAsync(gpu.memory, gpu.pinned, sizeof(int), gpu.stream);
   for (int round = 0; round < 5; ++round) {
     me.world.enter();
-    QueuedCall sum = QueuedCall::of_collective(me.comm, call);
+    QueuedCall sum = *QueuedCall::of_collective(me.comm, call);
     me.world.leave();
     me.expect((*opened)->put(sum).has_value(), "put");
   }

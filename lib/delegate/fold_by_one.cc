@@ -1,10 +1,10 @@
-// Reductions of a crowd (more ranks than cores) whose vectors fit the entries: whoever is first to
-// see all of them folds for everybody, in rank order, and says the result in its own entry.
+// Reductions on an oversubscribed host whose vectors fit the entries: whoever is first to see all
+// of them folds for everybody, in rank order, and puts the result into its own entry.
 //
-// A core is handed over once a member and call: one that comes says its vector, and has the result
-// when it comes to run again. Sharing the folding (fold_long.cc) would wait for everybody four
-// times, which costs a crowd more than that one member folds alone. Nobody but who folds reads the
-// others' entries, so its own is free for the result.
+// So a core changes hands once a member and call: a member that comes gives its vector, and finds
+// the result when it runs again. Sharing the folding (fold_long.cc) would wait for everybody four
+// times, which costs more, where ranks share cores, than that one member folds alone. Only the
+// member that folds reads the others' entries, so its own is free for the result.
 #include <cstring>
 
 #include "delegate/work.h"
@@ -19,12 +19,12 @@ constexpr std::uint64_t kMemberMask = kWithoutData - 1;
 
 }  // namespace
 
-bool ShmTeam::is_for_crowd(const Work& work) const {
+bool ShmTeam::is_for_one(const Work& work) const {
   return is_oversubscribed_ && size_ > 2 && static_cast<std::uint64_t>(size_) <= kMemberMask &&
          work.call.collective == coll::Collective::allreduce && work.bytes <= geometry_.entry_bytes;
 }
 
-Code ShmTeam::fold_crowd(Work& work) {
+Code ShmTeam::fold_by_one(Work& work) {
   const TeamCall& call = work.call;
   if (!work.has_spoken) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
@@ -54,8 +54,9 @@ Code ShmTeam::fold_crowd(Work& work) {
   return Code::ok;
 }
 
-// relaxed: who claims it has heard all, and `served` tells of what it does. Of a call before it
-// nobody claims any more: all are past that.
+// relaxed: the claim itself publishes nothing. Whoever makes it has heard all members, and what it
+// does is published by `served`. All members are past the calls before this one, so that nobody
+// claims those any more.
 bool ShmTeam::claim_folding() {
   std::atomic<std::uint64_t>& claimed = control(0).claimed;
   std::uint64_t before = claimed.load(std::memory_order_relaxed);
@@ -70,7 +71,7 @@ void ShmTeam::fold_for_all(const Work& work) {
   for (int member = 2; member < size_; ++member)
     work.kernel(call.recv, operand(member), call.recv, call.count);
   std::memcpy(operand(me_), call.recv, work.bytes);
-  // release: pairs with the acquire in fold_crowd(), after which the result is read.
+  // release: pairs with the acquire in fold_by_one(), after which the result is read.
   control(0).served.store(number_ << kMemberBits | (without_data_ < 0 ? 0 : kWithoutData) |
                               static_cast<std::uint64_t>(me_),
                           std::memory_order_release);

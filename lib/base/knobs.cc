@@ -42,6 +42,10 @@ constexpr KnobRow kPlain[] = {
      "that moves long nonblocking collectives, where the job leaves a core for it beside each "
      "rank"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
+    {"TUTTI_TCP_CONGESTION", "text", "auto", "transport",
+     "congestion control of links between hosts: auto (cubic or reno where the host's default is "
+     "bbr "
+     "and the way short), system (the host's default), or a name that the host allows"},
     {"TUTTI_INTERFACES", "text", "", "transport",
      "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ "
      "and "

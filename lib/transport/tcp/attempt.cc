@@ -110,7 +110,7 @@ void Attempt::reap(std::int64_t now) {
 
 void Attempt::start(std::size_t candidate, std::int64_t now) {
   next_at_ns_ = now + kBesideNs;
-  auto fd = start_connecting(candidates_[candidate]);
+  auto fd = start_connecting(candidates_[candidate], own_.congestion);
   if (!fd) {
     outcomes_[candidate] = fd.error().text;
     is_worth_more_ = is_worth_more_ || !is_answer(fd.error());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "transport/tcp/congestion.h"
 #include "transport/tcp/seal.h"
 #include "transport/tcp/wire.h"
 
@@ -26,6 +27,7 @@ struct Identity {
   std::uint32_t ranks = 0;
   Security security = Security::none;
   std::uint16_t ciphers = 0;  // own_ciphers(), where there is security
+  Congestion congestion{};    // of our sockets
 };
 
 enum class Outcome : std::uint8_t { goes_on, proved, refused };

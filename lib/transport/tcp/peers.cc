@@ -21,7 +21,7 @@ constexpr std::int64_t kStreamTickNs = 500'000'000;
 constexpr std::int64_t kDoomNs = 1'000'000'000;
 constexpr std::int64_t kGoodbyeNs = 3'000'000'000;
 
-Identity identity_of(const wireup::Wireup& wireup, Security security) {
+Identity identity_of(const wireup::Wireup& wireup, Security security, Congestion congestion) {
   const wireup::SegmentHeader& header = wireup.segment().header();
   Identity own;
   // Who is still in another program of this rank's knows other addresses.
@@ -30,16 +30,17 @@ Identity identity_of(const wireup::Wireup& wireup, Security security) {
   own.rank = static_cast<std::uint32_t>(wireup.rank());
   own.ranks = header.ranks;
   own.security = security;
+  own.congestion = std::move(congestion);
   if (security != Security::none) own.ciphers = own_ciphers();
   return own;
 }
 
 }  // namespace
 
-Peers::Peers(wireup::Wireup& wireup, Sink& sink, Security security)
+Peers::Peers(wireup::Wireup& wireup, Sink& sink, Security security, Congestion congestion)
     : wireup_(wireup),
       sink_(sink),
-      own_(identity_of(wireup, security)),
+      own_(identity_of(wireup, security, std::move(congestion))),
       reception_(own_),
       gone_(wireup) {}
 
@@ -132,6 +133,7 @@ void Peers::welcome(Guest guest) {
 
 void Peers::establish(Slot& slot, UniqueFd fd, const LinkSession& session) {
   const int number = fd.get();
+  own_.congestion.settle(number, round_trip_us_of(number));
   slot.stream =
       std::make_unique<Stream>(std::move(fd), slot.rank, poller_, scratch_, sink_, session);
   poller_.add(number, EPOLLIN | EPOLLOUT, slot.stream.get());  // OUT once: the link is ready

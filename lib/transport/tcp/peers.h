@@ -30,7 +30,7 @@ struct Slot {
 
 class Peers {
  public:
-  Peers(wireup::Wireup& wireup, Sink& sink, Security security);
+  Peers(wireup::Wireup& wireup, Sink& sink, Security security, Congestion congestion);
   ~Peers();
 
   Result<void> listen(Family family, const std::string& interfaces);

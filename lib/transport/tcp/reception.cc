@@ -78,7 +78,7 @@ Reception::~Reception() {
 
 Result<std::uint16_t> Reception::open(const SocketAddress& at) {
   std::uint16_t port = 0;
-  TUTTI_TRY(fd, listen_at(at, port));
+  TUTTI_TRY(fd, listen_at(at, own_.congestion, port));
   listeners_.push_back(std::make_unique<Listener>(*this, std::move(fd)));
   return port;
 }

@@ -32,11 +32,13 @@ void set(int fd, int level, int option, int value) {
 
 }  // namespace
 
-Result<UniqueFd> listen_at(const SocketAddress& at, std::uint16_t& port) {
+Result<UniqueFd> listen_at(const SocketAddress& at, const Congestion& congestion,
+                           std::uint16_t& port) {
   UniqueFd fd(
       ::socket(at.is_ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.is_open()) return tl::unexpected(last_error("socket: "));
   if (at.is_ipv6) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  congestion.begin(fd.get());
   sockaddr_storage storage{};
   socklen_t bytes = at.fill(storage);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), bytes) != 0)
@@ -48,11 +50,12 @@ Result<UniqueFd> listen_at(const SocketAddress& at, std::uint16_t& port) {
   return fd;
 }
 
-Result<UniqueFd> start_connecting(const SocketAddress& address) {
+Result<UniqueFd> start_connecting(const SocketAddress& address, const Congestion& congestion) {
   UniqueFd fd(::socket(address.is_ipv6 ? AF_INET6 : AF_INET,
                        SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.is_open()) return tl::unexpected(last_error("socket: "));
   tune(fd.get());
+  congestion.begin(fd.get());
   sockaddr_storage storage{};
   const socklen_t bytes = address.fill(storage);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), bytes) != 0 &&

@@ -5,15 +5,17 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "transport/tcp/congestion.h"
 #include "transport/tcp/interfaces.h"
 #include "transport/tcp/wire.h"
 
 namespace tutti::transport::tcp {
 
 // A non-blocking socket that listens at this address alone, and the port it got.
-Result<UniqueFd> listen_at(const SocketAddress& at, std::uint16_t& port);
+Result<UniqueFd> listen_at(const SocketAddress& at, const Congestion& congestion,
+                           std::uint16_t& port);
 // A non-blocking socket on its way to `address`, or an error when that is hopeless at once.
-Result<UniqueFd> start_connecting(const SocketAddress& address);
+Result<UniqueFd> start_connecting(const SocketAddress& address, const Congestion& congestion);
 // Whether the connection stands; an error when it never will.
 Result<bool> is_connected(int fd);
 // The next connection, if there is one; errno says why not.

@@ -8,6 +8,8 @@
 
 #include <sodium.h>
 
+#include <utility>
+
 #include "base/clock.h"
 #include "transport/tcp/peers.h"
 
@@ -34,10 +36,10 @@ class TcpLink final : public Link {
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport(const Surroundings& around, Security security)
+  TcpTransport(const Surroundings& around, Security security, Congestion congestion)
       : rank_(around.wireup->rank()),
         security_(security),
-        peers_(*around.wireup, *around.sink, security) {}
+        peers_(*around.wireup, *around.sink, security, std::move(congestion)) {}
 
   Result<void> listen(Family family, const std::string& interfaces) {
     interfaces_ = interfaces;
@@ -125,7 +127,8 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
   TUTTI_TRY(family, family_named(around.knobs->text("TUTTI_TCP_FAMILY")));
   TUTTI_TRY(security, security_named(around.knobs->text("TUTTI_LINK_SECURITY")));
-  auto transport = std::make_unique<TcpTransport>(around, security);
+  TUTTI_TRY(congestion, Congestion::named(around.knobs->text("TUTTI_TCP_CONGESTION")));
+  auto transport = std::make_unique<TcpTransport>(around, security, std::move(congestion));
   TUTTI_DO(transport->listen(family, around.knobs->text("TUTTI_INTERFACES")));
   return std::unique_ptr<Transport>(std::move(transport));
 }

@@ -31,12 +31,12 @@ FAULTS = [
              "return fingerprint(call, 0, shape.bytes, shape.type);")]}),
     Fault("1.3", "calls are compared by a number of the communicator that comes back", "", {
         "lib/comm/fingerprint.cc": [
-            ("  record.birth = runtime.births_above + comm.birth();\n",
-             "  record.birth = comm.context();\n")]}),
+            ("  state.record.birth = runtime.births_above + comm.birth();\n",
+             "  state.record.birth = comm.context();\n")]}),
     Fault("1.7", "MPI_Comm_disconnect waits for nothing", "disconnect", {
         "bindings/mpi/body/comm.cc": [
             ("    comm::settle_messages(*object);\n  }\n  return end_comm", "  }\n  return end_comm"),
-            ("  if (end == End::settled) comm::settle_messages(*object);\n", "")]}),
+            ("  if (end == CommEnd::settled) comm::settle_messages(*object);\n", "")]}),
     Fault("1.7", "the last session leaves its offered messages behind", "last_words", {
         "lib/p2p/ending.cc": [
             ("  const auto is_over = [this] { return !has_moving() && untaken() == nullptr; };\n",

@@ -171,6 +171,7 @@ struct Hooks {
 class Request final : public GatedObject {
  public:
   bool is_done() const { return done_; }
+  bool is_collective() const { return is_collective_; }  // also when it is done
   const p2p::Status& status() const { return status_; }
   Communicator* comm() const { return comm_.get(); }
   Hooks* hooks() const { return hooks_.get(); }  // null: none
@@ -199,7 +200,7 @@ class Request final : public GatedObject {
     int peer;
     std::uint32_t number = 0;
   } sent_;  // a short message that has left; number 0: none
-  bool done_ = false;
+  bool done_ = false, is_collective_ = false;
   bool is_wanted_back_ = false;
 };
 

@@ -151,6 +151,7 @@ void RequestMaker::ask_back(Request& request) {
 Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall bound) {
   Request* const request = make(comm);
   request->collective_ = comm.runtime().collectives.take();
+  request->is_collective_ = true;
   Request::Collective& collective = *request->collective_;
   collective.bound = std::move(bound);
   collective.send_type = keep(call.send_type);

@@ -226,6 +226,11 @@ Code request_get_status_some(int incount, const MPI_Request array_of_requests[],
 
 Code request_free(MPI_Request* request) {
   if (*request == MPI_REQUEST_NULL) return refuse(Code::request, "request is MPI_REQUEST_NULL");
+  // MPI 5.0, 6.12 and 6.13: erroneous. Nobody would know when its buffers may be used again.
+  comm::Request* const active = operation_of(*request);
+  if (active != nullptr && active->is_collective())
+    return refuse_on(active->comm(), Code::request,
+                     "request is of a collective that was begun: it is waited for, not freed");
   return free_request(request);
 }
 

@@ -13,12 +13,6 @@ using gpu::Lane;
 
 namespace {
 
-int class_of(int code) {
-  int error_class = MPI_SUCCESS;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 int create(const char* type, std::uintptr_t value, MPIX_Stream* stream, bool has_value = true) {
   MPI_Info info;
   MPI_Info_create(&info);

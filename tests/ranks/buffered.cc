@@ -5,12 +5,6 @@ using namespace ranks;
 
 namespace {
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 void everyone_sends_first(MPI_Comm comm) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   std::vector<double> out(5000), in(5000);

@@ -36,6 +36,12 @@ inline int done() {
   return failures == 0 ? 0 : 1;
 }
 
+inline int class_of(int code) {
+  int error_class = -1;
+  MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
 // A value that names its sender, receiver and place, so that a mix-up shows.
 inline int value_of(int from, int to, int i) {
   return from * 1000003 + to * 1009 + i;

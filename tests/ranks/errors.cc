@@ -17,12 +17,6 @@ void remember(MPI_Comm* comm, int* code, ...) {
   last_comm = *comm;
 }
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 // Both lengths: one that is sent at once and one that is asked for first.
 void truncation() {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;

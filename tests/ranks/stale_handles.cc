@@ -23,12 +23,6 @@ Handle as(Word word) {
   return reinterpret_cast<Handle>(word);
 }
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 // How objects of one kind are made, freed, and looked at by a call that changes nothing.
 struct Kind {
   const char* name;

@@ -8,12 +8,6 @@ using namespace ranks;
 
 namespace {
 
-int class_of(int code) {
-  int found = MPI_SUCCESS;
-  MPI_Error_class(code, &found);
-  return found;
-}
-
 void refuse_and_wait(MPI_Request request) {
   const MPI_Request before = request;
   CHECK(class_of(MPI_Request_free(&request)) == MPI_ERR_REQUEST);

@@ -8,12 +8,6 @@ namespace {
 
 constexpr int kTooMany = 200000;
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 int sum_over(MPI_Comm comm) {
   int one = 1, sum = 0;
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);

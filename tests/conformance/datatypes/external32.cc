@@ -86,12 +86,6 @@ void structs_go_around() {
   MPI_Type_free(&type);
 }
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 void mistakes() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   long large = 1L << 40;

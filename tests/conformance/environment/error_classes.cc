@@ -8,12 +8,6 @@ using namespace ranks;
 
 namespace {
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 void shapes() {
   int dims[2] = {0, 3}, coords[2] = {0, 0};
   CHECK(class_of(MPI_Cart_coords(MPI_COMM_WORLD, 0, 2, coords)) == MPI_ERR_TOPOLOGY);

@@ -9,12 +9,6 @@ using namespace ranks;
 
 namespace {
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 int last = MPI_SUCCESS;
 void remember(MPI_Comm* /*comm*/, int* code, ...) {
   last = *code;

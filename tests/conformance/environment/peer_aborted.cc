@@ -11,12 +11,6 @@ using namespace ranks;
 
 namespace {
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 void call_the_dead(int dead) {
   int word = 0;
   const auto recv = [&](int count, int* buffer) {

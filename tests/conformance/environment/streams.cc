@@ -8,12 +8,6 @@ using namespace ranks;
 
 namespace {
 
-int class_of(int code) {
-  int error_class = MPI_SUCCESS;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 void of_a_gpu() {
   void* const handle = nullptr;
   MPIX_Stream stream = MPIX_STREAM_NULL;

@@ -10,12 +10,6 @@ namespace {
 const MPI_Datatype kNone = MPI_DATATYPE_NULL;
 const MPI_Comm kWorld = MPI_COMM_WORLD;
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 // From every rank to the next, without elements.
 void to_the_next() {
   const int to = (rank + 1) % size, from = (rank + size - 1) % size;

@@ -12,12 +12,6 @@ struct Cut {
   int sends, receives, bytes;  // partitions on either side, bytes in all
 };
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 // Around the ring, three rounds, partitions made ready last to first.
 void around(const Cut& cut) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;

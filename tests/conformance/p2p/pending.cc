@@ -7,12 +7,6 @@ using namespace ranks;
 
 namespace {
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 // The message of `waiting` is sent after the wait only.
 void one_fails(int failing, int waiting, int fine) {
   const int words[3] = {1, 2, 3};

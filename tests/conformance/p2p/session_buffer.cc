@@ -27,12 +27,6 @@ bool has_passed(const std::vector<char>& room) {
   return std::any_of(room.begin(), room.end(), [](char byte) { return byte != '\0'; });
 }
 
-int class_of(int code) {
-  int error_class = -1;
-  MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
 }  // namespace
 
 int main() {

@@ -4,16 +4,6 @@
 
 using namespace ranks;
 
-namespace {
-
-int class_of(int code) {
-  int found = -1;
-  MPI_Error_class(code, &found);
-  return found;
-}
-
-}  // namespace
-
 int main() {
   MPI_Session session;
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);

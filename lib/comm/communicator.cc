@@ -98,8 +98,9 @@ delegate::Waiting Runtime::waiting() {
   waiting.active = [](void* self) { active(*static_cast<Runtime*>(self)); };
   waiting.self = this;
   waiting.describe = &describe_fingerprint;
-  waiting.explain = [](void* self, std::string why) {
-    static_cast<Runtime*>(self)->reason = {std::move(why), true};
+  waiting.explain = [](void* self, std::string why, delegate::FailureCause cause) {
+    static_cast<Runtime*>(self)->reason = {std::move(why),
+                                           cause == delegate::FailureCause::mismatch};
   };
   if (mismatch != Mismatch::an_error)
     waiting.overlook = [](void* self, std::string why) {

@@ -78,6 +78,9 @@ struct TeamCall {
   const Uneven* uneven = nullptr;
 };
 
+// Why a call fails: the members' calls do not match, or one of them could not do its part.
+enum class FailureCause : std::uint8_t { mismatch, failure };
+
 // While a team call waits it must let messages move and sleep properly: this is how.
 struct Waiting {
   int (*progress)(void* self) = nullptr;  // p2p progress; events handled
@@ -88,7 +91,7 @@ struct Waiting {
   // Turns a fingerprint into words for the message about a mismatch.
   std::string (*describe)(std::uint32_t fingerprint) = nullptr;
   // Takes the words for a call that is about to fail.
-  void (*explain)(void* self, std::string why) = nullptr;
+  void (*explain)(void* self, std::string why, FailureCause cause) = nullptr;
   // The same for a call that goes on although another rank makes a different one; null: it fails.
   void (*overlook)(void* self, std::string why) = nullptr;
 };

@@ -145,7 +145,7 @@ Code ShmTeam::mismatch(const Fault& fault) {
     return Code::ok;
   }
   control(me_).fault = fault;  // break_off() publishes it
-  waiting_.explain(waiting_.self, std::move(line));
+  waiting_.explain(waiting_.self, std::move(line), FailureCause::mismatch);
   return Code::other;
 }
 
@@ -154,8 +154,10 @@ Code ShmTeam::broken_by(int member, std::uint32_t said) {
   const Fault& fault = control(member).fault;
   if (fault.kind != Fault::Kind::other) return mismatch(fault);
   if (said == static_cast<std::uint32_t>(Code::proc_aborted)) return Code::proc_aborted;
-  waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(member)) +
-                                      " gave up on the collectives of this communicator");
+  waiting_.explain(waiting_.self,
+                   "rank " + std::to_string(job_rank(member)) +
+                       " gave up on the collectives of this communicator",
+                   FailureCause::failure);
   return Code::other;
 }
 
@@ -166,7 +168,8 @@ Code ShmTeam::end_without_data() {
                    member == me_ ? "a GPU could not copy this rank's data; see the line above"
                                  : "rank " + std::to_string(job_rank(member)) +
                                        " had no data for this call: its GPU has failed, or its "
-                                       "buffer lies in memory that cannot be used");
+                                       "buffer lies in memory that cannot be used",
+                   FailureCause::failure);
   return Code::other;
 }
 

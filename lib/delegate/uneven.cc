@@ -203,10 +203,11 @@ Code ShmTeam::see_sizes(const Exchange& exchange) const {
     const Count room = exchange.everyone_gives ? exchange.call.uneven->into.bytes(giver)
                                                : exchange.call.into.bytes;
     if (said <= room) continue;
-    waiting_.explain(waiting_.self, "rank " + std::to_string(job_rank(giver)) + " gives " +
-                                        std::to_string(said) + " bytes to rank " +
-                                        std::to_string(job_rank(me_)) + ", which has room for " +
-                                        std::to_string(room));
+    waiting_.explain(waiting_.self,
+                     "rank " + std::to_string(job_rank(giver)) + " gives " + std::to_string(said) +
+                         " bytes to rank " + std::to_string(job_rank(me_)) +
+                         ", which has room for " + std::to_string(room),
+                     FailureCause::mismatch);
     return Code::truncate;
   }
   return Code::ok;

@@ -24,6 +24,7 @@ using types::Count;
 inline constexpr Handle kInt = 0x209, kDouble = 0x214, kSum = 0x21;
 
 inline thread_local std::string explained;  // what this member's team said about its failure
+inline thread_local delegate::FailureCause cause_said = delegate::FailureCause::mismatch;
 
 inline delegate::Waiting waiting() {
   delegate::Waiting waiting;
@@ -31,7 +32,10 @@ inline delegate::Waiting waiting() {
   waiting.idle = [](void*) { std::this_thread::yield(); };
   waiting.active = [](void*) {};
   waiting.describe = [](std::uint32_t fingerprint) { return std::to_string(fingerprint); };
-  waiting.explain = [](void*, std::string why) { explained = std::move(why); };
+  waiting.explain = [](void*, std::string why, delegate::FailureCause cause) {
+    explained = std::move(why);
+    cause_said = cause;
+  };
   return waiting;
 }
 

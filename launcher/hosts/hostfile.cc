@@ -71,8 +71,8 @@ Result<void> apply_word(HostSlots& host, const std::string& word) {
   const auto number = parse_slots(value);
   const int most = key == Key::port ? 65535 : kMostSlots;
   if (!number || *number > most)
-    return fail(Code::arg, "'" + word + "' needs a whole number from 1 to " +
-                               std::to_string(most) + " after '='");
+    return fail(Code::arg, "'" + word + "' needs a whole number from 1 to " + std::to_string(most) +
+                               " after '='");
   if (key == Key::slots) {
     host.slots = *number;
     host.slots_given = true;

@@ -108,7 +108,8 @@ Result<std::string> read_file(const std::string& path) {
     if (bytes < 0 && errno != EINTR) return refused();
     if (text.size() > kLongestFile)
       return fail(Code::arg, "cannot read " + path + ": more than " +
-                                 text::format_bytes(kLongestFile) + " are in it; is it the file "
+                                 text::format_bytes(kLongestFile) +
+                                 " are in it; is it the file "
                                  "that was meant?");
   }
 }

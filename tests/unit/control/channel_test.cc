@@ -99,8 +99,12 @@ TEST_CASE("a message longer than a frame may be is not sent, and the sender says
   pair.b->open([&](Frame&&) { ++got; }, [&](const std::string&) { pair.loop.stop(); });
   pair.a->open([](Frame&&) {}, [&](const std::string& why) { reason = why; });
   const std::string long_one(kMaxFrameBytes + 1, 'x');
-  SECTION("made of a message") { pair.a->send(0, Note{long_one}); }
-  SECTION("passed on") { pair.a->send_raw(0, long_one); }
+  SECTION("made of a message") {
+    pair.a->send(0, Note{long_one});
+  }
+  SECTION("passed on") {
+    pair.a->send_raw(0, long_one);
+  }
   pair.loop.run();
   CHECK(got == 0);
   CHECK(reason.find("64 MiB are the most") != std::string::npos);

@@ -27,15 +27,9 @@ void put(std::string_view line) {
 
 }  // namespace
 
-void set_rank(int rank) {
-  g_rank.store(rank, std::memory_order_relaxed);
-}
-void set_explain(bool on) {
-  g_explain.store(on, std::memory_order_relaxed);
-}
-bool explains() {
-  return g_explain.load(std::memory_order_relaxed);
-}
+void set_rank(int rank) { g_rank.store(rank, std::memory_order_relaxed); }
+void set_explain(bool on) { g_explain.store(on, std::memory_order_relaxed); }
+bool explains() { return g_explain.load(std::memory_order_relaxed); }
 void warn(std::string_view line) {
   const int before = g_warnings.load(std::memory_order_relaxed);
   if (before > kMostWarnings) return;

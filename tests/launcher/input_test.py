@@ -49,6 +49,8 @@ def clear_words(folder):
     for word, most in (("slots=2147483647", 1048576), ("port=70000", 65535)):
         hosts = file_of(folder, "many", f"a {word}\n".encode())
         refused(f"so has {word}", f"'{word}' needs a whole number from 1 to {most} after '='", "--hostfile", hosts, "true")
+    ranks = file_of(folder, "far", b"rank 0=localhost slot=4294967296:0\n")
+    refused("a rankfile's package is not cut to another", "'4294967296:0' names no processor", "--rankfile", ranks, "-np", "1", "true")
     refused("a file without an end is not read to it", "more than 64 MiB are in it", "--hostfile", "/dev/zero", "true")
     hosts = file_of(folder, "marked", b"\xef\xbb\xbflocalhost slots=2\r\n")
     done = run(PRUN, "--hostfile", hosts, "-np", "2", "echo", "up")

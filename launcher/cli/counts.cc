@@ -6,10 +6,11 @@
 namespace tutti::launch::cli {
 
 Result<int> positive(const Given& given, std::size_t word) {
+  constexpr int kMost = 1 << 24;
   const auto value = text::parse_int(given.words[word]);
-  if (!value || *value < 1 || *value > (1 << 24))
-    return fail(Code::arg, given.spelling + " needs a whole number of at least 1, not '" +
-                               given.words[word] + "'");
+  if (!value || *value < 1 || *value > kMost)
+    return fail(Code::arg, given.spelling + " needs a whole number from 1 to " +
+                               std::to_string(kMost) + ", not '" + given.words[word] + "'");
   return static_cast<int>(*value);
 }
 

@@ -100,7 +100,7 @@ struct SectionName {
 };
 std::span<const SectionName> section_names();
 
-// Shared by the functions that apply: a whole number of at least 1, or an error naming both.
+// Shared by the functions that apply: a whole number from 1, or an error naming both.
 Result<int> positive(const Given& given, std::size_t word = 0);
 // "0-3,8" -> 0,1,2,3,8.
 Result<std::vector<int>> number_list(const Given& given, const std::string& text);

@@ -95,10 +95,12 @@ tl::unexpected<Error> unknown_word(const Given& given, const std::string& word,
 }
 
 Result<void> cpus_each(Draft& draft, const Given& given, const std::string& written) {
+  constexpr int kMost = 1 << 20;
   const auto cpus = text::parse_int(std::string_view(written).substr(3));
-  if (!cpus || *cpus < 1 || *cpus > (1 << 20))
+  if (!cpus || *cpus < 1 || *cpus > kMost)
     return fail(Code::arg, given.spelling + " " + given.words[0] + ": '" + written +
-                               "' needs a whole number of at least 1 after '='");
+                               "' needs a whole number from 1 to " + std::to_string(kMost) +
+                               " after '='");
   draft.job.placement.cpus_per_rank = static_cast<int>(*cpus);
   return {};
 }

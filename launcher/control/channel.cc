@@ -13,12 +13,20 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "control/control.h"
 
 namespace tutti::launch::control {
 namespace {
 constexpr std::size_t kReadBytes = 128U << 10;
 constexpr std::size_t kCompactBytes = 256U << 10;
+
+// Whoever hears it would refuse it, and could say to nobody why.
+std::string too_long(std::size_t bytes) {
+  return "given up here: a message of " + text::format_bytes(bytes) + " is to be sent, and " +
+         text::format_bytes(kMaxFrameBytes) +
+         " are the most; fewer ranks, or a smaller environment, need less";
+}
 }  // namespace
 
 StartupChannel::StartupChannel(Loop& loop, ChannelEnds ends)
@@ -98,18 +106,20 @@ bool StartupChannel::may_send() {
 
 void StartupChannel::send(int host, const Message& message) {
   if (!may_send()) return;
-  if (stream_) {
-    plain_.clear();
-    add_frame(plain_, host, message);
-    stream_->seal(plain_, queued_);
-  } else {
-    add_frame(queued_, host, message);
+  if (stream_) plain_.clear();
+  std::string& out = stream_ ? plain_ : queued_;
+  const std::size_t before = out.size();
+  if (const std::size_t body = add_frame(out, host, message); body > kMaxFrameBytes) {
+    out.resize(before);
+    return fail_later(too_long(body));
   }
+  if (stream_) stream_->seal(plain_, queued_);
   if (!writing_) write_some();
 }
 
 void StartupChannel::send_raw(int host, std::string_view body) {
   if (!may_send()) return;
+  if (body.size() > kMaxFrameBytes) return fail_later(too_long(body.size()));
   if (stream_)
     stream_->seal(frame(host, body), queued_);
   else

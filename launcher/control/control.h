@@ -35,7 +35,8 @@ Result<Message> decode(std::string_view bytes);
 
 // One frame: length, host, body.
 std::string frame(int host, std::string_view body);
-void add_frame(std::string& out, int host, const Message& message);  // appends
+// Appends it; returns the bytes of its body. More than kMaxFrameBytes: nobody will take it.
+std::size_t add_frame(std::string& out, int host, const Message& message);
 struct Frame {
   int host = kEveryHost;
   std::string body;

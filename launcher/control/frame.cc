@@ -31,14 +31,16 @@ std::string frame(int host, std::string_view body) {
   return out;
 }
 
-void add_frame(std::string& out, int host, const Message& message) {
+std::size_t add_frame(std::string& out, int host, const Message& message) {
   const std::size_t at = out.size();
   put_number(out, 0);
   put_number(out, static_cast<std::uint32_t>(host));
   encode_to(out, message);
+  const std::size_t bytes = out.size() - at - kHeadBytes;
   std::string length;
-  put_number(length, static_cast<std::uint32_t>(out.size() - at - kHeadBytes));
+  put_number(length, static_cast<std::uint32_t>(bytes));
   out.replace(at, length.size(), length);
+  return bytes;
 }
 
 void FrameReader::feed(std::string_view bytes) {

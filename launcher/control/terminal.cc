@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/printable.h"
 
 namespace tutti::launch::control {
 namespace {
@@ -175,7 +176,7 @@ void Terminal::write(int number, std::string_view text) {
 }
 
 void Terminal::say(std::string_view line) {
-  write(2, "prun: " + std::string(line) + "\n");
+  write(2, "prun: " + text::printable(line, "\n\t") + "\n");
 }
 
 void Terminal::status(std::string_view line) {

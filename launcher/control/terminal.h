@@ -63,7 +63,8 @@ class Terminal {
   ~Terminal();
 
   void write(int stream, std::string_view text);  // 1 or 2
-  // One line of prun's own, on stderr, after what was written before.
+  // One line of prun's own, on stderr, after what was written before. What files, hosts and ranks
+  // have said in it does not steer the terminal.
   void say(std::string_view line);
   // A line that is replaced by the next and vanishes before other output; terminals only.
   void status(std::string_view line);

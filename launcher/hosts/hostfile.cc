@@ -69,8 +69,10 @@ Result<void> apply_word(HostSlots& host, const std::string& word) {
     return {};
   }
   const auto number = parse_slots(value);
-  if (!number || (key == Key::port && *number > 65535))
-    return fail(Code::arg, "'" + word + "' needs a whole number of at least 1 after '='");
+  const int most = key == Key::port ? 65535 : kMostSlots;
+  if (!number || *number > most)
+    return fail(Code::arg, "'" + word + "' needs a whole number from 1 to " + std::to_string(most) +
+                               " after '='");
   if (key == Key::slots) {
     host.slots = *number;
     host.slots_given = true;

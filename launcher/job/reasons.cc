@@ -16,6 +16,12 @@ std::string name_of(int rank, const std::string& host) {
   return "rank " + std::to_string(rank) + " on host " + host;
 }
 
+// What a terminal would show of it in the end: a progress bar begins its line anew.
+std::string_view last_shown(std::string_view line) {
+  while (line.ends_with('\r')) line.remove_suffix(1);
+  return line.substr(line.rfind('\r') + 1);
+}
+
 }  // namespace
 
 RankVerdict judge(const control::RankEnded& report, const std::string& host) {
@@ -64,7 +70,7 @@ std::string last_lines(const std::string& tail) {
   if (lines.empty()) return "";
   std::string out = "; it wrote last:";
   for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i)
-    out += "\n    " + lines[i];
+    out.append("\n    ").append(last_shown(lines[i]));
   return out;
 }
 

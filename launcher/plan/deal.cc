@@ -7,6 +7,7 @@
 #include "plan/deal.h"
 
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -228,7 +229,7 @@ Result<Units> units_named(const Machine& machine, const std::string& text, bool 
     std::string range = word;
     if (const auto colon = word.find(':'); colon != std::string::npos) {
       const auto number = text::parse_int(word.substr(word.starts_with('p') ? 1 : 0, colon));
-      if (!number) return none(word);
+      if (!number || *number < 0 || *number > INT_MAX) return none(word);
       package = static_cast<int>(*number);
       range = word.substr(colon + 1);
     }

@@ -30,6 +30,7 @@
 #include "base/unique_fd.h"
 #include "job/job.h"
 #include "prun/answers.h"
+#include "prun/surroundings.h"
 #include "status/status.h"
 
 namespace tutti::launch::prun {
@@ -160,7 +161,7 @@ std::vector<Job> jobs() {
 }
 
 int complain(const std::string& line) {
-  std::fprintf(stderr, "prun: %s\n", line.c_str());
+  say(line);
   return status::of(status::ExitStatus::usage);
 }
 

@@ -29,10 +29,6 @@ using namespace tutti::launch::prun;
 
 namespace {
 
-void say(const std::string& line) {
-  std::fprintf(stderr, "prun: %s\n", line.c_str());
-}
-
 int complain(status::ExitStatus status, const std::string& line) {
   say(line);
   return status::of(status);
@@ -51,7 +47,7 @@ std::string version_text(const std::string& called_as) {
 int print_help(const std::string& topic, const std::string& called_as) {
   const auto text = cli::help_text(topic.empty() && called_as == "torchrun" ? called_as : topic);
   if (text) std::fputs(text->c_str(), stdout);
-  if (!text) std::fprintf(stderr, "%s\n", text.error().text.c_str());
+  if (!text) say(text.error().text);
   return status::of(text ? status::ExitStatus::success : status::ExitStatus::usage);
 }
 

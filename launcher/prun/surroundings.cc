@@ -12,13 +12,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string_view>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "job/job.h"
 
 namespace tutti::launch::prun {
 namespace {
+
+constexpr std::size_t kLongestFile = 64U << 20;  // of those that are read as text
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool can_run(const std::string& path) {
   return is_file(path) && ::access(path.c_str(), X_OK) == 0;
@@ -80,6 +85,11 @@ void hold_standard_streams() {
       (void)!::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
 }
 
+void say(std::string_view line) {
+  const std::string text = "prun: " + text::printable(line, "\n\t") + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
 Result<std::string> read_file(const std::string& path) {
   const auto refused = [&path] {
     return fail(Code::arg, "cannot read " + path + ": " + std::strerror(errno));
@@ -90,9 +100,17 @@ Result<std::string> read_file(const std::string& path) {
   char piece[4096];
   for (;;) {
     const ssize_t bytes = ::read(file.get(), piece, sizeof piece);
-    if (bytes == 0) return text;
+    if (bytes == 0) {
+      if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+      return text;
+    }
     if (bytes > 0) text.append(piece, static_cast<std::size_t>(bytes));
     if (bytes < 0 && errno != EINTR) return refused();
+    if (text.size() > kLongestFile)
+      return fail(Code::arg, "cannot read " + path + ": more than " +
+                                 text::format_bytes(kLongestFile) +
+                                 " are in it; is it the file "
+                                 "that was meant?");
   }
 }
 
@@ -143,7 +161,7 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
       allocation.notes.emplace_back(
           "no srun in PATH; the hosts of the Slurm job are reached by ssh");
   }
-  for (const std::string& note : allocation.notes) std::fprintf(stderr, "prun: %s\n", note.c_str());
+  for (const std::string& note : allocation.notes) say(note);
   hosts::HostRules rules;
   rules.excluded = spec.placement.excluded;
   if (spec.listen.empty()) rules.most_hosts = spec.placement.most_hosts;

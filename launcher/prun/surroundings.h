@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "cli/cli.h"
@@ -14,6 +15,10 @@ namespace tutti::launch::prun {
 // would get their number. Output that is lost so is told: a write fails; of errors nobody wants to
 // hear.
 void hold_standard_streams();
+// "prun: line" on standard error; what files and others have said in it does not steer the
+// terminal.
+void say(std::string_view line);
+// A text, without the mark of UTF-8 that some editors put first.
 Result<std::string> read_file(const std::string& path);
 std::optional<std::string> variable(const std::string& name);
 bool is_file(const std::string& path);

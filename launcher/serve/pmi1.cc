@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <map>
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr const char* kBarrier = "pmi1";
 constexpr std::size_t kMostPending = 1U << 20;  // bytes of one command
+constexpr int kMostRefusals = 8;                // told of one rank: it may ask for ever
 
 class Pmi1Server final : public Server {
  public:
@@ -43,12 +45,15 @@ class Pmi1Server final : public Server {
     UniqueFd socket;
     std::string received;
     bool served = false, waits = false;  // in the barrier
+    int refusals = 0;                    // that were told
   };
 
   void read(std::size_t local);
   void answer(std::size_t local, const Pmi1Command& command);
   void barrier(std::size_t local);
   void get(std::size_t local, const Pmi1Command& command);
+  void abort(int rank, const Pmi1Command& command);
+  void refuse(std::size_t local, const std::string& name);
   void say(std::size_t local, const std::string& line);
   void drop(std::size_t local);
 
@@ -163,13 +168,23 @@ void Pmi1Server::answer(std::size_t local, const Pmi1Command& command) {
     reports_.finalized(rank);
     say(local, "cmd=finalize_ack rc=0");
   } else if (name == "abort") {
-    const auto status = text::parse_int(command.word("exitcode"));
-    reports_.aborts(rank, status ? static_cast<int>(*status) : 1, command.word("message"));
+    abort(rank, command);
   } else {
-    reports_.note("rank " + std::to_string(rank) + " asked its launcher for '" + name +
-                  "', which prun does not do for programs of this MPI");
-    say(local, "cmd=" + answer_to(name) + " rc=-1 msg=not_supported");
+    refuse(local, name);
   }
+}
+
+void Pmi1Server::abort(int rank, const Pmi1Command& command) {
+  const auto status = text::parse_int(command.word("exitcode"));
+  const bool is_status = status && *status >= INT_MIN && *status <= INT_MAX;
+  reports_.aborts(rank, is_status ? static_cast<int>(*status) : 1, command.word("message"));
+}
+
+void Pmi1Server::refuse(std::size_t local, const std::string& name) {
+  if (clients_.at(local).refusals++ < kMostRefusals)
+    reports_.note("rank " + std::to_string(job_.local[local]) + " asked its launcher for '" + name +
+                  "', which prun does not do for programs of this MPI");
+  say(local, "cmd=" + answer_to(name) + " rc=-1 msg=not_supported");
 }
 
 }  // namespace

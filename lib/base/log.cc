@@ -6,6 +6,8 @@
 #include <atomic>
 #include <string>
 
+#include "base/printable.h"
+
 namespace tutti::log {
 namespace {
 
@@ -18,7 +20,8 @@ constexpr int kMostWarnings = 1000;
 void put(std::string_view line) {
   const int rank = g_rank.load(std::memory_order_relaxed);
   std::string text = rank < 0 ? "tutti: " : "tutti: rank " + std::to_string(rank) + ": ";
-  text.append(line).push_back('\n');
+  // Other ranks, launchers and files have said parts of it.
+  text.append(text::printable(line, "\n\t")).push_back('\n');
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 

@@ -5,7 +5,9 @@
 // them makes, addresses of the others are read from the board when they are needed.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -31,6 +33,11 @@ class Board {
   int rank_ = 0, size_ = 1;
   std::string node_;
 };
+
+// Whether a launcher can have meant this rank of so many; `said` names both for the error. Nothing
+// is kept of either before: what does not fit an int would be another rank's number.
+Result<void> check_rank(std::optional<std::int64_t> rank, std::optional<std::int64_t> size,
+                        const std::string& said);
 
 using BoardPtr = std::unique_ptr<Board>;
 // `costs`: TUTTI_COSTS here; rank 0's is what all ranks go by.

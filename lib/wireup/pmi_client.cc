@@ -2,9 +2,13 @@
 // and answer, over the socket that PMI_FD names.
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "wireup/board.h"
@@ -21,15 +25,18 @@ std::string word(const std::string& line, const std::string& key, bool to_the_en
 }
 
 // "(vector,(first,hosts,ranks),...)": the host of a rank, blocks repeated until it is placed.
-std::string node_from(const std::string& mapping, int rank) {
+// Empty: no job has such numbers.
+std::string node_from(const std::string& mapping, std::int64_t rank) {
+  constexpr std::int64_t kMost = 1 << 20;
   std::string numbers;
   for (const char c : mapping) numbers += (c >= '0' && c <= '9') ? c : ' ';
-  std::vector<int> all;
+  std::vector<std::int64_t> all;
   for (const std::string& one : text::split(numbers, ' '))
-    if (const auto number = text::parse_int(one)) all.push_back(static_cast<int>(*number));
+    if (!one.empty()) all.push_back(text::parse_int(one).value_or(kMost + 1));
+  if (std::any_of(all.begin(), all.end(), [](std::int64_t one) { return one > kMost; })) return {};
   if (all.size() < 3 || all.size() % 3 != 0) return {};
   for (std::size_t i = 0, turns = 0; turns < 1'000'000; i = (i + 3) % all.size(), ++turns) {
-    const int first = all[i], hosts = all[i + 1], ranks = all[i + 2];
+    const std::int64_t first = all[i], hosts = all[i + 1], ranks = all[i + 2];
     if (hosts <= 0 || ranks <= 0) return {};
     if (rank < hosts * ranks) return std::to_string(first + rank / ranks);
     rank -= hosts * ranks;
@@ -66,7 +73,8 @@ class PmiBoard final : public Board {
     return word(answer, "value", true);
   }
   void abort(int status, const std::string& reason) override {
-    (void)say("cmd=abort exitcode=" + std::to_string(status) + " message=" + reason);
+    (void)say("cmd=abort exitcode=" + std::to_string(status) +
+              " message=" + text::printable(reason));  // of one line: the next is a command
     ::sleep(2);  // the launcher ends this process; the caller does where it does not
   }
   Result<void> finalized() override {
@@ -125,18 +133,22 @@ class PmiBoard final : public Board {
 }  // namespace
 
 Result<BoardPtr> open_pmi_board(const Lookup& getenv) {
-  int numbers[3];
+  std::int64_t numbers[3];
   const char* const names[3] = {"PMI_FD", "PMI_RANK", "PMI_SIZE"};
   for (int i = 0; i < 3; ++i) {
     const char* text = getenv(names[i]);
     const auto value = text == nullptr ? std::nullopt : text::parse_int(text);
-    if (!value || *value < 0)
+    if (!value || *value < 0 || *value > INT_MAX)
       return fail(Code::other, std::string(names[i]) +
                                    " is missing or no number although a "
                                    "launcher with PMI started this process");
-    numbers[i] = static_cast<int>(*value);
+    numbers[i] = *value;
   }
-  auto board = std::make_unique<PmiBoard>(numbers[0], numbers[1], numbers[2]);
+  const auto [fd, rank, size] = std::to_array(numbers);
+  TUTTI_DO(check_rank(rank, size,
+                      "PMI_RANK=" + std::to_string(rank) + ", PMI_SIZE=" + std::to_string(size)));
+  auto board = std::make_unique<PmiBoard>(static_cast<int>(fd), static_cast<int>(rank),
+                                          static_cast<int>(size));
   TUTTI_DO(board->start());
   return BoardPtr(std::move(board));
 }

@@ -54,9 +54,12 @@ class PmixBoard final : public Board {
 
   Result<void> start() {
     TUTTI_DO(done(library_.init(&self_, nullptr, 0), "PMIx_Init"));
-    rank_ = static_cast<int>(self_.rank);
     TUTTI_TRY(size, number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE));
-    size_ = size;
+    TUTTI_DO(
+        check_rank(self_.rank, size,
+                   "PMIx says rank " + std::to_string(self_.rank) + " of " + std::to_string(size)));
+    rank_ = static_cast<int>(self_.rank);
+    size_ = static_cast<int>(size);
     if (const auto node = number(self_.rank, PMIX_NODEID)) node_ = std::to_string(*node);
     return {};
   }
@@ -110,9 +113,9 @@ class PmixBoard final : public Board {
     TUTTI_DO(done(library_.get(&whose, name, nullptr, 0, &value), "PMIx_Get"));
     return value;
   }
-  Result<int> number(pmix_rank_t rank, const char* key) const {
+  Result<std::uint32_t> number(pmix_rank_t rank, const char* key) const {
     TUTTI_TRY(value, value_of(rank, key));
-    const int result = static_cast<int>(value->data.uint32);
+    const std::uint32_t result = value->data.uint32;
     std::free(value);
     return result;
   }

@@ -246,12 +246,10 @@ Result<BoardPtr> open_socket_board(const Lookup& getenv) {
   const auto rank = text::parse_int(text_of(getenv, "RANK"));
   const auto size = text::parse_int(text_of(getenv, "WORLD_SIZE"));
   const std::string master = text_of(getenv, "MASTER_ADDR");
-  if (!rank || !size || *rank < 0 || *rank >= *size || master.empty())
-    return fail(Code::other,
-                "RANK, WORLD_SIZE and MASTER_ADDR do not say where this process "
-                "belongs (RANK=" +
-                    text_of(getenv, "RANK") + ", WORLD_SIZE=" + text_of(getenv, "WORLD_SIZE") +
-                    ", MASTER_ADDR=" + master + "); start it with torchrun or prun");
+  const std::string said = "RANK=" + text_of(getenv, "RANK") +
+                           ", WORLD_SIZE=" + text_of(getenv, "WORLD_SIZE") +
+                           ", MASTER_ADDR=" + master;
+  TUTTI_DO(check_rank(master.empty() ? std::nullopt : rank, size, said));
   JobRun run;
   run.name = "tutti " + text_of(getenv, "TORCHELASTIC_RUN_ID") + " " +
              text_of(getenv, "MASTER_PORT") + " " + text_of(getenv, "TORCHELASTIC_RESTART_COUNT") +

@@ -48,7 +48,7 @@ TEST_CASE("misspelt policies name the nearest one", "[cli]") {
   CHECK(error_of("prun --map-by pakage a").find("did you mean 'package'") != std::string::npos);
   CHECK(error_of("prun --bind-to coer a").find("did you mean 'core'") != std::string::npos);
   CHECK(error_of("prun --map-by slot:PQ=2 a").find("known are OVERSUBSCRIBE") != std::string::npos);
-  CHECK(error_of("prun --map-by slot:PE=0 a").find("at least 1") != std::string::npos);
+  CHECK(error_of("prun --map-by slot:PE=0 a").find("from 1 to") != std::string::npos);
   CHECK(error_of("prun --rank-by height a").find("known are slot, node") != std::string::npos);
 }
 

@@ -92,6 +92,24 @@ TEST_CASE("the end of the peer is told once, after its last words", "[control]")
   CHECK(seen == std::vector<std::string>{"message", "closed"});
 }
 
+TEST_CASE("a message longer than a frame may be is not sent, and the sender says so", "[control]") {
+  Pair pair(GENERATE(Pair::Sealed::no, Pair::Sealed::yes));
+  int got = 0;
+  std::string reason;
+  pair.b->open([&](Frame&&) { ++got; }, [&](const std::string&) { pair.loop.stop(); });
+  pair.a->open([](Frame&&) {}, [&](const std::string& why) { reason = why; });
+  const std::string long_one(kMaxFrameBytes + 1, 'x');
+  SECTION("made of a message") {
+    pair.a->send(0, Note{long_one});
+  }
+  SECTION("passed on") {
+    pair.a->send_raw(0, long_one);
+  }
+  pair.loop.run();
+  CHECK(got == 0);
+  CHECK(reason.find("64 MiB are the most") != std::string::npos);
+}
+
 TEST_CASE("bytes that are no frames close the channel with a reason", "[control]") {
   Pair pair(Pair::Sealed::no, "GET / HTTP/1.1\r\nHost: here\r\n\r\n");
   std::string reason;

@@ -17,6 +17,7 @@ struct Bench {
   std::vector<int> joined, finalized;
   std::vector<control::Gather> gathers;
   std::string aborted;
+  int notes = 0;
   std::unique_ptr<Server> server;
   UniqueFd rank[2];
 
@@ -35,7 +36,7 @@ struct Bench {
       aborted = std::to_string(one) + " " + std::to_string(status);
     };
     reports.gather = [this](const control::Gather& part) { gathers.push_back(part); };
-    reports.note = [](const std::string&) {};
+    reports.note = [this](const std::string&) { ++notes; };
     server = serve_pmi1(loop, job, reports, 99);
     for (int local : {0, 1}) {
       auto outfit = server->outfit(local);
@@ -96,4 +97,19 @@ TEST_CASE("a barrier waits for all ranks here and all hosts", "[serve]") {
   CHECK(bench.said(1) == "cmd=barrier_out rc=0\n");
   CHECK(bench.ask(1, "cmd=get kvsname=x key=k\n") == "cmd=get_result rc=0 msg=success value=v w\n");
   CHECK(bench.ask(1, "cmd=get kvsname=x key=none\n").starts_with("cmd=get_result rc=-1"));
+}
+
+TEST_CASE("a rank that asks for ever is told of some times, and answered each time", "[serve]") {
+  Bench bench;
+  for (int i = 0; i < 12; ++i)
+    CHECK(bench.ask(0, "cmd=dance\n") == "cmd=dance_result rc=-1 msg=not_supported\n");
+  CHECK(bench.notes == 8);
+  bench.ask(1, "cmd=dance\n");
+  CHECK(bench.notes == 9);  // the other one is told of, too
+}
+
+TEST_CASE("a status that no program ends with is not cut to another", "[serve]") {
+  Bench bench;
+  bench.ask(0, "cmd=abort exitcode=4294967296\n");  // 0 in an int
+  CHECK(bench.aborted == "0 1");
 }

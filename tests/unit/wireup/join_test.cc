@@ -1,10 +1,12 @@
 // How a process finds out how it was started.
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <map>
 #include <string>
 #include <thread>
 
+#include "base/unique_fd.h"
 #include "catch.h"
 #include "wireup/wireup.h"
 
@@ -82,6 +84,54 @@ TEST_CASE("variables that say nonsense are named", "[wireup]") {
   const auto rank = join(from(closed));
   REQUIRE_FALSE(rank);
   CHECK(rank.error().text.find("PMI_FD") != std::string::npos);
+}
+
+TEST_CASE("numbers that no launcher can mean are not cut to fit", "[wireup]") {
+  using Variables = std::map<std::string, std::string>;
+  const auto refusal = [](const Variables& variables) {
+    const auto world = join(from(variables));
+    return world ? "joined" : world.error().text;
+  };
+  const auto named = [&refusal](const Variables& variables, const std::string& sign) {
+    CHECK(refusal(variables).find(sign) != std::string::npos);
+  };
+  // 2^32 + 2 and 2^32 + 987 are 2 and 987 in an int.
+  named({{"RANK", "0"}, {"WORLD_SIZE", "4294967298"}, {"MASTER_ADDR", "localhost"}},
+        "WORLD_SIZE=4294967298");
+  named({{"RANK", "0"}, {"WORLD_SIZE", "2000000000"}, {"MASTER_ADDR", "localhost"}},
+        "WORLD_SIZE=2000000000");
+  named({{"PMI_FD", "987"}, {"PMI_RANK", "5"}, {"PMI_SIZE", "2"}}, "PMI_RANK=5");
+  named({{"PMI_FD", "987"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "1048577"}}, "PMI_SIZE=1048577");
+  named({{"PMI_FD", "4294968283"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "2"}},
+        "PMI_FD is missing or no");
+}
+
+// A launcher that has said all beforehand, and then is gone; what the rank put up.
+std::string card_under(const std::string& mapping) {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  const tutti::UniqueFd launcher(ends[0]);
+  const std::string answers =
+      "cmd=response_to_init rc=0\ncmd=my_kvsname kvsname=job\n"
+      "cmd=get_result rc=0 value=" +
+      mapping + "\ncmd=put_result rc=0\n";
+  REQUIRE(::write(launcher.get(), answers.data(), answers.size()) > 0);
+  ::shutdown(launcher.get(), SHUT_WR);
+  const std::map<std::string, std::string> variables{
+      {"PMI_FD", std::to_string(ends[1])}, {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}};
+  CHECK_FALSE(join(from(variables)).has_value());
+  std::string said(1 << 16, '\0');
+  const ssize_t got = ::recv(launcher.get(), said.data(), said.size(), MSG_DONTWAIT);
+  said.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  const std::size_t at = said.find("tutti-1-card value=");
+  return at == std::string::npos ? "" : said.substr(at, said.find('\n', at) - at);
+}
+
+TEST_CASE("a launcher's map of hosts is counted without overflow", "[wireup]") {
+  CHECK(card_under("(vector,(3,2,1))").find("/4|") != std::string::npos);
+  CHECK(card_under("(vector,(0,65536,65536))").find("/0|") != std::string::npos);
+  for (const char* mapping : {"(vector,(4294967296,2,2))", "(vector,(0,99999999999999999999,1))"})
+    CHECK(card_under(mapping).find("/|") != std::string::npos);
 }
 
 TEST_CASE("a rank whose descriptors were closed says so instead of being alone", "[wireup]") {

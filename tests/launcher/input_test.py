@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""What files, words and hosts say is told in clear lines, and steers no terminal. Usage: input_test.py PRUN"""
+import os
+import sys
+import tempfile
+
+from checks import check, result, run
+
+PRUN = os.path.abspath(sys.argv[1])
+EVIL = "evil\x1b]0;title\x07\x1b[31m"
+SHOWN = "evil\\x1b]0;title\\x07\\x1b[31m"
+
+
+def file_of(folder, name, content):
+    path = f"{folder}/{name}"
+    with open(path, "wb") as file:
+        file.write(content)
+    return path
+
+
+def refused(what, said, *words, **how):
+    """One line says it, and nothing in it is for the terminal."""
+    done = run(PRUN, *words, **how)
+    check(what, done.returncode != 0 and said in done.stderr and done.stderr.count("prun: ") == 1
+          and done.stderr.endswith("\n") and "\x1b" not in done.stderr + done.stdout, done)
+
+
+def steers_nothing(folder):
+    hosts = file_of(folder, "hosts", f"{EVIL} slots=2\n".encode())
+    refused("a hostfile's escape sequences are shown", SHOWN, "--hostfile", hosts, "true")
+    ranks = file_of(folder, "ranks", f"{EVIL}\n".encode())
+    refused("so are a rankfile's", SHOWN, "--rankfile", ranks, "-np", "1", "true")
+    ranks = file_of(folder, "zero", b"rank\0 0\n")
+    refused("a rankfile's line is shown to its end", "rank\\x00 0", "--rankfile", ranks, "-np", "1", "true")
+    refused("so are a program's", SHOWN, "-np", "1", f"./{EVIL}")
+    refused("and an option's", SHOWN, f"--{EVIL}")
+    costs = dict(os.environ, TUTTI_COSTS=EVIL)
+    refused("and a table's of costs", SHOWN, "-np", "1", "true", env=costs)
+    agent = file_of(folder, "agent", f"#!/bin/sh\nprintf '{EVIL}\\n' >&2\nexit 1\n".encode())
+    os.chmod(agent, 0o755)
+    refused("and what a host's way says", SHOWN, "--launch-agent", agent, "-H", "b", "-np", "1", "true")
+    refused("and what a rank wrote last", "\n    " + SHOWN, "-np", "2", "--oversubscribe", "--output", "file=" + folder + "/out",
+            "sh", "-c", f"printf '10 %%\\r{EVIL}\\r\\n' >&2; exit 3")
+
+
+def clear_words(folder):
+    refused("-np has a most, and it is said", "-np needs a whole number from 1 to 16777216, not '1000000000'",
+            "-np", "1000000000", "true")
+    for word, most in (("slots=2147483647", 1048576), ("port=70000", 65535)):
+        hosts = file_of(folder, "many", f"a {word}\n".encode())
+        refused(f"so has {word}", f"'{word}' needs a whole number from 1 to {most} after '='", "--hostfile", hosts, "true")
+    ranks = file_of(folder, "far", b"rank 0=localhost slot=4294967296:0\n")
+    refused("a rankfile's package is not cut to another", "'4294967296:0' names no processor", "--rankfile", ranks, "-np", "1", "true")
+    refused("a file without an end is not read to it", "more than 64 MiB are in it", "--hostfile", "/dev/zero", "true")
+    hosts = file_of(folder, "marked", b"\xef\xbb\xbflocalhost slots=2\r\n")
+    done = run(PRUN, "--hostfile", hosts, "-np", "2", "echo", "up")
+    check("a hostfile with an editor's mark and line ends is read", done.stdout == "up\nup\n" and done.returncode == 0, done)
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        steers_nothing(folder)
+        clear_words(folder)
+    result()
+
+
+main()

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "base/knobs.h"
@@ -93,6 +94,7 @@ class Runtime {
   bool may_use_gpu_library = false;  // as all ranks of the host
   bool gpu_library_tried = false;
   std::unique_ptr<delegate::GpuLibrary> gpu_library;
+  std::thread::id gpu_library_turn;                // whose call goes by it; none: nobody's
   bool gpus_not_shared = false;                    // NCCL has refused ranks that share one
   std::deque<delegate::GpuLibrary::Id> farewells;  // messages that may not have left
   engine::ScratchPool scratch;

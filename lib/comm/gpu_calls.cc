@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -33,6 +34,7 @@ constexpr const char* kObstacles[] = {
     "has buffers in host memory",
     "has buffers with gaps, on two GPUs, or in place where blocks would lie over each other",
     "has buffers on another GPU than in the calls before",
+    "makes a call by the library on another communicator, in another thread",
     "cannot open the library (its TUTTI_EXPLAIN says why)",
     "has another version of the library",
     "could not join the others, or failed (its TUTTI_EXPLAIN says why)",
@@ -102,13 +104,39 @@ bool wanted(Communicator& comm, const CollCall& call, const GpuCall& said) {
   return contest && (*contest)->asks(ways_of(calls, call.collective));
 }
 
-Obstacle obstacle(Communicator& comm, const Whereabouts& where) {
+// Of a process one call at a time goes by the library, from asking to its end: threads' calls on
+// two communicators would come in another order on each member, and each member's GPU could be full
+// of kernels that wait for one which another's has no room for. Who finds the turn taken says so,
+// and all make that call by ours: nobody waits for a turn. Calls within a call (levels) have its
+// turn.
+class Turn {
+ public:
+  explicit Turn(Runtime& runtime) : turn_(runtime.gpu_library_turn) {
+    const std::thread::id me = std::this_thread::get_id();
+    is_mine_ = turn_ == std::thread::id() || turn_ == me;
+    is_outermost_ = turn_ == std::thread::id();
+    if (is_outermost_) turn_ = me;
+  }
+  ~Turn() {
+    if (is_outermost_) turn_ = {};
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  bool is_mine() const { return is_mine_; }
+
+ private:
+  std::thread::id& turn_;
+  bool is_mine_ = false, is_outermost_ = false;
+};
+
+Obstacle obstacle(Communicator& comm, const Whereabouts& where, const Turn& turn) {
   GpuCalls& calls = *comm.state().gpu_calls;
   if (where.on_host || where.device < 0) return Obstacle::host_memory;
   if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
   if (calls.team != nullptr && calls.team->is_broken()) return Obstacle::no_team;
-  return calls.is_planned && calls.device != where.device ? Obstacle::another_gpu : Obstacle::none;
+  if (calls.is_planned && calls.device != where.device) return Obstacle::another_gpu;
+  return turn.is_mine() ? Obstacle::none : Obstacle::another_call;
 }
 
 struct Agreed {
@@ -263,7 +291,8 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   GpuCalls& calls = *state.gpu_calls;
   Whereabouts where = where_is(comm, said);
   if (where.device < 0 && !where.on_host) where.device = calls.device;  // it has nothing to move
-  auto agreed = agree(comm, said, obstacle(comm, where));
+  const Turn turn(comm.runtime());
+  auto agreed = agree(comm, said, obstacle(comm, where, turn));
   if (!agreed) return give_up(comm, agreed.error());
   learn(calls, agreed->last_ns);
   if (!agreed->is_alike) return std::nullopt;  // ours say who differs
@@ -295,7 +324,8 @@ std::optional<Result<void>> enqueue_on_gpus(Communicator& comm, const CollCall& 
   if (!calls.is_planned) {  // once: from then on nobody asks
     Whereabouts where;
     where.device = device;
-    const auto agreed = agree(comm, said, obstacle(comm, where));
+    const Turn turn(comm.runtime());
+    const auto agreed = agree(comm, said, obstacle(comm, where, turn));
     if (!agreed) return Result<void>(tl::unexpected<Error>(agreed.error()));
     if (agreed->obstacle != Obstacle::none) return std::nullopt;
     if (auto made = plan(comm, device); !made) return made;

@@ -84,6 +84,7 @@ enum class Obstacle : std::uint8_t {
   host_memory,
   layout,
   another_gpu,
+  another_call,
   no_library,
   other_library,
   no_team

@@ -8,6 +8,7 @@
 //   - in place means NCCL's places: of a reduce_scatter the own block;
 //   - an abort ends what is in the stream, here alone.
 //
+// STANDIN_NCCL_ROOM=1: kernels of two communicators do not fit on a GPU together.
 // STANDIN_NCCL_FAIL says which function fails, STANDIN_NCCL_VERSION what version this is (nccl.cc).
 //
 // Data pass through a memory file that the maker of the id owns, chunk by chunk; a member reads and

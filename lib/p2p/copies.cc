@@ -67,8 +67,8 @@ void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
     if (use == Bounce::Use::unpack) arrived_bytes_ -= bounce->bytes;
     if (use == Bounce::Use::fence) transfer->waits_exposed = false;
     give_bounce(bounce);
-    if (use == Bounce::Use::get && transfer->phase == Phase::getting)
-      return end_device_get(transfer, ok);
+    if ((use == Bounce::Use::get || use == Bounce::Use::ready) && transfer->phase == Phase::getting)
+      return end_device_get(transfer, ok && use == Bounce::Use::get);
   }
   if (transfer->phase == Phase::copying && transfer->copies == 0) complete(transfer);
 }
@@ -81,7 +81,7 @@ void Core::drop_bounces(Transfer* transfer) {
   }
   if (transfer->reading != nullptr) give_bounce(std::exchange(transfer->reading, nullptr));
   transfer->packed = 0;
-  transfer->was_exposed = false;
+  transfer->was_exposed = transfer->by_link = false;
   if (transfer->status.code == Code::ok) transfer->status.code = transfer->failure;
 }
 

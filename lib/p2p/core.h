@@ -33,6 +33,7 @@ namespace tutti::p2p {
 
 class Core final : public transport::Sink {
  public:
+  using FrameHeader = transport::FrameHeader;
   Core(wireup::Wireup& wireup, const Knobs& knobs);
   ~Core() override;
   Result<void> start(const Endpoint::Opener& opener);
@@ -85,16 +86,15 @@ class Core final : public transport::Sink {
   void set_gate(transport::Waiter::Gate* gate) { gate_ = gate; }
   void grow();
   FrameTable& frames() { return frames_; }
-  Posted post_frame(int peer, const transport::FrameHeader& header,
-                    std::span<const std::byte> payload);
+  Posted post_frame(int peer, const FrameHeader& header, std::span<const std::byte> payload);
   bool is_used(std::uint32_t context) const;
   void see_off(End end);
   void close();
 
   // Sink.
-  bool on_frame(int from, const transport::FrameHeader& header,
-                std::span<std::byte> payload) override;
+  bool on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) override;
   std::byte* place(int from, const transport::FrameHeader& header, std::size_t bytes) override;
+  Memory place_any(int from, const transport::FrameHeader& header, std::size_t bytes) override;
   void on_peer_gone(int peer, const Error& why) override;
   void on_peer_ended(int peer, const char* link, const Error& why) override;
   static void on_pin(Done* self, bool ok);  // of every Transfer::Pin
@@ -103,8 +103,7 @@ class Core final : public transport::Sink {
   class OwnFrames final : public FrameHandler {
    public:
     explicit OwnFrames(Core& core) : core_(core) {}
-    bool on_frame(int from, const transport::FrameHeader& header,
-                  std::span<std::byte> payload) override;
+    bool on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) override;
 
    private:
     Core& core_;
@@ -173,6 +172,7 @@ class Core final : public transport::Sink {
   bool start_device_get(PeerState& peer, Transfer* transfer);
   void end_device_get(Transfer* transfer, bool ok);
   bool start_own_copy(Transfer* transfer);
+  bool start_move(PeerState& peer, Transfer* transfer);
 
   // rendezvous.cc
   bool post_offer(PeerState& peer, Transfer* transfer);

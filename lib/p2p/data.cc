@@ -36,14 +36,16 @@ bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::granted, "data");
   if (transfer == nullptr) return true;
   // Outside, it is no part, and no address.
-  const bool lies_flat = transfer->buffer.is_contiguous() && header.length <= transfer->total;
+  const bool is_one_run = transfer->by_link || transfer->buffer.is_contiguous();
+  const bool lies_flat = is_one_run && header.length <= transfer->total;
   std::byte* const into = lies_flat ? transfer->buffer.at() + header.length : nullptr;
   // What place() was asked for was found right then.
   const bool is_in_place = (lies_flat && into == payload.data()) || is_reading(*transfer, payload);
   const bool was_placed = is_in_place && payload.size() <= transfer->placed;
   if (!was_placed && !is_part(*transfer, header, payload.size())) return false;
   if (was_placed) transfer->placed -= payload.size();
-  if (transfer->buffer.device != nullptr)
+  const bool was_moved = was_placed && transfer->by_link && into == payload.data();
+  if (transfer->buffer.device != nullptr && !was_moved)
     unpack_later(transfer, header.length, payload);
   else if (!lies_flat)
     types::unpack(transfer->buffer, static_cast<types::Count>(header.length), payload);
@@ -71,11 +73,11 @@ Core::Path Core::data_path(PeerState& to, Transfer* transfer) {
 int Core::pump_data(Transfer* transfer) {
   PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
   if (transfer->failure != Code::ok) return 0;
-  if (transfer->buffer.device != nullptr)
+  if (transfer->buffer.device != nullptr && !transfer->by_link)
     return to.full_in_round == rounds_ ? 0 : pump_bounces(to, transfer);
   const Path path = data_path(to, transfer);
   if (path.full_in_round == rounds_) return 0;
-  const bool lies_flat = transfer->buffer.is_contiguous();
+  const bool lies_flat = transfer->by_link || transfer->buffer.is_contiguous();
   const std::size_t most = lies_flat ? path.max_frame : std::min(path.max_frame, kMostStaged);
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
@@ -89,7 +91,8 @@ int Core::pump_data(Transfer* transfer) {
     const std::byte* const data = lies_flat ? transfer->buffer.at() + transfer->moved
                                             : stage(transfer, transfer->moved, bytes).data();
     if (lies_flat) ++transfer->in_flight;
-    if (!path.link.try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr})) {
+    if (!path.link.try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr,
+                             transfer->buffer.kind()})) {
       if (lies_flat) --transfer->in_flight;
       path.full_in_round = rounds_;
       break;

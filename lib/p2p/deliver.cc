@@ -100,6 +100,19 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
   return transfer->buffer.at();
 }
 
+// A device's memory only where that waits for it (start_move).
+Memory Core::place_any(int from, const transport::FrameHeader& header, std::size_t bytes) {
+  Transfer* const transfer = header.kind == static_cast<std::uint8_t>(Kind::data)
+                                 ? channel_.transfers.find(low_of(header.cookie))
+                                 : nullptr;
+  if (transfer == nullptr || !transfer->by_link || transfer->phase != Phase::granted ||
+      transfer->peer != from || !is_part(*transfer, header, bytes))
+    return {place(from, header, bytes), bytes};
+  transfer->placed += bytes;
+  return {transfer->buffer.at() + header.length, bytes, transfer->buffer.kind(),
+          transfer->buffer.device->number()};
+}
+
 // Fills the status of a receive that takes this message; says what of it will be received.
 void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& header) {
   transfer->peer = from;

@@ -12,6 +12,18 @@ namespace {
 
 constexpr std::uint32_t kMostUnread = 8;
 
+bool link_moves(const PeerState& peer, const Transfer& transfer) {
+  return peer.link != nullptr && (peer.link->kinds() & kinds_of(transfer.buffer.kind())) != 0;
+}
+
+// Whether the ordered link moves this message out of, or into, our device's memory itself: short
+// ones come through host memory, in one frame.
+bool is_moved(const PeerState& peer, const Transfer& transfer) {
+  const types::Buffer& buffer = transfer.buffer;
+  return buffer.device != nullptr && transfer.total > peer.eager_bytes &&
+         link_moves(peer, transfer) && buffer.is_one_run() && buffer.device->is_usable();
+}
+
 }  // namespace
 
 const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
@@ -47,10 +59,12 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
   transfer->was_exposed = true;
   transfer->holds = true;
   if (!is_read(peer, *transfer)) {
-    peer.takes_staged |= peer.readers.empty() && peer.rank != wireup_.rank();
-    return true;
-  }
-  if (const auto exposed = expose_device(peer, transfer); !exposed) {
+    transfer->by_link = is_moved(peer, *transfer);
+    peer.takes_moved = link_moves(peer, *transfer);
+    const bool has_way = !peer.readers.empty() || peer.takes_moved;
+    peer.takes_staged |= !has_way && peer.rank != wireup_.rank();
+    if (!transfer->by_link) return true;
+  } else if (const auto exposed = expose_device(peer, transfer); !exposed) {
     if (peer.why_staged != exposed.error().text) {
       peer.why_staged = exposed.error().text;
       log::explain("messages to rank " + std::to_string(peer.rank) +
@@ -62,6 +76,17 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
   begin_copy(transfer);
   transfer->buffer.device->await_caller(take_work(transfer, Bounce::Use::fence));
   return !transfer->waits_exposed;
+}
+
+// Where the link is to write into our device's memory, what the caller gave that before comes
+// first; then the grant.
+bool Core::start_move(PeerState& peer, Transfer* transfer) {
+  if (!is_moved(peer, *transfer)) return false;
+  transfer->by_link = true;
+  transfer->phase = Phase::getting;
+  begin_copy(transfer);
+  transfer->buffer.device->await_caller(take_work(transfer, Bounce::Use::ready));
+  return true;
 }
 
 bool Core::start_device_get(PeerState& peer, Transfer* transfer) {

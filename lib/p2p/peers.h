@@ -53,6 +53,7 @@ struct PeerState {
   std::vector<BulkLink> readers;  // of devices' memory
   std::uint32_t unread = 0;       // messages of ours in a row that it could read and did not
   bool takes_staged = false;      // it was sent devices' memory, and has no link that reads such
+  bool takes_moved = false;       // its link moves such memory itself, and was sent some
   std::string why_staged;         // why it cannot read ours; empty: it was not tried, or can
   std::unique_ptr<Ways> ways;     // of its long messages; made with the first that has two
   std::uint64_t messages_sent = 0, bytes_sent = 0;

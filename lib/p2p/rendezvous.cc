@@ -114,6 +114,7 @@ void Core::answer(Transfer* transfer) {
   const bool is_own = transfer->peer == wireup_.rank() && transfer->total > 0;
   if (is_own && start_own_copy(transfer)) return;
   if (transfer->total > 0 && !transfer->key.empty() && start_get(from, transfer)) return;
+  if (start_move(from, transfer)) return;
   grant(from, transfer);
 }
 

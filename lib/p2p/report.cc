@@ -46,6 +46,9 @@ std::string Core::gpu_links_text() {
   std::string text;
   for (const auto& peer : peers_) {
     if (peer == nullptr) continue;
+    if (peer->takes_moved)
+      text += name(wireup_.rank()) + " -> " + name(peer->rank) + ": " +
+              opened_.transports[peer->transport]->name() + ": GPU memory by UCX\n";
     if (peer->takes_staged)
       text += name(wireup_.rank()) + " -> " + name(peer->rank) +
               ": staged: " + opened_.transports[peer->transport]->name() + " carries host memory\n";

@@ -45,7 +45,7 @@ struct Transfer;
 // A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it. Or, of
 // no bytes, other work of a device for a message.
 struct Bounce final : Done {
-  enum class Use : std::uint8_t { unpack, pack, work, fence, get };
+  enum class Use : std::uint8_t { unpack, pack, work, fence, get, ready };
   Transfer* transfer = nullptr;
   Bounce* next = nullptr;
   std::uint64_t offset = 0;
@@ -96,6 +96,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Bounce *bounces = nullptr, *last_bounce = nullptr, *reading = nullptr;
   // Of a send: its exposing was tried, and waits for the device. Of a receive: what `key` is of.
   bool was_exposed = false, waits_exposed = false, has_device_key = false;
+  bool by_link = false;  // its ordered link moves that memory itself, and its device waits for none
 
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {

@@ -54,6 +54,8 @@ struct FrameView {
   // Null: the payload is copied or gone when try_post returns true. Set: it stays valid until
   // done->fire, which may come before try_post returns.
   Done* done = nullptr;
+  // Where the payload lies; other than the host's only with `done`, and where Link::kinds has it.
+  MemoryKind kind = MemoryKind::host;
 };
 
 struct Peer {
@@ -76,6 +78,10 @@ class Sink {
   // frames of that peer were delivered (but for those of bulk links), and the next on_frame of this
   // transport for it is for this one.
   virtual std::byte* place(int from, const FrameHeader& header, std::size_t bytes) = 0;
+  // The same from a transport whose link to that peer moves other memory than the host's, too.
+  virtual Memory place_any(int from, const FrameHeader& header, std::size_t bytes) {
+    return {place(from, header, bytes), bytes};
+  }
   // The process is gone; no frame of it comes any more, and no memory that place() gave for one is
   // written to. Called once per peer.
   virtual void on_peer_gone(int peer, const Error& why) = 0;
@@ -114,6 +120,8 @@ class Link {
   virtual bool try_post(const FrameView& frame) = 0;
   // All that was posted has been delivered. False where the link does not know.
   virtual bool is_empty() const { return false; }
+  // Memory that payloads may be posted from, and are placed in by the peer: both ends can.
+  virtual MemoryKinds kinds() const { return kinds_of(MemoryKind::host); }
   // Something that was posted lies in this process and leaves by progress() only.
   virtual bool has_unsent() const { return false; }
   // The peer's region with this key, which it says that it made: nothing in it is believed unseen.

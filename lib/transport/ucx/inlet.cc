@@ -57,13 +57,21 @@ void Inlet::keep(Entry& entry, const void* data, std::size_t bytes) {
 
 void Inlet::fetch(Entry& entry) {
   entry.state = State::fetching;
-  entry.payload = sink_.place(peer_, entry.header.header, entry.bytes);
+  const bool is_of_host = kinds_ == kinds_of(MemoryKind::host);
+  Memory into;
+  if (is_of_host)
+    into.data = sink_.place(peer_, entry.header.header, entry.bytes);
+  else
+    into = sink_.place_any(peer_, entry.header.header, entry.bytes);
+  entry.payload = static_cast<std::byte*>(into.data);
   if (entry.payload == nullptr) {
     entry.own.resize(entry.bytes);
     entry.payload = entry.own.data();
   }
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  if (!is_of_host) param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  param.memory_type = type_of(into.kind);
   param.cb.recv_am = &Inlet::on_fetched;
   param.user_data = &entry;
   void* const request =

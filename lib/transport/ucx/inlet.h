@@ -32,9 +32,15 @@ inline constexpr std::uint64_t kMostAhead = 1024;  // frames that are not delive
 
 class Inlet {
  public:
+  // `kinds`: of memory that the worker moves.
   Inlet(const UcpFunctions& library, ucp_worker_h worker, Sink& sink, int peer,
-        std::size_t most_bytes)
-      : library_(library), worker_(worker), sink_(sink), peer_(peer), most_bytes_(most_bytes) {}
+        std::size_t most_bytes, MemoryKinds kinds = kinds_of(MemoryKind::host))
+      : library_(library),
+        worker_(worker),
+        sink_(sink),
+        peer_(peer),
+        most_bytes_(most_bytes),
+        kinds_(kinds) {}
   ~Inlet();
 
   // From the callback of UCX; what to return to it.
@@ -80,7 +86,8 @@ class Inlet {
   ucp_worker_h worker_;
   Sink& sink_;
   int peer_;
-  std::size_t most_bytes_;   // of a frame
+  std::size_t most_bytes_;  // of a frame
+  MemoryKinds kinds_;
   std::uint64_t next_ = 0;   // number of entries_.front()
   std::uint64_t told_ = 0;   // of next_
   std::uint64_t heard_ = 0;  // its next_

@@ -2,6 +2,7 @@
 #include "transport/ucx/library.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -36,6 +37,7 @@ bool load(void* handle, const char* name, Function& function) {
 bool load_all(void* at, UcpFunctions& all) {
   return load(at, "ucp_get_version", all.get_version) &&
          load(at, "ucp_init_version", all.init_version) && load(at, "ucp_cleanup", all.cleanup) &&
+         load(at, "ucp_context_query", all.context_query) &&
          load(at, "ucp_config_read", all.config_read) &&
          load(at, "ucp_config_modify", all.config_modify) &&
          load(at, "ucp_config_release", all.config_release) &&
@@ -73,6 +75,21 @@ Result<UcpFunctions> UcpFunctions::open() {
     return fail(Code::other, "UCX " + std::to_string(major) + "." + std::to_string(minor) +
                                  " is older than 1." + std::to_string(kOldestMinor));
   return all;
+}
+
+// UCX looks for its modules there, and complains of transports that it was told and has not.
+bool UcpFunctions::has_cuda() const {
+  const char* const named = ::getenv("UCX_MODULE_DIR");
+  std::string folder = named == nullptr ? "" : named;
+  Dl_info place{};
+  if (folder.empty() && ::dladdr(reinterpret_cast<void*>(status_string), &place) != 0) {
+    folder = place.dli_fname;
+    folder = folder.substr(0, folder.rfind('/')) + "/ucx";
+  }
+  void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) return false;
+  ::dlclose(driver);
+  return ::access((folder + "/libuct_cuda.so.0").c_str(), R_OK) == 0;
 }
 
 bool is_set_by_user(const char* ucx_variable) {

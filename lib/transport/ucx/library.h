@@ -8,14 +8,20 @@
 
 #include <string>
 
+#include "base/memory.h"
 #include "base/result.h"
 
 namespace tutti::transport::ucx {
+
+inline ucs_memory_type_t type_of(MemoryKind kind) {
+  return kind == MemoryKind::cuda ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST;
+}
 
 struct UcpFunctions {
   decltype(&::ucp_get_version) get_version = nullptr;
   decltype(&::ucp_init_version) init_version = nullptr;
   decltype(&::ucp_cleanup) cleanup = nullptr;
+  decltype(&::ucp_context_query) context_query = nullptr;
   decltype(&::ucp_config_read) config_read = nullptr;
   decltype(&::ucp_config_modify) config_modify = nullptr;
   decltype(&::ucp_config_release) config_release = nullptr;
@@ -36,6 +42,9 @@ struct UcpFunctions {
   decltype(&::ucs_status_string) status_string = nullptr;
 
   std::string text(ucs_status_t status) const { return status_string(status); }
+
+  // Whether it was built for CUDA, so that its module lies beside it, and the program uses CUDA.
+  bool has_cuda() const;
 
   // Errors: not installed, too old, or lacking a function. Never unloaded again: UCX leaves
   // threads and handlers behind.

@@ -25,6 +25,10 @@ Result<void> Outlet::connect(BlobView address) {
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = &Outlet::on_error;
   params.err_handler.arg = this;
+  // Behind UCX's own stand the kinds of memory that the peer's UCX moves.
+  if (address.empty())
+    return fail(Code::other, "rank " + std::to_string(peer_) + " has no address");
+  kinds_ = worker_.kinds() & std::to_integer<MemoryKinds>(address.back());
   const ucs_status_t status = worker_.library().ep_create(worker_.get(), &params, &endpoint_);
   if (status != UCS_OK)
     return fail(Code::other, "rank " + std::to_string(peer_) +
@@ -40,12 +44,12 @@ bool Outlet::try_send(const FrameView& frame) {
   operation->header = header_of(PacketKind::frame);
   operation->header.header = *frame.header;
   operation->done = frame.done;
-  const std::byte* payload = frame.payload;
+  std::byte* payload = const_cast<std::byte*>(frame.payload);
   if (frame.done == nullptr && frame.bytes > 0) {
     operation->copy.assign(frame.payload, frame.payload + frame.bytes);
     payload = operation->copy.data();
   }
-  return submit(operation, payload, frame.bytes);
+  return submit(operation, {payload, frame.bytes, frame.kind});
 }
 
 void Outlet::say_goodbye() {
@@ -53,7 +57,7 @@ void Outlet::say_goodbye() {
   Operation* const operation = take_operation();
   operation->header = header_of(PacketKind::goodbye);
   operation->done = nullptr;
-  submit(operation, nullptr, 0);
+  submit(operation, {});
 }
 
 void Outlet::tell_delivered() {
@@ -62,7 +66,7 @@ void Outlet::tell_delivered() {
   operation->header = header_of(PacketKind::delivered);
   operation->done = nullptr;
   tells_ = true;
-  submit(operation, nullptr, 0);
+  submit(operation, {});
 }
 
 WireHeader Outlet::header_of(PacketKind kind) const {
@@ -80,7 +84,7 @@ Outlet::Operation* Outlet::take_operation() {
   return operation;
 }
 
-bool Outlet::submit(Operation* operation, const std::byte* payload, std::size_t bytes) {
+bool Outlet::submit(Operation* operation, const Memory& payload) {
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
@@ -90,8 +94,16 @@ bool Outlet::submit(Operation* operation, const std::byte* payload, std::size_t 
       operation->header.kind != static_cast<std::uint32_t>(PacketKind::delivered);
   // With the first frame the peer learns how to answer even if it never sends.
   param.flags = has_number && number_ == 0 ? UCP_AM_SEND_FLAG_REPLY : 0;
-  void* const request = worker_.library().am_send_nbx(
-      endpoint_, kMessageId, &operation->header, sizeof operation->header, payload, bytes, &param);
+  operation->kind = payload.kind;
+  if (worker_.kinds() != kinds_of(MemoryKind::host)) {  // else UCX would ask for each
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    param.memory_type = type_of(payload.kind);
+  }
+  // The receiver has a place for it, whatever its length.
+  if (payload.kind != MemoryKind::host) param.flags |= UCP_AM_SEND_FLAG_RNDV;
+  void* const request =
+      worker_.library().am_send_nbx(endpoint_, kMessageId, &operation->header,
+                                    sizeof operation->header, payload.data, payload.bytes, &param);
   if (UCS_PTR_IS_ERR(request)) {
     operation->done = nullptr;  // it was not taken: the caller keeps it
     finish(operation, false);
@@ -120,6 +132,8 @@ void Outlet::on_sent(void* request, ucs_status_t status, void* data) {
   outlet->worker_.library().request_free(request);
   --outlet->under_way_;
   ++outlet->events_;
+  // Nobody else tells the peer that a copy of ours has failed.
+  if (status != UCS_OK && operation->kind != MemoryKind::host) outlet->break_off(status);
   outlet->finish(operation, status == UCS_OK);
 }
 

@@ -18,6 +18,7 @@ class Outlet {
 
   Result<void> connect(BlobView address);
   bool is_connected() const { return owns_endpoint_; }
+  MemoryKinds kinds() const { return kinds_; }  // that both ends move
   bool has_endpoint() const { return endpoint_ != nullptr; }
   void use(ucp_ep_h endpoint) { endpoint_ = endpoint; }  // borrowed, for what has no number
   bool try_send(const FrameView& frame);
@@ -36,12 +37,13 @@ class Outlet {
     WireHeader header{};
     std::vector<std::byte> copy;
     Done* done = nullptr;
+    MemoryKind kind = MemoryKind::host;
     Outlet* outlet = nullptr;
   };
 
   WireHeader header_of(PacketKind kind) const;
   Operation* take_operation();
-  bool submit(Operation* operation, const std::byte* payload, std::size_t bytes);
+  bool submit(Operation* operation, const Memory& payload);
   void finish(Operation* operation, bool ok);
   void break_off(ucs_status_t status);
   static void on_sent(void* request, ucs_status_t status, void* operation);
@@ -54,6 +56,7 @@ class Outlet {
   int peer_;
   ucp_ep_h endpoint_ = nullptr;
   bool owns_endpoint_ = false;
+  MemoryKinds kinds_ = kinds_of(MemoryKind::host);
   bool is_broken_ = false;
   bool tells_ = false;  // word of what was delivered is under way
   std::string reason_;

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "transport/gone_scan.h"
 #include "transport/ucx/outlet.h"
+#include "types/types.h"
 
 namespace tutti::transport::ucx {
 namespace {
@@ -43,6 +44,7 @@ class UcxLink final : public Link {
   explicit UcxLink(Outlet& outlet) : outlet_(outlet) {}
   bool try_post(const FrameView& frame) override { return outlet_.try_send(frame); }
   bool has_unsent() const override { return !outlet_.is_calm(); }
+  MemoryKinds kinds() const override { return outlet_.kinds(); }
 
  private:
   Outlet& outlet_;
@@ -115,9 +117,10 @@ Result<void> UcxTransport::start() {
   if (status != UCS_OK)
     return fail(Code::other, "active messages: " + worker_->library().text(status));
   TUTTI_TRY(address, worker_->address());
-  if (address.size() > kLongestAddress)
+  if (address.size() >= kLongestAddress)
     return fail(Code::other, "its address takes " + std::to_string(address.size()) +
                                  " bytes; name one device in UCX_NET_DEVICES");
+  address.push_back(static_cast<std::byte>(worker_->kinds()));
   address_ = std::move(address);
   return {};
 }
@@ -137,8 +140,8 @@ Traits UcxTransport::traits(const Peer& peer) const {
 Inlet& UcxTransport::inlet(int peer) {
   auto& found = inlets_[peer];
   if (!found)
-    found =
-        std::make_unique<Inlet>(worker_->library(), worker_->get(), sink_, peer, longest_frame());
+    found = std::make_unique<Inlet>(worker_->library(), worker_->get(), sink_, peer,
+                                    longest_frame(), worker_->kinds());
   return *found;
 }
 
@@ -318,7 +321,10 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   }
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
   TUTTI_TRY(library, UcpFunctions::open());
-  TUTTI_TRY(worker, Worker::open(library, devices));
+  MemoryKinds kinds = kinds_of(MemoryKind::host);
+  if (around.devices != nullptr)
+    for (const types::Vendor* each : around.devices->vendors()) kinds |= kinds_of(each->kind());
+  TUTTI_TRY(worker, Worker::open(library, devices, kinds));
   auto transport = std::make_unique<UcxTransport>(around, std::move(worker), devices);
   TUTTI_DO(transport->start());
   return std::unique_ptr<Transport>(std::move(transport));

@@ -11,9 +11,9 @@
 namespace tutti::transport::ucx {
 
 Result<std::unique_ptr<Worker>> Worker::open(const UcpFunctions& library,
-                                             const DeviceNames& devices) {
+                                             const DeviceNames& devices, MemoryKinds wanted) {
   std::unique_ptr<Worker> worker(new Worker(library));
-  TUTTI_DO(worker->start(devices));
+  TUTTI_DO(worker->start(devices, wanted));
   return worker;
 }
 
@@ -22,7 +22,7 @@ Worker::~Worker() {
   if (context_ != nullptr) library_.cleanup(context_);
 }
 
-Result<void> Worker::start(const DeviceNames& devices) {
+Result<void> Worker::start(const DeviceNames& devices, MemoryKinds wanted) {
   const auto failed = [this](const char* what, ucs_status_t status) {
     return fail(Code::other, std::string(what) + ": " + library_.text(status));
   };
@@ -30,8 +30,10 @@ Result<void> Worker::start(const DeviceNames& devices) {
   ucs_status_t status = library_.config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) return failed("ucp_config_read", status);
   // What the user chose for UCX stands.
-  if (!is_set_by_user("UCX_TLS"))
-    library_.config_modify(config, "TLS", devices.rdma.empty() ? "tcp" : "ib,tcp");
+  std::string transports = devices.rdma.empty() ? "tcp" : "ib,tcp";
+  const bool wants_cuda = (wanted & kinds_of(MemoryKind::cuda)) != 0 && library_.has_cuda();
+  if (wants_cuda) transports += ",cuda_copy";
+  if (!is_set_by_user("UCX_TLS")) library_.config_modify(config, "TLS", transports.c_str());
   if (!devices.all.empty() && !is_set_by_user("UCX_NET_DEVICES"))
     library_.config_modify(config, "NET_DEVICES", devices.all.c_str());
 
@@ -47,7 +49,18 @@ Result<void> Worker::start(const DeviceNames& devices) {
   worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // the gate serializes
   status = library_.worker_create(context_, &worker, &worker_);
   if (status != UCS_OK) return failed("ucp_worker_create", status);
+  TUTTI_DO(learn_kinds(wanted));
   return open_descriptors();
+}
+
+Result<void> Worker::learn_kinds(MemoryKinds wanted) {
+  ucp_context_attr_t attributes{};
+  attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+  const ucs_status_t status = library_.context_query(context_, &attributes);
+  if (status != UCS_OK) return fail(Code::other, "ucp_context_query: " + library_.text(status));
+  const bool has_cuda = (attributes.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
+  if (has_cuda) kinds_ |= wanted & kinds_of(MemoryKind::cuda);
+  return {};
 }
 
 Result<void> Worker::open_descriptors() {

@@ -13,8 +13,9 @@ namespace tutti::transport::ucx {
 
 class Worker {
  public:
+  // `wanted`: kinds of memory that it is to move, where it can.
   static Result<std::unique_ptr<Worker>> open(const UcpFunctions& library,
-                                              const DeviceNames& devices);
+                                              const DeviceNames& devices, MemoryKinds wanted);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -22,6 +23,7 @@ class Worker {
   const UcpFunctions& library() const { return library_; }
   ucp_worker_h get() const { return worker_; }
   Result<Blob> address() const;
+  MemoryKinds kinds() const { return kinds_; }
   bool progress() { return library_.worker_progress(worker_) != 0; }
 
   // The descriptor to sleep on. arm() must come first: false means that events came meanwhile,
@@ -32,10 +34,12 @@ class Worker {
 
  private:
   explicit Worker(const UcpFunctions& library) : library_(library) {}
-  Result<void> start(const DeviceNames& devices);
+  Result<void> start(const DeviceNames& devices, MemoryKinds wanted);
+  Result<void> learn_kinds(MemoryKinds wanted);
   Result<void> open_descriptors();
 
   UcpFunctions library_;
+  MemoryKinds kinds_ = kinds_of(MemoryKind::host);
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   UniqueFd epoll_;

@@ -195,7 +195,7 @@ CUresult cuCtxPushCurrent(CUcontext context) {
 }
 CUresult cuCtxPopCurrent(CUcontext* context) {
   ENTER("cuCtxPopCurrent");
-  *context = own_contexts.last();
+  if (context != nullptr) *context = own_contexts.last();
   return own_contexts.pop() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 CUresult cuCtxGetDevice(CUdevice* device) {

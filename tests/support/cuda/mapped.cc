@@ -127,6 +127,17 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
   ++mapped(*handle)->users;
   return CUDA_SUCCESS;
 }
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* of,
+                                                CUmemGenericAllocationHandle handle) {
+  ENTER("cuMemGetAllocationPropertiesFromHandle");
+  *of = {};
+  of->type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  of->location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  of->location.id = mapped(handle)->device;
+  if (mapped(handle)->is_shareable)
+    of->requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  return CUDA_SUCCESS;
+}
 CUresult cuMemExportToShareableHandle(void* fd, CUmemGenericAllocationHandle handle,
                                       CUmemAllocationHandleType, unsigned long long) {
   ENTER("cuMemExportToShareableHandle");

@@ -31,8 +31,7 @@ bool is_window(std::uintptr_t address) {
 void* reach(std::uintptr_t address, std::size_t bytes) {
   const Allocation* const found = find(address);
   if (found == nullptr || address + bytes > found->begin + found->bytes) return nullptr;
-  if (found->kind == Kind::pinned || found->kind == Kind::managed)
-    return reinterpret_cast<void*>(address);
+  if (found->kind >= Kind::pinned) return reinterpret_cast<void*>(address);
   if (found->open != nullptr) return found->open + (address - found->begin);
   const Gpu& gpu = *state().gpus[static_cast<std::size_t>(found->device)];
   return gpu.open + (address - reinterpret_cast<std::uintptr_t>(gpu.forbidden));
@@ -114,8 +113,7 @@ bool resolve(CUdeviceptr address, std::size_t bytes, Side* side) {
     *side = {reinterpret_cast<void*>(address), false, true};
     return true;
   }
-  *side = {reach(address, bytes), found->kind != Kind::pinned && found->kind != Kind::managed,
-           false};
+  *side = {reach(address, bytes), found->kind < Kind::pinned, false};
   return side->memory != nullptr;
 }
 
@@ -201,7 +199,8 @@ CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
 }
 
 static CUresult attribute(void* value, CUpointer_attribute which, const Allocation* found) {
-  const bool is_host = found != nullptr && found->kind == Kind::pinned;
+  const bool is_host =
+      found != nullptr && (found->kind == Kind::pinned || found->kind == Kind::registered);
   switch (which) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       *static_cast<unsigned*>(value) = found == nullptr ? 0U

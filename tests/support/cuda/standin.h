@@ -30,7 +30,8 @@
 
 namespace standin {
 
-enum class Kind : std::uint8_t { device, pool, vmm, pinned, managed };
+// The last three lie in host memory; what is registered is the caller's.
+enum class Kind : std::uint8_t { device, pool, vmm, pinned, registered, managed };
 
 struct Allocation {
   std::uintptr_t begin = 0;

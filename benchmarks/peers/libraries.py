@@ -42,7 +42,7 @@ class Tutti:
     def prepare(self):
         for program in [*(self.build / "benchmarks" / name for name in PROGRAMS), runs.prun_of(self.build)]:
             if not program.exists():
-                raise runs.Failed(f"{program} is not there: ninja -C {self.build} all benchmarks")
+                raise runs.Failed(f"{program} is not there: ninja -C {self.build}")
 
     def program(self, name):
         return str(self.build / "benchmarks" / name)

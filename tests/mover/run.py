@@ -85,7 +85,7 @@ def main():
     if what == "ranks":
         ranks(build, environment, mode)
     elif what == "random":
-        seconds = "480" if LONG else "5" if QUICK else "15"
+        seconds = "900" if LONG else "5" if QUICK else "15"
         link = "hosts" if mode == "hosts" else "shm"
         others([TESTS / "random/run.py", HERE / "prun.py", build / "tests/random/random_program", link,
                 "--seconds", seconds], environment)

@@ -5,7 +5,7 @@
 #   ./test.sh --suite unit    one suite (docs/testing.md lists them): unit, ranks, hosts, style ...
 #   ./test.sh --only "p2p comm"   tests by name
 #   ./test.sh --quick         what CI runs: shorter sweeps, a part of other projects' suites
-#   ./test.sh --long          random programs for an hour, an hour for each target of suite fuzz
+#   ./test.sh --long          everything whole and drawn anew; about two hours (docs/testing.md)
 #   ./test.sh --sanitize address,undefined   the same tests in a sanitized build (or: thread)
 #   ./test.sh --build-only    builds what the tests of these suites need, and runs none (with --suite)
 #   ./test.sh --no-install    never call apt-get
@@ -47,7 +47,10 @@ while [ $# -gt 0 ]; do
       shift 2 ;;
     --no-install) install=no; shift ;;
     --quick) export TUTTI_TEST_QUICK=1; shift ;;
-    --long) export TUTTI_TEST_LONG=1 TUTTI_TEST_FUZZ_SECONDS=3600 TUTTI_TEST_FUZZ_FIRST=$RANDOM$RANDOM$RANDOM; arguments+=(--timeout-multiplier 10); shift ;;
+    --long) # what the environment sets stays
+      export TUTTI_TEST_LONG=1 TUTTI_TEST_FUZZ_SECONDS="${TUTTI_TEST_FUZZ_SECONDS:-120}"
+      export TUTTI_TEST_FUZZ_FIRST="${TUTTI_TEST_FUZZ_FIRST:-$RANDOM$RANDOM$RANDOM}"
+      arguments+=(--timeout-multiplier 10); shift ;;
     -h|--help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "test.sh: unknown option $1 (see ./test.sh --help)" >&2; exit 2 ;;
   esac

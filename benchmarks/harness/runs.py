@@ -27,6 +27,15 @@ def prun_of(build):
     return pathlib.Path(build).resolve() / "launcher" / "prun" / "prun"
 
 
+def build(folder, *targets):
+    """Builds what a driver needs; a folder that ninja does not know (a copy) is taken as it is."""
+    if not (pathlib.Path(folder) / "build.ninja").exists():
+        return
+    done = subprocess.run(["ninja", "-C", str(folder), *targets], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"ninja -C {folder} {' '.join(targets)}: {done.stdout[-2000:]}")
+
+
 def run(command, environment=None, progress=None, wait_s=WAIT_S):
     """Runs to the end; returns (standard output, standard error). Raises Failed."""
     whole = dict(os.environ, **(environment or {}))

@@ -1,4 +1,4 @@
-// micro_collectives [ranks] [shm|schedule] [best]: what collectives of one host cost below the
+// delegate_allreduce [ranks] [shm|schedule] [best]: what collectives of one host cost below the
 // bindings. With `best` the fastest of many single calls, for a machine that others use too.
 //
 // Ranks are threads of one process, bound to cores in turn when each can have one. Prints a bare

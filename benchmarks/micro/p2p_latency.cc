@@ -1,11 +1,11 @@
-// micro_p2p: what the endpoint costs, without the rooms above it. Two processes on two cores.
+// p2p_latency: what the endpoint costs, without the rooms above it. Two processes on two cores.
 //
 //   bare        one cache line handed to and fro: the floor of this machine
 //   latency     half round trips of try_send and recv_now, by size
 //   stream      long messages in a window of nonblocking sends, bytes per second
 //   matching    half round trip with 10 and with 1000 other receives posted
 //
-// Usage: micro_p2p [apart]. "apart": the two are said to be on different hosts, so the link is
+// Usage: p2p_latency [apart]. "apart": the two are said to be on different hosts, so the link is
 // the network's (over loopback). Each line: median over batches, fastest tenth. Run it alone: it
 // needs both cores.
 #include <sched.h>

@@ -144,10 +144,10 @@ void run(wireup::Wireup& wireup, Ours& ours, int me, int bare_fd) {
 void connect_bare(int (&ends)[2]) {
   std::uint16_t port = 0;
   const auto own = tcp::usable_interfaces(tcp::Family::ipv4);
-  UniqueFd listener = std::move(*tcp::listen_at({}, port));
+  UniqueFd listener = std::move(*tcp::listen_at({}, {}, port));
   tcp::SocketAddress address = own.front().address;
   address.port = port;
-  ends[0] = tcp::start_connecting(address)->release();
+  ends[0] = tcp::start_connecting(address, {})->release();
   tcp::SocketAddress from;
   UniqueFd accepted;
   while (!accepted.is_open()) accepted = tcp::accept_from(listener.get(), from);

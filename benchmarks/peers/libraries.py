@@ -40,9 +40,10 @@ class Tutti:
         self.build = pathlib.Path(build).resolve()
 
     def prepare(self):
+        runs.build(self.build, "benchmarks", "launcher/prun/prun", "launcher/prund/prund")
         for program in [*(self.build / "benchmarks" / name for name in PROGRAMS), runs.prun_of(self.build)]:
             if not program.exists():
-                raise runs.Failed(f"{program} is not there: ninja -C {self.build}")
+                raise runs.Failed(f"{program} is not there: ninja -C {self.build} benchmarks")
 
     def program(self, name):
         return str(self.build / "benchmarks" / name)

@@ -2,7 +2,6 @@
 #include "daemon/examine.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -10,7 +9,6 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -25,6 +23,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/child_output.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -213,35 +212,22 @@ control::Finding user_namespaces() {
           "sysctl kernel.unprivileged_userns_clone=1 or user.max_user_namespaces=10000"};
 }
 
-// Empty: it said nothing, or could not be started. It ends by itself, and with this process.
+// tutti-info itself waits ten seconds at most, for libraries that do not answer.
+constexpr std::chrono::seconds kInfoLimit{60};
+
+// Empty: it said nothing, or could not be started.
 std::string output_of(const InfoProgram& info) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
-  const UniqueFd in(ends[0]);
-  UniqueFd out(ends[1]);
   std::vector<char*> environment;
   for (const std::string& each : info.environment)
     environment.push_back(const_cast<char*>(each.c_str()));
   environment.push_back(nullptr);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::dup2(out.get(), STDOUT_FILENO);
-    const char* const words[] = {info.path.c_str(), "--gpus", nullptr};
-    ::execve(info.path.c_str(), const_cast<char**>(words), environment.data());
-    ::_exit(127);
-  }
-  out.reset();
-  std::string text;
-  char buffer[4096];
-  for (ssize_t got = 0; pid > 0 && (got = ::read(in.get(), buffer, sizeof buffer)) != 0;)
-    if (got > 0)
-      text.append(buffer, static_cast<std::size_t>(got));
-    else if (errno != EINTR)
-      break;
-  while (pid > 0 && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return text;
+  return child_output(
+      [&](int out) {
+        ::dup2(out, STDOUT_FILENO);
+        const char* const words[] = {info.path.c_str(), "--gpus", nullptr};
+        ::execve(info.path.c_str(), const_cast<char**>(words), environment.data());
+      },
+      kInfoLimit);
 }
 
 // "2 x NVIDIA H200, NVIDIA A2; driver 535.104.05"
@@ -296,7 +282,10 @@ void add_gpu_libraries(const InfoProgram& info, std::vector<control::Finding>& f
     if (const auto at = line.find(": "); at != std::string::npos)
       found.push_back({line.substr(0, at), control::kGood, line.substr(at + 2), ""});
   if (text.empty())
-    found.push_back({"CUDA", control::kGood, "not asked: no tutti-info beside prund here", ""});
+    found.push_back({"CUDA", control::kGood,
+                     info.path.empty() ? "not asked: no tutti-info beside prund here"
+                                       : "not known: " + info.path + " said nothing",
+                     ""});
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ inline constexpr std::uint64_t kEntries = 8;
 // Rounds that are kept in the chunks, see exchange.cc, fold_*.cc; more would gain nothing.
 inline constexpr std::size_t kLeastDepth = 8, kMostDepth = 16;
 
-// Of a round: its giver's device failed, and what stands there is nothing to take.
+// In a round's counter: its giver's device failed, the chunk holds no data.
 inline constexpr std::uint8_t kNoData = 0xff;
 static_assert(kNoData > kUntimed);
 

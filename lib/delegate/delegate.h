@@ -54,7 +54,8 @@ struct Uneven {
 };
 
 // The fingerprint of a member that takes part only so that nobody waits for it: its memory cannot
-// be used. Who would have taken data from it ends this call with an error; the team goes on.
+// be used. Members that would have received data from it end this call with an error; the team
+// goes on.
 inline constexpr std::uint32_t kHasNothing = 0xffff;  // of no collective (watch/calls.h)
 
 // One collective call of a member.

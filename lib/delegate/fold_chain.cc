@@ -1,9 +1,9 @@
 // Scan and exscan: what a member gets is folded from those before it, in their order.
 //
 // Short: everyone says his vector in his entry, and folds the entries before his own. Long: a
-// member takes what all before it make, part by part, out of the chunks of the one before, folds
-// its own to that, and gives it on. So each folds once, and all of them at a time after the first
-// parts have come down the chain.
+// member reads the result of all before it, part by part, out of the chunks of the one before it,
+// folds its own vector into that, and passes it on. So each folds once, and all of them at a time
+// after the first parts have come down the chain.
 #include <cstring>
 
 #include "delegate/work.h"

@@ -175,7 +175,7 @@ Count ShmTeam::bytes_said(const Exchange& exchange, int giver) const {
   return reinterpret_cast<const Count*>(theirs.payload(bytes))[me_];
 }
 
-// Fewer than there is room for are taken.
+// A block may be shorter than the room for it.
 Count ShmTeam::bytes_from(const Exchange& exchange, int giver) const {
   return exchange.call.uneven == nullptr ? exchange.call.block : bytes_said(exchange, giver);
 }

@@ -26,6 +26,15 @@ struct CostRow {
   double most_gigabytes;  // a second, on any wire: what one core moves
 };
 
+// Shares of what a link costs, the same on every machine.
+inline constexpr double kGapShare = 0.25;  // of the latency: a message keeps its ports busy so long
+inline constexpr double kCopyShare = 0.5;  // of an inside link's time a byte: a local copy
+// A delegate, in which everyone writes once and reads once and nothing is matched: of the latency,
+// for each level of the ranks' meeting; and of the time a byte (measured with two ranks, 64 KiB to
+// 16 MiB: 0.2 to 0.8 of a schedule).
+inline constexpr double kMeetShare = 0.4;
+inline constexpr double kDirectShare = 0.8;
+
 // A kind that is none of these costs what the first costs. gpu: what the copies add to a message
 // between the memories of two GPUs, and carry; nccl: a call of NCCL's inside a host, to begin, and
 // what passes each GPU meanwhile.

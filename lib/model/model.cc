@@ -7,10 +7,7 @@
 namespace tutti::model {
 namespace {
 
-// As in the simulation of sched: a message keeps its ports busy for this share of the latency.
-constexpr double kGapShare = 0.25;
-constexpr double kEnds = 2;         // of a message
-constexpr double kCopyShare = 0.5;  // of an inside link's time a byte, for a local copy
+constexpr double kEnds = 2;  // of a message
 
 double levels(double n) {
   return n <= 1 ? 0 : std::ceil(std::log2(n) - 1e-9);

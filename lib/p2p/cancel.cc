@@ -1,8 +1,8 @@
 // A context is cancelled: everything in it ends with one code, and nothing of it is kept any more.
 //
-// What the other side has a hand in (an offer that it may answer, data on their way into our
-// memory) ends when its last frame is here, so that a frame that comes late never meets another
-// message with the same number. To that end each side says that it has given a message up: a cut.
+// A transfer that the other side may still send a frame for (an answer to an offer, data) ends when
+// the last such frame has arrived: a late frame then never meets another message with the same
+// number. So that this comes, each side tells the other of a message it has given up: a cut.
 //
 //   send: waiting              ends at once
 //         offered, unconfirmed is recalled; ends by recalled, taken, cut, or a grant, which is cut
@@ -12,8 +12,8 @@
 //         granted              ends when all has come that was sent
 //         getting              ends with the part under way
 //
-// Whose peer is lost ends as always. The context's number is not used again (comm): messages in it
-// may still be on their way.
+// Transfers whose peer is lost end as always. The context's number is not used again (comm):
+// messages in it may still be on their way.
 #include <algorithm>
 
 #include "base/check.h"

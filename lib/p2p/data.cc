@@ -14,8 +14,9 @@ constexpr std::size_t kMostStaged = std::size_t{64} << 10;  // packed at a time
 
 }  // namespace
 
-// Whether these bytes of the message may come now. On the ordered link parts come in order; on a
-// bulk link in any. None lies outside, and with those on their way they are never more than all.
+// Whether a part with this offset and length is expected. On the ordered link parts come in order;
+// on a bulk link in any. None lies outside, and with those on their way they are never more than
+// all.
 bool Core::is_part(const Transfer& transfer, const transport::FrameHeader& header,
                    std::size_t bytes) {
   const bool may_overtake = (header.flags & kWantsTaken) != 0;
@@ -24,7 +25,7 @@ bool Core::is_part(const Transfer& transfer, const transport::FrameHeader& heade
          bytes <= transfer.total - at && known <= transfer.total && bytes <= transfer.total - known;
 }
 
-// Where all that will come of it is here, the receive ends.
+// Ends the receive once everything its sender will send has arrived.
 void Core::end_received(int from, const transport::FrameHeader& header, Transfer* transfer) {
   if (transfer->moved < transfer->total || transfer->placed > 0) return;
   if ((header.flags & kWantsTaken) != 0)
@@ -39,7 +40,7 @@ bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std
   const bool is_one_run = transfer->by_link || transfer->buffer.is_contiguous();
   const bool lies_flat = is_one_run && header.length <= transfer->total;
   std::byte* const into = lies_flat ? transfer->buffer.at() + header.length : nullptr;
-  // What place() was asked for was found right then.
+  // place() has chosen this transfer already.
   const bool is_in_place = (lies_flat && into == payload.data()) || is_reading(*transfer, payload);
   const bool was_placed = is_in_place && payload.size() <= transfer->placed;
   if (!was_placed && !is_part(*transfer, header, payload.size())) return false;
@@ -56,7 +57,7 @@ bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std
   return true;
 }
 
-// The link that its data go by, and what was learnt of that in this round.
+// The link that carries its data, and whether that link was found full in this round.
 Core::Path Core::data_path(PeerState& to, Transfer* transfer) {
   if (transfer->by_bulk > 0) {
     BulkLink& bulk = to.bulk[transfer->by_bulk - 1U];
@@ -104,7 +105,7 @@ int Core::pump_data(Transfer* transfer) {
   return posted;
 }
 
-// All is posted, or no more will be, and nothing is pinned any more.
+// Everything that will be sent has been posted, and no link reads the buffer any more.
 void Core::end_sent(Transfer* transfer) {
   if (transfer->by_bulk > 0 && !transfer->is_taken && !peer(transfer->peer).gone)
     transfer->phase = Phase::unconfirmed;

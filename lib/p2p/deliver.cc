@@ -21,7 +21,7 @@ MatchKey key_of(const transport::FrameHeader& header) {
 bool Core::on_frame(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
   PeerState& sender = peer(from);
   sender.credit += header.aux;
-  // What moves messages is tried first; all else is looked up.
+  // The kinds that carry messages are tried first, for speed; the others are looked up.
   const auto kind = static_cast<Kind>(header.kind);
   if (kind == Kind::eager || kind == Kind::offer) [[likely]]
     return on_message(from, header, payload);
@@ -113,7 +113,7 @@ Memory Core::place_any(int from, const transport::FrameHeader& header, std::size
           transfer->buffer.device->number()};
 }
 
-// Fills the status of a receive that takes this message; says what of it will be received.
+// Ties a receive to the message that it takes: its status, and how many bytes will come.
 void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& header) {
   transfer->peer = from;
   Status& status = transfer->status;
@@ -154,7 +154,7 @@ void Core::finish_delivery(PeerState& peer, Transfer* transfer,
   complete(transfer);
 }
 
-// Nobody asked for it yet: kept in the order of arrival.
+// No receive matches yet: kept in the order of arrival.
 void Core::keep(int from, const transport::FrameHeader& header,
                 std::span<const std::byte> payload) {
   if (const Code code = why_cancelled(header.context); code != Code::ok) [[unlikely]]

@@ -18,7 +18,7 @@ namespace {
 
 // From here a pending send lends its buffer to the link instead of having it copied there.
 constexpr std::size_t kPinFrom = 4096;
-// What fits beside the record of a kept message in its block.
+// Payload bytes that fit in the block of a kept message, behind its record.
 constexpr std::size_t kBesideRecord = BytePool::kSmallest - sizeof(KeptMessage);
 static_assert(sizeof(KeptMessage) < BytePool::kSmallest);
 
@@ -32,7 +32,7 @@ transport::FrameHeader header_of(Kind kind, const Envelope& envelope, const Peer
   return header;
 }
 
-// Tells the messages apart that a peer may keep at a time.
+// A number by which the messages that a peer keeps at a time are told apart.
 std::uint32_t next_number(const PeerState& peer) {
   return static_cast<std::uint32_t>(peer.messages_sent) | 1U << 31;
 }
@@ -203,7 +203,7 @@ std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
   return {transfer->staging, bytes};
 }
 
-// Whatever it needed on its way: the memory goes back, the peer reads nothing any more.
+// Frees what the send needed on its way; the peer reads its memory no more.
 bool Core::drop_held(Transfer* transfer) {
   if (transfer->copies > 0) {
     transfer->phase = Phase::copying;

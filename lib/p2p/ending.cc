@@ -1,8 +1,8 @@
 // The end: what was handed over is seen to its receivers, peers are told, links are closed.
 //
-// A send may outlive its request (freed, buffered), and nobody looks at it any more but we. It is
-// over when its receiver has it. In the meantime others' messages that we have begun to receive
-// end, too. Whoever is gone or said goodbye is not waited for.
+// A send may outlive its request (freed, buffered): only this file waits for it then, until its
+// receiver has the message. Receives that have begun are finished meanwhile. Peers that are gone or
+// have said goodbye are not waited for.
 #include "base/clock.h"
 #include "base/log.h"
 #include "p2p/core.h"
@@ -64,7 +64,8 @@ bool Core::has_moving() const {
   return !matched_.empty();
 }
 
-// What we sent to ourselves nobody else can ask for.
+// A send that is waited for at the end: its receiver may still take it. One to ourselves is not,
+// for nobody is left to receive it.
 bool Core::waits_to_be_taken(const Transfer& transfer) const {
   return is_untaken(transfer) && still_listens(transfer.peer) && transfer.peer != wireup_.rank();
 }

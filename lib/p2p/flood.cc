@@ -66,7 +66,7 @@ void Core::drop_kept(MatchNode* node) {
   record_kept();
 }
 
-// One more is kept.
+// Counts one more kept message.
 void Core::count_kept(const KeptMessage& message) {
   const std::uint64_t messages = ++flood_.messages;
   flood_.bytes += message.bytes;
@@ -96,7 +96,7 @@ void Core::repay(KeptMessage& message) {
   flags |= kRepaid;
 }
 
-// So many bytes of memory more may be used for what nobody asks for.
+// Whether so many more bytes of memory may be used for messages that no receive matches.
 bool Core::has_room(std::uint64_t more) {
   const std::uint64_t wanted = bytes_.in_use() + more;
   if (wanted <= budget_ || is_budget_known_) return wanted <= budget_;

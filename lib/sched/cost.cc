@@ -13,7 +13,9 @@
 namespace tutti::sched {
 namespace {
 
-constexpr double kGapShare = 0.25;  // of the latency, that a port is busy with each message
+// Of the latency, that a port is busy with each message; the same as in model/costs.h, which is not
+// below this room.
+constexpr double kGapShare = 0.25;
 
 class Simulation {
  public:

@@ -14,19 +14,16 @@ namespace {
 constexpr std::int64_t kSmallestSegment = 8 << 10;
 constexpr std::int64_t kLargestSegment = 1 << 20;
 
-// Everyone writes once and reads once, each folds its share; no frames, no matching, which is
-// what kDirect says (measured with two ranks, 64 KiB to 16 MiB: 0.2 to 0.8 of a schedule).
-constexpr double kDirect = 0.8;
-
+// Everyone writes once and reads once, each folds its share.
 double delegate_us(const Question& question, const TeamFacts& team) {
   const coll::Delegated kind = coll::delegated(question.collective).kind;
   const double p = std::max(team.size, 1);
   const double n =
       static_cast<double>(question.bytes) * (kind == coll::Delegated::blocks ? p - 1 : 1);
-  const double meet = 0.4 * team.inside.latency_us * std::ceil(std::log2(p));
+  const double meet = model::kMeetShare * team.inside.latency_us * std::ceil(std::log2(p));
   const double per_byte =
       team.inside.us_per_byte + (kind == coll::Delegated::fold ? team.fold_us_per_byte / p : 0);
-  return meet + kDirect * n * per_byte;
+  return meet + model::kDirectShare * n * per_byte;
 }
 
 }  // namespace

@@ -2,26 +2,19 @@
 #include "topo/gpu_libraries.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <csignal>
+#include <chrono>
 #include <map>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/child_output.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 #include "topo/nvml.h"
 
 namespace tutti::topo {
 namespace {
 
-constexpr std::int64_t kLimitNs = 10'000'000'000;
+constexpr std::chrono::seconds kLimit{10};
 
 template <class Function>
 Function* look_up(void* library, const char* name) {
@@ -121,32 +114,6 @@ std::string asked_here() {
   return all.cuda + "\n" + all.peers + "\n" + all.nccl + "\n";
 }
 
-[[noreturn]] void answer(int out) {
-  const std::string text = asked_here();
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t put = ::write(out, text.data() + at, text.size() - at);
-    if (put < 0 && errno != EINTR) break;
-    if (put > 0) at += static_cast<std::size_t>(put);
-  }
-  ::_exit(0);
-}
-
-std::string heard_until(int in, std::int64_t limit) {
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (;;) {
-    const std::int64_t left = limit - now_ns();
-    pollfd one{in, POLLIN, 0};
-    const int ready = left > 0 ? ::poll(&one, 1, static_cast<int>(left / 1'000'000) + 1) : 0;
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return "";
-    const ssize_t got = ::read(in, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-}
-
 }  // namespace
 
 // 2.9 and later: 10000 * major + 100 * minor + patch; before: 1000 * major.
@@ -160,18 +127,7 @@ std::string nccl_version(int number) {
 GpuLibraries ask_gpu_libraries() {
   const GpuLibraries silent{"none: its library did not answer within ten seconds, or crashed", "",
                             "not asked"};
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return silent;
-  const UniqueFd in(ends[0]);
-  UniqueFd out(ends[1]);
-  const pid_t child = ::fork();
-  if (child == 0) answer(out.get());
-  out.reset();
-  if (child < 0) return silent;
-  const std::string text = heard_until(in.get(), now_ns() + kLimitNs);
-  ::kill(child, SIGKILL);
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  const std::string text = child_output([](int out) { write_all(out, asked_here()); }, kLimit);
   const std::vector<std::string> lines = text::split(text, '\n');
   return lines.size() < 3 ? silent : GpuLibraries{lines[0], lines[1], lines[2]};
 }

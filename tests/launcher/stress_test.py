@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Random ranks that print, close, fork, filter, stop and exit, before readers that stall and a prun that is stopped: what
-went in comes out, in order, and nothing is left. A minute; 20 s with TUTTI_TEST_QUICK, an hour with TUTTI_TEST_LONG.
+went in comes out, in order, and nothing is left. A minute; 20 s with TUTTI_TEST_QUICK, ten minutes with
+TUTTI_TEST_LONG, and as long as TUTTI_TEST_STRESS_SECONDS says.
 Usage: stress_test.py PRUN [SEED]: from this seed on, one job after the other; the one that fails is named."""
 import os
 import random
@@ -19,7 +20,8 @@ from stress_lines import line_of
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 PRUN = os.path.abspath(sys.argv[1])
-LASTS_S = 3600 if os.environ.get("TUTTI_TEST_LONG") else 20 if os.environ.get("TUTTI_TEST_QUICK") else 60
+LASTS_S = int(os.environ.get("TUTTI_TEST_STRESS_SECONDS") or
+              (600 if os.environ.get("TUTTI_TEST_LONG") else 20 if os.environ.get("TUTTI_TEST_QUICK") else 60))
 
 
 class Reader(threading.Thread):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """run.py PRUN PROGRAM LINK [OPTION VALUE]...   random programs, job after job
 
-  --seconds N         how long; 15, and a quarter of an hour with TUTTI_TEST_LONG=1
+  --seconds N         how long; TUTTI_TEST_RANDOM_SECONDS, else 15, and ten minutes with TUTTI_TEST_LONG=1
   --seed N            of the first job, from which those of the others follow
   --features LIST     see world.cc; all
   --ranks LIST        numbers of ranks to choose from
@@ -26,7 +26,7 @@ STANDS_STILL_S = "240"  # a hang, also on a loaded machine under a sanitizer
 
 
 def options(words):
-    values = {"--seconds": "900" if os.environ.get("TUTTI_TEST_LONG") else "15",
+    values = {"--seconds": os.environ.get("TUTTI_TEST_RANDOM_SECONDS") or ("600" if os.environ.get("TUTTI_TEST_LONG") else "15"),
               "--seed": str(random.randrange(1 << 40)), "--features": "all", "--ranks": "1,2,2,3,3,4,4,5,7",
               "--begins": "any", "--stands-still": STANDS_STILL_S}
     for name, value in zip(words[::2], words[1::2]):

@@ -11,7 +11,8 @@
 // for as long as a trial takes. All this comes once in 640 turns (so one turn in 64 is a trial's),
 // more rarely the slower the other was: 640 times the square of the ratio, but once in 10240. The
 // first four turns of all count for nothing either, because memory is new; the first trial follows
-// the next three. One judge serves one size, by powers of two (`size_class`), of one pair or team.
+// when three more were told of (so there is none where nobody tells). One judge serves one size, by
+// powers of two (`size_class`), of one pair or team.
 #pragma once
 
 #include <algorithm>
@@ -51,6 +52,7 @@ class Judge {
       return kept_;
     }
     if (trial_ == 0) {
+      if (figures_[kept_].are_few()) return kept_;
       figures_[1 - kept_].clear();
       told_ = 0;
     }

@@ -48,8 +48,9 @@ constexpr std::uint64_t place_in(std::uint64_t team) {
 
 inline constexpr std::uint64_t kEntries = 8;
 
-// Rounds that are kept in the chunks, see exchange.cc, fold_*.cc; more would gain nothing.
-inline constexpr std::size_t kLeastDepth = 8, kMostDepth = 16;
+// Rounds that are kept in the chunks, see exchange.cc, fold_*.cc. More would gain nothing, and take
+// the caches' room from long vectors (record 0048).
+inline constexpr std::size_t kDepth = 8;
 
 // In a round's counter: its giver's device failed, the chunk holds no data.
 inline constexpr std::uint8_t kNoData = 0xff;
@@ -57,6 +58,15 @@ static_assert(kNoData > kUntimed);
 
 // Whether a rank can read the memory of all others of its team.
 enum class Reads : std::uint32_t { unknown, yes, no };
+
+// From when a member had heard all that it was to hear in that call until it was through, by the
+// host's clock; nothing is said where `ended` is 0. A call's span is written over kSpans calls
+// later at the earliest, so never while the half of those is looked at (ShmTeam::judge_turns).
+inline constexpr std::size_t kSpans = 2 * kEntries;
+struct Span {
+  std::atomic<std::uint64_t> number;  // of the call; written last
+  std::atomic<std::int64_t> heard_ns, ended_ns;
+};
 
 // Counters of one rank, each on its own line: written by it (release), read by the others
 // (acquire), never going down.
@@ -68,7 +78,7 @@ struct MemberCounters {
   alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
   // How, where readers are to time them (Pace::Way::told), or kNoData: of calls and their rounds,
   // in turn.
-  std::atomic<std::uint8_t> told[kEntries][kMostDepth];
+  std::atomic<std::uint8_t> told[kEntries][kDepth];
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others
   ReadPaces paces;                                        // what taking them took
   alignas(kCacheLine) std::atomic<std::uint64_t> folded;  // rounds folded into its chunks
@@ -76,7 +86,7 @@ struct MemberCounters {
   // which it has tried, and one more where it could not.
   alignas(kCacheLine) std::atomic<std::uint64_t> answered;
   std::atomic<Reads> reads;
-  std::atomic<std::uint64_t> spent[kEntries];  // on copying: a call's number and its figure
+  Span spans[kSpans];
   // Of the team, in its first member's: the latest call that a member folds for all, and has
   // folded (fold_by_one.cc). Who claims it is the one that writes `served`.
   alignas(kCacheLine) std::atomic<std::uint64_t> claimed;
@@ -109,7 +119,7 @@ struct AreaGeometry {
   std::size_t chunks_at() const { return entries_at() + kEntries * entry_stride(); }
   // Every member's piece of a round must have a line to itself.
   bool has_room_for(std::size_t members) const {
-    return chunk_bytes / (kLeastDepth * (members + 1)) >= kCacheLine;
+    return chunk_bytes / (kDepth * (members + 1)) >= kCacheLine;
   }
 };
 

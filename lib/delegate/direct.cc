@@ -8,9 +8,11 @@
 // read, answer, and the giver waits for all answers: its caller may write again. Who could not read
 // takes its blocks through the chunks in the same call, and is never asked to read again.
 //
-// The judge is given the copying time of the slowest member, its waiting left out: each member
-// publishes its own time with the number of the call, and the member that chooses reads them all
-// when the entry of that call is used again.
+// The judge is given what the team took, from when the last member had heard all until the last one
+// was through: copying, and waiting for each other between rounds, but not for members that come
+// late. Each member says when that was for it; whoever chose reads what all have said in its next
+// long calls. Calls that were the first to use some of the chunks' memory say nothing: new pages
+// take many times what copying takes.
 #include "base/judge.h"
 #include "delegate/work.h"
 
@@ -103,33 +105,44 @@ std::byte* ShmTeam::addresses(const Exchange& exchange, int giver) const {
 bool ShmTeam::choose_direct(const Exchange& exchange, Count longest) {
   if (single_copy_ == BlockReads::on) return true;
   judges_.resize(std::size(kForms) * kSizes);
-  Turn& turn = turns_[number_ % kEntries];
-  if (turn.number > 0) {
-    std::uint32_t slowest = 0;
-    bool is_known = true;
-    for (int member = 0; member < size_; ++member) {
-      // relaxed: a figure. That call is over on all members, as its entry is used again.
-      const std::uint64_t spent =
-          control(member).spent[number_ % kEntries].load(std::memory_order_relaxed);
-      is_known = is_known && spent >> 32 == (turn.number & 0xffffffffU);
-      slowest = std::max(slowest, static_cast<std::uint32_t>(spent));
+  const auto bytes = static_cast<std::size_t>(longest);
+  const std::size_t judge = form_of(exchange.call.collective) * kSizes +
+                            size_class(bytes, static_cast<std::size_t>(kLeast), kSizes);
+  turns_.push_back({number_, judge, judges_[judge].next(), bytes});
+  return turns_.back().way == 1;
+}
+
+// In order. What is not known kEntries calls later will not be: then the call is over on all.
+void ShmTeam::judge_turns() {
+  while (!turns_.empty()) {
+    const Turn& turn = turns_.front();
+    std::int64_t heard = 0, ended = 0;
+    bool is_known = true, has_figure = true;
+    for (int member = 0; member < size_ && is_known; ++member) {
+      const Span& span = control(member).spans[turn.number % kSpans];
+      // acquire: pairs with tell_span(); relaxed: told by it.
+      is_known = span.number.load(std::memory_order_acquire) == turn.number;
+      const std::int64_t end = span.ended_ns.load(std::memory_order_relaxed);
+      has_figure = has_figure && end > 0;
+      heard = std::max(heard, span.heard_ns.load(std::memory_order_relaxed));
+      ended = std::max(ended, end);
     }
-    if (is_known) judges_[turn.judge].took(turn.way, std::max(slowest, 1U));
+    if (!is_known && number_ - turn.number < kEntries) return;
+    if (is_known && has_figure)
+      judges_[turn.judge].took(turn.way, pace_of(ended - heard, turn.bytes));
+    turns_.erase(turns_.begin());
   }
-  const std::size_t judge =
-      form_of(exchange.call.collective) * kSizes +
-      size_class(static_cast<std::size_t>(longest), static_cast<std::size_t>(kLeast), kSizes);
-  turn = {number_, judge, judges_[judge].next()};
-  return turn.way == 1;
 }
 
 // Every member was heard that has a say.
-void ShmTeam::hear_way(Exchange& exchange) const {
+void ShmTeam::hear_way(Exchange& exchange) {
   if (!exchange.may_be_direct) return;
+  judge_turns();
   exchange.is_direct = (entry(exchange.chooser()).word & kDirect) != 0;
   // relaxed: our own.
   const Reads reads = control(me_).reads.load(std::memory_order_relaxed);
   exchange.is_timed = single_copy_ == BlockReads::judged && reads == Reads::yes;
+  if (exchange.is_timed) exchange.heard_ns = now_ns();
 }
 
 bool ShmTeam::is_direct(const Exchange& exchange, int giver) const {
@@ -184,7 +197,6 @@ Code ShmTeam::read_blocks(Work& work) {
 }
 
 bool ShmTeam::read_block(Exchange& exchange, int giver) {
-  const Spending spending(exchange);
   const bool is_uneven = exchange.call.uneven != nullptr;
   const auto mine = static_cast<std::size_t>(exchange.block_for(me_));
   std::uint64_t address = 0;
@@ -209,12 +221,14 @@ bool ShmTeam::read_block(Exchange& exchange, int giver) {
   return true;
 }
 
-void ShmTeam::tell_spent(const Exchange& exchange) {
+void ShmTeam::tell_span(const Exchange& exchange) {
   if (!exchange.is_timed) return;
-  const std::uint32_t figure =
-      pace_of(exchange.spent_ns, static_cast<std::size_t>(exchange.longest));
-  // relaxed: a figure; end_call() tells of it.
-  control(me_).spent[number_ % kEntries].store(number_ << 32 | figure, std::memory_order_relaxed);
+  Span& span = control(me_).spans[number_ % kSpans];
+  // relaxed: `number` tells of them.
+  span.heard_ns.store(exchange.heard_ns, std::memory_order_relaxed);
+  span.ended_ns.store(is_new_ ? 0 : now_ns(), std::memory_order_relaxed);
+  // release: pairs with judge_turns().
+  span.number.store(number_, std::memory_order_release);
 }
 
 }  // namespace tutti::delegate

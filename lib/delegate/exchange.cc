@@ -11,14 +11,6 @@ namespace tutti::delegate {
 
 using coll::Collective;
 
-namespace {
-
-// Up to here a bcast goes through the chunks without being judged: its two copies overlap, and a
-// taker would read what its root has just written from the root's cache.
-constexpr Count kMostOverlapped = 1 << 20;
-
-}  // namespace
-
 void ShmTeam::choose_move(Work& work) {
   const TeamCall& call = work.call;
   const bool is_bcast = call.collective == Collective::bcast;
@@ -36,10 +28,9 @@ void ShmTeam::choose_move(Work& work) {
   work.form = &ShmTeam::move_short;
   if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
   const bool one_way = exchange.has_root();
-  const bool overlaps = is_bcast && call.block <= kMostOverlapped && single_copy_ != BlockReads::on;
   exchange.longest = call.block;
-  exchange.may_be_direct = may_read(call.block) && !overlaps;
-  const Rounds rounds = rounds_of(call.block, exchange.blocks(), kLeastDepth, one_way);
+  exchange.may_be_direct = may_read(call.block);
+  const Rounds rounds = rounds_of(call.block, exchange.blocks(), kDepth, one_way);
   exchange.part = rounds.part;
   exchange.rounds = rounds.count;
   exchange.depth = std::min(rounds.depth, rounds.count);
@@ -116,7 +107,7 @@ Code ShmTeam::move_long(Work& work) {
   if (const Code code = come_to_move(work); code != Code::ok) return code;
   if (const Code code = move_directly(work); code != Code::ok) return code;
   if (const Code code = move_in_rounds(work); code != Code::ok) return code;
-  tell_spent(*work.exchange);
+  tell_span(*work.exchange);
   end_call();
   return Code::ok;
 }
@@ -183,7 +174,6 @@ Code ShmTeam::give_round(Exchange& exchange, Count round) {
     if (code != Code::ok) return code;
   }
   if (!gives) return Code::ok;
-  const Spending spending(exchange);
   begin_round(round, exchange.depth, exchange.part);
   bool has_data = true;
   for (Count block = 0; block < exchange.blocks(); ++block) {
@@ -218,7 +208,6 @@ Code ShmTeam::take_round(Work& work, Count round) {
       without_data_ = giver;
       continue;
     }
-    const Spending spending(exchange);
     take_from(giver, round, exchange.part, bytes, [&] {
       unpack(exchange.taken(giver), round * exchange.part,
              chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,

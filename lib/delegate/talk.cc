@@ -50,7 +50,7 @@ Code ShmTeam::claim_chunks(Count bytes, int reader) {
   last_chunked_ = number_;
   chunks_from_ = begins_again ? 0 : chunks_from_ + chunks_used_;
   chunks_used_ = wanted;
-  is_touched_ = is_touched_ || begins_again;
+  is_new_ = false;
   reader_ = reader;
   return Code::ok;
 }
@@ -101,7 +101,7 @@ ShmTeam::Rounds ShmTeam::rounds_of(Count bytes, Count pieces, Count least, bool 
   const Count all = static_cast<Count>(geometry_.chunk_bytes) / pieces;
   const Count wanted = std::clamp(one_way ? quarter : whole, kLeastPart, kMostPart);
   const Count part = std::min({wanted, whole, all / least / kLine * kLine});
-  return {part, (bytes + part - 1) / part, std::min(all / part, static_cast<Count>(kMostDepth))};
+  return {part, (bytes + part - 1) / part, std::min(all / part, static_cast<Count>(kDepth))};
 }
 
 void ShmTeam::begin_round(Count round, Count depth, Count part) {
@@ -109,11 +109,27 @@ void ShmTeam::begin_round(Count round, Count depth, Count part) {
   way_ = {};
   // Ranks that share a core share its cache, which serves best. Pages that are new say nothing of
   // the stores.
-  const bool is_new = !is_touched_ && round < depth;
+  const bool is_new = touch(round, depth);
+  is_new_ = is_new_ || is_new;
   if (!is_oversubscribed_ && !is_new && part_ >= kLeastPaced)
     way_ = pace_.way_for(part_, control(reader_).paces);
   // relaxed: `filled` tells of it.
   told(me_, round).store(static_cast<std::uint8_t>(way_.told()), std::memory_order_relaxed);
+}
+
+// Whether a round goes to pages of our chunks that we never wrote to.
+bool ShmTeam::touch(Count round, Count depth) {
+  constexpr std::size_t kPage = 4096;
+  if (round >= depth) return false;
+  touched_.resize(geometry_.chunk_bytes / kPage + 1);
+  const std::size_t bytes = chunks_used_ / static_cast<std::size_t>(depth);
+  const std::size_t from = chunks_from_ + static_cast<std::size_t>(round) * bytes;
+  bool is_new = false;
+  for (std::size_t page = from / kPage; page * kPage < from + bytes; ++page) {
+    is_new = is_new || !touched_[page];
+    touched_[page] = true;
+  }
+  return is_new;
 }
 
 void ShmTeam::put(std::byte* to, const std::byte* from, Count bytes) {

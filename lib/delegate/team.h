@@ -34,7 +34,6 @@ class ShmTeam final : public Team {
   class Begun;  // steps.cc: a TeamRun
   struct Work;  // work.h, as these
   struct Exchange;
-  class Spending;
   struct Folding;
   struct Pairing;
 
@@ -107,7 +106,8 @@ class ShmTeam final : public Team {
   bool all_read() const;
   std::uint64_t say_way(const Exchange& exchange, Count longest);
   bool choose_direct(const Exchange& exchange, Count longest);
-  void hear_way(Exchange& exchange) const;
+  void hear_way(Exchange& exchange);
+  void judge_turns();
   bool say_addresses(const Exchange& exchange);
   std::byte* addresses(const Exchange& exchange, int giver) const;
   bool is_direct(const Exchange& exchange, int giver) const;
@@ -115,7 +115,7 @@ class ShmTeam final : public Team {
   Code move_directly(Work& work);
   Code read_blocks(Work& work);
   bool read_block(Exchange& exchange, int giver);
-  void tell_spent(const Exchange& exchange);
+  void tell_span(const Exchange& exchange);
 
   // uneven.cc: blocks of their own sizes.
   std::size_t tables_bytes() const;
@@ -146,7 +146,7 @@ class ShmTeam final : public Team {
   }
   // Of the call under way.
   std::atomic<std::uint8_t>& told(int member, Count round) const {
-    return control(member).told[number_ % kEntries][static_cast<std::size_t>(round) % kMostDepth];
+    return control(member).told[number_ % kEntries][static_cast<std::size_t>(round) % kDepth];
   }
   std::byte* chunks(int member) const {
     return slots_[static_cast<std::size_t>(member)] + geometry_.chunks_at() + chunks_from_;
@@ -199,6 +199,7 @@ class ShmTeam final : public Team {
   Rounds rounds_of(Count bytes, Count pieces, Count least, bool one_way) const;
   // Copies into our chunks, for a round that has begun, in parts of so many bytes.
   void begin_round(Count round, Count depth, Count part);
+  bool touch(Count round, Count depth);
   void put(std::byte* to, const std::byte* from, Count bytes);
   // Runs a copy of so many bytes out of a member's chunks, of a round in parts of `part`.
   template <class Copy>
@@ -251,7 +252,8 @@ class ShmTeam final : public Team {
   std::uint64_t rounds_ = 0;        // chunk rounds of the calls before
   std::size_t chunks_from_ = 0;     // of the chunks is used by this call
   std::size_t chunks_used_ = 0;     // bytes from there on
-  bool is_touched_ = false;         // all of the chunks was used before
+  std::vector<bool> touched_;       // by page of our chunks: written before
+  bool is_new_ = false;             // this call has written to pages that were not
   int reader_ = 0;
   Pace pace_;
   Pace::Way way_;              // of this round's copies into our chunks
@@ -259,12 +261,13 @@ class ShmTeam final : public Team {
   std::vector<bool> proved_;   // by member: its memory was read
   std::vector<Judge> judges_;  // of who chooses: by form and size
   struct Turn {
-    std::uint64_t number = 0;  // of the call; 0: none
-    std::size_t judge = 0;
-    unsigned way = 0;
+    std::uint64_t number;  // of the call
+    std::size_t judge;
+    unsigned way;
+    std::size_t bytes;
   };
-  std::array<Turn, kEntries> turns_{};  // whose figures are not known yet
-  int without_data_ = -1;  // a member that has none in the call under way; we: our device failed
+  std::vector<Turn> turns_;  // whose figures are not known yet, in order
+  int without_data_ = -1;    // a member that has none in the call under way; we: our device failed
   Code broken_ = Code::ok;
   Awaited awaited_;
   bool is_running_ = false;    // a call that is waited for is under way

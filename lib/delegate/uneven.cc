@@ -57,7 +57,7 @@ Code ShmTeam::move_uneven(Work& work) {
 Code ShmTeam::move_long_uneven(Work& work) {
   if (const Code code = move_directly(work); code != Code::ok) return code;
   if (const Code code = move_in_rounds(work); code != Code::ok) return code;
-  tell_spent(*work.exchange);
+  tell_span(*work.exchange);
   return Code::ok;
 }
 
@@ -141,8 +141,7 @@ Code ShmTeam::lay_out_uneven(Work& work) {
     if (!exchange.overwrites()) take_entries(exchange);
   }
   const bool one_way = exchange.has_root();
-  const Rounds rounds =
-      rounds_of(std::max<Count>(most, 1), exchange.blocks(), kLeastDepth, one_way);
+  const Rounds rounds = rounds_of(std::max<Count>(most, 1), exchange.blocks(), kDepth, one_way);
   exchange.part = rounds.part;
   exchange.rounds = most == 0 ? 0 : rounds.count;
   exchange.depth = std::min(rounds.depth, rounds.count);

@@ -67,7 +67,7 @@ struct ShmTeam::Exchange {
   bool is_direct = false;      // as was chosen, where that is possible
   bool has_read = false;
   bool is_timed = false;
-  std::int64_t spent_ns = 0;  // on copying
+  std::int64_t heard_ns = 0;  // when all was heard
 
   // What this member gives, in blocks that are alike.
   types::Buffer from() const {
@@ -116,22 +116,6 @@ struct ShmTeam::Exchange {
     return std::clamp<Count>(bytes - round * part, 0, part);
   }
   Count chunk_at(Count round) const { return round % depth * blocks() * part; }
-};
-
-// Adds what a copy takes to what its call spends.
-class ShmTeam::Spending {
- public:
-  explicit Spending(Exchange& exchange)
-      : exchange_(exchange), began_(exchange.is_timed ? now_ns() : 0) {}
-  Spending(const Spending&) = delete;
-  Spending& operator=(const Spending&) = delete;
-  ~Spending() {
-    if (exchange_.is_timed) exchange_.spent_ns += now_ns() - began_;
-  }
-
- private:
-  Exchange& exchange_;
-  const std::int64_t began_;
 };
 
 // Long reductions of many members (fold_long.cc).

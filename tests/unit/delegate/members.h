@@ -24,6 +24,7 @@ struct Setting {
   delegate::BlockReads single_copy = delegate::BlockReads::off;
   // Who has read others' memory when the body ends.
   std::function<bool(int rank)> reader = [](int) { return false; };
+  bool may_read = true;  // else nobody has
 };
 
 // What that member says last of its reading: twice the number of the call, and one more where it
@@ -54,7 +55,8 @@ inline void run_team(int size, const std::function<bool(Team&, int rank)>& body,
       const auto team = delegate::make_shm_team(own, locals, rank, *delegate::host_area(own), how,
                                                 setting.single_copy);
       if (!body(*team, rank)) return;
-      if (!setting.reader(rank) || answer_of(own, delegate::kHostArea, rank) > 0) ++good;
+      const bool has_read = answer_of(own, delegate::kHostArea, rank) > 0;
+      if (has_read ? setting.may_read : !setting.reader(rank)) ++good;
     });
   for (std::thread& thread : threads) thread.join();
   REQUIRE(good == size);

@@ -24,6 +24,9 @@ RANKS = SAMPLE + ["wildcards", "ordering", "errors", "datatypes", "operations", 
 SLOW = ["itself", "overtaken"]  # with --long
 # Of MPICH's programs: one asks once whether a receive has ended whose message was sent; two send for minutes.
 WITHOUT = ["pt2pt/rqstatus", "pt2pt/sendflood", "threads/pt2pt/threads"]
+# On two hosts this one takes the rank that a reordered graph gives it for its old one: with hosts named by node
+# ranks are really reordered.
+WITHOUT_ON_HOSTS = ["topo/distgraph1"]
 # Of mpi4py's: they ask once whether receives have ended whose messages were matched.
 WITHOUT_MPI4PY = ["testWaitSomeRecv", "testTestSomeRecv"]
 # Functions whose buffers the programs of tests/ranks must have had moved, together.
@@ -90,8 +93,9 @@ def main():
         others([TESTS / "random/run.py", HERE / "prun.py", build / "tests/random/random_program", link,
                 "--seconds", seconds], environment)
     elif what == "mpich":
+        without = WITHOUT + (WITHOUT_ON_HOSTS if mode == "hosts" else [])
         others([TESTS / "programs/run.py", build, HERE / "prun.py", "mpich"],
-               environment | {"TUTTI_TEST_STEP": "1" if LONG else "40", "TUTTI_TEST_WITHOUT": " ".join(WITHOUT)})
+               environment | {"TUTTI_TEST_STEP": "1" if LONG else "40", "TUTTI_TEST_WITHOUT": " ".join(without)})
     else:
         where = ["--virtual", "-H", "a:1,b:1"] if mode == "hosts" else ["-np", "2"]
         modules = {} if LONG else {"TUTTI_TEST_MODULES": "test_p2p_buf" if QUICK else "test_(p2p_buf|cco_buf|cco_nb_vec)"}

@@ -26,7 +26,7 @@ void ShmTeam::choose_move(Work& work) {
       call, !scatters && !is_bcast, call.collective != Collective::gather, to_each, size_, me_});
   work.bytes = static_cast<std::size_t>(exchange.blocks() * call.block);
   work.form = &ShmTeam::move_short;
-  if (work.bytes <= geometry_.entry_bytes) return move_own(exchange);
+  if (work.bytes <= geometry_.entry_bytes) return;
   const bool one_way = exchange.has_root();
   exchange.longest = call.block;
   exchange.may_be_direct = may_read(call.block);
@@ -83,6 +83,7 @@ Code ShmTeam::move_short(Work& work) {
           pack(exchange.from(), 0, mine.payload(bytes), static_cast<Count>(bytes));
       publish(mine, has_data ? call.fingerprint : kHasNothing);
     }
+    move_own(*work.exchange);
     work.has_spoken = true;
     work.member = 1;
   }

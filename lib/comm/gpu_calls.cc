@@ -301,7 +301,8 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
     calls.contests.clear();  // they knew of no levels
     if (!calls.can[Way::library] && !calls.can[Way::levels]) agreed->obstacle = Obstacle::no_team;
   }
-  note_refusal(calls, call.collective, agreed->obstacle != Obstacle::none);
+  if (agreed->obstacle != Obstacle::another_call)  // which says nothing of the next one
+    note_refusal(calls, call.collective, agreed->obstacle != Obstacle::none);
   if (agreed->obstacle == Obstacle::none && agreed->bytes > 0)
     return run_agreed(comm, call, said, *agreed);
   explain(comm, call.collective, *agreed, Way::ours);

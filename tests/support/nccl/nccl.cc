@@ -152,6 +152,7 @@ ncclResult_t launch(ncclComm* comm, CUstream stream, Call call) {
     return cuLaunchHostFunc(stream, run, what) == CUDA_SUCCESS ? ncclSuccess
                                                                : ncclUnhandledCudaError;
   comm->state.store(ncclInProgress);
+  ++comm->on_its_way;
   std::thread([comm, stream, what] {
     ::usleep(200);
     const bool is_good = cuCtxPushCurrent(comm->context) == CUDA_SUCCESS &&
@@ -160,6 +161,7 @@ ncclResult_t launch(ncclComm* comm, CUstream stream, Call call) {
     ncclResult_t in_progress = ncclInProgress;  // unless the work has failed by now
     comm->state.compare_exchange_strong(in_progress,
                                         is_good ? ncclSuccess : ncclUnhandledCudaError);
+    --comm->on_its_way;
   }).detach();
   return ncclInProgress;
 }
@@ -263,6 +265,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 }
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   comm->is_aborted.store(true);
+  while (comm->on_its_way.load() > 0) ::usleep(20);  // its stream may go away now
   return ncclSuccess;
 }
 

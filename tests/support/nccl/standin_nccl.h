@@ -98,7 +98,7 @@ struct ncclComm {
   CUcontext context = nullptr;
   std::atomic<ncclResult_t> state{ncclInProgress};
   std::atomic<bool> is_aborted{false};
-  std::atomic<int> in_stream{0};
+  std::atomic<int> in_stream{0}, on_its_way{0};
   std::uint64_t meetings = 0;  // of the stream's thread
   bool is_final = false;
 };

@@ -58,6 +58,7 @@ Result<std::unique_ptr<NcclTeam>> NcclTeam::prepare(const Functions& nccl, wireu
 Result<void> NcclTeam::make_stream() {
   if (!driver_.find()) return fail(Code::unsupported, "this process has not loaded libcuda.so.1");
   TUTTI_DO(check(driver_.cuDevicePrimaryCtxRetain(&context_, place_.device), "its context"));
+  life_.emplace(driver_, context_);
   const Current current(driver_, context_);
   TUTTI_DO(check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "a stream"));
   TUTTI_DO(check(driver_.cuEventCreate(&fence_, CU_EVENT_DISABLE_TIMING), "an event"));
@@ -99,7 +100,7 @@ void NcclTeam::wait_once(bool moved) {
 
 // The program may have ended CUDA before MPI: then there is nothing to give back.
 NcclTeam::~NcclTeam() {
-  if (context_ == nullptr) return;
+  if (context_ == nullptr || !life_ || life_->is_over()) return;
   {
     const Current current(driver_, context_);
     if (!current) return;
@@ -257,6 +258,10 @@ Result<void> NcclTeam::look_at_others() {
 }
 
 bool NcclTeam::is_broken() {
+  if (broken_ == Code::ok && life_->is_over()) {  // and NCCL's communicator with it
+    comm_ = nullptr;
+    broken_ = Code::other;
+  }
   if (broken_ == Code::ok)
     if (const auto good = look_at_others(); !good) break_off(good.error().code, good.error().text);
   return broken_ != Code::ok;

@@ -9,6 +9,7 @@
 #include <cuda.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "delegate/nccl/functions.h"
 #include "device/cuda/current.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/life.h"
 
 namespace tutti::delegate::nccl {
 
@@ -77,6 +79,7 @@ class NcclTeam final : public GpuTeam {
   const Waiting waiting_;
   const GpuLibrary::Place place_;
   CUcontext context_ = nullptr;  // the GPU's primary one, which NCCL works in
+  std::optional<device::cuda::Life> life_;
   CUstream stream_ = nullptr;
   CUevent fence_ = nullptr, end_ = nullptr;
   ncclComm_t comm_ = nullptr;

@@ -30,6 +30,8 @@ bool Driver::find() {
 #undef TUTTI_CUDA_LOOK_UP
   cuStreamBatchMemOp = reinterpret_cast<decltype(cuStreamBatchMemOp)>(
       ::dlsym(library, TUTTI_CUDA_NAME_OF_(cuStreamBatchMemOp)));
+  cuCtxGetId =
+      reinterpret_cast<decltype(cuCtxGetId)>(::dlsym(library, TUTTI_CUDA_NAME_OF_(cuCtxGetId)));
 #undef TUTTI_CUDA_NAME_OF_
 #undef TUTTI_CUDA_NAME_OF
   return true;

@@ -67,6 +67,7 @@ struct Driver {
 #define TUTTI_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_MEMBER)
   TUTTI_CUDA_MEMBER(cuStreamBatchMemOp)  // null: the driver is older than CUDA 11.7
+  TUTTI_CUDA_MEMBER(cuCtxGetId)          // the same: than 12.0
 #undef TUTTI_CUDA_MEMBER
 
   // False: the process has not loaded libcuda. Throws nothing, loads nothing. A copy that lacks a

@@ -1,6 +1,8 @@
 // Jobs, lanes and their ends. What a step does is in steps.cc.
 #include "device/cuda/gpu.h"
 
+#include <utility>
+
 #include "base/log.h"
 #include "device/cuda/current.h"
 
@@ -18,6 +20,7 @@ Gpu::Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary)
       context_(context),
       ordinal_(ordinal),
       is_primary_(is_primary),
+      life_(driver, context),
       staging_(driver),
       queues_(driver),
       kernels_(driver),
@@ -40,6 +43,7 @@ Result<void> Gpu::start() {
 
 // The program may have ended CUDA, or the context, before MPI: then there is nothing to give back.
 Gpu::~Gpu() {
+  if (is_gone()) return;
   {
     const Current current(driver_, context_);
     if (!current) return;
@@ -67,6 +71,8 @@ Result<void> Gpu::check(CUresult said, const char* what) const {
 // If it fails, so does the work that would have waited for it: the event would still stand for what
 // an earlier call waited for.
 void Gpu::mark_call() {
+  mark_failure_ = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (is_abandoned_) return;
   const Current current(driver_, context_);
   mark_failure_ = driver_.record_default(mark_);
 }
@@ -94,6 +100,7 @@ void Gpu::begin_call() {
 }
 
 Result<void> Gpu::prepare() {
+  if (is_gone()) return check(CUDA_ERROR_CONTEXT_IS_DESTROYED, "a context");
   const Current current(driver_, context_);
   if (!staging_.is_open()) TUTTI_DO(open_staging());
   TUTTI_DO(take_spare());
@@ -104,6 +111,7 @@ Result<void> Gpu::prepare() {
 
 // A stream of ours is asked: asking one of the user's would spoil a capture that it is in.
 bool Gpu::is_lost() const {
+  if (is_gone()) return true;
   const Current current(driver_, context_);
   const CUresult said = driver_.cuStreamQuery(lanes_[0].stream);
   return said != CUDA_SUCCESS && said != CUDA_ERROR_NOT_READY;
@@ -124,6 +132,11 @@ Gpu::Job* Gpu::take_job(What what, Done* done, types::Count total) {
 }
 
 void Gpu::begin(Job* job) {
+  if (is_abandoned_) {
+    fail_job(*job, driver_.text_of(CUDA_ERROR_CONTEXT_IS_DESTROYED));
+    end_job(job);
+    return;
+  }
   const Current current(driver_, context_);
   Lane& lane = lane_of(job->what);
   job->is_waiting = true;
@@ -240,6 +253,21 @@ int Gpu::end_job(Job* job) {
   free_jobs_.push_back(job);
   done->fire(done, ok);
   return 1;
+}
+
+void Gpu::abandon() {
+  is_abandoned_ = true;
+  const std::string why = driver_.text_of(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  for (Lane& lane : lanes_) {
+    std::vector<Job*> all;
+    for (const Step& step : std::exchange(lane.in_flight, {}))
+      if (--step.job->in_flight == 0 && !step.job->is_waiting) all.push_back(step.job);
+    for (Job* job : std::exchange(lane.waiting, {})) all.push_back(job);
+    for (Job* job : all) {
+      fail_job(*job, why);
+      end_job(job);
+    }
+  }
 }
 
 // An error of the question is the job's, and says nothing of the end: the lane is asked for that.

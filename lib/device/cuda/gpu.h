@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/cuda/kernels.h"
+#include "device/cuda/life.h"
 #include "device/cuda/queue.h"
 #include "device/cuda/staging.h"
 #include "device/cuda/tables.h"
@@ -59,6 +60,10 @@ class Gpu final : public types::Device {
   Result<void> prepare();
   QueueRoom& queues() { return queues_; }
   bool is_lost() const;  // any thread
+  // Its context was reset or destroyed, and all of ours with it: nothing is to be given back.
+  bool is_gone() const { return is_abandoned_ || life_.is_over(); }
+  // When it is gone: what is under way fails, and so does what is asked for from now on.
+  void abandon();
 
  private:
   enum class What : std::uint8_t { pack, unpack, copy, fold, wait };
@@ -138,6 +143,8 @@ class Gpu final : public types::Device {
   const CUcontext context_;
   const int ordinal_;
   const bool is_primary_;
+  const Life life_;
+  bool is_abandoned_ = false;
   std::array<Lane, 3> lanes_;  // to the host, from it, within
   // Events behind what the caller's default stream held: our lanes wait for the first, a caller
   // that asks (is_mark_reached) for the second.

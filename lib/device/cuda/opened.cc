@@ -100,6 +100,7 @@ Result<void> OpenedMemory::check_range() {
 }
 
 OpenedMemory::~OpenedMemory() {
+  if (gpu_.is_gone()) return;
   const Current current(driver_, gpu_.context());
   if (!current) return;
   if (key_.way == Way::handle && address_ != 0) driver_.cuIpcCloseMemHandle(address_);

@@ -39,12 +39,12 @@ Pointer Pointers::find(const void* address) {
       return look_up(at, id);
     case CUDA_ERROR_NOT_SUPPORTED:  // memory that it does not number: asked about each time
       return look_up(at, 0);
-    case CUDA_ERROR_INVALID_VALUE:  // it knows nothing of it
-      return without_id(at);
+    case CUDA_ERROR_INVALID_VALUE:    // it knows nothing of it
     case CUDA_ERROR_NOT_INITIALIZED:  // nobody can have memory of a GPU yet, or any more
     case CUDA_ERROR_DEINITIALIZED:
     case CUDA_ERROR_INVALID_CONTEXT:
-      return {};
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return without_id(at);
     default:
       return {PointerKind::unknown, -1, nullptr, said};
   }
@@ -53,6 +53,7 @@ Pointer Pointers::find(const void* address) {
 Pointer Pointers::look_up(CUdeviceptr address, unsigned long long id) {
   Known& place = known_[id % kKept];
   if (id != 0 && place.id == id) return place.pointer;
+  ++asked_;
   Known fresh;
   fresh.id = id;
   const Pointer pointer = ask(address, fresh);

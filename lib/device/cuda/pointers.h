@@ -38,6 +38,7 @@ class Pointers {
  public:
   explicit Pointers(const Driver& driver) : driver_(driver) {}
   Pointer find(const void* address);
+  std::uint64_t asked() const { return asked_; }  // allocations that were new to us, so far
 
  private:
   struct Known {
@@ -52,6 +53,7 @@ class Pointers {
 
   static constexpr std::size_t kKept = 256;
   const Driver& driver_;
+  std::uint64_t asked_ = 0;
   std::array<Known, kKept> known_;                     // by number
   std::uintptr_t lowest_ = UINTPTR_MAX, highest_ = 0;  // of all that were known
 };

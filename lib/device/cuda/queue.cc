@@ -77,6 +77,7 @@ Queue::Queue(const Driver& driver, Gpu& gpu, CUstream stream, QueueWords& words)
 }
 
 Queue::~Queue() {
+  if (gpu_.is_gone()) return;                              // and the words with it
   words_.reached.store(last_, std::memory_order_relaxed);  // the next user takes the gate first
   pass(last_);
   gpu_.queues().give(&words_);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "base/log.h"
 #include "device/cuda/current.h"
@@ -62,6 +63,7 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
 }
 
 Result<Gpu*> Cuda::gpu_of(CUstream stream) {
+  bury();
   Pointer place;
   CUresult said = driver_.cuStreamGetCtx(stream, &place.context);
   if (said == CUDA_SUCCESS && place.context == nullptr) said = CUDA_ERROR_INVALID_CONTEXT;
@@ -124,7 +126,20 @@ CUcontext Cuda::context_of(const Pointer& pointer, bool* is_primary, std::string
   return nullptr;
 }
 
+// Memory of a context that came back is new to us.
+void Cuda::bury() {
+  for (std::size_t i = 0; i < gpus_.size();)
+    if (gpus_[i]->is_gone()) {
+      gone_.push_back(std::move(gpus_[i]));
+      gpus_.erase(gpus_.begin() + static_cast<std::ptrdiff_t>(i));
+      gone_.back()->abandon();
+    } else {
+      ++i;
+    }
+}
+
 Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
+  if (std::exchange(asked_, pointers_.asked()) != pointers_.asked()) bury();
   bool is_primary = false;
   const CUcontext context = context_of(pointer, &is_primary, why);
   if (context == nullptr) return nullptr;

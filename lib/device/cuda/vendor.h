@@ -60,6 +60,7 @@ class Cuda final : public types::Vendor {
   types::Device* refuse(const void* address, int ordinal, const std::string& why);
   Gpu* gpu_of(const Pointer& pointer, std::string* why);
   Result<Gpu*> gpu_of(CUstream stream);
+  void bury();
   CUcontext context_of(const Pointer& pointer, bool* is_primary, std::string* why) const;
 
   Driver driver_;
@@ -67,6 +68,9 @@ class Cuda final : public types::Vendor {
   unsigned long long loads_ = 0;  // as the loader counted them when we looked
   Pointers pointers_{driver_};
   std::vector<std::unique_ptr<Gpu>> gpus_;  // one a context
+  // Of contexts that are no more: buffers of calls may name them still.
+  std::vector<std::unique_ptr<Gpu>> gone_;
+  std::uint64_t asked_ = 0;  // allocations that the driver was asked about when we looked for such
   Unusable unusable_;
   Exports exports_{driver_, pointers_};
   Imports imports_{driver_, gpus_};

@@ -43,7 +43,11 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   ENTER("cuCtxGetId");
   if (context == nullptr) context = current();
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  *id = static_cast<unsigned long long>(context->device) + 1;
+  // One that was reset is there again when somebody retains it.
+  if (context->resets > 0 && state().gpus[static_cast<std::size_t>(context->device)]->retained == 0)
+    return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  *id =
+      context->resets * state().gpus.size() + static_cast<unsigned long long>(context->device) + 1;
   return CUDA_SUCCESS;
 }
 // Copies to and from the host here are as synchronous as the calls that ask for them.

@@ -209,16 +209,20 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   ENTER("cuModuleLoadData");
   const std::string ptx = static_cast<const char*>(image);
   if (ptx.find(".target sm_75") == std::string::npos) return CUDA_ERROR_INVALID_PTX;
-  *module = new CUmod_st{ptx, {}};
+  *module = new CUmod_st{ptx, current(), false, {}};
+  if (current() != nullptr) current()->modules.push_back(*module);
   return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule module) {
   ENTER("cuModuleUnload");
+  must_live(module->is_stale, "module");
+  if (module->context != nullptr) std::erase(module->context->modules, module);
   delete module;
   return CUDA_SUCCESS;
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   ENTER("cuModuleGetFunction");
+  must_live(module->is_stale, "module");
   const std::string entry = std::string(".visible .entry ") + name + "(";
   const auto found = module->ptx.find(entry);
   if (found == std::string::npos) return CUDA_ERROR_NOT_FOUND;

@@ -65,8 +65,10 @@ struct Work {
 }  // namespace standin
 
 // What the driver's handles point to.
+// Those of a context that was reset are kept: who uses one then is told and ended.
 struct CUstream_st {
   CUcontext context = nullptr;
+  bool is_stale = false;
   bool is_blocking = true;  // ordered with the legacy stream
   // Of a capture that is under way.
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -79,11 +81,16 @@ struct CUstream_st {
 };
 struct CUevent_st {
   standin::EndRef end;  // null: never recorded
+  CUcontext context = nullptr;
+  bool is_stale = false;
 };
 struct CUctx_st {
   int device = 0;
+  unsigned long long resets = 0;
   std::unique_ptr<CUstream_st> legacy, per_thread;
   std::vector<CUstream_st*> streams;
+  std::vector<CUevent_st*> events;
+  std::vector<CUmodule> modules;
 };
 struct CUmemPoolHandle_st {
   int device = 0;
@@ -96,6 +103,8 @@ struct CUfunc_st {
 };
 struct CUmod_st {
   std::string ptx;
+  CUcontext context = nullptr;
+  bool is_stale = false;
   std::vector<std::unique_ptr<CUfunc_st>> functions;
 };
 
@@ -127,6 +136,7 @@ struct State {
   std::vector<std::unique_ptr<Gpu>> gpus;
   std::map<std::uintptr_t, Allocation> allocations;
   std::vector<CUstream> captured;
+  std::vector<const void*> stale;  // what contexts that were reset had
   unsigned long long next_id = 1;
   std::size_t pinned_limit = SIZE_MAX, pinned = 0, memory_limit = SIZE_MAX;
   unsigned delay_us = 0;
@@ -175,6 +185,9 @@ void end_export(const Allocation& gone);
 CUresult spoil_by(const char* name);
 CUresult spoil_by_default(CUstream stream);
 bool is_captured(CUstream stream);
+
+// contexts.cc: a handle of a context that was reset ends the test.
+void must_live(bool is_stale, const char* what);
 
 // streams.cc; the state is locked, and is not while they wait.
 CUcontext current();

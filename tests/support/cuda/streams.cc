@@ -56,8 +56,10 @@ std::unique_ptr<CUstream_st>& made(std::unique_ptr<CUstream_st>& stream, CUconte
 }  // namespace
 
 CUstream_st* stream_of(CUstream stream) {
-  if (stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD)
+  if (stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD) {
+    must_live(stream->is_stale, "stream");
     return stream;
+  }
   const CUcontext context = current();
   if (context == nullptr) return nullptr;
   return made(stream == CU_STREAM_PER_THREAD ? context->per_thread : context->legacy, context)
@@ -124,6 +126,7 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
 }
 CUresult cuStreamDestroy(CUstream stream) {
   ENTER("cuStreamDestroy");
+  must_live(stream->is_stale, "stream");
   std::erase(stream->context->streams, stream);
   std::erase(state().captured, stream);
   stream->is_over = true;
@@ -148,16 +151,21 @@ CUresult cuStreamWaitEvent(CUstream on, CUevent event, unsigned) {
   ENTER("cuStreamWaitEvent");
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  must_live(event->is_stale, "event");
   if (event->end != nullptr) enqueue(*stream, {}, event->end);
   return CUDA_SUCCESS;
 }
 CUresult cuEventCreate(CUevent* event, unsigned) {
   ENTER("cuEventCreate");
   *event = new CUevent_st;
+  (*event)->context = current();
+  if (current() != nullptr) current()->events.push_back(*event);
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy(CUevent event) {
   ENTER("cuEventDestroy");
+  must_live(event->is_stale, "event");
+  if (event->context != nullptr) std::erase(event->context->events, event);
   delete event;
   return CUDA_SUCCESS;
 }
@@ -166,11 +174,13 @@ CUresult cuEventRecord(CUevent event, CUstream on) {
   if (const CUresult no = spoil_by_default(on); no != CUDA_SUCCESS) return no;
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  must_live(event->is_stale, "event");
   event->end = enqueue(*stream, {});
   return CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent event) {
   ENTER_UNSAFE("cuEventQuery");
+  must_live(event->is_stale, "event");
   return event->end == nullptr || event->end->has_come ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 CUresult cuStreamQuery(CUstream on) {

@@ -14,6 +14,7 @@ MORE_DOORS = {
     "select/on_gpus.h": "who serves calls of GPU memory: learnt from call to call, where choose() is a function",
     "device/cuda/driver.h": "libcuda's functions, for the delegate that works on a GPU, too",
     "device/cuda/current.h": "the same: a context is this thread's for a while",
+    "device/cuda/life.h": "the same: whether a context is still the one that it was",
     "topo/gpus.h": "GPUs by their driver's files: of the launcher and tutti-info, and of their tests",
     "topo/gpu_libraries.h": "what CUDA, NVML and NCCL say: of prun --check and tutti-info",
     "topo/nvml.h": "the number of NVLinks: of these, and of --report-links",

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/child_output.h"
+
 namespace tutti::launch::daemon {
 namespace {
 
@@ -17,14 +19,7 @@ namespace {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  const std::string text = work();
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t put = ::write(out, text.data() + at, text.size() - at);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) ::_exit(1);
-    at += static_cast<std::size_t>(put);
-  }
-  ::_exit(0);
+  ::_exit(write_all(out, work()) ? 0 : 1);
 }
 
 }  // namespace

@@ -146,6 +146,13 @@ class Core final : public transport::Sink {
   void consumed(PeerState& peer, std::size_t bytes);
   void explain_flood(PeerState& peer);
 
+  struct Path {  // by which a message's data go
+    transport::Link& link;
+    std::size_t max_frame;
+    std::uint32_t& full_in_round;
+    std::uint8_t flags;  // of frames that go this way
+  };
+
   // copies.cc
   Bounce* take_bounce(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
   void give_bounce(Bounce* bounce);
@@ -156,7 +163,7 @@ class Core final : public transport::Sink {
   void end_copy(Transfer* transfer, Bounce* bounce, bool ok);
   void pack_ahead(Transfer* transfer, std::size_t most);
   bool is_packed(Transfer* transfer);
-  int pump_bounces(PeerState& to, Transfer* transfer);
+  int pump_bounces(const Path& path, Transfer* transfer);
   std::byte* place_bounce(Transfer* transfer, std::size_t bytes);
   static bool is_reading(const Transfer& transfer, std::span<const std::byte> payload);
   void unpack_later(Transfer* transfer, std::uint64_t offset, std::span<const std::byte> payload);
@@ -198,12 +205,6 @@ class Core final : public transport::Sink {
   bool on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   static bool is_part(const Transfer& transfer, const transport::FrameHeader& header,
                       std::size_t bytes);
-  struct Path {
-    transport::Link& link;
-    std::size_t max_frame;
-    std::uint32_t& full_in_round;
-    std::uint8_t flags;  // of frames that go this way
-  };
   Path data_path(PeerState& to, Transfer* transfer);
   int pump_data(Transfer* transfer);
   void end_sent(Transfer* transfer);

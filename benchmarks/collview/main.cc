@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/clock.h"
+#include "model/costs.h"
 #include "options.h"
 #include "sched/sched.h"
 
@@ -68,6 +69,7 @@ sched::MachineModel machine_for(const Options& options) {
   machine.between_us_per_unit = 0.5;
   machine.fold_us_per_unit = 0.1;
   machine.copy_us_per_unit = 0.05;
+  machine.gap_share = model::kGapShare;
   return machine;
 }
 
@@ -114,6 +116,7 @@ Result<std::string> check(const Options& options, const Built& built) {
 Result<std::string> cost(const Options& options, const Built& built) {
   sched::MachineModel machine;  // units are bytes of a common machine
   machine.host_of = options.host_of;
+  machine.gap_share = model::kGapShare;
   TUTTI_TRY(line, sched::cost(built.schedules, machine));
   std::size_t messages = 0;
   coll::Count most_sent = 0;

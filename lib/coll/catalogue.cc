@@ -4,6 +4,7 @@
 // block where there are blocks (v forms and reduce_scatter: the mean block). Times in us.
 #include "coll/catalogue.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -264,6 +265,11 @@ constexpr std::array<Algorithm, kCount> kAlgorithms = [] {
   return algorithms;
 }();
 
+// A row says all of it: the compiler takes the last ones of a list as not given.
+constexpr bool is_whole(const Algorithm& row) {
+  return row.name != nullptr && row.good_for != nullptr && row.predict != nullptr;
+}
+
 // Every collective can be served whatever the call: by an algorithm that keeps rank order and needs
 // no hosts. And a name means one algorithm of it.
 constexpr bool serves(Collective collective) {
@@ -274,6 +280,7 @@ constexpr bool serves(Collective collective) {
 static_assert([] {
   for (const CollectiveRow& row : kCollectiveRows)
     if (!serves(row.collective)) return false;
+  if (!std::all_of(kAlgorithms.begin(), kAlgorithms.end(), is_whole)) return false;
   for (const Algorithm& a : kAlgorithms)
     for (const Algorithm& b : kAlgorithms)
       if (&a != &b && a.collective == b.collective && std::string_view(a.name) == b.name)

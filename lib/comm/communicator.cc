@@ -96,6 +96,10 @@ delegate::Waiting Runtime::waiting() {
   waiting.progress = [](void* self) { return progress(*static_cast<Runtime*>(self)); };
   waiting.idle = [](void* self) { idle(*static_cast<Runtime*>(self)); };
   waiting.active = [](void* self) { active(*static_cast<Runtime*>(self)); };
+  waiting.unsignalled = [](void* self, bool begins) {
+    transport::Waiter& waiter = static_cast<Runtime*>(self)->endpoint.waiter();
+    begins ? waiter.begin_unsignalled() : waiter.end_unsignalled();
+  };
   waiting.self = this;
   waiting.describe = &describe_fingerprint;
   waiting.explain = [](void* self, std::string why, delegate::FailureCause cause) {

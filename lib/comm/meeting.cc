@@ -11,7 +11,7 @@ namespace {
 
 constexpr Handle kInt64 = 0x258;  // MPI_INT64_T, MPI_MAX of the standard ABI
 constexpr Handle kMax = 0x23;
-// Above the numbers of communicators, below p2p's own (p2p/partitioned.cc).
+// Above the numbers of communicators, below p2p's own (p2p/channel.h).
 constexpr std::uint32_t kAmong = 0x4000'0000U;
 
 std::uint64_t hash_of(std::uint64_t hash, std::uint64_t word) {

@@ -89,6 +89,9 @@ struct Waiting {
   void (*active)(void* self) = nullptr;
   void* self = nullptr;
   int looks = 1;  // at what is awaited, before these
+  // What is waited for wakes nobody when it has come, from here on and until the same is said with
+  // false: idle() then sleeps shortly. Null: nothing here is so.
+  void (*unsignalled)(void* self, bool begins) = nullptr;
   // Turns a fingerprint into words for the message about a mismatch.
   std::string (*describe)(std::uint32_t fingerprint) = nullptr;
   // Takes the words for a call that is about to fail.

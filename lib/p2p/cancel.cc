@@ -21,22 +21,25 @@
 
 namespace tutti::p2p {
 
-Code Core::find_cancelled(std::uint32_t context) const {
-  const auto found = cancelled_.find(context);
-  return found == cancelled_.end() ? Code::ok : found->second;
-}
-
 void Core::cancel(std::uint32_t context, Code code) {
   TUTTI_CHECK(code != Code::ok, "a context is cancelled without an error");
-  if (!cancelled_.emplace(context, code).second) return;
-  cancel_kept(context, code);
-  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
-    Transfer* const each = channel_.transfers.find(id);
-    if (each->context == context) cancel_transfer(each, code);
-  }
+  if (!cancel_in(context, kAnySource, code)) return;
+  cancel_partitioned(context, code);
   run_completions();
   // Threads may wait for what has ended here.
   if (sleepers_ > 0) waiter_->wake_self();
+}
+
+// All in this one context; of a stream, in this sender's. False: it was cancelled before.
+bool Core::cancel_in(std::uint32_t context, int source, Code code) {
+  if (!channel_.cancelled.add(context, source, code)) return false;
+  cancel_kept(context, source, code);
+  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
+    Transfer* const each = channel_.transfers.find(id);
+    if (each->context == context && (!is_stream(context) || each->source == source))
+      cancel_transfer(each, code);
+  }
+  return true;
 }
 
 void Core::cancel_transfer(Transfer* transfer, Code code) {
@@ -74,17 +77,21 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
 
 // Those that are being brought end with that (on_brought). What a matched probe took stays, without
 // its content, for the receive that it is promised to.
-void Core::cancel_kept(std::uint32_t context, Code code) {
+void Core::cancel_kept(std::uint32_t context, int source, Code code) {
+  const auto is_meant = [&](const KeptMessage& message) {
+    return message.context == context && message.bringing == nullptr &&
+           (!is_stream(context) || message.source == source);
+  };
   for (MatchNode* node = channel_.taken.oldest(); node != nullptr; node = node->newer) {
     KeptMessage* const message = static_cast<KeptMessage*>(node);
-    if (message->context != context || message->bringing != nullptr) continue;
+    if (!is_meant(*message)) continue;
     if (message->failure == Code::ok) refuse(message->from, message->header, message->bytes, code);
     message->failure = code;
   }
   for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr;) {
     KeptMessage* const message = static_cast<KeptMessage*>(node);
     node = node->newer;
-    if (message->context != context || message->bringing != nullptr) continue;
+    if (!is_meant(*message)) continue;
     drop_kept(message);
     refuse(message->from, message->header, message->bytes, code);
     bytes_.give(message, sizeof(KeptMessage) + message->bytes);

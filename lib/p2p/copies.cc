@@ -110,10 +110,11 @@ bool Core::is_packed(Transfer* transfer) {
 }
 
 // pump_data() of such a message: posts in order what is packed.
-int Core::pump_bounces(PeerState& to, Transfer* transfer) {
-  pack_ahead(transfer, std::min(to.traits.max_frame, transfer->buffer.device->pace().chunk));
+int Core::pump_bounces(const Path& path, Transfer* transfer) {
+  pack_ahead(transfer, std::min(path.max_frame, transfer->buffer.device->pace().chunk));
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
+  header.flags = path.flags;
   header.cookie = transfer->remote;
   int posted = 0;
   while (transfer->moved < transfer->total && transfer->failure == Code::ok) {
@@ -123,8 +124,8 @@ int Core::pump_bounces(PeerState& to, Transfer* transfer) {
     const std::size_t bytes =
         std::min<std::uint64_t>(first->bytes, transfer->total - first->offset);
     header.length = first->offset;
-    if (!to.link->try_post({&header, first->memory(), bytes, nullptr})) {
-      to.full_in_round = rounds_;
+    if (!path.link.try_post({&header, first->memory(), bytes, nullptr})) {
+      path.full_in_round = rounds_;
       break;
     }
     transfer->bounces = first->next;

@@ -15,7 +15,6 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -100,6 +99,7 @@ class Core final : public transport::Sink {
   static void on_pin(Done* self, bool ok);  // of every Transfer::Pin
 
  private:
+  friend class PartitionedHalf;
   class OwnFrames final : public FrameHandler {
    public:
     explicit OwnFrames(Core& core) : core_(core) {}
@@ -146,6 +146,13 @@ class Core final : public transport::Sink {
   void consumed(PeerState& peer, std::size_t bytes);
   void explain_flood(PeerState& peer);
 
+  struct Path {  // by which a message's data go
+    transport::Link& link;
+    std::size_t max_frame;
+    std::uint32_t& full_in_round;
+    std::uint8_t flags;  // of frames that go this way
+  };
+
   // copies.cc
   Bounce* take_bounce(Transfer* transfer, std::uint64_t offset, std::size_t bytes);
   void give_bounce(Bounce* bounce);
@@ -156,7 +163,7 @@ class Core final : public transport::Sink {
   void end_copy(Transfer* transfer, Bounce* bounce, bool ok);
   void pack_ahead(Transfer* transfer, std::size_t most);
   bool is_packed(Transfer* transfer);
-  int pump_bounces(PeerState& to, Transfer* transfer);
+  int pump_bounces(const Path& path, Transfer* transfer);
   std::byte* place_bounce(Transfer* transfer, std::size_t bytes);
   static bool is_reading(const Transfer& transfer, std::span<const std::byte> payload);
   void unpack_later(Transfer* transfer, std::uint64_t offset, std::span<const std::byte> payload);
@@ -198,12 +205,6 @@ class Core final : public transport::Sink {
   bool on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   static bool is_part(const Transfer& transfer, const transport::FrameHeader& header,
                       std::size_t bytes);
-  struct Path {
-    transport::Link& link;
-    std::size_t max_frame;
-    std::uint32_t& full_in_round;
-    std::uint8_t flags;  // of frames that go this way
-  };
   Path data_path(PeerState& to, Transfer* transfer);
   int pump_data(Transfer* transfer);
   void end_sent(Transfer* transfer);
@@ -224,12 +225,15 @@ class Core final : public transport::Sink {
   void on_recalled(int from, const transport::FrameHeader& header);
   void on_goodbye(PeerState& peer);
 
+  // partitioned.cc
+  void cancel_partitioned(std::uint32_t context, Code code);
+  void cancel_stream(int from, std::span<const std::byte> introduction, Code code);
+
   // cancel.cc
-  // Why everything in this context ends; ok: it does not.
-  Code why_cancelled(std::uint32_t context) const {
-    return cancelled_.empty() ? Code::ok : find_cancelled(context);
+  Code why_cancelled(const Envelope& envelope) const {
+    return channel_.cancelled.why(envelope.context, envelope.source);
   }
-  Code find_cancelled(std::uint32_t context) const;
+  bool cancel_in(std::uint32_t context, int source, Code code);
   void cancel_transfer(Transfer* transfer, Code code);
   // Its last frame is here: it ends well, unless its context was cancelled meanwhile.
   void end_answered(Transfer* transfer) {
@@ -237,7 +241,7 @@ class Core final : public transport::Sink {
       transfer->status.code = transfer->failure;
     complete(transfer);
   }
-  void cancel_kept(std::uint32_t context, Code code);
+  void cancel_kept(std::uint32_t context, int source, Code code);
   void refuse(int from, const transport::FrameHeader& header, std::size_t bytes, Code code);
   void queue_cut(PeerState& peer, std::uint32_t id, std::uint64_t sent, Code code);
   void on_cut(int from, const transport::FrameHeader& header);
@@ -295,7 +299,6 @@ class Core final : public transport::Sink {
   bool work_ = false;                        // some list below is not empty
   std::uint32_t rounds_ = 0;
   std::uint32_t costly_every_ = 1;  // rounds between polls that are system calls
-  std::uint32_t streams_ = 0;       // partitioned sends so far
   int sleepers_ = 0;                // threads inside Waiter::pause
   std::vector<Active> active_;
   std::vector<std::unique_ptr<PeerState>> peers_;
@@ -313,22 +316,16 @@ class Core final : public transport::Sink {
     std::uint64_t received = 0;  // messages received before that
   } flood_;
   BytePool bytes_;
-  std::uint32_t window_ = 0;       // units a peer may leave here
-  std::uint64_t budget_ = 0;       // kept bytes up to which credit goes back at once
-  bool is_budget_known_ = true;    // else the memory of the host is asked when it is used up
-  std::uint32_t return_from_ = 0;  // owed units that are returned in a frame of their own
-  std::map<std::uint32_t, Code> cancelled_;  // contexts
-  std::vector<Transfer*> matched_;           // offers matched inside a transport, to be answered
+  std::uint32_t window_ = 0;        // units a peer may leave here
+  std::uint64_t budget_ = 0;        // kept bytes up to which credit goes back at once
+  bool is_budget_known_ = true;     // else the memory of the host is asked when it is used up
+  std::uint32_t return_from_ = 0;   // owed units that are returned in a frame of their own
+  std::vector<Transfer*> matched_;  // offers matched inside a transport, to be answered
   std::vector<Transfer*> getting_;  // receives with more to read from their senders' memory
   std::vector<Transfer*> sending_;  // sends with data to post; null: dropped
   std::vector<PeerState*> busy_;    // peers with something queued
-  struct Loss {
-    int peer;
-    const char* link;  // counts only if that is the ordered one; null: in any case
-    Error why;
-  };
-  std::vector<Loss> losses_;  // told by transports, to be handled
-  std::string loss_;          // why the latest of them was lost
+  std::vector<Loss> losses_;        // told by transports, to be handled
+  std::string loss_;                // why the latest of them was lost
   bool is_completing_ = false, is_closed_ = false;
   bool has_given_up_ = false;  // on messages that nobody takes
   bool warned_any_source_ = false, warned_of_mismatch_ = false;

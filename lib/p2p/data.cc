@@ -74,11 +74,12 @@ Core::Path Core::data_path(PeerState& to, Transfer* transfer) {
 int Core::pump_data(Transfer* transfer) {
   PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
   if (transfer->failure != Code::ok) return 0;
-  if (transfer->buffer.device != nullptr && !transfer->by_link)
-    return to.full_in_round == rounds_ ? 0 : pump_bounces(to, transfer);
   const Path path = data_path(to, transfer);
   if (path.full_in_round == rounds_) return 0;
-  const bool lies_flat = transfer->by_link || transfer->buffer.is_contiguous();
+  const bool is_moved =
+      transfer->by_link && (path.link.kinds() & kinds_of(transfer->buffer.kind())) != 0;
+  if (transfer->buffer.device != nullptr && !is_moved) return pump_bounces(path, transfer);
+  const bool lies_flat = is_moved || transfer->buffer.is_contiguous();
   const std::size_t most = lies_flat ? path.max_frame : std::min(path.max_frame, kMostStaged);
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);

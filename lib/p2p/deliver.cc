@@ -157,8 +157,12 @@ void Core::finish_delivery(PeerState& peer, Transfer* transfer,
 // No receive matches yet: kept in the order of arrival.
 void Core::keep(int from, const transport::FrameHeader& header,
                 std::span<const std::byte> payload) {
-  if (const Code code = why_cancelled(header.context); code != Code::ok) [[unlikely]]
+  const auto source = static_cast<int>(header.source);
+  if (const Code code = channel_.cancelled.why(header.context, source); code != Code::ok)
+      [[unlikely]] {
+    if (is_meeting(header.context)) cancel_stream(from, payload, code);
     return refuse(from, header, payload.size(), code);
+  }
   const bool is_brought = may_bring(header);
   const std::size_t bytes = is_brought ? header.length : payload.size();
   KeptMessage* const message = new (bytes_.take(sizeof(KeptMessage) + bytes)) KeptMessage;

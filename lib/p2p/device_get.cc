@@ -4,6 +4,8 @@
 // the caller gave the device before has ended: nobody else can wait for that. The receiver's device
 // copies all of it at once, then the message is taken. Where anything is refused, on either side,
 // the message goes by frames as if nobody had asked.
+#include <algorithm>
+
 #include "base/log.h"
 #include "p2p/core.h"
 
@@ -12,12 +14,20 @@ namespace {
 
 constexpr std::uint32_t kMostUnread = 8;
 
+// Whether a link to the peer moves a message of this length and kind of memory itself. A bulk link
+// that is not made yet is believed; where it does not after all, nothing is lost but the waiting.
 bool link_moves(const PeerState& peer, const Transfer& transfer) {
-  return peer.link != nullptr && (peer.link->kinds() & kinds_of(transfer.buffer.kind())) != 0;
+  const MemoryKinds kind = kinds_of(transfer.buffer.kind());
+  if (peer.link != nullptr && (peer.link->kinds() & kind) != 0) return true;
+  return std::any_of(peer.bulk.begin(), peer.bulk.end(), [&](const BulkLink& each) {
+    const transport::Traits& traits = each.picked.traits;
+    const MemoryKinds moves = each.link != nullptr ? each.link->kinds() : traits.kinds;
+    return transfer.total >= traits.bulk_from && (moves & kind) != 0;
+  });
 }
 
-// Whether the ordered link moves this message out of, or into, our device's memory itself: short
-// ones come through host memory, in one frame.
+// Whether a link moves this message out of, or into, our device's memory itself: short ones come
+// through host memory, in one frame.
 bool is_moved(const PeerState& peer, const Transfer& transfer) {
   const types::Buffer& buffer = transfer.buffer;
   return buffer.device != nullptr && transfer.total > peer.eager_bytes &&

@@ -88,7 +88,7 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
   transfer->mode = mode;
-  if (const Code code = why_cancelled(envelope.context); code != Code::ok) [[unlikely]] {
+  if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
     fail_with(transfer, code);
     return transfer;
   }

@@ -136,7 +136,7 @@ void Core::on_brought(Pending* self) {
   Core& core = *bringing->core;
   KeptMessage* const message = static_cast<KeptMessage*>(bringing->owner);
   message->bringing = nullptr;
-  const Code cancelled = core.why_cancelled(message->context);
+  const Code cancelled = core.channel_.cancelled.why(message->context, message->source);
   message->failure = bringing->status.code != Code::ok ? bringing->status.code : cancelled;
   message->header.kind = static_cast<std::uint8_t>(Kind::eager);
   message->header.flags = kOwesNothing;

@@ -10,6 +10,7 @@
 // whatever the two sides' partitions are; the receiver counts, for each partition of its own,
 // how many of the sender's it still lacks. Rounds keep apart by the order of messages.
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -21,16 +22,13 @@ namespace {
 
 using types::Count;
 
-// Contexts of communicators are below; introductions and streams have numbers of their own.
-constexpr std::uint32_t kStreams = 0x8000'0000U;
-constexpr std::uint32_t kIntroductions = 0xc000'0000U;
-
 struct Introduction {
   std::uint32_t stream = 0;
   int partitions = 0;
   Count partition_bytes = 0;
 };
 
+constexpr std::uint32_t kStreamNumbers = kMeetings - kStreams;
 constexpr int kMostPosted = 1 << 14;  // receives of one partitioned message at a time
 
 // Division, rounded up.
@@ -39,14 +37,25 @@ constexpr Count up(Count bytes, Count size) {
 }
 
 Envelope introducing(Envelope envelope) {
-  envelope.context |= kIntroductions;
+  envelope.context |= kMeetings;
   return envelope;
 }
 
+}  // namespace
+
 // What both sides share: the round under way, and living on while messages are under way.
-class Half : public Partitioned {
+class PartitionedHalf : public Partitioned {
  public:
-  Half(Core& core, int peer, const Shape& shape) : core_(core), peer_(peer), shape_(shape) {}
+  PartitionedHalf(Core& core, int peer, std::uint32_t context, const Shape& shape)
+      : core_(core), peer_(peer), shape_(shape), context_(context) {
+    core_.channel_.halves.push_back(this);
+  }
+  ~PartitionedHalf() override { std::erase(core_.channel_.halves, this); }
+  PartitionedHalf(const PartitionedHalf&) = delete;
+  PartitionedHalf& operator=(const PartitionedHalf&) = delete;
+
+  std::uint32_t context() const { return context_; }
+  virtual void cancel(Code code) = 0;
 
   void release() override {
     is_released_ = true;
@@ -82,6 +91,11 @@ class Half : public Partitioned {
     request->on_done = &settle<Derived, Handle>;
   }
 
+  Code why_cancelled() const { return core_.channel_.cancelled.why(context_, kAnySource); }
+  void cancel_stream(std::uint32_t stream, int sender, Code code) {
+    core_.cancel_in(kStreams | stream, sender, code);
+  }
+
   Core& core_;
   const int peer_;
   const Shape shape_;
@@ -101,16 +115,19 @@ class Half : public Partitioned {
     if (is_released_ && pending_ == 0) delete this;
   }
 
+  const std::uint32_t context_;
   Done on_done_ = nullptr;
   void* owner_ = nullptr;
   int pending_ = 0;  // requests under way, or a handler running
   bool is_released_ = false;
 };
 
-class Sender final : public Half {
+namespace {
+
+class Sender final : public PartitionedHalf {
  public:
-  Sender(Core& core, int peer, const Shape& shape, std::uint32_t stream)
-      : Half(core, peer, shape), stream_(stream) {
+  Sender(Core& core, int peer, const Envelope& envelope, const Shape& shape, std::uint32_t stream)
+      : PartitionedHalf(core, peer, envelope.context, shape), stream_(stream) {
     is_ready_.resize(static_cast<std::size_t>(shape.partitions));
   }
 
@@ -135,7 +152,7 @@ class Sender final : public Half {
     const types::Buffer part =
         shape_.message.part(partition * partition_bytes(), partition_bytes());
     const Envelope envelope{kStreams | stream_, core_.wireup().rank(), partition, 0};
-    if (part.is_contiguous() &&
+    if (part.is_contiguous() && why_cancelled() == Code::ok &&
         core_.try_send(peer_, envelope, part.at(), static_cast<std::size_t>(part.bytes)))
       left({});
     else
@@ -143,9 +160,10 @@ class Sender final : public Half {
     return true;
   }
   bool arrived(int) override { return false; }
+  void cancel(Code code) override { cancel_stream(stream_, core_.wireup().rank(), code); }
 
  private:
-  friend class Half;
+  friend class PartitionedHalf;
   void introduced(const Status&) {}
   void left(const Status& part) {
     note(part);
@@ -158,10 +176,12 @@ class Sender final : public Half {
   int left_ = 0;
 };
 
-class Receiver final : public Half {
+class Receiver final : public PartitionedHalf {
  public:
   Receiver(Core& core, int peer, const Envelope& envelope, const Shape& shape)
-      : Half(core, peer, shape), source_(envelope.source), tag_(envelope.tag) {
+      : PartitionedHalf(core, peer, envelope.context, shape),
+        source_(envelope.source),
+        tag_(envelope.tag) {
     lacks_.resize(static_cast<std::size_t>(shape.partitions));
   }
 
@@ -181,9 +201,15 @@ class Receiver final : public Half {
 
   bool ready(int) override { return false; }
   bool arrived(int partition) override { return lacks_[static_cast<std::size_t>(partition)] == 0; }
+  // Where the sides have not met, the receive of that ends.
+  void cancel(Code code) override {
+    if (!has_met_ || failure_ != Code::ok) return;
+    failure_ = code;
+    cancel_stream(introduction_.stream, peer_, code);
+  }
 
  private:
-  friend class Half;
+  friend class PartitionedHalf;
 
   void met(const Status& status) {
     has_met_ = true;
@@ -198,8 +224,8 @@ class Receiver final : public Half {
   bool is_sound(const Status& status) const {
     constexpr Count most = std::numeric_limits<Count>::max() / 4;
     const auto& [stream, partitions, each] = introduction_;
-    return status.bytes == sizeof introduction_ && partitions >= 0 && each >= 0 &&
-           (partitions == 0 || each <= most / partitions) && partition_bytes() <= most;
+    return status.bytes == sizeof introduction_ && stream < kStreamNumbers && partitions >= 0 &&
+           each >= 0 && (partitions == 0 || each <= most / partitions) && partition_bytes() <= most;
   }
 
   // Every one of the sender's partitions gets a receive.
@@ -285,9 +311,28 @@ class Receiver final : public Half {
 
 }  // namespace
 
+// Its meetings and the streams of those who met.
+void Core::cancel_partitioned(std::uint32_t context, Code code) {
+  std::vector<KeptMessage*> meetings;  // to which nobody has come
+  for (MatchNode* node = channel_.unexpected.oldest(); node != nullptr; node = node->newer)
+    if (node->context == (context | kMeetings)) meetings.push_back(static_cast<KeptMessage*>(node));
+  for (KeptMessage* each : meetings) cancel_stream(each->from, each->content(), code);
+  cancel_in(context | kMeetings, kAnySource, code);
+  for (PartitionedHalf* half : channel_.halves)
+    if (half->context() == context) half->cancel(code);
+}
+
+// What a sender that has introduced itself here has sent, and will.
+void Core::cancel_stream(int from, std::span<const std::byte> introduction, Code code) {
+  Introduction said;
+  if (introduction.size() != sizeof said) return;
+  std::memcpy(&said, introduction.data(), sizeof said);
+  if (said.stream < kStreamNumbers) cancel_in(kStreams | said.stream, from, code);
+}
+
 Partitioned* Core::send_partitioned(int peer, const Envelope& envelope,
                                     const Partitioned::Shape& shape) {
-  auto* const side = new Sender(*this, peer, shape, streams_++ & (kStreams / 2 - 1));
+  auto* const side = new Sender(*this, peer, envelope, shape, channel_.streams++ % kStreamNumbers);
   side->introduce(envelope);
   return side;
 }

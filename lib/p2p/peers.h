@@ -14,6 +14,13 @@
 
 namespace tutti::p2p {
 
+// What a transport has told: that a peer is gone.
+struct Loss {
+  int peer;
+  const char* link;  // counts only if that is the ordered one; null: in any case
+  Error why;
+};
+
 // A frame without payload that waits for room in the link. From the byte pool.
 struct ControlFrame {
   transport::FrameHeader header;

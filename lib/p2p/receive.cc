@@ -10,7 +10,7 @@ namespace tutti::p2p {
 Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
-  if (const Code code = why_cancelled(envelope.context); code != Code::ok) [[unlikely]] {
+  if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
     fail_with(transfer, code);
     return transfer;
   }
@@ -80,7 +80,7 @@ KeptMessage* Core::peek(int rank, const Envelope& envelope, Status* status) {
   *status = Status{};
   if (found == nullptr) {
     if (from != nullptr && from->gone) status->code = from->failure;
-    if (const Code code = why_cancelled(envelope.context); code != Code::ok) status->code = code;
+    if (const Code code = why_cancelled(envelope); code != Code::ok) status->code = code;
     return nullptr;
   }
   KeptMessage* const message = static_cast<KeptMessage*>(found);

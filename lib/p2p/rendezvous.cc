@@ -213,9 +213,8 @@ bool Core::on_grant(int from, const transport::FrameHeader& header) {
   }
   const auto into = static_cast<MemoryKind>(header.flags);
   const std::vector<BulkLink>& bulk = peer(from).bulk;
-  // A device's memory goes through bounce buffers, in order (copies.cc): by the ordered link.
-  const bool is_of_host = transfer->buffer.kind() == MemoryKind::host && into == MemoryKind::host;
-  for (std::size_t i = is_of_host ? bulk.size() : 0; i-- > 0;)
+  const bool is_one_frame = transfer->packed > 0;  // of the ordered link, for want of credit
+  for (std::size_t i = is_one_frame ? 0 : bulk.size(); i-- > 0;)
     if (transport::carries(bulk[i].picked.traits, transfer->total, transfer->buffer.kind(), into))
       transfer->by_bulk = static_cast<std::uint8_t>(i + 1);
   transfer->is_taken = false;

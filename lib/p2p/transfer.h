@@ -96,7 +96,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Bounce *bounces = nullptr, *last_bounce = nullptr, *reading = nullptr;
   // Of a send: its exposing was tried, and waits for the device. Of a receive: what `key` is of.
   bool was_exposed = false, waits_exposed = false, has_device_key = false;
-  bool by_link = false;  // its ordered link moves that memory itself, and its device waits for none
+  bool by_link = false;  // a link moves that memory itself, and its device waits for none
 
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {

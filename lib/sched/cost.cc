@@ -13,10 +13,6 @@
 namespace tutti::sched {
 namespace {
 
-// Of the latency, that a port is busy with each message; the same as in model/costs.h, which is not
-// below this room.
-constexpr double kGapShare = 0.25;
-
 class Simulation {
  public:
   using Place = Lanes::Place;
@@ -110,7 +106,8 @@ class Simulation {
     const bool inside = host_of(send.rank) == host_of(static_cast<std::size_t>(step.peer));
     const double latency = inside ? machine_.inside_latency_us : machine_.between_latency_us;
     const double per_unit = inside ? machine_.inside_us_per_unit : machine_.between_us_per_unit;
-    return {inside, latency, latency * kGapShare, per_unit * static_cast<double>(step.from.count)};
+    return {inside, latency, latency * machine_.gap_share,
+            per_unit * static_cast<double>(step.from.count)};
   }
 
   void finish(Place place, double start_us, double end_us) {

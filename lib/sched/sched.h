@@ -112,6 +112,7 @@ struct MachineModel {
   double inside_latency_us = 1, inside_us_per_unit = 1e-4;
   double between_latency_us = 20, between_us_per_unit = 1e-3;
   double fold_us_per_unit = 1e-4, copy_us_per_unit = 1e-4;
+  double gap_share = 0;  // of a latency: a message keeps its ports busy so long, beside its bytes
   std::span<const int> host_of;
 };
 struct Timing {

@@ -155,7 +155,7 @@ class Waiter::Sleeper {
 
   // Twice as long each time.
   int sleep_ms() const {
-    if (waiter_.unsignalled_ > 0) return kUnsignalledSleepMs;
+    if (waiter_.sleeps_shortly()) return kUnsignalledSleepMs;
     return std::min(first_sleep_ms_ << std::min(waiter_.waits_.sleeps() - 1, kMostDoublings),
                     longest_sleep_ms_);
   }
@@ -175,7 +175,7 @@ class Waiter::Sleeper {
   void follow(Gate* gate) {
     const std::uint32_t seen = follow_word_.load(std::memory_order_acquire);
     followers_.fetch_add(1, std::memory_order_relaxed);
-    const int most_ms = waiter_.unsignalled_ > 0 ? kUnsignalledSleepMs : kFirstSleepMs;
+    const int most_ms = waiter_.sleeps_shortly() ? kUnsignalledSleepMs : kFirstSleepMs;
     with_open_gate(gate, [this, seen, most_ms] { futex_sleep(follow_word_, seen, most_ms); });
     followers_.fetch_sub(1, std::memory_order_relaxed);
   }

@@ -62,6 +62,7 @@ class Waiter {
     busy();  // who sleeps already sleeps long
   }
   void end_unsignalled() { --unsignalled_; }
+  bool sleeps_shortly() const { return unsignalled_ > 0; }
   // How often to look at a word that a peer is about to write before that peer may need this core.
   int looks_at_word() const { return looks_at_word_; }
   // Wakes this rank from another thread of this process, or a peer of this host by local rank.

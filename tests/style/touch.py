@@ -22,6 +22,7 @@ ALLOWED = {
     "lib/p2p/data.cc": (1, "on_data asks is_contiguous()"),
     "lib/p2p/itself.cc": (1, "is_contiguous(), of both sides"),
     "lib/p2p/copies.cc": (1, "into a bounce buffer"),
+    "lib/p2p/partitioned.cc": (1, "what a kept introduction says"),
     "lib/p2p/endpoint.cc": (1, "the core's, which is a request"),
     "lib/engine/run.cc": (3, "fold() is for steps of which is_on_device() says no; the other is a request"),
     "lib/comm/widened.cc": (4, "asked for their device first; else a copy in scratch"),

@@ -94,9 +94,16 @@ class FakeTransport final : public Transport {
  private:
   struct Placing {
     Flying frame;
-    std::byte* into = nullptr;
+    Memory into;
   };
   bool is_bulk() const { return net_.options.bulk_from != kNever; }
+  Memory place(int from, const Flying& flying) {
+    if (net_.options.seen) return sink_.place_any(number_of(from), flying.header, flying.size);
+    return {sink_.place(number_of(from), flying.header, flying.size), flying.size};
+  }
+  void* touched(const Memory& memory) const {
+    return memory.kind == MemoryKind::host ? memory.data : net_.options.seen(memory.data);
+  }
   bool take(int from, bool everything, Flying* taken);
   int number_of(int from) const {
     return numbers_.empty() ? from : numbers_[static_cast<std::size_t>(from)];
@@ -128,8 +135,15 @@ class FakeLink final : public FakeAccessLink {
  public:
   FakeLink(FakeTransport& owner, int to) : FakeAccessLink(owner.access()), owner_(owner), to_(to) {}
 
+  MemoryKinds kinds() const override {
+    const MemoryKinds host = kinds_of(MemoryKind::host);
+    return owner_.net().options.seen ? host | kinds_of(MemoryKind::cuda) : host;
+  }
   bool try_post(const FrameView& frame) override {
     FakeNet::State& net = owner_.net();
+    const bool is_of_host = frame.kind == MemoryKind::host;
+    TUTTI_CHECK(is_of_host || (net.options.seen && frame.done != nullptr), "a payload for no link");
+    const std::byte* const payload = is_of_host ? frame.payload : net.options.seen(frame.payload);
     Done* done_now = nullptr;
     {
       const std::lock_guard lock(net.mutex);
@@ -142,10 +156,10 @@ class FakeLink final : public FakeAccessLink {
       flying.size = frame.bytes;
       flying.rounds = net.draw(net.options.longest_delay);
       if (frame.done != nullptr && net.options.late_done) {
-        flying.pinned = frame.payload;
+        flying.pinned = payload;
         flying.done = frame.done;
       } else {
-        flying.bytes.assign(frame.payload, frame.payload + frame.bytes);
+        flying.bytes.assign(payload, payload + frame.bytes);
         done_now = frame.done;
       }
       queue.push_back(std::move(flying));
@@ -216,11 +230,10 @@ int FakeTransport::deliver(int from, bool everything) {
   Flying flying;
   while (placing_.count(from) == 0 && take(from, everything, &flying)) {
     std::byte* payload = flying.bytes.data();
-    std::byte* placed = net_.options.places && flying.size >= 512
-                            ? sink_.place(number_of(from), flying.header, flying.size)
-                            : nullptr;
-    if (placed != nullptr) {
-      if (is_bulk()) std::memset(placed, 0xee, flying.size);
+    const Memory placed =
+        net_.options.places && flying.size >= 512 ? place(from, flying) : Memory{};
+    if (placed.data != nullptr) {
+      if (is_bulk()) std::memset(touched(placed), 0xee, flying.size);
       placing_[from] = {std::move(flying), placed};
       events += is_bulk() ? 0 : finish_placing(from);
     } else {
@@ -237,8 +250,9 @@ int FakeTransport::finish_placing(int from) {
   if (found == placing_.end()) return 0;
   const Placing placing = std::move(found->second);
   placing_.erase(found);
-  std::memcpy(placing.into, placing.frame.bytes.data(), placing.frame.size);
-  hand_over(from, placing.frame.header, {placing.into, placing.frame.size});
+  std::memcpy(touched(placing.into), placing.frame.bytes.data(), placing.frame.size);
+  hand_over(from, placing.frame.header,
+            {static_cast<std::byte*>(placing.into.data), placing.frame.size});
   return 1;
 }
 

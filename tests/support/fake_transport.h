@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -20,6 +21,8 @@ struct FakeOptions {
   // A bulk link, by these traits; its frames overtake each other, and what is placed comes late.
   std::size_t bulk_from = transport::kNever;
   MemoryKinds kinds = kinds_of(MemoryKind::host);
+  // Where the bytes of a device's memory can be touched; set: its links move that memory, too.
+  std::function<std::byte*(const void*)> seen;
   bool is_reachable = true;   // else connect() fails
   int longest_delay = 0;      // a frame is held back for 0..this many rounds
   std::size_t capacity = 64;  // frames under way per ordered pair; more: try_post says no

@@ -20,6 +20,20 @@ constexpr std::int64_t kPartingNs = 10'000'000'000;
 
 }  // namespace
 
+// As long as it lives the team waits for NCCL or a stream, which wake nobody.
+class NcclTeam::Unsignalled {
+ public:
+  explicit Unsignalled(const Waiting& waiting) : waiting_(waiting) {
+    waiting_.unsignalled(waiting_.self, true);
+  }
+  ~Unsignalled() { waiting_.unsignalled(waiting_.self, false); }
+  Unsignalled(const Unsignalled&) = delete;
+  Unsignalled& operator=(const Unsignalled&) = delete;
+
+ private:
+  const Waiting& waiting_;
+};
+
 class NcclTeam::Begun final : public TeamRun {
  public:
   Begun(NcclTeam& team, const GpuCall& call) : team_(team), call_(call) {
@@ -80,6 +94,7 @@ Result<void> NcclTeam::meet(const GpuLibrary::Id& id) {
 
 // All members are on their way, or say that they are not.
 Result<void> NcclTeam::wait_until_taken() {
+  const Unsignalled told(waiting_);
   const std::int64_t begin_ns = now_ns();
   for (;;) {
     TUTTI_TRY(is_there, has_taken());
@@ -115,6 +130,7 @@ NcclTeam::~NcclTeam() {
 // In order where the others do so, too; what takes too long is aborted.
 void NcclTeam::close() {
   if (comm_ == nullptr) return;
+  const Unsignalled told(waiting_);
   const std::int64_t begin_ns = now_ns();
   ncclResult_t said = nccl_.ncclCommFinalize(comm_);
   while (said == ncclInProgress && now_ns() - begin_ns < kPartingNs && !has_lost_member()) {
@@ -136,6 +152,7 @@ std::unique_ptr<TeamRun> NcclTeam::begin(const GpuCall& call) {
 }
 
 Code NcclTeam::run(const GpuCall& call) {
+  const Unsignalled told(waiting_);
   Begun run(*this, call);
   for (StepResult result; (result = run.step()) != StepResult::over;)
     wait_once(result == StepResult::moved);
@@ -145,6 +162,7 @@ Code NcclTeam::run(const GpuCall& call) {
 
 // The calls that were begun before come to their streams first.
 Result<void> NcclTeam::enqueue(const GpuCall& call, void* stream) {
+  const Unsignalled told(waiting_);
   while (broken_ == Code::ok && !begun_.empty() && begun_.back()->stage_ < Stage::running)
     wait_once(step(*begun_.back()) != StepResult::waits);
   if (broken_ != Code::ok) return fail(broken_, who() + " has failed before");

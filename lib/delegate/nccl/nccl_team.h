@@ -42,6 +42,7 @@ class NcclTeam final : public GpuTeam {
 
  private:
   class Begun;
+  class Unsignalled;
   enum class Stage : std::uint8_t { queued, launching, running, over };
 
   NcclTeam(const Functions& nccl, wireup::Wireup& wireup, const GpuLibrary::Place& place,

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/object.h"
-#include "worlds.h"
+#include "machines.h"
 
 using namespace tutti;
 using namespace tutti::test;
@@ -113,6 +113,32 @@ TEST_CASE("of several bulk links the first that a message is long enough for car
   REQUIRE(carried_by(4000) == "");
   REQUIRE(carried_by(6000) == "2");
   REQUIRE(carried_by(50'000) == "1");
+}
+
+TEST_CASE("a bulk link carries what lies in memory of its kinds at both ends",
+          "[p2p][bulk][device]") {
+  const MemoryKinds host = kinds_of(MemoryKind::host), cuda = kinds_of(MemoryKind::cuda);
+  for (const bool moves : {false, true})
+    for (const MemoryKinds kinds : {host, cuda, host | cuda})
+      for (const bool from : {false, true})
+        for (const bool into : {false, true}) {
+          INFO("moves " << moves << ", kinds " << kinds << ", from " << from << " into " << into);
+          MemoryVariant variant;
+          variant.bulk = {reordering(7)};
+          variant.bulk[0].kinds = kinds;
+          variant.moves = moves;
+          Machines both(2, variant);
+          const auto data = pattern(100'000, 1);
+          const Room source(both, 0, from, data);
+          const Room target(both, 1, into, std::vector<std::byte>(data.size()));
+          Pending* const send =
+              both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+          Pending* const receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
+          REQUIRE(both.worlds.until([&] { return send->done && receive->done; }));
+          REQUIRE(target.content() == data);
+          const MemoryKinds needed = (from ? cuda : host) | (into ? cuda : host);
+          REQUIRE((both.worlds.bulk().frames() > 0) == ((kinds & needed) == needed));
+        }
 }
 
 TEST_CASE("a message cut by its receive goes by the link for what is received", "[p2p][bulk]") {

@@ -160,6 +160,23 @@ TEST_CASE("what arrives faster than a device takes it is bounded", "[p2p][device
   REQUIRE(most < 20'000'000);
 }
 
+TEST_CASE("the waiter knows of a device's work until that has ended", "[p2p][device]") {
+  Machines both(2, memory_variants()[5]);
+  const Room source(both, 0, true, pattern(100'000, 1));
+  const Room target(both, 1, true, std::vector<std::byte>(100'000));
+  Pending* const send = both.worlds[0].send(Mode::standard, 1, {1, 0, 5, 0}, source.buffer());
+  Pending* const receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
+  const auto knows = [&](int rank) {
+    return both.worlds[rank].waiter().sleeps_shortly() == (both.device(rank).pending() > 0);
+  };
+  while (!send->done || !receive->done) {
+    both.worlds.progress();
+    REQUIRE((knows(0) && knows(1)));
+  }
+  CHECK_FALSE(both.worlds[0].waiter().sleeps_shortly());
+  CHECK_FALSE(both.worlds[1].waiter().sleeps_shortly());
+}
+
 TEST_CASE("a rank that waits for a device sleeps and comes back", "[p2p][device]") {
   in_ranks(
       2,

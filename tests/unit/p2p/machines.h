@@ -15,10 +15,12 @@ struct MemoryVariant {
   const char* name;
   FakeOptions link;
   FakeDeviceOptions device;
+  std::vector<FakeOptions> bulk = {};
+  bool moves = false;  // all these links move a device's memory themselves
 };
 
 inline std::vector<MemoryVariant> memory_variants() {
-  std::vector<MemoryVariant> all(7);
+  std::vector<MemoryVariant> all(10);
   all[0].name = "plain";
   all[1].name = "a full and slow link";
   all[1].link.capacity = 2;
@@ -37,19 +39,49 @@ inline std::vector<MemoryVariant> memory_variants() {
   all[6].link.get_from = 2000;
   all[5].name = "copies that end very late";
   all[5].device.longest_delay = 60;
+  FakeOptions bulk;
+  bulk.name = "bulk";
+  bulk.bulk_from = 4000;
+  bulk.max_frame = 1500;
+  bulk.longest_delay = 3;
+  bulk.refuse_percent = 10;
+  bulk.late_done = true;
+  bulk.kinds = kinds_of(MemoryKind::host) | kinds_of(MemoryKind::cuda);
+  all[7].name = "a bulk link of all memory";
+  all[8].name = "a bulk link that moves a device's memory";
+  all[7].bulk = all[8].bulk = {bulk};
+  all[8].moves = true;
+  all[9].name = "a link that moves a device's memory";
+  all[9].link.late_done = true;
+  all[9].moves = true;
   return all;
 }
 
 // Worlds of which each has a device.
 struct Machines {
-  explicit Machines(int ranks, const MemoryVariant& variant, Knobs knobs = Knobs::defaults())
-      : worlds(ranks, variant.link, std::move(knobs)) {
+  explicit Machines(int ranks, MemoryVariant variant, Knobs knobs = Knobs::defaults())
+      : worlds(ranks, with_sight(variant, variant.link), std::move(knobs), with_sight(variant)) {
     for (int rank = 0; rank < ranks; ++rank) {
       devices.push_back(std::make_unique<FakeDevice>(rank, variant.device));
       worlds[rank].devices().add(*devices.back());
     }
   }
   FakeDevice& device(int rank) { return *devices[static_cast<std::size_t>(rank)]; }
+  // Links that move a device's memory, whosever it is, touch what the test can see of it.
+  FakeOptions with_sight(const MemoryVariant& variant, FakeOptions link) const {
+    if (variant.moves)
+      link.seen = [this](const void* at) {
+        const auto owner = std::find_if(devices.begin(), devices.end(),
+                                        [&](const auto& each) { return each->owns(at); });
+        return (*owner)->seen(at);
+      };
+    return link;
+  }
+  std::vector<FakeOptions> with_sight(const MemoryVariant& variant) const {
+    std::vector<FakeOptions> all;
+    for (const FakeOptions& each : variant.bulk) all.push_back(with_sight(variant, each));
+    return all;
+  }
 
   // The worlds end first: they wait for their devices.
   std::vector<std::unique_ptr<FakeDevice>> devices;

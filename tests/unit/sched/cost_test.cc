@@ -21,6 +21,7 @@ MachineModel simple() {
   machine.between_us_per_unit = 2;
   machine.fold_us_per_unit = 0.25;
   machine.copy_us_per_unit = 0.1;
+  machine.gap_share = 0.25;
   return machine;
 }
 
@@ -49,6 +50,21 @@ TEST_CASE("a message takes latency and bytes of its link", "[sched][cost]") {
   const std::vector<int> apart{0, 1};
   machine.host_of = apart;
   CHECK(time_of(one_message(8), machine) == Approx(10 + 8 * 2.0));
+}
+
+TEST_CASE("each message keeps its ports busy for a share of the latency", "[sched][cost]") {
+  Builder a, b;
+  for (Count i = 0; i < 3; ++i) {
+    a.send(in(8 * i, 8), 1);
+    b.recv(out(8 * i, 8), 0);
+  }
+  std::vector<Schedule> ranks;
+  ranks.push_back(a.finish());
+  ranks.push_back(b.finish());
+  MachineModel machine = simple();
+  CHECK(time_of(ranks, machine) == Approx(1 + 3 * 8 * 0.5 + 2 * 0.25));
+  machine.gap_share = 0;
+  CHECK(time_of(ranks, machine) == Approx(1 + 3 * 8 * 0.5));
 }
 
 TEST_CASE("a fold runs after its message, on its rank's processor", "[sched][cost]") {

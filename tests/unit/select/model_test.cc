@@ -52,6 +52,7 @@ double simulated_us(const coll::Algorithm& algorithm, Place place, Count bytes, 
   }
   sched::MachineModel machine;
   machine.inside_latency_us = 0.5;
+  machine.gap_share = model::kGapShare;
   machine.copy_us_per_unit = 5e-5;
   machine.host_of = host_of;
   const auto line = sched::cost(ranks, machine);

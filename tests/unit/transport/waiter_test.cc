@@ -117,6 +117,32 @@ TEST_CASE("a rank that waits sleeps between any two looks, and wakes by itself",
   }
 }
 
+TEST_CASE("who waits for what wakes nobody sleeps shortly, while others sleep long", "[waiter]") {
+  Rig rig({0, 0}, knobs_with({{"TUTTI_LINK", "shm"}, {"TUTTI_POLL_US", "0"}}));
+  constexpr int kSleeps = 200;
+  const auto sleep_once = [&](int rank, Waiter& waiter) {
+    while (!is_asleep(rig, rank)) waiter.pause(nullptr);
+    waiter.pause(nullptr);
+    rig[rank].progress();
+  };
+  Waiter waiter(rig[0].around(), rig[0].opened.transports);
+  auto other = std::make_unique<Waiter>(rig[1].around(), rig[1].opened.transports);
+  std::atomic<bool> is_over = false;
+  int sleeps_of_other = 0;
+  std::thread beside([&] {
+    for (; !is_over; ++sleeps_of_other) sleep_once(1, *other);
+  });
+  waiter.begin_unsignalled();
+  CHECK(waiter.sleeps_shortly());
+  for (int i = 0; i < kSleeps; ++i) sleep_once(0, waiter);
+  waiter.end_unsignalled();
+  CHECK_FALSE(waiter.sleeps_shortly());
+  is_over = true;
+  other->wake_self();
+  beside.join();
+  CHECK(sleeps_of_other < kSleeps / 2);
+}
+
 TEST_CASE("nudge wakes a rank that waits for something else than a frame", "[waiter]") {
   for (const std::string& way : wake_ways()) {
     INFO("links " << way);

@@ -56,6 +56,7 @@ struct FrameView {
   Done* done = nullptr;
   // Where the payload lies; other than the host's only with `done`, and where Link::kinds has it.
   MemoryKind kind = MemoryKind::host;
+  int device = 0;  // of that kind
 };
 
 struct Peer {

@@ -64,6 +64,7 @@ void Inlet::fetch(Entry& entry) {
   else
     into = sink_.place_any(peer_, entry.header.header, entry.bytes);
   entry.payload = static_cast<std::byte*>(into.data);
+  entry.place = into;
   if (entry.payload == nullptr) {
     entry.own.resize(entry.bytes);
     entry.payload = entry.own.data();
@@ -79,7 +80,7 @@ void Inlet::fetch(Entry& entry) {
   if (request == nullptr)
     entry.state = State::ready;
   else if (UCS_PTR_IS_ERR(request))
-    fail_with(UCS_PTR_STATUS(request));
+    fail_with(entry, UCS_PTR_STATUS(request));
   else
     fetches_ = true;
 }
@@ -89,9 +90,16 @@ void Inlet::on_fetched(void* request, ucs_status_t status, std::size_t, void* da
   Inlet* const inlet = entry->inlet;
   inlet->library_.request_free(request);
   inlet->fetches_ = false;
-  if (status != UCS_OK) return inlet->fail_with(status);
+  if (status != UCS_OK) return inlet->fail_with(*entry, status);
   entry->state = State::ready;
   inlet->deliver_in_order();
+}
+
+void Inlet::fail_with(const Entry& entry, ucs_status_t status) {
+  const Memory& into = entry.place;
+  failure_ = into.kind == MemoryKind::host ? "" : text_of_copy("into", into.device);
+  failure_ += library_.text(status);
+  is_broken_ = true;
 }
 
 void Inlet::deliver_in_order() {

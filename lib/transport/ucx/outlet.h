@@ -38,6 +38,7 @@ class Outlet {
     std::vector<std::byte> copy;
     Done* done = nullptr;
     MemoryKind kind = MemoryKind::host;
+    int device = 0;
     Outlet* outlet = nullptr;
   };
 
@@ -45,7 +46,7 @@ class Outlet {
   Operation* take_operation();
   bool submit(Operation* operation, const Memory& payload);
   void finish(Operation* operation, bool ok);
-  void break_off(ucs_status_t status);
+  void break_off(std::string reason);
   static void on_sent(void* request, ucs_status_t status, void* operation);
   static void on_error(void* outlet, ucp_ep_h endpoint, ucs_status_t status);
 

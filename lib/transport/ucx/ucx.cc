@@ -194,9 +194,7 @@ int UcxTransport::collect() {
     events += each->take_events();
     if (each->is_broken()) [[unlikely]]
       lose(peer,
-           each->failure() == UCS_OK ? gone_.no_frame_from(peer)
-                                     : broken(peer, worker_->library().text(each->failure())),
-           0);
+           each->failure().empty() ? gone_.no_frame_from(peer) : broken(peer, each->failure()), 0);
     else if (each->owes_word()) [[unlikely]]
       tell_delivered(peer, *each);
   }

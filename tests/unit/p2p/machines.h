@@ -69,12 +69,14 @@ struct Machines {
   FakeDevice& device(int rank) { return *devices[static_cast<std::size_t>(rank)]; }
   // Links that move a device's memory, whosever it is, touch what the test can see of it.
   FakeOptions with_sight(const MemoryVariant& variant, FakeOptions link) const {
-    if (variant.moves)
+    if (variant.moves) {
+      link.moves = kinds_of(MemoryKind::host) | kinds_of(MemoryKind::cuda);
       link.seen = [this](const void* at) {
         const auto owner = std::find_if(devices.begin(), devices.end(),
                                         [&](const auto& each) { return each->owns(at); });
         return (*owner)->seen(at);
       };
+    }
     return link;
   }
   std::vector<FakeOptions> with_sight(const MemoryVariant& variant) const {

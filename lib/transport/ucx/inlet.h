@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct WireHeader {
   FrameHeader header;
 };
 enum class PacketKind : std::uint32_t { frame = 1, goodbye = 2, delivered = 3 };  // 3 has no number
+
+// Nothing: another job's, or of nobody who could have sent it here.
+std::optional<WireHeader> read_header(std::span<const std::byte> bytes, std::uint64_t token,
+                                      std::uint32_t ranks, std::uint32_t own_rank);
 
 inline constexpr std::uint64_t kMostAhead = 1024;  // frames that are not delivered yet
 
@@ -75,7 +80,7 @@ class Inlet {
   };
 
   void keep(Entry& entry, const void* data, std::size_t bytes);
-  bool is_next(const WireHeader& header, std::size_t bytes) const;
+  bool is_next(const WireHeader& header, std::size_t bytes, bool is_offer) const;
   void fetch(Entry& entry);
   void fail_with(ucs_status_t status) { failure_ = status, is_broken_ = true; }
   void deliver_in_order();

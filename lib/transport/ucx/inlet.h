@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,9 @@ enum class PacketKind : std::uint32_t { frame = 1, goodbye = 2, delivered = 3 };
 inline std::string text_of_copy(const char* where, int device) {
   return std::string("a copy ") + where + " GPU " + std::to_string(device) + " has failed: ";
 }
+// Nothing: another job's, or of nobody who could have sent it here.
+std::optional<WireHeader> read_header(std::span<const std::byte> bytes, std::uint64_t token,
+                                      std::uint32_t ranks, std::uint32_t own_rank);
 
 inline constexpr std::uint64_t kMostAhead = 1024;  // frames that are not delivered yet
 
@@ -82,7 +86,7 @@ class Inlet {
   };
 
   void keep(Entry& entry, const void* data, std::size_t bytes);
-  bool is_next(const WireHeader& header, std::size_t bytes) const;
+  bool is_next(const WireHeader& header, std::size_t bytes, bool is_offer) const;
   void fetch(Entry& entry);
   void fail_with(const Entry& entry, ucs_status_t status);
   void deliver_in_order();

@@ -26,7 +26,7 @@ Result<void> Outlet::connect(BlobView address) {
   params.err_handler.cb = &Outlet::on_error;
   params.err_handler.arg = this;
   // Behind UCX's own stand the kinds of memory that the peer's UCX moves.
-  if (address.empty())
+  if (address.size() < 2)
     return fail(Code::other, "rank " + std::to_string(peer_) + " has no address");
   kinds_ = worker_.kinds() & std::to_integer<MemoryKinds>(address.back());
   const ucs_status_t status = worker_.library().ep_create(worker_.get(), &params, &endpoint_);

@@ -25,6 +25,8 @@ class Outlet {
   void tell_delivered();  // where it does not go along with a frame
   void say_goodbye();
   bool is_calm() const { return under_way_ == 0 || is_broken_; }
+  // The peer says that more was delivered there than was sent.
+  bool is_lied_to() const { return inlet_.heard() > number_; }
   int take_events() { return std::exchange(events_, 0); }
 
   int peer() const { return peer_; }

@@ -54,9 +54,9 @@ struct FakeNet::State {
   }
 
   // Where the test may touch it.
-  std::byte* open(const Memory& memory) const {
-    return memory.kind == MemoryKind::host ? static_cast<std::byte*>(memory.data)
-                                           : options.seen(memory.data);
+  std::byte* open(const Memory& place) const {
+    return place.kind == MemoryKind::host ? static_cast<std::byte*>(place.data)
+                                          : options.seen(place.data);
   }
   // Locked. A payload that is copied at one end of a link. False: the copy fails.
   bool copy(void* into, const void* from, const Memory& place, const Break& ends) {

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "fake_flying.h"
+#include "fake_lender.h"
 #include "fake_memory.h"
 #include "types/types.h"
 
@@ -46,6 +47,7 @@ struct FakeNet::State {
   std::vector<int> ended;  // by rank, who it is to be told of; -1: nobody
   std::uint64_t frames = 0;
   std::uint64_t overtaken = 0;
+  FakeLoans loans;
   FakeMemory memory{options};
 };
 
@@ -121,6 +123,7 @@ class FakeTransport final : public Transport {
   std::vector<bool> told_;          // of whom nothing more is delivered
   std::map<int, Placing> placing_;  // by peer
   FakeAccess access_{net_.memory};
+  FakeLender lender_{net_.loans, net_.options.lends};
   bool inside_ = false;
 };
 
@@ -215,8 +218,10 @@ int FakeTransport::deliver(int from, bool everything) {
   int events = finish_placing(from);
   Flying flying;
   while (placing_.count(from) == 0 && take(from, everything, &flying)) {
+    ++events;
+    if (lender_.delivers(sink_, number_of(from), flying)) continue;
     std::byte* payload = flying.bytes.data();
-    std::byte* placed = net_.options.places && flying.size >= 512
+    std::byte* placed = net_.options.places && flying.size >= kLongFrame
                             ? sink_.place(number_of(from), flying.header, flying.size)
                             : nullptr;
     if (placed != nullptr) {
@@ -226,7 +231,6 @@ int FakeTransport::deliver(int from, bool everything) {
     } else {
       hand_over(from, flying.header, {payload, flying.size});
     }
-    ++events;
   }
   return events;
 }
@@ -320,6 +324,9 @@ std::uint64_t FakeNet::frames() const {
 std::uint64_t FakeNet::overtaken() const {
   const std::lock_guard lock(state_->mutex);
   return state_->overtaken;
+}
+const FakeLoans& FakeNet::lent() const {
+  return state_->loans;
 }
 
 int FakeNet::regions() const {

@@ -18,7 +18,7 @@ struct MemoryVariant {
 };
 
 inline std::vector<MemoryVariant> memory_variants() {
-  std::vector<MemoryVariant> all(7);
+  std::vector<MemoryVariant> all(9);
   all[0].name = "plain";
   all[1].name = "a full and slow link";
   all[1].link.capacity = 2;
@@ -37,6 +37,13 @@ inline std::vector<MemoryVariant> memory_variants() {
   all[6].link.get_from = 2000;
   all[5].name = "copies that end very late";
   all[5].device.longest_delay = 60;
+  all[7].name = "a link that lends";
+  all[7].link.lends = 1 << 20;
+  all[7].device.longest_delay = 60;
+  all[8].name = "a full link that lends little and places the rest";
+  all[8].link.lends = 6000;
+  all[8].link.capacity = 2;
+  all[8].link.refuse_percent = 30;
   return all;
 }
 

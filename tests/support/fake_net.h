@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fake_flying.h"
+#include "fake_lender.h"
 #include "fake_memory.h"
 #include "fake_transport.h"
 
@@ -41,6 +42,7 @@ struct FakeNet::State {
   std::vector<int> ended;  // by rank, who it is to be told of; -1: nobody
   std::uint64_t frames = 0;
   std::uint64_t overtaken = 0;
+  FakeLoans loans;
   FakeMemory memory{options};
   // Between two ranks a copy has failed: what both are told, and by rank whom of them.
   struct Break {

@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "fake_net.h"
-#include "types/types.h"
 
 namespace tutti::test {
 
@@ -89,6 +88,7 @@ class FakeTransport final : public Transport {
   std::vector<bool> told_;          // of whom nothing more is delivered
   std::map<int, Placing> placing_;  // by peer
   FakeAccess access_{net_.memory};
+  FakeLender lender_{net_.loans, net_.options.lends};
   bool inside_ = false;
 };
 
@@ -194,6 +194,8 @@ int FakeTransport::deliver(int from, bool everything) {
   int events = finish_placing(from);
   Flying flying;
   while (placing_.count(from) == 0 && take(from, everything, &flying)) {
+    ++events;
+    if (lender_.delivers(sink_, number_of(from), flying)) continue;
     std::byte* payload = flying.bytes.data();
     const Memory placed = place(from, flying);
     if (placed.data != nullptr) {
@@ -203,7 +205,6 @@ int FakeTransport::deliver(int from, bool everything) {
     } else {
       hand_over(from, flying.header, {payload, flying.size});
     }
-    ++events;
   }
   return events;
 }
@@ -227,7 +228,7 @@ int FakeTransport::finish_placing(int from) {
 }
 
 Memory FakeTransport::place(int from, const Flying& frame) {
-  if (!net_.options.places || frame.size < 512) return {};
+  if (!net_.options.places || frame.size < kLongFrame) return {};
   if (net_.options.moves == kinds_of(MemoryKind::host))
     return {sink_.place(number_of(from), frame.header, frame.size), frame.size};
   return sink_.place_any(number_of(from), frame.header, frame.size);
@@ -326,6 +327,9 @@ std::uint64_t FakeNet::frames() const {
 std::uint64_t FakeNet::overtaken() const {
   const std::lock_guard lock(state_->mutex);
   return state_->overtaken;
+}
+const FakeLoans& FakeNet::lent() const {
+  return state_->loans;
 }
 
 int FakeNet::regions() const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "fake_lender.h"
 #include "transport/transport.h"
 
 namespace tutti::test {
@@ -37,6 +38,7 @@ struct FakeOptions {
   int put_delay = 0;                 // each is written after 0..this many rounds
   std::size_t key_bytes = 24;        // of a region, at least that
   bool places = true;                // asks place() for frames from 512 bytes on
+  std::size_t lends = 0;             // bytes of such frames that a rank may keep at one time
   bool late_done = false;            // a pinned payload is read at delivery, done fires then
   // Kinds of memory that its links move themselves, and where the test sees an address of such.
   MemoryKinds moves = kinds_of(MemoryKind::host);
@@ -63,6 +65,7 @@ class FakeNet {
   void tell_ended(int rank);
   std::uint64_t frames() const;     // posted so far, all ranks
   std::uint64_t overtaken() const;  // frames that were delivered before an earlier one
+  const FakeLoans& lent() const;    // to all ranks
   // That are exposed, or imported, now; and all reads of them so far.
   int regions() const;
   int remotes() const;

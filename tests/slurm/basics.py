@@ -34,13 +34,16 @@ def processors(suite):
 def our_ranks_by_srun(suite):
     """Every way srun has of starting MPI programs; and the one that cannot work says so."""
     offered = suite.cluster.run("srun", "--mpi=list")
-    srun = lambda *words: suite.cluster.run("srun", *words, suite.program)
+    srun = lambda *words, program=suite.program: suite.cluster.run("srun", *words, program)
     for way in ("pmi2", "pmix"):
         if way not in (offered.stdout + offered.stderr).split():
             print(f"skipped srun --mpi={way}: this Slurm has no such plugin")
             continue
         suite.check(f"our ranks under srun --mpi={way}", srun("-N2", "--ntasks-per-node=2", f"--mpi={way}"), 0,
                     *[f"rank {rank} of 4, 2 here, sum 10, ring good" for rank in range(4)])
+        suite.check(f"memory files are shared under srun --mpi={way}",
+                    srun("-N2", "--ntasks-per-node=2", f"--mpi={way}", program=suite.share), 0,
+                    *[f"rank {rank}: good" for rank in range(4)])
     suite.check("our ranks under srun --mpi=none stop", srun("-N2", "-n4", "--mpi=none"), 16,
                 "another launcher started this process", "--mpi=pmi2")
     suite.check("one rank under srun --mpi=none is a world", srun("-n1", "--mpi=none"), 0, "rank 0 of 1,")

@@ -2,7 +2,8 @@
 """Jobs inside a real Slurm (cluster.py): prun's daemons are started by srun, our ranks by srun itself,
 and torchrun's lines in job scripts.
 
-Usage: slurm_test.py PRUN WORLD ENDS [STAGE...]      WORLD: tests/interop/world.c; ENDS: ends.c"""
+Usage: slurm_test.py PRUN WORLD ENDS SHARE [STAGE...]      WORLD: tests/interop/world.c; ENDS: ends.c;
+SHARE: tests/ranks/share.cc"""
 import os
 import sys
 
@@ -46,12 +47,13 @@ def main():
     if reason := cluster.missing():
         print(f"skipped: {reason}")
         sys.exit(77)
-    programs = [os.path.abspath(word) for word in sys.argv[1:4]]
+    programs = [os.path.abspath(word) for word in sys.argv[1:5]]
+    chosen = sys.argv[5:]
     failures = 0
     for proctrack, stages in STAGES.items():
-        if proctrack != "cgroup" and os.environ.get("TUTTI_TEST_QUICK") and not sys.argv[4:]:
+        if proctrack != "cgroup" and os.environ.get("TUTTI_TEST_QUICK") and not chosen:
             continue
-        wanted = [stage for name, stage in stages.items() if name in sys.argv[4:] or len(sys.argv) == 4]
+        wanted = [stage for name, stage in stages.items() if name in chosen or not chosen]
         failures += run_stages(proctrack, wanted, *programs) if wanted else 0
     print(f"{failures} failures")
     sys.exit(1 if failures else 0)

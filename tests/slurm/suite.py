@@ -17,8 +17,8 @@ class Done:
 
 
 class Suite:
-    def __init__(self, cluster, prun, program, ends):
-        self.cluster, self.prun, self.program, self.ends = cluster, prun, program, ends
+    def __init__(self, cluster, prun, program, ends, share):
+        self.cluster, self.prun, self.program, self.ends, self.share = cluster, prun, program, ends, share
         self.mark = f"slurm-{os.getpid()}"
         self.cluster.environment["TUTTI_TEST_MARK"] = self.mark
         self.failures = self.jobs = 0

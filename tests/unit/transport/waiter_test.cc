@@ -140,7 +140,7 @@ TEST_CASE("who waits for what wakes nobody sleeps shortly, while others sleep lo
   is_over = true;
   other->wake_self();
   beside.join();
-  CHECK(sleeps_of_other < kSleeps / 2);
+  CHECK(sleeps_of_other < kSleeps / 4);
 }
 
 TEST_CASE("nudge wakes a rank that waits for something else than a frame", "[waiter]") {

@@ -1,14 +1,11 @@
 // Frames of a ucx peer: in any order, long ones as offers that are fetched at once, later or never,
 // numbers and kinds of nonsense. What is delivered is delivered once, in order, and a peer that
 // breaks the rules is broken off; nothing is kept beyond what the rules allow.
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <cstring>
 
 #include "catch.h"
 #include "mutate.h"
-#include "transport/ucx/outlet.h"
+#include "transport/ucx/inlet.h"
 
 using namespace tutti;                  // NOLINT(google-build-using-namespace): a test
 using namespace tutti::transport;       // NOLINT(google-build-using-namespace): a test
@@ -94,12 +91,6 @@ void finish_one() {
   one.done(&net, fails ? UCS_ERR_IO_ERROR : UCS_OK, one.bytes, one.entry);
 }
 
-std::uint64_t some_number(fuzz::Random& random, std::uint64_t next) {
-  if (random.below(150) != 0) return next + (random.below(4) == 0 ? random.below(20) : 0);
-  constexpr std::uint64_t kOdd[] = {0, 1, 1023, 1024, 1025, 1ULL << 32, 1ULL << 63, ~0ULL};
-  return next + kOdd[random.below(std::size(kOdd))];
-}
-
 }  // namespace
 
 TEST_CASE("frames of a ucx peer are delivered in order, or it is broken off", "[fuzz][ucx]") {
@@ -119,7 +110,7 @@ TEST_CASE("frames of a ucx peer are delivered in order, or it is broken off", "[
     for (std::size_t steps = random.below(400); steps > 0; --steps) {
       if (random.below(4) == 0) finish_one();
       WireHeader header{};
-      header.number = some_number(random, next);
+      header.number = fuzz::some_number(random, next);
       if (header.number == next) ++next;
       header.header.cookie = header.number;
       const bool is_odd = random.below(200) == 0;
@@ -191,145 +182,4 @@ TEST_CASE("what is no header of a ucx peer's is dropped", "[fuzz][ucx_headers]")
   }
   CHECK(read > 0);
   CHECK(broken > 0);
-}
-
-namespace {
-
-// UCX itself, as far as a worker and an outlet call it.
-struct Sending {
-  const std::byte* payload;
-  std::vector<std::byte> before;
-  ucp_send_nbx_callback_t done;
-  void* user;
-};
-struct Wire {
-  fuzz::Random* random = nullptr;
-  std::vector<Sending> under_way;
-  std::uint64_t numbers = 0;  // of frames and goodbyes, so far
-  bool is_right = true;
-  ucp_err_handler_t on_error = {};
-} wire;
-
-ucs_status_ptr_t send(ucp_ep_h, unsigned, const void* header, std::size_t length,
-                      const void* payload, std::size_t bytes, const ucp_request_param_t* param) {
-  WireHeader sent{};
-  wire.is_right = wire.is_right && length == sizeof sent;
-  std::memcpy(&sent, header, sizeof sent);
-  const std::size_t luck = wire.random->below(60);
-  if (luck == 0) return UCS_STATUS_PTR(UCS_ERR_IO_ERROR);
-  if (sent.kind != static_cast<std::uint32_t>(PacketKind::delivered))
-    wire.is_right = wire.is_right && sent.number == wire.numbers++;
-  if (luck % 2 == 0) return nullptr;
-  const auto* const at = static_cast<const std::byte*>(payload);
-  wire.under_way.push_back({at, {at, at + bytes}, param->cb.send, param->user_data});
-  return &wire;
-}
-
-// UCX ends them in any order; until then what is sent stays as it was.
-void end_one() {
-  if (wire.under_way.empty()) return;
-  std::swap(wire.under_way[wire.random->below(wire.under_way.size())], wire.under_way.back());
-  const Sending one = std::move(wire.under_way.back());
-  wire.under_way.pop_back();
-  wire.is_right = wire.is_right && std::equal(one.before.begin(), one.before.end(), one.payload);
-  one.done(&wire, wire.random->below(40) == 0 ? UCS_ERR_IO_ERROR : UCS_OK, one.user);
-}
-
-UcpFunctions wired() {
-  UcpFunctions all;
-  all.config_read = [](const char*, const char*, ucp_config_t**) { return UCS_OK; };
-  all.config_modify = [](ucp_config_t*, const char*, const char*) { return UCS_OK; };
-  all.config_release = [](ucp_config_t*) {};
-  all.init_version = [](unsigned, unsigned, const ucp_params_t*, const ucp_config_t*,
-                        ucp_context_h*) { return UCS_OK; };
-  all.context_query = [](ucp_context_h, ucp_context_attr_t*) { return UCS_OK; };
-  all.worker_create = [](ucp_context_h, const ucp_worker_params_t*, ucp_worker_h*) {
-    return UCS_OK;
-  };
-  all.worker_get_efd = [](ucp_worker_h, int* events) {
-    static const int once = ::eventfd(0, EFD_CLOEXEC);
-    *events = once;
-    return UCS_OK;
-  };
-  all.ep_create = [](ucp_worker_h, const ucp_ep_params_t* params, ucp_ep_h* made) {
-    wire.on_error = params->err_handler;
-    *made = reinterpret_cast<ucp_ep_h>(&wire);
-    return wire.random->below(50) == 0 ? UCS_ERR_INVALID_ADDR : UCS_OK;
-  };
-  all.am_send_nbx = &send;
-  all.request_free = &request_free;
-  all.status_string = [](ucs_status_t) { return "as the test wants it"; };
-  return all;
-}
-
-// Fires once.
-struct Fired : Done {
-  Fired() : Done{[](Done* self, bool) { ++static_cast<Fired*>(self)->times; }} {}
-  int times = 0;
-};
-
-}  // namespace
-
-TEST_CASE("a ucx peer that lies of what it was delivered is found out", "[fuzz][ucx_outlet]") {
-  const UcpFunctions library = wired();
-  fuzz::Rounds rounds("ucx_outlet", 5000);
-  std::uint64_t lies = 0, refused = 0;
-  while (rounds.more()) {
-    INFO("round " << rounds.number());
-    fuzz::Random random(rounds.number());
-    net = {};
-    wire = {};
-    net.random = wire.random = &random;
-    const auto worker = Worker::open(library, {}, kinds_of(MemoryKind::host));
-    REQUIRE(worker);
-    Reader reader(random);
-    Inlet inlet(library, nullptr, reader, 1, kMostBytes);
-    Outlet outlet(**worker, 0, 5, inlet, 1);
-    Blob address(random.below(40));
-    for (std::byte& byte : address) byte = static_cast<std::byte>(random.next() >> 32);
-    if (!outlet.connect(address)) continue;
-    REQUIRE(address.size() > 1);
-    REQUIRE(outlet.kinds() ==
-            (kinds_of(MemoryKind::host) & std::to_integer<MemoryKinds>(address.back())));
-    std::deque<Fired> fired;
-    std::uint64_t most = 0;  // that the peer has said so far
-    for (std::size_t steps = random.below(3000); steps > 0; --steps) {
-      if (random.below(3) == 0) end_one();
-      if (random.below(900) == 0) wire.on_error.cb(wire.on_error.arg, nullptr, UCS_ERR_IO_ERROR);
-      if (random.below(40) == 0) {
-        WireHeader word{};
-        word.kind = static_cast<std::uint32_t>(PacketKind::delivered);
-        word.delivered = random.below(40) == 0 ? some_number(random, wire.numbers)
-                                               : random.below(wire.numbers + 1);
-        inlet.accept(word, nullptr, 0, 0);
-        most = std::max(most, word.delivered);
-      }
-      REQUIRE(outlet.is_lied_to() == (most > wire.numbers));
-      if (outlet.is_lied_to()) break;  // and the peer is lost
-      if (random.below(20) == 0) {
-        outlet.tell_delivered();
-        continue;
-      }
-      std::vector<std::byte> payload(random.below(64), static_cast<std::byte>(steps));
-      const FrameHeader header{};
-      Fired* const pinned = random.below(2) == 0 ? &fired.emplace_back() : nullptr;
-      const std::uint64_t before = wire.numbers;
-      const bool is_sent = outlet.try_send({&header, pinned == nullptr ? payload.data() : nullptr,
-                                            pinned == nullptr ? payload.size() : 0, pinned});
-      REQUIRE(wire.numbers == before + (is_sent ? 1 : 0));
-      REQUIRE(wire.numbers <= most + kMostAhead);
-      if (!is_sent && pinned != nullptr) {
-        REQUIRE(pinned->times == 0);
-        fired.pop_back();
-      }
-      refused += is_sent ? 0 : 1;
-    }
-    lies += outlet.is_lied_to() ? 1 : 0;
-    while (!wire.under_way.empty()) end_one();
-    for (const Fired& each : fired) REQUIRE(each.times == 1);
-    REQUIRE(wire.is_right);
-    REQUIRE(outlet.is_calm());
-  }
-  CHECK(lies > 0);
-  CHECK(refused > 0);
 }

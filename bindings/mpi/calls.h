@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/blank.h"
 #include "mpi/checks.h"
 
 namespace tutti::mpi {
@@ -43,11 +44,11 @@ class TypeList {
 };
 
 inline comm::CollCall call_barrier() {
-  return {};
+  return blank<comm::CollCall>();
 }
 
 inline comm::CollCall call_bcast(void* buffer, Count count, const types::Datatype* type, int root) {
-  comm::CollCall call;
+  auto call = blank<comm::CollCall>();
   call.collective = Collective::bcast;
   call.recv = buffer;
   call.recv_count = count;
@@ -59,7 +60,7 @@ inline comm::CollCall call_bcast(void* buffer, Count count, const types::Datatyp
 // MPI_IN_PLACE on either side: that side's arguments were not looked at.
 inline comm::CollCall call_blocks(Collective collective, const BlockArguments& send,
                                   const BlockArguments& recv, int root = 0) {
-  comm::CollCall call;
+  auto call = blank<comm::CollCall>();
   call.collective = collective;
   call.root = root;
   call.in_place = is_in_place(send.data) || is_in_place(recv.data);

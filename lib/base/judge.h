@@ -11,8 +11,9 @@
 // for as long as a trial takes. All this comes once in 640 turns (so one turn in 64 is a trial's),
 // more rarely the slower the other was: 640 times the square of the ratio, but once in 10240. The
 // first four turns of all count for nothing either, because memory is new; the first trial follows
-// when three more were told of (so there is none where nobody tells). One judge serves one size, by
-// powers of two (`size_class`), of one pair or team.
+// when three more were told of (so there is none where nobody tells). Where telling has a price, it
+// is needed only while it is asked for (`asks`): in trials and before them. One judge serves one
+// size, by powers of two (`size_class`), of one pair or team.
 #pragma once
 
 #include <algorithm>
@@ -41,6 +42,9 @@ class Judge {
   static constexpr std::uint32_t kAgree = 2, kBetween = 5;   // trials, turns from one to the next
   static constexpr std::uint32_t kTryAgainAfter = 64 * kAgree * kTrial;
   static constexpr std::uint32_t kTryAgainAtMost = 16 * kTryAgainAfter;
+  // Turns of the kept way before a trial that are asked about: what it is held against, twice, as
+  // figures may be lost.
+  static constexpr std::uint32_t kAsked = 10;
   static constexpr double kWorthwhile = 0.85;
 
   // The way that is kept, 0 or 1: for what nobody will tell the figure of.
@@ -62,6 +66,8 @@ class Judge {
     }
     return 1 - kept_;
   }
+  // Whether the figure of the turn that was asked for last can count.
+  bool asks() const { return trial_ > 0 || until_trial_ < kAsked || told_ < kTrial; }
   // What a turn took that was asked for, less is better: pace_of(), never 0.
   void took(unsigned way, std::uint32_t figure) {
     if (way == kept_) {

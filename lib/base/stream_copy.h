@@ -1,11 +1,13 @@
-// Copies into memory that another core reads next, past the caches.
+// Copies past the caches: into memory that another core reads next, or that is too long for them.
 //
 // Ordinary stores leave the data in the writer's cache, from where the reader pulls it line by
 // line: quick between halves of one core, several times slower than memory between distant ones.
 // Streaming stores are about as quick everywhere.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #if defined(__SSE2__)
@@ -34,6 +36,15 @@ inline void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes)
 #else
   std::memcpy(to, from, bytes);
 #endif
+}
+
+// The same to anywhere.
+inline void stream_copy_anywhere(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::uintptr_t kLine = 64;
+  const std::size_t before =
+      std::min<std::size_t>((kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine, bytes);
+  std::memcpy(to, from, before);
+  stream_copy(to + before, from + before, bytes - before);
 }
 
 // Waits until what was stored has left this core's queue, for who measures stores.

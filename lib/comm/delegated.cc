@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/blank.h"
 #include "comm/fingerprint.h"
 
 namespace tutti::comm {
@@ -25,32 +26,35 @@ void say_reduction(const CollCall& call, delegate::TeamCall& to) {
   to.send = call.in_place ? call.recv : call.send;
 }
 
+// Each buffer is made where it belongs: a copy would read in one wide load what was just stored
+// word by word, which waits until all of that has left for the cache.
 void say_movement(const Communicator& comm, const CollCall& call, delegate::TeamCall& to) {
-  const types::Buffer recv = message(comm, call.recv, call.recv_count, call.recv_type);
-  if (call.collective == Collective::bcast) {
-    to.into = recv;
-    to.block = recv.bytes;
-    return;
-  }
+  const auto bytes_of = [](Count count, const types::Datatype* type) {
+    return type == nullptr ? 0 : count * type->size();
+  };
   const Count size = comm.size();
   const bool is_root = comm.rank() == call.root;
-  const types::Buffer send = message(comm, call.send, call.send_count, call.send_type);
+  const Count sent = bytes_of(call.send_count, call.send_type);
+  to.block = bytes_of(call.recv_count, call.recv_type);
   switch (call.collective) {
+    case Collective::bcast:
+      to.into = message(comm, call.recv, call.recv_count, call.recv_type);
+      break;
     case Collective::gather:
-      to.from = send;
-      to.block = is_root ? recv.bytes : send.bytes;
+      to.from = message(comm, call.send, call.send_count, call.send_type);
       if (is_root) to.into = message(comm, call.recv, call.recv_count * size, call.recv_type);
+      if (!is_root) to.block = sent;
       break;
     case Collective::scatter:
-      to.into = recv;
-      to.block = is_root ? send.bytes : recv.bytes;
+      to.into = message(comm, call.recv, call.recv_count, call.recv_type);
       if (is_root) to.from = message(comm, call.send, call.send_count * size, call.send_type);
+      if (is_root) to.block = sent;
       break;
     default:  // allgather, alltoall
-      to.block = recv.bytes;
-      to.from = call.collective == Collective::allgather
-                    ? send
-                    : message(comm, call.send, call.send_count * size, call.send_type);
+      to.from = message(
+          comm, call.send,
+          call.collective == Collective::allgather ? call.send_count : call.send_count * size,
+          call.send_type);
       to.into = message(comm, call.recv, call.recv_count * size, call.recv_type);
       break;
   }
@@ -249,7 +253,7 @@ bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamC
 
 Code run_inside(Communicator& comm, const CollCall& call) {
   if (has_own_sizes(call)) return run_uneven(comm, call);
-  delegate::TeamCall said;
+  auto said = blank<delegate::TeamCall>();
   say(comm, call, said);
   if (said.op != nullptr && !comm.state().team->takes(said))
     return run_schedule(comm, call, nullptr);

@@ -10,9 +10,9 @@
 //
 // The judge is given what the team took, from when the last member had heard all until the last one
 // was through: copying, and waiting for each other between rounds, but not for members that come
-// late. Each member says when that was for it; whoever chose reads what all have said in its next
-// long calls. Calls that were the first to use some of the chunks' memory say nothing: new pages
-// take many times what copying takes.
+// late. Where the judge asks, who chooses says so: then each member says when that was for it, and
+// whoever chose reads what all have said in its next long calls. Calls that were the first to use
+// some of the chunks' memory say nothing: new pages take many times what copying takes.
 #include "base/judge.h"
 #include "delegate/work.h"
 
@@ -72,7 +72,7 @@ bool ShmTeam::all_read() const {
 std::uint64_t ShmTeam::say_way(const Exchange& exchange, Count longest) {
   if (!exchange.may_be_direct) return 0;
   std::uint64_t word = say_addresses(exchange) ? kReadable : 0;
-  if (me_ == exchange.chooser() && all_read() && choose_direct(exchange, longest)) word |= kDirect;
+  if (me_ == exchange.chooser() && all_read()) word |= choose_way(exchange, longest);
   return word;
 }
 
@@ -102,14 +102,17 @@ std::byte* ShmTeam::addresses(const Exchange& exchange, int giver) const {
   return tables_bytes() == table ? nullptr : said.payload(tables_bytes()) + table;
 }
 
-bool ShmTeam::choose_direct(const Exchange& exchange, Count longest) {
-  if (single_copy_ == BlockReads::on) return true;
+std::uint64_t ShmTeam::choose_way(const Exchange& exchange, Count longest) {
+  if (single_copy_ == BlockReads::on) return kDirect;
   judges_.resize(std::size(kForms) * kSizes);
   const auto bytes = static_cast<std::size_t>(longest);
-  const std::size_t judge = form_of(exchange.call.collective) * kSizes +
-                            size_class(bytes, static_cast<std::size_t>(kLeast), kSizes);
-  turns_.push_back({number_, judge, judges_[judge].next(), bytes});
-  return turns_.back().way == 1;
+  const std::size_t at = form_of(exchange.call.collective) * kSizes +
+                         size_class(bytes, static_cast<std::size_t>(kLeast), kSizes);
+  Judge& judge = judges_[at];
+  const unsigned way = judge.next();
+  const bool is_timed = judge.asks();
+  if (is_timed) turns_.push_back({number_, at, way, bytes});
+  return (way == 1 ? kDirect : 0) | (is_timed ? kTimed : 0);
 }
 
 // In order. What is not known kEntries calls later will not be: then the call is over on all.
@@ -138,10 +141,9 @@ void ShmTeam::judge_turns() {
 void ShmTeam::hear_way(Exchange& exchange) {
   if (!exchange.may_be_direct) return;
   judge_turns();
-  exchange.is_direct = (entry(exchange.chooser()).word & kDirect) != 0;
-  // relaxed: our own.
-  const Reads reads = control(me_).reads.load(std::memory_order_relaxed);
-  exchange.is_timed = single_copy_ == BlockReads::judged && reads == Reads::yes;
+  const std::uint64_t word = entry(exchange.chooser()).word;
+  exchange.is_direct = (word & kDirect) != 0;
+  exchange.is_timed = (word & kTimed) != 0;
   if (exchange.is_timed) exchange.heard_ns = now_ns();
 }
 

@@ -5,11 +5,25 @@
 // carries the same part of every block. Round k overwrites the one `depth` rounds before when all
 // who take have counted that in `read`. What a member gives itself does not travel: it is moved
 // when the first part for the others is on its way.
+#include "base/stream_copy.h"
 #include "delegate/work.h"
 
 namespace tutti::delegate {
 
 using coll::Collective;
+
+namespace {
+
+constexpr std::size_t kBlockSizes = 64;  // of which the stores are judged: each power of two
+std::size_t block_size(Count bytes) {
+  return size_class(static_cast<std::size_t>(bytes), 1, kBlockSizes);
+}
+
+void copy_ordinarily(std::byte* to, const std::byte* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
+}  // namespace
 
 void ShmTeam::choose_move(Work& work) {
   const TeamCall& call = work.call;
@@ -129,6 +143,7 @@ Code ShmTeam::move_in_rounds(Work& work) {
     work.enter(Work::Stage::give);
   }
   rounds_ += static_cast<std::uint64_t>(exchange.rounds);
+  judge_stores(exchange);
   return Code::ok;
 }
 
@@ -187,9 +202,7 @@ Code ShmTeam::give_round(Exchange& exchange, Count round) {
     else
       has_data = pack(from, round * exchange.part, to, bytes) && has_data;
   }
-  // relaxed: as begin_round() says.
-  if (!has_data) told(me_, round).store(kNoData, std::memory_order_relaxed);
-  tell(control(me_).filled, round + 1);
+  tell_filled(round, has_data);
   return Code::ok;
 }
 
@@ -210,13 +223,45 @@ Code ShmTeam::take_round(Work& work, Count round) {
       continue;
     }
     take_from(giver, round, exchange.part, bytes, [&] {
-      unpack(exchange.taken(giver), round * exchange.part,
-             chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
-             bytes);
+      take_part(exchange, giver, round * exchange.part,
+                chunks(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
+                bytes);
     });
   }
   if (takes) tell(control(me_).read, round + 1);
   return Code::ok;
+}
+
+// A block that is longer than the caches is best written past them: an ordinary store would read
+// its line first. From which size on, and whether at all, a judge finds out, by what the copies
+// take.
+void ShmTeam::take_part(Exchange& exchange, int giver, Count offset, const std::byte* in,
+                        Count bytes) {
+  const types::Buffer into = exchange.taken(giver);
+  if (exchange.rounds <= exchange.depth || !into.is_contiguous())
+    return unpack(into, offset, in, bytes);
+  if (!exchange.stores) exchange.stores = stores_for(exchange);
+  const std::int64_t began = exchange.stores_are_timed ? now_ns() : 0;
+  const auto copy = *exchange.stores == Stores::streaming ? stream_copy_anywhere : copy_ordinarily;
+  copy(into.at() + offset, in, static_cast<std::size_t>(bytes));
+  if (!exchange.stores_are_timed) return;
+  exchange.storing_ns += now_ns() - began;
+  exchange.stored += bytes;
+}
+
+Stores ShmTeam::stores_for(Exchange& exchange) {
+  stores_.resize(kBlockSizes);
+  Judge& judge = stores_[block_size(exchange.longest)];
+  const unsigned way = judge.next();
+  exchange.stores_are_timed = judge.asks();
+  return static_cast<Stores>(way);
+}
+
+void ShmTeam::judge_stores(const Exchange& exchange) {
+  if (exchange.stored == 0) return;
+  stores_[block_size(exchange.longest)].took(
+      static_cast<unsigned>(*exchange.stores),
+      pace_of(exchange.storing_ns, static_cast<std::size_t>(exchange.stored)));
 }
 
 }  // namespace tutti::delegate

@@ -118,7 +118,7 @@ void ShmTeam::scan_round(const Work& work) {
       std::memcpy(out, result, static_cast<std::size_t>(bytes));
   }
   if (chain.folds) tell(control(me_).read, k + 1);
-  if (chain.gives) tell(control(me_).filled, k + 1);
+  if (chain.gives) tell_filled(k, true);
 }
 
 }  // namespace tutti::delegate

@@ -109,7 +109,7 @@ void ShmTeam::fill_pieces(const Folding& folding, Count round) {
     if (count > 0)
       put(chunks(me_) + folding.given_at(round, member), folding.own(from), count * folding.extent);
   }
-  tell(control(me_).filled, round + 1);
+  tell_filled(round, true);
 }
 
 void ShmTeam::fold_piece(const Folding& folding, Count round) {

@@ -108,7 +108,7 @@ Code ShmTeam::give_to_other(Work& work) {
   begin_round(k, pairing.depth, pairing.stride);
   put(chunks(me_) + k % pairing.depth * pairing.stride,
       pairing.given + k * pairing.piece * pairing.extent, count * pairing.extent);
-  tell(control(me_).filled, k + 1);
+  tell_filled(k, true);
   return Code::ok;
 }
 

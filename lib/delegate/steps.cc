@@ -86,7 +86,7 @@ Code ShmTeam::run(const TeamCall& call) {
   start(work);
   Code code = go_on(work);
   while (code == kNotYet) [[unlikely]] {
-      if (!look(waiting_.looks)) wait_long();
+      wait_long();
       code = broken_ != Code::ok ? broken_ : go_on(work);
     }
   is_running_ = false;

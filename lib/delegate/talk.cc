@@ -60,18 +60,21 @@ void ShmTeam::wake_others() {
     if (member != me_) transport::nudge(wireup_, locals_[static_cast<std::size_t>(member)]);
 }
 
+// Looks at `done` of that member only when it was waited for in vain: else each wait would take
+// that line from its writer, whose next word goes out behind the one that takes it back.
 Code ShmTeam::hear_late(int member, std::uint32_t fingerprint) {
   const std::atomic<std::uint64_t>& flag = entry(member).flag;
   const auto wanted = static_cast<std::uint32_t>(number_);
-  // acquire: pairs with end_call(). A member that is through with this call gives nothing more.
   const std::atomic<std::uint64_t>& done = control(member).done;
-  const bool is_through = done.load(std::memory_order_acquire) >= number_;
+  const bool has_waited = awaited_.word == &flag && awaited_.least == number_;
+  // acquire: pairs with end_call(). A member that is through with this call gives nothing more.
+  const bool is_through = has_waited && done.load(std::memory_order_acquire) >= number_;
   const std::uint64_t seen = flag.load(std::memory_order_acquire);  // pairs with publish()
   if (static_cast<std::uint32_t>(seen) != wanted) {
     // Only a root's word is heard: a member that takes another for the root gives nothing.
     if (is_through) return mismatch({Fault::Kind::left_without, me_, member, fingerprint, 0});
     awaited_ = {&flag, number_, &done};
-    return kNotYet;
+    return look_closely() ? hear(member, fingerprint) : kNotYet;
   }
   const auto theirs = static_cast<std::uint32_t>(seen >> 32);
   if (theirs == fingerprint || fingerprint == kHasNothing) return Code::ok;
@@ -84,7 +87,7 @@ Code ShmTeam::hear_late(int member, std::uint32_t fingerprint) {
 
 Code ShmTeam::await(const std::atomic<std::uint64_t>& counter, std::uint64_t least) {
   awaited_ = {&counter, least, nullptr};
-  return awaited_.is_there() ? Code::ok : kNotYet;
+  return awaited_.is_there() || look_closely() ? Code::ok : kNotYet;
 }
 
 void ShmTeam::tell(std::atomic<std::uint64_t>& counter, Count rounds) {
@@ -113,8 +116,15 @@ void ShmTeam::begin_round(Count round, Count depth, Count part) {
   is_new_ = is_new_ || is_new;
   if (!is_oversubscribed_ && !is_new && part_ >= kLeastPaced)
     way_ = pace_.way_for(part_, control(reader_).paces);
+}
+
+// What was begun is there. How it was written stands in the line that says so: written before, that
+// line would be taken from who looks at it twice.
+void ShmTeam::tell_filled(Count round, bool has_data) {
+  const auto told_way = has_data ? static_cast<std::uint8_t>(way_.told()) : kNoData;
   // relaxed: `filled` tells of it.
-  told(me_, round).store(static_cast<std::uint8_t>(way_.told()), std::memory_order_relaxed);
+  told(me_, round).store(told_way, std::memory_order_relaxed);
+  tell(control(me_).filled, round + 1);
 }
 
 // Whether a round goes to pages of our chunks that we never wrote to.

@@ -50,6 +50,8 @@ class ShmTeam final : public Team {
   void drain();
   void wait_long();
   bool look(int times) const;
+  // By a call that is waited for, where it has to wait: it goes on from there.
+  bool look_closely() const { return is_running_ && look(waiting_.looks); }
   void break_off(Code code);
   void look_for_losses();
 
@@ -98,6 +100,9 @@ class ShmTeam final : public Team {
   Code move_in_rounds(Work& work);
   Code give_round(Exchange& exchange, Count round);
   Code take_round(Work& work, Count round);
+  void take_part(Exchange& exchange, int giver, Count offset, const std::byte* in, Count bytes);
+  Stores stores_for(Exchange& exchange);
+  void judge_stores(const Exchange& exchange);
   void move_own(Exchange& exchange);
 
   // direct.cc: long blocks read from the givers' own memory.
@@ -105,7 +110,7 @@ class ShmTeam final : public Team {
   void prove_reading(const Exchange& exchange);
   bool all_read() const;
   std::uint64_t say_way(const Exchange& exchange, Count longest);
-  bool choose_direct(const Exchange& exchange, Count longest);
+  std::uint64_t choose_way(const Exchange& exchange, Count longest);
   void hear_way(Exchange& exchange);
   void judge_turns();
   bool say_addresses(const Exchange& exchange);
@@ -199,6 +204,7 @@ class ShmTeam final : public Team {
   Rounds rounds_of(Count bytes, Count pieces, Count least, bool one_way) const;
   // Copies into our chunks, for a round that has begun, in parts of so many bytes.
   void begin_round(Count round, Count depth, Count part);
+  void tell_filled(Count round, bool has_data);
   bool touch(Count round, Count depth);
   void put(std::byte* to, const std::byte* from, Count bytes);
   // Runs a copy of so many bytes out of a member's chunks, of a round in parts of `part`.
@@ -260,6 +266,7 @@ class ShmTeam final : public Team {
   std::size_t part_ = 0;       // bytes of each, by which they are judged
   std::vector<bool> proved_;   // by member: its memory was read
   std::vector<Judge> judges_;  // of who chooses: by form and size
+  std::vector<Judge> stores_;  // of blocks that we take: by size
   struct Turn {
     std::uint64_t number;  // of the call
     std::size_t judge;

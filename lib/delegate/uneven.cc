@@ -18,7 +18,7 @@ namespace {
 using coll::Collective;
 
 Count size_in(std::uint64_t word) {
-  return static_cast<Count>(word & ~(kInRounds | kReadable | kDirect));
+  return static_cast<Count>(word & ~(kInRounds | kReadable | kDirect | kTimed));
 }
 
 }  // namespace

@@ -45,9 +45,9 @@ inline bool ShmTeam::note_failure(types::Device* device) {
 }
 
 // In an entry's word, besides sizes (direct.cc, uneven.cc). It goes through the chunks; or is read
-// where it lies, if that is chosen; that is chosen.
+// where it lies, if that is chosen; that is chosen; all say what it takes.
 inline constexpr std::uint64_t kInRounds = std::uint64_t{1} << 63, kReadable = kInRounds >> 1,
-                               kDirect = kInRounds >> 2;
+                               kDirect = kInRounds >> 2, kTimed = kInRounds >> 3;
 
 // Data movement (exchange.cc, uneven.cc).
 struct ShmTeam::Exchange {
@@ -68,6 +68,11 @@ struct ShmTeam::Exchange {
   bool has_read = false;
   bool is_timed = false;
   std::int64_t heard_ns = 0;  // when all was heard
+  // How parts are stored that we take, once the first one is there; what that took.
+  std::optional<Stores> stores = {};
+  bool stores_are_timed = false;
+  std::int64_t storing_ns = 0;
+  Count stored = 0;
 
   // What this member gives, in blocks that are alike.
   types::Buffer from() const {

@@ -10,6 +10,10 @@ using coll::Algorithm;
 
 namespace {
 
+// Of the time without segments: what they bring must be worth the messages that they add. Of a long
+// one's offer and grant, and of a core that folds and also moves bytes through a socket, the model
+// knows nothing.
+constexpr double kWorthSegments = 0.9;
 // Segments that are weighed: powers of two around the product of bandwidth and latency.
 constexpr std::int64_t kSmallestSegment = 8 << 10;
 constexpr std::int64_t kLargestSegment = 1 << 20;
@@ -49,7 +53,7 @@ std::int64_t segment_for(const Algorithm& algorithm, const Question& question,
   if (!algorithm.takes_segments) return 0;
   if (const auto forced = knobs.integer("TUTTI_SEGMENT_BYTES"); forced > 0) return forced;
   std::int64_t best = 0;
-  double best_us = predict_us(algorithm, question, team, 0);
+  double best_us = kWorthSegments * predict_us(algorithm, question, team, 0);
   for (std::int64_t segment = kSmallestSegment; segment <= kLargestSegment; segment *= 2) {
     if (segment >= question.bytes) break;
     const double us = predict_us(algorithm, question, team, segment);

@@ -24,9 +24,6 @@ constexpr std::size_t kPlaceFrom = 2048;  // shorter payloads are staged
 constexpr std::size_t kStagingKept = std::size_t{64} << 10;
 constexpr std::int64_t kStallNs = 45'000'000'000;  // daemons bear 30 s of silence
 constexpr int kSmallPacket = 500;                  // bytes that pass everywhere
-// Given to the socket at a time where long payloads go both ways: what comes is read in between.
-constexpr std::size_t kTurn = std::size_t{128} << 10;
-constexpr std::size_t kAll = ~std::size_t{0};
 
 }  // namespace
 
@@ -82,10 +79,8 @@ void Stream::fail_with(const std::string& why) {
   poller_.change(fd_.get(), 0);
 }
 
-// How much the socket took of head and, up to `most`, payload behind `from`; 0: it is full or
-// broken.
-std::size_t Stream::send_some(const WireHead& head, const std::byte* payload, std::size_t from,
-                              std::size_t most) {
+// How much the socket took of head and payload behind `from`; 0: it is full or broken.
+std::size_t Stream::send_some(const WireHead& head, const std::byte* payload, std::size_t from) {
   iovec parts[2];
   std::size_t count = 0;
   if (from < sizeof head)
@@ -93,7 +88,7 @@ std::size_t Stream::send_some(const WireHead& head, const std::byte* payload, st
                       sizeof head - from};
   const std::size_t skip = from < sizeof head ? 0 : from - sizeof head;
   if (skip < head.bytes)
-    parts[count++] = {const_cast<std::byte*>(payload) + skip, std::min(head.bytes - skip, most)};
+    parts[count++] = {const_cast<std::byte*>(payload) + skip, head.bytes - skip};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = count;
@@ -109,8 +104,7 @@ bool Stream::try_send(const FrameView& frame) {
   if (sealed_) [[unlikely]]
     return send_sealed(WireKind::frame, frame);
   const WireHead head = head_for(WireKind::frame, *frame.header, frame.bytes);
-  const bool takes_turns = frame.bytes > kTurn && std::exchange(came_long_, false);
-  const std::size_t sent = send_some(head, frame.payload, 0, takes_turns ? kTurn : kAll);
+  const std::size_t sent = send_some(head, frame.payload, 0);
   if (sent == sizeof head + frame.bytes) [[likely]] {
     if (frame.done != nullptr) frame.done->fire(frame.done, true);
     return true;
@@ -138,8 +132,7 @@ void Stream::push() {
   if (sealed_) return push_sealed();
   if (!waits_) return listen_for(false);
   const std::size_t total = sizeof(WireHead) + pending_.head.bytes;
-  const std::size_t sent =
-      send_some(pending_.head, pending_.payload, pending_.sent, into_ != nullptr ? kTurn : kAll);
+  const std::size_t sent = send_some(pending_.head, pending_.payload, pending_.sent);
   pending_.sent += sent;
   if (sent > 0) ++events_;
   if (pending_.sent < total) return;
@@ -250,7 +243,6 @@ void Stream::begin_payload(std::span<std::byte> first) {
     if (staging_.size() < head_.bytes) staging_.resize(head_.bytes);
     into_ = staging_.data();
   }
-  came_long_ = came_long_ || head_.bytes > kTurn;
   std::memcpy(into_, first.data(), first.size());
   into_got_ = first.size();
 }

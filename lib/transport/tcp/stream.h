@@ -2,11 +2,8 @@
 //
 // Out: one system call from the user's memory. What the socket did not take stays where it is
 // when the payload is pinned, and is copied only when it is not. One frame at most waits here;
-// until it is gone, try_send says no. Where a long one has come since the last long one went,
-// both directions are busy: then it goes in turns of 128 KiB, between which is read, so that what
-// comes is not left until it has fallen out of the caches. In: short
-// frames are delivered from a buffer shared by all streams, long ones are read straight to where
-// the sink wants them.
+// until it is gone, try_send says no. In: short frames are delivered from a buffer shared by all
+// streams, long ones are read straight to where the sink wants them.
 //
 // On a protected link (sealed.cc) frames are records, sealed into a buffer of the stream's own and
 // opened in one; a payload is the user's again as soon as it is sealed.
@@ -76,8 +73,7 @@ class Stream final : public Watched {
     Done* done = nullptr;
   };
 
-  std::size_t send_some(const WireHead& head, const std::byte* payload, std::size_t from,
-                        std::size_t most);
+  std::size_t send_some(const WireHead& head, const std::byte* payload, std::size_t from);
   void keep_rest(const FrameView& frame, const WireHead& head, std::size_t sent);
   void finish_pending(bool ok);
   void listen_for(bool room);
@@ -112,7 +108,6 @@ class Stream final : public Watched {
   bool waits_ = false;  // pending_ holds a frame
   bool listens_for_room_ = false;
   Pending pending_;
-  bool came_long_ = false;  // a long payload, since one went
 
   WireHead head_{};  // of the frame that is arriving
   std::size_t head_got_ = 0;

@@ -131,6 +131,25 @@ TEST_CASE("figures that are told some turns late lead to the same", "[judge]") {
   CHECK(judge.kept() == 0);
 }
 
+TEST_CASE("figures that are told only when they are asked for lead to the same, and are few",
+          "[judge]") {
+  Judge told, asked;
+  const std::uint32_t costs[2][2] = {{1000, 600}, {1000, 1500}};
+  int asks = 0;
+  constexpr int kTurns = 20'000;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const unsigned way = asked.next();
+    REQUIRE(told.next() == way);
+    const std::uint32_t cost = costs[turn * 2 / kTurns][way];
+    told.took(way, cost);
+    if (!asked.asks()) continue;
+    ++asks;
+    asked.took(way, cost);
+  }
+  CHECK(asked.kept() == 0);
+  CHECK(asks < kTurns / 16);
+}
+
 TEST_CASE("a trial of which not all is told decides nothing", "[judge]") {
   Judge judge;
   for (int i = 0; i < 2000; ++i) {
@@ -196,6 +215,7 @@ TEST_CASE("ways that differ by little do not take turns", "[judge]") {
 // times as long. A thousand judges with luck of their own; of one trial alone one in ten is misled.
 TEST_CASE("hardly a judge is misled on a machine that others use", "[judge]") {
   const bool is_first = GENERATE(true, false);
+  const bool is_told_all = GENERATE(true, false);  // else what is asked for
   const double costs[] = {is_first ? 1000.0 : 1760.0, is_first ? 1760.0 : 1000.0};
   int misled = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
@@ -207,6 +227,7 @@ TEST_CASE("hardly a judge is misled on a machine that others use", "[judge]") {
       is_disturbed = is_disturbed ? !happens(15) : happens(5);
       const unsigned way = judge.next();
       const double luck = 0.9 + 0.01 * static_cast<double>(random() % 20);
+      if (!is_told_all && !judge.asks()) continue;
       judge.took(way, static_cast<std::uint32_t>(costs[way] * luck * (is_disturbed ? 3 : 1) *
                                                  (happens(3) ? 10 : 1)));
     }

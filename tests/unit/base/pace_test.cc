@@ -1,6 +1,10 @@
 // Which stores payloads are written with, from figures that are told: no clock is asked.
 #include "base/pace.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "base/stream_copy.h"
 #include "catch.h"
 
 using namespace tutti;  // NOLINT(google-build-using-namespace): a test
@@ -96,4 +100,21 @@ TEST_CASE("a reader that says nothing is no reason to judge", "[pace]") {
     REQUIRE(way.stores == Stores::ordinary);
     if (way.is_timed) pace.took(32768, 32768, 100);
   }
+}
+
+TEST_CASE("a copy past the caches writes what it should and nothing beside it", "[pace]") {
+  constexpr std::size_t kMost = 400, kLine = 64;
+  std::vector<std::byte> from(kMost + kLine), to(kMost + 3 * kLine);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i % 251);
+  for (std::size_t at = 0; at < kLine; ++at)
+    for (std::size_t bytes = 0; bytes < kMost; bytes += 1 + at % 7) {
+      std::ranges::fill(to, std::byte{0xff});
+      stream_copy_anywhere(to.data() + at, from.data() + at / 2, bytes);
+      const auto begin = to.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto end = begin + static_cast<std::ptrdiff_t>(bytes);
+      const auto is_untouched = [](std::byte one) { return one == std::byte{0xff}; };
+      REQUIRE(std::equal(begin, end, from.begin() + static_cast<std::ptrdiff_t>(at / 2)));
+      REQUIRE(std::all_of(to.begin(), begin, is_untouched));
+      REQUIRE(std::all_of(end, to.end(), is_untouched));
+    }
 }

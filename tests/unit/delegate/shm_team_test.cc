@@ -3,6 +3,7 @@
 #include <random>
 #include <thread>
 
+#include "base/judge.h"
 #include "catch.h"
 #include "members.h"
 #include "rounds.h"
@@ -55,6 +56,19 @@ TEST_CASE("long calls of all kinds and lengths go round through the chunks", "[d
         if (!mixer.run(collective, count, static_cast<int>(calls() % static_cast<unsigned>(size))))
           return false;
       }
+      return true;
+    });
+}
+
+// With either kind of store at their taker, too: a trial of the other comes after so many calls.
+TEST_CASE("blocks that are longer than the chunks keep come right again and again", "[delegate]") {
+  constexpr int kCalls = static_cast<int>(Judge::kNew + Judge::kFew + 2 * Judge::kTrial);
+  for (const Collective collective :
+       {Collective::bcast, Collective::allgather, Collective::alltoall, Collective::gatherv})
+    run_team(2, [collective](Team& team, int rank) {
+      Mixer mixer(team, rank, 2);
+      for (int i = 0; i < kCalls; ++i)
+        if (!mixer.run(collective, 400'001, 1)) return false;
       return true;
     });
 }

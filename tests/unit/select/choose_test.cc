@@ -191,6 +191,21 @@ TEST_CASE("a forced segment size is obeyed, and only where segments are taken", 
   CHECK(whole->segment_bytes == 0);
 }
 
+TEST_CASE("segments are taken where they bring much, not where they bring a few per cent",
+          "[select]") {
+  auto two = hosts(2, 1);
+  two.between = {15, 8.3e-4};  // a fold is a tenth of that
+  for (const std::int64_t bytes : {1 << 20, 4 << 20}) {
+    const auto choice = choose(ask(Collective::allreduce, bytes), two, Knobs::defaults(), false);
+    REQUIRE(choice);
+    CHECK(choice->segment_bytes == 0);
+  }
+  const auto chain =
+      choose(ask(Collective::bcast, 1 << 24), hosts(16, 1), Knobs::defaults(), false);
+  REQUIRE(chain);
+  CHECK(chain->segment_bytes > 0);
+}
+
 TEST_CASE("an explanation names the one taken and the others with their times", "[select]") {
   const auto choice =
       choose(ask(Collective::allreduce, 1 << 20), hosts(2, 2), Knobs::defaults(), true);

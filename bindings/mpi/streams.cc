@@ -115,7 +115,8 @@ Code create(const Info* info, MPIX_Stream* stream) {
         Code::other,
         "the first stream cannot be made by a function that MPI calls, unless the program "
         "asked for MPI_THREAD_MULTIPLE");
-  auto made = streams().open(*type, *handle);
+  const std::string* const promise = info->find("tutti_assert_gpu_buffers");
+  auto made = streams().open(*type, *handle, promise != nullptr && *promise == "true");
   process.gated = process.world->is_gated();
   if (!made) return note(made);
   *stream = handle_to(made->hand_out(), MPIX_STREAM_NULL);
@@ -139,7 +140,9 @@ Code comm_create(comm::Communicator& comm, MPIX_Stream handle, MPI_Comm* newcomm
   if (stream == nullptr && handle != MPIX_STREAM_NULL)
     return refuse(Code::arg, "stream is not a stream, or was freed");
   Result<comm::CommRef> made = comm::dup(comm);
-  if (made) (*made)->stream = Ref<Object>::share(stream);
+  if (made)
+    if (const Code code = enqueue::UserStream::attach(**made, stream); code != Code::ok)
+      return code;
   return give_comm(comm, std::move(made), newcomm);
 }
 

@@ -160,6 +160,10 @@ std::string words_of(int stream, const StreamWriter::Loss& loss) {
          " could not be written: " + why;
 }
 
+std::string own_line(std::string_view line) {
+  return "prun: " + text::printable(line, "\n\t") + "\n";
+}
+
 Terminal::Terminal(Loop& loop, const std::function<void(int, int)>& broken)
     : loop_(loop),
       out_(loop, 1, [broken](int error) { broken(1, error); }),
@@ -176,7 +180,7 @@ void Terminal::write(int number, std::string_view text) {
 }
 
 void Terminal::say(std::string_view line) {
-  write(2, "prun: " + text::printable(line, "\n\t") + "\n");
+  write(2, own_line(line));
 }
 
 void Terminal::status(std::string_view line) {

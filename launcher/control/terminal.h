@@ -55,6 +55,10 @@ class StreamWriter {
   Loss loss_;
 };
 
+// "prun: line" and its end. What files, hosts and ranks have said in it does not steer the
+// terminal.
+std::string own_line(std::string_view line);
+
 // prun's own stdin, stdout and stderr.
 class Terminal {
  public:
@@ -63,8 +67,7 @@ class Terminal {
   ~Terminal();
 
   void write(int stream, std::string_view text);  // 1 or 2
-  // One line of prun's own, on stderr, after what was written before. What files, hosts and ranks
-  // have said in it does not steer the terminal.
+  // One line of prun's own, on stderr, after what was written before.
   void say(std::string_view line);
   // A line that is replaced by the next and vanishes before other output; terminals only.
   void status(std::string_view line);

@@ -27,7 +27,7 @@ void Shown::write(int stream, std::string_view text) {
 }
 
 void Shown::say(std::string_view line) {
-  write(1, "prun: " + std::string(line) + "\n");
+  write(1, control::own_line(line));
 }
 
 void Shown::tell(int stream, int error, const Broken& broken) {
@@ -46,7 +46,7 @@ int Shown::tell_loss() {
     const std::string words = control::words_of(stream + 1, loss);
     is_stuck = is_stuck || loss.error == EAGAIN;
     if (words.empty()) continue;
-    said += "prun: " + words + "\n";
+    said += control::own_line(words);
     status = status::of(status::ExitStatus::no_resources);
   }
   // Where a reader took nothing until now, nobody waits for it again.

@@ -24,6 +24,15 @@ void Ending::blame_another(int rank, RankVerdict verdict) {
   if (!victim_) victim_ = std::move(verdict);
 }
 
+void Ending::miss(RankVerdict verdict) {
+  if (!missed_) missed_ = std::move(verdict);
+}
+
+std::optional<RankVerdict> Ending::blamed() const {
+  if (!victim_ || !missed_) return victim_;
+  return RankVerdict{missed_->status, missed_->line + "; " + victim_->line};
+}
+
 int Ending::status() const {
   return failure_ && failure_->status != 0 ? failure_->status : blemish_;
 }

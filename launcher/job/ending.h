@@ -25,12 +25,15 @@ class Ending {
   // A host that the job went on without, or ended by.
   void lose(const std::string& host);
   // This rank ended the job because another one failed, whose end is the reason, if it is told in
-  // time; else the first such rank's word is.
+  // time; else what `blamed` says is.
   void blame_another(int rank, RankVerdict verdict);
+  // This rank's end is no failure, unless others end the job for want of a rank.
+  void miss(RankVerdict verdict);
 
   bool has_failed() const { return failure_.has_value(); }
   int signal() const { return signal_; }
-  const std::optional<RankVerdict>& victim() const { return victim_; }
+  // The first victim's word, after the end of the first rank that was missed; empty: no victim.
+  std::optional<RankVerdict> blamed() const;
   bool is_victim(int rank) const { return victims_.contains(rank); }
   int status() const;
   Cause cause() const;
@@ -44,7 +47,7 @@ class Ending {
   std::optional<Failure> failure_;
   int blemish_ = 0;
   int signal_ = 0;
-  std::optional<RankVerdict> victim_;  // the first one's
+  std::optional<RankVerdict> victim_, missed_;  // the first one's
   std::set<int> victims_;
   std::vector<std::string> lost_;
 };

@@ -3,6 +3,8 @@
 
 #include <sys/wait.h>
 
+#include <utility>
+
 namespace tutti::launch::job {
 namespace {
 
@@ -16,6 +18,7 @@ const std::string& RankEnds::name_of(int host) const {
 
 bool RankEnds::take(int host, const control::RankEnded& report) {
   if (!machine_.rank_ended(host, report.rank)) return false;
+  if (auto missed = absence(report, name_of(host))) machine_.ending().miss(std::move(*missed));
   tell_end(report, judge(report, name_of(host)));
   if (course_.ranks_left == 0) tell_victim();
   return true;
@@ -46,16 +49,17 @@ void RankEnds::take(int host, const control::RankAborts& report) {
   Ending& ending = machine_.ending();
   if (!report.follows || ending.has_failed())
     return machine_.fail(verdict.status, verdict.line, Cause::rank);
-  if (!ending.victim()) loop_.after(kReasonDelay, [this] { tell_victim(); });
+  if (!ending.blamed()) loop_.after(kReasonDelay, [this] { tell_victim(); });
   ending.blame_another(report.rank, std::move(verdict));
 }
 
 // A rank ended the job because it had lost another, or because a collective failed there: what that
-// one says is the reason, if it is told in time; it may be heard later.
+// one says is the reason, if it is told in time; it may be heard later. One that ended with status
+// 0 and had never joined says nothing.
 void RankEnds::tell_victim() {
-  const auto& victim = machine_.ending().victim();
-  if (victim && !machine_.ending().has_failed())
-    machine_.fail(victim->status, victim->line, Cause::rank);
+  const auto blamed = machine_.ending().blamed();
+  if (blamed && !machine_.ending().has_failed())
+    machine_.fail(blamed->status, blamed->line, Cause::rank);
 }
 
 }  // namespace tutti::launch::job

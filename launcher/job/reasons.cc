@@ -45,6 +45,12 @@ RankVerdict judge(const control::RankEnded& report, const std::string& host) {
   return {};
 }
 
+std::optional<RankVerdict> absence(const control::RankEnded& report, const std::string& host) {
+  if (report.joined || judge(report, host).status != 0) return std::nullopt;
+  return RankVerdict{status::of(status::ExitStatus::not_finalized),
+                     name_of(report.rank, host) + " ended with status 0 and without MPI_Init"};
+}
+
 RankVerdict judge(const control::RankAborts& report, const std::string& host) {
   std::string line =
       name_of(report.rank, host) + " ended the job with status " + std::to_string(report.status);

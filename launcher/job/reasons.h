@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "control/messages.h"
@@ -20,6 +21,8 @@ inline int failure_of(int said) {
 // How a rank's end counts for the job.
 RankVerdict judge(const control::RankEnded& report, const std::string& host);
 RankVerdict judge(const control::RankAborts& report, const std::string& host);
+// Of a rank whose end is orderly: it was never there to the others, which end the job for it.
+std::optional<RankVerdict> absence(const control::RankEnded& report, const std::string& host);
 
 std::string seconds_text(double seconds);  // "2.5", "120"
 // "the time limit of 3 s (--timeout) is over; the job was ended"

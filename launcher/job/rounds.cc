@@ -60,7 +60,7 @@ class Rounds {
   bool is_over() const { return ends_ns_ > 0 && now_ns() >= ends_ns_; }
   bool enough(bool last_call) const;
   std::string awaited() const;
-  void say(const std::string& line) { unsaid_ += "prun: " + line + "\n"; }
+  void say(const std::string& line) { unsaid_ += control::own_line(line); }
   int end(int status, const std::string& line);
   Result<Round> next_round();
   void take_seats();

@@ -60,10 +60,10 @@ std::string Streams::losses(bool* is_stuck) {
   for (const int stream : {1, 2}) {
     const control::StreamWriter::Loss loss = terminal_.loss(stream);
     const std::string line = control::words_of(stream, loss);
-    if (!line.empty()) words += "prun: " + line + "\n";
+    if (!line.empty()) words += control::own_line(line);
     *is_stuck = *is_stuck || loss.error == EAGAIN;
   }
-  for (const std::string& line : files_.losses()) words += "prun: " + line + "\n";
+  for (const std::string& line : files_.losses()) words += control::own_line(line);
   return words;
 }
 

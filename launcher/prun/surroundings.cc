@@ -14,9 +14,9 @@
 #include <map>
 #include <string_view>
 
-#include "base/printable.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "control/terminal.h"
 #include "job/job.h"
 
 namespace tutti::launch::prun {
@@ -86,8 +86,7 @@ void hold_standard_streams() {
 }
 
 void say(std::string_view line) {
-  const std::string text = "prun: " + text::printable(line, "\n\t") + "\n";
-  std::fputs(text.c_str(), stderr);
+  std::fputs(control::own_line(line).c_str(), stderr);
 }
 
 Result<std::string> read_file(const std::string& path) {

@@ -15,8 +15,7 @@ namespace tutti::launch::prun {
 // would get their number. Output that is lost so is told: a write fails; of errors nobody wants to
 // hear.
 void hold_standard_streams();
-// "prun: line" on standard error; what files and others have said in it does not steer the
-// terminal.
+// A line of prun's own (control::own_line) on standard error, where no Terminal is yet.
 void say(std::string_view line);
 // A text, without the mark of UTF-8 that some editors put first.
 Result<std::string> read_file(const std::string& path);

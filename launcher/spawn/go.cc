@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/own_end.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "spawn/meet.h"
@@ -58,10 +59,12 @@ Result<UniqueFd> connect_to(const HostAndPort& where) {
     UniqueFd each(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const timeval limit{5, 0};
     ::setsockopt(each.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (::connect(each.get(), one->ai_addr, one->ai_addrlen) == 0)
-      fd = std::move(each);
-    else
+    if (::connect(each.get(), one->ai_addr, one->ai_addrlen) != 0)
       problem = std::strerror(errno);
+    else if (reaches_itself(each.get()))
+      problem = std::strerror(ECONNREFUSED);
+    else
+      fd = std::move(each);
   }
   ::freeaddrinfo(found);
   if (!fd.is_open()) return fail(Code::other, problem);

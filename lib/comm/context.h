@@ -94,7 +94,12 @@ class Runtime {
   bool may_use_gpu_library = false;  // as all ranks of the host
   bool gpu_library_tried = false;
   std::unique_ptr<delegate::GpuLibrary> gpu_library;
-  std::thread::id gpu_library_turn;                // whose call goes by it; none: nobody's
+  struct {
+    std::thread::id whose;  // call goes by it; none: nobody's
+    bool rests = false;     // and calls in streams rest meanwhile
+  } gpu_turn;
+  // Of the communicator whose calls in a stream do, too; null: there is none.
+  delegate::GpuTeam* streamed_team = nullptr;
   bool gpus_not_shared = false;                    // NCCL has refused ranks that share one
   std::deque<delegate::GpuLibrary::Id> farewells;  // messages that may not have left
   engine::ScratchPool scratch;

@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "comm/agree.h"
 #include "comm/fingerprint.h"
+#include "comm/gpu_agree.h"
 #include "comm/state.h"
 
 namespace tutti::comm {
@@ -26,33 +26,12 @@ namespace {
 
 using coll::Collective;
 using delegate::GpuCall;
-using delegate::GpuLibrary;
 using Way = GpuCalls::Way;
 
-constexpr const char* kObstacles[] = {
-    "",
-    "has buffers in host memory",
-    "has buffers with gaps, on two GPUs, or in place where blocks would lie over each other",
-    "has buffers on another GPU than in the calls before",
-    "makes a call by the library on another communicator, in another thread",
-    "cannot open the library (its TUTTI_EXPLAIN says why)",
-    "has another version of the library",
-    "could not join the others, or failed (its TUTTI_EXPLAIN says why)",
-};
 constexpr std::uint32_t kMostPassed = 64;  // calls between two of members that ask in vain
 
 std::size_t index_of(Collective collective) {
   return static_cast<std::size_t>(collective);
-}
-
-GpuCalls::Wish wish_of(Communicator& comm, Collective collective) {
-  GpuCalls::Wish& wish = comm.state().gpu_calls->wishes[index_of(collective)];
-  if (wish != GpuCalls::Wish::unknown) return wish;
-  const std::string forced = select::forced_algorithm(
-      collective, forced_name(comm.forced(), collective), comm.runtime().knobs);
-  return wish = forced.empty()                    ? GpuCalls::Wish::when_it_pays
-                : forced == coll::kGpuLibraryName ? GpuCalls::Wish::always
-                                                  : GpuCalls::Wish::never;
 }
 
 std::uint64_t key_of(Collective collective, Count bytes) {
@@ -104,71 +83,14 @@ bool wanted(Communicator& comm, const CollCall& call, const GpuCall& said) {
   return contest && (*contest)->asks(ways_of(calls, call.collective));
 }
 
-// Of a process one call at a time goes by the library, from asking to its end: threads' calls on
-// two communicators would come in another order on each member, and each member's GPU could be full
-// of kernels that wait for one which another's has no room for. Who finds the turn taken says so,
-// and all make that call by ours: nobody waits for a turn. Calls within a call (levels) have its
-// turn.
-class Turn {
- public:
-  explicit Turn(Runtime& runtime) : turn_(runtime.gpu_library_turn) {
-    const std::thread::id me = std::this_thread::get_id();
-    is_mine_ = turn_ == std::thread::id() || turn_ == me;
-    is_outermost_ = turn_ == std::thread::id();
-    if (is_outermost_) turn_ = me;
-  }
-  ~Turn() {
-    if (is_outermost_) turn_ = {};
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  bool is_mine() const { return is_mine_; }
-
- private:
-  std::thread::id& turn_;
-  bool is_mine_ = false, is_outermost_ = false;
-};
-
-Obstacle obstacle(Communicator& comm, const Whereabouts& where, const Turn& turn) {
+Obstacle obstacle(Communicator& comm, const Whereabouts& where, const GpuTurn& turn) {
   GpuCalls& calls = *comm.state().gpu_calls;
   if (where.on_host || where.device < 0) return Obstacle::host_memory;
   if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
   if (calls.team != nullptr && calls.team->is_broken()) return Obstacle::no_team;
   if (calls.is_planned && calls.device != where.device) return Obstacle::another_gpu;
-  return turn.is_mine() ? Obstacle::none : Obstacle::another_call;
-}
-
-struct Agreed {
-  Obstacle obstacle = Obstacle::none;
-  int who = 0;
-  bool is_alike = true;  // they make the same call
-  Count bytes = 0;       // the greatest that a member moves
-  std::int64_t last_ns = 0;
-};
-
-Count moved_by(const GpuCall& said) {
-  Count gives = 0, takes = 0;
-  for (const GpuCall::Piece& piece : said.gives) gives += piece.bytes;
-  for (const GpuCall::Piece& piece : said.takes) takes += piece.bytes;
-  return std::max(gives, takes);
-}
-
-// The greatest obstacle, and the last of the members that say so.
-Result<Agreed> agree(Communicator& comm, const GpuCall& said, Obstacle mine) {
-  const auto fingerprint = static_cast<std::int64_t>(said.said.fingerprint);
-  std::int64_t words[] = {static_cast<std::int64_t>(mine) << 32 | comm.rank(), fingerprint,
-                          -fingerprint, known_bytes(comm, said).value_or(moved_by(said)),
-                          comm.state().gpu_calls->last.ns};
-  if (const Code code = greatest(comm, words); code != Code::ok)
-    return fail(code, "members could not agree on how to make a call of GPU memory");
-  Agreed agreed;
-  agreed.obstacle = static_cast<Obstacle>(words[0] >> 32);
-  agreed.who = static_cast<int>(words[0] & 0xffffffff);
-  agreed.is_alike = words[1] == -words[2];
-  agreed.bytes = words[3];
-  agreed.last_ns = words[4];
-  return agreed;
+  return turn.obstacle();
 }
 
 // What the call before took, with the slowest of the members.
@@ -222,7 +144,7 @@ void explain(Communicator& comm, Collective collective, const Agreed& agreed, Wa
       std::string(coll::name_of(collective)) + ", " + text::format_bytes(bytes) + ": ";
   if (agreed.obstacle != Obstacle::none) {
     return explain_gpus(comm, line + "not NCCL: rank " + std::to_string(agreed.who) + " " +
-                                  kObstacles[static_cast<std::size_t>(agreed.obstacle)]);
+                                  text_of(agreed.obstacle));
   }
   line += way == Way::ours ? "ours" : comm.runtime().gpu_library->name();
   if (way == Way::levels)
@@ -279,7 +201,22 @@ void never_again(Communicator& comm) {
   state.gpu_calls->team.reset();
 }
 
+// What says nothing of the next call.
+bool is_passing(Obstacle obstacle) {
+  return obstacle == Obstacle::another_call || obstacle == Obstacle::calls_in_streams;
+}
+
 }  // namespace
+
+GpuCalls::Wish wish_of(Communicator& comm, Collective collective) {
+  GpuCalls::Wish& wish = comm.state().gpu_calls->wishes[index_of(collective)];
+  if (wish != GpuCalls::Wish::unknown) return wish;
+  const std::string forced = select::forced_algorithm(
+      collective, forced_name(comm.forced(), collective), comm.runtime().knobs);
+  return wish = forced.empty()                    ? GpuCalls::Wish::when_it_pays
+                : forced == coll::kGpuLibraryName ? GpuCalls::Wish::always
+                                                  : GpuCalls::Wish::never;
+}
 
 std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   if (call.neighbours || !coll::has_gpu_library_form(call.collective)) return std::nullopt;
@@ -291,8 +228,8 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   GpuCalls& calls = *state.gpu_calls;
   Whereabouts where = where_is(comm, said);
   if (where.device < 0 && !where.on_host) where.device = calls.device;  // it has nothing to move
-  const Turn turn(comm.runtime());
-  auto agreed = agree(comm, said, obstacle(comm, where, turn));
+  GpuTurn turn(comm.runtime());
+  auto agreed = agree(comm, said, obstacle(comm, where, turn), turn);
   if (!agreed) return give_up(comm, agreed.error());
   learn(calls, agreed->last_ns);
   if (!agreed->is_alike) return std::nullopt;  // ours say who differs
@@ -301,7 +238,7 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
     calls.contests.clear();  // they knew of no levels
     if (!calls.can[Way::library] && !calls.can[Way::levels]) agreed->obstacle = Obstacle::no_team;
   }
-  if (agreed->obstacle != Obstacle::another_call)  // which says nothing of the next one
+  if (!is_passing(agreed->obstacle))
     note_refusal(calls, call.collective, agreed->obstacle != Obstacle::none);
   if (agreed->obstacle == Obstacle::none && agreed->bytes > 0)
     return run_agreed(comm, call, said, *agreed);
@@ -313,26 +250,6 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
 void ended_by_ours(Communicator& comm) {
   const auto& calls = comm.state().gpu_calls;
   if (calls != nullptr && calls->last.ns < 0) calls->last.ns += now_ns();
-}
-
-std::optional<Result<void>> enqueue_on_gpus(Communicator& comm, const CollCall& call, int device,
-                                            void* stream) {
-  GpuCall said;
-  Communicator::State& state = comm.state();
-  if (!state.asks_gpus || !say_to_gpus(comm, call, said)) return std::nullopt;
-  if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
-  GpuCalls& calls = *state.gpu_calls;
-  if (!calls.is_planned) {  // once: from then on nobody asks
-    Whereabouts where;
-    where.device = device;
-    const Turn turn(comm.runtime());
-    const auto agreed = agree(comm, said, obstacle(comm, where, turn));
-    if (!agreed) return Result<void>(tl::unexpected<Error>(agreed.error()));
-    if (agreed->obstacle != Obstacle::none) return std::nullopt;
-    if (auto made = plan(comm, device); !made) return made;
-  }
-  if (!calls.can[Way::library]) return std::nullopt;
-  return calls.team->enqueue(said, stream);
 }
 
 }  // namespace tutti::comm

@@ -31,7 +31,7 @@ struct GpuCalls {
   // The ways there are, once members have tried to make them.
   bool is_planned = false;
   select::Contest::Mask can{true, true, false};
-  std::unique_ptr<delegate::GpuTeam> team;  // of all members
+  std::shared_ptr<delegate::GpuTeam> team;  // of all members
   int device = -1;                          // of this member, in the team
   select::GpuLevels shape;
   struct Levels {
@@ -39,6 +39,19 @@ struct GpuCalls {
     CommRef among;   // the leaders; empty with the others
   } levels;
   std::vector<int> group_of, place_in_group;  // by rank
+
+  // Calls in the members' streams go by the team, too (in_streams.h).
+  struct Streamed {
+    Streamed(Runtime& of, std::shared_ptr<delegate::GpuTeam> by, int on, void* handle);
+    ~Streamed();
+    Streamed(const Streamed&) = delete;
+    Streamed& operator=(const Streamed&) = delete;
+    Runtime& runtime;
+    const std::shared_ptr<delegate::GpuTeam> team;
+    const int device;
+    void* const stream;
+  };
+  std::optional<Streamed> streamed;
 
   // What was learnt, by collective and power of two of its bytes.
   std::map<std::uint64_t, select::Contest> contests;
@@ -58,11 +71,8 @@ void ended_by_ours(Communicator& comm);
 // As run(), without a word to the watch record: of a call within a call (collectives.cc).
 Code run_within(Communicator& comm, const CollCall& call);
 
-// Puts the call into a stream of the caller's (a CUstream), behind what is there; every member's
-// buffers lie on the GPU of that stream, which the caller has seen to. The stream tells when it has
-// ended. Nothing: there is no library for these members, or none for this call: alike on all.
-std::optional<Result<void>> enqueue_on_gpus(Communicator& comm, const CollCall& call, int device,
-                                            void* stream);
+// What is forced for a collective.
+GpuCalls::Wish wish_of(Communicator& comm, coll::Collective collective);
 
 // gpu_words.cc
 // The call in the library's words, where that may serve it at all: all members answer alike.
@@ -77,18 +87,6 @@ struct Whereabouts {
 Whereabouts where_is(const Communicator& comm, const delegate::GpuCall& said);
 
 // gpu_team.cc
-// Why a member cannot make a call on its GPU; the greater, the worse. From `no_library` on the
-// reason is there to stay, and members do not ask again.
-enum class Obstacle : std::uint8_t {
-  none,
-  host_memory,
-  layout,
-  another_gpu,
-  another_call,
-  no_library,
-  other_library,
-  no_team
-};
 delegate::GpuLibrary* library_of(Runtime& runtime);
 void explain_gpus(const Communicator& comm, const std::string& what);
 // Makes what ways there are for members whose buffers lie on GPUs. Errors are those of all.

@@ -42,8 +42,11 @@ class GpuTeam {
   // begin their calls in the same order.
   virtual std::unique_ptr<TeamRun> begin(const GpuCall& call) = 0;
   virtual Code run(const GpuCall& call) = 0;  // begins it and steps it to the end
-  // Puts the call into a stream of the caller's (a CUstream of this GPU), behind what is there: in
-  // the order of calls as all others. The stream tells when it has ended. Errors: the team broke.
+  // Whether enqueue() can put calls into this stream (a CUstream).
+  virtual bool can_enqueue(void* stream) const = 0;
+  // Puts the call into such a stream, behind what is there; the stream tells when it has ended. By
+  // any thread while no begun call is under way, beside those who ask how the team is: waits for
+  // the stream to take it, and for nothing of ours. Errors: the team has failed, or this call.
   virtual Result<void> enqueue(const GpuCall& call, void* stream) = 0;
   // Ends the calls that are not over, and all later ones, with this code; the other members', too.
   virtual void cancel(Code code) = 0;
@@ -51,6 +54,7 @@ class GpuTeam {
   virtual void abandon() = 0;
   // Its calls end with an error from now on: here, or (as far as is known) with another member.
   virtual bool is_broken() = 0;
+  virtual Code failure() const = 0;  // as is_broken() found it
 };
 
 // The last words of an error that this member has only because another one failed.

@@ -23,6 +23,7 @@
 #include "base/object.h"
 #include "base/result.h"
 #include "comm/comm.h"
+#include "comm/in_streams.h"
 #include "types/types.h"
 #include "world/world.h"
 
@@ -33,7 +34,7 @@ class CallStreams;  // below
 
 // One call, as its user makes it. Buffers are left alone until its end; all else is kept here.
 struct QueuedCall {
-  enum class What : std::uint8_t { nothing, send, recv, collective, wait };
+  enum class What : std::uint8_t { nothing, send, recv, collective, streamed, wait };
   // Fills a status of the user's: of a message its one, of a wait the one at `place`.
   using Tell = void (*)(void* statuses, std::size_t place, const p2p::Status& status);
 
@@ -43,6 +44,8 @@ struct QueuedCall {
   // Prepared when it was called, so that collectives of one communicator match in the order of
   // their calls, the host's and those of streams, whichever begin first. Its arrays are the user's.
   std::unique_ptr<comm::PersistentCollective> collective;
+  // Of `streamed`: the vendor's library runs it in the stream, all by itself.
+  std::unique_ptr<comm::StreamedCall> streamed;
   void* data = nullptr;  // of messages, as in comm
   types::Count count = 0;
   const types::Datatype* type = nullptr;
@@ -72,6 +75,9 @@ class UserStream final : public Object {
  public:
   // False: one of the host, in which nothing can be enqueued.
   bool has_queue() const { return line_ != nullptr; }
+  // A new communicator gets its stream, perhaps none (null); collective, waits. Where all members'
+  // makers have promised, its collectives may go by the vendor's library in the stream itself.
+  static Code attach(comm::Communicator& comm, UserStream* stream);
   // NOT with the gate held, since it waits while much is under way or the stream itself is full.
   // What failed is still in `operation`.
   Result<void> put(QueuedCall& operation);
@@ -85,11 +91,13 @@ class UserStream final : public Object {
 
  private:
   friend class CallStreams;
-  UserStream(CallStreams* streams, std::shared_ptr<CallLine> line);
+  friend struct QueuedCall;
+  UserStream(CallStreams* streams, std::shared_ptr<CallLine> line, bool is_promised);
   ~UserStream();
   friend class tutti::Object;
   CallStreams* streams_;
   std::shared_ptr<CallLine> line_;
+  const bool is_promised_;
 };
 
 class CallStreams final : public types::Enqueued {
@@ -102,8 +110,10 @@ class CallStreams final : public types::Enqueued {
   CallStreams& operator=(const CallStreams&) = delete;
 
   // By the C type of its handle, such as cudaStream_t. The caller is inside of one call: where
-  // there was no gate there is one then.
-  Result<Ref<UserStream>> open(std::string_view type, std::uintptr_t handle);
+  // there was no gate there is one then. `is_promised`: the buffers of collectives in it lie on its
+  // GPU, in one piece each.
+  Result<Ref<UserStream>> open(std::string_view type, std::uintptr_t handle,
+                               bool is_promised = false);
   Ref<UserStream> open_of_host();
   // Until all that was put has ended; says what failed and nobody was told of.
   void drain();
@@ -111,7 +121,7 @@ class CallStreams final : public types::Enqueued {
   bool is_under_way() const override { return under_way_.load(std::memory_order_seq_cst) > 0; }
   void pause() override { world_.pause(); }
   bool begin_rest() override;
-  void end_rest() override { marks_.unlock(); }
+  void end_rest() override;
 
  private:
   friend class UserStream;
@@ -123,6 +133,7 @@ class CallStreams final : public types::Enqueued {
   void sleep();
   void wake();
   void look_for_losses();
+  void look_at_members();
   bool is_any_reached();
   void forget(const CallLine& line);
 
@@ -130,16 +141,19 @@ class CallStreams final : public types::Enqueued {
   const Fatal fatal_;
   // Who puts counts and marks with it held: no stream comes to stand still meanwhile.
   std::mutex marks_;
-  std::mutex mutex_;  // of lines_, which change with the gate held, too
+  bool rests_ = false;  // with the gate
+  std::mutex mutex_;    // of lines_, which change with the gate held, too
   std::vector<std::shared_ptr<CallLine>> lines_;
   // seq_cst, with sleeps_: whoever puts an operation counts it and then looks whether our thread
   // sleeps; our thread says that it sleeps and then looks at the count. A call that is not enqueued
   // looks at the count, too, after it has put its event (types/device.cc, Devices::begin).
   std::atomic<std::int64_t> under_way_ = 0;
+  // Of these, those that a vendor's library runs: relaxed, a matter of when our thread looks.
+  std::atomic<int> streamed_ = 0;
   std::atomic<bool> sleeps_ = false;
   std::atomic<std::uint32_t> wake_word_ = 0;
   std::atomic<bool> is_over_ = false;
-  std::int64_t looked_ns_ = 0;
+  std::int64_t looked_ns_ = 0, looked_at_members_ns_ = 0;
   int in_flight_ = 0;  // begun and not ended: guarded by the gate
   std::thread thread_;
 };

@@ -8,81 +8,7 @@ namespace {
 
 constexpr std::size_t kMostFailures = 64;  // that nobody asked about: the first ones say why
 
-types::TypeRef keep(const types::Datatype* type) {
-  if (type == nullptr || type->is_predefined()) return {};
-  return types::TypeRef::share(const_cast<types::Datatype*>(type));
-}
-
-// What its user gets, and completes at its message's end. It has its own completion.
-class MessageHooks final : public comm::Hooks {
- public:
-  explicit MessageHooks(const void* maker) : maker_(maker) {}
-  const void* maker() const override { return maker_; }
-
- private:
-  const void* maker_;
-};
-
 }  // namespace
-
-QueuedCall QueuedCall::of_message(What what, comm::Communicator& comm,
-                                  const types::Datatype& type) {
-  QueuedCall operation;
-  operation.what = what;
-  operation.comm = comm::CommRef::share(&comm);
-  operation.type = &type;
-  operation.types[0] = keep(&type);
-  return operation;
-}
-
-Result<QueuedCall> QueuedCall::of_collective(comm::Communicator& comm, const comm::CollCall& call) {
-  QueuedCall operation;
-  TUTTI_TRY(prepared, comm::PersistentCollective::make(comm, call));
-  operation.collective = std::move(prepared);
-  operation.what = What::collective;
-  operation.comm = comm::CommRef::share(&comm);
-  operation.types = {keep(call.send_type), keep(call.recv_type)};
-  if (call.op != nullptr && !call.op->is_predefined())
-    operation.op = Ref<const types::Op>::share(call.op);
-  return operation;
-}
-
-UserStream::UserStream(CallStreams* streams, std::shared_ptr<CallLine> line)
-    : Object(ObjectKind::stream, &Object::destroy_as<UserStream>),
-      streams_(streams),
-      line_(std::move(line)) {}
-
-UserStream::~UserStream() = default;
-
-Result<void> UserStream::put(QueuedCall& operation) {
-  return line_->put(operation);
-}
-
-comm::Request* UserStream::make_request(QueuedCall& operation) {
-  comm::Request* const request =
-      comm::open_request(*operation.comm, std::make_unique<MessageHooks>(line_.get()));
-  operation.request = Ref<comm::Request>::share(request);
-  return request;
-}
-
-bool UserStream::made(const comm::Request& request) const {
-  return request.hooks() != nullptr && line_ != nullptr && request.hooks()->maker() == line_.get();
-}
-
-std::optional<Failure> UserStream::take_failure() {
-  return line_ == nullptr ? std::nullopt : line_->take_failure();
-}
-
-void UserStream::drain() {
-  while (line_ != nullptr && !line_->is_empty()) streams_->pause();
-}
-
-void UserStream::close() {
-  drain();
-  if (line_ == nullptr) return;
-  line_->close();
-  streams_->forget(*line_);
-}
 
 CallLine::CallLine(CallStreams& streams, std::unique_ptr<types::DeviceQueue> queue)
     : streams_(streams),
@@ -116,11 +42,12 @@ Result<void> CallLine::put(QueuedCall& operation) {
   Slot& free = slot(place);
   free.operation = std::move(operation);
   free.number = next_number_++;
-  free.is_awaited = !free.operation.request;
+  const bool is_streamed = free.operation.what == QueuedCall::What::streamed;
+  free.is_awaited = !is_streamed && !free.operation.request;
   free.has_ended = false;
-  if (auto marked = mark(free); !marked) {
+  if (auto done = is_streamed ? put_streamed(free) : mark(free); !done) {
     operation = std::move(free.operation);
-    return marked;
+    return done;
   }
   put_.store(place + 1, std::memory_order_release);
   streams_.wake();
@@ -131,10 +58,40 @@ Result<void> CallLine::put(QueuedCall& operation) {
 // too.
 Result<void> CallLine::mark(const Slot& slot) {
   const std::scoped_lock hold(streams_.marks_);
-  streams_.under_way_.fetch_add(1, std::memory_order_seq_cst);
+  count(slot);
   auto marked = queue_->mark(slot.number, slot.is_awaited);
-  if (!marked) streams_.under_way_.fetch_sub(1, std::memory_order_seq_cst);
+  if (!marked) uncount(slot.operation.what);
   return marked;
+}
+
+// The library puts its work there, and behind that goes a mark, which tells us that it has ended.
+// Other streams may be marked meanwhile: a full one is taken on by those.
+Result<void> CallLine::put_streamed(Slot& slot) {
+  {
+    const std::scoped_lock hold(streams_.marks_);
+    count(slot);
+  }
+  streams_.wake();  // who looks at the other members
+  auto done = slot.operation.streamed->put();
+  if (done) done = queue_->mark(slot.number, false);
+  if (done) return done;
+  streams_.world_.enter();  // the others wait for this member's part in their streams
+  slot.operation.streamed->fail(done.error().code);
+  streams_.world_.leave();
+  uncount(slot.operation.what);
+  return done;
+}
+
+void CallLine::count(const Slot& slot) {
+  streams_.under_way_.fetch_add(1, std::memory_order_seq_cst);
+  if (slot.operation.what == QueuedCall::What::streamed)
+    streams_.streamed_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void CallLine::uncount(QueuedCall::What what) {
+  if (what == QueuedCall::What::streamed)
+    streams_.streamed_.fetch_sub(1, std::memory_order_relaxed);
+  streams_.under_way_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 bool CallLine::is_reached() const {
@@ -155,6 +112,11 @@ void CallLine::begin(Slot& slot) {
       return begin_message(slot);
     case QueuedCall::What::collective:
       return begin_collective(slot);
+    case QueuedCall::What::streamed: {  // and it has ended
+      p2p::Status status;
+      status.code = slot.operation.streamed->code();
+      return end(slot, status);
+    }
     case QueuedCall::What::wait:
       return begin_wait(slot);
     case QueuedCall::What::nothing:
@@ -233,6 +195,7 @@ void CallLine::end_wait(Slot& slot) {
 void CallLine::leave(Slot& done) {
   const std::uint32_t number = done.number;
   const bool is_awaited = done.is_awaited;
+  const QueuedCall::What what = done.operation.what;
   done.operation = {};
   done.has_ended = true;
   --streams_.in_flight_;
@@ -240,7 +203,7 @@ void CallLine::leave(Slot& done) {
   while (ended < begun_ && slot(ended).has_ended) ++ended;
   ended_.store(ended, std::memory_order_release);
   if (is_awaited) queue_->pass(number);
-  streams_.under_way_.fetch_sub(1, std::memory_order_seq_cst);
+  uncount(what);
 }
 
 void CallLine::report(const QueuedCall& operation, comm::Communicator& comm, Code code) {

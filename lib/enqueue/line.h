@@ -36,6 +36,7 @@ class CallLine {
   void abandon();  // nobody works for it any more: the stream is let go
   bool is_lost() const { return queue_ != nullptr && queue_->is_lost(); }
   const std::string& name() const { return name_; }
+  const types::DeviceQueue& queue() const { return *queue_; }
 
  private:
   static constexpr std::size_t kMost = 256;
@@ -53,6 +54,9 @@ class CallLine {
   const Slot& slot(std::uint64_t place) const { return (*slots_)[place % kMost]; }
   Result<void> wait_for_room() const;
   Result<void> mark(const Slot& slot);
+  Result<void> put_streamed(Slot& slot);
+  void count(const Slot& slot);
+  void uncount(QueuedCall::What what);
   void begin(Slot& slot);
   void begin_message(Slot& slot);
   void begin_collective(Slot& slot);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/quiet_thread.h"
@@ -17,7 +18,7 @@ namespace {
 // A stream wakes nobody: while something is enqueued our thread looks, less and less often.
 constexpr Backoff::Phases kPhases{5'000, 200'000, 8};
 constexpr std::int64_t kShortestNap_ns = 20'000, kLongestNap_ns = 1'000'000;
-constexpr std::int64_t kLooksForLosses_ns = 100'000'000;
+constexpr std::int64_t kLooksForLosses_ns = 100'000'000, kLooksAtMembers_ns = 10'000'000;
 constexpr int kForEver_ms = 1 << 30;
 constexpr unsigned long kTimerSlack_ns = 1;  // the kernel's own 50 us would double short naps
 
@@ -43,13 +44,19 @@ CallStreams::~CallStreams() {
 // Tried, not waited for: whoever has the mutex may be blocked by a full stream, and we hold the
 // gate.
 bool CallStreams::begin_rest() {
-  if (!marks_.try_lock()) return false;
-  if (!is_under_way()) return true;
-  marks_.unlock();
-  return false;
+  if (rests_ || !marks_.try_lock()) return false;
+  rests_ = !is_under_way();
+  if (!rests_) marks_.unlock();
+  return rests_;
 }
 
-Result<Ref<UserStream>> CallStreams::open(std::string_view type, std::uintptr_t handle) {
+void CallStreams::end_rest() {
+  rests_ = false;
+  marks_.unlock();
+}
+
+Result<Ref<UserStream>> CallStreams::open(std::string_view type, std::uintptr_t handle,
+                                          bool is_promised) {
   types::Vendor* const vendor = world_.gpus();
   if (vendor == nullptr)
     return fail(Code::unsupported,
@@ -67,11 +74,11 @@ Result<Ref<UserStream>> CallStreams::open(std::string_view type, std::uintptr_t 
     const std::scoped_lock hold(mutex_);
     lines_.push_back(line);
   }
-  return Ref<UserStream>::adopt(new UserStream(this, std::move(line)));
+  return Ref<UserStream>::adopt(new UserStream(this, std::move(line), is_promised));
 }
 
 Ref<UserStream> CallStreams::open_of_host() {
-  return Ref<UserStream>::adopt(new UserStream(this, nullptr));
+  return Ref<UserStream>::adopt(new UserStream(this, nullptr, false));
 }
 
 Result<void> CallStreams::start() {
@@ -104,6 +111,7 @@ void CallStreams::work() {
   world_.gpus()->begin_thread();
   Backoff backoff(kPhases);
   while (!is_over_.load(std::memory_order_acquire)) {
+    if (streamed_.load(std::memory_order_relaxed) > 0) look_at_members();
     if (!is_under_way()) {
       sleep();
       backoff.restart();
@@ -170,6 +178,16 @@ void CallStreams::wake() {
   sleeps_.store(false, std::memory_order_relaxed);
   wake_word_.fetch_add(1, std::memory_order_release);
   futex_wake(wake_word_);
+}
+
+// The library's kernels wait for other members, and nothing but we would end them.
+void CallStreams::look_at_members() {
+  const std::int64_t now = now_ns();
+  if (now - looked_at_members_ns_ < kLooksAtMembers_ns) return;
+  looked_at_members_ns_ = now;
+  world_.enter();
+  comm::look_in_streams(world_.world_comm().runtime());
+  world_.leave();
 }
 
 void CallStreams::look_for_losses() {

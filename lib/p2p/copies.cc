@@ -1,10 +1,11 @@
-// Messages from and into memory that is not the host's, by bounce buffers.
+// Messages from and into memory that is not the host's, by bounce buffers and loans.
 //
-// A device may end its work later, links give payloads back at once: so the bytes of such a message
-// pass through a block of ours, packed into it before a frame can be posted, unpacked from it after
-// one has arrived. A transfer ends with the last of its copies; until then its blocks stay, even if
-// it was cancelled or its peer is gone (Phase::copying). A short send waits in its peer's line
-// until it is packed, so that what was sent after it stays behind it.
+// A device may end its work later: so the bytes of such a message pass through a block of ours,
+// packed into it before a frame can be posted, unpacked from it after one has arrived. Where the
+// transport lends what has arrived, they are unpacked from there. A transfer ends with the last of
+// its copies; until then its blocks stay, even if it was cancelled or its peer is gone
+// (Phase::copying). A short send waits in its peer's line until it is packed, so that what was sent
+// after it stays behind it.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -16,7 +17,8 @@ namespace tutti::p2p {
 namespace {
 
 constexpr std::uint64_t kAhead = 4;  // chunks of a message that are packed before they are posted
-// Arrived and not unpacked yet. Frames are not refused, so beyond it we wait for the device.
+// Arrived, not unpacked yet, and not lent (the lender sees to that). Frames are not refused, so
+// beyond it we wait for the device.
 constexpr std::uint64_t kMostArrived = std::uint64_t{16} << 20;
 constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is no message
 
@@ -32,7 +34,9 @@ Bounce* Core::take_bounce(Transfer* transfer, std::uint64_t offset, std::size_t 
 }
 
 void Core::give_bounce(Bounce* bounce) {
-  bytes_.give(bounce, sizeof(Bounce) + bounce->bytes);
+  const std::size_t bytes = sizeof(Bounce) + bounce->bytes;
+  bounce->~Bounce();  // what was lent goes back
+  bytes_.give(bounce, bytes);
 }
 
 // To be called before the device is asked for the copy.
@@ -148,6 +152,27 @@ bool Core::is_reading(const Transfer& transfer, std::span<const std::byte> paylo
   return transfer.reading != nullptr && transfer.reading->memory() == payload.data();
 }
 
+// Whether the payload will go into a device's memory, as far as can be known before all of it is
+// there.
+bool Core::wants_loan(int from, const transport::FrameHeader& header, std::size_t bytes) {
+  if (devices_.is_empty()) [[likely]]
+    return false;
+  const Transfer* transfer = nullptr;
+  if (header.kind == static_cast<std::uint8_t>(Kind::data))
+    transfer = find_granted(from, header, bytes);
+  else if (header.kind == static_cast<std::uint8_t>(Kind::eager))
+    transfer = static_cast<const Transfer*>(channel_.posted.find(key_of(header)));
+  return transfer != nullptr && transfer->buffer.device != nullptr && !transfer->by_link;
+}
+
+bool Core::on_lent(int from, const transport::FrameHeader& header, std::span<std::byte> payload,
+                   transport::Loan loan) {
+  loan_ = std::move(loan);
+  const bool is_believed = on_frame(from, header, payload);
+  loan_.end();  // where nobody kept it
+  return is_believed;
+}
+
 // What has arrived goes to its place in the device's memory.
 void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
                         std::span<const std::byte> payload) {
@@ -155,14 +180,18 @@ void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
   Bounce* bounce = nullptr;
   if (is_reading(*transfer, payload)) {
     bounce = std::exchange(transfer->reading, nullptr);
+  } else if (loan_) {
+    bounce = take_bounce(transfer, offset, 0);
+    bounce->loan = std::move(loan_);
   } else {
     bounce = take_bounce(transfer, offset, payload.size());
     std::memcpy(bounce->memory(), payload.data(), payload.size());
+    payload = {bounce->memory(), payload.size()};
   }
   arrived_bytes_ += bounce->bytes;
   begin_copy(transfer);
-  transfer->buffer.device->unpack(transfer->buffer, static_cast<types::Count>(offset),
-                                  {bounce->memory(), payload.size()}, bounce);
+  transfer->buffer.device->unpack(transfer->buffer, static_cast<types::Count>(offset), payload,
+                                  bounce);
   wait_until([this] {
     if (arrived_bytes_ > kMostArrived) devices_.progress();
     return arrived_bytes_ <= kMostArrived;

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "p2p/channel.h"
+#include "p2p/flood.h"
 #include "p2p/frames.h"
 #include "p2p/p2p.h"
 #include "p2p/peers.h"
@@ -94,6 +95,9 @@ class Core final : public transport::Sink {
   bool on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) override;
   std::byte* place(int from, const transport::FrameHeader& header, std::size_t bytes) override;
   Memory place_any(int from, const transport::FrameHeader& header, std::size_t bytes) override;
+  bool wants_loan(int from, const FrameHeader& header, std::size_t bytes) override;
+  bool on_lent(int from, const FrameHeader& header, std::span<std::byte> payload,
+               transport::Loan loan) override;
   void on_peer_gone(int peer, const Error& why) override;
   void on_peer_ended(int peer, const char* link, const Error& why) override;
   static void on_pin(Done* self, bool ok);  // of every Transfer::Pin
@@ -247,6 +251,7 @@ class Core final : public transport::Sink {
   void on_cut(int from, const transport::FrameHeader& header);
 
   // deliver.cc
+  Transfer* find_granted(int from, const FrameHeader& header, std::size_t bytes) const;
   bool is_sound_message(const transport::FrameHeader& header, std::size_t bytes) const;
   bool on_message(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   void meet(Transfer* transfer, int from, const transport::FrameHeader& header);
@@ -307,14 +312,7 @@ class Core final : public transport::Sink {
   FrameTable frames_;
   Throttle looks_;  // at other messages, of who sends to itself only
   wireup::KeptRecord& kept_record_;
-  struct {
-    std::uint64_t from = 0;      // so many are told; 0: never
-    std::uint64_t messages = 0;  // that are kept
-    std::uint64_t bytes = 0;     // payload of all of them
-    std::uint64_t waiting = 0;   // whose senders wait for room
-    std::int64_t began_ns = 0;   // when the last rise to a part of `from` began
-    std::uint64_t received = 0;  // messages received before that
-  } flood_;
+  Flood flood_;
   BytePool bytes_;
   std::uint32_t window_ = 0;        // units a peer may leave here
   std::uint64_t budget_ = 0;        // kept bytes up to which credit goes back at once
@@ -334,7 +332,8 @@ class Core final : public transport::Sink {
   }
   types::Devices devices_;
   std::uint32_t copies_ = 0;         // that devices have not ended
-  std::uint64_t arrived_bytes_ = 0;  // of them, on their way into a device's memory
+  std::uint64_t arrived_bytes_ = 0;  // in blocks of ours, on their way into a device's memory
+  transport::Loan loan_;             // of the payload that is being delivered, if it is lent
   Counters counted_;
   std::atomic<Observer> observer_ = nullptr;
   std::string mismatch_;

@@ -93,8 +93,9 @@ int Core::pump_data(Transfer* transfer) {
     const std::byte* const data = lies_flat ? transfer->buffer.at() + transfer->moved
                                             : stage(transfer, transfer->moved, bytes).data();
     if (lies_flat) ++transfer->in_flight;
+    const types::Device* const device = transfer->buffer.device;
     if (!path.link.try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr,
-                             transfer->buffer.kind()})) {
+                             transfer->buffer.kind(), device == nullptr ? 0 : device->number()})) {
       if (lies_flat) --transfer->in_flight;
       path.full_in_round = rounds_;
       break;

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::numeric_limits<types::Count>::max();
 
-MatchKey key_of(const transport::FrameHeader& header) {
-  return {header.context, static_cast<int>(header.source), header.tag};
-}
-
 }  // namespace
 
 bool Core::on_frame(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
@@ -66,15 +62,22 @@ bool Core::on_message(int from, const transport::FrameHeader& header,
   return true;
 }
 
+// The receive whose data this frame is a part of. Null: none waits for such a part.
+Transfer* Core::find_granted(int from, const transport::FrameHeader& header,
+                             std::size_t bytes) const {
+  Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
+  const bool fits = transfer != nullptr && transfer->phase == Phase::granted &&
+                    transfer->peer == from && is_part(*transfer, header, bytes);
+  return fits ? transfer : nullptr;
+}
+
 // Where the payload of a long frame should be read to.
 std::byte* Core::place(int from, const transport::FrameHeader& header, std::size_t bytes) {
   if (header.kind == static_cast<std::uint8_t>(Kind::data)) {
-    Transfer* const transfer = channel_.transfers.find(low_of(header.cookie));
-    const bool fits = transfer != nullptr && transfer->phase == Phase::granted &&
-                      transfer->peer == from && is_part(*transfer, header, bytes);
-    const bool is_flat = fits && transfer->buffer.is_contiguous();
+    Transfer* const transfer = find_granted(from, header, bytes);
+    const bool is_flat = transfer != nullptr && transfer->buffer.is_contiguous();
     std::byte* const into = is_flat ? transfer->buffer.at() + header.length
-                            : fits && transfer->buffer.device != nullptr
+                            : transfer != nullptr && transfer->buffer.device != nullptr
                                 ? place_bounce(transfer, bytes)
                                 : nullptr;
     if (into != nullptr) transfer->placed += bytes;
@@ -103,11 +106,9 @@ std::byte* Core::place(int from, const transport::FrameHeader& header, std::size
 // A device's memory only where that waits for it (start_move).
 Memory Core::place_any(int from, const transport::FrameHeader& header, std::size_t bytes) {
   Transfer* const transfer = header.kind == static_cast<std::uint8_t>(Kind::data)
-                                 ? channel_.transfers.find(low_of(header.cookie))
+                                 ? find_granted(from, header, bytes)
                                  : nullptr;
-  if (transfer == nullptr || !transfer->by_link || transfer->phase != Phase::granted ||
-      transfer->peer != from || !is_part(*transfer, header, bytes))
-    return {place(from, header, bytes), bytes};
+  if (transfer == nullptr || !transfer->by_link) return {place(from, header, bytes), bytes};
   transfer->placed += bytes;
   return {transfer->buffer.at() + header.length, bytes, transfer->buffer.kind(),
           transfer->buffer.device->number()};

@@ -42,8 +42,8 @@ enum class Phase : std::uint8_t {
 
 struct Transfer;
 
-// A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it. Or, of
-// no bytes, other work of a device for a message.
+// A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it, or are
+// lent by the transport. Or, of no bytes, other work of a device for a message.
 struct Bounce final : Done {
   enum class Use : std::uint8_t { unpack, pack, work, fence, get, ready };
   Transfer* transfer = nullptr;
@@ -52,6 +52,7 @@ struct Bounce final : Done {
   std::size_t bytes = 0;
   Use use = Use::unpack;
   bool is_ready = false;  // packed
+  transport::Loan loan;
   std::byte* memory() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
@@ -154,6 +155,11 @@ class TransferLine {
   Transfer* first_ = nullptr;
   Transfer* last_ = nullptr;
 };
+
+// What a receive must ask for to take the message that this frame opens.
+inline MatchKey key_of(const transport::FrameHeader& header) {
+  return {header.context, static_cast<int>(header.source), header.tag};
+}
 
 // Arrived, not asked for: the header and what came with it, in one block of the byte pool. A short
 // one that was offered for want of room may be brought here before a receive takes it (flood.cc).

@@ -1,7 +1,8 @@
 // gone_scan: finds out from the job segment which peers ended without finalizing.
 //
-// Daemons set RankRecord::gone. Looking costs a cache line per rank, so it is done only when the
-// waiter asked for it (Transport::look_around) and a bounded number of ranks at a time.
+// Daemons set RankRecord::gone, or whoever looks where there are none. Looking costs a cache line
+// per rank, so it is done only when the waiter asked for it (Transport::look_around) and a bounded
+// number of ranks at a time.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +26,7 @@ class GoneScan {
   template <class Reaches, class Found>
   void look(Reaches&& reaches, Found&& found) {
     asked_ = false;
+    wireup_.look_for_ends();
     const int size = wireup_.known();
     for (int left = std::min(size, kRanksPerLook); left > 0; --left) {
       const int rank = next_;

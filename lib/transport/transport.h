@@ -1,7 +1,7 @@
 // transport: moves frames between two processes. Knows no tags, communicators, collectives.
 //
-// Owner: the world owns the transports; links, regions and remotes are objects of whoever asked for
-// them, and end before the transport they are of. Everything here is called
+// Owner: the world owns the transports; links, regions, remotes and loans are objects of whoever
+// asked for them, and end before the transport they are of. Everything here is called
 // with the world's gate held (one thread at a time) and nothing blocks except Waiter::pause.
 // Frames of one link arrive in the order they were posted; only on bulk links they may overtake
 // each other. A transport calls back only through the Sink it was given, and only from inside
@@ -20,6 +20,7 @@
 #include "base/knobs.h"
 #include "base/memory.h"
 #include "base/result.h"
+#include "transport/loan.h"    // IWYU pragma: export
 #include "transport/region.h"  // IWYU pragma: export
 #include "transport/waiter.h"  // IWYU pragma: export
 
@@ -56,6 +57,7 @@ struct FrameView {
   Done* done = nullptr;
   // Where the payload lies; other than the host's only with `done`, and where Link::kinds has it.
   MemoryKind kind = MemoryKind::host;
+  int device = 0;  // of that kind
 };
 
 struct Peer {
@@ -81,6 +83,16 @@ class Sink {
   // The same from a transport whose link to that peer moves other memory than the host's, too.
   virtual Memory place_any(int from, const FrameHeader& header, std::size_t bytes) {
     return {place(from, header, bytes), bytes};
+  }
+  // Asked before place(), where the transport can lend the payload (loan.h). True: it is not
+  // placed, and on_lent() gives it.
+  virtual bool wants_loan(int /*from*/, const FrameHeader& /*header*/, std::size_t /*bytes*/) {
+    return false;
+  }
+  // on_frame() of such a payload, which is valid as long as the loan.
+  virtual bool on_lent(int from, const FrameHeader& header, std::span<std::byte> payload,
+                       Loan /*loan*/) {
+    return on_frame(from, header, payload);
   }
   // The process is gone; no frame of it comes any more, and no memory that place() gave for one is
   // written to. Called once per peer.

@@ -88,10 +88,14 @@ class DeviceQueue {
   // one at a time. May block while the queue is full: the caller holds nothing that those need who
   // let it pass.
   virtual Result<void> mark(std::uint32_t number, bool waits) = 0;
+  // Whether it takes anything now: what is captured does not.
+  virtual Result<void> look() const = 0;
   virtual std::uint32_t reached() const = 0;    // when it was opened: the number before the first
   virtual void pass(std::uint32_t number) = 0;  // any thread
   virtual bool is_lost() const = 0;             // its device: it will reach nothing any more
   virtual const std::string& name() const = 0;  // "stream 0x5560 of GPU 0"
+  virtual void* handle() const = 0;             // the vendor's
+  virtual int device() const = 0;               // its number
 };
 
 // What a neighbour reaches something of ours by: it can while `hold` lives.
@@ -180,6 +184,7 @@ class Devices {
   }
   bool is_empty() const { return is_empty_; }
   void set_enqueued(Enqueued* enqueued);  // null: there are none
+  Enqueued* enqueued() const { return enqueued_; }
   // While it lives, this thread begins calls that were reached in a queue.
   class Queued {
    public:

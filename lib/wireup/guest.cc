@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "wireup/board.h"
 #include "wireup/handover.h"
+#include "wireup/presence.h"
 #include "wireup/protocol.h"
 #include "wireup/share_server.h"
 
@@ -106,6 +107,7 @@ class GuestClient final : public Wireup {
     return board_->finalized();
   }
   void report_links(std::string_view lines) override { log::warn(lines); }
+  void look_for_ends() const override { presence_.look(*segment_); }
 
  private:
   Result<Shared> hand_to_host(int fd, const Takers& to) override {
@@ -123,6 +125,7 @@ class GuestClient final : public Wireup {
   std::shared_ptr<ShareServer> shares_;  // null: nothing was shared yet
   std::string costs_;                    // as this rank was told
   std::map<int, std::vector<std::uint8_t>> addresses_;
+  mutable Presence presence_;
 };
 
 Result<void> GuestClient::put_card() {
@@ -206,6 +209,7 @@ Result<void> GuestClient::start() {
   local_rank_ = segment_->place(static_cast<std::uint32_t>(rank_)).local_rank;
   LocalRecord& record = own();
   record.pid = static_cast<std::int32_t>(::getpid());
+  TUTTI_DO(Presence::hold(*segment_, static_cast<std::uint32_t>(local_rank_)));
   // release: as in the client of prun.
   record.state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
   return {};

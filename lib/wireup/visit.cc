@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/own_end.h"
 #include "base/text.h"
 #include "wireup/reception.h"
 
@@ -82,6 +83,7 @@ UniqueFd connect_to(const addrinfo& at, int port) {
         ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0)
       return {};
   }
+  if (reaches_itself(fd.get())) return {};
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return fd;

@@ -68,6 +68,9 @@ class Wireup {
   // Whether somebody marks in the segment who ended without finalizing (RankRecord::gone): then a
   // peer that is not marked lives, however long it is silent.
   virtual bool hears_of_ends() const { return false; }
+  // Where nobody tells who has ended: looks at the neighbours' processes, and marks them so.
+  // Whoever waits for long calls it, whichever thread.
+  virtual void look_for_ends() const {}
   // Hands a memory file to ranks of this host (`to`: ranks of the job; none: all of this host), or
   // takes one that was. Its size is sealed. Errors name ranks and hosts, and why.
   Result<Shared> share(int fd, std::span<const int> to = {});

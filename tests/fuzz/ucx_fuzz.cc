@@ -91,12 +91,6 @@ void finish_one() {
   one.done(&net, fails ? UCS_ERR_IO_ERROR : UCS_OK, one.bytes, one.entry);
 }
 
-std::uint64_t some_number(fuzz::Random& random, std::uint64_t next) {
-  if (random.below(150) != 0) return next + (random.below(4) == 0 ? random.below(20) : 0);
-  constexpr std::uint64_t kOdd[] = {0, 1, 1023, 1024, 1025, 1ULL << 32, 1ULL << 63, ~0ULL};
-  return next + kOdd[random.below(std::size(kOdd))];
-}
-
 }  // namespace
 
 TEST_CASE("frames of a ucx peer are delivered in order, or it is broken off", "[fuzz][ucx]") {
@@ -116,7 +110,7 @@ TEST_CASE("frames of a ucx peer are delivered in order, or it is broken off", "[
     for (std::size_t steps = random.below(400); steps > 0; --steps) {
       if (random.below(4) == 0) finish_one();
       WireHeader header{};
-      header.number = some_number(random, next);
+      header.number = fuzz::some_number(random, next);
       if (header.number == next) ++next;
       header.header.cookie = header.number;
       const bool is_odd = random.below(200) == 0;
@@ -143,5 +137,49 @@ TEST_CASE("frames of a ucx peer are delivered in order, or it is broken off", "[
     broken += inlet.is_broken() ? 1 : 0;
   }
   CHECK(delivered > 0);
+  CHECK(broken > 0);
+}
+
+TEST_CASE("what is no header of a ucx peer's is dropped", "[fuzz][ucx_headers]") {
+  constexpr std::uint64_t kToken = 0x1234567890abcdef;
+  constexpr std::uint32_t kRanks = 4, kOwn = 2;
+  std::vector<std::string> seeds;
+  for (const auto kind : {PacketKind::frame, PacketKind::goodbye, PacketKind::delivered}) {
+    WireHeader header{};
+    header.from = 1;
+    header.kind = static_cast<std::uint32_t>(kind);
+    header.token = kToken;
+    seeds.emplace_back(reinterpret_cast<const char*>(&header), sizeof header);
+  }
+  UcpFunctions library;
+  library.am_recv_data_nbx = &fetch;
+  library.request_free = &request_free;
+  fuzz::Rounds rounds("ucx_headers", 100000);
+  std::uint64_t read = 0, broken = 0;
+  while (rounds.more()) {
+    INFO("round " << rounds.number());
+    fuzz::Random random(rounds.number());
+    net = {};
+    net.random = &random;
+    const std::string bytes = fuzz::bend(random, seeds);
+    const auto header = read_header(std::as_bytes(std::span(bytes)), kToken, kRanks, kOwn);
+    if (!header) continue;
+    ++read;
+    REQUIRE(bytes.size() == sizeof *header);
+    REQUIRE((header->token == kToken && header->from < kRanks && header->from != kOwn));
+    Reader reader(random);
+    Inlet inlet(library, nullptr, reader, static_cast<int>(header->from), kMostBytes);
+    std::vector<std::byte> data(random.below(3) == 0 ? random.below(kMostBytes) : 0);
+    const bool is_offer = random.below(3) == 0;
+    inlet.accept(*header, is_offer ? reinterpret_cast<void*>(header->number + 1) : data.data(),
+                 data.size(), is_offer ? UCP_AM_RECV_ATTR_FLAG_RNDV : 0);
+    // Nobody is asked for a place but for a frame.
+    if (header->kind != static_cast<std::uint32_t>(PacketKind::frame))
+      REQUIRE((net.under_way.empty() && reader.delivered == 0));
+    if (inlet.has_left()) REQUIRE((data.empty() && !is_offer));
+    broken += inlet.is_broken() ? 1 : 0;
+    while (!net.under_way.empty()) finish_one();
+  }
+  CHECK(read > 0);
   CHECK(broken > 0);
 }

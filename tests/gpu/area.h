@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <string>
 #include <utility>
@@ -29,7 +30,11 @@ enum class Kind {
   shareable_pool,
   shareable_mapped
 };
-inline constexpr int kKinds = 9;
+inline constexpr const char* kKindNames[] = {"host",   "pinned",         "managed",
+                                             "device", "other device",   "pool",
+                                             "mapped", "shareable pool", "shareable mapped"};
+inline constexpr int kKinds = std::size(kKindNames);
+static_assert(kKinds == static_cast<int>(Kind::shareable_mapped) + 1);
 
 inline void must(CUresult said, const char* what) {
   if (said == CUDA_SUCCESS) return;
@@ -112,7 +117,7 @@ class Area {
       return;
     }
     enter();
-    CU(cuStreamSynchronize(nullptr));  // the mirror may still be read
+    if (std::exchange(is_mirror_read_, true)) CU(cuStreamSynchronize(nullptr));
     std::byte* const mirror = static_cast<std::byte*>(mirror_) + at;
     std::memcpy(mirror, content, bytes);
     CU(cuMemcpyAsync(data_ + at, reinterpret_cast<CUdeviceptr>(mirror), bytes, nullptr));
@@ -124,7 +129,8 @@ class Area {
       return;
     }
     enter();
-    CU(cuMemcpyDtoH(content, data_ + at, bytes));
+    CU(cuMemcpyDtoH(content, data_ + at, bytes));  // behind what put() began
+    is_mirror_read_ = false;
     leave();
   }
 
@@ -172,6 +178,7 @@ class Area {
   const Kind kind_;
   CUdeviceptr data_ = 0;
   void* mirror_ = nullptr;
+  bool is_mirror_read_ = false;  // perhaps: by a copy that put() began
   CUmemGenericAllocationHandle handle_ = 0;
 };
 

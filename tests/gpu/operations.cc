@@ -1,32 +1,40 @@
 // Every predefined operation on every predefined type that it is defined on, by MPI_Reduce_local
-// and MPI_Allreduce, on memory of kinds that are drawn: bit for bit what host memory gives.
+// and MPI_Allreduce, on memory of kinds that are drawn: bit for bit what host memory gives. With
+// the word "nccl" all of it is the GPU's, and what NCCL has goes by NCCL.
 #include <mpi-ext.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
-#include "area.h"
+#include "served.h"
 
 using namespace ranks;
-using gpu::any_kind;
 
 namespace {
+
+bool is_nccls = false;
+gpu::Kind any_kind() {
+  return is_nccls ? gpu::Kind::device : gpu::any_kind();
+}
 
 const MPI_Op kOps[] = {MPI_SUM,  MPI_PROD, MPI_MIN, MPI_MAX,  MPI_BAND,   MPI_BOR,
                        MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MINLOC, MPI_MAXLOC};
 
-// Small whole numbers in whatever form, so that a sum is the same in any order.
+// Small whole numbers in whatever form, so that a sum is the same in any order. One is below zero,
+// or the greatest there is.
 template <class T>
 std::vector<char> whole(int count, int seed, int parts = 1) {
   std::vector<T> values;
-  for (int i = 0; i < count * parts; ++i) values.push_back(static_cast<T>((i * 7 + seed * 3) % 4));
+  for (int i = 0; i < count * parts; ++i)
+    values.push_back(static_cast<T>((i * 7 + seed * 3) % 4 - 1));
   const auto* const bytes = reinterpret_cast<const char*>(values.data());
   return {bytes, bytes + values.size() * sizeof(T)};
 }
-// Two-byte floats 0, 1, 2, 3 by their bits.
+// Two-byte floats -1, 1, 2, 3 by their bits.
 std::vector<char> halves(int count, int seed, bool is_brain, int parts) {
-  const std::uint16_t kHalf[] = {0, 0x3c00, 0x4000, 0x4200}, kBrain[] = {0, 0x3f80, 0x4000, 0x4040};
+  const std::uint16_t kHalf[] = {0xbc00, 0x3c00, 0x4000, 0x4200},
+                      kBrain[] = {0xbf80, 0x3f80, 0x4000, 0x4040};
   std::vector<std::uint16_t> values;
   for (int i = 0; i < count * parts; ++i)
     values.push_back((is_brain ? kBrain : kHalf)[(i * 7 + seed * 3) % 4]);
@@ -104,13 +112,13 @@ std::vector<char> known(const Type& type, std::vector<char> bytes) {
   return bytes;
 }
 
-int served = 0;
+int paired = 0;
 
 void fold(const Type& type, MPI_Op op, int count) {
   const std::vector<char> a = type.content(count, 2 * rank), b = type.content(count, 2 * rank + 1);
   std::vector<char> expected = b;
   if (MPI_Reduce_local(a.data(), expected.data(), count, type.type, op) != MPI_SUCCESS) return;
-  ++served;
+  ++paired;
   gpu::Vector<char> from(a, any_kind()), into(b, any_kind());
   MPI_Reduce_local(from.data(), into.data(), count, type.type, op);
   const bool folds = known(type, into.get()) == known(type, expected);
@@ -142,7 +150,8 @@ void unaligned() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char**) {
+  is_nccls = argc > 1;
   begin();
   gpu::begin();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -150,7 +159,8 @@ int main() {
   for (const Type& type : kTypes)
     for (const MPI_Op op : kOps)
       for (const int count : {1, 17, 5000}) fold(type, op, count);
-  CHECK(served == 3 * 133);  // operations and types that MPI pairs
+  CHECK(paired == 3 * 133);                          // operations and types that MPI pairs
+  if (is_nccls) CHECK(gpu::served() == 3 * 10 * 4);  // ten types and four operations are NCCL's
   unaligned();
   return done();
 }

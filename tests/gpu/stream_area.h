@@ -17,6 +17,12 @@ class Lane {
     CU(cuStreamCreate(&stream, flags));
     attach(over);
   }
+  // Whose maker promises that buffers lie on its GPU, in one piece.
+  struct Promised {};
+  explicit Lane(Promised, unsigned flags = CU_STREAM_NON_BLOCKING) {
+    CU(cuStreamCreate(&stream, flags));
+    attach(MPI_COMM_WORLD, "true");
+  }
   // The default stream.
   struct Legacy {};
   explicit Lane(Legacy) { attach(MPI_COMM_WORLD); }
@@ -35,9 +41,10 @@ class Lane {
   MPI_Comm comm = MPI_COMM_NULL;
 
  private:
-  void attach(MPI_Comm over) {
+  void attach(MPI_Comm over, const char* promise = nullptr) {
     MPI_Info info;
     MPI_Info_create(&info);
+    if (promise != nullptr) MPI_Info_set(info, "tutti_assert_gpu_buffers", promise);
     MPI_Info_set(info, "type", "cudaStream_t");
     MPIX_Info_set_hex(info, "value", &stream, sizeof stream);
     MPIX_Stream_create(info, &handle);

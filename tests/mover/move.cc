@@ -276,14 +276,12 @@ void Move::finish_partition(std::size_t which) {
 }
 
 void Move::complain(const char* why, std::size_t at, const std::vector<std::byte>& now) const {
-  constexpr const char* kKinds[] = {"host",         "pinned", "managed", "device",
-                                    "other device", "pool",   "mapped"};
   std::fprintf(
       stderr,
       "mover: rank %d: a buffer of %s %s: byte %td of it in %s memory is %02x and was %02x\n",
       ranks::rank, what_, why,
       static_cast<std::ptrdiff_t>(at) - static_cast<std::ptrdiff_t>(shift_),
-      kKinds[static_cast<std::size_t>(shelf_.first)], static_cast<unsigned>(now[at]),
+      gpu::kKindNames[shelf_.first], static_cast<unsigned>(now[at]),
       static_cast<unsigned>(image_[at]));
   std::abort();
 }

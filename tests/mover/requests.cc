@@ -1,21 +1,61 @@
 // Calls, and what becomes of buffers whose calls go on as requests.
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "life.h"
 #include "mover.h"
 
 namespace mover {
 
+// Threads may make partitions ready, ask whether they are there, and wait, all of one request.
 struct Pending {
-  std::vector<std::unique_ptr<Move>> moves;
-  bool is_kept = false, is_active = false;
-  void finish() {
-    is_active = false;
-    for (const auto& each : moves) each->finish();
+  Pending(std::vector<std::unique_ptr<Move>> moved, bool kept)
+      : is_kept(kept), moves_(std::move(moved)), is_active_(!kept) {}
+  const bool is_kept;
+
+  void start() {
+    const std::lock_guard lock(mutex_);
+    if (is_active_) return;
+    is_active_ = true;
+    for (const auto& each : moves_) each->put();  // of partitions: when they are ready
   }
+  bool is_under_way() {
+    const std::lock_guard lock(mutex_);
+    return is_active_;
+  }
+  bool receives() {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(moves_.begin(), moves_.end(),
+                       [](const auto& each) { return each->is_received(); });
+  }
+  void finish() {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_active_, false))
+      for (const auto& each : moves_) each->finish();
+    if (!is_kept) moves_.clear();
+  }
+  void abandon() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : moves_) each->abandon();
+  }
+  void are_ready(std::size_t first, std::size_t last) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : moves_) each->put_partitions(first, last);
+  }
+  void has_arrived(std::size_t partition) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& each : moves_)
+      if (is_active_) each->finish_partition(partition);
+  }
+
+ private:
+  std::mutex mutex_;  // MPI is not called with it
+  std::vector<std::unique_ptr<Move>> moves_;
+  bool is_active_;
 };
 
 namespace {
@@ -36,10 +76,10 @@ struct Freed {
   }
 };
 
-// Of the program's handles; several may be equal where a request was done at once.
+// Of the program's handles, none of which is given twice.
 struct Table {
   std::mutex mutex;
-  std::multimap<MPI_Request, std::shared_ptr<Pending>> pending;
+  std::map<MPI_Request, std::shared_ptr<Pending>> pending;
   std::recursive_mutex freed_mutex;  // calls of MPI are made with it
   std::vector<Freed> freed;
 };
@@ -48,17 +88,21 @@ Table& table() {
   return all;
 }
 
-std::shared_ptr<Pending> find(MPI_Request request, bool takes) {
+enum class Take { none, ended, all };  // ended: not those that stay their handle's
+std::shared_ptr<Pending> find(MPI_Request request, Take takes) {
   const std::lock_guard lock(table().mutex);
   const auto found = table().pending.find(request);
   if (found == table().pending.end()) return nullptr;
   std::shared_ptr<Pending> pending = found->second;
-  if (takes) table().pending.erase(found);
+  if (takes == Take::all || (takes == Take::ended && !pending->is_kept))
+    table().pending.erase(found);
   return pending;
 }
 void keep(MPI_Request request, std::shared_ptr<Pending> pending) {
   const std::lock_guard lock(table().mutex);
-  table().pending.emplace(request, std::move(pending));
+  if (table().pending.emplace(request, std::move(pending)).second) return;
+  std::fprintf(stderr, "mover: rank %d: a request has the handle of another one\n", ranks::rank);
+  std::abort();
 }
 
 bool has_ended(MPI_Request request) {
@@ -66,9 +110,14 @@ bool has_ended(MPI_Request request) {
   return PMPI_Request_get_status(request, &has, MPI_STATUS_IGNORE) != MPI_SUCCESS || has != 0;
 }
 
-// What was received by requests that nobody waits for. Whoever looks has it all when it goes on.
+// What was received by requests that nobody waits for. Whoever looks has it all when it goes on,
+// but in a callback: who looks meanwhile may wait for MPI, and MPI for the callback's end.
 void look_at_freed() {
-  const std::lock_guard lock(table().freed_mutex);
+  std::unique_lock lock(table().freed_mutex, std::try_to_lock);
+  for (int looks = 0; !lock.owns_lock(); lock.try_lock()) {
+    if (++looks > 1000) return;
+    ::usleep(1000);
+  }
   std::erase_if(table().freed, [](Freed& each) {
     if (!each.has_ended()) return false;
     each.pending->finish();
@@ -93,11 +142,7 @@ int Call::end(int code) {
 
 int Call::end(int code, const MPI_Request* request, bool is_kept) {
   if (code != MPI_SUCCESS || moves_.empty()) return end(code);
-  auto pending = std::make_shared<Pending>();
-  pending->moves = std::move(moves_);
-  pending->is_kept = is_kept;
-  pending->is_active = !is_kept;
-  keep(*request, std::move(pending));
+  keep(*request, std::make_shared<Pending>(std::move(moves_), is_kept));
   look_at_freed();
   return code;
 }
@@ -107,10 +152,8 @@ Ends::Ends(const MPI_Request* requests, int count) {
   for (int i = 0; is_open() && requests != nullptr && i < count; ++i) {
     before_.push_back(requests[i]);
     if (requests[i] == MPI_REQUEST_NULL) continue;
-    auto pending = find(requests[i], false);
-    if (pending == nullptr) continue;
-    if (!pending->is_kept) pending = find(requests[i], true);
-    taken_.emplace_back(static_cast<std::size_t>(i), std::move(pending));
+    if (auto pending = find(requests[i], Take::ended); pending != nullptr)
+      taken_.emplace_back(static_cast<std::size_t>(i), std::move(pending));
   }
 }
 
@@ -122,40 +165,33 @@ Ends::~Ends() {
 int Ends::end(int code, const MPI_Request* requests, bool only_asks) {
   for (auto& [at, pending] : taken_) {
     const bool is_gone = requests[at] == MPI_REQUEST_NULL;
-    if (!is_gone && !pending->is_active) continue;
+    if (!is_gone && !pending->is_under_way()) continue;
     if (!is_gone && !only_asks && !pending->is_kept) continue;
     if (!is_gone && !has_ended(requests[at])) continue;
-    if (pending->is_active) pending->finish();
-    if (!pending->is_kept) pending->moves.clear();
+    pending->finish();
     if (is_gone) pending = nullptr;
   }
   if (is_open()) look_at_freed();
   return code;
 }
 
-// What is sent by partitions is put when they are ready.
 void starting(const MPI_Request* requests, int count) {
-  for (int i = 0; is_open() && requests != nullptr && i < count; ++i) {
-    const auto pending = requests[i] == MPI_REQUEST_NULL ? nullptr : find(requests[i], false);
-    if (pending == nullptr || pending->is_active) continue;
-    pending->is_active = true;
-    for (const auto& each : pending->moves) each->put();
-  }
+  for (int i = 0; is_open() && requests != nullptr && i < count; ++i)
+    if (requests[i] != MPI_REQUEST_NULL)
+      if (const auto pending = find(requests[i], Take::none); pending != nullptr) pending->start();
 }
 
 int free_request(MPI_Request* request) {
   const bool is_one = is_open() && request != nullptr && *request != MPI_REQUEST_NULL;
-  const auto pending = is_one ? find(*request, true) : nullptr;
-  if (pending == nullptr || !pending->is_active) return PMPI_Request_free(request);
-  bool receives = false;
-  for (const auto& each : pending->moves) receives |= each->is_received();
-  if (receives) {
+  const auto pending = is_one ? find(*request, Take::all) : nullptr;
+  if (pending == nullptr || !pending->is_under_way()) return PMPI_Request_free(request);
+  if (pending->receives()) {
     const std::lock_guard lock(table().freed_mutex);
     table().freed.push_back({*request, pending});
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
   }
-  for (const auto& each : pending->moves) each->abandon();
+  pending->abandon();
   return PMPI_Request_free(request);
 }
 
@@ -163,7 +199,7 @@ void close_requests() {
   look_at_freed();
   const std::lock_guard lock(table().freed_mutex);
   for (auto& [request, pending, patience] : table().freed) {
-    for (const auto& each : pending->moves) each->abandon();
+    pending->abandon();
     PMPI_Request_free(&request);
   }
   table().freed.clear();
@@ -176,10 +212,9 @@ using namespace mover;
 namespace {
 
 void are_ready(MPI_Request request, int first, int last) {
-  const auto pending = is_open() ? find(request, false) : nullptr;
+  const auto pending = is_open() ? find(request, Take::none) : nullptr;
   if (pending == nullptr || first < 0 || last < first) return;
-  for (const auto& each : pending->moves)
-    each->put_partitions(static_cast<std::size_t>(first), static_cast<std::size_t>(last) + 1);
+  pending->are_ready(static_cast<std::size_t>(first), static_cast<std::size_t>(last) + 1);
 }
 
 }  // namespace
@@ -217,10 +252,9 @@ int MPI_Pready_list(int length, const int partitions[], MPI_Request request) {
 int MPI_Parrived(MPI_Request request, int partition, int* flag) {
   const int code = PMPI_Parrived(request, partition, flag);
   const auto pending =
-      is_open() && code == MPI_SUCCESS && *flag != 0 ? find(request, false) : nullptr;
-  if (pending != nullptr && pending->is_active && partition >= 0)
-    for (const auto& each : pending->moves)
-      each->finish_partition(static_cast<std::size_t>(partition));
+      is_open() && code == MPI_SUCCESS && *flag != 0 ? find(request, Take::none) : nullptr;
+  if (pending != nullptr && partition >= 0)
+    pending->has_arrived(static_cast<std::size_t>(partition));
   return code;
 }
 

@@ -20,6 +20,7 @@ class Node(Started):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PET_")}
         environment.update(TUTTI_TEST_MARK=suite.mark, **variables)
         super().__init__([f"{suite.folder}/{tool}", *words], environment)
+        suite.nodes.append(self)
 
     def workers(self):
         """What its workers printed, without the port."""
@@ -34,6 +35,7 @@ class Suite:
         for name in ("prun", "torchrun", "torch.distributed.launch"):
             os.symlink(prun, f"{self.folder}/{name}")
         self.failures = 0
+        self.nodes = []  # of the stage that runs
 
     def check(self, what, good, *nodes):
         self.failures += 0 if good else 1
@@ -52,9 +54,12 @@ class Suite:
         try:
             wait_until(condition, what)
         except AssertionError:
-            for node in nodes:
-                print(f"-- {' '.join(node.process.args[1:])}\n{node.said()}", flush=True)
+            self.show(nodes)
             raise
+
+    def show(self, nodes):
+        for node in nodes:
+            print(f"-- {' '.join(node.process.args[1:])}\n{node.said()}", flush=True)
 
     def clean(self):
         wait_until(lambda: not processes_with(self.mark), f"the end of {processes_with(self.mark)}")
@@ -169,8 +174,10 @@ def main():
     suite = Suite(os.path.abspath(sys.argv[1]))
     try:
         for stage in (one_node, several_nodes, elastic, listening):
+            suite.nodes.clear()
             stage(suite)
     except BaseException:
+        suite.show(suite.nodes)
         for pid in processes_with(suite.mark):
             os.kill(pid, signal.SIGKILL)
         raise

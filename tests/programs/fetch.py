@@ -49,7 +49,8 @@ class Place:
     def ranks(self, count, *command, folder=None, env=None, words=None, hosts=None):
         """Runs under prun; None if it ended well, or what went wrong in a few lines."""
         virtual = ["--virtual", "-H", hosts] if hosts else []
-        line = [self.prun, "--oversubscribe", "--timeout", "300", *virtual, "-np", str(count),
+        limit = os.environ.get("TUTTI_TEST_LIMIT", "300")  # seconds
+        line = [self.prun, "--oversubscribe", "--timeout", limit, *virtual, "-np", str(count),
                 *map(str, command)]
         done = subprocess.run(line, cwd=folder or self.folder, env=dict(os.environ, **(env or {})),
                               input=words or "", capture_output=True, text=True, errors="replace")

@@ -7,20 +7,16 @@ was as it must be.
 """
 import os
 import shutil
-import socket
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from jobs import free_port  # noqa: E402
 
 PRUN, SHARE = sys.argv[1:]
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # They meet by PMIx and by PMI-1, as under srun.
 LAUNCHERS = (["mpirun.openmpi", "--oversubscribe"], ["mpiexec.hydra"])
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def judge(what, said, ranks):

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import wait_until  # noqa: E402
+from jobs import free_port, wait_until  # noqa: E402
 
 PRUN, SHARE = map(os.path.abspath, sys.argv[1:])
 NOBODY = 65534
@@ -109,9 +109,7 @@ def main():
         try_door("the daemon's door", [door], [job], folder)
         check(job.returncode == 0 and not os.listdir(folder), "the job ends well and leaves nothing", os.listdir(folder))
         before = names_like("tutti-share-")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
+        port = str(free_port())
         ranks = [start([SHARE, "waits", f"{folder}/go"], RANK=str(rank), WORLD_SIZE="2", LOCAL_WORLD_SIZE="2",
                        MASTER_ADDR="127.0.0.1", MASTER_PORT=port) for rank in range(2)]
         doors = wait_until(lambda: (lambda new: new if len(new) == 2 else None)(

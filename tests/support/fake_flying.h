@@ -8,6 +8,8 @@
 
 namespace tutti::test {
 
+inline constexpr std::size_t kLongFrame = 512;  // payloads from here on are placed or lent
+
 struct Flying {
   transport::FrameHeader header;
   std::vector<std::byte> bytes;  // copied payload, unless pinned

@@ -3,51 +3,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <map>
-#include <mutex>
-#include <random>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
-#include "fake_flying.h"
-#include "fake_memory.h"
-#include "types/types.h"
+#include "fake_net.h"
 
 namespace tutti::test {
 
 using namespace transport;
-
-struct FakeNet::State {
-  State(int count, const FakeOptions& given)
-      : ranks(count),
-        options(given),
-        random(given.seed),
-        flying(static_cast<std::size_t>(count * count)),
-        finished(static_cast<std::size_t>(count)),
-        lost(static_cast<std::size_t>(count)),
-        ended(static_cast<std::size_t>(count), -1) {}
-
-  std::deque<Flying>& between(int from, int to) {
-    return flying[static_cast<std::size_t>(from * ranks + to)];
-  }
-  int draw(int limit) {  // 0..limit
-    return limit <= 0 ? 0 : static_cast<int>(random() % static_cast<std::uint64_t>(limit + 1));
-  }
-
-  std::mutex mutex;
-  int ranks;
-  FakeOptions options;
-  std::mt19937_64 random;
-  std::vector<std::deque<Flying>> flying;
-  std::vector<std::vector<Done*>> finished;  // by sender: payloads that may be changed again
-  std::vector<bool> lost;
-  std::vector<int> ended;  // by rank, who it is to be told of; -1: nobody
-  std::uint64_t frames = 0;
-  std::uint64_t overtaken = 0;
-  FakeMemory memory{options};
-};
 
 namespace {
 
@@ -97,13 +62,6 @@ class FakeTransport final : public Transport {
     Memory into;
   };
   bool is_bulk() const { return net_.options.bulk_from != kNever; }
-  Memory place(int from, const Flying& flying) {
-    if (net_.options.seen) return sink_.place_any(number_of(from), flying.header, flying.size);
-    return {sink_.place(number_of(from), flying.header, flying.size), flying.size};
-  }
-  void* touched(const Memory& memory) const {
-    return memory.kind == MemoryKind::host ? memory.data : net_.options.seen(memory.data);
-  }
   bool take(int from, bool everything, Flying* taken);
   int number_of(int from) const {
     return numbers_.empty() ? from : numbers_[static_cast<std::size_t>(from)];
@@ -115,6 +73,8 @@ class FakeTransport final : public Transport {
   }
   int deliver(int from, bool everything);
   int finish_placing(int from);
+  Memory place(int from, const Flying& frame);
+  int tell_of_cut();
   void hand_over(int from, const FrameHeader& header, std::span<std::byte> payload);
   int tell_of_lost();
   int tell_of_ended();
@@ -128,6 +88,7 @@ class FakeTransport final : public Transport {
   std::vector<bool> told_;          // of whom nothing more is delivered
   std::map<int, Placing> placing_;  // by peer
   FakeAccess access_{net_.memory};
+  FakeLender lender_{net_.loans, net_.options.lends};
   bool inside_ = false;
 };
 
@@ -135,39 +96,43 @@ class FakeLink final : public FakeAccessLink {
  public:
   FakeLink(FakeTransport& owner, int to) : FakeAccessLink(owner.access()), owner_(owner), to_(to) {}
 
-  MemoryKinds kinds() const override {
-    const MemoryKinds host = kinds_of(MemoryKind::host);
-    return owner_.net().options.seen ? host | kinds_of(MemoryKind::cuda) : host;
-  }
   bool try_post(const FrameView& frame) override {
     FakeNet::State& net = owner_.net();
-    const bool is_of_host = frame.kind == MemoryKind::host;
-    TUTTI_CHECK(is_of_host || (net.options.seen && frame.done != nullptr), "a payload for no link");
-    const std::byte* const payload = is_of_host ? frame.payload : net.options.seen(frame.payload);
     Done* done_now = nullptr;
+    bool is_good = true;
     {
       const std::lock_guard lock(net.mutex);
       auto& queue = net.between(owner_.rank(), to_);
       if (net.lost[static_cast<std::size_t>(to_)] || queue.size() >= net.options.capacity ||
           net.draw(99) < net.options.refuse_percent)
         return false;
+      if (net.lost_by(owner_.rank()) == to_) return false;
       Flying flying;
       flying.header = *frame.header;
       flying.size = frame.bytes;
       flying.rounds = net.draw(net.options.longest_delay);
-      if (frame.done != nullptr && net.options.late_done) {
-        flying.pinned = payload;
+      if (frame.kind != MemoryKind::host) {
+        flying.bytes.resize(frame.bytes);
+        is_good = net.copy(flying.bytes.data(), net.options.seen(frame.payload),
+                           {nullptr, frame.bytes, frame.kind, frame.device},
+                           {owner_.rank(), to_,
+                            "a copy out of GPU " + std::to_string(frame.device) +
+                                " has failed: the test says so"});
+        done_now = frame.done;
+      } else if (frame.done != nullptr && net.options.late_done) {
+        flying.pinned = frame.payload;
         flying.done = frame.done;
       } else {
-        flying.bytes.assign(payload, payload + frame.bytes);
+        flying.bytes.assign(frame.payload, frame.payload + frame.bytes);
         done_now = frame.done;
       }
-      queue.push_back(std::move(flying));
+      if (is_good) queue.push_back(std::move(flying));
       ++net.frames;
     }
-    if (done_now != nullptr) done_now->fire(done_now, true);
+    if (done_now != nullptr) done_now->fire(done_now, is_good);
     return true;
   }
+  MemoryKinds kinds() const override { return owner_.net().options.moves; }
 
  private:
   FakeTransport& owner_;
@@ -213,7 +178,7 @@ int FakeTransport::finish_own() {
 bool FakeTransport::take(int from, bool everything, Flying* taken) {
   const std::lock_guard lock(net_.mutex);
   auto& queue = net_.between(from, rank_);
-  if (queue.empty()) return false;
+  if (queue.empty() || net_.lost_by(rank_) == from) return false;
   std::size_t at = 0;
   if (is_bulk()) at = static_cast<std::size_t>(net_.draw(static_cast<int>(queue.size()) - 1));
   if (!everything && queue[at].rounds-- > 0) return false;
@@ -229,17 +194,17 @@ int FakeTransport::deliver(int from, bool everything) {
   int events = finish_placing(from);
   Flying flying;
   while (placing_.count(from) == 0 && take(from, everything, &flying)) {
+    ++events;
+    if (lender_.delivers(sink_, number_of(from), flying)) continue;
     std::byte* payload = flying.bytes.data();
-    const Memory placed =
-        net_.options.places && flying.size >= 512 ? place(from, flying) : Memory{};
+    const Memory placed = place(from, flying);
     if (placed.data != nullptr) {
-      if (is_bulk()) std::memset(touched(placed), 0xee, flying.size);
+      if (is_bulk()) std::memset(net_.open(placed), 0xee, flying.size);
       placing_[from] = {std::move(flying), placed};
       events += is_bulk() ? 0 : finish_placing(from);
     } else {
       hand_over(from, flying.header, {payload, flying.size});
     }
-    ++events;
   }
   return events;
 }
@@ -250,10 +215,23 @@ int FakeTransport::finish_placing(int from) {
   if (found == placing_.end()) return 0;
   const Placing placing = std::move(found->second);
   placing_.erase(found);
-  std::memcpy(touched(placing.into), placing.frame.bytes.data(), placing.frame.size);
-  hand_over(from, placing.frame.header,
-            {static_cast<std::byte*>(placing.into.data), placing.frame.size});
+  const Memory& into = placing.into;
+  {
+    const std::lock_guard lock(net_.mutex);
+    const std::string text =
+        "a copy into GPU " + std::to_string(into.device) + " has failed: the test says so";
+    if (!net_.copy(net_.open(into), placing.frame.bytes.data(), into, {from, rank_, text}))
+      return 1;
+  }
+  hand_over(from, placing.frame.header, {static_cast<std::byte*>(into.data), into.bytes});
   return 1;
+}
+
+Memory FakeTransport::place(int from, const Flying& frame) {
+  if (!net_.options.places || frame.size < kLongFrame) return {};
+  if (net_.options.moves == kinds_of(MemoryKind::host))
+    return {sink_.place(number_of(from), frame.header, frame.size), frame.size};
+  return sink_.place_any(number_of(from), frame.header, frame.size);
 }
 
 void FakeTransport::hand_over(int from, const FrameHeader& header, std::span<std::byte> payload) {
@@ -288,8 +266,23 @@ int FakeTransport::tell_of_ended() {
   return 1;
 }
 
+int FakeTransport::tell_of_cut() {
+  Error why{Code::proc_aborted, ""};
+  int other = -1;
+  {
+    const std::lock_guard lock(net_.mutex);
+    other = net_.lost_by(rank_);
+    why.text = "rank " + std::to_string(other) + " lost its link: " + net_.cut.text;
+  }
+  if (other < 0 || told_[static_cast<std::size_t>(other)]) return 0;
+  told_[static_cast<std::size_t>(other)] = true;
+  drop_frames_to(other);
+  sink_.on_peer_gone(number_of(other), why);
+  return 1;
+}
+
 int FakeTransport::tell_of_lost() {
-  int events = tell_of_ended();
+  int events = tell_of_ended() + tell_of_cut();
   for (int peer = 0; peer < net_.ranks; ++peer) {
     const auto at = static_cast<std::size_t>(peer);
     {
@@ -335,6 +328,9 @@ std::uint64_t FakeNet::overtaken() const {
   const std::lock_guard lock(state_->mutex);
   return state_->overtaken;
 }
+const FakeLoans& FakeNet::lent() const {
+  return state_->loans;
+}
 
 int FakeNet::regions() const {
   const std::lock_guard lock(state_->memory.mutex);
@@ -345,6 +341,10 @@ int FakeNet::remotes() const {
 }
 std::uint64_t FakeNet::gets() const {
   return state_->memory.gets;
+}
+std::uint64_t FakeNet::copies() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->copies;
 }
 
 }  // namespace tutti::test

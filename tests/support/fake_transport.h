@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "fake_lender.h"
 #include "transport/transport.h"
 
 namespace tutti::test {
@@ -21,8 +22,6 @@ struct FakeOptions {
   // A bulk link, by these traits; its frames overtake each other, and what is placed comes late.
   std::size_t bulk_from = transport::kNever;
   MemoryKinds kinds = kinds_of(MemoryKind::host);
-  // Where the bytes of a device's memory can be touched; set: its links move that memory, too.
-  std::function<std::byte*(const void*)> seen;
   bool is_reachable = true;   // else connect() fails
   int longest_delay = 0;      // a frame is held back for 0..this many rounds
   std::size_t capacity = 64;  // frames under way per ordered pair; more: try_post says no
@@ -39,7 +38,14 @@ struct FakeOptions {
   int put_delay = 0;                 // each is written after 0..this many rounds
   std::size_t key_bytes = 24;        // of a region, at least that
   bool places = true;                // asks place() for frames from 512 bytes on
+  std::size_t lends = 0;             // bytes of such frames that a rank may keep at one time
   bool late_done = false;            // a pinned payload is read at delivery, done fires then
+  // Kinds of memory that its links move themselves, and where the test sees an address of such.
+  MemoryKinds moves = kinds_of(MemoryKind::host);
+  std::function<std::byte*(const void*)> seen = {};
+  // The copy of that number, out of such memory and into it counted together, fails: both ends lose
+  // their link, as by UCX.
+  std::size_t copy_fails_at = kNone;
 };
 
 // What joins the fake transports of one test; outlives them.
@@ -59,10 +65,12 @@ class FakeNet {
   void tell_ended(int rank);
   std::uint64_t frames() const;     // posted so far, all ranks
   std::uint64_t overtaken() const;  // frames that were delivered before an earlier one
+  const FakeLoans& lent() const;    // to all ranks
   // That are exposed, or imported, now; and all reads of them so far.
   int regions() const;
   int remotes() const;
   std::uint64_t gets() const;
+  std::uint64_t copies() const;  // out of and into memory that is not the host's
   struct State;
 
  private:

@@ -1,6 +1,7 @@
 """What tests of whole jobs stand on: ways to start a job, its processes found by a mark in their
 environment, and what could be left behind."""
 import os
+import random
 import shutil
 import signal
 import socket
@@ -57,10 +58,25 @@ def ancestors(pid):
     return found
 
 
+_ports_held = []
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of loopback for a server of this test, this process's until it ends: no client is given it
+    (net.ipv4.ip_local_port_range), and no test that runs beside this one is."""
+    first, end = 10000, 32768
+    while True:
+        port = random.randrange(first, end)
+        holder = socket.socket(socket.AF_UNIX)
+        try:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+            holder.bind(f"\0test-port-{port}")
+        except OSError:
+            holder.close()
+            continue
+        _ports_held.append(holder)
+        return port
 
 
 def wait_until(condition, what, limit_s=LIMIT_S):

@@ -24,12 +24,16 @@ def run(prun, program, how, *options):
     return done.returncode, done.stderr
 
 
-def own_status(prun, program):
-    """A program may end with the status by which the library says that it has lost a rank: what tells them apart
-    is who was the first to fail, however late that is heard."""
+def places_of(prun):
     places = {"one host": []}
     if subprocess.run([prun, "--virtual", "-H", "a,b", "true"], capture_output=True).returncode == 0:
         places["two hosts"] = ["--virtual", "-H", "a,b"]
+    return places
+
+
+def own_status(prun, program, places):
+    """A program may end with the status by which the library says that it has lost a rank: what tells them apart
+    is who was the first to fail, however late that is heard."""
     for where, options in places.items():
         for how, words in (("exits", "ended with status 58"), ("aborts", "called MPI_Abort(MPI_COMM_WORLD, 58)"),
                            ("raises", "MPI_Comm_call_errhandler on MPI_COMM_WORLD: ")):
@@ -46,6 +50,15 @@ def own_status(prun, program):
               "two hosts: rank 1 hangs up and exits with 58", "\n".join(said for status, said in ends))
 
 
+def stays_away(prun, program, places):
+    """Of a rank that ends with status 0 without MPI_Init the others know only that they have lost one."""
+    for where, options in places.items():
+        status, said = run(prun, program, "stays away", *options)
+        first = next((line for line in said.splitlines() if line.startswith("prun: ")), "")
+        check(status == 213 and re.search(r"rank 1 on host \S+ ended with status 0 and without MPI_Init; rank 0 on host \S+ "
+                                          r"ended the job", first), f"{where}: rank 1 stays away", said)
+
+
 def main():
     prun, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     for how, (expected, place, functions) in WAYS.items():
@@ -56,7 +69,9 @@ def main():
         check(named[:len(functions)] == functions, f"{how}: functions of the program: {frames}", said)
         ours = ["libmpi_abi" in file for name, file in frames]
         check(ours == sorted(ours) and any(ours) == (how == "inside"), f"{how}: the library's come after the program's", said)
-    own_status(prun, program)
+    places = places_of(prun)
+    own_status(prun, program, places)
+    stays_away(prun, program, places)
     status, said = run(prun, program, "own")
     check(status == 7 and "dies by" not in said, "a program's own handler is left alone", said)
     status, said = run(prun, program, "child")

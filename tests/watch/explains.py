@@ -45,11 +45,11 @@ def main():
     for wish in ("warn", "off"):  # by default it ends at once
         knobs = ["-x", f"TUTTI_MISMATCH={wish}", "-x", "TUTTI_SINGLE_COPY=on"]
         status, said = run(prun, ["--hang-report", "0.5", "--timeout", "8", "-np", "2", *knobs], program, "out of step")
-        check(status == 207, "who gives a long block waits for a rank that is elsewhere", said)
-        for rank, number in ((0, 7), (1, 8)):
+        check(status == 207, f"{wish}: who gives a long block waits for a rank that is elsewhere", said)
+        for rank, number in ((0, 8), (1, 9)):
             check(f"rank {rank} on host" in said and f"MPI_Bcast on MPI_COMM_WORLD, its collective number {number}" in said,
                   f"the call of rank {rank} and its number are named", said)
-        check(wish == "off" or "rank 1 called MPI_Barrier (collective number 7" in said, "the calls that differ are named", said)
+        check(wish == "off" or "rank 1 called MPI_Barrier (collective number 8" in said, "the calls that differ are named", said)
     status, said = run(prun, ["--timeout", "3", "-np", "2"], sys.executable, "-c", "import time; time.sleep(60)")
     waited = [int(s) for s in re.findall(r"ranks 0-1: not in MPI yet \(before MPI_Init\), for (\d+) s", said)]
     check(status == 207 and waited and waited[0] >= 2, "how long they have been there is said truly", said)

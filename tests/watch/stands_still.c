@@ -14,6 +14,7 @@ static void lost_in_thought(void) {
 static void out_of_step(int last) {
   static char block[1 << 16];
   for (int i = 0; i < 5; ++i) MPI_Bcast(block, sizeof block, MPI_CHAR, 0, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD); /* all have said by now that they can read the others' memory */
   if (last) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Bcast(block, sizeof block, MPI_CHAR, 0, MPI_COMM_WORLD);
   if (!last) MPI_Barrier(MPI_COMM_WORLD);

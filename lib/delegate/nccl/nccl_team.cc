@@ -74,7 +74,10 @@ Result<void> NcclTeam::make_stream() {
   TUTTI_DO(check(driver_.cuDevicePrimaryCtxRetain(&context_, place_.device), "its context"));
   life_.emplace(driver_, context_);
   const Current current(driver_, context_);
-  TUTTI_DO(check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "a stream"));
+  int least = 0, greatest = 0;  // as all streams of ours (device/cuda/gpu.cc)
+  TUTTI_DO(check(driver_.cuCtxGetStreamPriorityRange(&least, &greatest), "priorities"));
+  TUTTI_DO(check(driver_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, greatest),
+                 "a stream"));
   TUTTI_DO(check(driver_.cuEventCreate(&fence_, CU_EVENT_DISABLE_TIMING), "an event"));
   return check(driver_.cuEventCreate(&end_, CU_EVENT_DISABLE_TIMING), "an event");
 }
@@ -89,11 +92,11 @@ Result<void> NcclTeam::meet(const GpuLibrary::Id& id) {
   TUTTI_DO(check(nccl_.ncclCommInitRankConfig(&comm_, static_cast<int>(place_.members.size()),
                                               unique, place_.me, &config),
                  "a communicator"));
-  return wait_until_taken();
+  return wait_until_met();
 }
 
 // All members are on their way, or say that they are not.
-Result<void> NcclTeam::wait_until_taken() {
+Result<void> NcclTeam::wait_until_met() {
   const Unsignalled told(waiting_);
   const std::int64_t begin_ns = now_ns();
   for (;;) {
@@ -160,21 +163,32 @@ Code NcclTeam::run(const GpuCall& call) {
   return run.code();
 }
 
-// The calls that were begun before come to their streams first.
+template <class Piece>
+auto NcclTeam::alone(Piece piece) -> decltype(piece()) {
+  const std::scoped_lock hold(mutex_);
+  if (broken_ != Code::ok) return fail(broken_, who() + " has failed");
+  return piece();
+}
+
+bool NcclTeam::can_enqueue(void* stream) const {
+  const Current current(driver_, context_);
+  CUcontext its = nullptr;
+  return driver_.cuStreamGetCtx(static_cast<CUstream>(stream), &its) == CUDA_SUCCESS &&
+         its == context_;
+}
+
+// A stream that is full takes it when there is room: not before others have come to what is there.
 Result<void> NcclTeam::enqueue(const GpuCall& call, void* stream) {
-  const Unsignalled told(waiting_);
-  while (broken_ == Code::ok && !begun_.empty() && begun_.back()->stage_ < Stage::running)
-    wait_once(step(*begun_.back()) != StepResult::waits);
-  if (broken_ != Code::ok) return fail(broken_, who() + " has failed before");
-  auto put_in = [&]() -> Result<void> {
-    const Current current(driver_, context_);
-    auto* const theirs = static_cast<CUstream>(stream);
-    TUTTI_DO(check(put(call, theirs), "a collective"));
-    TUTTI_DO(wait_until_taken());
-    return check(end_scatter(call, theirs), "a copy");
-  }();
-  if (!put_in) break_off(put_in.error().code, put_in.error().text);
-  return put_in;
+  const Current current(driver_, context_);
+  auto* const theirs = static_cast<CUstream>(stream);
+  TUTTI_DO(alone([&] { return check(put(call, theirs), "a collective"); }));
+  Result<bool> taken = false;
+  wait_until([&] {
+    taken = alone([&] { return has_taken(); });
+    return !taken || *taken;
+  });
+  if (!taken) return tl::unexpected<Error>(taken.error());
+  return check(end_scatter(call, theirs), "a copy");
 }
 
 void NcclTeam::cancel(Code code) {
@@ -277,11 +291,15 @@ Result<void> NcclTeam::look_at_others() {
 
 bool NcclTeam::is_broken() {
   if (broken_ == Code::ok && life_->is_over()) {  // and NCCL's communicator with it
+    const std::scoped_lock hold(mutex_);
     comm_ = nullptr;
     broken_ = Code::other;
   }
-  if (broken_ == Code::ok)
-    if (const auto good = look_at_others(); !good) break_off(good.error().code, good.error().text);
+  if (broken_ != Code::ok) return true;
+  auto good = look_at_others();
+  if (const auto state = alone([&] { return has_taken(); }); good && !state)
+    good = tl::unexpected<Error>(state.error());
+  if (!good) break_off(good.error().code, good.error().text);
   return broken_ != Code::ok;
 }
 
@@ -292,13 +310,18 @@ std::string NcclTeam::who() const {
 // Says what failed only where nobody else does: the launcher tells of a lost member, who cancels a
 // team of that, and a member of its own failure.
 void NcclTeam::break_off(Code code, const std::string& why) {
-  broken_ = has_lost_member() ? Code::proc_aborted : code;
+  ncclComm_t comm = nullptr;
+  {
+    const std::scoped_lock hold(mutex_);
+    broken_ = has_lost_member() ? Code::proc_aborted : code;
+    comm = std::exchange(comm_, nullptr);
+  }
   if (!why.empty() && !has_heard_ && broken_ != Code::proc_aborted)
     log::warn(who() + " failed: " + why);
   if (!has_heard_) place_.tell_others();
   const Current current(driver_, context_);
-  if (comm_ == nullptr || !current) return;
-  nccl_.ncclCommAbort(std::exchange(comm_, nullptr));
+  if (comm == nullptr || !current) return;
+  nccl_.ncclCommAbort(comm);
   drain();
 }
 

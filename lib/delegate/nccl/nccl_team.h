@@ -9,6 +9,7 @@
 #include <cuda.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,10 +36,12 @@ class NcclTeam final : public GpuTeam {
 
   std::unique_ptr<TeamRun> begin(const GpuCall& call) override;
   Code run(const GpuCall& call) override;
+  bool can_enqueue(void* stream) const override;
   Result<void> enqueue(const GpuCall& call, void* stream) override;
   void cancel(Code code) override;
   void abandon() override;
   bool is_broken() override;
+  Code failure() const override { return broken_; }
 
  private:
   class Begun;
@@ -54,7 +57,10 @@ class NcclTeam final : public GpuTeam {
   Stage serve(Begun& run);
   Result<void> launch(const GpuCall& call);
   Result<void> end_in_stream(const GpuCall& call);
-  Result<void> wait_until_taken();
+  Result<void> wait_until_met();
+  // One piece of enqueue(), while nobody breaks the team off.
+  template <class Piece>
+  auto alone(Piece piece) -> decltype(piece());
   // calls.cc: into `stream`.
   ncclResult_t put(const GpuCall& call, CUstream stream);
   ncclResult_t put_fold(const TeamCall& call, CUstream stream);
@@ -83,6 +89,8 @@ class NcclTeam final : public GpuTeam {
   std::optional<device::cuda::Life> life_;
   CUstream stream_ = nullptr;
   CUevent fence_ = nullptr, end_ = nullptr;
+  // Of comm_ and broken_, which whoever has the gate changes, while enqueue() has not.
+  std::mutex mutex_;
   ncclComm_t comm_ = nullptr;
   std::vector<Begun*> begun_;
   Code broken_ = Code::ok;

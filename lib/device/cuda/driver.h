@@ -23,7 +23,6 @@ namespace tutti::device::cuda {
   X(cuPointerGetAttributes)             \
   X(cuMemRetainAllocationHandle)        \
   X(cuMemRelease)                       \
-  X(cuStreamCreate)                     \
   X(cuStreamCreateWithPriority)         \
   X(cuCtxGetStreamPriorityRange)        \
   X(cuStreamDestroy)                    \

@@ -31,7 +31,7 @@ Result<void> Gpu::start() {
   int least = 0, greatest = 0;
   TUTTI_DO(check(driver_.cuCtxGetStreamPriorityRange(&least, &greatest), "priorities"));
   // Streams of one priority share queues of the hardware. A user's stream may stand still until
-  // ours have done their work, so ours have another priority.
+  // ours have done their work, so ours have another priority, wherever we make one.
   for (Lane& lane : lanes_)
     TUTTI_DO(
         check(driver_.cuStreamCreateWithPriority(&lane.stream, CU_STREAM_NON_BLOCKING, greatest),
@@ -144,13 +144,13 @@ void Gpu::begin(Job* job) {
   pump(lane);
 }
 
-// Begins what waits, as far as there are chunks.
+// Begins what waits, as far as there are chunks, and room in the lane.
 int Gpu::pump(Lane& lane) {
   int ended = 0;
   while (!lane.waiting.empty()) {
     Job& job = *lane.waiting.front();
     while (job.begun < job.total && !job.has_failed)
-      if (!begin_step(lane, job)) return ended;
+      if (lane.in_flight.size() >= kMostInFlight || !begin_step(lane, job)) return ended;
     job.is_waiting = false;
     lane.waiting.pop_front();
     if (job.in_flight == 0) ended += end_job(&job);

@@ -90,6 +90,9 @@ class Gpu final : public types::Device {
     std::size_t bytes = 0;
     int tables = 0;  // that it reads
   };
+  // A stream that is full blocks whoever puts more (1024 pieces; a step is five at most), and with
+  // the gate held nobody else goes on, perhaps the one that it waits for.
+  static constexpr std::size_t kMostInFlight = 128;
   struct Lane {
     CUstream stream = nullptr;
     bool needs_fence = false;

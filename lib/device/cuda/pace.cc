@@ -21,7 +21,11 @@ static_assert(kChunks.back() <= Staging::kMostChunk);
 class CopyTiming {
  public:
   explicit CopyTiming(const Driver& driver) : driver_(driver) {
-    if (driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) stream_ = nullptr;
+    int least = 0, greatest = 0;
+    if (driver_.cuCtxGetStreamPriorityRange(&least, &greatest) != CUDA_SUCCESS ||
+        driver_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, greatest) !=
+            CUDA_SUCCESS)
+      stream_ = nullptr;
   }
   ~CopyTiming() {
     if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);

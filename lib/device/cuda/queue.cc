@@ -83,21 +83,31 @@ Queue::~Queue() {
   gpu_.queues().give(&words_);
 }
 
-Result<void> Queue::mark(std::uint32_t number, bool waits) {
+Result<void> Queue::look() const {
   const Current current(driver_, gpu_.context());
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-  CUresult said = driver_.cuStreamIsCapturing(stream_, &capture);
+  const CUresult said = driver_.cuStreamIsCapturing(stream_, &capture);
   if (capture != CU_STREAM_CAPTURE_STATUS_NONE || said == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
     return fail(Code::unsupported,
                 name_ +
                     " is being captured into a graph, which calls of MPI cannot become part of; "
                     "enqueue them between the launches of graphs");
-  std::array operations = {write(words_.reached, number), wait(words_.passed, number)};
-  last_ = number;
-  if (said == CUDA_SUCCESS)
-    said = driver_.cuStreamBatchMemOp(stream_, waits ? 2 : 1, operations.data(), 0);
   if (said == CUDA_SUCCESS) return {};
   return fail(Code::other, name_ + ": " + driver_.text_of(said));
+}
+
+Result<void> Queue::mark(std::uint32_t number, bool waits) {
+  TUTTI_DO(look());
+  const Current current(driver_, gpu_.context());
+  std::array operations = {write(words_.reached, number), wait(words_.passed, number)};
+  last_ = number;
+  const CUresult said = driver_.cuStreamBatchMemOp(stream_, waits ? 2 : 1, operations.data(), 0);
+  if (said == CUDA_SUCCESS) return {};
+  return fail(Code::other, name_ + ": " + driver_.text_of(said));
+}
+
+int Queue::device() const {
+  return gpu_.number();
 }
 
 bool Queue::is_lost() const {

@@ -51,6 +51,7 @@ class Queue final : public types::DeviceQueue {
   Queue& operator=(const Queue&) = delete;
 
   Result<void> mark(std::uint32_t number, bool waits) override;
+  Result<void> look() const override;
   // acquire: partner is the stream's write, behind a fence of the whole system.
   std::uint32_t reached() const override { return words_.reached.load(std::memory_order_acquire); }
   // release: partner is the stream's wait, behind which it reads what was written before.
@@ -59,6 +60,8 @@ class Queue final : public types::DeviceQueue {
   }
   bool is_lost() const override;
   const std::string& name() const override { return name_; }
+  void* handle() const override { return stream_; }
+  int device() const override;
 
  private:
   Queue(const Driver& driver, Gpu& gpu, CUstream stream, QueueWords& words);

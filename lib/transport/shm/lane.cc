@@ -50,56 +50,102 @@ Pace::Way Writer::way_for(LaneLine& line, std::size_t bytes) {
   return way;
 }
 
-// A rank that runs wild may write anything there, at any time.
 Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes) {
-  std::size_t at = line.ring.at;
-  if (is_under_way_) {
-    bytes = length_;
-    at = at_;
-  } else if (bytes > geometry_.max_frame() || at + (bytes + kUnit - 1) / kUnit > geometry_.units) {
-    give_up();
-    return Got::unbelieved;
-  }
-  std::byte* payload = reinterpret_cast<std::byte*>(end_) + at * kUnit;
+  if (bytes > plain_bytes_) return deliver_long(sink, line, bytes);
+  const std::size_t at = line.ring.at;
+  if (!lies_in_ring(at, bytes)) return disbelieve();
   const std::uint32_t timed = line.ring.timed;  // the line is the writer's after hand_over
-  bool is_timed = timed < kStoreKinds && bytes >= kLeastPaced;
-  if (bytes > kLeastPart) {
-    at_ = at;
-    length_ = bytes;
-    if (const Got got = take_part(sink, line, payload, bytes); got != Got::frame) return got;
-    is_under_way_ = false;
-    if (into_ != nullptr) {
-      payload = into_;
-      is_timed = false;
-    }
-  }
+  const bool is_timed = timed < kStoreKinds && bytes >= kLeastPaced;
   units_read_ = line.ring.end;
   const std::int64_t began = is_timed ? now_ns() : 0;
-  const Got got = hand_over(sink, line, {payload, bytes});
+  const Got got = hand_over(sink, line, {ring_at(at), bytes});
   if (is_timed) counters_->paces.took(bytes, bytes, timed, now_ns() - began);
   return got;
 }
 
+// A long frame; or any that lies in the ring, while one before it is lent.
+Reader::Got Reader::deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes) {
+  if (!is_under_way_) {
+    at_ = line.ring.at;
+    length_ = bytes;
+    if (!lies_in_ring(at_, length_)) return disbelieve();
+    begin_long(sink, line);
+  }
+  if (const Got got = take_part(line); got != Got::frame) return got;
+  is_under_way_ = false;
+  const std::uint32_t timed = line.ring.timed;
+  const bool is_timed =
+      timed < kStoreKinds && length_ >= kLeastPaced && into_ == nullptr && !is_to_be_lent_;
+  const std::int64_t began = is_timed ? now_ns() : 0;
+  const Got got = hand_over_long(sink, line, {into_ != nullptr ? into_ : ring_at(at_), length_});
+  if (is_timed) counters_->paces.took(length_, length_, timed, now_ns() - began);
+  return got;
+}
+
+void Reader::begin_long(Sink& sink, const LaneLine& line) {
+  is_under_way_ = true;
+  plain_bytes_ = 0;
+  taken_ = 0;
+  into_ = nullptr;
+  const bool is_long = length_ > kLeastPart;
+  is_to_be_lent_ = is_long && can_lend(line) && sink.wants_loan(from_, line.header, length_);
+  if (is_long && !is_to_be_lent_) into_ = sink.place(from_, line.header, length_);
+}
+
 // Copies what is there of a long frame to where the sink wants it. A sink that wants it nowhere
 // gets it from the ring, when all is there.
-Reader::Got Reader::take_part(Sink& sink, LaneLine& line, const std::byte* payload,
-                              std::uint32_t bytes) {
+Reader::Got Reader::take_part(const LaneLine& line) {
   // acquire: pairs with the release in write_to_ring.
-  const std::uint32_t shown = std::min(line.ring.shown.load(std::memory_order_acquire), bytes);
-  if (!is_under_way_) {
-    is_under_way_ = true;
-    taken_ = 0;
-    into_ = sink.place(from_, line.header, bytes);
-  }
-  if (into_ == nullptr) return shown == bytes ? Got::frame : Got::nothing;
+  const std::uint32_t shown = std::min(line.ring.shown.load(std::memory_order_acquire), length_);
+  if (into_ == nullptr) return shown == length_ ? Got::frame : Got::nothing;
   if (shown <= taken_) return Got::nothing;
   const std::uint32_t timed = line.ring.timed;
   const bool is_timed = timed < kStoreKinds;
   const std::int64_t began = is_timed ? now_ns() : 0;
-  std::memcpy(into_ + taken_, payload + taken_, shown - taken_);
-  if (is_timed) counters_->paces.took(bytes, shown - taken_, timed, now_ns() - began);
+  std::memcpy(into_ + taken_, ring_at(at_) + taken_, shown - taken_);
+  if (is_timed) counters_->paces.took(length_, shown - taken_, timed, now_ns() - began);
   taken_ = shown;
-  return shown == bytes ? Got::frame : Got::part;
+  return shown == length_ ? Got::frame : Got::part;
+}
+
+// What the sink does may end loans: until it returns, nothing of this frame is given back.
+Reader::Got Reader::hand_over_long(Sink& sink, LaneLine& line, std::span<std::byte> payload) {
+  const std::uint32_t end = line.ring.end;
+  if (!has_lent()) units_passed_ = units_read_;
+  pass_line();
+  const bool is_believed = is_to_be_lent_ ? sink.on_lent(from_, line.header, payload, lend())
+                                          : sink.on_frame(from_, line.header, payload);
+  if (!is_believed) return disbelieve();
+  ++read_;
+  units_passed_ = end;
+  follow_loans();
+  give_room();
+  return Got::frame;
+}
+
+// What is lent, and what has come since the oldest of it, fits in half of the ring: the writer goes
+// on in the other half.
+bool Reader::can_lend(const LaneLine& line) const {
+  return lender_ != nullptr && line.ring.end - units_read_ <= geometry_.units / 2 &&
+         (lent_ == nullptr || !lent_->is_full());
+}
+
+Loan Reader::lend() {
+  // Shorter ones are not lent. A rank that runs wild may say that they take no room.
+  if (lent_ == nullptr) lent_ = std::make_unique<Lent>(geometry_.units / (2 * kLeastPart / kUnit));
+  const std::uint32_t number = lent_->begin(units_passed_);
+  return {*lender_, std::uint64_t{static_cast<std::uint32_t>(from_)} << 32 | number};
+}
+
+void Reader::follow_loans() {
+  units_read_ = has_lent() ? lent_->before_oldest() : units_passed_;
+  plain_bytes_ = has_lent() || is_under_way_ ? 0 : kLeastPart;
+}
+
+void Reader::take_back(std::uint32_t number) {
+  lent_->end(number);
+  follow_loans();
+  give_room();
 }
 
 }  // namespace tutti::transport::shm

@@ -13,6 +13,9 @@
 // longer than what a core caches for itself: a line that is written again has then left the
 // reader's cache, from where it would have to be fetched first, four times as slow.
 //
+// A long payload may be lent instead of copied out (lent.h): its room, and that of what comes
+// behind it, is the writer's again when the loan has ended. Lines are not held up by that.
+//
 // Both ends are plain single-threaded objects; everything shared is in the two atomics below.
 #pragma once
 
@@ -21,11 +24,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 
 #include "base/bytes.h"
 #include "base/pace.h"
 #include "base/prefetch.h"
+#include "transport/shm/lent.h"
 #include "transport/transport.h"
 #include "wireup/segment.h"
 
@@ -201,13 +206,15 @@ class Writer {
 // The reader's end.
 class Reader {
  public:
-  Reader(std::byte* lane, const LaneGeometry& geometry, int from)
+  // Null: it lends nothing.
+  Reader(std::byte* lane, const LaneGeometry& geometry, int from, Lender* lender = nullptr)
       : begin_(reinterpret_cast<LaneLine*>(lane + kCounterLines * kCacheLine)),
         end_(begin_ + geometry.lines),
         next_(begin_),
         counters_(reinterpret_cast<LaneCounters*>(lane)),
         geometry_(geometry),
-        from_(from) {}
+        from_(from),
+        lender_(lender) {}
 
   bool has_frame() const {
     // acquire: pairs with the release in try_write.
@@ -216,9 +223,10 @@ class Reader {
 
   enum class Got : std::uint8_t { nothing, part, frame, unbelieved };
 
-  // Hands the next frame, which must be there, to the sink; its space is free afterwards. Of a
-  // long one, what is there of it: then the frame is still the next. unbelieved: it lies outside
-  // the ring, or the sink does not believe it, and from now on there is none.
+  // Hands the next frame, which must be there, to the sink; its space is free afterwards, unless
+  // it is lent or lies behind one that is. Of a long one, what is there of it: then the frame is
+  // still the next. unbelieved: it lies outside the ring, or the sink does not believe it, and from
+  // now on there is none.
   Got deliver(Sink& sink) {
     LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
@@ -226,8 +234,12 @@ class Reader {
     return hand_over(sink, line, {line.inlined, bytes});
   }
 
-  // There is no frame any more, and nothing of one under way is written anywhere.
+  // There is no frame any more, and nothing of one under way is written anywhere. What was lent
+  // stays so.
   void give_up() { lap_ = kNoLap; }
+
+  // A loan of this lane's has ended. To the lender its number is this, with from() above it.
+  void take_back(std::uint32_t number);
 
   // True once after the writer found the lane full: it may sleep until it is woken.
   bool has_starved() {
@@ -240,23 +252,50 @@ class Reader {
 
  private:
   Got hand_over(Sink& sink, LaneLine& line, std::span<std::byte> payload) {
+    pass_line();
+    if (!sink.on_frame(from_, line.header, payload)) [[unlikely]]
+      return disbelieve();
     ++read_;
+    give_room();
+    return Got::frame;
+  }
+
+  void pass_line() {
     if (++next_ == end_) {
       next_ = begin_;
       ++lap_;
     }
-    if (!sink.on_frame(from_, line.header, payload)) [[unlikely]] {
-      give_up();
-      return Got::unbelieved;
-    }
+  }
+
+  void give_room() {
     // release: our reads of line and ring are done before the writer may reuse them.
     counters_->consumed.store(std::uint64_t{read_} << 32 | units_read_, std::memory_order_release);
-    return Got::frame;
+  }
+
+  Got disbelieve() {
+    give_up();
+    return Got::unbelieved;
+  }
+
+  std::byte* ring_at(std::size_t units) const {
+    return reinterpret_cast<std::byte*>(end_) + units * kUnit;
+  }
+  bool has_lent() const { return lent_ != nullptr && !lent_->is_empty(); }
+
+  // A rank that runs wild may write anything there, at any time.
+  bool lies_in_ring(std::size_t at, std::uint32_t bytes) const {
+    return bytes <= geometry_.max_frame() && at + (bytes + kUnit - 1) / kUnit <= geometry_.units;
   }
 
   // lane.cc
   Got deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes);
-  Got take_part(Sink& sink, LaneLine& line, const std::byte* payload, std::uint32_t bytes);
+  Got deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes);
+  void begin_long(Sink& sink, const LaneLine& line);
+  Got take_part(const LaneLine& line);
+  Got hand_over_long(Sink& sink, LaneLine& line, std::span<std::byte> payload);
+  bool can_lend(const LaneLine& line) const;
+  Loan lend();
+  void follow_loans();
 
   LaneLine* begin_;
   LaneLine* end_;
@@ -264,11 +303,18 @@ class Reader {
   LaneCounters* counters_;
   std::uint32_t lap_ = 1;
   std::uint32_t read_ = 0;
-  std::uint32_t units_read_ = 0;
+  std::uint32_t units_read_ = 0;  // and given back
   LaneGeometry geometry_;
   int from_;  // rank in the job
+  // Payloads in the ring of up to so many bytes are handed over and forgotten: 0 while a longer one
+  // is under way or lent.
+  std::uint32_t plain_bytes_ = kLeastPart;
+  Lender* lender_;
+  std::unique_ptr<Lent> lent_;      // made with the first loan
+  std::uint32_t units_passed_ = 0;  // while some are lent: read, of which not all are given back
   // The next frame, where it is a long one of which a part was taken:
   bool is_under_way_ = false;
+  bool is_to_be_lent_ = false;
   std::uint32_t length_ = 0, taken_ = 0;
   std::size_t at_ = 0;         // in the ring, in units
   std::byte* into_ = nullptr;  // null: it stays in the ring

@@ -87,7 +87,7 @@ class ShmLink final : public Link {
   std::uint64_t bit_;
 };
 
-class ShmTransport final : public Transport {
+class ShmTransport final : public Transport, public Lender {
  public:
   ShmTransport(const Surroundings& around, bool oversubscribed)
       : wireup_(*around.wireup),
@@ -154,6 +154,16 @@ class ShmTransport final : public Transport {
   }
   void look_around() override { gone_.ask(); }
 
+  // The rank whose lane it is of, and which of that lane's.
+  void take_back(std::uint64_t number) override {
+    const auto from = static_cast<int>(number >> 32);
+    for (Reader& reader : hot_) {
+      if (reader.from() != from) continue;
+      reader.take_back(static_cast<std::uint32_t>(number));
+      if (reader.has_starved()) wake_writer(from);
+    }
+  }
+
  private:
   int drain(Reader& reader, int limit) {
     int taken = 0;
@@ -185,12 +195,12 @@ class ShmTransport final : public Transport {
     }
   }
 
-  void add_lanes(std::size_t word, std::uint64_t senders) {
+  [[gnu::noinline]] void add_lanes(std::size_t word, std::uint64_t senders) {
     for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1) {
       const auto from = static_cast<std::uint32_t>(word * 64) +
                         static_cast<std::uint32_t>(std::countr_zero(fresh));
       hot_.emplace_back(segment_.lane(from, local_of(wireup_)), LaneGeometry::of(segment_.header()),
-                        segment_.rank_of(from));
+                        segment_.rank_of(from), this);
     }
     known_[word] = senders;
   }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/own_end.h"
 #include "base/shortage.h"
 
 namespace tutti::transport::tcp {
@@ -68,6 +69,7 @@ Result<bool> is_connected(int fd) {
   int error = 0;
   socklen_t bytes = sizeof error;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
+  if (error == 0 && reaches_itself(fd)) error = ECONNREFUSED;
   errno = error;
   if (error != 0) return tl::unexpected(last_error(""));
   sockaddr_storage peer{};

@@ -6,12 +6,26 @@
 #include <utility>
 
 namespace tutti::transport::ucx {
+
+std::optional<WireHeader> read_header(std::span<const std::byte> bytes, std::uint64_t token,
+                                      std::uint32_t ranks, std::uint32_t own_rank) {
+  WireHeader header{};
+  if (bytes.size() != sizeof header) return {};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.token != token || header.from >= ranks || header.from == own_rank) return {};
+  return header;
+}
+
 Inlet::~Inlet() = default;
 
-// Whether it is one that the peer may send now, and the first with its number.
-bool Inlet::is_next(const WireHeader& header, std::size_t bytes) const {
+// Whether it is one that the peer may send now, and the first with its number. A goodbye has no
+// content: nobody is to be asked for a place for it.
+bool Inlet::is_next(const WireHeader& header, std::size_t bytes, bool is_offer) const {
   const std::uint64_t ahead = header.number - next_;  // wraps for one that was delivered
-  if (ahead > kMostAhead || bytes > most_bytes_) return false;
+  const bool is_goodbye = header.kind == static_cast<std::uint32_t>(PacketKind::goodbye);
+  if (!is_goodbye && header.kind != static_cast<std::uint32_t>(PacketKind::frame)) return false;
+  if (ahead > kMostAhead || bytes > (is_goodbye ? 0 : most_bytes_) || (is_goodbye && is_offer))
+    return false;
   return ahead >= entries_.size() ||
          entries_[static_cast<std::size_t>(ahead)]->state == State::missing;
 }
@@ -24,11 +38,11 @@ ucs_status_t Inlet::accept(const WireHeader& header, void* data, std::size_t byt
     ++events_;  // whoever was refused may retry
     return UCS_OK;
   }
-  if (!is_next(header, bytes)) {
+  const bool is_offer = (flags & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+  if (!is_next(header, bytes, is_offer)) {
     is_broken_ = true;
     return UCS_OK;
   }
-  const bool is_offer = (flags & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
   if (entries_.empty() && header.number == next_ && !is_offer) {
     ++next_;
     deliver(header, static_cast<std::byte*>(data), bytes);
@@ -64,6 +78,7 @@ void Inlet::fetch(Entry& entry) {
   else
     into = sink_.place_any(peer_, entry.header.header, entry.bytes);
   entry.payload = static_cast<std::byte*>(into.data);
+  entry.place = into;
   if (entry.payload == nullptr) {
     entry.own.resize(entry.bytes);
     entry.payload = entry.own.data();
@@ -79,7 +94,7 @@ void Inlet::fetch(Entry& entry) {
   if (request == nullptr)
     entry.state = State::ready;
   else if (UCS_PTR_IS_ERR(request))
-    fail_with(UCS_PTR_STATUS(request));
+    fail_with(entry, UCS_PTR_STATUS(request));
   else
     fetches_ = true;
 }
@@ -89,13 +104,20 @@ void Inlet::on_fetched(void* request, ucs_status_t status, std::size_t, void* da
   Inlet* const inlet = entry->inlet;
   inlet->library_.request_free(request);
   inlet->fetches_ = false;
-  if (status != UCS_OK) return inlet->fail_with(status);
+  if (status != UCS_OK) return inlet->fail_with(*entry, status);
   entry->state = State::ready;
   inlet->deliver_in_order();
 }
 
+void Inlet::fail_with(const Entry& entry, ucs_status_t status) {
+  const Memory& into = entry.place;
+  failure_ = into.kind == MemoryKind::host ? "" : text_of_copy("into", into.device);
+  failure_ += library_.text(status);
+  is_broken_ = true;
+}
+
 void Inlet::deliver_in_order() {
-  while (!entries_.empty() && !is_broken_) {
+  while (!entries_.empty() && !is_broken_ && !has_left_) {
     Entry& first = *entries_.front();
     if (first.state == State::arrived && first.offer != nullptr) fetch(first);
     if (first.state != State::arrived && first.state != State::ready) return;

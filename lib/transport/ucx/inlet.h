@@ -9,6 +9,8 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,14 @@ struct WireHeader {
   FrameHeader header;
 };
 enum class PacketKind : std::uint32_t { frame = 1, goodbye = 2, delivered = 3 };  // 3 has no number
+
+// "a copy out of GPU 0 has failed: "
+inline std::string text_of_copy(const char* where, int device) {
+  return std::string("a copy ") + where + " GPU " + std::to_string(device) + " has failed: ";
+}
+// Nothing: another job's, or of nobody who could have sent it here.
+std::optional<WireHeader> read_header(std::span<const std::byte> bytes, std::uint64_t token,
+                                      std::uint32_t ranks, std::uint32_t own_rank);
 
 inline constexpr std::uint64_t kMostAhead = 1024;  // frames that are not delivered yet
 
@@ -50,7 +60,7 @@ class Inlet {
   // It broke the rules, or a fetch failed: nothing of it is delivered any more. For whatever
   // reason it is lost, memory of the sink's is not written to once is_fetching() is false.
   bool is_broken() const { return is_broken_; }
-  ucs_status_t failure() const { return failure_; }  // of a fetch
+  const std::string& failure() const { return failure_; }  // of a fetch; empty: none failed
   void break_off() { is_broken_ = true; }
   bool is_fetching() const { return fetches_; }
 
@@ -71,13 +81,14 @@ class Inlet {
     std::size_t bytes = 0;
     std::vector<std::byte> own;  // our copy, or memory for the fetch
     std::byte* payload = nullptr;
+    Memory place;  // that the fetch writes to
     Inlet* inlet = nullptr;
   };
 
   void keep(Entry& entry, const void* data, std::size_t bytes);
-  bool is_next(const WireHeader& header, std::size_t bytes) const;
+  bool is_next(const WireHeader& header, std::size_t bytes, bool is_offer) const;
   void fetch(Entry& entry);
-  void fail_with(ucs_status_t status) { failure_ = status, is_broken_ = true; }
+  void fail_with(const Entry& entry, ucs_status_t status);
   void deliver_in_order();
   void deliver(const WireHeader& header, std::byte* payload, std::size_t bytes);
   static void on_fetched(void* request, ucs_status_t status, std::size_t bytes, void* entry);
@@ -95,7 +106,7 @@ class Inlet {
   int events_ = 0;
   bool has_left_ = false;
   bool is_broken_ = false;
-  ucs_status_t failure_ = UCS_OK;
+  std::string failure_;
   bool fetches_ = false;  // the first of entries_ is under way
 };
 

@@ -26,7 +26,7 @@ Result<void> Outlet::connect(BlobView address) {
   params.err_handler.cb = &Outlet::on_error;
   params.err_handler.arg = this;
   // Behind UCX's own stand the kinds of memory that the peer's UCX moves.
-  if (address.empty())
+  if (address.size() < 2)
     return fail(Code::other, "rank " + std::to_string(peer_) + " has no address");
   kinds_ = worker_.kinds() & std::to_integer<MemoryKinds>(address.back());
   const ucs_status_t status = worker_.library().ep_create(worker_.get(), &params, &endpoint_);
@@ -49,7 +49,7 @@ bool Outlet::try_send(const FrameView& frame) {
     operation->copy.assign(frame.payload, frame.payload + frame.bytes);
     payload = operation->copy.data();
   }
-  return submit(operation, {payload, frame.bytes, frame.kind});
+  return submit(operation, {payload, frame.bytes, frame.kind, frame.device});
 }
 
 void Outlet::say_goodbye() {
@@ -95,6 +95,7 @@ bool Outlet::submit(Operation* operation, const Memory& payload) {
   // With the first frame the peer learns how to answer even if it never sends.
   param.flags = has_number && number_ == 0 ? UCP_AM_SEND_FLAG_REPLY : 0;
   operation->kind = payload.kind;
+  operation->device = payload.device;
   if (worker_.kinds() != kinds_of(MemoryKind::host)) {  // else UCX would ask for each
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMORY_TYPE;
     param.memory_type = type_of(payload.kind);
@@ -107,7 +108,7 @@ bool Outlet::submit(Operation* operation, const Memory& payload) {
   if (UCS_PTR_IS_ERR(request)) {
     operation->done = nullptr;  // it was not taken: the caller keeps it
     finish(operation, false);
-    break_off(UCS_PTR_STATUS(request));
+    break_off(worker_.library().text(UCS_PTR_STATUS(request)));
     return false;
   }
   if (has_number) ++number_;
@@ -133,18 +134,21 @@ void Outlet::on_sent(void* request, ucs_status_t status, void* data) {
   --outlet->under_way_;
   ++outlet->events_;
   // Nobody else tells the peer that a copy of ours has failed.
-  if (status != UCS_OK && operation->kind != MemoryKind::host) outlet->break_off(status);
+  if (status != UCS_OK && operation->kind != MemoryKind::host)
+    outlet->break_off(text_of_copy("out of", operation->device) +
+                      outlet->worker_.library().text(status));
   outlet->finish(operation, status == UCS_OK);
 }
 
 void Outlet::on_error(void* data, ucp_ep_h, ucs_status_t status) {
-  static_cast<Outlet*>(data)->break_off(status);
+  auto* const outlet = static_cast<Outlet*>(data);
+  outlet->break_off(outlet->worker_.library().text(status));
 }
 
-void Outlet::break_off(ucs_status_t status) {
+void Outlet::break_off(std::string reason) {
   if (std::exchange(is_broken_, true)) return;
   ++events_;
-  reason_ = worker_.library().text(status);
+  reason_ = std::move(reason);
 }
 
 void* Outlet::begin_close() {

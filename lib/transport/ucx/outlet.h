@@ -25,6 +25,8 @@ class Outlet {
   void tell_delivered();  // where it does not go along with a frame
   void say_goodbye();
   bool is_calm() const { return under_way_ == 0 || is_broken_; }
+  // The peer says that more was delivered there than was sent.
+  bool is_lied_to() const { return inlet_.heard() > number_; }
   int take_events() { return std::exchange(events_, 0); }
 
   int peer() const { return peer_; }
@@ -38,6 +40,7 @@ class Outlet {
     std::vector<std::byte> copy;
     Done* done = nullptr;
     MemoryKind kind = MemoryKind::host;
+    int device = 0;
     Outlet* outlet = nullptr;
   };
 
@@ -45,7 +48,7 @@ class Outlet {
   Operation* take_operation();
   bool submit(Operation* operation, const Memory& payload);
   void finish(Operation* operation, bool ok);
-  void break_off(ucs_status_t status);
+  void break_off(std::string reason);
   static void on_sent(void* request, ucs_status_t status, void* operation);
   static void on_error(void* outlet, ucp_ep_h endpoint, ucs_status_t status);
 

@@ -163,15 +163,13 @@ ucs_status_t UcxTransport::on_message(void* data, const void* header_bytes, std:
                                       void* payload, std::size_t bytes,
                                       const ucp_am_recv_param_t* param) {
   auto& self = *static_cast<UcxTransport*>(data);
-  WireHeader header{};
-  if (length != sizeof header) return UCS_OK;
-  std::memcpy(&header, header_bytes, sizeof header);
-  if (header.token != self.token_ || header.from >= self.wireup_.segment().header().ranks ||
-      self.is_leaving_)
-    return UCS_OK;
-  Inlet& from = self.inlet(static_cast<int>(header.from));
+  const auto header = read_header({static_cast<const std::byte*>(header_bytes), length},
+                                  self.token_, self.wireup_.segment().header().ranks,
+                                  static_cast<std::uint32_t>(self.wireup_.rank()));
+  if (!header || self.is_leaving_) return UCS_OK;
+  Inlet& from = self.inlet(static_cast<int>(header->from));
   if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0) from.reply_to = param->reply_ep;
-  return from.accept(header, payload, bytes, param->recv_attr);
+  return from.accept(*header, payload, bytes, param->recv_attr);
 }
 
 int UcxTransport::progress() {
@@ -194,13 +192,13 @@ int UcxTransport::collect() {
     events += each->take_events();
     if (each->is_broken()) [[unlikely]]
       lose(peer,
-           each->failure() == UCS_OK ? gone_.no_frame_from(peer)
-                                     : broken(peer, worker_->library().text(each->failure())),
-           0);
+           each->failure().empty() ? gone_.no_frame_from(peer) : broken(peer, each->failure()), 0);
     else if (each->owes_word()) [[unlikely]]
       tell_delivered(peer, *each);
   }
   for (auto& [peer, each] : outlets_) {
+    if (each->is_lied_to()) [[unlikely]]
+      lose(peer, gone_.no_frame_from(peer), 0);
     const int more = each->take_events();
     if (more > 0 && each->is_broken() && !inlet(peer).has_left())
       lose(peer, broken(peer, each->reason()), 0);

@@ -260,5 +260,8 @@ extern "C" unsigned long long tutti_standin_count(const char* what) {
          : name == "from_host" ? counts.from_host
          : name == "within"    ? counts.within
          : name == "launches"  ? counts.launches
+         : name == "longest"   ? counts.longest
+         : name == "opened"    ? counts.opened
+         : name == "closed"    ? counts.closed
                                : counts.copies;
 }

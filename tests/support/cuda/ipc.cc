@@ -153,7 +153,10 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigne
   if (flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) return CUDA_ERROR_INVALID_VALUE;
   Place words;
   std::memcpy(static_cast<void*>(&words), &handle, sizeof words);
-  return open(words, std::string(reinterpret_cast<const char*>(&handle), sizeof handle), address);
+  const CUresult said =
+      open(words, std::string(reinterpret_cast<const char*>(&handle), sizeof handle), address);
+  if (said == CUDA_SUCCESS) ++state().counts.opened;
+  return said;
 }
 CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   ENTER("cuIpcCloseMemHandle");
@@ -161,6 +164,7 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   const auto found = state().allocations.find(address);
   if (found == state().allocations.end() || found->second.opened == 0)
     return CUDA_ERROR_INVALID_VALUE;
+  ++state().counts.closed;
   if (--found->second.opened > 0) return CUDA_SUCCESS;
   const Allocation gone = found->second;
   state().allocations.erase(found);

@@ -1,6 +1,7 @@
 // Streams as threads that run behind, and events.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -84,6 +85,8 @@ EndRef enqueue(CUstream_st& stream, std::function<void()> work, const EndRef& af
   }
   stream.last = end;
   stream.queue.push_back(std::move(made));
+  Counts& counts = state().counts;
+  counts.longest = std::max<unsigned long long>(counts.longest, stream.queue.size());
   stream.wakes.notify_one();
   return end;
 }

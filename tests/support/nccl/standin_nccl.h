@@ -9,6 +9,7 @@
 //   - an abort ends what is in the stream, here alone.
 //
 // STANDIN_NCCL_ROOM=1: kernels of two communicators do not fit on a GPU together.
+// STANDIN_NCCL_ALLOCATES=1: each call waits for what all streams of its GPU hold (nccl.cc).
 // STANDIN_NCCL_FAIL says which function fails, STANDIN_NCCL_VERSION what version this is (nccl.cc).
 //
 // Data pass through a memory file that the maker of the id owns, chunk by chunk; a member reads and

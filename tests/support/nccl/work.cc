@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,17 +16,44 @@ extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes);
 namespace standin_nccl {
 namespace {
 
-float float_of(std::uint16_t bits) {  // bfloat16
-  const std::uint32_t wide = std::uint32_t{bits} << 16;
-  float value = 0;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
-}
-std::uint16_t bits_of(float value) {
-  std::uint32_t wide = 0;
-  std::memcpy(&wide, &value, sizeof wide);
-  return static_cast<std::uint16_t>((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
-}
+// Two-byte floats, folded as floats.
+struct Brain {
+  static float float_of(std::uint16_t bits) {
+    const std::uint32_t wide = std::uint32_t{bits} << 16;
+    float value = 0;
+    std::memcpy(&value, &wide, sizeof value);
+    return value;
+  }
+  static std::uint16_t bits_of(float value) {
+    std::uint32_t wide = 0;
+    std::memcpy(&wide, &value, sizeof wide);
+    return static_cast<std::uint16_t>((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+  }
+};
+struct Half {
+  static float float_of(std::uint16_t bits) {
+    const int exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+    float value = 0;
+    if (exponent == 0x1f)
+      value = fraction == 0 ? std::numeric_limits<float>::infinity()
+                            : std::numeric_limits<float>::quiet_NaN();
+    else if (exponent == 0)
+      value = std::ldexp(static_cast<float>(fraction), -24);
+    else
+      value = std::ldexp(static_cast<float>(fraction + 0x400), exponent - 25);
+    return (bits & 0x8000) != 0 ? -value : value;
+  }
+  // To the nearest, of two the even one.
+  static std::uint16_t bits_of(float value) {
+    const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+    const float size = std::fabs(value);
+    if (std::isnan(value)) return sign | 0x7e00;
+    if (size >= 65520.0F) return sign | 0x7c00;
+    const int exponent = size < std::ldexp(1.0F, -14) ? -14 : std::ilogb(size);
+    const auto steps = static_cast<unsigned>(std::nearbyint(std::ldexp(size, 10 - exponent)));
+    return static_cast<std::uint16_t>(sign + steps + (static_cast<unsigned>(exponent + 14) << 10));
+  }
+};
 
 template <class T>
 T folded(T a, T b, ncclRedOp_t op) {
@@ -47,10 +75,12 @@ template <class T>
 void fold(T* into, const T* from, std::size_t count, ncclRedOp_t op) {
   for (std::size_t i = 0; i < count; ++i) into[i] = folded(into[i], from[i], op);
 }
-void fold_bfloat16(std::uint16_t* into, const std::uint16_t* from, std::size_t count,
-                   ncclRedOp_t op) {
+template <class Float>
+void fold_short(std::byte* into, const std::byte* from, std::size_t count, ncclRedOp_t op) {
+  auto* const to = reinterpret_cast<std::uint16_t*>(into);
+  const auto* const one = reinterpret_cast<const std::uint16_t*>(from);
   for (std::size_t i = 0; i < count; ++i)
-    into[i] = bits_of(folded(float_of(into[i]), float_of(from[i]), op));
+    to[i] = Float::bits_of(folded(Float::float_of(to[i]), Float::float_of(one[i]), op));
 }
 
 void fold(std::byte* into, const std::byte* from, std::size_t count, const Call& call) {
@@ -75,9 +105,10 @@ void fold(std::byte* into, const std::byte* from, std::size_t count, const Call&
       return as(static_cast<float*>(nullptr));
     case ncclFloat64:
       return as(static_cast<double*>(nullptr));
+    case ncclFloat16:
+      return fold_short<Half>(into, from, count, call.op);
     case ncclBfloat16:
-      return fold_bfloat16(reinterpret_cast<std::uint16_t*>(into),
-                           reinterpret_cast<const std::uint16_t*>(from), count, call.op);
+      return fold_short<Brain>(into, from, count, call.op);
     default:
       std::fprintf(stderr, "stand-in NCCL: no folds of type %d\n", call.type);
       std::abort();

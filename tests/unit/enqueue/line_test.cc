@@ -31,7 +31,10 @@ class FakeQueue final : public types::DeviceQueue {
   std::uint32_t reached() const override { return told_.reached; }
   void pass(std::uint32_t number) override { told_.passed = number; }
   bool is_lost() const override { return told_.is_lost; }
+  Result<void> look() const override { return {}; }
   const std::string& name() const override { return name_; }
+  void* handle() const override { return nullptr; }
+  int device() const override { return 0; }
 
  private:
   Told& told_;

@@ -1,5 +1,6 @@
 // Streams of a world that has no MPI above it, as a backend of torch would use them.
 #include <cuda.h>
+#include <dlfcn.h>
 
 #include "enqueue/enqueue.h"
 #include "ranks.h"
@@ -10,13 +11,13 @@ using namespace tutti;
 using enqueue::QueuedCall;
 using support::Rank;
 
-constexpr Handle kInt = 0x209, kSum = 0x21;
+constexpr Handle kInt = 0x209, kSum = 0x21, kMax = 0x23;
 
 struct Gpu {
-  Gpu() {
+  explicit Gpu(int number = 0) : device(number) {
     cuInit(0);
     CUcontext context = nullptr;
-    cuDevicePrimaryCtxRetain(&context, 0);
+    cuDevicePrimaryCtxRetain(&context, device);
     cuCtxSetCurrent(context);
     cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     cuMemAlloc(&memory, sizeof(int));
@@ -26,15 +27,29 @@ struct Gpu {
     cuStreamDestroy(stream);
     cuMemFree(memory);
     cuMemFreeHost(pinned);
-    cuDevicePrimaryCtxRelease(0);
+    cuDevicePrimaryCtxRelease(device);
   }
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+  const int device;
   CUstream stream = nullptr;
   CUdeviceptr memory = 0;
   int* pinned = nullptr;
 };
 
+comm::CollCall fold_of(const Gpu& gpu, Handle op) {
+  comm::CollCall call;
+  call.collective = coll::Collective::allreduce;
+  call.recv = reinterpret_cast<void*>(gpu.memory);
+  call.recv_count = 1;
+  call.recv_type = types::predefined_type(kInt);
+  call.op = types::predefined_op(op);
+  call.in_place = true;
+  return call;
+}
+
 void sum_in_a_stream(const Rank& me) {
-  Gpu gpu;
+  const Gpu gpu;
   const bool was_gated = me.world.is_gated();
   enqueue::CallStreams streams(me.world, nullptr);
   me.expect(me.world.is_gated() == was_gated, "no stream, no gate");
@@ -44,18 +59,11 @@ void sum_in_a_stream(const Rank& me) {
   me.expect(!streams.open("hipStream_t", 1), "streams of another vendor");
   me.world.leave();
   if (!opened) return;
-  comm::CollCall call;
-  call.collective = coll::Collective::allreduce;
-  call.recv = reinterpret_cast<void*>(gpu.memory);
-  call.recv_count = 1;
-  call.recv_type = types::predefined_type(kInt);
-  call.op = types::predefined_op(kSum);
-  call.in_place = true;
   gpu.pinned[0] = me.rank + 1;
   cuMemcpyHtoDAsync(gpu.memory, gpu.pinned, sizeof(int), gpu.stream);
   for (int round = 0; round < 5; ++round) {
     me.world.enter();
-    QueuedCall sum = *QueuedCall::of_collective(me.comm, call);
+    QueuedCall sum = *QueuedCall::of_collective(me.comm, fold_of(gpu, kSum));
     me.world.leave();
     me.expect((*opened)->put(sum).has_value(), "put");
   }
@@ -71,8 +79,48 @@ void sum_in_a_stream(const Rank& me) {
   me.world.leave();
 }
 
+#ifdef STANDIN_NCCL
+// A GPU a rank. The vendor's library works in the stream itself, as its maker has promised.
+void sum_by_the_library(const Rank& me) {
+  const Gpu gpu(me.rank);
+  enqueue::CallStreams streams(me.world, nullptr);
+  me.world.enter();
+  auto stream = streams.open("cudaStream_t", reinterpret_cast<std::uintptr_t>(gpu.stream), true);
+  auto own = comm::dup(me.comm);
+  me.expect(stream && own && enqueue::UserStream::attach(**own, stream->get()) == Code::ok,
+            "a stream, and a communicator for it");
+  me.world.leave();
+  gpu.pinned[0] = me.rank + 1;
+  cuMemcpyHtoDAsync(gpu.memory, gpu.pinned, sizeof(int), gpu.stream);
+  for (int round = 0; round < 300; ++round) {  // more than there is room for
+    me.world.enter();
+    QueuedCall call = *QueuedCall::of_collective(**own, fold_of(gpu, round == 0 ? kSum : kMax));
+    me.world.leave();
+    me.expect(call.what == QueuedCall::What::streamed, "it is the library's");
+    me.expect((*stream)->put(call).has_value(), "put");
+    if (round > 0) continue;
+    cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(gpu.pinned + 1), gpu.memory, sizeof(int),
+                  gpu.stream);
+  }
+  cuStreamSynchronize(gpu.stream);
+  me.expect(gpu.pinned[1] == 3, "the sum");
+  me.world.enter();
+  (*stream)->close();
+  me.expect(!streams.is_under_way() && !(*stream)->take_failure(), "nothing is left");
+  own->reset();
+  stream->reset();
+  me.world.leave();
+}
+#endif
+
 }  // namespace
 
+#ifdef STANDIN_NCCL
+TEST_CASE("sums by a vendor's library in a stream without MPI", "[enqueue]") {
+  REQUIRE(::dlopen(STANDIN_NCCL, RTLD_NOW) != nullptr);  // found by its name then
+  support::run_ranks({0, 0}, sum_by_the_library, support::knobs_of({{"TUTTI_GPU_SUPPORT", "yes"}}));
+}
+#endif
 TEST_CASE("sums in a stream without MPI", "[enqueue]") {
   support::run_ranks({0, 0}, sum_in_a_stream);
 }

@@ -59,12 +59,25 @@ TEST_CASE("of ranks that blame another the first is heard, and all are victims",
   Ending ending;
   ending.blame_another(3, {5, "first"});
   ending.blame_another(1, {6, "second"});
-  REQUIRE(ending.victim());
-  CHECK(ending.victim()->line == "first");
+  REQUIRE(ending.blamed());
+  CHECK(ending.blamed()->line == "first");
   CHECK(ending.is_victim(1));
   CHECK(ending.is_victim(3));
   CHECK_FALSE(ending.is_victim(0));
   CHECK_FALSE(ending.has_failed());
+}
+
+TEST_CASE("a rank that was missed is the reason of victims only, and stands before their word",
+          "[job]") {
+  Ending ending;
+  ending.miss({213, "rank 1 was not there"});
+  ending.miss({213, "nor rank 2"});
+  CHECK_FALSE(ending.blamed());
+  CHECK(ending.status() == 0);
+  ending.blame_another(3, {58, "rank 3 lost one"});
+  REQUIRE(ending.blamed());
+  CHECK(ending.blamed()->status == 213);
+  CHECK(ending.blamed()->line == "rank 1 was not there; rank 3 lost one");
 }
 
 }  // namespace

@@ -116,6 +116,9 @@ TEST_CASE("the master's address is one that a start-up channel proved", "[job]")
 TEST_CASE("stdin goes to the ranks named, to all, or to none", "[job]") {
   cli::JobSpec spec;
   CHECK((takes_stdin(spec, 0) && !takes_stdin(spec, 1)));
+  spec.stdin_to = {"1", "12"};
+  CHECK((takes_stdin(spec, 1) && takes_stdin(spec, 12)));
+  CHECK_FALSE((takes_stdin(spec, 0) || takes_stdin(spec, 2) || takes_stdin(spec, 21)));
   spec.stdin_to = {"all"};
   CHECK(takes_stdin(spec, 7));
   spec.stdin_to = {"none"};

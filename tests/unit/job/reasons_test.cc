@@ -36,6 +36,19 @@ TEST_CASE("leaving between init and finalize is a failure", "[job]") {
   CHECK(judge(report, "b").status == 0);
 }
 
+TEST_CASE("who ends with status 0 and never joined may be missed", "[job]") {
+  control::RankEnded report;
+  report.rank = 2;
+  REQUIRE(absence(report, "b"));
+  CHECK(absence(report, "b")->status == status::of(status::ExitStatus::not_finalized));
+  CHECK(absence(report, "b")->line == "rank 2 on host b ended with status 0 and without MPI_Init");
+  report.joined = report.finalized = true;
+  CHECK_FALSE(absence(report, "b"));
+  report.joined = report.finalized = false;
+  report.wait_status = 3 << 8;
+  CHECK_FALSE(absence(report, "b"));
+}
+
 TEST_CASE("a program that was not started names host and reason", "[job]") {
   control::RankEnded report;
   report.launch_status = 127;

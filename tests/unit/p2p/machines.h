@@ -20,7 +20,7 @@ struct MemoryVariant {
 };
 
 inline std::vector<MemoryVariant> memory_variants() {
-  std::vector<MemoryVariant> all(10);
+  std::vector<MemoryVariant> all(12);
   all[0].name = "plain";
   all[1].name = "a full and slow link";
   all[1].link.capacity = 2;
@@ -54,6 +54,13 @@ inline std::vector<MemoryVariant> memory_variants() {
   all[9].name = "a link that moves a device's memory";
   all[9].link.late_done = true;
   all[9].moves = true;
+  all[10].name = "a link that lends";
+  all[10].link.lends = 1 << 20;
+  all[10].device.longest_delay = 60;
+  all[11].name = "a full link that lends little and places the rest";
+  all[11].link.lends = 6000;
+  all[11].link.capacity = 2;
+  all[11].link.refuse_percent = 30;
   return all;
 }
 
@@ -69,12 +76,14 @@ struct Machines {
   FakeDevice& device(int rank) { return *devices[static_cast<std::size_t>(rank)]; }
   // Links that move a device's memory, whosever it is, touch what the test can see of it.
   FakeOptions with_sight(const MemoryVariant& variant, FakeOptions link) const {
-    if (variant.moves)
+    if (variant.moves) {
+      link.moves = kinds_of(MemoryKind::host) | kinds_of(MemoryKind::cuda);
       link.seen = [this](const void* at) {
         const auto owner = std::find_if(devices.begin(), devices.end(),
                                         [&](const auto& each) { return each->owns(at); });
         return (*owner)->seen(at);
       };
+    }
     return link;
   }
   std::vector<FakeOptions> with_sight(const MemoryVariant& variant) const {

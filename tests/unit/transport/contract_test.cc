@@ -268,7 +268,7 @@ TEST_CASE("a peer that the sink does not believe is lost, and nothing of it come
   });
 }
 
-TEST_CASE("a long frame may be overtaken by any number of short ones", "[contract]") {
+TEST_CASE("long frames among any number of short ones keep their places", "[contract]") {
   for_every_link([](const std::string& name) {
     if (name == "self") return;
     Rig rig = Rig::over(name, 2);

@@ -6,8 +6,10 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -26,10 +28,17 @@ struct Received {
   bool placed;
 };
 
-// Keeps what arrives; gives memory for long frames when asked to.
+struct Kept {
+  std::span<const std::byte> payload;
+  std::uint64_t number;  // of the frame
+  Loan loan;
+};
+
+// Keeps what arrives; gives memory for long frames, or keeps loans of them, when asked to.
 class Recorder final : public Sink {
  public:
-  bool places = false;
+  bool places = false, borrows = false;
+  std::vector<Kept> kept;
   std::vector<Received> frames;
   std::vector<int> gone;
   std::vector<std::string> reasons;
@@ -42,6 +51,12 @@ class Recorder final : public Sink {
     frames.push_back({from, header, {payload.begin(), payload.end()}, placed});
     if (also) also(frames.back());
     return true;
+  }
+  bool wants_loan(int, const FrameHeader&, std::size_t) override { return borrows; }
+  bool on_lent(int from, const FrameHeader& header, std::span<std::byte> payload,
+               Loan loan) override {
+    kept.push_back({payload, header.length, std::move(loan)});
+    return on_frame(from, header, payload);
   }
   std::byte* place(int, const FrameHeader&, std::size_t bytes) override {
     if (!places) return nullptr;
@@ -96,7 +111,10 @@ struct End {
     for (auto& each : opened.transports) events += each->progress();
     return events;
   }
-  ~End() { links.clear(); }
+  ~End() {
+    links.clear();
+    sink.kept.clear();
+  }
 };
 
 class Rig {

@@ -190,4 +190,7 @@ TEST_CASE("pieces that touch are one piece", "[types][layout]") {
   CHECK(covered == 28);
   CHECK(out[0].bytes == 20);
   CHECK(out[1].bytes == 8);
+  // The last run of one element and the first of the next.
+  REQUIRE(pieces(Buffer::whole(memory.data(), 2, **type), 0, out, &covered) == 3);
+  CHECK(out[1].bytes == 32);
 }

@@ -149,10 +149,14 @@ class Sender final : public PartitionedHalf {
     const auto place = static_cast<std::size_t>(partition);
     if (is_ready_[place]) return false;
     is_ready_[place] = true;
+    if (const Code code = why_cancelled(); code != Code::ok) {
+      left({kAnySource, kAnyTag, code});
+      return true;
+    }
     const types::Buffer part =
         shape_.message.part(partition * partition_bytes(), partition_bytes());
     const Envelope envelope{kStreams | stream_, core_.wireup().rank(), partition, 0};
-    if (part.is_contiguous() && why_cancelled() == Code::ok &&
+    if (part.is_contiguous() &&
         core_.try_send(peer_, envelope, part.at(), static_cast<std::size_t>(part.bytes)))
       left({});
     else
@@ -201,9 +205,8 @@ class Receiver final : public PartitionedHalf {
 
   bool ready(int) override { return false; }
   bool arrived(int partition) override { return lacks_[static_cast<std::size_t>(partition)] == 0; }
-  // Where the sides have not met, the receive of that ends.
   void cancel(Code code) override {
-    if (!has_met_ || failure_ != Code::ok) return;
+    if (!has_met_ || failure_ != Code::ok) return;  // the meeting ends, or went wrong
     failure_ = code;
     cancel_stream(introduction_.stream, peer_, code);
   }

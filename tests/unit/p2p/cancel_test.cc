@@ -1,6 +1,5 @@
 // A context is cancelled in the middle of everything: all of it ends, the rest goes on.
 #include <deque>
-#include <optional>
 #include <random>
 
 #include "worlds.h"
@@ -254,79 +253,4 @@ TEST_CASE("what a matched probe took and nobody receives is freed at the end", "
   REQUIRE(worlds.until([&] { return worlds[1].take(0, envelope, &status) != nullptr; }));
   CHECK(status.code == Code::ok);
   worlds.end(1);  // the leak checker looks
-}
-
-namespace {
-
-// A partitioned message of four partitions from rank 0 to rank 1, in one round.
-class Parts {
- public:
-  Parts(Worlds& worlds, std::uint32_t context, std::size_t bytes)
-      : sent(pattern(4 * bytes, context)), received(sent.size()) {
-    const Envelope envelope{context, 0, 5, 0};
-    sends = worlds[0].send_partitioned(1, envelope, {4, plain(sent)});
-    gets = worlds[1].recv_partitioned(0, envelope, {4, plain(received)});
-  }
-  Parts(const Parts&) = delete;
-  Parts& operator=(const Parts&) = delete;
-  ~Parts() {
-    sends->release();
-    gets->release();
-  }
-  void start() {
-    sends->start(&Parts::note, &sent_how);
-    gets->start(&Parts::note, &got_how);
-  }
-  bool is_over() const { return sent_how.has_value() && got_how.has_value(); }
-
-  std::vector<std::byte> sent, received;
-  p2p::Partitioned *sends = nullptr, *gets = nullptr;
-  std::optional<Status> sent_how, got_how;
-
- private:
-  static void note(void* how, const Status& status) {
-    *static_cast<std::optional<Status>*>(how) = status;
-  }
-};
-
-}  // namespace
-
-TEST_CASE("partitioned messages end with their context, whatever they have come to",
-          "[p2p][cancel]") {
-  for (const std::size_t bytes : {std::size_t{10}, std::size_t{3000}, std::size_t{60'000}})
-    for (int rounds = 0; rounds < 12; ++rounds)
-      for (const int ready : {0, 2, 4}) {
-        CAPTURE(bytes, rounds, ready);
-        FakeOptions options;
-        options.longest_delay = 2;
-        options.seed = static_cast<std::uint64_t>(rounds + 1);
-        Worlds worlds(2, options);
-        Parts doomed(worlds, kCancelled, bytes), alive(worlds, kAlive, bytes);
-        doomed.start();
-        alive.start();
-        for (int i = 0; i < ready; ++i) doomed.sends->ready(i);
-        worlds.rounds(rounds);
-        for (const int rank : {0, 1}) worlds[rank].cancel(kCancelled, Code::proc_aborted);
-        for (int i = ready; i < 4; ++i) doomed.sends->ready(i);
-        for (int i = 0; i < 4; ++i) alive.sends->ready(i);
-        REQUIRE(worlds.until([&] { return doomed.is_over() && alive.is_over(); }));
-        CHECK((doomed.sent_how->code == Code::proc_aborted || ready == 4));
-        if (ready < 4) CHECK(doomed.got_how->code == Code::proc_aborted);
-        CHECK((doomed.got_how->code != Code::ok || doomed.received == doomed.sent));
-        CHECK((alive.sent_how->code == Code::ok && alive.got_how->code == Code::ok));
-        CHECK(alive.received == alive.sent);
-        worlds.rounds(60);
-        for (const int rank : {0, 1}) {
-          CHECK(worlds[rank].counters().unexpected_now == 0);
-          CHECK(worlds[rank].counters().posted_now == 0);
-          CHECK(worlds.core(rank).kept_bytes() == 0);
-        }
-        // Of a cancelled context each later round ends at once.
-        doomed.sent_how.reset(), doomed.got_how.reset();
-        doomed.start();
-        for (int i = 0; i < 4; ++i) doomed.sends->ready(i);
-        REQUIRE(worlds.until([&] { return doomed.is_over(); }));
-        CHECK((doomed.sent_how->code == Code::proc_aborted &&
-               doomed.got_how->code == Code::proc_aborted));
-      }
 }

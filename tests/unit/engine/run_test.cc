@@ -168,6 +168,30 @@ TEST_CASE("a run that fails ends, and ends those of the others", "[engine]") {
   });
 }
 
+TEST_CASE("a run that served before ends those of the others, too, when it fails", "[engine]") {
+  // The same ring; what its first call has sent is none of the second's, which fails on rank 0.
+  bench::run_members(4, [](const Member& me) {
+    const int right = (me.rank + 1) % 4, left = (me.rank + 3) % 4;
+    sched::Builder builder;
+    for (int k = 0; k < 4; ++k) {
+      builder.send(at(Space::out, k, 1), right);
+      builder.recv(at(Space::out, k + 1, 1), left);
+    }
+    Ints out(5, me.rank);
+    const auto run =
+        std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));
+    for (int call = 0; call < 3; ++call) {
+      const bool fails = call == 1;
+      engine::Binding binding = me.binding(call);
+      if (fails && me.rank == 0) binding.fingerprint = 0x20000000;
+      binding.out.whole = block(out);
+      run->begin(std::move(binding));
+      if ((engine::wait(me.endpoint, *run) == Code::ok) == fails) return false;
+    }
+    return true;
+  });
+}
+
 TEST_CASE("a cancelled context ends the runs in it, and no others", "[engine]") {
   bench::run_members(3, [](const Member& me) {
     const int right = (me.rank + 1) % 3, left = (me.rank + 2) % 3;

@@ -40,13 +40,6 @@ class Random {
   std::uint64_t state_;
 };
 
-// The one that is due, mostly; else one ahead, or far from it.
-inline std::uint64_t some_number(Random& random, std::uint64_t next) {
-  if (random.below(150) != 0) return next + (random.below(4) == 0 ? random.below(20) : 0);
-  constexpr std::uint64_t kOdd[] = {0, 1, 1023, 1024, 1025, 1ULL << 32, 1ULL << 63, ~0ULL};
-  return next + kOdd[random.below(std::size(kOdd))];
-}
-
 inline std::string mutate(Random& random, const std::vector<std::string>& seeds,
                           const std::string& letters) {
   std::string text = seeds[random.below(seeds.size())];

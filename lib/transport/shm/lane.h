@@ -231,6 +231,8 @@ class Reader {
     LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
     if (bytes > kInlineBytes) return deliver_from_ring(sink, line, bytes);
+    if (is_under_way_) [[unlikely]]
+      return disbelieve();  // it was a long one when its place was asked for
     return hand_over(sink, line, {line.inlined, bytes});
   }
 

@@ -109,6 +109,18 @@ TEST_CASE("a long frame stays as long as it was when its place was asked for", "
   CHECK(lane.sink.frames.at(0).payload == pattern(kBytes, 1));
 }
 
+TEST_CASE("a long frame of which a part was taken does not become a short one", "[lane]") {
+  using Got = shm::Reader::Got;
+  Lane lane;
+  lane.sink.places = true;
+  lane.write(kBytes, 1);
+  lane.show(0, 5'000);
+  CHECK(lane.reader.deliver(lane.sink) == Got::part);
+  lane.line(0).control.store((lane.line(0).control.load() >> 32 << 32) | 8);
+  CHECK(lane.reader.deliver(lane.sink) == Got::unbelieved);
+  CHECK(lane.sink.frames.empty());
+}
+
 TEST_CASE("a frame that does not lie in the ring is not believed", "[lane]") {
   using Got = shm::Reader::Got;
   const std::uint32_t bytes = GENERATE(5'000U, 40'000U);

@@ -5,15 +5,13 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import Started, free_port  # noqa: E402
+from jobs import Started, by_hand, free_port  # noqa: E402
 
 
 def run(program, size, how):
     """The ranks' statuses, and what the others than the last said."""
-    port = str(free_port())
-    ranks = [Started([program, how], dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank),
-                                          LOCAL_WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=port))
-             for rank in range(size)]
+    port = free_port()
+    ranks = [Started([program, how], by_hand(rank, size, port)) for rank in range(size)]
     try:
         return [rank.wait() for rank in ranks], "".join(rank.said() for rank in ranks[:-1])
     finally:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import free_port  # noqa: E402
+import jobs  # noqa: E402
 
 PRUN, SHARE = sys.argv[1:]
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -39,12 +39,10 @@ def by_prun(what, options, ranks, words=()):
 
 
 def by_hand(what, size, ranks, words=()):
-    port = str(free_port())
+    port = jobs.free_port()
     started = []
     for rank in range(size):
-        variables = {"RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size),
-                     "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        started.append(subprocess.Popen([SHARE, *words], env=dict(os.environ, **variables), stdin=subprocess.DEVNULL,
+        started.append(subprocess.Popen([SHARE, *words], env=jobs.by_hand(rank, size, port), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
     judge(what, "".join(one.communicate(timeout=200)[0] for one in started), ranks)
 

@@ -48,6 +48,15 @@ struct FakeOptions {
   std::size_t copy_fails_at = kNone;
 };
 
+// Few frames fit, they are held back, and many are refused.
+inline FakeOptions full_and_slow() {
+  FakeOptions options;
+  options.capacity = 2;
+  options.longest_delay = 3;
+  options.refuse_percent = 30;
+  return options;
+}
+
 // What joins the fake transports of one test; outlives them.
 class FakeNet {
  public:

@@ -79,6 +79,12 @@ def free_port():
         return port
 
 
+def by_hand(rank, size, port):
+    """The environment of a rank of one host that torchrun, or a person, has started."""
+    return dict(os.environ, RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size),
+                MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+
+
 def wait_until(condition, what, limit_s=LIMIT_S):
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:

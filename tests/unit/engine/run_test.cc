@@ -22,6 +22,14 @@ Slice at(Space space, int index, int count = 1) {
   return {space, index * 4, count * 4};
 }
 
+// What comes from the left goes on to the right, four times.
+void put_ring(sched::Builder& builder, int left, int right) {
+  for (int k = 0; k < 4; ++k) {
+    builder.send(at(Space::out, k, 1), right);
+    builder.recv(at(Space::out, k + 1, 1), left);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a program counts the message before to the same peer as a condition", "[engine]") {
@@ -141,10 +149,7 @@ TEST_CASE("a run that fails ends, and ends those of the others", "[engine]") {
   bench::run_members(4, [](const Member& me) {
     const int right = (me.rank + 1) % 4, left = (me.rank + 3) % 4;
     sched::Builder builder;
-    for (int k = 0; k < 4; ++k) {
-      builder.send(at(Space::out, k, 1), right);
-      builder.recv(at(Space::out, k + 1, 1), left);
-    }
+    put_ring(builder, left, right);
     Ints out(5, me.rank);
     engine::Binding binding = me.binding(0);
     if (me.rank == 0) binding.fingerprint = 0x20000000;
@@ -171,12 +176,8 @@ TEST_CASE("a run that fails ends, and ends those of the others", "[engine]") {
 TEST_CASE("a run that served before ends those of the others, too, when it fails", "[engine]") {
   // The same ring; what its first call has sent is none of the second's, which fails on rank 0.
   bench::run_members(4, [](const Member& me) {
-    const int right = (me.rank + 1) % 4, left = (me.rank + 3) % 4;
     sched::Builder builder;
-    for (int k = 0; k < 4; ++k) {
-      builder.send(at(Space::out, k, 1), right);
-      builder.recv(at(Space::out, k + 1, 1), left);
-    }
+    put_ring(builder, (me.rank + 3) % 4, (me.rank + 1) % 4);
     Ints out(5, me.rank);
     const auto run =
         std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));

@@ -139,36 +139,45 @@ TEST_CASE("a peer that dies while a context is cancelled", "[p2p][cancel]") {
   }
 }
 
-TEST_CASE("a transfer cancelled by its sender ends at its receiver too", "[p2p][cancel]") {
-  FakeOptions options;
-  options.capacity = 2;
-  Worlds worlds(2, options);
-  auto data = pattern(200'000, 1);
-  std::vector<std::byte> into(data.size());
+namespace {
+
+// A long message from rank 0 to 1 that neither has ended, though data have come.
+struct UnderWay {
+  UnderWay() {
+    worlds.rounds(6);
+    REQUIRE_FALSE(send->done);
+    REQUIRE(into[0] == data[0]);
+  }
+  void until_done() {
+    REQUIRE(worlds.until([&] { return send->done && receive->done; }));
+  }
+  static FakeOptions narrow() {
+    FakeOptions options;
+    options.capacity = 2;
+    return options;
+  }
+  Worlds worlds{2, narrow()};
+  std::vector<std::byte> data = pattern(200'000, 1);
+  std::vector<std::byte> into = std::vector<std::byte>(data.size());
   Pending* const receive = worlds[1].recv(0, {kCancelled, 0, 1, 0}, plain(into));
   Pending* const send = worlds[0].send(Mode::standard, 1, {kCancelled, 0, 1, 0}, plain(data));
-  worlds.rounds(6);
-  REQUIRE_FALSE(send->done);
-  REQUIRE(into[0] == data[0]);  // under way
-  worlds[0].cancel(kCancelled, Code::proc_aborted);
-  REQUIRE(worlds.until([&] { return send->done && receive->done; }));
-  CHECK(send->status.code == Code::proc_aborted);
-  CHECK(receive->status.code == Code::proc_aborted);
+};
+
+}  // namespace
+
+TEST_CASE("a transfer cancelled by its sender ends at its receiver too", "[p2p][cancel]") {
+  UnderWay message;
+  message.worlds[0].cancel(kCancelled, Code::proc_aborted);
+  message.until_done();
+  CHECK(message.send->status.code == Code::proc_aborted);
+  CHECK(message.receive->status.code == Code::proc_aborted);
 }
 
 TEST_CASE("a receive that its sender goes on to fill ends with its code", "[p2p][cancel]") {
-  FakeOptions options;
-  options.capacity = 2;
-  Worlds worlds(2, options);
-  auto data = pattern(200'000, 1);
-  std::vector<std::byte> into(data.size());
-  Pending* const receive = worlds[1].recv(0, {kCancelled, 0, 1, 0}, plain(into));
-  Pending* const send = worlds[0].send(Mode::standard, 1, {kCancelled, 0, 1, 0}, plain(data));
-  worlds.rounds(6);
-  REQUIRE(into[0] == data[0]);  // under way
-  worlds[1].cancel(kCancelled, Code::proc_aborted);
-  REQUIRE(worlds.until([&] { return send->done && receive->done; }));
-  CHECK(receive->status.code == Code::proc_aborted);
+  UnderWay message;
+  message.worlds[1].cancel(kCancelled, Code::proc_aborted);
+  message.until_done();
+  CHECK(message.receive->status.code == Code::proc_aborted);
 }
 
 TEST_CASE("an offer to a cancelled context ends at its sender", "[p2p][cancel]") {

@@ -47,9 +47,7 @@ std::vector<Case> cases() {
   std::vector<Case> all(4);
   all[0].name = "plain";
   all[1].name = "a full and slow link";
-  all[1].link.capacity = 2;
-  all[1].link.longest_delay = 3;
-  all[1].link.refuse_percent = 30;
+  all[1].link = full_and_slow();
   all[2].name = "a link that does not place";
   all[2].link.places = false;
   all[3].name = "host memory is read late";

@@ -23,9 +23,7 @@ inline std::vector<MemoryVariant> memory_variants() {
   std::vector<MemoryVariant> all(12);
   all[0].name = "plain";
   all[1].name = "a full and slow link";
-  all[1].link.capacity = 2;
-  all[1].link.longest_delay = 3;
-  all[1].link.refuse_percent = 30;
+  all[1].link = full_and_slow();
   all[2].name = "a link that gets";
   all[2].link.gets = true;
   all[2].link.get_from = 2000;

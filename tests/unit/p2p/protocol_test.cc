@@ -17,9 +17,7 @@ std::vector<Variant> variants() {
   std::vector<Variant> all(7);
   all[0].name = "plain";
   all[1].name = "full and slow";
-  all[1].options.capacity = 2;
-  all[1].options.longest_delay = 3;
-  all[1].options.refuse_percent = 30;
+  all[1].options = full_and_slow();
   all[2].name = "gets";
   all[2].options.gets = true;
   all[2].options.get_from = 2000;

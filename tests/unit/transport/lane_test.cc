@@ -2,6 +2,7 @@
 // always written all; how much of it is shown is turned back by hand.
 #include "transport/shm/lane.h"
 
+#include "lane_memory.h"
 #include "rig.h"
 
 using namespace tutti;             // NOLINT(google-build-using-namespace): a test
@@ -12,18 +13,12 @@ namespace {
 
 constexpr std::size_t kBytes = 40'000;
 
-struct Lane {
-  shm::LaneGeometry geometry{.lines = 8, .units = 8192};
-  struct alignas(kCacheLine) Line {
-    std::byte bytes[kCacheLine];
-  };
-  std::vector<Line> memory =
-      std::vector<Line>(shm::kCounterLines + geometry.lines + geometry.units);
+struct Lane : LaneMemory {
+  Lane() : LaneMemory(8) {}
   shm::Writer writer{bytes(), geometry};
   shm::Reader reader{bytes(), geometry, 3};
   Recorder sink;
 
-  std::byte* bytes() { return reinterpret_cast<std::byte*>(memory.data()); }
   // Of the frame that is written next.
   shm::LaneLine& line(std::size_t number) {
     return reinterpret_cast<shm::LaneLine&>(memory[shm::kCounterLines + number]);
@@ -35,9 +30,14 @@ struct Lane {
   void show(std::size_t number, std::size_t shown) {
     line(number).ring.shown.store(static_cast<std::uint32_t>(shown));
   }
-  std::uint64_t consumed() {
-    return reinterpret_cast<shm::LaneCounters*>(bytes())->consumed.load();
+  // A long frame is written, and so many bytes of it are taken to where the sink wants them.
+  void take_first(std::size_t bytes) {
+    sink.places = true;
+    write(kBytes, 1);
+    show(0, bytes);
+    CHECK(reader.deliver(sink) == shm::Reader::Got::part);
   }
+  std::uint64_t consumed() { return counters().consumed.load(); }
 };
 
 }  // namespace
@@ -83,10 +83,7 @@ TEST_CASE("a long frame that the sink wants nowhere is given whole", "[lane]") {
 TEST_CASE("nothing is written beyond a long frame, whatever its line says", "[lane]") {
   using Got = shm::Reader::Got;
   Lane lane;
-  lane.sink.places = true;
-  lane.write(kBytes, 1);
-  lane.show(0, 5'000);
-  CHECK(lane.reader.deliver(lane.sink) == Got::part);
+  lane.take_first(5'000);
   lane.show(0, 4'000);
   CHECK(lane.reader.deliver(lane.sink) == Got::nothing);
   lane.show(0, 10 * kBytes);
@@ -98,10 +95,7 @@ TEST_CASE("nothing is written beyond a long frame, whatever its line says", "[la
 TEST_CASE("a long frame stays as long as it was when its place was asked for", "[lane]") {
   using Got = shm::Reader::Got;
   Lane lane;
-  lane.sink.places = true;
-  lane.write(kBytes, 1);
-  lane.show(0, 5'000);
-  CHECK(lane.reader.deliver(lane.sink) == Got::part);
+  lane.take_first(5'000);
   lane.line(0).control.store(lane.line(0).control.load() + 20'000);
   lane.line(0).ring.at = 7'000;
   lane.show(0, kBytes + 20'000);
@@ -112,10 +106,7 @@ TEST_CASE("a long frame stays as long as it was when its place was asked for", "
 TEST_CASE("a long frame of which a part was taken does not become a short one", "[lane]") {
   using Got = shm::Reader::Got;
   Lane lane;
-  lane.sink.places = true;
-  lane.write(kBytes, 1);
-  lane.show(0, 5'000);
-  CHECK(lane.reader.deliver(lane.sink) == Got::part);
+  lane.take_first(5'000);
   lane.line(0).control.store((lane.line(0).control.load() >> 32 << 32) | 8);
   CHECK(lane.reader.deliver(lane.sink) == Got::unbelieved);
   CHECK(lane.sink.frames.empty());
@@ -141,10 +132,7 @@ TEST_CASE("a frame that does not lie in the ring is not believed", "[lane]") {
 
 TEST_CASE("of a peer that is given up no frame is finished", "[lane]") {
   Lane lane;
-  lane.sink.places = true;
-  lane.write(kBytes, 1);
-  lane.show(0, 5'000);
-  CHECK(lane.reader.deliver(lane.sink) == shm::Reader::Got::part);
+  lane.take_first(5'000);
   lane.reader.give_up();
   lane.show(0, kBytes);
   CHECK(!lane.reader.has_frame());

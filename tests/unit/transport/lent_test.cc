@@ -4,6 +4,7 @@
 #include <random>
 
 #include "every_link.h"
+#include "lane_memory.h"
 #include "transport/shm/lane.h"
 
 using namespace tutti;             // NOLINT(google-build-using-namespace): a test
@@ -17,25 +18,17 @@ constexpr std::size_t kLong = 40'000;
 constexpr std::uint32_t kUnits = 625;  // of such a frame
 constexpr std::size_t kHalf = 6;       // so many of them are at most half of the ring
 
-struct Lane final : Lender {
-  shm::LaneGeometry geometry{.lines = 64, .units = 8192};
-  struct alignas(kCacheLine) Line {
-    std::byte bytes[kCacheLine];
-  };
-  std::vector<Line> memory =
-      std::vector<Line>(shm::kCounterLines + geometry.lines + geometry.units);
+struct Lane final : LaneMemory, Lender {
   shm::Writer writer{bytes(), geometry};
   shm::Reader reader{bytes(), geometry, 3, this};
   Recorder sink;
   std::uint64_t sent = 0;
 
-  Lane() { sink.borrows = true; }
+  Lane() : LaneMemory(64) { sink.borrows = true; }
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane() { sink.kept.clear(); }
 
-  std::byte* bytes() { return reinterpret_cast<std::byte*>(memory.data()); }
-  shm::LaneCounters& counters() { return *reinterpret_cast<shm::LaneCounters*>(bytes()); }
   bool write(std::size_t length) {
     const auto data = pattern(length, sent);
     if (!writer.try_write(header_for(sent), data.data(), data.size())) return false;

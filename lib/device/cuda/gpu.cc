@@ -32,10 +32,9 @@ Result<void> Gpu::start() {
   TUTTI_DO(check(driver_.cuCtxGetStreamPriorityRange(&least, &greatest), "priorities"));
   // Streams of one priority share queues of the hardware. A user's stream may stand still until
   // ours have done their work, so ours have another priority, wherever we make one.
-  for (Lane& lane : lanes_)
-    TUTTI_DO(
-        check(driver_.cuStreamCreateWithPriority(&lane.stream, CU_STREAM_NON_BLOCKING, greatest),
-              "a stream"));
+  for (CUstream* stream : {&lanes_[0].stream, &lanes_[1].stream, &lanes_[2].stream, &idle_})
+    TUTTI_DO(check(driver_.cuStreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest),
+                   "a stream"));
   for (CUevent* event : {&fence_, &mark_})
     TUTTI_DO(check(driver_.cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "an event"));
   return {};
@@ -51,6 +50,7 @@ Gpu::~Gpu() {
       for (const Step& step : lane.in_flight) events_.push_back(step.event);
       if (lane.stream != nullptr) driver_.cuStreamDestroy(lane.stream);
     }
+    if (idle_ != nullptr) driver_.cuStreamDestroy(idle_);
     events_.insert(events_.end(), {fence_, mark_});
     for (CUevent event : events_)
       if (event != nullptr) driver_.cuEventDestroy(event);
@@ -105,6 +105,7 @@ Result<void> Gpu::prepare() {
   if (!staging_.is_open()) TUTTI_DO(open_staging());
   TUTTI_DO(take_spare());
   TUTTI_DO(queues_.open());
+  TUTTI_DO(make_events());
   tables_.open();
   return kernels_.load();
 }
@@ -115,6 +116,12 @@ bool Gpu::is_lost() const {
   const Current current(driver_, context_);
   const CUresult said = driver_.cuStreamQuery(lanes_[0].stream);
   return said != CUDA_SUCCESS && said != CUDA_ERROR_NOT_READY;
+}
+
+Result<void> Gpu::free_imported(CUdeviceptr address) const {
+  const Current current(driver_, context_);
+  TUTTI_DO(check(driver_.cuMemFreeAsync(address, idle_), "cuMemFreeAsync of a neighbour's memory"));
+  return check(driver_.cuStreamSynchronize(idle_), "cuMemFreeAsync of a neighbour's memory");
 }
 
 Gpu::Job* Gpu::take_job(What what, Done* done, types::Count total) {
@@ -225,13 +232,23 @@ Result<bool> Gpu::enqueue(Step& step) {
   return true;
 }
 
-Result<CUevent> Gpu::take_event() {
+Result<void> Gpu::make_event() {
   CUevent event = nullptr;
-  if (events_.empty()) {
-    TUTTI_DO(check(driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "an event"));
-    return event;
-  }
-  event = events_.back();
+  TUTTI_DO(check(driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "an event"));
+  events_.push_back(event);
+  ++made_events_;
+  return {};
+}
+
+// As many as there are ever steps at once: those in flight, and one that begins.
+Result<void> Gpu::make_events() {
+  while (made_events_ < lanes_.size() * kMostInFlight + 1) TUTTI_DO(make_event());
+  return {};
+}
+
+Result<CUevent> Gpu::take_event() {
+  if (events_.empty()) TUTTI_DO(make_event());
+  const CUevent event = events_.back();
   events_.pop_back();
   return event;
 }

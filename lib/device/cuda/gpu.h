@@ -56,9 +56,11 @@ class Gpu final : public types::Device {
   types::CopyPace pace() override;
 
   // Streams of the user's will stand still until we have worked. What may make the driver wait for
-  // them is done now: memory is allocated, kernels are loaded.
+  // them is done now: memory is allocated, events are made, kernels are loaded.
   Result<void> prepare();
   QueueRoom& queues() { return queues_; }
+  // Of a neighbour's pool, which nothing here uses any more. Waits for no stream of anybody's.
+  Result<void> free_imported(CUdeviceptr address) const;
   bool is_lost() const;  // any thread
   // Its context was reset or destroyed, and all of ours with it: nothing is to be given back.
   bool is_gone() const { return is_abandoned_ || life_.is_over(); }
@@ -139,6 +141,8 @@ class Gpu final : public types::Device {
   void end_step(Lane& lane);
   int end_job(Job* job);
   void fail_job(Job& job, const std::string& why);
+  Result<void> make_event();
+  Result<void> make_events();
   Result<CUevent> take_event();
   Result<void> check(CUresult said, const char* what) const;
 
@@ -149,6 +153,7 @@ class Gpu final : public types::Device {
   const Life life_;
   bool is_abandoned_ = false;
   std::array<Lane, 3> lanes_;  // to the host, from it, within
+  CUstream idle_ = nullptr;    // holds nothing
   // Events behind what the caller's default stream held: our lanes wait for the first, a caller
   // that asks (is_mark_reached) for the second.
   CUevent fence_ = nullptr, mark_ = nullptr;
@@ -164,7 +169,8 @@ class Gpu final : public types::Device {
   Kernels kernels_;
   RunTables tables_;
   Rows rows_;
-  std::vector<CUevent> events_;
+  std::vector<CUevent> events_;  // that no step has
+  std::size_t made_events_ = 0;
   std::vector<std::string> told_;  // why work failed
   std::vector<std::unique_ptr<Job>> jobs_;
   std::vector<Job*> free_jobs_;

@@ -94,7 +94,25 @@ Result<std::unique_ptr<types::DeviceQueue>> Cuda::open_queue(std::uintptr_t hand
                 "cudaStreamCreateWithFlags");
   TUTTI_TRY(gpu, gpu_of(stream));
   TUTTI_DO(gpu->prepare());
+  TUTTI_DO(prepare_active());
   return Queue::open(driver_, *gpu, stream);
+}
+
+// Calls in a stream may be given memory of other GPUs, too: of those that the process uses by now.
+Result<void> Cuda::prepare_active() {
+  int count = 0;
+  if (driver_.cuDeviceGetCount(&count) != CUDA_SUCCESS) return {};
+  for (int i = 0; i < count; ++i) {
+    Pointer place;
+    place.ordinal = i;
+    unsigned flags = 0;
+    int is_active = 0;
+    std::string why;  // a call that is given its memory will say so
+    if (driver_.cuDevicePrimaryCtxGetState(i, &flags, &is_active) == CUDA_SUCCESS && is_active != 0)
+      gpu_of(place, &why);
+  }
+  for (const auto& gpu : gpus_) TUTTI_DO(gpu->prepare());
+  return {};
 }
 
 // For what a thread of ours asks outside of Current, too: it spoils no graph that another captures.

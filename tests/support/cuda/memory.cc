@@ -104,16 +104,16 @@ namespace {
 // A side of a copy.
 struct Side {
   void* memory = nullptr;
-  bool is_device = false, is_pageable = false;
+  bool is_device = false, is_pageable = false, is_managed = false;
 };
 bool resolve(CUdeviceptr address, std::size_t bytes, Side* side) {
   const Allocation* const found = find(address);
   if (found == nullptr) {
     if (is_window(address)) return false;
-    *side = {reinterpret_cast<void*>(address), false, true};
+    *side = {reinterpret_cast<void*>(address), false, true, false};
     return true;
   }
-  *side = {reach(address, bytes), found->kind < Kind::pinned, false};
+  *side = {reach(address, bytes), found->kind < Kind::pinned, false, found->kind == Kind::managed};
   return side->memory != nullptr;
 }
 
@@ -137,8 +137,16 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
     if (us > 0) ::usleep(static_cast<useconds_t>(us));
     std::memmove(into.memory, out_of.memory, bytes);
   });
-  // As the driver does with memory that is not pinned.
-  if (is_awaited || into.is_pageable || out_of.is_pageable) await(lock, end);
+  // As the driver does with memory that is not pinned, and between host memories. Where the host is
+  // written it lets nobody make anything meanwhile.
+  const auto is_host = [](const Side& side) { return !side.is_device && !side.is_managed; };
+  const bool is_of_host = is_host(into) && is_host(out_of);
+  if (!is_awaited && !into.is_pageable && !out_of.is_pageable && !is_of_host) return CUDA_SUCCESS;
+  const bool bars = into.is_pageable || is_of_host;
+  state().waiting_copies += bars ? 1 : 0;
+  await(lock, end);
+  state().waiting_copies -= bars ? 1 : 0;
+  if (bars) state().ends.notify_all();
   return CUDA_SUCCESS;
 }
 
@@ -153,6 +161,7 @@ static int current_device() {
 
 CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
   ENTER_UNSAFE("cuMemAlloc");
+  await_waiting_copies(lock);
   if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
   return allocate(Kind::device, current_device(), bytes, address);
 }
@@ -169,6 +178,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
 }
 CUresult cuMemHostAlloc(void** address, size_t bytes, unsigned) {
   ENTER_UNSAFE("cuMemHostAlloc");
+  await_waiting_copies(lock);
   if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
   CUdeviceptr made = 0;
   const CUresult said = allocate(Kind::pinned, current_device(), bytes, &made);

@@ -23,6 +23,7 @@ Gpu::Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary)
       life_(driver, context),
       staging_(driver),
       queues_(driver),
+      scratch_(driver),
       kernels_(driver),
       tables_(driver) {}
 
@@ -57,6 +58,7 @@ Gpu::~Gpu() {
     if (spare_ != 0) driver_.cuMemFree(spare_);
     kernels_.close();
     tables_.close();
+    scratch_.close();
     staging_.close();
     queues_.close();
   }
@@ -106,7 +108,21 @@ Result<void> Gpu::prepare() {
   TUTTI_DO(take_spare());
   TUTTI_DO(queues_.open());
   tables_.open();
+  scratch_.prepare();
   return kernels_.load();
+}
+
+// The driver may wait for streams when it allocates: not while one of the user's may stand still.
+std::byte* Gpu::take_scratch(std::size_t bytes) {
+  constexpr std::size_t kLeast = std::size_t{16} << 10;
+  if (bytes < kLeast || is_gone()) return nullptr;
+  const Current current(driver_, context_);
+  if (!current) return nullptr;
+  if (std::byte* const kept = scratch_.take(bytes, false); kept != nullptr) return kept;
+  if (enqueued_ != nullptr && !enqueued_->begin_rest()) return nullptr;
+  std::byte* const grown = scratch_.take(bytes, true);
+  if (enqueued_ != nullptr) enqueued_->end_rest();
+  return grown;
 }
 
 // A stream of ours is asked: asking one of the user's would spoil a capture that it is in.

@@ -17,6 +17,7 @@
 #include "device/cuda/kernels.h"
 #include "device/cuda/life.h"
 #include "device/cuda/queue.h"
+#include "device/cuda/scratch.h"
 #include "device/cuda/staging.h"
 #include "device/cuda/tables.h"
 #include "types/types.h"
@@ -54,11 +55,14 @@ class Gpu final : public types::Device {
     return other.kind() == MemoryKind::cuda && other.is_usable();
   }
   types::CopyPace pace() override;
+  std::byte* take_scratch(std::size_t bytes) override;
+  void give_scratch(std::byte* at) override { scratch_.give(at); }
 
   // Streams of the user's will stand still until we have worked. What may make the driver wait for
   // them is done now: memory is allocated, kernels are loaded.
   Result<void> prepare();
   QueueRoom& queues() { return queues_; }
+  void set_enqueued(types::Enqueued* enqueued) { enqueued_ = enqueued; }
   bool is_lost() const;  // any thread
   // Its context was reset or destroyed, and all of ours with it: nothing is to be given back.
   bool is_gone() const { return is_abandoned_ || life_.is_over(); }
@@ -161,6 +165,8 @@ class Gpu final : public types::Device {
   bool has_tried_ = false;  // to measure it
   Staging staging_;
   QueueRoom queues_;
+  types::Enqueued* enqueued_ = nullptr;  // null: there are no streams of the user's
+  Scratch scratch_;
   Kernels kernels_;
   RunTables tables_;
   Rows rows_;

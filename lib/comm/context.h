@@ -89,9 +89,9 @@ class Runtime {
   wireup::RecentCalls& recent;
   Mismatch mismatch = Mismatch::an_error;
   bool warned_of_mismatch = false;
-  bool tells_every_call = false;     // to the daemon, as it begins
-  bool is_recorded = false;          // --stats and --trace want to know what each call was about
-  bool may_have_gpus = false;        // as all ranks of the host
+  bool tells_every_call = false;  // to the daemon, as it begins
+  bool is_recorded = false;       // --stats and --trace want to know what each call was about
+  bool may_have_gpus = false;     // as all ranks of the host
   bool gpu_library_tried = false;
   std::unique_ptr<delegate::GpuLibrary> gpu_library;
   struct {

@@ -53,9 +53,9 @@ Result<select::Contest*> contest_of(Communicator& comm, const CollCall& call, Co
     return &found->second;
   const CallShape shape = shape_of(comm, call);
   const bool is_blocks = coll::delegated(call.collective).kind == coll::Delegated::blocks;
-  const Among among = comm.state().team == nullptr                     ? Among::schedules
+  const Among among = comm.state().team == nullptr                       ? Among::schedules
                       : is_long(is_blocks ? bytes / comm.size() : bytes) ? Among::schedules_on_gpus
-                                                                       : Among::all;
+                                                                         : Among::all;
   TUTTI_TRY(choice, choice_for(comm, shape, among));
   select::Question question;
   question.collective = call.collective;

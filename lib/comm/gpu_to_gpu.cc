@@ -2,7 +2,8 @@
 //
 // The team folds, and passes on, in host memory. Where the buffers of all members lie on GPUs that
 // read each other's memory, long calls go by a schedule instead: its messages are read from GPU to
-// GPU, its scratch is there, too, and folds are kernels, so that nothing passes through host memory.
+// GPU, its scratch is there, too, and folds are kernels, so that nothing passes through host
+// memory.
 //
 // Where a buffer is only its member knows. So members tell each other, in a call of a few bytes;
 // whether they do rests on what they know alike: the bytes, and what came of it before.
@@ -22,7 +23,14 @@ namespace {
 using delegate::TeamCall;
 
 // What keeps a member from it; the greatest of all counts.
-enum class Hindrance : std::uint8_t { none, host_memory, layout, operation, not_readable, not_read };
+enum class Hindrance : std::uint8_t {
+  none,
+  host_memory,
+  layout,
+  operation,
+  not_readable,
+  not_read
+};
 constexpr const char* kHindrances[] = {
     "",
     "has buffers in host memory",
@@ -113,7 +121,8 @@ Result<bool> goes_past_team(Communicator& comm, const CollCall& call, const Team
   Communicator::State& state = comm.state();
   if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
   if (wish_of(comm, call.collective) == GpuCalls::Wish::never) return false;
-  GpuCalls::Refusals& refusals = state.gpu_calls->by_team[static_cast<std::size_t>(call.collective)];
+  GpuCalls::Refusals& refusals =
+      state.gpu_calls->by_team[static_cast<std::size_t>(call.collective)];
   if (refusals.passes()) return false;
   const auto fingerprint = static_cast<std::int64_t>(said.fingerprint);
   std::int64_t words[] = {static_cast<std::int64_t>(hindrance(comm, said)) << 32 | comm.rank(),

@@ -99,8 +99,8 @@ struct Communicator::State {
 // The algorithm that a communicator's list ("allreduce=ring,bcast=binomial") names for a
 // collective.
 std::string forced_name(const std::string& list, coll::Collective collective);
-// Which algorithm serves the shape here: of all, and of the team (null); of schedules only; of those
-// where every member's buffers lie on a GPU.
+// Which algorithm serves the shape here: of all, and of the team (null); of schedules only; of
+// those where every member's buffers lie on a GPU.
 enum class Among : std::uint8_t { all, schedules, schedules_on_gpus };
 Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape, Among among);
 // The same for a call of so many bytes that the team can serve; quick_choice() knows it then.

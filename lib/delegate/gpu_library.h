@@ -85,8 +85,8 @@ class GpuLibrary {
   virtual Result<std::array<std::byte, 16>> identity_of(int device) = 0;
 };
 
-// Whether processes here may have a GPU: this host has a GPU's driver, or TUTTI_GPU_SUPPORT says so.
-// The ranks of a host answer alike.
+// Whether processes here may have a GPU: this host has a GPU's driver, or TUTTI_GPU_SUPPORT says
+// so. The ranks of a host answer alike.
 bool may_have_gpus(const Knobs& knobs);
 // Whether this build can use a library at all.
 bool has_gpu_library();

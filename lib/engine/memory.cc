@@ -96,8 +96,8 @@ Code BoundMemory::bind(const Binding& binding, const Program& program) {
     in_device_ = binding.in.whole.device;
     out_device_ = binding.out.whole.device;
     has_devices_ = in_device_ != nullptr || out_device_ != nullptr;
-    scratch_base_ = take_elements(pool_, program.schedule.scratch, *type_, scratch_,
-                                  device_for_folds(binding));
+    scratch_base_ =
+        take_elements(pool_, program.schedule.scratch, *type_, scratch_, device_for_folds(binding));
     const bool swaps = program.most_swapped > 0 && !binding.op->is_commutative();
     spare_ = swaps ? take_elements(pool_, program.most_swapped, *type_, spare_piece_) : nullptr;
     return binding.failure;

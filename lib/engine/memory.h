@@ -40,7 +40,7 @@ class BoundMemory {
   struct Bound {
     std::span<const Block> blocks;
     std::vector<Count> begins;  // first packed byte of each block, and the end
-    types::Buffer staged;  // null address: it is not
+    types::Buffer staged;       // null address: it is not
   };
   static bool needs_staging(const Bound& bound, sched::Space space, const Program& program);
   static types::Buffer find(const Bound& bound, const sched::Slice& slice);

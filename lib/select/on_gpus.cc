@@ -70,9 +70,9 @@ double by_levels(const Question& question, const TeamFacts& team, const model::C
     like.collective = collective;
     return by_library(like, inner, costs);
   };
-  const double among = levels.are_hosts
-                           ? by_ours(question.collective, question, facts_on_gpus(outer, costs), knobs)
-                           : by_library(question, outer, costs);
+  const double among =
+      levels.are_hosts ? by_ours(question.collective, question, facts_on_gpus(outer, costs), knobs)
+                       : by_library(question, outer, costs);
   const double first = question.collective == Collective::bcast ? 0 : inside(Collective::reduce);
   return first + among + inside(Collective::bcast);
 }

@@ -72,14 +72,13 @@ std::vector<Case> reductions(std::size_t count) {
                                    MPI_INT, MPI_SUM, MPI_COMM_WORLD);
                    },
                    [block](std::size_t i) { return sum(size - 1, block + i); }});
-  cases.push_back({"reduce_scatter_block in place", 1, all,
-                   [n](const int*, int* recv, MPI_Request* request) {
-                     return EITHER(Reduce_scatter_block, reduce_scatter_block, MPI_IN_PLACE, recv,
-                                   n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-                   },
-                   [block, count](std::size_t i) {
-                     return i < count ? sum(size - 1, block + i) : -1;
-                   }});
+  cases.push_back(
+      {"reduce_scatter_block in place", 1, all,
+       [n](const int*, int* recv, MPI_Request* request) {
+         return EITHER(Reduce_scatter_block, reduce_scatter_block, MPI_IN_PLACE, recv, n, MPI_INT,
+                       MPI_SUM, MPI_COMM_WORLD);
+       },
+       [block, count](std::size_t i) { return i < count ? sum(size - 1, block + i) : -1; }});
   cases.push_back({"scan", count, count,
                    [n](const int* send, int* recv, MPI_Request* request) {
                      return EITHER(Scan, scan, send, recv, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -87,8 +86,7 @@ std::vector<Case> reductions(std::size_t count) {
                    [](std::size_t i) { return sum(rank, i); }});
   cases.push_back({"exscan", count, count,
                    [n](const int* send, int* recv, MPI_Request* request) {
-                     return EITHER(Exscan, exscan, send, recv, n, MPI_INT, MPI_SUM,
-                                   MPI_COMM_WORLD);
+                     return EITHER(Exscan, exscan, send, recv, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
                    },
                    [](std::size_t i) { return rank == 0 ? -1 : sum(rank - 1, i); }});
   cases.push_back({"exscan in place", 1, count,
@@ -124,14 +122,12 @@ std::vector<Case> movement(std::size_t count) {
                                    MPI_COMM_WORLD);
                    },
                    [block](std::size_t i) { return element(0, block + i); }});
-  cases.push_back({"allgather", count, all,
-                   [n](const int* send, int* recv, MPI_Request* request) {
-                     return EITHER(Allgather, allgather, send, n, MPI_INT, recv, n, MPI_INT,
-                                   MPI_COMM_WORLD);
-                   },
-                   [count](std::size_t i) {
-                     return element(static_cast<int>(i / count), i % count);
-                   }});
+  cases.push_back(
+      {"allgather", count, all,
+       [n](const int* send, int* recv, MPI_Request* request) {
+         return EITHER(Allgather, allgather, send, n, MPI_INT, recv, n, MPI_INT, MPI_COMM_WORLD);
+       },
+       [count](std::size_t i) { return element(static_cast<int>(i / count), i % count); }});
   const auto transposed = [block, count](std::size_t i) {
     return element(static_cast<int>(i / count), block + i % count);
   };

@@ -115,7 +115,7 @@ std::byte* FakeDevice::take_scratch(std::size_t bytes) {
   if (draw() % 4 == 0) return nullptr;
   const std::size_t room = std::bit_ceil(bytes);
   auto found = std::ranges::find_if(
-      scratch_, [room](const Scratch& each) { return !each.is_taken && each.bytes == room; });
+      scratch_, [room](const ScratchPiece& each) { return !each.is_taken && each.bytes == room; });
   if (found == scratch_.end()) found = scratch_.insert(found, {take(room), room, false});
   found->is_taken = true;
   return found->at;
@@ -123,7 +123,7 @@ std::byte* FakeDevice::take_scratch(std::size_t bytes) {
 
 void FakeDevice::give_scratch(std::byte* at) {
   const auto found =
-      std::ranges::find_if(scratch_, [at](const Scratch& each) { return each.at == at; });
+      std::ranges::find_if(scratch_, [at](const ScratchPiece& each) { return each.at == at; });
   TUTTI_CHECK(found != scratch_.end() && found->is_taken, "what was not taken is given back");
   found->is_taken = false;
   std::memset(seen(at), 0xdd, found->bytes);

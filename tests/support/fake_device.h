@@ -76,12 +76,12 @@ class FakeDevice final : public types::Device {
   std::size_t taken_ = 0;
   int begun_ = 0;
   std::vector<Work> pending_;
-  struct Scratch {
+  struct ScratchPiece {
     std::byte* at;
     std::size_t bytes;
     bool is_taken;
   };
-  std::vector<Scratch> scratch_;
+  std::vector<ScratchPiece> scratch_;
 };
 
 }  // namespace tutti::test

@@ -166,7 +166,7 @@ class Gpu final : public types::Device {
   Staging staging_;
   QueueRoom queues_;
   types::Enqueued* enqueued_ = nullptr;  // null: there are no streams of the user's
-  Scratch scratch_;
+  GpuScratch scratch_;
   Kernels kernels_;
   RunTables tables_;
   Rows rows_;

@@ -13,7 +13,7 @@ constexpr unsigned kPassed = 64;
 }  // namespace
 
 // The smallest that serves.
-Scratch::Place Scratch::find_free(std::size_t bytes) {
+GpuScratch::Place GpuScratch::find_free(std::size_t bytes) {
   auto best = pieces_.end();
   for (auto piece = pieces_.begin(); piece != pieces_.end(); ++piece)
     if (!piece->is_taken && piece->bytes >= bytes &&
@@ -22,7 +22,7 @@ Scratch::Place Scratch::find_free(std::size_t bytes) {
   return best;
 }
 
-bool Scratch::grow(std::size_t bytes) {
+bool GpuScratch::grow(std::size_t bytes) {
   const std::size_t block = std::max(bytes, kLeastBlock);
   if (held_ > kMost || block > kMost - held_) return false;
   if (to_pass_ > 0) {
@@ -39,7 +39,7 @@ bool Scratch::grow(std::size_t bytes) {
   return true;
 }
 
-std::byte* Scratch::take(std::size_t bytes, bool may_grow) {
+std::byte* GpuScratch::take(std::size_t bytes, bool may_grow) {
   if (bytes > kMost) return nullptr;
   bytes = (bytes + kGrain - 1) / kGrain * kGrain;
   auto piece = find_free(bytes);
@@ -54,7 +54,7 @@ std::byte* Scratch::take(std::size_t bytes, bool may_grow) {
   return at;
 }
 
-void Scratch::give(std::byte* at) {
+void GpuScratch::give(std::byte* at) {
   auto piece = std::find_if(pieces_.begin(), pieces_.end(),
                             [at](const Piece& each) { return each.at == at && each.is_taken; });
   if (piece == pieces_.end()) return;
@@ -69,7 +69,7 @@ void Scratch::give(std::byte* at) {
   if (!piece->begins_block && !(piece - 1)->is_taken) join_next(piece - 1);
 }
 
-void Scratch::close() {
+void GpuScratch::close() {
   for (const Piece& piece : pieces_)
     if (piece.begins_block) driver_.cuMemFree(reinterpret_cast<CUdeviceptr>(piece.at));
   pieces_.clear();

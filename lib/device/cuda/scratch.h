@@ -12,12 +12,12 @@
 
 namespace tutti::device::cuda {
 
-class Scratch {
+class GpuScratch {
  public:
   static constexpr std::size_t kLeastBlock = std::size_t{32} << 20;
   static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes of all blocks
 
-  explicit Scratch(const Driver& driver) : driver_(driver) {}
+  explicit GpuScratch(const Driver& driver) : driver_(driver) {}
   // Null: there is none. Unless it may grow the driver is not asked. The context is current.
   std::byte* take(std::size_t bytes, bool may_grow);
   void give(std::byte* at);

@@ -78,7 +78,7 @@ class Runtime {
     if (word == "off") mismatch = Mismatch::overlooked;
     tells_every_call = word == "every";
     is_recorded = knobs.text("TUTTI_RECORD") != "off";
-    may_use_gpu_library = delegate::may_use_gpu_library(knobs);
+    may_have_gpus = delegate::may_have_gpus(knobs);
   }
 
   p2p::Endpoint& endpoint;
@@ -89,9 +89,9 @@ class Runtime {
   wireup::RecentCalls& recent;
   Mismatch mismatch = Mismatch::an_error;
   bool warned_of_mismatch = false;
-  bool tells_every_call = false;     // to the daemon, as it begins
-  bool is_recorded = false;          // --stats and --trace want to know what each call was about
-  bool may_use_gpu_library = false;  // as all ranks of the host
+  bool tells_every_call = false;  // to the daemon, as it begins
+  bool is_recorded = false;       // --stats and --trace want to know what each call was about
+  bool may_have_gpus = false;     // as all ranks of the host
   bool gpu_library_tried = false;
   std::unique_ptr<delegate::GpuLibrary> gpu_library;
   struct {

@@ -2,6 +2,7 @@
 #include "comm/delegated.h"
 
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/blank.h"
@@ -120,10 +121,7 @@ class HostVectors {
       failure_ = types::failure_of(given_.device);
       if (failure_ != Code::ok) said.fingerprint = delegate::kHasNothing;
     }
-    const bool is_told = said.collective == Collective::exscan
-                             ? comm.rank() > 0
-                             : said.collective != Collective::reduce || comm.rank() == said.root;
-    if (!is_told || devices.owner_of(said.recv) == nullptr) return;
+    if (!is_told(comm, said) || devices.owner_of(said.recv) == nullptr) return;
     into_ = whole(said.recv, said.count);
     said.recv = is_in_place ? const_cast<void*>(said.send)
                             : engine::take_elements(pool_, said.count, *said.type, recv_);
@@ -152,10 +150,7 @@ class HostVectors {
 
 // What a reduction does not use may be anything: nobody asks whose memory it is.
 void drop_unused(const Communicator& comm, delegate::TeamCall& said) {
-  const bool is_told = said.collective == Collective::exscan   ? comm.rank() > 0
-                       : said.collective == Collective::reduce ? comm.rank() == said.root
-                                                               : true;
-  if (!is_told || said.count == 0) said.recv = nullptr;
+  if (!is_told(comm, said) || said.count == 0) said.recv = nullptr;
   if (said.block == 0) said.send = nullptr;
 }
 
@@ -200,6 +195,19 @@ bool is_usable(const delegate::TeamCall& said) {
 
 namespace {
 
+// From GPU to GPU, where members agree on that. Nothing: by the team.
+[[gnu::noinline, gnu::cold]] std::optional<Code> run_past_team(Communicator& comm,
+                                                               const CollCall& call,
+                                                               const delegate::TeamCall& said) {
+  const auto goes = goes_past_team(comm, call, said);
+  if (goes && !*goes) return std::nullopt;
+  const auto choice = goes ? choice_for(comm, shape_of(comm, call), Among::schedules_on_gpus)
+                           : tl::unexpected<Error>(goes.error());
+  if (choice) return run_schedule(comm, call, *choice);
+  comm.runtime().reason = {choice.error().text};
+  return choice.error().code;
+}
+
 // By the team where the model says so.
 [[gnu::always_inline]] inline Code serve(Communicator& comm, const CollCall& call,
                                          delegate::TeamCall& said) {
@@ -214,6 +222,8 @@ namespace {
     choice = *made;
   }
   if (choice->algorithm != nullptr) return run_schedule(comm, call, choice);
+  if (state.may_have_gpus) [[unlikely]]
+    if (const auto code = run_past_team(comm, call, said)) return *code;
   const bool is_widened = call.said_type != nullptr;
   remember(comm, Communicator::State::Kind::blocking,
            {said.fingerprint, 0, said.root,
@@ -244,6 +254,11 @@ namespace {
 }
 
 }  // namespace
+
+bool is_told(const Communicator& comm, const delegate::TeamCall& said) {
+  if (said.collective == Collective::exscan) return comm.rank() > 0;
+  return said.collective != Collective::reduce || comm.rank() == said.root;
+}
 
 bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
   if (!coll::has_gpu_library_form(call.collective) || has_own_sizes(call)) return false;

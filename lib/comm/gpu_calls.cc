@@ -52,8 +52,11 @@ Result<select::Contest*> contest_of(Communicator& comm, const CollCall& call, Co
   if (const auto found = calls.contests.find(key); found != calls.contests.end())
     return &found->second;
   const CallShape shape = shape_of(comm, call);
-  TUTTI_TRY(choice, choice_for(comm, shape, comm.state().team != nullptr));
   const bool is_blocks = coll::delegated(call.collective).kind == coll::Delegated::blocks;
+  const Among among = comm.state().team == nullptr                       ? Among::schedules
+                      : is_long(is_blocks ? bytes / comm.size() : bytes) ? Among::schedules_on_gpus
+                                                                         : Among::all;
+  TUTTI_TRY(choice, choice_for(comm, shape, among));
   select::Question question;
   question.collective = call.collective;
   question.bytes = std::max<Count>(1, is_blocks ? bytes / comm.size() : bytes);
@@ -68,10 +71,7 @@ Result<select::Contest*> contest_of(Communicator& comm, const CollCall& call, Co
 bool is_passed(Communicator& comm, Collective collective) {
   const GpuCalls::Wish wish = wish_of(comm, collective);
   if (wish != GpuCalls::Wish::when_it_pays) return wish == GpuCalls::Wish::never;
-  GpuCalls::Refusals& refusals = comm.state().gpu_calls->refusals[index_of(collective)];
-  if (refusals.to_pass == 0) return false;
-  --refusals.to_pass;
-  return true;
+  return comm.state().gpu_calls->refusals[index_of(collective)].passes();
 }
 
 bool wanted(Communicator& comm, const CollCall& call, const GpuCall& said) {
@@ -99,13 +99,6 @@ void learn(GpuCalls& calls, std::int64_t ns) {
     if (const auto found = calls.contests.find(calls.last.key); found != calls.contests.end())
       found->second.took(calls.last.way, static_cast<double>(ns) / 1e3);
   calls.last = {};
-}
-
-// Members that ask in vain do so less and less often.
-void note_refusal(GpuCalls& calls, Collective collective, bool is_refused) {
-  GpuCalls::Refusals& refusals = calls.refusals[index_of(collective)];
-  refusals.in_a_row = is_refused ? std::min(refusals.in_a_row + 1, 16U) : 0;
-  refusals.to_pass = is_refused ? std::min((1U << refusals.in_a_row) - 2, kMostPassed) : 0;
 }
 
 // A message of a v form: by whom, for whom, how long.
@@ -208,6 +201,12 @@ bool is_passing(Obstacle obstacle) {
 
 }  // namespace
 
+// Members that ask in vain do so less and less often.
+void GpuCalls::Refusals::note(bool is_refused) {
+  in_a_row = is_refused ? std::min(in_a_row + 1, 16U) : 0;
+  to_pass = is_refused ? std::min((1U << in_a_row) - 2, kMostPassed) : 0;
+}
+
 GpuCalls::Wish wish_of(Communicator& comm, Collective collective) {
   GpuCalls::Wish& wish = comm.state().gpu_calls->wishes[index_of(collective)];
   if (wish != GpuCalls::Wish::unknown) return wish;
@@ -239,7 +238,7 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
     if (!calls.can[Way::library] && !calls.can[Way::levels]) agreed->obstacle = Obstacle::no_team;
   }
   if (!is_passing(agreed->obstacle))
-    note_refusal(calls, call.collective, agreed->obstacle != Obstacle::none);
+    calls.refusals[index_of(call.collective)].note(agreed->obstacle != Obstacle::none);
   if (agreed->obstacle == Obstacle::none && agreed->bytes > 0)
     return run_agreed(comm, call, said, *agreed);
   explain(comm, call.collective, *agreed, Way::ours);

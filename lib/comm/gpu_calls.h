@@ -25,8 +25,12 @@ struct GpuCalls {
   struct Refusals {
     std::uint32_t in_a_row = 0;
     std::uint32_t to_pass = 0;  // calls before members ask again
+
+    bool passes() { return to_pass > 0 && to_pass-- > 0; }
+    void note(bool is_refused);
   };
   std::array<Refusals, kCollectives> refusals{};
+  std::array<Refusals, kCollectives> by_team{};  // likewise, that go by the host's team
 
   // The ways there are, once members have tried to make them.
   bool is_planned = false;
@@ -73,6 +77,17 @@ Code run_within(Communicator& comm, const CollCall& call);
 
 // What is forced for a collective.
 GpuCalls::Wish wish_of(Communicator& comm, coll::Collective collective);
+
+// gpu_to_gpu.cc: calls that the team of their host could serve, in host memory.
+// Whether it is worth asking members where their buffers are: of a vector, or a block, of so many
+// bytes.
+constexpr bool is_long(Count bytes) {
+  return bytes >= Count{32} << 10;
+}
+// Whether this call goes from GPU to GPU instead, by a schedule. Only where State::may_have_gpus
+// says so.
+Result<bool> goes_past_team(Communicator& comm, const CollCall& call,
+                            const delegate::TeamCall& said);
 
 // gpu_words.cc
 // The call in the library's words, where that may serve it at all: all members answer alike.

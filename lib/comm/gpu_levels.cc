@@ -113,7 +113,7 @@ Result<void> make_levels(Communicator& comm, const std::vector<int>& groups, boo
   calls.levels = {std::move(inside), std::move(among)};
   // NCCL is where it can be and is wanted: elsewhere nobody asks for it.
   calls.levels.inside->state().asks_gpus =
-      are_hosts && calls.levels.inside->size() > 1 && comm.runtime().may_use_gpu_library;
+      are_hosts && calls.levels.inside->size() > 1 && comm.runtime().may_have_gpus;
   if (calls.levels.among) calls.levels.among->state().asks_gpus = !are_hosts;
   calls.shape = {static_cast<int>(sizes.size()), *std::max_element(sizes.begin(), sizes.end()),
                  are_hosts};

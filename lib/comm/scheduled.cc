@@ -11,7 +11,7 @@ using Kind = Communicator::State::Kind;
 Result<std::shared_ptr<Prepared>> prepare_inside(Communicator& comm, const CallShape& shape,
                                                  const select::Choice* chosen) {
   if (chosen == nullptr) {
-    TUTTI_TRY(choice, choice_for(comm, shape, false));
+    TUTTI_TRY(choice, choice_for(comm, shape, Among::schedules));
     chosen = choice;
   }
   return prepare(comm, shape, *chosen);

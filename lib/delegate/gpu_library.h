@@ -85,9 +85,11 @@ class GpuLibrary {
   virtual Result<std::array<std::byte, 16>> identity_of(int device) = 0;
 };
 
-// Whether calls are to ask for it at all: this build can, and this host has a GPU's driver or
-// TUTTI_GPU_SUPPORT says so. The ranks of a host answer alike.
-bool may_use_gpu_library(const Knobs& knobs);
+// Whether processes here may have a GPU: this host has a GPU's driver, or TUTTI_GPU_SUPPORT says
+// so. The ranks of a host answer alike.
+bool may_have_gpus(const Knobs& knobs);
+// Whether this build can use a library at all.
+bool has_gpu_library();
 // What it serves, by collective, type and operation: all members answer alike.
 bool serves_on_gpus(const GpuCall& call);
 // Errors: why it cannot be used.

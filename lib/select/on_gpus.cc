@@ -18,13 +18,17 @@ LinkClass from_gpu_to_gpu(const LinkClass& link, const LinkClass& copies) {
   return {link.latency_us + copies.latency_us, std::max(link.us_per_byte, copies.us_per_byte)};
 }
 
-TeamFacts on_gpus(const TeamFacts& team, const model::Costs& costs) {
+}  // namespace
+
+TeamFacts facts_on_gpus(const TeamFacts& team, const model::Costs& costs) {
   const LinkClass copies = costs.of_link("gpu", 0);
   TeamFacts facts = team;
   facts.inside = from_gpu_to_gpu(team.inside, copies);
   facts.between = from_gpu_to_gpu(team.between, copies);
   return facts;
 }
+
+namespace {
 
 double by_library(const Question& question, const TeamFacts& team, const model::Costs& costs) {
   const LinkClass row = costs.of_link("nccl", 0);
@@ -61,14 +65,14 @@ double by_levels(const Question& question, const TeamFacts& team, const model::C
   const TeamFacts inner = part(team, levels.largest, 1);
   const TeamFacts outer = part(team, levels.groups, std::min(levels.groups, team.hosts));
   const auto inside = [&](Collective collective) {
-    if (!levels.are_hosts) return by_ours(collective, question, on_gpus(inner, costs), knobs);
+    if (!levels.are_hosts) return by_ours(collective, question, facts_on_gpus(inner, costs), knobs);
     Question like = question;
     like.collective = collective;
     return by_library(like, inner, costs);
   };
-  const double among = levels.are_hosts
-                           ? by_ours(question.collective, question, on_gpus(outer, costs), knobs)
-                           : by_library(question, outer, costs);
+  const double among =
+      levels.are_hosts ? by_ours(question.collective, question, facts_on_gpus(outer, costs), knobs)
+                       : by_library(question, outer, costs);
   const double first = question.collective == Collective::bcast ? 0 : inside(Collective::reduce);
   return first + among + inside(Collective::bcast);
 }
@@ -78,7 +82,7 @@ double by_levels(const Question& question, const TeamFacts& team, const model::C
 Contest::Times predict_on_gpus(const Question& question, const Choice& ours, const TeamFacts& team,
                                const model::Costs& costs, const GpuLevels& levels,
                                const Knobs& knobs) {
-  const TeamFacts facts = on_gpus(team, costs);
+  const TeamFacts facts = facts_on_gpus(team, costs);
   Contest::Times times{};
   times[Contest::ours] = predict_us(ours, question, facts);
   times[Contest::library] = by_library(question, team, costs);

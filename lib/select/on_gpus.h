@@ -15,6 +15,9 @@ struct GpuLevels {
   bool are_hosts = false;
 };
 
+// The team with links between memories of GPUs.
+TeamFacts facts_on_gpus(const TeamFacts& team, const model::Costs& costs);
+
 // Of a collective that a vendor's library serves. `ours`: what the members' own choice is. Ways
 // that cannot serve it take for ever.
 Contest::Times predict_on_gpus(const Question& question, const Choice& ours, const TeamFacts& team,

@@ -23,6 +23,7 @@ Gpu::Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary)
       life_(driver, context),
       staging_(driver),
       queues_(driver),
+      scratch_(driver),
       kernels_(driver),
       tables_(driver) {}
 
@@ -57,6 +58,7 @@ Gpu::~Gpu() {
     if (spare_ != 0) driver_.cuMemFree(spare_);
     kernels_.close();
     tables_.close();
+    scratch_.close();
     staging_.close();
     queues_.close();
   }
@@ -68,37 +70,6 @@ Result<void> Gpu::check(CUresult said, const char* what) const {
   return fail(Code::other, std::string(what) + ": " + driver_.text_of(said));
 }
 
-// If it fails, so does the work that would have waited for it: the event would still stand for what
-// an earlier call waited for.
-void Gpu::mark_call() {
-  mark_failure_ = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  if (is_abandoned_) return;
-  const Current current(driver_, context_);
-  mark_failure_ = driver_.record_default(mark_);
-}
-
-bool Gpu::is_mark_reached() {
-  if (mark_failure_ == CUDA_SUCCESS) {
-    const Current current(driver_, context_);
-    const CUresult said = driver_.cuEventQuery(mark_);
-    if (said == CUDA_ERROR_NOT_READY) return false;
-    mark_failure_ = said;
-  }
-  fence_failure_ = mark_failure_;  // the call begins, and waits for nothing
-  return true;
-}
-
-void Gpu::begin_marked_call() {
-  std::swap(fence_, mark_);
-  fence_failure_ = mark_failure_;
-  for (Lane& lane : lanes_) lane.needs_fence = true;
-}
-
-void Gpu::begin_call() {
-  mark_call();
-  begin_marked_call();
-}
-
 Result<void> Gpu::prepare() {
   if (is_gone()) return check(CUDA_ERROR_CONTEXT_IS_DESTROYED, "a context");
   const Current current(driver_, context_);
@@ -107,7 +78,21 @@ Result<void> Gpu::prepare() {
   TUTTI_DO(queues_.open());
   TUTTI_DO(make_events());
   tables_.open();
+  scratch_.prepare();
   return kernels_.load();
+}
+
+// The driver may wait for streams when it allocates: not while one of the user's may stand still.
+std::byte* Gpu::take_scratch(std::size_t bytes) {
+  constexpr std::size_t kLeast = std::size_t{16} << 10;
+  if (bytes < kLeast || is_gone()) return nullptr;
+  const Current current(driver_, context_);
+  if (!current) return nullptr;
+  if (std::byte* const kept = scratch_.take(bytes, false); kept != nullptr) return kept;
+  if (enqueued_ != nullptr && !enqueued_->begin_rest()) return nullptr;
+  std::byte* const grown = scratch_.take(bytes, true);
+  if (enqueued_ != nullptr) enqueued_->end_rest();
+  return grown;
 }
 
 // A stream of ours is asked: asking one of the user's would spoil a capture that it is in.
@@ -116,12 +101,6 @@ bool Gpu::is_lost() const {
   const Current current(driver_, context_);
   const CUresult said = driver_.cuStreamQuery(lanes_[0].stream);
   return said != CUDA_SUCCESS && said != CUDA_ERROR_NOT_READY;
-}
-
-Result<void> Gpu::free_imported(CUdeviceptr address) const {
-  const Current current(driver_, context_);
-  TUTTI_DO(check(driver_.cuMemFreeAsync(address, idle_), "cuMemFreeAsync of a neighbour's memory"));
-  return check(driver_.cuStreamSynchronize(idle_), "cuMemFreeAsync of a neighbour's memory");
 }
 
 Gpu::Job* Gpu::take_job(What what, Done* done, types::Count total) {
@@ -187,20 +166,6 @@ bool Gpu::begin_step(Lane& lane, Job& job) {
   for (std::byte* chunk : step.chunks)
     if (chunk != nullptr) staging_.give(chunk);
   return false;
-}
-
-Result<void> Gpu::await_fences(const Step& step) {
-  constexpr const char* kMark = "an event in the caller's default stream";
-  Lane& lane = *step.lane;
-  const Job& job = *step.job;
-  TUTTI_DO(check(fence_failure_, kMark));
-  if (lane.needs_fence)
-    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
-  lane.needs_fence = false;
-  if (job.what != What::copy || job.from.device == this || job.begun > 0) return {};
-  const auto* const other = static_cast<const Gpu*>(job.from.device);
-  TUTTI_DO(check(other->fence_failure_, kMark));
-  return check(driver_.cuStreamWaitEvent(lane.stream, other->fence_, 0), "a wait for the caller");
 }
 
 Result<bool> Gpu::enqueue(Step& step) {

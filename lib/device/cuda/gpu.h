@@ -17,6 +17,7 @@
 #include "device/cuda/kernels.h"
 #include "device/cuda/life.h"
 #include "device/cuda/queue.h"
+#include "device/cuda/scratch.h"
 #include "device/cuda/staging.h"
 #include "device/cuda/tables.h"
 #include "types/types.h"
@@ -54,6 +55,8 @@ class Gpu final : public types::Device {
     return other.kind() == MemoryKind::cuda && other.is_usable();
   }
   types::CopyPace pace() override;
+  std::byte* take_scratch(std::size_t bytes) override;
+  void give_scratch(std::byte* at) override { scratch_.give(at); }
 
   // Streams of the user's will stand still until we have worked. What may make the driver wait for
   // them is done now: memory is allocated, events are made, kernels are loaded.
@@ -61,6 +64,7 @@ class Gpu final : public types::Device {
   QueueRoom& queues() { return queues_; }
   // Of a neighbour's pool, which nothing here uses any more. Waits for no stream of anybody's.
   Result<void> free_imported(CUdeviceptr address) const;
+  void set_enqueued(types::Enqueued* enqueued) { enqueued_ = enqueued; }
   bool is_lost() const;  // any thread
   // Its context was reset or destroyed, and all of ours with it: nothing is to be given back.
   bool is_gone() const { return is_abandoned_ || life_.is_over(); }
@@ -137,6 +141,7 @@ class Gpu final : public types::Device {
   Result<void> measure();
   // What the caller gave the GPUs of this step comes before it.
   Result<void> await_fences(const Step& step);
+  bool is_fence_reached();
   bool has_ended(const Step& step);
   void end_step(Lane& lane);
   int end_job(Job* job);
@@ -166,6 +171,8 @@ class Gpu final : public types::Device {
   bool has_tried_ = false;  // to measure it
   Staging staging_;
   QueueRoom queues_;
+  types::Enqueued* enqueued_ = nullptr;  // null: there are no streams of the user's
+  GpuScratch scratch_;
   Kernels kernels_;
   RunTables tables_;
   Rows rows_;

@@ -14,6 +14,12 @@ void* os_handle(const UniqueFd& fd) {
 
 }  // namespace
 
+Result<void> Gpu::free_imported(CUdeviceptr address) const {
+  const Current current(driver_, context_);
+  TUTTI_DO(check(driver_.cuMemFreeAsync(address, idle_), "cuMemFreeAsync of a neighbour's memory"));
+  return check(driver_.cuStreamSynchronize(idle_), "cuMemFreeAsync of a neighbour's memory");
+}
+
 CUmemAccessDesc OpenedMemory::access() const {
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;

@@ -115,6 +115,12 @@ Result<void> Cuda::prepare_active() {
   return {};
 }
 
+void Cuda::set_enqueued(types::Enqueued* enqueued) {
+  enqueued_ = enqueued;
+  imports_.set_enqueued(enqueued);
+  for (const auto& gpu : gpus_) gpu->set_enqueued(enqueued);
+}
+
 // For what a thread of ours asks outside of Current, too: it spoils no graph that another captures.
 void Cuda::begin_thread() const {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -172,6 +178,7 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
     return nullptr;
   }
   gpus_.push_back(std::move(*opened));
+  gpus_.back()->set_enqueued(enqueued_);
   return gpus_.back().get();
 }
 

@@ -64,6 +64,7 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
     made.begin = reinterpret_cast<std::uintptr_t>(gpu.forbidden + gpu.taken);
     gpu.taken += room;
     gpu.used += bytes;
+    ++all.counts.allocated;
   }
   *address = made.begin;
   all.allocations[made.begin] = made;
@@ -267,7 +268,9 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* which, void
 // For kernels' twins: a GPU that touches what it may not ends the test.
 extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes) {
   const Lock lock(state().mutex);
-  void* const memory = reach(reinterpret_cast<std::uintptr_t>(address), bytes);
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  void* const memory = reach(at, bytes);
+  if (memory != nullptr && find(at)->kind == Kind::pinned) state().counts.pinned += bytes;
   if (memory != nullptr) return memory;
   std::fprintf(stderr, "stand-in GPU: a kernel touches %zu bytes at %p, which are not allocated\n",
                bytes, address);

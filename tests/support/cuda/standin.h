@@ -130,6 +130,8 @@ struct Counts {
   unsigned long long to_host = 0, from_host = 0, within = 0, launches = 0, copies = 0;
   unsigned long long longest = 0;             // pieces that a stream has held
   unsigned long long opened = 0, closed = 0;  // handles of other processes
+  unsigned long long allocated = 0;           // calls that took memory of a GPU
+  unsigned long long pinned = 0;              // bytes of pinned memory that kernels have touched
 };
 
 // All there is, never destroyed: threads run to the end of the process.

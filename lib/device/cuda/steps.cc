@@ -2,6 +2,7 @@
 // for folds.
 #include <bit>
 
+#include "device/cuda/current.h"
 #include "device/cuda/gpu.h"
 
 namespace tutti::device::cuda {

@@ -190,21 +190,21 @@ int run(const Trial& trial, MPI_Comm comm, bool all_on_gpus) {
   return code;
 }
 
-unsigned long long served_by_all() {
-  unsigned long long mine = gpu::served(), all = 0;
+unsigned long long of_all(unsigned long long mine) {
+  unsigned long long all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
   return all;
 }
 
 void be_right() {
-  unsigned long long before = served_by_all();
+  unsigned long long before = of_all(gpu::served());
   for (int round = 0; round < 24; ++round)
     for (int which = 0; which < kTrials; ++which) {
       const int count = 1 + any_below(round % 4 == 0 ? 100 : 30000);
       const bool all_on_gpus = round % 3 != 2;
       const Trial trial = any_trial(which, count);
       CHECK(run(trial, MPI_COMM_WORLD, all_on_gpus) == MPI_SUCCESS);
-      const unsigned long long now = served_by_all();
+      const unsigned long long now = of_all(gpu::served());
       // In place with blocks that would lie over each other is NCCL's in no case.
       if (all_on_gpus && which != 3) CHECK(now > before);
       if (all_on_gpus && which != 3 && now == before && rank == 0)
@@ -230,6 +230,7 @@ void fail_somewhere() {
     CHECK(failed <= 2);
   }
   MPI_Comm_free(&other);
+  CHECK(of_all(gpu::failed()) > 0);
   if (rank == 0) std::printf("all are through\n");
 }
 

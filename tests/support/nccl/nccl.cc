@@ -38,7 +38,7 @@ SharedError& shared_error() {
   static auto& only = *new SharedError;
   return only;
 }
-std::atomic<unsigned long long> served{0};
+std::atomic<unsigned long long> served{0}, failed{0};
 
 struct Group {
   int depth = 0;
@@ -75,6 +75,7 @@ ncclResult_t told_to(const char* function) {
   static std::atomic<int> calls{0};
   const Failure& told = failure();
   if (told.function != function || ++calls < told.from) return ncclSuccess;
+  ++failed;
   last_error = std::string(function) + " fails as the stand-in was told";
   shared_error().set(last_error);
   return static_cast<ncclResult_t>(told.result);
@@ -191,9 +192,12 @@ ncclResult_t put(ncclComm* comm, CUstream stream, Call call) {
 
 }  // namespace
 
-// How many calls were served, for tests.
+// How many calls were served, and how many failed as it was told, for tests.
 extern "C" unsigned long long tutti_standin_nccl_served() {
   return served.load();
+}
+extern "C" unsigned long long tutti_standin_nccl_failed() {
+  return failed.load();
 }
 
 extern "C" {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -100,6 +101,8 @@ class Runtime {
   } gpu_turn;
   // Of the communicator whose calls in a stream do, too; null: there is none.
   delegate::GpuTeam* streamed_team = nullptr;
+  // By GPU: what is half done by levels, one call at a time (GpuTurn).
+  std::map<int, std::shared_ptr<delegate::GpuRoom>> gpu_rooms;
   bool gpus_not_shared = false;                    // NCCL has refused ranks that share one
   std::deque<delegate::GpuLibrary::Id> farewells;  // messages that may not have left
   engine::ScratchPool scratch;

@@ -41,7 +41,7 @@ std::uint64_t key_of(Collective collective, Count bytes) {
 
 select::Contest::Mask ways_of(const GpuCalls& calls, Collective collective) {
   select::Contest::Mask can = calls.can;
-  can[Way::levels] = can[Way::levels] && coll::delegated(collective).by_levels;
+  can[Way::levels] = can_go_by_levels(calls, collective);
   return can;
 }
 
@@ -89,6 +89,7 @@ Obstacle obstacle(Communicator& comm, const Whereabouts& where, const GpuTurn& t
   if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
   if (calls.team != nullptr && calls.team->is_broken()) return Obstacle::no_team;
+  if (calls.levels.room != nullptr && calls.levels.room->is_lost()) return Obstacle::no_team;
   if (calls.is_planned && calls.device != where.device) return Obstacle::another_gpu;
   return turn.obstacle();
 }
@@ -165,8 +166,8 @@ Way way_of(Communicator& comm, const CollCall& call, Count bytes) {
   return contest ? (*contest)->next(can) : Way::ours;
 }
 
-Code run_by(Way way, Communicator& comm, const CollCall& call, const GpuCall& said) {
-  if (way == Way::levels) return run_by_levels(comm, call);
+Code run_by(Way way, Communicator& comm, const GpuCall& said) {
+  if (way == Way::levels) return run_by_levels(comm, said);
   if (const Code code = compare_sizes(comm, said); code != Code::ok) return code;
   return comm.state().gpu_calls->team->run(said);
 }
@@ -182,7 +183,7 @@ std::optional<Code> run_agreed(Communicator& comm, const CollCall& call, const G
   if (way == Way::ours) return std::nullopt;
   remember(comm, Communicator::State::Kind::blocking,
            {said.said.fingerprint, 0, said.said.root, said.said.block, call.is_last});
-  const Code code = run_by(way, comm, call, said);
+  const Code code = run_by(way, comm, said);
   calls.last.ns = now_ns() - begin_ns;
   return code;
 }

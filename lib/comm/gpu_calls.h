@@ -39,8 +39,10 @@ struct GpuCalls {
   int device = -1;                          // of this member, in the team
   select::GpuLevels shape;
   struct Levels {
-    CommRef inside;  // this member's group; its first is the leader
-    CommRef among;   // the leaders; empty with the others
+    CommRef inside;                           // this member's group; its first is the leader
+    CommRef among;                            // the leaders; empty with the others
+    std::shared_ptr<delegate::GpuRoom> room;  // a leader's; two parts (select::kLevelPart)
+    bool have_rooms = false;                  // all leaders have: alike
   } levels;
   std::vector<int> group_of, place_in_group;  // by rank
 
@@ -110,6 +112,9 @@ Result<void> plan(Communicator& comm, int device);
 // gpu_levels.cc
 // Errors: as agree_over(). `groups`: by rank, in the order of their first members.
 Result<void> make_levels(Communicator& comm, const std::vector<int>& groups, bool are_hosts);
-Code run_by_levels(Communicator& comm, const CollCall& call);
+bool can_go_by_levels(const GpuCalls& calls, coll::Collective collective);
+
+// gpu_stages.cc
+Code run_by_levels(Communicator& comm, const delegate::GpuCall& said);
 
 }  // namespace tutti::comm

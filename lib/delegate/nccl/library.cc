@@ -6,6 +6,7 @@
 #include "delegate/gpu_library.h"
 #include "delegate/nccl/functions.h"
 #include "delegate/nccl/nccl_team.h"
+#include "delegate/nccl/room.h"
 #include "device/device.h"
 
 namespace tutti::delegate {
@@ -24,6 +25,10 @@ class Nccl final : public GpuLibrary {
     Id id;
     std::copy_n(reinterpret_cast<const std::byte*>(unique.internal), id.size(), id.data());
     return id;
+  }
+
+  Result<std::unique_ptr<GpuRoom>> take_room(int device, std::size_t bytes) override {
+    return nccl::take_room(device, bytes);
   }
 
   int version() const override { return functions_.version; }

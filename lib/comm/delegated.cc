@@ -107,22 +107,21 @@ class HostVectors {
  public:
   HostVectors(const Communicator& comm, delegate::TeamCall& said) : pool_(comm.runtime().scratch) {
     const types::Devices& devices = comm.runtime().devices;
-    const bool scatters = said.collective == Collective::reduce_scatter;
-    const Count given = scatters ? said.block / said.type->size() : said.count;
+    const Count given = said.given();
     const bool is_in_place = said.send == said.recv;
     const auto whole = [&](const void* data, Count count) {
       return devices.whole(data, count, *said.type);
     };
-    if (devices.owner_of(said.send) != nullptr) {
+    given_ = whole(said.send, given);
+    if (given_.device != nullptr) {
       void* const here = engine::take_elements(pool_, given, *said.type, send_);
-      given_ = whole(said.send, given);
       types::copy(given_, whole(here, given));
       said.send = here;
       failure_ = types::failure_of(given_.device);
       if (failure_ != Code::ok) said.fingerprint = delegate::kHasNothing;
     }
-    if (!is_told(comm, said) || devices.owner_of(said.recv) == nullptr) return;
-    into_ = whole(said.recv, said.count);
+    if (is_told(comm, said)) into_ = whole(said.recv, said.count);
+    if (into_.device == nullptr) return;
     said.recv = is_in_place ? const_cast<void*>(said.send)
                             : engine::take_elements(pool_, said.count, *said.type, recv_);
     from_ = whole(said.recv, said.count);
@@ -182,7 +181,10 @@ bool is_usable(const delegate::TeamCall& said) {
   if (!moves) drop_unused(comm, said);
   const bool is_good =
       moves ? is_usable(said)
-            : is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv));
+            : is_usable(devices.whole(said.send, said.given(), *said.type).device) &&
+                  is_usable(
+                      devices.whole(said.recv, said.recv == nullptr ? 0 : said.count, *said.type)
+                          .device);
   if (!is_good) said.fingerprint = delegate::kHasNothing;
   const Code code = moves ? comm.state().team->run(said) : run_reduction_in_host_memory(comm, said);
   if (is_good) return code;

@@ -50,6 +50,10 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
   if (pointer.kind == PointerKind::freed)
     return refuse(address, pointer.ordinal,
                   "is GPU memory that has been freed; the call that was given it fails");
+  if (pointer.kind == PointerKind::nobody)
+    return refuse(address, -1,
+                  "is no memory of this process: CUDA does not know it and the processor cannot "
+                  "read it, so it was freed, or never there; the call that was given it fails");
   if (pointer.kind == PointerKind::unknown)
     return refuse(address, -1, "cannot be told by CUDA: " + driver_.text_of(pointer.failure));
   std::string why;
@@ -185,8 +189,7 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
 Result<types::Exported> Cuda::share(const Memory& memory, types::Courier& courier) {
   if (!is_found_) return fail(Code::unsupported, "this process has no CUDA");
   const Pointer pointer = pointers_.find(memory.data);
-  if (pointer.is_host() || pointer.kind == PointerKind::freed ||
-      pointer.kind == PointerKind::unknown)
+  if (pointer.is_host() || !pointer.is_there())
     return fail(Code::unsupported, std::string("it is ") + name_of(pointer.kind));
   std::string why;
   const Gpu* const gpu = gpu_of(pointer, &why);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "comm/fingerprint.h"
+#include "comm/locality.h"
 #include "comm/meeting.h"
 #include "comm/state.h"
 #include "types/types.h"
@@ -210,6 +211,15 @@ delegate::BlockReads single_copy_of(const Knobs& knobs) {
   return word == "on" ? delegate::BlockReads::on : delegate::BlockReads::judged;
 }
 
+// Read once: the host's description is long where there are many cores.
+const model::Place& place_of(Runtime& runtime) {
+  if (!runtime.place) {
+    const Locality at = my_locality(runtime);
+    runtime.place = {at.on(Level::l3), at.on(Level::numa), at.on(Level::package)};
+  }
+  return *runtime.place;
+}
+
 }  // namespace
 
 void adopt_settled(Communicator& comm, Settled& settled) {
@@ -219,9 +229,9 @@ void adopt_settled(Communicator& comm, Settled& settled) {
   comm.state().asks_gpus = settled.may_have_gpus && delegate::has_gpu_library();
   if (settled.area < 0) return;
   Runtime& runtime = comm.runtime();
-  comm.state().team = delegate::make_shm_team(runtime.wireup, locals_of(comm), comm.rank(),
-                                              static_cast<std::uint32_t>(settled.area),
-                                              runtime.waiting(), single_copy_of(runtime.knobs));
+  comm.state().team = delegate::make_shm_team(
+      runtime.wireup, locals_of(comm), comm.rank(), static_cast<std::uint32_t>(settled.area),
+      runtime.waiting(), single_copy_of(runtime.knobs), place_of(runtime));
 }
 
 Result<void> settle(Communicator& comm) {

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/pace.h"
+#include "model/lines.h"
 #include "wireup/wireup.h"
 
 namespace tutti::delegate {
@@ -74,6 +75,7 @@ struct MemberCounters {
   // Not 0: this rank gave up with this code; written once, after why (release, acquire).
   alignas(kCacheLine) std::atomic<std::uint32_t> broken;
   Fault fault;
+  model::Place place;  // where it is bound; written before its first entry
   alignas(kCacheLine) std::atomic<std::uint64_t> done;    // calls whose data it has read
   alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
   // How, where readers are to time them (Pace::Way::told), or kNoData: of calls and their rounds,
@@ -87,6 +89,8 @@ struct MemberCounters {
   alignas(kCacheLine) std::atomic<std::uint64_t> answered;
   std::atomic<Reads> reads;
   Span spans[kSpans];
+  // The latest call that it, and all below it (levels.h), have come to and met in before it.
+  alignas(kCacheLine) std::atomic<std::uint64_t> met;
   // Of the team, in its first member's: the latest call that a member folds for all, and has
   // folded (fold_by_one.cc). Who claims it is the one that writes `served`.
   alignas(kCacheLine) std::atomic<std::uint64_t> claimed;

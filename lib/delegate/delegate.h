@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "coll/coll.h"
+#include "model/lines.h"
 #include "transport/transport.h"
 #include "types/types.h"
 #include "wireup/wireup.h"
@@ -143,10 +144,11 @@ class Team {
 enum class BlockReads : std::uint8_t { off, judged, on };
 
 // locals[i]: local rank of team member i; `me` indexes it. `area`: agreed by all members. The
-// last member to destroy its team gives the area back.
+// last member to destroy its team gives the area back. `place`: where this member is bound.
 std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,
                                     std::uint32_t area, const Waiting& waiting,
-                                    BlockReads single_copy = BlockReads::off);
+                                    BlockReads single_copy = BlockReads::off,
+                                    const model::Place& place = {});
 
 // Takes an area and clears it for these members (by one of them, who tells the others). Empty:
 // none left, or too many members for one.

@@ -113,8 +113,7 @@ Code ShmTeam::move_short(Work& work) {
     unpack(call.into, exchange.place_of(giver),
            theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
   }
-  if (exchange.everyone_gives && takes) all_entered();
-  if (exchange.has_root()) end_call();
+  exchange.has_root() ? end_call() : all_entered();
   return Code::ok;
 }
 

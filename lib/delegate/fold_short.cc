@@ -39,7 +39,7 @@ void ShmTeam::choose_fold(Work& work) {
                             ? work.bytes <= kPairShort
                             : work.bytes <= kAlwaysShort || read <= kMostRead;
   if (is_short && work.bytes <= geometry_.entry_bytes)
-    work.form = &ShmTeam::fold_short;
+    work.form = short_form_;
   else if (is_for_one(work))
     work.form = &ShmTeam::fold_by_one;
   else

@@ -3,7 +3,7 @@
 
 namespace tutti::delegate {
 ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
-                 const Waiting& waiting, BlockReads single_copy)
+                 const Waiting& waiting, BlockReads single_copy, const model::Place& place)
     : Team(waiting),
       wireup_(wireup),
       segment_(wireup.segment()),
@@ -17,6 +17,7 @@ ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::u
   is_oversubscribed_ = header.is_oversubscribed();
   for (const int local : locals_)
     slots_.push_back(segment_.area(area) + static_cast<std::size_t>(local) * geometry_.slot_bytes);
+  note_place(place);
   // Nobody may hand the host's own area to another team.
   if (area_ == kHostArea) segment_.header().areas_used[0].fetch_or(1, std::memory_order_relaxed);
 }
@@ -51,8 +52,9 @@ Code ShmTeam::barrier(Work& work) {
 
 std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,
                                     std::uint32_t area, const Waiting& waiting,
-                                    BlockReads single_copy) {
-  return std::make_unique<ShmTeam>(wireup, std::move(locals), me, area, waiting, single_copy);
+                                    BlockReads single_copy, const model::Place& place) {
+  return std::make_unique<ShmTeam>(wireup, std::move(locals), me, area, waiting, single_copy,
+                                   place);
 }
 
 }  // namespace tutti::delegate

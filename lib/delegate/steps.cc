@@ -40,7 +40,7 @@ class ShmTeam::Begun final : public TeamRun {
 inline void ShmTeam::start(Work& work) {
   ++number_;
   if (work.call.collective == coll::Collective::barrier)
-    work.form = &ShmTeam::barrier;
+    work.form = barrier_form_;
   else if (work.call.op != nullptr)
     choose_fold(work);
   else

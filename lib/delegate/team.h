@@ -17,13 +17,14 @@
 #include "base/judge.h"
 #include "delegate/area.h"
 #include "delegate/delegate.h"
+#include "delegate/levels.h"
 
 namespace tutti::delegate {
 
 class ShmTeam final : public Team {
  public:
   ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
-          const Waiting& waiting, BlockReads single_copy);
+          const Waiting& waiting, BlockReads single_copy, const model::Place& place);
   ~ShmTeam() override;
   bool takes(const TeamCall& call) const override;
   std::unique_ptr<TeamRun> begin(const TeamCall& call) override;
@@ -36,6 +37,7 @@ class ShmTeam final : public Team {
   struct Exchange;
   struct Folding;
   struct Pairing;
+  using Form = Code (ShmTeam::*)(Work&);
 
   // shm_team.cc
   Code barrier(Work& work);
@@ -77,6 +79,15 @@ class ShmTeam final : public Team {
   void fill_pieces(const Folding& folding, Count round);
   void fold_piece(const Folding& folding, Count round);
   Code collect_pieces(Work& work, Count round);
+
+  // meet.cc: by levels, where there are many caches.
+  void note_place(const model::Place& place);
+  Code meet_first(Work& work);
+  Code meet(Work& work);
+  Code hear_these(Work& work, const std::vector<int>& members);
+  void say_with_those_below(const Work& work);
+  void fold_tops(const Work& work);
+  Code claim_by_levels();
 
   // fold_by_one.cc: one folds for all.
   bool is_for_one(const Work& work) const;
@@ -249,6 +260,10 @@ class ShmTeam final : public Team {
   const std::uint32_t area_;
   const AreaGeometry geometry_;
   const BlockReads single_copy_;
+  Form barrier_form_ = &ShmTeam::barrier;
+  Form short_form_ = &ShmTeam::fold_short;  // of reductions
+  Levels levels_;
+  bool has_levels_ = false;
   bool is_oversubscribed_;          // more ranks than cores on this host
   std::vector<std::byte*> slots_;   // by member
   std::vector<Count> starts_;       // of this reduce-scatter's blocks, and the end

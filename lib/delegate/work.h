@@ -171,8 +171,6 @@ struct ShmTeam::Pairing {
 };
 
 struct ShmTeam::Work {
-  using Form = Code (ShmTeam::*)(Work&);
-
   explicit Work(const TeamCall& what) : call(what) {}
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;

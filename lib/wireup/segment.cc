@@ -42,8 +42,10 @@ void plan_lanes(SegmentFacts& header, std::uint32_t local_ranks) {
   // Four lines of counters, the line slots, the data ring.
   header.lane_bytes =
       round_up(4 * kCacheLine + header.lane_lines * kCacheLine + header.lane_data_bytes, kPage);
-  header.area_count = local_ranks <= 256 ? 64 : 16;
-  header.area_slot_bytes = few ? slot_bytes(local_ranks) : some ? 256 << 10 : 64 << 10;
+  // Up to 256 ranks have room for a team of all (delegate::AreaGeometry).
+  const bool in_teams = local_ranks <= 256;
+  header.area_count = in_teams ? 64 : 16;
+  header.area_slot_bytes = few ? slot_bytes(local_ranks) : in_teams ? 256 << 10 : 64 << 10;
   header.area_bytes = std::uint64_t{header.area_slot_bytes} * local_ranks;
 }
 

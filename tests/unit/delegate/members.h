@@ -25,6 +25,9 @@ struct Setting {
   // Who has read others' memory when the body ends.
   std::function<bool(int rank)> reader = [](int) { return false; };
   bool may_read = true;  // else nobody has
+  // Where the ranks are bound, a core each; else unknown, and the cores are this machine's.
+  std::vector<model::Place> places = {};
+  delegate::Waiting (*how)(int rank) = [](int) { return waiting(); };
 };
 
 // What that member says last of its reading: twice the number of the call, and one more where it
@@ -38,9 +41,18 @@ inline std::uint64_t answer_of(wireup::Wireup& own, std::uint32_t area, int loca
       ->answered.load(std::memory_order_relaxed);  // relaxed: of a call that is over
 }
 
+// A core for each rank, whatever this machine has.
+inline void give_cores(wireup::Wireup& any, int ranks) {
+  any.segment().header().cores = static_cast<std::uint32_t>(ranks);
+}
+inline model::Place place_of(const std::vector<model::Place>& places, int rank) {
+  return places.empty() ? model::Place{} : places[static_cast<std::size_t>(rank)];
+}
+
 inline void run_team(int size, const std::function<bool(Team&, int rank)>& body,
                      const Setting& setting = {}) {
   auto wireups = wireup::in_threads(std::vector<int>(static_cast<std::size_t>(size), 0));
+  if (!setting.places.empty()) give_cores(*wireups[0], size);
   std::vector<int> locals(static_cast<std::size_t>(size));
   std::iota(locals.begin(), locals.end(), 0);
   std::atomic<int> good{0};
@@ -48,12 +60,13 @@ inline void run_team(int size, const std::function<bool(Team&, int rank)>& body,
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       wireup::Wireup& own = *wireups[static_cast<std::size_t>(rank)];
-      delegate::Waiting how = waiting();
+      delegate::Waiting how = setting.how(rank);
       how.looks = setting.looks;
       // As the rank's transport does.
       transport::shm::SingleCopy word(own.segment(), static_cast<std::uint32_t>(rank), true);
-      const auto team = delegate::make_shm_team(own, locals, rank, *delegate::host_area(own), how,
-                                                setting.single_copy);
+      const auto team =
+          delegate::make_shm_team(own, locals, rank, *delegate::host_area(own), how,
+                                  setting.single_copy, place_of(setting.places, rank));
       if (!body(*team, rank)) return;
       const bool has_read = answer_of(own, delegate::kHostArea, rank) > 0;
       if (has_read ? setting.may_read : !setting.reader(rank)) ++good;
@@ -72,7 +85,9 @@ struct Members {
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   std::vector<std::unique_ptr<Team>> team(
-      delegate::BlockReads single_copy = delegate::BlockReads::off) {
+      delegate::BlockReads single_copy = delegate::BlockReads::off,
+      const std::vector<model::Place>& places = {}) {
+    if (!places.empty()) give_cores(*wireups[0], size);
     // As the ranks' transports do.
     for (std::uint32_t member = 0; words.size() < at(size); ++member)
       words.push_back(
@@ -83,7 +98,7 @@ struct Members {
     std::vector<std::unique_ptr<Team>> made;
     for (int member = 0; member < size; ++member)
       made.push_back(delegate::make_shm_team(*wireups[at(member)], locals, member, area, waiting(),
-                                             single_copy));
+                                             single_copy, place_of(places, member)));
     return made;
   }
 

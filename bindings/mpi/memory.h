@@ -8,11 +8,11 @@ namespace tutti::mpi {
 inline types::Buffer message_at(const void* data, Count count, const types::Datatype& type) {
   return process.world->endpoint().devices().whole(data, count, type);
 }
-// Plain bytes.
+// Plain bytes. Where there are none nobody asks whose they are, as above.
 inline types::Buffer bytes_at(const void* data, Count bytes) {
   types::Buffer plain = types::Buffer::plain(const_cast<void*>(data), bytes);
   const types::Devices& devices = process.world->endpoint().devices();
-  if (!devices.is_empty()) [[unlikely]]
+  if (!devices.is_empty() && bytes > 0) [[unlikely]]
     plain.device = devices.owner_of(data);
   return plain;
 }

@@ -97,11 +97,10 @@ struct DelegatedRow {
   Collective collective;
   Delegated kind;
   PassingBytes* on_gpus = nullptr;  // null: no GPU vendor's library serves it
-  bool by_levels = false;           // served by the library and by ours, one inside the other
 };
 inline constexpr DelegatedRow kDelegatedRows[] = {
     {Collective::barrier, Delegated::message},
-    {Collective::bcast, Delegated::message, passes_once, true},
+    {Collective::bcast, Delegated::message, passes_once},
     {Collective::gather, Delegated::blocks, passes_others},
     {Collective::scatter, Delegated::blocks, passes_others},
     {Collective::allgather, Delegated::blocks, passes_others},
@@ -111,7 +110,7 @@ inline constexpr DelegatedRow kDelegatedRows[] = {
     {Collective::allgatherv, Delegated::blocks, passes_others},
     {Collective::alltoallv, Delegated::blocks, passes_others},
     {Collective::reduce, Delegated::fold, passes_once},
-    {Collective::allreduce, Delegated::fold, passes_share_twice, true},
+    {Collective::allreduce, Delegated::fold, passes_share_twice},
     {Collective::reduce_scatter, Delegated::fold, passes_share},
     {Collective::scan, Delegated::fold},
     {Collective::exscan, Delegated::fold},

@@ -191,8 +191,8 @@ Settled propose_settled(Communicator& comm) {
   wireup::Wireup& wireup = comm.runtime().wireup;
   if (comm.size() == 1) return settled;
   // Those of another job have knobs of their own.
-  settled.asks_gpus =
-      comm.runtime().may_use_gpu_library &&
+  settled.may_have_gpus =
+      comm.runtime().may_have_gpus &&
       std::ranges::all_of(comm.group().members(), [&](int rank) { return wireup.is_first(rank); });
   std::optional<std::uint32_t> area;
   if (holds_whole_host(comm))
@@ -225,7 +225,8 @@ const model::Place& place_of(Runtime& runtime) {
 void adopt_settled(Communicator& comm, Settled& settled) {
   settled.facts.shm_delegate = settled.area >= 0;
   comm.state().facts = settled.facts;
-  comm.state().asks_gpus = settled.asks_gpus;
+  comm.state().may_have_gpus = settled.may_have_gpus;
+  comm.state().asks_gpus = settled.may_have_gpus && delegate::has_gpu_library();
   if (settled.area < 0) return;
   Runtime& runtime = comm.runtime();
   comm.state().team = delegate::make_shm_team(

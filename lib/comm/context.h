@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -79,7 +80,7 @@ class Runtime {
     if (word == "off") mismatch = Mismatch::overlooked;
     tells_every_call = word == "every";
     is_recorded = knobs.text("TUTTI_RECORD") != "off";
-    may_use_gpu_library = delegate::may_use_gpu_library(knobs);
+    may_have_gpus = delegate::may_have_gpus(knobs);
   }
 
   p2p::Endpoint& endpoint;
@@ -90,9 +91,9 @@ class Runtime {
   wireup::RecentCalls& recent;
   Mismatch mismatch = Mismatch::an_error;
   bool warned_of_mismatch = false;
-  bool tells_every_call = false;     // to the daemon, as it begins
-  bool is_recorded = false;          // --stats and --trace want to know what each call was about
-  bool may_use_gpu_library = false;  // as all ranks of the host
+  bool tells_every_call = false;  // to the daemon, as it begins
+  bool is_recorded = false;       // --stats and --trace want to know what each call was about
+  bool may_have_gpus = false;     // as all ranks of the host
   bool gpu_library_tried = false;
   std::unique_ptr<delegate::GpuLibrary> gpu_library;
   struct {
@@ -101,6 +102,8 @@ class Runtime {
   } gpu_turn;
   // Of the communicator whose calls in a stream do, too; null: there is none.
   delegate::GpuTeam* streamed_team = nullptr;
+  // By GPU: what is half done by levels, one call at a time (GpuTurn).
+  std::map<int, std::shared_ptr<delegate::GpuRoom>> gpu_rooms;
   bool gpus_not_shared = false;                    // NCCL has refused ranks that share one
   std::deque<delegate::GpuLibrary::Id> farewells;  // messages that may not have left
   engine::ScratchPool scratch;

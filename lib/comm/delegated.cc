@@ -2,6 +2,7 @@
 #include "comm/delegated.h"
 
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/blank.h"
@@ -106,25 +107,21 @@ class HostVectors {
  public:
   HostVectors(const Communicator& comm, delegate::TeamCall& said) : pool_(comm.runtime().scratch) {
     const types::Devices& devices = comm.runtime().devices;
-    const bool scatters = said.collective == Collective::reduce_scatter;
-    const Count given = scatters ? said.block / said.type->size() : said.count;
+    const Count given = said.given();
     const bool is_in_place = said.send == said.recv;
     const auto whole = [&](const void* data, Count count) {
       return devices.whole(data, count, *said.type);
     };
-    if (devices.owner_of(said.send) != nullptr) {
+    given_ = whole(said.send, given);
+    if (given_.device != nullptr) {
       void* const here = engine::take_elements(pool_, given, *said.type, send_);
-      given_ = whole(said.send, given);
       types::copy(given_, whole(here, given));
       said.send = here;
       failure_ = types::failure_of(given_.device);
       if (failure_ != Code::ok) said.fingerprint = delegate::kHasNothing;
     }
-    const bool is_told = said.collective == Collective::exscan
-                             ? comm.rank() > 0
-                             : said.collective != Collective::reduce || comm.rank() == said.root;
-    if (!is_told || devices.owner_of(said.recv) == nullptr) return;
-    into_ = whole(said.recv, said.count);
+    if (is_told(comm, said)) into_ = whole(said.recv, said.count);
+    if (into_.device == nullptr) return;
     said.recv = is_in_place ? const_cast<void*>(said.send)
                             : engine::take_elements(pool_, said.count, *said.type, recv_);
     from_ = whole(said.recv, said.count);
@@ -152,10 +149,7 @@ class HostVectors {
 
 // What a reduction does not use may be anything: nobody asks whose memory it is.
 void drop_unused(const Communicator& comm, delegate::TeamCall& said) {
-  const bool is_told = said.collective == Collective::exscan   ? comm.rank() > 0
-                       : said.collective == Collective::reduce ? comm.rank() == said.root
-                                                               : true;
-  if (!is_told || said.count == 0) said.recv = nullptr;
+  if (!is_told(comm, said) || said.count == 0) said.recv = nullptr;
   if (said.block == 0) said.send = nullptr;
 }
 
@@ -187,7 +181,10 @@ bool is_usable(const delegate::TeamCall& said) {
   if (!moves) drop_unused(comm, said);
   const bool is_good =
       moves ? is_usable(said)
-            : is_usable(devices.owner_of(said.send)) && is_usable(devices.owner_of(said.recv));
+            : is_usable(devices.whole(said.send, said.given(), *said.type).device) &&
+                  is_usable(
+                      devices.whole(said.recv, said.recv == nullptr ? 0 : said.count, *said.type)
+                          .device);
   if (!is_good) said.fingerprint = delegate::kHasNothing;
   const Code code = moves ? comm.state().team->run(said) : run_reduction_in_host_memory(comm, said);
   if (is_good) return code;
@@ -199,6 +196,19 @@ bool is_usable(const delegate::TeamCall& said) {
 }  // namespace
 
 namespace {
+
+// From GPU to GPU, where members agree on that. Nothing: by the team.
+[[gnu::noinline, gnu::cold]] std::optional<Code> run_past_team(Communicator& comm,
+                                                               const CollCall& call,
+                                                               const delegate::TeamCall& said) {
+  const auto goes = goes_past_team(comm, call, said);
+  if (goes && !*goes) return std::nullopt;
+  const auto choice = goes ? choice_for(comm, shape_of(comm, call), Among::schedules_on_gpus)
+                           : tl::unexpected<Error>(goes.error());
+  if (choice) return run_schedule(comm, call, *choice);
+  comm.runtime().reason = {choice.error().text};
+  return choice.error().code;
+}
 
 // By the team where the model says so.
 [[gnu::always_inline]] inline Code serve(Communicator& comm, const CollCall& call,
@@ -214,6 +224,8 @@ namespace {
     choice = *made;
   }
   if (choice->algorithm != nullptr) return run_schedule(comm, call, choice);
+  if (state.may_have_gpus) [[unlikely]]
+    if (const auto code = run_past_team(comm, call, said)) return *code;
   const bool is_widened = call.said_type != nullptr;
   remember(comm, Communicator::State::Kind::blocking,
            {said.fingerprint, 0, said.root,
@@ -244,6 +256,11 @@ namespace {
 }
 
 }  // namespace
+
+bool is_told(const Communicator& comm, const delegate::TeamCall& said) {
+  if (said.collective == Collective::exscan) return comm.rank() > 0;
+  return said.collective != Collective::reduce || comm.rank() == said.root;
+}
 
 bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said) {
   if (!coll::has_gpu_library_form(call.collective) || has_own_sizes(call)) return false;

@@ -14,6 +14,9 @@ inline Code run_said(Communicator& comm, const CollCall& call) {
   return has_delegate ? run_inside(comm, call) : run_schedule(comm, call, nullptr);
 }
 
+// Whether this member is told a reduction's result.
+bool is_told(const Communicator& comm, const delegate::TeamCall& said);
+
 // The call in the words of a team of GPUs, where one may serve it at all: all members answer alike.
 // It does not ask whether the team has the operation of a fold: that the team says itself.
 bool say_to_team(const Communicator& comm, const CollCall& call, delegate::TeamCall& said);

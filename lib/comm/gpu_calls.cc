@@ -41,7 +41,7 @@ std::uint64_t key_of(Collective collective, Count bytes) {
 
 select::Contest::Mask ways_of(const GpuCalls& calls, Collective collective) {
   select::Contest::Mask can = calls.can;
-  can[Way::levels] = can[Way::levels] && coll::delegated(collective).by_levels;
+  can[Way::levels] = can_go_by_levels(calls, collective);
   return can;
 }
 
@@ -52,8 +52,11 @@ Result<select::Contest*> contest_of(Communicator& comm, const CollCall& call, Co
   if (const auto found = calls.contests.find(key); found != calls.contests.end())
     return &found->second;
   const CallShape shape = shape_of(comm, call);
-  TUTTI_TRY(choice, choice_for(comm, shape, comm.state().team != nullptr));
   const bool is_blocks = coll::delegated(call.collective).kind == coll::Delegated::blocks;
+  const Among among = comm.state().team == nullptr                       ? Among::schedules
+                      : is_long(is_blocks ? bytes / comm.size() : bytes) ? Among::schedules_on_gpus
+                                                                         : Among::all;
+  TUTTI_TRY(choice, choice_for(comm, shape, among));
   select::Question question;
   question.collective = call.collective;
   question.bytes = std::max<Count>(1, is_blocks ? bytes / comm.size() : bytes);
@@ -68,10 +71,7 @@ Result<select::Contest*> contest_of(Communicator& comm, const CollCall& call, Co
 bool is_passed(Communicator& comm, Collective collective) {
   const GpuCalls::Wish wish = wish_of(comm, collective);
   if (wish != GpuCalls::Wish::when_it_pays) return wish == GpuCalls::Wish::never;
-  GpuCalls::Refusals& refusals = comm.state().gpu_calls->refusals[index_of(collective)];
-  if (refusals.to_pass == 0) return false;
-  --refusals.to_pass;
-  return true;
+  return comm.state().gpu_calls->refusals[index_of(collective)].passes();
 }
 
 bool wanted(Communicator& comm, const CollCall& call, const GpuCall& said) {
@@ -89,6 +89,7 @@ Obstacle obstacle(Communicator& comm, const Whereabouts& where, const GpuTurn& t
   if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
   if (calls.team != nullptr && calls.team->is_broken()) return Obstacle::no_team;
+  if (calls.levels.room != nullptr && calls.levels.room->is_lost()) return Obstacle::no_team;
   if (calls.is_planned && calls.device != where.device) return Obstacle::another_gpu;
   return turn.obstacle();
 }
@@ -99,13 +100,6 @@ void learn(GpuCalls& calls, std::int64_t ns) {
     if (const auto found = calls.contests.find(calls.last.key); found != calls.contests.end())
       found->second.took(calls.last.way, static_cast<double>(ns) / 1e3);
   calls.last = {};
-}
-
-// Members that ask in vain do so less and less often.
-void note_refusal(GpuCalls& calls, Collective collective, bool is_refused) {
-  GpuCalls::Refusals& refusals = calls.refusals[index_of(collective)];
-  refusals.in_a_row = is_refused ? std::min(refusals.in_a_row + 1, 16U) : 0;
-  refusals.to_pass = is_refused ? std::min((1U << refusals.in_a_row) - 2, kMostPassed) : 0;
 }
 
 // A message of a v form: by whom, for whom, how long.
@@ -172,8 +166,8 @@ Way way_of(Communicator& comm, const CollCall& call, Count bytes) {
   return contest ? (*contest)->next(can) : Way::ours;
 }
 
-Code run_by(Way way, Communicator& comm, const CollCall& call, const GpuCall& said) {
-  if (way == Way::levels) return run_by_levels(comm, call);
+Code run_by(Way way, Communicator& comm, const GpuCall& said) {
+  if (way == Way::levels) return run_by_levels(comm, said);
   if (const Code code = compare_sizes(comm, said); code != Code::ok) return code;
   return comm.state().gpu_calls->team->run(said);
 }
@@ -189,7 +183,7 @@ std::optional<Code> run_agreed(Communicator& comm, const CollCall& call, const G
   if (way == Way::ours) return std::nullopt;
   remember(comm, Communicator::State::Kind::blocking,
            {said.said.fingerprint, 0, said.said.root, said.said.block, call.is_last});
-  const Code code = run_by(way, comm, call, said);
+  const Code code = run_by(way, comm, said);
   calls.last.ns = now_ns() - begin_ns;
   return code;
 }
@@ -207,6 +201,12 @@ bool is_passing(Obstacle obstacle) {
 }
 
 }  // namespace
+
+// Members that ask in vain do so less and less often.
+void GpuCalls::Refusals::note(bool is_refused) {
+  in_a_row = is_refused ? std::min(in_a_row + 1, 16U) : 0;
+  to_pass = is_refused ? std::min((1U << in_a_row) - 2, kMostPassed) : 0;
+}
 
 GpuCalls::Wish wish_of(Communicator& comm, Collective collective) {
   GpuCalls::Wish& wish = comm.state().gpu_calls->wishes[index_of(collective)];
@@ -239,7 +239,7 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
     if (!calls.can[Way::library] && !calls.can[Way::levels]) agreed->obstacle = Obstacle::no_team;
   }
   if (!is_passing(agreed->obstacle))
-    note_refusal(calls, call.collective, agreed->obstacle != Obstacle::none);
+    calls.refusals[index_of(call.collective)].note(agreed->obstacle != Obstacle::none);
   if (agreed->obstacle == Obstacle::none && agreed->bytes > 0)
     return run_agreed(comm, call, said, *agreed);
   explain(comm, call.collective, *agreed, Way::ours);

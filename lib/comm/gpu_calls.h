@@ -25,8 +25,12 @@ struct GpuCalls {
   struct Refusals {
     std::uint32_t in_a_row = 0;
     std::uint32_t to_pass = 0;  // calls before members ask again
+
+    bool passes() { return to_pass > 0 && to_pass-- > 0; }
+    void note(bool is_refused);
   };
   std::array<Refusals, kCollectives> refusals{};
+  std::array<Refusals, kCollectives> by_team{};  // likewise, that go by the host's team
 
   // The ways there are, once members have tried to make them.
   bool is_planned = false;
@@ -35,8 +39,10 @@ struct GpuCalls {
   int device = -1;                          // of this member, in the team
   select::GpuLevels shape;
   struct Levels {
-    CommRef inside;  // this member's group; its first is the leader
-    CommRef among;   // the leaders; empty with the others
+    CommRef inside;                           // this member's group; its first is the leader
+    CommRef among;                            // the leaders; empty with the others
+    std::shared_ptr<delegate::GpuRoom> room;  // a leader's; two parts (select::kLevelPart)
+    bool have_rooms = false;                  // all leaders have: alike
   } levels;
   std::vector<int> group_of, place_in_group;  // by rank
 
@@ -74,6 +80,17 @@ Code run_within(Communicator& comm, const CollCall& call);
 // What is forced for a collective.
 GpuCalls::Wish wish_of(Communicator& comm, coll::Collective collective);
 
+// gpu_to_gpu.cc: calls that the team of their host could serve, in host memory.
+// Whether it is worth asking members where their buffers are: of a vector, or a block, of so many
+// bytes.
+constexpr bool is_long(Count bytes) {
+  return bytes >= Count{32} << 10;
+}
+// Whether this call goes from GPU to GPU instead, by a schedule. Only where State::may_have_gpus
+// says so.
+Result<bool> goes_past_team(Communicator& comm, const CollCall& call,
+                            const delegate::TeamCall& said);
+
 // gpu_words.cc
 // The call in the library's words, where that may serve it at all: all members answer alike.
 bool say_to_gpus(const Communicator& comm, const CollCall& call, delegate::GpuCall& said);
@@ -95,6 +112,9 @@ Result<void> plan(Communicator& comm, int device);
 // gpu_levels.cc
 // Errors: as agree_over(). `groups`: by rank, in the order of their first members.
 Result<void> make_levels(Communicator& comm, const std::vector<int>& groups, bool are_hosts);
-Code run_by_levels(Communicator& comm, const CollCall& call);
+bool can_go_by_levels(const GpuCalls& calls, coll::Collective collective);
+
+// gpu_stages.cc
+Code run_by_levels(Communicator& comm, const delegate::GpuCall& said);
 
 }  // namespace tutti::comm

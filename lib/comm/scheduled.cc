@@ -11,7 +11,7 @@ using Kind = Communicator::State::Kind;
 Result<std::shared_ptr<Prepared>> prepare_inside(Communicator& comm, const CallShape& shape,
                                                  const select::Choice* chosen) {
   if (chosen == nullptr) {
-    TUTTI_TRY(choice, choice_for(comm, shape, false));
+    TUTTI_TRY(choice, choice_for(comm, shape, Among::schedules));
     chosen = choice;
   }
   return prepare(comm, shape, *chosen);
@@ -32,7 +32,7 @@ const Form& form_of(const Communicator& comm, const CollCall& call) {
 void find_devices(const types::Devices& devices, engine::SpaceMemory& space, Code* failure) {
   const auto find = [&devices, failure](engine::Block& block) {
     const Count lead = block.type == nullptr ? 0 : block.type->true_lower_bound();
-    if (block.count > 0)
+    if (block.count > 0 && (block.type == nullptr || block.type->size() > 0))
       block.device = devices.owner_of(static_cast<std::byte*>(block.data) + lead);
     if (block.device != nullptr && !block.device->is_usable()) *failure = Code::buffer;
   };

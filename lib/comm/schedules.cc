@@ -13,7 +13,10 @@
 namespace tutti::comm {
 namespace {
 
-constexpr std::uint64_t kMayDelegate = 1U << 8;  // in the key of a choice
+constexpr int kAmongAt = 8;  // in the key of a choice
+std::uint64_t key_of(Among among) {
+  return static_cast<std::uint64_t>(among) << kAmongAt;
+}
 
 Count class_floor(Count value) {
   return value <= 0 ? 0 : static_cast<Count>(std::bit_floor(static_cast<std::uint64_t>(value)));
@@ -56,24 +59,27 @@ void explain(const Communicator& comm, const select::Question& question,
 
 }  // namespace
 
-Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape,
-                                         bool delegates) {
+Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape, Among among) {
   Communicator::State& state = comm.state();
   select::Question question;
   question.collective = shape.collective;
   question.bytes = class_floor(shape.bytes);
   question.commutative = is_commutative(shape);
-  const std::uint64_t key = static_cast<std::uint64_t>(shape.collective) |
-                            (delegates ? kMayDelegate : 0) |
-                            std::uint64_t{question.commutative} << 9 | width(shape.bytes) << 16;
+  const std::uint64_t kind = static_cast<std::uint64_t>(shape.collective) |
+                             std::uint64_t{question.commutative} << 10 | width(shape.bytes) << 16;
+  const std::uint64_t key = kind | key_of(among);
   if (const auto found = state.choices.find(key); found != state.choices.end())
     return &found->second;
   question.forced = forced_name(comm.forced(), shape.collective);
   // Over several hosts a forced "shm" is an error; elsewhere it gives way call by call.
-  question.may_delegate = delegates || state.facts.hosts > 1;
-  TUTTI_TRY(choice, select::choose(question, state.facts, comm.runtime().knobs, log::explains()));
+  question.may_delegate = among == Among::all || state.facts.hosts > 1;
+  const auto& costs = comm.runtime().wireup.segment().header().costs;
+  const bool is_on_gpus = among == Among::schedules_on_gpus;
+  const select::TeamFacts facts =
+      is_on_gpus ? select::facts_on_gpus(state.facts, costs) : state.facts;
+  TUTTI_TRY(choice, select::choose(question, facts, comm.runtime().knobs, log::explains()));
   // Asked again without the delegate, because this call is another kind of call: said before.
-  const auto before = state.choices.find(key | kMayDelegate);
+  const auto before = state.choices.find(kind | key_of(Among::all));
   const bool is_new = before == state.choices.end() || before->second.algorithm != choice.algorithm;
   if (log::explains() && is_new && comm.rank() == 0) explain(comm, question, choice);
   return &state.choices.emplace(key, std::move(choice)).first->second;
@@ -81,7 +87,7 @@ Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& sh
 
 Result<const select::Choice*> choice_of_size(Communicator& comm, const CollCall& call,
                                              Count bytes) {
-  TUTTI_TRY(choice, choice_for(comm, shape_of(comm, call), true));
+  TUTTI_TRY(choice, choice_for(comm, shape_of(comm, call), Among::all));
   auto& row = comm.state().quick[static_cast<std::size_t>(call.collective)];
   if (row == nullptr) row = std::make_unique<Communicator::State::BySize>();
   return (*row)[Communicator::State::size_class(bytes)] = choice;

@@ -1,6 +1,8 @@
 // From user calls to units, and from spaces to user memory.
 #include "comm/shape.h"
 
+#include <utility>
+
 #include "comm/context.h"
 
 namespace tutti::comm {
@@ -146,6 +148,30 @@ void bind_movement(const Communicator& comm, const CollCall& call, engine::Bindi
   if (out.type != nullptr && !(call.in_place && scatters)) binding.out.whole = out;
 }
 
+// All blocks one after another, in the memory of the device that the first lies on.
+void copy_blocks(const types::Devices& devices, Count bytes, engine::Binding& binding,
+                 engine::ScratchPool& pool, engine::ScratchPool::Piece& temporary) {
+  types::Buffer copies;
+  Count to = 0;
+  const auto copy_block = [&](const Block& block) {
+    if (bytes_of(block.count, block.type) == 0) return;
+    const types::Buffer own = devices.whole(block.data, block.count, *block.type);
+    if (to == 0) {
+      temporary = pool.take(static_cast<std::size_t>(bytes), own.device);
+      copies = types::Buffer::plain(temporary.at, bytes);
+      copies.device = temporary.device;
+    }
+    const types::Buffer copy = copies.part(std::exchange(to, to + own.bytes), own.bytes);
+    types::copy(own, copy);
+    if (const Code failure = types::failure_of(own, copy); failure != Code::ok)
+      binding.failure = failure;
+  };
+  if (binding.out.blocks.empty()) copy_block(binding.out.whole);
+  for (const Block& block : binding.out.blocks) copy_block(block);
+  binding.in.blocks.clear();
+  binding.in.whole = {temporary.at, bytes, nullptr};
+}
+
 // In place where the emitters want an `in`: the contribution is copied out of `recv` first.
 void copy_first(const Communicator& comm, const CollCall& call, const CallShape& shape,
                 engine::Binding& binding, engine::ScratchPool::Piece& temporary) {
@@ -154,30 +180,19 @@ void copy_first(const Communicator& comm, const CollCall& call, const CallShape&
   binding.failure = Code::ok;
   if (shape.reduces) {
     if (shape.count == 0) return;
-    void* const copy = engine::take_elements(pool, shape.count, *shape.type, temporary);
     const types::Buffer own = devices.whole(call.recv, shape.count, *shape.type);
-    types::copy(own, types::Buffer::whole(copy, shape.count, *shape.type));
-    binding.failure = types::failure_of(own.device);
-    binding.in.whole = {copy, shape.count, shape.type};
+    void* const place = engine::take_elements(pool, shape.count, *shape.type, temporary,
+                                              engine::folding_device(own, *shape.op));
+    types::Buffer copy = types::Buffer::whole(place, shape.count, *shape.type);
+    copy.device = temporary.device;
+    types::copy(own, copy);
+    binding.failure = types::failure_of(own, copy);
+    binding.in.whole = {place, shape.count, shape.type};
     return;
   }
   const Count bytes =
       call.collective == Collective::alltoall ? shape.count * comm.size() : sum(shape.counts);
-  temporary = pool.take(static_cast<std::size_t>(bytes));
-  std::byte* to = temporary.memory.get();
-  binding.in.blocks.clear();
-  binding.in.whole = {to, bytes, nullptr};
-  const auto pack_block = [&](const Block& block) {
-    const Count length = bytes_of(block.count, block.type);
-    if (length == 0) return;
-    const types::Buffer own = devices.whole(block.data, block.count, *block.type);
-    types::pack(own, 0, {to, static_cast<std::size_t>(length)});
-    if (const Code failure = types::failure_of(own.device); failure != Code::ok)
-      binding.failure = failure;
-    to += length;
-  };
-  if (binding.out.blocks.empty()) pack_block(binding.out.whole);
-  for (const Block& block : binding.out.blocks) pack_block(block);
+  copy_blocks(devices, bytes, binding, pool, temporary);
 }
 
 }  // namespace

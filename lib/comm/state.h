@@ -48,6 +48,7 @@ struct Communicator::State {
   std::vector<int> host_of;  // by rank: which of the communicator's hosts, 0, 1, ...
   std::vector<int> joint;    // intercommunicators: job ranks of the first group, then the second
   std::unique_ptr<delegate::Team> team;
+  bool may_have_gpus = false;           // members' buffers may lie on GPUs: alike
   bool asks_gpus = false;               // members ask whether calls go by a GPU's library: alike
   std::unique_ptr<GpuCalls> gpu_calls;  // null: none has asked yet
   bool is_cancelled = false;            // its contexts are not used again
@@ -98,9 +99,10 @@ struct Communicator::State {
 // The algorithm that a communicator's list ("allreduce=ring,bcast=binomial") names for a
 // collective.
 std::string forced_name(const std::string& list, coll::Collective collective);
-// Which algorithm serves the shape here. `delegates`: the team may be chosen (null algorithm).
-Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape,
-                                         bool delegates);
+// Which algorithm serves the shape here: of all, and of the team (null); of schedules only; of
+// those where every member's buffers lie on a GPU.
+enum class Among : std::uint8_t { all, schedules, schedules_on_gpus };
+Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape, Among among);
 // The same for a call of so many bytes that the team can serve; quick_choice() knows it then.
 Result<const select::Choice*> choice_of_size(Communicator& comm, const CollCall& call, Count bytes);
 // The schedule of the shape by that choice, made ready to run.
@@ -119,7 +121,7 @@ void give_run(Prepared& prepared, std::unique_ptr<engine::Run> run);
 struct Settled {
   select::TeamFacts facts;
   std::int64_t area = -1;  // of the segment; -1: none
-  bool asks_gpus = false;
+  bool may_have_gpus = false;
 };
 Settled propose_settled(Communicator& comm);  // rank 0 may take an area
 void adopt_settled(Communicator& comm, Settled& settled);

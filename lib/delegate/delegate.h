@@ -71,6 +71,11 @@ struct TeamCall {
   Count count = 0;
   const types::Datatype* type = nullptr;
   const types::Op* op = nullptr;
+  // Elements at `send`.
+  Count given() const {
+    const bool scatters = collective == coll::Collective::reduce_scatter && type->size() > 0;
+    return scatters ? block / type->size() : count;
+  }
   // Data movement: blocks of `block` packed bytes. `from`: what this rank gives (its block, or
   // one per rank); `into`: what it gets, in rank order. Unused ones are empty. bcast: `into`.
   types::Buffer from, into;

@@ -57,6 +57,14 @@ class GpuTeam {
   virtual Code failure() const = 0;  // as is_broken() found it
 };
 
+// Memory on a GPU, of ours.
+class GpuRoom {
+ public:
+  virtual ~GpuRoom() = default;
+  virtual std::byte* at() const = 0;
+  virtual bool is_lost() const = 0;  // the program has reset that GPU
+};
+
 // The last words of an error that this member has only because another one failed.
 inline constexpr const char* kAnotherFailed = "another member says that its part failed";
 
@@ -81,13 +89,17 @@ class GpuLibrary {
   // Waits for the other members. Errors: why this member is in none; the others' fail then, too.
   virtual Result<std::unique_ptr<GpuTeam>> make_team(wireup::Wireup& wireup, const Place& place,
                                                      const Waiting& waiting) = 0;
+  // Given back when nothing is under way in the room.
+  virtual Result<std::unique_ptr<GpuRoom>> take_room(int device, std::size_t bytes) = 0;
   // What this GPU is, wherever its process counts it: two members that say the same share it.
   virtual Result<std::array<std::byte, 16>> identity_of(int device) = 0;
 };
 
-// Whether calls are to ask for it at all: this build can, and this host has a GPU's driver or
-// TUTTI_GPU_SUPPORT says so. The ranks of a host answer alike.
-bool may_use_gpu_library(const Knobs& knobs);
+// Whether processes here may have a GPU: this host has a GPU's driver, or TUTTI_GPU_SUPPORT says
+// so. The ranks of a host answer alike.
+bool may_have_gpus(const Knobs& knobs);
+// Whether this build can use a library at all.
+bool has_gpu_library();
 // What it serves, by collective, type and operation: all members answer alike.
 bool serves_on_gpus(const GpuCall& call);
 // Errors: why it cannot be used.

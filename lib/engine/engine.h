@@ -71,10 +71,13 @@ struct Program {
 class ScratchPool {
  public:
   struct Piece {
-    std::unique_ptr<std::byte[]> memory;
-    std::size_t bytes = 0;
+    std::byte* at = nullptr;
+    types::Device* device = nullptr;      // whose memory it is, and who keeps it; null: the host's
+    std::unique_ptr<std::byte[]> memory;  // of the host's
+    std::size_t bytes = 0;                // likewise
   };
-  Piece take(std::size_t bytes);
+  // Of this device's memory, where it has some for us; else of the host's.
+  Piece take(std::size_t bytes, types::Device* device = nullptr);
   void give(Piece piece);
   // Messages of a run that nobody waits for may still read or fill it: kept to the world's end.
   void abandon(Piece piece);
@@ -86,7 +89,10 @@ class ScratchPool {
 
 // Room for count elements of `type`; returns the address of element 0 (spaced by extent).
 std::byte* take_elements(ScratchPool& pool, Count count, const types::Datatype& type,
-                         ScratchPool::Piece& piece);
+                         ScratchPool::Piece& piece, types::Device* device = nullptr);
+// Where elements are best kept that are to be folded with those of the buffer: in the memory of its
+// device, if that folds them; null: in the host's.
+types::Device* folding_device(const types::Buffer& buffer, const types::Op& op);
 
 // A collective under way, or ready to be begun (again).
 class Run {

@@ -18,6 +18,12 @@ types::Buffer message_of(const Block& block) {
   return message;
 }
 
+types::Buffer plain_in(const ScratchPool::Piece& piece, Count bytes) {
+  types::Buffer buffer = types::Buffer::plain(piece.at, bytes);
+  buffer.device = piece.device;
+  return buffer;
+}
+
 Count bytes_of(const Block& block) {
   return block.type == nullptr ? block.count : block.count * block.type->size();
 }
@@ -45,16 +51,40 @@ bool BoundMemory::needs_staging(const Bound& bound, sched::Space space, const Pr
 
 Code BoundMemory::stage(Bound& bound, ScratchPool::Piece& piece) {
   Code code = Code::ok;
-  piece = pool_.take(static_cast<std::size_t>(bound.begins.back()));
-  bound.staged = piece.memory.get();
+  piece = pool_.take(static_cast<std::size_t>(bound.begins.back()), device_for_blocks());
+  bound.staged = plain_in(piece, bound.begins.back());
   for (std::size_t b = 0; b < bound.blocks.size(); ++b) {
     const Count bytes = bound.begins[b + 1] - bound.begins[b];
     if (bytes == 0) continue;
     const types::Buffer message = message_of(bound.blocks[b]);
-    types::pack(message, 0, {bound.staged + bound.begins[b], static_cast<std::size_t>(bytes)});
-    if (const Code failure = types::failure_of(message.device); failure != Code::ok) code = failure;
+    const types::Buffer packed = bound.staged.part(bound.begins[b], bytes);
+    types::copy(message, packed);
+    if (const Code failure = types::failure_of(message, packed); failure != Code::ok)
+      code = failure;
   }
   return code;
+}
+
+// Both spaces' elements are folded with those in scratch: so it is on their device, if there is
+// one only and the folds are its.
+types::Device* BoundMemory::device_for_folds(const Binding& binding) const {
+  if (!has_devices_) [[likely]]
+    return nullptr;
+  if (in_device_ != nullptr && out_device_ != nullptr && in_device_ != out_device_) return nullptr;
+  const Block& block = in_device_ != nullptr ? binding.in.whole : binding.out.whole;
+  return folding_device(message_of(block), *binding.op);
+}
+
+// Of all blocks the only device.
+types::Device* BoundMemory::device_for_blocks() const {
+  types::Device* found = nullptr;
+  for (const Bound* const bound : {&in_, &out_})
+    for (const Block& block : bound->blocks) {
+      if (block.device == nullptr || block.device == found) continue;
+      if (found != nullptr || !block.device->is_usable()) return nullptr;
+      found = block.device;
+    }
+  return found;
 }
 
 Code BoundMemory::bind(const Binding& binding, const Program& program) {
@@ -66,15 +96,17 @@ Code BoundMemory::bind(const Binding& binding, const Program& program) {
     in_device_ = binding.in.whole.device;
     out_device_ = binding.out.whole.device;
     has_devices_ = in_device_ != nullptr || out_device_ != nullptr;
-    scratch_base_ = take_elements(pool_, program.schedule.scratch, *type_, scratch_);
+    scratch_base_ =
+        take_elements(pool_, program.schedule.scratch, *type_, scratch_, device_for_folds(binding));
     const bool swaps = program.most_swapped > 0 && !binding.op->is_commutative();
     spare_ = swaps ? take_elements(pool_, program.most_swapped, *type_, spare_piece_) : nullptr;
     return binding.failure;
   }
   bind_blocks(binding.in, in_);
   bind_blocks(binding.out, out_);
-  scratch_ = pool_.take(static_cast<std::size_t>(program.schedule.scratch));
-  scratch_base_ = scratch_.memory.get();
+  if (const Count scratch = program.schedule.scratch; scratch > 0)
+    scratch_ = pool_.take(static_cast<std::size_t>(scratch), device_for_blocks());
+  scratch_base_ = scratch_.at;
   Code code = binding.failure;
   const auto stage_if_needed = [&](Bound& bound, sched::Space space, ScratchPool::Piece& piece) {
     const Code failure = needs_staging(bound, space, program) ? stage(bound, piece) : Code::ok;
@@ -87,13 +119,15 @@ Code BoundMemory::bind(const Binding& binding, const Program& program) {
 
 Code BoundMemory::deliver() {
   Code code = Code::ok;
-  if (out_.staged == nullptr) return code;
+  if (out_.staged.data == nullptr) return code;
   for (std::size_t b = 0; b < out_.blocks.size(); ++b) {
     const Count bytes = out_.begins[b + 1] - out_.begins[b];
     if (bytes == 0) continue;
     const types::Buffer message = message_of(out_.blocks[b]);
-    types::unpack(message, 0, {out_.staged + out_.begins[b], static_cast<std::size_t>(bytes)});
-    if (const Code failure = types::failure_of(message.device); failure != Code::ok) code = failure;
+    const types::Buffer packed = out_.staged.part(out_.begins[b], bytes);
+    types::copy(packed, message);
+    if (const Code failure = types::failure_of(packed, message); failure != Code::ok)
+      code = failure;
   }
   return code;
 }
@@ -101,7 +135,7 @@ Code BoundMemory::deliver() {
 void BoundMemory::release() {
   for (ScratchPool::Piece* piece : {&scratch_, &spare_piece_, &staged_in_, &staged_out_})
     pool_.give(std::exchange(*piece, {}));
-  in_.staged = out_.staged = nullptr;
+  in_.staged = out_.staged = {};
 }
 
 void BoundMemory::abandon() {
@@ -139,11 +173,13 @@ types::Buffer BoundMemory::buffer(const sched::Slice& slice) const {
     elements.device = device_of(slice.space);
     return elements;
   }
-  if (slice.space == sched::Space::scratch)
-    return types::Buffer::plain(scratch_base_ + slice.offset, slice.count);
+  if (slice.space == sched::Space::scratch) {
+    types::Buffer plain = types::Buffer::plain(scratch_base_ + slice.offset, slice.count);
+    plain.device = scratch_.device;
+    return plain;
+  }
   const Bound& bound = slice.space == sched::Space::in ? in_ : out_;
-  if (bound.staged != nullptr)
-    return types::Buffer::plain(bound.staged + slice.offset, slice.count);
+  if (bound.staged.data != nullptr) return bound.staged.part(slice.offset, slice.count);
   const types::Buffer found = find(bound, slice);
   TUTTI_CHECK(found.bytes == slice.count, "slice of " + std::to_string(slice.count) + " units at " +
                                               std::to_string(slice.offset) +

@@ -40,18 +40,20 @@ class BoundMemory {
   struct Bound {
     std::span<const Block> blocks;
     std::vector<Count> begins;  // first packed byte of each block, and the end
-    std::byte* staged = nullptr;
+    types::Buffer staged;       // null address: it is not
   };
   static bool needs_staging(const Bound& bound, sched::Space space, const Program& program);
   static types::Buffer find(const Bound& bound, const sched::Slice& slice);
   void bind_blocks(const SpaceMemory& space, Bound& bound);
   Code stage(Bound& bound, ScratchPool::Piece& piece);
+  types::Device* device_for_folds(const Binding& binding) const;
+  types::Device* device_for_blocks() const;
 
   ScratchPool& pool_;
   const types::Datatype* type_ = nullptr;  // of elements; null: packed bytes
   Bound in_, out_;
   types::Device* device_of(sched::Space space) const {
-    if (space == sched::Space::scratch) return nullptr;
+    if (space == sched::Space::scratch) return scratch_.device;
     return space == sched::Space::in ? in_device_ : out_device_;
   }
   types::Device *in_device_ = nullptr, *out_device_ = nullptr;  // reductions only

@@ -11,8 +11,11 @@ constexpr std::size_t kLeast = 4096;
 
 }  // namespace
 
-ScratchPool::Piece ScratchPool::take(std::size_t bytes) {
+ScratchPool::Piece ScratchPool::take(std::size_t bytes, types::Device* device) {
   if (bytes == 0) return {};
+  if (device != nullptr)
+    if (std::byte* const at = device->take_scratch(bytes); at != nullptr)
+      return {at, device, nullptr, 0};
   // The smallest that serves, unless it is far too large.
   auto best = free_.end();
   for (auto piece = free_.begin(); piece != free_.end(); ++piece)
@@ -21,7 +24,9 @@ ScratchPool::Piece ScratchPool::take(std::size_t bytes) {
       best = piece;
   if (best == free_.end()) {
     const std::size_t size = std::max(bytes, kLeast);
-    return {std::unique_ptr<std::byte[]>(new std::byte[size]), size};
+    std::unique_ptr<std::byte[]> memory(new std::byte[size]);
+    std::byte* const at = memory.get();
+    return {at, nullptr, std::move(memory), size};
   }
   Piece piece = std::move(*best);
   kept_ -= piece.bytes;
@@ -31,6 +36,7 @@ ScratchPool::Piece ScratchPool::take(std::size_t bytes) {
 }
 
 void ScratchPool::give(Piece piece) {
+  if (piece.device != nullptr) return piece.device->give_scratch(piece.at);
   if (piece.bytes == 0) return;
   while (!free_.empty() && kept_ + piece.bytes > kMostKept) {
     kept_ -= free_.back().bytes;
@@ -42,23 +48,29 @@ void ScratchPool::give(Piece piece) {
 }
 
 void ScratchPool::abandon(Piece piece) {
+  // A device keeps what is not given back.
   if (piece.bytes > 0) abandoned_.push_back(std::move(piece));
 }
 
 // Elements are spaced by their extent; the first one's address may lie outside the memory when
 // the true lower bound is not zero (MPI 5.0, 5.1.8).
 std::byte* take_elements(ScratchPool& pool, Count count, const types::Datatype& type,
-                         ScratchPool::Piece& piece) {
+                         ScratchPool::Piece& piece, types::Device* device) {
   if (count == 0) return nullptr;
   const Count stride = (count - 1) * type.extent();
   const Count lowest = std::min<Count>(0, stride) + type.true_lower_bound();
   const Count bytes = std::max(stride, -stride) + type.true_extent();
   constexpr std::uintptr_t kAlignment = 64;
-  piece = pool.take(static_cast<std::size_t>(bytes) + kAlignment);
+  piece = pool.take(static_cast<std::size_t>(bytes) + kAlignment, device);
   // Element 0 is aligned, whatever lies before it.
   const auto earliest =
-      reinterpret_cast<std::uintptr_t>(piece.memory.get()) - static_cast<std::uintptr_t>(lowest);
+      reinterpret_cast<std::uintptr_t>(piece.at) - static_cast<std::uintptr_t>(lowest);
   return reinterpret_cast<std::byte*>((earliest + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+types::Device* folding_device(const types::Buffer& buffer, const types::Op& op) {
+  if (buffer.device == nullptr || buffer.count == 0 || !buffer.device->is_usable()) return nullptr;
+  return buffer.device->folds({&op, buffer, buffer}) ? buffer.device : nullptr;
 }
 
 }  // namespace tutti::engine

@@ -69,6 +69,8 @@ class Core final : public transport::Sink {
   void idle();
   void active();
   transport::Traits traits(int peer);
+  bool reads_devices(int rank, MemoryKind kind);
+  bool lets_read(int rank, const types::Buffer& buffer);
   std::string link_name(int peer);
   std::string links_text();
   std::string gpu_links_text();

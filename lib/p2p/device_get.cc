@@ -99,6 +99,20 @@ bool Core::start_move(PeerState& peer, Transfer* transfer) {
   return true;
 }
 
+bool Core::reads_devices(int rank, MemoryKind kind) {
+  const PeerState& peer = routed(rank);
+  return !peer.was_not_read && reader_of(peer, kind) != nullptr;
+}
+
+bool Core::lets_read(int rank, const types::Buffer& buffer) {
+  if (buffer.device == nullptr || !buffer.is_one_run()) return false;
+  const BulkLink* const reader = reader_of(routed(rank), buffer.kind());
+  return reader != nullptr && opened_.transports[reader->picked.index]
+                                  ->expose({buffer.at(), static_cast<std::size_t>(buffer.bytes),
+                                            buffer.kind(), buffer.device->number()})
+                                  .has_value();
+}
+
 bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
   const auto kind = std::to_integer<std::size_t>(transfer->key.front());
   if (kind >= kMemoryKinds) return false;
@@ -121,6 +135,7 @@ bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
     return begun;
   };
   const auto begun = start();
+  peer.was_not_read = !begun;
   if (begun) return true;
   transfer->source_memory.reset();
   if (log::explains())

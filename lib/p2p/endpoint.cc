@@ -112,6 +112,14 @@ void Endpoint::active() {
   core_->active();
 }
 
+bool Endpoint::reads_devices(int peer, MemoryKind kind) {
+  return core_->reads_devices(peer, kind);
+}
+
+bool Endpoint::lets_read(int peer, const types::Buffer& buffer) {
+  return core_->lets_read(peer, buffer);
+}
+
 transport::Traits Endpoint::traits(int peer) {
   return core_->traits(peer);
 }

@@ -182,6 +182,11 @@ class Endpoint {
   void idle();
   void active();  // something moved: poll afresh
 
+  // Whether messages of this kind of memory from that rank are read by the device that they go to:
+  // there is a link for it, and the latest was not refused. Whether it can be given our buffer so.
+  bool reads_devices(int peer, MemoryKind kind);
+  bool lets_read(int peer, const types::Buffer& buffer);
+
   // For the cost model and --report-links.
   transport::Traits traits(int peer);
   std::string link_name(int peer);

@@ -60,6 +60,7 @@ struct PeerState {
   std::vector<BulkLink> readers;  // of devices' memory
   std::uint32_t unread = 0;       // messages of ours in a row that it could read and did not
   bool takes_staged = false;      // it was sent devices' memory, and has no link that reads such
+  bool was_not_read = false;      // what it offered of such memory last could not be read here
   bool takes_moved = false;       // its link moves such memory itself, and was sent some
   std::string why_staged;         // why it cannot read ours; empty: it was not tried, or can
   std::unique_ptr<Ways> ways;     // of its long messages; made with the first that has two

@@ -18,13 +18,17 @@ LinkClass from_gpu_to_gpu(const LinkClass& link, const LinkClass& copies) {
   return {link.latency_us + copies.latency_us, std::max(link.us_per_byte, copies.us_per_byte)};
 }
 
-TeamFacts on_gpus(const TeamFacts& team, const model::Costs& costs) {
+}  // namespace
+
+TeamFacts facts_on_gpus(const TeamFacts& team, const model::Costs& costs) {
   const LinkClass copies = costs.of_link("gpu", 0);
   TeamFacts facts = team;
   facts.inside = from_gpu_to_gpu(team.inside, copies);
   facts.between = from_gpu_to_gpu(team.between, copies);
   return facts;
 }
+
+namespace {
 
 double by_library(const Question& question, const TeamFacts& team, const model::Costs& costs) {
   const LinkClass row = costs.of_link("nccl", 0);
@@ -55,30 +59,84 @@ TeamFacts part(const TeamFacts& team, int size, int hosts) {
   return facts;
 }
 
+constexpr double as_said(double n, double, double) {
+  return n;
+}
+constexpr double of_group(double n, double, double g) {
+  return n * g;
+}
+constexpr double of_all(double n, double p, double) {
+  return n * p;
+}
+constexpr double of_each(double n, double p, double) {
+  return n / p;
+}
+
+constexpr LevelPlan kLevelPlans[] = {
+    {Collective::bcast,
+     false,
+     {{{Level::in_roots, Collective::bcast, as_said},
+       {Level::among, Collective::bcast, as_said},
+       {Level::in_others, Collective::bcast, as_said}}}},
+    {Collective::reduce,
+     true,
+     {{{Level::in_others, Collective::reduce, as_said},
+       {Level::among, Collective::reduce, as_said},
+       {Level::in_roots, Collective::reduce, as_said}}}},
+    {Collective::allreduce,
+     false,
+     {{{Level::inside, Collective::reduce, as_said},
+       {Level::among, Collective::allreduce, as_said},
+       {Level::inside, Collective::bcast, as_said}}}},
+    {Collective::reduce_scatter,
+     true,
+     {{{Level::inside, Collective::reduce, as_said},
+       {Level::among, Collective::reduce_scatter, as_said, true},
+       {Level::inside, Collective::scatter, of_each}}}},
+    {Collective::allgather,
+     false,
+     {{{Level::inside, Collective::gather, as_said},
+       {Level::among, Collective::allgather, of_group, true},
+       {Level::inside, Collective::bcast, of_all}}}},
+};
+
+// Ours inside those that share a GPU and the library among these; between hosts the other way
+// round.
 double by_levels(const Question& question, const TeamFacts& team, const model::Costs& costs,
                  const GpuLevels& levels, const Knobs& knobs) {
-  if (levels.groups == 0 || !coll::delegated(question.collective).by_levels) return kForEver_us;
+  const LevelPlan* const plan = level_plan(question.collective);
+  if (levels.groups == 0 || plan == nullptr) return kForEver_us;
   const TeamFacts inner = part(team, levels.largest, 1);
   const TeamFacts outer = part(team, levels.groups, std::min(levels.groups, team.hosts));
-  const auto inside = [&](Collective collective) {
-    if (!levels.are_hosts) return by_ours(collective, question, on_gpus(inner, costs), knobs);
+  const auto bytes = static_cast<double>(question.bytes);
+  const double parts = plan->needs_room ? std::ceil(bytes / kLevelPart) : 1;
+  double us = 0;
+  for (const LevelStage& stage : plan->stages) {
+    const bool is_among = stage.level == Level::among;
+    const double calls = parts * (stage.is_sliced ? levels.slices : 1);
+    const double said = stage.bytes(bytes, team.size, levels.largest) / calls;
     Question like = question;
-    like.collective = collective;
-    return by_library(like, inner, costs);
-  };
-  const double among = levels.are_hosts
-                           ? by_ours(question.collective, question, on_gpus(outer, costs), knobs)
-                           : by_library(question, outer, costs);
-  const double first = question.collective == Collective::bcast ? 0 : inside(Collective::reduce);
-  return first + among + inside(Collective::bcast);
+    like.collective = stage.collective;
+    like.bytes = std::max<std::int64_t>(1, std::llround(said));
+    const TeamFacts& facts = is_among ? outer : inner;
+    us += calls * (is_among == levels.are_hosts
+                       ? by_ours(stage.collective, like, facts_on_gpus(facts, costs), knobs)
+                       : by_library(like, facts, costs));
+  }
+  return us;
 }
 
 }  // namespace
 
+const LevelPlan* level_plan(Collective collective) {
+  const auto* const found = std::ranges::find(kLevelPlans, collective, &LevelPlan::collective);
+  return found == std::end(kLevelPlans) ? nullptr : found;
+}
+
 Contest::Times predict_on_gpus(const Question& question, const Choice& ours, const TeamFacts& team,
                                const model::Costs& costs, const GpuLevels& levels,
                                const Knobs& knobs) {
-  const TeamFacts facts = on_gpus(team, costs);
+  const TeamFacts facts = facts_on_gpus(team, costs);
   Contest::Times times{};
   times[Contest::ours] = predict_us(ours, question, facts);
   times[Contest::library] = by_library(question, team, costs);

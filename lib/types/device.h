@@ -73,6 +73,12 @@ class Device {
   // others may read the device's memory.
   virtual void await_caller(Done* done) = 0;
   virtual CopyPace pace() { return {}; }
+  // Memory for temporaries, which neighbours reach as they reach the user's; aligned as any element
+  // wants it. Null: there is none now, or for so few bytes the host's serves better. Waits for
+  // nothing. It is given back when no work, here or a neighbour's, is at it any more; what is not
+  // given back ends with the device.
+  virtual std::byte* take_scratch(std::size_t) { return nullptr; }
+  virtual void give_scratch(std::byte*) {}
 
  private:
   bool has_failed_ = false;

@@ -105,6 +105,7 @@ class Area {
     if (kind_ == Kind::pool || kind_ == Kind::shareable_pool)
       return CU(cuMemFreeAsync(data, nullptr));
     if (kind_ != Kind::mapped && kind_ != Kind::shareable_mapped) return CU(cuMemFree(data));
+    CU(cuStreamSynchronize(nullptr));  // what put() began: unmapping waits for nothing
     CU(cuMemUnmap(data, bytes_));
     CU(cuMemRelease(handle_));
   }

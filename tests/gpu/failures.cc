@@ -21,6 +21,14 @@ void freed() {
     MPI_Recv(sums.data(), 100, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+// No call was ever given it.
+void freed_unseen() {
+  gpu::Vector<int> memory(std::vector<int>(100, rank), Kind::device);
+  const int* const data = memory.data();
+  memory.area().free();
+  MPI_Send(data, 100, MPI_INT, rank, 1, MPI_COMM_WORLD);
+}
+
 // Calls go on until the driver gives errors, as it was told (STANDIN_CUDA_FAIL).
 void lost() {
   gpu::Vector<int> out(std::vector<int>(100000, rank), Kind::device),
@@ -114,17 +122,18 @@ void freed_in_collectives(int* bad, int* good, int* host, int count) {
       MPI_Ireduce_scatter_block(MPI_IN_PLACE, bad, 1, MPI_INT, MPI_SUM, comm, &request), &request));
 }
 
-// Each sort of call says the same of memory that was freed, and goes on.
-void freed_everywhere() {
+// Each sort of call says the same of memory that was freed, and goes on; whether the library knew
+// it while it was there, or no call was ever given it.
+void freed_everywhere(Kind kind, bool is_known) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   constexpr int kCount = 100;
-  gpu::Vector<int> memory(std::vector<int>(kCount, 7), Kind::device),
+  gpu::Vector<int> memory(std::vector<int>(kCount, 7), kind),
       good(std::vector<int>(kCount), Kind::device);
   std::vector<int> host(kCount);
   int* const bad = memory.data();
-  int at = 0;  // known to the library while it is there
-  MPI_Pack(bad, kCount, MPI_INT, host.data(), 4 * kCount, &at, MPI_COMM_WORLD);
+  int at = 0;
+  if (is_known) MPI_Pack(bad, kCount, MPI_INT, host.data(), 4 * kCount, &at, MPI_COMM_WORLD);
   memory.area().free();
   freed_in_local_calls(bad, good.data(), host.data());
   for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF})
@@ -179,9 +188,13 @@ int main(int argc, char** argv) {
   gpu::begin();
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "freed") freed();
+  if (what == "unseen") freed_unseen();
   if (what == "freed_in_collective") freed_in_collective();
   if (what == "lost") lost();
-  if (what == "freed_everywhere") freed_everywhere();
+  if (what == "freed_everywhere")
+    for (const bool is_known : {true, false})
+      for (const Kind kind : {Kind::device, Kind::pool, Kind::mapped, Kind::managed, Kind::pinned})
+        freed_everywhere(kind, is_known);
   if (what == "everything") everything();
   if (what == "returned") returned();
   return done();

@@ -19,12 +19,11 @@ namespace {
 using gpu::served;
 
 enum class By { nccl, either, ours, levels } by = By::nccl;  // what calls of GPU memory go by
-bool is_real = false;
 unsigned long long before = 0;
 void expect(bool nccl) {
   const unsigned long long now = served();
   const bool may = nccl && by != By::ours && size > 1;
-  if (!is_real) CHECK(by == By::nccl ? (now > before) == may : may || now == before);
+  if (!gpu::is_real) CHECK(by == By::nccl ? (now > before) == may : may || now == before);
   before = now;
 }
 
@@ -139,7 +138,7 @@ int main(int argc, char** argv) {
        : what == "weighed" ? By::either
        : what == "levels"  ? By::levels
                            : By::ours;
-  is_real = argc > 2 && argv[2] == std::string("real");
+  gpu::is_real = argc > 2 && argv[2] == std::string("real");
   for (const std::size_t n : {std::size_t{20000}, std::size_t{300001}}) {
     reductions(n, Kind::device, true);
     movement(n, Kind::pool, true);
@@ -160,10 +159,10 @@ int main(int argc, char** argv) {
   Vector<int> send(numbers(50000, 1), Kind::device), recv(std::vector<int>(50000), Kind::device);
   MPI_Allreduce(send.data(), recv.data(), 50000, MPI_INT, MPI_SUM, half);
   CHECK(recv.get().front() == members);
-  if (!is_real && by == By::nccl) CHECK((served() > before) == (members > 1));
+  if (!gpu::is_real && by == By::nccl) CHECK((served() > before) == (members > 1));
   MPI_Comm_free(&half);
   unsigned long long mine = served(), all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-  if (!is_real && by == By::levels) CHECK(all > 0);
+  if (!gpu::is_real && by == By::levels) CHECK(all > 0);
   return done();
 }

@@ -1,6 +1,6 @@
 // One rank's GPU memory is of no use, the others' is there: nobody waits for it, who would have had
 // its data is told, and all go on. "freed": it was; "fails": the driver fails in that rank
-// (STANDIN_CUDA_FAIL), whose error may be any then.
+// (STANDIN_CUDA_FAIL), whose error may be any then. "unseen": freed before any call was given it.
 #include "area.h"
 
 using namespace ranks;
@@ -11,10 +11,10 @@ namespace {
 
 class OneFails {
  public:
-  explicit OneFails(bool is_freed) : is_freed_(is_freed) {
+  OneFails(bool is_freed, bool is_known) : is_freed_(is_freed) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    int at = 0;  // known to the library while it is there
-    if (is_freed_) MPI_Pack(data_, 1, MPI_INT, host_.data(), 4, &at, MPI_COMM_WORLD);
+    int at = 0;
+    if (is_known) MPI_Pack(data_, 1, MPI_INT, host_.data(), 4, &at, MPI_COMM_WORLD);
     if (is_freed_ && is_bad_) memory_.area().free();
   }
   void collectives(int n);
@@ -148,8 +148,8 @@ void OneFails::messages(int n) {
   }
 }
 
-void fails_on_one(bool is_freed) {
-  OneFails one(is_freed);
+void fails_on_one(bool is_freed, bool is_known) {
+  OneFails one(is_freed, is_known);
   for (const int n : {1, 3000, OneFails::kMost}) {
     one.collectives(n);
     one.calls_begun(n);
@@ -164,7 +164,8 @@ int main(int argc, char** argv) {
   begin();
   gpu::begin();
   const std::string what = argc > 1 ? argv[1] : "";
-  if (what == "freed") fails_on_one(true);
-  if (what == "fails") fails_on_one(false);
+  if (what == "freed") fails_on_one(true, true);
+  if (what == "unseen") fails_on_one(true, false);
+  if (what == "fails") fails_on_one(false, false);
   return done();
 }

@@ -1,4 +1,5 @@
-// served: how many calls the stand-in NCCL has served in this process; a real one does not count.
+// served: how many calls the stand-in NCCL has served in this process, and how many failed as it
+// was told; a real one does not count.
 #pragma once
 
 #include <dlfcn.h>
@@ -7,13 +8,21 @@
 
 namespace gpu {
 
-inline unsigned long long served() {
+inline bool is_real = false;  // the program's second word: NCCL does not count
+
+inline unsigned long long counted_by_standin(const char* function) {
   using Count = unsigned long long (*)();
   void* const library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return 0;
-  const auto count = reinterpret_cast<Count>(::dlsym(library, "tutti_standin_nccl_served"));
+  const auto count = reinterpret_cast<Count>(::dlsym(library, function));
   ::dlclose(library);
   return count == nullptr ? 0 : count();
+}
+inline unsigned long long served() {
+  return counted_by_standin("tutti_standin_nccl_served");
+}
+inline unsigned long long failed() {
+  return counted_by_standin("tutti_standin_nccl_failed");
 }
 
 // Bytes of the host to memory of whichever kind.

@@ -77,10 +77,25 @@ class Flow {
   }
 
  private:
+  // The driver's own copies between host memories wait for the stream, in the caller: ranks that
+  // fill theirs in other orders would wait for each other.
   void move(void* to, const void* from, const Lane& lane) const {
-    if (bytes_ > 0)
-      CU(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from),
-                       bytes_, lane.stream));
+    if (bytes_ == 0) return;
+    if (area_.is_host()) return copy_in_stream(to, from, bytes_, lane.stream);
+    CU(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes_,
+                     lane.stream));
+  }
+  static void copy_in_stream(void* to, const void* from, std::size_t bytes, CUstream stream) {
+    struct Copy {
+      void* to;
+      const void* from;
+      std::size_t bytes;
+    };
+    const auto run = [](void* copy) {
+      const std::unique_ptr<Copy> all(static_cast<Copy*>(copy));
+      std::memcpy(all->to, all->from, all->bytes);
+    };
+    CU(cuLaunchHostFunc(stream, run, new Copy{to, from, bytes}));
   }
   std::size_t bytes_, size_;
   Area area_, in_, out_;

@@ -1,5 +1,6 @@
 // What a call does not use, because a count is 0 or because it means nothing with this rank, may be
-// anything: here GPU memory that was freed. No call minds.
+// anything: here GPU memory that was freed. No call minds. Nor is a buffer's address one of its
+// data where a type begins elsewhere.
 #include "area.h"
 
 using namespace ranks;
@@ -54,23 +55,84 @@ void without_a_block(int* bad, int* send, int* recv, int n) {
                      kWorld) == MPI_SUCCESS);
 }
 
+void sum_parts(void* from, void* into, int* count, MPI_Datatype* type) {
+  MPI_Aint lower = 0, bytes = 0;
+  MPI_Type_get_true_extent(*type, &lower, &bytes);
+  if (*count != 1) MPI_Abort(kWorld, 4);
+  const auto* const in = reinterpret_cast<const int*>(static_cast<const char*>(from) + lower);
+  auto* const sum = reinterpret_cast<int*>(static_cast<char*>(into) + lower);
+  for (MPI_Aint i = 0; i < bytes / 4; ++i) sum[i] += in[i];
+}
+
+// n integers at `data`, as seen from `bad`.
+MPI_Datatype far_from(const int* bad, const int* data, int n) {
+  const auto away = static_cast<MPI_Aint>(reinterpret_cast<std::uintptr_t>(data) -
+                                          reinterpret_cast<std::uintptr_t>(bad));
+  MPI_Datatype type;
+  MPI_Type_create_hindexed(1, &n, &away, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
+// `data` is host memory or a GPU's, of n times 1.
+void elsewhere(int* bad, gpu::Vector<int>& data, int n) {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  const auto whole = static_cast<std::size_t>(n);
+  MPI_Datatype part = far_from(bad, data.data(), n), empty;
+  MPI_Type_contiguous(0, MPI_INT, &empty);
+  MPI_Type_commit(&empty);
+  MPI_Op sum;
+  MPI_Op_create(sum_parts, 1, &sum);
+  MPI_Request request;
+  std::vector<int> host(whole, -1), all(whole * static_cast<std::size_t>(size));
+  CHECK(MPI_Sendrecv(bad, 1, part, right, 1, host.data(), n, MPI_INT, left, 1, kWorld,
+                     MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(host == std::vector<int>(whole, 1));
+  CHECK(MPI_Sendrecv(bad, 3, empty, right, 2, bad, 2, empty, left, 2, kWorld, MPI_STATUS_IGNORE) ==
+        MPI_SUCCESS);
+  CHECK(MPI_Bcast(bad, 5, empty, 0, kWorld) == MPI_SUCCESS);
+  CHECK(MPI_Ibcast(bad, 5, empty, 0, kWorld, &request) == MPI_SUCCESS);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(MPI_Bcast(bad, 1, part, 0, kWorld) == MPI_SUCCESS);
+  CHECK(MPI_Allgather(bad, 1, part, all.data(), n, MPI_INT, kWorld) == MPI_SUCCESS);
+  CHECK(MPI_Alltoall(bad, 0, empty, bad, 0, empty, kWorld) == MPI_SUCCESS);
+  int at = 0;
+  CHECK(MPI_Pack(bad, 1, part, host.data(), 4 * n, &at, kWorld) == MPI_SUCCESS);
+  CHECK(MPI_Pack(bad, 3, empty, bad, 0, &(at = 0), kWorld) == MPI_SUCCESS);
+  CHECK(MPI_Unpack(bad, 0, &(at = 0), bad, 3, empty, kWorld) == MPI_SUCCESS);
+  CHECK(MPI_Allreduce(MPI_IN_PLACE, bad, 1, part, sum, kWorld) == MPI_SUCCESS);
+  CHECK(data.get() == std::vector<int>(whole, size));
+  CHECK(MPI_Iallreduce(MPI_IN_PLACE, bad, 1, part, sum, kWorld, &request) == MPI_SUCCESS);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(data.get() == std::vector<int>(whole, size * size));
+  MPI_Op_free(&sum);
+  MPI_Type_free(&empty);
+  MPI_Type_free(&part);
+}
+
 }  // namespace
 
 int main() {
   begin();
   gpu::begin();
   MPI_Comm_set_errhandler(kWorld, MPI_ERRORS_RETURN);
-  for (const int n : {1, 3000, 60000}) {
-    const auto space = static_cast<std::size_t>(n * size);
-    gpu::Vector<int> memory(std::vector<int>(space, 7), Kind::device),
-        send(std::vector<int>(space, 1), Kind::device), recv(std::vector<int>(space), Kind::device);
-    int* const bad = memory.data();
-    int word = 0, at = 0;  // known to the library while it is there
-    MPI_Pack(bad, 1, MPI_INT, &word, sizeof word, &at, kWorld);
-    memory.area().free();
-    without_elements(bad);
-    not_significant(bad, send.data(), recv.data(), n);
-    without_a_block(bad, send.data(), recv.data(), n);
-  }
+  for (const int n : {1, 3000, 60000})
+    for (const bool is_known : {true, false}) {
+      const auto space = static_cast<std::size_t>(n * size);
+      gpu::Vector<int> memory(std::vector<int>(space, 7), Kind::device),
+          send(std::vector<int>(space, 1), Kind::device),
+          recv(std::vector<int>(space), Kind::device);
+      int* const bad = memory.data();
+      int word = 0, at = 0;
+      if (is_known) MPI_Pack(bad, 1, MPI_INT, &word, sizeof word, &at, kWorld);
+      memory.area().free();
+      without_elements(bad);
+      not_significant(bad, send.data(), recv.data(), n);
+      without_a_block(bad, send.data(), recv.data(), n);
+      for (const Kind kind : {Kind::host, Kind::device}) {
+        gpu::Vector<int> data(std::vector<int>(static_cast<std::size_t>(n), 1), kind);
+        elsewhere(bad, data, n);
+      }
+    }
   return done();
 }

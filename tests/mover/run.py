@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""run.py BUILD PRUN LIBRARY WHAT MODE -- unmodified programs, each call's buffers moved to GPU memory (mover.h)
+"""run.py BUILD PRUN LIBRARY WHAT MODE [K/N] -- unmodified programs, each call's buffers moved to GPU memory (mover.h)
 
 WHAT: ranks (our own programs), threads (those of them with threads), random, mpich, mpi4py. MODE: ipc, refused (no handle of another process can be
 opened), hosts (two virtual ones). With TUTTI_TEST_QUICK a sample, with TUTTI_TEST_LONG all of them, with several
-seeds. What fails prints the line that repeats it.
+seeds; K/N: the K-th of N parts of that (not of mpi4py, which has TUTTI_TEST_MODULES). What fails prints the line
+that repeats it.
 """
+import itertools
 import os
 import pathlib
 import subprocess
@@ -27,9 +29,9 @@ SLOW = ["itself", "overtaken"]  # with --long
 # minutes.
 WITHOUT = ["pt2pt/rqstatus", "pt2pt/sendflood"]
 LIMIT = "1500"  # seconds for one of them: threads/pt2pt/threads sends two million messages
-# On two hosts this one takes the rank that a reordered graph gives it for its old one: with hosts named by node
+# On two hosts these take the ranks that a reordered graph gives them for their old ones: with hosts named by node
 # ranks are really reordered.
-WITHOUT_ON_HOSTS = ["topo/distgraph1"]
+WITHOUT_ON_HOSTS = ["topo/distgraph1", "topo/dgraph_unwgt"]
 # Of mpi4py's: they ask once whether receives have ended whose messages were matched.
 WITHOUT_MPI4PY = ["testWaitSomeRecv", "testTestSomeRecv"]
 # Functions whose buffers the programs of tests/ranks must have had moved, together.
@@ -46,27 +48,25 @@ def moved_functions(counts):
     return {line.split()[0] for line in counts.read_text().splitlines()} if counts.exists() else set()
 
 
-def ranks(build, environment, mode, programs, fewest):
+def ranks(build, environment, mode, programs, fewest, part, parts):
+    sizes = (1, 2, 3, 4, 7) if LONG else (3,) if mode == "hosts" or QUICK else (2, 4)
+    runs = list(itertools.product(range(1, 6 if LONG else 2), sizes, programs))[part - 1::parts]
     counts = build / "tests/mover" / f"counts.{mode}"
     counts.unlink(missing_ok=True)
-    runs = 0
-    for seed in range(1, 6 if LONG else 2):
-        for size in (1, 2, 3, 4, 7) if LONG else (3,) if mode == "hosts" or QUICK else (2, 4):
-            for name in programs:
-                environment |= {"MOVER_SEED": str(seed), "MOVER_COUNTS": str(counts)}
-                command = [HERE / "prun.py", "--oversubscribe", "--timeout", "600", *(HOSTS if mode == "hosts" else []),
-                           "-np", str(size), build / "tests/ranks" / f"ranks_{name}"]
-                done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True,
-                                      errors="replace", stdin=subprocess.DEVNULL)
-                if done.returncode == NO_NAMESPACES and mode == "hosts":
-                    print(done.stderr)
-                    sys.exit(SKIP)
-                if done.returncode != 0:
-                    fail(done, command, environment)
-                runs += 1
+    for seed, size, name in runs:
+        environment |= {"MOVER_SEED": str(seed), "MOVER_COUNTS": str(counts)}
+        command = [HERE / "prun.py", "--oversubscribe", "--timeout", "600", *(HOSTS if mode == "hosts" else []),
+                   "-np", str(size), build / "tests/ranks" / f"ranks_{name}"]
+        done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True,
+                              errors="replace", stdin=subprocess.DEVNULL)
+        if done.returncode == NO_NAMESPACES and mode == "hosts":
+            print(done.stderr)
+            sys.exit(SKIP)
+        if done.returncode != 0:
+            fail(done, command, environment)
     moved = moved_functions(counts)
-    print(f"{runs} runs; buffers of {len(moved)} functions were moved")
-    if len(moved) < fewest:
+    print(f"{len(runs)} runs; buffers of {len(moved)} functions were moved")
+    if len(moved) < (fewest if parts == 1 else 1):
         sys.exit(f"at least {fewest} functions are expected")
 
 
@@ -77,7 +77,8 @@ def others(command, environment):
 
 
 def main():
-    build, prun, library, what, mode = sys.argv[1:]
+    build, prun, library, what, mode, *part = sys.argv[1:]
+    part, parts = map(int, (part or ["1/1"])[0].split("/"))
     build = pathlib.Path(build).resolve()
     # Streams that run far behind are what suite gpu is for; here there are many calls.
     environment = {"STANDIN_CUDA_DELAY_US": "10", **MODES[mode], "MOVER_PRUN": str(pathlib.Path(prun).resolve()),
@@ -88,11 +89,12 @@ def main():
     if what == "mpich" and mode == "hosts":
         environment["MOVER_HOSTS"] = "--virtual -H a:8,b:8 --map-by node"
     if what == "ranks":
-        ranks(build, environment, mode, *((SAMPLE, 1) if QUICK else (RANKS + (SLOW if LONG else []), FEWEST_FUNCTIONS)))
+        ranks(build, environment, mode, *((SAMPLE, 1) if QUICK else (RANKS + (SLOW if LONG else []), FEWEST_FUNCTIONS)), part,
+              parts)
     elif what == "threads":
-        ranks(build, environment, mode, THREADED, 1)
+        ranks(build, environment, mode, THREADED, 1, part, parts)
     elif what == "random":
-        seconds = "900" if LONG else "5" if QUICK else "15"
+        seconds = str((900 if LONG else 5 if QUICK else 15) // parts)
         link = "hosts" if mode == "hosts" else "shm"
         others([TESTS / "random/run.py", HERE / "prun.py", build / "tests/random/random_program", link,
                 "--seconds", seconds], environment)
@@ -100,7 +102,7 @@ def main():
         without = WITHOUT + (WITHOUT_ON_HOSTS if mode == "hosts" else [])
         others([TESTS / "programs/run.py", build, HERE / "prun.py", "mpich"],
                environment | {"TUTTI_TEST_STEP": "1" if LONG else "40", "TUTTI_TEST_WITHOUT": " ".join(without),
-                           "TUTTI_TEST_LIMIT": LIMIT})
+                           "TUTTI_TEST_LIMIT": os.environ.get("TUTTI_TEST_LIMIT", LIMIT), "TUTTI_TEST_PART": f"{part}/{parts}"})
     else:
         where = ["--virtual", "-H", "a:1,b:1"] if mode == "hosts" else ["-np", "2"]
         modules = {} if LONG else {"TUTTI_TEST_MODULES": "test_p2p_buf" if QUICK else "test_(p2p_buf|cco_buf|cco_nb_vec)"}

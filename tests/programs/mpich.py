@@ -1,7 +1,8 @@
 """MPICH's test suite, from Debian's source: its programs for message passing, by its own lists.
 
 Built without its configure script: a program is one file and some of utilities. All that
-its lists run of the chapters that are there, with TUTTI_TEST_QUICK every tenth (TUTTI_TEST_STEP). What is left out says why.
+its lists run of the chapters that are there, with TUTTI_TEST_QUICK every tenth (TUTTI_TEST_STEP), with
+TUTTI_TEST_PART=K/N the K-th of N parts. What is left out says why.
 """
 import concurrent.futures
 import os
@@ -10,6 +11,7 @@ from fetch import debian_source, unpack
 
 IN_QUICK = True
 STEP = int(os.environ.get("TUTTI_TEST_STEP", "10" if os.environ.get("TUTTI_TEST_QUICK") else "1"))
+PART, PARTS = map(int, os.environ.get("TUTTI_TEST_PART", "1/1").split("/"))
 WITHOUT = os.environ.get("TUTTI_TEST_WITHOUT", "").split()  # besides LEFT_OUT
 PACKAGE = "mpich"
 FEWEST = 300
@@ -83,7 +85,7 @@ def test(place):
     runs = [run for folder in FOLDERS for run in listed(source, folder)]
     if len(runs) < FEWEST:
         yield "mpich", f"only {len(runs)} runs found; at least {FEWEST} are expected"
-    runs = runs[::STEP]
+    runs = runs[::STEP][PART - 1::PARTS]
     archive = utilities(place, source)
 
     def make(name):

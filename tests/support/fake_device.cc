@@ -5,6 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "base/check.h"
@@ -106,6 +109,24 @@ void FakeDevice::fold(const types::Fold& fold, Done* done) {
       op->fold_right(from.data, into.data, into.count, *into.type, nullptr);
   };
   begin(run, done);
+}
+
+std::byte* FakeDevice::take_scratch(std::size_t bytes) {
+  if (draw() % 4 == 0) return nullptr;
+  const std::size_t room = std::bit_ceil(bytes);
+  auto found = std::ranges::find_if(
+      scratch_, [room](const ScratchPiece& each) { return !each.is_taken && each.bytes == room; });
+  if (found == scratch_.end()) found = scratch_.insert(found, {take(room), room, false});
+  found->is_taken = true;
+  return found->at;
+}
+
+void FakeDevice::give_scratch(std::byte* at) {
+  const auto found =
+      std::ranges::find_if(scratch_, [at](const ScratchPiece& each) { return each.at == at; });
+  TUTTI_CHECK(found != scratch_.end() && found->is_taken, "what was not taken is given back");
+  found->is_taken = false;
+  std::memset(seen(at), 0xdd, found->bytes);
 }
 
 int FakeDevice::progress() {

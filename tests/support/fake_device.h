@@ -48,6 +48,10 @@ class FakeDevice final : public types::Device {
     begin([] {}, done);
   }
 
+  // Now and then there is none. What is given back is overwritten.
+  std::byte* take_scratch(std::size_t bytes) override;
+  void give_scratch(std::byte* at) override;
+
   int begun() const { return begun_; }
   std::size_t pending() const { return pending_.size(); }
 
@@ -72,6 +76,12 @@ class FakeDevice final : public types::Device {
   std::size_t taken_ = 0;
   int begun_ = 0;
   std::vector<Work> pending_;
+  struct ScratchPiece {
+    std::byte* at;
+    std::size_t bytes;
+    bool is_taken;
+  };
+  std::vector<ScratchPiece> scratch_;
 };
 
 }  // namespace tutti::test

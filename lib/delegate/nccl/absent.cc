@@ -3,7 +3,7 @@
 
 namespace tutti::delegate {
 
-bool may_use_gpu_library(const Knobs&) {
+bool has_gpu_library() {
   return false;
 }
 bool serves_on_gpus(const GpuCall&) {

@@ -28,12 +28,14 @@ std::size_t size_of(Count count) {
 // Calls that begin together, so that none waits for another; the first error counts.
 class NcclGroup {
  public:
-  explicit NcclGroup(const Functions& nccl) : nccl_(nccl), said_(nccl.ncclGroupStart()) {}
+  explicit NcclGroup(const Functions& nccl)
+      : nccl_(nccl), said_(nccl.ncclGroupStart()), is_started_(said_ == ncclSuccess) {}
   template <class Call>
   void add(const Call& call) {
     if (said_ == ncclSuccess) said_ = call();
   }
   ncclResult_t end() const {
+    if (!is_started_) return said_;
     const ncclResult_t ended = nccl_.ncclGroupEnd();
     return said_ == ncclSuccess || said_ == ncclInProgress ? ended : said_;
   }
@@ -41,6 +43,7 @@ class NcclGroup {
  private:
   const Functions& nccl_;
   ncclResult_t said_;
+  const bool is_started_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "delegate/gpu_library.h"
 #include "delegate/nccl/functions.h"
 #include "delegate/nccl/nccl_team.h"
+#include "delegate/nccl/room.h"
 #include "device/device.h"
 
 namespace tutti::delegate {
@@ -24,6 +25,10 @@ class Nccl final : public GpuLibrary {
     Id id;
     std::copy_n(reinterpret_cast<const std::byte*>(unique.internal), id.size(), id.data());
     return id;
+  }
+
+  Result<std::unique_ptr<GpuRoom>> take_room(int device, std::size_t bytes) override {
+    return nccl::take_room(device, bytes);
   }
 
   int version() const override { return functions_.version; }
@@ -61,9 +66,8 @@ class Nccl final : public GpuLibrary {
 
 }  // namespace
 
-bool may_use_gpu_library(const Knobs& knobs) {
-  const std::string& support = knobs.text("TUTTI_GPU_SUPPORT");
-  return support == "yes" || (support != "no" && device::has_driver());
+bool has_gpu_library() {
+  return true;
 }
 
 Result<std::unique_ptr<GpuLibrary>> open_gpu_library() {

@@ -17,6 +17,8 @@ namespace tutti::device::cuda {
   X(cuCtxPopCurrent)                    \
   X(cuCtxGetDevice)                     \
   X(cuDeviceGetUuid)                    \
+  X(cuDeviceGetCount)                   \
+  X(cuDevicePrimaryCtxGetState)         \
   X(cuDevicePrimaryCtxRetain)           \
   X(cuDevicePrimaryCtxRelease)          \
   X(cuPointerGetAttribute)              \
@@ -57,6 +59,7 @@ namespace tutti::device::cuda {
   X(cuMemPoolImportPointer)             \
   X(cuMemPoolSetAccess)                 \
   X(cuMemPoolDestroy)                   \
+  X(cuMemFreeAsync)                     \
   X(cuModuleLoadData)                   \
   X(cuModuleUnload)                     \
   X(cuModuleGetFunction)                \

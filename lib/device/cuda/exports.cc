@@ -117,18 +117,31 @@ Result<types::Exported> Exports::share(const Memory& memory, types::Courier& cou
   const PointerKind kind = pointers_.find(memory.data).kind;
   IpcKey part;
   TUTTI_DO(describe(memory, kind, part));
-  Kept& kept = kept_[part.id % kKept];
-  // Of memory mapped by address one number may stand for several mappings.
-  if (kept.key.id != part.id || kept.key.place != part.place) {
-    drop_held();
+  const auto make = [&]() -> Result<Kept> {
     Kept fresh;
     fresh.key = part;
     fresh.key.kind = static_cast<std::uint8_t>(MemoryKind::cuda);
     fresh.key.gpu = uuid_of(driver_, gpu.number());
     TUTTI_DO(open_way(kind, courier, fresh));
+    return fresh;
+  };
+  if (kind == PointerKind::pool) {  // opened anew for each message
+    TUTTI_TRY(fresh, make());
+    return exported(fresh, part);
+  }
+  Kept& kept = kept_[part.id % kKept];
+  // Of memory mapped by address one number may stand for several mappings.
+  if (kept.key.id != part.id || kept.key.place != part.place) {
+    drop_held();
+    TUTTI_TRY(fresh, make());
     if (fresh.hold != nullptr) held_.push_back(part.id);
     kept = std::move(fresh);
   }
+  return exported(kept, part);
+}
+
+// A part of what is kept.
+types::Exported Exports::exported(const Kept& kept, const IpcKey& part) {
   IpcKey key = kept.key;
   key.offset = part.offset;
   key.bytes = part.bytes;

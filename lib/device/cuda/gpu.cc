@@ -23,6 +23,7 @@ Gpu::Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary)
       life_(driver, context),
       staging_(driver),
       queues_(driver),
+      scratch_(driver),
       kernels_(driver),
       tables_(driver) {}
 
@@ -32,10 +33,9 @@ Result<void> Gpu::start() {
   TUTTI_DO(check(driver_.cuCtxGetStreamPriorityRange(&least, &greatest), "priorities"));
   // Streams of one priority share queues of the hardware. A user's stream may stand still until
   // ours have done their work, so ours have another priority, wherever we make one.
-  for (Lane& lane : lanes_)
-    TUTTI_DO(
-        check(driver_.cuStreamCreateWithPriority(&lane.stream, CU_STREAM_NON_BLOCKING, greatest),
-              "a stream"));
+  for (CUstream* stream : {&lanes_[0].stream, &lanes_[1].stream, &lanes_[2].stream, &idle_})
+    TUTTI_DO(check(driver_.cuStreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest),
+                   "a stream"));
   for (CUevent* event : {&fence_, &mark_})
     TUTTI_DO(check(driver_.cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "an event"));
   return {};
@@ -51,12 +51,14 @@ Gpu::~Gpu() {
       for (const Step& step : lane.in_flight) events_.push_back(step.event);
       if (lane.stream != nullptr) driver_.cuStreamDestroy(lane.stream);
     }
+    if (idle_ != nullptr) driver_.cuStreamDestroy(idle_);
     events_.insert(events_.end(), {fence_, mark_});
     for (CUevent event : events_)
       if (event != nullptr) driver_.cuEventDestroy(event);
     if (spare_ != 0) driver_.cuMemFree(spare_);
     kernels_.close();
     tables_.close();
+    scratch_.close();
     staging_.close();
     queues_.close();
   }
@@ -68,45 +70,29 @@ Result<void> Gpu::check(CUresult said, const char* what) const {
   return fail(Code::other, std::string(what) + ": " + driver_.text_of(said));
 }
 
-// If it fails, so does the work that would have waited for it: the event would still stand for what
-// an earlier call waited for.
-void Gpu::mark_call() {
-  mark_failure_ = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  if (is_abandoned_) return;
-  const Current current(driver_, context_);
-  mark_failure_ = driver_.record_default(mark_);
-}
-
-bool Gpu::is_mark_reached() {
-  if (mark_failure_ == CUDA_SUCCESS) {
-    const Current current(driver_, context_);
-    const CUresult said = driver_.cuEventQuery(mark_);
-    if (said == CUDA_ERROR_NOT_READY) return false;
-    mark_failure_ = said;
-  }
-  fence_failure_ = mark_failure_;  // the call begins, and waits for nothing
-  return true;
-}
-
-void Gpu::begin_marked_call() {
-  std::swap(fence_, mark_);
-  fence_failure_ = mark_failure_;
-  for (Lane& lane : lanes_) lane.needs_fence = true;
-}
-
-void Gpu::begin_call() {
-  mark_call();
-  begin_marked_call();
-}
-
 Result<void> Gpu::prepare() {
   if (is_gone()) return check(CUDA_ERROR_CONTEXT_IS_DESTROYED, "a context");
   const Current current(driver_, context_);
   if (!staging_.is_open()) TUTTI_DO(open_staging());
   TUTTI_DO(take_spare());
   TUTTI_DO(queues_.open());
+  TUTTI_DO(make_events());
   tables_.open();
+  scratch_.prepare();
   return kernels_.load();
+}
+
+// The driver may wait for streams when it allocates: not while one of the user's may stand still.
+std::byte* Gpu::take_scratch(std::size_t bytes) {
+  constexpr std::size_t kLeast = std::size_t{16} << 10;
+  if (bytes < kLeast || is_gone()) return nullptr;
+  const Current current(driver_, context_);
+  if (!current) return nullptr;
+  if (std::byte* const kept = scratch_.take(bytes, false); kept != nullptr) return kept;
+  if (enqueued_ != nullptr && !enqueued_->begin_rest()) return nullptr;
+  std::byte* const grown = scratch_.take(bytes, true);
+  if (enqueued_ != nullptr) enqueued_->end_rest();
+  return grown;
 }
 
 // A stream of ours is asked: asking one of the user's would spoil a capture that it is in.
@@ -182,20 +168,6 @@ bool Gpu::begin_step(Lane& lane, Job& job) {
   return false;
 }
 
-Result<void> Gpu::await_fences(const Step& step) {
-  constexpr const char* kMark = "an event in the caller's default stream";
-  Lane& lane = *step.lane;
-  const Job& job = *step.job;
-  TUTTI_DO(check(fence_failure_, kMark));
-  if (lane.needs_fence)
-    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
-  lane.needs_fence = false;
-  if (job.what != What::copy || job.from.device == this || job.begun > 0) return {};
-  const auto* const other = static_cast<const Gpu*>(job.from.device);
-  TUTTI_DO(check(other->fence_failure_, kMark));
-  return check(driver_.cuStreamWaitEvent(lane.stream, other->fence_, 0), "a wait for the caller");
-}
-
 Result<bool> Gpu::enqueue(Step& step) {
   Lane& lane = *step.lane;
   TUTTI_TRY(event, take_event());
@@ -225,13 +197,23 @@ Result<bool> Gpu::enqueue(Step& step) {
   return true;
 }
 
-Result<CUevent> Gpu::take_event() {
+Result<void> Gpu::make_event() {
   CUevent event = nullptr;
-  if (events_.empty()) {
-    TUTTI_DO(check(driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "an event"));
-    return event;
-  }
-  event = events_.back();
+  TUTTI_DO(check(driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "an event"));
+  events_.push_back(event);
+  ++made_events_;
+  return {};
+}
+
+// As many as there are ever steps at once: those in flight, and one that begins.
+Result<void> Gpu::make_events() {
+  while (made_events_ < lanes_.size() * kMostInFlight + 1) TUTTI_DO(make_event());
+  return {};
+}
+
+Result<CUevent> Gpu::take_event() {
+  if (events_.empty()) TUTTI_DO(make_event());
+  const CUevent event = events_.back();
   events_.pop_back();
   return event;
 }

@@ -17,6 +17,7 @@
 #include "device/cuda/kernels.h"
 #include "device/cuda/life.h"
 #include "device/cuda/queue.h"
+#include "device/cuda/scratch.h"
 #include "device/cuda/staging.h"
 #include "device/cuda/tables.h"
 #include "types/types.h"
@@ -54,11 +55,16 @@ class Gpu final : public types::Device {
     return other.kind() == MemoryKind::cuda && other.is_usable();
   }
   types::CopyPace pace() override;
+  std::byte* take_scratch(std::size_t bytes) override;
+  void give_scratch(std::byte* at) override { scratch_.give(at); }
 
   // Streams of the user's will stand still until we have worked. What may make the driver wait for
-  // them is done now: memory is allocated, kernels are loaded.
+  // them is done now: memory is allocated, events are made, kernels are loaded.
   Result<void> prepare();
   QueueRoom& queues() { return queues_; }
+  // Of a neighbour's pool, which nothing here uses any more. Waits for no stream of anybody's.
+  Result<void> free_imported(CUdeviceptr address) const;
+  void set_enqueued(types::Enqueued* enqueued) { enqueued_ = enqueued; }
   bool is_lost() const;  // any thread
   // Its context was reset or destroyed, and all of ours with it: nothing is to be given back.
   bool is_gone() const { return is_abandoned_ || life_.is_over(); }
@@ -135,10 +141,13 @@ class Gpu final : public types::Device {
   Result<void> measure();
   // What the caller gave the GPUs of this step comes before it.
   Result<void> await_fences(const Step& step);
+  bool is_fence_reached();
   bool has_ended(const Step& step);
   void end_step(Lane& lane);
   int end_job(Job* job);
   void fail_job(Job& job, const std::string& why);
+  Result<void> make_event();
+  Result<void> make_events();
   Result<CUevent> take_event();
   Result<void> check(CUresult said, const char* what) const;
 
@@ -149,6 +158,7 @@ class Gpu final : public types::Device {
   const Life life_;
   bool is_abandoned_ = false;
   std::array<Lane, 3> lanes_;  // to the host, from it, within
+  CUstream idle_ = nullptr;    // holds nothing
   // Events behind what the caller's default stream held: our lanes wait for the first, a caller
   // that asks (is_mark_reached) for the second.
   CUevent fence_ = nullptr, mark_ = nullptr;
@@ -161,10 +171,13 @@ class Gpu final : public types::Device {
   bool has_tried_ = false;  // to measure it
   Staging staging_;
   QueueRoom queues_;
+  types::Enqueued* enqueued_ = nullptr;  // null: there are no streams of the user's
+  GpuScratch scratch_;
   Kernels kernels_;
   RunTables tables_;
   Rows rows_;
-  std::vector<CUevent> events_;
+  std::vector<CUevent> events_;  // that no step has
+  std::size_t made_events_ = 0;
   std::vector<std::string> told_;  // why work failed
   std::vector<std::unique_ptr<Job>> jobs_;
   std::vector<Job*> free_jobs_;

@@ -4,10 +4,27 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
 #include "device/cuda/current.h"
 
 namespace tutti::device::cuda {
 namespace {
+
+// A read of what may not stay open: the owner is told that it ended once it is closed.
+class ClosingRead final : public Done {
+ public:
+  ClosingRead(OpenedMemory& from, Done* next) : from_(from), next_(next) {
+    fire = [](Done* self, bool ok) {
+      auto& read = *static_cast<ClosingRead*>(self);
+      if (const auto closed = read.from_.close_pooled(); !closed) log::warn(closed.error().text);
+      read.next_->fire(read.next_, ok);
+    };
+  }
+
+ private:
+  OpenedMemory& from_;
+  Done* const next_;
+};
 
 class ImportedPart final : public types::Imported {
  public:
@@ -23,6 +40,10 @@ class ImportedPart final : public types::Imported {
     types::Buffer from =
         types::Buffer::plain(opened.second->address() + key_.offset + offset, into.bytes);
     from.device = opened.first;
+    if (!opened.second->is_kept()) {
+      closing_.push_back(std::make_unique<ClosingRead>(*opened.second, done));
+      done = closing_.back().get();
+    }
     opened_.push_back(std::move(opened.second));
     types::begin_copy(from, into, done);
     return {};
@@ -34,6 +55,7 @@ class ImportedPart final : public types::Imported {
   const IpcKey key_;
   types::Courier& courier_;
   std::vector<std::shared_ptr<OpenedMemory>> opened_;
+  std::vector<std::unique_ptr<ClosingRead>> closing_;
 };
 
 }  // namespace
@@ -106,8 +128,8 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
     return tl::unexpected<Error>(done.error());
   }
   reached_[from] = {"", {uuid_of(driver_, gpu->number()), key.gpu}};
-  opened_.push_back(std::move(opened));
-  return std::pair(gpu, opened_.back());
+  if (opened->is_kept()) opened_.push_back(opened);
+  return std::pair(gpu, std::move(opened));
 }
 
 // Whoever lets go of it last, it is only retired: closing may wait for streams (see `retired_`).

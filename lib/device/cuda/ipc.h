@@ -57,6 +57,7 @@ class Exports {
   };
   Result<void> describe(const Memory& memory, PointerKind kind, IpcKey& key) const;
   Result<void> open_way(PointerKind kind, types::Courier& courier, Kept& kept) const;
+  static types::Exported exported(const Kept& kept, const IpcKey& part);
   Result<UniqueFd> mapped_fd(CUdeviceptr address) const;
   Result<UniqueFd> pool_fd(CUdeviceptr address, CUmemPoolPtrExportData& pointer) const;
   void drop_held();
@@ -80,6 +81,9 @@ class OpenedMemory {
   OpenedMemory& operator=(const OpenedMemory&) = delete;
   Result<void> open(types::Courier& courier);
   std::byte* address() const { return reinterpret_cast<std::byte*>(address_); }
+  // Memory of a pool, once it is read: it may not stay open when its owner goes on.
+  Result<void> close_pooled();
+  bool is_kept() const { return key_.way != Way::pooled; }
   bool is(const Gpu& gpu, int from, const IpcKey& key) const {
     return &gpu_ == &gpu && from_ == from && key_.id == key.id && key_.place == key.place &&
            key_.allocated == key.allocated && key_.way == key.way;

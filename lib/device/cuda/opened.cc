@@ -1,5 +1,6 @@
 // A neighbour's allocation, opened by each of the ways.
 #include <cstring>
+#include <utility>
 
 #include "device/cuda/current.h"
 #include "device/cuda/ipc.h"
@@ -12,6 +13,12 @@ void* os_handle(const UniqueFd& fd) {
 }
 
 }  // namespace
+
+Result<void> Gpu::free_imported(CUdeviceptr address) const {
+  const Current current(driver_, context_);
+  TUTTI_DO(check(driver_.cuMemFreeAsync(address, idle_), "cuMemFreeAsync of a neighbour's memory"));
+  return check(driver_.cuStreamSynchronize(idle_), "cuMemFreeAsync of a neighbour's memory");
+}
 
 CUmemAccessDesc OpenedMemory::access() const {
   CUmemAccessDesc access{};
@@ -99,6 +106,12 @@ Result<void> OpenedMemory::check_range() {
   return fail(Code::intern, "a key that says more than is there");
 }
 
+// CUDA wants that to have ended before the owner frees it (cuMemPoolImportPointer).
+Result<void> OpenedMemory::close_pooled() {
+  const CUdeviceptr address = std::exchange(address_, 0);
+  return address == 0 ? Result<void>() : gpu_.free_imported(address);
+}
+
 OpenedMemory::~OpenedMemory() {
   if (gpu_.is_gone()) return;
   const Current current(driver_, gpu_.context());
@@ -106,7 +119,7 @@ OpenedMemory::~OpenedMemory() {
   if (key_.way == Way::handle && address_ != 0) driver_.cuIpcCloseMemHandle(address_);
   if (key_.way == Way::mapped && address_ != 0) driver_.cuMemUnmap(address_, key_.allocated);
   if (reserved_ != 0) driver_.cuMemAddressFree(reserved_, key_.allocated);
-  if (key_.way == Way::pooled && address_ != 0) driver_.cuMemFree(address_);
+  if (key_.way == Way::pooled) close_pooled();
   if (pool_ != nullptr) driver_.cuMemPoolDestroy(pool_);
 }
 

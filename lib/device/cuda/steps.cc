@@ -2,6 +2,7 @@
 // for folds.
 #include <bit>
 
+#include "device/cuda/current.h"
 #include "device/cuda/gpu.h"
 
 namespace tutti::device::cuda {
@@ -67,6 +68,10 @@ void Gpu::fold(const types::Fold& fold, Done* done) {
 
 // An event behind nothing but the wait for the caller.
 void Gpu::await_caller(Done* done) {
+  if (!is_abandoned_) {
+    const Current current(driver_, context_);
+    if (is_fence_reached()) return done->fire(done, true);
+  }
   begin(take_job(What::wait, done, 1));
 }
 

@@ -29,17 +29,20 @@ void RunTables::open() {
     return;
   pinned_ = static_cast<RunEntry*>(memory);
   if (driver_.cuMemAlloc(&room_, kEntries * sizeof(RunEntry)) != CUDA_SUCCESS) room_ = 0;
+  for (CUevent event = nullptr; events_.size() < kMostKnown; events_.push_back(event))
+    if (driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) break;
 }
 
 void RunTables::forget() {
   for (const Known& known : known_)
-    if (known.table.there != nullptr) driver_.cuEventDestroy(known.table.there);
+    if (known.table.there != nullptr) events_.push_back(known.table.there);
   known_.clear();
   taken_ = 0;
 }
 
 void RunTables::close() {
   forget();
+  for (const CUevent event : std::exchange(events_, {})) driver_.cuEventDestroy(event);
   if (room_ != 0) driver_.cuMemFree(room_);
   if (pinned_ != nullptr) driver_.cuMemFreeHost(pinned_);
   room_ = 0;
@@ -95,7 +98,9 @@ const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream st
 }
 
 bool RunTables::bring(Table& table, std::size_t first, CUstream stream) {
-  if (driver_.cuEventCreate(&table.there, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
+  if (events_.empty()) return false;
+  table.there = events_.back();
+  events_.pop_back();
   table.runs = room_ + first * sizeof(RunEntry);
   table.stream = stream;
   table.pinned = pinned_ + first;
@@ -105,7 +110,7 @@ bool RunTables::bring(Table& table, std::size_t first, CUstream stream) {
     if (driver_.cuEventRecord(table.there, stream) == CUDA_SUCCESS) return true;
     hold();  // for good: nobody knows when the copy ends
   }
-  driver_.cuEventDestroy(table.there);
+  events_.push_back(std::exchange(table.there, nullptr));
   return false;
 }
 

@@ -59,6 +59,7 @@ class RunTables {
   std::size_t taken_ = 0;  // entries
   int readers_ = 0;
   std::vector<Known> known_;
+  std::vector<CUevent> events_;  // made beforehand: a driver may wait for streams to make one
 };
 
 }  // namespace tutti::device::cuda

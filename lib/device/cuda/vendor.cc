@@ -50,6 +50,10 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
   if (pointer.kind == PointerKind::freed)
     return refuse(address, pointer.ordinal,
                   "is GPU memory that has been freed; the call that was given it fails");
+  if (pointer.kind == PointerKind::nobody)
+    return refuse(address, -1,
+                  "is no memory of this process: CUDA does not know it and the processor cannot "
+                  "read it, so it was freed, or never there; the call that was given it fails");
   if (pointer.kind == PointerKind::unknown)
     return refuse(address, -1, "cannot be told by CUDA: " + driver_.text_of(pointer.failure));
   std::string why;
@@ -94,7 +98,31 @@ Result<std::unique_ptr<types::DeviceQueue>> Cuda::open_queue(std::uintptr_t hand
                 "cudaStreamCreateWithFlags");
   TUTTI_TRY(gpu, gpu_of(stream));
   TUTTI_DO(gpu->prepare());
+  TUTTI_DO(prepare_active());
   return Queue::open(driver_, *gpu, stream);
+}
+
+// Calls in a stream may be given memory of other GPUs, too: of those that the process uses by now.
+Result<void> Cuda::prepare_active() {
+  int count = 0;
+  if (driver_.cuDeviceGetCount(&count) != CUDA_SUCCESS) return {};
+  for (int i = 0; i < count; ++i) {
+    Pointer place;
+    place.ordinal = i;
+    unsigned flags = 0;
+    int is_active = 0;
+    std::string why;  // a call that is given its memory will say so
+    if (driver_.cuDevicePrimaryCtxGetState(i, &flags, &is_active) == CUDA_SUCCESS && is_active != 0)
+      gpu_of(place, &why);
+  }
+  for (const auto& gpu : gpus_) TUTTI_DO(gpu->prepare());
+  return {};
+}
+
+void Cuda::set_enqueued(types::Enqueued* enqueued) {
+  enqueued_ = enqueued;
+  imports_.set_enqueued(enqueued);
+  for (const auto& gpu : gpus_) gpu->set_enqueued(enqueued);
 }
 
 // For what a thread of ours asks outside of Current, too: it spoils no graph that another captures.
@@ -154,14 +182,14 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
     return nullptr;
   }
   gpus_.push_back(std::move(*opened));
+  gpus_.back()->set_enqueued(enqueued_);
   return gpus_.back().get();
 }
 
 Result<types::Exported> Cuda::share(const Memory& memory, types::Courier& courier) {
   if (!is_found_) return fail(Code::unsupported, "this process has no CUDA");
   const Pointer pointer = pointers_.find(memory.data);
-  if (pointer.is_host() || pointer.kind == PointerKind::freed ||
-      pointer.kind == PointerKind::unknown)
+  if (pointer.is_host() || !pointer.is_there())
     return fail(Code::unsupported, std::string("it is ") + name_of(pointer.kind));
   std::string why;
   const Gpu* const gpu = gpu_of(pointer, &why);

@@ -263,5 +263,7 @@ extern "C" unsigned long long tutti_standin_count(const char* what) {
          : name == "longest"   ? counts.longest
          : name == "opened"    ? counts.opened
          : name == "closed"    ? counts.closed
+         : name == "allocated" ? counts.allocated
+         : name == "pinned"    ? counts.pinned
                                : counts.copies;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -20,6 +21,9 @@ std::uint64_t offset_of(const Allocation& of) {
 off_t id_place(std::uint64_t offset) {
   return static_cast<off_t>(kWindow + offset / kApart * sizeof(unsigned long long));
 }
+
+// Of the id of memory that another process has opened by a pool.
+constexpr unsigned long long kIsOpened = 1ULL << 63;
 
 // Whole pages of the file, for the GPU and, forbidden, for everybody else.
 CUresult map(int file, const Place& handle, Allocation& made) {
@@ -99,13 +103,21 @@ CUresult export_place(const Allocation& of, Place* place) {
 // Fails where it was freed meanwhile.
 CUresult import_place(int file, const Place& place, Allocation* made) {
   unsigned long long id = 0;
-  if (::pread(file, &id, sizeof id, id_place(place.offset)) != sizeof id || id != place.id)
+  if (::pread(file, &id, sizeof id, id_place(place.offset)) != sizeof id ||
+      (id & ~kIsOpened) != place.id)
     return CUDA_ERROR_INVALID_VALUE;
   made->bytes = place.bytes;
+  made->far = place.offset;
+  made->far_id = place.id;
   made->device = place.device;
   made->context = current();
   made->id = state().next_id++;
   return map(file, place, *made);
+}
+
+void note_opened(int file, const Allocation& of, bool is_open) {
+  const unsigned long long id = is_open ? of.far_id | kIsOpened : of.far_id;
+  [[maybe_unused]] const auto told = ::pwrite(file, &id, sizeof id, id_place(of.far));
 }
 
 void unmap(const Allocation& gone) {
@@ -114,9 +126,17 @@ void unmap(const Allocation& gone) {
   ::munmap(gone.open - lead, gone.mapped);
 }
 
+// Memory of a pool is freed last by its owner, CUDA says; what happens else, it does not say.
 void end_export(const Allocation& gone) {
   const unsigned long long none = 0;
   const Gpu& gpu = *state().gpus[static_cast<std::size_t>(gone.device)];
+  unsigned long long id = 0;
+  if (gone.kind == Kind::pool &&
+      ::pread(gpu.file, &id, sizeof id, id_place(offset_of(gone))) == sizeof id &&
+      (id & kIsOpened) != 0 && id == (gone.id | kIsOpened)) {
+    std::fprintf(stderr, "stand-in: memory of a pool was freed while another process has it open\n");
+    std::abort();
+  }
   [[maybe_unused]] const auto told =
       ::pwrite(gpu.file, &none, sizeof none, id_place(offset_of(gone)));
 }

@@ -64,6 +64,7 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
     made.begin = reinterpret_cast<std::uintptr_t>(gpu.forbidden + gpu.taken);
     gpu.taken += room;
     gpu.used += bytes;
+    ++all.counts.allocated;
   }
   *address = made.begin;
   all.allocations[made.begin] = made;
@@ -104,16 +105,16 @@ namespace {
 // A side of a copy.
 struct Side {
   void* memory = nullptr;
-  bool is_device = false, is_pageable = false;
+  bool is_device = false, is_pageable = false, is_managed = false;
 };
 bool resolve(CUdeviceptr address, std::size_t bytes, Side* side) {
   const Allocation* const found = find(address);
   if (found == nullptr) {
     if (is_window(address)) return false;
-    *side = {reinterpret_cast<void*>(address), false, true};
+    *side = {reinterpret_cast<void*>(address), false, true, false};
     return true;
   }
-  *side = {reach(address, bytes), found->kind < Kind::pinned, false};
+  *side = {reach(address, bytes), found->kind < Kind::pinned, false, found->kind == Kind::managed};
   return side->memory != nullptr;
 }
 
@@ -137,8 +138,16 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
     if (us > 0) ::usleep(static_cast<useconds_t>(us));
     std::memmove(into.memory, out_of.memory, bytes);
   });
-  // As the driver does with memory that is not pinned.
-  if (is_awaited || into.is_pageable || out_of.is_pageable) await(lock, end);
+  // As the driver does with memory that is not pinned, and between host memories. Where the host is
+  // written it lets nobody make anything meanwhile.
+  const auto is_host = [](const Side& side) { return !side.is_device && !side.is_managed; };
+  const bool is_of_host = is_host(into) && is_host(out_of);
+  if (!is_awaited && !into.is_pageable && !out_of.is_pageable && !is_of_host) return CUDA_SUCCESS;
+  const bool bars = into.is_pageable || is_of_host;
+  state().waiting_copies += bars ? 1 : 0;
+  await(lock, end);
+  state().waiting_copies -= bars ? 1 : 0;
+  if (bars) state().ends.notify_all();
   return CUDA_SUCCESS;
 }
 
@@ -153,6 +162,7 @@ static int current_device() {
 
 CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
   ENTER_UNSAFE("cuMemAlloc");
+  await_waiting_copies(lock);
   if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
   return allocate(Kind::device, current_device(), bytes, address);
 }
@@ -169,6 +179,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
 }
 CUresult cuMemHostAlloc(void** address, size_t bytes, unsigned) {
   ENTER_UNSAFE("cuMemHostAlloc");
+  await_waiting_copies(lock);
   if (current_device() < 0) return CUDA_ERROR_INVALID_CONTEXT;
   CUdeviceptr made = 0;
   const CUresult said = allocate(Kind::pinned, current_device(), bytes, &made);
@@ -257,7 +268,9 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* which, void
 // For kernels' twins: a GPU that touches what it may not ends the test.
 extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes) {
   const Lock lock(state().mutex);
-  void* const memory = reach(reinterpret_cast<std::uintptr_t>(address), bytes);
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  void* const memory = reach(at, bytes);
+  if (memory != nullptr && find(at)->kind == Kind::pinned) state().counts.pinned += bytes;
   if (memory != nullptr) return memory;
   std::fprintf(stderr, "stand-in GPU: a kernel touches %zu bytes at %p, which are not allocated\n",
                bytes, address);

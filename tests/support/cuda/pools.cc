@@ -39,7 +39,14 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   await(lock, enqueue(*stream, [] {}));
-  return release(lock, address, Kind::pool, Kind::pool);
+  const Allocation* const found = find(address);
+  if (found == nullptr || found->open == nullptr)
+    return release(lock, address, Kind::pool, Kind::pool);
+  const Allocation gone = *found;  // another process's: that waits for nothing else
+  note_opened(gone.pool->file, gone, false);
+  state().allocations.erase(gone.begin);
+  unmap(gone);
+  return CUDA_SUCCESS;
 }
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* of) {
   ENTER("cuMemPoolCreate");
@@ -101,6 +108,7 @@ CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool pool,
   made.pool = pool;
   const CUresult said = import_place(pool->file, place, &made);
   if (said != CUDA_SUCCESS) return said;
+  note_opened(pool->file, made, true);
   state().allocations[made.begin] = made;
   *address = made.begin;
   return CUDA_SUCCESS;

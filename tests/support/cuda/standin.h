@@ -45,6 +45,8 @@ struct Allocation {
   std::byte* open = nullptr;
   std::size_t mapped = 0;
   int opened = 0;
+  std::uint64_t far = 0;  // where it lies there, and its id there
+  unsigned long long far_id = 0;
   std::string handle;
   CUmemoryPool pool = nullptr;
   CUmemGenericAllocationHandle mapped_by = 0;
@@ -128,6 +130,8 @@ struct Counts {
   unsigned long long to_host = 0, from_host = 0, within = 0, launches = 0, copies = 0;
   unsigned long long longest = 0;             // pieces that a stream has held
   unsigned long long opened = 0, closed = 0;  // handles of other processes
+  unsigned long long allocated = 0;           // calls that took memory of a GPU
+  unsigned long long pinned = 0;              // bytes of pinned memory that kernels have touched
 };
 
 // All there is, never destroyed: threads run to the end of the process.
@@ -149,6 +153,7 @@ struct State {
   int fails_from = 0, calls = 0;
   bool fails_once = false;
   CUresult fails_with = CUDA_SUCCESS, lost = CUDA_SUCCESS;
+  int waiting_copies = 0;  // that threads wait for inside of the driver
   Counts counts;
 };
 State& state();
@@ -179,6 +184,8 @@ int new_file(int device, std::size_t bytes);
 CUresult export_place(const Allocation& of, Place* place);
 CUresult import_place(int file, const Place& place, Allocation* made);
 void unmap(const Allocation& gone);
+// Of a pool: its owner may not free it meanwhile.
+void note_opened(int file, const Allocation& of, bool is_open);
 void end_export(const Allocation& gone);
 
 // captures.cc; the state is locked. What a call that a capture forbids gives, and the graph is
@@ -197,6 +204,8 @@ CUstream_st* stream_of(CUstream stream);
 EndRef enqueue(CUstream_st& stream, std::function<void()> run, const EndRef& after = nullptr);
 void await(Lock& lock, const EndRef& end);
 void await_context(Lock& lock, CUctx_st& context);
+// What makes something waits for copies that others wait for: seen with driver 580.
+void await_waiting_copies(Lock& lock);
 
 }  // namespace standin
 

@@ -103,12 +103,17 @@ void await_context(Lock& lock, CUctx_st& context) {
   for (const EndRef& end : all) await(lock, end);
 }
 
+void await_waiting_copies(Lock& lock) {
+  state().ends.wait(lock, [] { return state().waiting_copies == 0; });
+}
+
 }  // namespace standin
 
 using namespace standin;
 
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   ENTER("cuStreamCreate");
+  await_waiting_copies(lock);
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   auto* const made = new CUstream_st;
   made->context = current();
@@ -160,6 +165,7 @@ CUresult cuStreamWaitEvent(CUstream on, CUevent event, unsigned) {
 }
 CUresult cuEventCreate(CUevent* event, unsigned) {
   ENTER("cuEventCreate");
+  await_waiting_copies(lock);
   *event = new CUevent_st;
   (*event)->context = current();
   if (current() != nullptr) current()->events.push_back(*event);
@@ -177,6 +183,7 @@ CUresult cuEventRecord(CUevent event, CUstream on) {
   if (const CUresult no = spoil_by_default(on); no != CUDA_SUCCESS) return no;
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (on == nullptr || on == CU_STREAM_LEGACY) await_waiting_copies(lock);
   must_live(event->is_stale, "event");
   event->end = enqueue(*stream, {});
   return CUDA_SUCCESS;

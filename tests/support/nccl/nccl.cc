@@ -38,7 +38,7 @@ SharedError& shared_error() {
   static auto& only = *new SharedError;
   return only;
 }
-std::atomic<unsigned long long> served{0};
+std::atomic<unsigned long long> served{0}, failed{0};
 
 struct Group {
   int depth = 0;
@@ -75,6 +75,7 @@ ncclResult_t told_to(const char* function) {
   static std::atomic<int> calls{0};
   const Failure& told = failure();
   if (told.function != function || ++calls < told.from) return ncclSuccess;
+  ++failed;
   last_error = std::string(function) + " fails as the stand-in was told";
   shared_error().set(last_error);
   return static_cast<ncclResult_t>(told.result);
@@ -191,9 +192,12 @@ ncclResult_t put(ncclComm* comm, CUstream stream, Call call) {
 
 }  // namespace
 
-// How many calls were served, for tests.
+// How many calls were served, and how many failed as it was told, for tests.
 extern "C" unsigned long long tutti_standin_nccl_served() {
   return served.load();
+}
+extern "C" unsigned long long tutti_standin_nccl_failed() {
+  return failed.load();
 }
 
 extern "C" {
@@ -285,6 +289,7 @@ ncclResult_t ncclGroupStart() {
 ncclResult_t ncclGroupEnd() {
   if (group.depth == 0) return refuse(ncclInvalidUsage, "no group was started");
   if (--group.depth > 0 || group.comm == nullptr) return ncclSuccess;
+  TOLD("ncclGroupEnd");
   return put(group.comm, group.stream, std::move(group.call));
 }
 
@@ -300,10 +305,12 @@ static ncclResult_t message(Message what, std::size_t count, ncclDataType_t type
 }
 ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
+  TOLD("ncclSend");
   return message({static_cast<const std::byte*>(from)}, count, type, peer, comm, stream);
 }
 ncclResult_t ncclRecv(void* into, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
+  TOLD("ncclRecv");
   return message({nullptr, static_cast<std::byte*>(into)}, count, type, peer, comm, stream);
 }
 
@@ -314,19 +321,23 @@ ncclResult_t ncclAllReduce(const void* send, void* recv, size_t count, ncclDataT
 }
 ncclResult_t ncclReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
                         ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  TOLD("ncclReduce");
   return put(comm, stream, {What::reduce, send, recv, count, type, op, root});
 }
 ncclResult_t ncclBroadcast(const void* send, void* recv, size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream) {
+  TOLD("ncclBroadcast");
   return put(comm, stream,
              {What::broadcast, send, recv, count * size_of(type), ncclInt8, ncclSum, root});
 }
 ncclResult_t ncclAllGather(const void* send, void* recv, size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream) {
+  TOLD("ncclAllGather");
   return put(comm, stream, {What::allgather, send, recv, count * size_of(type), ncclInt8});
 }
 ncclResult_t ncclReduceScatter(const void* send, void* recv, size_t count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  TOLD("ncclReduceScatter");
   const auto* const from = static_cast<const std::byte*>(send);
   const std::size_t block = count * size_of(type);
   if (recv >= from && recv < from + static_cast<std::size_t>(comm->size) * block &&

@@ -1,6 +1,8 @@
 // What an address is to CUDA, and to whom its work goes.
 #include "device/cuda/pointers.h"
 
+#include <sys/mman.h>
+
 #include <chrono>
 #include <cstdio>
 
@@ -78,6 +80,44 @@ TEST_CASE("knowledge of an allocation ends with it", "[device]") {
     cuMemUnmap(mapped, 4096);
     CHECK(pointers.find(address_of(mapped)).kind == PointerKind::freed);
   }
+}
+
+TEST_CASE("memory that was freed before anybody asked is nobody's", "[device]") {
+  const Gpus gpus;
+  Pointers pointers(gpus.driver);
+  const CUdeviceptr plain = Gpus::take(1000);
+  CUdeviceptr managed = 0, pooled = 0;
+  cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL);
+  cuMemAllocAsync(&pooled, 100, nullptr);
+  cuMemFree(plain);
+  cuMemFree(managed);
+  cuMemFreeAsync(pooled, nullptr);
+  for (int again = 0; again < 2; ++again)
+    for (const CUdeviceptr freed : {plain, plain + 500, managed, pooled})
+      CHECK(pointers.find(address_of(freed)).kind == PointerKind::nobody);
+  CHECK_FALSE(pointers.find(address_of(plain)).is_host());
+}
+
+TEST_CASE("readable memory is asked for once a page, until an allocation is new", "[device]") {
+  const Gpus gpus;
+  Pointers pointers(gpus.driver);
+  constexpr std::size_t kPages = 3, kPage = 4096;
+  void* const room =
+      ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(room != MAP_FAILED);
+  auto* const memory = static_cast<std::byte*>(room);
+  for (std::size_t at = 0; at < kPages * kPage; at += 64)
+    CHECK(pointers.find(memory + at).kind == PointerKind::host);
+  CHECK(pointers.looked() == kPages);
+  ::mprotect(room, kPage, PROT_NONE);
+  CHECK(pointers.find(memory + kPage).kind == PointerKind::host);
+  const CUdeviceptr fresh = Gpus::take(100);
+  CHECK(pointers.find(address_of(fresh)).kind == PointerKind::device);
+  CHECK(pointers.find(memory).kind == PointerKind::nobody);
+  CHECK(pointers.find(memory + kPage - 1).kind == PointerKind::nobody);
+  CHECK(pointers.find(memory + kPage).kind == PointerKind::host);
+  cuMemFree(fresh);
+  ::munmap(room, kPages * kPage);
 }
 
 TEST_CASE("the knob turns it off", "[device]") {

@@ -77,8 +77,8 @@ TEST_CASE("scratch elements lie inside their memory, whatever their bounds", "[e
     std::byte* const first = engine::take_elements(pool, 9, *type, piece);
     for (types::Count i = 0; i < 9; ++i) {
       const std::byte* low = first + i * type->extent() + type->true_lower_bound();
-      CHECK(low >= piece.memory.get());
-      CHECK(low + type->true_extent() <= piece.memory.get() + piece.bytes);
+      CHECK(low >= piece.at);
+      CHECK(low + type->true_extent() <= piece.at + piece.bytes);
     }
     pool.give(std::move(piece));
   }
@@ -87,8 +87,8 @@ TEST_CASE("scratch elements lie inside their memory, whatever their bounds", "[e
 TEST_CASE("scratch is used again", "[engine][memory]") {
   engine::ScratchPool pool;
   auto first = pool.take(100000);
-  const std::byte* const address = first.memory.get();
+  const std::byte* const address = first.at;
   pool.give(std::move(first));
-  CHECK(pool.take(90000).memory.get() == address);
+  CHECK(pool.take(90000).at == address);
   CHECK(pool.take(0).bytes == 0);
 }

@@ -1,0 +1,139 @@
+// From GPU to GPU: calls that go past the team of their host.
+//
+// The team folds, and passes on, in host memory. Where the buffers of all members lie on GPUs that
+// read each other's memory, long calls go by a schedule instead: its messages are read from GPU to
+// GPU, its scratch is there, too, and folds are kernels, so that nothing passes through host
+// memory.
+//
+// Where a buffer is only its member knows. So members tell each other, in a call of a few bytes;
+// whether they do rests on what they know alike: the bytes, and what came of it before.
+#include <algorithm>
+#include <bit>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "comm/agree.h"
+#include "comm/delegated.h"
+#include "comm/gpu_calls.h"
+#include "comm/state.h"
+
+namespace tutti::comm {
+namespace {
+
+using delegate::TeamCall;
+
+// What keeps a member from it; the greatest of all counts.
+enum class Hindrance : std::uint8_t {
+  none,
+  host_memory,
+  layout,
+  operation,
+  not_readable,
+  not_read
+};
+constexpr const char* kHindrances[] = {
+    "",
+    "has buffers in host memory",
+    "has buffers with gaps, or on two GPUs",
+    "has an operation, type or place that its GPU does not fold",
+    "has buffers that no neighbour can be given to read",
+    "cannot read the GPU memory of a neighbour",
+};
+
+// The buffers of this member, seen one by one.
+class Buffers {
+ public:
+  explicit Buffers(Communicator& comm) : comm_(comm) {}
+  void see(const types::Buffer& buffer) {
+    if (buffer.bytes == 0) return;
+    const types::Device* const device = buffer.device;
+    if (device == nullptr || !device->is_usable()) return note(Hindrance::host_memory);
+    if (!buffer.is_one_run() || (device_ != nullptr && device != device_))
+      return note(Hindrance::layout);
+    device_ = device;
+    const int other = comm_.peer(comm_.rank() == 0 ? 1 : 0);
+    if (!comm_.runtime().endpoint.lets_read(other, buffer)) note(Hindrance::not_readable);
+  }
+  void see(const types::Buffer& buffer, const types::Op& op) {
+    see(buffer);
+    if (buffer.bytes > 0 && engine::folding_device(buffer, op) == nullptr)
+      note(Hindrance::operation);
+  }
+  Hindrance found() {
+    if (worst_ != Hindrance::none || device_ == nullptr) return worst_;
+    for (int member = 0; member < comm_.size(); ++member)
+      if (member != comm_.rank() &&
+          !comm_.runtime().endpoint.reads_devices(comm_.peer(member), device_->kind()))
+        return Hindrance::not_read;
+    return Hindrance::none;
+  }
+
+ private:
+  void note(Hindrance hindrance) { worst_ = std::max(worst_, hindrance); }
+
+  Communicator& comm_;
+  const types::Device* device_ = nullptr;
+  Hindrance worst_ = Hindrance::none;
+};
+
+Hindrance hindrance(Communicator& comm, const TeamCall& said) {
+  Buffers buffers(comm);
+  const auto whole = [&](const void* data, Count count) {
+    return comm.runtime().devices.whole(data, count, *said.type);
+  };
+  if (said.op != nullptr) {
+    const bool scatters = said.collective == coll::Collective::reduce_scatter;
+    buffers.see(whole(said.send, scatters ? said.block / said.type->size() : said.count), *said.op);
+    if (is_told(comm, said) && said.recv != said.send)
+      buffers.see(whole(said.recv, said.count), *said.op);
+  } else if (said.uneven == nullptr) {
+    buffers.see(said.from);
+    buffers.see(said.into);
+  } else {
+    for (const delegate::BlockList* const side : {&said.uneven->from, &said.uneven->into})
+      for (int member = 0; member < static_cast<int>(side->counts.size()); ++member)
+        buffers.see(side->of(member));
+    buffers.see(said.from);
+    buffers.see(said.into);
+  }
+  return buffers.found();
+}
+
+void explain(Communicator& comm, const TeamCall& said, Hindrance worst, int who) {
+  constexpr std::uint64_t kPastTeam = std::uint64_t{1} << 40;
+  const auto bytes = static_cast<std::uint64_t>(said.block);
+  const std::uint64_t key = kPastTeam | static_cast<std::uint64_t>(said.collective) << 8 |
+                            std::bit_width(bytes) | static_cast<std::uint64_t>(worst) << 16;
+  if (!log::explains() || comm.rank() != 0 || !comm.state().gpu_calls->said.insert(key).second)
+    return;
+  const std::string line =
+      std::string(coll::name_of(said.collective)) + ", " + text::format_bytes(bytes) + ": ";
+  explain_gpus(comm, worst == Hindrance::none
+                         ? line + "every buffer lies on a GPU that the others read: from GPU to GPU"
+                         : line + "through host memory: rank " + std::to_string(who) + " " +
+                               kHindrances[static_cast<std::size_t>(worst)]);
+}
+
+}  // namespace
+
+Result<bool> goes_past_team(Communicator& comm, const CollCall& call, const TeamCall& said) {
+  if (!is_long(said.block)) return false;
+  Communicator::State& state = comm.state();
+  if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
+  if (wish_of(comm, call.collective) == GpuCalls::Wish::never) return false;
+  GpuCalls::Refusals& refusals =
+      state.gpu_calls->by_team[static_cast<std::size_t>(call.collective)];
+  if (refusals.passes()) return false;
+  const auto fingerprint = static_cast<std::int64_t>(said.fingerprint);
+  std::int64_t words[] = {static_cast<std::int64_t>(hindrance(comm, said)) << 32 | comm.rank(),
+                          fingerprint, -fingerprint};
+  if (const Code code = greatest(comm, words); code != Code::ok)
+    return fail(code, "members could not agree on how to make a call of GPU memory");
+  if (words[1] != -words[2]) return false;  // the team says who calls something else
+  const auto worst = static_cast<Hindrance>(words[0] >> 32);
+  refusals.note(worst != Hindrance::none);
+  explain(comm, said, worst, static_cast<int>(words[0] & 0xffffffff));
+  return worst == Hindrance::none;
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,61 @@
+// What a caller gave the GPU before its call comes first: an event behind it in the default stream.
+#include <utility>
+
+#include "device/cuda/current.h"
+#include "device/cuda/gpu.h"
+
+namespace tutti::device::cuda {
+
+// If it fails, so does the work that would have waited for it: the event would still stand for what
+// an earlier call waited for.
+void Gpu::mark_call() {
+  mark_failure_ = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (is_abandoned_) return;
+  const Current current(driver_, context_);
+  mark_failure_ = driver_.record_default(mark_);
+}
+
+bool Gpu::is_mark_reached() {
+  if (mark_failure_ == CUDA_SUCCESS) {
+    const Current current(driver_, context_);
+    const CUresult said = driver_.cuEventQuery(mark_);
+    if (said == CUDA_ERROR_NOT_READY) return false;
+    mark_failure_ = said;
+  }
+  fence_failure_ = mark_failure_;  // the call begins, and waits for nothing
+  return true;
+}
+
+void Gpu::begin_marked_call() {
+  std::swap(fence_, mark_);
+  fence_failure_ = mark_failure_;
+  for (Lane& lane : lanes_) lane.needs_fence = true;
+}
+
+void Gpu::begin_call() {
+  mark_call();
+  begin_marked_call();
+}
+
+// Mostly the caller's stream is idle, and asking is quicker than to have a stream wait.
+bool Gpu::is_fence_reached() {
+  if (fence_failure_ != CUDA_SUCCESS || driver_.cuEventQuery(fence_) != CUDA_SUCCESS) return false;
+  for (Lane& lane : lanes_) lane.needs_fence = false;
+  return true;
+}
+
+Result<void> Gpu::await_fences(const Step& step) {
+  constexpr const char* kMark = "an event in the caller's default stream";
+  Lane& lane = *step.lane;
+  const Job& job = *step.job;
+  TUTTI_DO(check(fence_failure_, kMark));
+  if (lane.needs_fence && !is_fence_reached())
+    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
+  lane.needs_fence = false;
+  if (job.what != What::copy || job.from.device == this || job.begun > 0) return {};
+  const auto* const other = static_cast<const Gpu*>(job.from.device);
+  TUTTI_DO(check(other->fence_failure_, kMark));
+  return check(driver_.cuStreamWaitEvent(lane.stream, other->fence_, 0), "a wait for the caller");
+}
+
+}  // namespace tutti::device::cuda

@@ -1,0 +1,231 @@
+// Collectives of long vectors in GPU memory, of which nothing passes through host memory: neither
+// what members send each other nor what they fold on the way. Arguments: "direct"; "staged" (GPUs
+// do not reach each other, so all does); "full" (there is no room for temporaries).
+#include <functional>
+#include <memory>
+
+#include "area.h"
+
+using namespace ranks;
+using gpu::Kind;
+
+// Null where the driver is a real one, which does not count.
+extern "C" [[gnu::weak]] unsigned long long tutti_standin_count(const char* what);
+
+namespace {
+
+unsigned long long counted(const char* what) {
+  return &tutti_standin_count == nullptr ? 0 : tutti_standin_count(what);
+}
+unsigned long long through_host() {
+  return counted("to_host") + counted("from_host") + counted("pinned");
+}
+
+int element(int of, std::size_t i) {
+  return static_cast<int>((static_cast<std::size_t>(of) * 7 + i) % 1000);
+}
+// Of the ranks from 0 to `last`.
+int sum(int last, std::size_t i) {
+  int all = 0;
+  for (int of = 0; of <= last; ++of) all += element(of, i);
+  return all;
+}
+
+struct Case {
+  const char* name;
+  std::size_t sent, received;  // elements
+  std::function<int(const int* send, int* recv, MPI_Request* request)> call;
+  std::function<int(std::size_t i)> result;  // below 0: nothing is said of it
+};
+
+// Each form: blocking (null request), nonblocking.
+#define EITHER(Name, name, ...) \
+  (request == nullptr ? MPI_##Name(__VA_ARGS__) : MPI_I##name(__VA_ARGS__, request))
+
+std::vector<Case> reductions(std::size_t count) {
+  const int n = static_cast<int>(count);
+  const std::size_t all = count * static_cast<std::size_t>(size);
+  const auto block = count * static_cast<std::size_t>(rank);
+  const auto total = [](std::size_t i) { return sum(size - 1, i); };
+  std::vector<Case> cases;
+  cases.push_back({"allreduce", count, count,
+                   [n](const int* send, int* recv, MPI_Request* request) {
+                     return EITHER(Allreduce, allreduce, send, recv, n, MPI_INT, MPI_SUM,
+                                   MPI_COMM_WORLD);
+                   },
+                   total});
+  cases.push_back({"allreduce in place", 1, count,
+                   [n](const int*, int* recv, MPI_Request* request) {
+                     return EITHER(Allreduce, allreduce, MPI_IN_PLACE, recv, n, MPI_INT, MPI_SUM,
+                                   MPI_COMM_WORLD);
+                   },
+                   total});
+  cases.push_back({"reduce", count, count,
+                   [n](const int* send, int* recv, MPI_Request* request) {
+                     return EITHER(Reduce, reduce, send, recv, n, MPI_INT, MPI_SUM, size - 1,
+                                   MPI_COMM_WORLD);
+                   },
+                   [](std::size_t i) { return rank == size - 1 ? sum(rank, i) : -1; }});
+  cases.push_back({"reduce_scatter_block", all, count,
+                   [n](const int* send, int* recv, MPI_Request* request) {
+                     return EITHER(Reduce_scatter_block, reduce_scatter_block, send, recv, n,
+                                   MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+                   },
+                   [block](std::size_t i) { return sum(size - 1, block + i); }});
+  cases.push_back(
+      {"reduce_scatter_block in place", 1, all,
+       [n](const int*, int* recv, MPI_Request* request) {
+         return EITHER(Reduce_scatter_block, reduce_scatter_block, MPI_IN_PLACE, recv, n, MPI_INT,
+                       MPI_SUM, MPI_COMM_WORLD);
+       },
+       [block, count](std::size_t i) { return i < count ? sum(size - 1, block + i) : -1; }});
+  cases.push_back({"scan", count, count,
+                   [n](const int* send, int* recv, MPI_Request* request) {
+                     return EITHER(Scan, scan, send, recv, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+                   },
+                   [](std::size_t i) { return sum(rank, i); }});
+  cases.push_back({"exscan", count, count,
+                   [n](const int* send, int* recv, MPI_Request* request) {
+                     return EITHER(Exscan, exscan, send, recv, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+                   },
+                   [](std::size_t i) { return rank == 0 ? -1 : sum(rank - 1, i); }});
+  cases.push_back({"exscan in place", 1, count,
+                   [n](const int*, int* recv, MPI_Request* request) {
+                     return EITHER(Exscan, exscan, MPI_IN_PLACE, recv, n, MPI_INT, MPI_SUM,
+                                   MPI_COMM_WORLD);
+                   },
+                   [](std::size_t i) { return rank == 0 ? -1 : sum(rank - 1, i); }});
+  return cases;
+}
+
+std::vector<Case> movement(std::size_t count) {
+  const int n = static_cast<int>(count);
+  const std::size_t all = count * static_cast<std::size_t>(size);
+  const auto block = count * static_cast<std::size_t>(rank);
+  std::vector<Case> cases;
+  cases.push_back({"bcast", 1, count,
+                   [n](const int*, int* recv, MPI_Request* request) {
+                     return EITHER(Bcast, bcast, recv, n, MPI_INT, 0, MPI_COMM_WORLD);
+                   },
+                   [](std::size_t i) { return element(0, i); }});
+  cases.push_back({"gather", count, all,
+                   [n](const int* send, int* recv, MPI_Request* request) {
+                     return EITHER(Gather, gather, send, n, MPI_INT, recv, n, MPI_INT, 0,
+                                   MPI_COMM_WORLD);
+                   },
+                   [count](std::size_t i) {
+                     return rank == 0 ? element(static_cast<int>(i / count), i % count) : -1;
+                   }});
+  cases.push_back({"scatter", all, count,
+                   [n](const int* send, int* recv, MPI_Request* request) {
+                     return EITHER(Scatter, scatter, send, n, MPI_INT, recv, n, MPI_INT, 0,
+                                   MPI_COMM_WORLD);
+                   },
+                   [block](std::size_t i) { return element(0, block + i); }});
+  cases.push_back(
+      {"allgather", count, all,
+       [n](const int* send, int* recv, MPI_Request* request) {
+         return EITHER(Allgather, allgather, send, n, MPI_INT, recv, n, MPI_INT, MPI_COMM_WORLD);
+       },
+       [count](std::size_t i) { return element(static_cast<int>(i / count), i % count); }});
+  const auto transposed = [block, count](std::size_t i) {
+    return element(static_cast<int>(i / count), block + i % count);
+  };
+  cases.push_back({"alltoall", all, all,
+                   [n](const int* send, int* recv, MPI_Request* request) {
+                     return EITHER(Alltoall, alltoall, send, n, MPI_INT, recv, n, MPI_INT,
+                                   MPI_COMM_WORLD);
+                   },
+                   transposed});
+  cases.push_back({"alltoall in place", 1, all,
+                   [n](const int*, int* recv, MPI_Request* request) {
+                     return EITHER(Alltoall, alltoall, MPI_IN_PLACE, 0, MPI_INT, recv, n, MPI_INT,
+                                   MPI_COMM_WORLD);
+                   },
+                   transposed});
+  return cases;
+}
+
+std::vector<int> own(std::size_t count) {
+  std::vector<int> all(count);
+  for (std::size_t i = 0; i < count; ++i) all[i] = element(rank, i);
+  return all;
+}
+
+void run(const Case& one, bool is_blocking, bool is_direct) {
+  const gpu::Vector<int> from(own(one.sent), Kind::device);
+  gpu::Vector<int> into(own(one.received), Kind::device);
+  CU(cuCtxSynchronize());
+  MPI_Barrier(MPI_COMM_WORLD);
+  const unsigned long long before = through_host();
+  MPI_Request request;
+  CHECK(one.call(from.data(), into.data(), is_blocking ? nullptr : &request) == MPI_SUCCESS);
+  if (!is_blocking) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const unsigned long long passed = through_host() - before;
+  const std::vector<int> got = into.get();
+  bool is_right = true;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const int wanted = one.result(i);
+    is_right = is_right && (wanted < 0 || got[i] == wanted);
+  }
+  CHECK(is_right);
+  // Nobody knows where the others' buffers are when a nonblocking call begins: what is cut into
+  // short segments then is not worth reading.
+  const bool is_counted = is_direct && is_blocking;
+  if (is_counted) CHECK(passed == 0);
+  if (!is_right || (is_counted && passed != 0))
+    std::fprintf(stderr, "rank %d: %s of %zu elements%s: %s, %llu bytes through host memory\n",
+                 rank, one.name, one.received, is_blocking ? "" : ", nonblocking",
+                 is_right ? "right" : "wrong", passed);
+}
+
+// Each GPU measures what copies take before it first sends, and members find out how they reach
+// each other.
+void warm_up() {
+  const std::size_t count = 100000;
+  for (const Case& one : reductions(count)) run(one, true, false);
+}
+
+// 16 MiB, again and again: once there was room enough, the driver is asked for no more.
+void steady() {
+  const std::size_t count = std::size_t{4} << 20;
+  for (const Case& one : reductions(count)) {
+    if (std::string(one.name) != "allreduce") continue;
+    run(one, true, true);
+    const unsigned long long allocated = counted("allocated");
+    run(one, true, true);
+    CHECK(counted("allocated") == allocated + 2);  // the test's own
+  }
+}
+
+// The user's own memory is all that there is.
+void fill_gpu() {
+  CUdeviceptr all = 0;
+  for (std::size_t bytes = std::size_t{1} << 30; bytes >= 4096; bytes /= 2)
+    while (cuMemAlloc(&all, bytes) == CUDA_SUCCESS) continue;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin();
+  gpu::begin();
+  const std::string way = argc > 1 ? argv[1] : "direct";
+  const bool is_direct = way == "direct";
+  if (way == "full") {
+    const gpu::Vector<int> some(own(1), Kind::device);
+    std::vector<std::unique_ptr<gpu::Vector<int>>> room;
+    for (int i = 0; i < 2; ++i)
+      room.push_back(std::make_unique<gpu::Vector<int>>(own(1 << 20), Kind::device));
+    fill_gpu();
+    room.clear();
+  } else {
+    warm_up();
+  }
+  for (const bool is_blocking : {true, false}) {
+    for (const Case& one : reductions(std::size_t{1} << 18)) run(one, is_blocking, is_direct);
+    for (const Case& one : movement(70001)) run(one, is_blocking, is_direct);
+  }
+  if (is_direct) steady();
+  return done();
+}

@@ -1,0 +1,51 @@
+// Calls in a stream that a thread waits for inside of the driver.
+#include "stream_area.h"
+
+using namespace ranks;
+using gpu::Flow;
+using gpu::Kind;
+using gpu::Lane;
+using gpu::left;
+using gpu::numbers;
+using gpu::right;
+
+namespace {
+
+// A copy to memory that is not pinned waits inside the driver for what its stream holds, with a lock
+// that whoever makes an event, or memory, needs: nothing may be made for a call that it waits for.
+// So that there are many steps: a type without a regular layout that nobody has used yet, and
+// memory of another GPU.
+void exchange(const Lane& lane) {
+  const int count = 3000;
+  std::vector<int> places(count), taken(2 * count + count);
+  for (int i = 0; i < count; ++i) places[static_cast<std::size_t>(i)] = 2 * i + i * i % 2;
+  MPI_Datatype odd;
+  MPI_Type_create_indexed_block(count, 1, places.data(), MPI_INT, &odd);
+  MPI_Type_commit(&odd);
+  for (const Kind kind : {Kind::device, Kind::other_device}) {
+    Flow<int> out(taken.size(), kind), in(taken.size(), kind);
+    const auto given = numbers(taken.size(), rank);
+    out.put(given, lane);
+    MPI_Request both[2];
+    MPIX_Irecv_enqueue(in.data(), 1, odd, left(), 9, lane.comm, &both[0]);
+    MPIX_Isend_enqueue(out.data(), 1, odd, right(), 9, lane.comm, &both[1]);
+    MPIX_Waitall_enqueue(2, both, MPI_STATUSES_IGNORE);
+    CU(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(taken.data()),
+                     reinterpret_cast<CUdeviceptr>(in.data()), taken.size() * sizeof(int),
+                     lane.stream));
+    lane.wait();
+    const auto sent = numbers(taken.size(), left());
+    for (const int place : places)
+      CHECK(taken[static_cast<std::size_t>(place)] == sent[static_cast<std::size_t>(place)]);
+  }
+  MPI_Type_free(&odd);
+}
+
+}  // namespace
+
+int main() {
+  begin();
+  gpu::begin();
+  exchange(Lane());
+  return done();
+}

@@ -103,7 +103,7 @@ class Runtime {
   // Of the communicator whose calls in a stream do, too; null: there is none.
   delegate::GpuTeam* streamed_team = nullptr;
   // By GPU: what is half done by levels, one call at a time (GpuTurn).
-  std::map<int, std::shared_ptr<delegate::GpuRoom>> gpu_rooms;
+  std::map<std::pair<int, bool>, std::shared_ptr<delegate::GpuRoom>> gpu_rooms;  // gpu_levels.cc
   bool gpus_not_shared = false;                    // NCCL has refused ranks that share one
   std::deque<delegate::GpuLibrary::Id> farewells;  // messages that may not have left
   engine::ScratchPool scratch;

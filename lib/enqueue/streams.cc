@@ -108,6 +108,7 @@ void CallStreams::forget(const CallLine& line) {
 
 void CallStreams::work() {
   ::prctl(PR_SET_TIMERSLACK, kTimerSlack_ns, 0, 0, 0);
+  world_.leave_binding();
   world_.gpus()->begin_thread();
   Backoff backoff(kPhases);
   while (!is_over_.load(std::memory_order_acquire)) {

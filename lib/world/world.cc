@@ -82,6 +82,13 @@ bool World::call_helper() {
   return true;
 }
 
+void World::leave_binding() const {
+  const wireup::Segment& segment = wireup_->segment();
+  if (!Helper::has_core(segment.header())) return;
+  const std::vector<int> all = processors_of(segment);
+  if (!all.empty()) topo::bind_self(all);  // else it stays where it is
+}
+
 void World::pause() {
   constexpr useconds_t kMoment_us = 20;
   const int depth = gate_->release();

@@ -55,6 +55,9 @@ class World {
   bool help() { return helps_by_itself_ && comm::may_be_helped(*comms_) && call_helper(); }
   // For threads of ours: false, others are inside or want to be.
   bool try_enter() { return gate_->try_enter(); }
+  // Of a thread of ours: it leaves what its rank is bound to for all that the job may use here, if
+  // the job leaves a core for it. On the rank's own core it would wait for whoever computes there.
+  void leave_binding() const;
   // The gate is free for a moment; the caller is inside.
   void pause();
   // At the process's end: whoever exits inside of a call does not come back.

@@ -81,7 +81,26 @@ Result<bool> Gpu::take_chunk(Step& step, std::size_t place) {
   return step.chunks[place] != nullptr;
 }
 
+bool Gpu::are_streams_under_way() const {
+  return enqueued_ != nullptr && enqueued_->is_under_way();
+}
+
+// Copies of all streams share few queues of the hardware, whatever their priority: behind a user's,
+// which waits for a call of ours, ours would wait for ever. A kernel of ours does not.
 Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes) {
+  const Job& job = *step.job;
+  const bool is_of_others = job.what == What::copy && job.from.device != this;
+  if (are_streams_under_way() && !is_of_others) {
+    RowsParams params;
+    params.many = nullptr;
+    params.rows = 1;
+    params.packed = static_cast<char*>(to);
+    params.packs = 1;
+    params.few[0] = {const_cast<char*>(static_cast<const char*>(from)), 0, bytes, 1, 0, 0};
+    const std::uint64_t bits = pointer(to) | pointer(from) | static_cast<std::uint64_t>(bytes) | 16;
+    params.unit = 1 << std::min(std::countr_zero(bits), 4);
+    return kernels_.rows(step.lane->stream, params);
+  }
   return check(driver_.cuMemcpyAsync(pointer(to), pointer(from), static_cast<std::size_t>(bytes),
                                      step.lane->stream),
                "cuMemcpyAsync");
@@ -136,7 +155,7 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
     rows_.bits = pointer(packed) | 16;
     types::rows(buffer, job.offset + job.begun, *bytes, &rows_, give);
     if (rows_.all.size() > RowsParams::kFew && table == nullptr) {
-      table = tables_.make(*buffer.type, step.lane->stream);
+      table = tables_.make(*buffer.type, step.lane->stream, !are_streams_under_way());
       TUTTI_TRY(is_moved_now, move_by_table(step, table, buffer, packed, packs, *bytes));
       if (is_moved_now) return true;
     }

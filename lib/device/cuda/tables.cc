@@ -34,9 +34,14 @@ void RunTables::open() {
 }
 
 void RunTables::forget() {
-  for (const Known& known : known_)
+  for (const Known& known : known_) {
     if (known.table.there != nullptr) events_.push_back(known.table.there);
+    if (!known.table.has_own_rooms) continue;
+    driver_.cuMemFree(known.table.runs);
+    driver_.cuMemFreeHost(const_cast<RunEntry*>(known.table.pinned));
+  }
   known_.clear();
+  owned_ = 0;
   taken_ = 0;
 }
 
@@ -59,27 +64,53 @@ const RunTables::Table* RunTables::find(const types::Datatype& type) const {
 }
 
 // What is there is given up where all of it has been read.
-bool RunTables::take_room(std::size_t entries) {
+bool RunTables::take_room(std::size_t entries, bool may_allocate) {
   if (known_.size() < kMostKnown && entries <= kEntries - taken_) return true;
-  if (readers_ > 0) return false;
+  if (readers_ > 0 || (owned_ > 0 && !may_allocate)) return false;
   forget();
   return entries <= kEntries;
 }
 
-const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream stream) {
+// Null where the driver has none.
+RunTables::Rooms RunTables::own_rooms(std::size_t entries) const {
+  Rooms rooms;
+  void* pinned = nullptr;
+  const std::size_t bytes = entries * sizeof(RunEntry);
+  if (driver_.cuMemHostAlloc(&pinned, bytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS) return {};
+  if (driver_.cuMemAlloc(&rooms.gpu, bytes) != CUDA_SUCCESS) {
+    driver_.cuMemFreeHost(pinned);
+    return {};
+  }
+  rooms.pinned = static_cast<RunEntry*>(pinned);
+  return rooms;
+}
+
+const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream stream,
+                                        bool may_allocate) {
   open();
   if (room_ == 0) return nullptr;
   std::vector<types::ElementRun> runs;
   std::size_t entries = 1;
-  const bool is_listed = types::element_runs(type, kEntries - 1, &runs);
+  const bool is_listed = types::element_runs(type, kMostOwn - 1, &runs);
   for (const types::ElementRun& run : runs)
     entries += static_cast<std::size_t>((run.bytes + kMostBytes - 1) / kMostBytes);
-  const bool fits = is_listed && entries <= kEntries;
-  if (!take_room(fits ? entries : 0)) return nullptr;
+  const bool is_own = entries > kEntries;
+  if (is_own && is_listed && !may_allocate) return nullptr;
+  if (!take_room(is_listed && !is_own ? entries : 0, may_allocate)) return nullptr;
+  Rooms rooms;
+  if (is_own && is_listed && entries <= kMostOwn) rooms = own_rooms(entries);
+  const bool fits = is_listed && (!is_own || rooms.pinned != nullptr);
   Known known{types::layout_of(type), {}};
   if (fits) {
     Table& table = known.table;
-    RunEntry* entry = pinned_ + taken_;
+    table.has_own_rooms = is_own;
+    if (is_own) {
+      ++owned_;
+    } else {  // given away, come what may
+      const std::size_t first = std::exchange(taken_, taken_ + entries);
+      rooms = {pinned_ + first, room_ + first * sizeof(RunEntry)};
+    }
+    RunEntry* entry = rooms.pinned;
     for (const types::ElementRun& run : runs)
       for (types::Count at = 0; at < run.bytes; at += kMostBytes) {
         *entry = {run.offset + at, table.bytes + at};
@@ -90,22 +121,21 @@ const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream st
     *entry = {0, table.bytes};
     table.bits |= static_cast<std::uint64_t>(table.bytes);
     table.count = static_cast<std::int64_t>(entries - 1);
-    const std::size_t first = std::exchange(taken_, taken_ + entries);  // given away, come what may
-    if (!bring(table, first, stream)) return nullptr;
+    if (!bring(table, rooms, stream)) return nullptr;
   }
   known_.push_back(std::move(known));
   return &known_.back().table;
 }
 
-bool RunTables::bring(Table& table, std::size_t first, CUstream stream) {
+bool RunTables::bring(Table& table, const Rooms& rooms, CUstream stream) {
   if (events_.empty()) return false;
   table.there = events_.back();
   events_.pop_back();
-  table.runs = room_ + first * sizeof(RunEntry);
+  table.runs = rooms.gpu;
   table.stream = stream;
-  table.pinned = pinned_ + first;
+  table.pinned = rooms.pinned;
   const auto bytes = static_cast<std::size_t>(table.count + 1) * sizeof(RunEntry);
-  if (driver_.cuMemcpyAsync(table.runs, reinterpret_cast<CUdeviceptr>(pinned_ + first), bytes,
+  if (driver_.cuMemcpyAsync(table.runs, reinterpret_cast<CUdeviceptr>(rooms.pinned), bytes,
                             stream) == CUDA_SUCCESS) {
     if (driver_.cuEventRecord(table.there, stream) == CUDA_SUCCESS) return true;
     hold();  // for good: nobody knows when the copy ends

@@ -3,7 +3,7 @@
 // A type of many runs at odd distances is no few rows of equal blocks. Its runs are listed once:
 // into a room of pinned memory, and from there into a room on the GPU, where kernels find them in
 // all later calls. Rooms are of one size; when they are full and nobody reads them they are
-// emptied.
+// emptied. A type of more runs than a room has gets rooms of its own.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,8 @@ class RunTables {
     std::int64_t count = 0, bytes = 0;  // runs and bytes of an element
     std::uint64_t bits = 0;             // all that offsets and starts have
     const RunEntry* pinned = nullptr;   // the same in host memory
-    CUstream stream = nullptr;          // in which it was brought
+    bool has_own_rooms = false;
+    CUstream stream = nullptr;  // in which it was brought
     CUevent there = nullptr;
     // The run that has a byte of a stream of elements, counted through all elements.
     std::int64_t item_of(std::int64_t position) const;
@@ -36,7 +37,8 @@ class RunTables {
   // Null: it was not made (yet).
   const Table* find(const types::Datatype& type) const;
   // Lists the type's runs and brings them to the GPU, in this stream. Null: there is no room now.
-  const Table* make(const types::Datatype& type, CUstream stream);
+  // Unless it may allocate the driver is not asked for any.
+  const Table* make(const types::Datatype& type, CUstream stream, bool may_allocate);
   // Steps that read tables, and have ended.
   void hold() { ++readers_; }
   void release(int readers) { readers_ -= readers; }
@@ -47,16 +49,23 @@ class RunTables {
     Table table;
   };
   void forget();  // all of them
-  bool take_room(std::size_t entries);
-  bool bring(Table& table, std::size_t first, CUstream stream);
+  struct Rooms {
+    RunEntry* pinned = nullptr;
+    CUdeviceptr gpu = 0;
+  };
+  bool take_room(std::size_t entries, bool may_allocate);
+  Rooms own_rooms(std::size_t entries) const;
+  bool bring(Table& table, const Rooms& rooms, CUstream stream);
 
   static constexpr std::size_t kEntries = std::size_t{1} << 19;
+  static constexpr std::size_t kMostOwn = std::size_t{1} << 24;
   static constexpr std::size_t kMostKnown = 256;
   const Driver& driver_;
   RunEntry* pinned_ = nullptr;
   CUdeviceptr room_ = 0;
   bool is_tried_ = false;
   std::size_t taken_ = 0;  // entries
+  int owned_ = 0;          // tables with rooms of their own
   int readers_ = 0;
   std::vector<Known> known_;
   std::vector<CUevent> events_;  // made beforehand: a driver may wait for streams to make one

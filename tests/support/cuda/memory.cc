@@ -134,10 +134,18 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const bool by_bus = into.is_device != out_of.is_device;
   const auto us = by_bus ? bytes * state().us_per_mib >> 20 : 0;
-  const EndRef end = enqueue(*stream, [into, out_of, bytes, us] {
-    if (us > 0) ::usleep(static_cast<useconds_t>(us));
-    std::memmove(into.memory, out_of.memory, bytes);
-  });
+  // All copies that way are in one queue, whatever the stream and its priority: those that wait for
+  // what their stream holds hold up the others.
+  EndRef none;
+  EndRef& before = !by_bus ? none : into.is_device ? stream->context->up : stream->context->down;
+  const EndRef end = enqueue(
+      *stream,
+      [into, out_of, bytes, us] {
+        if (us > 0) ::usleep(static_cast<useconds_t>(us));
+        std::memmove(into.memory, out_of.memory, bytes);
+      },
+      before);
+  before = end;
   // As the driver does with memory that is not pinned, and between host memories. Where the host is
   // written it lets nobody make anything meanwhile.
   const auto is_host = [](const Side& side) { return !side.is_device && !side.is_managed; };

@@ -90,6 +90,7 @@ struct CUctx_st {
   int device = 0;
   unsigned long long resets = 0;
   std::unique_ptr<CUstream_st> legacy, per_thread;
+  standin::EndRef up, down;  // the latest copies from the host and to it
   std::vector<CUstream_st*> streams;
   std::vector<CUevent_st*> events;
   std::vector<CUmodule> modules;

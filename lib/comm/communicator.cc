@@ -212,7 +212,7 @@ delegate::BlockReads single_copy_of(const Knobs& knobs) {
 }
 
 // Where ranks share cores nobody has a place: forms in which few wait for others cost less there.
-model::Place place_of(Runtime& runtime) {
+model::CachePlace place_of(Runtime& runtime) {
   if (const auto together = runtime.knobs.integer("TUTTI_RANKS_PER_CACHE"); together > 0)
     return {static_cast<int>(runtime.wireup.local_rank() / together), 0, 0};
   if (runtime.wireup.segment().header().is_oversubscribed()) return {};
@@ -234,7 +234,7 @@ void adopt_settled(Communicator& comm, Settled& settled) {
   Runtime& runtime = comm.runtime();
   comm.state().team = delegate::make_shm_team(
       runtime.wireup, locals_of(comm), comm.rank(), static_cast<std::uint32_t>(settled.area),
-      runtime.waiting(), single_copy_of(runtime.knobs), place_of(runtime));
+      runtime.waiting(), {single_copy_of(runtime.knobs), place_of(runtime)});
 }
 
 Result<void> settle(Communicator& comm) {

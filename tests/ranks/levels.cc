@@ -96,25 +96,41 @@ void mixed(MPI_Comm comm) {
     const int n = static_cast<int>(calls() % kMost);
     const int root = static_cast<int>(calls()) & (in(comm, MPI_Comm_size) - 1);
     switch (calls() % 6) {
-      case 0: MPI_Barrier(comm); break;
-      case 1: sums(comm, turn, n, false); break;
-      case 2: sums(comm, turn, n, true); break;
-      case 3: who_is_last(comm, turn); break;
-      case 4: from_one(comm, turn, root); break;
-      default: to_one(comm, root);
+      case 0:
+        MPI_Barrier(comm);
+        break;
+      case 1:
+        sums(comm, turn, n, false);
+        break;
+      case 2:
+        sums(comm, turn, n, true);
+        break;
+      case 3:
+        who_is_last(comm, turn);
+        break;
+      case 4:
+        from_one(comm, turn, root);
+        break;
+      default:
+        to_one(comm, root);
     }
   }
 }
 
+// On a communicator of its own: some may hear of the death a call later than others, and prun
+// compares how many MPI_COMM_WORLD has had when it ends.
 int killed(int who) {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Barrier(comm);
   std::thread end;
   if (rank == who) end = killer();
-  return until_another_is_dead(rank == 1, "the others heard of it", [] {
+  return until_another_is_dead(rank == 1, "the others heard of it", [comm] {
     int sum = -1;
-    const int code = MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    const int code = MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
     CHECK(code != MPI_SUCCESS || sum == size * (size - 1) / 2);
-    return code == MPI_SUCCESS ? MPI_Barrier(MPI_COMM_WORLD) : code;
+    return code == MPI_SUCCESS ? MPI_Barrier(comm) : code;
   });
 }
 

@@ -212,7 +212,7 @@ delegate::BlockReads single_copy_of(const Knobs& knobs) {
 }
 
 // Where ranks share cores nobody has a place: forms in which few wait for others cost less there.
-model::CachePlace place_of(Runtime& runtime) {
+model::BoundAt place_of(Runtime& runtime) {
   if (const auto together = runtime.knobs.integer("TUTTI_RANKS_PER_CACHE"); together > 0)
     return {static_cast<int>(runtime.wireup.local_rank() / together), 0, 0};
   if (runtime.wireup.segment().header().is_oversubscribed()) return {};

@@ -22,9 +22,9 @@ constexpr int kLeastByLevels = 9;
 }  // namespace
 
 // Where calls that do not match go on, members might not make their plans in the same call.
-void ShmTeam::note_place(const model::CachePlace& place) {
+void ShmTeam::note_place(const model::BoundAt& place) {
   const bool may_have_levels = waiting_.overlook == nullptr && place.is_known();
-  control(me_).place = may_have_levels ? place : model::CachePlace{};
+  control(me_).place = may_have_levels ? place : model::BoundAt{};
   if (may_have_levels && size_ >= kLeastByLevels)
     barrier_form_ = short_form_ = &ShmTeam::meet_first;
 }
@@ -34,7 +34,7 @@ Code ShmTeam::meet_first(Work& work) {
   const TeamCall& call = work.call;
   const Code code = call.op == nullptr ? barrier(work) : fold_short(work);
   if (code != Code::ok || call.collective == coll::Collective::reduce) return code;
-  std::vector<model::CachePlace> places;
+  std::vector<model::BoundAt> places;
   for (int member = 0; member < size_; ++member) places.push_back(control(member).place);
   const std::vector<int> above = plan_levels(places);
   levels_ = levels_of(above, me_);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torch_figures.py MOST -- allreduce by torch's NCCL, as tests/gpu/allreduce_figures.cc prints it.
+"""torch_figures.py MOST [FEWER] -- allreduce by torch's NCCL, as tests/gpu/allreduce_figures.cc prints it.
 
 Run under prun, which sets what torch.distributed reads. Ends with status 77 where torch or its GPU is missing.
 """
@@ -34,9 +34,9 @@ def main():
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     torch.cuda.set_device(rank % torch.cuda.device_count())
     dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=60))
-    count, most = 2, int(sys.argv[1]) // 4
+    count, most, fewer = 2, int(sys.argv[1]) // 4, int((sys.argv[2:] or ["1"])[0])
     while count <= most:
-        times = 200 if count <= 16384 else 30 if count <= 4 << 20 else 4
+        times = (200 if count <= 16384 else 30 if count <= 4 << 20 else 4) // fewer + 1
         taken = sorted(list(rounds(torch.zeros(count, device="cuda"), times))[1:])
         if rank == 0:
             print(f'{{"what": "allreduce", "by": "torch_nccl", "ranks": {size}, "bytes": {count * 4}, '

@@ -26,6 +26,7 @@ namespace tutti::device::cuda {
 
 class Gpu final : public types::Device {
  public:
+  static constexpr std::size_t kStreams = 4;  // of ours
   // Keeps the GPU's primary context alive where `is_primary`.
   static Result<std::unique_ptr<Gpu>> open(const Driver& driver, CUcontext context, int ordinal,
                                            bool is_primary);

@@ -14,9 +14,10 @@ namespace {
 class ClosingRead final : public Done {
  public:
   ClosingRead(OpenedMemory& from, Done* next) : from_(from), next_(next) {
+    from.begin_read();
     fire = [](Done* self, bool ok) {
       auto& read = *static_cast<ClosingRead*>(self);
-      if (const auto closed = read.from_.close_pooled(); !closed) log::warn(closed.error().text);
+      if (const auto closed = read.from_.end_read(); !closed) log::warn(closed.error().text);
       read.next_->fire(read.next_, ok);
     };
   }
@@ -107,6 +108,7 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
                                                                      const types::Device* into,
                                                                      types::Courier& courier) {
   TUTTI_TRY(gpu, reader_for(key, into));
+  std::erase_if(opened_, [](const auto& each) { return each->is_closed(); });
   const auto known = std::find_if(opened_.begin(), opened_.end(),
                                   [&](const auto& each) { return each->is(*gpu, from, key); });
   if (known != opened_.end()) {
@@ -128,13 +130,13 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
     return tl::unexpected<Error>(done.error());
   }
   reached_[from] = {"", {uuid_of(driver_, gpu->number()), key.gpu}};
-  if (opened->is_kept()) opened_.push_back(opened);
-  return std::pair(gpu, std::move(opened));
+  opened_.push_back(std::move(opened));
+  return std::pair(gpu, opened_.back());
 }
 
 // Whoever lets go of it last, it is only retired: closing may wait for streams (see `retired_`).
 std::shared_ptr<OpenedMemory> Imports::make(const Gpu& gpu, int from, const IpcKey& key) {
-  return {new OpenedMemory(driver_, gpu, from, key),
+  return {new OpenedMemory(driver_, pools_, gpu, from, key),
           [this](OpenedMemory* unused) { retired_.emplace_back(unused); }};
 }
 

@@ -71,19 +71,26 @@ class Exports {
   std::vector<std::uint64_t> held_;  // numbers of those with a descriptor, the oldest first
 };
 
+// How many use each pool of a neighbour's: importing one again gives the same.
+using PoolUsers = std::map<CUmemoryPool, int>;
+
 // An allocation of a neighbour's as one GPU here reaches it; closed when its last user ends.
 class OpenedMemory {
  public:
-  OpenedMemory(const Driver& driver, const Gpu& gpu, int from, const IpcKey& key)
-      : driver_(driver), gpu_(gpu), from_(from), key_(key) {}
+  OpenedMemory(const Driver& driver, PoolUsers& pools, const Gpu& gpu, int from, const IpcKey& key)
+      : driver_(driver), pools_(pools), gpu_(gpu), from_(from), key_(key) {}
   ~OpenedMemory();
   OpenedMemory(const OpenedMemory&) = delete;
   OpenedMemory& operator=(const OpenedMemory&) = delete;
   Result<void> open(types::Courier& courier);
   std::byte* address() const { return reinterpret_cast<std::byte*>(address_); }
-  // Memory of a pool, once it is read: it may not stay open when its owner goes on.
-  Result<void> close_pooled();
+  // Memory of a pool may not stay open when its owner goes on, and is opened once at a time: a
+  // second opening has the same address, which the first closing takes away. So the last of those
+  // who read it closes it.
   bool is_kept() const { return key_.way != Way::pooled; }
+  void begin_read() { ++readers_; }
+  Result<void> end_read() { return --readers_ == 0 ? close_pooled() : Result<void>(); }
+  bool is_closed() const { return address_ == 0; }
   bool is(const Gpu& gpu, int from, const IpcKey& key) const {
     return &gpu_ == &gpu && from_ == from && key_.id == key.id && key_.place == key.place &&
            key_.allocated == key.allocated && key_.way == key.way;
@@ -95,6 +102,7 @@ class OpenedMemory {
 
  private:
   const Driver& driver_;
+  PoolUsers& pools_;
   const Gpu& gpu_;
   const int from_;
   const IpcKey key_;
@@ -102,10 +110,12 @@ class OpenedMemory {
   Result<void> open_mapped(types::Courier& courier);
   Result<void> open_pooled(types::Courier& courier);
   Result<void> check_range();
+  Result<void> close_pooled();
   BlobView room() const { return {key_.room.data(), key_.room_bytes}; }
   CUmemAccessDesc access() const;
 
   CUdeviceptr address_ = 0, reserved_ = 0;
+  int readers_ = 0;  // of a pool's
   CUmemoryPool pool_ = nullptr;
 };
 
@@ -134,6 +144,7 @@ class Imports {
   const Driver& driver_;
   const std::vector<std::unique_ptr<Gpu>>& gpus_;
   types::Enqueued* enqueued_ = nullptr;
+  PoolUsers pools_;
   // Unused, and not closed yet: the driver waits for all streams then, which may stand still until
   // whoever closes lets somebody else work.
   std::vector<std::unique_ptr<OpenedMemory>> retired_;

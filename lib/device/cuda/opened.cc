@@ -82,6 +82,7 @@ Result<void> OpenedMemory::open_pooled(types::Courier& courier) {
   CUresult said = driver_.cuMemPoolImportFromShareableHandle(
       &pool_, os_handle(fd), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
   if (said != CUDA_SUCCESS) return refused(driver_, "cuMemPoolImportFromShareableHandle", said);
+  ++pools_[pool_];
   if (uuid_of(driver_, gpu_.number()) != key_.gpu) {
     const CUmemAccessDesc ours = access();
     said = driver_.cuMemPoolSetAccess(pool_, &ours, 1);
@@ -120,7 +121,9 @@ OpenedMemory::~OpenedMemory() {
   if (key_.way == Way::mapped && address_ != 0) driver_.cuMemUnmap(address_, key_.allocated);
   if (reserved_ != 0) driver_.cuMemAddressFree(reserved_, key_.allocated);
   if (key_.way == Way::pooled) close_pooled();
-  if (pool_ != nullptr) driver_.cuMemPoolDestroy(pool_);
+  if (pool_ == nullptr || --pools_[pool_] > 0) return;
+  pools_.erase(pool_);
+  driver_.cuMemPoolDestroy(pool_);
 }
 
 }  // namespace tutti::device::cuda

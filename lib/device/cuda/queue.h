@@ -33,6 +33,7 @@ class QueueRoom {
   void close();
   QueueWords* take();  // null: there are as many streams as there can be
   void give(QueueWords* words) { free_.push_back(words); }
+  std::size_t taken() const { return kMost - free_.size(); }
 
  private:
   static constexpr std::size_t kMost = 512;

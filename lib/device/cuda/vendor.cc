@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "base/log.h"
@@ -99,7 +100,24 @@ Result<std::unique_ptr<types::DeviceQueue>> Cuda::open_queue(std::uintptr_t hand
   TUTTI_TRY(gpu, gpu_of(stream));
   TUTTI_DO(gpu->prepare());
   TUTTI_DO(prepare_active());
-  return Queue::open(driver_, *gpu, stream);
+  TUTTI_TRY(queue, Queue::open(driver_, *gpu, stream));
+  warn_of_queues(*gpu);
+  return queue;
+}
+
+// Streams share queues of the hardware. One that stands still until a call of ours has ended holds
+// up all that is behind it in its queue: if that is our own work, for ever.
+void Cuda::warn_of_queues(Gpu& gpu) {
+  constexpr std::size_t kUsual = 8;
+  const char* const said = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  const std::size_t queues = said == nullptr ? kUsual : std::strtoul(said, nullptr, 10);
+  const std::size_t streams = gpu.queues().taken() + Gpu::kStreams;
+  if (streams <= queues || std::exchange(warned_of_queues_, true)) return;
+  log::warn("GPU " + std::to_string(gpu.number()) + ": calls are enqueued in " +
+            std::to_string(gpu.queues().taken()) + " streams, which with " +
+            std::to_string(Gpu::kStreams) + " of ours are more than its " + std::to_string(queues) +
+            " queues: a call in one may wait for a call in another without end. Set "
+            "CUDA_DEVICE_MAX_CONNECTIONS=32 before the program starts (prun -x), or use fewer");
 }
 
 // Calls in a stream may be given memory of other GPUs, too: of those that the process uses by now.

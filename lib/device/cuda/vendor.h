@@ -61,6 +61,7 @@ class Cuda final : public types::Vendor {
   Gpu* gpu_of(const Pointer& pointer, std::string* why);
   Result<Gpu*> gpu_of(CUstream stream);
   Result<void> prepare_active();
+  void warn_of_queues(Gpu& gpu);
   void bury();
   CUcontext context_of(const Pointer& pointer, bool* is_primary, std::string* why) const;
 
@@ -72,6 +73,7 @@ class Cuda final : public types::Vendor {
   std::vector<std::unique_ptr<Gpu>> gpus_;  // one a context
   // Of contexts that are no more: buffers of calls may name them still.
   std::vector<std::unique_ptr<Gpu>> gone_;
+  bool warned_of_queues_ = false;
   std::uint64_t asked_ = 0;  // allocations that the driver was asked about when we looked for such
   Unusable unusable_;
   Exports exports_{driver_, pointers_};

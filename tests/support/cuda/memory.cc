@@ -137,7 +137,9 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
   // All copies that way are in one queue, whatever the stream and its priority: those that wait for
   // what their stream holds hold up the others.
   EndRef none;
-  EndRef& before = !by_bus ? none : into.is_device ? stream->context->up : stream->context->down;
+  EndRef& before = !by_bus || !state().has_shared_queues ? none
+                   : into.is_device                      ? stream->context->up
+                                                         : stream->context->down;
   const EndRef end = enqueue(
       *stream,
       [into, out_of, bytes, us] {
@@ -151,7 +153,7 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
   const auto is_host = [](const Side& side) { return !side.is_device && !side.is_managed; };
   const bool is_of_host = is_host(into) && is_host(out_of);
   if (!is_awaited && !into.is_pageable && !out_of.is_pageable && !is_of_host) return CUDA_SUCCESS;
-  const bool bars = into.is_pageable || is_of_host;
+  const bool bars = state().has_shared_queues && (into.is_pageable || is_of_host);
   state().waiting_copies += bars ? 1 : 0;
   await(lock, end);
   state().waiting_copies -= bars ? 1 : 0;

@@ -149,6 +149,7 @@ struct State {
   unsigned delay_us = 0;
   unsigned long long us_per_mib = 0;
   bool has_ipc = true, has_peers = true;
+  bool has_shared_queues = true;  // of a process: not where threads stand for processes
   std::uint64_t random = 1;
   std::string fails, fails_in;  // function, and the library that calls it
   int fails_from = 0, calls = 0;

@@ -32,6 +32,9 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_SINGLE_COPY", "name", "auto", "transport",
      "process_vm_readv for long messages and blocks inside a host: auto (each pair, and each "
      "communicator, measures it), on, off"},
+    {"TUTTI_RANKS_PER_CACHE", "ranks", "0", "comm",
+     "so many ranks of a host in turn are taken as bound to one cache, by which short collectives "
+     "go in levels where that saves time; 1: all hear all; 0: where each is bound"},
     {"TUTTI_POLL_US", "us", "-1", "transport",
      "how long a wait polls before it sleeps; -1: derived from ranks and cores"},
     {"TUTTI_SHARED_CORES", "name", "auto", "transport",

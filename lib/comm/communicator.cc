@@ -211,9 +211,12 @@ delegate::BlockReads single_copy_of(const Knobs& knobs) {
   return word == "on" ? delegate::BlockReads::on : delegate::BlockReads::judged;
 }
 
-// Read once: the host's description is long where there are many cores.
-const model::BoundAt& place_of(Runtime& runtime) {
-  if (!runtime.place) {
+// Where ranks share cores nobody has a place: forms in which few wait for others cost less there.
+model::BoundAt place_of(Runtime& runtime) {
+  if (const auto together = runtime.knobs.integer("TUTTI_RANKS_PER_CACHE"); together > 0)
+    return {static_cast<int>(runtime.wireup.local_rank() / together), 0, 0};
+  if (runtime.wireup.segment().header().is_oversubscribed()) return {};
+  if (!runtime.place) {  // read once: the host's description is long where there are many cores
     const Locality at = my_locality(runtime);
     runtime.place = {at.on(Level::l3), at.on(Level::numa), at.on(Level::package)};
   }

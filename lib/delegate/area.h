@@ -89,8 +89,6 @@ struct MemberCounters {
   alignas(kCacheLine) std::atomic<std::uint64_t> answered;
   std::atomic<Reads> reads;
   Span spans[kSpans];
-  // The latest call that it, and all below it (levels.h), have come to and met in before it.
-  alignas(kCacheLine) std::atomic<std::uint64_t> met;
   // Of the team, in its first member's: the latest call that a member folds for all, and has
   // folded (fold_by_one.cc). Who claims it is the one that writes `served`.
   alignas(kCacheLine) std::atomic<std::uint64_t> claimed;

@@ -113,7 +113,8 @@ Code ShmTeam::move_short(Work& work) {
     unpack(call.into, exchange.place_of(giver),
            theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
   }
-  exchange.has_root() ? end_call() : all_entered();
+  if (exchange.everyone_gives && takes) all_entered();
+  if (exchange.has_root()) end_call();
   return Code::ok;
 }
 

@@ -1,14 +1,16 @@
-// Barriers and short reductions by levels (levels.h): who hears others first folds their vectors
-// with its own before it says it; everybody, of a reduce the root, folds what the tops say.
+// Barriers and short allreduces by levels (levels.h): who hears others first folds their vectors
+// with its own before it says it; everybody folds what the tops say.
 //
 // A member says one entry in a call, as where all hear all (fold_short.cc), so whatever waits for
 // entries, compares calls or notices the dead is the same. All fold the same entries in the same
-// order, so all get the same bits; the predefined operations, which are all that come here,
-// commute.
+// order, so all get the same bits, in every call; the predefined operations, which are all that
+// come here, commute.
 //
 // The plan is made in the first call in which all hear all: each has noted its place before.
 #include <cstring>
+#include <string>
 
+#include "base/log.h"
 #include "delegate/work.h"
 
 namespace tutti::delegate {
@@ -19,16 +21,15 @@ constexpr int kLeastByLevels = 9;
 
 }  // namespace
 
+// Where calls that do not match go on, members might not make their plans in the same call.
 void ShmTeam::note_place(const model::BoundAt& place) {
-  // Where calls that do not match go on, members might not make their plans in the same call; where
-  // ranks share cores, other forms cost less (fold_by_one.cc).
-  const bool may_have_levels = waiting_.overlook == nullptr && !is_oversubscribed_;
+  const bool may_have_levels = waiting_.overlook == nullptr && place.is_known();
   control(me_).place = may_have_levels ? place : model::BoundAt{};
-  if (size_ >= kLeastByLevels && !is_oversubscribed_)
+  if (may_have_levels && size_ >= kLeastByLevels)
     barrier_form_ = short_form_ = &ShmTeam::meet_first;
 }
 
-// Flat; then all know where all are.
+// Flat; then all know where all are. Who comes to a reduce does not hear all, so makes no plan.
 Code ShmTeam::meet_first(Work& work) {
   const TeamCall& call = work.call;
   const Code code = call.op == nullptr ? barrier(work) : fold_short(work);
@@ -37,16 +38,22 @@ Code ShmTeam::meet_first(Work& work) {
   for (int member = 0; member < size_; ++member) places.push_back(control(member).place);
   const std::vector<int> above = plan_levels(places);
   levels_ = levels_of(above, me_);
-  has_levels_ = levels_.tops.size() < places.size();
-  barrier_form_ = has_levels_ ? &ShmTeam::meet : &ShmTeam::barrier;
-  short_form_ = has_levels_ ? &ShmTeam::meet : &ShmTeam::fold_short;
+  const bool has_levels = levels_.tops.size() < places.size();
+  barrier_form_ = has_levels ? &ShmTeam::meet : &ShmTeam::barrier;
+  short_form_ = has_levels ? &ShmTeam::meet : &ShmTeam::fold_short;
+  if (!has_levels) return code;
+  if (me_ == 0)
+    log::explain("short collectives of these " + std::to_string(size_) +
+                 " ranks go by the levels of their caches: everybody hears " +
+                 std::to_string(levels_.tops.size()));
+  if (call.collective == coll::Collective::allreduce) fold_as_planned(work, above);
   return code;
 }
 
 Code ShmTeam::meet(Work& work) {
   const TeamCall& call = work.call;
-  if (scatters(call)) return fold_short(work);
-  const bool is_reduce = call.collective == coll::Collective::reduce;
+  const bool is_barrier = call.op == nullptr;
+  if (!is_barrier && call.collective != coll::Collective::allreduce) return fold_short(work);
   if (!work.has_spoken) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
     if (const Code code = hear_these(work, levels_.below); code != Code::ok) return code;
@@ -54,11 +61,10 @@ Code ShmTeam::meet(Work& work) {
     work.has_spoken = true;
     work.member = 0;
   }
-  if (!is_reduce || me_ == call.root) {
-    if (const Code code = hear_these(work, levels_.tops); code != Code::ok) return code;
-    fold_tops(work);
-  }
-  is_reduce ? end_call() : all_entered();
+  if (const Code code = hear_these(work, levels_.tops); code != Code::ok) return code;
+  const auto vector = [&](int member) { return entry(member).payload(work.bytes); };
+  if (!is_barrier) fold(work, levels_.tops, vector);
+  all_entered();
   return Code::ok;
 }
 
@@ -87,29 +93,29 @@ void ShmTeam::say_with_those_below(const Work& work) {
   publish(mine, has_all ? call.fingerprint : kHasNothing);
 }
 
-void ShmTeam::fold_tops(const Work& work) {
-  const TeamCall& call = work.call;
-  if (call.op == nullptr || work.bytes == 0) return;
-  const auto operand = [&](std::size_t i) { return entry(levels_.tops[i]).payload(work.bytes); };
-  std::memcpy(call.recv, operand(0), work.bytes);
-  for (std::size_t i = 1; i < levels_.tops.size(); ++i)
-    work.kernel(call.recv, operand(i), call.recv, call.count);
+// These members' vectors for the caller.
+template <class Vector>
+void ShmTeam::fold(const Work& work, const std::vector<int>& members, const Vector& vector) {
+  if (work.bytes == 0) return;
+  std::byte* const sum = static_cast<std::byte*>(work.call.recv);
+  std::memcpy(sum, vector(members[0]), work.bytes);
+  for (std::size_t i = 1; i < members.size(); ++i)
+    work.kernel(sum, vector(members[i]), sum, work.call.count);
 }
 
-// Entries are used again: by the same levels all hear that all are in this call, so past those
-// before. All members come here in the same call, as all set `past_` in the same calls.
-Code ShmTeam::claim_by_levels() {
-  for (const int member : levels_.below)
-    if (const Code code = await(control(member).met, number_); code != Code::ok) return code;
-  std::atomic<std::uint64_t>& mine = control(me_).met;
-  if (mine.load(std::memory_order_relaxed) < number_) {
-    mine.store(number_, std::memory_order_release);  // pairs with await()
-    wake_others();
+// Each said his own, in a call before the plan: in the order of the calls that follow, so that the
+// same vectors give the same bits in the first call, too.
+void ShmTeam::fold_as_planned(const Work& work, const std::vector<int>& above) {
+  std::vector<std::byte> sums(static_cast<std::size_t>(size_) * work.bytes);
+  const auto sum_of = [&](int member) {
+    return sums.data() + static_cast<std::size_t>(member) * work.bytes;
+  };
+  for (int member = size_ - 1; member >= 0; --member) {  // those below stand behind it
+    std::memcpy(sum_of(member), entry(member).payload(work.bytes), work.bytes);
+    for (const int below : levels_of(above, member).below)
+      work.kernel(sum_of(member), sum_of(below), sum_of(member), work.call.count);
   }
-  for (const int member : levels_.tops)
-    if (const Code code = await(control(member).met, number_); code != Code::ok) return code;
-  all_entered();
-  return Code::ok;
+  fold(work, levels_.tops, sum_of);
 }
 
 }  // namespace tutti::delegate

@@ -24,7 +24,6 @@ int ShmTeam::job_rank(int member) const {
 }
 
 Code ShmTeam::claim_old_entry() {
-  if (has_levels_) return claim_by_levels();
   const std::uint64_t needed = number_ - kEntries;
   std::uint64_t past = number_ - 1;
   for (int member = 0; member < size_; ++member) {

@@ -86,8 +86,9 @@ class ShmTeam final : public Team {
   Code meet(Work& work);
   Code hear_these(Work& work, const std::vector<int>& members);
   void say_with_those_below(const Work& work);
-  void fold_tops(const Work& work);
-  Code claim_by_levels();
+  template <class Vector>
+  static void fold(const Work& work, const std::vector<int>& members, const Vector& vector);
+  void fold_as_planned(const Work& work, const std::vector<int>& above);
 
   // fold_by_one.cc: one folds for all.
   bool is_for_one(const Work& work) const;
@@ -263,7 +264,6 @@ class ShmTeam final : public Team {
   Form barrier_form_ = &ShmTeam::barrier;
   Form short_form_ = &ShmTeam::fold_short;  // of reductions
   Levels levels_;
-  bool has_levels_ = false;
   bool is_oversubscribed_;          // more ranks than cores on this host
   std::vector<std::byte*> slots_;   // by member
   std::vector<Count> starts_;       // of this reduce-scatter's blocks, and the end

@@ -120,6 +120,8 @@ class CallStreams final : public types::Enqueued {
 
   bool is_under_way() const override { return under_way_.load(std::memory_order_seq_cst) > 0; }
   void pause() override { world_.pause(); }
+  bool step_out() override { return world_.step_out(); }
+  void step_in() override { world_.step_in(); }
   bool begin_rest() override;
   void end_rest() override;
 

@@ -92,10 +92,13 @@ Device* Devices::owner_of(const void* address) const {
 // meanwhile.
 Device* Devices::begin(Device* device) const {
   if (is_queued()) return device;
-  device->mark_call();
-  while (!device->is_mark_reached()) {
+  Device::Mark mark = device->take_mark();
+  const bool is_out = enqueued_->step_out();
+  device->put_mark(mark);
+  if (is_out) enqueued_->step_in();
+  while (!device->is_reached(mark)) {
     if (!enqueued_->is_under_way()) {
-      device->begin_marked_call();
+      device->begin_marked_call(mark);
       break;
     }
     enqueued_->pause();

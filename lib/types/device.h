@@ -65,10 +65,18 @@ class Device {
   // A call of the user's begins: what its caller gave the device before comes before what is asked
   // for from now on.
   virtual void begin_call() = 0;
-  // begin_call() in steps, between which the caller waits: mark, until the mark is reached, begin.
-  virtual void mark_call() {}
-  virtual bool is_mark_reached() { return true; }
-  virtual void begin_marked_call() { begin_call(); }
+  // begin_call() in steps, between which others work: the caller takes a mark; puts it, with
+  // nothing held that they need, since that may wait until another thread's copies have ended;
+  // waits until it is reached, and has given it back then, or begins at once with what the mark
+  // stands for.
+  struct Mark {
+    void* event = nullptr;
+    int failure = 0;  // the device's word for it
+  };
+  virtual Mark take_mark() { return {}; }
+  virtual void put_mark(Mark&) const {}
+  virtual bool is_reached(Mark&) { return true; }
+  virtual void begin_marked_call(Mark&) { begin_call(); }
   // `done` when what the caller gave the device before its latest call has ended: from then on
   // others may read the device's memory.
   virtual void await_caller(Done* done) = 0;
@@ -145,6 +153,9 @@ class Enqueued {
  public:
   virtual bool is_under_way() const = 0;
   virtual void pause() = 0;  // lets them go on for a moment: the gate is free meanwhile
+  // The same for as long as the caller is out. False: it is not, being inside of another call.
+  virtual bool step_out() = 0;
+  virtual void step_in() = 0;
   // True: none is under way, and none comes to be until end_rest(). Does not wait.
   virtual bool begin_rest() = 0;
   virtual void end_rest() = 0;

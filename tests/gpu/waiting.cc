@@ -1,4 +1,6 @@
 // Calls in a stream that a thread waits for inside of the driver.
+#include <thread>
+
 #include "stream_area.h"
 
 using namespace ranks;
@@ -41,11 +43,47 @@ void exchange(const Lane& lane) {
   MPI_Type_free(&odd);
 }
 
+// Likewise ordinary calls, which come after the default stream: to ask for that waits, too. So
+// nobody may need what their thread holds, least of all who moves what the copy waits for.
+void beside_ordinary_calls(const Lane& lane, MPI_Comm other) {
+  const int count = 2000, rounds = 40;
+  std::thread ordinary([&] {
+    CU(cuCtxSetCurrent(gpu::contexts[0]));
+    gpu::Vector<int> out(numbers(count, rank), Kind::device),
+        in(std::vector<int>(count), Kind::device);
+    for (int round = 0; round < rounds; ++round)
+      MPI_Sendrecv(out.data(), count, MPI_INT, right(), 1, in.data(), count, MPI_INT, left(), 1,
+                   other, MPI_STATUS_IGNORE);
+    CHECK(in.get() == numbers(count, left()));
+  });
+  Flow<int> out(count, Kind::device), in(count, Kind::device);
+  out.put(numbers(count, rank), lane);
+  std::vector<int> taken(count);
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Request both[2];
+    MPIX_Irecv_enqueue(in.data(), count, MPI_INT, left(), 9, lane.comm, &both[0]);
+    MPIX_Isend_enqueue(out.data(), count, MPI_INT, right(), 9, lane.comm, &both[1]);
+    MPIX_Waitall_enqueue(2, both, MPI_STATUSES_IGNORE);
+    CU(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(taken.data()),
+                     reinterpret_cast<CUdeviceptr>(in.data()), taken.size() * sizeof(int),
+                     lane.stream));
+    CHECK(taken == numbers(count, left()));
+  }
+  ordinary.join();
+}
+
 }  // namespace
 
 int main() {
-  begin();
+  begin(MPI_THREAD_MULTIPLE);
   gpu::begin();
-  exchange(Lane());
+  {
+    const Lane lane;
+    exchange(lane);
+    MPI_Comm other;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    beside_ordinary_calls(lane, other);
+    MPI_Comm_free(&other);
+  }
   return done();
 }

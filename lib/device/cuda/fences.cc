@@ -8,33 +8,48 @@ namespace tutti::device::cuda {
 
 // If it fails, so does the work that would have waited for it: the event would still stand for what
 // an earlier call waited for.
-void Gpu::mark_call() {
-  mark_failure_ = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+void Gpu::begin_call() {
+  fence_failure_ = CUDA_ERROR_CONTEXT_IS_DESTROYED;
   if (is_abandoned_) return;
   const Current current(driver_, context_);
-  mark_failure_ = driver_.record_default(mark_);
-}
-
-bool Gpu::is_mark_reached() {
-  if (mark_failure_ == CUDA_SUCCESS) {
-    const Current current(driver_, context_);
-    const CUresult said = driver_.cuEventQuery(mark_);
-    if (said == CUDA_ERROR_NOT_READY) return false;
-    mark_failure_ = said;
-  }
-  fence_failure_ = mark_failure_;  // the call begins, and waits for nothing
-  return true;
-}
-
-void Gpu::begin_marked_call() {
-  std::swap(fence_, mark_);
-  fence_failure_ = mark_failure_;
+  fence_failure_ = driver_.record_default(fence_);
   for (Lane& lane : lanes_) lane.needs_fence = true;
 }
 
-void Gpu::begin_call() {
-  mark_call();
-  begin_marked_call();
+types::Device::Mark Gpu::take_mark() {
+  Mark mark;
+  const Current current(driver_, context_);
+  const auto event = is_gone() ? Result<CUevent>(nullptr) : take_event();
+  if (event && *event != nullptr)
+    mark.event = *event;
+  else
+    mark.failure = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return mark;
+}
+
+void Gpu::put_mark(Mark& mark) const {
+  if (mark.failure != CUDA_SUCCESS) return;
+  const Current current(driver_, context_);
+  mark.failure = driver_.record_default(static_cast<CUevent>(mark.event));
+}
+
+bool Gpu::is_reached(Mark& mark) {
+  if (is_abandoned_) mark.failure = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (mark.failure == CUDA_SUCCESS) {
+    const Current current(driver_, context_);
+    const CUresult said = driver_.cuEventQuery(static_cast<CUevent>(mark.event));
+    if (said == CUDA_ERROR_NOT_READY) return false;
+    mark.failure = said;
+  }
+  if (mark.event != nullptr) events_.push_back(static_cast<CUevent>(mark.event));
+  fence_failure_ = static_cast<CUresult>(mark.failure);  // the call begins, and waits for nothing
+  return true;
+}
+
+void Gpu::begin_marked_call(Mark& mark) {
+  events_.push_back(std::exchange(fence_, static_cast<CUevent>(mark.event)));
+  fence_failure_ = static_cast<CUresult>(mark.failure);
+  for (Lane& lane : lanes_) lane.needs_fence = true;
 }
 
 // Mostly the caller's stream is idle, and asking is quicker than to have a stream wait.

@@ -35,9 +35,7 @@ Result<void> Gpu::start() {
   for (CUstream* stream : {&lanes_[0].stream, &lanes_[1].stream, &lanes_[2].stream, &idle_})
     TUTTI_DO(check(driver_.cuStreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest),
                    "a stream"));
-  for (CUevent* event : {&fence_, &mark_})
-    TUTTI_DO(check(driver_.cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "an event"));
-  return {};
+  return check(driver_.cuEventCreate(&fence_, CU_EVENT_DISABLE_TIMING), "an event");
 }
 
 // The program may have ended CUDA, or the context, before MPI: then there is nothing to give back.
@@ -51,7 +49,7 @@ Gpu::~Gpu() {
       if (lane.stream != nullptr) driver_.cuStreamDestroy(lane.stream);
     }
     if (idle_ != nullptr) driver_.cuStreamDestroy(idle_);
-    events_.insert(events_.end(), {fence_, mark_});
+    events_.push_back(fence_);
     for (CUevent event : events_)
       if (event != nullptr) driver_.cuEventDestroy(event);
     if (spare_ != 0) driver_.cuMemFree(spare_);
@@ -204,9 +202,10 @@ Result<void> Gpu::make_event() {
   return {};
 }
 
-// As many as there are ever steps at once: those in flight, and one that begins.
+// As many as there are ever steps at once, and for so many threads that wait with a mark.
 Result<void> Gpu::make_events() {
-  while (made_events_ < lanes_.size() * kMostInFlight + 1) TUTTI_DO(make_event());
+  constexpr std::size_t kThreads = 64;
+  while (made_events_ < lanes_.size() * kMostInFlight + kThreads) TUTTI_DO(make_event());
   return {};
 }
 

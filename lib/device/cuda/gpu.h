@@ -48,9 +48,10 @@ class Gpu final : public types::Device {
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
   void begin_call() override;
-  void mark_call() override;
-  bool is_mark_reached() override;
-  void begin_marked_call() override;
+  Mark take_mark() override;
+  void put_mark(Mark& mark) const override;
+  bool is_reached(Mark& mark) override;
+  void begin_marked_call(Mark& mark) override;
   void await_caller(Done* done) override;
   bool copies_from(const types::Device& other) const override {
     return other.kind() == MemoryKind::cuda && other.is_usable();
@@ -161,12 +162,10 @@ class Gpu final : public types::Device {
   bool is_abandoned_ = false;
   std::array<Lane, 3> lanes_;  // to the host, from it, within
   CUstream idle_ = nullptr;    // holds nothing
-  // Events behind what the caller's default stream held: our lanes wait for the first, a caller
-  // that asks (is_mark_reached) for the second.
-  CUevent fence_ = nullptr, mark_ = nullptr;
-  // Why they could not be recorded; work that would wait for the first fails until a call is marked
-  // again.
-  CUresult fence_failure_ = CUDA_SUCCESS, mark_failure_ = CUDA_SUCCESS;
+  // Behind what the caller's default stream held: our lanes wait for it.
+  CUevent fence_ = nullptr;
+  // Why it could not be recorded; work that would wait for it fails until another call begins.
+  CUresult fence_failure_ = CUDA_SUCCESS;
   static constexpr std::size_t kSpare = std::size_t{1} << 20;
   CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
   types::CopyPace pace_;

@@ -96,6 +96,10 @@ const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream st
     entries += static_cast<std::size_t>((run.bytes + kMostBytes - 1) / kMostBytes);
   const bool is_own = entries > kEntries;
   if (is_own && is_listed && !may_allocate) return nullptr;
+  if (is_own && owned_ + entries > kMostOwn) {
+    if (readers_ > 0) return nullptr;
+    forget();
+  }
   if (!take_room(is_listed && !is_own ? entries : 0, may_allocate)) return nullptr;
   Rooms rooms;
   if (is_own && is_listed && entries <= kMostOwn) rooms = own_rooms(entries);
@@ -105,7 +109,7 @@ const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream st
     Table& table = known.table;
     table.has_own_rooms = is_own;
     if (is_own) {
-      ++owned_;
+      owned_ += entries;
     } else {  // given away, come what may
       const std::size_t first = std::exchange(taken_, taken_ + entries);
       rooms = {pinned_ + first, room_ + first * sizeof(RunEntry)};

@@ -58,14 +58,14 @@ class RunTables {
   bool bring(Table& table, const Rooms& rooms, CUstream stream);
 
   static constexpr std::size_t kEntries = std::size_t{1} << 19;
-  static constexpr std::size_t kMostOwn = std::size_t{1} << 24;
+  static constexpr std::size_t kMostOwn = std::size_t{1} << 24;  // entries of all
   static constexpr std::size_t kMostKnown = 256;
   const Driver& driver_;
   RunEntry* pinned_ = nullptr;
   CUdeviceptr room_ = 0;
   bool is_tried_ = false;
   std::size_t taken_ = 0;  // entries
-  int owned_ = 0;          // tables with rooms of their own
+  std::size_t owned_ = 0;  // entries in rooms of their own
   int readers_ = 0;
   std::vector<Known> known_;
   std::vector<CUevent> events_;  // made beforehand: a driver may wait for streams to make one

@@ -128,8 +128,8 @@ TEST_CASE("random calls by levels with random delays are all right", "[meet]") {
   }
 }
 
-// Whose callers learn nothing of each other, so that entries are claimed by levels; in between one
-// that tells them.
+// Of some kinds callers learn nothing of each other, so that entries are claimed one by one; in
+// between there is one that tells them.
 TEST_CASE("one kind again and again by levels", "[meet]") {
   for (const Collective collective : kServed)
     run_team(
@@ -149,20 +149,27 @@ TEST_CASE("one kind again and again by levels", "[meet]") {
         on(places_of(2, 2, 4)));
 }
 
-TEST_CASE("all members get the same bits by levels, in place, too", "[meet]") {
+// The first call, in which all hear all and make the plan, as those that follow.
+TEST_CASE("all members get the same bits by levels, in every call, in place, too", "[meet]") {
   std::vector<double> sums(16);
+  double in_rank_order = 0;
+  for (int rank = 0; rank < 16; ++rank) in_rank_order += 1.0 / (3 + rank);
   run_team(
       16,
       [&sums](Team& team, int rank) {
         const double mine = 1.0 / (3 + rank);
         double& sum = sums[static_cast<std::size_t>(rank)];
-        if (!has_met(team) || team.run(sum_of(mine, sum)) != Code::ok) return false;
+        double first = 0;
+        if (team.run(sum_of(mine, first)) != Code::ok || team.run(sum_of(mine, sum)) != Code::ok ||
+            std::memcmp(&first, &sum, sizeof sum) != 0)
+          return false;
         double in_place = mine;
         return team.run(sum_of(in_place, in_place)) == Code::ok &&
                std::memcmp(&in_place, &sum, sizeof sum) == 0;
       },
       on(places_of(2, 1, 8)));
   for (const double sum : sums) CHECK(std::memcmp(&sum, &sums[0], sizeof sum) == 0);
+  CHECK(std::memcmp(&in_rank_order, &sums[0], sizeof in_rank_order) != 0);  // so the order shows
 }
 
 TEST_CASE("a member that has nothing spoils its call by levels alone, and is named", "[meet]") {

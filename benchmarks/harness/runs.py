@@ -22,6 +22,10 @@ class Failed(Exception):
     """A run that ended badly; the text says which one and how, in words for the user."""
 
 
+class TooSlow(Failed):
+    """A run that was ended because it took longer than it was given."""
+
+
 def prun_of(build):
     """Where a build folder has the launcher."""
     return pathlib.Path(build).resolve() / "launcher" / "prun" / "prun"
@@ -37,15 +41,22 @@ def build(folder, *targets):
 
 
 def run(command, environment=None, progress=None, wait_s=WAIT_S):
-    """Runs to the end; returns (standard output, standard error). Raises Failed."""
+    """Runs to the end; returns (standard output, standard error). Raises Failed; TooSlow after wait_s seconds."""
     whole = dict(os.environ, **(environment or {}))
     process = subprocess.Popen(command, env=whole, text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True)
     lines, errors = [], []
     reader = threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True)
     reader.start()
-    timer = threading.Timer(wait_s, lambda: os.killpg(process.pid, signal.SIGKILL))
-    timer.start()
+    ended = []  # by us: the signals
+
+    def end(number=signal.SIGTERM):  # a launcher that is asked ends its ranks; one that does not hear is killed
+        if process.poll() is None:
+            ended.append(number)
+            os.killpg(process.pid, number)
+    timers = [threading.Timer(wait_s, end), threading.Timer(wait_s + 10, end, [signal.SIGKILL])]
+    for timer in timers:
+        timer.start()
     try:
         for line in process.stdout:
             lines.append(line)
@@ -53,11 +64,14 @@ def run(command, environment=None, progress=None, wait_s=WAIT_S):
                 progress(line)
         status = process.wait()
     finally:
-        timer.cancel()
+        for timer in timers:
+            timer.cancel()
         if process.poll() is None:  # we were interrupted: the launcher ends its job
             process.terminate()
             process.wait()
     reader.join(timeout=10)
+    if ended:
+        raise TooSlow(f"{' '.join(command)}: not at its end after {wait_s} s")
     if status != 0:
         said = "".join(errors).strip().splitlines() or "".join(lines).strip().splitlines()
         how = f"ended by signal {-status}" if status < 0 else f"status {status}"
@@ -76,9 +90,9 @@ def report_in(output):
         raise Failed(f"no report in the output ({error}):\n{output[-2000:]}") from None
 
 
-def measure(command, environment=None, progress=None):
+def measure(command, environment=None, progress=None, wait_s=WAIT_S):
     """A run with `--json -` added; returns its report. Raises Failed, also on wrong results."""
-    output, _ = run([*command, "--json", "-"], environment, progress)
+    output, _ = run([*command, "--json", "-"], environment, progress, wait_s)
     report = report_in(output)
     wrong = [point["bytes"] for point in report["results"] if not point["verified"]]
     if wrong:

@@ -59,8 +59,8 @@ cli::BindTo natural_target(const cli::Placement& placement) {
   // Processors counted for each rank are its own, not the object around them.
   if (placement.cpus_per_rank > 1)
     return counts_threads(placement) ? cli::BindTo::hwthread : cli::BindTo::core;
-  // Libraries for GPUs have threads of their own (NCCL's, ours for streams), while the program spins
-  // in the driver: on one core a call takes them slices of time, milliseconds (docs/gpu.md).
+  // Libraries for GPUs have threads of their own (NCCL's, ours for streams), while the program
+  // spins in the driver: on one core a call takes them slices of time, milliseconds (docs/gpu.md).
   if (placement.gpus_per_rank > 0 && placement.map_by == cli::MapBy::slot) return cli::BindTo::numa;
   switch (placement.map_by) {
     case cli::MapBy::numa:

@@ -212,7 +212,7 @@ delegate::BlockReads single_copy_of(const Knobs& knobs) {
 }
 
 // Read once: the host's description is long where there are many cores.
-const model::Place& place_of(Runtime& runtime) {
+const model::BoundAt& place_of(Runtime& runtime) {
   if (!runtime.place) {
     const Locality at = my_locality(runtime);
     runtime.place = {at.on(Level::l3), at.on(Level::numa), at.on(Level::package)};
@@ -231,7 +231,7 @@ void adopt_settled(Communicator& comm, Settled& settled) {
   Runtime& runtime = comm.runtime();
   comm.state().team = delegate::make_shm_team(
       runtime.wireup, locals_of(comm), comm.rank(), static_cast<std::uint32_t>(settled.area),
-      runtime.waiting(), single_copy_of(runtime.knobs), place_of(runtime));
+      runtime.waiting(), {single_copy_of(runtime.knobs), place_of(runtime)});
 }
 
 Result<void> settle(Communicator& comm) {

@@ -111,7 +111,7 @@ class Runtime {
   ContextIds contexts;
   std::uint64_t births_above = 0;  // prun compares over all MPI programs that ranks run in turn
   RequestPool requests;
-  std::optional<model::Place> place;  // of this rank, once it was read
+  std::optional<model::BoundAt> place;  // of this rank, once it was read
 
   // Nonblocking collectives under way: those that are long, and those that call a user's function.
   struct {

@@ -19,8 +19,8 @@ Result<CommRef> part_of(Communicator& comm, int color, const char* what) {
   return made;
 }
 
-// A leader's, which is its process's for all its communicators. Leaders of GPUs go by levels of hosts
-// themselves, in the middle of a call by levels: so there is another room for that.
+// A leader's, which is its process's for all its communicators. Leaders of GPUs go by levels of
+// hosts themselves, in the middle of a call by levels: so there is another room for that.
 std::shared_ptr<delegate::GpuRoom> room_on(Communicator& comm, int device, bool are_hosts) {
   Runtime& runtime = comm.runtime();
   std::shared_ptr<delegate::GpuRoom>& room = runtime.gpu_rooms[{device, are_hosts}];

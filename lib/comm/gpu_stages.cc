@@ -24,7 +24,7 @@ namespace tutti::comm {
 namespace {
 
 using coll::Collective;
-using select::Level;
+using select::CallLevel;
 using select::LevelStage;
 
 class ByLevels {
@@ -121,13 +121,13 @@ Code ByLevels::run() {
 bool ByLevels::enter(const LevelStage& stage) {
   const auto me = static_cast<std::size_t>(me_), root = static_cast<std::size_t>(said_.root);
   const bool is_roots = calls_.group_of[me] == calls_.group_of[root];
-  const bool is_among = stage.level == Level::among;
+  const bool is_among = stage.level == CallLevel::among;
   on_ = is_among ? calls_.levels.among.get() : calls_.levels.inside.get();
-  root_ = is_among                         ? calls_.group_of[root]
-          : stage.level == Level::in_roots ? calls_.place_in_group[root]
-                                           : 0;
-  return on_ != nullptr && !(stage.level == Level::in_roots && !is_roots) &&
-         !(stage.level == Level::in_others && is_roots);
+  root_ = is_among                             ? calls_.group_of[root]
+          : stage.level == CallLevel::in_roots ? calls_.place_in_group[root]
+                                               : 0;
+  return on_ != nullptr && !(stage.level == CallLevel::in_roots && !is_roots) &&
+         !(stage.level == CallLevel::in_others && is_roots);
 }
 
 Code ByLevels::run_stage(const LevelStage& stage, Code code) {

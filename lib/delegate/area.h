@@ -75,7 +75,7 @@ struct MemberCounters {
   // Not 0: this rank gave up with this code; written once, after why (release, acquire).
   alignas(kCacheLine) std::atomic<std::uint32_t> broken;
   Fault fault;
-  model::Place place;  // where it is bound; written before its first entry
+  model::BoundAt place;  // where it is bound; written before its first entry
   alignas(kCacheLine) std::atomic<std::uint64_t> done;    // calls whose data it has read
   alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
   // How, where readers are to time them (Pace::Way::told), or kNoData: of calls and their rounds,

@@ -142,13 +142,17 @@ class Team {
 
 // Whether long blocks are read straight from the givers' memory (TUTTI_SINGLE_COPY).
 enum class BlockReads : std::uint8_t { off, judged, on };
+// What a team is told of the member that makes it.
+struct MemberFacts {
+  BlockReads single_copy = BlockReads::off;
+  model::BoundAt place;  // where it is bound
+};
 
 // locals[i]: local rank of team member i; `me` indexes it. `area`: agreed by all members. The
-// last member to destroy its team gives the area back. `place`: where this member is bound.
+// last member to destroy its team gives the area back.
 std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,
                                     std::uint32_t area, const Waiting& waiting,
-                                    BlockReads single_copy = BlockReads::off,
-                                    const model::Place& place = {});
+                                    const MemberFacts& facts = {});
 
 // Takes an area and clears it for these members (by one of them, who tells the others). Empty:
 // none left, or too many members for one.

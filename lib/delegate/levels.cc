@@ -8,14 +8,14 @@ namespace tutti::delegate {
 namespace {
 
 // From the inside out.
-constexpr int model::Place::*kKinds[] = {&model::Place::cache, &model::Place::numa,
-                                         &model::Place::package};
+constexpr int model::BoundAt::*kKinds[] = {&model::BoundAt::cache, &model::BoundAt::numa,
+                                           &model::BoundAt::package};
 constexpr unsigned kCombinations = 1U << std::size(kKinds);
 constexpr double kMostOfFlat = 0.9;
 
 // One level for each kind in `kinds`: those that are still heard by everybody speak to the first
 // of them at the same place.
-std::vector<int> tree_of(std::span<const model::Place> places, unsigned kinds) {
+std::vector<int> tree_of(std::span<const model::BoundAt> places, unsigned kinds) {
   std::vector<int> above(places.size(), -1);
   for (std::size_t kind = 0; kind < std::size(kKinds); ++kind) {
     if ((kinds >> kind & 1U) == 0) continue;
@@ -31,9 +31,9 @@ std::vector<int> tree_of(std::span<const model::Place> places, unsigned kinds) {
 
 }  // namespace
 
-std::vector<int> plan_levels(std::span<const model::Place> places) {
+std::vector<int> plan_levels(std::span<const model::BoundAt> places) {
   std::vector<int> best = tree_of(places, 0);
-  if (!std::ranges::all_of(places, &model::Place::is_known)) return best;
+  if (!std::ranges::all_of(places, &model::BoundAt::is_known)) return best;
   double least = kMostOfFlat * model::meeting_us(places, best);
   for (unsigned kinds = 1; kinds < kCombinations; ++kinds) {
     std::vector<int> above = tree_of(places, kinds);

@@ -14,7 +14,7 @@ namespace tutti::delegate {
 
 // By member who hears it, a member before it; -1: everybody (model::meeting_us). All -1: one flat
 // level, where levels would not save a tenth of the time by the model, or some place is not known.
-std::vector<int> plan_levels(std::span<const model::Place> places);
+std::vector<int> plan_levels(std::span<const model::BoundAt> places);
 
 // A member's part of such a plan, in the order of ranks.
 struct Levels {

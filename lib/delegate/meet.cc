@@ -19,11 +19,11 @@ constexpr int kLeastByLevels = 9;
 
 }  // namespace
 
-void ShmTeam::note_place(const model::Place& place) {
+void ShmTeam::note_place(const model::BoundAt& place) {
   // Where calls that do not match go on, members might not make their plans in the same call; where
   // ranks share cores, other forms cost less (fold_by_one.cc).
   const bool may_have_levels = waiting_.overlook == nullptr && !is_oversubscribed_;
-  control(me_).place = may_have_levels ? place : model::Place{};
+  control(me_).place = may_have_levels ? place : model::BoundAt{};
   if (size_ >= kLeastByLevels && !is_oversubscribed_)
     barrier_form_ = short_form_ = &ShmTeam::meet_first;
 }
@@ -33,7 +33,7 @@ Code ShmTeam::meet_first(Work& work) {
   const TeamCall& call = work.call;
   const Code code = call.op == nullptr ? barrier(work) : fold_short(work);
   if (code != Code::ok || call.collective == coll::Collective::reduce) return code;
-  std::vector<model::Place> places;
+  std::vector<model::BoundAt> places;
   for (int member = 0; member < size_; ++member) places.push_back(control(member).place);
   const std::vector<int> above = plan_levels(places);
   levels_ = levels_of(above, me_);

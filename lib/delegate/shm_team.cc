@@ -3,7 +3,7 @@
 
 namespace tutti::delegate {
 ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
-                 const Waiting& waiting, BlockReads single_copy, const model::Place& place)
+                 const Waiting& waiting, const MemberFacts& facts)
     : Team(waiting),
       wireup_(wireup),
       segment_(wireup.segment()),
@@ -12,12 +12,12 @@ ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::u
       me_(me),
       area_(area),
       geometry_(geometry_of(segment_.header())),
-      single_copy_(single_copy) {
+      single_copy_(facts.single_copy) {
   const wireup::SegmentHeader& header = segment_.header();
   is_oversubscribed_ = header.is_oversubscribed();
   for (const int local : locals_)
     slots_.push_back(segment_.area(area) + static_cast<std::size_t>(local) * geometry_.slot_bytes);
-  note_place(place);
+  note_place(facts.place);
   // Nobody may hand the host's own area to another team.
   if (area_ == kHostArea) segment_.header().areas_used[0].fetch_or(1, std::memory_order_relaxed);
 }
@@ -52,9 +52,8 @@ Code ShmTeam::barrier(Work& work) {
 
 std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,
                                     std::uint32_t area, const Waiting& waiting,
-                                    BlockReads single_copy, const model::Place& place) {
-  return std::make_unique<ShmTeam>(wireup, std::move(locals), me, area, waiting, single_copy,
-                                   place);
+                                    const MemberFacts& facts) {
+  return std::make_unique<ShmTeam>(wireup, std::move(locals), me, area, waiting, facts);
 }
 
 }  // namespace tutti::delegate

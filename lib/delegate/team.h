@@ -24,7 +24,7 @@ namespace tutti::delegate {
 class ShmTeam final : public Team {
  public:
   ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
-          const Waiting& waiting, BlockReads single_copy, const model::Place& place);
+          const Waiting& waiting, const MemberFacts& facts);
   ~ShmTeam() override;
   bool takes(const TeamCall& call) const override;
   std::unique_ptr<TeamRun> begin(const TeamCall& call) override;
@@ -81,7 +81,7 @@ class ShmTeam final : public Team {
   Code collect_pieces(Work& work, Count round);
 
   // meet.cc: by levels, where there are many caches.
-  void note_place(const model::Place& place);
+  void note_place(const model::BoundAt& place);
   Code meet_first(Work& work);
   Code meet(Work& work);
   Code hear_these(Work& work, const std::vector<int>& members);

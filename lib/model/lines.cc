@@ -30,12 +30,12 @@ class Scan {
 
 }  // namespace
 
-double line_us(const Place& one, const Place& other) {
+double line_us(const BoundAt& one, const BoundAt& other) {
   if (one.package != other.package) return kPackagesUs;
   return one.cache == other.cache ? kSharedUs : kApartUs;
 }
 
-double meeting_us(std::span<const Place> places, std::span<const int> above) {
+double meeting_us(std::span<const BoundAt> places, std::span<const int> above) {
   const std::size_t size = places.size();
   std::vector<Scan> scans(size);
   std::vector<double> begins(size);  // when the last of those below has spoken

@@ -9,7 +9,7 @@
 namespace tutti::model {
 
 // Where a rank is bound, by numbers of its host; -1: to several of that kind, or not known.
-struct Place {
+struct BoundAt {
   int cache = -1;  // the last-level one
   int numa = -1;
   int package = -1;
@@ -17,10 +17,10 @@ struct Place {
 };
 
 // Until what one says is heard by the other, us.
-double line_us(const Place& one, const Place& other);
+double line_us(const BoundAt& one, const BoundAt& other);
 
 // Until everybody has heard of everybody; above[m] is who hears m, a member before it, or -1: m is
 // a top. All -1: each hears all others.
-double meeting_us(std::span<const Place> places, std::span<const int> above);
+double meeting_us(std::span<const BoundAt> places, std::span<const int> above);
 
 }  // namespace tutti::model

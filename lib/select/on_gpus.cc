@@ -75,29 +75,29 @@ constexpr double of_each(double n, double p, double) {
 constexpr LevelPlan kLevelPlans[] = {
     {Collective::bcast,
      false,
-     {{{Level::in_roots, Collective::bcast, as_said},
-       {Level::among, Collective::bcast, as_said},
-       {Level::in_others, Collective::bcast, as_said}}}},
+     {{{CallLevel::in_roots, Collective::bcast, as_said},
+       {CallLevel::among, Collective::bcast, as_said},
+       {CallLevel::in_others, Collective::bcast, as_said}}}},
     {Collective::reduce,
      true,
-     {{{Level::in_others, Collective::reduce, as_said},
-       {Level::among, Collective::reduce, as_said},
-       {Level::in_roots, Collective::reduce, as_said}}}},
+     {{{CallLevel::in_others, Collective::reduce, as_said},
+       {CallLevel::among, Collective::reduce, as_said},
+       {CallLevel::in_roots, Collective::reduce, as_said}}}},
     {Collective::allreduce,
      false,
-     {{{Level::inside, Collective::reduce, as_said},
-       {Level::among, Collective::allreduce, as_said},
-       {Level::inside, Collective::bcast, as_said}}}},
+     {{{CallLevel::inside, Collective::reduce, as_said},
+       {CallLevel::among, Collective::allreduce, as_said},
+       {CallLevel::inside, Collective::bcast, as_said}}}},
     {Collective::reduce_scatter,
      true,
-     {{{Level::inside, Collective::reduce, as_said},
-       {Level::among, Collective::reduce_scatter, as_said, true},
-       {Level::inside, Collective::scatter, of_each}}}},
+     {{{CallLevel::inside, Collective::reduce, as_said},
+       {CallLevel::among, Collective::reduce_scatter, as_said, true},
+       {CallLevel::inside, Collective::scatter, of_each}}}},
     {Collective::allgather,
      false,
-     {{{Level::inside, Collective::gather, as_said},
-       {Level::among, Collective::allgather, of_group, true},
-       {Level::inside, Collective::bcast, of_all}}}},
+     {{{CallLevel::inside, Collective::gather, as_said},
+       {CallLevel::among, Collective::allgather, of_group, true},
+       {CallLevel::inside, Collective::bcast, of_all}}}},
 };
 
 // Ours inside those that share a GPU and the library among these; between hosts the other way
@@ -112,7 +112,7 @@ double by_levels(const Question& question, const TeamFacts& team, const model::C
   const double parts = plan->needs_room ? std::ceil(bytes / kLevelPart) : 1;
   double us = 0;
   for (const LevelStage& stage : plan->stages) {
-    const bool is_among = stage.level == Level::among;
+    const bool is_among = stage.level == CallLevel::among;
     const double calls = parts * (stage.is_sliced ? levels.slices : 1);
     const double said = stage.bytes(bytes, team.size, levels.largest) / calls;
     Question like = question;

@@ -11,9 +11,9 @@ using gpu::right;
 
 namespace {
 
-// A copy to memory that is not pinned waits inside the driver for what its stream holds, with a lock
-// that whoever makes an event, or memory, needs: nothing may be made for a call that it waits for.
-// So that there are many steps: a type without a regular layout that nobody has used yet, and
+// A copy to memory that is not pinned waits inside the driver for what its stream holds, with a
+// lock that whoever makes an event, or memory, needs: nothing may be made for a call that it waits
+// for. So that there are many steps: a type without a regular layout that nobody has used yet, and
 // memory of another GPU.
 void exchange(const Lane& lane) {
   const int count = 3000;

@@ -21,6 +21,7 @@ MORE_DOORS = {
     "topo/nvml.h": "the number of NVLinks: of these, and of --report-links",
     "types/runs.h": "what a device keeps of a type; whoever has no device needs none of it",
     "wireup/doorbell.h": "how a rank that sleeps on descriptors is woken, by neighbours and its daemon",
+    "model/lines.h": "what a host's ranks take to meet: of whoever plans that, by no table of a job",
     "model/costs.h": "the table of costs, which prun makes and the job segment holds",
     "watch/recorder.h": "what --stats and --trace keep: heavier than the three stores of watch.h, and read by the head",
     "watch/calls.h": "what prun compares of collective calls: written by comm, read by daemon and head",

@@ -14,6 +14,7 @@ GETENV = re.compile(r"(?<![\w.>])(std::|::)?getenv\s*\(\s*\"")
 # Who may read the environment.
 MAY_READ_ENVIRONMENT = ("lib/base/knobs.cc", "lib/wireup/",
                         "lib/transport/ucx/",  # UCX's own variables: a user's choice stands
+                        "lib/device/cuda/",  # CUDA's own: how many queues a process has
                         "launcher/prun/", "launcher/prund/", "launcher/pmix/main.cc",
                         "tests/", "benchmarks/", "launcher/cli/", "launcher/daemon/rank_env.cc")
 CODE = (".cc", ".h", ".py", ".sh", ".build", ".txt", ".md", ".yml", ".toml")

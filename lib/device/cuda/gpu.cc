@@ -31,8 +31,7 @@ Result<void> Gpu::start() {
   const Current current(driver_, context_);
   int least = 0, greatest = 0;
   TUTTI_DO(check(driver_.cuCtxGetStreamPriorityRange(&least, &greatest), "priorities"));
-  // Streams of one priority share queues of the hardware. A user's stream may stand still until
-  // ours have done their work, so ours have another priority, wherever we make one.
+  // What the program's kernels have to wait for goes first.
   for (CUstream* stream : {&lanes_[0].stream, &lanes_[1].stream, &lanes_[2].stream, &idle_})
     TUTTI_DO(check(driver_.cuStreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest),
                    "a stream"));

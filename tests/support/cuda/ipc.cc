@@ -134,7 +134,8 @@ void end_export(const Allocation& gone) {
   if (gone.kind == Kind::pool &&
       ::pread(gpu.file, &id, sizeof id, id_place(offset_of(gone))) == sizeof id &&
       (id & kIsOpened) != 0 && id == (gone.id | kIsOpened)) {
-    std::fprintf(stderr, "stand-in: memory of a pool was freed while another process has it open\n");
+    std::fprintf(stderr,
+                 "stand-in: memory of a pool was freed while another process has it open\n");
     std::abort();
   }
   [[maybe_unused]] const auto told =

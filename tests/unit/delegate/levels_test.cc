@@ -12,7 +12,7 @@ using namespace tutti;
 
 namespace {
 
-using Places = std::vector<model::Place>;
+using Places = std::vector<model::BoundAt>;
 
 // A rank a core, as they are bound in order.
 Places places_on(const std::string& description) {

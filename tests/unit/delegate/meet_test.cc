@@ -14,8 +14,8 @@ namespace {
 
 // So many packages of so many caches of so many members. `in_turns`: neighbours in rank order lie
 // in different packages.
-std::vector<model::Place> places_of(int packages, int caches, int each, bool in_turns = false) {
-  std::vector<model::Place> places;
+std::vector<model::BoundAt> places_of(int packages, int caches, int each, bool in_turns = false) {
+  std::vector<model::BoundAt> places;
   const int size = packages * caches * each;
   for (int i = 0; i < size; ++i) {
     const int at = in_turns ? i % packages * (size / packages) + i / packages : i;
@@ -24,7 +24,7 @@ std::vector<model::Place> places_of(int packages, int caches, int each, bool in_
   return places;
 }
 
-Setting on(const std::vector<model::Place>& places) {
+Setting on(const std::vector<model::BoundAt>& places) {
   Setting setting;
   setting.looks = 10;  // there are not really so many cores
   setting.places = places;
@@ -86,7 +86,7 @@ TEST_CASE("who hears others speaks after them, once", "[meet]") {
 // Each cache's first hears its cache, each NUMA node's first those of its four caches, too.
 TEST_CASE("256 members meet by two levels below the top", "[meet]") {
   constexpr int kSize = 256;
-  std::vector<model::Place> places;
+  std::vector<model::BoundAt> places;
   for (int i = 0; i < kSize; ++i) places.push_back({i / 8, i / 32, i / 128});
   const std::vector<int> above = delegate::plan_levels(places);
   REQUIRE((above[255] == 248 && above[248] == 224 && above[224] == -1));
@@ -243,7 +243,7 @@ TEST_CASE("a member that dies is noticed by all who meet by levels", "[meet]") {
       threads.emplace_back([&, rank] {
         wireup::Wireup& own = *wireups[static_cast<std::size_t>(rank)];
         const auto team = delegate::make_shm_team(
-            own, locals, rank, 0, waiting(), delegate::BlockReads::off, place_of(places, rank));
+            own, locals, rank, 0, waiting(), {delegate::BlockReads::off, place_of(places, rank)});
         if (has_met(*team)) ++met;
         while (met < 16) std::this_thread::yield();
         if (rank != lost && team->run(TeamCall{}) == Code::proc_aborted) ++noticed;

@@ -26,7 +26,7 @@ struct Setting {
   std::function<bool(int rank)> reader = [](int) { return false; };
   bool may_read = true;  // else nobody has
   // Where the ranks are bound, a core each; else unknown, and the cores are this machine's.
-  std::vector<model::Place> places = {};
+  std::vector<model::BoundAt> places = {};
   delegate::Waiting (*how)(int rank) = [](int) { return waiting(); };
 };
 
@@ -45,8 +45,8 @@ inline std::uint64_t answer_of(wireup::Wireup& own, std::uint32_t area, int loca
 inline void give_cores(wireup::Wireup& any, int ranks) {
   any.segment().header().cores = static_cast<std::uint32_t>(ranks);
 }
-inline model::Place place_of(const std::vector<model::Place>& places, int rank) {
-  return places.empty() ? model::Place{} : places[static_cast<std::size_t>(rank)];
+inline model::BoundAt place_of(const std::vector<model::BoundAt>& places, int rank) {
+  return places.empty() ? model::BoundAt{} : places[static_cast<std::size_t>(rank)];
 }
 
 inline void run_team(int size, const std::function<bool(Team&, int rank)>& body,
@@ -66,7 +66,7 @@ inline void run_team(int size, const std::function<bool(Team&, int rank)>& body,
       transport::shm::SingleCopy word(own.segment(), static_cast<std::uint32_t>(rank), true);
       const auto team =
           delegate::make_shm_team(own, locals, rank, *delegate::host_area(own), how,
-                                  setting.single_copy, place_of(setting.places, rank));
+                                  {setting.single_copy, place_of(setting.places, rank)});
       if (!body(*team, rank)) return;
       const bool has_read = answer_of(own, delegate::kHostArea, rank) > 0;
       if (has_read ? setting.may_read : !setting.reader(rank)) ++good;
@@ -86,7 +86,7 @@ struct Members {
 
   std::vector<std::unique_ptr<Team>> team(
       delegate::BlockReads single_copy = delegate::BlockReads::off,
-      const std::vector<model::Place>& places = {}) {
+      const std::vector<model::BoundAt>& places = {}) {
     if (!places.empty()) give_cores(*wireups[0], size);
     // As the ranks' transports do.
     for (std::uint32_t member = 0; words.size() < at(size); ++member)
@@ -98,7 +98,7 @@ struct Members {
     std::vector<std::unique_ptr<Team>> made;
     for (int member = 0; member < size; ++member)
       made.push_back(delegate::make_shm_team(*wireups[at(member)], locals, member, area, waiting(),
-                                             single_copy, place_of(places, member)));
+                                             {single_copy, place_of(places, member)}));
     return made;
   }
 

@@ -247,9 +247,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   ++state().counts.launches;
   const auto* const bytes = static_cast<const std::byte*>(params[0]);
   std::vector<std::byte> copy(bytes, bytes + function->kernel_bytes);
-  const TouchesRef touched = touches_of_kernel(copy);
   enqueue(*stream, [twin = function->twin, copy = std::move(copy)] { twin(copy.data()); }, nullptr,
-          touched);
+          touches("kernel", {}));
   return CUDA_SUCCESS;
 }
 

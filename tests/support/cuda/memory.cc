@@ -281,10 +281,11 @@ extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes) {
   const Lock lock(state().mutex);
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   void* const memory = reach(at, bytes);
-  touch(at, bytes);
   if (memory != nullptr && find(at)->kind == Kind::pinned) state().counts.pinned += bytes;
+  touch(at, bytes);
   if (memory != nullptr) return memory;
   std::fprintf(stderr, "stand-in GPU: a kernel touches %zu bytes at %p, which are not allocated\n",
                bytes, address);
+  say_who_runs();
   std::abort();
 }

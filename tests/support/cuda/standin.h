@@ -217,10 +217,10 @@ bool is_captured(CUstream stream);
 
 // touches.cc; the state is locked. Memory that goes while work in a stream touches it ends the test.
 TouchesRef touches(const char* what, std::vector<Touches::Range> ranges);
-TouchesRef touches_of_kernel(const std::vector<std::byte>& params);
 void begin_touching(const TouchesRef& work);  // in the stream's thread
 void touch(std::uintptr_t begin, std::size_t bytes);
 void end_touching(const TouchesRef& work);
+void say_who_runs();  // who put this thread's work into its stream
 const void* library_of(const void* caller);
 void must_be_untouched(std::uintptr_t address, const char* taken_by);
 // By calls that wait for all streams: what a program has in its own may be left to that.

@@ -1,5 +1,6 @@
-// What work in streams touches, so that memory is not taken away below it. A kernel is taken to touch
-// what its parameters point to, and what it asks for while it runs.
+// What work in streams touches, so that memory is not taken away below it. Of a kernel that is
+// what it asks for while it runs: its parameters hold what was there before, too. One that is still to
+// come is ended when it asks.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <unistd.h>
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "standin.h"
 
@@ -41,23 +41,15 @@ TouchesRef touches(const char* what, std::vector<Touches::Range> ranges) {
   return made;
 }
 
-TouchesRef touches_of_kernel(const std::vector<std::byte>& params) {
-  std::vector<Touches::Range> ranges;
-  std::uintptr_t word = 0;
-  for (std::size_t at = 0; at + sizeof word <= params.size(); at += sizeof word) {
-    std::memcpy(&word, params.data() + at, sizeof word);
-    if (const Allocation* const found = find(word); found != nullptr)
-      ranges.push_back({found->begin, found->bytes});
-  }
-  return touches("kernel", std::move(ranges));
-}
-
 void begin_touching(const TouchesRef& work) {
   running = work.get();
   if (work != nullptr) work->is_under_way = true;
 }
 void touch(std::uintptr_t begin, std::size_t bytes) {
   if (running != nullptr) running->ranges.push_back({begin, bytes});
+}
+void say_who_runs() {
+  if (running != nullptr) ::backtrace_symbols_fd(running->stack, running->depth, STDERR_FILENO);
 }
 void end_touching(const TouchesRef& work) {
   running = nullptr;

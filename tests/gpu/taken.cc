@@ -1,11 +1,11 @@
 // taken: memory is taken away below a copy, in the way that the argument names; the stand-in ends
 // all but "ordered".
+#include "taken.h"
+
 #include <cuda.h>
 
 #include <cstdlib>
 #include <string>
-
-#include "taken.h"
 
 namespace {
 

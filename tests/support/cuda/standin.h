@@ -173,7 +173,7 @@ struct State {
   bool fails_once = false;
   CUresult fails_with = CUDA_SUCCESS, lost = CUDA_SUCCESS;
   std::vector<TouchesRef> touches;  // of all that has not ended, in any stream
-  int waiting_copies = 0;  // that threads wait for inside of the driver
+  int waiting_copies = 0;           // that threads wait for inside of the driver
   Counts counts;
 };
 State& state();
@@ -215,7 +215,8 @@ CUresult spoil_by(const char* name);
 CUresult spoil_by_default(CUstream stream);
 bool is_captured(CUstream stream);
 
-// touches.cc; the state is locked. Memory that goes while work in a stream touches it ends the test.
+// touches.cc; the state is locked. Memory that goes while work in a stream touches it ends the
+// test.
 TouchesRef touches(const char* what, std::vector<Touches::Range> ranges);
 void begin_touching(const TouchesRef& work);  // in the stream's thread
 void touch(std::uintptr_t begin, std::size_t bytes);

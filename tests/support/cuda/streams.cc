@@ -252,12 +252,14 @@ CUresult cuStreamBatchMemOp(CUstream on, unsigned count, CUstreamBatchMemOpParam
     if (word == nullptr || each.writeValue.address % 4 != 0) return CUDA_ERROR_INVALID_VALUE;
     const std::uint32_t value = each.writeValue.value;
     if (each.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 && each.writeValue.flags == 0)
-      enqueue(*stream, [word, value] { std::atomic_ref(*word).store(value); }, nullptr,
-              touches("write", {{each.writeValue.address, 4}}));
+      enqueue(
+          *stream, [word, value] { std::atomic_ref(*word).store(value); }, nullptr,
+          touches("write", {{each.writeValue.address, 4}}));
     else if (each.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 &&
              each.waitValue.flags == CU_STREAM_WAIT_VALUE_GEQ)
-      enqueue(*stream, [word, value] { stand_still(word, value); }, nullptr,
-              touches("wait", {{each.writeValue.address, 4}}));
+      enqueue(
+          *stream, [word, value] { stand_still(word, value); }, nullptr,
+          touches("wait", {{each.writeValue.address, 4}}));
     else
       return CUDA_ERROR_NOT_SUPPORTED;
   }

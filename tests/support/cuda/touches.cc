@@ -1,6 +1,6 @@
 // What work in streams touches, so that memory is not taken away below it. Of a kernel that is
-// what it asks for while it runs: its parameters hold what was there before, too. One that is still to
-// come is ended when it asks.
+// what it asks for while it runs: its parameters hold what was there before, too. One that is still
+// to come is ended when it asks.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <unistd.h>
@@ -23,7 +23,8 @@ bool meets(const Touches& work, const Allocation& memory) {
 }
 
 [[noreturn]] void end_test(const Touches& work, const Allocation& memory, const char* taken_by) {
-  std::fprintf(stderr, "stand-in GPU: %s takes %zu bytes at %#zx away while a %s that touches them ",
+  std::fprintf(stderr,
+               "stand-in GPU: %s takes %zu bytes at %#zx away while a %s that touches them ",
                taken_by, memory.bytes, memory.begin, work.what);
   std::fprintf(stderr, "is %s; who put it into its stream:\n",
                work.is_under_way ? "under way" : "still to come");

@@ -99,7 +99,9 @@ CUresult cuMemHostRegister(void* address, size_t bytes, unsigned) {
 }
 CUresult cuMemHostUnregister(void* address) {
   ENTER_UNSAFE("cuMemHostUnregister");
-  for (const auto& gpu : state().gpus) await_context(lock, gpu->primary);
+  must_be_untouched_by_others(reinterpret_cast<std::uintptr_t>(address), "cuMemHostUnregister",
+                              __builtin_return_address(0));
+  await_all(lock);
   const auto found = state().allocations.find(reinterpret_cast<std::uintptr_t>(address));
   if (found == state().allocations.end() || found->second.kind != Kind::registered)
     return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;

@@ -26,12 +26,12 @@ void end_all(std::vector<Handle*>& handles) {
   handles.clear();
 }
 
-void free_all(Lock& lock, const CUctx_st& context) {
+void free_all(const CUctx_st& context) {
   std::vector<Allocation> gone;
   for (const auto& [begin, allocation] : state().allocations)
     if (allocation.context == &context && allocation.is_live) gone.push_back(allocation);
   for (const Allocation& each : gone)
-    if (release(lock, each.begin, each.kind, each.kind) != CUDA_SUCCESS)
+    if (release(each.begin, each.kind, each.kind) != CUDA_SUCCESS)
       state().allocations.erase(each.begin);  // registered, or another process's
 }
 
@@ -46,8 +46,8 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     return CUDA_ERROR_INVALID_DEVICE;
   Gpu& gpu = *state().gpus[static_cast<std::size_t>(device)];
   CUctx_st& context = gpu.primary;
-  await_context(lock, context);
-  free_all(lock, context);
+  await_all(lock);
+  free_all(context);
   end_all(context.streams);
   end_all(context.events);
   end_all(context.modules);

@@ -248,7 +248,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   ++state().counts.launches;
   const auto* const bytes = static_cast<const std::byte*>(params[0]);
   std::vector<std::byte> copy(bytes, bytes + function->kernel_bytes);
-  enqueue(*stream, [twin = function->twin, copy = std::move(copy)] { twin(copy.data()); });
+  enqueue(
+      *stream, [twin = function->twin, copy = std::move(copy)] { twin(copy.data()); }, nullptr,
+      touches("kernel", {}));
   return CUDA_SUCCESS;
 }
 

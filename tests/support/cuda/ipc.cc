@@ -181,7 +181,7 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigne
 }
 CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   ENTER("cuIpcCloseMemHandle");
-  for (const auto& gpu : state().gpus) await_context(lock, gpu->primary);
+  await_all(lock);
   const auto found = state().allocations.find(address);
   if (found == state().allocations.end() || found->second.opened == 0)
     return CUDA_ERROR_INVALID_VALUE;

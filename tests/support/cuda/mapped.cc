@@ -103,10 +103,9 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t, const CUmemAccessDesc* acce
 }
 CUresult cuMemUnmap(CUdeviceptr address, size_t) {
   ENTER("cuMemUnmap");
-  Allocation* range = range_at(address);
+  Allocation* const range = range_at(address);
   if (range == nullptr || !range->is_live) return CUDA_ERROR_INVALID_VALUE;
-  for (const auto& gpu : state().gpus) await_context(lock, gpu->primary);
-  range = range_at(address);
+  must_be_untouched(address, "cuMemUnmap");  // it waits for no stream
   const Gpu& gpu = *state().gpus[static_cast<std::size_t>(range->device)];
   show(*range, gpu.file,
        static_cast<off_t>(address - reinterpret_cast<std::uintptr_t>(gpu.forbidden)));

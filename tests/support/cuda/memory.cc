@@ -71,10 +71,8 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
   return CUDA_SUCCESS;
 }
 
-// Not before what is under way has ended, as the driver does.
-CUresult release(Lock& lock, std::uintptr_t address, Kind kind, Kind other) {
+CUresult release(std::uintptr_t address, Kind kind, Kind other) {
   State& all = state();
-  for (const auto& gpu : all.gpus) await_context(lock, gpu->primary);
   const auto found = all.allocations.find(address);
   if (found == all.allocations.end() || !found->second.is_live) return CUDA_ERROR_INVALID_VALUE;
   const Allocation gone = found->second;
@@ -146,7 +144,7 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
         if (us > 0) ::usleep(static_cast<useconds_t>(us));
         std::memmove(into.memory, out_of.memory, bytes);
       },
-      before);
+      before, touches("copy", {{to, bytes}, {from, bytes}}));
   before = end;
   // As the driver does with memory that is not pinned, and between host memories. Where the host is
   // written it lets nobody make anything meanwhile.
@@ -178,9 +176,11 @@ CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
 }
 CUresult cuMemFree(CUdeviceptr address) {
   ENTER_UNSAFE("cuMemFree");
+  must_be_untouched_by_others(address, "cuMemFree", __builtin_return_address(0));
+  await_all(lock);
   if (const Allocation* const found = find(address); found != nullptr && found->kind == Kind::pool)
-    return release(lock, address, Kind::pool, Kind::pool);
-  return release(lock, address, Kind::device, Kind::managed);
+    return release(address, Kind::pool, Kind::pool);
+  return release(address, Kind::device, Kind::managed);
 }
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
   ENTER("cuMemAllocManaged");
@@ -198,7 +198,10 @@ CUresult cuMemHostAlloc(void** address, size_t bytes, unsigned) {
 }
 CUresult cuMemFreeHost(void* address) {
   ENTER_UNSAFE("cuMemFreeHost");
-  return release(lock, reinterpret_cast<std::uintptr_t>(address), Kind::pinned, Kind::pinned);
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  must_be_untouched_by_others(at, "cuMemFreeHost", __builtin_return_address(0));
+  await_all(lock);
+  return release(at, Kind::pinned, Kind::pinned);
 }
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   ENTER("cuMemcpyAsync");
@@ -281,8 +284,10 @@ extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   void* const memory = reach(at, bytes);
   if (memory != nullptr && find(at)->kind == Kind::pinned) state().counts.pinned += bytes;
+  touch(at, bytes);
   if (memory != nullptr) return memory;
   std::fprintf(stderr, "stand-in GPU: a kernel touches %zu bytes at %p, which are not allocated\n",
                bytes, address);
+  say_who_runs();
   std::abort();
 }

@@ -39,9 +39,9 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   await(lock, enqueue(*stream, [] {}));
+  must_be_untouched(address, "cuMemFreeAsync");  // it waits for no other stream
   const Allocation* const found = find(address);
-  if (found == nullptr || found->open == nullptr)
-    return release(lock, address, Kind::pool, Kind::pool);
+  if (found == nullptr || found->open == nullptr) return release(address, Kind::pool, Kind::pool);
   const Allocation gone = *found;  // another process's: that waits for nothing else
   note_opened(gone.pool->file, gone, false);
   state().allocations.erase(gone.begin);

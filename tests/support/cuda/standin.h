@@ -2,7 +2,8 @@
 //
 // Device memory is address space that the processor may not touch, with a second mapping for what
 // the "GPU" does, so that a stray load or store ends the test. Each stream is a thread that runs
-// behind by random delays, so that a missing wait shows as wrong data. Everything is counted.
+// behind by random delays, so that a missing wait shows as wrong data. Who takes memory away that
+// something in a stream still touches is told of both and ended. Everything is counted.
 //
 //   STANDIN_CUDA_DEVICES=2         how many GPUs
 //   STANDIN_CUDA_DELAY_US=50       each piece of work starts up to so much late
@@ -58,10 +59,26 @@ struct End {
 };
 using EndRef = std::shared_ptr<End>;
 
+// What a piece of work reads and writes, and who put it into its stream.
+struct Touches {
+  struct Range {
+    std::uintptr_t begin = 0;
+    std::size_t bytes = 0;
+  };
+  const char* what = nullptr;
+  std::vector<Range> ranges;
+  const void* stream_by = nullptr;  // the library that made its stream
+  bool is_under_way = false;
+  int depth = 0;
+  void* stack[16] = {};
+};
+using TouchesRef = std::shared_ptr<Touches>;
+
 struct Work {
   std::function<void()> run;
   std::vector<EndRef> after;
   EndRef end;
+  TouchesRef touches;
 };
 
 }  // namespace standin
@@ -77,6 +94,7 @@ struct CUstream_st {
   const void* captured_by = nullptr;  // its thread
   bool is_spoilt = false;
   bool is_over = false;
+  const void* made_by = nullptr;  // the library; null: the stream is the context's own
   std::deque<standin::Work> queue;
   standin::EndRef last;
   std::condition_variable wakes;
@@ -155,7 +173,8 @@ struct State {
   int fails_from = 0, calls = 0;
   bool fails_once = false;
   CUresult fails_with = CUDA_SUCCESS, lost = CUDA_SUCCESS;
-  int waiting_copies = 0;  // that threads wait for inside of the driver
+  std::vector<TouchesRef> touches;  // of all that has not ended, in any stream
+  int waiting_copies = 0;           // that threads wait for inside of the driver
   Counts counts;
 };
 State& state();
@@ -169,7 +188,7 @@ Allocation* find(std::uintptr_t address);
 void* reach(std::uintptr_t address, std::size_t bytes);  // null: not all of it is allocated
 CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address);
 bool is_window(std::uintptr_t address);
-CUresult release(std::unique_lock<std::mutex>& lock, std::uintptr_t address, Kind kind, Kind other);
+CUresult release(std::uintptr_t address, Kind kind, Kind other);
 // ipc.cc: where memory of a process lies, for others.
 struct Place {
   std::uint32_t magic = 0x74757474;
@@ -197,15 +216,29 @@ CUresult spoil_by(const char* name);
 CUresult spoil_by_default(CUstream stream);
 bool is_captured(CUstream stream);
 
+// touches.cc; the state is locked. Memory that goes while work in a stream touches it ends the
+// test.
+TouchesRef touches(const char* what, std::vector<Touches::Range> ranges);
+void begin_touching(const TouchesRef& work);  // in the stream's thread
+void touch(std::uintptr_t begin, std::size_t bytes);
+void end_touching(const TouchesRef& work);
+void say_who_runs();  // who put this thread's work into its stream
+const void* library_of(const void* caller);
+void must_be_untouched(std::uintptr_t address, const char* taken_by);
+// By calls that wait for all streams: what a program has in its own may be left to that.
+void must_be_untouched_by_others(std::uintptr_t address, const char* taken_by, const void* caller);
+
 // contexts.cc: a handle of a context that was reset ends the test.
 void must_live(bool is_stale, const char* what);
 
 // streams.cc; the state is locked, and is not while they wait.
 CUcontext current();
 CUstream_st* stream_of(CUstream stream);
-EndRef enqueue(CUstream_st& stream, std::function<void()> run, const EndRef& after = nullptr);
+EndRef enqueue(CUstream_st& stream, std::function<void()> run, const EndRef& after = nullptr,
+               const TouchesRef& touches = nullptr);
 void await(Lock& lock, const EndRef& end);
 void await_context(Lock& lock, CUctx_st& context);
+void await_all(Lock& lock);
 // What makes something waits for copies that others wait for: seen with driver 580.
 void await_waiting_copies(Lock& lock);
 

@@ -34,10 +34,12 @@ void run(CUstream_st* stream) {
     stream->queue.pop_front();
     const unsigned delay = draw_delay();
     state().ends.wait(lock, [&] { return has_come(work.after); });
+    begin_touching(work.touches);
     lock.unlock();
     if (delay > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay));
     if (work.run) work.run();
     lock.lock();
+    end_touching(work.touches);
     work.end->has_come = true;
     state().ends.notify_all();
   }
@@ -68,10 +70,15 @@ CUstream_st* stream_of(CUstream stream) {
 }
 
 // The legacy stream waits for all that block it, and they for it.
-EndRef enqueue(CUstream_st& stream, std::function<void()> work, const EndRef& after) {
+EndRef enqueue(CUstream_st& stream, std::function<void()> work, const EndRef& after,
+               const TouchesRef& touches) {
   CUctx_st& context = *stream.context;
   const EndRef end = std::make_shared<End>();
-  Work made{std::move(work), {}, end};
+  Work made{std::move(work), {}, end, touches};
+  if (touches != nullptr) {
+    touches->stream_by = stream.made_by;
+    state().touches.push_back(touches);
+  }
   if (after != nullptr) made.after.push_back(after);
   const auto wait_for = [&made](const CUstream_st* other) {
     if (other != nullptr && other->last != nullptr) made.after.push_back(other->last);
@@ -103,6 +110,10 @@ void await_context(Lock& lock, CUctx_st& context) {
   for (const EndRef& end : all) await(lock, end);
 }
 
+void await_all(Lock& lock) {
+  for (const auto& gpu : state().gpus) await_context(lock, gpu->primary);
+}
+
 void await_waiting_copies(Lock& lock) {
   state().ends.wait(lock, [] { return state().waiting_copies == 0; });
 }
@@ -111,17 +122,22 @@ void await_waiting_copies(Lock& lock) {
 
 using namespace standin;
 
-CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
-  ENTER("cuStreamCreate");
+static CUresult create(CUstream* stream, unsigned flags, const void* caller) {
+  Lock lock(state().mutex);
+  if (const CUresult no = enter("cuStreamCreate", caller); no != CUDA_SUCCESS) return no;
   await_waiting_copies(lock);
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   auto* const made = new CUstream_st;
   made->context = current();
   made->is_blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+  made->made_by = library_of(caller);
   made->context->streams.push_back(made);
   std::thread(run, made).detach();
   *stream = made;
   return CUDA_SUCCESS;
+}
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return create(stream, flags, __builtin_return_address(0));
 }
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   ENTER("cuCtxGetStreamPriorityRange");
@@ -130,7 +146,7 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return current() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
-  return cuStreamCreate(stream, flags);
+  return create(stream, flags, __builtin_return_address(0));
 }
 CUresult cuStreamDestroy(CUstream stream) {
   ENTER("cuStreamDestroy");
@@ -236,10 +252,14 @@ CUresult cuStreamBatchMemOp(CUstream on, unsigned count, CUstreamBatchMemOpParam
     if (word == nullptr || each.writeValue.address % 4 != 0) return CUDA_ERROR_INVALID_VALUE;
     const std::uint32_t value = each.writeValue.value;
     if (each.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 && each.writeValue.flags == 0)
-      enqueue(*stream, [word, value] { std::atomic_ref(*word).store(value); });
+      enqueue(
+          *stream, [word, value] { std::atomic_ref(*word).store(value); }, nullptr,
+          touches("write", {{each.writeValue.address, 4}}));
     else if (each.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 &&
              each.waitValue.flags == CU_STREAM_WAIT_VALUE_GEQ)
-      enqueue(*stream, [word, value] { stand_still(word, value); });
+      enqueue(
+          *stream, [word, value] { stand_still(word, value); }, nullptr,
+          touches("wait", {{each.writeValue.address, 4}}));
     else
       return CUDA_ERROR_NOT_SUPPORTED;
   }

@@ -134,8 +134,8 @@ Code BoundMemory::deliver() {
 
 void BoundMemory::release() {
   for (ScratchPool::Piece* piece : {&scratch_, &spare_piece_, &staged_in_, &staged_out_})
-    pool_.give(std::exchange(*piece, {}));
-  in_.staged = out_.staged = {};
+    if (piece->at != nullptr) pool_.give(std::exchange(*piece, {}));
+  in_.staged.data = out_.staged.data = nullptr;
 }
 
 void BoundMemory::abandon() {

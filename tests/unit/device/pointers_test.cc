@@ -86,14 +86,12 @@ TEST_CASE("memory that was freed before anybody asked is nobody's", "[device]") 
   const Gpus gpus;
   Pointers pointers(gpus.driver);
   const CUdeviceptr plain = Gpus::take(1000);
-  CUdeviceptr managed = 0, pooled = 0;
-  cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL);
+  CUdeviceptr pooled = 0;  // not managed memory, whose pages are anybody's again
   cuMemAllocAsync(&pooled, 100, nullptr);
   cuMemFree(plain);
-  cuMemFree(managed);
   cuMemFreeAsync(pooled, nullptr);
   for (int again = 0; again < 2; ++again)
-    for (const CUdeviceptr freed : {plain, plain + 500, managed, pooled})
+    for (const CUdeviceptr freed : {plain, plain + 500, pooled})
       CHECK(pointers.find(address_of(freed)).kind == PointerKind::nobody);
   CHECK_FALSE(pointers.find(address_of(plain)).is_host());
 }

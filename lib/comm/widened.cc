@@ -98,9 +98,11 @@ WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
     : pool_(comm.runtime().scratch),
       devices_(comm.runtime().devices),
       type_(*type_of_reduction(call)),
-      result_(call.recv),
       taken_(taken_by(comm, call)),
       wide_(in_wider(comm, call, wider)) {
+  // Whose memory it is is asked now: at the end no call begins, which would wait for the default
+  // stream, and that perhaps for us.
+  if (taken_ > 0) result_ = devices_.whole(call.recv, taken_, type_);
   const Count given = given_by(comm, call);
   const Count received = wide_.in_place ? std::max(given, taken_) : taken_;
   wide_.recv = engine::take_elements(pool_, received, wider, recv_);
@@ -124,13 +126,12 @@ void WidenedReduction::take(const void* from, Count given, void* contribution) {
 
 // The result, rounded.
 void WidenedReduction::hand_over() {
-  const types::Buffer result = devices_.whole(result_, taken_, type_);
-  if (result.device == nullptr) return types::narrow(type_, wide_.recv, result_, taken_);
+  if (result_.device == nullptr) return types::narrow(type_, wide_.recv, result_.data, taken_);
   engine::ScratchPool::Piece here;
   void* const elements = engine::take_elements(pool_, taken_, type_, here);
   types::narrow(type_, wide_.recv, elements, taken_);
-  types::copy(types::Buffer::whole(elements, taken_, type_), result);
-  failure_ = types::failure_of(result.device);
+  types::copy(types::Buffer::whole(elements, taken_, type_), result_);
+  failure_ = types::failure_of(result_.device);
   pool_.give(std::move(here));
 }
 

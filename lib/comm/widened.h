@@ -40,9 +40,9 @@ class WidenedReduction {
   engine::ScratchPool& pool_;
   const types::Devices& devices_;
   const types::Datatype& type_;  // the user's
-  void* result_;
-  Count taken_;              // elements of the result
-  Code failure_ = Code::ok;  // of a device's memory
+  types::Buffer result_;         // of this rank; nothing: it gets none
+  Count taken_;                  // elements of the result
+  Code failure_ = Code::ok;      // of a device's memory
   CollCall wide_;
   engine::ScratchPool::Piece send_, recv_;
 };

@@ -32,6 +32,7 @@ void exchange(const Lane& lane) {
     MPIX_Irecv_enqueue(in.data(), 1, odd, left(), 9, lane.comm, &both[0]);
     MPIX_Isend_enqueue(out.data(), 1, odd, right(), 9, lane.comm, &both[1]);
     MPIX_Waitall_enqueue(2, both, MPI_STATUSES_IGNORE);
+    out.put(given, lane);  // in the queue of copies to the GPU, where none of ours may be behind it
     CU(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(taken.data()),
                      reinterpret_cast<CUdeviceptr>(in.data()), taken.size() * sizeof(int),
                      lane.stream));

@@ -115,6 +115,9 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
     std::rotate(known, known + 1, opened_.end());
     return std::pair(gpu, opened_.back());
   }
+  if (std::ranges::any_of(opened_,
+                          [&](const auto& each) { return each->is_elsewhere(*gpu, from, key); }))
+    return fail(Code::unsupported, "another GPU here reads that memory of a pool");
   if (const auto found = refused_.find({gpu, key.gpu}); found != refused_.end()) {
     reached_[from] = {"staged: " + found->second, {}};
     return fail(Code::unsupported, found->second);

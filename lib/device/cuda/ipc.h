@@ -95,6 +95,10 @@ class OpenedMemory {
     return &gpu_ == &gpu && from_ == from && key_.id == key.id && key_.place == key.place &&
            key_.allocated == key.allocated && key_.way == key.way;
   }
+  // The same one's memory of a pool, reached by another GPU: it would have the same address.
+  bool is_elsewhere(const Gpu& gpu, int from, const IpcKey& key) const {
+    return !is_kept() && !is_closed() && &gpu_ != &gpu && from_ == from && key_.id == key.id;
+  }
   // Another allocation lies there by now.
   bool is_replaced_by(int from, const IpcKey& key) const {
     return from_ == from && key_.id != key.id && key.place - key_.place < key_.allocated;

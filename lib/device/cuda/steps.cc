@@ -106,6 +106,14 @@ Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes
                "cuMemcpyAsync");
 }
 
+// Null: there is none, or calls in streams are under way.
+const RunTables::Table* Gpu::make_table(const types::Datatype& type, CUstream stream) {
+  if (enqueued_ != nullptr && !enqueued_->begin_rest()) return nullptr;
+  const RunTables::Table* const table = tables_.make(type, stream);
+  if (enqueued_ != nullptr) enqueued_->end_rest();
+  return table;
+}
+
 Result<bool> Gpu::move_by_table(Step& step, const RunTables::Table* table, const Buffer& buffer,
                                 std::byte* packed, bool packs, Count bytes) {
   if (table == nullptr || table->runs == 0) return false;
@@ -155,7 +163,7 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
     rows_.bits = pointer(packed) | 16;
     types::rows(buffer, job.offset + job.begun, *bytes, &rows_, give);
     if (rows_.all.size() > RowsParams::kFew && table == nullptr) {
-      table = tables_.make(*buffer.type, step.lane->stream, !are_streams_under_way());
+      table = make_table(*buffer.type, step.lane->stream);
       TUTTI_TRY(is_moved_now, move_by_table(step, table, buffer, packed, packs, *bytes));
       if (is_moved_now) return true;
     }

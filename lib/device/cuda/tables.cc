@@ -64,9 +64,9 @@ const RunTables::Table* RunTables::find(const types::Datatype& type) const {
 }
 
 // What is there is given up where all of it has been read.
-bool RunTables::take_room(std::size_t entries, bool may_allocate) {
+bool RunTables::take_room(std::size_t entries) {
   if (known_.size() < kMostKnown && entries <= kEntries - taken_) return true;
-  if (readers_ > 0 || (owned_ > 0 && !may_allocate)) return false;
+  if (readers_ > 0) return false;
   forget();
   return entries <= kEntries;
 }
@@ -85,8 +85,7 @@ RunTables::Rooms RunTables::own_rooms(std::size_t entries) const {
   return rooms;
 }
 
-const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream stream,
-                                        bool may_allocate) {
+const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream stream) {
   open();
   if (room_ == 0) return nullptr;
   std::vector<types::ElementRun> runs;
@@ -95,14 +94,14 @@ const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream st
   for (const types::ElementRun& run : runs)
     entries += static_cast<std::size_t>((run.bytes + kMostBytes - 1) / kMostBytes);
   const bool is_own = entries > kEntries;
-  if (is_own && is_listed && !may_allocate) return nullptr;
-  if (is_own && owned_ + entries > kMostOwn) {
+  const bool gets_own = is_own && is_listed && entries <= kMostOwn;
+  if (gets_own && owned_ + entries > kMostOwn) {
     if (readers_ > 0) return nullptr;
     forget();
   }
-  if (!take_room(is_listed && !is_own ? entries : 0, may_allocate)) return nullptr;
+  if (!take_room(is_listed && !is_own ? entries : 0) || events_.empty()) return nullptr;
   Rooms rooms;
-  if (is_own && is_listed && entries <= kMostOwn) rooms = own_rooms(entries);
+  if (gets_own) rooms = own_rooms(entries);
   const bool fits = is_listed && (!is_own || rooms.pinned != nullptr);
   Known known{types::layout_of(type), {}};
   if (fits) {
@@ -132,7 +131,6 @@ const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream st
 }
 
 bool RunTables::bring(Table& table, const Rooms& rooms, CUstream stream) {
-  if (events_.empty()) return false;
   table.there = events_.back();
   events_.pop_back();
   table.runs = rooms.gpu;

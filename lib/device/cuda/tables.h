@@ -37,8 +37,8 @@ class RunTables {
   // Null: it was not made (yet).
   const Table* find(const types::Datatype& type) const;
   // Lists the type's runs and brings them to the GPU, in this stream. Null: there is no room now.
-  // Unless it may allocate the driver is not asked for any.
-  const Table* make(const types::Datatype& type, CUstream stream, bool may_allocate);
+  // Not while streams of the user's may stand still: it copies, allocates and frees.
+  const Table* make(const types::Datatype& type, CUstream stream);
   // Steps that read tables, and have ended.
   void hold() { ++readers_; }
   void release(int readers) { readers_ -= readers; }
@@ -53,7 +53,7 @@ class RunTables {
     RunEntry* pinned = nullptr;
     CUdeviceptr gpu = 0;
   };
-  bool take_room(std::size_t entries, bool may_allocate);
+  bool take_room(std::size_t entries);
   Rooms own_rooms(std::size_t entries) const;
   bool bring(Table& table, const Rooms& rooms, CUstream stream);
 

@@ -99,7 +99,7 @@ Result<std::unique_ptr<types::DeviceQueue>> Cuda::open_queue(std::uintptr_t hand
                 "cudaStreamCreateWithFlags");
   TUTTI_TRY(gpu, gpu_of(stream));
   TUTTI_DO(gpu->prepare());
-  TUTTI_DO(prepare_active());
+  prepare_active();
   TUTTI_TRY(queue, Queue::open(driver_, *gpu, stream));
   warn_of_queues(*gpu);
   return queue;
@@ -121,9 +121,9 @@ void Cuda::warn_of_queues(Gpu& gpu) {
 }
 
 // Calls in a stream may be given memory of other GPUs, too: of those that the process uses by now.
-Result<void> Cuda::prepare_active() {
+void Cuda::prepare_active() {
   int count = 0;
-  if (driver_.cuDeviceGetCount(&count) != CUDA_SUCCESS) return {};
+  if (driver_.cuDeviceGetCount(&count) != CUDA_SUCCESS) return;
   for (int i = 0; i < count; ++i) {
     Pointer place;
     place.ordinal = i;
@@ -133,8 +133,10 @@ Result<void> Cuda::prepare_active() {
     if (driver_.cuDevicePrimaryCtxGetState(i, &flags, &is_active) == CUDA_SUCCESS && is_active != 0)
       gpu_of(place, &why);
   }
-  for (const auto& gpu : gpus_) TUTTI_DO(gpu->prepare());
-  return {};
+  for (const auto& gpu : gpus_)
+    if (const auto ready = gpu->prepare(); !ready && log::explains())
+      log::explain("GPU " + std::to_string(gpu->number()) +
+                   " is not ready for calls in streams: " + ready.error().text);
 }
 
 void Cuda::set_enqueued(types::Enqueued* enqueued) {

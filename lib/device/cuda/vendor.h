@@ -60,7 +60,7 @@ class Cuda final : public types::Vendor {
   types::Device* refuse(const void* address, int ordinal, const std::string& why);
   Gpu* gpu_of(const Pointer& pointer, std::string* why);
   Result<Gpu*> gpu_of(CUstream stream);
-  Result<void> prepare_active();
+  void prepare_active();
   void warn_of_queues(Gpu& gpu);
   void bury();
   CUcontext context_of(const Pointer& pointer, bool* is_primary, std::string* why) const;

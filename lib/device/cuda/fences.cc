@@ -17,14 +17,11 @@ void Gpu::begin_call() {
 }
 
 types::Device::Mark Gpu::take_mark() {
-  Mark mark;
+  const Mark none{nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED};
+  if (is_gone()) return none;
   const Current current(driver_, context_);
-  const auto event = is_gone() ? Result<CUevent>(nullptr) : take_event();
-  if (event && *event != nullptr)
-    mark.event = *event;
-  else
-    mark.failure = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  return mark;
+  const auto event = take_event();
+  return event ? Mark{*event, CUDA_SUCCESS} : none;
 }
 
 void Gpu::put_mark(Mark& mark) const {

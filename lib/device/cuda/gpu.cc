@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "device/cuda/current.h"
+#include "device/cuda/rest.h"
 
 namespace tutti::device::cuda {
 
@@ -86,10 +87,8 @@ std::byte* Gpu::take_scratch(std::size_t bytes) {
   const Current current(driver_, context_);
   if (!current) return nullptr;
   if (std::byte* const kept = scratch_.take(bytes, false); kept != nullptr) return kept;
-  if (enqueued_ != nullptr && !enqueued_->begin_rest()) return nullptr;
-  std::byte* const grown = scratch_.take(bytes, true);
-  if (enqueued_ != nullptr) enqueued_->end_rest();
-  return grown;
+  const Rest rest(enqueued_);
+  return rest ? scratch_.take(bytes, true) : nullptr;
 }
 
 // A stream of ours is asked: asking one of the user's would spoil a capture that it is in.

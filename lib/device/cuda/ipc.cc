@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "device/cuda/current.h"
+#include "device/cuda/rest.h"
 
 namespace tutti::device::cuda {
 namespace {
@@ -145,9 +146,7 @@ std::shared_ptr<OpenedMemory> Imports::make(const Gpu& gpu, int from, const IpcK
 
 void Imports::close_retired() {
   if (retired_.empty()) return;
-  if (enqueued_ != nullptr && !enqueued_->begin_rest()) return;
-  retired_.clear();
-  if (enqueued_ != nullptr) enqueued_->end_rest();
+  if (const Rest rest(enqueued_); rest) retired_.clear();
 }
 
 // "NVLink 18"

@@ -4,6 +4,7 @@
 
 #include "device/cuda/current.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/rest.h"
 
 namespace tutti::device::cuda {
 
@@ -14,6 +15,12 @@ namespace {
 
 CUdeviceptr pointer(const void* address) {
   return reinterpret_cast<CUdeviceptr>(address);
+}
+
+// Bytes that a kernel may move at once: they divide all numbers and addresses whose bits these are.
+int unit_of(std::uint64_t bits) {
+  constexpr int kMost = 16;
+  return 1 << std::countr_zero(bits | kMost);
 }
 
 // Bytes of memory under so many elements; a last gap may be somebody else's.
@@ -97,8 +104,7 @@ Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes
     params.packed = static_cast<char*>(to);
     params.packs = 1;
     params.few[0] = {const_cast<char*>(static_cast<const char*>(from)), 0, bytes, 1, 0, 0};
-    const std::uint64_t bits = pointer(to) | pointer(from) | static_cast<std::uint64_t>(bytes) | 16;
-    params.unit = 1 << std::min(std::countr_zero(bits), 4);
+    params.unit = unit_of(pointer(to) | pointer(from) | static_cast<std::uint64_t>(bytes));
     return kernels_.rows(step.lane->stream, params);
   }
   return check(driver_.cuMemcpyAsync(pointer(to), pointer(from), static_cast<std::size_t>(bytes),
@@ -108,10 +114,8 @@ Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes
 
 // Null: there is none, or calls in streams are under way.
 const RunTables::Table* Gpu::make_table(const types::Datatype& type, CUstream stream) {
-  if (enqueued_ != nullptr && !enqueued_->begin_rest()) return nullptr;
-  const RunTables::Table* const table = tables_.make(type, stream);
-  if (enqueued_ != nullptr) enqueued_->end_rest();
-  return table;
+  const Rest rest(enqueued_);
+  return rest ? tables_.make(type, stream) : nullptr;
 }
 
 Result<bool> Gpu::move_by_table(Step& step, const RunTables::Table* table, const Buffer& buffer,
@@ -131,8 +135,8 @@ Result<bool> Gpu::move_by_table(Step& step, const RunTables::Table* table, const
   params.items = table->item_of(params.to - 1) + 1 - params.first_item;
   const auto of = [](Count number) { return static_cast<std::uint64_t>(number); };
   const std::uint64_t bits = table->bits | of(params.extent) | of(params.from) | of(params.to) |
-                             pointer(params.memory) | pointer(packed) | 16;
-  params.unit = 1 << std::min(std::countr_zero(bits), 4);
+                             pointer(params.memory) | pointer(packed);
+  params.unit = unit_of(bits);
   const Count units = table->bytes / table->count / params.unit;  // of a run, about
   params.lanes = static_cast<int>(std::bit_ceil(std::clamp<std::uint64_t>(of(units), 1, 32)));
   params.packs = packs ? 1 : 0;
@@ -160,7 +164,7 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
   };
   for (;; job.most = *bytes = (*bytes + 1) / 2) {  // until there is room for them
     rows_.all.clear();
-    rows_.bits = pointer(packed) | 16;
+    rows_.bits = pointer(packed);
     types::rows(buffer, job.offset + job.begun, *bytes, &rows_, give);
     if (rows_.all.size() > RowsParams::kFew && table == nullptr) {
       table = make_table(*buffer.type, step.lane->stream);
@@ -173,7 +177,7 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
   params.many = nullptr;
   params.rows = static_cast<std::int64_t>(rows_.all.size());
   params.packed = reinterpret_cast<char*>(packed);
-  params.unit = 1 << std::min(std::countr_zero(rows_.bits), 4);
+  params.unit = unit_of(rows_.bits);
   params.packs = packs ? 1 : 0;
   if (rows_.all.size() <= RowsParams::kFew) {
     std::copy(rows_.all.begin(), rows_.all.end(), params.few);

@@ -9,13 +9,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <thread>
 
 #include "../harness/harness.h"
 
 namespace {
 
-constexpr long kRounds = 20000;
+constexpr long kRounds = 2000;  // of a sample
+constexpr std::size_t kFewestSamples = 9;
+constexpr long kEnd = std::numeric_limits<long>::max();  // in place of a number
 
 struct alignas(128) Line {
   std::atomic<long> number{0};
@@ -41,10 +44,12 @@ std::vector<int> two_cores() {
 }
 
 // acquire and release: each side sees what the other wrote before its number.
-void answer(Line& ping, Line& pong, long rounds) {
-  for (long i = 1; i <= rounds; ++i) {
-    while (ping.number.load(std::memory_order_acquire) < i) {
+void answer(Line& ping, Line& pong) {
+  for (long i = 1;; ++i) {
+    long seen;
+    while ((seen = ping.number.load(std::memory_order_acquire)) < i) {
     }
+    if (seen == kEnd) return;
     pong.number.store(i, std::memory_order_release);
   }
 }
@@ -70,23 +75,29 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cacheline: needs two cores\n");
     return 2;
   }
-  constexpr long kSamples = 60;
   Line ping, pong;
   bool is_bound = false;
   std::thread other([&] {
     is_bound = bind_to(cores[1]);
-    answer(ping, pong, kSamples * kRounds);
+    answer(ping, pong);
   });
   const bool both_bound = bind_to(cores[0]);
   std::vector<double> samples;
-  for (long i = 0; i < kSamples; ++i) samples.push_back(sample(ping, pong, i * kRounds));
+  const auto start = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> whole(report.options.min_time);
+  long number = 0;
+  for (; samples.size() < kFewestSamples || std::chrono::steady_clock::now() - start < whole;
+       number += kRounds) {
+    samples.push_back(sample(ping, pong, number));
+  }
+  ping.number.store(kEnd, std::memory_order_release);
   other.join();
   bench::Point point;
   point.bytes = 64;
   point.iterations = kRounds;
   point.samples = samples.size();
   point.time = bench::summarise(samples);
-  point.is_right = both_bound && is_bound && pong.number.load() == kSamples * kRounds;
+  point.is_right = both_bound && is_bound && pong.number.load() == number;
   report.name = "cacheline";
   report.library = "no library: two threads and one line each way";
   report.ranks = 2;

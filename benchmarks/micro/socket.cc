@@ -1,5 +1,6 @@
 // socket: half the round trip over one bare TCP connection, both sides polling without rest:
-// the floor under every message between hosts.
+// the floor under every message between hosts. `socket stream`: the time of one of many messages
+// in a row, the floor under `bandwidth`.
 //
 // Run as two ranks of any MPI: rank 0 listens and tells rank 1 its addresses by a message;
 // rank 1 tries them in turn. MPI carries nothing else while the clock runs.
@@ -25,6 +26,8 @@ namespace {
 
 constexpr int kMostAddresses = 16;
 constexpr int kConnectWaitMs = 3000;
+constexpr std::size_t kWindowBytes = std::size_t{8} << 20;  // as `bandwidth` has them
+constexpr std::size_t kMostMessages = 64;
 
 // Where rank 0 listens: IPv4 addresses in network order, those of real interfaces first.
 struct Meeting {
@@ -33,8 +36,23 @@ struct Meeting {
   std::uint16_t port;
 };
 
+// A socket that sends as our links do, so that a floor is one under them: where the host's default
+// paces (bbr) by cubic, or by reno where users may not take that (lib/transport/tcp/congestion.h).
+int tcp_socket(int flags) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+  char rule[17] = {};
+  socklen_t length = 16;
+  if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, rule, &length) != 0) return fd;
+  if (std::strncmp(rule, "bbr", 3) != 0) return fd;
+  for (const char* other : {"cubic", "reno"}) {
+    const auto size = static_cast<socklen_t>(std::strlen(other));
+    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other, size) == 0) break;
+  }
+  return fd;
+}
+
 int listen_anywhere(Meeting& meeting) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = tcp_socket(0);
   sockaddr_in name = {};
   name.sin_family = AF_INET;
   socklen_t length = sizeof name;
@@ -60,7 +78,7 @@ int listen_anywhere(Meeting& meeting) {
 }
 
 int connect_to(std::uint32_t address, std::uint16_t port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int fd = tcp_socket(SOCK_NONBLOCK);
   sockaddr_in name = {};
   name.sin_family = AF_INET;
   name.sin_addr.s_addr = address;
@@ -102,9 +120,10 @@ class Socket final : public bench::Case {
   ~Socket() override {
     if (fd_ >= 0) close(fd_);
   }
-  std::string name() const override { return "socket"; }
+  explicit Socket(bool is_stream) : is_stream_(is_stream) {}
+  std::string name() const override { return is_stream_ ? "socket stream" : "socket"; }
   int ranks() const override { return 2; }
-  double operations() const override { return 2; }
+  double operations() const override { return is_stream_ ? static_cast<double>(window_) : 2; }
   double bus_bytes(std::size_t bytes) const override { return static_cast<double>(bytes); }
 
   void prepare(std::size_t bytes) override {
@@ -117,20 +136,18 @@ class Socket final : public bench::Case {
         MPI_Abort(MPI_COMM_WORLD, 1);
       }
     }
+    window_ = std::clamp<std::size_t>(kWindowBytes / bytes, 2, kMostMessages);
     out_.resize(bytes);
     in_.assign(bytes, 0);
     for (std::size_t i = 0; i < bytes; ++i) out_[i] = bench::byte_at(i, rank_);
   }
 
-  void run(long) override {
-    if (rank_ == 0) send_all();
-    receive_all();
-    if (rank_ == 1) send_all();
-  }
+  void run(long) override { is_stream_ ? stream() : round_trip(); }
 
   bool verify() override {
     std::fill(in_.begin(), in_.end(), std::uint8_t{0});
     run(0);
+    if (is_stream_ && rank_ == 0) return true;
     for (std::size_t i = 0; i < in_.size(); ++i) {
       if (in_[i] != bench::byte_at(i, 1 - rank_)) return false;
     }
@@ -138,17 +155,33 @@ class Socket final : public bench::Case {
   }
 
  private:
+  void round_trip() {
+    if (rank_ == 0) send_all(out_.size());
+    receive_all(in_.size());
+    if (rank_ == 1) send_all(out_.size());
+  }
+
+  // As `bandwidth` does: a window of messages, then an answer of a byte.
+  void stream() {
+    for (std::size_t i = 0; i < window_; ++i) {
+      if (rank_ == 0) send_all(out_.size());
+      if (rank_ == 1) receive_all(in_.size());
+    }
+    if (rank_ == 0) receive_all(1);
+    if (rank_ == 1) send_all(1);
+  }
+
   // Both stop the program when the connection breaks: there is nothing left to measure.
-  void send_all() {
-    for (std::size_t done = 0; done < out_.size();) {
-      const ssize_t sent = send(fd_, out_.data() + done, out_.size() - done, MSG_NOSIGNAL);
+  void send_all(std::size_t bytes) {
+    for (std::size_t done = 0; done < bytes;) {
+      const ssize_t sent = send(fd_, out_.data() + done, bytes - done, MSG_NOSIGNAL);
       if (sent > 0) done += static_cast<std::size_t>(sent);
       if (sent < 0) check();
     }
   }
-  void receive_all() {
-    for (std::size_t done = 0; done < in_.size();) {
-      const ssize_t got = recv(fd_, in_.data() + done, in_.size() - done, 0);
+  void receive_all(std::size_t bytes) {
+    for (std::size_t done = 0; done < bytes;) {
+      const ssize_t got = recv(fd_, in_.data() + done, bytes - done, 0);
       if (got > 0) done += static_cast<std::size_t>(got);
       if (got == 0) errno = ECONNRESET;
       if (got <= 0) check();
@@ -160,6 +193,8 @@ class Socket final : public bench::Case {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
 
+  const bool is_stream_;
+  std::size_t window_ = 1;
   int rank_ = 0;
   int fd_ = -1;
   std::vector<std::uint8_t> in_, out_;
@@ -168,6 +203,8 @@ class Socket final : public bench::Case {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Socket what;
-  return bench::measure(argc, argv, what);
+  const bool is_stream = argc > 1 && std::strcmp(argv[1], "stream") == 0;
+  Socket what(is_stream);
+  if (is_stream) argv[1] = argv[0];
+  return bench::measure(argc - is_stream, argv + is_stream, what);
 }

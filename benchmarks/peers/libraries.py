@@ -34,6 +34,7 @@ def is_older(target, inputs):
 class Tutti:
     name = "tutti"
     environment = {}
+    variant_of = None
     helper = {"TUTTI_PROGRESS_US": "50"}  # a thread that makes progress beside the program's
 
     def __init__(self, build):
@@ -58,9 +59,10 @@ class Tutti:
 class Peer:
     """A library installed from its wheels, by default one of its own name."""
     wheels = ()
+    variant_of = None  # the library that this is with other settings inside a host
 
     def __init__(self, work):
-        self.prefix = pathlib.Path(work).resolve() / self.name
+        self.prefix = pathlib.Path(work).resolve() / (self.variant_of or self.name)
         self.missing = {}  # programs that cannot be built: why
 
     def prepare(self):
@@ -106,8 +108,8 @@ class OpenMpi(Peer):
     name = "openmpi"
     helper = {}
     environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    # Without its network part, which costs a second in MPI_Init, and without single copy, which
-    # is slower here than copying in and out.
+    # Without its network part, which costs a second in MPI_Init. Whether single copy is quicker than copying in
+    # and out depends on processor and size, so both are run.
     best = "--mca pml ob1 --mca btl self,sm --mca smsc ^cma".split()
 
     def launcher(self):
@@ -118,6 +120,11 @@ class OpenMpi(Peer):
         if oversubscribed:  # its shared-memory collectives are many times slower then
             return [*command, "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
         return [*command, "--bind-to", "core", "--mca", "coll_sm_priority", "90"]
+
+
+class OpenMpiCma(OpenMpi):
+    name, variant_of = "openmpi-cma", "openmpi"
+    best = "--mca pml ob1 --mca btl self,sm --mca smsc cma".split()
 
 
 class Mpich(Peer):
@@ -166,13 +173,18 @@ class Debians:
 
 class DebianOpenMpi(Debians, OpenMpi):
     name = "debian-openmpi"
-    best = "--mca pml ob1 --mca btl self,vader".split()
+    best = "--mca pml ob1 --mca btl self,vader --mca btl_vader_single_copy_mechanism none".split()
 
     def compiler(self):
         return "mpicxx.openmpi"
 
     def launcher(self):
         return "mpirun.openmpi"
+
+
+class DebianOpenMpiCma(DebianOpenMpi):
+    name, variant_of = "debian-openmpi-cma", "debian-openmpi"
+    best = "--mca pml ob1 --mca btl self,vader --mca btl_vader_single_copy_mechanism cma".split()
 
 
 class DebianMpich(Debians, Mpich):
@@ -185,7 +197,8 @@ class DebianMpich(Debians, Mpich):
         return "mpiexec.mpich"
 
 
-PEERS = {kind.name: kind for kind in (OpenMpi, Mpich, IntelMpi, DebianOpenMpi, DebianMpich)}
+PEERS = {kind.name: kind for kind in (OpenMpi, OpenMpiCma, Mpich, IntelMpi, DebianOpenMpi, DebianOpenMpiCma,
+                                   DebianMpich)}
 
 
 def made(names, build, work):

@@ -152,6 +152,20 @@ def command():
     return shlex.join(words)
 
 
+def draw(script, json_path, picture_path):
+    """By a script that needs matplotlib: Debian's python has it, another one first in the PATH perhaps not."""
+    problem = "no python"
+    for python in ("/usr/bin/python3", sys.executable):
+        if not os.path.exists(python):
+            continue
+        done = subprocess.run([python, str(script), json_path, picture_path], text=True, capture_output=True)
+        if done.returncode == 0:
+            return True
+        problem = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+    print(f"no picture: {problem} (Debian's package is python3-matplotlib)", file=sys.stderr)
+    return False
+
+
 def write_json(path, value):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(value, file, indent=1)

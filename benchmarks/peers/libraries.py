@@ -41,7 +41,11 @@ class Tutti:
         self.build = pathlib.Path(build).resolve()
 
     def prepare(self):
-        runs.build(self.build, "benchmarks", "launcher/prun/prun", "launcher/prund/prund")
+        targets = ["benchmarks", "launcher/prun/prun", "launcher/prund/prund"]
+        pmix, rules = "launcher/pmix/prun-pmix", self.build / "build.ninja"  # Open MPI's ranks between hosts ask it
+        if rules.exists() and f"build {pmix}:" in rules.read_text(encoding="utf-8"):
+            targets.append(pmix)
+        runs.build(self.build, *targets)
         for program in [*(self.build / "benchmarks" / name for name in PROGRAMS), runs.prun_of(self.build)]:
             if not program.exists():
                 raise runs.Failed(f"{program} is not there: ninja -C {self.build} benchmarks")

@@ -24,4 +24,5 @@ build_tree build-release -Doptimization=2 -Ddebug=false -Dtests=disabled -- \
   launcher/prun/prun launcher/prund/prund benchmarks/allreduce benchmarks/barrier
 echo "3/3 ring against tree: allreduce, 4 ranks on hosts a and b"
 mkdir -p out
-benchmarks/ring_against_tree --build build-release --out out "${quick[@]}"
+benchmarks/ring_against_tree --build build-release --out out --algorithms \
+  default,ring,binomial,double_tree,recursive_doubling "${quick[@]}"

@@ -4,6 +4,7 @@ A benchmark run with `--json -` prints its table, then its report as one JSON ob
 and ends on lines of its own; a launcher brings that home from whatever host rank 0 is on.
 """
 import json
+import math
 import os
 import pathlib
 import shlex
@@ -14,6 +15,8 @@ import threading
 import time
 
 WAIT_S = 600
+ALIKE = 1.6  # times of a cache line that differ by less are of one state of the machine
+TRIES = 4    # of a run within which the state changed
 # An end from outside takes the run that is under way with it, see run().
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
@@ -98,6 +101,38 @@ def measure(command, environment=None, progress=None, wait_s=WAIT_S):
     if wrong:
         raise Failed(f"{' '.join(command)}: wrong results at {wrong} bytes")
     return report
+
+
+class States:
+    """What the machine is like, told by how long a cache line takes between two cores: those of a virtual machine
+    share a cache now and lie apart a minute later. Only times of one state can be compared."""
+
+    def __init__(self, cacheline):
+        self.cacheline = cacheline
+        self.times = []   # of each state: us of the line, as often as it was seen
+        self.changes = 0  # within runs
+
+    def now(self):
+        us = measure([self.cacheline, "--min-time", "0.02"])["results"][0]["median_us"]
+        away = [abs(math.log(us / median(times))) for times in self.times]
+        state = min(range(len(away)), key=away.__getitem__, default=-1)
+        if state < 0 or away[state] > math.log(ALIKE):
+            state = len(self.times)
+            self.times.append([])
+        self.times[state].append(us)
+        return state
+
+    def line_us(self, state):
+        return median(self.times[state])
+
+    def within_one(self, work):
+        """(state before and after, what work() gives); state None: it changed within each of several tries."""
+        for _ in range(TRIES):
+            before, given = self.now(), work()
+            if self.now() == before:
+                return before, given
+            self.changes += 1
+        return None, given
 
 
 class Progress:

@@ -165,6 +165,7 @@ Code ShmTeam::come_to_move(Work& work) {
     }
     work.has_spoken = true;
     if (const Code code = give_ahead(exchange); code != Code::ok) return code;
+    if (exchange.ahead > 0 || !exchange.gives_away()) move_own(exchange);  // nobody waits for it
   }
   for (; work.member < size_; ++work.member) {
     if (!exchange.hears(work.member)) continue;

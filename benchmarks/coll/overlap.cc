@@ -48,7 +48,8 @@ class Overlap final : public bench::Case {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     mine_.assign(count, rank_ + 1.0);
     sum_.assign(count, 0);
-    // Links and buffers warm first, or the computing is many times as long as the collective is later.
+    // Links and buffers warm first, or the computing is many times as long as the collective is
+    // later.
     const std::size_t warming = std::clamp<std::size_t>(kWarmBytes / bytes, kAloneRuns, 400);
     for (std::size_t i = 0; i < warming; ++i) alone();
     std::vector<double> times;

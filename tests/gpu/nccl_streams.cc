@@ -97,8 +97,8 @@ std::vector<int> by_rank(int step) {
   return all;
 }
 
-// Each of them, on a stream that has come to none of them when all were called, on all ranks. (A real
-// NCCL takes memory in first calls, for which the driver may wait for a stream that is held.)
+// Each of them, on a stream that has come to none of them when all were called, on all ranks. (A
+// real NCCL takes memory in first calls, for which the driver may wait for a stream that is held.)
 void each(const Lane& lane, bool holds = gpu::is_counted()) {
   const std::size_t all = kCount * static_cast<std::size_t>(size);
   Flow<int> mine(kCount, Kind::device), sum(kCount, Kind::device), same(kCount, Kind::device),

@@ -22,7 +22,6 @@ class Run:
     prun: tuple = ()            # more words for it
     env: dict = dataclasses.field(default_factory=dict)
     nccl: bool = False          # wants NCCL between all ranks: host ids where they share a GPU
-    least_gpus: int = 1
     limit: int = 60             # seconds, then it stands still
 
 
@@ -63,10 +62,6 @@ NCCL_FAILURES = [
     Run("operations nccl", env=FORCED, nccl=True),
     Run("nccl_threads", (2, 3), env=FORCED, nccl=True),
     Run("nccl_levels 0 right", (3,), env=FORCED, nccl=True),
-    Run("nccl levels", (4,), env=FORCED, least_gpus=2),
-    Run("nccl_levels 0,1,0 right", (3,), env=FORCED, least_gpus=2),
-    Run("nccl_levels 0,0,1,1 right", (4,), env=FORCED, least_gpus=2),
-    Run("nccl_levels 0,1,1,0 dies", (4,), ends=KILLED, says="rank 0 goes on", prun=RECOVERS, env=FORCED, least_gpus=2),
     Run("nccl_kill", (2, 3), ends=KILLED, says="rank 0 goes on", prun=RECOVERS, env=FORCED, nccl=True),
     Run("nccl_streams declined", env=FORCED, nccl=True),
     Run("nccl_streams streamed", (2, 3), env=FORCED, nccl=True),
@@ -75,13 +70,20 @@ NCCL_FAILURES = [
     Run("nccl_streams unkept", env=FORCED, nccl=True),
     Run("nccl_streams killed", ends=KILLED, says="rank 0 goes on", prun=RECOVERS, nccl=True)]
 
+# Ranks 0 and 2, or their like, share a GPU: NCCL goes between those who lead.
+LEVELS = [
+    Run("nccl levels", (4,), env=FORCED),
+    Run("nccl_levels 0,1,0 right", (3,), env=FORCED),
+    Run("nccl_levels 0,0,1,1 right", (4,), env=FORCED),
+    Run("nccl_levels 0,1,1,0 dies", (4,), ends=KILLED, says="rank 0 goes on", prun=RECOVERS, env=FORCED)]
+
 # A GPU is reset; and the program breaks CUDA's rules: what is read then may be anything.
 LAST = [
     Run("contexts again"),
     Run("contexts finalize"),
     Run("ipc_faults freed", ends=None)]
 
-PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES + NCCL_FAILURES + LAST} |
+PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES + NCCL_FAILURES + LEVELS + LAST} |
                   {"figures", "allreduce_figures", "pointer_figures"})
 # Programs of tests/ranks whose buffers tests/mover moves: what tests/mover/run.py has first.
 MOVED = ["p2p", "persistent", "nonblocking", "collectives", "topologies", "buffered"]

@@ -19,7 +19,7 @@ PARTS = ["messages", "collectives", "layouts", "operations", "nccl forced, 2 ran
          "nccl shared", "figures", "figures, staged", "figures of pointers", "allreduce, 2 ranks, ours", "unused",
          "failures freed", "one_fails unseen", "scratch direct", "captures helper", "stream_failures killed",
          "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p"]
-ON_TWO = "ipc direct|nccl forced|scratch|levels|allreduce"
+ON_TWO = "ipc direct|nccl forced|nccl levels|0,1,0|scratch"
 
 
 def run(script, out, *words, **more):

@@ -76,6 +76,16 @@ void Contest::took(Way way, double us) {
     record.us += kPart * (std::min(us, kDoubt * record.us) - record.us);
 }
 
+std::optional<Contest::Way> Contest::verdict(const Mask& can) const {
+  int known = 0;
+  for (int way = 0; way < kWays; ++way) {
+    const int told = records_[static_cast<std::size_t>(way)].told;
+    if (told > 0) ++known;
+    if (told < kTries && is_worth_a_try(way, can)) return std::nullopt;
+  }
+  return known > 1 ? std::optional(best(can)) : std::nullopt;
+}
+
 const char* Contest::name_of(Way way) {
   return way == ours ? "ours" : way == library ? "nccl" : "nccl by levels";
 }

@@ -52,6 +52,21 @@ TEST_CASE("who is near is tried, and the quicker one serves from then on", "[con
   }
 }
 
+TEST_CASE("a verdict is there when all that are near were tried", "[contest]") {
+  for (const double ours : {30.0, 1000.0}) {  // beside 40: near, and then never worth another try
+    Contest contest({50, 60, kNever});
+    const Contest::Times really{ours, 40, kNever};
+    CHECK_FALSE(contest.verdict(kTwo));
+    play(contest, really, 1);
+    CHECK_FALSE(contest.verdict(kTwo));
+    play(contest, really, 6);
+    CHECK(contest.verdict(kTwo) == (ours < 40 ? Contest::ours : Contest::library));
+  }
+  Contest alone({5, 50, kNever});
+  play(alone, {5, 1, kNever}, 100);
+  CHECK_FALSE(alone.verdict(kTwo));
+}
+
 TEST_CASE("a machine that changes is noticed", "[contest]") {
   Contest contest({50, 60, kNever});
   play(contest, {50, 60, kNever}, 200);

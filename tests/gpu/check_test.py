@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """check_test.py SCRIPT [BUILD LIBCUDA LIBNCCL] -- what scripts/gpu_check does, without a GPU.
 
-Alone: it says that there is none, in its file, too, and by its status. With the stand-ins: a tree is carried and every
-part runs there, small (all of it with TUTTI_TEST_LONG, but for the sizes of figures); on one GPU, and on two what is
-another thing there. Libraries that are real count nothing, so the stand-ins' counters are hidden. What hangs is named
-and the rest goes on; what there is no time for is named, too.
+Alone: it knows each program of tests/gpu, and says that there is no GPU, in its file, too, and by its status. With the
+stand-ins: a tree is carried and every part runs there, small (all of it with TUTTI_TEST_LONG, but for the sizes of
+figures); on one GPU, and on two what is another thing there. Libraries that are real count nothing, so the stand-ins'
+counters are hidden. What hangs is named and the rest goes on; what there is no time for is named, too.
 """
 import concurrent.futures
 import json
@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import on_gpu
 
 LONG = bool(os.environ.get("TUTTI_TEST_LONG"))
 COUNTERS = [b"tutti_standin_count", b"tutti_standin_nccl_served", b"tutti_standin_nccl_failed"]
@@ -33,6 +35,13 @@ def run(script, out, *words, **more):
 
 def names_of(rows):
     return {row["what"] for row in rows}
+
+
+def is_listed():
+    here = pathlib.Path(__file__).resolve().parent
+    programs = {path.stem for path in here.glob("*.cc") if "int main(" in path.read_text()}
+    lost = programs ^ {*on_gpu.PROGRAMS, *on_gpu.WITHOUT}
+    assert not lost, f"{lost}: tests/gpu/on_gpu.py says how each program of tests/gpu runs on a real GPU, or WITHOUT"
 
 
 def has(names, part):
@@ -65,10 +74,10 @@ def all_good(done, said):
 def on_one_gpu(script, out, build, environment):
     done, said = run(script, out, build, GPU_CHECK_BRIEF="figures" if LONG else "1", **environment)
     all_good(done, said)
-    names, skipped = names_of(said["checks"]), names_of(said["skipped"])
+    names, skipped = names_of(said["checks"]), {row["what"]: row["why"] for row in said["skipped"]}
     for part in PARTS:
         assert has(names, part), part
-    assert "several GPUs" in skipped and not has(skipped, "carried"), skipped
+    assert "several GPUs" in skipped and not has(skipped.values(), "carried"), skipped
     ways = {row.get("by") for row in said["figures"]}
     assert {"ours", "nccl", "nccl_bare", "chosen"} <= ways, ways
     rows = names_of(said["figures"])
@@ -113,6 +122,7 @@ def main():
         folder = pathlib.Path(name)
         out = folder / "out.json"
         if not standins:
+            is_listed()
             return without(script, out)
         build, cuda, nccl = standins
         carried, libraries = folder / "tree", folder / "libraries"

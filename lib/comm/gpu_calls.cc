@@ -94,11 +94,28 @@ Obstacle obstacle(Communicator& comm, const Whereabouts& where, const GpuTurn& t
   return turn.obstacle();
 }
 
+// Who serves calls of that size from now on, once that was tried.
+void explain_verdict(Communicator& comm, Collective collective, const select::Contest& contest) {
+  constexpr std::uint64_t kVerdict = std::uint64_t{1} << 48;
+  GpuCalls& calls = *comm.state().gpu_calls;
+  if (!log::explains() || comm.rank() != 0) return;
+  const select::Contest::Mask can = ways_of(calls, collective);
+  const auto verdict = contest.verdict(can);
+  if (!verdict || !calls.said.insert(calls.last.key | kVerdict).second) return;
+  explain_gpus(comm, std::string(coll::name_of(collective)) + ", " +
+                         text::format_bytes(static_cast<std::uint64_t>(calls.last.bytes)) +
+                         ": from now on " + select::Contest::name_of(*verdict) + "; " +
+                         contest.why(can));
+}
+
 // What the call before took, with the slowest of the members.
-void learn(GpuCalls& calls, std::int64_t ns) {
-  if (calls.last.key != 0 && ns > 0)
-    if (const auto found = calls.contests.find(calls.last.key); found != calls.contests.end())
-      found->second.took(calls.last.way, static_cast<double>(ns) / 1e3);
+void learn(Communicator& comm, std::int64_t ns) {
+  GpuCalls& calls = *comm.state().gpu_calls;
+  const auto found = calls.contests.find(calls.last.key);
+  if (found != calls.contests.end() && ns > 0) {
+    found->second.took(calls.last.way, static_cast<double>(ns) / 1e3);
+    explain_verdict(comm, calls.last.collective, found->second);
+  }
   calls.last = {};
 }
 
@@ -179,7 +196,8 @@ std::optional<Code> run_agreed(Communicator& comm, const CollCall& call, const G
   const Way way = way_of(comm, call, agreed.bytes);
   explain(comm, call.collective, agreed, way);
   const std::int64_t begin_ns = now_ns();
-  calls.last = {key_of(call.collective, agreed.bytes), way, -begin_ns};
+  calls.last = {key_of(call.collective, agreed.bytes), call.collective, agreed.bytes, way,
+                -begin_ns};
   if (way == Way::ours) return std::nullopt;
   remember(comm, Communicator::State::Kind::blocking,
            {said.said.fingerprint, 0, said.said.root, said.said.block, call.is_last});
@@ -231,7 +249,7 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   GpuTurn turn(comm.runtime());
   auto agreed = agree(comm, said, obstacle(comm, where, turn), turn);
   if (!agreed) return give_up(comm, agreed.error());
-  learn(calls, agreed->last_ns);
+  learn(comm, agreed->last_ns);
   if (!agreed->is_alike) return std::nullopt;  // ours say who differs
   if (agreed->obstacle == Obstacle::none && !calls.is_planned) {
     if (const auto made = plan(comm, where.device); !made) return give_up(comm, made.error());

@@ -9,8 +9,7 @@ namespace {
 
 // Predictions are believed within this factor: who is further behind is not tried.
 constexpr double kDoubt = 4;
-// Calls of each way before it is judged; the first, in which connections are made, counts only
-// until there is another.
+// Calls of each way before it is judged; the first, in which connections are made, does not count.
 constexpr int kTries = 3;
 // Machines change: one call in so many goes to who lost, where that is not far behind.
 constexpr std::uint32_t kAgain = 128;
@@ -25,7 +24,7 @@ bool Contest::is_tried(int way) const {
 
 double Contest::time_of(int way) const {
   const auto at = static_cast<std::size_t>(way);
-  return records_[at].told > 0 ? records_[at].us : predicted_[at];
+  return records_[at].told > 1 ? records_[at].us : predicted_[at];
 }
 
 Contest::Way Contest::best(const Mask& can) const {
@@ -74,6 +73,16 @@ void Contest::took(Way way, double us) {
     record.us = std::min(record.us, us);
   else  // one that was held up tells little
     record.us += kPart * (std::min(us, kDoubt * record.us) - record.us);
+}
+
+std::optional<Contest::Way> Contest::verdict(const Mask& can) const {
+  int known = 0;
+  for (int way = 0; way < kWays; ++way) {
+    const int told = records_[static_cast<std::size_t>(way)].told;
+    if (told > 0) ++known;
+    if (told < kTries && is_worth_a_try(way, can)) return std::nullopt;
+  }
+  return known > 1 ? std::optional(best(can)) : std::nullopt;
 }
 
 const char* Contest::name_of(Way way) {

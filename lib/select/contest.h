@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tutti::select {
@@ -29,6 +30,9 @@ class Contest {
   // What a call took that went this way, with the slowest member.
   void took(Way way, double us);
 
+  // Who serves from now on, when it is known what calls took that went any way worth a try.
+  // Nothing: not yet, or only one ever did.
+  std::optional<Way> verdict(const Mask& can) const;
   // "nccl: predicted 30.1 us, took 28.5 us; ours: predicted 88.2 us"
   std::string why(const Mask& can) const;
   static const char* name_of(Way way);

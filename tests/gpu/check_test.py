@@ -1,22 +1,51 @@
 #!/usr/bin/env python3
 """check_test.py SCRIPT [BUILD LIBCUDA LIBNCCL] -- what scripts/gpu_check does, without a GPU.
 
-Alone: it says that there is none, in its file, too, and by its status. With the stand-ins: every part of it runs,
-small, and its file has what it says.
+Alone: it knows each program of tests/gpu, and says that there is no GPU, in its file, too, and by its status. With the
+stand-ins: a tree is carried and every part runs there, small (all of it with TUTTI_TEST_LONG, but for the sizes of
+figures); on one GPU, and on two what is another thing there. Libraries that are real count nothing, so the stand-ins'
+counters are hidden. What hangs is named and the rest goes on; what there is no time for is named, too.
 """
+import concurrent.futures
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 
+import on_gpu
+
+LONG = bool(os.environ.get("TUTTI_TEST_LONG"))
+COUNTERS = [b"tutti_standin_count", b"tutti_standin_nccl_served", b"tutti_standin_nccl_failed"]
+PARTS = ["messages", "collectives", "layouts", "operations", "nccl forced, 2 ranks", "nccl_forms forced, 2 ranks",
+         "nccl shared", "figures", "figures, staged", "figures of pointers", "allreduce, 2 ranks, ours", "unused",
+         "failures freed", "one_fails unseen", "scratch direct", "captures helper", "stream_failures killed",
+         "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p"]
+ON_TWO = "ipc direct|nccl forced|nccl levels|0,1,0|scratch"
+
 
 def run(script, out, *words, **more):
-    done = subprocess.run([sys.executable, script, out, *words], capture_output=True, text=True, timeout=550,
+    done = subprocess.run([sys.executable, script, out, *words], capture_output=True, text=True, timeout=1200,
                           env=dict(os.environ, **more), check=False)
-    print(done.stdout + done.stderr)
+    print(done.stdout + done.stderr, flush=True)
     return done, json.loads(out.read_text())
+
+
+def names_of(rows):
+    return {row["what"] for row in rows}
+
+
+def is_listed():
+    here = pathlib.Path(__file__).resolve().parent
+    programs = {path.stem for path in here.glob("*.cc") if "int main(" in path.read_text()}
+    lost = programs ^ {*on_gpu.PROGRAMS, *on_gpu.WITHOUT}
+    assert not lost, f"{lost}: tests/gpu/on_gpu.py says how each program of tests/gpu runs on a real GPU, or WITHOUT"
+
+
+def has(names, part):
+    return any(part in name for name in names)
 
 
 def without(script, out):
@@ -27,31 +56,87 @@ def without(script, out):
     assert said["skipped"][0]["why"] in done.stdout
 
 
-def with_standins(script, out, build, cuda, nccl):
-    folders = ":".join(str(pathlib.Path(library).parent) for library in (cuda, nccl))
-    done, said = run(script, out, build, GPU_CHECK_BRIEF="1", STANDIN_CUDA_DEVICES="1", LD_LIBRARY_PATH=folders)
+def hide_counters(library, folder):
+    words = pathlib.Path(library).read_bytes()
+    for name in COUNTERS:
+        words = words.replace(b"\0" + name + b"\0", b"\0" + name.replace(b"tutti", b"quiet") + b"\0")
+    assert b"quiet_standin" in words, library
+    (folder / pathlib.Path(library).name).write_bytes(words)
+
+
+def all_good(done, said):
     for check in said["checks"]:
         if not check["good"]:
             print(check["what"], check["said"], sep="\n")
     assert done.returncode == 0, done.returncode
-    names = " ".join(check["what"] for check in said["checks"])
-    for part in ("messages", "collectives", "layouts", "operations", "nccl, 2 ranks", "nccl_forms, 2 ranks",
-                 "share a GPU", "figures", "allreduce, ours"):
-        assert part in names, part
-    assert any(row["what"] == "several GPUs" for row in said["skipped"]), said["skipped"]
+
+
+def on_one_gpu(script, out, build, environment):
+    done, said = run(script, out, build, GPU_CHECK_BRIEF="figures" if LONG else "1", **environment)
+    all_good(done, said)
+    names, skipped = names_of(said["checks"]), {row["what"]: row["why"] for row in said["skipped"]}
+    for part in PARTS:
+        assert has(names, part), part
+    assert "several GPUs" in skipped and not has(skipped.values(), "carried"), skipped
     ways = {row.get("by") for row in said["figures"]}
     assert {"ours", "nccl", "nccl_bare", "chosen"} <= ways, ways
+    rows = names_of(said["figures"])
+    assert {"pointer", "exchange", "unpack_nested_64", "pack_vector_1024"} <= rows, rows
+    assert {row["way"] for row in said["figures"] if row["what"] == "exchange"} == {"any", "shm"}
     assert said["nccl_through_us_to_bare"], said
+    assert any("who is quicker" in what and lines for what, lines in said["explained"].items()), said["explained"]
+    assert any("cuda_ipc, same GPU" in line for line in said["links"]["ipc direct, 2 ranks"]), said["links"]
+    assert said["moved_functions"] > 10, said["moved_functions"]
+
+
+def on_two_gpus(script, out, build, environment):
+    done, said = run(script, out, build, GPU_CHECK_BRIEF="figures" if LONG else "1", GPU_CHECK_ONLY="" if LONG else ON_TWO,
+                     **environment | {"STANDIN_CUDA_DEVICES": "2"})
+    all_good(done, said)
+    names = names_of(said["checks"])
+    for part in ("nccl levels", "nccl_levels 0,1,0 right", "GPU peers are told"):
+        assert has(names, part), part
+    assert any("GPU peers: all by peer access" in line for line in said["told"]), said["told"]
+    assert any("cuda_ipc, another GPU" in line for line in said["links"]["ipc direct, 2 ranks"]), said["links"]
+
+
+def with_a_hang(script, out, carried, environment):
+    build = out.parent / "hangs"
+    shutil.copytree(carried, build)
+    late = build / "tests/gpu/gpu_late"
+    late.write_text("#!/bin/sh\nexec sleep 1000\n")
+    done, said = run(script, out, build, GPU_CHECK_ONLY="^late|^captures own", GPU_CHECK_LIMIT="20", **environment)
+    assert done.returncode == 1, done.returncode
+    assert {row["what"]: row["good"] for row in said["checks"]} == {
+        "late libcuda.so.1, 2 ranks": False, "captures own, 2 ranks": True}, said["checks"]
+    assert "late libcuda.so.1, 2 ranks (status 207: it stands still)" in done.stdout, done.stdout
+    late.unlink()
+    done, said = run(script, out, build, GPU_CHECK_ONLY="late|contexts", GPU_CHECK_SECONDS="15", **environment)
+    why = {row["what"]: row["why"] for row in said["skipped"]}
+    assert "was not carried" in why["late"] and why["contexts finalize, 2 ranks"] == "the time is over", why
 
 
 def main():
     script, *standins = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / "out.json"
-        if standins:
-            with_standins(script, out, *standins)
-        else:
-            without(script, out)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        out = folder / "out.json"
+        if not standins:
+            is_listed()
+            return without(script, out)
+        build, cuda, nccl = standins
+        carried, libraries = folder / "tree", folder / "libraries"
+        libraries.mkdir()
+        subprocess.run([sys.executable, script, "--carry", build, carried], check=True)
+        for library in (cuda, nccl):
+            hide_counters(library, libraries)
+        # Streams that run far behind are what the programs' own tests are for.
+        environment = {"STANDIN_CUDA_DEVICES": "1", "STANDIN_CUDA_DELAY_US": "10", "LD_LIBRARY_PATH": str(libraries)}
+        with concurrent.futures.ThreadPoolExecutor() as beside:  # which mostly waits
+            hang = beside.submit(with_a_hang, script, folder / "hang.json", carried, environment)
+            on_one_gpu(script, out, carried, environment)
+            on_two_gpus(script, out, carried, environment)
+            hang.result()
 
 
 main()

@@ -1,18 +1,20 @@
 // Figures of GPU memory, a JSON object a line, by rank 0: two ranks, on one GPU or two. The first
-// word is the greatest size in bytes, the second by what the number of calls is divided.
+// word is the greatest size in bytes, the second by what the number of calls is divided. A third
+// names the way that messages go (as TUTTI_LINK has it), and has the figures of messages only.
 //
-//   {"what": "half_round_trip", "bytes": 8, "us": 4.1}
-//   {"what": "bandwidth", "bytes": 268435456, "gb_per_s": ..., "device_copy_gb_per_s": ...}
+//   {"what": "half_round_trip", "way": "any", "bytes": 8, "us": 4.1, ...}
+//   {"what": "exchange", "way": "any", ...}           both ranks send at once: the bytes of each
 //   {"what": "bandwidth_of_device_copy", "bytes": 268435456, "percent": 93}
-//   {"what": "allreduce", "type": "float", "bytes": 1048576, "us": ...}
+//   {"what": "allreduce", "bytes": 1048576, "us": ...}
 //   {"what": "host_half_round_trip", ...}
-//   {"what": "pack_vector_64", "gb_per_s": ...}   and of a struct, and of blocks at odd distances
-//   {"what": "fold_bfloat16", "gb_per_s": ...}   three times its bytes: read, read, written
+//   {"what": "pack_vector_64", "gb_per_s": ...}       and of other types; and unpack_...
+//   {"what": "fold_bfloat16", "gb_per_s": ...}        three times its bytes: read, read, written
 //   {"what": "enqueue", "call": "allreduce", "host_us": 2.1, "stream_us": ...}
 //
 // The last: what a call in a stream costs the host, and how long the stream takes for it.
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 
 #include "rounds.h"
 #include "stream_area.h"
@@ -22,6 +24,8 @@ using gpu::Area;
 using gpu::Kind;
 
 namespace {
+
+const char* way = "any";
 
 int times_of(std::size_t bytes) {
   return gpu::times_of(bytes, {500, 50, 8});
@@ -35,6 +39,13 @@ double us_of(int times, const Call& call) {
   return gpu::middle_of(rounds);
 }
 
+void tell_message(const char* name, std::size_t bytes, double us) {
+  if (rank == 0)
+    std::printf(
+        "{\"what\": \"%s\", \"way\": \"%s\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n",
+        name, way, bytes, us, static_cast<double>(bytes) / us / 1e3);
+}
+
 // us a message.
 double round_trip(const char* name, Kind kind, std::size_t bytes) {
   Area area(bytes, kind);
@@ -46,10 +57,19 @@ double round_trip(const char* name, Kind kind, std::size_t bytes) {
       MPI_Recv(area.data(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1) MPI_Send(area.data(), count, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
   });
-  if (rank == 0)
-    std::printf("{\"what\": \"%s\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n", name,
-                bytes, us / 2, static_cast<double>(bytes) / (us / 2) / 1e3);
+  tell_message(name, bytes, us / 2);
   return us / 2;
+}
+
+// Both ways at once.
+void exchange(std::size_t bytes) {
+  Area out(bytes, Kind::device), in(bytes, Kind::device);
+  out.put(std::vector<char>(bytes).data(), bytes);
+  const auto count = static_cast<int>(bytes);
+  tell_message("exchange", bytes, us_of(times_of(bytes), [&] {
+                 MPI_Sendrecv(out.data(), count, MPI_BYTE, 1 - rank, 1, in.data(), count, MPI_BYTE,
+                              1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               }));
 }
 
 // Both ranks at once, where they share a GPU: what a message can be compared with.
@@ -78,44 +98,64 @@ void allreduce(Kind kind, const char* name, std::size_t bytes) {
   if (rank == 0) std::printf("{\"what\": \"%s\", \"bytes\": %zu, \"us\": %.3f}\n", name, bytes, us);
 }
 
-// Packed on the device; `bytes` of a type whose reach is `reach`.
-void pack(const char* name, MPI_Datatype type, std::size_t bytes, std::size_t reach) {
-  MPI_Type_commit(&type);
-  Area from(reach, Kind::device), into(bytes, Kind::device);
-  from.put(std::vector<char>(reach).data(), reach);
+// On the device both ways, so many of a type that it is `most` bytes or a little less.
+void pack(const std::string& name, MPI_Datatype type, std::size_t most) {
   MPI_Count size = 0;
+  MPI_Aint low = 0, extent = 0;
+  MPI_Type_commit(&type);
   MPI_Type_size_c(type, &size);
-  const auto count = static_cast<int>(bytes / static_cast<std::size_t>(size));
-  const double us = us_of(times_of(bytes), [&] {
-    int position = 0;
+  MPI_Type_get_extent(type, &low, &extent);
+  const auto count = static_cast<int>(most / static_cast<std::size_t>(size));
+  const std::size_t bytes = static_cast<std::size_t>(count * size),
+                    reach = static_cast<std::size_t>(count * extent);
+  Area spread(reach, Kind::device), packed(bytes, Kind::device);
+  spread.put(std::vector<char>(reach).data(), reach);
+  packed.put(std::vector<char>(bytes).data(), bytes);
+  const auto tell = [&](const char* way_of_it, const auto& call) {
+    const double us = us_of(times_of(bytes), [&] {
+      int at = 0;
+      if (rank == 0) call(&at);
+    });
     if (rank == 0)
-      MPI_Pack(from.data(), count, type, into.data(), static_cast<int>(bytes), &position,
-               MPI_COMM_SELF);
+      std::printf("{\"what\": \"%s_%s\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n",
+                  way_of_it, name.c_str(), bytes, us, static_cast<double>(bytes) / us / 1e3);
+  };
+  const auto room = static_cast<int>(bytes);
+  tell("pack", [&](int* at) {
+    MPI_Pack(spread.data(), count, type, packed.data(), room, at, MPI_COMM_SELF);
   });
-  if (rank == 0)
-    std::printf("{\"what\": \"%s\", \"bytes\": %zu, \"us\": %.3f, \"gb_per_s\": %.3f}\n", name,
-                bytes, us, static_cast<double>(bytes) / us / 1e3);
+  tell("unpack", [&](int* at) {
+    MPI_Unpack(packed.data(), room, at, spread.data(), count, type, MPI_COMM_SELF);
+  });
   MPI_Type_free(&type);
 }
 
-// Blocks of 64 bytes: every other one, two of three, and at odd distances.
+MPI_Datatype structure(const std::vector<int>& lengths, const std::vector<MPI_Aint>& places,
+                       const std::vector<MPI_Datatype>& types, MPI_Aint extent) {
+  MPI_Datatype plain = MPI_DATATYPE_NULL, resized = MPI_DATATYPE_NULL;
+  MPI_Type_create_struct(static_cast<int>(types.size()), lengths.data(), places.data(),
+                         types.data(), &plain);
+  MPI_Type_create_resized(plain, 0, extent, &resized);
+  MPI_Type_free(&plain);
+  return resized;
+}
+
+// Every other block; two of three of 64 bytes; these in another structure; at odd distances.
 void packs(std::size_t bytes) {
-  const auto blocks = static_cast<int>(bytes / 64);
-  MPI_Datatype vector = MPI_DATATYPE_NULL, pair = MPI_DATATYPE_NULL, odd = MPI_DATATYPE_NULL;
-  MPI_Type_vector(blocks, 8, 16, MPI_DOUBLE, &vector);
-  pack("pack_vector_64", vector, bytes, 2 * bytes);
-  const int lengths[] = {16, 8};
-  const MPI_Aint places[] = {0, 128};
-  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
-  MPI_Type_create_struct(2, lengths, places, types, &pair);
-  MPI_Datatype resized = MPI_DATATYPE_NULL;
-  MPI_Type_create_resized(pair, 0, 192, &resized);
-  MPI_Type_free(&pair);
-  pack("pack_struct_64", resized, bytes, bytes / 2 * 3);
+  for (const int block : {64, 256, 1024}) {
+    MPI_Datatype vector = MPI_DATATYPE_NULL;
+    MPI_Type_vector(static_cast<int>(bytes) / block, block / 8, block / 4, MPI_DOUBLE, &vector);
+    pack("vector_" + std::to_string(block), vector, bytes);
+  }
+  pack("struct_64", structure({16, 8}, {0, 128}, {MPI_INT, MPI_DOUBLE}, 192), bytes);
+  MPI_Datatype inner = structure({16, 8}, {0, 128}, {MPI_INT, MPI_DOUBLE}, 192);
+  pack("nested_64", structure({2, 8}, {0, 448}, {inner, MPI_DOUBLE}, 576), bytes);
+  MPI_Type_free(&inner);
   std::vector<int> at;
-  for (int i = 0; i < blocks; ++i) at.push_back(i * 16 + i * i % 7);
-  MPI_Type_create_indexed_block(blocks, 8, at.data(), MPI_DOUBLE, &odd);
-  pack("pack_indexed_64", odd, bytes, 2 * bytes + 128);
+  for (int i = 0; i < static_cast<int>(bytes) / 64; ++i) at.push_back(i * 16 + i * i % 7);
+  MPI_Datatype odd = MPI_DATATYPE_NULL;
+  MPI_Type_create_indexed_block(static_cast<int>(at.size()), 8, at.data(), MPI_DOUBLE, &odd);
+  pack("indexed_64", odd, bytes);
 }
 
 // Both operands and the result pass the GPU's memory: three times the bytes.
@@ -179,16 +219,25 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "two ranks are wanted\n");
     return 2;
   }
+  if (argc > 3) {
+    way = argv[3];
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, most})
+      round_trip("half_round_trip", Kind::device, bytes);
+    exchange(most);
+    return done();
+  }
   for (std::size_t bytes = 8; bytes <= most; bytes *= 32) {
     round_trip("half_round_trip", Kind::device, bytes);
     round_trip("host_half_round_trip", Kind::host, bytes);
     allreduce(Kind::device, "allreduce", bytes);
   }
+  round_trip("half_round_trip", Kind::device, 4096);
   const double message = round_trip("half_round_trip", Kind::device, most);
   const double copy = device_copy(most);
   if (rank == 0)
     std::printf("{\"what\": \"bandwidth_of_device_copy\", \"bytes\": %zu, \"percent\": %.0f}\n",
                 most, 100 * copy / message);
+  exchange(most);
   packs(most);
   fold(most);
   enqueue_all();

@@ -1,8 +1,7 @@
 // Collectives of GPU memory: NCCL serves where every member's buffers lie on a GPU of its own, our
 // own algorithms where any member's do not. The first word says what is expected: "forced" (NCCL
 // serves whenever it can), "weighed" (whichever is quicker), "shared" (all ranks have one GPU: it
-// never serves), "levels" (some share one: it does a part). "real" as second word: the library is
-// NVIDIA's, which does not count its calls.
+// never serves), "levels" (some share one: it does a part).
 #include <mpi-ext.h>
 
 #include <numeric>
@@ -23,7 +22,7 @@ unsigned long long before = 0;
 void expect(bool nccl) {
   const unsigned long long now = served();
   const bool may = nccl && by != By::ours && size > 1;
-  if (!gpu::is_real) CHECK(by == By::nccl ? (now > before) == may : may || now == before);
+  if (gpu::is_counted()) CHECK(by == By::nccl ? (now > before) == may : may || now == before);
   before = now;
 }
 
@@ -138,7 +137,6 @@ int main(int argc, char** argv) {
        : what == "weighed" ? By::either
        : what == "levels"  ? By::levels
                            : By::ours;
-  gpu::is_real = argc > 2 && argv[2] == std::string("real");
   for (const std::size_t n : {std::size_t{20000}, std::size_t{300001}}) {
     reductions(n, Kind::device, true);
     movement(n, Kind::pool, true);
@@ -159,10 +157,10 @@ int main(int argc, char** argv) {
   Vector<int> send(numbers(50000, 1), Kind::device), recv(std::vector<int>(50000), Kind::device);
   MPI_Allreduce(send.data(), recv.data(), 50000, MPI_INT, MPI_SUM, half);
   CHECK(recv.get().front() == members);
-  if (!gpu::is_real && by == By::nccl) CHECK((served() > before) == (members > 1));
+  if (gpu::is_counted() && by == By::nccl) CHECK((served() > before) == (members > 1));
   MPI_Comm_free(&half);
   unsigned long long mine = served(), all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-  if (!gpu::is_real && by == By::levels) CHECK(all > 0);
+  if (gpu::is_counted() && by == By::levels) CHECK(all > 0);
   return done();
 }

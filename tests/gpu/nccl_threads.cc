@@ -41,7 +41,7 @@ int main() {
   CHECK(right[1]);
   const unsigned long long before = gpu::served();
   CHECK(sums_are_right(comms[0], 5, 50000));  // nobody beside it
-  CHECK(gpu::served() > before);
+  CHECK(gpu::served() > before || !gpu::is_counted());
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
   return done();
 }

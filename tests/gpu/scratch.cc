@@ -14,8 +14,11 @@ extern "C" [[gnu::weak]] unsigned long long tutti_standin_count(const char* what
 
 namespace {
 
+bool is_counted() {
+  return &tutti_standin_count != nullptr;
+}
 unsigned long long counted(const char* what) {
-  return &tutti_standin_count == nullptr ? 0 : tutti_standin_count(what);
+  return is_counted() ? tutti_standin_count(what) : 0;
 }
 unsigned long long through_host() {
   return counted("to_host") + counted("from_host") + counted("pinned");
@@ -194,7 +197,7 @@ void steady() {
     run(one, true, true);
     const unsigned long long allocated = counted("allocated");
     run(one, true, true);
-    CHECK(counted("allocated") == allocated + 2);  // the test's own
+    if (is_counted()) CHECK(counted("allocated") == allocated + 2);  // the test's own
   }
 }
 
@@ -212,6 +215,8 @@ int main(int argc, char** argv) {
   gpu::begin();
   const std::string way = argc > 1 ? argv[1] : "direct";
   const bool is_direct = way == "direct";
+  if (rank == 0 && !is_counted())
+    std::printf("the driver does not count: what passes through host memory is not asked\n");
   if (way == "full") {
     const gpu::Vector<int> some(own(1), Kind::device);
     std::vector<std::unique_ptr<gpu::Vector<int>>> room;

@@ -1,5 +1,5 @@
 // served: how many calls the stand-in NCCL has served in this process, and how many failed as it
-// was told; a real one does not count.
+// was told. A real one does not count: what rests on that is not asked then.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,18 +8,33 @@
 
 namespace gpu {
 
-inline bool is_real = false;  // the program's second word: NCCL does not count
+using Count = unsigned long long (*)();
 
-inline unsigned long long counted_by_standin(const char* function) {
-  using Count = unsigned long long (*)();
+// Null: no NCCL was opened; or it does not count.
+inline Count counter_of(const char* function, bool* is_open) {
   void* const library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return 0;
+  *is_open = library != nullptr;
+  if (library == nullptr) return nullptr;
   const auto count = reinterpret_cast<Count>(::dlsym(library, function));
   ::dlclose(library);
+  return count;
+}
+inline unsigned long long counted_by_standin(const char* function) {
+  bool is_open = false;
+  const Count count = counter_of(function, &is_open);
   return count == nullptr ? 0 : count();
+}
+// Where none was opened that is counted: it served nothing.
+inline bool is_counted() {
+  bool is_open = false;
+  return counter_of("tutti_standin_nccl_served", &is_open) != nullptr || !is_open;
 }
 inline unsigned long long served() {
   return counted_by_standin("tutti_standin_nccl_served");
+}
+// So many since then, as far as that is counted.
+inline bool has_served(unsigned long long before, unsigned long long calls) {
+  return served() == before + calls || !is_counted();
 }
 inline unsigned long long failed() {
   return counted_by_standin("tutti_standin_nccl_failed");

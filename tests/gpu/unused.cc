@@ -34,6 +34,9 @@ void not_significant(int* bad, int* send, int* recv, int n) {
   CHECK(MPI_Ireduce(send, at_root, n, MPI_INT, MPI_SUM, 0, kWorld, &request) == MPI_SUCCESS);
   CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
   CHECK(MPI_Exscan(send, rank == 0 ? bad : recv, n, MPI_INT, MPI_SUM, kWorld) == MPI_SUCCESS);
+  CHECK(MPI_Iexscan(send, rank == 0 ? bad : recv, n, MPI_INT, MPI_SUM, kWorld, &request) ==
+        MPI_SUCCESS);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
 }
 
 // The last member has no elements.
@@ -47,6 +50,10 @@ void without_a_block(int* bad, int* send, int* recv, int n) {
   int* const at_root = rank == 0 ? recv : bad;
   CHECK(MPI_Reduce_scatter(send, is_last ? bad : recv, counts.data(), MPI_INT, MPI_SUM, kWorld) ==
         MPI_SUCCESS);
+  MPI_Request request;
+  CHECK(MPI_Ireduce_scatter(send, is_last ? bad : recv, counts.data(), MPI_INT, MPI_SUM, kWorld,
+                            &request) == MPI_SUCCESS);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
   CHECK(MPI_Allgatherv(block, mine, MPI_INT, recv, counts.data(), places.data(), MPI_INT, kWorld) ==
         MPI_SUCCESS);
   CHECK(MPI_Gatherv(block, mine, MPI_INT, at_root, counts.data(), places.data(), MPI_INT, 0,

@@ -3,9 +3,6 @@
 
 #include <sys/mman.h>
 
-#include <chrono>
-#include <cstdio>
-
 #include "catch.h"
 #include "device/device.h"
 #include "driver.h"
@@ -155,28 +152,4 @@ TEST_CASE("an address leads to its GPU, another's to another", "[device]") {
   types::Device* const freed = vendor->owner_of(address_of(first));
   REQUIRE(freed != nullptr);
   CHECK_FALSE(freed->is_usable());
-}
-
-// unit_device "[figures]": what asking for an address costs, with the driver's part.
-TEST_CASE("figures: a pointer is classified", "[.][figures]") {
-  const Gpus gpus;
-  REQUIRE(gpus.found);
-  const auto vendor = device::find_gpus(Knobs::defaults());
-  Pointers pointers(gpus.driver);
-  int here = 0;
-  const void* const known = address_of(Gpus::take(1000));
-  constexpr int kTimes = 1000000;
-  const auto tell = [](const char* what, const auto& ask) {
-    ask();
-    const auto began = std::chrono::steady_clock::now();
-    for (int i = 0; i < kTimes; ++i) ask();
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - began;
-    std::printf("%s: %.1f ns\n", what, took.count() / kTimes);
-  };
-  unsigned long long id = 0;
-  const auto at = reinterpret_cast<CUdeviceptr>(known);
-  tell("the driver's answer alone",
-       [&] { gpus.driver.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, at); });
-  tell("a known pointer", [&] { id += static_cast<unsigned>(pointers.find(known).ordinal); });
-  tell("a host pointer, asked by a call", [&] { static_cast<void>(vendor->owner_of(&here)); });
 }

@@ -52,6 +52,21 @@ TEST_CASE("who is near is tried, and the quicker one serves from then on", "[con
   }
 }
 
+TEST_CASE("a verdict is there when all that are near were tried", "[contest]") {
+  for (const double ours : {30.0, 1000.0}) {  // beside 40: near, and then never worth another try
+    Contest contest({50, 60, kNever});
+    const Contest::Times really{ours, 40, kNever};
+    CHECK_FALSE(contest.verdict(kTwo));
+    play(contest, really, 1);
+    CHECK_FALSE(contest.verdict(kTwo));
+    play(contest, really, 6);
+    CHECK(contest.verdict(kTwo) == (ours < 40 ? Contest::ours : Contest::library));
+  }
+  Contest alone({5, 50, kNever});
+  play(alone, {5, 1, kNever}, 100);
+  CHECK_FALSE(alone.verdict(kTwo));
+}
+
 TEST_CASE("a machine that changes is noticed", "[contest]") {
   Contest contest({50, 60, kNever});
   play(contest, {50, 60, kNever}, 200);
@@ -68,6 +83,18 @@ TEST_CASE("one call that was held up changes nothing", "[contest]") {
   CHECK(play(contest, really, 100)[Contest::library] > 90);
 }
 
+TEST_CASE("a first call, in which connections are made, does not keep a way from another",
+          "[contest]") {
+  for (const Contest::Way way : {Contest::ours, Contest::library}) {
+    Contest contest({50, 60, kNever});
+    Contest::Times first{50, 50, kNever}, later = first;
+    first[way] = 1e6;
+    later[way] = 20;
+    play(contest, first, 2);  // one of each
+    CHECK(play(contest, later, 100)[way] > 90);
+  }
+}
+
 TEST_CASE("a way that there is not is not taken", "[contest]") {
   constexpr Contest::Mask kOurs{true, false, false}, kLevels{true, false, true};
   Contest contest({50, 1, 20});
@@ -80,7 +107,7 @@ TEST_CASE("a way that there is not is not taken", "[contest]") {
 
 TEST_CASE("its words say what was predicted and what was measured", "[contest]") {
   Contest contest({50, 60, kNever});
-  contest.took(Contest::library, 33.25);
+  for (const double us : {1e6, 33.25}) contest.took(Contest::library, us);
   const std::string why = contest.why(kTwo);
   CHECK(why.starts_with("nccl: predicted 60.0 us, took 33.2 us; ours: predicted 50.0 us"));
 }

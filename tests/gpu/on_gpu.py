@@ -1,0 +1,92 @@
+"""on_gpu: what scripts/gpu_check runs of tests/gpu and tests/ranks, and how each has to end.
+
+Nothing here needs what only the stand-ins have. The order is that of the check: what was tried on a GPU comes
+first, what may leave it in a bad way comes last, since the time may be over before.
+"""
+import dataclasses
+
+# By NCCL whatever the size; and by which NCCL is never worth asking for: ours, chosen as ever.
+FORCED = {f"TUTTI_{name}": "nccl" for name in
+          ("ALLREDUCE", "REDUCE", "BCAST", "GATHER", "SCATTER", "ALLGATHER", "ALLTOALL", "REDUCE_SCATTER")}
+NEVER = {"TUTTI_COSTS": "nccl=1e6:1e-5"}
+RECOVERS = ["--enable-recovery"]
+KILLED = 137
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    what: str                   # the program and its words
+    ranks: tuple = (2,)         # so many; brief: the first
+    ends: int | None = 0        # the job's status; None: any, but neither a crash nor a hang
+    says: str = ""              # a pattern that its output has
+    prun: tuple = ()            # more words for it
+    env: dict = dataclasses.field(default_factory=dict)
+    nccl: bool = False          # wants NCCL between all ranks: host ids where they share a GPU
+    limit: int = 60             # seconds, then it stands still
+
+
+TRIED = [Run(name, (2, 1, 4)) for name in
+         ("messages", "collectives", "layouts", "operations", "streams", "waiting")] + [
+    Run("ipc direct", (2, 4), says="0 -> .* 1: (cuda_ipc|staged: no peer access)", prun=("--report-links",))]
+
+NCCL_TRIED = [
+    Run("nccl forced", (2, 4), env=FORCED, nccl=True),
+    Run("nccl weighed", env={"TUTTI_EXPLAIN": "1"}, nccl=True),
+    Run("nccl_forms forced", (2, 4), env=FORCED, nccl=True),
+    Run("nccl_forms weighed", env={"TUTTI_EXPLAIN": "1"}, nccl=True)]
+
+FAILURES = [
+    Run("unused", (2, 3)),
+    Run("failures returned"),
+    Run("failures freed", ends=1, says="is GPU memory that has been freed"),
+    Run("failures unseen", ends=1, says="is no memory of this process"),
+    Run("failures freed_in_collective", ends=1, says="is GPU memory that has been freed"),
+    Run("failures freed_everywhere", (2, 1, 3)),
+    Run("one_fails freed", (2, 3)),
+    Run("one_fails unseen", (2, 3)),
+    Run("late libcuda.so.1"),
+    Run("scratch direct", (2, 3, 4), says="0 -> .* 1: (cuda_ipc|staged: no peer access)", prun=("--report-links",),
+        env=NEVER),
+    Run("captures own"),
+    Run("captures other"),
+    Run("captures helper", env={"TUTTI_PROGRESS_US": "100"}),
+    Run("stream_failures wrong"),
+    Run("stream_failures fatal", ends=15, says="MPIX_Recv_enqueue on a communicator of 2 ranks: enqueued in stream 0x"),
+    Run("stream_failures untold", says="and no call came that could say so"),
+    Run("stream_failures exits", ends=3, says="ended with status 3"),
+    Run("stream_failures killed", ends=KILLED, says="rank 0 goes on", prun=RECOVERS),
+    Run("ipc_faults killed 0", ends=KILLED, says="rank 1 goes on", prun=RECOVERS),
+    Run("ipc_faults killed 1", ends=KILLED, says="rank 0 goes on", prun=RECOVERS)]
+
+NCCL_FAILURES = [
+    Run("operations nccl", env=FORCED, nccl=True),
+    Run("nccl_threads", (2, 3), env=FORCED, nccl=True),
+    Run("nccl_levels 0 right", (3,), env=FORCED, nccl=True),
+    Run("nccl_kill", (2, 3), ends=KILLED, says="rank 0 goes on", prun=RECOVERS, env=FORCED, nccl=True),
+    Run("nccl_streams declined", env=FORCED, nccl=True),
+    Run("nccl_streams streamed", (2, 3), env=FORCED, nccl=True),
+    Run("nccl_streams alone", env=FORCED, nccl=True),
+    Run("nccl_streams beside", env=FORCED, nccl=True),
+    Run("nccl_streams unkept", env=FORCED, nccl=True),
+    Run("nccl_streams killed", ends=KILLED, says="rank 0 goes on", prun=RECOVERS, nccl=True)]
+
+# Ranks 0 and 2, or their like, share a GPU: NCCL goes between those who lead.
+LEVELS = [
+    Run("nccl levels", (4,), env=FORCED),
+    Run("nccl_levels 0,1,0 right", (3,), env=FORCED),
+    Run("nccl_levels 0,0,1,1 right", (4,), env=FORCED),
+    Run("nccl_levels 0,1,1,0 dies", (4,), ends=KILLED, says="rank 0 goes on", prun=RECOVERS, env=FORCED)]
+
+# A GPU is reset; and the program breaks CUDA's rules: what is read then may be anything.
+LAST = [
+    Run("contexts again"),
+    Run("contexts finalize"),
+    Run("ipc_faults freed", ends=None)]
+
+PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES + NCCL_FAILURES + LEVELS + LAST} |
+                  {"figures", "allreduce_figures", "pointer_figures"})
+# Not on a real GPU: what these are about only the stand-ins have (check_test.py asks for the rest).
+WITHOUT = ["nccl_faults",  # NCCL's functions fail as they are told
+           "taken"]        # a stand-in that ends who takes memory away below a copy
+# Programs of tests/ranks whose buffers tests/mover moves: what tests/mover/run.py has first.
+MOVED = ["p2p", "persistent", "nonblocking", "collectives", "topologies", "buffered"]

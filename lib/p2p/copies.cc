@@ -12,7 +12,7 @@
 
 #include "base/backoff.h"
 #include "p2p/core.h"
-#include "p2p/pieces.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 namespace {
@@ -73,9 +73,9 @@ void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
     if (use == Bounce::Use::fence) transfer->waits_exposed = false;
     give_bounce(bounce);
     if (use == Bounce::Use::piece && transfer->phase == Phase::offered)
-      return Pieces(*this).end_packed(transfer);
+      return DeviceReads(*this).end_packed(transfer);
     if ((use == Bounce::Use::get || use == Bounce::Use::ready) && transfer->phase == Phase::getting)
-      return Pieces(*this).end_read(transfer, ok && use == Bounce::Use::get);
+      return DeviceReads(*this).end_read(transfer, ok && use == Bounce::Use::get);
   }
   if (transfer->phase == Phase::copying && transfer->copies == 0) complete(transfer);
 }

@@ -106,7 +106,7 @@ class Core final : public transport::Sink {
 
  private:
   friend class PartitionedHalf;
-  friend class Pieces;
+  friend class DeviceReads;
   class OwnFrames final : public FrameHandler {
    public:
     explicit OwnFrames(Core& core) : core_(core) {}
@@ -180,7 +180,6 @@ class Core final : public transport::Sink {
 
   // device_get.cc
   bool is_read(const PeerState& peer, const Transfer& transfer) const;
-  bool may_pack(const PeerState& peer, const Transfer& transfer) const;
   bool is_exposed(PeerState& peer, Transfer* transfer);
   Result<void> expose(const PeerState& peer, Transfer* transfer, const types::Buffer& where);
   Result<void> expose_device(const PeerState& peer, Transfer* transfer);

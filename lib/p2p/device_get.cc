@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "p2p/core.h"
-#include "p2p/pieces.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 namespace {
@@ -38,6 +38,11 @@ bool is_moved(const PeerState& peer, const Transfer& transfer) {
          link_moves(peer, transfer) && buffer.is_one_run() && buffer.device->is_usable();
 }
 
+// Whether the message may be packed for the peer, if it cannot be read where it lies.
+bool may_pack(const PeerState& peer, const Transfer& transfer) {
+  return transfer.total >= kPackedFrom && peer.unread < kMostUnread;
+}
+
 }  // namespace
 
 const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
@@ -46,21 +51,16 @@ const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
   return nullptr;
 }
 
-// Whether the peer shall read the message out of our device's memory: there is a link for that, and
-// reading takes less than the way through host memory.
+// Whether the peer shall be asked to read the message out of our device's memory: there is a link
+// for that, and it has not said that messages of this size take less through host memory.
 bool Core::is_read(const PeerState& peer, const Transfer& transfer) const {
   const types::Buffer& buffer = transfer.buffer;
   // A peer that never reads is not asked again about short messages: asking costs the most there.
   if (peer.unread >= kMostUnread && transfer.total <= peer.eager_bytes) return false;
   const bool is_there = reader_of(peer, buffer.kind()) != nullptr && buffer.device->is_usable();
   if (!is_there || transfer.total == 0 || transfer.bounces != nullptr) return false;
-  return buffer.is_one_run() ? transfer.total >= buffer.device->pace().read_from
-                             : may_pack(peer, transfer);
-}
-
-// Whether the message may be packed for the peer, if it cannot be read where it lies.
-bool Core::may_pack(const PeerState& peer, const Transfer& transfer) const {
-  return transfer.total >= kPackedFrom && peer.rank != wireup_.rank() && peer.unread < kMostUnread;
+  return buffer.is_one_run() ? !peer.unasked.has(transfer.total)
+                             : may_pack(peer, transfer) && peer.rank != wireup_.rank();
 }
 
 // What is in one piece.
@@ -75,10 +75,11 @@ Result<void> Core::expose(const PeerState& peer, Transfer* transfer, const types
 
 // Where it lies, or else packed for the peer.
 Result<void> Core::expose_device(const PeerState& peer, Transfer* transfer) {
-  Pieces pieces(*this);
+  DeviceReads pieces(*this);
   if (!transfer->buffer.is_one_run()) return pieces.expose(peer, transfer);
   auto exposed = expose(peer, transfer, transfer->buffer);
-  if (!exposed && may_pack(peer, *transfer) && pieces.expose(peer, transfer)) return {};
+  const bool is_own = peer.rank == wireup_.rank();
+  if (!exposed && !is_own && may_pack(peer, *transfer) && pieces.expose(peer, transfer)) return {};
   return exposed;
 }
 
@@ -89,6 +90,7 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
   transfer->was_exposed = true;
   transfer->holds = true;
   if (!is_read(peer, *transfer)) {
+    peer.unasked.take(transfer->total);
     transfer->by_link = is_moved(peer, *transfer);
     peer.takes_moved = link_moves(peer, *transfer);
     const bool has_way = !peer.readers.empty() || peer.takes_moved;
@@ -106,7 +108,7 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
   begin_copy(transfer);
   Bounce* const fence = take_work(transfer, Bounce::Use::fence);
   if (transfer->scratch != nullptr)
-    Pieces::pack(transfer, 0, transfer->packed, fence);
+    DeviceReads::pack(transfer, 0, transfer->packed, fence);
   else
     transfer->buffer.device->await_caller(fence);
   return !transfer->waits_exposed;
@@ -143,6 +145,7 @@ bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
   if (kind >= kMemoryKinds) return false;
   auto* const reader = const_cast<BulkLink*>(reader_of(peer, static_cast<MemoryKind>(kind)));
   if (reader == nullptr) return false;
+  if (DeviceReads(*this).comes_in_frames(peer, *reader, transfer)) return true;
   const auto start = [&]() -> Result<void> {
     if (reader->link == nullptr) TUTTI_DO(connect_bulk(peer, *reader));
     TUTTI_TRY(imported, reader->link->import(transfer->key));
@@ -150,13 +153,14 @@ bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
     transfer->phase = Phase::getting;
     transfer->packed =
         transfer->is_in_pieces() ? std::min(transfer->total, kWindow) : transfer->total;
-    return Pieces(*this).read(*reader, transfer);
+    return DeviceReads(*this).read(*reader, transfer);
   };
   const auto begun = start();
   peer.was_not_read = !begun;
   if (begun) return true;
   transfer->source_memory.reset();
   transfer->packed = 0;
+  DeviceReads::end_judged(peer, transfer, false);
   if (log::explains())
     log::explain("message from rank " + std::to_string(peer.rank) +
                  " comes through host memory: " + begun.error().text);

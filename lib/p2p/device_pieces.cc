@@ -18,11 +18,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "p2p/pieces.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 
-Result<void> Pieces::expose(const PeerState& peer, Transfer* transfer) {
+Result<void> DeviceReads::expose(const PeerState& peer, Transfer* transfer) {
   types::Device& device = *transfer->buffer.device;
   const std::uint64_t bytes = std::min(transfer->total, kWindow);
   transfer->scratch = device.take_scratch(bytes);
@@ -39,7 +39,7 @@ Result<void> Pieces::expose(const PeerState& peer, Transfer* transfer) {
   return exposed;
 }
 
-void Pieces::pack(Transfer* transfer, std::uint64_t at, std::uint64_t bytes, Bounce* work) {
+void DeviceReads::pack(Transfer* transfer, std::uint64_t at, std::uint64_t bytes, Bounce* work) {
   const auto count = static_cast<types::Count>(bytes);
   auto into = types::Buffer::plain(transfer->scratch + at % kWindow, count);
   into.device = transfer->buffer.device;
@@ -47,7 +47,7 @@ void Pieces::pack(Transfer* transfer, std::uint64_t at, std::uint64_t bytes, Bou
 }
 
 // Packs what is next if there is room for it. What cannot be had is answered all the same.
-void Pieces::refill(Transfer* transfer) {
+void DeviceReads::refill(Transfer* transfer) {
   while (transfer->packed < std::min(transfer->total, transfer->moved + kWindow)) {
     const std::uint64_t at = transfer->packed, bytes = std::min(kPiece, transfer->total - at);
     transfer->packed += bytes;
@@ -60,14 +60,14 @@ void Pieces::refill(Transfer* transfer) {
 }
 
 // Inside a device's progress.
-void Pieces::end_packed(Transfer* transfer) {
+void DeviceReads::end_packed(Transfer* transfer) {
   const bool is_there = transfer->failure == Code::ok;
   core_.queue_control(core_.peer(transfer->peer), Kind::refilled, is_there ? 1 : 0,
                       transfer->remote);
   refill(transfer);
 }
 
-bool Pieces::on_emptied(int from, const transport::FrameHeader& header) {
+bool DeviceReads::on_emptied(int from, const transport::FrameHeader& header) {
   Transfer* const transfer =
       core_.find_active(low_of(header.cookie), from, Phase::offered, "emptied");
   if (transfer == nullptr) return true;
@@ -82,7 +82,7 @@ bool Pieces::on_emptied(int from, const transport::FrameHeader& header) {
   return true;
 }
 
-Result<void> Pieces::read(BulkLink& reader, Transfer* transfer) {
+Result<void> DeviceReads::read(BulkLink& reader, Transfer* transfer) {
   const auto at = static_cast<types::Count>(transfer->moved);
   const auto bytes = static_cast<types::Count>(transfer->piece());
   core_.begin_copy(transfer);
@@ -98,7 +98,7 @@ Result<void> Pieces::read(BulkLink& reader, Transfer* transfer) {
 
 // Inside a device's progress. The place of a piece that was read is for what comes a window later,
 // if anything does.
-void Pieces::end_read(Transfer* transfer, bool ok) {
+void DeviceReads::end_read(Transfer* transfer, bool ok) {
   if (!ok) {
     transfer->packed = 0;
     return go_on(transfer);
@@ -113,7 +113,7 @@ void Pieces::end_read(Transfer* transfer, bool ok) {
 }
 
 // Before the end come the answers to all that its sender was asked for.
-void Pieces::go_on(Transfer* transfer) {
+void DeviceReads::go_on(Transfer* transfer) {
   PeerState& from = core_.peer(transfer->peer);
   const bool ends = transfer->moved == transfer->total || transfer->packed == 0 ||
                     transfer->failure != Code::ok || from.gone;
@@ -128,7 +128,7 @@ void Pieces::go_on(Transfer* transfer) {
   go_on(transfer);
 }
 
-void Pieces::end(PeerState& from, Transfer* transfer) {
+void DeviceReads::end(PeerState& from, Transfer* transfer) {
   transfer->in_flight = 0;
   transfer->packed = 0;
   if (transfer->moved == transfer->total) {
@@ -138,10 +138,11 @@ void Pieces::end(PeerState& from, Transfer* transfer) {
   if (from.gone) return core_.fail_with(transfer, from.failure);
   if (transfer->failure != Code::ok) return core_.give_up_getting(from, transfer);
   transfer->source_memory.reset();
+  end_judged(from, transfer, false);
   core_.grant(from, transfer);
 }
 
-bool Pieces::on_refilled(int from, const transport::FrameHeader& header) {
+bool DeviceReads::on_refilled(int from, const transport::FrameHeader& header) {
   Transfer* const transfer =
       core_.find_active(low_of(header.cookie), from, Phase::getting, "refilled");
   if (transfer == nullptr) return true;

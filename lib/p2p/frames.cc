@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "p2p/core.h"
-#include "p2p/pieces.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 
@@ -34,9 +34,9 @@ bool Core::OwnFrames::on_frame(int from, const transport::FrameHeader& header,
       core_.on_cut(from, header);
       return true;
     case Kind::emptied:
-      return Pieces(core_).on_emptied(from, header);
+      return DeviceReads(core_).on_emptied(from, header);
     case Kind::refilled:
-      return Pieces(core_).on_refilled(from, header);
+      return DeviceReads(core_).on_refilled(from, header);
     case Kind::goodbye:
       core_.on_goodbye(core_.peer(from));
       return true;

@@ -198,7 +198,8 @@ bool Core::on_grant(int from, const transport::FrameHeader& header) {
   if (header.flags >= kMemoryKinds) return false;
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::offered, "grant");
   if (transfer == nullptr) return true;
-  if (transfer->region != nullptr && transfer->buffer.device != nullptr) ++peer(from).unread;
+  if (transfer->region != nullptr && transfer->buffer.device != nullptr)
+    peer(from).note_granted(transfer->total, header.tag);
   transfer->region.reset();  // it will not be read
   if (transfer->scratch != nullptr) transfer->packed = 0;
   transfer->remote = high_of(header.cookie);

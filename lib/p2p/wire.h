@@ -8,7 +8,8 @@
 //   offer    key or none message bytes     fingerprint | sender's id      grant or taken
 //     of a short one     message bytes     fingerprint | sender's id      the same, when kept too
 //   grant    none        bytes wanted      sender's id | receiver's id    data
-//     (its flags: the kind of memory that the data go to)
+//     (its flags: the kind of memory that the data go to. Its tag, of a device's memory that could
+//     have been read: 1, and so many more messages of this size that need not be offered)
 //   emptied  none        bytes read        sender's id | receiver's id    refilled
 //   refilled none        0: none comes     receiver's id                  -
 //   data     a part      its offset        receiver's id                  -

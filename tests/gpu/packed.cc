@@ -5,6 +5,7 @@
 // into), "killed" and a rank, which wants --enable-recovery, "failed" and the rank whose driver
 // does, "real" (a real driver, which does not count).
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -243,6 +244,7 @@ void failed(const Layout& each, int failing) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::setenv("TUTTI_SINGLE_COPY", "on", 0);  // of what could be read all is
   begin();
   gpu::begin();
   const std::string way = argc > 1 ? argv[1] : "";

@@ -1,14 +1,14 @@
-// Pieces: how a receiver reads a message out of a device's memory, and what its sender packs for it
-// where it cannot be read where it lies (device_pieces.cc). It does that to the Core.
+// DeviceReads: how a receiver reads messages out of a device's memory, or has them sent in frames
+// instead, and what their senders pack for it (device_pieces.cc). It does that to the Core.
 #pragma once
 
 #include "p2p/core.h"
 
 namespace tutti::p2p {
 
-class Pieces {
+class DeviceReads {
  public:
-  explicit Pieces(Core& core) : core_(core) {}
+  explicit DeviceReads(Core& core) : core_(core) {}
 
   // Of a send: has it packed where its peer can read it, and exposes that; pack() does the work.
   Result<void> expose(const PeerState& peer, Transfer* transfer);
@@ -16,7 +16,11 @@ class Pieces {
   void end_packed(Transfer* transfer);
   bool on_emptied(int from, const transport::FrameHeader& header);
 
-  // Of a receive: begins to read what is next.
+  // Of a receive, whose message this link could read: whether it comes in frames, as these are
+  // quicker here. They are asked for then.
+  bool comes_in_frames(PeerState& from, const BulkLink& reader, Transfer* transfer);
+  static void end_judged(PeerState& from, Transfer* transfer, bool well);
+  // Begins to read what is next.
   Result<void> read(BulkLink& reader, Transfer* transfer);
   void end_read(Transfer* transfer, bool ok);
   // Nothing is being read: what is next, or the end.

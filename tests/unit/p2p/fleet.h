@@ -106,11 +106,13 @@ class FleetTransport final : public transport::Transport {
 // Two ranks, a device each, one thread.
 struct FleetPair {
   explicit FleetPair(const FakeDeviceOptions& device, const Refusals& refusals = {},
-                     const FakeOptions& frames = {})
+                     const FakeOptions& frames = {}, int sender_delay = 0)
       : net(2, frames), wireups(wireup::in_threads({0, 0})) {
     fleet.refusals = refusals;
     for (int rank = 0; rank < 2; ++rank) {
-      fleet.devices.push_back(std::make_unique<FakeDevice>(rank, device));
+      FakeDeviceOptions options = device;
+      if (rank == 0 && sender_delay > 0) options.longest_delay = sender_delay;
+      fleet.devices.push_back(std::make_unique<FakeDevice>(rank, options));
       auto opened =
           Endpoint::open_over(*wireups[static_cast<std::size_t>(rank)], Knobs::defaults(),
                               [this, rank](const transport::Surroundings& around) {

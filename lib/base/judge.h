@@ -12,8 +12,9 @@
 // more rarely the slower the other was: 640 times the square of the ratio, but once in 10240. The
 // first four turns of all count for nothing either, because memory is new; the first trial follows
 // when three more were told of (so there is none where nobody tells). Where telling has a price, it
-// is needed only while it is asked for (`asks`): in trials and before them. One judge serves one
-// size, by powers of two (`size_class`), of one pair or team.
+// is needed only while it is asked for (`asks`): in trials and before them. So the turns until then
+// may be passed over (`skip`). One judge serves one size, by powers of two (`size_class`), of one
+// pair or team.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +30,10 @@ inline constexpr std::size_t size_class(std::size_t bytes, std::size_t least, st
   return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes / least | 1)) - 1,
                                classes - 1);
 }
-// What so many bytes took, as ns for 32 KiB.
+// What so many bytes took, as ns for so many.
+inline constexpr std::size_t kPaceBytes = std::size_t{32} << 10;
 inline std::uint32_t pace_of(std::int64_t ns, std::size_t bytes) {
-  const double scaled = static_cast<double>(ns) * (32 << 10) / static_cast<double>(bytes);
+  const double scaled = static_cast<double>(ns) * kPaceBytes / static_cast<double>(bytes);
   return static_cast<std::uint32_t>(std::clamp(scaled, 1.0, 2e9));
 }
 
@@ -65,6 +67,13 @@ class Judge {
       until_trial_ = kTryAgainAfter - kTrial;  // where not all is told
     }
     return 1 - kept_;
+  }
+  // Passes over the turns of the kept way that nobody needs to be told of; how many they are.
+  std::uint32_t skip() {
+    if (trial_ > 0 || until_trial_ <= kAsked) return 0;
+    const std::uint32_t skipped = until_trial_ - kAsked;
+    until_trial_ = kAsked;
+    return skipped;
   }
   // Whether the figure of the turn that was asked for last can count.
   bool asks() const { return trial_ > 0 || until_trial_ < kAsked || told_ < kTrial; }

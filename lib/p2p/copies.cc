@@ -12,6 +12,7 @@
 
 #include "base/backoff.h"
 #include "p2p/core.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 namespace {
@@ -71,8 +72,10 @@ void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
     if (use == Bounce::Use::unpack) arrived_bytes_ -= bounce->bytes;
     if (use == Bounce::Use::fence) transfer->waits_exposed = false;
     give_bounce(bounce);
+    if (use == Bounce::Use::piece && transfer->phase == Phase::offered)
+      return DeviceReads(*this).end_packed(transfer);
     if ((use == Bounce::Use::get || use == Bounce::Use::ready) && transfer->phase == Phase::getting)
-      return end_device_get(transfer, ok && use == Bounce::Use::get);
+      return DeviceReads(*this).end_read(transfer, ok && use == Bounce::Use::get);
   }
   if (transfer->phase == Phase::copying && transfer->copies == 0) complete(transfer);
 }
@@ -84,6 +87,8 @@ void Core::drop_bounces(Transfer* transfer) {
     give_bounce(first);
   }
   if (transfer->reading != nullptr) give_bounce(std::exchange(transfer->reading, nullptr));
+  if (transfer->scratch != nullptr)
+    transfer->buffer.device->give_scratch(std::exchange(transfer->scratch, nullptr));
   transfer->packed = 0;
   transfer->was_exposed = transfer->by_link = false;
   if (transfer->status.code == Code::ok) transfer->status.code = transfer->failure;

@@ -106,6 +106,7 @@ class Core final : public transport::Sink {
 
  private:
   friend class PartitionedHalf;
+  friend class DeviceReads;
   class OwnFrames final : public FrameHandler {
    public:
     explicit OwnFrames(Core& core) : core_(core) {}
@@ -178,12 +179,12 @@ class Core final : public transport::Sink {
   void await_copies();
 
   // device_get.cc
-  static bool is_read(const PeerState& peer, const Transfer& transfer);
+  bool is_read(const PeerState& peer, const Transfer& transfer) const;
   bool is_exposed(PeerState& peer, Transfer* transfer);
+  Result<void> expose(const PeerState& peer, Transfer* transfer, const types::Buffer& where);
   Result<void> expose_device(const PeerState& peer, Transfer* transfer);
   static const BulkLink* reader_of(const PeerState& peer, MemoryKind kind);
   bool start_device_get(PeerState& peer, Transfer* transfer);
-  void end_device_get(Transfer* transfer, bool ok);
   bool start_own_copy(Transfer* transfer);
   bool start_move(PeerState& peer, Transfer* transfer);
 

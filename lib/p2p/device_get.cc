@@ -2,17 +2,21 @@
 //
 // The sender's offer carries the key of its memory as that device's vendor exports it, once what
 // the caller gave the device before has ended: nobody else can wait for that. The receiver's device
-// copies all of it at once, then the message is taken. Where anything is refused, on either side,
-// the message goes by frames as if nobody had asked.
+// copies it, and the message is taken. What neighbours cannot read where it lies is packed for them
+// (device_pieces.cc). Where anything is refused, on either side, the message goes by frames as if
+// nobody had asked.
 #include <algorithm>
 
 #include "base/log.h"
 #include "p2p/core.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 namespace {
 
 constexpr std::uint32_t kMostUnread = 8;
+// What is packed for its reader from so many bytes on: a device has no memory for less.
+constexpr std::uint64_t kPackedFrom = std::uint64_t{16} << 10;
 
 // Whether a link to the peer moves a message of this length and kind of memory itself. A bulk link
 // that is not made yet is believed; where it does not after all, nothing is lost but the waiting.
@@ -34,6 +38,11 @@ bool is_moved(const PeerState& peer, const Transfer& transfer) {
          link_moves(peer, transfer) && buffer.is_one_run() && buffer.device->is_usable();
 }
 
+// Whether the message may be packed for the peer, if it cannot be read where it lies.
+bool may_pack(const PeerState& peer, const Transfer& transfer) {
+  return transfer.total >= kPackedFrom && peer.unread < kMostUnread;
+}
+
 }  // namespace
 
 const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
@@ -42,24 +51,36 @@ const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
   return nullptr;
 }
 
-// Whether the peer shall read the message out of our device's memory: there is a link for that, the
-// message lies in one piece, and reading takes less than the way through host memory.
-bool Core::is_read(const PeerState& peer, const Transfer& transfer) {
+// Whether the peer shall be asked to read the message out of our device's memory: there is a link
+// for that, and it has not said that messages of this size take less through host memory.
+bool Core::is_read(const PeerState& peer, const Transfer& transfer) const {
   const types::Buffer& buffer = transfer.buffer;
   // A peer that never reads is not asked again about short messages: asking costs the most there.
   if (peer.unread >= kMostUnread && transfer.total <= peer.eager_bytes) return false;
-  return reader_of(peer, buffer.kind()) != nullptr && transfer.total > 0 && buffer.is_one_run() &&
-         buffer.device->is_usable() && transfer.total >= buffer.device->pace().read_from;
+  const bool is_there = reader_of(peer, buffer.kind()) != nullptr && buffer.device->is_usable();
+  if (!is_there || transfer.total == 0 || transfer.bounces != nullptr) return false;
+  return buffer.is_one_run() ? !peer.unasked.has(transfer.total)
+                             : may_pack(peer, transfer) && peer.rank != wireup_.rank();
 }
 
-Result<void> Core::expose_device(const PeerState& peer, Transfer* transfer) {
-  const types::Buffer& buffer = transfer->buffer;
-  const BulkLink* const reader = reader_of(peer, buffer.kind());
+// What is in one piece.
+Result<void> Core::expose(const PeerState& peer, Transfer* transfer, const types::Buffer& where) {
+  const BulkLink* const reader = reader_of(peer, where.kind());
   TUTTI_TRY(region, opened_.transports[reader->picked.index]->expose(
-                        {buffer.at(), transfer->total, buffer.kind(), buffer.device->number()}));
+                        {where.at(), static_cast<std::size_t>(where.bytes), where.kind(),
+                         where.device->number()}));
   transfer->region = std::move(region);
-  transfer->holds = true;
   return {};
+}
+
+// Where it lies, or else packed for the peer.
+Result<void> Core::expose_device(const PeerState& peer, Transfer* transfer) {
+  DeviceReads pieces(*this);
+  if (!transfer->buffer.is_one_run()) return pieces.expose(peer, transfer);
+  auto exposed = expose(peer, transfer, transfer->buffer);
+  const bool is_own = peer.rank == wireup_.rank();
+  if (!exposed && !is_own && may_pack(peer, *transfer) && pieces.expose(peer, transfer)) return {};
+  return exposed;
 }
 
 // Whether this message may be opened: if its peer shall read it, it then has a region. Otherwise it
@@ -69,6 +90,7 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
   transfer->was_exposed = true;
   transfer->holds = true;
   if (!is_read(peer, *transfer)) {
+    peer.unasked.take(transfer->total);
     transfer->by_link = is_moved(peer, *transfer);
     peer.takes_moved = link_moves(peer, *transfer);
     const bool has_way = !peer.readers.empty() || peer.takes_moved;
@@ -84,7 +106,11 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
   }
   transfer->waits_exposed = true;
   begin_copy(transfer);
-  transfer->buffer.device->await_caller(take_work(transfer, Bounce::Use::fence));
+  Bounce* const fence = take_work(transfer, Bounce::Use::fence);
+  if (transfer->scratch != nullptr)
+    DeviceReads::pack(transfer, 0, transfer->packed, fence);
+  else
+    transfer->buffer.device->await_caller(fence);
   return !transfer->waits_exposed;
 }
 
@@ -94,6 +120,7 @@ bool Core::start_move(PeerState& peer, Transfer* transfer) {
   if (!is_moved(peer, *transfer)) return false;
   transfer->by_link = true;
   transfer->phase = Phase::getting;
+  transfer->packed = 0;  // nothing is read
   begin_copy(transfer);
   transfer->buffer.device->await_caller(take_work(transfer, Bounce::Use::ready));
   return true;
@@ -118,26 +145,22 @@ bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
   if (kind >= kMemoryKinds) return false;
   auto* const reader = const_cast<BulkLink*>(reader_of(peer, static_cast<MemoryKind>(kind)));
   if (reader == nullptr) return false;
+  if (DeviceReads(*this).comes_in_frames(peer, *reader, transfer)) return true;
   const auto start = [&]() -> Result<void> {
     if (reader->link == nullptr) TUTTI_DO(connect_bulk(peer, *reader));
     TUTTI_TRY(imported, reader->link->import(transfer->key));
     transfer->source_memory = std::move(imported);
     transfer->phase = Phase::getting;
-    begin_copy(transfer);
-    Bounce* const got = take_work(transfer, Bounce::Use::get);
-    const auto begun = reader->link->get(
-        *transfer->source_memory, 0,
-        transfer->buffer.part(0, static_cast<types::Count>(transfer->total)), got);
-    if (!begun) {
-      forget_copy(transfer);
-      give_bounce(got);
-    }
-    return begun;
+    transfer->packed =
+        transfer->is_in_pieces() ? std::min(transfer->total, kWindow) : transfer->total;
+    return DeviceReads(*this).read(*reader, transfer);
   };
   const auto begun = start();
   peer.was_not_read = !begun;
   if (begun) return true;
   transfer->source_memory.reset();
+  transfer->packed = 0;
+  DeviceReads::end_judged(peer, transfer, false);
   if (log::explains())
     log::explain("message from rank " + std::to_string(peer.rank) +
                  " comes through host memory: " + begun.error().text);
@@ -152,24 +175,11 @@ bool Core::start_own_copy(Transfer* transfer) {
   if (sent->buffer.device == nullptr && transfer->buffer.device == nullptr) return false;
   const auto bytes = static_cast<types::Count>(transfer->total);
   transfer->phase = Phase::getting;
+  transfer->packed = transfer->total;
   begin_copy(transfer);
   types::begin_copy(sent->buffer.part(0, bytes), transfer->buffer.part(0, bytes),
                     take_work(transfer, Bounce::Use::get));
   return true;
-}
-
-// Inside a device's progress.
-void Core::end_device_get(Transfer* transfer, bool ok) {
-  PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
-  if (ok) {
-    transfer->moved = transfer->total;
-    queue_control(from, Kind::taken, 0, transfer->remote);
-    return from.gone ? complete(transfer) : end_answered(transfer);
-  }
-  if (from.gone) return fail_with(transfer, from.failure);
-  if (transfer->failure != Code::ok) return give_up_getting(from, transfer);
-  transfer->source_memory.reset();
-  grant(from, transfer);
 }
 
 }  // namespace tutti::p2p

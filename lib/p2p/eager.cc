@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "p2p/core.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 namespace {
@@ -215,6 +216,8 @@ bool Core::drop_held(Transfer* transfer) {
   transfer->staging = nullptr;
   transfer->region.reset();
   transfer->source_memory.reset();
+  if (transfer->is_judged && transfer->key_flags != 0) [[unlikely]]
+    DeviceReads::end_judged(peer(transfer->peer), transfer, transfer->status.code == Code::ok);
   if (std::exchange(transfer->is_judged, false))
     peer(transfer->peer).ways->end(transfer->status.code == Code::ok, now_ns());
   return true;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "p2p/core.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 
@@ -32,6 +33,10 @@ bool Core::OwnFrames::on_frame(int from, const transport::FrameHeader& header,
     case Kind::cut:
       core_.on_cut(from, header);
       return true;
+    case Kind::emptied:
+      return DeviceReads(core_).on_emptied(from, header);
+    case Kind::refilled:
+      return DeviceReads(core_).on_refilled(from, header);
     case Kind::goodbye:
       core_.on_goodbye(core_.peer(from));
       return true;

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "p2p/core.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 namespace {
@@ -278,6 +279,7 @@ void Core::lose_transfer(Transfer* transfer, Code code) {
     case Phase::getting:
       transfer->failure = code;
       work_ = true;
+      if (transfer->is_in_pieces() && transfer->copies == 0) DeviceReads(*this).go_on(transfer);
       return;
   }
 }

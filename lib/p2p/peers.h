@@ -64,6 +64,8 @@ struct PeerState {
   bool takes_moved = false;       // its link moves such memory itself, and was sent some
   std::string why_staged;         // why it cannot read ours; empty: it was not tried, or can
   std::unique_ptr<Ways> ways;     // of its long messages; made with the first that has two
+  std::unique_ptr<Ways> device_ways;  // of those that it offers out of a device's memory
+  Unasked unasked;                    // messages of ours, out of such memory
   std::uint64_t messages_sent = 0, bytes_sent = 0;
 
   TransferLine waiting;  // sends whose first frame was not posted yet, in order
@@ -71,6 +73,11 @@ struct PeerState {
   ControlFrame* control_last = nullptr;
   Transfer* placed = nullptr;  // the receive whose eager payload the transport is reading
 
+  // A message of ours that it was to read comes in frames instead; the tag of its grant says why.
+  void note_granted(std::uint64_t bytes, std::int32_t tag) {
+    unread = tag > 0 ? 0 : unread + 1;
+    if (tag > 1) unasked.set(bytes, static_cast<std::uint32_t>(tag) - 1);
+  }
   bool has_queued() const { return control_first != nullptr || !waiting.is_empty(); }
 };
 

@@ -46,7 +46,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   // Read by the peer's device. A short one that nobody asks for yet is kept there, in host memory.
   if (is_of_device && !key.empty()) {
     if (transfer->total > kMostDeviceKept) header.flags = 0;
-    header.flags |= kOfDevice;
+    header.flags |= transfer->scratch == nullptr ? kOfDevice : kOfDevice | kPacked;
   }
   const std::uint32_t cost = key_cost_of(key.size());
   peer.credit -= cost;
@@ -101,7 +101,7 @@ void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
   transfer->remote = high_of(header.cookie);
   transfer->moved = 0;
   transfer->key.assign(key.begin(), key.end());
-  transfer->has_device_key = (header.flags & kOfDevice) != 0;
+  transfer->key_flags = header.flags & (kOfDevice | kPacked);
 }
 
 void Core::answer(Transfer* transfer) {
@@ -126,7 +126,7 @@ Ways::Way Core::way_for(PeerState& peer, Transfer* transfer) {
 }
 
 bool Core::start_get(PeerState& peer, Transfer* transfer) {
-  if (transfer->has_device_key) return start_device_get(peer, transfer);
+  if (transfer->key_flags != 0) return start_device_get(peer, transfer);
   if (!peer.traits.gets || !transfer->buffer.is_contiguous()) return false;
   if (peer.traits.gets_are_judged && way_for(peer, transfer) == Ways::frames) return false;
   auto imported = peer.link->import(transfer->key);
@@ -198,8 +198,10 @@ bool Core::on_grant(int from, const transport::FrameHeader& header) {
   if (header.flags >= kMemoryKinds) return false;
   Transfer* const transfer = find_active(low_of(header.cookie), from, Phase::offered, "grant");
   if (transfer == nullptr) return true;
-  if (transfer->region != nullptr && transfer->buffer.device != nullptr) ++peer(from).unread;
+  if (transfer->region != nullptr && transfer->buffer.device != nullptr)
+    peer(from).note_granted(transfer->total, header.tag);
   transfer->region.reset();  // it will not be read
+  if (transfer->scratch != nullptr) transfer->packed = 0;
   transfer->remote = high_of(header.cookie);
   if (transfer->failure != Code::ok) {
     if (header.length > 0) queue_cut(peer(from), transfer->remote, 0, transfer->failure);

@@ -1,6 +1,7 @@
 // Transfer: a request as the endpoint sees it, and KeptMessage: one that nobody asked for yet.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "p2p/match.h"
 #include "p2p/p2p.h"
 #include "p2p/pool.h"
+#include "p2p/wire.h"
 #include "transport/transport.h"
 
 namespace tutti::p2p {
@@ -45,7 +47,7 @@ struct Transfer;
 // A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it, or are
 // lent by the transport. Or, of no bytes, other work of a device for a message.
 struct Bounce final : Done {
-  enum class Use : std::uint8_t { unpack, pack, work, fence, get, ready };
+  enum class Use : std::uint8_t { unpack, pack, work, fence, get, ready, piece };
   Transfer* transfer = nullptr;
   Bounce* next = nullptr;
   std::uint64_t offset = 0;
@@ -92,12 +94,22 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
   // Of messages in a device's memory.
   std::uint32_t copies = 0;  // under way
-  std::uint64_t packed = 0;  // bytes, or about to be
+  std::uint64_t packed =
+      0;  // bytes, or about to be; of a receive that reads: what is there to read
   // Outgoing, in order; and one that a transport reads into.
   Bounce *bounces = nullptr, *last_bounce = nullptr, *reading = nullptr;
-  // Of a send: its exposing was tried, and waits for the device. Of a receive: what `key` is of.
-  bool was_exposed = false, waits_exposed = false, has_device_key = false;
-  bool by_link = false;  // a link moves that memory itself, and its device waits for none
+  std::byte* scratch = nullptr;  // of a send: the device's, packed into for its reader
+  // Of a send: its exposing was tried, and waits for the device.
+  bool was_exposed = false, waits_exposed = false;
+  std::uint8_t key_flags = 0;  // of a receive: what `key` is of, as its offer's flags say
+  bool by_link = false;        // a link moves that memory itself, and its device waits for none
+
+  // Of a receive that reads: what it reads is a window (device_pieces.cc).
+  bool is_in_pieces() const { return (key_flags & kPacked) != 0 && total > kWindow; }
+  // Bytes that it reads next.
+  std::uint64_t piece() const {
+    return is_in_pieces() ? std::min(total - moved, kPiece) : total - moved;
+  }
 
   // From the pool, before use; what it leaves alone is as recycling left it.
   void begin(Phase first, int rank, const Envelope& envelope, const types::Buffer& memory) {

@@ -5,8 +5,12 @@
 // timed together, from the first match until nothing of that peer is under way; a judge for each
 // size (base/judge.h) keeps the way that is faster for this pair. What is under way for long, or
 // together with messages of other sizes, says nothing, and comes the way that is kept.
+//
+// Of a GPU's memory short messages are judged, too. Those that come in frames need not be offered:
+// the receiver says of how many the sender may think so (Unasked).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,30 +22,55 @@ namespace tutti::p2p {
 class Ways {
  public:
   enum Way : std::uint8_t { frames, get };
+  static constexpr std::size_t kSizes = 10;  // that are told apart; the last one is open
+
+  // `first` is kept until both are known. Shorter messages than `least` are taken for as long.
+  explicit Ways(Way first = frames, std::size_t least = std::size_t{32} << 10)
+      : first_(first), least_(least) {}
 
   // A message of so many bytes, at least one, was matched: how its data are to come.
   Way begin(std::uint64_t bytes, std::int64_t now_ns) {
-    const std::size_t size = size_class(bytes, kLeast, judges_.size());
+    const std::size_t size = size_class(bytes, least_, kSizes);
     Judge& judge = judges_[size];
-    if (under_way_++ == 0) stretch_ = {true, size, static_cast<Way>(judge.next()), 0, 0, now_ns};
+    if (under_way_++ == 0) stretch_ = {true, size, way_of(judge.next()), 0, 0, now_ns};
     stretch_.is_judged &= size == stretch_.size && stretch_.messages < kMostTogether;
-    if (!stretch_.is_judged) return static_cast<Way>(judge.kept());
+    if (!stretch_.is_judged) return way_of(judge.kept());
     ++stretch_.messages;
-    stretch_.bytes += bytes;
+    stretch_.bytes += std::max<std::uint64_t>(bytes, least_);
     return stretch_.way;
   }
-  // One of them has ended; well: all its data are here.
-  void end(bool well, std::int64_t now_ns) {
+  // One of them has ended; well: all its data are here. True: from now on messages of its size come
+  // another way.
+  bool end(bool well, std::int64_t now_ns) {
     stretch_.is_judged &= well;
-    if (--under_way_ > 0 || !stretch_.is_judged) return;
-    judges_[stretch_.size].took(stretch_.way, pace_of(now_ns - stretch_.began_ns, stretch_.bytes));
+    if (--under_way_ > 0 || !stretch_.is_judged) return false;
+    Judge& judge = judges_[stretch_.size];
+    const unsigned kept = judge.kept();
+    judge.took(way_of(stretch_.way), pace_of(now_ns - stretch_.began_ns, stretch_.bytes));
+    return judge.kept() != kept;
+  }
+  Way kept(std::uint64_t bytes) const { return way_of(judge_of(bytes).kept()); }
+  // What so many bytes take by a way, in ns; 0: nobody knows yet.
+  double worth(std::uint64_t bytes, Way way) const {
+    const auto counted = static_cast<double>(std::max<std::uint64_t>(bytes, least_));
+    return judge_of(bytes).worth(way_of(way)) * counted / kPaceBytes;
+  }
+  // So many of the next messages of this size come in frames whatever they take.
+  std::uint32_t skip(std::uint64_t bytes) {
+    return kept(bytes) == frames ? judges_[size_class(bytes, least_, kSizes)].skip() : 0;
   }
 
  private:
-  static constexpr std::size_t kLeast = std::size_t{32} << 10;
   static constexpr std::uint32_t kMostTogether = 64;
+  const Judge& judge_of(std::uint64_t bytes) const {
+    return judges_[size_class(bytes, least_, kSizes)];
+  }
+  // A judge's way as ours, or ours as its: its way 0 is the first.
+  Way way_of(unsigned way) const { return static_cast<Way>(way ^ first_); }
 
-  std::array<Judge, 10> judges_;  // the last one: of 16 MiB and more
+  const Way first_;
+  const std::size_t least_;
+  std::array<Judge, kSizes> judges_;
   std::uint32_t under_way_ = 0;
   struct {
     bool is_judged = false;
@@ -51,6 +80,29 @@ class Ways {
     std::uint64_t bytes = 0;
     std::int64_t began_ns = 0;
   } stretch_;  // since messages are under way
+};
+
+// Messages of a GPU's memory that are judged.
+inline constexpr std::size_t kLeastOfDevice = std::size_t{4} << 10;
+inline constexpr std::size_t kJudgedBelow = kLeastOfDevice << Ways::kSizes;  // 4 MiB
+
+// How many of the next messages of each size a peer wants in frames without having been asked.
+class Unasked {
+ public:
+  bool has(std::uint64_t bytes) const { return bytes < kJudgedBelow && left_[size_of(bytes)] > 0; }
+  // One more is sent.
+  void take(std::uint64_t bytes) {
+    if (has(bytes)) --left_[size_of(bytes)];
+  }
+  void set(std::uint64_t bytes, std::uint32_t messages) {
+    left_[size_of(bytes)] = std::min(messages, Judge::kTryAgainAtMost);
+  }
+
+ private:
+  static std::size_t size_of(std::uint64_t bytes) {
+    return size_class(bytes, kLeastOfDevice, Ways::kSizes);
+  }
+  std::array<std::uint32_t, Ways::kSizes> left_{};
 };
 
 }  // namespace tutti::p2p

@@ -8,7 +8,10 @@
 //   offer    key or none message bytes     fingerprint | sender's id      grant or taken
 //     of a short one     message bytes     fingerprint | sender's id      the same, when kept too
 //   grant    none        bytes wanted      sender's id | receiver's id    data
-//     (its flags: the kind of memory that the data go to)
+//     (its flags: the kind of memory that the data go to. Its tag, of a device's memory that could
+//     have been read: 1, and so many more messages of this size that need not be offered)
+//   emptied  none        bytes read        sender's id | receiver's id    refilled
+//   refilled none        0: none comes     receiver's id                  -
 //   data     a part      its offset        receiver's id                  -
 //     by a bulk link     its offset        receiver's id                  taken, when all are there
 //   taken    none        -                 sender's id                    -
@@ -17,6 +20,8 @@
 //   recalled none        -                 sender's id                    -
 //   cut      none        bytes sent of it  addressee's id                 -
 //   credit, goodbye      none              -                              -
+//
+// Emptied and refilled are of messages that are packed for their reader (device_pieces.cc).
 //
 // A cut ends the addressee's send or receive with the code in its tag: the other side has given the
 // message up (cancel.cc).
@@ -44,6 +49,8 @@ enum class Kind : std::uint8_t {
   recall,
   recalled,
   cut,
+  emptied,
+  refilled,
 };
 
 // What a cut's tag says; codes that nobody gives messages up with are no reason.
@@ -57,6 +64,10 @@ inline constexpr std::uint8_t kWantsTaken = 1;
 inline constexpr std::uint8_t kFree = 2;  // cost no credit: as small as an offer's record
 // Of offers: the key is of a device's memory; its first byte says of which kind.
 inline constexpr std::uint8_t kOfDevice = 16;
+// Of those: of memory that the message is packed into, a window of it at a time.
+inline constexpr std::uint8_t kPacked = 32;
+inline constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+inline constexpr std::uint64_t kWindow = 4 * kPiece;
 // The sender waits for room only, not for the match; of offers as well. Of a kept message: for want
 // of it.
 inline constexpr std::uint8_t kUntilKept = 8;

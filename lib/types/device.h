@@ -31,8 +31,6 @@ struct Fold {
 
 // What a device measured when it was first asked.
 struct CopyPace {
-  // From so many bytes on a neighbour's device reads faster than both go through host memory.
-  std::size_t read_from = std::size_t{16} << 10;
   std::size_t chunk = std::size_t{64} << 10;  // copied to and from the host at a time
 };
 

@@ -228,8 +228,11 @@ class Scene {
       }
       case Kind::offer:
       case Kind::eager: {
-        constexpr Kind kinds[] = {Kind::grant, Kind::taken, Kind::recalled, Kind::cut};
-        frame.header.kind = static_cast<std::uint8_t>(kinds[random_.below(4)]);
+        constexpr Kind kinds[] = {Kind::grant, Kind::taken,   Kind::recalled,
+                                  Kind::cut,   Kind::emptied, Kind::refilled};
+        frame.header.kind = static_cast<std::uint8_t>(kinds[random_.below(std::size(kinds))]);
+        if (random_.below(2) == 0)  // of grants: messages that need not be offered
+          frame.header.tag = static_cast<std::int32_t>(random_.next());
         frame.header.length = random_.below(2) == 0 ? about.header.length : random_.below(9000);
         frame.header.cookie = cookie_of(theirs, static_cast<std::uint32_t>(random_.below(70)));
         break;

@@ -1,6 +1,7 @@
 // Collectives of long vectors in GPU memory, of which nothing passes through host memory: neither
 // what members send each other nor what they fold on the way. Arguments: "direct"; "staged" (GPUs
 // do not reach each other, so all does); "full" (there is no room for temporaries).
+#include <cstdlib>
 #include <functional>
 #include <memory>
 
@@ -211,6 +212,7 @@ void fill_gpu() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::setenv("TUTTI_SINGLE_COPY", "on", 0);  // of what could be read all is
   begin();
   gpu::begin();
   const std::string way = argc > 1 ? argv[1] : "direct";

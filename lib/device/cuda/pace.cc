@@ -1,4 +1,5 @@
-// What this GPU takes for copies, measured once: before host memory is first gone through.
+// What this GPU takes for copies to the host, measured once: before host memory is first gone
+// through.
 #include <algorithm>
 #include <array>
 
@@ -11,9 +12,6 @@ namespace tutti::device::cuda {
 namespace {
 
 constexpr int kRounds = 3;  // the quickest counts
-// An offer and its answer, about: what reading from a neighbour takes more than the copy.
-constexpr std::int64_t kHandshake_ns = 2'000;
-constexpr std::array<std::size_t, 4> kReadFrom = {1, 1024, 4096, 16384};
 constexpr std::array<std::size_t, 4> kChunks = {64 << 10, 128 << 10, 256 << 10, 512 << 10};
 static_assert(kChunks.back() <= Staging::kMostChunk);
 
@@ -63,15 +61,6 @@ Result<void> Gpu::measure() {
   TUTTI_DO(take_spare());
   const CopyTiming timing(driver_);
   const auto host = reinterpret_cast<CUdeviceptr>(staging_.memory());
-  for (std::size_t i = kReadFrom.size(); i-- > 0;) {
-    const std::size_t bytes = kReadFrom[i];
-    const std::int64_t within = timing.copy(spare_ + kSpare / 2, spare_, bytes);
-    const std::int64_t out = timing.copy(host, spare_, bytes),
-                       in = timing.copy(spare_, host, bytes);
-    if (within == 0 || out == 0 || in == 0) return {};
-    if (within + kHandshake_ns > out + in) break;
-    pace_.read_from = bytes;
-  }
   std::array<double, kChunks.size()> rates{};  // bytes a ns
   for (std::size_t i = 0; i < kChunks.size(); ++i) {
     const std::int64_t took = timing.copy(host, spare_, kChunks[i]);
@@ -84,8 +73,7 @@ Result<void> Gpu::measure() {
     if (rates[i] >= kNearly * best) pace_.chunk = kChunks[i];
   if (log::explains())
     log::explain("GPU " + std::to_string(ordinal_) + " copies to the host in chunks of " +
-                 std::to_string(pace_.chunk >> 10) + " KiB; neighbours read from " +
-                 std::to_string(pace_.read_from) + " bytes on");
+                 std::to_string(pace_.chunk >> 10) + " KiB");
   return {};
 }
 

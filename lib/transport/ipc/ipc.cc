@@ -72,7 +72,10 @@ class IpcLink final : public Link {
 class IpcTransport final : public Transport {
  public:
   IpcTransport(const Surroundings& around, types::Vendor& vendor, const char* name)
-      : vendor_(vendor), files_(*around.wireup), name_(name) {}
+      : vendor_(vendor),
+        files_(*around.wireup),
+        name_(name),
+        gets_are_judged_(around.knobs->text("TUTTI_SINGLE_COPY") != "on") {}
   const char* name() const override { return name_; }
   Traits traits(const Peer& peer) const override {
     Traits traits;
@@ -81,6 +84,7 @@ class IpcTransport final : public Transport {
     traits.kind = "shm";
     traits.kinds = kinds_of(vendor_.kind());
     traits.gets = traits.reaches;
+    traits.gets_are_judged = gets_are_judged_;
     return traits;
   }
   Blob address() const override { return {}; }
@@ -99,6 +103,7 @@ class IpcTransport final : public Transport {
   types::Vendor& vendor_;
   Files files_;
   const char* const name_;
+  const bool gets_are_judged_;
 };
 
 Result<std::unique_ptr<Transport>> open(const Surroundings& around, MemoryKind kind,

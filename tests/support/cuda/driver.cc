@@ -120,6 +120,7 @@ CUresult cuInit(unsigned) {
   for (unsigned long long i = 0; i < devices; ++i) make_gpu();
   all.delay_us = static_cast<unsigned>(variable("STANDIN_CUDA_DELAY_US", 50));
   all.us_per_mib = variable("STANDIN_CUDA_US_PER_MIB", 0);
+  all.within_us = variable("STANDIN_CUDA_WITHIN_US", 0);
   all.memory_limit = variable("STANDIN_CUDA_MEMORY", SIZE_MAX);
   all.pinned_limit = variable("STANDIN_CUDA_PINNED", SIZE_MAX);
   all.has_ipc = variable("STANDIN_CUDA_IPC", 1) != 0;

@@ -131,7 +131,7 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const bool by_bus = into.is_device != out_of.is_device;
-  const auto us = by_bus ? bytes * state().us_per_mib >> 20 : 0;
+  const auto us = by_bus ? bytes * state().us_per_mib >> 20 : state().within_us;
   // All copies that way are in one queue, whatever the stream and its priority: those that wait for
   // what their stream holds hold up the others.
   EndRef none;

@@ -8,6 +8,8 @@
 //   STANDIN_CUDA_DEVICES=2         how many GPUs
 //   STANDIN_CUDA_DELAY_US=50       each piece of work starts up to so much late
 //   STANDIN_CUDA_US_PER_MIB=1000   a copy to or from the host takes so long beside that
+//   STANDIN_CUDA_WITHIN_US=1000    a copy within GPUs takes so long beside that, as where processes
+//                                  take turns on one
 //   STANDIN_CUDA_MEMORY=1073741824 bytes of each GPU; STANDIN_CUDA_PINNED: of pinned memory
 //   STANDIN_CUDA_IPC=0             handles of other processes cannot be opened, as in containers
 //   STANDIN_CUDA_PEERS=0           no GPU reaches another one's memory
@@ -165,7 +167,7 @@ struct State {
   unsigned long long next_id = 1;
   std::size_t pinned_limit = SIZE_MAX, pinned = 0, memory_limit = SIZE_MAX;
   unsigned delay_us = 0;
-  unsigned long long us_per_mib = 0;
+  unsigned long long us_per_mib = 0, within_us = 0;
   bool has_ipc = true, has_peers = true;
   bool has_shared_queues = true;  // of a process: not where threads stand for processes
   std::uint64_t random = 1;

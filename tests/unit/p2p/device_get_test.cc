@@ -2,169 +2,10 @@
 // frames, over which each may refuse or fail.
 #include <random>
 
-#include "machines.h"
+#include "fleet.h"
 
 using namespace tutti;
 using namespace tutti::test;
-
-namespace {
-
-struct Refusals {
-  bool exposes = true, imports = true, gets = true, copies = true;
-};
-
-// Reads the devices of all ranks.
-struct Fleet {
-  std::vector<std::unique_ptr<FakeDevice>> devices;
-  Refusals refusals;
-  int regions = 0, remotes = 0, reads = 0;
-};
-
-struct FleetRegion final : transport::Region {
-  FleetRegion(Fleet& fleet, const Memory& memory) : owner(fleet), blob(2000) {
-    ++owner.regions;
-    blob[0] = static_cast<std::byte>(memory.kind);
-    std::memcpy(blob.data() + 8, &memory, sizeof memory);
-  }
-  ~FleetRegion() override { --owner.regions; }
-  BlobView key() const override { return blob; }
-  Fleet& owner;
-  Blob blob;  // long, so that it costs credit
-};
-
-struct FleetRemote final : transport::Remote {
-  FleetRemote(Fleet& fleet, BlobView key) : owner(fleet) {
-    ++owner.remotes;
-    std::memcpy(&memory, key.data() + 8, sizeof memory);
-  }
-  ~FleetRemote() override { --owner.remotes; }
-  Fleet& owner;
-  Memory memory;
-};
-
-class FleetLink final : public transport::Link {
- public:
-  explicit FleetLink(Fleet& fleet) : fleet_(fleet) {}
-  bool try_post(const transport::FrameView&) override { return false; }
-  Result<std::unique_ptr<transport::Remote>> import(BlobView key) override {
-    if (!fleet_.refusals.imports) return fail(Code::other, "no import");
-    return std::unique_ptr<transport::Remote>(std::make_unique<FleetRemote>(fleet_, key));
-  }
-  Result<void> get(transport::Remote& from, std::uint64_t offset, const Buffer& into,
-                   Done* done) override {
-    if (!fleet_.refusals.gets) return fail(Code::other, "no get");
-    ++fleet_.reads;
-    const Memory& memory = static_cast<FleetRemote&>(from).memory;
-    REQUIRE(offset + static_cast<std::uint64_t>(into.bytes) <= memory.bytes);
-    if (!fleet_.refusals.copies) {
-      done->fire(done, false);
-      return {};
-    }
-    const std::byte* const at =
-        fleet_.devices[static_cast<std::size_t>(memory.device)]->seen(memory.data) + offset;
-    const std::span<const std::byte> bytes(at, static_cast<std::size_t>(into.bytes));
-    if (into.device != nullptr) {
-      into.device->unpack(into, 0, bytes, done);
-    } else {
-      types::unpack(into, 0, bytes);
-      done->fire(done, true);
-    }
-    return {};
-  }
-
- private:
-  Fleet& fleet_;
-};
-
-class FleetTransport final : public transport::Transport {
- public:
-  explicit FleetTransport(Fleet& fleet) : fleet_(fleet) {}
-  const char* name() const override { return "fleet"; }
-  transport::Traits traits(const transport::Peer&) const override {
-    transport::Traits traits;
-    traits.reaches = traits.gets = true;
-    traits.kinds = kinds_of(MemoryKind::cuda);
-    return traits;
-  }
-  Blob address() const override { return {}; }
-  Result<std::unique_ptr<transport::Link>> connect(const transport::Peer&, BlobView) override {
-    return std::unique_ptr<transport::Link>(std::make_unique<FleetLink>(fleet_));
-  }
-  Result<std::unique_ptr<transport::Region>> expose(const Memory& memory) override {
-    if (!fleet_.refusals.exposes) return fail(Code::other, "no export");
-    return std::unique_ptr<transport::Region>(std::make_unique<FleetRegion>(fleet_, memory));
-  }
-  int progress() override { return 0; }
-  int wait_fd() override { return -1; }
-
- private:
-  Fleet& fleet_;
-};
-
-// Two ranks, a device each, one thread.
-struct Pair {
-  explicit Pair(const FakeDeviceOptions& device, const Refusals& refusals = {},
-                const FakeOptions& frames = {})
-      : net(2, frames), wireups(wireup::in_threads({0, 0})) {
-    fleet.refusals = refusals;
-    for (int rank = 0; rank < 2; ++rank) {
-      fleet.devices.push_back(std::make_unique<FakeDevice>(rank, device));
-      auto opened =
-          Endpoint::open_over(*wireups[static_cast<std::size_t>(rank)], Knobs::defaults(),
-                              [this, rank](const transport::Surroundings& around) {
-                                transport::Opened all;
-                                all.transports.push_back(net.open(rank, around.sink));
-                                all.transports.push_back(std::make_unique<FleetTransport>(fleet));
-                                return all;
-                              });
-      REQUIRE(opened.has_value());
-      endpoints.push_back(std::move(*opened));
-      endpoints.back()->devices().add(*fleet.devices.back());
-    }
-  }
-  Buffer take(int rank, bool on_device, const std::vector<std::byte>& content) {
-    Buffer buffer = Buffer::plain(nullptr, static_cast<types::Count>(content.size()));
-    if (on_device) {
-      buffer.device = fleet.devices[static_cast<std::size_t>(rank)].get();
-      buffer.data = fleet.devices[static_cast<std::size_t>(rank)]->take(content.size());
-    } else {
-      buffer.data = host.emplace_back(std::make_unique<std::byte[]>(content.size())).get();
-    }
-    std::copy(content.begin(), content.end(), seen(buffer));
-    return buffer;
-  }
-  std::byte* seen(const Buffer& buffer) const {
-    return buffer.device == nullptr ? static_cast<std::byte*>(buffer.data)
-                                    : static_cast<FakeDevice*>(buffer.device)->seen(buffer.data);
-  }
-  std::vector<std::byte> content(const Buffer& buffer) const {
-    return {seen(buffer), seen(buffer) + buffer.bytes};
-  }
-  bool until(const std::function<bool()>& condition) {
-    const std::int64_t deadline = now_ns() + kPatience_ns;
-    while (!condition()) {
-      if (now_ns() > deadline) return false;
-      for (int rank = 0; rank < 2; ++rank)
-        if (rank != lost) endpoints[static_cast<std::size_t>(rank)]->progress();
-    }
-    return true;
-  }
-  Pending* send(int tag, const Buffer& buffer) {
-    return endpoints[0]->send(Mode::standard, 1, {1, 0, tag, 0}, buffer);
-  }
-  Pending* receive(int tag, const Buffer& buffer) {
-    return endpoints[1]->recv(0, {1, 0, tag, 0}, buffer);
-  }
-
-  Fleet fleet;
-  std::vector<std::unique_ptr<std::byte[]>> host;
-  FakeNet net;
-  std::vector<std::unique_ptr<wireup::Wireup>> wireups;
-  int lost = -1;
-  std::vector<std::unique_ptr<Endpoint>> endpoints;
-};
-
-}  // namespace
 
 TEST_CASE("a device's memory is read by the receiver, whatever that one's memory",
           "[p2p][device]") {
@@ -173,7 +14,7 @@ TEST_CASE("a device's memory is read by the receiver, whatever that one's memory
       for (const std::size_t bytes : {std::size_t{16'384}, std::size_t{300'000}}) {
         FakeDeviceOptions device;
         device.longest_delay = delay;
-        Pair pair(device);
+        FleetPair pair(device);
         const auto data = pattern(bytes, 1);
         const Buffer from = pair.take(0, true, data);
         const Buffer into = pair.take(1, into_device, std::vector<std::byte>(bytes));
@@ -197,7 +38,7 @@ TEST_CASE("where anybody refuses, the message goes by frames", "[p2p][device]") 
   all[0].exposes = all[1].imports = all[2].gets = all[3].copies = false;
   for (const Refusals& refusals : all)
     for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{300'000}}) {
-      Pair pair({}, refusals);
+      FleetPair pair({}, refusals);
       const auto data = pattern(bytes, 1);
       const Buffer from = pair.take(0, true, data);
       for (int round = 0; round < 12; ++round) {
@@ -214,7 +55,7 @@ TEST_CASE("where anybody refuses, the message goes by frames", "[p2p][device]") 
 }
 
 TEST_CASE("a receive that is too short reads what it has room for", "[p2p][device]") {
-  Pair pair({});
+  FleetPair pair({});
   const auto data = pattern(100'000, 1);
   const Buffer into = pair.take(1, true, std::vector<std::byte>(40'000));
   Pending* const receive = pair.receive(1, into);
@@ -235,7 +76,7 @@ TEST_CASE("what is read when its sender is lost or its context cancelled ends wi
     device.seed = seed;
     Refusals refusals;
     refusals.copies = seed % 4 != 3;
-    Pair pair(device, refusals);
+    FleetPair pair(device, refusals);
     const auto data = pattern(50'000, 1);
     const Buffer from = pair.take(0, true, data);
     std::vector<Pending*> receives;
@@ -262,7 +103,7 @@ TEST_CASE("what is read when its sender is lost or its context cancelled ends wi
 TEST_CASE("a send that waits for its device keeps the order of messages", "[p2p][device]") {
   FakeDeviceOptions device;
   device.longest_delay = 100;
-  Pair pair(device);
+  FleetPair pair(device);
   const auto data = pattern(50'000, 1), word = pattern(8, 2);
   const Buffer long_in = pair.take(1, true, std::vector<std::byte>(50'000));
   const Buffer short_in = pair.take(1, false, std::vector<std::byte>(50'000));
@@ -284,7 +125,7 @@ TEST_CASE("a send that waits for its device keeps the order of messages", "[p2p]
 
 TEST_CASE("a message to oneself is one copy of the device's", "[p2p][device]") {
   for (const bool from_device : {true, false}) {
-    Pair pair({});
+    FleetPair pair({});
     const auto data = pattern(3'000'000, 1);
     const Buffer from = pair.take(0, from_device, data);
     const Buffer into = pair.take(0, true, std::vector<std::byte>(data.size()));
@@ -301,7 +142,7 @@ TEST_CASE("where the sender's device fails both sides are told", "[p2p][device]"
   for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{300'000}}) {
     FakeDeviceOptions device;
     device.fails_from = 0;
-    Pair pair(device);
+    FleetPair pair(device);
     Pending* const send = pair.send(1, pair.take(0, true, pattern(bytes, 1)));
     Pending* const receive = pair.receive(1, pair.take(1, false, std::vector<std::byte>(bytes)));
     REQUIRE(pair.until([&] { return send->done && receive->done; }));

@@ -2,6 +2,8 @@
 // rightly whatever becomes of a message.
 #include "p2p/ways.h"
 
+#include <cmath>
+
 #include "worlds.h"
 
 using namespace tutti;
@@ -93,6 +95,67 @@ TEST_CASE("a message that ends badly says nothing of its way", "[p2p][ways]") {
   pair.costs[Ways::get] = 1;
   pair.gets(kLong, 100, false);
   CHECK(pair.gets(kLong, 1) == 0);
+}
+
+TEST_CASE("the way that is first is kept where nothing else is known", "[p2p][ways]") {
+  Pair pair{Ways(Ways::get, 4096)};
+  CHECK(pair.gets(8, 7) == 7);
+  pair.costs[Ways::get] = 40'000;
+  CHECK(pair.gets(8, 700) >= 680);
+  pair.costs[Ways::get] = 300'000;
+  pair.gets(9000, 40);
+  CHECK(pair.gets(9000, 600) <= 10);
+  CHECK(std::lround(pair.ways.worth(9000, Ways::frames) / 1000) == 80);
+  CHECK(std::lround(pair.ways.worth(9000, Ways::get) / 1000) == 300);
+  CHECK(pair.ways.kept(8) == Ways::get);
+  CHECK(pair.ways.kept(9000) == Ways::frames);
+}
+
+TEST_CASE("short messages are judged by the time of each, whatever their lengths", "[p2p][ways]") {
+  Pair pair{Ways(Ways::get, 4096)};
+  pair.costs[Ways::frames] = 60'000;
+  for (int i = 0; i < 40; ++i) pair.go(i % 2 == 0 ? 8 : 4000);
+  CHECK(pair.ways.kept(8) == Ways::frames);
+}
+
+TEST_CASE("messages that come in frames anyway are passed over until it is time to look again",
+          "[p2p][ways]") {
+  Pair pair{Ways(Ways::get, 4096)};
+  CHECK(pair.ways.skip(8) == 0);
+  pair.costs[Ways::get] = 100'000;
+  int offered = 0, gets = 0, skipped = 0;
+  for (; offered + skipped < 3000; ++offered) {
+    gets += pair.go(8) == Ways::get ? 1 : 0;
+    skipped += static_cast<int>(pair.ways.skip(8));
+  }
+  CHECK(offered < 150);
+  CHECK(gets > 30);
+  pair.costs[Ways::get] = 20'000;  // and then it is seen that the other way is quicker
+  for (int i = 0; i < 40; ++i) {
+    pair.go(8);
+    pair.ways.skip(8);
+  }
+  CHECK(pair.ways.kept(8) == Ways::get);
+  CHECK(pair.ways.skip(8) == 0);
+}
+
+TEST_CASE("of each size so many messages need no offer", "[p2p][ways]") {
+  p2p::Unasked unasked;
+  unasked.set(100, 2);
+  unasked.set(9000, ~0U);
+  CHECK(unasked.has(4000));
+  CHECK(unasked.has(9000));
+  CHECK_FALSE(unasked.has(20'000));
+  CHECK_FALSE(unasked.has(p2p::kJudgedBelow));
+  unasked.take(8);
+  CHECK(unasked.has(8));
+  unasked.take(8);
+  unasked.take(8);
+  CHECK_FALSE(unasked.has(8));
+  for (std::uint32_t i = 0; i < Judge::kTryAgainAtMost; ++i) unasked.take(9000);
+  CHECK_FALSE(unasked.has(9000));
+  unasked.set(~std::uint64_t{0}, 5);
+  CHECK_FALSE(unasked.has(~std::uint64_t{0}));
 }
 
 TEST_CASE("a pair tries both ways, and messages that end otherwise do not stop it", "[p2p][ways]") {

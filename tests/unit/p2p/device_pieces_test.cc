@@ -1,0 +1,190 @@
+// Messages that are packed for the receiver's device, and read by it in pieces: whole, cut, where
+// either side fails on the way, is lost, or gives the message up.
+#include <random>
+
+#include "fleet.h"
+
+using namespace tutti;
+using namespace tutti::test;
+using p2p::kPiece;
+using p2p::kWindow;
+
+namespace {
+
+constexpr std::size_t kLong = kWindow + 2 * kPiece + 1000;
+constexpr Handle kByte = 0x207;
+constexpr std::uint32_t kContext = 1, kOther = 3;
+
+// 1000 bytes of each 1500. What is under way when a world ends still needs it.
+types::Datatype& gapped() {
+  static const types::TypeRef type = [] {
+    const auto block = *types::make_vector(1, 1000, 1000, *types::predefined_type(kByte));
+    auto made = *types::make_resized(*block, 0, 1500);
+    made->commit();
+    return made;
+  }();
+  return *type;
+}
+
+// A message with gaps, and the bytes that it should arrive as.
+struct Strided {
+  Strided(FleetPair& pair, std::size_t bytes) : stream(pattern(bytes, 1)) {
+    const auto count = static_cast<types::Count>(bytes / 1000);
+    std::vector<std::byte> memory(bytes / 1000 * 1500);
+    types::unpack(Buffer::whole(memory.data(), count, gapped()), 0, stream);
+    const Buffer lies = pair.take(0, true, memory);
+    buffer = Buffer::whole(lies.data, count, gapped());
+    buffer.device = lies.device;
+  }
+  const std::vector<std::byte> stream;
+  Buffer buffer;
+};
+
+Pending* send(FleetPair& pair, std::uint32_t context, int tag, const Buffer& buffer) {
+  return pair.endpoints[0]->send(p2p::Mode::standard, 1, {context, 0, tag, 0}, buffer);
+}
+Pending* receive(FleetPair& pair, std::uint32_t context, int tag, const Buffer& buffer) {
+  return pair.endpoints[1]->recv(0, {context, 0, tag, 0}, buffer);
+}
+
+// Whatever happened before: a message arrives as it was sent.
+void goes_on(FleetPair& pair, const Strided& from) {
+  const auto bytes = static_cast<std::size_t>(from.buffer.bytes);
+  const Buffer into = pair.take(1, true, std::vector<std::byte>(bytes));
+  Pending* const got = receive(pair, kOther, 99, into);
+  Pending* const sent = send(pair, kOther, 99, from.buffer);
+  REQUIRE(pair.until([&] { return sent->done && got->done; }));
+  REQUIRE(got->status.code == Code::ok);
+  REQUIRE(pair.content(into) == from.stream);
+}
+
+}  // namespace
+
+TEST_CASE("what lies in many pieces is packed and read, whatever its length", "[p2p][pieces]") {
+  int reads = 0;
+  for (const int delay : {0, 5, 60})
+    for (const std::size_t bytes :
+         {std::size_t{20'000}, std::size_t{3'000'000}, kLong / 1000 * 1000})
+      for (const bool into_device : {true, false}) {
+        FakeDeviceOptions device;
+        device.longest_delay = delay;
+        device.seed = static_cast<std::uint64_t>(delay) + bytes;
+        FleetPair pair(device);
+        const Strided from(pair, bytes);
+        const Buffer into = pair.take(1, into_device, std::vector<std::byte>(bytes));
+        for (int round = 0; round < 2; ++round) {
+          Pending* const got = round == 1 ? nullptr : receive(pair, kContext, round, into);
+          Pending* const sent = send(pair, kContext, round, from.buffer);
+          Pending* const late = round == 1 ? receive(pair, kContext, round, into) : got;
+          REQUIRE(pair.until([&] { return sent->done && late->done; }));
+          REQUIRE(sent->status.code == Code::ok);
+          REQUIRE(late->status.code == Code::ok);
+          REQUIRE(pair.content(into) == from.stream);
+        }
+        reads += pair.fleet.reads;
+        REQUIRE(pair.fleet.regions == 0);
+        REQUIRE(pair.fleet.remotes == 0);
+      }
+  CHECK(reads > 20);
+}
+
+TEST_CASE("a receive that is too short asks for no piece that it has no room for",
+          "[p2p][pieces]") {
+  for (const std::size_t room : {std::size_t{100'000}, kWindow, kWindow + kPiece, kLong - 5000}) {
+    FleetPair pair({});
+    const Strided from(pair, kLong / 1000 * 1000);
+    const Buffer into = pair.take(1, true, std::vector<std::byte>(room));
+    Pending* const got = receive(pair, kContext, 1, into);
+    Pending* const sent = send(pair, kContext, 1, from.buffer);
+    REQUIRE(pair.until([&] { return sent->done && got->done; }));
+    REQUIRE(got->status.code == Code::truncate);
+    REQUIRE(sent->status.code == Code::ok);
+    REQUIRE(std::equal(from.stream.begin(), from.stream.begin() + static_cast<std::ptrdiff_t>(room),
+                       pair.seen(into)));
+    REQUIRE(pair.fleet.regions == 0);
+  }
+}
+
+TEST_CASE("where reading fails between two pieces, all comes by frames", "[p2p][pieces]") {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    INFO("seed " << seed);
+    FakeDeviceOptions device;
+    device.longest_delay = 20;
+    device.seed = seed;
+    FleetPair pair(device);
+    const Strided from(pair, kLong / 1000 * 1000);
+    const Buffer into = pair.take(1, true, std::vector<std::byte>(from.stream.size()));
+    Pending* const got = receive(pair, kContext, 1, into);
+    Pending* const sent = send(pair, kContext, 1, from.buffer);
+    const int last = static_cast<int>(seed % 6);
+    REQUIRE(pair.until([&] { return pair.fleet.reads > last || got->done; }));
+    (seed % 2 == 0 ? pair.fleet.refusals.gets : pair.fleet.refusals.copies) = false;
+    REQUIRE(pair.until([&] { return sent->done && got->done; }));
+    REQUIRE(got->status.code == Code::ok);
+    REQUIRE(pair.content(into) == from.stream);
+    REQUIRE(pair.fleet.regions == 0);
+    REQUIRE(pair.fleet.remotes == 0);
+  }
+}
+
+TEST_CASE("where packing fails both sides are told", "[p2p][pieces]") {
+  for (int nth = 0; nth < 6; ++nth) {
+    FakeDeviceOptions device;
+    device.fails_from = nth;
+    FleetPair pair(device);
+    const Strided from(pair, kLong / 1000 * 1000);
+    const Buffer into = pair.take(1, false, std::vector<std::byte>(from.stream.size()));
+    Pending* const got = receive(pair, kContext, 1, into);
+    Pending* const sent = send(pair, kContext, 1, from.buffer);
+    REQUIRE(pair.until([&] { return sent->done && got->done; }));
+    const bool has_failed = sent->status.code != Code::ok;
+    CHECK(got->status.code == sent->status.code);
+    if (!has_failed) CHECK(pair.content(into) == from.stream);
+    if (nth < 3) CHECK(has_failed);
+    REQUIRE(pair.fleet.regions == 0);
+  }
+}
+
+TEST_CASE("pieces of which a side is lost, or gives them up, end all the same", "[p2p][pieces]") {
+  enum class End { sender_lost, receiver_cancels, sender_cancels, both_cancel };
+  for (unsigned seed = 0; seed < 48; ++seed) {
+    INFO("seed " << seed);
+    const End end = static_cast<End>(seed % 4);
+    std::mt19937 random(seed);
+    FakeDeviceOptions device;
+    device.longest_delay = 30;
+    device.seed = seed;
+    FakeOptions frames;
+    frames.longest_delay = 20;
+    const int sender_delay = seed % 8 < 4 ? 0 : 200;  // then the receiver waits for pieces
+    FleetPair pair(device, {}, frames, sender_delay);
+    const Strided from(pair, kLong / 1000 * 1000);
+    Pending* const sent[] = {send(pair, kContext, 0, from.buffer),
+                             send(pair, kContext, 1, from.buffer)};
+    Pending* got[2];
+    for (int i = 0; i < 2; ++i)
+      got[i] = receive(pair, kContext, i,
+                       pair.take(1, true, std::vector<std::byte>(from.stream.size())));
+    int left = static_cast<int>(random() % (sender_delay > 0 ? 900 : 250));
+    pair.until([&] { return --left < 0; });
+    if (end == End::sender_lost) {
+      pair.net.lose(0);
+      pair.lost = 0;
+    }
+    if (end == End::sender_cancels || end == End::both_cancel)
+      pair.endpoints[0]->cancel(kContext, Code::other);
+    if (end == End::sender_cancels)  // what it had not offered yet nobody else can end
+      REQUIRE(pair.until([&] { return sent[0]->done && sent[1]->done; }));
+    if (end != End::sender_lost) pair.endpoints[1]->cancel(kContext, Code::other);
+    const bool are_both_there = end != End::sender_lost;
+    REQUIRE(pair.until([&] {
+      return got[0]->done && got[1]->done && (!are_both_there || (sent[0]->done && sent[1]->done));
+    }));
+    REQUIRE(pair.fleet.devices[1]->pending() == 0);
+    REQUIRE(pair.fleet.remotes == 0);
+    if (!are_both_there) continue;
+    REQUIRE(pair.until([&] { return pair.fleet.devices[0]->pending() == 0; }));
+    REQUIRE(pair.fleet.regions == 0);
+    goes_on(pair, from);
+  }
+}

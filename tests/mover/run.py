@@ -26,6 +26,7 @@ RANKS = SAMPLE + ["wildcards", "ordering", "errors", "datatypes", "operations", 
                   *("farewell " + how for how in ("disconnect", "receiver", "finalize", "session"))]
 THREADED = ["threads", "makers", "threads_everywhere"]
 SLOW = ["itself", "overtaken", "long_ways", "long_blocks"]  # with --long
+PAIRS = ["long_ways"]  # even numbers of ranks
 WORDS = {"levels": ["-x", "TUTTI_RANKS_PER_CACHE=2"]}  # for prun
 WITHOUT_RANKS = {
     "abort": "ends the job", "fatal": "ends the job", "dead_member": "a script kills a rank, and counts",
@@ -64,7 +65,8 @@ def all_are_named():
 def ranks(build, environment, mode, programs, fewest, part, parts):
     all_are_named()
     sizes = (1, 2, 3, 4, 7) if LONG else (3,) if mode == "hosts" or QUICK else (2, 4)
-    runs = list(itertools.product(range(1, 6 if LONG else 2), sizes, programs))[part - 1::parts]
+    runs = [run for run in itertools.product(range(1, 6 if LONG else 2), sizes, programs)
+            if run[2] not in PAIRS or run[1] % 2 == 0][part - 1::parts]
     counts = build / "tests/mover" / f"counts.{mode}"
     counts.unlink(missing_ok=True)
     for seed, size, name in runs:

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "mpi/process.h"
-#include "watch/watch.h"
 
 namespace tutti::mpi {
 namespace {
@@ -107,13 +106,11 @@ void say_place(Words& words, int signal, const siginfo_t& info) {
     words << " at address ";
     words.number(reinterpret_cast<std::uintptr_t>(info.si_addr), 16);
   }
-  const wireup::WatchRecord* const record = process.watch;
-  // relaxed: this process wrote it.
-  const std::uint64_t in = record == nullptr ? 0 : record->function.load(std::memory_order_relaxed);
-  if (in == 0)
+  const char* const function = function_under_way();
+  if (function == nullptr)
     words << ", outside MPI";
   else
-    words << ", in " << watch::function_name(static_cast<std::uint32_t>(in - 1));
+    words << ", in " << function;
   words << "; its stack, the program's frames first (addr2line -e FILE +ADDRESS names lines):\n";
 }
 

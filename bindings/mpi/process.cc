@@ -15,6 +15,7 @@
 #include "mpi/streams.h"
 #include "mpi/tool/tool.h"
 #include "watch/recorder.h"
+#include "watch/watch.h"
 
 namespace tutti::mpi {
 
@@ -54,6 +55,13 @@ void report_use() {
     process.world->wireup().report_use(wireup::Wireup::Use::sent, all.substr(begin, end - begin));
     begin = end;
   }
+}
+
+const char* function_under_way() {
+  const wireup::WatchRecord* const record = process.watch;
+  // relaxed: this process wrote it.
+  const auto in = record == nullptr ? 0 : record->function.load(std::memory_order_relaxed);
+  return in == 0 ? nullptr : watch::function_name(in - 1);
 }
 
 namespace {
@@ -99,6 +107,7 @@ Result<void> make_world(world::ThreadLevel level) {
   log::set_explain(knobs.flag("TUTTI_EXPLAIN"));
   TUTTI_TRY(wireup, wireup::join(from_environment));
   log::set_rank(wireup->rank());
+  log::set_caller(&function_under_way);
   TUTTI_TRY(world, world::World::open(std::move(wireup), knobs, level));
   process.checks = knobs.flag("TUTTI_CHECKS");
   process.gated = world->is_gated();

@@ -60,6 +60,9 @@ Result<void> end_world_model();
 // What calls took and moved so far, to the launcher, where it asked for it.
 void report_use();
 
+// The function of MPI's that the program is in; null: in none. Any thread and any handler may ask.
+const char* function_under_way();
+
 // "rank 3 on host b", as far as it is known.
 std::string who_am_i();
 

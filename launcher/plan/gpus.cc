@@ -31,7 +31,7 @@ std::vector<int> turns_of(const SharedMachine& shared, const cli::Placement& pla
 Result<void> assign_gpus(Plan& plan, const cli::Placement& placement,
                          const std::vector<SharedMachine>& machines) {
   if (placement.gpus_per_rank == 0 && placement.map_by != cli::MapBy::gpu) return {};
-  plan.has_own_gpus = placement.gpus_per_rank > 0;
+  plan.own_gpus = placement.gpus_per_rank;
   for (PlannedRank& rank : plan.ranks) rank.gpus.clear();  // of the round before
   const int each = std::max(1, placement.gpus_per_rank);
   for (const SharedMachine& shared : machines) {

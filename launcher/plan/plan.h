@@ -36,7 +36,7 @@ struct Plan {
   std::vector<PlannedHost> hosts;            // only those with ranks
   std::vector<PlannedRank> ranks;            // by rank
   cli::BindTo bind_to = cli::BindTo::unset;  // until bind_ranks decides
-  bool has_own_gpus = false;                 // ranks see theirs alone; else they are only near them
+  int own_gpus = 0;                // that each rank sees alone; 0: it is only near those it has
   std::vector<std::string> notes;  // one-line remarks for the user (more ranks than cores)
 };
 

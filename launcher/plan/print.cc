@@ -115,13 +115,21 @@ std::string told(const topo::PciDevice& device) {
                                      : " near cpus " + ranges(device.near));
 }
 
+// What the daemon gives a rank of a host whose GPUs nobody knows: ", GPUs 2-3 (by local rank)"
+std::string gpus_by_number(const Plan& plan, const PlannedRank& rank) {
+  std::vector<int> numbers;
+  for (int i = 0; i < plan.own_gpus; ++i) numbers.push_back(rank.local_rank * plan.own_gpus + i);
+  if (numbers.empty()) return "";
+  return (numbers.size() == 1 ? ", GPU " : ", GPUs ") + ranges(numbers) + " (by local rank)";
+}
+
 // ", GPUs 0,1 (0000:41:00.0, 0000:85:00.0)"
 std::string gpus_told(const Plan& plan, const PlannedRank& rank, const topo::Machine& machine) {
-  if (rank.gpus.empty()) return "";
+  if (rank.gpus.empty()) return gpus_by_number(plan, rank);
   std::vector<std::string> buses;
   for (const topo::PciDevice& device : machine.devices)
     if (device.kind == topo::PciDevice::Kind::gpu) buses.push_back(device.names.back());
-  std::string text = std::string(plan.has_own_gpus ? ", GPU" : ", near GPU") +
+  std::string text = std::string(plan.own_gpus > 0 ? ", GPU" : ", near GPU") +
                      (rank.gpus.size() == 1 ? " " : "s ") + ranges(rank.gpus) + " (";
   for (std::size_t i = 0; i < rank.gpus.size(); ++i)
     text += (i == 0 ? "" : ", ") + buses.at(static_cast<std::size_t>(rank.gpus[i]));

@@ -15,6 +15,7 @@ namespace {
 std::atomic<int> g_rank{-1};
 std::atomic<bool> g_explain{false};
 std::atomic<int> g_warnings{0};
+std::atomic<const char* (*)()> g_caller{nullptr};
 constexpr int kMostWarnings = 1000;
 
 void put(std::string_view line) {
@@ -30,6 +31,12 @@ void put(std::string_view line) {
 void set_rank(int rank) { g_rank.store(rank, std::memory_order_relaxed); }
 void set_explain(bool on) { g_explain.store(on, std::memory_order_relaxed); }
 bool explains() { return g_explain.load(std::memory_order_relaxed); }
+void set_caller(const char* (*caller)()) { g_caller.store(caller, std::memory_order_relaxed); }
+std::string in_call() {
+  const auto caller = g_caller.load(std::memory_order_relaxed);
+  const char* const name = caller == nullptr ? nullptr : caller();
+  return name == nullptr ? "" : std::string(", in ") + name;
+}
 void warn(std::string_view line) {
   const int before = g_warnings.load(std::memory_order_relaxed);
   if (before > kMostWarnings) return;

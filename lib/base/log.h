@@ -5,6 +5,7 @@
 // standard error in one write, so ranks do not mix.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace tutti::log {
@@ -12,6 +13,10 @@ namespace tutti::log {
 void set_rank(int rank);           // from then on lines start "tutti: rank N: "
 void set_explain(bool on);
 bool explains();
+// Who names the call of MPI's that this process is in, or says null. Work under way may be another
+// call's; a person finds its place by this one.
+void set_caller(const char* (*caller)());
+std::string in_call();  // ", in MPI_Send", or nothing
 void warn(std::string_view line);
 void explain(std::string_view line);
 

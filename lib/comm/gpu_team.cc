@@ -139,7 +139,10 @@ Result<void> join_all(Communicator& comm, int device, bool shares) {
   calls.team = join(comm, device, word, &why);
   std::int64_t failed = calls.team == nullptr ? 1 : 0;
   if (!why.empty())
-    tell_failure(comm, runtime.gpu_library->name() + " is not used: " + why, shares);
+    tell_failure(comm,
+                 runtime.gpu_library->name() + " is not used on GPU " + std::to_string(device) +
+                     log::in_call() + ": " + why,
+                 shares);
   if (const Code code = greatest(comm, std::span(&failed, 1)); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   if (failed == 0) return {};

@@ -1,6 +1,6 @@
 // What goes wrong with GPU memory: one clear error, and no job that stands still. The word says
 // what.
-#include "area.h"
+#include "stream_area.h"
 
 using namespace ranks;
 using gpu::is_refused;
@@ -149,6 +149,24 @@ void freed_everywhere(Kind kind, bool is_known) {
   CHECK(good.get() == std::vector<int>(kCount, size));
 }
 
+// Calls that a stream makes.
+void enqueued(const std::vector<int>& ones) {
+  const int n = static_cast<int>(ones.size());
+  const gpu::Lane lane;
+  gpu::Flow<int> out(ones.size(), Kind::device), in(ones.size(), Kind::device),
+      sum(ones.size(), Kind::device);
+  out.put(ones, lane);
+  if (rank == 0) MPIX_Send_enqueue(out.data(), n, MPI_INT, size - 1, 4, lane.comm);
+  if (rank == size - 1)
+    MPIX_Recv_enqueue(in.data(), n, MPI_INT, 0, 4, lane.comm, MPI_STATUS_IGNORE);
+  MPIX_Allreduce_enqueue(out.data(), sum.data(), n, MPI_INT, MPI_SUM, lane.comm);
+  in.take(lane);
+  sum.take(lane);
+  lane.wait();
+  if (rank == size - 1) CHECK(in.taken() == ones);
+  CHECK(sum.taken() == std::vector<int>(ones.size(), size));
+}
+
 // One of everything, once more than is kept, so that each call of the driver's is among them.
 void everything() {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
@@ -184,6 +202,7 @@ void everything() {
     MPI_Scan(out.data(), in.data(), 100, MPI_INT, MPI_PROD, MPI_COMM_WORLD);
   }
   MPI_Type_free(&column);
+  enqueued(ones);
 }
 
 }  // namespace

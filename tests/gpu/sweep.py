@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """sweep.py PRUN PROGRAM -- each call of the driver's that we make fails in one rank, at its n-th time
 
-PROGRAM does a bit of everything. It may be none the worse, or end with an error that names rank and GPU (or says that CUDA could not tell); it may
-not crash, give wrong data, or stand still. n: 1 with TUTTI_TEST_QUICK; every one up to 20, then ever fewer, with
+PROGRAM does a bit of everything, by ordinary calls and by calls in a stream. It may be none the worse, or end with an
+error that names rank, GPU (or says that CUDA could not tell) and the call of MPI's; it may not crash, give wrong data, or stand still. n: 1 with TUTTI_TEST_QUICK; every one up to 20, then ever fewer, with
 TUTTI_TEST_LONG. Errors come once (out of memory) or stay and break the context (launch failed).
 """
 import os
@@ -15,7 +15,8 @@ QUICK, LONG = (bool(os.environ.get("TUTTI_TEST_" + length)) for length in ("QUIC
 ERRORS = ["2:once", "719"]
 DRIVER = pathlib.Path(__file__).resolve().parents[2] / "lib/device/cuda/driver.h"
 STOOD_STILL = 207  # launcher/status/status.h
-WRONG_DATA = 1     # tests/ranks/check.h
+PROGRAMS_OWN = 3   # area.h
+CALL = r"\bMPIX?_[A-Z][a-z]"
 # What answers only; no error comes of it.
 HARMLESS = ("cuGetErrorName", "cuGetErrorString")
 
@@ -40,12 +41,24 @@ def problem(done):
         return "no rank is named"
     if done.returncode != 0 and not re.search("GPU|CUDA", text):
         return "no GPU is named"
+    # (The program says itself what its own calls of CUDA give, once the GPU is lost.)
+    if done.returncode not in (0, PROGRAMS_OWN) and not re.search(CALL, text):
+        return "no call is named"
+    if any(re.search(r"rank 1: GPU.*failed", line) and not re.search(CALL, line) for line in text.splitlines()):
+        return "a line that names no call"
     return ""
+
+
+def functions_of(driver):
+    """Those that every driver has, and those that an old one may lack."""
+    text = driver.read_text()
+    every = [name for form in ("X", "TUTTI_CUDA_MEMBER") for name in re.findall(rf"\b{form}\((cu\w+)\)", text)]
+    return [name for name in every if name not in HARMLESS]
 
 
 def main():
     prun, program = sys.argv[1:]
-    functions = [name for name in re.findall(r"\bX\((cu\w+)\)", DRIVER.read_text()) if name not in HARMLESS]
+    functions = functions_of(DRIVER)
     runs = ended = bad = 0
     for function in functions:
         for error in ERRORS:

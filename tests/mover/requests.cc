@@ -221,6 +221,13 @@ void are_ready(MPI_Request request, int first, int last) {
 
 extern "C" {
 
+// It waits for what was forgotten, too: its data are there afterwards.
+int MPI_Comm_disconnect(MPI_Comm* comm) {
+  const int code = PMPI_Comm_disconnect(comm);
+  if (is_open()) look_at_freed();
+  return code;
+}
+
 // Programs ask at once, and once, whether it was cancelled. What GPUs still do for it would have
 // them hear of that later: so they are done here, and we have seen it.
 int MPI_Cancel(MPI_Request* request) {

@@ -3,6 +3,7 @@
 // and kept and begun twice; within a group and between two.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "check.h"
@@ -214,6 +215,34 @@ void making_communicators() {
   MPI_Comm_free(&half);
 }
 
+// Who has no neighbours to send to, or none to receive from, has no buffer for it.
+void without_neighbours() {
+  const int others = size - 1, to = 0;  // all others to the first
+  std::vector<int> sources;
+  for (int other = 1; other < size; ++other) sources.push_back(other);
+  MPI_Comm graph;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 0 ? others : 0, sources.data(),
+                                 MPI_UNWEIGHTED, rank == 0 ? 0 : 1, &to, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &graph);
+  std::vector<int> all(static_cast<std::size_t>(rank == 0 ? others : 0));
+  const int mine = 300 + rank;
+  int* const into = rank == 0 && others > 0 ? all.data() : nullptr;
+  const int* const from = rank == 0 ? nullptr : &mine;
+  const auto is_right = [&] {
+    for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i] == 301 + static_cast<int>(i));
+    std::fill(all.begin(), all.end(), -1);
+  };
+  CHECK(MPI_Neighbor_allgather(&mine, 1, MPI_INT, into, 1, MPI_INT, graph) == MPI_SUCCESS);
+  is_right();
+  CHECK(MPI_Neighbor_alltoall(from, 1, MPI_INT, into, 1, MPI_INT, graph) == MPI_SUCCESS);
+  is_right();
+  MPI_Request request;
+  CHECK(MPI_Ineighbor_alltoall(from, 1, MPI_INT, into, 1, MPI_INT, graph, &request) == MPI_SUCCESS);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  is_right();
+  MPI_Comm_free(&graph);
+}
+
 }  // namespace
 
 int main() {
@@ -224,6 +253,7 @@ int main() {
     rooted_in_place(root);
   }
   all_in_place();
+  without_neighbours();
   if (size > 1) {
     between_groups();
     making_communicators();

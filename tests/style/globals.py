@@ -17,6 +17,7 @@ ALLOWED = {
     "tutti::log::(anonymous namespace)::g_rank": LABEL,
     "tutti::log::(anonymous namespace)::g_explain": LABEL,
     "tutti::log::(anonymous namespace)::g_warnings": LABEL,
+    "tutti::log::(anonymous namespace)::g_caller": LABEL,
     "tutti::slots::range": MEMORY,
     "tutti::slots::(anonymous namespace)::shared": MEMORY,
     "tutti::(anonymous namespace)::kRows": CONSTANT,

@@ -99,7 +99,10 @@ class Checks:
         typed = next((q for q in following if q.kind == "DATATYPE"), None)
         if count is None or typed is None or count.is_array or typed.is_array:
             return None
-        return "%s, %s, %s_object" % (p.name, count.name, typed.name)
+        number = count.name
+        if p.blocks in NEIGHBOURS:  # a rank without neighbours need have no buffer
+            number = "%s == 0 ? 0 : %s" % (self.length_in(p.blocks), number)
+        return "%s, %s, %s_object" % (p.name, number, typed.name)
 
     def check_buffer(self, p, quoted):
         in_place = "false"

@@ -317,7 +317,7 @@ void NcclTeam::break_off(Code code, const std::string& why) {
     comm = std::exchange(comm_, nullptr);
   }
   if (!why.empty() && !has_heard_ && broken_ != Code::proc_aborted)
-    log::warn(who() + " failed: " + why);
+    log::warn(who() + " failed" + log::in_call() + ": " + why);
   if (!has_heard_) place_.tell_others();
   const Current current(driver_, context_);
   if (comm == nullptr || !current) return;
@@ -334,7 +334,9 @@ void NcclTeam::drain() {
     runs = driver_.cuStreamQuery(stream_) == CUDA_ERROR_NOT_READY;
     return !runs || now_ns() - begin_ns > kPartingNs;
   });
-  if (runs) log::warn(who() + ": what was aborted does not end; its memory may still be written");
+  if (runs)
+    log::warn(who() + log::in_call() +
+              ": what was aborted does not end; its memory may still be written");
 }
 
 }  // namespace tutti::delegate::nccl

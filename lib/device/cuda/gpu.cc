@@ -222,8 +222,8 @@ void Gpu::fail_job(Job& job, const std::string& why) {
   // A GPU that is lost fails all that was under way.
   if (std::find(told_.begin(), told_.end(), why) != told_.end()) return;
   told_.push_back(why);
-  log::warn("GPU " + std::to_string(ordinal_) + ": " + kWhat[static_cast<std::size_t>(job.what)] +
-            " failed: " + why);
+  log::warn("GPU " + std::to_string(ordinal_) + log::in_call() + ": " +
+            kWhat[static_cast<std::size_t>(job.what)] + " failed: " + why);
 }
 
 int Gpu::end_job(Job* job) {

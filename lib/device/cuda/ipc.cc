@@ -18,7 +18,9 @@ class ClosingRead final : public Done {
     from.begin_read();
     fire = [](Done* self, bool ok) {
       auto& read = *static_cast<ClosingRead*>(self);
-      if (const auto closed = read.from_.end_read(); !closed) log::warn(closed.error().text);
+      if (const auto closed = read.from_.end_read(); !closed)
+        log::warn("GPU " + std::to_string(read.from_.reader().number()) + log::in_call() + ": " +
+                  closed.error().text);
       read.next_->fire(read.next_, ok);
     };
   }

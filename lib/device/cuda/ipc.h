@@ -84,6 +84,7 @@ class OpenedMemory {
   OpenedMemory& operator=(const OpenedMemory&) = delete;
   Result<void> open(types::Courier& courier);
   std::byte* address() const { return reinterpret_cast<std::byte*>(address_); }
+  const Gpu& reader() const { return gpu_; }
   // Memory of a pool may not stay open when its owner goes on, and is opened once at a time: a
   // second opening has the same address, which the first closing takes away. So the last of those
   // who read it closes it.

@@ -152,8 +152,8 @@ void Cuda::begin_thread() const {
 }
 
 types::Device* Cuda::refuse(const void* address, int ordinal, const std::string& why) {
-  const std::string gpu = ordinal < 0 ? "" : "GPU " + std::to_string(ordinal) + ": ";
-  log::warn(gpu + "the buffer at " + text_of(address) + " " + why);
+  const std::string gpu = ordinal < 0 ? "GPU memory" : "GPU " + std::to_string(ordinal);
+  log::warn(gpu + log::in_call() + ": the buffer at " + text_of(address) + " " + why);
   unusable_.ordinal = ordinal;
   return &unusable_;
 }

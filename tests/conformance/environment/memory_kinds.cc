@@ -1,7 +1,7 @@
 // MPI 5.0, 11.4.3: kinds of memory: MPI_INFO_ENV says what the launcher was given, sessions and
 // communicators what there is of it; assertions are kept where there is what they name. And
 // mpi-ext.h says the same of GPU memory. Run with --memory-alloc-kinds
-// nonsense,mpi:alloc_mem,cuda:device.
+// nonsense,mpi:alloc_mem,cuda:device; the word, if any, is whether there is GPU memory.
 #include <mpi-ext.h>
 
 #include "check.h"
@@ -53,6 +53,7 @@ void look_at_session(const char* asked, bool mpi_named) {
   CHECK(holds(provided, "mpi:alloc_mem") == mpi_named);
   CHECK(!holds(provided, "mpi:nonsense") && !holds(provided, "nonsense"));
   CHECK(holds(provided, "cuda:device") == (MPIX_Query_cuda_support() == 1));
+  CHECK(!holds(provided, "cuda:nonsense"));
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Group_from_session_pset(session, "mpi://SELF", &group);
@@ -67,14 +68,16 @@ void look_at_session(const char* asked, bool mpi_named) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   begin();
   CHECK(value(MPI_INFO_ENV, kKinds) == "nonsense,mpi:alloc_mem,cuda:device");
   const std::string provided = of_comm(MPI_COMM_WORLD, kKinds);
   const bool cuda = MPIX_Query_cuda_support() == 1;
+  if (argc > 1) CHECK(cuda == (std::string(argv[1]) == "yes"));
   CHECK(holds(provided, "mpi") && holds(provided, "system") && holds(provided, "mpi:alloc_mem"));
   CHECK(!holds(provided, "nonsense"));
-  CHECK(holds(provided, "cuda") == cuda && holds(provided, "cuda:managed") == cuda);
+  for (const char* kind : {"cuda", "cuda:host", "cuda:device", "cuda:managed"})
+    CHECK(holds(provided, kind) == cuda);
 
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -87,11 +90,17 @@ int main() {
   }
   asserts(comm, "cuda:device");
   CHECK(of_comm(comm, kAsserted) == (cuda ? "cuda:device" : "system,mpi:win_allocate"));
+  if (cuda) {
+    asserts(comm, "system, cuda:host ,cuda:managed");
+    CHECK(of_comm(comm, kAsserted) == "system, cuda:host ,cuda:managed");
+    asserts(comm, "cuda:nonsense");
+    CHECK(of_comm(comm, kAsserted) == "system, cuda:host ,cuda:managed");
+  }
   MPI_Comm_free(&comm);
 
   look_at_session(nullptr, true);
   look_at_session("system", false);
-  look_at_session("mpi:alloc_mem,mpi:nonsense", true);
+  look_at_session("mpi:alloc_mem,mpi:nonsense,cuda:nonsense", true);
 
   int supported = 7;
   CHECK(MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &supported) == MPI_SUCCESS &&

@@ -162,14 +162,14 @@ CUresult cuStreamSynchronize(CUstream on) {
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   await(lock, enqueue(*stream, {}));
-  return CUDA_SUCCESS;
+  return state().lost;  // perhaps meanwhile
 }
 CUresult cuCtxSynchronize() {
   ENTER_UNSAFE("cuCtxSynchronize");
   const CUcontext context = current();
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   await_context(lock, *context);
-  return CUDA_SUCCESS;
+  return state().lost;
 }
 CUresult cuStreamWaitEvent(CUstream on, CUevent event, unsigned) {
   ENTER("cuStreamWaitEvent");

@@ -90,11 +90,14 @@ class ShmTeam final : public Team {
   static void fold(const Work& work, const std::vector<int>& members, const Vector& vector);
   void fold_as_planned(const Work& work, const std::vector<int>& above);
 
-  // fold_by_one.cc: one folds for all.
-  bool is_for_one(const Work& work) const;
-  Code fold_by_one(Work& work);
-  bool claim_folding();
-  void fold_for_all(const Work& work);
+  // fold_crowd.cc: who has a core folds for all.
+  bool is_for_crowd(const Work& work) const;
+  Code fold_crowd(Work& work);
+  std::byte* crowd_vector(const Work& work, int member) const;
+  Code give_to_crowd(Work& work);
+  std::uint64_t claim_part(std::uint64_t parts);
+  void fold_part(const Work& work, Count from, Count most);
+  void tell_served(std::uint32_t fingerprint, std::uint64_t parts);
 
   // fold_chain.cc: scan, exscan.
   void choose_scan(Work& work) const;

@@ -51,20 +51,37 @@ void ShmTeam::choose_move(Work& work) {
   work.form = &ShmTeam::move_long;
 }
 
-void ShmTeam::move_own(Exchange& exchange) {
-  if (exchange.is_own_moved) return;
+Code ShmTeam::move_own(Work& work) {
+  Exchange& exchange = *work.exchange;
+  if (exchange.is_own_moved) return Code::ok;
   exchange.is_own_moved = true;
-  if (!exchange.moves_own()) return;
+  if (!exchange.moves_own()) return Code::ok;
   const types::Buffer from = exchange.given(exchange.me);
-  if (from.bytes == 0) return;
+  if (from.bytes == 0) return Code::ok;
   const types::Buffer into = exchange.taken(exchange.me);
+  const Count bytes = std::min(from.bytes, into.bytes);
+  if (bytes > static_cast<Count>(kMostCopied) && from.device == nullptr && into.device == nullptr)
+    return move_own_piece(work, from, into);
   if (from.is_contiguous() && into.is_contiguous()) [[likely]] {
-    std::memcpy(into.at(), from.at(), static_cast<std::size_t>(std::min(from.bytes, into.bytes)));
-    return;
+    std::memcpy(into.at(), from.at(), static_cast<std::size_t>(bytes));
+    return Code::ok;
   }
   types::copy(from, into);
   note_failure(from.device);
   note_failure(into.device);
+  return Code::ok;
+}
+
+// The next one. Messages move before the one after it.
+Code ShmTeam::move_own_piece(Work& work, const types::Buffer& from, const types::Buffer& into) {
+  Count& at = work.exchange->copied;
+  const Count left = std::min(from.bytes, into.bytes) - at;
+  const Count bytes = std::min(left, static_cast<Count>(kMostCopied));
+  types::copy(from.part(at, bytes), into.part(at, bytes));
+  copied_ += static_cast<std::size_t>(bytes);
+  at = bytes < left ? at + bytes : 0;
+  work.exchange->is_own_moved = at == 0;
+  return at == 0 ? Code::ok : pause();
 }
 
 // As move_short, of one giver whose block is for all.
@@ -97,7 +114,7 @@ Code ShmTeam::move_short(Work& work) {
           pack(exchange.from(), 0, mine.payload(bytes), static_cast<Count>(bytes));
       publish(mine, has_data ? call.fingerprint : kHasNothing);
     }
-    move_own(*work.exchange);
+    move_own(work);  // short: at once
     work.has_spoken = true;
     work.member = 1;
   }
@@ -132,12 +149,12 @@ Code ShmTeam::move_in_rounds(Work& work) {
   Exchange& exchange = *work.exchange;
   for (; work.round <= exchange.rounds; ++work.round) {
     const Count k = work.round;
-    if (work.stage == Work::Stage::give && k < exchange.rounds && exchange.gives_away())
-      if (const Code code = give_round(exchange, k); code != Code::ok) return code;
     if (work.stage == Work::Stage::give) {
-      move_own(exchange);
+      if (k < exchange.rounds && exchange.gives_away())
+        if (const Code code = give_round(exchange, k); code != Code::ok) return code;
       work.enter(Work::Stage::take);
     }
+    if (const Code code = move_own(work); code != Code::ok) return code;
     if (k >= 1 && exchange.takes(me_))
       if (const Code code = take_round(work, k - 1); code != Code::ok) return code;
     work.enter(Work::Stage::give);

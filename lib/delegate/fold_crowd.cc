@@ -100,8 +100,7 @@ void ShmTeam::fold_part(const Work& work, Count from, Count most) {
     return crowd_vector(work, member) + from * call.type->extent();
   };
   std::byte* const into = operand(0);
-  for (int member = 1; member < size_; ++member)
-    work.kernel(into, operand(member), into, count);
+  for (int member = 1; member < size_; ++member) work.kernel(into, operand(member), into, count);
 }
 
 // One more part. Who says the last one wakes those that wait.

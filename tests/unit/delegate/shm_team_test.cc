@@ -219,7 +219,7 @@ TEST_CASE("a call ends when a member that folds for all dies", "[delegate]") {
   const delegate::AreaGeometry geometry = delegate::geometry_of(segment.header());
   std::byte* const first = segment.area(delegate::kHostArea) + geometry.control_at();
   reinterpret_cast<delegate::MemberCounters*>(first)->claimed.store(kCallOne,
-                                                                     std::memory_order_relaxed);
+                                                                    std::memory_order_relaxed);
   segment.rank(kSize - 1).gone.store(1, std::memory_order_release);
   std::atomic<int> noticed{0};
   std::vector<std::thread> threads;

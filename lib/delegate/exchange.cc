@@ -5,7 +5,6 @@
 // carries the same part of every block. Round k overwrites the one `depth` rounds before when all
 // who take have counted that in `read`. What a member gives itself does not travel: it is moved
 // when the first part for the others is on its way.
-#include "base/stream_copy.h"
 #include "delegate/work.h"
 
 namespace tutti::delegate {
@@ -17,10 +16,6 @@ namespace {
 constexpr std::size_t kBlockSizes = 64;  // of which the stores are judged: each power of two
 std::size_t block_size(Count bytes) {
   return size_class(static_cast<std::size_t>(bytes), 1, kBlockSizes);
-}
-
-void copy_ordinarily(std::byte* to, const std::byte* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
 }
 
 }  // namespace
@@ -258,15 +253,14 @@ void ShmTeam::take_part(Exchange& exchange, int giver, Count offset, const std::
   if (exchange.rounds <= exchange.depth || !into.is_contiguous())
     return unpack(into, offset, in, bytes);
   if (!exchange.stores) exchange.stores = stores_for(exchange);
-  const std::int64_t began = exchange.stores_are_timed ? now_ns() : 0;
-  const auto copy = *exchange.stores == Stores::streaming ? stream_copy_anywhere : copy_ordinarily;
-  copy(into.at() + offset, in, static_cast<std::size_t>(bytes));
-  if (!exchange.stores_are_timed) return;
-  exchange.storing_ns += now_ns() - began;
+  const auto length = static_cast<std::size_t>(bytes);
+  if (!exchange.stores_are_timed) return copy_by(*exchange.stores, into.at() + offset, in, length);
+  exchange.storing_ns += timed_copy(*exchange.stores, into.at() + offset, in, length);
   exchange.stored += bytes;
 }
 
 Stores ShmTeam::stores_for(Exchange& exchange) {
+  if (is_oversubscribed_) return Stores::ordinary;  // as in begin_round()
   stores_.resize(kBlockSizes);
   Judge& judge = stores_[block_size(exchange.longest)];
   const unsigned way = judge.next();

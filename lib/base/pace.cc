@@ -15,20 +15,25 @@ std::size_t index(Stores kind) {
 
 }  // namespace
 
-void Pace::copy_judged(Way way, std::byte* to, const std::byte* from, std::size_t bytes,
-                       std::size_t whole) {
-  std::int64_t began = 0;
-  if (way.is_timed) {
-    drain_stores();
-    began = now_ns();
-  }
-  if (way.stores == Stores::streaming)
-    stream_copy(to, from, bytes);
+void copy_by(Stores kind, std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (kind == Stores::streaming)
+    stream_copy_anywhere(to, from, bytes);
   else
     std::memcpy(to, from, bytes);
-  if (!way.is_timed) return;
-  drain_stores();  // else short copies seem to take nothing
-  took(whole, bytes, now_ns() - began);
+}
+
+std::int64_t timed_copy(Stores kind, std::byte* to, const std::byte* from, std::size_t bytes) {
+  drain_stores();
+  const std::int64_t began = now_ns();
+  copy_by(kind, to, from, bytes);
+  drain_stores();
+  return now_ns() - began;
+}
+
+void Pace::copy_judged(Way way, std::byte* to, const std::byte* from, std::size_t bytes,
+                       std::size_t whole) {
+  if (!way.is_timed) return copy_by(way.stores, to, from, bytes);
+  took(whole, bytes, timed_copy(way.stores, to, from, bytes));
 }
 
 void Pace::end_stretch(Size& size, const std::atomic<std::uint32_t>* read) {

@@ -26,6 +26,12 @@ enum class Stores : std::uint8_t { ordinary, streaming };
 inline constexpr std::size_t kStoreKinds = 2;
 inline constexpr std::uint32_t kUntimed = kStoreKinds;  // what a reader is told that times nothing
 
+// Copies with such stores, to anywhere.
+void copy_by(Stores kind, std::byte* to, const std::byte* from, std::size_t bytes);
+// The same; how long that took, in ns, until all was stored: else short copies seem to take
+// nothing.
+std::int64_t timed_copy(Stores kind, std::byte* to, const std::byte* from, std::size_t bytes);
+
 // Sizes that are told apart: from 512 B on, each twice the one before; the last one is open.
 inline constexpr std::size_t kLeastPaced = 512;
 inline constexpr std::size_t kPaceSizes = 7;
@@ -74,7 +80,7 @@ class Pace {
     size.left -= std::min(size.left, bytes);
     return {size.stores, size.left < std::min(kTimed, kTimedPayloads * bytes)};
   }
-  // Copies a payload of `whole` bytes, or a part of it, that way. `to` lies on a cache line.
+  // Copies a payload of `whole` bytes, or a part of it, that way.
   void copy(Way way, std::byte* to, const std::byte* from, std::size_t bytes, std::size_t whole) {
     if (way.stores == Stores::ordinary && !way.is_timed) [[likely]]
       std::memcpy(to, from, bytes);

@@ -205,10 +205,13 @@ Settled propose_settled(Communicator& comm) {
 
 namespace {
 
-delegate::BlockReads single_copy_of(const Knobs& knobs) {
-  const std::string& word = knobs.text("TUTTI_SINGLE_COPY");
-  if (word == "off") return delegate::BlockReads::off;
-  return word == "on" ? delegate::BlockReads::on : delegate::BlockReads::judged;
+// In a crowd nothing is judged: time says little there, and who gives would wait for its readers
+// (record 0056).
+delegate::BlockReads single_copy_of(const Runtime& runtime) {
+  const std::string& word = runtime.knobs.text("TUTTI_SINGLE_COPY");
+  if (word == "on") return delegate::BlockReads::on;
+  const bool is_crowd = runtime.wireup.segment().header().is_oversubscribed();
+  return word == "off" || is_crowd ? delegate::BlockReads::off : delegate::BlockReads::judged;
 }
 
 // Where ranks share cores nobody has a place: forms in which few wait for others cost less there.
@@ -234,7 +237,7 @@ void adopt_settled(Communicator& comm, Settled& settled) {
   Runtime& runtime = comm.runtime();
   comm.state().team = delegate::make_shm_team(
       runtime.wireup, locals_of(comm), comm.rank(), static_cast<std::uint32_t>(settled.area),
-      runtime.waiting(), {single_copy_of(runtime.knobs), place_of(runtime)});
+      runtime.waiting(), {single_copy_of(runtime), place_of(runtime)});
 }
 
 Result<void> settle(Communicator& comm) {

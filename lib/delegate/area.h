@@ -89,8 +89,8 @@ struct MemberCounters {
   alignas(kCacheLine) std::atomic<std::uint64_t> answered;
   std::atomic<Reads> reads;
   Span spans[kSpans];
-  // Of the team, in its first member's: the latest call that a member folds for all, and has
-  // folded (fold_by_one.cc). Who claims it is the one that writes `served`.
+  // Of the team, in its first member's: how many parts of the latest call are claimed, and are
+  // folded (fold_crowd.cc). Written by whoever folds.
   alignas(kCacheLine) std::atomic<std::uint64_t> claimed;
   alignas(kCacheLine) std::atomic<std::uint64_t> served;
 };

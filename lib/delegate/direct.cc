@@ -21,7 +21,6 @@ namespace {
 
 constexpr Count kLeast = 8 << 10;     // a block: less does not pay for a system call
 constexpr std::size_t kSizes = 13;    // that are told apart, from kLeast on
-constexpr Count kPiece = 1 << 20;     // of one read
 constexpr Count kThrough = 16 << 10;  // of what has gaps here, by way of the stack
 
 using coll::Collective;
@@ -175,8 +174,8 @@ Code ShmTeam::move_directly(Work& work) {
   if (!exchange.has_read && exchange.takes(me_)) {
     if (const Code code = read_blocks(work); code != Code::ok) return code;
     exchange.has_read = true;
-    move_own(exchange);
   }
+  if (const Code code = move_own(work); code != Code::ok) return code;
   if (work.round > 0 || !is_direct(exchange, me_) || work.stage != Work::Stage::give)
     return Code::ok;
   for (; work.member < size_; ++work.member) {
@@ -191,17 +190,20 @@ Code ShmTeam::move_directly(Work& work) {
 // Reads the givers' blocks, then answers that it has. A giver that gave up meanwhile may have
 // written to its block while we read: then the call ends with an error.
 Code ShmTeam::read_blocks(Work& work) {
-  Exchange& exchange = *work.exchange;
+  const Exchange& exchange = *work.exchange;
   bool has_failed = false;
-  for (int i = 1; i < size_ && !has_failed; ++i) {
-    const int giver = (me_ + i) % size_;
-    if (!exchange.gives(giver) || !is_direct(exchange, giver)) continue;
-    has_failed = !read_block(exchange, giver);
+  for (; work.member < size_ && !has_failed; ++work.member) {
+    const int giver = (me_ + work.member) % size_;
+    if (giver == me_ || !exchange.gives(giver) || !is_direct(exchange, giver)) continue;
+    const Code read = read_block(work, giver);
+    if (read == kNotYet) return read;
+    has_failed = read != Code::ok;
     // acquire: pairs with break_off().
     const std::uint32_t said = control(giver).broken.load(std::memory_order_acquire);
     if (const Code code = said == 0 ? Code::ok : broken_by(giver, said); code != Code::ok)
       return code;
   }
+  work.member = 0;
   if (has_failed)  // relaxed: see prove_reading()
     control(me_).reads.store(Reads::no, std::memory_order_relaxed);
   // release: our reads are over before the giver sees it; pairs with await().
@@ -210,29 +212,34 @@ Code ShmTeam::read_blocks(Work& work) {
   return Code::ok;
 }
 
-bool ShmTeam::read_block(Exchange& exchange, int giver) {
+// Goes on where it had to pause. An error: it cannot be read.
+Code ShmTeam::read_block(Work& work, int giver) {
+  Exchange& exchange = *work.exchange;
   const bool is_uneven = exchange.call.uneven != nullptr;
   const auto mine = static_cast<std::size_t>(exchange.block_for(me_));
   std::uint64_t address = 0;
   std::memcpy(&address, addresses(exchange, giver) + (is_uneven ? mine * sizeof address : 0),
               sizeof address);
   if (!is_uneven) address += mine * static_cast<std::uint64_t>(exchange.call.block);
-  const auto read = [&](Count from, std::byte* to, Count bytes) {
-    return transport::read_neighbour(segment_, {local_of(me_), local_of(giver)},
-                                     address + static_cast<std::uint64_t>(from),
-                                     {to, static_cast<std::size_t>(bytes)})
-        .has_value();
-  };
   const types::Buffer into = exchange.taken(giver).part(0, bytes_from(exchange, giver));
   alignas(kCacheLine) std::byte through[kThrough];
   const bool is_straight = into.is_contiguous();
-  const Count piece = is_straight ? kPiece : kThrough;
-  for (Count at = 0; at < into.bytes; at += piece) {
-    const Count bytes = std::min(piece, into.bytes - at);
-    if (!read(at, is_straight ? into.at() + at : through, bytes)) return false;
-    if (!is_straight) unpack(into, at, through, bytes);
+  const Count most = is_straight ? static_cast<Count>(kMostCopied) : kThrough;
+  Count& at = exchange.copied;
+  bool is_read = true;
+  for (Count bytes = 0; at < into.bytes && is_read; at += bytes) {
+    if (has_copied_much()) return pause();
+    bytes = std::min(most, into.bytes - at);
+    const auto length = static_cast<std::size_t>(bytes);
+    is_read = transport::read_neighbour(segment_, {local_of(me_), local_of(giver)},
+                                        address + static_cast<std::uint64_t>(at),
+                                        {is_straight ? into.at() + at : through, length})
+                  .has_value();
+    if (is_read && !is_straight) unpack(into, at, through, bytes);
+    copied_ += length;
   }
-  return true;
+  at = 0;
+  return is_read ? Code::ok : Code::other;
 }
 
 void ShmTeam::tell_span(const Exchange& exchange) {

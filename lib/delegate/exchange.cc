@@ -5,7 +5,6 @@
 // carries the same part of every block. Round k overwrites the one `depth` rounds before when all
 // who take have counted that in `read`. What a member gives itself does not travel: it is moved
 // when the first part for the others is on its way.
-#include "base/stream_copy.h"
 #include "delegate/work.h"
 
 namespace tutti::delegate {
@@ -17,10 +16,6 @@ namespace {
 constexpr std::size_t kBlockSizes = 64;  // of which the stores are judged: each power of two
 std::size_t block_size(Count bytes) {
   return size_class(static_cast<std::size_t>(bytes), 1, kBlockSizes);
-}
-
-void copy_ordinarily(std::byte* to, const std::byte* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
 }
 
 }  // namespace
@@ -51,20 +46,37 @@ void ShmTeam::choose_move(Work& work) {
   work.form = &ShmTeam::move_long;
 }
 
-void ShmTeam::move_own(Exchange& exchange) {
-  if (exchange.is_own_moved) return;
+Code ShmTeam::move_own(Work& work) {
+  Exchange& exchange = *work.exchange;
+  if (exchange.is_own_moved) return Code::ok;
   exchange.is_own_moved = true;
-  if (!exchange.moves_own()) return;
+  if (!exchange.moves_own()) return Code::ok;
   const types::Buffer from = exchange.given(exchange.me);
-  if (from.bytes == 0) return;
+  if (from.bytes == 0) return Code::ok;
   const types::Buffer into = exchange.taken(exchange.me);
+  const Count bytes = std::min(from.bytes, into.bytes);
+  if (bytes > static_cast<Count>(kMostCopied) && from.device == nullptr && into.device == nullptr)
+    return move_own_piece(work, from, into);
   if (from.is_contiguous() && into.is_contiguous()) [[likely]] {
-    std::memcpy(into.at(), from.at(), static_cast<std::size_t>(std::min(from.bytes, into.bytes)));
-    return;
+    std::memcpy(into.at(), from.at(), static_cast<std::size_t>(bytes));
+    return Code::ok;
   }
   types::copy(from, into);
   note_failure(from.device);
   note_failure(into.device);
+  return Code::ok;
+}
+
+// The next one. Messages move before the one after it.
+Code ShmTeam::move_own_piece(Work& work, const types::Buffer& from, const types::Buffer& into) {
+  Count& at = work.exchange->copied;
+  const Count left = std::min(from.bytes, into.bytes) - at;
+  const Count bytes = std::min(left, static_cast<Count>(kMostCopied));
+  types::copy(from.part(at, bytes), into.part(at, bytes));
+  copied_ += static_cast<std::size_t>(bytes);
+  at = bytes < left ? at + bytes : 0;
+  work.exchange->is_own_moved = at == 0;
+  return at == 0 ? Code::ok : pause();
 }
 
 // As move_short, of one giver whose block is for all.
@@ -97,7 +109,7 @@ Code ShmTeam::move_short(Work& work) {
           pack(exchange.from(), 0, mine.payload(bytes), static_cast<Count>(bytes));
       publish(mine, has_data ? call.fingerprint : kHasNothing);
     }
-    move_own(*work.exchange);
+    move_own(work);  // short: at once
     work.has_spoken = true;
     work.member = 1;
   }
@@ -132,13 +144,12 @@ Code ShmTeam::move_in_rounds(Work& work) {
   Exchange& exchange = *work.exchange;
   for (; work.round <= exchange.rounds; ++work.round) {
     const Count k = work.round;
-    if (work.stage == Work::Stage::give && k >= exchange.ahead && k < exchange.rounds &&
-        exchange.gives_away())
-      if (const Code code = give_round(exchange, k); code != Code::ok) return code;
     if (work.stage == Work::Stage::give) {
-      move_own(exchange);
+      if (k >= exchange.ahead && k < exchange.rounds && exchange.gives_away())
+        if (const Code code = give_round(exchange, k); code != Code::ok) return code;
       work.enter(Work::Stage::take);
     }
+    if (const Code code = move_own(work); code != Code::ok) return code;
     if (k >= 1 && exchange.takes(me_))
       if (const Code code = take_round(work, k - 1); code != Code::ok) return code;
     work.enter(Work::Stage::give);
@@ -165,7 +176,8 @@ Code ShmTeam::come_to_move(Work& work) {
     }
     work.has_spoken = true;
     if (const Code code = give_ahead(exchange); code != Code::ok) return code;
-    if (exchange.ahead > 0 || !exchange.gives_away()) move_own(exchange);  // nobody waits for it
+    if (exchange.ahead > 0 || !exchange.gives_away())  // nobody waits for this member
+      if (const Code code = move_own(work); code != Code::ok) return code;
   }
   for (; work.member < size_; ++work.member) {
     if (!exchange.hears(work.member)) continue;
@@ -252,15 +264,14 @@ void ShmTeam::take_part(Exchange& exchange, int giver, Count offset, const std::
   if (exchange.rounds <= exchange.depth || !into.is_contiguous())
     return unpack(into, offset, in, bytes);
   if (!exchange.stores) exchange.stores = stores_for(exchange);
-  const std::int64_t began = exchange.stores_are_timed ? now_ns() : 0;
-  const auto copy = *exchange.stores == Stores::streaming ? stream_copy_anywhere : copy_ordinarily;
-  copy(into.at() + offset, in, static_cast<std::size_t>(bytes));
-  if (!exchange.stores_are_timed) return;
-  exchange.storing_ns += now_ns() - began;
+  const auto length = static_cast<std::size_t>(bytes);
+  if (!exchange.stores_are_timed) return copy_by(*exchange.stores, into.at() + offset, in, length);
+  exchange.storing_ns += timed_copy(*exchange.stores, into.at() + offset, in, length);
   exchange.stored += bytes;
 }
 
 Stores ShmTeam::stores_for(Exchange& exchange) {
+  if (is_oversubscribed_) return Stores::ordinary;  // as in begin_round()
   stores_.resize(kBlockSizes);
   Judge& judge = stores_[block_size(exchange.longest)];
   const unsigned way = judge.next();

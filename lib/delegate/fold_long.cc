@@ -143,6 +143,7 @@ Code ShmTeam::collect_pieces(Work& work, Count round) {
         await(control(member).folded, rounds_ + static_cast<std::uint64_t>(round) + 1);
     if (code != Code::ok) return code;
     const auto [from, count] = folding.range(round, member);
+    copied_ += static_cast<std::size_t>(count * folding.extent);
     if (folding.collects && count > 0)
       std::memcpy(folding.result(from), chunks(member) + folding.folded_at(round),
                   static_cast<std::size_t>(count * folding.extent));

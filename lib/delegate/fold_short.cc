@@ -40,8 +40,8 @@ void ShmTeam::choose_fold(Work& work) {
                             : work.bytes <= kAlwaysShort || read <= kMostRead;
   if (is_short && work.bytes <= geometry_.entry_bytes)
     work.form = short_form_;
-  else if (is_for_one(work))
-    work.form = &ShmTeam::fold_by_one;
+  else if (is_for_crowd(work))
+    work.form = &ShmTeam::fold_crowd;
   else
     work.form = size_ == 2 ? &ShmTeam::fold_pair : &ShmTeam::fold_long;
 }

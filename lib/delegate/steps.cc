@@ -101,7 +101,8 @@ void ShmTeam::cancel(Code code) {
 StepResult ShmTeam::step(const Begun& run) {
   if (is_running_) return StepResult::waits;  // in another thread, or below us
   bool moved = false;
-  while (!run.is_over_ && serve_first()) moved = true;
+  copied_ = 0;
+  while (!run.is_over_ && !has_copied_much() && serve_first()) moved = true;
   if (run.is_over_) return StepResult::over;
   if (!moved && ++in_vain_ % kStepsBetweenDeaths == 0) look_for_losses();
   return moved ? StepResult::moved : StepResult::waits;
@@ -119,7 +120,7 @@ bool ShmTeam::serve_first() {
   const Code code = broken_ != Code::ok ? broken_ : go_on(work);
   if (code == kNotYet)
     return work.has_spoken != had_spoken || work.stage != stage || work.member != member ||
-           work.round != round;
+           work.round != round || has_copied_much();
   first.code_ = code;
   first.is_over_ = true;
   begun_.erase(begun_.begin());
@@ -128,8 +129,14 @@ bool ShmTeam::serve_first() {
 
 // The calls that were begun before go first.
 void ShmTeam::drain() {
-  while (!is_running_ && !begun_.empty())
-    if (!serve_first() && !look(waiting_.looks)) wait_long();
+  while (!is_running_ && !begun_.empty()) {
+    const bool moved = serve_first();
+    if (has_copied_much())
+      pause();
+    else if (moved || look(waiting_.looks))
+      continue;
+    wait_long();
+  }
 }
 
 bool ShmTeam::look(int times) const {
@@ -139,14 +146,15 @@ bool ShmTeam::look(int times) const {
   return false;
 }
 
-// Until what is awaited is there, or never comes.
+// Until what is awaited is there, or never comes. It may be there already: then messages move.
 void ShmTeam::wait_long() {
   const int looks = waiting_.looks / kLooksPart;
   const Awaited awaited = awaited_;
+  copied_ = 0;
   for (std::uint32_t round = 0;; ++round) {
     if (waiting_.progress(waiting_.self) > 0)
       waiting_.active(waiting_.self);
-    else
+    else if (!awaited.is_there())
       waiting_.idle(waiting_.self);
     bool is_ready = awaited.is_there();
     for (int i = 0; i < looks && !is_ready; ++i) {

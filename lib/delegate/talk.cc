@@ -87,7 +87,14 @@ Code ShmTeam::hear_late(int member, std::uint32_t fingerprint) {
 
 Code ShmTeam::await(const std::atomic<std::uint64_t>& counter, std::uint64_t least) {
   awaited_ = {&counter, least, nullptr};
+  if (has_copied_much()) [[unlikely]]
+    return kNotYet;
   return awaited_.is_there() || look_closely() ? Code::ok : kNotYet;
+}
+
+Code ShmTeam::pause() {
+  awaited_ = {&control(me_).done, 0, nullptr};  // nothing
+  return kNotYet;
 }
 
 void ShmTeam::tell(std::atomic<std::uint64_t>& counter, Count rounds) {
@@ -143,6 +150,7 @@ bool ShmTeam::touch(Count round, Count depth) {
 }
 
 void ShmTeam::put(std::byte* to, const std::byte* from, Count bytes) {
+  copied_ += static_cast<std::size_t>(bytes);
   pace_.copy(way_, to, from, static_cast<std::size_t>(bytes), part_);
 }
 

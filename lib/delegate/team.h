@@ -90,11 +90,14 @@ class ShmTeam final : public Team {
   static void fold(const Work& work, const std::vector<int>& members, const Vector& vector);
   void fold_as_planned(const Work& work, const std::vector<int>& above);
 
-  // fold_by_one.cc: one folds for all.
-  bool is_for_one(const Work& work) const;
-  Code fold_by_one(Work& work);
-  bool claim_folding();
-  void fold_for_all(const Work& work);
+  // fold_crowd.cc: who has a core folds for all.
+  bool is_for_crowd(const Work& work) const;
+  Code fold_crowd(Work& work);
+  std::byte* crowd_vector(const Work& work, int member) const;
+  Code give_to_crowd(Work& work);
+  std::uint64_t claim_part(std::uint64_t parts);
+  void fold_part(const Work& work, Count from, Count most);
+  void tell_served(std::uint32_t fingerprint, std::uint64_t parts);
 
   // fold_chain.cc: scan, exscan.
   void choose_scan(Work& work) const;
@@ -116,7 +119,8 @@ class ShmTeam final : public Team {
   void take_part(Exchange& exchange, int giver, Count offset, const std::byte* in, Count bytes);
   Stores stores_for(Exchange& exchange);
   void judge_stores(const Exchange& exchange);
-  void move_own(Exchange& exchange);
+  Code move_own(Work& work);
+  Code move_own_piece(Work& work, const types::Buffer& from, const types::Buffer& into);
 
   // direct.cc: long blocks read from the givers' own memory.
   bool may_read(Count block) const;
@@ -133,7 +137,7 @@ class ShmTeam final : public Team {
   bool has_failed(int taker) const;
   Code move_directly(Work& work);
   Code read_blocks(Work& work);
-  bool read_block(Exchange& exchange, int giver);
+  Code read_block(Work& work, int giver);
   void tell_span(const Exchange& exchange);
 
   // uneven.cc: blocks of their own sizes.
@@ -203,6 +207,10 @@ class ShmTeam final : public Team {
   Code hear_late(int member, std::uint32_t fingerprint);  // nothing yet, or another call
   Code hear_all(Work& work);                              // once in a call
   Code await(const std::atomic<std::uint64_t>& counter, std::uint64_t least);
+  // Forms answer kNotYet, too, when they have copied for long: messages move, then they go on.
+  // await() looks after that; others call pause().
+  bool has_copied_much() const { return copied_ >= kMostCopied; }
+  Code pause();
   // Everybody was heard in this call: all are past the calls before it.
   void all_entered() { past_ = number_ - 1; }
   // Says in a counter of ours how many rounds of this call are over.
@@ -255,6 +263,8 @@ class ShmTeam final : public Team {
     }
   };
 
+  static constexpr std::size_t kMostCopied = transport::kMostReadAtOnce;
+
   wireup::Wireup& wireup_;
   const wireup::Segment& segment_;
   const std::vector<int> locals_;
@@ -295,6 +305,7 @@ class ShmTeam final : public Team {
   int without_data_ = -1;    // a member that has none in the call under way; we: our device failed
   Code broken_ = Code::ok;
   Awaited awaited_;
+  std::size_t copied_ = 0;     // bytes, since messages could move last
   bool is_running_ = false;    // a call that is waited for is under way
   std::uint32_t in_vain_ = 0;  // steps that only waited
   std::vector<Begun*> begun_;  // not over, in order

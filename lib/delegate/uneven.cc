@@ -46,8 +46,11 @@ Code ShmTeam::move_uneven(Work& work) {
   }
   if (const Code code = hear_uneven(work); code != Code::ok) return code;
   if (const Code code = lay_out_uneven(work); code != Code::ok) return code;
-  if (exchange.rounds > 0)
+  if (exchange.rounds > 0) {
     if (const Code code = move_long_uneven(work); code != Code::ok) return code;
+  } else if (!exchange.is_own_moved) {
+    if (const Code code = move_own(work); code != Code::ok) return code;
+  }
   if (exchange.overwrites()) take_entries(exchange);
   if (!exchange.has_root()) all_entered();
   end_call();
@@ -72,7 +75,7 @@ void ShmTeam::say_uneven(Work& work) {
     mine.word |= say_way(exchange, longest);
   }
   publish(mine, exchange.has_data ? work.call.fingerprint : kHasNothing);
-  if (!is_long) move_own(exchange);
+  if (!is_long) move_own(work);  // as much as goes at once
 }
 
 std::uint64_t ShmTeam::say_one(Exchange& exchange, AreaEntry& mine) {

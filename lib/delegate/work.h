@@ -61,6 +61,7 @@ struct ShmTeam::Exchange {
   Count rounds = 0;
   Count longest = 0;  // block that goes in rounds or is read, of which all know
   bool is_own_moved = false;
+  Count copied = 0;            // of the block that is read, or of the own one: piece by piece
   bool has_data = true;        // uneven: what stands in our entry was packed
   bool is_laid_out = false;    // uneven: all needed for that was heard
   Count ahead = 0;             // rounds given before it was known which way blocks go
@@ -202,6 +203,7 @@ template <class Copy>
 void ShmTeam::take_from(int giver, Count round, Count part, Count bytes, const Copy& copy) {
   // relaxed: `filled`, which was awaited, tells of it.
   const std::uint32_t kind = told(giver, round).load(std::memory_order_relaxed);
+  copied_ += static_cast<std::size_t>(bytes);
   const auto whole = static_cast<std::size_t>(part);
   if (kind >= kStoreKinds || whole < kLeastPaced || bytes == 0) return copy();
   const std::int64_t began = now_ns();

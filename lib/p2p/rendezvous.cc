@@ -25,7 +25,6 @@
 namespace tutti::p2p {
 namespace {
 
-constexpr std::uint64_t kMostGot = std::uint64_t{1} << 20;  // read from a peer's memory at a time
 constexpr std::uint64_t kMostDeviceKept = std::uint64_t{8} << 10;
 
 }  // namespace
@@ -140,7 +139,7 @@ bool Core::start_get(PeerState& peer, Transfer* transfer) {
 // Asks for the next part; parts are short, so that others have their turn in between. False: it
 // cannot be read.
 bool Core::get_part(PeerState& peer, Transfer* transfer) {
-  const std::size_t bytes = std::min(transfer->total - transfer->moved, kMostGot);
+  const std::size_t bytes = std::min(transfer->total - transfer->moved, transport::kMostReadAtOnce);
   transfer->in_flight = 1;
   const auto started = peer.link->get(*transfer->source_memory, transfer->moved,
                                       types::Buffer::plain(transfer->buffer.at() + transfer->moved,
@@ -256,7 +255,8 @@ void Core::unpinned(Transfer* transfer, bool ok) {
   if (transfer->phase == Phase::pinned) return end_sent(transfer);
   if (transfer->phase != Phase::getting) return;
   PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
-  if (ok) transfer->moved += std::min(transfer->total - transfer->moved, kMostGot);
+  if (ok)
+    transfer->moved += std::min(transfer->total - transfer->moved, transport::kMostReadAtOnce);
   if (transfer->moved == transfer->total) {
     queue_control(from, Kind::taken, 0, transfer->remote);
     return from.gone ? complete(transfer) : end_answered(transfer);

@@ -221,6 +221,9 @@ bool carries(const Traits& bulk, std::uint64_t bytes, MemoryKind from, MemoryKin
 struct LocalPair {
   std::uint32_t me, peer;  // local ranks
 };
+// So much of a peer's memory is read at a time, by whatever link: others have their turn in
+// between.
+inline constexpr std::size_t kMostReadAtOnce = std::size_t{1} << 20;
 bool is_readable(const wireup::Segment& segment, std::uint32_t local);
 Result<void> read_neighbour(const wireup::Segment& segment, LocalPair who, std::uint64_t from,
                             const Memory& into);

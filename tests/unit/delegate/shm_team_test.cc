@@ -180,7 +180,7 @@ TEST_CASE("calls that do not match are an error on every member", "[delegate]") 
   });
 }
 
-// More members than cores, so that one of them folds for all (fold_by_one.cc).
+// More members than cores, so that one of them folds for all (fold_crowd.cc).
 TEST_CASE("an allreduce in place that one member folds, many times", "[delegate]") {
   constexpr int kSize = 7;
   constexpr Count kCount = 1800;
@@ -206,10 +206,11 @@ TEST_CASE("an allreduce in place that one member folds, many times", "[delegate]
   });
 }
 
-// The member that claimed the folding is gone: nobody else may fold, and nobody waits for ever.
-TEST_CASE("a call ends when the member that folds for all dies", "[delegate]") {
+// A member that claimed parts is gone: nobody else may fold, and nobody waits for ever.
+TEST_CASE("a call ends when a member that folds for all dies", "[delegate]") {
   constexpr int kSize = 5;
   constexpr Count kCount = 1800;
+  constexpr std::uint64_t kCallOne = std::uint64_t{1} << 20 | 2;  // both of its parts
   auto wireups = wireup::in_threads(std::vector<int>(kSize, 0));
   std::vector<int> locals(kSize);
   std::iota(locals.begin(), locals.end(), 0);
@@ -217,7 +218,8 @@ TEST_CASE("a call ends when the member that folds for all dies", "[delegate]") {
   if (!segment.header().is_oversubscribed()) return;  // a core for each: another form serves
   const delegate::AreaGeometry geometry = delegate::geometry_of(segment.header());
   std::byte* const first = segment.area(delegate::kHostArea) + geometry.control_at();
-  reinterpret_cast<delegate::MemberCounters*>(first)->claimed.store(1, std::memory_order_relaxed);
+  reinterpret_cast<delegate::MemberCounters*>(first)->claimed.store(kCallOne,
+                                                                    std::memory_order_relaxed);
   segment.rank(kSize - 1).gone.store(1, std::memory_order_release);
   std::atomic<int> noticed{0};
   std::vector<std::thread> threads;

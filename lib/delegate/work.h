@@ -63,6 +63,7 @@ struct ShmTeam::Exchange {
   bool is_own_moved = false;
   bool has_data = true;        // uneven: what stands in our entry was packed
   bool is_laid_out = false;    // uneven: all needed for that was heard
+  Count ahead = 0;             // rounds given before it was known which way blocks go
   bool may_be_direct = false;  // blocks are read where they lie,
   bool is_direct = false;      // as was chosen, where that is possible
   bool has_read = false;

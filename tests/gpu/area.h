@@ -113,6 +113,7 @@ class Area {
   void* data() const { return reinterpret_cast<void*>(data_); }
   bool is_host() const { return kind_ == Kind::host || kind_ == Kind::pinned; }
   void put(const void* content, std::size_t bytes, std::size_t at = 0) {
+    if (bytes == 0) return;
     if (is_host()) {
       std::memcpy(static_cast<std::byte*>(data()) + at, content, bytes);
       return;
@@ -125,6 +126,7 @@ class Area {
     leave();
   }
   void get(void* content, std::size_t bytes, std::size_t at = 0) {
+    if (bytes == 0) return;
     if (is_host()) {
       std::memcpy(content, static_cast<const std::byte*>(data()) + at, bytes);
       return;

@@ -54,8 +54,8 @@ void compose(void* first, void* second, int* count, MPI_Datatype* type) {
     }
 }
 
-MPI_Op composed() {
-  static const MPI_Op op = [] {
+MPI_Op& composed() {
+  static MPI_Op op = [] {
     MPI_Op made = MPI_OP_NULL;
     MPI_Op_create(&compose, 0, &made);
     return made;
@@ -90,6 +90,11 @@ std::vector<std::byte> filled(const Element& element, int count, const Sort& sor
 const std::vector<Element>& layouts() {
   static const std::vector<Element> all = make_layouts();
   return all;
+}
+
+void free_sorts() {
+  for (Element element : layouts()) MPI_Type_free(&element.type);
+  MPI_Op_free(&composed());
 }
 
 Sort any_sort() {
@@ -316,5 +321,6 @@ int main() {
     gpu::between_neighbours(n);
     if (size > 1) gpu::between_groups(n);
   }
+  gpu::free_sorts();
   return done();
 }

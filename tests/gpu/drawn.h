@@ -58,6 +58,8 @@ struct Sort {
 Sort any_sort();      // of what is only moved
 Sort any_operands();  // with an operation, and the same element on all ranks
 
+void free_sorts();  // nothing is drawn any more
+
 struct Sides {
   void *send, *recv;
   Element from, into;

@@ -156,14 +156,14 @@ void enqueued(const std::vector<int>& ones) {
   gpu::Flow<int> out(ones.size(), Kind::device), in(ones.size(), Kind::device),
       sum(ones.size(), Kind::device);
   out.put(ones, lane);
-  if (rank == 0) MPIX_Send_enqueue(out.data(), n, MPI_INT, size - 1, 4, lane.comm);
-  if (rank == size - 1)
-    MPIX_Recv_enqueue(in.data(), n, MPI_INT, 0, 4, lane.comm, MPI_STATUS_IGNORE);
+  const bool is_sender = size > 1 && rank == 0, is_receiver = size > 1 && rank == size - 1;
+  if (is_sender) MPIX_Send_enqueue(out.data(), n, MPI_INT, size - 1, 4, lane.comm);
+  if (is_receiver) MPIX_Recv_enqueue(in.data(), n, MPI_INT, 0, 4, lane.comm, MPI_STATUS_IGNORE);
   MPIX_Allreduce_enqueue(out.data(), sum.data(), n, MPI_INT, MPI_SUM, lane.comm);
   in.take(lane);
   sum.take(lane);
   lane.wait();
-  if (rank == size - 1) CHECK(in.taken() == ones);
+  if (is_receiver) CHECK(in.taken() == ones);
   CHECK(sum.taken() == std::vector<int>(ones.size(), size));
 }
 

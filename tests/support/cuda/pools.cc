@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <vector>
 
 #include "standin.h"
 
@@ -57,7 +58,9 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* of) {
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   ENTER("cuMemPoolDestroy");
   if (pool->file >= 0) ::close(pool->file);
-  pool->file = -1;  // allocations may still point to it
+  pool->file = -1;
+  static auto& gone = *new std::vector<CUmemoryPool>;
+  gone.push_back(pool);  // allocations may still point to it
   return CUDA_SUCCESS;
 }
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access, size_t) {

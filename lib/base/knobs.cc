@@ -31,7 +31,7 @@ constexpr KnobRow kPlain[] = {
      "never"},
     {"TUTTI_SINGLE_COPY", "name", "auto", "transport",
      "process_vm_readv for long messages and blocks inside a host: auto (each pair, and each "
-     "communicator, measures it), on, off"},
+     "communicator, measures it while working; messages, with more ranks than cores: on), on, off"},
     {"TUTTI_RANKS_PER_CACHE", "ranks", "0", "comm",
      "so many ranks of a host in turn are taken as bound to one cache, by which short collectives "
      "go in levels where that saves time; 1: all hear all; 0: where each is bound"},

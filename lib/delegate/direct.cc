@@ -29,8 +29,11 @@ constexpr Collective kForms[] = {
     Collective::allgather, Collective::alltoall,   Collective::gatherv,
     Collective::scatterv,  Collective::allgatherv, Collective::alltoallv};
 
-std::size_t form_of(Collective collective) {
-  return static_cast<std::size_t>(std::ranges::find(kForms, collective) - kForms);
+// Which judge is asked.
+std::size_t judge_of(Collective collective, Count longest) {
+  const auto form = static_cast<std::size_t>(std::ranges::find(kForms, collective) - kForms);
+  return form * kSizes +
+         size_class(static_cast<std::size_t>(longest), static_cast<std::size_t>(kLeast), kSizes);
 }
 
 }  // namespace
@@ -104,13 +107,11 @@ std::byte* ShmTeam::addresses(const Exchange& exchange, int giver) const {
 std::uint64_t ShmTeam::choose_way(const Exchange& exchange, Count longest) {
   if (single_copy_ == BlockReads::on) return kDirect;
   judges_.resize(std::size(kForms) * kSizes);
-  const auto bytes = static_cast<std::size_t>(longest);
-  const std::size_t at = form_of(exchange.call.collective) * kSizes +
-                         size_class(bytes, static_cast<std::size_t>(kLeast), kSizes);
+  const std::size_t at = judge_of(exchange.call.collective, longest);
   Judge& judge = judges_[at];
   const unsigned way = judge.next();
   const bool is_timed = judge.asks();
-  if (is_timed) turns_.push_back({number_, at, way, bytes});
+  if (is_timed) turns_.push_back({number_, at, way, static_cast<std::size_t>(longest)});
   return (way == 1 ? kDirect : 0) | (is_timed ? kTimed : 0);
 }
 
@@ -144,6 +145,17 @@ void ShmTeam::hear_way(Exchange& exchange) {
   exchange.is_direct = (word & kDirect) != 0;
   exchange.is_timed = (word & kTimed) != 0;
   if (exchange.is_timed) exchange.heard_ns = now_ns();
+  rounds_then_.resize(std::size(kForms) * kSizes);
+  rounds_then_[judge_of(exchange.call.collective, exchange.longest)] =
+      !exchange.is_direct && !exchange.is_timed;
+}
+
+// Before the way is heard: that of the last such call. Calls that are timed come several in a row,
+// and what was given before the time began would not count.
+bool ShmTeam::expects_rounds(const Exchange& exchange) const {
+  if (!exchange.may_be_direct) return true;
+  const std::size_t at = judge_of(exchange.call.collective, exchange.longest);
+  return at < rounds_then_.size() && rounds_then_[at];
 }
 
 bool ShmTeam::is_direct(const Exchange& exchange, int giver) const {

@@ -145,7 +145,7 @@ Code ShmTeam::move_in_rounds(Work& work) {
   for (; work.round <= exchange.rounds; ++work.round) {
     const Count k = work.round;
     if (work.stage == Work::Stage::give) {
-      if (k < exchange.rounds && exchange.gives_away())
+      if (k >= exchange.ahead && k < exchange.rounds && exchange.gives_away())
         if (const Code code = give_round(exchange, k); code != Code::ok) return code;
       work.enter(Work::Stage::take);
     }
@@ -166,16 +166,19 @@ Code ShmTeam::come_to_move(Work& work) {
   if (!work.has_spoken) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
     const bool is_for_root = exchange.gives_away() && !exchange.everyone_takes;
-    const Code code = claim_chunks(exchange.depth * exchange.blocks() * exchange.part,
-                                   is_for_root ? exchange.call.root : (me_ + 1) % size_);
-    if (code != Code::ok) return code;
+    const Code claimed = claim_chunks(exchange.depth * exchange.blocks() * exchange.part,
+                                      is_for_root ? exchange.call.root : (me_ + 1) % size_);
+    if (claimed != Code::ok) return claimed;
     prove_reading(exchange);
     if (exchange.gives(me_)) {
       entry(me_).word = say_way(exchange, exchange.longest);
       publish(work.call.fingerprint);
     }
     work.has_spoken = true;
+    if (const Code code = give_ahead(exchange); code != Code::ok) return code;
   }
+  if (exchange.ahead > 0 || !exchange.gives_away())  // nobody waits for it
+    if (const Code code = move_own(work); code != Code::ok) return code;
   for (; work.member < size_; ++work.member) {
     if (!exchange.hears(work.member)) continue;
     if (const Code code = hear(work.member, work.call.fingerprint); code != Code::ok) return code;
@@ -184,6 +187,14 @@ Code ShmTeam::come_to_move(Work& work) {
   work.member = 0;
   hear_way(exchange);
   return Code::ok;
+}
+
+// The first round waits for nobody. So a giver does not wait for whoever chooses the way to come,
+// either, where it is likely that the blocks go through the chunks.
+Code ShmTeam::give_ahead(Exchange& exchange) {
+  if (!exchange.gives_away() || !expects_rounds(exchange)) return Code::ok;
+  exchange.ahead = 1;
+  return give_round(exchange, 0);
 }
 
 // One round of what this member gives. Uneven blocks have rounds of their own number, or none when

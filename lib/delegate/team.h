@@ -113,6 +113,7 @@ class ShmTeam final : public Team {
   Code move_long(Work& work);
   Code come_to_move(Work& work);
   Code move_in_rounds(Work& work);
+  Code give_ahead(Exchange& exchange);
   Code give_round(Exchange& exchange, Count round);
   Code take_round(Work& work, Count round);
   void take_part(Exchange& exchange, int giver, Count offset, const std::byte* in, Count bytes);
@@ -128,6 +129,7 @@ class ShmTeam final : public Team {
   std::uint64_t say_way(const Exchange& exchange, Count longest);
   std::uint64_t choose_way(const Exchange& exchange, Count longest);
   void hear_way(Exchange& exchange);
+  bool expects_rounds(const Exchange& exchange) const;
   void judge_turns();
   bool say_addresses(const Exchange& exchange);
   std::byte* addresses(const Exchange& exchange, int giver) const;
@@ -287,11 +289,12 @@ class ShmTeam final : public Team {
   bool is_new_ = false;             // this call has written to pages that were not
   int reader_ = 0;
   Pace pace_;
-  Pace::Way way_;              // of this round's copies into our chunks
-  std::size_t part_ = 0;       // bytes of each, by which they are judged
-  std::vector<bool> proved_;   // by member: its memory was read
-  std::vector<Judge> judges_;  // of who chooses: by form and size
-  std::vector<Judge> stores_;  // of blocks that we take: by size
+  Pace::Way way_;                  // of this round's copies into our chunks
+  std::size_t part_ = 0;           // bytes of each, by which they are judged
+  std::vector<bool> proved_;       // by member: its memory was read
+  std::vector<Judge> judges_;      // of who chooses: by form and size
+  std::vector<bool> rounds_then_;  // the last call of that form and size went through the chunks
+  std::vector<Judge> stores_;      // of blocks that we take: by size
   struct Turn {
     std::uint64_t number;  // of the call
     std::size_t judge;

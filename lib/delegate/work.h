@@ -64,6 +64,7 @@ struct ShmTeam::Exchange {
   Count copied = 0;            // of the block that is read, or of the own one: piece by piece
   bool has_data = true;        // uneven: what stands in our entry was packed
   bool is_laid_out = false;    // uneven: all needed for that was heard
+  Count ahead = 0;             // rounds given before it was known which way blocks go
   bool may_be_direct = false;  // blocks are read where they lie,
   bool is_direct = false;      // as was chosen, where that is possible
   bool has_read = false;

@@ -84,7 +84,7 @@ struct LaneGeometry {
   }
   // Several frames must fit, or writer and reader take turns instead of overlapping.
   std::size_t max_frame() const {
-    return std::min<std::size_t>(std::size_t{units} * kUnit / 8, 64 << 10);
+    return std::min<std::size_t>(std::size_t{units} * kUnit / 8, 256 << 10);
   }
 };
 

@@ -110,7 +110,7 @@ class ShmTransport final : public Transport, public Lender {
     if (!peer.same_host) return traits;
     traits.kind = "shm";
     traits.max_frame = LaneGeometry::of(segment_.header()).max_frame();
-    traits.eager_bytes = traits.max_frame;
+    traits.eager_bytes = std::min<std::size_t>(traits.max_frame, 64 << 10);
     traits.gets = single_copy_.works(static_cast<std::uint32_t>(peer.local_rank));
     traits.puts = traits.gets;
     traits.get_from = traits.gets ? kGetFrom : kNever;

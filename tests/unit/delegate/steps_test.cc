@@ -1,5 +1,6 @@
 // Calls that are begun and stepped: one thread steps all members, in any order, and some are
 // cancelled in the middle.
+#include <array>
 #include <atomic>
 #include <memory>
 #include <random>
@@ -206,4 +207,48 @@ TEST_CASE("any team's call can be waited for", "[delegate][steps]") {
   cancelled.cancel(Code::proc_aborted);
   CHECK(run->step() == StepResult::over);
   CHECK(run->code() == Code::proc_aborted);
+}
+
+TEST_CASE("long blocks: own ones are moved, and the first part given, before others have come",
+          "[delegate][steps]") {
+  constexpr std::size_t kBlock = 64 << 10;
+  Members members(2);
+  for (std::uint32_t member = 0; member < 2; ++member)  // nobody may read, so all goes by chunks
+    members.words.push_back(std::make_unique<transport::shm::SingleCopy>(
+        members.wireups[member]->segment(), member, false));
+  auto teams = members.team(delegate::BlockReads::judged);
+  std::array<std::vector<char>, 2> in;
+  std::vector<char> out(2 * kBlock);
+  std::array<TeamCall, 2> calls;
+  std::array<std::unique_ptr<TeamRun>, 2> runs;
+  const auto begin = [&](std::size_t member) {
+    in[member].assign(kBlock, member == 0 ? 'a' : 'b');
+    TeamCall& call = calls[member] = {};
+    call.collective = Collective::gather;
+    call.block = kBlock;
+    call.from = Buffer::plain(in[member].data(), kBlock);
+    if (member == 0) call.into = Buffer::plain(out.data(), 2 * kBlock);
+    runs[member] = teams[member]->begin(call);
+    runs[member]->step();
+    return runs[member]->step() != StepResult::over;
+  };
+  const auto finish = [&] {
+    for (int i = 0; i < kMostSteps; ++i) {
+      const bool is_over = runs[0]->step() == StepResult::over;
+      if (runs[1]->step() == StepResult::over && is_over) return true;
+    }
+    return false;
+  };
+  REQUIRE(begin(0));
+  CHECK(out[kBlock - 1] == 'a');
+  begin(1);
+  REQUIRE(finish());
+
+  out.assign(2 * kBlock, '?');
+  REQUIRE(begin(1));          // waits to hear the way
+  in[1].assign(kBlock, 'c');  // which no program may do: what was given by then does not change
+  begin(0);
+  REQUIRE(finish());
+  CHECK(out[kBlock] == 'b');
+  CHECK(out[2 * kBlock - 1] == 'c');
 }

@@ -176,9 +176,9 @@ Code ShmTeam::come_to_move(Work& work) {
     }
     work.has_spoken = true;
     if (const Code code = give_ahead(exchange); code != Code::ok) return code;
-    if (exchange.ahead > 0 || !exchange.gives_away())  // nobody waits for this member
-      if (const Code code = move_own(work); code != Code::ok) return code;
   }
+  if (exchange.ahead > 0 || !exchange.gives_away())  // nobody waits for it
+    if (const Code code = move_own(work); code != Code::ok) return code;
   for (; work.member < size_; ++work.member) {
     if (!exchange.hears(work.member)) continue;
     if (const Code code = hear(work.member, work.call.fingerprint); code != Code::ok) return code;

@@ -36,6 +36,8 @@ NCCL_TRIED = [
     Run("nccl_forms weighed", env={"TUTTI_EXPLAIN": "1"}, nccl=True)]
 
 FAILURES = [
+    Run("drawn", (2, 1, 4)),
+    Run("packed real", prun=("--report-links",)),
     Run("unused", (2, 3)),
     Run("failures returned"),
     Run("failures freed", ends=1, says="is GPU memory that has been freed"),
@@ -87,6 +89,7 @@ PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES 
                   {"figures", "allreduce_figures", "pointer_figures"})
 # Not on a real GPU: what these are about only the stand-ins have (check_test.py asks for the rest).
 WITHOUT = ["nccl_faults",  # NCCL's functions fail as they are told
+           "quickest",     # what copies take is made up
            "taken"]        # a stand-in that ends who takes memory away below a copy
 # Programs of tests/ranks whose buffers tests/mover moves: what tests/mover/run.py has first.
 MOVED = ["p2p", "persistent", "nonblocking", "collectives", "topologies", "buffered"]

@@ -57,7 +57,7 @@ Code ShmTeam::give_to_crowd(Work& work) {
 Code ShmTeam::fold_crowd(Work& work) {
   const TeamCall& call = work.call;
   if (const Code code = give_to_crowd(work); code != Code::ok) return code;
-  const Count part = kPart / call.type->extent();
+  const Count part = std::max<Count>(kPart / call.type->extent(), 1);
   const auto parts = static_cast<std::uint64_t>((call.count + part - 1) / part);
   const std::atomic<std::uint64_t>& served = control(0).served;
   const std::uint64_t wanted = parts_of_call(number_, parts) << 1;

@@ -216,10 +216,11 @@ bool Core::drop_held(Transfer* transfer) {
   transfer->staging = nullptr;
   transfer->region.reset();
   transfer->source_memory.reset();
-  if (transfer->is_judged && transfer->key_flags != 0) [[unlikely]]
-    DeviceReads::end_judged(peer(transfer->peer), transfer, transfer->status.code == Code::ok);
-  if (std::exchange(transfer->is_judged, false))
-    peer(transfer->peer).ways->end(transfer->status.code == Code::ok, now_ns());
+  if (transfer->is_judged) [[unlikely]] {
+    const bool well = transfer->status.code == Code::ok;
+    if (transfer->key_flags != 0) DeviceReads::end_judged(peer(transfer->peer), transfer, well);
+    if (std::exchange(transfer->is_judged, false)) peer(transfer->peer).ways->end(well, now_ns());
+  }
   return true;
 }
 

@@ -225,7 +225,7 @@ Code ShmTeam::read_block(Work& work, int giver) {
   alignas(kCacheLine) std::byte through[kThrough];
   const bool is_straight = into.is_contiguous();
   const Count most = is_straight ? static_cast<Count>(kMostCopied) : kThrough;
-  Count& at = exchange.copied;
+  Count& at = exchange.read;
   bool is_read = true;
   for (Count bytes = 0; at < into.bytes && is_read; at += bytes) {
     if (has_copied_much()) return pause();

@@ -69,7 +69,7 @@ Code ShmTeam::move_own(Work& work) {
 
 // The next one. Messages move before the one after it.
 Code ShmTeam::move_own_piece(Work& work, const types::Buffer& from, const types::Buffer& into) {
-  Count& at = work.exchange->copied;
+  Count& at = work.exchange->own_copied;
   const Count left = std::min(from.bytes, into.bytes) - at;
   const Count bytes = std::min(left, static_cast<Count>(kMostCopied));
   types::copy(from.part(at, bytes), into.part(at, bytes));

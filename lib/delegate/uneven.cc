@@ -46,11 +46,8 @@ Code ShmTeam::move_uneven(Work& work) {
   }
   if (const Code code = hear_uneven(work); code != Code::ok) return code;
   if (const Code code = lay_out_uneven(work); code != Code::ok) return code;
-  if (exchange.rounds > 0) {
-    if (const Code code = move_long_uneven(work); code != Code::ok) return code;
-  } else if (!exchange.is_own_moved) {
-    if (const Code code = move_own(work); code != Code::ok) return code;
-  }
+  const Code code = exchange.rounds > 0 ? move_long_uneven(work) : move_own(work);
+  if (code != Code::ok) return code;
   if (exchange.overwrites()) take_entries(exchange);
   if (!exchange.has_root()) all_entered();
   end_call();

@@ -60,8 +60,9 @@ struct ShmTeam::Exchange {
   Count part = 0;   // bytes of a block in a round
   Count rounds = 0;
   Count longest = 0;  // block that goes in rounds or is read, of which all know
+  // Bytes so far, piece by piece: of the own block, and of the one that is read.
+  Count own_copied = 0, read = 0;
   bool is_own_moved = false;
-  Count copied = 0;            // of the block that is read, or of the own one: piece by piece
   bool has_data = true;        // uneven: what stands in our entry was packed
   bool is_laid_out = false;    // uneven: all needed for that was heard
   Count ahead = 0;             // rounds given before it was known which way blocks go

@@ -45,18 +45,6 @@ Count many(Collective collective, Count least) {
   return 0;
 }
 
-// Every member of `members` has proved that it can read the others'.
-void prove(std::vector<std::unique_ptr<Team>>& teams) {
-  std::vector<int> all(teams.size());
-  std::iota(all.begin(), all.end(), 0);
-  for (int i = 0; i < 2; ++i) {
-    Everyone call(teams, Collective::allgather, 5'000, 0);
-    for (const int member : all) call.begin(member);
-    REQUIRE(call.finish(all));
-    REQUIRE(call.is_right());
-  }
-}
-
 // Pages, of which some may not be touched.
 class Pages {
  public:

@@ -64,11 +64,7 @@ TEST_CASE("a step ends when it has copied for long", "[delegate][pieces]") {
     for (const Collective collective : {Collective::allgather, Collective::alltoall}) {
       Members members(2);
       auto teams = members.team(single_copy);
-      for (int i = 0; i < 2; ++i) {  // all have proved that they read
-        Everyone first(teams, Collective::allgather, 5'000, 0);
-        for (const int member : {0, 1}) first.begin(member);
-        REQUIRE(first.finish({0, 1}));
-      }
+      prove(teams);
       Everyone call(teams, collective, kLong / 4, 0);
       for (const int member : {0, 1}) call.begin(member);
       int steps = 0, moved = 0;
@@ -106,33 +102,37 @@ TEST_CASE("messages move while blocks go through the chunks and nobody waits",
       {.looks = 1'000'000'000, .how = &watching});
 }
 
-// Its own blocks are long, all that travels is short.
-TEST_CASE("a long own block of a v form goes in pieces, and short ones come right",
+// Its own blocks are long; of what travels all is short, or what member 0 gives is long, too.
+TEST_CASE("a long own block of a v form goes in pieces, and all others come right",
           "[delegate][pieces]") {
   const Count stride = GENERATE(1, 2);  // bytes from one element to the next
+  const Count given = GENERATE(Count{24}, kLong);
+  const BlockReads single_copy = GENERATE(BlockReads::off, BlockReads::on);
   const types::TypeRef spaced = *types::make_resized(*types::predefined_type(0x247), 0, stride);
   Members members(2);
-  auto teams = members.team();
+  auto teams = members.team(single_copy);
+  prove(teams);
   const types::Devices devices{};
+  const std::vector<Count> sent[] = {{kLong, given}, {24, kLong}};
+  const std::vector<Count> received[] = {{kLong, 24}, {given, kLong}};
+  const auto displs = [](const std::vector<Count>& counts) {
+    return std::vector<Count>{0, counts[0]};
+  };
+  const std::vector<Count> sent_at[] = {displs(sent[0]), displs(sent[1])};
+  const std::vector<Count> received_at[] = {displs(received[0]), displs(received[1])};
   std::vector<std::vector<std::byte>> from, into;
-  std::vector<std::vector<Count>> counts, displs;
   std::vector<delegate::Uneven> sides;
-  std::vector<TeamCall> calls(2);
   for (int member = 0; member < 2; ++member) {
-    const Count other = 24;
-    counts.push_back(member == 0 ? std::vector<Count>{kLong, other}
-                                 : std::vector<Count>{other, kLong});
-    displs.push_back({0, counts.back()[0]});
-    from.emplace_back(static_cast<std::size_t>((kLong + other) * stride), std::byte(member + 1));
-    into.emplace_back(from.back().size());
-  }
-  for (std::size_t member = 0; member < 2; ++member) {
-    const auto list = [&](std::vector<std::byte>& memory) {
-      return delegate::BlockList{memory.data(),  spaced.get(), counts[member],
-                                 displs[member], {},           &devices};
+    const auto bytes = [stride](const std::vector<Count>& counts) {
+      return static_cast<std::size_t>((counts[0] + counts[1]) * stride);
     };
-    sides.push_back({list(from[member]), list(into[member])});
+    from.emplace_back(bytes(sent[member]), std::byte(member + 1));
+    into.emplace_back(bytes(received[member]));
+    sides.push_back(
+        {{from.back().data(), spaced.get(), sent[member], sent_at[member], {}, &devices},
+         {into.back().data(), spaced.get(), received[member], received_at[member], {}, &devices}});
   }
+  std::vector<TeamCall> calls(2);
   std::vector<std::unique_ptr<delegate::TeamRun>> runs;
   for (std::size_t member = 0; member < 2; ++member) {
     calls[member].collective = Collective::alltoallv;
@@ -146,10 +146,9 @@ TEST_CASE("a long own block of a v form goes in pieces, and short ones come righ
   }
   for (std::size_t member = 0; member < 2; ++member) {
     REQUIRE(runs[member]->code() == Code::ok);
-    for (int giver = 0; giver < 2; ++giver) {
-      const auto block = static_cast<std::size_t>(giver);
-      const auto first = into[member].begin() + displs[member][block] * stride;
-      const Count bytes = counts[member][block];
+    for (std::size_t giver = 0; giver < 2; ++giver) {
+      const auto first = into[member].begin() + received_at[member][giver] * stride;
+      const Count bytes = received[member][giver];
       CHECK(std::count(first, first + bytes * stride, std::byte(giver + 1)) == bytes);
     }
   }

@@ -7,12 +7,10 @@
 #include <numeric>
 
 #include "area.h"
+#include "counted.h"
 
 using namespace ranks;
 using gpu::Kind;
-
-// Null where the driver is a real one.
-extern "C" [[gnu::weak]] unsigned long long tutti_standin_count(const char* what);
 
 namespace {
 
@@ -20,14 +18,6 @@ std::vector<int> numbers(std::size_t count, int from) {
   std::vector<int> all(count);
   std::iota(all.begin(), all.end(), from * 1000003);
   return all;
-}
-
-bool is_counted() {
-  return &tutti_standin_count != nullptr;
-}
-unsigned long long through_host() {
-  if (!is_counted()) return 0;
-  return tutti_standin_count("to_host") + tutti_standin_count("from_host");
 }
 
 // From rank 0 to 1, and back by two requests at a time.
@@ -38,15 +28,15 @@ void exchange(std::size_t count, Kind from, Kind into, bool is_direct) {
   gpu::Vector<int> in(std::vector<int>(count, -1), into);
   for (int again = 0; again < 3; ++again) {
     CU(cuCtxSynchronize());
-    const unsigned long long before = through_host();
+    const unsigned long long before = gpu::copied_by_host();
     MPI_Request requests[2];
     MPI_Irecv(in.data(), n, MPI_INT, other, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(out.data(), n, MPI_INT, other, 1, MPI_COMM_WORLD, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    const unsigned long long passed = through_host() - before;
+    const unsigned long long passed = gpu::copied_by_host() - before;
     if (is_direct)
       CHECK(passed == 0);
-    else if (is_counted())
+    else if (gpu::is_driver_counted())
       CHECK(passed == 2 * count * sizeof(int));
     CHECK(in.get() == numbers(count, other));
   }
@@ -157,10 +147,6 @@ void mapped_again() {
   CU(cuMemAddressFree(place, kBytes));
 }
 
-unsigned long long opened() {
-  return is_counted() ? tutti_standin_count("opened") : 0;
-}
-
 // More allocations than are kept open, all of them again and again; then who is used least goes.
 void many(bool is_direct) {
   if (rank > 1) return;
@@ -172,7 +158,7 @@ void many(bool is_direct) {
         i % 3 == 0 ? Kind::shareable_mapped : Kind::device));
   // How many handles rank 1 opened for it.
   const auto pass = [&](int i) {
-    const unsigned long long before = opened();
+    const unsigned long long before = gpu::counted("opened");
     auto& each = *all[static_cast<std::size_t>(i)];
     if (rank == 0)
       MPI_Send(each.data(), static_cast<int>(count), MPI_INT, 1, i, MPI_COMM_WORLD);
@@ -180,13 +166,13 @@ void many(bool is_direct) {
       MPI_Recv(each.data(), static_cast<int>(count), MPI_INT, 0, i, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
     if (rank == 1) CHECK(each.get() == numbers(count, i));
-    return opened() - before;
+    return gpu::counted("opened") - before;
   };
   for (int round = 0; round < 2; ++round)
     for (int i = 0; i < 90; ++i) pass(i);
-  if (!is_direct || !is_counted()) return;
+  if (!is_direct || !gpu::is_driver_counted()) return;
   // Of 64 that are open, of which some are mapped by address, 26 is the oldest.
-  if (rank == 1) CHECK(opened() - tutti_standin_count("closed") <= 64);
+  if (rank == 1) CHECK(gpu::counted("opened") - gpu::counted("closed") <= 64);
   const std::pair<int, int> opens[] = {{88, 0}, {26, 0}, {1, 1}, {26, 0}, {28, 0}, {29, 0}, {2, 1}};
   for (const auto& [i, expected] : opens) {
     const unsigned long long made = pass(i);
@@ -201,20 +187,20 @@ void elsewhere(bool is_direct) {
   gpu::Vector<int> out(numbers(count, rank), Kind::device);
   gpu::Vector<int> in(std::vector<int>(count, -1), Kind::device);
   CU(cuCtxSynchronize());
-  unsigned long long before = through_host();
+  unsigned long long before = gpu::copied_by_host();
   MPI_Sendrecv(out.data(), n, MPI_INT, rank, 4, in.data(), n, MPI_INT, rank, 4, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
-  CHECK(through_host() == before);
+  CHECK(gpu::copied_by_host() == before);
   CHECK(in.get() == numbers(count, rank));
   if (size != 2) return;
   MPI_Comm between;
   MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 5, &between);
   in.put(std::vector<int>(count, -1));
   CU(cuCtxSynchronize());
-  before = through_host();
+  before = gpu::copied_by_host();
   MPI_Sendrecv(out.data(), n, MPI_INT, 0, 6, in.data(), n, MPI_INT, 0, 6, between,
                MPI_STATUS_IGNORE);
-  if (is_direct) CHECK(through_host() == before);
+  if (is_direct) CHECK(gpu::copied_by_host() == before);
   CHECK(in.get() == numbers(count, 1 - rank));
   MPI_Comm_free(&between);
 }

@@ -1,35 +1,21 @@
 // What goes wrong between GPUs of one host. The word says what; "killed" wants --enable-recovery.
-#include <csignal>
 #include <cstdlib>
-#include <thread>
 
-#include "area.h"
+#include "killed.h"
 
 using namespace ranks;
 using gpu::Kind;
 
 namespace {
 
-// Rank `dying` is killed while messages go both ways; the other gets an error, and goes on.
 void killed(int dying) {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const int n = 2000000, other = 1 - rank;
   gpu::Vector<int> out(std::vector<int>(n, rank), Kind::device),
       in(std::vector<int>(n), Kind::device);
-  int code = MPI_SUCCESS, error_class = 0;
-  for (int round = 0; code == MPI_SUCCESS; ++round) {
-    if (rank == dying && round == 5)
-      std::thread([] {  // copies take longer (STANDIN_CUDA_DELAY_US)
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));
-        std::raise(SIGKILL);
-      })
-          .detach();
-    code = MPI_Sendrecv(out.data(), n, MPI_INT, other, 1, in.data(), n, MPI_INT, other, 1,
+  gpu::until_killed(dying, 5, std::chrono::milliseconds(30), [&] {
+    return MPI_Sendrecv(out.data(), n, MPI_INT, other, 1, in.data(), n, MPI_INT, other, 1,
                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  }
-  MPI_Error_class(code, &error_class);
-  CHECK(error_class == MPI_ERR_PROC_ABORTED);
-  std::printf("rank %d goes on\n", rank);
+  });
 }
 
 // Given back before its receiver has asked for it: an error, and no job that stands still.

@@ -4,30 +4,18 @@
 // Arguments: "direct" (so), "staged" (no way is open), "full" (so far as there is memory to pack
 // into), "killed" and a rank, which wants --enable-recovery, "failed" and the rank whose driver
 // does, "real" (a real driver, which does not count).
-#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
-#include <thread>
 
 #include "area.h"
+#include "counted.h"
+#include "killed.h"
 
 using namespace ranks;
 using gpu::Kind;
 
-// Null where the driver is a real one.
-extern "C" [[gnu::weak]] unsigned long long tutti_standin_count(const char* what);
-
 namespace {
-
-bool is_counted() {
-  return &tutti_standin_count != nullptr;
-}
-unsigned long long through_host() {
-  if (!is_counted()) return 0;
-  return tutti_standin_count("to_host") + tutti_standin_count("from_host") +
-         tutti_standin_count("pinned");
-}
 
 struct Layout {
   const char* name;
@@ -97,12 +85,12 @@ void exchange(const Layout& from, Kind kind, const Layout& to, Kind to_kind, int
   gpu::Vector<int> in(before, to_kind);
   const std::vector<int> wanted = expected(numbers(room, other), from, before, to, count);
   CU(cuCtxSynchronize());
-  const unsigned long long passed = through_host();
+  const unsigned long long passed = gpu::through_host();
   MPI_Sendrecv(out.data(), count, from.type, other, 1, in.data(), count, to.type, other, 1,
                MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   // What the stand-in's driver copies out of managed memory it takes for the host's.
-  const bool is_told = is_counted() && !(kind == Kind::managed && &from == &to);
-  if (is_told) CHECK((through_host() == passed) == is_direct);
+  const bool is_told = gpu::is_driver_counted() && !(kind == Kind::managed && &from == &to);
+  if (is_told) CHECK((gpu::through_host() == passed) == is_direct);
   const bool is_right = in.get() == wanted;
   CHECK(is_right);
   if (!is_right)
@@ -200,27 +188,15 @@ void of_other_ends(const Layout& each) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-// Rank `dying` is killed while pieces go both ways; the other gets an error, and goes on.
 void killed(const Layout& each, int dying) {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   constexpr int kCount = 500;
   const int other = 1 - rank;
   const std::size_t room = room_of(each.type, kCount);
   gpu::Vector<int> out(numbers(room, rank), Kind::device), in(std::vector<int>(room), Kind::device);
-  int code = MPI_SUCCESS, error_class = 0;
-  for (int round = 0; code == MPI_SUCCESS; ++round) {
-    if (rank == dying && round == 3)
-      std::thread([] {  // copies take longer (STANDIN_CUDA_DELAY_US)
-        std::this_thread::sleep_for(std::chrono::milliseconds(70));
-        std::raise(SIGKILL);
-      })
-          .detach();
-    code = MPI_Sendrecv(out.data(), kCount, each.type, other, 1, in.data(), kCount, each.type,
+  gpu::until_killed(dying, 3, std::chrono::milliseconds(70), [&] {
+    return MPI_Sendrecv(out.data(), kCount, each.type, other, 1, in.data(), kCount, each.type,
                         other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  }
-  MPI_Error_class(code, &error_class);
-  CHECK(error_class == MPI_ERR_PROC_ABORTED);
-  std::printf("rank %d goes on\n", rank);
+  });
 }
 
 // The driver of one rank fails while pieces go: an error at both ends, and no job that stands

@@ -1,11 +1,10 @@
 // Messages between two GPUs of a host go by the way that is quicker there, as the pair finds out:
 // read by the other GPU, or through host memory. The word says which is, by the stand-in's delays.
 #include "area.h"
+#include "counted.h"
 
 using namespace ranks;
 using gpu::Kind;
-
-extern "C" unsigned long long tutti_standin_count(const char* what);
 
 namespace {
 
@@ -17,11 +16,11 @@ int staged(std::size_t count, int messages) {
   CU(cuCtxSynchronize());
   int through_host = 0;
   for (int i = 0; i < messages; ++i) {
-    const unsigned long long before = tutti_standin_count("from_host");
+    const unsigned long long before = gpu::counted("from_host");
     if (rank == 0) MPI_Send(out.data(), n, MPI_INT, other, i, MPI_COMM_WORLD);
     MPI_Recv(in.data(), n, MPI_INT, other, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1) MPI_Send(out.data(), n, MPI_INT, other, i, MPI_COMM_WORLD);
-    through_host += tutti_standin_count("from_host") > before ? 1 : 0;
+    through_host += gpu::counted("from_host") > before ? 1 : 0;
   }
   CHECK(in.get() == std::vector<int>(count, other));
   return through_host;
@@ -32,6 +31,7 @@ int staged(std::size_t count, int messages) {
 int main(int argc, char** argv) {
   begin();
   gpu::begin();
+  CHECK(gpu::is_driver_counted());
   const bool are_read = argc > 1 && std::string(argv[1]) == "read";
   staged(1, 1);  // the GPU measures its chunks
   // Of a size of its own each: two, sent at once where nobody asks, and one that is always offered.

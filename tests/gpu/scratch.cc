@@ -6,24 +6,12 @@
 #include <memory>
 
 #include "area.h"
+#include "counted.h"
 
 using namespace ranks;
 using gpu::Kind;
 
-// Null where the driver is a real one, which does not count.
-extern "C" [[gnu::weak]] unsigned long long tutti_standin_count(const char* what);
-
 namespace {
-
-bool is_counted() {
-  return &tutti_standin_count != nullptr;
-}
-unsigned long long counted(const char* what) {
-  return is_counted() ? tutti_standin_count(what) : 0;
-}
-unsigned long long through_host() {
-  return counted("to_host") + counted("from_host") + counted("pinned");
-}
 
 int element(int of, std::size_t i) {
   return static_cast<int>((static_cast<std::size_t>(of) * 7 + i) % 1000);
@@ -161,11 +149,11 @@ void run(const Case& one, bool is_blocking, bool is_direct) {
   gpu::Vector<int> into(own(one.received), Kind::device);
   CU(cuCtxSynchronize());
   MPI_Barrier(MPI_COMM_WORLD);
-  const unsigned long long before = through_host();
+  const unsigned long long before = gpu::through_host();
   MPI_Request request;
   CHECK(one.call(from.data(), into.data(), is_blocking ? nullptr : &request) == MPI_SUCCESS);
   if (!is_blocking) MPI_Wait(&request, MPI_STATUS_IGNORE);
-  const unsigned long long passed = through_host() - before;
+  const unsigned long long passed = gpu::through_host() - before;
   const std::vector<int> got = into.get();
   bool is_right = true;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -196,9 +184,10 @@ void steady() {
   for (const Case& one : reductions(count)) {
     if (std::string(one.name) != "allreduce") continue;
     run(one, true, true);
-    const unsigned long long allocated = counted("allocated");
+    const unsigned long long allocated = gpu::counted("allocated");
     run(one, true, true);
-    if (is_counted()) CHECK(counted("allocated") == allocated + 2);  // the test's own
+    if (gpu::is_driver_counted())
+      CHECK(gpu::counted("allocated") == allocated + 2);  // the test's own
   }
 }
 
@@ -217,7 +206,7 @@ int main(int argc, char** argv) {
   gpu::begin();
   const std::string way = argc > 1 ? argv[1] : "direct";
   const bool is_direct = way == "direct";
-  if (rank == 0 && !is_counted())
+  if (rank == 0 && !gpu::is_driver_counted())
     std::printf("the driver does not count: what passes through host memory is not asked\n");
   if (way == "full") {
     const gpu::Vector<int> some(own(1), Kind::device);

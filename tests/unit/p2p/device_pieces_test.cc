@@ -47,6 +47,23 @@ Pending* receive(FleetPair& pair, std::uint32_t context, int tag, const Buffer& 
   return pair.endpoints[1]->recv(0, {context, 0, tag, 0}, buffer);
 }
 
+// One of kLong bytes, asked for and then sent.
+struct Message {
+  Message(FleetPair& of, bool into_device, std::size_t room = kLong / 1000 * 1000)
+      : pair(of),
+        from(of, kLong / 1000 * 1000),
+        into(of.take(1, into_device, std::vector<std::byte>(room))),
+        got(receive(of, kContext, 1, into)),
+        sent(send(of, kContext, 1, from.buffer)) {}
+  bool ends() {
+    return pair.until([this] { return sent->done && got->done; });
+  }
+  FleetPair& pair;
+  const Strided from;
+  const Buffer into;
+  Pending *const got, *const sent;
+};
+
 // Whatever happened before: a message arrives as it was sent.
 void goes_on(FleetPair& pair, const Strided& from) {
   const auto bytes = static_cast<std::size_t>(from.buffer.bytes);
@@ -92,15 +109,13 @@ TEST_CASE("a receive that is too short asks for no piece that it has no room for
           "[p2p][pieces]") {
   for (const std::size_t room : {std::size_t{100'000}, kWindow, kWindow + kPiece, kLong - 5000}) {
     FleetPair pair({});
-    const Strided from(pair, kLong / 1000 * 1000);
-    const Buffer into = pair.take(1, true, std::vector<std::byte>(room));
-    Pending* const got = receive(pair, kContext, 1, into);
-    Pending* const sent = send(pair, kContext, 1, from.buffer);
-    REQUIRE(pair.until([&] { return sent->done && got->done; }));
-    REQUIRE(got->status.code == Code::truncate);
-    REQUIRE(sent->status.code == Code::ok);
-    REQUIRE(std::equal(from.stream.begin(), from.stream.begin() + static_cast<std::ptrdiff_t>(room),
-                       pair.seen(into)));
+    Message message(pair, true, room);
+    REQUIRE(message.ends());
+    REQUIRE(message.got->status.code == Code::truncate);
+    REQUIRE(message.sent->status.code == Code::ok);
+    const auto& stream = message.from.stream;
+    REQUIRE(std::equal(stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(room),
+                       pair.seen(message.into)));
     REQUIRE(pair.fleet.regions == 0);
   }
 }
@@ -112,16 +127,13 @@ TEST_CASE("where reading fails between two pieces, all comes by frames", "[p2p][
     device.longest_delay = 20;
     device.seed = seed;
     FleetPair pair(device);
-    const Strided from(pair, kLong / 1000 * 1000);
-    const Buffer into = pair.take(1, true, std::vector<std::byte>(from.stream.size()));
-    Pending* const got = receive(pair, kContext, 1, into);
-    Pending* const sent = send(pair, kContext, 1, from.buffer);
+    Message message(pair, true);
     const int last = static_cast<int>(seed % 6);
-    REQUIRE(pair.until([&] { return pair.fleet.reads > last || got->done; }));
+    REQUIRE(pair.until([&] { return pair.fleet.reads > last || message.got->done; }));
     (seed % 2 == 0 ? pair.fleet.refusals.gets : pair.fleet.refusals.copies) = false;
-    REQUIRE(pair.until([&] { return sent->done && got->done; }));
-    REQUIRE(got->status.code == Code::ok);
-    REQUIRE(pair.content(into) == from.stream);
+    REQUIRE(message.ends());
+    REQUIRE(message.got->status.code == Code::ok);
+    REQUIRE(pair.content(message.into) == message.from.stream);
     REQUIRE(pair.fleet.regions == 0);
     REQUIRE(pair.fleet.remotes == 0);
   }
@@ -132,14 +144,11 @@ TEST_CASE("where packing fails both sides are told", "[p2p][pieces]") {
     FakeDeviceOptions device;
     device.fails_from = nth;
     FleetPair pair(device);
-    const Strided from(pair, kLong / 1000 * 1000);
-    const Buffer into = pair.take(1, false, std::vector<std::byte>(from.stream.size()));
-    Pending* const got = receive(pair, kContext, 1, into);
-    Pending* const sent = send(pair, kContext, 1, from.buffer);
-    REQUIRE(pair.until([&] { return sent->done && got->done; }));
-    const bool has_failed = sent->status.code != Code::ok;
-    CHECK(got->status.code == sent->status.code);
-    if (!has_failed) CHECK(pair.content(into) == from.stream);
+    Message message(pair, false);
+    REQUIRE(message.ends());
+    const bool has_failed = message.sent->status.code != Code::ok;
+    CHECK(message.got->status.code == message.sent->status.code);
+    if (!has_failed) CHECK(pair.content(message.into) == message.from.stream);
     if (nth < 3) CHECK(has_failed);
     REQUIRE(pair.fleet.regions == 0);
   }

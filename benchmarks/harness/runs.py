@@ -159,6 +159,12 @@ def size_text(size):
     return f"{size}T"
 
 
+def row_name(row):
+    """How a row of benchmarks/peers/rows is called in tables and pictures."""
+    many = f" on {row['ranks']}" if row["ranks"] > 2 else ""
+    return f"{row['program'].split()[-1]}{many}{' ' + size_text(row['bytes']) if row['bytes'] else ''}"
+
+
 def time_text(us):
     if us >= 1e5:
         return f"{us / 1e3:.0f} ms"

@@ -149,7 +149,7 @@ class HostVectors {
 
 // What a reduction does not use may be anything: nobody asks whose memory it is.
 void drop_unused(const Communicator& comm, delegate::TeamCall& said) {
-  if (!is_told(comm, said) || said.count == 0) said.recv = nullptr;
+  if (!is_told(comm, said)) said.recv = nullptr;
   if (said.block == 0) said.send = nullptr;
 }
 
@@ -258,6 +258,7 @@ namespace {
 }  // namespace
 
 bool is_told(const Communicator& comm, const delegate::TeamCall& said) {
+  if (said.count == 0) return false;
   if (said.collective == Collective::exscan) return comm.rank() > 0;
   return said.collective != Collective::reduce || comm.rank() == said.root;
 }

@@ -101,7 +101,8 @@ void explain_verdict(Communicator& comm, Collective collective, const select::Co
   if (!log::explains() || comm.rank() != 0) return;
   const select::Contest::Mask can = ways_of(calls, collective);
   const auto verdict = contest.verdict(can);
-  if (!verdict || !calls.said.insert(calls.last.key | kVerdict).second) return;
+  if (!verdict || !calls.said.insert(key_of(collective, calls.last.bytes) | kVerdict).second)
+    return;
   explain_gpus(comm, std::string(coll::name_of(collective)) + ", " +
                          text::format_bytes(static_cast<std::uint64_t>(calls.last.bytes)) +
                          ": from now on " + select::Contest::name_of(*verdict) + "; " +
@@ -111,7 +112,7 @@ void explain_verdict(Communicator& comm, Collective collective, const select::Co
 // What the call before took, with the slowest of the members.
 void learn(Communicator& comm, std::int64_t ns) {
   GpuCalls& calls = *comm.state().gpu_calls;
-  const auto found = calls.contests.find(calls.last.key);
+  const auto found = calls.contests.find(key_of(calls.last.collective, calls.last.bytes));
   if (found != calls.contests.end() && ns > 0) {
     found->second.took(calls.last.way, static_cast<double>(ns) / 1e3);
     explain_verdict(comm, calls.last.collective, found->second);
@@ -196,8 +197,7 @@ std::optional<Code> run_agreed(Communicator& comm, const CollCall& call, const G
   const Way way = way_of(comm, call, agreed.bytes);
   explain(comm, call.collective, agreed, way);
   const std::int64_t begin_ns = now_ns();
-  calls.last = {key_of(call.collective, agreed.bytes), call.collective, agreed.bytes, way,
-                -begin_ns};
+  calls.last = {call.collective, agreed.bytes, way, -begin_ns};
   if (way == Way::ours) return std::nullopt;
   remember(comm, Communicator::State::Kind::blocking,
            {said.said.fingerprint, 0, said.said.root, said.said.block, call.is_last});

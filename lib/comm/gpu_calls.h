@@ -62,8 +62,7 @@ struct GpuCalls {
   // What was learnt, by collective and power of two of its bytes.
   std::map<std::uint64_t, select::Contest> contests;
   struct {
-    std::uint64_t key = 0;  // of its contest; 0: none
-    coll::Collective collective = coll::Collective::barrier;
+    coll::Collective collective = coll::Collective::barrier;  // none
     Count bytes = 0;
     Way way = Way::ours;
     std::int64_t ns = 0;  // with this member; of a call by ours below zero: when it began

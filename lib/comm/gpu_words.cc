@@ -178,14 +178,11 @@ Whereabouts where_is(const Communicator& comm, const GpuCall& call) {
     return where.found();
   }
   const types::Devices& devices = comm.runtime().devices;
-  const bool takes_nothing = said.collective == Collective::reduce_scatter && said.count == 0;
-  const bool is_told =
-      !takes_nothing && (said.collective != Collective::reduce || comm.rank() == said.root);
   const auto owner = [&](const void* data, Count count) {
     return devices.whole(data, count, *said.type).device;
   };
   where.see(owner(said.send, said.given()), !said.in_place || can_end_in_place(call.counts));
-  if (is_told && said.recv != said.send) where.see(owner(said.recv, said.count), true);
+  if (is_told(comm, said) && said.recv != said.send) where.see(owner(said.recv, said.count), true);
   return where.found();
 }
 

@@ -218,8 +218,11 @@ bool Core::drop_held(Transfer* transfer) {
   transfer->source_memory.reset();
   if (transfer->is_judged) [[unlikely]] {
     const bool well = transfer->status.code == Code::ok;
-    if (transfer->key_flags != 0) DeviceReads::end_judged(peer(transfer->peer), transfer, well);
-    if (std::exchange(transfer->is_judged, false)) peer(transfer->peer).ways->end(well, now_ns());
+    if (transfer->key_flags != 0)
+      DeviceReads::end_judged(peer(transfer->peer), transfer, well);
+    else
+      peer(transfer->peer).ways->end(well, now_ns());
+    transfer->is_judged = false;
   }
   return true;
 }

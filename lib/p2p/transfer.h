@@ -94,8 +94,8 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
   // Of messages in a device's memory.
   std::uint32_t copies = 0;  // under way
-  std::uint64_t packed =
-      0;  // bytes, or about to be; of a receive that reads: what is there to read
+  // Bytes that are packed, or about to be; of a receive that reads: what is there to read.
+  std::uint64_t packed = 0;
   // Outgoing, in order; and one that a transport reads into.
   Bounce *bounces = nullptr, *last_bounce = nullptr, *reading = nullptr;
   std::byte* scratch = nullptr;  // of a send: the device's, packed into for its reader

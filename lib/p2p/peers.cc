@@ -276,6 +276,9 @@ void Core::lose_transfer(Transfer* transfer, Code code) {
       return fail_with(transfer, code);
     case Phase::sending:  // pump() ends it
     case Phase::pinned:   // ends when the transport gives the memory back
+      transfer->failure = code;
+      work_ = true;
+      return;
     case Phase::getting:
       transfer->failure = code;
       work_ = true;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kLong = kWindow + 2 * kPiece + 1000;
 constexpr Handle kByte = 0x207;
+constexpr std::uint64_t kHasMemory =
+    2;  // a seed by which the first message finds room to be packed
 constexpr std::uint32_t kContext = 1, kOther = 3;
 
 // 1000 bytes of each 1500. What is under way when a world ends still needs it.
@@ -108,9 +110,13 @@ TEST_CASE("what lies in many pieces is packed and read, whatever its length", "[
 TEST_CASE("a receive that is too short asks for no piece that it has no room for",
           "[p2p][pieces]") {
   for (const std::size_t room : {std::size_t{100'000}, kWindow, kWindow + kPiece, kLong - 5000}) {
-    FleetPair pair({});
+    FakeDeviceOptions device;
+    device.seed = kHasMemory;
+    FleetPair pair(device);
     Message message(pair, true, room);
     REQUIRE(message.ends());
+    REQUIRE(pair.fleet.reads ==
+            (room <= kWindow ? 1 : static_cast<int>((room + kPiece - 1) / kPiece)));
     REQUIRE(message.got->status.code == Code::truncate);
     REQUIRE(message.sent->status.code == Code::ok);
     const auto& stream = message.from.stream;
@@ -142,6 +148,7 @@ TEST_CASE("where reading fails between two pieces, all comes by frames", "[p2p][
 TEST_CASE("where packing fails both sides are told", "[p2p][pieces]") {
   for (int nth = 0; nth < 6; ++nth) {
     FakeDeviceOptions device;
+    device.seed = kHasMemory;
     device.fails_from = nth;
     FleetPair pair(device);
     Message message(pair, false);
@@ -196,4 +203,34 @@ TEST_CASE("pieces of which a side is lost, or gives them up, end all the same", 
     REQUIRE(pair.fleet.regions == 0);
     goes_on(pair, from);
   }
+}
+
+TEST_CASE("a send to a peer that is lost is none of the reads that its request served before",
+          "[p2p][pieces]") {
+  FakeDeviceOptions device;
+  device.seed = kHasMemory;
+  FleetPair pair(device);
+  Message message(pair, true);
+  REQUIRE(message.ends());
+  REQUIRE(pair.fleet.reads > 0);
+  pair.endpoints[1]->release(message.got);
+  Pending* const late = pair.endpoints[0]->recv(1, {kOther, 1, 5, 0},
+                                                pair.take(0, false, std::vector<std::byte>(kLong)));
+  Pending* const long_one =
+      pair.endpoints[1]->send(p2p::Mode::standard, 0, {kOther, 1, 5, 0},
+                              pair.take(1, false, std::vector<std::byte>(kLong)));
+  REQUIRE(long_one == message.got);  // used again
+  static int ended = 0;
+  long_one->on_done = [](Pending*) {
+    if (++ended > 1) FAIL("it ended twice");
+  };
+  const std::uint64_t before = pair.net.frames();
+  REQUIRE(pair.until([&] { return pair.net.frames() > before + 20; }));
+  REQUIRE(!late->done);
+  pair.net.lose(0);
+  pair.lost = 0;
+  REQUIRE(pair.until([&] { return long_one->done; }));
+  REQUIRE(long_one->status.code == Code::proc_aborted);
+  for (int round = 0; round < 10; ++round) pair.endpoints[1]->progress();
+  REQUIRE(ended == 1);
 }

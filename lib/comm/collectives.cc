@@ -64,11 +64,14 @@ class Startable {
     return made;
   }
   Request* start(Communicator& comm) const {
-    if (wider_ == nullptr)
+    const bool may_tell = comm.state().asks_gpus;
+    if (wider_ == nullptr && !may_tell) [[likely]]
       return RequestMaker::start(comm, call_, bind_call(comm, call_, prepared_));
-    auto widened = std::make_unique<WidenedReduction>(comm, call_, *wider_);
-    BoundCall bound = bind_call(comm, widened->call(), prepared_);
+    std::unique_ptr<WidenedReduction> widened;
+    if (wider_ != nullptr) widened = std::make_unique<WidenedReduction>(comm, call_, *wider_);
+    BoundCall bound = bind_call(comm, widened == nullptr ? call_ : widened->call(), prepared_);
     bound.widened = std::move(widened);
+    if (may_tell) tell_not_waited_for(comm, call_, bound.binding);
     return RequestMaker::start(comm, call_, std::move(bound));
   }
 

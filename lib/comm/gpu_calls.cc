@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -213,6 +214,11 @@ void never_again(Communicator& comm) {
   state.gpu_calls->team.reset();
 }
 
+bool lies_on_gpu(const engine::SpaceMemory& space) {
+  return space.whole.device != nullptr ||
+         std::ranges::any_of(space.blocks, [](const auto& each) { return each.device != nullptr; });
+}
+
 // What says nothing of the next call.
 bool is_passing(Obstacle obstacle) {
   return obstacle == Obstacle::another_call || obstacle == Obstacle::calls_in_streams;
@@ -263,6 +269,28 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   explain(comm, call.collective, *agreed, Way::ours);
   if (agreed->obstacle >= Obstacle::no_library) never_again(comm);
   return std::nullopt;
+}
+
+void tell_not_waited_for(Communicator& comm, const CollCall& call, const engine::Binding& bound) {
+  Communicator::State& state = comm.state();
+  Runtime& runtime = comm.runtime();
+  // What a stream has reached is not meant: its maker has chosen.
+  if (comm.rank() != 0 || call.neighbours || comm.is_inter() || runtime.devices.is_queued() ||
+      !coll::has_gpu_library_form(call.collective) ||
+      !(lies_on_gpu(bound.in) || lies_on_gpu(bound.out)))
+    return;
+  if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
+  const GpuCalls::Wish wish = wish_of(comm, call.collective);
+  const bool is_forced = wish == GpuCalls::Wish::always;
+  if (wish == GpuCalls::Wish::never || !(is_forced || log::explains()) ||
+      std::exchange(runtime.told_not_waited_for[index_of(call.collective)], true))
+    return;
+  const std::string line = "communicator " + std::to_string(comm.context()) + ": " +
+                           std::string(coll::name_of(call.collective)) +
+                           " of GPU memory, nonblocking or persistent: ours, never NCCL" +
+                           (is_forced ? ", although that is forced" : "") +
+                           "; it serves the blocking call, and calls in streams (MPIX_*_enqueue)";
+  is_forced ? log::warn(line) : log::explain(line);
 }
 
 void ended_by_ours(Communicator& comm) {

@@ -11,6 +11,7 @@
 
 #include "comm/comm.h"
 #include "delegate/gpu_library.h"
+#include "engine/engine.h"
 #include "select/on_gpus.h"
 
 namespace tutti::comm {
@@ -77,6 +78,10 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call);
 void ended_by_ours(Communicator& comm);
 // As run(), without a word to the watch record: of a call within a call (collectives.cc).
 Code run_within(Communicator& comm, const CollCall& call);
+
+// Of a call that nobody waits for in it, nonblocking or persistent, as it is bound: the library
+// never serves such, which is said once a collective. Only where State::asks_gpus says so.
+void tell_not_waited_for(Communicator& comm, const CollCall& call, const engine::Binding& bound);
 
 // What is forced for a collective.
 GpuCalls::Wish wish_of(Communicator& comm, coll::Collective collective);

@@ -211,6 +211,7 @@ class Devices {
    private:
     Devices& devices_;
   };
+  bool is_queued() const { return queued_by_ != nullptr && queued_by_ == this_thread(); }
   // Null: the host's. For a call that begins now.
   Device* owner_of(const void* address) const;
   // Buffer::whole with its device: what is asked once for each buffer of a user's call. Where there
@@ -226,7 +227,6 @@ class Devices {
 
  private:
   static const void* this_thread() { return __builtin_thread_pointer(); }
-  bool is_queued() const { return queued_by_ != nullptr && queued_by_ == this_thread(); }
   Device* begin(Device* device) const;
 
   bool is_empty_ = true;  // every call asks

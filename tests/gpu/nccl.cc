@@ -1,7 +1,8 @@
 // Collectives of GPU memory: NCCL serves where every member's buffers lie on a GPU of its own, our
 // own algorithms where any member's do not. The first word says what is expected: "forced" (NCCL
 // serves whenever it can), "weighed" (whichever is quicker), "shared" (all ranks have one GPU: it
-// never serves), "levels" (some share one: it does a part).
+// never serves), "levels" (some share one: it does a part). "unawaited": calls that nobody waits
+// for in them, which it never serves, and none else.
 #include <mpi-ext.h>
 
 #include <numeric>
@@ -127,12 +128,48 @@ void bfloats() {
   expect(true);
 }
 
+// Again and again, on two communicators: what is said of it is said once a collective.
+void unawaited() {
+  const std::size_t n = 40000;
+  Vector<int> send(numbers(n, rank), Kind::device), recv(std::vector<int>(n), Kind::device);
+  const auto count = static_cast<int>(n);
+  const auto wait = [](MPI_Request* request) {
+    CHECK(MPI_Wait(request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  };
+  MPI_Comm other = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, other}) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::vector<int> mine(n, rank), all(n);
+    MPI_Iallreduce(mine.data(), all.data(), count, MPI_INT, MPI_MAX, comm, &request);
+    wait(&request);  // of host memory: nothing is said
+    CHECK(all[n - 1] == size - 1);
+    for (int round = 0; round < 2; ++round) {
+      MPI_Iallreduce(send.data(), recv.data(), count, MPI_INT, MPI_MAX, comm, &request);
+      wait(&request);
+      CHECK(recv.get() == numbers(n, size - 1));
+    }
+    recv.put(numbers(n, rank == 0 ? 7 : 0));
+    MPI_Bcast_init(recv.data(), count, MPI_INT, 0, comm, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    wait(&request);
+    MPI_Request_free(&request);
+    CHECK(recv.get() == numbers(n, 7));
+  }
+  MPI_Comm_free(&other);
+  CHECK(served() == 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   begin();
   gpu::begin();
   const std::string what = argc > 1 ? argv[1] : "forced";
+  if (what == "unawaited") {
+    unawaited();
+    return done();
+  }
   by = what == "forced"    ? By::nccl
        : what == "weighed" ? By::either
        : what == "levels"  ? By::levels

@@ -101,36 +101,54 @@ void say_blocks(const Communicator& comm, const CollCall& call, delegate::TeamCa
   to.block /= comm.size();
 }
 
+// What a reduction does not use may be anything: nobody asks whose memory it is.
+void drop_unused(const Communicator& comm, delegate::TeamCall& said) {
+  if (!is_told(comm, said)) said.recv = nullptr;
+  if (said.block == 0) said.send = nullptr;
+}
+
+bool is_usable(const types::Device* device) {
+  return device == nullptr || device->is_usable();
+}
+
 // A reduction's vectors in host memory, where the team folds. Movement needs none: the team packs
-// and unpacks.
+// and unpacks. Whose memory a vector is, is asked once.
 class HostVectors {
  public:
-  HostVectors(const Communicator& comm, delegate::TeamCall& said) : pool_(comm.runtime().scratch) {
+  HostVectors(const Communicator& comm, const delegate::TeamCall& said)
+      : pool_(comm.runtime().scratch) {
     const types::Devices& devices = comm.runtime().devices;
-    const Count given = said.given();
-    const bool is_in_place = said.send == said.recv;
-    const auto whole = [&](const void* data, Count count) {
-      return devices.whole(data, count, *said.type);
-    };
-    given_ = whole(said.send, given);
-    if (given_.device != nullptr) {
-      void* const here = engine::take_elements(pool_, given, *said.type, send_);
-      types::copy(given_, whole(here, given));
-      said.send = here;
-      failure_ = types::failure_of(given_.device);
-      if (failure_ != Code::ok) said.fingerprint = delegate::kHasNothing;
-    }
-    if (is_told(comm, said)) into_ = whole(said.recv, said.count);
-    if (into_.device == nullptr) return;
-    said.recv = is_in_place ? const_cast<void*>(said.send)
-                            : engine::take_elements(pool_, said.count, *said.type, recv_);
-    from_ = whole(said.recv, said.count);
+    given_ = devices.whole(said.send, said.given(), *said.type);
+    if (!is_told(comm, said)) return;
+    into_ = types::Buffer::whole(said.recv, said.count, *said.type);
+    const bool is_asked = said.recv == said.send && given_.bytes > 0;
+    into_.device =
+        is_asked ? given_.device : devices.whole(said.recv, said.count, *said.type).device;
   }
   HostVectors(const HostVectors&) = delete;
   HostVectors& operator=(const HostVectors&) = delete;
   ~HostVectors() {
     pool_.give(std::move(send_));
     pool_.give(std::move(recv_));
+  }
+  bool are_usable() const { return is_usable(given_.device) && is_usable(into_.device); }
+  // The call in host memory.
+  void bring(delegate::TeamCall& said) {
+    const bool is_in_place = said.send == said.recv;
+    const auto whole = [&said](const void* data, Count count) {
+      return types::Buffer::whole(const_cast<void*>(data), count, *said.type);
+    };
+    if (given_.device != nullptr) {
+      void* const here = engine::take_elements(pool_, said.given(), *said.type, send_);
+      types::copy(given_, whole(here, said.given()));
+      said.send = here;
+      failure_ = types::failure_of(given_.device);
+      if (failure_ != Code::ok) said.fingerprint = delegate::kHasNothing;
+    }
+    if (into_.device == nullptr) return;
+    said.recv = is_in_place ? const_cast<void*>(said.send)
+                            : engine::take_elements(pool_, said.count, *said.type, recv_);
+    from_ = whole(said.recv, said.count);
   }
   // What the call ends with.
   Code end(Code code) {
@@ -142,25 +160,10 @@ class HostVectors {
  private:
   engine::ScratchPool& pool_;
   engine::ScratchPool::Piece send_, recv_;
-  types::Buffer given_;        // what was copied here
+  types::Buffer given_;        // what is copied here
   Code failure_ = Code::ok;    // of that: there is nothing to give, which the others are told
   types::Buffer from_, into_;  // the result, here and where it belongs
 };
-
-// What a reduction does not use may be anything: nobody asks whose memory it is.
-void drop_unused(const Communicator& comm, delegate::TeamCall& said) {
-  if (!is_told(comm, said)) said.recv = nullptr;
-  if (said.block == 0) said.send = nullptr;
-}
-
-Code run_reduction_in_host_memory(Communicator& comm, delegate::TeamCall& said) {
-  HostVectors vectors(comm, said);
-  return vectors.end(comm.state().team->run(said));
-}
-
-bool is_usable(const types::Device* device) {
-  return device == nullptr || device->is_usable();
-}
 
 bool is_usable(const delegate::BlockList& blocks) {
   for (int member = 0; member < static_cast<int>(blocks.counts.size()); ++member)
@@ -175,22 +178,26 @@ bool is_usable(const delegate::TeamCall& said) {
 
 // A member whose buffers lie in a GPU's memory, or in memory that cannot be used, takes part like
 // all others: the team would wait for ever for one that stays away.
-[[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
-  const types::Devices& devices = comm.runtime().devices;
-  const bool moves = said.op == nullptr;
-  if (!moves) drop_unused(comm, said);
-  const bool is_good =
-      moves ? is_usable(said)
-            : is_usable(devices.whole(said.send, said.given(), *said.type).device) &&
-                  is_usable(
-                      devices.whole(said.recv, said.recv == nullptr ? 0 : said.count, *said.type)
-                          .device);
-  if (!is_good) said.fingerprint = delegate::kHasNothing;
-  const Code code = moves ? comm.state().team->run(said) : run_reduction_in_host_memory(comm, said);
-  if (is_good) return code;
-  if (code == Code::proc_aborted) return code;
+Code end_among_devices(Communicator& comm, bool is_good, Code code) {
+  if (is_good || code == Code::proc_aborted) return code;
   comm.runtime().reason = {"a buffer lies in memory that cannot be used; see the line above"};
   return Code::buffer;
+}
+
+Code reduce_among_devices(Communicator& comm, delegate::TeamCall& said) {
+  drop_unused(comm, said);
+  HostVectors vectors(comm, said);
+  const bool is_good = vectors.are_usable();
+  if (!is_good) said.fingerprint = delegate::kHasNothing;
+  vectors.bring(said);
+  return end_among_devices(comm, is_good, vectors.end(comm.state().team->run(said)));
+}
+
+[[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
+  if (said.op != nullptr) return reduce_among_devices(comm, said);
+  const bool is_good = is_usable(said);
+  if (!is_good) said.fingerprint = delegate::kHasNothing;
+  return end_among_devices(comm, is_good, comm.state().team->run(said));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // From user calls to runs of schedules.
 #include "comm/scheduled.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "comm/fingerprint.h"
 
 namespace tutti::comm {
@@ -27,17 +30,27 @@ const Form& form_of(const Communicator& comm, const CollCall& call) {
   return comm.is_inter() ? kBetween : kInside;
 }
 
+const void* place_of(const engine::Block& block) {
+  const Count lead = block.type == nullptr ? 0 : block.type->true_lower_bound();
+  const bool has_bytes = block.count > 0 && (block.type == nullptr || block.type->size() > 0);
+  return has_bytes ? static_cast<std::byte*>(block.data) + lead : nullptr;
+}
+
 // Whose memory a space lies in, block by block. Where it cannot be used the others are told so
 // before they wait for it.
 void find_devices(const types::Devices& devices, engine::SpaceMemory& space, Code* failure) {
-  const auto find = [&devices, failure](engine::Block& block) {
-    const Count lead = block.type == nullptr ? 0 : block.type->true_lower_bound();
-    if (block.count > 0 && (block.type == nullptr || block.type->size() > 0))
-      block.device = devices.owner_of(static_cast<std::byte*>(block.data) + lead);
+  const auto keep = [failure](engine::Block& block, const void* place, types::Device* device) {
+    if (place != nullptr) block.device = device;
     if (block.device != nullptr && !block.device->is_usable()) *failure = Code::buffer;
   };
-  find(space.whole);
-  for (engine::Block& block : space.blocks) find(block);
+  const void* const whole = place_of(space.whole);
+  keep(space.whole, whole, whole == nullptr ? nullptr : devices.owner_of(whole));
+  if (space.blocks.empty()) return;
+  std::vector<const void*> places(space.blocks.size());
+  std::ranges::transform(space.blocks, places.begin(), place_of);
+  std::vector<types::Device*> owners(places.size());
+  devices.owners_of(places, owners);
+  for (std::size_t i = 0; i < owners.size(); ++i) keep(space.blocks[i], places[i], owners[i]);
 }
 
 // For the daemon: what the user said, whatever the type that it is reduced in.

@@ -31,6 +31,7 @@ struct BlockList {
   std::span<const Count> counts, displs;          // displacements in extents of the type, or
   std::span<const types::Datatype* const> types;  // in bytes where each block has its own
   const types::Devices* devices;
+  mutable std::vector<types::Device*> owners = {};  // of the blocks, once one was asked for
 
   Count bytes(int member) const {
     const auto at = static_cast<std::size_t>(member);
@@ -40,14 +41,18 @@ struct BlockList {
     const auto at = static_cast<std::size_t>(member);
     if (counts[at] == 0) return {};
     const Count unit = types.empty() ? type->extent() : 1;
-    return devices->whole(static_cast<std::byte*>(data) + displs[at] * unit, counts[at],
-                          type_of(at));
+    types::Buffer block = types::Buffer::whole(static_cast<std::byte*>(data) + displs[at] * unit,
+                                               counts[at], type_of(at));
+    if (!devices->is_empty()) [[unlikely]]
+      block.device = owner_of(at);
+    return block;
   }
 
  private:
   const types::Datatype& type_of(std::size_t at) const {
     return types.empty() ? *type : *types[at];
   }
+  types::Device* owner_of(std::size_t at) const;  // asks for all of them at once
 };
 // What a member knows of blocks that have their own sizes.
 struct Uneven {

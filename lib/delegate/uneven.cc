@@ -23,6 +23,21 @@ Count size_in(std::uint64_t word) {
 
 }  // namespace
 
+types::Device* BlockList::owner_of(std::size_t at) const {
+  if (owners.empty()) {
+    std::vector<const void*> places(counts.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const Count unit = types.empty() ? type->extent() : 1;
+      const types::Datatype& each = type_of(i);
+      if (bytes(static_cast<int>(i)) > 0)
+        places[i] = static_cast<std::byte*>(data) + displs[i] * unit + each.true_lower_bound();
+    }
+    owners.resize(places.size());
+    devices->owners_of(places, owners);
+  }
+  return owners[at];
+}
+
 // Of sizes, and of addresses where that fits, too.
 std::size_t ShmTeam::tables_bytes() const {
   const std::size_t table = sizeof(Count) * static_cast<std::size_t>(size_);

@@ -73,16 +73,33 @@ MemoryKind Buffer::kind() const {
   return device == nullptr ? MemoryKind::host : device->kind();
 }
 
-Device* Devices::owner_of(const void* address) const {
+Device* Devices::find(const void* address) const {
   for (Device* device : all_)
-    if (device->owns(address)) {
-      if (enqueued_ == nullptr) device->begin_call();
-      return enqueued_ == nullptr ? device : begin(device);
-    }
+    if (device->owns(address)) return device;
   for (Vendor* vendor : vendors_)
-    if (Device* const device = vendor->owner_of(address, enqueued_ == nullptr))
-      return enqueued_ == nullptr ? device : begin(device);
+    if (Device* const device = vendor->owner_of(address, false)) return device;
   return nullptr;
+}
+
+Device* Devices::owner_of(const void* address) const {
+  Device* const device = find(address);
+  if (device != nullptr) begin(device);
+  return device;
+}
+
+// No page that the processor reads has memory of a device, too.
+void Devices::owners_of(std::span<const void* const> addresses, std::span<Device*> owners) const {
+  constexpr std::uintptr_t kPage = 4096;
+  std::uintptr_t of_host = 0;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const auto page = reinterpret_cast<std::uintptr_t>(addresses[i]) / kPage;
+    owners[i] = page == of_host ? nullptr : find(addresses[i]);
+    if (owners[i] == nullptr)
+      of_host = page;
+    else if (std::find(owners.begin(), owners.begin() + static_cast<std::ptrdiff_t>(i),
+                       owners[i]) == owners.begin() + static_cast<std::ptrdiff_t>(i))
+      begin(owners[i]);
+  }
 }
 
 // A call that a queue has reached begins at once: it comes after what that queue held, and after
@@ -90,20 +107,17 @@ Device* Devices::owner_of(const void* address) const {
 // call in a queue. Were our work put behind it, that call could not get past our work, in the
 // device or among messages to the same peer. So the caller itself waits here, with the gate free
 // meanwhile.
-Device* Devices::begin(Device* device) const {
-  if (is_queued()) return device;
+void Devices::begin(Device* device) const {
+  if (enqueued_ == nullptr) return device->begin_call();
+  if (is_queued()) return;
   Device::Mark mark = device->take_mark();
   const bool is_out = enqueued_->step_out();
   device->put_mark(mark);
   if (is_out) enqueued_->step_in();
   while (!device->is_reached(mark)) {
-    if (!enqueued_->is_under_way()) {
-      device->begin_marked_call(mark);
-      break;
-    }
+    if (!enqueued_->is_under_way()) return device->begin_marked_call(mark);
     enqueued_->pause();
   }
-  return device;
 }
 
 void Devices::set_enqueued(Enqueued* enqueued) {

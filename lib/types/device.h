@@ -214,6 +214,8 @@ class Devices {
   bool is_queued() const { return queued_by_ != nullptr && queued_by_ == this_thread(); }
   // Null: the host's. For a call that begins now.
   Device* owner_of(const void* address) const;
+  // The same of blocks of one call, which begins once. Null addresses are nobody's.
+  void owners_of(std::span<const void* const> addresses, std::span<Device*> owners) const;
   // Buffer::whole with its device: what is asked once for each buffer of a user's call. Where there
   // are no bytes nobody asks: the address may be anything.
   Buffer whole(const void* data, Count count, const Datatype& type) const {
@@ -227,7 +229,8 @@ class Devices {
 
  private:
   static const void* this_thread() { return __builtin_thread_pointer(); }
-  Device* begin(Device* device) const;
+  Device* find(const void* address) const;  // begins nothing
+  void begin(Device* device) const;
 
   bool is_empty_ = true;  // every call asks
   const void* queued_by_ = nullptr;

@@ -63,7 +63,7 @@ std::size_t room_of(MPI_Datatype type, int count) {
 std::vector<int> numbers(std::size_t count, int from) {
   std::vector<int> all(count);
   for (std::size_t i = 0; i < count; ++i)
-    all[i] = static_cast<int>(i * 2654435761U) + from * 1000003;
+    all[i] = static_cast<int>(i * 2654435761U + static_cast<unsigned>(from) * 1000003U);
   return all;
 }
 

@@ -66,7 +66,7 @@ class Flow {
   T* data() const { return static_cast<T*>(area_.data()); }
   // Once: the stream reads it later.
   void put(const std::vector<T>& content, const Lane& lane) {
-    std::memcpy(in_.data(), content.data(), bytes_);
+    if (bytes_ > 0) std::memcpy(in_.data(), content.data(), bytes_);
     move(area_.data(), in_.data(), lane);
   }
   void take(const Lane& lane) { move(out_.data(), area_.data(), lane); }

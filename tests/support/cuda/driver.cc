@@ -95,6 +95,7 @@ static bool is_meant(const char* name, const void* caller) {
 
 CUresult enter(const char* name, const void* caller) {
   State& all = state();
+  ++all.counts.calls[name];
   if (!all.is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
   if (all.lost != CUDA_SUCCESS) return all.lost;
   if (!is_meant(name, caller) || ++all.calls < all.fails_from) return CUDA_SUCCESS;
@@ -260,6 +261,15 @@ extern "C" unsigned long long tutti_standin_count(const char* what) {
   const Lock lock(state().mutex);
   const Counts& counts = state().counts;
   const std::string name = what;
+  if (name == "calls") {  // of any function
+    unsigned long long all = 0;
+    for (const auto& [function, calls] : counts.calls) all += calls;
+    return all;
+  }
+  if (name.starts_with("cu")) {
+    const auto found = counts.calls.find(name);
+    return found == counts.calls.end() ? 0 : found->second;
+  }
   return name == "to_host"     ? counts.to_host
          : name == "from_host" ? counts.from_host
          : name == "within"    ? counts.within

@@ -148,6 +148,7 @@ struct Gpu {
 };
 
 struct Counts {
+  std::map<std::string, unsigned long long, std::less<>> calls;  // by function
   unsigned long long to_host = 0, from_host = 0, within = 0, launches = 0, copies = 0;
   unsigned long long longest = 0;             // pieces that a stream has held
   unsigned long long opened = 0, closed = 0;  // handles of other processes

@@ -86,7 +86,7 @@ LAST = [
     Run("ipc_faults freed", ends=None)]
 
 PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES + NCCL_FAILURES + LEVELS + LAST} |
-                  {"figures", "allreduce_figures", "pointer_figures"})
+                  {"figures", "allreduce_figures", "pointer_figures", "copy_figures"})
 # Not on a real GPU: what these are about only the stand-ins have (check_test.py asks for the rest).
 WITHOUT = ["host_calls",   # calls of the driver's are counted
            "nccl_faults",  # NCCL's functions fail as they are told

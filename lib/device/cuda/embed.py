@@ -15,7 +15,8 @@ def main():
     output, *sources = map(pathlib.Path, sys.argv[1:])
     parts = ['#include "device/cuda/ptx.h"', "namespace tutti::device::cuda {"]
     for source in sources:
-        parts += [f"const char kPtx{source.stem.capitalize()}[] =", literal(source.read_text()) + ";"]
+        name = f"kPtx{source.stem.capitalize()}"
+        parts += [f"extern const char {name}[];", f"const char {name}[] =", literal(source.read_text()) + ";"]
     output.write_text("\n".join([*parts, "}  // namespace tutti::device::cuda", ""]))
 
 main()

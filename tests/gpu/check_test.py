@@ -20,7 +20,8 @@ import on_gpu
 LONG = bool(os.environ.get("TUTTI_TEST_LONG"))
 COUNTERS = [b"tutti_standin_count", b"tutti_standin_nccl_served", b"tutti_standin_nccl_failed"]
 PARTS = ["messages", "collectives", "layouts", "operations", "nccl forced, 2 ranks", "nccl_forms forced, 2 ranks",
-         "nccl shared", "figures", "figures, staged", "figures of pointers", "allreduce, 2 ranks, ours", "unused",
+         "nccl shared", "figures", "figures, staged", "figures of pointers",
+         "figures of small copies", "GPU support no, bound to core", "allreduce, 2 ranks, ours", "unused",
          "failures freed", "one_fails unseen", "scratch direct", "captures helper", "stream_failures killed",
          "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p"]
 ON_TWO = "ipc direct|nccl forced|nccl levels|0,1,0|scratch"
@@ -83,6 +84,10 @@ def on_one_gpu(script, out, build, environment):
     rows = names_of(said["figures"])
     assert {"pointer", "exchange", "unpack_nested_64", "pack_vector_1024"} <= rows, rows
     assert {row["way"] for row in said["figures"] if row["what"] == "exchange"} == {"any", "shm"}
+    ends = {(row["copy"], row["end"]) for row in said["figures"] if row["what"] == "small_copy"}
+    assert {("neighbour", "kernel"), ("to_host", "word"), ("within", "event"), ("to_device", "plain")} <= ends, ends
+    hosts = {(row["gpu_support"], row["bound_to"]) for row in said["figures"] if row.get("way") == "host"}
+    assert hosts == {("yes", "none"), ("yes", "core"), ("no", "none"), ("no", "core")}, hosts
     assert said["nccl_through_us_to_bare"], said
     assert any("who is quicker" in what and lines for what, lines in said["explained"].items()), said["explained"]
     assert any("cuda_ipc, same GPU" in line for line in said["links"]["ipc direct, 2 ranks"]), said["links"]

@@ -1,6 +1,7 @@
 // Figures of GPU memory, a JSON object a line, by rank 0: two ranks, on one GPU or two. The first
 // word is the greatest size in bytes, the second by what the number of calls is divided. A third
-// names the way that messages go (as TUTTI_LINK has it), and has the figures of messages only.
+// names the way that messages go (as TUTTI_LINK has it), and has the figures of messages only;
+// "host" has those of host memory, which need no GPU support of ours.
 //
 //   {"what": "half_round_trip", "way": "any", "bytes": 8, "us": 4.1, ...}
 //   {"what": "exchange", "way": "any", ...}           both ranks send at once: the bytes of each
@@ -221,6 +222,11 @@ int main(int argc, char** argv) {
   }
   if (argc > 3) {
     way = argv[3];
+    if (std::string(way) == "host") {
+      for (const std::size_t bytes : {std::size_t{8}, std::size_t{256}, std::size_t{8192}})
+        round_trip("host_half_round_trip", Kind::host, bytes);
+      return done();
+    }
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, most})
       round_trip("half_round_trip", Kind::device, bytes);
     exchange(most);

@@ -340,8 +340,8 @@ int main(int argc, char** argv) {
   disconnected();
   streams_of_two_gpus();
   // MPI_Finalize waits for it.
-  auto* const left_open = new Lane;
-  auto* const sum = new Flow<int>(10, Kind::pinned);
+  static auto* const left_open = new Lane;
+  static auto* const sum = new Flow<int>(10, Kind::pinned);
   sum->put(numbers(10, rank), *left_open);
   MPIX_Allreduce_enqueue(MPI_IN_PLACE, sum->data(), 10, MPI_INT, MPI_SUM, left_open->comm);
   const int status = done();

@@ -44,8 +44,10 @@ def problem(done):
     # (The program says itself what its own calls of CUDA give, once the GPU is lost.)
     if done.returncode not in (0, PROGRAMS_OWN) and not re.search(CALL, text):
         return "no call is named"
-    # (Of work for a stream, which our thread does while the program is in no call, the last line names the call.)
-    if "enqueued in stream" not in text and any(
+    # (Of work for a stream, which our thread does while the program is in no call, the last line names the call; unless
+    # the program has seen the lost GPU first, when it waited for the stream itself.)
+    waited_itself = done.returncode == PROGRAMS_OWN and "cuStreamSynchronize(stream) gives" in text
+    if not waited_itself and "enqueued in stream" not in text and any(
             re.search(r"rank 1: GPU.*failed", line) and not re.search(CALL, line) for line in text.splitlines()):
         return "a line that names no call"
     return ""

@@ -40,6 +40,7 @@ constexpr Act kActs[] = {
     {"persistent", 3, persistent_messages},
     {"partitioned", 2, partitioned_messages},
     {"collectives", 22, collective},
+    {"collectives", 4, collectives_in_a_row},
     {"neighbours", 3, neighbours},
     {"dup", 5, duplicate},
     {"split", 4, split},

@@ -185,6 +185,7 @@ void persistent_messages();
 void partitioned_messages();
 
 void collective();
+void collectives_in_a_row();
 void neighbours();
 
 void duplicate();

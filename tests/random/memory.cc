@@ -24,7 +24,9 @@ constexpr int kEdges[] = {2 << 10,   4 << 10,   8 << 10, 16 << 10, 24 << 10, 64 
 constexpr int kMostWords = 4 << 20;  // that all ranks together work out in a call
 
 int near_an_edge(Random& random) {
-  const int words = kEdges[random.below(std::size(kEdges))] / 4;
+  constexpr int kAll = std::size(kEdges);
+  const int first = world->is_long ? kAll / 2 : 0;
+  const int words = kEdges[random.between(first, kAll - 1)] / 4;
   const int kind = random.below(5), off = random.below(words / 2 + 1);
   if (kind == 0) return words;
   if (kind == 1) return words - 1 - off % 16;
@@ -133,7 +135,7 @@ void draw_size(Job& job, bool reduces) {
   Random& plan = world->plan;
   const int members = job.node->members();
   const int few = std::min(random_count(plan), 20000), edge = near_an_edge(plan);
-  const bool is_long = plan.one_in(5) && world->on("long");
+  const bool is_long = plan.one_in(world->is_long ? 2 : 8) && world->on("long");
   const bool is_often = plan.one_in(8);
   job.rounds = plan.between(1, 3);
   const int often = plan.between(5, 30);

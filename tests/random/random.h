@@ -119,6 +119,7 @@ class World {
   std::size_t buffered = 0;  // bytes that this rank, or thread, gave to the attached buffer
   std::size_t may_buffer = kBuffer / 2;
   bool has_threads = false;  // MPI lets several call at once
+  bool is_long = false;      // an episode of few communicators and long collectives
   std::string doing;
   bool trace = false;
 

@@ -117,7 +117,7 @@ def main():
             sys.exit(SKIP)
         if done.returncode != 0 or " episodes" not in done.stdout:
             print(done.stdout[-3000:], done.stderr[-6000:])
-            print(f"status {done.returncode} of\n  {shlex.join(command)}")
+            print(f"status {done.returncode} after {jobs} jobs and {episodes} episodes, of\n  {shlex.join(command)}")
             sys.exit(1)
         jobs += 1
         episodes += int(done.stdout.split(" episodes")[0].split()[-1])

@@ -25,7 +25,7 @@ constexpr int kMostWords = 4 << 20;  // that all ranks together work out in a ca
 
 int near_an_edge(Random& random) {
   constexpr int kAll = std::size(kEdges);
-  const int first = world->is_long ? kAll / 2 : 0;
+  const int first = world->is_long ? 2 * kAll / 3 : 0;
   const int words = kEdges[random.between(first, kAll - 1)] / 4;
   const int kind = random.below(5), off = random.below(words / 2 + 1);
   if (kind == 0) return words;

@@ -199,7 +199,8 @@ void collective_on(Node& node) {
   const bool from_b = node.is_inter && plan.one_in(2);
   const Ranks& side = from_b ? node.b : node.a;
   job->root = side[as_size(plan.below(static_cast<int>(side.size())))];
-  job->chosen = side[as_size(plan.below(static_cast<int>(side.size())))];
+  const int other = plan.below(static_cast<int>(side.size()));
+  job->chosen = side[as_size(plan.one_in(2) ? 0 : other)];  // who chooses the way, most often
   if (!node.has(world->rank)) return;
   job->me = world->rank;
   job->own = node.local(job->me);

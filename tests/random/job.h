@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "random.h"
 
@@ -9,43 +10,94 @@ namespace program {
 
 enum class Form { blocking, nonblocking, persistent };
 
+// How words lie in memory: in elements of so many, at these places of so many that an element
+// takes.
+struct Layout {
+  int words, extent;
+  int places[6];
+};
+
+// One side's memory, told to a call in elements of its layout. What lies between words is nobody's.
+class Memory {
+ public:
+  Memory() = default;
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // Any layout whose elements divide `grain` words.
+  void draw(int grain, bool in_bytes);
+  void room(int words, const Memory* alike = nullptr);  // laid out as `alike` is
+  void set(std::uint32_t word) { std::fill(all.begin(), all.end(), word); }
+  void put(int place, std::uint64_t id, int count);
+  void copy(const std::vector<std::uint32_t>& words);
+  // As a call is told.
+  void* address() { return from_bottom_ ? MPI_BOTTOM : all.data(); }
+  MPI_Datatype type() { return type(in_bytes_); }
+  MPI_Datatype type(bool in_bytes);
+  int scale(int words) const { return scale(words, in_bytes_); }
+  int scale(int words, bool in_bytes) const;
+  int bytes_at(int place) const { return place / layout_.words * layout_.extent * 4; }
+
+  std::vector<std::uint32_t> all;
+
+ private:
+  bool is_plain() const { return layout_.extent == 1 && !from_bottom_; }
+
+  Layout layout_{1, 1, {0}};
+  bool in_bytes_ = false, from_bottom_ = false;
+  MPI_Datatype made_[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};  // of words, of bytes
+};
+
+// Of blocks whose sizes differ: which are long.
+enum class Spread { any, mixed, own, others, own_and_one, one_giver, one_taker };
+constexpr int kSpreads = 7;
+
 struct Job {
   Node* node = nullptr;
   std::uint64_t id = 0;
   Form form = Form::blocking;
   int delay = 1, rounds = 1;
   bool in_place = false, in_bytes = false;
-  int n = 0;         // words a block
+  int n = 0;      // words a block, or at most
+  int grain = 1;  // of which all numbers and places of words are multiples
+  Spread spread = Spread::any;
+  int chosen = 0;    // rank of the job: of which spread speaks
   int root = 0;      // rank of the job
   Ranks own, other;  // my side, and the side whose data I get
   int me = 0;
   std::size_t checked = SIZE_MAX;  // so many words of what comes out
+  std::uint64_t round = 0;         // each carries words of its own
 
-  std::vector<std::uint32_t> in, out, want;
+  Memory in, out, want;
+  std::vector<std::uint32_t> given;  // what stood in `in`
   std::vector<int> in_counts, in_places, out_counts, out_places;
   std::vector<MPI_Datatype> in_types, out_types;
+  std::function<void()> fill;  // puts this round's words where they belong
 
-  // A word of the block that `from` has for `to` (-1: for everyone).
-  std::uint32_t word_of(int from, int to, int at) const {
-    return word(mix(id, static_cast<std::uint64_t>(from * 4099 + to)), as_size(at));
+  // The words of the block that `from` has for `to` (-1: for everyone).
+  std::uint64_t block(int from, int to) const {
+    return mix(id + (round << 40), static_cast<std::uint64_t>(from * 4099 + to));
   }
-  void put(std::vector<std::uint32_t>& where, int place, int from, int to, int count) const {
-    for (int i = 0; i < count; ++i) where[as_size(place + i)] = word_of(from, to, i);
+  std::vector<std::uint32_t> words_of(int from, int count) const;
+  void put(Memory& where, int place, int from, int to, int count) const {
+    where.put(place, block(from, to), count);
   }
   int p() const { return static_cast<int>(own.size()); }
   int q() const { return static_cast<int>(other.size()); }
   int index() const {
     return static_cast<int>(std::find(own.begin(), own.end(), me) - own.begin());
   }
-  MPI_Datatype type() const { return in_bytes ? MPI_BYTE : MPI_UINT32_T; }
-  int scale(int words) const { return in_bytes ? 4 * words : words; }
   void room(int in_words, int out_words) {
-    in.assign(as_size(in_words) + 1, 0x11111111U);
-    want.assign(as_size(out_words) + 1, 0xA5A5A5A5U);
-    out = want;
+    in.room(in_words);
+    out.room(out_words);
+    want.room(out_words, &out);
   }
-  void check() const;
+  int varied(int from, int to) const;  // words of that block where blocks differ
+  void renew(std::uint64_t which);     // before each round
+  void check();
 };
+void draw_size(Job& job, bool reduces);
 
 // How this rank stands to the root of a rooted collective.
 struct Rooted {

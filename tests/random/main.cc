@@ -40,6 +40,7 @@ constexpr Act kActs[] = {
     {"persistent", 3, persistent_messages},
     {"partitioned", 2, partitioned_messages},
     {"collectives", 22, collective},
+    {"collectives", 4, collectives_in_a_row},
     {"neighbours", 3, neighbours},
     {"dup", 5, duplicate},
     {"split", 4, split},
@@ -70,8 +71,11 @@ void count_error(MPI_Comm*, int*, ...) {
   ++world->counted;
 }
 
+// Of an episode of long collectives: these, and what grows, most rarely.
 int weight_of(const Act& act) {
-  return world->on(act.name) && !(act.alone && world->thread != 0) ? act.weight : 0;
+  const bool may = world->on(act.name) && !(act.alone && world->thread != 0);
+  const bool is_often = world->is_long && std::strcmp(act.name, "collectives") == 0;
+  return !may ? 0 : is_often ? 15 * act.weight : act.weight;
 }
 
 const Act* draw_act() {
@@ -164,6 +168,7 @@ void run_episode(const Options& options, std::uint64_t seed, Process& process) {
   own.is_session = options.sessions;
   own.session = process.session;
   own.has_threads = options.threads;
+  own.is_long = own.on("long") && Random(mix(seed, 0)).one_in(3);
   own.plan = Random(mix(seed, 1));
   own.mine = Random(mix(seed, static_cast<std::uint64_t>(process.rank) + 2));
   Ranks all;

@@ -78,8 +78,7 @@ void neighbours() {
   auto job = std::make_shared<Job>();
   job->node = node;
   job->id = world->id();
-  job->n = std::min(random_count(world->plan), 3000);
-  job->rounds = world->plan.between(1, 3);
+  draw_size(*job, false);
   job->form = static_cast<Form>(world->plan.below(3));
   const bool one_for_all = world->plan.one_in(2);
   const int density = world->plan.between(1, 4);
@@ -97,25 +96,30 @@ void neighbours() {
   }
   const int in = static_cast<int>(sources.size()), out = static_cast<int>(targets.size());
   const int blocks = one_for_all ? 1 : out;
+  job->in.draw(job->grain, false);
+  job->out.draw(job->grain, false);
   job->room(job->n * blocks, job->n * in);
-  for (int i = 0; i < blocks; ++i)
-    job->put(job->in, i * job->n, job->me, one_for_all ? 0 : targets[as_size(i)], job->n);
-  for (int i = 0; i < in; ++i)
-    job->put(job->want, i * job->n, sources[as_size(i)], one_for_all ? 0 : job->me, job->n);
+  job->fill = [&to = *job, sources, targets, one_for_all, blocks] {
+    for (int i = 0; i < blocks; ++i)
+      to.put(to.in, i * to.n, to.me, one_for_all ? 0 : targets[as_size(i)], to.n);
+    for (int i = 0; i < static_cast<int>(sources.size()); ++i)
+      to.put(to.want, i * to.n, sources[as_size(i)], one_for_all ? 0 : to.me, to.n);
+  };
   for (int& peer : sources) peer = node->index(peer);
   for (int& peer : targets) peer = node->index(peer);
   MPI_Comm comm;
   OK(MPI_Dist_graph_create_adjacent(node->comm, in, sources.data(), MPI_UNWEIGHTED, out,
                                     targets.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
-  const void* from = job->in.data();
-  void* to = job->out.data();
-  const int n = job->n;
+  const void* from = job->in.address();
+  void* to = job->out.address();
+  const int sent = job->in.scale(job->n), got = job->out.scale(job->n);
+  const MPI_Datatype from_type = job->in.type(), to_type = job->out.type();
   if (one_for_all) {
-    IN_ITS_FORM(job, Neighbor_allgather, neighbor_allgather, from, n, MPI_UINT32_T, to, n,
-                MPI_UINT32_T, comm);
+    IN_ITS_FORM(job, Neighbor_allgather, neighbor_allgather, from, sent, from_type, to, got,
+                to_type, comm);
   } else {
-    IN_ITS_FORM(job, Neighbor_alltoall, neighbor_alltoall, from, n, MPI_UINT32_T, to, n,
-                MPI_UINT32_T, comm);
+    IN_ITS_FORM(job, Neighbor_alltoall, neighbor_alltoall, from, sent, from_type, to, got, to_type,
+                comm);
   }
   OK(MPI_Comm_free(&comm));  // under a nonblocking one that goes on
 }

@@ -119,6 +119,7 @@ class World {
   std::size_t buffered = 0;  // bytes that this rank, or thread, gave to the attached buffer
   std::size_t may_buffer = kBuffer / 2;
   bool has_threads = false;  // MPI lets several call at once
+  bool is_long = false;      // an episode of few communicators and long collectives
   std::string doing;
   bool trace = false;
 
@@ -185,6 +186,7 @@ void persistent_messages();
 void partitioned_messages();
 
 void collective();
+void collectives_in_a_row();
 void neighbours();
 
 void duplicate();

@@ -56,8 +56,7 @@ struct Reduction {
   std::vector<std::uint32_t> over(const Job& job, const Ranks& ranks, int words) const {
     std::vector<std::uint32_t> all;
     for (const int from : ranks) {
-      std::vector<std::uint32_t> part(as_size(words));
-      job.put(part, 0, from, 0, words);
+      std::vector<std::uint32_t> part = job.words_of(from, words);
       if (all.empty())
         all = std::move(part);
       else
@@ -67,26 +66,20 @@ struct Reduction {
   }
 };
 
-void copy(const std::vector<std::uint32_t>& from, std::size_t at, std::size_t count,
-          std::vector<std::uint32_t>& to) {
-  std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at), count, to.begin());
-}
-
 void reduce(const std::shared_ptr<Job>& job, Reduction& r) {
   const Rooted at(*job);
   const Junk junk;
   const int words = job->n * r.width;
   job->room(words, at.is_root ? words : 0);
-  job->put(job->in, 0, job->me, 0, words);
   const bool in_place = job->in_place && at.is_root && !job->node->is_inter;
-  if (at.is_root) {
-    const auto all = r.over(*job, job->other, words);
-    copy(all, 0, all.size(), job->want);
-    if (in_place) job->put(job->out, 0, job->me, 0, words);
-  }
+  job->fill = [&to = *job, r, at, words, in_place] {
+    to.put(to.in, 0, to.me, 0, words);
+    if (at.is_root) to.want.copy(r.over(to, to.other, words));
+    if (in_place) to.put(to.out, 0, to.me, 0, words);
+  };
   const bool sends = at.gives && !in_place;
-  const void* from = in_place ? MPI_IN_PLACE : sends ? job->in.data() : junk.pointer();
-  void* to = at.is_root ? job->out.data() : junk.pointer();
+  const void* from = in_place ? MPI_IN_PLACE : sends ? job->in.address() : junk.pointer();
+  void* to = at.is_root ? job->out.address() : junk.pointer();
   const int count = at.absent ? junk.count() : job->n;
   const MPI_Datatype type = at.absent ? junk.type() : r.type;
   const MPI_Op op = r.op;
@@ -98,17 +91,17 @@ void reduce(const std::shared_ptr<Job>& job, Reduction& r) {
 void reduce_for_all(const std::shared_ptr<Job>& job, Reduction& r, int which) {
   const int words = job->n * r.width;
   job->room(words, words);
-  job->put(job->in, 0, job->me, 0, words);
   const bool in_place = job->in_place && !job->node->is_inter;
-  if (in_place) job->put(job->out, 0, job->me, 0, words);
   Ranks givers = job->other;
   if (which != 0) givers.resize(as_size(job->index() + (which == 1 ? 1 : 0)));
-  const auto all = r.over(*job, givers, words);
-  copy(all, 0, all.size(), job->want);
-  const bool nothing = givers.empty();  // rank 0 of exscan: what it gets is not said
-  if (nothing) job->want = job->out;
-  const void* from = in_place ? MPI_IN_PLACE : job->in.data();
-  void* to = job->out.data();
+  job->fill = [&to = *job, r, words, in_place, givers] {
+    to.put(to.in, 0, to.me, 0, words);
+    if (in_place) to.put(to.out, 0, to.me, 0, words);
+    to.want.copy(r.over(to, givers, words));
+    if (givers.empty()) to.want.all = to.out.all;  // rank 0 of exscan: what it gets is not said
+  };
+  const void* from = in_place ? MPI_IN_PLACE : job->in.address();
+  void* to = job->out.address();
   const int count = job->n;
   const MPI_Datatype type = r.type;
   const MPI_Op op = r.op;
@@ -122,30 +115,39 @@ void reduce_for_all(const std::shared_ptr<Job>& job, Reduction& r, int which) {
   }
 }
 
+// As many in all: each gives a part of its words, perhaps all of them, to another.
+void make_uneven(Job& job) {
+  for (int i = 0; i < job.p(); ++i) {
+    const std::uint64_t drawn = mix(job.id, static_cast<std::uint64_t>(i) + 977);
+    int& from = job.out_counts[as_size(i)];
+    int& to = job.out_counts[(drawn >> 8) % job.out_counts.size()];
+    const int moved = drawn % 3 == 0 ? from : drawn % 3 == 1 ? from / 2 : 0;
+    from -= moved;
+    to += moved;
+  }
+}
+
 // Both reduce_scatters: on an intercommunicator both sides reduce as many words.
 void reduce_scatter(const std::shared_ptr<Job>& job, Reduction& r, bool block) {
   const int remote = job->node->is_inter ? job->q() : 1;
   const int total = job->n * job->p() * remote;
   job->out_counts.assign(job->own.size(), job->n * remote);
-  if (!block && job->p() > 1) {  // uneven: the first gives its neighbour half
-    const int moved = job->out_counts[0] / 2;
-    job->out_counts[0] -= moved;
-    job->out_counts[1] += moved;
-  }
+  if (!block) make_uneven(*job);
   int before = 0;
   for (int i = 0; i < job->index(); ++i) before += job->out_counts[as_size(i)];
   const int mine = job->out_counts[as_size(job->index())];
   const bool in_place = job->in_place && !job->node->is_inter;
   job->room(total * r.width, (in_place ? total : mine) * r.width);
-  job->put(job->in, 0, job->me, 0, total * r.width);
-  if (in_place) {
-    job->put(job->out, 0, job->me, 0, total * r.width);
-    job->checked = as_size(mine * r.width);  // what lies behind is not said
-  }
-  const auto all = r.over(*job, job->other, total * r.width);
-  copy(all, as_size(before * r.width), as_size(mine * r.width), job->want);
-  const void* from = in_place ? MPI_IN_PLACE : job->in.data();
-  void* to = job->out.data();
+  if (in_place) job->checked = as_size(mine * r.width);  // what lies behind is not said
+  job->fill = [&to = *job, r, total, before, mine, in_place] {
+    to.put(to.in, 0, to.me, 0, total * r.width);
+    if (in_place) to.put(to.out, 0, to.me, 0, total * r.width);
+    const auto all = r.over(to, to.other, total * r.width);
+    const auto first = all.begin() + before * r.width;
+    to.want.copy({first, first + mine * r.width});
+  };
+  const void* from = in_place ? MPI_IN_PLACE : job->in.address();
+  void* to = job->out.address();
   const MPI_Datatype type = r.type;
   const MPI_Op op = r.op;
   const MPI_Comm comm = job->node->comm;
@@ -179,33 +181,51 @@ void reduce_somehow(const std::shared_ptr<Job>& job, int which) {
   r.drop();
 }
 
-void collective() {
+namespace {
+
+// One on this communicator; members take part.
+void collective_on(Node& node) {
   Random& plan = world->plan;
   auto job = std::make_shared<Job>();
-  job->node =
-      world->pick([](const Node& node) { return world->on("inter_coll") || !node.is_inter; });
-  Node& node = *job->node;
+  job->node = &node;
   job->id = world->id();
   const int family = plan.below(16);
   const int which = plan.below(6);
   job->form = static_cast<Form>(plan.below(3));
   job->delay = plan.between(1, 8);
-  job->rounds = plan.between(1, 3);
   job->in_place = plan.one_in(4);
   job->in_bytes = plan.one_in(4);
-  job->n = std::min(random_count(plan), 20000);
-  if (job->n > 300) job->n = 1 + job->n / node.members();
+  draw_size(*job, family > 10);
   const bool from_b = node.is_inter && plan.one_in(2);
   const Ranks& side = from_b ? node.b : node.a;
   job->root = side[as_size(plan.below(static_cast<int>(side.size())))];
+  const int other = plan.below(static_cast<int>(side.size()));
+  job->chosen = side[as_size(plan.one_in(2) ? 0 : other)];  // who chooses the way, most often
   if (!node.has(world->rank)) return;
   job->me = world->rank;
   job->own = node.local(job->me);
   job->other = node.remote(job->me);
   if (family == 0) return barrier(job);
-  if (family <= 5) return move_to_or_from_root(job, which % 5);
-  if (family <= 10) return move_among_all(job, which % 5);
-  reduce_somehow(job, node.is_inter ? which % 4 : which);
+  if (family > 10) return reduce_somehow(job, node.is_inter ? which % 4 : which);
+  job->in.draw(job->grain, job->in_bytes);
+  job->out.draw(job->grain, job->in_bytes);
+  family <= 5 ? move_to_or_from_root(job, which % 5) : move_among_all(job, which % 5);
+}
+
+Node& any_node() {
+  return *world->pick([](const Node& node) { return world->on("inter_coll") || !node.is_inter; });
+}
+
+}  // namespace
+
+void collective() {
+  collective_on(any_node());
+}
+
+// What one call leaves to the next, of another kind.
+void collectives_in_a_row() {
+  Node& node = any_node();
+  for (int n = world->plan.between(2, 12); n > 0; --n) collective_on(node);
 }
 
 }  // namespace program

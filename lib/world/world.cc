@@ -143,10 +143,12 @@ Result<void> World::finish(bool is_last) {
   world_comm_.reset();
   at_rest_ = true;
   leave();
-  TUTTI_DO(say_finalized());
-  if (code != Code::ok)
+  if (code != Code::ok) {
+    // Who waits for this rank in another call hears that it is gone: an orderly end would tell nobody.
+    said_finalized_ = true;
     return fail(code, "not every rank came to the end of the job; see the lines above");
-  return {};
+  }
+  return say_finalized();
 }
 
 void World::settle() {

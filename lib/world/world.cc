@@ -144,7 +144,8 @@ Result<void> World::finish(bool is_last) {
   at_rest_ = true;
   leave();
   if (code != Code::ok) {
-    // Who waits for this rank in another call hears that it is gone: an orderly end would tell nobody.
+    // Who waits for this rank in another call hears that it is gone: an orderly end would tell
+    // nobody.
     said_finalized_ = true;
     return fail(code, "not every rank came to the end of the job; see the lines above");
   }

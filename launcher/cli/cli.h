@@ -182,6 +182,8 @@ std::string page_text(const std::string& page);
 // and values that a knob does not take:
 // what to say, and no error where there is none.
 Result<void> check_variables(const std::vector<std::string>& environment);
+// The same of what programs are given by -x and its like.
+Result<void> check_given_variables(const std::vector<AppSpec>& apps);
 // The costs that all ranks go by, as text: those that the programs are given (all the same), else
 // prun's own. Errors: they cannot be read, or differ.
 Result<std::string> costs_of(const std::vector<AppSpec>& apps, const std::string& own);

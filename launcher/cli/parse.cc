@@ -225,6 +225,7 @@ class Parser {
     draft_.job.rank.record = !draft_.job.trace_file.empty() ? "events"
                              : draft_.job.stats             ? "calls"
                                                             : "";
+    TUTTI_DO(check_given_variables(draft_.job.apps));
     const auto own =
         draft_.around.variable ? draft_.around.variable(wireup::kCostsVariable) : std::nullopt;
     TUTTI_TRY(costs, costs_of(draft_.job.apps, own.value_or("")));

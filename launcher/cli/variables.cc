@@ -2,6 +2,7 @@
 // user is told once, before anything starts.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 
 #include "base/knobs.h"
@@ -19,6 +20,28 @@ constexpr std::array kOthers{"TUTTI_JOIN_KEY"};
 // Whoever writes tests and benchmarks of this project uses these beginnings.
 constexpr std::array kFreePrefixes{"TUTTI_TEST_", "TUTTI_UPDATE_", "TUTTI_BENCH_"};
 
+Result<void> check_name(const std::string& name, const std::string& cure) {
+  if (!name.starts_with("TUTTI_") ||
+      std::any_of(kFreePrefixes.begin(), kFreePrefixes.end(),
+                  [&name](const char* prefix) { return name.starts_with(prefix); }))
+    return {};
+  std::vector<std::string> known(kOthers.begin(), kOthers.end());
+  known.insert(known.end(), wireup::kLaunchersOwn.begin(), wireup::kLaunchersOwn.end());
+  for (const KnobRow& row : Knobs::rows()) known.emplace_back(row.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
+  const std::string near = text::nearest(name, known);
+  return fail(Code::arg, "unknown variable " + name +
+                             (near.empty() ? "; docs/env.md lists those that are read; " + cure
+                                           : "; did you mean " + near + "?"));
+}
+
+// `value` as Knobs::read takes it.
+Result<void> check_values(const std::function<const char*(const char*)>& value) {
+  TUTTI_TRY(values, Knobs::read(value));
+  static_cast<void>(values);
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> drop_launchers_own(std::vector<EnvChange>& changes) {
@@ -33,27 +56,26 @@ std::vector<std::string> drop_launchers_own(std::vector<EnvChange>& changes) {
 }
 
 Result<void> check_variables(const std::vector<std::string>& environment) {
-  std::vector<std::string> known(kOthers.begin(), kOthers.end());
-  known.insert(known.end(), wireup::kLaunchersOwn.begin(), wireup::kLaunchersOwn.end());
-  for (const KnobRow& row : Knobs::rows()) known.emplace_back(row.name);
-  for (const std::string& entry : environment) {
-    const std::string name = entry.substr(0, entry.find('='));
-    if (!name.starts_with("TUTTI_") || std::find(known.begin(), known.end(), name) != known.end() ||
-        std::any_of(kFreePrefixes.begin(), kFreePrefixes.end(),
-                    [&name](const char* prefix) { return name.starts_with(prefix); }))
-      continue;
-    const std::string near = text::nearest(name, known);
-    return fail(Code::arg, "unknown variable " + name +
-                               (near.empty() ? "; docs/env.md lists those that are read; unset it"
-                                             : "; did you mean " + near + "?"));
+  for (const std::string& entry : environment)
+    TUTTI_DO(check_name(entry.substr(0, entry.find('=')), "unset it"));
+  return check_values([&environment](const char* name) -> const char* {
+    const std::string start = std::string(name) + "=";
+    for (const std::string& entry : environment)
+      if (entry.starts_with(start)) return entry.c_str() + start.size();
+    return nullptr;
+  });
+}
+
+Result<void> check_given_variables(const std::vector<AppSpec>& apps) {
+  for (const AppSpec& app : apps) {
+    for (const EnvChange& change : app.environment)
+      TUTTI_DO(check_name(change.name, "leave it out"));
+    TUTTI_DO(check_values([&app](const char* name) -> const char* {
+      for (const EnvChange& change : app.environment)
+        if (change.name == name && change.value && change.join == 0) return change.value->c_str();
+      return nullptr;
+    }));
   }
-  TUTTI_TRY(values, Knobs::read([&environment](const char* name) -> const char* {
-              const std::string start = std::string(name) + "=";
-              for (const std::string& entry : environment)
-                if (entry.starts_with(start)) return entry.c_str() + start.size();
-              return nullptr;
-            }));
-  static_cast<void>(values);
   return {};
 }
 

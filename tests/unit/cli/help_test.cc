@@ -7,6 +7,7 @@
 
 #include "catch.h"
 #include "cli/options.h"
+#include "parse.h"
 
 using namespace tutti::launch;  // NOLINT(google-build-using-namespace): a test of one namespace
 using namespace tutti::launch::cli;  // NOLINT(google-build-using-namespace): a test of one
@@ -82,4 +83,13 @@ TEST_CASE("a misspelt variable names the nearest one", "[cli]") {
   const auto value = check_variables({"TUTTI_SINGLE_COPY=maybe"});
   REQUIRE_FALSE(value);
   CHECK(value.error().text.find("auto, on, off") != std::string::npos);
+}
+
+TEST_CASE("a variable given on the command line is known, and so is its value", "[cli]") {
+  const std::string wrong = "unknown variable TUTTI_ALREDUCE; did you mean TUTTI_ALLREDUCE?";
+  for (const char* option : {"-x TUTTI_ALREDUCE=ring", "-genv TUTTI_ALREDUCE ring",
+                             "-x PATH -env TUTTI_ALREDUCE=ring", "-n 1 ./a : -x TUTTI_ALREDUCE=1"})
+    CHECK(error_of(std::string("prun ") + option + " ./a") == wrong);
+  CHECK_FALSE(parse("prun -x TUTTI_SINGLE_COPY=maybe ./a"));
+  CHECK(parse("prun -x TUTTI_SINGLE_COPY=off -x TUTTI_TEST_A=1 ./a"));
 }

@@ -1,6 +1,8 @@
 // The sentences for arguments that failed a check (checks.h).
 #include "mpi/checks.h"
 
+#include "watch/calls.h"
+
 namespace tutti::mpi {
 
 Count indegree_of(const comm::Communicator& comm) {
@@ -70,8 +72,10 @@ bool uncommitted(const char* name) {
   return no(Code::type, std::string(name) + " is not committed; call MPI_Type_commit first");
 }
 bool op_on(const types::Op& op, const types::Datatype& type) {
-  return no(Code::op,
-            "operation " + std::to_string(op.handle()) + " is not defined on " + type.name());
+  return no(
+      Code::op,
+      std::string(watch::op_name(static_cast<std::uint32_t>(op.handle() - bits_of(MPI_OP_NULL)))) +
+          " is not defined on " + type.name());
 }
 bool pointer(const char* name) {
   return no(Code::arg, std::string(name) + " is a null pointer");

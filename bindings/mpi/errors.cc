@@ -107,9 +107,10 @@ void tell_user(Errhandler& handler, Handle handle, int code) {
 }  // namespace
 
 int raise(const char* function, int code, comm::Communicator* comm, const Trouble& why) {
+  const comm::Communicator* const said = comm;  // the fallback lends its handler, not its name
   if (comm == nullptr) comm = fallback_comm();
   Errhandler* const handler = comm == nullptr ? &g_fatal : errhandler_on(*comm);
-  if (ends_job(*handler)) end_job(function, code, name_of(comm), why);
+  if (ends_job(*handler)) end_job(function, code, name_of(said), why);
   tell_user(*handler, comm->handle(), code);
   return code;
 }

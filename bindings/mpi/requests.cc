@@ -1,6 +1,7 @@
 // Completing requests for the user.
 #include "mpi/requests.h"
 
+#include "base/text.h"
 #include "mpi/convert.h"
 #include "mpi/trouble.h"
 
@@ -31,6 +32,13 @@ p2p::Status status_of(const comm::Request& request) {
   return status;
 }
 
+std::string words_of(const p2p::Status& status) {
+  if (status.code != Code::truncate || status.source < 0) return {};
+  return "the message of rank " + std::to_string(status.source) + ", tag " +
+         std::to_string(status.tag) + ", is longer than the receive buffer of " +
+         text::format_bytes(static_cast<std::uint64_t>(status.bytes));
+}
+
 namespace {
 
 // The handle lets go of the operation behind it.
@@ -48,7 +56,7 @@ Code finish_made(MPI_Request* handle, MPI_Status* status, comm::Request& request
   const p2p::Status result = status_of(request);
   put_status(result, status);
   const Code code = request.hooks()->freed(result.code);
-  if (code != Code::ok) refuse_on(request.comm(), code, {});
+  if (code != Code::ok) refuse_on(request.comm(), code, words_of(result));
   if (operation_of(*handle) == &request) let_go(handle, request);
   return code;
 }
@@ -62,7 +70,7 @@ Code finish(MPI_Request* handle, MPI_Status* status) {
   const p2p::Status result = request.status();
   put_status(result, status);
   if (result.code != Code::ok) [[unlikely]]
-    refuse_on(request.comm(), result.code, {});
+    refuse_on(request.comm(), result.code, words_of(result));
   let_go(handle, request);
   return result.code;
 }

@@ -132,6 +132,10 @@ const char* collective_name(std::uint32_t collective) {
   return collective < kCollectiveRows.size() ? kCollectiveRows[collective].name : "";
 }
 
+const char* op_name(std::uint32_t op) {
+  return op < std::size(kOpNames) ? kOpNames[op] : "";
+}
+
 std::uint32_t pack_print(const Print& print) {
   // A reduction that has no root says its type there.
   const bool says_type = print.op != 0 && !has_root(print.collective);

@@ -32,6 +32,7 @@ std::string describe_print(std::uint32_t fingerprint);
 
 bool has_root(std::uint32_t collective);
 const char* collective_name(std::uint32_t collective);  // "reduce_scatter"
+const char* op_name(std::uint32_t op);                  // as Print::op: "MPI_SUM"
 
 // CallRecord::flags
 inline constexpr std::uint32_t kNonblocking = 1;

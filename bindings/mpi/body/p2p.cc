@@ -59,6 +59,8 @@ Code recv(void* buf, Count count, types::Datatype& datatype, int source, int tag
           comm::Communicator& comm, MPI_Status* status) {
   const p2p::Status result = comm::recv(comm, buf, count, datatype, source, tag);
   put_status(result, status);
+  if (result.code == Code::truncate) [[unlikely]]
+    return refuse(result.code, words_of(result));
   return result.code;
 }
 Code irecv(void* buf, Count count, types::Datatype& datatype, int source, int tag,
@@ -74,7 +76,8 @@ Code sendrecv(const void* sendbuf, Count sendcount, types::Datatype& sendtype, i
       comm::send(comm, p2p::Mode::standard, sendbuf, sendcount, sendtype, dest, sendtag);
   const p2p::Status result = join(coming);
   put_status(result, status);
-  return sent != Code::ok ? sent : result.code;
+  if (sent != Code::ok) return sent;
+  return result.code == Code::truncate ? refuse(result.code, words_of(result)) : result.code;
 }
 
 // The outgoing data are packed aside first, so that the incoming may overwrite them. Where that

@@ -52,10 +52,12 @@ std::optional<RankVerdict> absence(const control::RankEnded& report, const std::
 }
 
 RankVerdict judge(const control::RankAborts& report, const std::string& host) {
+  const int status =
+      failure_of(report.status);  // MPI_Abort's 0 and 256 are no statuses of a failure
   std::string line =
-      name_of(report.rank, host) + " ended the job with status " + std::to_string(report.status);
+      name_of(report.rank, host) + " ended the job with status " + std::to_string(status);
   if (!report.reason.empty()) line += ": " + report.reason;
-  return {failure_of(report.status), line};
+  return {status, line};
 }
 
 std::string seconds_text(double seconds) {

@@ -62,13 +62,21 @@ std::string_view file_of(std::string_view frame) {
   return {};
 }
 
+// Where the C library's symbols are installed, gdb names its sources instead of its file.
+bool is_of_libc(std::string_view frame) {
+  for (const char* source : {" at ../sysdeps/", " at ./nptl/", " at ../csu/", " at ./csu/"})
+    if (frame.find(source) != std::string_view::npos) return true;
+  return false;
+}
+
 // Frames of one thread as a debugger prints them.
 struct ThreadStack {
   std::string own, of_libraries;
   std::size_t count = 0;
 
   void add(std::string frame) {
-    const bool is_library = file_of(frame).find(".so") != std::string_view::npos;
+    const bool is_library =
+        file_of(frame).find(".so") != std::string_view::npos || is_of_libc(frame);
     if (is_library && ++count > kMostFrames) return;
     // "#0  0x00007f... name", "#0  0x00007f... in name ()": the address says nothing to a reader.
     const auto hex = frame.find_first_not_of(' ', frame.find(' '));

@@ -62,6 +62,8 @@ TEST_CASE("a program that was not started names host and reason", "[job]") {
 TEST_CASE("an abort keeps its status where the kernel can, and never becomes 0", "[job]") {
   CHECK(judge(control::RankAborts{2, 5, "", false}, "b").status == 5);
   CHECK(judge(control::RankAborts{2, 256, "", false}, "b").status == 1);
+  CHECK(judge(control::RankAborts{2, 256, "", false}, "b").line ==
+        "rank 2 on host b ended the job with status 1");
   CHECK(judge(control::RankAborts{2, 5, "no room", false}, "b").line.find("no room") !=
         std::string::npos);
 }

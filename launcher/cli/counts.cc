@@ -57,6 +57,11 @@ Result<void> ranks_per_node(Draft& draft, const Given& given) {
   return {};
 }
 
+// Open MPI 4's "--ppr 2:socket".
+Result<void> ranks_per_object(Draft& draft, const Given& given) {
+  return map_by(draft, Given{given.spelling, {"ppr:" + given.words[0]}});
+}
+
 Result<void> ranks_per_package(Draft& draft, const Given& given) {
   TUTTI_TRY(ranks, positive(given));
   draft.job.placement.ranks_per_object = ranks;

@@ -64,9 +64,10 @@ class Parser {
 
   Result<void> end_app() {
     if (draft_.app.argv.empty() || draft_.app.argv[0].empty())
-      return fail(Code::arg, draft_.job.apps.empty() && at_ >= argv_.size()
-                                 ? "no program to run; '" + tool_ + " --help' shows how"
-                                 : std::string("no program beside ':'; write PROGRAM : PROGRAM"));
+      return fail(Code::arg,
+                  draft_.job.apps.empty() && at_ >= argv_.size()
+                      ? "no program to run" + taken_ + "; '" + tool_ + " --help' shows how"
+                      : std::string("no program beside ':'; write PROGRAM : PROGRAM"));
     draft_.job.apps.push_back(std::move(draft_.app));
     draft_.app = AppSpec{};
     return {};
@@ -85,6 +86,11 @@ class Parser {
     if (row == nullptr) return unknown(given.spelling, name);
     ++at_;
     TUTTI_DO(take_words(*row, given));
+    const bool is_taken = !given.words.empty() && draft_.around.is_program &&
+                          draft_.around.is_program(given.words.back());
+    taken_ = is_taken
+                 ? ": " + given.words.back() + " is the " + row->words + " of " + given.spelling
+                 : "";
     if (row->action.effect == Effect::refused)
       return fail(Code::unsupported, given.spelling + " is not supported: " + row->meaning);
     TUTTI_DO(row->action.apply(draft_, given));
@@ -283,6 +289,7 @@ class Parser {
   std::vector<std::string> argv_;  // words that options stand for are put in
   const std::string tool_;
   std::size_t at_ = 1;
+  std::string taken_;  // the last option's word, where that is a program
   Draft draft_;
 };
 

@@ -259,11 +259,6 @@ Result<void> map_device(Draft& draft, const Given& given, std::vector<std::strin
 
 namespace apply {
 
-// Open MPI 4's "--ppr 2:socket".
-Result<void> ranks_per_object(Draft& draft, const Given& given) {
-  return map_by(draft, Given{given.spelling, {"ppr:" + given.words[0]}});
-}
-
 Result<void> map_by(Draft& draft, const Given& given) {
   const auto parts = text::split(given.words[0], ':');
   const std::string policy = text::lower(parts[0]);
@@ -314,6 +309,7 @@ Result<void> rank_by(Draft& draft, const Given& given) {
 Result<void> bind_to(Draft& draft, const Given& given) {
   auto parts = text::split(given.words[0], ':');
   std::string target = text::lower(parts[0]);
+  draft.job.report_bindings |= target.starts_with('v');  // srun's verbose,TARGET
   for (const char* talk : {"verbose,", "quiet,", "v,", "q,"})
     if (target.starts_with(talk)) target.erase(0, std::string_view(talk).size());
   if (target == "cpu-list" || target == "cpulist") return bind_to_list(draft, given, parts);

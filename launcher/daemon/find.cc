@@ -44,7 +44,9 @@ std::string machine_named(unsigned number) {
 }  // namespace
 
 std::string full_path(const std::string& directory, const std::string& path) {
-  return path.starts_with('/') ? path : directory + "/" + path;
+  if (path.starts_with('/')) return path;
+  return directory + (directory.ends_with('/') ? "" : "/") +
+         path.substr(path.starts_with("./") ? 2 : 0);
 }
 
 std::string machines_of(const std::string& path) {

@@ -75,8 +75,9 @@ struct ThreadStack {
   std::size_t count = 0;
 
   void add(std::string frame) {
+    const bool has_no_name = frame.find("?? ()") != std::string::npos;
     const bool is_library =
-        file_of(frame).find(".so") != std::string_view::npos || is_of_libc(frame);
+        has_no_name || is_of_libc(frame) || file_of(frame).find(".so") != std::string_view::npos;
     if (is_library && ++count > kMostFrames) return;
     // "#0  0x00007f... name", "#0  0x00007f... in name ()": the address says nothing to a reader.
     const auto hex = frame.find_first_not_of(' ', frame.find(' '));

@@ -86,11 +86,18 @@ ROWS = [
     ("mpiexec", "-disable-x -n 1 echo hi", prints("hi")),
     # Without effect, and told so.
     ("mpiexec", "-v -demux poll -topolib hwloc -n 1 echo hi", (holds("hi"), notes("-demux", "-topolib"))),
-    ("mpiexec", "-v -rmk user -pmi-port 5 -n 1 echo hi", (holds("hi"), notes("-rmk", "-pmi-port"))),
+    ("mpiexec", "-v -rmk user -pmi-port -n 1 echo hi", (holds("hi"), notes("-rmk", "-pmi-port"))),
     ("mpiexec", "-v -order-nodes UP -profile -n 1 echo hi", (holds("hi"), notes("-order-nodes", "-profile"))),
     ("mpiexec", "-v -memory-alloc-kinds mpi -hybrid-hosts -n 1 echo hi", (holds("hi"),)),
     ("mpiexec", "-v -nameserver a:1 -n 1 echo hi", (holds("hi"), notes("-nameserver"))),
     ("mpiexec", "-localhost here -n 1 echo hi", prints("hi")),
+    # Intel's.
+    ("mpiexec", "-prot -n 1 ./a.out", holds("rank 0 of 1:")),
+    ("mpiexec", "-prepend-timestamp -n 1 echo hi", matches(r"\S.*: hi|\S.* hi", 1)),
+    ("mpiexec", "-mps -n 1 echo hi", prints("hi")),
+    ("mpiexec", "-gdb -n 1 ./a.out", refuses("-gdb is not supported", "in front of the program")),
+    ("mpiexec", "-gdb-args -q -n 1 ./a.out", refuses("-gdb-args is not supported")),
+    ("mpiexec", "-n 2 -trace ./a.out", refuses("no program to run: ./a.out is the FILE of -trace")),
     ("mpiexec", "-gtool 'gdb=attach:0' -n 1 ./a.out", refuses("-gtool is not supported", "in front of the program")),
     ("mpiexec", "-umask 077 -n 1 ./a.out", refuses("-umask is not supported", "umask MASK")),
 ]

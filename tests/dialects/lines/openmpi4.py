@@ -98,6 +98,7 @@ ROWS = [
     ("mpirun", "-np 2 false", fails(1, "rank")),
     ("mpirun", "-np 2 sh -c 'exit 7'", fails(7, "status 7")),
     ("mpirun", "-np 1 sh -c 'kill -9 $$'", fails(137, "rank 0")),
+    ("mpirun", "-np 1 ./no-such-program", fails(127, "no program {folder}/no-such-program;")),
     ("mpirun", "-np 1 no-such-program", fails(127, "no program no-such-program")),
     ("mpirun", "-timeout 1 -np 1 sleep 100", fails(207, "--timeout")),
     ("mpirun", "-np 2 -enable-recovery sh -c 'test $RANK = 0 || exit 3; sleep 0.2; echo after'", prints("after", status=3)),

@@ -11,6 +11,7 @@ ROWS = [
     ("srun", "-n3 -O --multi-prog programs", prints("rank 0 of 3: first", "rank 1 of 3: rest", "rank 2 of 3: rest")),
     ("srun", "-w aa,bb -n2 ./a.out", places("aa bb")),
     ("srun", "--nodelist=aa,bb -N2 -n2 ./a.out", places("aa bb")),
+    ("srun", "-w node[1,3] -n2 ./a.out", places("node1 node3")),
     ("srun", "-w node[1-3] -n3 ./a.out", places("node1 node2 node3")),
     ("srun", "-w aa:2,bb:2 --ntasks-per-node=1 ./a.out", places("aa bb")),
     ("srun", "-w aa:2,bb:2 --tasks-per-node=1 ./a.out", places("aa bb")),
@@ -36,6 +37,7 @@ ROWS = [
     # Binding.
     ("srun", "-n1 --cpu-bind=cores ./a.out", plans("bound to core")),
     ("srun", "-n1 --cpu-bind=verbose,cores ./a.out", plans("bound to core")),
+    ("srun", "-n1 --cpu-bind=verbose,cores ./a.out", holds("rank 0 of 1", "rank 0 on ")),
     ("srun", "-n1 --cpu-bind=none ./a.out", plans("not bound")),
     ("srun", "-n1 --cpu-bind=sockets ./a.out", plans("bound to package")),
     ("srun", f"-n1 --cpu-bind=map_cpu:{FIRST} nproc", prints("1")),

@@ -114,5 +114,7 @@ TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
         "      Thread 1 (LWP 7)\n      #0  f (a=0x12) at f.c:1\n      #1 \n");
   CHECK(shorten_stack("#0  f () at ../sysdeps/unix/f.S:38\n#1  0x00cd in g () at g.c:3\n") ==
         "      #1  g () at g.c:3\n      #0  f () at ../sysdeps/unix/f.S:38\n");
+  CHECK(shorten_stack("#0  f () at ../sysdeps/unix/f.S:38\n#1  0x00cd in ?? ()\n") ==
+        "      #0  f () at ../sysdeps/unix/f.S:38\n      #1  ?? ()\n");  // stripped
   CHECK(shorten_stack("cannot attach\n") == "      cannot attach\n");
 }

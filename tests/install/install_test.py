@@ -77,7 +77,7 @@ def write(path, text):
 def clean_environment():
     """As a user has it: nothing that names a launcher or a compiler."""
     return {k: v for k, v in os.environ.items()
-            if not k.startswith(("TUTTI_", "OMPI_", "MPICH_", "PMI", "CC", "CXX"))}
+            if not k.startswith(("TUTTI_", "OMPI_", "MPICH_", "I_MPI_", "PMI", "CC", "CXX"))}
 
 
 def compilers(prefix, work, env):
@@ -100,6 +100,10 @@ def compilers(prefix, work, env):
         done = subprocess.run([tool, *words], cwd=work, env=env, capture_output=True, text=True)
         expect(done.returncode == 1 and said in done.stderr and done.stderr.count("\n") <= 2, "mpicc " + words[0] + " is refused")
     expect(os.path.exists(work + "/a.out"), "questions to mpicc leave a.out as it is")
+    told = subprocess.run([tool, "-echo", "-mt_mpi", "probe.c", "-o", "told"], cwd=work, env=env, capture_output=True, text=True)
+    expect(told.returncode == 0 and "probe.c -o told" in told.stderr and os.path.exists(work + "/told"),
+           "mpicc -echo shows what it runs, and knows Intel's words")
+    expect(run(tool, "-show", env=dict(env, I_MPI_CC="icx")).startswith("icx "), "I_MPI_CC is taken")
     named = run(os.path.join(prefix, "bin", "mpicc"), "-show", env=dict(env, TUTTI_CC="other"))
     expect(named.startswith("other "), "TUTTI_CC is taken")
     link = os.path.join(work, "mpicc")

@@ -96,6 +96,7 @@ class World {
   void leave_gate();
   bool call_helper();
   Result<void> connect();
+  Code meet_at_the_end();
   Result<void> say_finalized();
 
   // In order of construction; destroyed in reverse.

@@ -155,13 +155,10 @@ Result<void> World::finish(bool is_last) {
       wireup_->remark("links between GPUs\n" + text);
   world_comm_.reset();
   at_rest_ = true;
+  has_failed_ = code != Code::ok;
   leave();
-  if (code != Code::ok) {
-    // Who waits for this rank in another call hears that it is gone: an orderly end would tell
-    // nobody.
-    said_finalized_ = true;
+  if (has_failed_)
     return fail(code, "not every rank came to the end of the job; see the lines above");
-  }
   return say_finalized();
 }
 
@@ -179,7 +176,7 @@ Result<void> World::say_finalized() {
 
 World::~World() {
   helper_.reset();
-  if (!at_rest_) return;
+  if (!at_rest_ || has_failed_) return;
   enter();
   endpoint_->close();
   leave();

@@ -245,11 +245,11 @@ void Peers::look_for_gone() {
   gone_.look([](int) { return true; },
              [this](int rank) {
                Slot& found = slot(rank);
-               if (found.is_over) return true;
                const std::int64_t now = now_ns();
                if (found.doomed_at_ns == 0) found.doomed_at_ns = now;
                // What it sent before may still be on its way, also behind its word that a
-               // connection of ours stands; its kernel closes the connection behind it.
+               // connection of ours stands; its kernel closes the connection behind it. Where it
+               // closed that in order, all has come.
                const bool may_have_sent = found.stream || found.attempt || found.guest;
                if (may_have_sent && now - found.doomed_at_ns < kDoomNs) return false;
                if (found.stream) {

@@ -251,7 +251,8 @@ void Core::lose(PeerState& peer, Code code) {
     has_any_source |= each->phase == Phase::posted && each->source == kAnySource;
   }
   frames_.each([&peer](FrameHandler& each) { each.on_peer_lost(peer.rank, peer.failure); });
-  loss_hook_.has_lost |= !peer.left && wireup_.is_first(peer.rank);
+  if (!peer.left && wireup_.is_first(peer.rank) && !std::exchange(loss_hook_.has_lost, true))
+    wireup_.lost_peer();
   when_lost(loss_hook_.then, loss_hook_.owner);
   if (has_any_source && !peer.left && !warned_any_source_) {
     warned_any_source_ = true;

@@ -149,7 +149,9 @@ int keep(const Kept& what) {
   const pid_t above = ::getpid();
   const pid_t below = ::fork();
   if (below < 0 && !is_keeper) {
-    std::fprintf(stderr, "prun: cannot start a process: %s\n", std::strerror(errno));
+    std::fprintf(stderr,
+                 "prun: cannot start a process: %s; raise the limit of processes (ulimit -u)\n",
+                 std::strerror(errno));
     return status::of(status::ExitStatus::no_resources);
   }
   if (below < 0) return what.serve();  // no room for a keeper: go without

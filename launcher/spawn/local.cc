@@ -115,8 +115,9 @@ class Local final : public control::Spawner {
   }
   void fail_later(int host) {
     loop_.post([this, host, why = std::string(std::strerror(errno))] {
-      reports_.failed(host, status::of(status::ExitStatus::no_resources),
-                      "cannot start a process: " + why);
+      reports_.failed(
+          host, status::of(status::ExitStatus::no_resources),
+          "cannot start a process: " + why + "; raise the limit of processes (ulimit -u)");
     });
   }
 

@@ -124,7 +124,8 @@ void Virtual::start_one(const control::HostPart& host, int number, int count) {
   const pid_t pid = ::fork();
   if (pid < 0)
     return fail_later(host.host, status::of(status::ExitStatus::no_resources),
-                      std::string("cannot start a process: ") + std::strerror(errno));
+                      std::string("cannot start a process: ") + std::strerror(errno) +
+                          "; raise the limit of processes (ulimit -u)");
   if (pid == 0)
     become_daemon(theirs.get(), environment_,
                   [&] { return enter(theirs.get(), host, number, count); });

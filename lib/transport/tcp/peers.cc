@@ -172,12 +172,20 @@ void Peers::tick() {
   for (Slot* each : unsettled_)
     if (each->attempt) {
       each->attempt->tick(now);
+      if (each->attempt->is_short()) tell_of_shortage(*each);
       if (each->attempt->is_long_without_answer(now))
         log::warn(explain(*each, "does not answer by tcp: " + each->attempt->reasons() +
                                      "; it lives, so this goes on; if it should not last, see "
                                      "what stands between the hosts (prun --check)")
                       .text);
     }
+}
+
+void Peers::tell_of_shortage(const Slot& slot) {
+  if (std::exchange(has_told_, true)) return;
+  log::warn(explain(slot, "cannot be connected to yet, nor perhaps others: " +
+                              slot.attempt->reasons() + "; " + advice_on_shortage())
+                .text);
 }
 
 int Peers::pull_hot() {

@@ -150,29 +150,37 @@ Result<Allocation> pick_from_job(const Allocation& batch, Allocation wanted) {
 // Open MPI's words for hosts of a list: +n2 is the third, +e any, +e:2 any two.
 Result<Allocation> resolve_relative(const std::vector<std::string>& dash_hosts,
                                     const Allocation& from) {
-  std::vector<std::string> words;
+  std::vector<std::string> lists;  // as they were given, but for these words
   std::size_t any = 0;
   for (const std::string& list : dash_hosts) {
-    for (const std::string& word : text::split(list, ',')) {
+    std::string kept;
+    const auto keep = [&kept](const std::string& word) {
+      kept += (kept.empty() ? "" : ",") + word;
+    };
+    for (const std::string& part : cut_list(list)) {
+      const std::string word(text::trim(part));
       const auto colon = word.find(':');
       const std::string name = word.substr(0, colon);
       const auto number = text::parse_int(std::string_view(name).substr(name.size() < 2 ? 0 : 2));
       if (word.starts_with("+n") && number && *number >= 0 &&
           static_cast<std::size_t>(*number) < from.hosts.size()) {
-        words.push_back(from.hosts[static_cast<std::size_t>(*number)].name +
-                        (colon == std::string::npos ? "" : word.substr(colon)));
+        keep(from.hosts[static_cast<std::size_t>(*number)].name +
+             (colon == std::string::npos ? "" : word.substr(colon)));
       } else if (word.starts_with("+e")) {
         const auto count = colon == std::string::npos
                                ? static_cast<std::int64_t>(from.hosts.size())
                                : text::parse_int(word.substr(colon + 1)).value_or(0);
         for (std::int64_t i = 0; i < count && any < from.hosts.size(); ++i)
-          words.push_back(from.hosts[any++].name);
+          keep(from.hosts[any++].name);
+      } else if (word.empty()) {
+        return fail(Code::arg, "-H " + list + ": a host's name is missing at a comma");
       } else {
-        words.push_back(word);
+        keep(word);
       }
     }
+    if (!kept.empty()) lists.push_back(kept);
   }
-  return parse_dash_host(words);
+  return parse_dash_host(lists);
 }
 
 Result<Allocation> read_dash_hosts(const std::vector<std::string>& dash_hosts,

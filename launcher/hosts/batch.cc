@@ -28,20 +28,6 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Cuts at commas outside of brackets.
-std::vector<std::string> cut_list(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if (c == ',' && depth == 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
 Result<Allocation> from_names(const std::string& text, const std::string& source) {
   Allocation allocation;
   allocation.given = true;
@@ -106,6 +92,19 @@ Result<std::vector<std::string>> expand_one(const std::string& part, int bracket
 }
 
 }  // namespace
+
+std::vector<std::string> cut_list(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
 
 Result<void> add(Allocation& allocation, const std::string& name, int slots,
                  const std::string& source) {

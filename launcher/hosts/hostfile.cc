@@ -74,6 +74,9 @@ Result<void> apply_word(HostSlots& host, const std::string& word) {
     return fail(Code::arg, "'" + word + "' needs a whole number from 1 to " + std::to_string(most) +
                                " after '='");
   if (key == Key::slots) {
+    if (host.slots_given && host.slots != *number)
+      return fail(Code::arg, "'" + word + "': " + std::to_string(host.slots) +
+                                 " slots are given before it; leave out one of the two");
     host.slots = *number;
     host.slots_given = true;
   } else if (key == Key::max_slots) {

@@ -50,7 +50,7 @@ Launching::Launching(const Round& round, const Hosts& hosts,
       hosts_(hosts),
       secrets_(make_secrets()),
       shared_(plan::shared_machines(round.request.plan, machines)),
-      directory_(working_directory(value_in(round.request.environment, "PWD"))) {
+      directory_(working_directory(value_in(round.request.environment, "PWD")).value_or("/")) {
   secrets_.restarts = round.restarts;
   secrets_.round = round.number;
   std::vector<control::Hello> hellos;

@@ -71,7 +71,7 @@ Result<control::Launch> own_launch(const JobRequest& request, int slots, int hos
     rank.local_rank = plan.hosts[static_cast<std::size_t>(rank.host)].local_ranks++;
   }
   const JobSecrets secrets{said.job_id, said.job_key, said.restarts, said.restarts};
-  const std::string folder = working_directory(value_in(request.environment, "PWD"));
+  const std::string folder = working_directory(value_in(request.environment, "PWD")).value_or("/");
   control::Launch own =
       common_part(request.spec, plan, secrets, folder, request.environment, false);
   add_ranks(own, request.spec, plan, host);

@@ -33,7 +33,8 @@ void RankEnds::tell_end(const control::RankEnded& report, const RankVerdict& ver
   std::string line = verdict.line;
   if (report.launch_status == 0) {
     line += output_place(streams_.place_of(report.rank));
-    if (request_.plan.ranks.size() > 1) line += last_lines(report.last_lines);
+    if (request_.plan.ranks.size() > 1)
+      line += last_lines(report.last_lines, !streams_.shows_errors_of(report.rank));
   }
   if (request_.spec.keep_going || (request_.spec.report_exits && ending.has_failed())) {
     report.follows ? ending.blemish_after(verdict.status) : ending.blemish(verdict.status);

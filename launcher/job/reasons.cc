@@ -22,6 +22,12 @@ std::string_view last_shown(std::string_view line) {
   return line.substr(line.rfind('\r') + 1);
 }
 
+// "rank 1 on host a dies by signal 11 ...; its stack, ...", "    main+0x2a (./app+0x11c8)", " 0x0"
+bool is_of_stack(const std::string& line) {
+  return line.find(" dies by signal ") != std::string::npos || line.starts_with("    0x") ||
+         (line.starts_with("    ") && line.ends_with(')') && line.find("+0x") != std::string::npos);
+}
+
 }  // namespace
 
 RankVerdict judge(const control::RankEnded& report, const std::string& host) {
@@ -71,10 +77,12 @@ std::string time_limit_words(double seconds) {
   return "the time limit of " + seconds_text(seconds) + " s (--timeout) is over; the job was ended";
 }
 
-std::string last_lines(const std::string& tail) {
+std::string last_lines(const std::string& tail, bool with_stack) {
   constexpr std::size_t kShown = 5;
   std::vector<std::string> lines = text::split(tail, '\n');
-  std::erase_if(lines, [](const std::string& line) { return text::trim(line).empty(); });
+  std::erase_if(lines, [&](const std::string& line) {
+    return text::trim(line).empty() || (!with_stack && is_of_stack(line));
+  });
   if (lines.empty()) return "";
   std::string out = "; it wrote last:";
   for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i)

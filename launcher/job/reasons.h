@@ -28,8 +28,9 @@ std::string seconds_text(double seconds);  // "2.5", "120"
 // "the time limit of 3 s (--timeout) is over; the job was ended"
 std::string time_limit_words(double seconds);
 
-// What a failed rank wrote last, indented below the line that says so; empty: nothing.
-std::string last_lines(const std::string& tail);
+// What a failed rank wrote last, indented below the line that says so; empty: nothing. Without the
+// stack of a crash (bindings/mpi/crash.cc) where that was shown just before.
+std::string last_lines(const std::string& tail, bool with_stack);
 // "; its output is in ..." when it went into a folder (see output_folder), filled in.
 std::string output_place(const std::string& folder);
 

@@ -41,6 +41,7 @@ class Streams {
 
   // The folder of a rank's output, or nothing.
   std::string place_of(int rank) const;
+  bool shows_errors_of(int rank) const { return (flows_.at(at(rank)).to_terminal & 2) != 0; }
   // The end: lines that wait are shown, files are closed.
   void show_rest();
   void close_files() { files_.close(); }

@@ -133,7 +133,7 @@ class Mapper {
     return fail(Code::arg, std::to_string(ranks) + " ranks do not fit: " +
                                std::to_string(per_node) + " on each of " + std::to_string(hosts) +
                                " hosts are " + std::to_string(per_node * hosts) +
-                               "\nlower -np, raise the ranks per node, or name more hosts");
+                               "; lower -np, raise the ranks per node, or name more hosts");
   }
 
   // Into free slots; returns how many ranks are left over.
@@ -234,7 +234,7 @@ class Mapper {
     return fail(
         Code::arg,
         "too few slots: " + std::to_string(all) + " ranks, " + std::to_string(total_slots()) +
-            (total_slots() == 1 ? " slot (" : " slots (") + slots_text() + ")\n" +
+            (total_slots() == 1 ? " slot (" : " slots (") + slots_text() + "); " +
             (allocation_.given ? "raise the slots there, name more hosts, or add --oversubscribe"
                                : "leave out --nooversubscribe to let ranks take turns"));
   }
@@ -243,7 +243,7 @@ class Mapper {
     return fail(Code::arg, "too few slots: " + std::to_string(left) + " of " +
                                std::to_string(ranks) +
                                " ranks do not fit within max_slots or the hosts of this program (" +
-                               slots_text() + ")\nraise max_slots there, or name more hosts");
+                               slots_text() + "); raise max_slots there, or name more hosts");
   }
 
   const cli::JobSpec& job_;

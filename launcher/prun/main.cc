@@ -119,6 +119,8 @@ int run(int argc, char** argv) {
   if (const auto answered = answer(*spec, argc > 0 ? argv[0] : "prun")) return *answered;
   if (const auto settled = settle_output(spec->output); !settled)
     return complain(status::ExitStatus::usage, settled.error().text);
+  if (const auto here = check_folder(); !here)
+    return complain(status::ExitStatus::usage, here.error().text);
   if (stays_here(*spec)) request.early = spawn::EarlyDaemon::start(request.environment);
   auto machine = read_machine(plan::wants_devices(*spec));
   if (machine) request.machine = *machine;

@@ -14,6 +14,7 @@
 #include <map>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "control/terminal.h"
@@ -130,6 +131,15 @@ bool is_program(const std::string& name) {
 std::string this_host() {
   utsname names{};
   return ::uname(&names) == 0 ? names.nodename : "localhost";
+}
+
+Result<void> check_folder() {
+  if (working_directory(variable("PWD").value_or(""))) return {};
+  return fail(Code::arg, "the folder that prun was started in " +
+                             std::string(errno == ENOENT ? "is gone"
+                                                         : std::string("cannot be named (") +
+                                                               std::strerror(errno) + ")") +
+                             "; go to one that is there (cd)");
 }
 
 Result<void> check_alone(const cli::JobSpec& spec) {

@@ -39,14 +39,15 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-std::string working_directory(const std::string& known) {
+std::optional<std::string> working_directory(const std::string& known) {
   struct stat here {};
   struct stat there {};
   if (known.starts_with('/') && ::stat(".", &here) == 0 && ::stat(known.c_str(), &there) == 0 &&
       here.st_dev == there.st_dev && here.st_ino == there.st_ino)
     return known;
   std::array<char, PATH_MAX> path{};
-  return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
+  if (::getcwd(path.data(), path.size()) == nullptr) return std::nullopt;
+  return path.data();
 }
 
 int error_of_closing(int fd) {

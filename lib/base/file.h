@@ -14,8 +14,8 @@ std::optional<std::string> file_text(const std::string& path);
 std::vector<std::string> names_in(const std::string& folder);
 // The folder that this process works in, by the name that the user knows it by (`known`: $PWD)
 // where that is it: behind a link or an automounter the kernel's name means nothing on another
-// host.
-std::string working_directory(const std::string& known);
+// host. Empty: it is gone, or has no name (errno says why).
+std::optional<std::string> working_directory(const std::string& known);
 // What only closing a file tells of what was written to it (a quota, on a file server): an errno,
 // or 0. `fd` stays open.
 int error_of_closing(int fd);

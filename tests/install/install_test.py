@@ -93,6 +93,13 @@ def compilers(prefix, work, env):
         expect("-lmpi" not in run(tool, "-compile_info", env=env), wrapper + " -compile_info")
         expect(run(tool, "--showme:incdirs", env=env).strip() == prefix + "/include",
                wrapper + " --showme:incdirs")
+    tool = os.path.join(prefix, "bin", "mpicc")
+    run(tool, "probe.c", folder=work, env=env)
+    expect("--showme:WHAT" in run(tool, "-help", folder=work, env=env), "mpicc -help is the wrapper's help")
+    for words, said in ((["--showme:bogus"], "mpicc: --showme:bogus is not known"), (["-O2"], "no input files")):
+        done = subprocess.run([tool, *words], cwd=work, env=env, capture_output=True, text=True)
+        expect(done.returncode == 1 and said in done.stderr and done.stderr.count("\n") <= 2, "mpicc " + words[0] + " is refused")
+    expect(os.path.exists(work + "/a.out"), "questions to mpicc leave a.out as it is")
     named = run(os.path.join(prefix, "bin", "mpicc"), "-show", env=dict(env, TUTTI_CC="other"))
     expect(named.startswith("other "), "TUTTI_CC is taken")
     link = os.path.join(work, "mpicc")

@@ -17,6 +17,9 @@ def folders():
         check("PWD is the rank's folder", done.stdout == f"{folder}/real\n", done)
         done = run("sh", "-c", f'cd {folder}/link && exec "$0" -np 1 printenv PWD', PRUN)
         check("by the name that the user knows it by", done.stdout == f"{folder}/link\n", done)
+        done = run("sh", "-c", f'mkdir {folder}/gone && cd {folder}/gone && rmdir ../gone && exec "$0" -np 1 pwd', PRUN)
+        check("where the folder is gone no rank starts in another", done.returncode == 2 and done.stdout == ""
+              and done.stderr == "prun: the folder that prun was started in is gone; go to one that is there (cd)\n", done)
 
 
 def libraries():

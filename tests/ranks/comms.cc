@@ -1,4 +1,6 @@
 // Communicators: split, dup, create, shared memory, comparing, freeing; messages stay apart.
+#include <unistd.h>
+
 #include "check.h"
 
 using namespace ranks;
@@ -75,6 +77,9 @@ void shared() {
   std::copy(mine, mine + sizeof mine, first);
   MPI_Bcast(first, sizeof first, MPI_CHAR, 0, comm);
   CHECK(std::string(mine) == first);
+  char own[MPI_MAX_PROCESSOR_NAME] = "";
+  CHECK(gethostname(own, sizeof own - 1) == 0);
+  CHECK(std::string(mine) == own || std::string(mine) != "localhost");
   MPI_Comm_free(&comm);
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_UNDEFINED, 0, MPI_INFO_NULL, &comm);
   CHECK(comm == MPI_COMM_NULL);

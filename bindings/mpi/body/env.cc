@@ -13,9 +13,11 @@
 namespace tutti::mpi::body {
 namespace {
 
-bool is_address(const char* name) {
+// An address, or the name by which every host knows itself (localhost, localhost.localdomain, ...).
+bool says_no_host(const char* name) {
   in6_addr address;
-  return ::inet_pton(AF_INET, name, &address) == 1 || ::inet_pton(AF_INET6, name, &address) == 1;
+  return ::inet_pton(AF_INET, name, &address) == 1 || ::inet_pton(AF_INET6, name, &address) == 1 ||
+         std::strncmp(name, "localhost", std::strlen("localhost")) == 0;
 }
 
 }  // namespace
@@ -33,12 +35,12 @@ Code get_library_version(char* version, int* resultlen) {
 }
 
 // The host as the launcher names it: rank 0's answer differs from rank 1's on a virtual host. Where
-// the launcher was given an address, the host says its name itself.
+// the launcher was given an address, or localhost, the host says its name itself.
 Code get_processor_name(char* name, int* resultlen) {
   const wireup::Wireup& me = process.world->wireup();
   const char* host = me.segment().host(static_cast<std::uint32_t>(me.host())).name;
   char own[MPI_MAX_PROCESSOR_NAME] = "";
-  if ((*host == '\0' || is_address(host)) && ::gethostname(own, sizeof own - 1) == 0) host = own;
+  if ((*host == '\0' || says_no_host(host)) && ::gethostname(own, sizeof own - 1) == 0) host = own;
   *resultlen = put_text(host, name, MPI_MAX_PROCESSOR_NAME);
   return Code::ok;
 }

@@ -51,6 +51,18 @@ TEST_CASE("-H picks from a hostfile and may lower its slots but not raise them",
   CHECK(make({"b"}, {"two"})->hosts[0].slots == 4);
 }
 
+TEST_CASE("-H is cut at commas, and one that parts nothing is told", "[hosts]") {
+  const auto ranges = make({"a[1,3-4]:2, b"}, {});
+  REQUIRE(ranges);
+  REQUIRE(ranges->hosts.size() == 4);
+  CHECK(ranges->hosts[2].name == "a4");
+  for (const char* list : {"a:2,,b", "a:2,b,", ","}) {
+    const auto gap = make({list}, {});
+    REQUIRE_FALSE(gap);
+    CHECK(gap.error().text == "-H " + std::string(list) + ": a host's name is missing at a comma");
+  }
+}
+
 TEST_CASE("a host of -H that the hostfile does not have is named", "[hosts]") {
   const auto allocation = make({"z"}, {"two"});
   REQUIRE_FALSE(allocation);

@@ -53,7 +53,9 @@ TEST_CASE("every malformed line is named by file, line and word", "[hosts]") {
        {Bad{"a slots=two", "'slots=two'"}, Bad{"a slots=0", "'slots=0'"},
         Bad{"a slots=", "'slots='"}, Bad{"a slots", "'slots'"},
         Bad{"a solts=2", "did you mean 'slots'"}, Bad{"a b", "'b'"}, Bad{"slots=2", "host's name"},
-        Bad{"a:x", "'a:x'"}, Bad{"a slots=4 max_slots=2", "max_slots=2"}, Bad{"-x slots=2", "'-x'"},
+        Bad{"a:x", "'a:x'"}, Bad{"a slots=4 max_slots=2", "max_slots=2"},
+        Bad{"a:2 slots=3", "2 slots are given before it"},
+        Bad{"a slots=1 slots=2", "'slots=2': 1 slots"}, Bad{"-x slots=2", "'-x'"},
         Bad{"a port=70000", "'port=70000'"}, Bad{"a user=-x", "user name"}}) {
     INFO(bad.line);
     const auto allocation = parse_hostfile("dir/f", std::string("ok\n") + bad.line + "\n");

@@ -68,6 +68,15 @@ TEST_CASE("an abort keeps its status where the kernel can, and never becomes 0",
         std::string::npos);
 }
 
+TEST_CASE("a stack that was shown is not shown again", "[job]") {
+  const std::string tail =
+      "step 7\n\nrank 1 on host b dies by signal 11 (Segmentation fault) at address 0x0, outside "
+      "MPI; its stack, ...:\n    main+0x1f (./app+0x11c8)\n    (/lib/libc.so.6+0x2724a)\n    0x0\n";
+  CHECK(last_lines(tail, false) == "; it wrote last:\n    step 7");
+  CHECK(last_lines(tail.substr(8), false).empty());
+  CHECK(last_lines(tail, true).ends_with("\n        (/lib/libc.so.6+0x2724a)\n        0x0"));
+}
+
 TEST_CASE("the table of states is in the order of its enumeration", "[job]") {
   for (std::size_t i = 0; i < kStates.size(); ++i)
     CHECK(static_cast<std::size_t>(kStates[i].state) == i);

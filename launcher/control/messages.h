@@ -172,6 +172,7 @@ struct RankEnded {
   int wait_status = 0;  // as waitpid gives it
   bool joined = false;
   bool finalized = false;
+  bool follows = false;        // if it failed: it had lost another rank
   std::uint32_t programs = 0;  // that it finalized, one after another
   int launch_status = 0;       // not 0: could not be started; then `reason` says why
   std::string reason;
@@ -179,8 +180,8 @@ struct RankEnded {
   template <class F>
   void fields(F&& f) {
     f("rank", rank), f("wait_status", wait_status), f("joined", joined);
-    f("finalized", finalized), f("programs", programs), f("launch_status", launch_status);
-    f("reason", reason);
+    f("finalized", finalized), f("follows", follows), f("programs", programs);
+    f("launch_status", launch_status), f("reason", reason);
     f("last_lines", last_lines);
   }
 };

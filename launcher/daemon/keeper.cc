@@ -24,12 +24,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <span>
 
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/own_folder.h"
+#include "base/shortage.h"
 #include "daemon/daemon.h"
 #include "status/status.h"
 
@@ -149,7 +149,7 @@ int keep(const Kept& what) {
   const pid_t above = ::getpid();
   const pid_t below = ::fork();
   if (below < 0 && !is_keeper) {
-    std::fprintf(stderr, "prun: cannot start a process: %s\n", std::strerror(errno));
+    std::fprintf(stderr, "prun: %s\n", no_process(errno).c_str());
     return status::of(status::ExitStatus::no_resources);
   }
   if (below < 0) return what.serve();  // no room for a keeper: go without

@@ -31,6 +31,7 @@
 #include <iterator>
 
 #include "base/environment.h"
+#include "base/shortage.h"
 #include "daemon/pty.h"
 #include "topo/topo.h"
 
@@ -310,9 +311,7 @@ Result<void> RankStarter::start(RankProcess& rank, RankStart how) {
   slot.start = std::move(how);
   fill(slot, rank);
   rank.pid = clone_child(slot.child, slot.shared);
-  if (rank.pid < 0)
-    return fail(Code::other, std::string("cannot start a process: ") + std::strerror(errno) +
-                                 "; raise the limit of processes (ulimit -u)");
+  if (rank.pid < 0) return fail(Code::other, no_process(errno));
   slot.rank = &rank;
   return {};
 }

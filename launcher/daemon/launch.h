@@ -45,7 +45,7 @@ struct RankProcess {
   bool program_runs = false;
   // Which of its MPI programs it is in, and of that one:
   std::uint32_t generation = 0;
-  bool joined = false, finalized = false;
+  bool joined = false, finalized = false, lost_peer = false;
   bool ended = false;  // reaped
   int wait_status = 0;
   std::uint64_t watch_seen = 0;                  // WatchRecord::calls, when it was asked last

@@ -80,7 +80,7 @@ Result<void> Ranks::step_on(RankProcess& rank) {
   TUTTI_DO(generations_.get(rank.generation + 1));
   ++rank.generation;
   if (door_) door_->forget(rank.local);
-  rank.joined = rank.finalized = false;
+  rank.joined = rank.finalized = rank.lost_peer = false;
   rank.watch_seen = rank.calls_seen = rank.calls_told = 0;
   drop_passed();
   return {};
@@ -128,6 +128,9 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
       break;
     case RankSays::finalized:
       rank.finalized = true;
+      break;
+    case RankSays::lost_peer:
+      rank.lost_peer = true;
       break;
     case RankSays::abort:
     case RankSays::abort_after: {
@@ -184,6 +187,7 @@ void Ranks::report_end(RankProcess& rank) {
   report.wait_status = rank.wait_status;
   report.joined = rank.joined;
   report.finalized = rank.finalized;
+  report.follows = rank.lost_peer;
   report.programs = finalized;
   if (rank.wait_status != 0 || (rank.joined && !rank.finalized)) report.last_lines = rank.tail;
   if (++ended_ == ranks_.size() && any_joined_)

@@ -15,6 +15,10 @@ void Ending::blemish(int status) {
   if (blemish_ == 0) blemish_ = status;
 }
 
+void Ending::blemish_after(int status) {
+  if (blemish_after_ == 0) blemish_after_ = status;
+}
+
 void Ending::lose(const std::string& host) {
   if (std::find(lost_.begin(), lost_.end(), host) == lost_.end()) lost_.push_back(host);
 }
@@ -34,7 +38,8 @@ std::optional<RankVerdict> Ending::blamed() const {
 }
 
 int Ending::status() const {
-  return failure_ && failure_->status != 0 ? failure_->status : blemish_;
+  if (failure_ && failure_->status != 0) return failure_->status;
+  return blemish_ != 0 ? blemish_ : blemish_after_;
 }
 
 Cause Ending::cause() const {

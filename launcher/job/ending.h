@@ -20,6 +20,8 @@ class Ending {
   // What does not end it, and is not as it should be: a rank that the others go on without, output
   // that was lost. Counts when nothing else makes a status.
   void blemish(int status);
+  // Likewise, of a rank that had lost another: counts when that makes no status either.
+  void blemish_after(int status);
   // The user's last signal of those that end.
   void interrupt(int signal) { signal_ = signal; }
   // A host that the job went on without, or ended by.
@@ -45,7 +47,7 @@ class Ending {
     int status = 0;
   };
   std::optional<Failure> failure_;
-  int blemish_ = 0;
+  int blemish_ = 0, blemish_after_ = 0;
   int signal_ = 0;
   std::optional<RankVerdict> victim_, missed_;  // the first one's
   std::set<int> victims_;

@@ -37,10 +37,12 @@ void RankEnds::tell_end(const control::RankEnded& report, const RankVerdict& ver
       line += last_lines(report.last_lines, !streams_.shows_errors_of(report.rank));
   }
   if (request_.spec.keep_going || (request_.spec.report_exits && ending.has_failed())) {
-    ending.blemish(verdict.status);
+    report.follows ? ending.blemish_after(verdict.status) : ending.blemish(verdict.status);
     if (!by_user) streams_.terminal().say(line);
     return;
   }
+  if (report.follows && !by_user && !ending.has_failed())
+    return blame_another(report.rank, {verdict.status, line});
   machine_.fail(verdict.status, by_user ? "" : line,
                 report.launch_status == 0 ? Cause::rank : Cause::ended);
 }
@@ -50,13 +52,18 @@ void RankEnds::take(int host, const control::RankAborts& report) {
   Ending& ending = machine_.ending();
   if (!report.follows || ending.has_failed())
     return machine_.fail(verdict.status, verdict.line, Cause::rank);
-  if (!ending.blamed()) loop_.after(kReasonDelay, [this] { tell_victim(); });
-  ending.blame_another(report.rank, std::move(verdict));
+  blame_another(report.rank, std::move(verdict));
 }
 
-// A rank ended the job because it had lost another, or because a collective failed there: what that
-// one says is the reason, if it is told in time; it may be heard later. One that ended with status
-// 0 and had never joined says nothing.
+// A rank failed because it had lost another, or because a collective failed there: what that one
+// says is the reason, if it is told in time; it may be heard later. One that ended with status 0
+// and had never joined says nothing.
+void RankEnds::blame_another(int victim, RankVerdict verdict) {
+  Ending& ending = machine_.ending();
+  if (!ending.blamed()) loop_.after(kReasonDelay, [this] { tell_victim(); });
+  ending.blame_another(victim, std::move(verdict));
+}
+
 void RankEnds::tell_victim() {
   const auto blamed = machine_.ending().blamed();
   if (blamed && !machine_.ending().has_failed())

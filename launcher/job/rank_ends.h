@@ -24,6 +24,7 @@ class RankEnds {
  private:
   const std::string& name_of(int host) const;
   void tell_end(const control::RankEnded& report, const RankVerdict& verdict);
+  void blame_another(int victim, RankVerdict verdict);
   void tell_victim();
 
   control::Loop& loop_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/printable.h"
 #include "plan/deal.h"
 #include "plan/plan.h"
 
@@ -161,7 +162,8 @@ std::string print_plan(const Plan& plan, const cli::JobSpec& job) {
       if (rank.host != static_cast<int>(h)) continue;
       const cli::AppSpec& app = job.apps[static_cast<std::size_t>(rank.app)];
       text += "  rank " + std::to_string(rank.rank) + "  local " + std::to_string(rank.local_rank) +
-              (rank.cpus.empty() ? "" : "  cpus " + ranges(rank.cpus)) + "  " + app.argv[0] + "\n";
+              (rank.cpus.empty() ? "" : "  cpus " + ranges(rank.cpus)) + "  " +
+              tutti::text::printable(app.argv[0]) + "\n";
     }
   }
   for (const std::string& note : plan.notes) text += "note: " + note + "\n";

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "base/shortage.h"
 #include "spawn/fork_daemon.h"
 #include "spawn/installation.h"
 #include "spawn/keepers.h"
@@ -114,9 +114,8 @@ class Local final : public control::Spawner {
     loop_.post([this, host] { reports_.ready(host, keepers_.channel_to(host)); });
   }
   void fail_later(int host) {
-    loop_.post([this, host, why = std::string(std::strerror(errno))] {
-      reports_.failed(host, status::of(status::ExitStatus::no_resources),
-                      "cannot start a process: " + why);
+    loop_.post([this, host, why = no_process(errno)] {
+      reports_.failed(host, status::of(status::ExitStatus::no_resources), why);
     });
   }
 

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "base/pass_fd.h"
+#include "base/shortage.h"
 #include "spawn/tool.h"
 
 namespace tutti::launch::spawn {
@@ -176,7 +177,7 @@ Result<VirtualNet> VirtualNet::create(std::vector<std::string> names, VirtualLin
   net.requests_.reset(pair[0]);
   UniqueFd theirs(pair[1]);
   net.switch_ = ::fork();
-  if (net.switch_ < 0) return fail(Code::spawn, std::string("fork: ") + std::strerror(errno));
+  if (net.switch_ < 0) return fail(Code::spawn, no_process(errno));
   if (net.switch_ == 0) {
     ::close(net.requests_.release());
     run_switch(theirs.get(), net.maker_, net.link_);

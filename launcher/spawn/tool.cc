@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/shortage.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "spawn/ending.h"
@@ -72,7 +73,7 @@ Result<void> run_tool(const std::vector<std::string>& argv, const std::string& i
       ::lseek(in.get(), 0, SEEK_SET) != 0)
     return fail(Code::spawn, argv[0] + ": cannot pass its input: " + std::strerror(errno));
   const pid_t child = start(argv, in, out);
-  if (child < 0) return fail(Code::spawn, std::string("fork: ") + std::strerror(errno));
+  if (child < 0) return fail(Code::spawn, no_process(errno));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -91,7 +92,7 @@ Result<std::string> text_of_tool(const std::vector<std::string>& argv) {
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const UniqueFd out(::memfd_create("tool-output", MFD_CLOEXEC));
   const pid_t child = start(argv, nothing, out);
-  if (child < 0) return fail(Code::spawn, std::string("fork: ") + std::strerror(errno));
+  if (child < 0) return fail(Code::spawn, no_process(errno));
   const bool in_time = ends_by(child, now_ns() + kPatienceNs);
   if (!in_time) ::kill(child, SIGKILL);
   int status = 0;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 
+#include "base/shortage.h"
 #include "spawn/fork_daemon.h"
 #include "spawn/keepers.h"
 #include "spawn/namespaces.h"
@@ -123,8 +124,7 @@ void Virtual::start_one(const control::HostPart& host, int number, int count) {
   const UniqueFd theirs(ends[1]);
   const pid_t pid = ::fork();
   if (pid < 0)
-    return fail_later(host.host, status::of(status::ExitStatus::no_resources),
-                      std::string("cannot start a process: ") + std::strerror(errno));
+    return fail_later(host.host, status::of(status::ExitStatus::no_resources), no_process(errno));
   if (pid == 0)
     become_daemon(theirs.get(), environment_,
                   [&] { return enter(theirs.get(), host, number, count); });

@@ -105,6 +105,8 @@ Comparison compare(const Communicator& a, const Communicator& b);
 void force(Communicator& comm, std::string algorithms);
 // Everything that is under way on it ends with this code, at this rank, and so does what comes.
 void cancel(Communicator& comm, Code code);
+// The same of its collectives only.
+void cancel_collectives(Communicator& comm, Code code);
 
 // One collective call, as the user made it. Unused fields stay empty.
 //   reductions   count and type in recv_count, recv_type (reduce_scatter: recv_counts, or

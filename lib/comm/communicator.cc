@@ -132,6 +132,11 @@ Communicator::~Communicator() {
 }
 
 void cancel(Communicator& comm, Code code) {
+  cancel_collectives(comm, code);
+  comm.runtime().endpoint.cancel(comm.context(), code);
+}
+
+void cancel_collectives(Communicator& comm, Code code) {
   comm.state().is_cancelled = true;
   if (comm.state().team != nullptr) comm.state().team->cancel(code);
   if (GpuCalls* const calls = comm.state().gpu_calls.get(); calls != nullptr) {
@@ -139,9 +144,7 @@ void cancel(Communicator& comm, Code code) {
     for (const CommRef& level : {calls->levels.inside, calls->levels.among})
       if (level) cancel(*level, code);
   }
-  p2p::Endpoint& endpoint = comm.runtime().endpoint;
-  for (const std::uint32_t context : {comm.context(), comm.coll_context()})
-    endpoint.cancel(context, code);
+  comm.runtime().endpoint.cancel(comm.coll_context(), code);
 }
 
 CommRef CommMaker::make(Runtime& runtime, GroupRef group, Number number, Handle handle) {

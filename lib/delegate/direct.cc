@@ -176,8 +176,9 @@ Code ShmTeam::move_directly(Work& work) {
     exchange.has_read = true;
   }
   if (const Code code = move_own(work); code != Code::ok) return code;
-  if (work.round > 0 || !is_direct(exchange, me_) || work.stage != Work::Stage::give)
-    return Code::ok;
+  if (work.round > 0 || work.stage != Work::Stage::give) return Code::ok;
+  // Who gives nothing away has said no word in this call.
+  if (!exchange.gives_away() || !is_direct(exchange, me_)) return Code::ok;
   for (; work.member < size_; ++work.member) {
     if (work.member == me_ || !exchange.takes(work.member)) continue;
     const Code code = await(control(work.member).answered, 2 * number_);

@@ -81,6 +81,7 @@ class Core final : public transport::Sink {
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);
   Counters counters() const;
   void later(void (*then)(Pending* self), void* owner);
+  void when_lost(void (*then)(Pending* self), void* owner);
   void set_observer(Observer observer) { observer_.store(observer); }
   bool is_observed() const { return observer_.load(std::memory_order_relaxed) != nullptr; }
   wireup::Wireup& wireup() { return wireup_; }
@@ -327,8 +328,8 @@ class Core final : public transport::Sink {
   std::vector<PeerState*> busy_;    // peers with something queued
   std::vector<Loss> losses_;        // told by transports, to be handled
   std::string loss_;                // why the latest of them was lost
-  bool is_completing_ = false, is_closed_ = false;
-  bool has_given_up_ = false;  // on messages that nobody takes
+  LossHook loss_hook_;
+  bool is_completing_ = false, is_closed_ = false, has_given_up_ = false;
   bool warned_any_source_ = false, warned_of_mismatch_ = false;
   void tell(const Happening& what) {
     if (const Observer observer = observer_.load(std::memory_order_relaxed)) observer(what);

@@ -163,6 +163,9 @@ Counters Endpoint::counters() const {
 void Endpoint::later(void (*then)(Pending* self), void* owner) {
   core_->later(then, owner);
 }
+void Endpoint::when_lost(void (*then)(Pending* self), void* owner) {
+  core_->when_lost(then, owner);
+}
 void Endpoint::set_observer(Observer observer) {
   core_->set_observer(observer);
 }

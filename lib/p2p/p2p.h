@@ -141,6 +141,9 @@ class Endpoint {
 
   // Calls `then` in the next round of progress, whoever makes it, as a request that is done.
   void later(void (*then)(Pending* self), void* owner);
+  // The same, once, when a rank of the first world (wireup) has been lost without having left:
+  // before or after this. Null: no more.
+  void when_lost(void (*then)(Pending* self), void* owner);
 
   // A message to ourselves, straight into the receive that waits for it. False, and nothing
   // happened: there is none, or something else stands in the way; send it as any other. Now and

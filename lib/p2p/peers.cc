@@ -251,11 +251,21 @@ void Core::lose(PeerState& peer, Code code) {
     has_any_source |= each->phase == Phase::posted && each->source == kAnySource;
   }
   frames_.each([&peer](FrameHandler& each) { each.on_peer_lost(peer.rank, peer.failure); });
+  if (!peer.left && wireup_.is_first(peer.rank) && !std::exchange(loss_hook_.has_lost, true))
+    wireup_.lost_peer();
+  when_lost(loss_hook_.then, loss_hook_.owner);
   if (has_any_source && !peer.left && !warned_any_source_) {
     warned_any_source_ = true;
     log::warn("rank " + std::to_string(peer.rank) +
               " is gone; receives from any source go on waiting for the others");
   }
+}
+
+void Core::when_lost(void (*then)(Pending* self), void* owner) {
+  loss_hook_.then = then;
+  loss_hook_.owner = owner;
+  if (!loss_hook_.has_lost || then == nullptr) return;
+  later(std::exchange(loss_hook_.then, nullptr), loss_hook_.owner);
 }
 
 void Core::lose_transfer(Transfer* transfer, Code code) {

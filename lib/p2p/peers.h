@@ -21,6 +21,13 @@ struct Loss {
   Error why;
 };
 
+// Who is told once that a rank of the first world is lost that did not leave (Endpoint::when_lost).
+struct LossHook {
+  void (*then)(Pending* self) = nullptr;
+  void* owner = nullptr;
+  bool has_lost = false;
+};
+
 // A frame without payload that waits for room in the link. From the byte pool.
 struct ControlFrame {
   transport::FrameHeader header;

@@ -42,6 +42,7 @@ enum class RankSays : std::uint32_t {
   call = 10,      // payload: the CallRecord of a collective that begins (TUTTI_MISMATCH=every)
   // As abort, and not the cause: this rank failed because another one did, which says why.
   abort_after = 11,
+  lost_peer = 12,  // another rank is lost to this one, whose own failure may follow from that
 };
 
 struct RankMessage {

@@ -105,6 +105,9 @@ class PrunClient final : public Wireup {
     return say(RankSays::finalized, 0, {});
   }
 
+  // A daemon that does not hear it ends this rank.
+  void lost_peer() override { (void)say(RankSays::lost_peer, 0, {}); }
+
   void report_links(std::string_view lines) override {
     // A report that cannot be delivered is not worth failing for: the daemon's end is reported
     // by whoever needs the daemon next.

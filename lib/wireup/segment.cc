@@ -19,9 +19,10 @@ namespace {
 constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 's', 'e', 'g'};
 constexpr std::size_t kPage = 4096;
 
-// A rank's rings together are longer than what its core caches for itself (transport/shm/lane.h).
+// A rank's rings, and what it copies out of them in a lap, are longer than what its core caches for
+// itself (transport/shm/lane.h).
 std::uint32_t ring_bytes(std::uint32_t local_ranks) {
-  constexpr std::uint32_t kTogether = 8 << 20, kMost = 4 << 20, kLeast = 256 << 10;
+  constexpr std::uint32_t kTogether = 8 << 20, kMost = 2 << 20, kLeast = 256 << 10;
   const std::uint32_t senders = std::max(local_ranks, 2U) - 1;
   return std::clamp(std::bit_floor(kTogether / senders), kLeast, kMost);
 }

@@ -128,27 +128,37 @@ Result<void> World::make_world_comm() {
   return {};
 }
 
+// The last barrier is one of all: a rank that was lost never comes, and who waits for this one in
+// another call, having heard nothing of the loss, is waited for in vain. So it ends with any loss.
+Code World::meet_at_the_end() {
+  comm::CollCall barrier;
+  barrier.collective = coll::Collective::barrier;
+  barrier.is_last = true;
+  const auto give_up = [](p2p::Pending* told) {
+    const comm::CommRef& comm = static_cast<World*>(told->owner)->world_comm_;
+    if (comm) comm::cancel_collectives(*comm, Code::proc_aborted);
+  };
+  endpoint_->when_lost(give_up, this);
+  const Code code = comm::run(*world_comm_, barrier);
+  endpoint_->when_lost(nullptr, nullptr);
+  return code;
+}
+
 // Behind the barrier nobody sends to us any more, and all that was sent to us by then is matched
 // or abandoned, unless sessions go on.
 Result<void> World::finish(bool is_last) {
   enter();
-  comm::CollCall barrier;
-  barrier.collective = coll::Collective::barrier;
-  barrier.is_last = true;
-  const Code code = comm::run(*world_comm_, barrier);
+  const Code code = meet_at_the_end();
   if (is_last) endpoint_->see_off(p2p::Endpoint::End::everybodys);
   if (gpus_ && knobs_.flag("TUTTI_REPORT_LINKS"))
     if (const std::string text = endpoint_->gpu_links_text(); !text.empty())
       wireup_->remark("links between GPUs\n" + text);
   world_comm_.reset();
   at_rest_ = true;
+  has_failed_ = code != Code::ok;
   leave();
-  if (code != Code::ok) {
-    // Who waits for this rank in another call hears that it is gone: an orderly end would tell
-    // nobody.
-    said_finalized_ = true;
+  if (has_failed_)
     return fail(code, "not every rank came to the end of the job; see the lines above");
-  }
   return say_finalized();
 }
 
@@ -166,7 +176,7 @@ Result<void> World::say_finalized() {
 
 World::~World() {
   helper_.reset();
-  if (!at_rest_) return;
+  if (!at_rest_ || has_failed_) return;
   enter();
   endpoint_->close();
   leave();

@@ -1,5 +1,6 @@
 // world: makes and connects the rooms. The only place that knows them all. Its end tells peers,
-// and the launcher if nobody did, and closes links; without finish() or settle() it says nothing.
+// and the launcher if nobody did, and closes links; without finish() or settle(), or when finish()
+// failed, it says nothing.
 //
 // Owner: the bindings hold the process's one world; tests hold eight in eight threads.
 #pragma once
@@ -96,6 +97,7 @@ class World {
   void leave_gate();
   bool call_helper();
   Result<void> connect();
+  Code meet_at_the_end();
   Result<void> say_finalized();
 
   // In order of construction; destroyed in reverse.
@@ -109,7 +111,8 @@ class World {
   std::unique_ptr<p2p::Endpoint> endpoint_;
   comm::RuntimePtr comms_;
   comm::CommRef world_comm_, self_comm_;
-  bool at_rest_ = false;  // finish() or settle() was called: an orderly end
+  bool at_rest_ = false;     // finish() or settle() was called: an orderly end
+  bool has_failed_ = false;  // finish() did: who waits for this rank has to hear that it is gone
   bool said_finalized_ = false;
   std::unique_ptr<Helper> helper_;
 };

@@ -39,7 +39,7 @@ std::vector<std::string> said_by_node(int rank) {
   hello.own_address = "127.0.0.1";
   hello.free_port = 4711;
   return {encode(hello), encode(Started{}), encode(Addresses{0, {rank}, {"an address"}}),
-          encode(RankEnded{rank, 0, true, true, 1, 0, "", ""}), encode(Bye{})};
+          encode(RankEnded{rank, 0, true, true, false, 1, 0, "", ""}), encode(Bye{})};
 }
 const std::vector<std::string>& said_otherwise() {
   static const std::vector<std::string> all{
@@ -47,7 +47,7 @@ const std::vector<std::string>& said_otherwise() {
       encode(DaemonFailed{0, "why"}),
       encode(DaemonFailed{256, "why"}),
       encode(Gone{{0, 1, -1, 1 << 30}, {0, 1, 0, 1U << 31}}),
-      encode(RankEnded{0, 9, true, false, 0, 256, "why", "last"}),
+      encode(RankEnded{0, 9, true, false, true, 0, 256, "why", "last"}),
       encode(Signal{SIGUSR1}),
       encode(End{1}),
       encode(Output{1, 2, "evil\n"}),

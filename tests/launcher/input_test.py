@@ -33,6 +33,8 @@ def steers_nothing(folder):
     ranks = file_of(folder, "zero", b"rank\0 0\n")
     refused("a rankfile's line is shown to its end", "rank\\x00 0", "--rankfile", ranks, "-np", "1", "true")
     refused("so are a program's", SHOWN, "-np", "1", f"./{EVIL}")
+    planned = run(PRUN, "--dry-run", "-np", "1", f"./{EVIL}")
+    check("and in a plan", SHOWN in planned.stdout and "\x1b" not in planned.stderr + planned.stdout, planned)
     refused("and an option's", SHOWN, f"--{EVIL}")
     costs = dict(os.environ, TUTTI_COSTS=EVIL)
     refused("and a table's of costs", SHOWN, "-np", "1", "true", env=costs)

@@ -138,7 +138,7 @@ Result<void> read_neighbour(const wireup::Segment& segment, LocalPair who, std::
     const auto word = static_cast<ssize_t>(sizeof seen);
     if (got < word || (got == word && step > 0))
       return fail(
-          errno == ESRCH ? Code::proc_aborted : Code::other,
+          got < 0 && errno == ESRCH ? Code::proc_aborted : Code::other,
           std::string("process_vm_readv: ") + (got >= 0 ? "nothing read" : std::strerror(errno)));
     if (expected == 0 || seen != expected)
       return fail(Code::other, "process " + std::to_string(record.pid) +

@@ -94,7 +94,7 @@ void Attempt::begin_round(std::int64_t now) {
 }
 
 bool Attempt::is_long_without_answer(std::int64_t now) {
-  if (has_won() || failed_ || now < complain_at_ns_) return false;
+  if (has_won() || failed_ || is_short_ || now < complain_at_ns_) return false;
   const bool talks = std::any_of(tries_.begin(), tries_.end(),
                                  [](const auto& one) { return one->state == Try::State::shaking; });
   if (!talks) complain_at_ns_ = now + kSilenceNs;
@@ -111,6 +111,7 @@ void Attempt::reap(std::int64_t now) {
 void Attempt::start(std::size_t candidate, std::int64_t now) {
   next_at_ns_ = now + kBesideNs;
   auto fd = start_connecting(candidates_[candidate], own_.congestion);
+  is_short_ = !fd && fd.error().code == Code::no_mem;
   if (!fd) {
     outcomes_[candidate] = fd.error().text;
     is_worth_more_ = is_worth_more_ || !is_answer(fd.error());

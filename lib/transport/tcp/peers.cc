@@ -172,12 +172,20 @@ void Peers::tick() {
   for (Slot* each : unsettled_)
     if (each->attempt) {
       each->attempt->tick(now);
+      if (each->attempt->is_short()) tell_of_shortage(*each);
       if (each->attempt->is_long_without_answer(now))
         log::warn(explain(*each, "does not answer by tcp: " + each->attempt->reasons() +
                                      "; it lives, so this goes on; if it should not last, see "
                                      "what stands between the hosts (prun --check)")
                       .text);
     }
+}
+
+void Peers::tell_of_shortage(const Slot& slot) {
+  if (std::exchange(has_told_, true)) return;
+  log::warn(explain(slot, "cannot be connected to yet, nor perhaps others: " +
+                              slot.attempt->reasons() + "; " + advice_on_shortage())
+                .text);
 }
 
 int Peers::pull_hot() {
@@ -245,11 +253,11 @@ void Peers::look_for_gone() {
   gone_.look([](int) { return true; },
              [this](int rank) {
                Slot& found = slot(rank);
-               if (found.is_over) return true;
                const std::int64_t now = now_ns();
                if (found.doomed_at_ns == 0) found.doomed_at_ns = now;
                // What it sent before may still be on its way, also behind its word that a
-               // connection of ours stands; its kernel closes the connection behind it.
+               // connection of ours stands; its kernel closes the connection behind it. Where it
+               // closed that in order, all has come.
                const bool may_have_sent = found.stream || found.attempt || found.guest;
                if (may_have_sent && now - found.doomed_at_ns < kDoomNs) return false;
                if (found.stream) {

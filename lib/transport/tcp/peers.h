@@ -59,6 +59,7 @@ class Peers {
   void welcome(Guest guest);
   void establish(Slot& slot, UniqueFd fd, const LinkSession& session);
   void tick();
+  void tell_of_shortage(const Slot& slot);
   void settle(Slot& slot);
   int bury(Slot& slot);
   void lose(Slot& slot, const Error& why);
@@ -85,6 +86,7 @@ class Peers {
   std::vector<Slot*> unsettled_;  // with an attempt or a guest
   std::vector<Slot*> open_;       // with a stream
   std::vector<Hot> hot_;
+  bool has_told_ = false;  // that descriptors are short
   std::int64_t ticked_ns_ = 0;
   std::int64_t streams_ticked_ns_ = 0;
 

@@ -120,13 +120,14 @@ void Reception::open_doors(bool open) {
 
 void Reception::accept_all(Listener& listener) {
   for (int i = 0; i < kAcceptsPerCall; ++i) {
-    if (waiting_.size() >= most_visitors_) make_room("it was pushed out by newer ones");
+    if (waiting_.size() >= most_visitors_) make_room();
     SocketAddress from;
     UniqueFd fd = accept_from(listener.fd.get(), from);
     if (!fd.is_open() && is_shortage(errno)) {
+      tell_of_shortage(errno);
       // Out of descriptors: those who proved nothing give theirs back. Without any the doors stay
       // shut for a moment; whoever comes waits in the kernel's queue.
-      if (!make_room("this rank is out of file descriptors")) return open_doors(false);
+      if (!make_room()) return open_doors(false);
       continue;
     }
     if (!fd.is_open()) return;
@@ -137,12 +138,18 @@ void Reception::accept_all(Listener& listener) {
 
 // Strangers must not keep ranks out: the oldest who has not introduced itself leaves, else the
 // oldest. A rank that is turned away so comes again.
-bool Reception::make_room(const char* why) {
+bool Reception::make_room() {
   if (waiting_.empty()) return false;
   const auto nameless = std::find_if(waiting_.begin(), waiting_.end(),
                                      [](const auto& each) { return !each->handshake.has_hello(); });
-  refuse(nameless != waiting_.end() ? **nameless : *waiting_.front(), why);
+  drop(nameless != waiting_.end() ? **nameless : *waiting_.front());
   return true;
+}
+
+void Reception::tell_of_shortage(int error) {
+  if (std::exchange(has_told_, true)) return;
+  log::warn(std::string("connections that come must wait: ") + std::strerror(error) + "; " +
+            advice_on_shortage());
 }
 
 void Reception::advance(Visitor& visitor) {

@@ -5,7 +5,8 @@
 // MPI: it hands over who has proved to be a rank of this job, and the rank decides, inside MPI,
 // what becomes of them. A stranger costs a descriptor for a few seconds. Whoever breaks the
 // protocol, is slow to introduce itself, or does not know the key is dropped and counted; the
-// first one is reported. Where room is short the oldest who has proved nothing leaves first.
+// first one is reported. Where room is short the oldest who has proved nothing leaves first,
+// without a word: it may be a rank, which comes again.
 #pragma once
 
 #include <atomic>
@@ -46,7 +47,8 @@ class Reception {
   // All below runs in the thread.
   void work();
   void accept_all(Listener& listener);
-  bool make_room(const char* why);
+  bool make_room();
+  void tell_of_shortage(int error);
   void open_doors(bool open);
   void advance(Visitor& visitor);
   void hand_over(Guest guest);
@@ -61,6 +63,7 @@ class Reception {
   std::size_t most_visitors_;
   std::uint64_t strangers_ = 0;
   bool doors_open_ = true;
+  bool has_told_ = false;  // that descriptors are short
   std::int64_t shut_ns_ = 0;
 
   UniqueFd bell_, end_;

@@ -3,6 +3,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -49,6 +50,13 @@ Result<UniqueFd> listen_at(const SocketAddress& at, const Congestion& congestion
     return tl::unexpected(last_error("getsockname: "));
   port = SocketAddress::of(storage).port;
   return fd;
+}
+
+std::string advice_on_shortage() {
+  rlimit limit{};
+  const bool is_known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+  return "it goes on when something is given back; else raise the limit of open files (ulimit -n" +
+         (is_known ? ", now " + std::to_string(limit.rlim_cur) : std::string()) + ")";
 }
 
 Result<UniqueFd> start_connecting(const SocketAddress& address, const Congestion& congestion) {

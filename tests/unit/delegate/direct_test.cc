@@ -166,6 +166,24 @@ TEST_CASE("who gives stays in the call until its readers are done", "[delegate][
   }
 }
 
+// It says no word in such a call; what it said in an earlier one still stands in its entry.
+TEST_CASE("who only takes waits for no other reader", "[delegate][direct]") {
+  Members members(3);
+  auto teams = members.team(BlockReads::on);
+  for (std::uint64_t i = 0; i < delegate::kEntries; ++i) {
+    Everyone before(teams, Collective::allgather, many(Collective::allgather, 50'000), 0);
+    for (int member = 0; member < 3; ++member) before.begin(member);
+    REQUIRE(before.finish({0, 1, 2}));
+  }
+  Everyone call(teams, Collective::bcast, many(Collective::bcast, 50'000), 0);
+  for (int member = 0; member < 3; ++member) call.begin(member);
+  for (int i = 0; i < 50; ++i)
+    for (const int member : {0, 1}) call.run(member).step();
+  CHECK(call.run(1).step() == StepResult::over);
+  REQUIRE(call.finish({0, 1, 2}));
+  CHECK(call.is_right());
+}
+
 // As if the giver's process were another one now.
 TEST_CASE("blocks that cannot be read come through the chunks, and later ones, too",
           "[delegate][direct]") {

@@ -35,6 +35,16 @@ TEST_CASE("a blemish counts when nothing failed, and the first of them", "[job]"
   CHECK(ending.status() == 7);
 }
 
+TEST_CASE("of ranks that the others go on without, those that had lost another count last",
+          "[job]") {
+  Ending ending;
+  ending.blemish_after(58);
+  ending.blemish_after(3);
+  CHECK(ending.status() == 58);
+  ending.blemish(139);
+  CHECK(ending.status() == 139);
+}
+
 TEST_CASE("an end without a status of its own takes a blemish's", "[job]") {
   Ending ending;
   ending.fail(Cause::newcomer, 0);

@@ -209,6 +209,29 @@ TEST_CASE("a peer that the daemon declares gone is reported once, after its last
   });
 }
 
+// Its links end in order, its process does not: its MPI_Finalize had failed.
+TEST_CASE("a peer that closed its links and then ended without finalizing is reported",
+          "[contract]") {
+  for_every_link([](const std::string& name) {
+    if (name == "self") return;
+    Rig rig = Rig::over(name, 3);
+    post(rig, rig.link(name, 1, 0), 1, pattern(100, 1));
+    rig.until([&] { return rig[0].sink.frames.size() == 1; });
+    std::thread leaving([end = rig.take(1)]() mutable { end.reset(); });
+    for (int i = 0; i < 1000; ++i) rig.progress();
+    leaving.join();
+    for (int i = 0; i < 1000; ++i) rig.progress();
+    REQUIRE(rig[0].sink.gone.empty());
+    for (const int rank : {0, 2})
+      rig[rank].wireup->segment().rank(1).gone.store(1, std::memory_order_release);
+    rig.until([&] {
+      for (auto& transport : rig[0].opened.transports) transport->look_around();
+      return !rig[0].sink.gone.empty();
+    });
+    REQUIRE(rig[0].sink.gone == std::vector<int>{1});
+  });
+}
+
 TEST_CASE("a peer that announced itself, sent and ended since the last look loses nothing",
           "[contract]") {
   for_every_link([](const std::string& name) {

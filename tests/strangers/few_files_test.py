@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""few_files_test.py PRUN EVERYBODY -- ranks that may open few files all connect to each other at once: those who are
+asked to come again are called no strangers, and where the files do not suffice a rank says that it is its own limit."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from jobs import LIMIT_S  # noqa: E402
+
+PRUN, EVERYBODY = sys.argv[1:]
+RANKS = 20
+
+
+def start(files):
+    return subprocess.Popen([PRUN, "-np", str(RANKS), "--oversubscribe", "-x", "TUTTI_LINK=tcp", "sh", "-c",
+                             f'ulimit -n {files}; exec "$0"', EVERYBODY], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, errors="replace")
+
+
+crowd = start(64)  # room for eight visitors
+said = crowd.communicate(timeout=LIMIT_S)[0]
+assert crowd.returncode == 0 and "all right" in said and "stranger" not in said, f"{crowd.returncode}\n{said}"
+print("a crowd of ranks: ok", flush=True)
+
+short = start(16)
+try:
+    said = ""
+    while not ("cannot be connected to yet" in said and "connections that come must wait" in said):
+        line = short.stdout.readline()
+        assert line, f"it ended:\n{said}"
+        said += line
+    assert "Too many open files" in said and "(ulimit -n, now 16)" in said and "stranger" not in said, said
+finally:
+    short.terminate()
+    short.communicate(timeout=LIMIT_S)
+print("too few files: ok", flush=True)

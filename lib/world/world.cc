@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,15 @@ std::vector<int> processors_of(const wireup::Segment& segment) {
   if (const auto machine = topo::from_text(std::string(segment.topology())))
     for (const topo::Thread& thread : machine->threads) all.push_back(thread.os_index);
   return all;
+}
+
+// The first one that is marked.
+std::string first_gone(const wireup::Wireup& wireup) {
+  for (int rank = 0; rank < wireup.size(); ++rank)
+    if (wireup.is_gone(rank))
+      return ": rank " + std::to_string(rank) + " on host " + wireup.host_name_of(rank) +
+             " ended without MPI_Finalize";
+  return "; see the lines above";
 }
 
 }  // namespace
@@ -157,9 +167,9 @@ Result<void> World::finish(bool is_last) {
   at_rest_ = true;
   has_failed_ = code != Code::ok;
   leave();
-  if (has_failed_)
-    return fail(code, "not every rank came to the end of the job; see the lines above");
-  return say_finalized();
+  if (!has_failed_) return say_finalized();
+  if (code == Code::proc_aborted) wireup_->lost_peer();
+  return fail(code, "not every rank came to the end of the job" + first_gone(*wireup_));
 }
 
 void World::settle() {

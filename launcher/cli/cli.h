@@ -96,6 +96,7 @@ struct OutputSpec {
   bool fold = false;                   // equal lines of several ranks once: "[0-15] text"
   bool copy = false;                   // into files and to the terminal
   std::string directory;               // per-rank files below it; as the user wrote it
+  bool job_folder = true;              // in a folder of its own, by the attempt's number
   std::string out_file, err_file;      // patterns: %r rank, %l local rank, %h host, %n host number
   std::vector<int> only_ranks;         // others are not shown
   std::vector<int> only_local_ranks;   // torchrun's filter

@@ -1,4 +1,5 @@
 // Options about what ranks write: tags, files, filters.
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -117,6 +118,23 @@ std::string letter_of_slurm(char letter) {
   }
 }
 
+// Open MPI's, behind the folder's last colon. False: none of them is one, so the name goes on.
+Result<bool> folder_words(Draft& draft, const Given& given, const std::string& list) {
+  const std::vector<std::string> words = text::split(list, ',');
+  const auto is_known = [](const std::string& word) {
+    return word == "copy" || word == "nocopy" || word == "jobid" || word == "nojobid";
+  };
+  if (std::none_of(words.begin(), words.end(), is_known)) return false;
+  for (const std::string& word : words) {
+    if (!is_known(word))
+      return fail(Code::arg, given.spelling + " " + given.words[0] + ": '" + word +
+                                 "' is not known; known are copy, nocopy, jobid, nojobid");
+    const bool is_yes = !word.starts_with("no");
+    (word.ends_with("copy") ? draft.job.output.copy : draft.job.output.job_folder) = is_yes;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string ours_of_slurm(const std::string& pattern) {
@@ -164,10 +182,11 @@ Result<void> tag_pattern(Draft& draft, const Given& given) {
 
 Result<void> output_directory(Draft& draft, const Given& given) {
   const std::string& word = given.words[0];
-  const auto colon = word.find(":nocopy");
-  const auto copy = word.find(":copy");
-  draft.job.output.directory = word.substr(0, std::min(colon, copy));
-  if (copy != std::string::npos) draft.job.output.copy = true;
+  const auto colon = word.rfind(':');
+  TUTTI_TRY(are_ours, colon == std::string::npos
+                          ? false
+                          : folder_words(draft, given, word.substr(colon + 1)));
+  draft.job.output.directory = are_ours ? word.substr(0, colon) : word;
   if (draft.job.output.directory.empty())
     return fail(Code::arg, given.spelling + " needs a folder");
   return {};
@@ -175,7 +194,7 @@ Result<void> output_directory(Draft& draft, const Given& given) {
 
 // Open MPI 4's shows the lines as well, unless ":nocopy" says that it is not to.
 Result<void> output_filename(Draft& draft, const Given& given) {
-  draft.job.output.copy = given.words[0].find(":nocopy") == std::string::npos;
+  draft.job.output.copy = true;
   return output_directory(draft, given);
 }
 

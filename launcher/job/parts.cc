@@ -143,7 +143,10 @@ void leave_to_head(control::RankPart& part, const control::Launch& launch) {
 
 std::string output_folder(const cli::JobSpec& spec, const JobSecrets& secrets, std::size_t hosts) {
   if (!spec.output.directory.empty())
-    return spec.output.directory + "/" + std::to_string(secrets.round + 1) + "/rank.%r";
+    return spec.output.directory +
+           (spec.output.job_folder || secrets.round > 0 ? "/" + std::to_string(secrets.round + 1)
+                                                        : "") +
+           "/rank.%r";
   if (!wants_logs(spec)) return "";
   // In a folder that all users share, nothing of ours lies below a name that others can make first.
   const std::string base =

@@ -87,6 +87,7 @@ ROWS = [
     ("mpirun", "-np 1 -xml echo hi", matches(r".*rank=\"0\".*hi.*", 1)),
     ("mpirun", "-np 1 -merge-stderr-to-stdout sh -c 'echo hi >&2'", prints("hi")),
     ("mpirun", "-np 2 -output-filename out4 sh -c 'echo $RANK'", (prints("0", "1"), file("out4/1/rank.1/stdout", "1\n"))),
+    ("mpirun", "-np 2 --output-filename out4j:nojobid,nocopy sh -c 'echo $RANK'", (prints(), file("out4j/rank.1/stdout", "1\n"))),
     ("mpirun", "-np 2 --output-filename out4n:nocopy sh -c 'echo $RANK'", (prints(), file("out4n/1/rank.1/stdout", "1\n"))),
     ("mpirun", "-np 1 -report-pid - true", matches(r"\d+", 1)),
     ("mpirun", "-V", holds("Tutti")),

@@ -62,11 +62,19 @@ class Parser {
     return std::exchange(draft_.names_programs, false) ? read_programs(draft_) : Result<void>{};
   }
 
+  // ": ./app is the FILE of -trace", where the last option's word is a program; else nothing.
+  std::string swallowed() const {
+    if (last_.words.empty() || !draft_.around.is_program ||
+        !draft_.around.is_program(last_.words.back()))
+      return "";
+    return ": " + last_.words.back() + " is the " + last_row_->words + " of " + last_.spelling;
+  }
+
   Result<void> end_app() {
     if (draft_.app.argv.empty() || draft_.app.argv[0].empty())
       return fail(Code::arg,
                   draft_.job.apps.empty() && at_ >= argv_.size()
-                      ? "no program to run" + taken_ + "; '" + tool_ + " --help' shows how"
+                      ? "no program to run" + swallowed() + "; '" + tool_ + " --help' shows how"
                       : std::string("no program beside ':'; write PROGRAM : PROGRAM"));
     draft_.job.apps.push_back(std::move(draft_.app));
     draft_.app = AppSpec{};
@@ -86,11 +94,8 @@ class Parser {
     if (row == nullptr) return unknown(given.spelling, name);
     ++at_;
     TUTTI_DO(take_words(*row, given));
-    const bool is_taken = !given.words.empty() && draft_.around.is_program &&
-                          draft_.around.is_program(given.words.back());
-    taken_ = is_taken
-                 ? ": " + given.words.back() + " is the " + row->words + " of " + given.spelling
-                 : "";
+    last_row_ = row;
+    last_ = given;
     if (row->action.effect == Effect::refused)
       return fail(Code::unsupported, given.spelling + " is not supported: " + row->meaning);
     TUTTI_DO(row->action.apply(draft_, given));
@@ -289,7 +294,8 @@ class Parser {
   std::vector<std::string> argv_;  // words that options stand for are put in
   const std::string tool_;
   std::size_t at_ = 1;
-  std::string taken_;  // the last option's word, where that is a program
+  const OptionRow* last_row_ = nullptr;  // the last option's, and how it was given
+  Given last_;
   Draft draft_;
 };
 

@@ -17,6 +17,13 @@ Code put_request(comm::Request* made, MPI_Request* handle) {
   return Code::ok;
 }
 
+// What a blocking receive returns; where the message did not fit, whose it was.
+[[gnu::always_inline]] inline Code end_received(const p2p::Status& result) {
+  if (result.code == Code::truncate) [[unlikely]]
+    return refuse(result.code, words_of(result));
+  return result.code;
+}
+
 // Waits for a request that the user never sees; its reference ends here. Inlined by force: every
 // sendrecv comes here.
 [[gnu::always_inline]] inline p2p::Status join(comm::Request* request) {
@@ -59,9 +66,7 @@ Code recv(void* buf, Count count, types::Datatype& datatype, int source, int tag
           comm::Communicator& comm, MPI_Status* status) {
   const p2p::Status result = comm::recv(comm, buf, count, datatype, source, tag);
   put_status(result, status);
-  if (result.code == Code::truncate) [[unlikely]]
-    return refuse(result.code, words_of(result));
-  return result.code;
+  return end_received(result);
 }
 Code irecv(void* buf, Count count, types::Datatype& datatype, int source, int tag,
            comm::Communicator& comm, MPI_Request* request) {
@@ -76,8 +81,7 @@ Code sendrecv(const void* sendbuf, Count sendcount, types::Datatype& sendtype, i
       comm::send(comm, p2p::Mode::standard, sendbuf, sendcount, sendtype, dest, sendtag);
   const p2p::Status result = join(coming);
   put_status(result, status);
-  if (sent != Code::ok) return sent;
-  return result.code == Code::truncate ? refuse(result.code, words_of(result)) : result.code;
+  return sent != Code::ok ? sent : end_received(result);
 }
 
 // The outgoing data are packed aside first, so that the incoming may overwrite them. Where that

@@ -7,6 +7,18 @@
 using namespace tutti;
 using namespace tutti::test;
 
+namespace {
+
+// Rank 0 asks its segment, as whoever waits does.
+void until_a_peer_is_gone(Rig& rig) {
+  rig.until([&rig] {
+    for (auto& transport : rig[0].opened.transports) transport->look_around();
+    return !rig[0].sink.gone.empty();
+  });
+}
+
+}  // namespace
+
 TEST_CASE("frames of one pair arrive whole and in the order they were posted", "[contract]") {
   for_every_link([](const std::string& name) {
     Rig rig = Rig::over(name, 2);
@@ -195,10 +207,7 @@ TEST_CASE("a peer that the daemon declares gone is reported once, after its last
     // What daemons do when a process ends: every host's segment says so.
     for (int rank = 0; rank < 3; ++rank)
       rig[rank].wireup->segment().rank(1).gone.store(1, std::memory_order_release);
-    rig.until([&] {
-      for (auto& transport : rig[0].opened.transports) transport->look_around();
-      return !rig[0].sink.gone.empty();
-    });
+    until_a_peer_is_gone(rig);
     for (int i = 0; i < 100; ++i) {
       for (auto& transport : rig[0].opened.transports) transport->look_around();
       rig[0].progress();
@@ -222,10 +231,7 @@ TEST_CASE("a peer that closed its links and then ended without finalizing is rep
     REQUIRE(rig[0].sink.gone.empty());
     for (const int rank : {0, 2})
       rig[rank].wireup->segment().rank(1).gone.store(1, std::memory_order_release);
-    rig.until([&] {
-      for (auto& transport : rig[0].opened.transports) transport->look_around();
-      return !rig[0].sink.gone.empty();
-    });
+    until_a_peer_is_gone(rig);
     REQUIRE(rig[0].sink.gone == std::vector<int>{1});
   });
 }
@@ -250,10 +256,7 @@ TEST_CASE("a peer that announced itself, sent and ended since the last look lose
       rig[0].wireup->segment().rank(1).gone.store(1, std::memory_order_release);
     };
     post(rig, rig.link(name, 2, 0), 7, {});
-    rig.until([&] {
-      for (auto& transport : rig[0].opened.transports) transport->look_around();
-      return !rig[0].sink.gone.empty();
-    });
+    until_a_peer_is_gone(rig);
     REQUIRE(rig[0].sink.frames.size() == before + 1);
     REQUIRE(rig[0].sink.frames.back().header.length == 1);
   });

@@ -25,6 +25,7 @@ struct JobRequest {
   plan::Plan plan;                       // mapped; bound once the machines are known
   std::optional<topo::Machine> machine;  // this one, when it was read for the allocation
   std::vector<std::string> environment;  // of prun, "NAME=value"
+  std::string directory = "/";           // prun's, by the name that its user knows it by
   std::shared_ptr<spawn::EarlyDaemon>
       early;  // the daemon of this machine, where it is there already
   // Where further hosts come to; null: nobody comes. Those who came are planned by run_job.

@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "base/environment.h"
-#include "base/file.h"
 #include "daemon/daemon.h"
 
 namespace tutti::launch::job {
@@ -50,7 +49,7 @@ Launching::Launching(const Round& round, const Hosts& hosts,
       hosts_(hosts),
       secrets_(make_secrets()),
       shared_(plan::shared_machines(round.request.plan, machines)),
-      directory_(working_directory(value_in(round.request.environment, "PWD")).value_or("/")) {
+      directory_(round.request.directory) {
   secrets_.restarts = round.restarts;
   secrets_.round = round.number;
   std::vector<control::Hello> hellos;

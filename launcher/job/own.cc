@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/environment.h"
-#include "base/file.h"
 #include "base/knobs.h"
 #include "job/job.h"
 #include "job/parts.h"
@@ -71,9 +70,8 @@ Result<control::Launch> own_launch(const JobRequest& request, int slots, int hos
     rank.local_rank = plan.hosts[static_cast<std::size_t>(rank.host)].local_ranks++;
   }
   const JobSecrets secrets{said.job_id, said.job_key, said.restarts, said.restarts};
-  const std::string folder = working_directory(value_in(request.environment, "PWD")).value_or("/");
   control::Launch own =
-      common_part(request.spec, plan, secrets, folder, request.environment, false);
+      common_part(request.spec, plan, secrets, request.directory, request.environment, false);
   add_ranks(own, request.spec, plan, host);
   if (own.ranks.size() != said.ranks.size()) return senseless();
   for (std::size_t i = 0; i < own.ranks.size(); ++i) {

@@ -119,8 +119,9 @@ int run(int argc, char** argv) {
   if (const auto answered = answer(*spec, argc > 0 ? argv[0] : "prun")) return *answered;
   if (const auto settled = settle_output(spec->output); !settled)
     return complain(status::ExitStatus::usage, settled.error().text);
-  if (const auto here = check_folder(); !here)
-    return complain(status::ExitStatus::usage, here.error().text);
+  const auto folder = this_folder();
+  if (!folder) return complain(status::ExitStatus::usage, folder.error().text);
+  request.directory = *folder;
   if (stays_here(*spec)) request.early = spawn::EarlyDaemon::start(request.environment);
   auto machine = read_machine(plan::wants_devices(*spec));
   if (machine) request.machine = *machine;

@@ -126,8 +126,7 @@ Result<int> serve(const job::JobRequest& request, const spawn::HostAndPort& wher
     place.head_address = spawn::peer_address(self.channel.get());
     place.own_address = request.spec.local_address.empty() ? spawn::own_address(self.channel.get())
                                                            : request.spec.local_address;
-    if (torch.used)
-      place.directory = working_directory(value_in(request.environment, "PWD")).value_or("/");
+    if (torch.used) place.directory = request.directory;
     place.up.out.reset(::fcntl(self.channel.get(), F_DUPFD_CLOEXEC, 3));
     place.up.in = std::move(self.channel);
     place.up.stream = std::move(self.stream);

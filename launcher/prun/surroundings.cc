@@ -133,8 +133,8 @@ std::string this_host() {
   return ::uname(&names) == 0 ? names.nodename : "localhost";
 }
 
-Result<void> check_folder() {
-  if (working_directory(variable("PWD").value_or(""))) return {};
+Result<std::string> this_folder() {
+  if (auto folder = working_directory(variable("PWD").value_or(""))) return std::move(*folder);
   return fail(Code::arg, "the folder that prun was started in " +
                              std::string(errno == ENOENT ? "is gone"
                                                          : std::string("cannot be named (") +

@@ -25,8 +25,8 @@ bool is_file(const std::string& path);
 bool is_program(const std::string& name);
 bool is_in_path(const std::string& name);
 std::string this_host();
-// Whether a job can be started from this folder: it may be gone.
-Result<void> check_folder();
+// That prun works in, and the job with it. Error: it is gone.
+Result<std::string> this_folder();
 // Whether this is the only prun of its step of Slurm, where it would take the job's hosts; else
 // each would start the whole job.
 Result<void> check_alone(const cli::JobSpec& spec);

@@ -49,6 +49,14 @@ Pointer Pointers::find(const void* address) {
       return look_up(at, 0);
     case CUDA_ERROR_NOT_INITIALIZED:  // nobody can have memory of a GPU yet
       return {};
+    // Nor can they where there is none, or the driver does not work; the toolkit's library for
+    // linking without a driver answers everything so.
+    case CUDA_ERROR_STUB_LIBRARY:
+    case CUDA_ERROR_NO_DEVICE:
+    case CUDA_ERROR_SYSTEM_NOT_READY:
+    case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+    case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
+      return {};
     case CUDA_ERROR_INVALID_VALUE:  // it knows nothing of it
     case CUDA_ERROR_DEINITIALIZED:  // nobody can have memory of a GPU any more
     case CUDA_ERROR_INVALID_CONTEXT:

@@ -115,6 +115,24 @@ TEST_CASE("readable memory is asked for once a page, until an allocation is new"
   ::munmap(room, kPages * kPage);
 }
 
+TEST_CASE("where CUDA has no GPU all memory is the host's", "[device]") {
+  const Gpus gpus;
+  device::cuda::Driver without = gpus.driver;
+  static CUresult said = CUDA_SUCCESS;
+  without.cuPointerGetAttribute = [](void*, CUpointer_attribute, CUdeviceptr) { return said; };
+  Pointers pointers(without);
+  int here = 0;
+  for (const CUresult each :
+       {CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_STUB_LIBRARY, CUDA_ERROR_NO_DEVICE,
+        CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+        CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE}) {
+    said = each;
+    CHECK(pointers.find(&here).kind == PointerKind::host);
+  }
+  said = CUDA_ERROR_UNKNOWN;
+  CHECK(pointers.find(&here).kind == PointerKind::unknown);
+}
+
 TEST_CASE("the knob turns it off", "[device]") {
   const auto knobs = [](const char* value) {
     return *Knobs::read([value](std::string_view name) -> const char* {

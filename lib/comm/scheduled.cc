@@ -39,8 +39,12 @@ const void* place_of(const engine::Block& block) {
 // Whose memory a space lies in, block by block. Where it cannot be used the others are told so
 // before they wait for it.
 void find_devices(const types::Devices& devices, engine::SpaceMemory& space, Code* failure) {
-  const auto keep = [failure](engine::Block& block, const void* place, types::Device* device) {
-    if (place != nullptr) block.device = device;
+  const auto keep = [&](engine::Block& block, const void* place, types::Device* device) {
+    const bool is_absolute = block.data == nullptr && block.type != nullptr && place != nullptr;
+    if (is_absolute)
+      block.device = devices.whole(nullptr, block.count, *block.type).device;
+    else if (place != nullptr)
+      block.device = device;
     if (block.device != nullptr && !block.device->is_usable()) *failure = Code::buffer;
   };
   const void* const whole = place_of(space.whole);

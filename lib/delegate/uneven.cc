@@ -34,6 +34,12 @@ types::Device* BlockList::owner_of(std::size_t at) const {
     }
     owners.resize(places.size());
     devices->owners_of(places, owners);
+    for (std::size_t i = 0; data == nullptr && i < places.size(); ++i) {
+      const Count unit = types.empty() ? type->extent() : 1;
+      if (places[i] != nullptr)
+        owners[i] = devices->owner_of_parts(types::Buffer::whole(
+            static_cast<std::byte*>(nullptr) + displs[i] * unit, counts[i], type_of(i)));
+    }
   }
   return owners[at];
 }

@@ -186,6 +186,8 @@ class Vendor {
   virtual std::string reach_text(int from) const = 0;
 };
 
+class Mixed;
+
 // The devices of a world.
 class Devices {
  public:
@@ -214,6 +216,9 @@ class Devices {
   bool is_queued() const { return queued_by_ != nullptr && queued_by_ == this_thread(); }
   // Null: the host's. For a call that begins now.
   Device* owner_of(const void* address) const;
+  // The same of a message whose type has the addresses in itself (MPI_BOTTOM): what it names may
+  // lie in several memories, which has a device of its own here.
+  Device* owner_of_parts(const Buffer& message) const;
   // The same of blocks of one call, which begins once. Null addresses are nobody's.
   void owners_of(std::span<const void* const> addresses, std::span<Device*> owners) const;
   // Buffer::whole with its device: what is asked once for each buffer of a user's call. Where there
@@ -221,7 +226,7 @@ class Devices {
   Buffer whole(const void* data, Count count, const Datatype& type) const {
     Buffer buffer = Buffer::whole(const_cast<void*>(data), count, type);
     if (!is_empty() && buffer.bytes > 0) [[unlikely]]
-      buffer.device = owner_of(buffer.at());
+      buffer.device = data == nullptr ? owner_of_parts(buffer) : owner_of(buffer.at());
     return buffer;
   }
   int progress();
@@ -229,6 +234,7 @@ class Devices {
 
  private:
   static const void* this_thread() { return __builtin_thread_pointer(); }
+  friend class Mixed;
   Device* find(const void* address) const;  // begins nothing
   void begin(Device* device) const;
 
@@ -237,6 +243,7 @@ class Devices {
   Enqueued* enqueued_ = nullptr;
   std::vector<Device*> all_;
   std::vector<Vendor*> vendors_;
+  mutable std::shared_ptr<Mixed> mixed_;  // made when there is such a message
 };
 
 // Of memory of which some is a device's. They fire `done` as a device does.

@@ -2,6 +2,7 @@
 // kernels. Each rank and buffer draws its kind; the same layout in host memory says what has to
 // come out.
 #include <functional>
+#include <memory>
 #include <numeric>
 
 #include "area.h"
@@ -160,6 +161,109 @@ void external() {
   }
 }
 
+// One type with addresses in itself, whose parts lie in memories of several kinds.
+class Spread {
+ public:
+  Spread() {
+    for (int i = 0; i < kParts; ++i) {
+      parts_.push_back(std::make_unique<gpu::Vector<int>>(std::vector<int>(kRoom), any_kind()));
+      lengths_.push_back(kLengths[i]);
+      MPI_Aint place = 0;
+      MPI_Get_address(parts_.back()->data() + i, &place);
+      places_.push_back(place);
+    }
+    const std::vector<MPI_Datatype> types(kParts, MPI_INT);
+    MPI_Type_create_struct(kParts, lengths_.data(), places_.data(), types.data(), &type);
+    MPI_Type_commit(&type);
+  }
+  ~Spread() { MPI_Type_free(&type); }
+  Spread(const Spread&) = delete;
+  Spread& operator=(const Spread&) = delete;
+
+  void put(int from) {
+    for (int i = 0; i < kParts; ++i) {
+      std::vector<int> all(kRoom);
+      std::iota(all.begin(), all.end(), 100000 * from + 20000 * i);
+      parts_[static_cast<std::size_t>(i)]->put(all);
+    }
+  }
+  // Another rank's parts; what lies beside them was put here.
+  bool has(int from, int here) {
+    bool is_right = true;
+    for (int i = 0; i < kParts; ++i) {
+      const std::vector<int> got = parts_[static_cast<std::size_t>(i)]->get();
+      for (int k = 0; k < kRoom; ++k) {
+        const bool is_part = k >= i && k < i + kLengths[i];
+        is_right = is_right && got[static_cast<std::size_t>(k)] ==
+                                   100000 * (is_part ? from : here) + 20000 * i + k;
+      }
+    }
+    return is_right;
+  }
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+
+ private:
+  static constexpr int kParts = 3, kRoom = 5000, kLengths[kParts] = {4000, 7, 3001};
+  std::vector<std::unique_ptr<gpu::Vector<int>>> parts_;
+  std::vector<int> lengths_;
+  std::vector<MPI_Aint> places_;
+};
+
+void spread_messages(Spread& out, Spread& in) {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  out.put(rank);
+  in.put(size);
+  MPI_Sendrecv(MPI_BOTTOM, 1, out.type, right, 2, MPI_BOTTOM, 1, in.type, left, 2, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  CHECK(in.has(left, size));
+  CHECK(out.has(rank, rank));
+  MPI_Sendrecv_replace(MPI_BOTTOM, 1, out.type, right, 3, left, 3, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE);
+  CHECK(out.has(left, rank));
+  in.put(rank);
+  int bytes = 0, at = 0;
+  MPI_Pack_size(1, in.type, MPI_COMM_SELF, &bytes);
+  gpu::Vector<char> packed(std::vector<char>(static_cast<std::size_t>(bytes)), any_kind());
+  MPI_Pack(MPI_BOTTOM, 1, in.type, packed.data(), bytes, &at, MPI_COMM_SELF);
+  out.put(size);
+  MPI_Unpack(packed.data(), bytes, &(at = 0), MPI_BOTTOM, 1, out.type, MPI_COMM_SELF);
+  CHECK(out.has(rank, size));
+}
+
+void spread_collectives(Spread& out, Spread& in) {
+  out.put(rank);
+  MPI_Bcast(MPI_BOTTOM, 1, out.type, size - 1, MPI_COMM_WORLD);
+  CHECK(out.has(size - 1, rank));
+  // Of blocks of many types: one to the right, one from the left.
+  const auto p = static_cast<std::size_t>(size);
+  std::vector<int> gives(p), takes(p);
+  const std::vector<int> places(p);
+  gives[static_cast<std::size_t>((rank + 1) % size)] = 1;
+  takes[static_cast<std::size_t>((rank + size - 1) % size)] = 1;
+  const std::vector<MPI_Datatype> from(p, out.type), into(p, in.type);
+  for (const bool waits : {true, false}) {
+    out.put(rank);
+    in.put(size);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (waits)
+      MPI_Alltoallw(MPI_BOTTOM, gives.data(), places.data(), from.data(), MPI_BOTTOM, takes.data(),
+                    places.data(), into.data(), MPI_COMM_WORLD);
+    else
+      MPI_Ialltoallw(MPI_BOTTOM, gives.data(), places.data(), from.data(), MPI_BOTTOM, takes.data(),
+                     places.data(), into.data(), MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(in.has((rank + size - 1) % size, size));
+  }
+}
+
+void in_several_memories() {
+  for (int turn = 0; turn < 4; ++turn) {
+    Spread out, in;
+    spread_messages(out, in);
+    spread_collectives(out, in);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -175,6 +279,7 @@ int main() {
         sent(layout, bytes, count);
       }
   external();
+  in_several_memories();
   for (Layout layout : all) MPI_Type_free(&layout.type);
   return done();
 }

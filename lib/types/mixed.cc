@@ -1,0 +1,106 @@
+// Messages in several memories: a type that has addresses in itself (MPI_BOTTOM) may name memory of
+// the host's and of devices. Each part is moved by whom it belongs to, one after the other,
+// waiting: right, and no more than that.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "types/types.h"
+
+namespace tutti::types {
+
+class Mixed final : public Device {
+ public:
+  explicit Mixed(const Devices& devices) : devices_(devices) {}
+  MemoryKind kind() const override { return MemoryKind::host; }  // no link reads it where it lies
+  int number() const override { return -1; }
+  bool owns(const void*) const override { return false; }
+
+  void pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) override {
+    done->fire(done, give(from, offset, out));
+  }
+  void unpack(const Buffer& into, Count offset, std::span<const std::byte> in,
+              Done* done) override {
+    done->fire(done, take(into, offset, in));
+  }
+  void copy(const Buffer& from, const Buffer& into, Done* done) override {
+    const Count bytes = std::min(from.bytes, into.bytes);
+    std::vector<std::byte> chunk(static_cast<std::size_t>(std::min(bytes, kChunk)));
+    bool ok = true;
+    for (Count at = 0; at < bytes && ok; at += kChunk) {
+      const auto some =
+          std::span(chunk).first(static_cast<std::size_t>(std::min(bytes - at, kChunk)));
+      ok = give(from, at, some) && take(into, at, some);
+    }
+    done->fire(done, ok);
+  }
+  bool folds(const Fold&) const override { return false; }  // in host memory
+  void fold(const Fold&, Done* done) override { done->fire(done, false); }
+  int progress() override { return 0; }  // nothing of ours is ever under way
+  void begin_call() override {
+    for (Device* device : owners_) devices_.begin(device);
+  }
+  void await_caller(Done* done) override { done->fire(done, false); }  // nobody reads it
+
+  void note_owner(Device* device) {
+    if (std::ranges::find(owners_, device) == owners_.end()) owners_.push_back(device);
+  }
+
+ private:
+  static constexpr Count kChunk = Count{64} << 10;
+
+  bool give(const Buffer& from, Count offset, std::span<std::byte> out) const {
+    return each_part(from, offset, out.size(), [&](const Buffer& part, std::size_t at) {
+      types::pack(part, 0, out.subspan(at, static_cast<std::size_t>(part.bytes)));
+    });
+  }
+  bool take(const Buffer& into, Count offset, std::span<const std::byte> in) const {
+    return each_part(into, offset, in.size(), [&](const Buffer& part, std::size_t at) {
+      types::unpack(part, 0, in.subspan(at, static_cast<std::size_t>(part.bytes)));
+    });
+  }
+  template <class Move>
+  bool each_part(const Buffer& of, Count offset, std::size_t bytes, Move move) const {
+    std::array<Piece, 32> list;
+    bool ok = true;
+    for (std::size_t done = 0; done < bytes;) {
+      Count covered = 0;
+      const std::size_t count = pieces(of, offset + static_cast<Count>(done), list, &covered);
+      for (std::size_t i = 0; i < count && done < bytes; ++i) {
+        const std::size_t length = std::min(list[i].bytes, bytes - done);
+        Buffer part = Buffer::plain(list[i].data, static_cast<Count>(length));
+        part.device = devices_.find(part.data);
+        move(part, done);
+        ok = failure_of(part.device) == Code::ok && ok;
+        done += length;
+      }
+    }
+    return ok;
+  }
+
+  const Devices& devices_;
+  std::vector<Device*> owners_;  // of all such messages so far
+};
+
+Device* Devices::owner_of_parts(const Buffer& message) const {
+  if (message.is_one_run()) return owner_of(message.at());
+  std::array<Piece, 32> list;
+  std::vector<Device*> owners;  // null: the host
+  for (Count at = 0, covered = 0; at < message.bytes; at += covered) {
+    const std::size_t count = pieces(message, at, list, &covered);
+    for (std::size_t i = 0; i < count; ++i) {
+      Device* const owner = find(list[i].data);
+      if (owner != nullptr && !owner->is_usable()) return owner;
+      if (std::ranges::find(owners, owner) == owners.end()) owners.push_back(owner);
+    }
+  }
+  if (owners.size() > 1 && mixed_ == nullptr) mixed_ = std::make_shared<Mixed>(*this);
+  for (Device* const owner : owners) {
+    if (owner == nullptr) continue;
+    begin(owner);
+    if (owners.size() > 1) mixed_->note_owner(owner);
+  }
+  return owners.size() > 1 ? mixed_.get() : owners.front();
+}
+
+}  // namespace tutti::types

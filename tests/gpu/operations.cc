@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "counted.h"
 #include "served.h"
 
 using namespace ranks;
@@ -134,6 +135,22 @@ void fold(const Type& type, MPI_Op op, int count) {
                  static_cast<int>(std::find(std::begin(kOps), std::end(kOps), op) - kOps), count);
 }
 
+// Between buffers of the GPU nothing passes through host memory, but of types that a GPU has not.
+void on_gpu(const Type& type, MPI_Op op, int count) {
+  const std::vector<char> a = type.content(count, 1), b = type.content(count, 2);
+  std::vector<char> expected = b;
+  if (MPI_Reduce_local(a.data(), expected.data(), count, type.type, op) != MPI_SUCCESS) return;
+  gpu::Vector<char> from(a, gpu::Kind::device), into(b, gpu::Kind::device);
+  CU(cuCtxSynchronize());
+  const unsigned long long before = gpu::through_host();
+  MPI_Reduce_local(from.data(), into.data(), count, type.type, op);
+  const bool is_gpus = std::string(type.name).find("LONG_DOUBLE") == std::string::npos;
+  const bool has_passed = gpu::through_host() != before;
+  const bool is_right = has_passed != is_gpus || !gpu::is_driver_counted();
+  CHECK(is_right);
+  if (!is_right) std::fprintf(stderr, "rank %d: %s passes host memory\n", rank, type.name);
+}
+
 // What is not where its elements may lie is folded, too.
 void unaligned() {
   std::vector<char> a = whole<double>(300, 1), b = whole<double>(300, 2), expected = b;
@@ -159,6 +176,8 @@ int main(int argc, char**) {
   for (const Type& type : kTypes)
     for (const MPI_Op op : kOps)
       for (const int count : {1, 17, 5000}) fold(type, op, count);
+  for (const Type& type : kTypes)
+    for (const MPI_Op op : kOps) on_gpu(type, op, 1000);
   CHECK(paired == 3 * 133);                             // operations and types that MPI pairs
   if (is_nccls) CHECK(gpu::has_served(0, 3 * 10 * 4));  // ten types and four operations are NCCL's
   unaligned();

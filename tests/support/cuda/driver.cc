@@ -261,6 +261,10 @@ extern "C" unsigned long long tutti_standin_count(const char* what) {
   const Lock lock(state().mutex);
   const Counts& counts = state().counts;
   const std::string name = what;
+  Bus& bus = state().bus;
+  if (name == "both_ways") return bus.both_ways;
+  if (name == "first_up_ns") return bus.first_up_ns.exchange(0);
+  if (name == "last_down_ns") return bus.last_down_ns;
   if (name == "calls") {  // of any function
     unsigned long long all = 0;
     for (const auto& [function, calls] : counts.calls) all += calls;

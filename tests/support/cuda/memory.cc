@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -116,6 +117,26 @@ bool resolve(CUdeviceptr address, std::size_t bytes, Side* side) {
   return side->memory != nullptr;
 }
 
+unsigned long long now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<unsigned long long>(std::chrono::nanoseconds(now).count());
+}
+
+void work_copy(const Side& into, const Side& out_of, std::size_t bytes, unsigned long long us) {
+  Bus& bus = state().bus;
+  const bool is_by_bus = into.is_device != out_of.is_device, is_up = into.is_device;
+  if (is_by_bus) {
+    ++(is_up ? bus.up : bus.down);
+    if ((is_up ? bus.down : bus.up) > 0) ++bus.both_ways;
+    unsigned long long none = 0;
+    if (is_up) bus.first_up_ns.compare_exchange_strong(none, now_ns());
+  }
+  if (us > 0) ::usleep(static_cast<useconds_t>(us));
+  std::memmove(into.memory, out_of.memory, bytes);
+  if (is_by_bus && !is_up) bus.last_down_ns = now_ns();
+  if (is_by_bus) --(is_up ? bus.up : bus.down);
+}
+
 }  // namespace
 
 static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream on,
@@ -139,12 +160,8 @@ static CUresult copy(Lock& lock, CUdeviceptr to, CUdeviceptr from, std::size_t b
                    : into.is_device                      ? stream->context->up
                                                          : stream->context->down;
   const EndRef end = enqueue(
-      *stream,
-      [into, out_of, bytes, us] {
-        if (us > 0) ::usleep(static_cast<useconds_t>(us));
-        std::memmove(into.memory, out_of.memory, bytes);
-      },
-      before, touches("copy", {{to, bytes}, {from, bytes}}));
+      *stream, [into, out_of, bytes, us] { work_copy(into, out_of, bytes, us); }, before,
+      touches("copy", {{to, bytes}, {from, bytes}}));
   before = end;
   // As the driver does with memory that is not pinned, and between host memories. Where the host is
   // written it lets nobody make anything meanwhile.

@@ -21,6 +21,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -156,9 +157,18 @@ struct Counts {
   unsigned long long pinned = 0;              // bytes of pinned memory that kernels have touched
 };
 
+// Copies between GPUs and the host, as streams work them; down is to the host.
+struct Bus {
+  std::atomic<int> up = 0, down = 0;              // under way
+  std::atomic<unsigned long long> both_ways = 0;  // that began beside one the other way
+  // By the machine's clock: when the first began since that was asked, when the last ended.
+  std::atomic<unsigned long long> first_up_ns = 0, last_down_ns = 0;
+};
+
 // All there is, never destroyed: threads run to the end of the process.
 struct State {
   std::mutex mutex;
+  Bus bus;
   std::condition_variable ends;
   bool is_initialised = false;
   std::vector<std::unique_ptr<Gpu>> gpus;

@@ -134,8 +134,10 @@ void bind_between(const Communicator& comm, const CollCall& call, const CallShap
   if (shape.reduces) {
     binding.op = shape.op;
     binding.type = shape.type;
-    binding.in.whole = {const_cast<void*>(call.send), shape.count, shape.type};
-    binding.out.whole = {call.recv, shape.count, shape.type};
+    const bool has_root = call.collective == Collective::reduce;  // who takes, and gives nothing
+    if (!has_root || !is_root(call))
+      binding.in.whole = {const_cast<void*>(call.send), shape.count, shape.type};
+    if (!has_root || is_root(call)) binding.out.whole = {call.recv, shape.count, shape.type};
     return;
   }
   const Count others = comm.peers().size();

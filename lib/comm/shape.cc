@@ -198,6 +198,7 @@ void copy_first(const Communicator& comm, const CollCall& call, const CallShape&
 // Who is given nothing may have any address there, and of memory that is gone.
 bool is_given(const Communicator& comm, const CollCall& call, const CallShape& shape) {
   const auto me = static_cast<std::size_t>(comm.rank());
+  if (call.collective == Collective::reduce) return comm.rank() == call.root;
   if (call.collective == Collective::exscan) return me > 0;
   return call.collective != Collective::reduce_scatter || shape.counts[me] > 0;
 }
@@ -251,8 +252,7 @@ void bind_spaces(const Communicator& comm, const CollCall& call, const CallShape
     binding.op = shape.op;
     binding.type = shape.type;
     if (!call.in_place) binding.in.whole = {const_cast<void*>(call.send), shape.count, shape.type};
-    void* const into = is_given(comm, call, shape) ? call.recv : nullptr;
-    binding.out.whole = {into, shape.count, shape.type};
+    if (is_given(comm, call, shape)) binding.out.whole = {call.recv, shape.count, shape.type};
   } else {
     bind_movement(comm, call, binding);
   }

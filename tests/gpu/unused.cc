@@ -81,6 +81,60 @@ MPI_Datatype far_from(const int* bad, const int* data, int n) {
   return type;
 }
 
+// From the ranks of odd number to rank 0.
+void between_groups(int* send, gpu::Vector<int>& recv, MPI_Datatype part, MPI_Op sum) {
+  MPI_Comm own, between;
+  MPI_Comm_split(kWorld, rank % 2, 0, &own);
+  MPI_Intercomm_create(own, 0, kWorld, 1 - rank % 2, 3, &between);
+  const bool gives = rank % 2 == 1;
+  const int root = gives ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  CHECK(MPI_Reduce(gives ? send : nullptr, rank == 0 ? recv.data() : nullptr, 1, part, sum, root,
+                   between) == MPI_SUCCESS);
+  if (rank == 0) CHECK(recv.get().back() == size / 2);
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&own);
+}
+
+// No buffer at all where it means nothing, by a type whose data begin far from it.
+void no_buffer(int n) {
+  constexpr int kFar = 9000;
+  MPI_Datatype part;
+  MPI_Type_create_indexed_block(1, n, &kFar, MPI_INT, &part);
+  MPI_Type_commit(&part);
+  MPI_Op sum;
+  MPI_Op_create(sum_parts, 1, &sum);
+  const std::size_t room = static_cast<std::size_t>(kFar + n);
+  gpu::Vector<int> send(std::vector<int>(room, 1), Kind::device),
+      recv(std::vector<int>(room), Kind::device);
+  int *const at_root = rank == 0 ? recv.data() : nullptr, *const at_others =
+                                                              rank == 0 ? nullptr : recv.data();
+  MPI_Request request;
+  CHECK(MPI_Reduce(send.data(), at_root, 1, part, sum, 0, kWorld) == MPI_SUCCESS);
+  if (rank == 0) CHECK(recv.get().back() == size);
+  CHECK(MPI_Ireduce(send.data(), at_root, 1, part, sum, 0, kWorld, &request) == MPI_SUCCESS);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(MPI_Exscan(send.data(), at_others, 1, part, sum, kWorld) == MPI_SUCCESS);
+  CHECK(MPI_Iexscan(send.data(), at_others, 1, part, sum, kWorld, &request) == MPI_SUCCESS);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  if (rank > 0) CHECK(recv.get().back() == rank);
+  if (size > 1) between_groups(send.data(), recv, part, sum);
+  // Nor where the type has the address in itself.
+  MPI_Datatype absolute = far_from(nullptr, recv.data(), n);
+  for (const bool waits : {true, false}) {
+    recv.put(std::vector<int>(room, 1));
+    request = MPI_REQUEST_NULL;
+    if (waits)
+      MPI_Allreduce(MPI_IN_PLACE, MPI_BOTTOM, 1, absolute, sum, kWorld);
+    else
+      MPI_Iallreduce(MPI_IN_PLACE, MPI_BOTTOM, 1, absolute, sum, kWorld, &request);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(recv.get().front() == size && recv.get().back() == 1);
+  }
+  MPI_Type_free(&absolute);
+  MPI_Op_free(&sum);
+  MPI_Type_free(&part);
+}
+
 // `data` is host memory or a GPU's, of n times 1.
 void elsewhere(int* bad, gpu::Vector<int>& data, int n) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
@@ -136,6 +190,7 @@ int main() {
       without_elements(bad);
       not_significant(bad, send.data(), recv.data(), n);
       without_a_block(bad, send.data(), recv.data(), n);
+      no_buffer(n);
       for (const Kind kind : {Kind::host, Kind::device}) {
         gpu::Vector<int> data(std::vector<int>(static_cast<std::size_t>(n), 1), kind);
         elsewhere(bad, data, n);

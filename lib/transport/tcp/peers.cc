@@ -245,8 +245,7 @@ void Peers::lose(Slot& slot, const Error& why) {
 }
 
 Error Peers::explain(const Slot& slot, const std::string& what) const {
-  return Error{Code::proc_aborted, "rank " + std::to_string(slot.rank) + " on host " +
-                                       wireup_.host_name_of(slot.rank) + " " + what};
+  return Error{Code::proc_aborted, wireup_.name_of(slot.rank) + " " + what};
 }
 
 void Peers::look_for_gone() {

@@ -1,9 +1,10 @@
 """Lines that users had trouble with here: name, line, effects."""
-from effects import fails, holds, notes, places, prints, refuses
+from effects import fails, holds, notes, places, prints, refuses, tells
 
 ROWS = [
     ("mpirun", "--oversubscribe -np 4 sh -c 'echo $RANK'", prints("0", "1", "2", "3")),
     ("mpirun", "--mca btl_tcp_if_include lo -np 1 printenv TUTTI_INTERFACES", prints("lo")),
+    ("mpirun", "--mca btl_tcp_if_include eth99 -np 1 true", tells("no interface here is one of eth99")),
     ("mpirun", "--mca oob_tcp_if_include lo -np 1 printenv TUTTI_INTERFACES", prints("lo")),
     ("mpirun", "--mca btl_tcp_if_exclude docker0 -np 1 printenv TUTTI_INTERFACES", prints("^docker0")),
     ("mpirun", "NCCL_SOCKET_IFNAME=lo -np 1 printenv TUTTI_INTERFACES", prints("lo")),

@@ -35,23 +35,32 @@ Result<std::vector<std::string>> shell_words(const std::string& line, const std:
   return words;
 }
 
-Result<void> tune_line(Draft& draft, const std::vector<std::string>& words,
-                       const std::string& line) {
+Result<void> no_parameter(const std::string& where, const std::string& what) {
+  return fail(Code::arg, where + ": '" + what +
+                             "' is no parameter of Open MPI's ('name = value', -mca, -x); settings "
+                             "tuned for Intel MPI have no counterpart here, leave the file out");
+}
+
+Result<void> tune_line(Draft& draft, const std::vector<std::string>& words, const std::string& line,
+                       const std::string& where) {
   if (!words[0].starts_with("-")) {
     const auto equals = line.find('=');
-    if (equals == std::string::npos) return {};
+    if (equals == std::string::npos) return no_parameter(where, words[0]);
     const std::string name(text::trim(line.substr(0, equals)));
     const std::string value(text::trim(line.substr(equals + 1)));
     return apply::mca(draft, Given{name, {name, value}});
   }
-  for (std::size_t i = 0; i + 1 < words.size();) {
+  for (std::size_t i = 0; i < words.size();) {
     const bool is_export = words[i] == "-x" || words[i] == "--x";
+    const std::size_t next = i + (is_export ? 2 : 3);
+    if (next > words.size() || (!is_export && !words[i].ends_with("mca")))
+      return no_parameter(where, words[i]);
     if (is_export) {
       TUTTI_DO(apply::export_variable(draft, Given{words[i], {words[i + 1]}}));
-    } else if (i + 2 < words.size()) {
+    } else {
       TUTTI_DO(apply::mca(draft, Given{words[i], {words[i + 1], words[i + 2]}}));
     }
-    i += is_export ? 2 : 3;
+    i = next;
   }
   return {};
 }
@@ -179,10 +188,13 @@ Result<void> multi_prog(Draft& draft, const Given&) {
 // "name = value" lines, or an mpirun line's -mca NAME VALUE and -x NAME=VALUE words.
 Result<void> tune(Draft& draft, const Given& given) {
   for (const std::string& path : text::split(given.words[0], ',')) {
+    if (path.starts_with("-")) return no_parameter(given.spelling, path);
     TUTTI_TRY(file, file_of(draft, Given{given.spelling, {path}}));
+    int number = 0;
     for (const std::string& line : text::split(file, '\n')) {
-      TUTTI_TRY(words, shell_words(line, path));
-      if (!words.empty()) TUTTI_DO(tune_line(draft, words, line));
+      const std::string where = path + ":" + std::to_string(++number);
+      TUTTI_TRY(words, shell_words(line, where));
+      if (!words.empty()) TUTTI_DO(tune_line(draft, words, line, where));
     }
   }
   return {};

@@ -230,7 +230,7 @@ class Parser {
         placement.ranks_per_object == 0 && !placement.no_oversubscribe)
       draft_.job.placement.in_turns = true;
     TUTTI_DO(finish_torch(draft_, tool_));
-    take_from_folder();
+    TUTTI_DO(take_from_folder());
     if (placement.map_by == MapBy::pe_list && placement.cpu_set.empty())
       return fail(Code::arg, "--bind-to cpu-list needs the processors, by --cpu-list 0,2");
     draft_.job.rank.record = !draft_.job.trace_file.empty() ? "events"
@@ -252,8 +252,9 @@ class Parser {
   }
 
   // Open MPI's: a bare name that is not in PATH is a program of the working folder.
-  void take_from_folder() {
-    if (draft_.dialect != kEvery || !draft_.around.is_in_path || !draft_.around.is_program) return;
+  Result<void> take_from_folder() {
+    if (draft_.dialect != kEvery || !draft_.around.is_in_path || !draft_.around.is_program)
+      return {};
     for (AppSpec& app : draft_.job.apps) {
       const bool has_own_path =
           std::any_of(app.environment.begin(), app.environment.end(),
@@ -262,11 +263,19 @@ class Parser {
           draft_.around.is_in_path(app.argv[0]))
         continue;
       const std::string& folder = app.working_directory;
-      if (!draft_.around.is_program((folder.empty() ? "." : folder) + "/" + app.argv[0])) continue;
+      if (!draft_.around.is_program((folder.empty() ? "." : folder) + "/" + app.argv[0])) {
+        if (last_.spelling == "-s" && (app.argv[0] == "all" || app.argv[0] == "none"))
+          return fail(Code::arg, "'" + app.argv[0] + "' is no program; under the name " + tool_ +
+                                     " -s is Open MPI's --preload-binary: for MPICH's and Intel "
+                                     "MPI's say --stdin " +
+                                     app.argv[0]);
+        continue;
+      }
       app.argv[0].insert(0, "./");
       draft_.job.notes.push_back(app.argv[0].substr(2) + " is not in PATH: " + app.argv[0] +
                                  " of the working folder is started");
     }
+    return {};
   }
 
   std::vector<std::string> exported_without_value() const {

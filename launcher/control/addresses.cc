@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/interface_list.h"
+#include "base/printable.h"
 
 namespace tutti::launch::control {
 
@@ -39,6 +40,18 @@ std::string address_among(const std::string& interfaces) {
   for (const std::string& one : addresses_of(*wanted))
     if (!one.starts_with("127.") && one != "::1" && one.find('%') == std::string::npos) return one;
   return "";
+}
+
+std::string none_among(const std::string& interfaces) {
+  const auto wanted = InterfaceList::parse(interfaces);
+  if (!wanted || wanted->is_empty() || !addresses_of(*wanted).empty()) return "";
+  std::string here;
+  each_address({}, [&here](const char* name, const sockaddr*) {
+    if ((", " + here + ", ").find(", " + std::string(name) + ", ") != std::string::npos) return;
+    here += (here.empty() ? "" : ", ") + std::string(name);
+  });
+  return "no interface here is one of " + text::printable(interfaces) +
+         " (TUTTI_INTERFACES, --interfaces); there are: " + (here.empty() ? "none" : here);
 }
 
 }  // namespace tutti::launch::control

@@ -14,5 +14,7 @@ std::string address_text(const sockaddr* address);
 std::vector<std::string> own_addresses();
 // Of the first of those interfaces that TUTTI_INTERFACES names; empty: it names none of them.
 std::string address_among(const std::string& interfaces);
+// What to tell where it names none that has an address here; empty: it does, or all are meant.
+std::string none_among(const std::string& interfaces);
 
 }  // namespace tutti::launch::control

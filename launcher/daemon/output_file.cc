@@ -19,6 +19,16 @@ bool make_folders(const std::string& path) {
   return true;
 }
 
+// Whether the folder with the name behind kSharedLogs is another user's, or a link. Its name stands
+// in the names of a running job's sockets: others can make it first on a host that comes later, and
+// lay links to our own files into it. One of ours they cannot replace there.
+bool is_planted(const std::string& path) {
+  if (!path.starts_with(kSharedLogs)) return false;
+  struct stat status {};
+  return ::lstat(path.substr(0, path.find('/', kSharedLogs.size())).c_str(), &status) != 0 ||
+         !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid();
+}
+
 }  // namespace
 
 OpenedFile FileOpener::open(const std::string& path) {
@@ -26,7 +36,12 @@ OpenedFile FileOpener::open(const std::string& path) {
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
   const std::string folder = path.substr(0, path.rfind('/'));
   OpenedFile file;
-  if (folder.empty() || make_folders(folder)) file.fd.reset(::open(path.c_str(), kHow, 0666));
+  const bool is_there = folder.empty() || make_folders(folder);
+  if (is_there && is_planted(path)) {
+    file.problem = "another user was there first; name a folder of yours by --log-dir";
+    return file;
+  }
+  if (is_there) file.fd.reset(::open(path.c_str(), kHow, 0666));
   struct stat status {};
   bool good = file.fd.is_open() && ::fstat(file.fd.get(), &status) == 0;
   file.id = {status.st_dev, status.st_ino};

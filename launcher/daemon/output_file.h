@@ -12,6 +12,9 @@
 
 namespace tutti::launch::daemon {
 
+// Where torchrun's logs go when nobody says where: beside those of other users.
+inline constexpr std::string_view kSharedLogs = "/tmp/torchrun-logs_";
+
 // What a file is, whatever it is called: device and inode.
 using FileId = std::pair<dev_t, ino_t>;
 

@@ -218,7 +218,7 @@ Result<Allocation> of_one(const HostWishes& wishes, const Allocation& files,
   TUTTI_TRY(wanted, read_dash_hosts(dash_hosts, from_job ? *around.batch : files, around));
   if (from_job) return wanted;
   if (!files.hosts.empty() && all_within(wanted, files)) return pick(files, wanted, names);
-  for (HostSlots& host : wanted.hosts) host.slots_given = true;  // no count means one
+  for (HostSlots& host : wanted.hosts) host.slots_given = wishes.bare_means_one || is_counted(host);
   return wanted;
 }
 

@@ -39,6 +39,7 @@ struct Allocation {
 // What one program's command line says of hosts, as written.
 struct HostWishes {
   std::vector<std::string> dash_hosts, hostfiles;
+  bool bare_means_one = true;  // else nobody counted: srun's -w says where, -n how many
 };
 
 using ReadVariable = std::function<std::optional<std::string>(const std::string& name)>;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/knobs.h"
+#include "daemon/output_file.h"
 #include "job/files.h"
 #include "job/travel.h"
 #include "wireup/protocol.h"
@@ -149,8 +150,8 @@ std::string output_folder(const cli::JobSpec& spec, const JobSecrets& secrets, s
            "/rank.%r";
   if (!wants_logs(spec)) return "";
   // In a folder that all users share, nothing of ours lies below a name that others can make first.
-  const std::string base =
-      spec.torch.log_folder.empty() ? "/tmp/torchrun-logs_" : spec.torch.log_folder + "/";
+  const std::string base = spec.torch.log_folder.empty() ? std::string(daemon::kSharedLogs)
+                                                         : spec.torch.log_folder + "/";
   // Of nodes that may become several each has a place from the beginning.
   return base + spec.rank.run_id + "_" + std::to_string(secrets.job_id) +
          (spec.torch.max_nodes > 1 || hosts > 1 ? "/node_%n" : "") + "/attempt_" +

@@ -6,7 +6,8 @@
 //
 //   hosts given with slots     an error, unless --oversubscribe; under Hydra's names from the first
 //                              host again
-//   a hostfile of bare names   dealt out in turn, with a note: nobody counted slots
+//   a hostfile of bare names   dealt out in turn, with a note: nobody counted slots; so are the
+//                              bare names of srun's -w, without one
 //   this machine alone         allowed, with a note, unless --nooversubscribe
 #include <algorithm>
 #include <limits>
@@ -61,7 +62,7 @@ class Mapper {
   const std::vector<int>& order() const { return order_; }
 
   std::vector<std::string> notes() const {
-    if (job_.placement.oversubscribe || job_.placement.in_turns) return {};
+    if (job_.placement.oversubscribe || job_.placement.in_turns || job_.rank.as_srun) return {};
     const int ranks = std::accumulate(used_.begin(), used_.end(), 0);
     if (ranks <= total_slots() || allocation_.hosts.empty()) return {};
     const hosts::HostSlots& first = allocation_.hosts.front();
@@ -285,7 +286,8 @@ Result<void> check_stdin(const cli::JobSpec& job, const Plan& plan) {
 
 std::vector<hosts::HostWishes> wishes_of(const cli::JobSpec& job) {
   std::vector<hosts::HostWishes> wishes;
-  for (const cli::AppSpec& app : job.apps) wishes.push_back({app.hosts, app.hostfiles});
+  for (const cli::AppSpec& app : job.apps)
+    wishes.push_back({app.hosts, app.hostfiles, !job.rank.as_srun});
   return wishes;
 }
 

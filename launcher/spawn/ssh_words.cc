@@ -25,29 +25,36 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// Shell text that reads `bytes` bytes from stdin into ./name, in one step seen from outside.
+// Shell text that reads `bytes` bytes from stdin into ./name. They come under a name that nobody
+// else has (hosts may share this home, and process numbers), and get theirs in one step. Where
+// another host was quicker, its file stays: somebody may run it already.
 std::string receive(std::string_view need, std::size_t bytes, const std::string& name,
                     const std::string& mode) {
   const std::string size = std::to_string(bytes);
-  return "echo " + std::string(need) + "; T=\"./." + name + ".$$\"; head -c " + size +
-         " >\"$T\" && [ $(wc -c <\"$T\") -eq " + size + " ] && chmod " + mode +
-         " \"$T\" && mv -f \"$T\" \"./" + name + "\" || { rm -f \"$T\"; failed; }; ";
+  return "echo " + std::string(need) + "; T=$(mktemp \"./." + name + ".XXXXXX\") && head -c " +
+         size + " >\"$T\" && [ $(wc -c <\"$T\") -eq " + size + " ] && chmod " + mode +
+         " \"$T\" && { ln \"$T\" \"./" + name + "\" 2>/dev/null || ours " + name +
+         " || mv -f \"$T\" \"./" + name + "\"; } || { rm -f \"$T\"; failed; }; rm -f \"$T\"; ";
 }
 
 // Shell functions. `own NAME` makes this folder and goes into it: what is judged, and used from
 // then on, is where we stand, whatever the name stands for a moment later. Others' folders are
-// refused; ours that others can write to may hold what they put there, and is made anew.
+// refused; ours that others can write to may hold what they put there, and is made anew: by the
+// one host that could make NAME.old, which looks again first; others wait for it.
 std::string functions() {
   return "failed() { echo " + std::string(kFailedLine) +
          "; exit 1; }; "
+         "ours() { [ -f \"./$1\" ] && [ -O \"./$1\" ]; }; "
          "closed() { case $(ls -ld .) in d???\?-?\?-?*) return 0;; esac; return 1; }; "
-         "into() { cd -P \"./$1\" || failed; [ -O . ] || { echo " +
+         "into() { cd -P \"./$1\" || return 2; [ -O . ] || { echo " +
          std::string(kForeignLine) +
-         " \"$PWD\"; exit 1; }; }; "
-         "own() { B=$PWD; [ -d \"./$1\" ] || mkdir \"./$1\" || [ -d \"./$1\" ] || failed; into "
-         "\"$1\"; "
-         "closed && return; cd \"$B\" && mv \"./$1\" \"./$1.old.$$\" && mkdir \"./$1\" || failed; "
-         "rm -rf \"./$1.old.$$\"; into \"$1\"; closed || failed; }; ";
+         " \"$PWD\"; exit 3; }; closed; }; "
+         "own() { B=$PWD; for I in 1 2 3 4 5; do "
+         "[ -d \"./$1\" ] || mkdir \"./$1\" || [ -d \"./$1\" ] || failed; "
+         "into \"$1\" && return; cd \"$B\" || failed; "
+         "mkdir \"./$1.old\" || { sleep 1; continue; }; "
+         "(into \"$1\"; [ $? -ne 1 ]) || mv \"./$1\" \"./$1.old/\"; rm -rf \"./$1.old\"; done; "
+         "echo \"remove $B/$1 and $B/$1.old\" >&2; failed; }; ";
 }
 
 // Whether the prund at this prefix may be executed: its file is ours, root's, or of whoever
@@ -115,13 +122,13 @@ std::string for_host(std::string_view text, const std::string& host) {
 }  // namespace
 
 std::string remote_line(const RemoteFiles& files) {
-  std::string script =
-      functions() + "H=$PWD; umask 077; [ \"$(uname -m)\" = " + files.machine + " ] || { echo " +
-      std::string(kMachineLine) + " \"$(uname -m)\"; exit 1; }; " + installed(files) +
-      "C=\"${XDG_CACHE_HOME:-$HOME/.cache}\"; mkdir -p \"$C\" && cd \"$C\" || "
-      "failed; own tutti; own " +
-      files.cache_name + "; ours() { [ -f \"./$1\" ] && [ -O \"./$1\" ]; }; ours prund || { " +
-      receive(kNeedDaemonLine, files.daemon_bytes, "prund", "700") + "}; ";
+  std::string script = functions() + "H=$PWD; umask 077; [ \"$(uname -m)\" = " + files.machine +
+                       " ] || { echo " + std::string(kMachineLine) +
+                       " \"$(uname -m)\"; exit 1; }; " + installed(files) +
+                       "C=\"${XDG_CACHE_HOME:-$HOME/.cache}\"; mkdir -p \"$C\" && cd \"$C\" || "
+                       "failed; own tutti; own " +
+                       files.cache_name + "; ours prund || { " +
+                       receive(kNeedDaemonLine, files.daemon_bytes, "prund", "700") + "}; ";
   if (files.library_bytes > 0)
     script += "ours libmpi_abi.so.1 || { " +
               receive(kNeedLibraryLine, files.library_bytes, "libmpi_abi.so.1", "600") + "}; ";

@@ -138,7 +138,7 @@ class Core final : public transport::Sink {
   void drop_links(PeerState& peer);
   void activate(std::size_t transport);
   void activate_all();
-  void lose(PeerState& peer, Code code);
+  void lose(PeerState& peer, const Error& why);
   bool is_lost_by(const char* link, int rank);
   void lose_transfer(Transfer* transfer, Code code);
   void update_open(PeerState& peer);

@@ -172,8 +172,7 @@ std::string Core::describe_flood() const {
   std::stable_sort(
       senders.begin(), senders.end(),
       [](const FloodingSender& a, const FloodingSender& b) { return a.messages > b.messages; });
-  std::string text = "rank " + std::to_string(wireup_.rank()) + " on host " +
-                     wireup_.host_name_of(wireup_.rank()) +
+  std::string text = wireup_.name_of(wireup_.rank()) +
                      " is flooded: " + std::to_string(flood_.messages) + " messages (" +
                      text::format_bytes(flood_.bytes) + ") wait for a receive";
   if (flood_.began_ns != 0) {

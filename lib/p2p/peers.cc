@@ -171,7 +171,7 @@ PeerState& Core::routed(int rank) {
     return found;
   if (const auto done = route(found); !done) {
     log::warn(done.error().text);
-    lose(found, done.error().code);
+    lose(found, done.error());
   }
   return found;
 }
@@ -182,7 +182,7 @@ PeerState& Core::connected(int rank) {
     return found;
   if (const auto done = connect(found); !done) {
     log::warn(done.error().text);
-    lose(found, done.error().code);
+    lose(found, done.error());
   }
   return found;
 }
@@ -234,10 +234,11 @@ void Core::drop_links(PeerState& peer) {
 }
 
 // Ends everything that needs this peer. What it sent in full can still be received.
-void Core::lose(PeerState& peer, Code code) {
+void Core::lose(PeerState& peer, const Error& why) {
   if (peer.gone) return;
   peer.gone = true;
-  peer.failure = code == Code::ok ? Code::proc_aborted : code;
+  peer.failure = why.code == Code::ok ? Code::proc_aborted : why.code;
+  loss_ = why.text;
   if (!peer.left) tell({Happening::What::peer_lost, peer.rank, 0, 0});
   peer.placed = nullptr;
   update_open(peer);

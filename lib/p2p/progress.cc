@@ -113,8 +113,7 @@ int Core::pump() {
   for (std::size_t i = 0; i < losses_.size(); ++i, ++moved) {
     const Loss loss = losses_[i];
     if (!is_lost_by(loss.link, loss.peer)) continue;
-    loss_ = loss.why.text;
-    lose(peer(loss.peer), loss.why.code);
+    lose(peer(loss.peer), loss.why);
   }
   losses_.clear();
   for (std::size_t i = 0; i < matched_.size(); ++i, ++moved) answer(matched_[i]);

@@ -50,21 +50,15 @@ class GoneScan {
     return at < reported_.size() && reported_[at];
   }
 
-  Error error_for(int rank) const {
-    return Error{Code::proc_aborted, name_of(rank) + " ended without MPI_Finalize"};
-  }
+  Error error_for(int rank) const { return Error{Code::proc_aborted, wireup_.end_of(rank)}; }
   // Of one whose frame the sink did not believe.
   Error no_frame_from(int rank) const {
-    return Error{Code::other, name_of(rank) +
+    return Error{Code::other, wireup_.name_of(rank) +
                                   " sent what is no frame; memory was overwritten there or here, "
                                   "or the network changed it"};
   }
 
  private:
-  std::string name_of(int rank) const {
-    return "rank " + std::to_string(rank) + " on host " + wireup_.host_name_of(rank);
-  }
-
   static constexpr int kRanksPerLook = 1024;
   const wireup::Wireup& wireup_;
   std::vector<bool> reported_;  // sized when the first rank is gone, and grown when others came

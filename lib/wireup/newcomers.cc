@@ -40,6 +40,14 @@ std::string Wireup::host_name_of(int rank) const {
   return group.ranks->host_name(rank - group.first);
 }
 
+std::string Wireup::name_of(int rank) const {
+  return "rank " + std::to_string(rank) + " on host " + host_name_of(rank);
+}
+
+std::string Wireup::end_of(int rank) const {
+  return name_of(rank) + " ended without MPI_Finalize";
+}
+
 Result<BlobView> Wireup::address_of(int rank) {
   if (is_first(rank)) return get(rank);
   const Group& group = group_of(rank);

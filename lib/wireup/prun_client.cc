@@ -159,12 +159,6 @@ class PrunClient final : public Wireup {
     return ask_daemon(door_, wish, {static_cast<const char*>(body), bytes}, fd);
   }
 
-  std::string name_of(int rank) const {
-    const RankPlace& place = segment_->place(static_cast<std::uint32_t>(rank));
-    return "rank " + std::to_string(rank) + " on host " +
-           segment_->host(static_cast<std::uint32_t>(place.host)).name;
-  }
-
   UniqueFd control_;
   const DoorWay door_;  // no path: there is none
 };

@@ -19,10 +19,6 @@ std::string host_name(const Wireup& wireup, int host) {
   return wireup.segment().host(static_cast<std::uint32_t>(host)).name;
 }
 
-std::string rank_here(const Wireup& wireup) {
-  return "rank " + std::to_string(wireup.rank()) + " on host " + host_name(wireup, wireup.host());
-}
-
 Result<Takers> takers_of(const Wireup& wireup, std::span<const int> to) {
   Takers takers;
   for (int local = 0; to.empty() && local < wireup.local_size(); ++local)
@@ -33,7 +29,7 @@ Result<Takers> takers_of(const Wireup& wireup, std::span<const int> to) {
     if (wireup.host_of(rank) != wireup.host())
       return fail(Code::rank, "rank " + std::to_string(rank) + " is on host " +
                                   host_name(wireup, wireup.host_of(rank)) + ", " +
-                                  rank_here(wireup) +
+                                  wireup.name_of(wireup.rank()) +
                                   ": a memory file reaches ranks of its own host only");
     const RankPlace& place = wireup.segment().place(static_cast<std::uint32_t>(rank));
     takers.add(static_cast<std::size_t>(place.local_rank));
@@ -58,7 +54,7 @@ Result<Shared> Wireup::share(int fd, std::span<const int> to) {
   TUTTI_TRY(takers, takers_of(*this, to));
   ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);  // it fails where they are there, too
   if (const auto bytes = sealed_bytes(fd); !bytes)
-    return fail(Code::arg, rank_here(*this) + " cannot share a file: " + bytes.error().text +
+    return fail(Code::arg, name_of(rank()) + " cannot share a file: " + bytes.error().text +
                                "; make it by memfd_create with MFD_ALLOW_SEALING and size it");
   return hand_to_host(fd, takers);
 }
@@ -76,12 +72,12 @@ bool is_of_driver(int fd) {
 Result<Shared> Wireup::share_device(int fd) {
   TUTTI_TRY(takers, takers_of(*this, {}));
   if (!is_of_driver(fd) && !sealed_bytes(fd))
-    return fail(Code::arg, rank_here(*this) + " cannot share what is no GPU driver's descriptor");
+    return fail(Code::arg, name_of(rank()) + " cannot share what is no GPU driver's descriptor");
   return hand_to_host(fd, takers);
 }
 
 Result<UniqueFd> Wireup::take_device(const ShareKey& key) {
-  const std::string who = rank_here(*this) + " cannot take the descriptor that ";
+  const std::string who = name_of(rank()) + " cannot take the descriptor that ";
   TUTTI_TRY(taken, take_any(key, who));
   if (key.bytes == 0 ? !is_of_driver(taken.get()) : !sealed_bytes(taken.get()))
     return fail(Code::other, who + "was shared: what came is no GPU driver's");
@@ -89,7 +85,7 @@ Result<UniqueFd> Wireup::take_device(const ShareKey& key) {
 }
 
 Result<UniqueFd> Wireup::take(const ShareKey& key) {
-  const std::string who = rank_here(*this) + " cannot take the file that ";
+  const std::string who = name_of(rank()) + " cannot take the file that ";
   TUTTI_TRY(taken, take_any(key, who));
   const auto bytes = sealed_bytes(taken.get());
   if (key.bytes == 0 || !bytes || *bytes != key.bytes)

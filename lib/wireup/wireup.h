@@ -39,6 +39,9 @@ class Wireup {
                           : host_of_newcomer(rank);
   }
   std::string host_name_of(int rank) const;
+  // What a person is told: "rank 3 on host b", and of one that is_gone() what it did.
+  std::string name_of(int rank) const;
+  std::string end_of(int rank) const;
   // Its process ended without finalizing, as far as is known. acquire: pairs with the daemon's
   // release; all that the rank wrote is visible then.
   bool is_gone(int rank) const {

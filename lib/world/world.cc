@@ -31,9 +31,7 @@ std::vector<int> processors_of(const wireup::Segment& segment) {
 // The first one that is marked.
 std::string first_gone(const wireup::Wireup& wireup) {
   for (int rank = 0; rank < wireup.size(); ++rank)
-    if (wireup.is_gone(rank))
-      return ": rank " + std::to_string(rank) + " on host " + wireup.host_name_of(rank) +
-             " ended without MPI_Finalize";
+    if (wireup.is_gone(rank)) return ": " + wireup.end_of(rank);
   return "; see the lines above";
 }
 

@@ -87,6 +87,14 @@ def file(name, text):
     return Effect(wrong)
 
 
+def tells(text):
+    """Said in one line on standard error; what the program does is as ever."""
+    def wrong(done, _):
+        count = sum(text in line for line in done.stderr.splitlines())
+        return ended(done) or (None if count == 1 else f"{count} lines hold '{text}'")
+    return Effect(wrong)
+
+
 def notes(*names):
     """Taken without effect, and told so; what the program does is as ever."""
     def wrong(done, _):

@@ -171,6 +171,23 @@ def cmake(prefix, work, env):
         expect(run(work + "/out/" + program, env=env) == "size 1\n", program + " runs")
 
 
+def fortran(prefix, work, env):
+    """None of ours, and none of another MPI's in its place."""
+    for name in ("mpifort", "mpif90", "mpif77"):
+        done = subprocess.run([f"{prefix}/bin/{name}", "a.f90"], cwd=work, env=env, capture_output=True, text=True)
+        expect(done.returncode == 1 and done.stderr.startswith(f"{name}: Tutti has no") and done.stderr.count("\n") == 1,
+               name + " says that there is none")
+    if shutil.which("cmake") is None or shutil.which("gfortran") is None:
+        print("skipped: cmake or gfortran is not installed")
+        return
+    os.makedirs(work + "/fortran")
+    write(work + "/fortran/CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(probe C Fortran)\n"
+          "find_package(MPI COMPONENTS C Fortran)\n" 'message(STATUS "C ${MPI_C_FOUND} Fortran ${MPI_Fortran_FOUND}")\n')
+    env = dict(env, PATH=prefix + "/bin:" + env["PATH"])
+    said = run("cmake", "-S", ".", "-B", "out", folder=work + "/fortran", env=env)
+    expect("C TRUE Fortran FALSE" in said, "FindMPI takes no Fortran of another MPI beside our C")
+
+
 def pages(prefix, env):
     """The manual page and what shells complete, under every name of the launcher."""
     for name in ("prun", "mpirun", "mpiexec", "torchrun"):
@@ -201,6 +218,7 @@ def main():
         packages(moved, env)
         meson(moved, work, env)
         cmake(moved, work, env)
+        fortran(moved, work, env)
         expect("standard ABI" in run(moved + "/bin/tutti-info", env=env), "tutti-info")
     finally:
         shutil.rmtree(work)

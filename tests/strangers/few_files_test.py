@@ -31,6 +31,9 @@ try:
         assert line, f"it ended:\n{said}"
         said += line
     assert "Too many open files" in said and "(ulimit -n, now 16)" in said and "stranger" not in said, said
+    if os.environ.get("TUTTI_TEST_LONG"):  # it takes half a minute
+        said += short.communicate(timeout=LIMIT_S)[0]
+        assert short.returncode == 212 and "than it may open files, for 30 s: raise the limit" in said, said
 finally:
     short.terminate()
     short.communicate(timeout=LIMIT_S)

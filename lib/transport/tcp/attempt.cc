@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/clock.h"
 
@@ -110,7 +111,9 @@ void Attempt::reap(std::int64_t now) {
 
 void Attempt::start(std::size_t candidate, std::int64_t now) {
   next_at_ns_ = now + kBesideNs;
+  errno = 0;
   auto fd = start_connecting(candidates_[candidate], own_.congestion);
+  lacks_files_ = !fd && errno == EMFILE;
   is_short_ = !fd && fd.error().code == Code::no_mem;
   if (!fd) {
     outcomes_[candidate] = fd.error().text;

@@ -40,6 +40,7 @@ class Attempt {
   bool is_long_without_answer(std::int64_t now);
   // This rank itself lacks what a connection takes; the peer has nothing to do with it.
   bool is_short() const { return is_short_; }
+  bool lacks_files() const { return lacks_files_; }  // is_short, by this process's own limit
   // Whether the peer may have seen who we are: then it decides, too, which connection stays.
   bool has_introduced_itself() const { return introduced_; }
   // "10.0.0.2:4711 (Connection refused), ..." for has_failed().
@@ -73,7 +74,7 @@ class Attempt {
   std::int64_t complain_at_ns_;
   std::int64_t next_at_ns_ = 0;  // when the next candidate may be tried
   bool introduced_ = false;
-  bool is_short_ = false;
+  bool is_short_ = false, lacks_files_ = false;
   bool failed_ = false;
 };
 

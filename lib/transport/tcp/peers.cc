@@ -169,6 +169,7 @@ void Peers::tick() {
     streams_ticked_ns_ = now;
     for (Slot* each : open_) each->stream->tick(now);
   }
+  look_for_files(now);
   for (Slot* each : unsettled_)
     if (each->attempt) {
       each->attempt->tick(now);
@@ -179,6 +180,19 @@ void Peers::tick() {
                                      "what stands between the hosts (prun --check)")
                       .text);
     }
+}
+
+void Peers::look_for_files(std::int64_t now) {
+  const bool lacks =
+      reception_.lacks_files() || std::any_of(unsettled_.begin(), unsettled_.end(), [](Slot* each) {
+        return each->attempt && each->attempt->lacks_files();
+      });
+  if (no_files_.look(lacks, now))
+    wireup_.abort(kNoResourcesStatus,
+                  wireup_.name_of(wireup_.rank()) + " needs more connections by tcp (it has " +
+                      std::to_string(open_.size()) + ") than it may open files, for " +
+                      std::to_string(NoFiles::kLongNs / 1'000'000'000) + " s: " + advice_on_files(),
+                  wireup::Blame::own);
 }
 
 void Peers::tell_of_shortage(const Slot& slot) {
@@ -245,8 +259,7 @@ void Peers::lose(Slot& slot, const Error& why) {
 }
 
 Error Peers::explain(const Slot& slot, const std::string& what) const {
-  return Error{Code::proc_aborted, "rank " + std::to_string(slot.rank) + " on host " +
-                                       wireup_.host_name_of(slot.rank) + " " + what};
+  return Error{Code::proc_aborted, wireup_.name_of(slot.rank) + " " + what};
 }
 
 void Peers::look_for_gone() {

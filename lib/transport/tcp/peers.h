@@ -12,6 +12,7 @@
 
 #include "transport/gone_scan.h"
 #include "transport/tcp/attempt.h"
+#include "transport/tcp/no_files.h"
 #include "transport/tcp/reception.h"
 #include "transport/tcp/stream.h"
 
@@ -60,6 +61,7 @@ class Peers {
   void establish(Slot& slot, UniqueFd fd, const LinkSession& session);
   void tick();
   void tell_of_shortage(const Slot& slot);
+  void look_for_files(std::int64_t now);
   void settle(Slot& slot);
   int bury(Slot& slot);
   void lose(Slot& slot, const Error& why);
@@ -87,6 +89,7 @@ class Peers {
   std::vector<Slot*> open_;       // with a stream
   std::vector<Hot> hot_;
   bool has_told_ = false;  // that descriptors are short
+  NoFiles no_files_;
   std::int64_t ticked_ns_ = 0;
   std::int64_t streams_ticked_ns_ = 0;
 

@@ -1,6 +1,7 @@
 // Accepting, and the patience with visitors.
 #include "transport/tcp/reception.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
@@ -31,6 +32,11 @@ std::size_t share_of_descriptors() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewestVisitors;
   const auto share = static_cast<std::size_t>(limit.rlim_cur / kOurShare);
   return std::clamp(share, kFewestVisitors, kMostVisitors);
+}
+
+bool somebody_waits_at(int door) {
+  pollfd look{door, POLLIN, 0};
+  return ::poll(&look, 1, 0) > 0;
 }
 
 void ring(const UniqueFd& bell) {
@@ -116,6 +122,10 @@ void Reception::open_doors(bool open) {
   doors_open_ = open;
   if (!open) shut_ns_ = now_ns();
   for (const auto& each : listeners_) poller_.change(each->fd.get(), open ? EPOLLIN : 0U);
+  const bool nobody_waits =
+      std::none_of(listeners_.begin(), listeners_.end(),
+                   [](const auto& each) { return somebody_waits_at(each->fd.get()); });
+  if (nobody_waits) lacks_files_.store(false, std::memory_order_relaxed);
 }
 
 void Reception::accept_all(Listener& listener) {
@@ -123,8 +133,12 @@ void Reception::accept_all(Listener& listener) {
     if (waiting_.size() >= most_visitors_) make_room();
     SocketAddress from;
     UniqueFd fd = accept_from(listener.fd.get(), from);
-    if (!fd.is_open() && is_shortage(errno)) {
-      tell_of_shortage(errno);
+    const int error = fd.is_open() ? 0 : errno;
+    // The kernel looks for room first: that there is none says nothing where nobody waits.
+    const bool is_short = is_shortage(error) && somebody_waits_at(listener.fd.get());
+    lacks_files_.store(is_short && error == EMFILE, std::memory_order_relaxed);
+    if (is_short) {
+      tell_of_shortage(error);
       // Out of descriptors: those who proved nothing give theirs back. Without any the doors stay
       // shut for a moment; whoever comes waits in the kernel's queue.
       if (!make_room()) return open_doors(false);

@@ -39,6 +39,8 @@ class Reception {
   Result<void> begin();
   int bell() const { return bell_.get(); }  // readable when there are guests
   std::vector<Guest> take_guests();
+  // Somebody comes for whom this process has no file left.
+  bool lacks_files() const { return lacks_files_.load(std::memory_order_relaxed); }
 
  private:
   struct Listener;
@@ -67,7 +69,8 @@ class Reception {
   std::int64_t shut_ns_ = 0;
 
   UniqueFd bell_, end_;
-  std::atomic<bool> is_over_{false};  // release by the destructor, acquire by the thread
+  std::atomic<bool> lacks_files_{false};  // relaxed: looked at again and again
+  std::atomic<bool> is_over_{false};      // release by the destructor, acquire by the thread
   std::mutex mutex_;
   std::vector<Guest> guests_;  // under mutex_
   std::thread thread_;

@@ -52,11 +52,15 @@ Result<UniqueFd> listen_at(const SocketAddress& at, const Congestion& congestion
   return fd;
 }
 
-std::string advice_on_shortage() {
+std::string advice_on_files() {
   rlimit limit{};
   const bool is_known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
-  return "it goes on when something is given back; else raise the limit of open files (ulimit -n" +
+  return "raise the limit of open files (ulimit -n" +
          (is_known ? ", now " + std::to_string(limit.rlim_cur) : std::string()) + ")";
+}
+
+std::string advice_on_shortage() {
+  return "it goes on when something is given back; else " + advice_on_files();
 }
 
 Result<UniqueFd> start_connecting(const SocketAddress& address, const Congestion& congestion) {

@@ -22,7 +22,8 @@ Result<bool> is_connected(int fd);
 UniqueFd accept_from(int listener, SocketAddress& from);
 // No delay, probes of silent links.
 void tune(int fd);
-// What to do where a socket is not to be had for want of something of our own.
+// What to do where a socket is not to be had for want of something of our own; of files for ever.
+std::string advice_on_files();
 std::string advice_on_shortage();
 bool send_whole(int fd, BlobView bytes);  // short messages on a fresh socket
 

@@ -208,9 +208,7 @@ int UcxTransport::collect() {
 }
 
 Error UcxTransport::broken(int peer, const std::string& reason) const {
-  return Error{Code::proc_aborted, "rank " + std::to_string(peer) + " on host " +
-                                       wireup_.host_name_of(peer) +
-                                       " lost its ucx connection: " + reason};
+  return Error{Code::proc_aborted, wireup_.name_of(peer) + " lost its ucx connection: " + reason};
 }
 
 void UcxTransport::tell_delivered(int peer, Inlet& from) {

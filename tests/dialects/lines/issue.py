@@ -1,9 +1,14 @@
 """Lines that users had trouble with here: name, line, effects."""
-from effects import fails, holds, notes, places, prints, refuses
+from effects import fails, holds, notes, places, prints, refuses, tells
 
 ROWS = [
     ("mpirun", "--oversubscribe -np 4 sh -c 'echo $RANK'", prints("0", "1", "2", "3")),
     ("mpirun", "--mca btl_tcp_if_include lo -np 1 printenv TUTTI_INTERFACES", prints("lo")),
+    ("mpirun", "--mca btl_tcp_if_include eth99 -np 1 true", tells("no interface here is one of eth99")),
+    # Lines of Intel MPI's under a name that is Open MPI's, too.
+    ("mpirun", "-s all -n 2 cat", refuses("'all' is no program", "say --stdin all")),
+    ("mpirun", "-tune -n 2 echo hi", refuses("-tune: '-n' is no parameter of Open MPI's")),
+    ("mpiexec", "-tune machines -n 2 echo hi", refuses("machines:1: '", "is no parameter of Open MPI's")),
     ("mpirun", "--mca oob_tcp_if_include lo -np 1 printenv TUTTI_INTERFACES", prints("lo")),
     ("mpirun", "--mca btl_tcp_if_exclude docker0 -np 1 printenv TUTTI_INTERFACES", prints("^docker0")),
     ("mpirun", "NCCL_SOCKET_IFNAME=lo -np 1 printenv TUTTI_INTERFACES", prints("lo")),

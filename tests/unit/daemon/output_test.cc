@@ -1,10 +1,14 @@
 // Whole lines and their tags.
 #include "daemon/output.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
 #include "catch.h"
+#include "daemon/output_file.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -171,6 +175,22 @@ TEST_CASE("XML lines, patterns and colours", "[daemon][output]") {
         "<stdout rank=\"1\">\xef\xbf\xbd\xef\xbf\xbd&#13;\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd"
         "\xef\xbf\xbd\xef\xbf\xbd</stdout>\n");
   CHECK(fill_pattern("o.%r.%l.%n.%j.%%.%q", writer(4)) == "o.4.4.0.7.%.%q");
+}
+
+TEST_CASE("logs beside those of other users go into no folder that others made", "[daemon]") {
+  char place[] = "/tmp/tutti-logs-XXXXXX";
+  REQUIRE(::mkdtemp(place) != nullptr);
+  const std::string shared = std::string(kSharedLogs) + (place + sizeof "/tmp/tutti-logs");
+  FileOpener opener(false);
+  REQUIRE(::symlink(place, shared.c_str()) == 0);
+  CHECK(opener.open(shared + "/0/out").problem.find("another user") != std::string::npos);
+  ::unlink(shared.c_str());
+  CHECK(opener.open(shared + "/0/out").fd.is_open());
+  if (::geteuid() == 0) {
+    REQUIRE(::chown(shared.c_str(), 65534, 65534) == 0);
+    CHECK_FALSE(opener.open(shared + "/0/out").fd.is_open());
+  }
+  CHECK(std::system(("rm -r " + shared + " " + place).c_str()) == 0);
 }
 
 }  // namespace

@@ -237,3 +237,14 @@ TEST_CASE("sends that wait for room end with the peer that leaves", "[p2p][lost]
   }
   CHECK(all_done());
 }
+
+TEST_CASE("of a peer that no link ever reached is told why", "[p2p][lost]") {
+  FakeOptions options;
+  options.is_reachable = false;
+  Worlds worlds(2, options);
+  std::vector<std::byte> data(10);
+  Pending* const send = worlds.send(0, 1, 0, data);
+  REQUIRE((send->done && send->status.code != Code::ok));
+  REQUIRE_FALSE(worlds[0].loss_text().empty());
+  worlds[0].release(send);
+}

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <vector>
 
 #include "catch.h"
 #include "status/status.h"
@@ -132,6 +133,60 @@ TEST_CASE("another user's cache is refused and named", "[spawn]") {
     CHECK(why.reason.find(cache + theirs + " there: that folder is another user's") !=
           std::string::npos);
   }
+}
+
+// What `many` hosts print that share this home and start at the same moment: a folder each for
+// their input, and, where this machine allows it, each a first process (the same $$ everywhere).
+std::vector<std::string> at_once(const Home& home, int many, const RemoteFiles& files,
+                                 const std::string& input) {
+  std::ofstream(home.path + "/line")
+      << "HOME=" << home.path << "; unset XDG_CACHE_HOME; " << remote_line(files) << "\n";
+  std::ofstream(home.path + "/input") << input;
+  static const bool alone = std::system("unshare -rpf true 2>/dev/null") == 0;
+  const std::string shell = alone ? "unshare -rpf sh " : "sh ";
+  std::string all = "cd " + home.path + "; ";
+  for (int host = 0; host < many; ++host)
+    all += "(until [ -e go ]; do :; done; " + shell + "line <input >out" + std::to_string(host) +
+           " 2>&1) & ";
+  REQUIRE(std::system((all + "sleep 0.1; : >go; wait; rm go").c_str()) == 0);
+  std::vector<std::string> said;
+  for (int host = 0; host < many; ++host) {
+    std::ifstream out(home.path + "/out" + std::to_string(host));
+    said.emplace_back(std::istreambuf_iterator<char>(out), std::istreambuf_iterator<char>());
+  }
+  return said;
+}
+
+TEST_CASE("hosts that share a home make the cache at the same time", "[spawn]") {
+  const std::string script = kScript + std::string(300000, '#') + "\n";
+  RemoteFiles files = some_files(script);
+  files.library_bytes = 100000;
+  const std::string library(files.library_bytes, 'l');
+  for (int round = 0; round < 6; ++round) {
+    const Home home;
+    const std::string cache = home.path + "/.cache";
+    const char* const open[] = {"tutti", "tutti/c1"};
+    if (round % 3 > 0)
+      plant(cache + "/tutti/c1", "chmod 700 " + cache + "/tutti " + cache +
+                                     "/tutti/c1 && chmod 777 " + cache + "/" + open[round % 3 - 1]);
+    for (const std::string& said : at_once(home, 8, files, script + library)) {
+      INFO("round " << round << ": " << said);
+      CHECK(said.ends_with("I am the daemon --serve\n"));
+    }
+    CHECK(std::system(("cd " + cache +
+                       " && test \"$(find . -mindepth 1 | sort | xargs)\" = "
+                       "'./tutti ./tutti/c1 ./tutti/c1/libmpi_abi.so.1 ./tutti/c1/prund'")
+                          .c_str()) == 0);
+  }
+}
+
+TEST_CASE("a folder that a killed host left in the way is named", "[spawn]") {
+  const Home home;
+  const std::string cache = home.path + "/.cache";
+  plant(cache + "/tutti/c1", "chmod 777 " + cache + "/tutti && mkdir " + cache + "/tutti.old");
+  const std::string out = home.run(some_files(kScript), kScript);
+  CHECK(out.ends_with("remove " + cache + "/tutti and " + cache + "/tutti.old\n" +
+                      std::string(kFailedLine) + "\n"));
 }
 
 TEST_CASE("an installed daemon is executed when it can be trusted", "[spawn]") {

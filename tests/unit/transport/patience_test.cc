@@ -5,6 +5,7 @@
 #include "catch.h"
 #include "no_descriptors.h"
 #include "transport/tcp/attempt.h"
+#include "transport/tcp/no_files.h"
 #include "wireup/wireup.h"
 
 using namespace tutti;                  // NOLINT(google-build-using-namespace): a test
@@ -210,4 +211,21 @@ TEST_CASE("what the peer itself refuses is an end though it lives", "[tcp]") {
   for (int i = 0; i < 1000 && !attempt.has_failed(); ++i) poller.serve();
   CHECK(attempt.has_failed());
   CHECK(attempt.reasons().find("TUTTI_LINK_SECURITY=none") != std::string::npos);
+}
+
+TEST_CASE("a lack of files that lasts inside of calls is for ever", "[transport][tcp]") {
+  NoFiles lack;
+  std::int64_t now = kSecond;
+  const auto pass = [&](bool lacks, std::int64_t seconds) {
+    bool ended = false;
+    for (; seconds > 0; --seconds) ended = lack.look(lacks, now += kSecond);
+    return ended;
+  };
+  CHECK_FALSE(pass(true, 30));
+  CHECK(pass(true, 1));
+  CHECK_FALSE(pass(false, 1));  // given back
+  CHECK_FALSE(pass(true, 20));
+  now += 1000 * kSecond;  // it computed
+  CHECK_FALSE(pass(true, 9));
+  CHECK(pass(true, 2));
 }

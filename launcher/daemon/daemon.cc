@@ -252,11 +252,11 @@ void Daemon::handle(const control::Prepare& prepare) {
       say(control::Note{"host " + prepare.name + ": " + machine.error().text});
     }
   }
-  if (const std::string none = control::none_among(prepare.interfaces); !none.empty())
-    say(control::Note{"host " + prepare.name + ": " + none});
   control::Hello hello = hello_from(place_, machine_);
   if (std::string chosen = control::address_among(prepare.interfaces); !chosen.empty())
     hello.own_address = std::move(chosen);
+  else if (const std::string none = control::none_among(prepare.interfaces); !none.empty())
+    say(control::Note{"host " + prepare.name + ": " + none});
   say(hello);
 }
 

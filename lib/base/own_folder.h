@@ -18,7 +18,8 @@ class OwnFolder {
   OwnFolder& operator=(const OwnFolder&) = delete;
   ~OwnFolder() { remove(); }
 
-  // Makes it in the folder for temporary files, for this user only.
+  // Makes it in the folder for temporary files, for this user only; not where others could put
+  // theirs in its place.
   Result<void> make(const std::string& where);
   const std::string& path() const { return path_; }  // empty: there is none
   void remove();
@@ -28,7 +29,8 @@ class OwnFolder {
   UniqueFd lock_;
 };
 
-// Where temporary files go, by the value of TMPDIR: /tmp where it is missing or cannot be written.
+// Where temporary files go, by the value of TMPDIR: /tmp where it is missing, cannot be written, or
+// where others may rename what is in it or above it.
 std::string temporary_folder(std::string_view tmpdir);
 // Removes what killed processes of this user left there.
 void sweep_own_folders(const std::string& where);

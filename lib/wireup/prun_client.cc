@@ -154,8 +154,9 @@ class PrunClient final : public Wireup {
   Result<DoorTold> ask_at_door(DoorWish wish, const void* body, std::size_t bytes, int fd) {
     if (door_.path.empty())
       return fail(Code::other,
-                  "its daemon has no door; prun needs a TMPDIR that it can write to, "
-                  "and what changes the environment must keep TUTTI_*");
+                  "its daemon has no door; prun needs a TMPDIR that it can write to "
+                  "and others cannot (or a sticky one), and what changes the environment must keep "
+                  "TUTTI_*");
     return ask_daemon(door_, wish, {static_cast<const char*>(body), bytes}, fd);
   }
 
@@ -207,7 +208,7 @@ Result<Ends> asked_for(const Lookup& getenv, int local, DoorWish wish) {
                           "between prun and this one closed them)") +
             ", and " + (door == nullptr ? kDoorVariable : kDoorKeyVariable) +
             " is not set: what changes the environment must keep TUTTI_*, and prun "
-            "needs a TMPDIR that it can write to");
+            "needs a TMPDIR that it can write to and others cannot (or a sticky one)");
   TUTTI_TRY(entered, enter_door(door, key, local, wish));
   TUTTI_TRY(attached, Segment::attach(entered.segment.get()));
   entered.segment.release();

@@ -17,6 +17,7 @@
 #include "base/own_end.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "control/whose.h"
 #include "spawn/meet.h"
 #include "spawn/meet_words.h"
 
@@ -125,10 +126,10 @@ Result<void> try_once(const HostAndPort& where, const MeetingKey& key, Newcomer*
   if (!theirs) return fail(Code::other, "something else listens there");
   if (words[3] != mode_of(key)) return fail(Code::access, "one of both has a key, the other none");
   // Without a key nothing else says who listens there.
-  const Whose whose = key.is_open ? whose_end(fd.get()) : Whose::far;
-  if (whose == Whose::others)
+  const auto whose = key.is_open ? control::whose_end(fd.get()) : control::Whose::far;
+  if (whose == control::Whose::others)
     return fail(Code::access, "another user of this machine listens there");
-  if (whose == Whose::gone) return fail(Code::other, "the connection was closed");
+  if (whose == control::Whose::gone) return fail(Code::other, "the connection was closed");
   if (!exchange.agree(*theirs, bytes_of(said_by_both(key, join, meet))))
     return fail(Code::access, "who listens there has no public key");
   TUTTI_DO(say(fd.get(), std::string(kProofWord) + " " + secure::text_of(exchange.proof())));

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "control/whose.h"
 #include "spawn/meet_words.h"
 
 namespace tutti::launch::spawn {
@@ -202,9 +203,10 @@ void HostMeeting::greet(Visitor* visitor, const std::string& line) {
   if (!theirs || !slots || *slots <= 0 || *slots >= (1 << 20) || !node || *node < -1 ||
       *node >= (1 << 20) || words[5].empty() || words[5].size() > 64 || !is_host_name(words[8]))
     return refuse(visitor, "what this node says of itself makes no sense there");
-  const Whose whose = key_.is_open ? whose_end(visitor->fd.get()) : Whose::far;
-  if (whose == Whose::others) return refuse(visitor, "it is another user's, on the same machine");
-  if (whose == Whose::gone) return drop(visitor);
+  const auto whose = key_.is_open ? control::whose_end(visitor->fd.get()) : control::Whose::far;
+  if (whose == control::Whose::others)
+    return refuse(visitor, "it is another user's, on the same machine");
+  if (whose == control::Whose::gone) return drop(visitor);
   auto who = std::make_unique<Newcomer>();
   who->id = words[5];
   who->slots = static_cast<int>(*slots);

@@ -30,9 +30,4 @@ inline std::string mode_of(const MeetingKey& key) {
 // What the proofs of both sides cover besides their public keys.
 std::string said_by_both(const MeetingKey& key, const std::string& join, const std::string& meet);
 
-// Whose is the other end of a connection that does not leave this machine?
-// gone: nobody's any more, its end has closed it.
-enum class Whose { ours, others, gone, far };
-Whose whose_end(int fd);
-
 }  // namespace tutti::launch::spawn

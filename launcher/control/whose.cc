@@ -1,6 +1,8 @@
 // Which user has opened the other end of a connection on this machine. TCP hands over no
 // credentials, but the kernel's table of connections names the user of each. Root's and this user's
 // are trusted.
+#include "control/whose.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -12,9 +14,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "spawn/meet_words.h"
 
-namespace tutti::launch::spawn {
+namespace tutti::launch::control {
 namespace {
 
 struct TcpEnd {
@@ -98,4 +99,4 @@ Whose whose_end(int fd) {
   return there.is_loopback() ? Whose::gone : Whose::far;
 }
 
-}  // namespace tutti::launch::spawn
+}  // namespace tutti::launch::control

@@ -1,16 +1,18 @@
 // Who holds the other end of a connection on this machine.
+#include "control/whose.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "base/unique_fd.h"
 #include "catch.h"
-#include "spawn/meet_words.h"
 
 namespace {
 
 using namespace tutti;
-using launch::spawn::Whose;
-using launch::spawn::whose_end;
+using launch::control::Whose;
+using launch::control::whose_end;
 
 struct Pair {
   UniqueFd here, there;
@@ -33,7 +35,7 @@ Pair connected() {
 
 }  // namespace
 
-TEST_CASE("a connection of this user is told from one whose end was closed", "[spawn]") {
+TEST_CASE("a connection of this user is told from one whose end was closed", "[control]") {
   Pair pair = connected();
   REQUIRE(whose_end(pair.here.get()) == Whose::ours);
   REQUIRE(whose_end(pair.there.get()) == Whose::ours);

@@ -39,6 +39,7 @@ MORE_DOORS = {
     "daemon/aside.h": "file systems may stand still: daemons look things up by a thread, the head writes shared files so",
     "control/addresses.h": "addresses as text, of hosts and of this machine: heads and daemons compare them",
     "control/far_kernel.h": "whether a silent machine answers, which daemons ask about the way to the head",
+    "control/whose.h": "which user has the other end of a connection: asked where nodes meet, and by the PMIx server",
     "control/spawner.h": "who starts daemons: asked by head and daemon, done by spawn",
     "control/messages.h": "one table of messages, which every actor of the launcher reads",
 }

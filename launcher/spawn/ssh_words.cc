@@ -3,7 +3,9 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -108,6 +110,15 @@ constexpr std::array kComplaints{
               false},
 };
 
+// What follows a word of ours on its line.
+std::optional<std::string> rest_after(std::string_view word, const std::string& noise) {
+  constexpr std::size_t kMost = 300;
+  const std::size_t at = noise.find(word);
+  if (at == std::string::npos) return std::nullopt;
+  const std::string rest = noise.substr(at + word.size());
+  return text::printable(text::trim(rest.substr(0, std::min(rest.find('\n'), kMost))));
+}
+
 std::string for_host(std::string_view text, const std::string& host) {
   std::string out;
   for (const char c : text) {
@@ -137,6 +148,7 @@ std::string remote_line(const RemoteFiles& files) {
 }
 
 std::string telling_line(const std::string& words) {
+  constexpr std::size_t kMost = 300;
   std::string best;
   for (const std::string& one : text::split(words, '\n')) {
     const std::string_view line = text::trim(one);
@@ -144,6 +156,7 @@ std::string telling_line(const std::string& words) {
       continue;
     best = line;
   }
+  if (best.size() > kMost) best.replace(kMost, std::string::npos, "...");
   return best;
 }
 
@@ -153,27 +166,21 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
   const std::string how = WIFEXITED(wait_status)
                               ? " exited " + std::to_string(WEXITSTATUS(wait_status))
                               : " was killed by signal " + std::to_string(WTERMSIG(wait_status));
-  if (noise.find(kMachineLine) != std::string::npos)
-    return {
-        status::of(status::ExitStatus::version_mismatch),
-        "it is another kind of machine (" +
-            std::string(text::trim(noise.substr(noise.find(kMachineLine) + kMachineLine.size()))) +
-            "); install this version of Tutti there",
-        false};
+  if (const auto machine = rest_after(kMachineLine, noise))
+    return {status::of(status::ExitStatus::version_mismatch),
+            "it is another kind of machine (" + *machine + "); install this version of Tutti there",
+            false};
   if (noise.find(kFailedLine) != std::string::npos)
     return {status::of(status::ExitStatus::no_resources),
             "cannot keep the daemon in ~/.cache/tutti there" +
                 (line.empty() ? "" : " (" + line + ")") +
                 "; is there room, and may you write to it?",
             false};
-  if (const std::size_t at = noise.find(kForeignLine); at != std::string::npos) {
-    const std::string rest = noise.substr(at + kForeignLine.size());
+  if (const auto folder = rest_after(kForeignLine, noise))
     return {status::of(status::ExitStatus::no_resources),
-            "the daemon cannot be kept in " +
-                text::printable(text::trim(rest.substr(0, rest.find('\n')))) +
+            "the daemon cannot be kept in " + *folder +
                 " there: that folder is another user's; remove it, or set XDG_CACHE_HOME there",
             false};
-  }
   for (const Complaint& row : kComplaints) {
     if (words.find(row.words) == std::string::npos) continue;
     return {status::of(row.status), agent + how + " (" + line + "); " + for_host(row.cure, host),

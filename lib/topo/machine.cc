@@ -109,13 +109,13 @@ void ask_for_what_we_need(hwloc_topology_t topology) {
 
 int Machine::usable_cores() const {
   if (cpu_quota <= 0) return std::max(1, cores);
-  return std::clamp(static_cast<int>(std::floor(cpu_quota)), 1, std::max(1, cores));
+  return static_cast<int>(std::clamp(std::floor(cpu_quota), 1.0, std::max(1.0, 1.0 * cores)));
 }
 
 int Machine::usable_threads() const {
   const int count = std::max(1, static_cast<int>(threads.size()));
   if (cpu_quota <= 0) return count;
-  return std::clamp(static_cast<int>(std::floor(cpu_quota)), 1, count);
+  return static_cast<int>(std::clamp(std::floor(cpu_quota), 1.0, 1.0 * count));
 }
 
 std::uint64_t memory_left() {

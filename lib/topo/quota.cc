@@ -7,7 +7,6 @@
 #include "topo/quota.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -20,8 +19,15 @@ double ratio(double quota, double period) {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-double number(const std::string& text) {
-  return std::strtod(text.c_str(), nullptr);
+// The number that a text begins with; 0 where there is none, or one too large to be a limit (as
+// v1 writes "none").
+double number(std::string_view text) {
+  constexpr double kTooLarge = 1e15;
+  const std::string_view word = text::trim(text);
+  const auto value = text::parse_int(word.substr(0, word.find(' ')));
+  return value && *value > 0 && static_cast<double>(*value) < kTooLarge
+             ? static_cast<double>(*value)
+             : 0;
 }
 
 double tighter(double a, double b) {
@@ -93,7 +99,8 @@ std::uint64_t memory_left(const ReadText& read) {
   constexpr std::string_view kName = "MemAvailable:";
   double available = 0;
   for (const std::string& line : text::split(read("/proc/meminfo").value_or(""), '\n'))
-    if (line.starts_with(kName)) available = 1024 * number(line.substr(kName.size()));
+    if (line.starts_with(kName))
+      available = 1024 * number(std::string_view(line).substr(kName.size()));
   return static_cast<std::uint64_t>(tighter(available, tightest(read, "memory", memory_in)));
 }
 

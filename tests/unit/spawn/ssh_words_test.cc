@@ -242,6 +242,14 @@ TEST_CASE("a reason quotes ssh, names the host and says what to try", "[spawn]")
   CHECK(why.reason.find('\n') == std::string::npos);
 }
 
+TEST_CASE("a reason is one line, however much ssh and the host's shell say", "[spawn]") {
+  const std::string machine = std::string(kMachineLine) + " pdp11\nBye.\n\n";
+  CHECK(diagnose("b", "ssh", 1 << 8, "", machine)
+            .reason.starts_with("it is another kind of machine (pdp11);"));
+  const std::string much(60000, 'x');
+  CHECK(diagnose("b", "ssh", kExited255, much + "\n", "").reason.size() < 500);
+}
+
 TEST_CASE("a login shell that never lets the daemon through is quoted", "[spawn]") {
   const Diagnosis why = diagnose("b", "ssh", 0, "", "This account is closed.\nBye.\n");
   CHECK(why.reason.find("This account is closed.") != std::string::npos);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/open_files.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "control/messages.h"
@@ -24,8 +25,6 @@ struct RankFds {
   int control = 961;
   int server = 962;  // to the server of another MPI's wire-up, where one is needed
 };
-// prun, its daemon and a rank need at least so many descriptors.
-inline constexpr rlim_t kLeastOpenFiles = 64;
 // Where they lie under this hard limit.
 RankFds rank_fds(rlim_t most_open_files);
 

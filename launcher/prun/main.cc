@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/open_files.h"
 #include "cli/cli.h"
 #include "control/control.h"
 #include "hosts/hosts.h"
@@ -117,6 +118,8 @@ int run(int argc, char** argv) {
                                       {read_file, variable, is_file, is_program, is_in_path});
   if (!spec) return complain(status::ExitStatus::usage, spec.error().text);
   if (const auto answered = answer(*spec, argc > 0 ? argv[0] : "prun")) return *answered;
+  if (const auto enough = can_open_files(); !enough)
+    return complain(status::ExitStatus::no_resources, enough.error().text);
   if (const auto settled = settle_output(spec->output); !settled)
     return complain(status::ExitStatus::usage, settled.error().text);
   const auto folder = this_folder();

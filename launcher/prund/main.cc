@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/open_files.h"
 #include "control/control.h"
 #include "daemon/daemon.h"
 #include "spawn/installation.h"
@@ -37,6 +38,10 @@ int serve(char** environment) {
   if (!place.up.in.is_open() || !place.up.out.is_open()) {
     std::fputs("prund: is started by prun, not by hand\n", stderr);
     return 2;
+  }
+  if (const auto enough = can_open_files(); !enough) {
+    std::fprintf(stderr, "%s\n", enough.error().text.c_str());
+    return 1;
   }
   if (is_deaf()) {
     std::fputs("the remote shell gave its command no input (for kubectl exec: -i)\n", stderr);

@@ -21,10 +21,12 @@ def main():
     for hard in (64, 65, 100, 512, 950, 960, 961, 962, 963, 964, 1024):
         status, said = run([*job, counted], hard, hard)
         check(status == 0, f"a hard limit of {hard}: status {status}", said)
-    for soft in (30, 64, 950, 961):
+    for soft in (24, 30, 64, 950, 961):
         status, said = run([*job, "sh", "-c", 'ulimit -n; exec "$0"', counted], soft, most)
         check(status == 0 and said.split() == [str(soft)] * 2, f"a soft limit of {soft} reaches the ranks: status {status}", said)
-    for hard in (63, 40, 25):
+    status, said = run([*job, counted], 6, most)
+    check(status == 0, f"a soft limit of 6 is raised to what prun needs: status {status}", said)
+    for hard in (63, 40, 25, 20, 10, 8, 4):
         status, said = run([*job, counted], hard, hard)
         check(status != 0 and said.count("\n") == 1 and f"(ulimit -Hn) is {hard}" in said and "at least 64" in said,
               f"a hard limit of {hard} is named", said)

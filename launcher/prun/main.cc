@@ -118,8 +118,6 @@ int run(int argc, char** argv) {
                                       {read_file, variable, is_file, is_program, is_in_path});
   if (!spec) return complain(status::ExitStatus::usage, spec.error().text);
   if (const auto answered = answer(*spec, argc > 0 ? argv[0] : "prun")) return *answered;
-  if (const auto enough = can_open_files(); !enough)
-    return complain(status::ExitStatus::no_resources, enough.error().text);
   if (const auto settled = settle_output(spec->output); !settled)
     return complain(status::ExitStatus::usage, settled.error().text);
   const auto folder = this_folder();
@@ -174,5 +172,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   hold_standard_streams();
   std::signal(SIGCHLD, SIG_DFL);  // who is told to ignore it never hears how a child ended
+  if (const auto enough = can_open_files(); !enough)
+    return complain(status::ExitStatus::no_resources, enough.error().text);
   return with_all_written(run(argc, argv));
 }

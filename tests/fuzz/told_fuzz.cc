@@ -158,7 +158,7 @@ void gpus_tell(fuzz::Random& random, const DriverFiles& files) {
 
 TEST_CASE("what a machine and its tools tell is read, or said to be unreadable", "[fuzz][told]") {
   const DriverFiles files;
-  fuzz::Rounds rounds("told", 10000);
+  fuzz::Rounds rounds("told", 2000);
   while (rounds.more()) {
     fuzz::Random random(rounds.number() + 7000000);
     INFO("round " << rounds.number());

@@ -49,6 +49,7 @@ FAILURES = [
     Run("late libcuda.so.1"),
     Run("scratch direct", (2, 3, 4), says="0 -> .* 1: (cuda_ipc|staged: no peer access)", prun=("--report-links",),
         env=NEVER),
+    Run("held ours", (2, 1, 4)),
     Run("captures own"),
     Run("captures other"),
     Run("captures helper", env={"TUTTI_PROGRESS_US": "100"}),
@@ -69,6 +70,7 @@ NCCL_FAILURES = [
     Run("nccl_streams streamed", (2, 3), env=FORCED, nccl=True),
     Run("nccl_streams alone", env=FORCED, nccl=True),
     Run("nccl_streams beside", env=FORCED, nccl=True),
+    Run("held nccl", nccl=True),
     Run("nccl_streams unkept", env=FORCED, nccl=True),
     Run("nccl_streams killed", ends=KILLED, says="rank 0 goes on", prun=RECOVERS, nccl=True)]
 

@@ -62,7 +62,8 @@ Pointer Pointers::find(const void* address) {
     case CUDA_ERROR_INVALID_CONTEXT:
     case CUDA_ERROR_CONTEXT_IS_DESTROYED:
       return without_id(at);
-    default:
+    default:  // a GPU is lost, mostly
+      if (known_at(at) == nullptr && without_id(at).is_host()) return {};
       return {PointerKind::unknown, -1, nullptr, said};
   }
 }
@@ -124,14 +125,19 @@ Pointer Pointers::without_id(std::uintptr_t address) {
     return {};
   ++looked_;
   if (readable_.look(address)) return {};
-  Pointer freed{PointerKind::nobody};
-  if (address < lowest_ || address >= highest_) return freed;
-  for (const Pointer& known : known_) {
-    if (known.id == 0 || known.is_host() || address < known.begin || address >= known.end) continue;
-    freed = known;
-    freed.kind = PointerKind::freed;
-  }
+  const Pointer* const known = known_at(address);
+  if (known == nullptr) return {PointerKind::nobody};
+  Pointer freed = *known;
+  freed.kind = PointerKind::freed;
   return freed;
+}
+
+const Pointer* Pointers::known_at(std::uintptr_t address) const {
+  if (address < lowest_ || address >= highest_) return nullptr;
+  const auto found = std::ranges::find_if(known_, [address](const Pointer& known) {
+    return known.id != 0 && !known.is_host() && address >= known.begin && address < known.end;
+  });
+  return found == known_.end() ? nullptr : &*found;
 }
 
 }  // namespace tutti::device::cuda

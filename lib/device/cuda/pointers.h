@@ -5,7 +5,8 @@
 // most is host memory, of which the driver knows nothing; so it is memory that can be read. What
 // cannot is memory that was freed: of a GPU, if an allocation was there that we knew, else nobody
 // can say whose. Pages that could be read are kept, until an allocation is new to us: it may have
-// come where host memory was.
+// come where host memory was. Of a GPU that is lost the driver tells nothing any more: what can be
+// read, and was no GPU's, is the host's still.
 #pragma once
 
 #include <array>
@@ -71,6 +72,7 @@ class Pointers {
   Pointer look_up(CUdeviceptr address, unsigned long long id);
   Pointer ask(CUdeviceptr address) const;
   Pointer without_id(std::uintptr_t address);
+  const Pointer* known_at(std::uintptr_t address) const;  // of a GPU; null: none that is kept
 
   static constexpr std::size_t kKept = 256;
   const Driver& driver_;

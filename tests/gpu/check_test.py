@@ -110,11 +110,10 @@ def on_two_gpus(script, out, build, environment):
 def with_a_hang(script, out, carried, environment):
     build = out.parent / "hangs"
     shutil.copytree(carried, build)
-    late = build / "tests/gpu/gpu_late"
-    late.write_text("#!/bin/sh\nexec sleep 1000\n")
+    (build / "tests/gpu/gpu_one_fails").write_text("#!/bin/sh\nexec sleep 1000\n")
     with concurrent.futures.ThreadPoolExecutor() as beside:
-        whole = beside.submit(run, script, out, build, GPU_CHECK_ONLY="^failures freed$|^late|^captures own", GPU_CHECK_LIMIT="20",
-                              **environment)
+        whole = beside.submit(run, script, out, build, GPU_CHECK_ONLY="^failures freed$|^one_fails unseen|^captures own",
+                              GPU_CHECK_LIMIT="20", **environment)
         while not whole.done():  # what has ended is there while another part stands still
             meanwhile = json.loads(out.read_text())["checks"] if out.exists() else []
             if names_of(meanwhile) == {"failures freed, 2 ranks"}:
@@ -124,9 +123,10 @@ def with_a_hang(script, out, carried, environment):
         done, said = whole.result()
     assert done.returncode == 1, done.returncode
     assert {row["what"]: row["good"] for row in said["checks"]} == {
-        "failures freed, 2 ranks": True, "late libcuda.so.1, 2 ranks": False, "captures own, 2 ranks": True}, said["checks"]
-    assert "late libcuda.so.1, 2 ranks (status 207: it stands still)" in done.stdout, done.stdout
-    late.unlink()
+        "failures freed, 2 ranks": True, "one_fails unseen, 2 ranks": False, "captures own, 2 ranks": True}, said["checks"]
+    assert "one_fails unseen, 2 ranks (status 207: it stands still)" in done.stdout, done.stdout
+    assert {"what": "one_fails unseen, 3 ranks", "why": "it stood still with 2"} in said["skipped"], said["skipped"]
+    (build / "tests/gpu/gpu_late").unlink()
     done, said = run(script, out, build, GPU_CHECK_ONLY="late|contexts", GPU_CHECK_SECONDS="15", **environment)
     why = {row["what"]: row["why"] for row in said["skipped"]}
     assert "was not carried" in why["late"] and why["contexts finalize, 2 ranks"] == "the time is over", why

@@ -51,6 +51,7 @@ FAILURES = [
         env=NEVER),
     Run("held ours", (2, 1, 4)),
     Run("partitioned_beside", (2, 3)),
+    Run("threads", (2, 3)),
     Run("captures own"),
     Run("captures other"),
     Run("captures helper", env={"TUTTI_PROGRESS_US": "100"}),

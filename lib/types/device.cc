@@ -83,7 +83,7 @@ Device* Devices::find(const void* address) const {
 
 Device* Devices::owner_of(const void* address) const {
   Device* const device = find(address);
-  if (device != nullptr) begin(device);
+  begin(device);
   return device;
 }
 
@@ -108,6 +108,7 @@ void Devices::owners_of(std::span<const void* const> addresses, std::span<Device
 // device or among messages to the same peer. So the caller itself waits here, with the gate free
 // meanwhile.
 void Devices::begin(Device* device) const {
+  if (device == nullptr) return;
   if (enqueued_ == nullptr) return device->begin_call();
   if (is_queued()) return;
   Device::Mark mark = device->take_mark();

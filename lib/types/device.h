@@ -216,6 +216,8 @@ class Devices {
   bool is_queued() const { return queued_by_ != nullptr && queued_by_ == this_thread(); }
   // Null: the host's. For a call that begins now.
   Device* owner_of(const void* address) const;
+  // A call begins whose buffer's device, if it has one, was found by an earlier call.
+  void begin(Device* device) const;
   // The same of a message whose type has the addresses in itself (MPI_BOTTOM): what it names may
   // lie in several memories, which has a device of its own here.
   Device* owner_of_parts(const Buffer& message) const;
@@ -236,7 +238,6 @@ class Devices {
   static const void* this_thread() { return __builtin_thread_pointer(); }
   friend class Mixed;
   Device* find(const void* address) const;  // begins nothing
-  void begin(Device* device) const;
 
   bool is_empty_ = true;  // every call asks
   const void* queued_by_ = nullptr;

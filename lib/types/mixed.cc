@@ -40,6 +40,11 @@ class Mixed final : public Device {
   void begin_call() override {
     for (Device* device : owners_) devices_.begin(device);
   }
+  // Each owner has a mark of its own, and the caller waits for one after the other.
+  bool is_reached(Mark&) override {
+    begin_call();
+    return true;
+  }
   void await_caller(Done* done) override { done->fire(done, false); }  // nobody reads it
 
   void note_owner(Device* device) {
@@ -96,9 +101,8 @@ Device* Devices::owner_of_parts(const Buffer& message) const {
   }
   if (owners.size() > 1 && mixed_ == nullptr) mixed_ = std::make_shared<Mixed>(*this);
   for (Device* const owner : owners) {
-    if (owner == nullptr) continue;
     begin(owner);
-    if (owners.size() > 1) mixed_->note_owner(owner);
+    if (owner != nullptr && owners.size() > 1) mixed_->note_owner(owner);
   }
   return owners.size() > 1 ? mixed_.get() : owners.front();
 }

@@ -4,7 +4,8 @@
 Alone: it knows each program of tests/gpu, and says that there is no GPU, in its file, too, and by its status. With the
 stand-ins: a tree is carried and every part runs there, small (all of it with TUTTI_TEST_LONG, but for the sizes of
 figures); on one GPU, and on two what is another thing there. Libraries that are real count nothing, so the stand-ins'
-counters are hidden. What hangs is named and the rest goes on; what there is no time for is named, too.
+counters are hidden. What hangs is named and the rest goes on; what there is no time for is named, too; and what has
+ended is in the file by then.
 """
 import concurrent.futures
 import json
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import on_gpu
 
@@ -22,7 +24,7 @@ COUNTERS = [b"tutti_standin_count", b"tutti_standin_nccl_served", b"tutti_standi
 PARTS = ["messages", "collectives", "layouts", "operations", "nccl forced, 2 ranks", "nccl_forms forced, 2 ranks",
          "nccl shared", "figures", "figures, staged", "figures of pointers",
          "figures of small copies", "GPU support no, bound to core", "allreduce, 2 ranks, ours", "unused",
-         "failures freed", "one_fails unseen", "scratch direct", "captures helper", "stream_failures killed",
+         "failures freed", "one_fails unseen", "scratch direct", "captures helper", "held ours", "held nccl", "stream_failures killed",
          "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p"]
 ON_TWO = "ipc direct|nccl forced|nccl levels|0,1,0|scratch"
 
@@ -108,14 +110,23 @@ def on_two_gpus(script, out, build, environment):
 def with_a_hang(script, out, carried, environment):
     build = out.parent / "hangs"
     shutil.copytree(carried, build)
-    late = build / "tests/gpu/gpu_late"
-    late.write_text("#!/bin/sh\nexec sleep 1000\n")
-    done, said = run(script, out, build, GPU_CHECK_ONLY="^late|^captures own", GPU_CHECK_LIMIT="20", **environment)
+    (build / "tests/gpu/gpu_one_fails").write_text("#!/bin/sh\nexec sleep 1000\n")
+    with concurrent.futures.ThreadPoolExecutor() as beside:
+        whole = beside.submit(run, script, out, build, GPU_CHECK_ONLY="^failures freed$|^one_fails unseen|^captures own",
+                              GPU_CHECK_LIMIT="20", **environment)
+        while not whole.done():  # what has ended is there while another part stands still
+            meanwhile = json.loads(out.read_text())["checks"] if out.exists() else []
+            if names_of(meanwhile) == {"failures freed, 2 ranks"}:
+                break
+            time.sleep(0.05)
+        assert not whole.done(), "the file was written at the end only"
+        done, said = whole.result()
     assert done.returncode == 1, done.returncode
     assert {row["what"]: row["good"] for row in said["checks"]} == {
-        "late libcuda.so.1, 2 ranks": False, "captures own, 2 ranks": True}, said["checks"]
-    assert "late libcuda.so.1, 2 ranks (status 207: it stands still)" in done.stdout, done.stdout
-    late.unlink()
+        "failures freed, 2 ranks": True, "one_fails unseen, 2 ranks": False, "captures own, 2 ranks": True}, said["checks"]
+    assert "one_fails unseen, 2 ranks (status 207: it stands still)" in done.stdout, done.stdout
+    assert {"what": "one_fails unseen, 3 ranks", "why": "it stood still with 2"} in said["skipped"], said["skipped"]
+    (build / "tests/gpu/gpu_late").unlink()
     done, said = run(script, out, build, GPU_CHECK_ONLY="late|contexts", GPU_CHECK_SECONDS="15", **environment)
     why = {row["what"]: row["why"] for row in said["skipped"]}
     assert "was not carried" in why["late"] and why["contexts finalize, 2 ranks"] == "the time is over", why

@@ -43,6 +43,34 @@ void lost() {
   }
 }
 
+// Where errors are handed back a rank that has lost its GPU goes on with the host's memory, which
+// CUDA cannot name any more, and tells the others so.
+void lost_goes_on() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  // Left there: the driver gives nothing back.
+  auto& out = *new gpu::Vector<int>(std::vector<int>(1000, rank), Kind::device);
+  auto& in = *new gpu::Vector<int>(std::vector<int>(1000), Kind::device);
+  int any_failed = 0;
+  for (int round = 0; round < 1000 && any_failed == 0; ++round) {
+    int has_failed = MPI_Sendrecv(out.data(), 1000, MPI_INT, right, 1, in.data(), 1000, MPI_INT,
+                                  left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    CHECK(MPI_Allreduce(&has_failed, &any_failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) ==
+          MPI_SUCCESS);
+  }
+  CHECK(any_failed == 1);
+  const bool is_lost = cuCtxSynchronize() != CUDA_SUCCESS;
+  CHECK(is_lost == (rank == 1));
+  for (const int count : {1, 100000}) {  // memory that was seen before, and that was not
+    const std::vector<int> given(static_cast<std::size_t>(count), rank);
+    std::vector<int> taken(given.size());
+    CHECK(MPI_Sendrecv(given.data(), count, MPI_INT, right, 2, taken.data(), count, MPI_INT, left,
+                       2, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(taken == std::vector<int>(given.size(), left));
+  }
+  if (is_lost) CHECK(is_refused(MPI_Send(out.data(), 1000, MPI_INT, rank, 1, MPI_COMM_WORLD)));
+}
+
 // A team of a host would copy it before anybody could be told. The others' error, that a member has
 // left the call, may come first, and is not to end the job.
 void freed_in_collective() {
@@ -215,6 +243,7 @@ int main(int argc, char** argv) {
   if (what == "unseen") freed_unseen();
   if (what == "freed_in_collective") freed_in_collective();
   if (what == "lost") lost();
+  if (what == "lost_goes_on") lost_goes_on();
   if (what == "freed_everywhere")
     for (const bool is_known : {true, false})
       for (const Kind kind : {Kind::device, Kind::pool, Kind::mapped, Kind::managed, Kind::pinned})

@@ -49,6 +49,9 @@ FAILURES = [
     Run("late libcuda.so.1"),
     Run("scratch direct", (2, 3, 4), says="0 -> .* 1: (cuda_ipc|staged: no peer access)", prun=("--report-links",),
         env=NEVER),
+    Run("held ours", (2, 1, 4)),
+    Run("partitioned_beside", (2, 3)),
+    Run("threads", (2, 3)),
     Run("captures own"),
     Run("captures other"),
     Run("captures helper", env={"TUTTI_PROGRESS_US": "100"}),
@@ -69,6 +72,7 @@ NCCL_FAILURES = [
     Run("nccl_streams streamed", (2, 3), env=FORCED, nccl=True),
     Run("nccl_streams alone", env=FORCED, nccl=True),
     Run("nccl_streams beside", env=FORCED, nccl=True),
+    Run("held nccl", nccl=True),
     Run("nccl_streams unkept", env=FORCED, nccl=True),
     Run("nccl_streams killed", ends=KILLED, says="rank 0 goes on", prun=RECOVERS, nccl=True)]
 
@@ -88,10 +92,11 @@ LAST = [
 PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES + NCCL_FAILURES + LEVELS + LAST} |
                   {"figures", "allreduce_figures", "pointer_figures", "copy_figures"})
 # Not on a real GPU: what these are about only the stand-ins have (check_test.py asks for the rest).
-WITHOUT = ["host_calls",   # calls of the driver's are counted
-           "nccl_faults",  # NCCL's functions fail as they are told
-           "overlapped",   # what copies take is made up
-           "quickest",     # likewise
-           "taken"]        # a stand-in that ends who takes memory away below a copy
+WITHOUT = ["driver_calls",  # calls of the driver's are counted
+           "host_calls",    # likewise
+           "nccl_faults",   # NCCL's functions fail as they are told
+           "overlapped",    # what copies take is made up
+           "quickest",      # likewise
+           "taken"]         # a stand-in that ends who takes memory away below a copy
 # Programs of tests/ranks whose buffers tests/mover moves: what tests/mover/run.py has first.
 MOVED = ["p2p", "persistent", "nonblocking", "collectives", "topologies", "buffered"]

@@ -10,6 +10,9 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import invented_gpus  # noqa: E402
+
 PRUN, INFO, CUDA, NCCL, NVML = sys.argv[1:]
 PLACES = {"cuda": CUDA, "nccl": NCCL, "nvml": NVML}
 RING = {"STANDIN_CUDA_DEVICES": "4", "STANDIN_NVML_LINKS": "18"}
@@ -31,18 +34,6 @@ CASES = [
      "none: its library did not answer within ten seconds, or crashed", None, "not asked"),
     ("nothing", {}, "", NO_CUDA, None, NO_NCCL),
 ]
-# /proc/driver/nvidia, as NVIDIA's driver writes it.
-INVENT = r"""
-mount -t tmpfs none /proc/driver || exit 77
-for gpu in 0 1; do
-  mkdir -p /proc/driver/nvidia/gpus/0000:1$gpu:00.0
-  printf 'Model: \t\t NVIDIA H200\nGPU UUID: \t GPU-%s\nDevice Minor: \t %s\n' $gpu $gpu \
-    > /proc/driver/nvidia/gpus/0000:1$gpu:00.0/information
-done
-echo 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Sat Jan 25' > /proc/driver/nvidia/version
-exec "$@"
-"""
-FILES = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", INVENT, "sh"]
 failures = 0
 
 
@@ -84,8 +75,8 @@ def main():
                 sys.exit(f"{what}: {command} ends with {status}\n{said}")
         print(what)
     for command in ([INFO], [PRUN, "--check"]):
-        status, said = told([*FILES, *command], RING, "cuda nccl nvml")
-        if status in (1, 77) and "driver" not in said:
+        status, said = told(invented_gpus.told(command), RING, "cuda nccl nvml")
+        if status in (1, invented_gpus.FORBIDDEN) and "driver" not in said:
             print(f"the driver's files: not tried, {said.strip()}")
             break
         if command == [INFO]:

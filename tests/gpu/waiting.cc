@@ -25,14 +25,15 @@ void exchange(const Lane& lane) {
   MPI_Type_create_indexed_block(count, 1, places.data(), MPI_INT, &odd);
   MPI_Type_commit(&odd);
   for (const Kind kind : {Kind::device, Kind::other_device}) {
-    Flow<int> out(taken.size(), kind), in(taken.size(), kind);
+    Flow<int> out(taken.size(), kind), in(taken.size(), kind), behind(taken.size(), kind);
     const auto given = numbers(taken.size(), rank);
     out.put(given, lane);
     MPI_Request both[2];
     MPIX_Irecv_enqueue(in.data(), 1, odd, left(), 9, lane.comm, &both[0]);
     MPIX_Isend_enqueue(out.data(), 1, odd, right(), 9, lane.comm, &both[1]);
     MPIX_Waitall_enqueue(2, both, MPI_STATUSES_IGNORE);
-    out.put(given, lane);  // in the queue of copies to the GPU, where none of ours may be behind it
+    // In the queue of copies to the GPU, where none of ours may be behind it.
+    behind.put(given, lane);
     CU(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(taken.data()),
                      reinterpret_cast<CUdeviceptr>(in.data()), taken.size() * sizeof(int),
                      lane.stream));

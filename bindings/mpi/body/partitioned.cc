@@ -15,6 +15,11 @@ struct Release {
   void operator()(p2p::Partitioned* side) const { side->release(); }
 };
 
+// What the caller gave the device before this call comes first.
+void begin_call(types::Device* device) {
+  process.world->endpoint().devices().begin(device);
+}
+
 void on_round(void* owner, const p2p::Status& status) {
   comm::complete(*static_cast<comm::Request*>(owner), status);
 }
@@ -28,7 +33,7 @@ Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role
   if (side != nullptr) owned = {side, Release()};
   auto* const made =
       new PersistentRequest(comm, [=, &comm, kept = keep(type)]() -> Result<comm::Request*> {
-        if (device != nullptr) device->begin_call();
+        begin_call(device);
         if (owned == nullptr)
           return comm::isend(comm, p2p::Mode::standard, nullptr, 0, *kept, comm::kProcNull, 0);
         comm::Request* const round = comm::open_request(comm, nullptr);
@@ -67,18 +72,21 @@ bool is_partition(const PersistentRequest& found, int partition) {
 
 Code ready_one(const PersistentRequest& found, int partition) {
   if (!is_partition(found, partition)) return Code::arg;
-  if (found.device != nullptr) found.device->begin_call();
   if (found.side == nullptr || found.side->ready(partition)) return Code::ok;
   return refuse_on(&found.comm(), Code::arg,
                    "partition " + std::to_string(partition) + " was made ready before");
 }
 
-// The sender's request with a round under way, or null, noted.
+// The sender's request with a round under way, whose parts can be made ready; or null, noted.
 PersistentRequest* sending(MPI_Request request) {
   PersistentRequest* const found = partitioned_behind(request, Role::sends_parts);
-  if (found == nullptr || found->current != nullptr) return found;
-  refuse_on(&found->comm(), Code::request, "request is not active (MPI_Start)");
-  return nullptr;
+  if (found == nullptr) return nullptr;
+  if (found->current == nullptr) {
+    refuse_on(&found->comm(), Code::request, "request is not active (MPI_Start)");
+    return nullptr;
+  }
+  begin_call(found->device);
+  return found;
 }
 
 }  // namespace

@@ -7,27 +7,26 @@
 
 namespace tutti::device::cuda {
 // Which allocation it is in, and where. Of memory mapped by address: which mapping.
-Result<void> Exports::describe(const Memory& memory, PointerKind kind, IpcKey& key) const {
+Result<IpcKey> Exports::describe(const Memory& memory, const Pointer& known) const {
   const auto at = reinterpret_cast<CUdeviceptr>(memory.data);
-  unsigned long long id = 0;
-  CUdeviceptr begin = 0;
-  std::size_t bytes = 0;
-  const bool is_mapped = kind == PointerKind::vmm;
-  CUpointer_attribute which[] = {
-      CU_POINTER_ATTRIBUTE_BUFFER_ID,
-      is_mapped ? CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR : CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-      is_mapped ? CU_POINTER_ATTRIBUTE_MAPPING_SIZE : CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-  void* values[] = {&id, &begin, &bytes};
-  const CUresult said = driver_.cuPointerGetAttributes(std::size(which), which, values, at);
-  if (said != CUDA_SUCCESS) return refused(driver_, "cuPointerGetAttributes", said);
-  if (id == 0 || at < begin || at - begin > bytes || memory.bytes > bytes - (at - begin))
+  CUdeviceptr begin = known.begin;
+  std::size_t bytes = known.end - known.begin;
+  if (known.kind == PointerKind::vmm) {
+    CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+                                   CU_POINTER_ATTRIBUTE_MAPPING_SIZE};
+    void* values[] = {&begin, &bytes};
+    const CUresult said = driver_.cuPointerGetAttributes(std::size(which), which, values, at);
+    if (said != CUDA_SUCCESS) return refused(driver_, "cuPointerGetAttributes", said);
+  }
+  if (known.id == 0 || at < begin || at - begin > bytes || memory.bytes > bytes - (at - begin))
     return fail(Code::unsupported, "it is not in one allocation");
-  key.id = id;
+  IpcKey key;
+  key.id = known.id;
   key.place = begin;
   key.allocated = bytes;
   key.offset = at - begin;
   key.bytes = memory.bytes;
-  return {};
+  return key;
 }
 
 Result<UniqueFd> Exports::mapped_fd(CUdeviceptr address) const {
@@ -111,21 +110,19 @@ Result<void> Exports::open_way(PointerKind kind, types::Courier& courier, Kept& 
   return {};
 }
 
-Result<types::Exported> Exports::share(const Memory& memory, types::Courier& courier,
-                                       const Gpu& gpu) {
-  const Current current(driver_, gpu.context());
-  const PointerKind kind = pointers_.find(memory.data).kind;
-  IpcKey part;
-  TUTTI_DO(describe(memory, kind, part));
+Result<types::Exported> Exports::share(const Memory& memory, const Pointer& at,
+                                       types::Courier& courier, const Gpu& gpu) {
+  TUTTI_TRY(part, describe(memory, at));
   const auto make = [&]() -> Result<Kept> {
+    const Current current(driver_, gpu.context());
     Kept fresh;
     fresh.key = part;
     fresh.key.kind = static_cast<std::uint8_t>(MemoryKind::cuda);
     fresh.key.gpu = uuid_of(driver_, gpu.number());
-    TUTTI_DO(open_way(kind, courier, fresh));
+    TUTTI_DO(open_way(at.kind, courier, fresh));
     return fresh;
   };
-  if (kind == PointerKind::pool) {  // opened anew for each message
+  if (at.kind == PointerKind::pool) {  // opened anew for each message
     TUTTI_TRY(fresh, make());
     return exported(fresh, part);
   }

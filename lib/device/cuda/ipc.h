@@ -47,15 +47,17 @@ std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device);
 // What neighbours can open.
 class Exports {
  public:
-  Exports(const Driver& driver, Pointers& pointers) : driver_(driver), pointers_(pointers) {}
-  Result<types::Exported> share(const Memory& memory, types::Courier& courier, const Gpu& gpu);
+  explicit Exports(const Driver& driver) : driver_(driver) {}
+  // `at` is what its first byte is to CUDA.
+  Result<types::Exported> share(const Memory& memory, const Pointer& at, types::Courier& courier,
+                                const Gpu& gpu);
 
  private:
   struct Kept {
     IpcKey key;                  // of the whole allocation; id 0: none
     std::shared_ptr<void> hold;  // its descriptor at the courier
   };
-  Result<void> describe(const Memory& memory, PointerKind kind, IpcKey& key) const;
+  Result<IpcKey> describe(const Memory& memory, const Pointer& at) const;
   Result<void> open_way(PointerKind kind, types::Courier& courier, Kept& kept) const;
   static types::Exported exported(const Kept& kept, const IpcKey& part);
   Result<UniqueFd> mapped_fd(CUdeviceptr address) const;
@@ -66,7 +68,6 @@ class Exports {
   // With a descriptor, which keeps memory in being that its owner has given back.
   static constexpr std::size_t kMostHeld = 16;
   const Driver& driver_;
-  Pointers& pointers_;
   std::array<Kept, kKept> kept_;     // by number
   std::vector<std::uint64_t> held_;  // numbers of those with a descriptor, the oldest first
 };

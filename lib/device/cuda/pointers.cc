@@ -62,35 +62,33 @@ Pointer Pointers::find(const void* address) {
     case CUDA_ERROR_INVALID_CONTEXT:
     case CUDA_ERROR_CONTEXT_IS_DESTROYED:
       return without_id(at);
-    default:
+    default:  // a GPU is lost, mostly
+      if (known_at(at) == nullptr && without_id(at).is_host()) return {};
       return {PointerKind::unknown, -1, nullptr, said};
   }
 }
 
 Pointer Pointers::look_up(CUdeviceptr address, unsigned long long id) {
-  Known& place = known_[id % kKept];
-  if (id != 0 && place.id == id) return place.pointer;
+  Pointer& known = known_[id % kKept];
+  if (id != 0 && known.id == id) return known;
   ++asked_;
   readable_.forget();
-  Known fresh;
+  Pointer fresh = ask(address);
   fresh.id = id;
-  const Pointer pointer = ask(address, fresh);
-  if (id == 0 || pointer.kind == PointerKind::unknown) return pointer;
-  fresh.pointer = pointer;
-  place = fresh;
-  if (!pointer.is_host()) {
-    lowest_ = std::min(lowest_, fresh.begin);
-    highest_ = std::max(highest_, fresh.end);
+  if (id == 0 || fresh.kind == PointerKind::unknown) return fresh;
+  known = fresh;
+  if (!fresh.is_host()) {
+    lowest_ = std::min<std::uintptr_t>(lowest_, fresh.begin);
+    highest_ = std::max<std::uintptr_t>(highest_, fresh.end);
   }
-  return pointer;
+  return fresh;
 }
 
 // Everything about an allocation.
-Pointer Pointers::ask(CUdeviceptr address, Known& known) {
+Pointer Pointers::ask(CUdeviceptr address) const {
   unsigned type = 0, is_managed = 0;
   int ordinal = -1;
   std::size_t bytes = 0;
-  CUdeviceptr begin = 0;
   Pointer pointer;
   CUmemoryPool pool = nullptr;
   CUpointer_attribute which[] = {
@@ -98,11 +96,10 @@ Pointer Pointers::ask(CUdeviceptr address, Known& known) {
       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_CONTEXT,
       CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
       CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
-  void* values[] = {&type, &is_managed, &ordinal, &pointer.context, &begin, &bytes, &pool};
+  void* values[] = {&type, &is_managed, &ordinal, &pointer.context, &pointer.begin, &bytes, &pool};
   const CUresult said = driver_.cuPointerGetAttributes(std::size(which), which, values, address);
   if (said != CUDA_SUCCESS) return {PointerKind::unknown, -1, nullptr, said};
-  known.begin = begin;
-  known.end = begin + bytes;
+  pointer.end = pointer.begin + bytes;
   pointer.ordinal = ordinal;
   if (is_managed != 0) {
     pointer.kind = PointerKind::managed;
@@ -128,15 +125,19 @@ Pointer Pointers::without_id(std::uintptr_t address) {
     return {};
   ++looked_;
   if (readable_.look(address)) return {};
-  Pointer freed{PointerKind::nobody};
-  if (address < lowest_ || address >= highest_) return freed;
-  for (const Known& known : known_) {
-    if (known.id == 0 || known.pointer.is_host() || address < known.begin || address >= known.end)
-      continue;
-    freed = known.pointer;
-    freed.kind = PointerKind::freed;
-  }
+  const Pointer* const known = known_at(address);
+  if (known == nullptr) return {PointerKind::nobody};
+  Pointer freed = *known;
+  freed.kind = PointerKind::freed;
   return freed;
+}
+
+const Pointer* Pointers::known_at(std::uintptr_t address) const {
+  if (address < lowest_ || address >= highest_) return nullptr;
+  const auto found = std::ranges::find_if(known_, [address](const Pointer& known) {
+    return known.id != 0 && !known.is_host() && address >= known.begin && address < known.end;
+  });
+  return found == known_.end() ? nullptr : &*found;
 }
 
 }  // namespace tutti::device::cuda

@@ -5,7 +5,8 @@
 // most is host memory, of which the driver knows nothing; so it is memory that can be read. What
 // cannot is memory that was freed: of a GPU, if an allocation was there that we knew, else nobody
 // can say whose. Pages that could be read are kept, until an allocation is new to us: it may have
-// come where host memory was.
+// come where host memory was. Of a GPU that is lost the driver tells nothing any more: what can be
+// read, and was no GPU's, is the host's still.
 #pragma once
 
 #include <array>
@@ -34,6 +35,8 @@ struct Pointer {
   int ordinal = -1;                 // of its GPU, where it has one
   CUcontext context = nullptr;      // it was allocated in; null: it belongs to none
   CUresult failure = CUDA_SUCCESS;  // of unknown ones
+  unsigned long long id = 0;        // of its allocation; 0: it has no number
+  CUdeviceptr begin = 0, end = 0;   // of its allocation, where the driver knows one
   bool is_there() const { return kind < PointerKind::freed; }
   // The processor's to load and store.
   bool is_host() const { return kind == PointerKind::host || kind == PointerKind::registered; }
@@ -66,20 +69,16 @@ class Pointers {
   std::uint64_t looked() const { return looked_; }  // addresses that the kernel was asked about
 
  private:
-  struct Known {
-    unsigned long long id = 0;  // 0: none
-    std::uintptr_t begin = 0, end = 0;
-    Pointer pointer;
-  };
   Pointer look_up(CUdeviceptr address, unsigned long long id);
-  Pointer ask(CUdeviceptr address, Known& known);
+  Pointer ask(CUdeviceptr address) const;
   Pointer without_id(std::uintptr_t address);
+  const Pointer* known_at(std::uintptr_t address) const;  // of a GPU; null: none that is kept
 
   static constexpr std::size_t kKept = 256;
   const Driver& driver_;
   std::uint64_t asked_ = 0, looked_ = 0;
   ReadablePages readable_;
-  std::array<Known, kKept> known_;                     // by number
+  std::array<Pointer, kKept> known_;                   // by number; 0: none
   std::uintptr_t lowest_ = UINTPTR_MAX, highest_ = 0;  // of all that were known
 };
 

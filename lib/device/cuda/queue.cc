@@ -85,6 +85,11 @@ Queue::~Queue() {
 
 Result<void> Queue::look() const {
   const Current current(driver_, gpu_.context());
+  return must_not_be_captured();
+}
+
+// Its context is current.
+Result<void> Queue::must_not_be_captured() const {
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult said = driver_.cuStreamIsCapturing(stream_, &capture);
   if (capture != CU_STREAM_CAPTURE_STATUS_NONE || said == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
@@ -97,8 +102,8 @@ Result<void> Queue::look() const {
 }
 
 Result<void> Queue::mark(std::uint32_t number, bool waits) {
-  TUTTI_DO(look());
   const Current current(driver_, gpu_.context());
+  TUTTI_DO(must_not_be_captured());
   std::array operations = {write(words_.reached, number), wait(words_.passed, number)};
   last_ = number;
   const CUresult said = driver_.cuStreamBatchMemOp(stream_, waits ? 2 : 1, operations.data(), 0);

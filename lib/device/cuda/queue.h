@@ -66,6 +66,7 @@ class Queue final : public types::DeviceQueue {
 
  private:
   Queue(const Driver& driver, Gpu& gpu, CUstream stream, QueueWords& words);
+  Result<void> must_not_be_captured() const;
   const Driver& driver_;
   Gpu& gpu_;
   const CUstream stream_;

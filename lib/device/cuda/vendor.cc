@@ -214,7 +214,7 @@ Result<types::Exported> Cuda::share(const Memory& memory, types::Courier& courie
   std::string why;
   const Gpu* const gpu = gpu_of(pointer, &why);
   if (gpu == nullptr) return fail(Code::unsupported, why);
-  return exports_.share(memory, courier, *gpu);
+  return exports_.share(memory, pointer, courier, *gpu);
 }
 
 int Cuda::progress() {

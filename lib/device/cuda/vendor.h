@@ -76,7 +76,7 @@ class Cuda final : public types::Vendor {
   bool warned_of_queues_ = false;
   std::uint64_t asked_ = 0;  // allocations that the driver was asked about when we looked for such
   Unusable unusable_;
-  Exports exports_{driver_, pointers_};
+  Exports exports_{driver_};
   Imports imports_{driver_, gpus_};
 };
 

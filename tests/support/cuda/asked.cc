@@ -19,7 +19,8 @@ bool is_device(CUdevice device) {
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   ENTER("cuDeviceGetAttribute");
   if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  *value = which == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID                 ? 0x10 + device
+  *value = which == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID
+               ? 0x10 + state().gpus[static_cast<std::size_t>(device)]->number
            : which == CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING       ? 1
            : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 7
            : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 5

@@ -19,9 +19,10 @@ unsigned long long variable(const char* name, unsigned long long fallback) {
   return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
 }
 
-void make_gpu() {
+void make_gpu(int number) {
   auto gpu = std::make_unique<Gpu>();
-  const int file = new_file(static_cast<int>(state().gpus.size()), kWindow + kIds);
+  gpu->number = number;
+  const int file = new_file(number, kWindow + kIds);
   if (file < 0) std::abort();
   const auto map = [file](int protection) {
     void* const at = ::mmap(nullptr, kWindow, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
@@ -33,6 +34,22 @@ void make_gpu() {
   gpu->file = file;
   gpu->primary.device = static_cast<int>(state().gpus.size());
   state().gpus.push_back(std::move(gpu));
+}
+
+// As CUDA_VISIBLE_DEVICES has it: the first that there is not ends the list.
+std::vector<int> visible_of(int devices) {
+  std::vector<int> numbers;
+  const char* said = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (said == nullptr) {
+    for (int i = 0; i < devices; ++i) numbers.push_back(i);
+    return numbers;
+  }
+  for (char* end = nullptr;; said = end + 1) {
+    const long number = std::strtol(said, &end, 10);
+    if (end == said || number < 0 || number >= devices) return numbers;
+    numbers.push_back(static_cast<int>(number));
+    if (*end != ',') return numbers;
+  }
 }
 
 // FUNCTION:NUMBER:ERROR[:once]
@@ -116,9 +133,9 @@ CUresult cuInit(unsigned) {
   const Lock lock(state().mutex);
   State& all = state();
   if (all.is_initialised) return CUDA_SUCCESS;
-  const auto devices = variable("STANDIN_CUDA_DEVICES", 2);
-  if (devices == 0) return CUDA_ERROR_NO_DEVICE;
-  for (unsigned long long i = 0; i < devices; ++i) make_gpu();
+  const auto visible = visible_of(static_cast<int>(variable("STANDIN_CUDA_DEVICES", 2)));
+  if (visible.empty()) return CUDA_ERROR_NO_DEVICE;
+  for (const int number : visible) make_gpu(number);
   all.delay_us = static_cast<unsigned>(variable("STANDIN_CUDA_DELAY_US", 50));
   all.us_per_mib = variable("STANDIN_CUDA_US_PER_MIB", 0);
   all.within_us = variable("STANDIN_CUDA_WITHIN_US", 0);

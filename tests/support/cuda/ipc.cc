@@ -25,6 +25,14 @@ off_t id_place(std::uint64_t offset) {
 // Of the id of memory that another process has opened by a pool.
 constexpr unsigned long long kIsOpened = 1ULL << 63;
 
+// As this process counts it; below 0: it does not see that GPU.
+int device_numbered(int number) {
+  const auto& gpus = state().gpus;
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    if (gpus[i]->number == number) return static_cast<int>(i);
+  return -1;
+}
+
 // Whole pages of the file, for the GPU and, forbidden, for everybody else.
 CUresult map(int file, const Place& handle, Allocation& made) {
   const std::uint64_t lead = handle.offset % 4096;
@@ -43,7 +51,7 @@ CUresult open(const Place& handle, const std::string& whole, CUdeviceptr* addres
   if (handle.magic != Place{}.magic) return CUDA_ERROR_INVALID_VALUE;
   if (handle.process == ::getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   if (!all.has_ipc) return CUDA_ERROR_MAP_FAILED;
-  if (current()->device != handle.device && !all.has_peers)
+  if (current()->device != device_numbered(handle.device) && !all.has_peers)
     return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
   for (auto& [begin, each] : all.allocations)
     if (each.opened > 0 && each.context == current() && each.handle == whole) {
@@ -72,13 +80,13 @@ int device_of(int file) {
   char path[32], name[64] = {};
   std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
   if (::readlink(path, name, sizeof name - 1) < 0) return -1;
-  int device = -1;
-  std::sscanf(name, "/memfd:standin-%d", &device);
-  return device;
+  int number = -1;
+  std::sscanf(name, "/memfd:standin-%d", &number);
+  return device_numbered(number);
 }
 
-int new_file(int device, std::size_t bytes) {
-  const std::string name = "standin-" + std::to_string(device);
+int new_file(int number, std::size_t bytes) {
+  const std::string name = "standin-" + std::to_string(number);
   const int file = ::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0 || (::ftruncate(file, static_cast<off_t>(bytes)) == 0 &&
                    ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0))
@@ -89,8 +97,9 @@ int new_file(int device, std::size_t bytes) {
 
 CUresult export_place(const Allocation& of, Place* place) {
   place->process = ::getpid();
-  place->device = of.device;
-  place->file = state().gpus[static_cast<std::size_t>(of.device)]->file;
+  const Gpu& gpu = *state().gpus[static_cast<std::size_t>(of.device)];
+  place->device = gpu.number;
+  place->file = gpu.file;
   place->offset = offset_of(of);
   place->bytes = of.bytes;
   place->id = of.id;
@@ -109,7 +118,7 @@ CUresult import_place(int file, const Place& place, Allocation* made) {
   made->bytes = place.bytes;
   made->far = place.offset;
   made->far_id = place.id;
-  made->device = place.device;
+  made->device = device_numbered(place.device);
   made->context = current();
   made->id = state().next_id++;
   return map(file, place, *made);
@@ -149,7 +158,8 @@ using namespace standin;
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   ENTER("cuDeviceGetUuid");
   std::memset(uuid, 0, sizeof *uuid);
-  std::snprintf(uuid->bytes, sizeof uuid->bytes, "stand-in %d", device);
+  std::snprintf(uuid->bytes, sizeof uuid->bytes, "stand-in %d",
+                state().gpus[static_cast<std::size_t>(device)]->number);
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {

@@ -73,7 +73,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   Mapped made;
   made.bytes = bytes;
   made.device = of == nullptr ? 0 : of->location.id;
-  made.file = new_file(made.device, bytes);
+  made.file = new_file(state().gpus[static_cast<std::size_t>(made.device)]->number, bytes);
   if (made.file < 0) return CUDA_ERROR_OUT_OF_MEMORY;
   made.is_shareable =
       of != nullptr && of->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;

@@ -6,6 +6,7 @@
 // something in a stream still touches is told of both and ended. Everything is counted.
 //
 //   STANDIN_CUDA_DEVICES=2         how many GPUs
+//   CUDA_VISIBLE_DEVICES=1,0       which of them this process sees, and how it counts them
 //   STANDIN_CUDA_DELAY_US=50       each piece of work starts up to so much late
 //   STANDIN_CUDA_US_PER_MIB=1000   a copy to or from the host takes so long beside that
 //   STANDIN_CUDA_WITHIN_US=1000    a copy within GPUs takes so long beside that, as where processes
@@ -139,6 +140,7 @@ constexpr std::size_t kApart = 512;                     // of allocations
 constexpr std::size_t kIds = kWindow / kApart * sizeof(unsigned long long);
 
 struct Gpu {
+  int number = 0;                  // as the machine counts it; processes by what they see
   std::byte* forbidden = nullptr;  // what callers see
   std::byte* open = nullptr;       // the same bytes, for the GPU itself
   int file = -1;                   // they lie in; behind them the ids of what is exported (ipc.cc)
@@ -211,10 +213,11 @@ struct Place {
   unsigned long long id = 0;
 };
 static_assert(sizeof(Place) <= sizeof(CUipcMemHandle));
-// Which GPU a file of ours is of, as its name says.
+// Which GPU a file of ours is of, as its name says; below 0: one that this process does not see.
 int device_of(int file);
-// A file of that GPU's, of a size that is final; below 0: there is no room.
-int new_file(int device, std::size_t bytes);
+// A file of that GPU's, by the machine's number, of a size that is final; below 0: there is no
+// room.
+int new_file(int number, std::size_t bytes);
 CUresult export_place(const Allocation& of, Place* place);
 CUresult import_place(int file, const Place& place, Allocation* made);
 void unmap(const Allocation& gone);

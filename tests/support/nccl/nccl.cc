@@ -237,10 +237,13 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int size, ncclUniqueId id,
                                     ncclConfig_t* config) {
   TOLD("ncclCommInitRankConfig");
   CUdevice device = 0;
+  int bus = 0;  // by which processes know that they mean the same
   auto* const comm = make_comm();
   if (config->blocking != 0) return refuse(ncclInvalidArgument, "the stand-in never blocks");
   if (size > kMostRanks) return refuse(ncclInvalidArgument, "the stand-in has room for 16 ranks");
-  if (cuCtxGetDevice(&device) != CUDA_SUCCESS || cuCtxGetCurrent(&comm->context) != CUDA_SUCCESS)
+  if (cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+      cuDeviceGetAttribute(&bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, device) != CUDA_SUCCESS ||
+      cuCtxGetCurrent(&comm->context) != CUDA_SUCCESS)
     return refuse(ncclUnhandledCudaError, "no device is current");
   IdWords words{};
   std::memcpy(&words, id.internal, sizeof words);
@@ -250,7 +253,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int size, ncclUniqueId id,
   comm->size = size;
   Member& mine = comm->file->members[rank];
   mine.host = host_number();
-  mine.device = device;
+  mine.device = bus;
   *made = comm;
   if (told_to("meeting") == ncclSuccess) std::thread(come_to_be, comm).detach();  // else never
   return ncclInProgress;

@@ -129,8 +129,32 @@ TEST_CASE("where CUDA has no GPU all memory is the host's", "[device]") {
     said = each;
     CHECK(pointers.find(&here).kind == PointerKind::host);
   }
-  said = CUDA_ERROR_UNKNOWN;
-  CHECK(pointers.find(&here).kind == PointerKind::unknown);
+}
+
+TEST_CASE("a GPU that is lost leaves the host's memory what it was", "[device]") {
+  const Gpus gpus;
+  device::cuda::Driver driver = gpus.driver;
+  static CUresult lost = CUDA_SUCCESS;
+  driver.cuPointerGetAttribute = [](void* value, CUpointer_attribute what, CUdeviceptr address) {
+    return lost != CUDA_SUCCESS ? lost : cuPointerGetAttribute(value, what, address);
+  };
+  Pointers pointers(driver);
+  CUdeviceptr managed = 0;  // which the processor can read, too
+  cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL);
+  const CUdeviceptr known = Gpus::take(1000), unseen = Gpus::take(1000);
+  int before = 0, after = 0;
+  CHECK(pointers.find(&before).kind == PointerKind::host);
+  CHECK(pointers.find(address_of(known)).kind == PointerKind::device);
+  CHECK(pointers.find(address_of(managed)).kind == PointerKind::managed);
+  lost = CUDA_ERROR_LAUNCH_FAILED;
+  for (const int* const host : {&before, &after})
+    CHECK(pointers.find(host).kind == PointerKind::host);
+  for (const CUdeviceptr gone : {known, known + 999, unseen, managed}) {
+    CHECK(pointers.find(address_of(gone)).kind == PointerKind::unknown);
+    CHECK(pointers.find(address_of(gone)).failure == lost);
+  }
+  lost = CUDA_SUCCESS;
+  for (const CUdeviceptr each : {known, unseen, managed}) cuMemFree(each);
 }
 
 TEST_CASE("the knob turns it off", "[device]") {

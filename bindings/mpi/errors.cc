@@ -155,10 +155,8 @@ int CallScope::fail_by(Code code, Errhandler* handler) const {
 }
 
 int CallScope::refuse_by(Errhandler* handler) const {
-  const Trouble mine = trouble();
-  const bool is_known = good_errhandler(handler, "errhandler");
-  trouble() = mine;
-  return is_known ? fail_by(mine.code, handler) : fail(mine.code, nullptr);
+  const Code code = trouble().code;
+  return handler != nullptr ? fail_by(code, handler) : fail(code, nullptr);
 }
 
 int CallScope::fail(Code code, comm::Communicator* comm) const {

@@ -39,10 +39,9 @@ std::string loss_behind(int code) {
       !loss.empty() && line.find(loss) == std::string::npos)
     line += "; " + loss;
   const int status = why.is_mismatch ? kMismatchStatus : code > 0 && code < 126 ? code : 1;
-  if (process.world != nullptr) {
-    report_use();
-    process.world->abort(status, line + "; the job ends", why.blame);
-  }
+  if (process.world != nullptr) report_use();
+  if (world::World* const world = any_world(); world != nullptr)
+    world->abort(status, line + "; the job ends", why.blame);
   log::warn(line);
   std::_Exit(status);
 }

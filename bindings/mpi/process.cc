@@ -180,6 +180,10 @@ Result<void> end_world_model() {
   return ended;
 }
 
+world::World* any_world() {
+  return owner().get();
+}
+
 std::string who_am_i() {
   if (process.world == nullptr) return "this process";
   return name_of(process.world->wireup());

@@ -46,6 +46,10 @@ inline comm::Communicator* fallback_comm() {
   return older ? process.world_comm : process.self_comm;
 }
 
+// The world, or after its end what is left of it: somebody to say last words to. Null: there was
+// none.
+world::World* any_world();
+
 // A knob as it is to be read: what a tool wrote before MPI_Init, else the environment's.
 const char* knob_from_environment(const char* name);
 

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kPieceDelay{100};
 constexpr int kMostReads =
     16;  // at once, as much as a pipe may hold: somebody may write without end
 constexpr std::size_t kTailBytes = 2048;     // kept of what a rank wrote, to be shown if it fails
-constexpr std::uint64_t kLinesInSight = 10;  // after so many one looks for what was written before
+constexpr std::uint64_t kLinesInSight = 10;  // after so many one looks for what came before
 
 }  // namespace
 

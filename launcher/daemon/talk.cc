@@ -190,7 +190,7 @@ void Ranks::report_end(RankProcess& rank) {
   report.follows = rank.lost_peer;
   report.programs = finalized;
   // Where errors stand just above they need not be said again; other hosts' output is not known.
-  const bool in_sight = launch_.hosts.size() == 1 && lines_shown_ <= rank.in_sight_until;
+  const bool in_sight = launch_.hosts.size() == 1 && lines_shown_ < rank.in_sight_until;
   if ((rank.wait_status != 0 || (rank.joined && !rank.finalized)) && !in_sight)
     report.last_lines = rank.tail;
   if (++ended_ == ranks_.size() && any_joined_)

@@ -15,7 +15,7 @@ WAYS = {
     "abort": (134, r"signal 6 \(Aborted\), outside MPI", ["abort", "main"]),
     "told": (139, r"signal 11 \(Segmentation fault\), outside MPI", ["main"]),
     "deep": (139, r"signal 11 \(Segmentation fault\) at address 0x\w+, outside MPI, because its stack of \d+ KiB is full "
-                  r"\(ulimit -s\)", ["dig", "main"]),
+                  r"\(ulimit -s\)", ["dig", "dig", "main"]),
     "wide": (139, r"signal 11 \(Segmentation fault\) at address 0x\w+, outside MPI, because its stack of \d+ KiB is full "
                   r"\(ulimit -s\)", ["spread", "main"]),
 }

@@ -1,6 +1,7 @@
 // Raising errors: the thread's trouble, the handler, and the one line before the job ends.
 #include "mpi/errors.h"
 
+#include <atomic>
 #include <cstdlib>
 
 #include "base/exit_status.h"
@@ -173,6 +174,16 @@ int CallScope::refuse(comm::Communicator* comm) const {
   // A communicator that failed its check cannot be asked for its handler.
   const Code code = trouble().code;
   return fail(code, code == Code::comm ? nullptr : comm);
+}
+
+// Once is enough. Which level the program asked for is what it got.
+void CallScope::suspect() const {
+  static std::atomic<bool> is_told{false};
+  const std::uint32_t other = process.watch->function.load(std::memory_order_relaxed);
+  if (other == 0 || kAnytime[other - 1] || process.callbacks > 0 || is_told.exchange(true)) return;
+  log::warn(std::string("two threads are in MPI at once, in ") + kNames[other - 1] + " and " +
+            kNames[number_] +
+            ", which goes wrong: ask for MPI_THREAD_MULTIPLE, by MPI_Init_thread");
 }
 
 int CallScope::fail_session(Code code, Session* session) const {

@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "mpi/place.h"
 #include "mpi/process.h"
 
 namespace tutti::mpi {
@@ -113,7 +114,7 @@ void say_frames(Words& words, const CrashStack& stack, bool ours) {
       words.number(static_cast<std::uintptr_t>(at - static_cast<char*>(info.dli_saddr)), 16) << " ";
     }
     words << "(" << info.dli_fname << "+";
-    words.number(static_cast<std::uintptr_t>(at - static_cast<char*>(info.dli_fbase)), 16) << ")";
+    words.number(address_in_file(at, info), 16) << ")";
     if (stack.frames[i].times > 1) (words << " ").number(stack.frames[i].times, 10) << " times";
     words << "\n";
   }

@@ -9,6 +9,7 @@
 #include "mpi/call.h"
 #include "mpi/callback.h"
 #include "mpi/checks.h"
+#include "mpi/place.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi {
@@ -39,6 +40,9 @@ std::string loss_behind(int code) {
   if (const std::string loss = loss_behind(code);
       !loss.empty() && line.find(loss) == std::string::npos)
     line += "; " + loss;
+  // Who only follows another's failure is not to blame, and its line is rarely shown.
+  if (process.tells_places && why.blame == wireup::Blame::own)
+    if (const std::string place = place_of_caller(); !place.empty()) line += ", called in " + place;
   const int status = why.is_mismatch ? kMismatchStatus : code > 0 && code < 126 ? code : 1;
   if (process.world != nullptr) report_use();
   if (world::World* const world = any_world(); world != nullptr)

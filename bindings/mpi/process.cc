@@ -110,6 +110,7 @@ Result<void> make_world(world::ThreadLevel level) {
   log::set_caller(&function_under_way);
   TUTTI_TRY(world, world::World::open(std::move(wireup), knobs, level));
   process.checks = knobs.flag("TUTTI_CHECKS");
+  process.tells_places = knobs.flag("TUTTI_BACKTRACE");
   process.gated = world->is_gated();
   process.watch = &world->watch();
   process.self_comm = &world->self_comm();

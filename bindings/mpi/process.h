@@ -30,6 +30,7 @@ struct Process {
   watch::Recorder* recorder = nullptr;  // null: nobody asked (TUTTI_RECORD)
   bool checks = true;                   // TUTTI_CHECKS
   bool gated = false;                   // one thread at a time below: world::World::is_gated
+  bool tells_places = false;            // TUTTI_BACKTRACE
   void* thread = nullptr;               // without a gate: that called last (CallScope::come_alone)
   int callbacks = 0;                    // without a gate: functions of the user's that we are in
   enqueue::CallStreams* streams = nullptr;  // null: no stream was made (streams.h)

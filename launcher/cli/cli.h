@@ -176,7 +176,7 @@ Result<JobSpec> parse_command_line(const std::vector<std::string>& argv,
 // From the table of options. topic: "" (all common options), a section, "exit", "all", an option.
 // Errors: there is no help on that; which there is.
 Result<std::string> help_text(const std::string& topic);
-// Other pages of the same table: "options" (the table of docs/launcher.md), "man", "bash", "zsh",
+// Other pages of the same table: "options" (the table of docs/options.md), "man", "bash", "zsh",
 // "fish" (completion). Empty: no such page.
 std::string page_text(const std::string& page);
 // TUTTI_* variables of an environment ("NAME=value") that nobody reads, with the nearest name,

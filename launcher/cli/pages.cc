@@ -37,7 +37,7 @@ const char* effect_of(const OptionRow& row) {
   return "";
 }
 
-// The table of docs/launcher.md.
+// The table of docs/options.md.
 std::string markdown() {
   std::string page = "| option | takes | effect | meaning |\n| --- | --- | --- | --- |\n";
   for (const OptionRow& row : option_rows()) {

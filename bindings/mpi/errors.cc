@@ -1,6 +1,8 @@
 // Raising errors: the thread's trouble, the handler, and the one line before the job ends.
 #include "mpi/errors.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdlib>
 
@@ -32,6 +34,10 @@ std::string loss_behind(int code) {
   return process.world->endpoint().loss_text();
 }
 
+// After MPI_Finalize in vain: the launcher, which knows the rank to blame, ends the job meanwhile,
+// or it goes on without that one, and so may the others (--enable-recovery).
+constexpr unsigned kTurnS = 1;
+
 [[noreturn]] void end_job(const char* function, int code, const std::string& where,
                           const Trouble& why) {
   const std::string meaning = describe(code);
@@ -45,7 +51,9 @@ std::string loss_behind(int code) {
     if (const std::string place = place_of_caller(); !place.empty()) line += ", called in " + place;
   const int status = why.is_mismatch ? kMismatchStatus : code > 0 && code < 126 ? code : 1;
   if (process.world != nullptr) report_use();
-  if (world::World* const world = any_world(); world != nullptr)
+  if (process.world == nullptr && why.blame == wireup::Blame::another)
+    ::sleep(kTurnS);
+  else if (world::World* const world = any_world(); world != nullptr)
     world->abort(status, line + "; the job ends", why.blame);
   log::warn(line);
   std::_Exit(status);

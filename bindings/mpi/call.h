@@ -4,6 +4,8 @@
 // Failures end in the error handler of a communicator; all of that is cold and out of line.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 
 #include "base/clock.h"
@@ -35,6 +37,8 @@ class CallScope {
     if (entered_ == nullptr) return;
     if (process.gated) [[unlikely]]
       entered_->enter();
+    else if (when == inside)
+      come_alone();
     watch::enter(*process.watch, number);
     if (process.recorder != nullptr) [[unlikely]]
       begin_ns_ = now_ns();
@@ -68,6 +72,26 @@ class CallScope {
   [[gnu::cold]] int fail_by(Code code, Errhandler* handler) const;
 
  private:
+  // Without a gate one thread at a time is inside. Another's calls leave words that stay until the
+  // next call, so only who finds somebody inside is suspicious.
+  void come_alone() const {
+    void* const me = this_thread();
+    const std::atomic_ref<void*> last(process.thread);
+    // relaxed: who is right is ordered by the program; who is not gets a line, no more.
+    if (process.watch->function.load(std::memory_order_relaxed) != 0 &&
+        last.load(std::memory_order_relaxed) != me) [[unlikely]]
+      suspect();
+    last.store(me, std::memory_order_relaxed);
+  }
+  static void* this_thread() {
+#if __has_builtin(__builtin_thread_pointer)
+    return __builtin_thread_pointer();
+#else
+    return reinterpret_cast<void*>(::pthread_self());
+#endif
+  }
+  [[gnu::cold]] void suspect() const;
+
   function::Number number_;
   bool allowed_;
   world::World* entered_;

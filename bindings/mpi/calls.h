@@ -26,19 +26,20 @@ struct BlockArguments {
 class TypeList {
  public:
   TypeList(const MPI_Datatype* handles, std::span<const Count> counts, const char* name)
-      : name_(name) {
+      : handles_(handles), name_(name) {
     for (std::size_t i = 0; handles != nullptr && i < counts.size(); ++i)
       types_.push_back(type_of(handles[i]) != nullptr ? type_of(handles[i])
                                                       : nothing_for(handles[i], counts[i] == 0));
   }
   bool good() const {
-    for (const types::Datatype* type : types_)
-      if (!good_committed(type, name_)) return false;
+    for (std::size_t i = 0; i < types_.size(); ++i)
+      if (!good_committed(types_[i], handles_[i], name_)) return false;
     return true;
   }
   std::span<const types::Datatype* const> span() const { return types_; }
 
  private:
+  const MPI_Datatype* handles_;
   const char* name_;
   std::vector<const types::Datatype*> types_;
 };

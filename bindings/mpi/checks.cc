@@ -1,6 +1,9 @@
 // The sentences for arguments that failed a check (checks.h).
 #include "mpi/checks.h"
 
+#include <array>
+#include <utility>
+
 #include "watch/calls.h"
 
 namespace tutti::mpi {
@@ -37,10 +40,40 @@ std::string range(int size) {
   return "0.." + std::to_string(size - 1);
 }
 
+// Null handles: what a call hands out that has nothing for this rank.
+struct Null {
+  Handle bits;
+  const char* name;
+};
+const std::array kNulls{
+    Null{bits_of(MPI_COMM_NULL), "MPI_COMM_NULL"},
+    Null{bits_of(MPI_DATATYPE_NULL), "MPI_DATATYPE_NULL"},
+    Null{bits_of(MPI_ERRHANDLER_NULL), "MPI_ERRHANDLER_NULL"},
+    Null{bits_of(MPI_FILE_NULL), "MPI_FILE_NULL"},
+    Null{bits_of(MPI_GROUP_NULL), "MPI_GROUP_NULL"},
+    Null{bits_of(MPI_INFO_NULL), "MPI_INFO_NULL"},
+    Null{bits_of(MPI_OP_NULL), "MPI_OP_NULL"},
+    Null{bits_of(MPI_REQUEST_NULL), "MPI_REQUEST_NULL"},
+    Null{bits_of(MPI_SESSION_NULL), "MPI_SESSION_NULL"},
+    Null{bits_of(MPI_WIN_NULL), "MPI_WIN_NULL"},
+};
+
+// How a handle comes to be none tells where the mistake is.
+std::string why_not(const char* what, Handle bits) {
+  for (const Null& null : kNulls)
+    if (bits == null.bits) return std::string(" is ") + null.name;
+  if (bits == 0) return " is 0: nothing was put into it";
+  if (slots::was_freed(bits)) return " was freed, or has ended, before";
+  return std::string(" is not a valid ") + what;
+}
+
 }  // namespace
 
-bool handle(Code code, const char* what, const char* name) {
-  return no(code, std::string(name) + " is not a valid " + what);
+bool handle(Code code, const char* what, const char* name, Handle bits) {
+  return no(code, name + why_not(what, bits));
+}
+bool in_reductions() {
+  return no(Code::op, "op is MPI_REPLACE or MPI_NO_OP, for one-sided communication only");
 }
 bool number(Code code, Count value, const char* name) {
   return no(code, std::string(name) + " is " + std::to_string(value) + ", below zero");
@@ -82,3 +115,19 @@ bool pointer(const char* name) {
 }
 
 }  // namespace tutti::mpi::bad
+
+namespace tutti::mpi {
+
+Code refuse_handle(Code code, const char* what, const char* name, Handle bits) {
+  bad::handle(code, what, name, bits);
+  return code;
+}
+Code refuse_to_free(Code code, const char* what, const char* name, Handle bits,
+                    const Object* found) {
+  if (found == nullptr) return refuse_handle(code, what, name, bits);
+  return refuse(
+      code, std::string(name) +
+                (is_predefined(bits) ? " is predefined and cannot be freed" : " was freed before"));
+}
+
+}  // namespace tutti::mpi

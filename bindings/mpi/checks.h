@@ -17,7 +17,8 @@ inline constexpr bool kAllChecks = false;
 #endif
 
 namespace bad {  // all return false
-[[gnu::cold]] bool handle(Code code, const char* what, const char* name);
+[[gnu::cold]] bool handle(Code code, const char* what, const char* name, Handle bits);
+[[gnu::cold]] bool in_reductions();
 [[gnu::cold]] bool number(Code code, Count value, const char* name);
 [[gnu::cold]] bool number_at(Code code, Count value, const char* name, Count index);
 [[gnu::cold]] bool rank(int rank, int size);
@@ -30,6 +31,12 @@ namespace bad {  // all return false
 [[gnu::cold]] bool op_on(const types::Op& op, const types::Datatype& type);
 [[gnu::cold]] bool pointer(const char* name);
 }  // namespace bad
+
+// For calls that look at a handle themselves: it is none; or it is none that a program may free,
+// where `found` is the object behind it, if there is one.
+Code refuse_handle(Code code, const char* what, const char* name, Handle bits);
+Code refuse_to_free(Code code, const char* what, const char* name, Handle bits,
+                    const Object* found);
 
 inline bool is_in_place(const void* buffer) {
   return buffer == MPI_IN_PLACE;
@@ -52,62 +59,67 @@ Count indegree_of(const comm::Communicator& comm);
 Count outdegree_of(const comm::Communicator& comm);
 
 // Objects come out of objects.h: there is one only if the handle is of its kind.
-inline bool good_comm(const comm::Communicator* comm, const char* name) {
-  return comm != nullptr || bad::handle(Code::comm, "communicator", name);
+inline bool good_comm(const comm::Communicator* comm, MPI_Comm handle, const char* name) {
+  return comm != nullptr || bad::handle(Code::comm, "communicator", name, bits_of(handle));
 }
-inline bool good_type(const types::Datatype* type, const char* name) {
-  return type != nullptr || bad::handle(Code::type, "datatype", name);
+inline bool good_type(const types::Datatype* type, MPI_Datatype handle, const char* name) {
+  return type != nullptr || bad::handle(Code::type, "datatype", name, bits_of(handle));
 }
-inline bool good_committed(const types::Datatype* type, const char* name) {
-  return good_type(type, name) && (type->is_committed() || bad::uncommitted(name));
+inline bool good_committed(const types::Datatype* type, MPI_Datatype handle, const char* name) {
+  return good_type(type, handle, name) && (type->is_committed() || bad::uncommitted(name));
 }
 // The null handle will do for the type of a message that moves nothing, as all others have it: a
 // type without bytes stands for it.
 [[gnu::cold]] types::Datatype* nothing_for(MPI_Datatype handle, bool moves_nothing);
-inline bool good_op(const types::Op* op, const char* name) {
-  return op != nullptr || bad::handle(Code::op, "operation", name);
+inline bool good_op(const types::Op* op, MPI_Op handle, const char* name) {
+  return op != nullptr || bad::handle(Code::op, "operation", name, bits_of(handle));
 }
 // MPI_REPLACE and MPI_NO_OP are for one-sided communication only.
 inline bool good_in_reductions(const types::Op* op) {
   return (op->handle() != bits_of(MPI_REPLACE) && op->handle() != bits_of(MPI_NO_OP)) ||
-         bad::handle(Code::op, "operation here", "op");
+         bad::in_reductions();
 }
 inline bool good_op_on(const types::Op* op, const types::Datatype* type) {
   return op->accepts(*type) || bad::op_on(*op, *type);
 }
-inline bool good_group(const comm::Group* group, const char* name) {
-  return group != nullptr || bad::handle(Code::group, "group", name);
+inline bool good_group(const comm::Group* group, MPI_Group handle, const char* name) {
+  return group != nullptr || bad::handle(Code::group, "group", name, bits_of(handle));
 }
-inline bool good_errhandler(const Errhandler* handler, const char* name) {
-  return handler != nullptr || bad::handle(Code::errhandler, "error handler", name);
+inline bool good_errhandler(const Errhandler* handler, MPI_Errhandler handle, const char* name) {
+  return handler != nullptr ||
+         bad::handle(Code::errhandler, "error handler", name, bits_of(handle));
 }
-inline bool good_session(const Session* session, const char* name) {
-  return session != nullptr || bad::handle(static_cast<Code>(MPI_ERR_SESSION), "session", name);
+inline bool good_session(const Session* session, MPI_Session handle, const char* name) {
+  return session != nullptr ||
+         bad::handle(static_cast<Code>(MPI_ERR_SESSION), "session", name, bits_of(handle));
 }
-inline bool good_info(const Info* info, const char* name) {
-  return info != nullptr || bad::handle(static_cast<Code>(MPI_ERR_INFO), "info object", name);
+inline bool good_info(const Info* info, MPI_Info handle, const char* name) {
+  return info != nullptr ||
+         bad::handle(static_cast<Code>(MPI_ERR_INFO), "info object", name, bits_of(handle));
 }
-inline bool good_window(const Object* window, const char* name) {
-  return window != nullptr || bad::handle(static_cast<Code>(MPI_ERR_WIN), "window", name);
+inline bool good_window(const Object* window, MPI_Win handle, const char* name) {
+  return window != nullptr ||
+         bad::handle(static_cast<Code>(MPI_ERR_WIN), "window", name, bits_of(handle));
 }
-inline bool good_file(const Object* file, const char* name) {
-  return file != nullptr || bad::handle(static_cast<Code>(MPI_ERR_FILE), "file", name);
+inline bool good_file(const Object* file, MPI_File handle, const char* name) {
+  return file != nullptr ||
+         bad::handle(static_cast<Code>(MPI_ERR_FILE), "file", name, bits_of(handle));
 }
 // The same where the null handle is allowed.
 inline bool good_file_or_null(const Object* file, MPI_File handle, const char* name) {
-  return handle == MPI_FILE_NULL || good_file(file, name);
+  return handle == MPI_FILE_NULL || good_file(file, handle, name);
 }
 inline bool good_info_or_null(const Info* info, MPI_Info handle, const char* name) {
-  return handle == MPI_INFO_NULL || good_info(info, name);
+  return handle == MPI_INFO_NULL || good_info(info, handle, name);
 }
 inline bool good_comm_or_null(const comm::Communicator* comm, MPI_Comm handle, const char* name) {
-  return handle == MPI_COMM_NULL || good_comm(comm, name);
+  return handle == MPI_COMM_NULL || good_comm(comm, handle, name);
 }
 inline bool good_group_or_null(const comm::Group* group, MPI_Group handle, const char* name) {
-  return handle == MPI_GROUP_NULL || good_group(group, name);
+  return handle == MPI_GROUP_NULL || good_group(group, handle, name);
 }
 inline bool good_type_or_null(const types::Datatype* type, MPI_Datatype handle, const char* name) {
-  return handle == MPI_DATATYPE_NULL || good_type(type, name);
+  return handle == MPI_DATATYPE_NULL || good_type(type, handle, name);
 }
 
 inline bool good_rank(int rank, const comm::Communicator* comm, bool any, bool nobody) {
@@ -165,7 +177,7 @@ inline bool good_request(const MPI_Request* request, const char* name) {
   const auto* const object = static_cast<const Object*>(slots::find(bits_of(*request)));
   return (object != nullptr &&
           (object->kind() == ObjectKind::request || object->kind() == ObjectKind::persistent)) ||
-         bad::handle(Code::request, "request", name);
+         bad::handle(Code::request, "request", name, bits_of(*request));
 }
 inline bool good_requests(const MPI_Request* requests, Count size, const char* name) {
   if (size > 0 && requests == nullptr) return bad::pointer(name);

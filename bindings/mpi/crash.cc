@@ -3,7 +3,9 @@
 #include "mpi/crash.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -14,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "mpi/place.h"
 #include "mpi/process.h"
 
 namespace tutti::mpi {
@@ -22,11 +25,16 @@ namespace {
 constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t kMostFrames = 32, kMostBytes = 8192;
 constexpr std::size_t kStackBytes = 64 << 10;
+constexpr std::size_t kMostLookedAt = 1 << 20;  // frames, a moment's work
+// Linux keeps at least so much below the stack free of anything else (mmap_base).
+constexpr std::uintptr_t kBelowStack = 128 << 20;
 
 // Made before any handler runs. A child that the program forks is no rank, and says nothing.
 struct Self {
   std::string name;
   pid_t pid = 0;
+  std::uintptr_t stack_end = 0;    // below it the main thread's stack does not grow; 0: not known
+  std::uintptr_t stack_bytes = 0;  // that it may have
 };
 Self& self() {
   static auto& self = *new Self;
@@ -60,20 +68,31 @@ class Words {
   std::size_t used_ = 0;
 };
 
-// Return addresses, from the function that received the signal outwards.
+// Return addresses, from the function that received the signal outwards. A function that calls
+// itself is one frame, so that the program's main is seen behind it.
+struct CrashFrame {
+  void* at = nullptr;
+  std::uintptr_t times = 0;
+};
 struct CrashStack {
   const void* entry;  // where the handler returns to: frames up to there are the signal's own
   bool is_past_entry = false;
-  std::array<void*, kMostFrames> frames{};
+  std::array<CrashFrame, kMostFrames> frames{};
   std::size_t count = 0;
+  std::size_t looked_at = 0;
 };
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* into) {
   CrashStack& stack = *static_cast<CrashStack*>(into);
   void* const at = reinterpret_cast<void*>(_Unwind_GetIP(context));
-  if (stack.is_past_entry) stack.frames[stack.count++] = at;
+  if (stack.is_past_entry) {
+    if (stack.count == 0 || stack.frames[stack.count - 1].at != at)
+      stack.frames[stack.count++] = {at, 0};
+    ++stack.frames[stack.count - 1].times;
+  }
   stack.is_past_entry = stack.is_past_entry || at == stack.entry;
-  return stack.count == stack.frames.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
+  const bool is_enough = stack.count == stack.frames.size() || ++stack.looked_at == kMostLookedAt;
+  return is_enough ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 // Frames of this library, or the others.
@@ -81,7 +100,7 @@ void say_frames(Words& words, const CrashStack& stack, bool ours) {
   Dl_info library{}, info{};
   ::dladdr(reinterpret_cast<const void*>(&watch_for_crashes), &library);
   for (std::size_t i = 0; i < stack.count; ++i) {
-    char* const at = static_cast<char*>(stack.frames[i]);
+    char* const at = static_cast<char*>(stack.frames[i].at);
     // A return address may be past its function's end already; the first frame's is no such.
     const bool is_known = ::dladdr(i == 0 ? at : at - 1, &info) != 0;
     if (ours != (is_known && info.dli_fbase == library.dli_fbase)) continue;
@@ -95,7 +114,9 @@ void say_frames(Words& words, const CrashStack& stack, bool ours) {
       words.number(static_cast<std::uintptr_t>(at - static_cast<char*>(info.dli_saddr)), 16) << " ";
     }
     words << "(" << info.dli_fname << "+";
-    words.number(static_cast<std::uintptr_t>(at - static_cast<char*>(info.dli_fbase)), 16) << ")\n";
+    words.number(address_in_file(at, info), 16) << ")";
+    if (stack.frames[i].times > 1) (words << " ").number(stack.frames[i].times, 10) << " times";
+    words << "\n";
   }
 }
 
@@ -111,6 +132,12 @@ void say_place(Words& words, int signal, const siginfo_t& info) {
     words << ", outside MPI";
   else
     words << ", in " << function;
+  const auto at = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  if (signal == SIGSEGV && info.si_code > 0 && at < self().stack_end &&
+      self().stack_end - at <= kBelowStack) {
+    words << ", because its stack of ";
+    words.number(self().stack_bytes >> 10, 10) << " KiB is full (ulimit -s)";
+  }
   words << "; its stack, the program's frames first (addr2line -e FILE +ADDRESS names lines):\n";
 }
 
@@ -131,8 +158,29 @@ void on_crash(int signal, siginfo_t* info, void* /*context*/) {
 
 }  // namespace
 
+namespace {
+
+// Where the main thread's stack may end; other threads have no stack for the handler anyway.
+void note_stack() {
+  rlimit limit{};
+  pthread_attr_t facts;
+  if (::getpid() != ::gettid() || ::getrlimit(RLIMIT_STACK, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY || ::pthread_getattr_np(::pthread_self(), &facts) != 0)
+    return;
+  void* lowest = nullptr;
+  std::size_t bytes = 0;
+  if (::pthread_attr_getstack(&facts, &lowest, &bytes) == 0) {
+    self().stack_end = reinterpret_cast<std::uintptr_t>(lowest);
+    self().stack_bytes = limit.rlim_cur;
+  }
+  ::pthread_attr_destroy(&facts);
+}
+
+}  // namespace
+
 void watch_for_crashes(std::string who) {
   self() = {std::move(who), ::getpid()};
+  note_stack();
   // A stack that overflowed has no room for a handler.
   static std::array<char, kStackBytes> room;
   stack_t other{}, before{};

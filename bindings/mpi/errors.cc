@@ -1,6 +1,9 @@
 // Raising errors: the thread's trouble, the handler, and the one line before the job ends.
 #include "mpi/errors.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdlib>
 
 #include "base/exit_status.h"
@@ -8,6 +11,7 @@
 #include "mpi/call.h"
 #include "mpi/callback.h"
 #include "mpi/checks.h"
+#include "mpi/place.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi {
@@ -30,6 +34,10 @@ std::string loss_behind(int code) {
   return process.world->endpoint().loss_text();
 }
 
+// After MPI_Finalize in vain: the launcher, which knows the rank to blame, ends the job meanwhile,
+// or it goes on without that one, and so may the others (--enable-recovery).
+constexpr unsigned kTurnS = 1;
+
 [[noreturn]] void end_job(const char* function, int code, const std::string& where,
                           const Trouble& why) {
   const std::string meaning = describe(code);
@@ -38,11 +46,15 @@ std::string loss_behind(int code) {
   if (const std::string loss = loss_behind(code);
       !loss.empty() && line.find(loss) == std::string::npos)
     line += "; " + loss;
+  // Who only follows another's failure is not to blame, and its line is rarely shown.
+  if (process.tells_places && why.blame == wireup::Blame::own)
+    if (const std::string place = place_of_caller(); !place.empty()) line += ", called in " + place;
   const int status = why.is_mismatch ? kMismatchStatus : code > 0 && code < 126 ? code : 1;
-  if (process.world != nullptr) {
-    report_use();
-    process.world->abort(status, line + "; the job ends", why.blame);
-  }
+  if (process.world != nullptr) report_use();
+  if (process.world == nullptr && why.blame == wireup::Blame::another)
+    ::sleep(kTurnS);
+  else if (world::World* const world = any_world(); world != nullptr)
+    world->abort(status, line + "; the job ends", why.blame);
   log::warn(line);
   std::_Exit(status);
 }
@@ -155,10 +167,8 @@ int CallScope::fail_by(Code code, Errhandler* handler) const {
 }
 
 int CallScope::refuse_by(Errhandler* handler) const {
-  const Trouble mine = trouble();
-  const bool is_known = good_errhandler(handler, "errhandler");
-  trouble() = mine;
-  return is_known ? fail_by(mine.code, handler) : fail(mine.code, nullptr);
+  const Code code = trouble().code;
+  return handler != nullptr ? fail_by(code, handler) : fail(code, nullptr);
 }
 
 int CallScope::fail(Code code, comm::Communicator* comm) const {
@@ -176,6 +186,16 @@ int CallScope::refuse(comm::Communicator* comm) const {
   // A communicator that failed its check cannot be asked for its handler.
   const Code code = trouble().code;
   return fail(code, code == Code::comm ? nullptr : comm);
+}
+
+// Once is enough. Which level the program asked for is what it got.
+void CallScope::suspect() const {
+  static std::atomic<bool> is_told{false};
+  const std::uint32_t other = process.watch->function.load(std::memory_order_relaxed);
+  if (other == 0 || kAnytime[other - 1] || process.callbacks > 0 || is_told.exchange(true)) return;
+  log::warn(std::string("two threads are in MPI at once, in ") + kNames[other - 1] + " and " +
+            kNames[number_] +
+            ", which goes wrong: ask for MPI_THREAD_MULTIPLE, by MPI_Init_thread");
 }
 
 int CallScope::fail_session(Code code, Session* session) const {

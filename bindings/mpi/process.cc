@@ -110,6 +110,7 @@ Result<void> make_world(world::ThreadLevel level) {
   log::set_caller(&function_under_way);
   TUTTI_TRY(world, world::World::open(std::move(wireup), knobs, level));
   process.checks = knobs.flag("TUTTI_CHECKS");
+  process.tells_places = knobs.flag("TUTTI_BACKTRACE");
   process.gated = world->is_gated();
   process.watch = &world->watch();
   process.self_comm = &world->self_comm();
@@ -178,6 +179,10 @@ Result<void> end_world_model() {
   process.phase.store(ProcessPhase::finalized, std::memory_order_release);
   close_world();
   return ended;
+}
+
+world::World* any_world() {
+  return owner().get();
 }
 
 std::string who_am_i() {

@@ -30,6 +30,8 @@ struct Process {
   watch::Recorder* recorder = nullptr;  // null: nobody asked (TUTTI_RECORD)
   bool checks = true;                   // TUTTI_CHECKS
   bool gated = false;                   // one thread at a time below: world::World::is_gated
+  bool tells_places = false;            // TUTTI_BACKTRACE
+  void* thread = nullptr;               // without a gate: that called last (CallScope::come_alone)
   int callbacks = 0;                    // without a gate: functions of the user's that we are in
   enqueue::CallStreams* streams = nullptr;  // null: no stream was made (streams.h)
   // release in init and finalize, acquire in MPI_Initialized and MPI_Finalized: a thread that
@@ -45,6 +47,10 @@ inline comm::Communicator* fallback_comm() {
                      !process.self_comm->errhandler;
   return older ? process.world_comm : process.self_comm;
 }
+
+// The world, or after its end what is left of it: somebody to say last words to. Null: there was
+// none.
+world::World* any_world();
 
 // A knob as it is to be read: what a tool wrote before MPI_Init, else the environment's.
 const char* knob_from_environment(const char* name);

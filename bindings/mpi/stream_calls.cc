@@ -23,7 +23,7 @@ struct MessageArguments {
 };
 
 bool good_message(const comm::Communicator& comm, const MessageArguments& message, bool is_recv) {
-  return good_data(message.data, message.count, type_of(message.type), false, "buf") &&
+  return good_data(message.data, message.count, message.type, false, "buf") &&
          good_rank(message.peer, &comm, is_recv, true) && good_tag(message.tag, is_recv);
 }
 

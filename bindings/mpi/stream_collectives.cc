@@ -26,15 +26,16 @@ int collective(function::Number number, MPI_Comm on, Good good, Call call) {
   });
 }
 
-bool good_reduction(const types::Datatype* type, const types::Op* op) {
-  return good_op(op, "op") && good_in_reductions(op) && good_op_on(op, type);
+bool good_reduction(MPI_Datatype type, MPI_Op handle) {
+  const types::Op* const op = op_of(handle);
+  return good_op(op, handle, "op") && good_in_reductions(op) && good_op_on(op, type_of(type));
 }
 
 int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm on) {
   return collective(
       function::Bcast_enqueue, on,
       [&](comm::Communicator& comm) {
-        return good_data(buffer, count, type_of(type), false, "buffer") && good_root(root, &comm);
+        return good_data(buffer, count, type, false, "buffer") && good_root(root, &comm);
       },
       [&](comm::Communicator&) { return call_bcast(buffer, count, type_of(type), root); });
 }
@@ -52,9 +53,9 @@ int fold(function::Number number, Collective which, const FoldArguments& said, M
   return collective(
       number, on,
       [&](comm::Communicator& comm) {
-        return good_data(said.send, said.count, type, may_be_in_place(&comm), "sendbuf") &&
-               good_data(said.recv, said.count, type, false, "recvbuf") &&
-               good_reduction(type, op_of(said.op));
+        return good_data(said.send, said.count, said.type, may_be_in_place(&comm), "sendbuf") &&
+               good_data(said.recv, said.count, said.type, false, "recvbuf") &&
+               good_reduction(said.type, said.op);
       },
       [&](comm::Communicator&) {
         return which == Collective::allreduce
@@ -70,10 +71,10 @@ int reduce(const FoldArguments& said, int root, MPI_Comm on) {
       [&](comm::Communicator& comm) {
         if (!good_root(root, &comm)) return false;
         if (is_idle(&comm, root)) return true;
-        return good_data(said.send, said.count, type, is_root(&comm, root), "sendbuf") &&
+        return good_data(said.send, said.count, said.type, is_root(&comm, root), "sendbuf") &&
                (!is_root(&comm, root) ||
-                good_data(said.recv, said.count, type, false, "recvbuf")) &&
-               good_reduction(type, op_of(said.op));
+                good_data(said.recv, said.count, said.type, false, "recvbuf")) &&
+               good_reduction(said.type, said.op);
       },
       [&](comm::Communicator& comm) {
         void* const recv = is_root(&comm, root) ? said.recv : nullptr;
@@ -93,9 +94,8 @@ int exchange(function::Number number, Collective which, const ArrayOfBlocks& sen
       number, on,
       [&](comm::Communicator& comm) {
         const bool is_in_place = tutti::mpi::is_in_place(send.data) && may_be_in_place(&comm);
-        return (is_in_place ||
-                good_data(send.data, send.count, type_of(send.type), false, "sendbuf")) &&
-               good_data(recv.data, recv.count, type_of(recv.type), false, "recvbuf");
+        return (is_in_place || good_data(send.data, send.count, send.type, false, "sendbuf")) &&
+               good_data(recv.data, recv.count, recv.type, false, "recvbuf");
       },
       [&](comm::Communicator&) {
         return call_blocks(which, {send.data, send.count, type_of(send.type)},

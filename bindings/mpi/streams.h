@@ -25,9 +25,10 @@ enqueue::UserStream* queue_of(comm::Communicator& comm);
 Code put(enqueue::UserStream& stream, enqueue::QueuedCall& operation);
 Code tell_failure(enqueue::UserStream& stream);  // ok: there is none
 
-inline bool good_data(const void* data, Count count, const types::Datatype* type,
-                      bool may_be_in_place, const char* name) {
-  return good_committed(type, "datatype") && good_number(count, Code::count, "count") &&
+inline bool good_data(const void* data, Count count, MPI_Datatype handle, bool may_be_in_place,
+                      const char* name) {
+  const types::Datatype* const type = type_of(handle);
+  return good_committed(type, handle, "datatype") && good_number(count, Code::count, "count") &&
          good_buffer(data, count, type, may_be_in_place, name);
 }
 
@@ -36,7 +37,7 @@ int run_on(function::Number number, MPI_Comm handle, Body body) {
   const CallScope call(number, CallScope::inside);
   if (!call.allowed()) return call.refuse(nullptr);
   comm::Communicator* const comm = comm_of(handle);
-  if (!good_comm(comm, "comm")) return call.refuse(nullptr);
+  if (!good_comm(comm, handle, "comm")) return call.refuse(nullptr);
   const Code code = body(*comm);
   return code == Code::ok ? MPI_SUCCESS : call.fail(code, comm);
 }

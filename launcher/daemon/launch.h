@@ -40,6 +40,7 @@ struct RankProcess {
   std::unique_ptr<LineCutter> lines[2];  // null: nothing was written yet
   std::unique_ptr<RankFile> file[2];     // per-rank output files, when asked for
   std::string tail;                      // what it wrote last
+  std::uint64_t in_sight_until = 0;      // while fewer lines are shown its errors are to be seen
   std::int64_t last_byte_ns = 0;         // when it wrote last
   bool program_runs = false;
   // Which of its MPI programs it is in, and of that one:

@@ -159,6 +159,7 @@ class Ranks {
   bool finishes_files_ = false;
   std::int64_t last_byte_ns_ = 0, lingers_until_ns_ = 0, files_until_ns_ = 0;
   std::size_t ended_ = 0;
+  std::uint64_t lines_shown_ = 0;  // on the terminal, of this host's ranks
 };
 
 }  // namespace tutti::launch::daemon

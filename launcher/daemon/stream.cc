@@ -17,7 +17,8 @@ namespace {
 constexpr std::chrono::milliseconds kPieceDelay{100};
 constexpr int kMostReads =
     16;  // at once, as much as a pipe may hold: somebody may write without end
-constexpr std::size_t kTailBytes = 2048;  // kept of what a rank wrote, to be shown if it fails
+constexpr std::size_t kTailBytes = 2048;     // kept of what a rank wrote, to be shown if it fails
+constexpr std::uint64_t kLinesInSight = 10;  // after so many one looks for what came before
 
 }  // namespace
 
@@ -140,6 +141,9 @@ void Ranks::show_part(RankProcess& rank, int stream, std::string&& text, bool mo
     rank.tail.append(text);
   if (rank.tail.size() > 2 * kTailBytes) rank.tail.erase(0, rank.tail.size() - kTailBytes);
   const bool shown = ((rank.part.to_terminal | rank.part.through_head) & (1 << stream)) != 0;
+  if (shown) lines_shown_ += static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
+  const bool is_error = stream == 1 && (rank.part.to_terminal & 2) != 0;
+  rank.in_sight_until = is_error && !launch_.output.collected ? lines_shown_ + kLinesInSight : 0;
   if (shown) show_here_or_there(rank, stream, std::string(text), more);
   if (!rank.file[stream]) return;
   rank.file[stream]->write(text);

@@ -189,7 +189,10 @@ void Ranks::report_end(RankProcess& rank) {
   report.finalized = rank.finalized;
   report.follows = rank.lost_peer;
   report.programs = finalized;
-  if (rank.wait_status != 0 || (rank.joined && !rank.finalized)) report.last_lines = rank.tail;
+  // Where errors stand just above they need not be said again; other hosts' output is not known.
+  const bool in_sight = launch_.hosts.size() == 1 && lines_shown_ < rank.in_sight_until;
+  if ((rank.wait_status != 0 || (rank.joined && !rank.finalized)) && !in_sight)
+    report.last_lines = rank.tail;
   if (++ended_ == ranks_.size() && any_joined_)
     say_(control::Seen{0, {}, calls_of_ranks(Which::all)});  // before the end that may be the job's
   say_(report);

@@ -167,6 +167,9 @@ void Observation::take(const control::Stack& stack) {
 
 void Observation::report_at_limit(std::function<void()> done) {
   look({}, [this, done = std::move(done)] {
+    check_movement();
+    if (reported_still_)  // just above, and nothing has moved since
+      return reported_stacks_.empty() ? done() : void(report_done_ = done);
     terminal_.say("the time limit is over; the ranks are in:");
     show_places([this](const std::string& text) { terminal_.write(2, text); });
     if (reported_stacks_.empty()) return done();

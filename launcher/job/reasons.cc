@@ -22,10 +22,12 @@ std::string_view last_shown(std::string_view line) {
   return line.substr(line.rfind('\r') + 1);
 }
 
-// "rank 1 on host a dies by signal 11 ...; its stack, ...", "    main+0x2a (./app+0x11c8)", " 0x0"
+// "rank 1 on host a dies by signal 11 ...; its stack, ...", "    main+0x2a (./app+0x11c8)",
+// "    dig+0x2a (./app+0x11c8) 7 times", "    0x0"
 bool is_of_stack(const std::string& line) {
+  const bool ends_so = line.ends_with(')') || line.ends_with(" times");
   return line.find(" dies by signal ") != std::string::npos || line.starts_with("    0x") ||
-         (line.starts_with("    ") && line.ends_with(')') && line.find("+0x") != std::string::npos);
+         (line.starts_with("    ") && ends_so && line.find("+0x") != std::string::npos);
 }
 
 }  // namespace

@@ -29,6 +29,18 @@ std::string communicator_of(const control::SeenRank& seen) {
   return "communicator " + std::to_string(seen.context / 2);
 }
 
+// Of the world's collective call that `seen` is in. Members of other communicators are not known.
+bool is_missed_in(const control::SeenRank& seen, const control::SeenRank& other) {
+  return seen.context < kWorldContexts &&
+         (other.ended || !is_collective(other) || other.context != seen.context ||
+          other.sequence < seen.sequence);
+}
+
+std::vector<int> sorted(std::vector<int> ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
 bool is_flooded(const control::SeenRank& seen) {
   return seen.kept_messages >= kManyKept || seen.kept_bytes >= kManyKept * kKeptBytes;
 }
@@ -166,6 +178,52 @@ std::vector<int> Watcher::never_in_mpi() const {
   return living;
 }
 
+std::optional<int> Watcher::waits_for(const control::SeenRank& seen) const {
+  if (seen.ended || seen.function == 0 || !seen.detailed) return std::nullopt;
+  if (!is_collective(seen)) return seen.peer < 0 ? std::nullopt : std::optional(seen.peer);
+  for (const auto& [other, its] : ranks_)
+    if (is_missed_in(seen, its.seen) && !its.seen.ended && its.seen.function != 0) return other;
+  return std::nullopt;
+}
+
+// Each rank waits for one at most, so a walk that comes back to a rank of its own has gone round.
+std::vector<int> Watcher::circle() const {
+  std::set<int> walked;
+  for (const auto& [start, place] : ranks_) {
+    std::vector<int> way;
+    for (int at = start; walked.insert(at).second;) {
+      way.push_back(at);
+      const control::SeenRank* const seen = find(at);
+      const std::optional<int> next = seen == nullptr ? std::nullopt : waits_for(*seen);
+      if (!next) break;
+      at = *next;
+      if (const auto begin = std::ranges::find(way, at); begin != way.end())
+        return {begin, way.end()};
+    }
+  }
+  return {};
+}
+
+std::string Watcher::words_of_circle() const {
+  const std::vector<int> ranks = circle();
+  if (ranks.empty()) return {};
+  std::string text = "    a deadlock: ";
+  if (ranks.size() == 1) {
+    text += "rank " + std::to_string(ranks[0]) + " waits for itself";
+  } else if (ranks.size() == 2) {
+    text += "ranks " + fold_ranks(sorted(ranks)) + " wait for each other";
+  } else {
+    text += "ranks " + fold_ranks(sorted(ranks)) + " wait in a circle";
+  }
+  const bool all_send = std::ranges::all_of(ranks, [this](int rank) {
+    const std::string function = function_of(*find(rank));
+    return function == "MPI_Send" || function == "MPI_Ssend" || function == "MPI_Rsend";
+  });
+  if (all_send)
+    text += "; such sends wait for their receives: post these first (MPI_Irecv), or MPI_Sendrecv";
+  return text + "\n";
+}
+
 std::vector<int> Watcher::missing() const {
   std::set<int> awaited;
   for (const auto& [rank, place] : ranks_) {
@@ -175,12 +233,8 @@ std::vector<int> Watcher::missing() const {
       if (seen.peer >= 0) awaited.insert(seen.peer);
       continue;
     }
-    // Members of other communicators are not known here: only the world's can be missed.
     for (const auto& [other, its] : ranks_)
-      if (seen.context < kWorldContexts &&
-          (its.seen.ended || !is_collective(its.seen) || its.seen.context != seen.context ||
-           its.seen.sequence < seen.sequence))
-        awaited.insert(other);
+      if (is_missed_in(seen, its.seen)) awaited.insert(other);
   }
   // Those that wait for somebody themselves come last: they are links of a chain, not its end.
   std::vector<int> first, then;
@@ -229,13 +283,8 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
   const auto awaited = missing();
   if (!awaited.empty())
     report += (awaited.size() == 1 ? "    waited for: rank " : "    waited for: ranks ") +
-              fold_ranks([&awaited] {
-                auto sorted = awaited;
-                std::sort(sorted.begin(), sorted.end());
-                return sorted;
-              }()) +
-              "\n";
-  return report;
+              fold_ranks(sorted(awaited)) + "\n";
+  return report + words_of_circle();
 }
 
 }  // namespace tutti::launch::job

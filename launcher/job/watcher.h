@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,12 @@ class Watcher {
     control::SeenRank seen;
     std::int64_t since_ms = 0;
   };
+  // Somebody whom this rank waits for; of several, one that waits itself. None: not known.
+  std::optional<int> waits_for(const control::SeenRank& seen) const;
+  // Ranks each of which waits for the next, and the last for the first; none.
+  std::vector<int> circle() const;
+  std::string words_of_circle() const;
+
   std::int64_t began_ms_;
   std::map<int, Place> ranks_;
 };

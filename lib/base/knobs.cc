@@ -74,7 +74,8 @@ constexpr KnobRow kPlain[] = {
      "end, and compare every call as it begins instead of those of ranks that wait (slow: for "
      "tests)"},
     {"TUTTI_BACKTRACE", "0/1", "1", "bindings",
-     "a rank that dies by a signal writes its call and its stack to standard error"},
+     "a rank that dies by a signal writes its call and its stack to standard error; an error that "
+     "ends the job says where in the program it was called"},
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
     {"TUTTI_MEMORY_ALLOC_KINDS", "text", "", "bindings",
      "kinds of memory that the program asks for, such as system,mpi,cuda:device (prun "

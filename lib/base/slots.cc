@@ -134,6 +134,14 @@ void renew(void* object) {
   allow(slot);
 }
 
+bool was_freed(Handle word) {
+  const Handle slot = word & kAddress;
+  if (slot - range.first >= range.used.load(std::memory_order_acquire)) return false;
+  const Handle now = *reinterpret_cast<const Handle*>(slot) & ~kAddress;
+  return slot % kBytes == range.first % kBytes && now != 0 && (word & ~kAddress) != 0 &&
+         find(word) == nullptr;
+}
+
 int number_of(Handle handle) {
   if (find(handle) == nullptr) return 0;
   return static_cast<int>(((handle & kAddress) - range.first) / kBytes) + 1;

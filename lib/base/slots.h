@@ -64,6 +64,10 @@ inline void* find(Handle word) {
   return *reinterpret_cast<const Handle*>(slot) == word ? object_of(word) : nullptr;
 }
 
+// Whether it was a handle once: a slot's address with a generation that is over. What is invented
+// may look so, too; this is for sentences only.
+bool was_freed(Handle word);
+
 // Slots by number, for languages whose handles are ints. 0: not the handle of a slot in use.
 int number_of(Handle handle);
 Handle handle_at(int number);  // what is in it now

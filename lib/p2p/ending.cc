@@ -5,6 +5,7 @@
 // have said goodbye are not waited for.
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "p2p/core.h"
 
 namespace tutti::p2p {
@@ -32,6 +33,14 @@ bool is_moving(const Transfer& transfer) {
     default:
       return false;
   }
+}
+
+// ": the first is 16 B for rank 3, tag 5; is a receive missing there?"
+std::string words_of(const Transfer* first) {
+  if (first == nullptr) return {};
+  return ": the first is " + text::format_bytes(first->total) + " for rank " +
+         std::to_string(first->peer) + ", tag " + std::to_string(first->tag) +
+         "; is a receive missing there?";
 }
 
 }  // namespace
@@ -113,7 +122,8 @@ void Core::see_off(End end) {
   }
   if (see_to(is_over, kFlushPatience_ns)) return;
   if (!std::exchange(has_given_up_, true))
-    log::warn("messages were left behind at the end: a peer did not take them for 10 s");
+    log::warn("messages were left behind at the end, as nobody took them for 10 s" +
+              words_of(untaken()));
 }
 
 // Those whose messages wait here for a receive may wait for our word.

@@ -99,7 +99,9 @@ class GuestClient final : public Wireup {
     // A launcher that ends the job by itself (Slurm's PMIx, mpirun, Hydra) knows how the rank to
     // blame ended, and is given the time to tell.
     if (blame == Blame::another) ::sleep(kLaunchersTurnS);
-    board_->abort(status, std::string(reason));
+    if (own().state.load(std::memory_order_relaxed) !=
+        static_cast<std::uint32_t>(RankState::finalized))  // then the launcher hears us no more
+      board_->abort(status, std::string(reason));
     std::_Exit(status);
   }
   Result<void> finalized() override {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What files, words and hosts say is told in clear lines, and steers no terminal. Usage: input_test.py PRUN"""
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -45,6 +46,27 @@ def steers_nothing(folder):
             "sh", "-c", f"printf '10 %%\\r{EVIL}\\r\\n' >&2; exit 3")
 
 
+def last_words(folder):
+    """What a rank wrote last is said again only where others have pushed it out of sight."""
+    for between in (0, 20):
+        script = ("wait_for() { until [ -e $1 ]; do sleep 0.01; done; }; "
+                  f"[ $RANK = 0 ] && {{ wait_for told{between}; seq {between} >&2; echo said >&2; exec sleep 100; }}; "
+                  f"echo the reason >&2; wait_for end{between}; exit 3")
+        job = subprocess.Popen([PRUN, "-np", "2", "--oversubscribe", "--wdir", folder, "sh", "-c", script],
+                               stderr=subprocess.PIPE, text=True)
+        said = ""
+        for words, then in (("the reason", "told"), ("said", "end")):
+            while words not in said:
+                line = job.stderr.readline()
+                if not line:
+                    break
+                said += line
+            file_of(folder, f"{then}{between}", b"")
+        said += job.stderr.read()
+        check(f"what a rank wrote last is told {'twice' if between else 'once'}, {between} lines later",
+              job.wait() == 3 and said.count("the reason") == (2 if between else 1), said)
+
+
 def clear_words(folder):
     refused("-np has a most, and it is said", "-np needs a whole number from 1 to 16777216, not '1000000000'",
             "-np", "1000000000", "true")
@@ -62,6 +84,7 @@ def clear_words(folder):
 def main():
     with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
         steers_nothing(folder)
+        last_words(folder)
         clear_words(folder)
     result()
 

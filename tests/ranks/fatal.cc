@@ -7,6 +7,46 @@ using namespace ranks;
 
 namespace {
 
+// Handles that are none, each in its own way.
+void bad_handle(const std::string& which) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  if (which == "null communicator") {
+    MPI_Comm_split(MPI_COMM_SELF, MPI_UNDEFINED, 0, &comm);
+    MPI_Barrier(comm);
+  } else if (which == "freed communicator") {
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm copy = comm;
+    MPI_Comm_free(&copy);
+    MPI_Barrier(comm);
+  } else if (which == "communicator freed twice") {
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm copy = comm;
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&comm);
+  } else if (which == "world freed") {
+    comm = MPI_COMM_WORLD;
+    MPI_Comm_free(&comm);
+  } else if (which == "communicator of zeros") {
+    comm = nullptr;
+    MPI_Barrier(comm);
+  } else if (which == "freed datatype") {
+    MPI_Type_contiguous(2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Datatype copy = type;
+    MPI_Type_free(&copy);
+    MPI_Send(nullptr, 1, type, MPI_PROC_NULL, 0, MPI_COMM_SELF);
+  } else if (which == "request waited for twice") {
+    int word = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(&word, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+    MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_SELF);
+    MPI_Request copy = request;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Wait(&copy, MPI_STATUS_IGNORE);
+  }
+}
+
 void mistake(const std::string& which) {
   int words[2] = {0, 0};
   double real = 0;
@@ -22,8 +62,9 @@ void mistake(const std::string& which) {
     MPI_Send(words, 1, MPI_INT, 0, 0, MPI_COMM_NULL);
   else if (which == "no operation")
     MPI_Allreduce(MPI_IN_PLACE, &real, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_SELF);
-  else
+  else if (which.empty())
     MPI_Send(words, 1, MPI_INT, 4711, 0, MPI_COMM_WORLD);
+  bad_handle(which);
 }
 
 }  // namespace
@@ -31,6 +72,10 @@ void mistake(const std::string& which) {
 int main(int argc, char** argv) {
   begin();
   int word = 0;
+  if (argc > 1 && std::string(argv[1]) == "used after the end") {
+    MPI_Finalize();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   if (rank == 0) mistake(argc > 1 ? argv[1] : "");
   MPI_Recv(&word, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return 0;

@@ -21,6 +21,13 @@ __attribute__((noinline)) int dig(int depth) {
   return depth < 0 ? 0 : dig(depth + 1) + hole[0];
 }
 
+/* A local array that the stack has no room for. */
+__attribute__((noinline)) int spread(int at) {
+  volatile double field[4000][1000];
+  field[0][at] = 1;
+  return (int)field[0][at];
+}
+
 static void die(const char* how) {
   if (strcmp(how, "exits") == 0) exit(MPI_ERR_PROC_ABORTED);
   if (strcmp(how, "hangs up") == 0) { /* the others lose it before its end is known */
@@ -41,6 +48,7 @@ static void die(const char* how) {
     waitpid(child, NULL, 0);
   }
   if (strcmp(how, "deep") == 0) _exit(dig(0) & 1);
+  if (strcmp(how, "wide") == 0) _exit(spread(3) & 1);
 }
 
 int main(int argc, char** argv) {

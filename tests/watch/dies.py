@@ -14,7 +14,10 @@ WAYS = {
     "inside": (139, r"signal 11 \(Segmentation fault\) at address 0x\w+, in MPI_Send", ["main"]),
     "abort": (134, r"signal 6 \(Aborted\), outside MPI", ["abort", "main"]),
     "told": (139, r"signal 11 \(Segmentation fault\), outside MPI", ["main"]),
-    "deep": (139, r"signal 11 \(Segmentation fault\) at address 0x\w+, outside MPI", ["dig", "dig"]),
+    "deep": (139, r"signal 11 \(Segmentation fault\) at address 0x\w+, outside MPI, because its stack of \d+ KiB is full "
+                  r"\(ulimit -s\)", ["dig", "dig", "main"]),
+    "wide": (139, r"signal 11 \(Segmentation fault\) at address 0x\w+, outside MPI, because its stack of \d+ KiB is full "
+                  r"\(ulimit -s\)", ["spread", "main"]),
 }
 
 
@@ -66,7 +69,7 @@ def main():
     for how, (expected, place, functions) in WAYS.items():
         status, said = run(prun, program, how)
         check(status == expected and re.search(rf"rank 1 on host \S+ dies by {place}; its stack", said), f"{how}: where it dies", said)
-        frames = re.findall(r"^    (\w+)\+0x\w+ \((\S+)\+0x\w+\)$", said, re.M)
+        frames = re.findall(r"^    (\w+)\+0x\w+ \((\S+)\+0x\w+\)(?: \d+ times)?$", said, re.M)
         named = [name for name, file in frames if name in functions]
         check(named[:len(functions)] == functions, f"{how}: functions of the program: {frames}", said)
         ours = ["libmpi_abi" in file for name, file in frames]

@@ -4,6 +4,7 @@
 #include "bodies.h"
 #include "mpi/attributes.h"
 #include "mpi/buffered.h"
+#include "mpi/checks.h"
 #include "mpi/convert.h"
 #include "mpi/give_comm.h"
 #include "mpi/requests.h"
@@ -87,7 +88,7 @@ enum class CommEnd { freed, settled };
 Code end_comm(MPI_Comm* comm, CommEnd end) {
   comm::Communicator* const object = comm_of(*comm);
   if (object == nullptr || object->is_predefined() || !object->take_back())
-    return refuse(Code::comm, "comm is not a communicator of the user's");
+    return refuse_to_free(Code::comm, "communicator", "comm", bits_of(*comm), object);
   if (const Code code = drop_all_attributes(carrier(*object)); code != Code::ok) {
     trouble().where = comm::CommRef::share(object);  // its handler, not MPI_COMM_SELF's
     object->hand_out();                              // not freed

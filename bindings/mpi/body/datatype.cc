@@ -3,14 +3,15 @@
 
 #include "bodies.h"
 #include "mpi/attributes.h"
+#include "mpi/checks.h"
 #include "mpi/convert.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi::body {
 namespace {
 
-Code bad_type() {
-  return refuse(Code::type, "datatype is not a valid datatype");
+Code bad_type(MPI_Datatype datatype) {
+  return refuse_handle(Code::type, "datatype", "datatype", bits_of(datatype));
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ Code type_dup(types::Datatype& oldtype, MPI_Datatype* newtype) {
 
 Code type_commit(MPI_Datatype* datatype) {
   types::Datatype* const type = type_of(*datatype);
-  if (type == nullptr) return bad_type();
+  if (type == nullptr) return bad_type(*datatype);
   if (!type->is_committed()) type->commit();
   return Code::ok;
 }
@@ -93,7 +94,7 @@ Code type_commit(MPI_Datatype* datatype) {
 Code type_free(MPI_Datatype* datatype) {
   types::Datatype* const type = type_of(*datatype);
   if (type == nullptr || type->is_basic() || !type->take_back())
-    return refuse(Code::type, "datatype is not a datatype of the user's");
+    return refuse_to_free(Code::type, "datatype", "datatype", bits_of(*datatype), type);
   if (const Code code = drop_all_attributes(carrier(*type)); code != Code::ok) {
     type->hand_out();  // not freed
     return code;

@@ -1,5 +1,6 @@
 // Chapter 9: error handlers on communicators; classes, codes and strings.
 #include "bodies.h"
+#include "mpi/checks.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
 #include "mpi/trouble.h"
@@ -62,7 +63,8 @@ Code session_call_errhandler(Session& session, int errorcode) {
 Code errhandler_free(MPI_Errhandler* errhandler) {
   const Errhandler* const handler = errhandler_of(*errhandler);
   if (handler == nullptr || (!handler->is_predefined() && !handler->take_back()))
-    return refuse(Code::errhandler, "errhandler is not a valid error handler");
+    return refuse_to_free(Code::errhandler, "error handler", "errhandler", bits_of(*errhandler),
+                          handler);
   // A predefined one is only forgotten: get_errhandler handed out a reference to it.
   if (!handler->is_predefined()) handler->release();
   *errhandler = MPI_ERRHANDLER_NULL;

@@ -1,5 +1,6 @@
 // Chapter 7: groups.
 #include "bodies.h"
+#include "mpi/checks.h"
 #include "mpi/convert.h"
 #include "mpi/trouble.h"
 
@@ -83,7 +84,7 @@ Code group_range_excl(comm::Group& group, int n, int ranges[][3], MPI_Group* new
 Code group_free(MPI_Group* group) {
   const comm::Group* const object = group_of(*group);
   if (object == nullptr || (!object->is_predefined() && !object->take_back()))
-    return refuse(Code::group, "group is not a valid group");
+    return refuse_to_free(Code::group, "group", "group", bits_of(*group), object);
   if (!object->is_predefined()) object->release();
   *group = MPI_GROUP_NULL;
   return Code::ok;

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "bodies.h"
+#include "mpi/checks.h"
 #include "mpi/convert.h"
 #include "mpi/trouble.h"
 
@@ -41,7 +42,8 @@ Code info_dup(Info& info, MPI_Info* newinfo) {
 Code info_free(MPI_Info* info) {
   const Info* const object = info_of(*info);
   if (object == nullptr || object->is_predefined())
-    return refuse(static_cast<Code>(MPI_ERR_INFO), "info is not an info object of the user's");
+    return refuse_to_free(static_cast<Code>(MPI_ERR_INFO), "info object", "info", bits_of(*info),
+                          object);
   object->release();
   *info = MPI_INFO_NULL;
   return Code::ok;

@@ -67,7 +67,10 @@ Code finalize() {
   }
   close_buffer_room(nullptr);
   const Result<void> closed = end_world_model();
-  return closed ? Code::ok : note(closed);
+  if (closed) return Code::ok;
+  const Code code = note(closed);
+  trouble().blame = wireup::Blame::another;  // whoever did not come has ended the job
+  return code;
 }
 
 Code query_thread(int* provided) {

@@ -35,7 +35,7 @@ Code intercomm_create(comm::Communicator& local_comm, int local_leader,
                       MPI_Comm* newintercomm) {
   if (const Code code = check_intra(local_comm, "local_comm"); code != Code::ok) return code;
   if (local_comm.rank() == local_leader) {  // the others' word on the peer is not looked at
-    if (!good_comm(peer_comm, "peer_comm")) return Code::comm;
+    if (peer_comm == nullptr) return refuse(Code::comm, "peer_comm is not a valid communicator");
     if (!good_rank(remote_leader, peer_comm, false, false)) return Code::rank;
     if (peer_comm->peer(remote_leader) == local_comm.peer(local_leader))
       return refuse(Code::rank, "remote_leader is the local leader itself");
@@ -71,7 +71,7 @@ Code intercomm_create_from_groups(comm::Group& local_group, int local_leader,
     return refuse(Code::rank, "local_leader is " + std::to_string(local_leader) + " of " +
                                   std::to_string(local_group.size()));
   if (me == local_leader) {
-    if (!good_group(remote_group, "remote_group")) return Code::group;
+    if (remote_group == nullptr) return refuse(Code::group, "remote_group is not a valid group");
     if (remote_leader < 0 || remote_leader >= remote_group->size())
       return refuse(Code::rank, "remote_leader is " + std::to_string(remote_leader) + " of " +
                                     std::to_string(remote_group->size()));

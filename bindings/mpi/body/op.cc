@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "bodies.h"
+#include "mpi/checks.h"
 #include "mpi/memory.h"
 #include "mpi/trouble.h"
 
@@ -49,7 +50,7 @@ Code op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
 Code op_free(MPI_Op* op) {
   const types::Op* const object = op_of(*op);
   if (object == nullptr || object->is_predefined() || !object->take_back())
-    return refuse(Code::op, "op is not an operation of the user's");
+    return refuse_to_free(Code::op, "operation", "op", bits_of(*op), object);
   object->release();
   *op = MPI_OP_NULL;
   return Code::ok;

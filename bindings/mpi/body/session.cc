@@ -4,6 +4,7 @@
 
 #include "bodies.h"
 #include "mpi/buffered.h"
+#include "mpi/checks.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
 #include "mpi/memory_kinds.h"
@@ -62,7 +63,8 @@ Code session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
 Code session_finalize(MPI_Session* session) {
   Session* const object = session_of(*session);
   if (object == nullptr)
-    return refuse(static_cast<Code>(MPI_ERR_SESSION), "session is not a valid session");
+    return refuse_handle(static_cast<Code>(MPI_ERR_SESSION), "session", "session",
+                         bits_of(*session));
   close_buffer_room(object);
   object->release();
   *session = MPI_SESSION_NULL;

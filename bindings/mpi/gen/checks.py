@@ -55,17 +55,15 @@ class Checks:
         return None
 
     def object_is_good(self, p, found, quoted):
-        kind = OBJECTS[p.kind][2]
-        if p.may_be_null_handle:
-            return "good_%s_or_null(%s, %s, %s)" % (kind, found, p.name, quoted)
-        return "good_%s(%s, %s)" % (kind, found, quoted)
+        kind = OBJECTS[p.kind][2] + ("_or_null" if p.may_be_null_handle else "")
+        return "good_%s(%s, %s%s, %s)" % (kind, found, "" if p.is_object else "*", p.name, quoted)
 
     def check_object(self, p, quoted):
         checks = [self.object_is_good(p, p.name + "_object", quoted)]
         if p.may_be_null_handle:
             return checks[0]
         if p.kind == "DATATYPE" and self.f.communicates:
-            checks = ["good_committed(%s_object, %s)" % (p.name, quoted)]
+            checks = ["good_committed(%s_object, %s, %s)" % (p.name, p.name, quoted)]
         if p.kind == "OPERATION":
             if not p.accepts and self.f.communicates:
                 checks.append("good_in_reductions(%s_object)" % p.name)

@@ -30,6 +30,8 @@ def write_functions(table):
     lines += ["  %s = %d," % (name[5:], len(table.functions) + i) for i, name in enumerate(STREAM_CALLS)]
     lines += ["};", "}  // namespace function", "", "inline constexpr const char* kNames[] = {"]
     lines += ['    "%s",' % name for name in [f.name for f in table.functions] + STREAM_CALLS]
+    lines += ["};", "// Any thread may call these at any time (MPI 5.0, 11.6).", "inline constexpr bool kAnytime[] = {"]
+    lines += ["    %s," % ("true" if f.anytime else "false") for f in table.functions] + ["    false,"] * len(STREAM_CALLS)
     lines += ["};", "", "}  // namespace tutti::mpi", ""]
     return "\n".join(lines)
 

@@ -71,7 +71,8 @@ TEST_CASE("an abort keeps its status where the kernel can, and never becomes 0",
 TEST_CASE("a stack that was shown is not shown again", "[job]") {
   const std::string tail =
       "step 7\n\nrank 1 on host b dies by signal 11 (Segmentation fault) at address 0x0, outside "
-      "MPI; its stack, ...:\n    main+0x1f (./app+0x11c8)\n    (/lib/libc.so.6+0x2724a)\n    0x0\n";
+      "MPI; its stack, ...:\n    dig+0x1 (./app+0x10) 7 times\n    main+0x1f (./app+0x11c8)\n    "
+      "(/lib/libc.so.6+0x2724a)\n    0x0\n";
   CHECK(last_lines(tail, false) == "; it wrote last:\n    step 7");
   CHECK(last_lines(tail.substr(8), false).empty());
   CHECK(last_lines(tail, true).ends_with("\n        (/lib/libc.so.6+0x2724a)\n        0x0"));

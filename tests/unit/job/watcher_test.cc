@@ -101,6 +101,34 @@ TEST_CASE("a chain of receives ends at the rank that waits for nobody", "[watch]
         std::string::npos);
 }
 
+TEST_CASE("a circle of ranks that wait is called a deadlock", "[watch]") {
+  Watcher watcher(0);
+  const auto waits = [&watcher](int rank, const std::string& name, int peer) {
+    control::SeenRank seen = in_collective(rank, name, 0);
+    seen.context = 0;
+    seen.peer = peer;
+    watcher.take(seen, 0);
+  };
+  const auto says = [&watcher](const std::string& words) {
+    return watcher.report(0, host_of).find(words) != std::string::npos;
+  };
+  waits(0, "MPI_Send", 1);
+  waits(1, "MPI_Recv", 2);
+  watcher.take(computing(2), 0);
+  CHECK_FALSE(says("deadlock"));  // rank 2 may come
+  waits(1, "MPI_Send", 0);
+  CHECK(says("a deadlock: ranks 0-1 wait for each other; such sends wait for their receives"));
+  waits(1, "MPI_Recv", 2);
+  waits(2, "MPI_Recv", 0);
+  CHECK(says("a deadlock: ranks 0-2 wait in a circle\n"));
+  waits(1, "MPI_Recv", 1);
+  CHECK(says("a deadlock: rank 1 waits for itself\n"));
+  waits(0, "MPI_Recv", 1);  // of a message that it sends once it is in the others' collective
+  watcher.take(in_collective(1, "MPI_Barrier", 4), 0);
+  watcher.take(in_collective(2, "MPI_Barrier", 4), 0);
+  CHECK(says("a deadlock: ranks 0-1 wait for each other\n"));
+}
+
 TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
   CHECK(fold_ranks({0, 1, 2, 5, 7, 8}) == "0-2,5,7-8");
   CHECK(fold_ranks({}).empty());

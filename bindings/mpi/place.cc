@@ -1,0 +1,91 @@
+// The first frame outside of this library, and what addr2line says of it, in a child: that may
+// take long over a large program, or be missing.
+#include "mpi/place.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+
+#include "base/child_output.h"
+#include "base/text.h"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr std::chrono::seconds kLimit{2};
+constexpr std::size_t kLongestPlace = 200;  // names of templates have no end
+
+struct Caller {
+  const void* ours = nullptr;  // where this library begins
+  void* at = nullptr;
+};
+
+_Unwind_Reason_Code look_at(_Unwind_Context* context, void* into) {
+  Caller& caller = *static_cast<Caller*>(into);
+  char* const at = reinterpret_cast<char*>(_Unwind_GetIP(context));
+  Dl_info info{};
+  // A return address may be past its function's end already.
+  if (at == nullptr || ::dladdr(at - 1, &info) == 0 || info.dli_fbase == caller.ours)
+    return _URC_NO_REASON;
+  caller.at = at - 1;
+  return _URC_END_OF_STACK;
+}
+
+// The loader knows the program by the word it was started with.
+std::string file_of(const Dl_info& info) {
+  Dl_info program{};
+  ::dladdr(reinterpret_cast<const void*>(::getauxval(AT_ENTRY)), &program);
+  if (info.dli_fbase != program.dli_fbase) return info.dli_fname;
+  std::array<char, 4096> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
+  return length <= 0 ? "" : std::string(path.data(), static_cast<std::size_t>(length));
+}
+
+std::string ask(const std::string& file, const std::string& address) {
+  const auto work = [&](int out) {
+    const int none = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (none < 0 || ::dup2(none, STDIN_FILENO) < 0 || ::dup2(none, STDERR_FILENO) < 0 ||
+        ::dup2(out, STDOUT_FILENO) < 0)
+      return;
+    ::execlp("addr2line", "addr2line", "-Cfps", "-e", file.c_str(), address.c_str(), nullptr);
+  };
+  return child_output(work, kLimit);
+}
+
+// Of "main at a.c:3 (discriminator 2)", "main at ??:?", "?? ??:0".
+std::string without_unknown(std::string said) {
+  said = text::trim(said.substr(0, said.find('\n')));
+  said = said.substr(0, said.rfind(" (discriminator"));
+  if (const auto unknown = said.rfind(" at ??:"); unknown != std::string::npos)
+    said.resize(unknown);
+  return said.starts_with("??") || said.size() > kLongestPlace ? "" : said;
+}
+
+}  // namespace
+
+std::uintptr_t address_in_file(const void* at, const Dl_info& info) {
+  const auto* const header = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
+  const auto begin = reinterpret_cast<std::uintptr_t>(header);
+  return reinterpret_cast<std::uintptr_t>(at) - (header->e_type == ET_EXEC ? 0 : begin);
+}
+
+std::string place_of_caller() {
+  Dl_info info{};
+  Caller caller;
+  if (::dladdr(reinterpret_cast<const void*>(&place_of_caller), &info) == 0) return "";
+  caller.ours = info.dli_fbase;
+  _Unwind_Backtrace(&look_at, &caller);
+  if (caller.at == nullptr || ::dladdr(caller.at, &info) == 0) return "";
+  std::array<char, 2 * sizeof(std::uintptr_t) + 1> digits{};
+  std::to_chars(digits.begin(), digits.end() - 1, address_in_file(caller.at, info), 16);
+  return without_unknown(ask(file_of(info), digits.data()));
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,19 @@
+// Where in the program a call came from, for the line that ends the job.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <string>
+
+namespace tutti::mpi {
+
+// "main at solver.c:12", or "main" of a program without debugging information; empty: not known.
+// Starts addr2line, for two seconds at most.
+std::string place_of_caller();
+
+// As addr2line and debuggers count: from the file's beginning, or as it is where a program is
+// linked to lie at one address. Safe in a signal handler.
+std::uintptr_t address_in_file(const void* at, const Dl_info& info);
+
+}  // namespace tutti::mpi

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/register_copy.h"
 #include "base/stream_copy.h"
 #include "catch.h"
 
@@ -102,14 +103,16 @@ TEST_CASE("a reader that says nothing is no reason to judge", "[pace]") {
   }
 }
 
-TEST_CASE("a copy past the caches writes what it should and nothing beside it", "[pace]") {
+TEST_CASE("copies past the caches and by registers write what they should and nothing beside it",
+          "[pace]") {
+  const auto copy = GENERATE(&stream_copy_anywhere, &register_copy);
   constexpr std::size_t kMost = 400, kLine = 64;
   std::vector<std::byte> from(kMost + kLine), to(kMost + 3 * kLine);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i % 251);
   for (std::size_t at = 0; at < kLine; ++at)
     for (std::size_t bytes = 0; bytes < kMost; bytes += 1 + at % 7) {
       std::ranges::fill(to, std::byte{0xff});
-      stream_copy_anywhere(to.data() + at, from.data() + at / 2, bytes);
+      copy(to.data() + at, from.data() + at / 2, bytes);
       const auto begin = to.begin() + static_cast<std::ptrdiff_t>(at);
       const auto end = begin + static_cast<std::ptrdiff_t>(bytes);
       const auto is_untouched = [](std::byte one) { return one == std::byte{0xff}; };

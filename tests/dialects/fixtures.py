@@ -21,7 +21,8 @@ exec env -i PATH="$PATH" HOME="$HOME" sh -c "$*"
 """
 PROGRAMS |= {"reach": REACH, "slow": "#!/bin/sh\nexec sleep 100\n",
              "bare": "#!/bin/sh\necho bare\n", "sub/inner": "#!/bin/sh\necho inner\n",
-             "agent": '#!/bin/sh\necho "agent $*" >&2\nexit 7\n'}
+             # prun quotes no more than the beginning of a line
+             "agent": '#!/bin/sh\necho "agent $(echo "$*" | grep -o "/opt/[a-z]*" | head -n 1) $*" >&2\nexit 7\n'}
 FILES = {
     "two-each": "aa slots=2\nbb slots=2\ncc slots=2\n",
     "four-each": "aa slots=4\nbb slots=4\ncc slots=4\n",

@@ -52,8 +52,8 @@ class Generator(unittest.TestCase):
         window = parameter("win", "WINDOW", "MPI_Win")
         file = parameter("fh", "FILE", "MPI_File *", dir="inout")
         made = text(function("MPI_Kettle", [window, file]))
-        self.assertIn('good_window(window_of(win), "win")', made)
-        self.assertIn('good_file(file_of(*fh), "fh")', made)
+        self.assertIn('good_window(window_of(win), win, "win")', made)
+        self.assertIn('good_file(file_of(*fh), *fh, "fh")', made)
         self.assertLess(made.index("good_file("), made.index("call.unsupported("))
         null = parameter("fh", "FILE", "MPI_File", accepts=["MPI_FILE_NULL"])
         self.assertIn("good_file_or_null(", text(function("MPI_Kettle", [null])))
@@ -63,7 +63,7 @@ class Generator(unittest.TestCase):
 
     def test_checks_follow_from_kinds(self):
         made = text(function("MPI_Kettle", KETTLE), bodies={"kettle"})
-        for check in ('good_comm(comm_object, "comm")', "good_rank(dest, comm_object, false, true)",
+        for check in ('good_comm(comm_object, comm, "comm")', "good_rank(dest, comm_object, false, true)",
                       'good_number(count, Code::count, "count")', 'good_pointer(size, "size")',
                       "(is_in_place(buf) ||"):
             self.assertIn(check, made)

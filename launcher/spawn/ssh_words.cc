@@ -110,13 +110,14 @@ constexpr std::array kComplaints{
               false},
 };
 
+constexpr std::size_t kMostQuoted = 300;  // of what another host said
+
 // What follows a word of ours on its line.
 std::optional<std::string> rest_after(std::string_view word, const std::string& noise) {
-  constexpr std::size_t kMost = 300;
   const std::size_t at = noise.find(word);
   if (at == std::string::npos) return std::nullopt;
   const std::string rest = noise.substr(at + word.size());
-  return text::printable(text::trim(rest.substr(0, std::min(rest.find('\n'), kMost))));
+  return text::printable(text::trim(rest.substr(0, std::min(rest.find('\n'), kMostQuoted))));
 }
 
 std::string for_host(std::string_view text, const std::string& host) {
@@ -148,7 +149,6 @@ std::string remote_line(const RemoteFiles& files) {
 }
 
 std::string telling_line(const std::string& words) {
-  constexpr std::size_t kMost = 300;
   std::string best;
   for (const std::string& one : text::split(words, '\n')) {
     const std::string_view line = text::trim(one);
@@ -156,7 +156,7 @@ std::string telling_line(const std::string& words) {
       continue;
     best = line;
   }
-  if (best.size() > kMost) best.replace(kMost, std::string::npos, "...");
+  if (best.size() > kMostQuoted) best.replace(kMostQuoted, std::string::npos, "...");
   return best;
 }
 

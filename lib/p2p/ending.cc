@@ -114,16 +114,17 @@ void Core::see_off(End end) {
     }
     return;
   }
-  if (see_to(is_over, kUntakenPatience_ns)) return;
+  if (see_to(is_over, has_given_up_ ? kGoodbyePatience_ns : kUntakenPatience_ns) || has_given_up_)
+    return;
   // Nobody asks for messages any more: those that no receive waits for are taken back.
   for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
     Transfer* const each = channel_.transfers.find(id);
     if (waits_to_be_taken(*each)) cancel(each);
   }
-  if (see_to(is_over, kFlushPatience_ns)) return;
-  if (!std::exchange(has_given_up_, true))
-    log::warn("messages were left behind at the end, as nobody took them for 10 s" +
-              words_of(untaken()));
+  see_to([this] { return untaken() == nullptr; }, kUntakenPatience_ns);
+  if (see_to([this] { return !has_moving(); }, kFlushPatience_ns) && untaken() == nullptr) return;
+  has_given_up_ = true;
+  log::warn("messages were left behind at the end, as nobody took them" + words_of(untaken()));
 }
 
 // Those whose messages wait here for a receive may wait for our word.
@@ -139,6 +140,10 @@ void Core::link_those_who_ask() {
 void Core::close() {
   if (is_closed_) return;
   is_closed_ = true;
+  // Whoever sent what has come unseen, over links that were not used so far, is told goodbye, too.
+  for (const auto& each : opened_.transports)
+    while (each->progress() > 0) {
+    }
   const auto is_over = [this] { return !has_moving(); };
   if (!see_to(is_over, has_given_up_ ? kGoodbyePatience_ns : kFlushPatience_ns))
     log::warn("messages were left behind at the end: a peer did not take them");

@@ -55,6 +55,8 @@ constexpr unsigned kTurnS = 1;
     ::sleep(kTurnS);
   else if (world::World* const world = any_world(); world != nullptr)
     world->abort(status, line + "; the job ends", why.blame);
+  else
+    abort_early(status, line + "; the job ends");
   log::warn(line);
   std::_Exit(status);
 }

@@ -185,6 +185,11 @@ world::World* any_world() {
   return owner().get();
 }
 
+void abort_early(int status, const std::string& reason) {
+  if (const auto wireup = wireup::join_prun(from_environment))
+    (*wireup)->abort(status, reason, wireup::Blame::own);
+}
+
 std::string who_am_i() {
   if (process.world == nullptr) return "this process";
   return name_of(process.world->wireup());

@@ -30,7 +30,7 @@ struct Process {
   watch::Recorder* recorder = nullptr;  // null: nobody asked (TUTTI_RECORD)
   bool checks = true;                   // TUTTI_CHECKS
   bool gated = false;                   // one thread at a time below: world::World::is_gated
-  bool tells_places = false;            // TUTTI_BACKTRACE
+  bool tells_places = true;             // TUTTI_BACKTRACE, once it was read
   void* thread = nullptr;               // without a gate: that called last (CallScope::come_alone)
   int callbacks = 0;                    // without a gate: functions of the user's that we are in
   enqueue::CallStreams* streams = nullptr;  // null: no stream was made (streams.h)
@@ -51,6 +51,9 @@ inline comm::Communicator* fallback_comm() {
 // The world, or after its end what is left of it: somebody to say last words to. Null: there was
 // none.
 world::World* any_world();
+
+// Ends the job where there was no world yet, if prun started this process; else it returns.
+void abort_early(int status, const std::string& reason);
 
 // A knob as it is to be read: what a tool wrote before MPI_Init, else the environment's.
 const char* knob_from_environment(const char* name);

@@ -70,6 +70,7 @@ void mistake(const std::string& which) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "used before the start") MPI_Barrier(MPI_COMM_WORLD);
   begin();
   int word = 0;
   if (argc > 1 && std::string(argv[1]) == "used after the end") {

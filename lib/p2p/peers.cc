@@ -287,13 +287,11 @@ void Core::lose_transfer(Transfer* transfer, Code code) {
       return fail_with(transfer, code);
     case Phase::sending:  // pump() ends it
     case Phase::pinned:   // ends when the transport gives the memory back
+    case Phase::getting:  // pump() ends it, or the last of its pieces
       transfer->failure = code;
       work_ = true;
-      return;
-    case Phase::getting:
-      transfer->failure = code;
-      work_ = true;
-      if (transfer->is_in_pieces() && transfer->copies == 0) DeviceReads(*this).go_on(transfer);
+      if (transfer->phase == Phase::getting && transfer->is_in_pieces() && transfer->copies == 0)
+        DeviceReads(*this).go_on(transfer);
       return;
   }
 }

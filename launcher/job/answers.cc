@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/text.h"
 #include "job/observation.h"
@@ -14,14 +13,6 @@ constexpr std::size_t kStacksAtOnce = 8;  // debuggers are heavy
 constexpr std::chrono::seconds kAnswerLimit{120};
 
 }  // namespace
-
-// Stacks that somebody asked for, on their way.
-struct Observation::StackWish {
-  std::vector<int> to_ask;  // the last first
-  std::set<int> asked;
-  std::map<std::string, std::vector<int>> ranks_in;  // equal stacks once
-  Desk::Reply reply;
-};
 
 void Observation::open_desk() {
   const auto opened = desk_.open(
@@ -36,7 +27,14 @@ void Observation::answer(const std::string& question, const Desk::Reply& reply) 
     const std::string early = std::string("the job is still ") + row_of(course_.state).doing;
     return reply(question == "stacks" ? early + "\n" : "error\t" + early + "; ask again\n");
   }
-  if (question == "stacks") return look({}, [this, reply] { gather_stacks(reply); });
+  if (question == "stacks")
+    return look({}, [this, reply] {
+      std::vector<int> living;
+      for (std::size_t i = 0; i < course_.rank_ended.size(); ++i)
+        if (!course_.rank_ended[i]) living.push_back(static_cast<int>(i));
+      gather_stacks(living, kAnswerLimit,
+                    [this, reply](const StackWish& wish) { reply(stacks_text(wish)); });
+    });
   const auto rank = words.size() == 2 ? text::parse_int(words[1]) : std::nullopt;
   if (words[0] != "gdb" || !rank)
     return reply("error\tprun " + std::to_string(::getpid()) +
@@ -74,14 +72,14 @@ std::string Observation::place_line(int rank) const {
          (calls_.is_far(host) ? "there" : "here") + "\n";
 }
 
-void Observation::gather_stacks(const Desk::Reply& reply) {
+void Observation::gather_stacks(std::vector<int> ranks, std::chrono::seconds limit,
+                                std::function<void(const StackWish&)> then) {
   auto wish = std::make_shared<StackWish>();
-  wish->reply = reply;
-  for (std::size_t i = course_.rank_ended.size(); i-- > 0;)
-    if (!course_.rank_ended[i]) wish->to_ask.push_back(static_cast<int>(i));
+  wish->then = std::move(then);
+  wish->to_ask.assign(ranks.rbegin(), ranks.rend());
   stack_wishes_.push_back(wish);
   for (std::size_t i = 0; i < kStacksAtOnce; ++i) ask_next_stack(*wish);
-  loop_.after(kAnswerLimit, [this, wish] { finish_stacks(wish); });
+  loop_.after(limit, [this, wish] { finish_stacks(wish); });
   if (wish->asked.empty()) finish_stacks(wish);
 }
 
@@ -97,26 +95,30 @@ void Observation::take_stack(const control::Stack& stack) {
   const auto wishes = stack_wishes_;
   for (const auto& wish : wishes) {
     if (wish->asked.erase(stack.rank) == 0) continue;
-    wish->ranks_in[shorten_stack(stack.text)].push_back(stack.rank);
+    wish->stack_of[stack.rank] = stack.text;
     ask_next_stack(*wish);
     if (wish->asked.empty()) finish_stacks(wish);
   }
 }
 
 void Observation::finish_stacks(const std::shared_ptr<StackWish>& wish) {
-  if (std::erase(stack_wishes_, wish) == 0) return;
+  if (std::erase(stack_wishes_, wish) > 0) wish->then(*wish);
+}
+
+std::string Observation::stacks_text(const StackWish& wish) const {
+  std::map<std::string, std::vector<int>> ranks_in;  // equal stacks once
+  for (const auto& [rank, stack] : wish.stack_of) ranks_in[shorten_stack(stack)].push_back(rank);
   std::string text =
       watcher_.report(now_ns() / 1'000'000, [this](int rank) { return host_of_rank(rank); });
-  for (auto& [stack, ranks] : wish->ranks_in) {
-    std::sort(ranks.begin(), ranks.end());
+  for (const auto& [stack, ranks] : ranks_in) {
     const bool one = ranks.size() == 1;
     text += "    stack of " + std::string(one ? "rank " : "ranks ") + fold_ranks(ranks) +
             (one ? " on host " + host_of_rank(ranks[0]) : "") + ":\n" + stack;
   }
-  if (!wish->asked.empty())
+  if (!wish.asked.empty())
     text += "    no answer in time from ranks " +
-            fold_ranks({wish->asked.begin(), wish->asked.end()}) + "\n";
-  wish->reply(text);
+            fold_ranks({wish.asked.begin(), wish.asked.end()}) + "\n";
+  return text;
 }
 
 }  // namespace tutti::launch::job

@@ -81,8 +81,11 @@ CallComparison::Difference CallComparison::describe(const Key& key, const Versio
   const std::string which =
       kind + " number " + std::to_string(std::get<3>(key)) + " of " + communicator_of(other);
   Difference found{"ranks call different collectives: ",
-                   has(one, watch::kOnlyWarns) || has(other, watch::kOnlyWarns), other.birth,
-                   other.first};
+                   has(one, watch::kOnlyWarns) || has(other, watch::kOnlyWarns),
+                   other.birth,
+                   other.first,
+                   {*std::min_element(one.ranks.begin(), one.ranks.end()),
+                    *std::min_element(other.ranks.begin(), other.ranks.end())}};
   if (watch::is_same_call(a, b, true)) {
     found.line += "before " + which + ", " + ranks_text(one.ranks) +
                   " did not make the calls that " + ranks_text(other.ranks) + " made";

@@ -31,6 +31,7 @@ class CallComparison {
     bool only_warns = false;  // the ranks want to be warned
     std::uint64_t birth = 0;  // of the communicator
     int first = 0;
+    std::vector<int> callers = {};  // the first rank of each side
   };
 
   // All that is known of these ranks now.

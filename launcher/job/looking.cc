@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kMostStacks = 8;
 constexpr std::int64_t kLongestPause = 5000;
-constexpr std::int64_t kStandstillMs = 2000;  // all ranks wait in MPI: nobody is on the way
+constexpr std::chrono::seconds kCallersLimit{5};  // a debugger over large programs takes its time
+constexpr std::int64_t kStandstillMs = 2000;      // all ranks wait in MPI: nobody is on the way
 
 std::int64_t now_ms() {
   return now_ns() / 1'000'000;
@@ -119,12 +120,36 @@ void Observation::judge_standstill() {
 }
 
 void Observation::tell_difference(const CallComparison::Difference& found) {
-  if (found.line.empty() || !calls_.may_fail()) return;
+  if (found.line.empty() || tells_difference_ || !calls_.may_fail()) return;
   if (found.only_warns) {
     comparison_.overlook(found);
     return terminal_.say(found.line + " (TUTTI_MISMATCH=warn: the job goes on)");
   }
-  calls_.mismatch(found.line + "; TUTTI_MISMATCH=warn lets the job go on");
+  tells_difference_ = true;
+  std::vector<int> living;
+  for (const int rank : found.callers)
+    if (!course_.rank_ended[at(rank)]) living.push_back(rank);
+  gather_stacks(living, kCallersLimit, [this, found](const StackWish& stacks) {
+    if (calls_.may_fail())
+      calls_.mismatch(found.line + places_of(found, stacks) +
+                      "; TUTTI_MISMATCH=warn lets the job go on");
+  });
+}
+
+// "; rank 0 on host a is now in main at a.c:3, rank 1 on host b is now in main at a.c:5"
+std::string Observation::places_of(const CallComparison::Difference& found,
+                                   const StackWish& stacks) const {
+  std::string text;
+  for (const int rank : found.callers) {
+    text += (text.empty() ? "; rank " : ", rank ") + std::to_string(rank) + " on host " +
+            host_of_rank(rank);
+    const auto stack = stacks.stack_of.find(rank);
+    const std::string caller = stack == stacks.stack_of.end() ? "" : caller_in_stack(stack->second);
+    text += course_.rank_ended[at(rank)] ? " has ended"
+            : caller.empty()             ? ""
+                                         : " is now in " + caller;
+  }
+  return text;
 }
 
 void Observation::check_movement() {
@@ -178,6 +203,7 @@ void Observation::report_at_limit(std::function<void()> done) {
 }
 
 void Observation::all_ranks_ended() {
+  for (const auto& wish : std::vector(stack_wishes_)) finish_stacks(wish);
   tell_difference(comparison_.difference());
 }
 

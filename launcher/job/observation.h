@@ -4,6 +4,7 @@
 // Owner: the Head. looking.cc asks the ranks and judges, answers.cc is for other pruns.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,7 +56,12 @@ class Observation {
   void show_rest();        // the end: links, --stats, --trace
 
  private:
-  struct StackWish;
+  struct StackWish {  // on their way
+    std::vector<int> to_ask;
+    std::set<int> asked;
+    std::map<int, std::string> stack_of;
+    std::function<void(const StackWish&)> then;
+  };
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   std::string host_of_rank(int rank) const;
   const std::string& name_of(int host) const { return request_.plan.hosts.at(at(host)).name; }
@@ -65,6 +71,7 @@ class Observation {
   void compare_calls();
   void look_again_and_tell(CallComparison::Difference found, CallComparison::Order order);
   void tell_difference(const CallComparison::Difference& found);
+  std::string places_of(const CallComparison::Difference& found, const StackWish& stacks) const;
   void look_closer();
   void judge_standstill();
   void check_movement();
@@ -76,7 +83,10 @@ class Observation {
   void answer(const std::string& question, const Desk::Reply& reply);
   std::string job_line() const;
   std::string place_line(int rank) const;
-  void gather_stacks(const Desk::Reply& reply);
+  // Of these ranks; `then` has those that came in time.
+  void gather_stacks(std::vector<int> ranks, std::chrono::seconds limit,
+                     std::function<void(const StackWish&)> then);
+  std::string stacks_text(const StackWish& wish) const;
   void ask_next_stack(StackWish& wish);
   void take_stack(const control::Stack& stack);
   void finish_stacks(const std::shared_ptr<StackWish>& wish);
@@ -95,8 +105,9 @@ class Observation {
   bool reported_still_ = false;
   CallComparison comparison_;
   bool has_new_calls_ = false;
-  bool looks_closer_ = false;  // a look is due soon
-  bool judged_still_ = false;  // this standstill was compared in the order of all calls
+  bool tells_difference_ = false;  // one that ends the job
+  bool looks_closer_ = false;      // a look is due soon
+  bool judged_still_ = false;      // this standstill was compared in the order of all calls
   std::map<int, std::string> links_;
   std::unique_ptr<Usage> usage_;  // null: no --stats
   std::unique_ptr<Trace> trace_;  // null: no --trace

@@ -131,6 +131,25 @@ std::string shorten_stack(const std::string& text) {
   return frames.empty() ? "      " + std::string(text::trim(text)) + "\n" : frames;
 }
 
+// The frame behind the last of MPI's: "#3  0xAB in main (argc=1) at a.c:3", "#3 0xAB main - FILE".
+std::string caller_in_stack(const std::string& text) {
+  bool is_next = false;
+  for (const std::string& line : text::split(text, '\n')) {
+    const bool is_mpi = line.find("MPI_") != std::string::npos;
+    if (is_next && !is_mpi && line.starts_with('#')) {
+      const auto at = line.rfind(" at ");
+      const std::string place =
+          at == std::string::npos ? "" : line.substr(std::max(at + 4, line.rfind('/') + 1));
+      std::string name = line.substr(0, line.find(" - "));
+      name = text::trim(name.substr(0, name.find(" (")));
+      name = name.substr(name.rfind(' ') + 1);
+      return name == "??" ? "" : name + (place.empty() ? "" : " at " + place);
+    }
+    is_next = is_mpi && line.starts_with('#');
+  }
+  return {};
+}
+
 void Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
   const auto [at, fresh] = ranks_.try_emplace(seen.rank);
   Place& place = at->second;

@@ -53,5 +53,8 @@ std::string fold_ranks(const std::vector<int>& ranks);
 // The frames of a debugger's output, shortened, the program's own before those of libraries; all of
 // it where there are none.
 std::string shorten_stack(const std::string& text);
+// Who called the function of MPI's that a thread is in: "main at a.c:3", as far as the debugger
+// knows it; else empty.
+std::string caller_in_stack(const std::string& text);
 
 }  // namespace tutti::launch::job

@@ -146,3 +146,16 @@ TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
         "      #0  f () at ../sysdeps/unix/f.S:38\n      #1  ?? ()\n");  // stripped
   CHECK(shorten_stack("cannot attach\n") == "      cannot attach\n");
 }
+
+TEST_CASE("who called MPI is read off a debugger's stack", "[watcher]") {
+  const std::string gdb =
+      "Thread 1 (LWP 7):\n#0  0x00ab in poll () from /lib/libc.so.6\n"
+      "#1  0x00cd in PMPI_Bcast (count=1) from /x/libmpi_abi.so.1\n"
+      "#2  0x00ef in step (a=0x12) at /src/app/step.c:3\n#3  main () at main.c:9\n";
+  CHECK(caller_in_stack(gdb) == "step at step.c:3");
+  CHECK(caller_in_stack("#0  0x00ab MPI_Bcast - /x/libmpi.so\n#1  0x00cd main - /home/u/a\n") ==
+        "main");
+  CHECK(caller_in_stack("#0  0x00ab in PMPI_Bcast ()\n#1  0x00cd in ?? ()\n").empty());
+  CHECK(caller_in_stack("#0  compute () at a.c:1\n#1  main () at a.c:2\n").empty());
+  CHECK(caller_in_stack("no eu-stack (elfutils) and no gdb on its host").empty());
+}

@@ -156,8 +156,9 @@ struct JobSpec {
   bool display_allocation = false;
   bool display_topo = false;
   bool verbose = false;
-  std::string pid_file;            // "-": standard output, "+": standard error
-  std::vector<std::string> notes;  // options accepted and without effect, one line each
+  std::string pid_file;               // "-": standard output, "+": standard error
+  std::vector<std::string> warnings;  // said always, one line each
+  std::vector<std::string> notes;     // options accepted and without effect, one line each
   Command command;
 };
 

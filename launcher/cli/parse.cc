@@ -244,10 +244,12 @@ class Parser {
     if (draft_.job.timeout_s == 0 && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));
-    note("not set here, so that ranks do not get it by -x: ", exported_without_value());
-    note("the launcher's own variables stay as they are: ", launchers_own);
-    note("without effect here: ", draft_.ignored);
-    note("MCA parameters without effect here: ", draft_.ignored_mca);
+    JobSpec& job = draft_.job;
+    tell(job.warnings,
+         "not set here, so that ranks do not get it by -x: ", exported_without_value());
+    tell(job.notes, "the launcher's own variables stay as they are: ", launchers_own);
+    tell(job.notes, "without effect here: ", draft_.ignored);
+    tell(job.notes, "MCA parameters without effect here: ", draft_.ignored_mca);
     return {};
   }
 
@@ -289,7 +291,8 @@ class Parser {
   }
 
   // One line for all of a kind, each name once.
-  void note(const std::string& prefix, const std::vector<std::string>& names) {
+  static void tell(std::vector<std::string>& lines, const std::string& prefix,
+                   const std::vector<std::string>& names) {
     std::vector<std::string> seen;
     std::string line;
     for (const std::string& name : names) {
@@ -297,7 +300,7 @@ class Parser {
       seen.push_back(name);
       line += (line.empty() ? prefix : ", ") + name;
     }
-    if (!line.empty()) draft_.job.notes.push_back(line);
+    if (!line.empty()) lines.push_back(line);
   }
 
   std::vector<std::string> argv_;  // words that options stand for are put in

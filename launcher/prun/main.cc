@@ -106,6 +106,11 @@ Result<topo::Machine> read_machine(bool with_devices) {
   return machine;
 }
 
+void say_remarks(const cli::JobSpec& spec) {
+  for (const std::string& warning : spec.warnings) say(warning);
+  for (const std::string& note : job::shown_of(spec.notes, spec)) say(note);
+}
+
 int run(int argc, char** argv) {
   job::JobRequest request;
   // The join key is for nobody whom prun starts: not ssh, not srun, no rank.
@@ -130,7 +135,7 @@ int run(int argc, char** argv) {
   if (!machine && request.machine) return complain(status::ExitStatus::usage, machine.error().text);
   if (const auto settled = settle_torch(*spec, request.machine); !settled)
     return complain(status::ExitStatus::usage, settled.error().text);
-  for (const std::string& note : job::shown_of(spec->notes, *spec)) say(note);
+  say_remarks(*spec);
 
   if (!report_pid(spec->pid_file)) return status::of(status::ExitStatus::usage);
   if (const auto alone = check_alone(*spec); !alone)

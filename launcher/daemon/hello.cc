@@ -38,6 +38,7 @@ control::MachinePart machine_part(const topo::Machine& machine) {
     part.devices.push_back({static_cast<int>(device.kind), device.names, device.near});
   part.cores = machine.cores;
   part.cpu_quota = machine.cpu_quota;
+  part.visible_gpus = machine.visible_gpus;
   part.boot_id = machine.boot_id;
   return part;
 }
@@ -53,6 +54,7 @@ topo::Machine machine_of(const control::MachinePart& part) {
         {static_cast<topo::PciDevice::Kind>(device.kind), device.names, device.near});
   machine.cores = part.cores;
   machine.cpu_quota = part.cpu_quota;
+  machine.visible_gpus = part.visible_gpus;
   machine.boot_id = part.boot_id;
   return topo::is_sound(machine) ? machine : topo::Machine();
 }

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "plan/deal.h"
 #include "plan/plan.h"
 
@@ -116,22 +117,35 @@ std::string told(const topo::PciDevice& device) {
                                      : " near cpus " + ranges(device.near));
 }
 
+// As CUDA_VISIBLE_DEVICES calls them on their host, so as the ranks will see them (rank_env.cc).
+std::string names_of(const std::vector<int>& gpus, const topo::Machine& machine) {
+  if (machine.visible_gpus.empty()) return ranges(gpus);
+  const auto all = tutti::text::split(machine.visible_gpus, ',');
+  std::string names;
+  for (const int gpu : gpus)
+    names += (names.empty() ? "" : ",") +
+             tutti::text::printable(all[static_cast<std::size_t>(gpu) % all.size()]);
+  return names;
+}
+
 // What the daemon gives a rank of a host whose GPUs nobody knows: ", GPUs 2-3 (by local rank)"
-std::string gpus_by_number(const Plan& plan, const PlannedRank& rank) {
+std::string gpus_by_number(const Plan& plan, const PlannedRank& rank,
+                           const topo::Machine& machine) {
   std::vector<int> numbers;
   for (int i = 0; i < plan.own_gpus; ++i) numbers.push_back(rank.local_rank * plan.own_gpus + i);
   if (numbers.empty()) return "";
-  return (numbers.size() == 1 ? ", GPU " : ", GPUs ") + ranges(numbers) + " (by local rank)";
+  return (numbers.size() == 1 ? ", GPU " : ", GPUs ") + names_of(numbers, machine) +
+         " (by local rank)";
 }
 
 // ", GPUs 0,1 (0000:41:00.0, 0000:85:00.0)"
 std::string gpus_told(const Plan& plan, const PlannedRank& rank, const topo::Machine& machine) {
-  if (rank.gpus.empty()) return gpus_by_number(plan, rank);
+  if (rank.gpus.empty()) return gpus_by_number(plan, rank, machine);
   std::vector<std::string> buses;
   for (const topo::PciDevice& device : machine.devices)
     if (device.kind == topo::PciDevice::Kind::gpu) buses.push_back(device.names.back());
   std::string text = std::string(plan.own_gpus > 0 ? ", GPU" : ", near GPU") +
-                     (rank.gpus.size() == 1 ? " " : "s ") + ranges(rank.gpus) + " (";
+                     (rank.gpus.size() == 1 ? " " : "s ") + names_of(rank.gpus, machine) + " (";
   for (std::size_t i = 0; i < rank.gpus.size(); ++i)
     text += (i == 0 ? "" : ", ") + buses.at(static_cast<std::size_t>(rank.gpus[i]));
   return text + ")";

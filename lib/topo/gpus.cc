@@ -86,6 +86,7 @@ std::vector<int> visible_gpus(const std::string& visible, const std::vector<Driv
 }
 
 void keep_usable_gpus(Machine& machine, const GpuDriver& driver, const std::string& visible) {
+  machine.visible_gpus = visible;
   std::vector<DriverGpu> usable;
   std::copy_if(driver.gpus.begin(), driver.gpus.end(), std::back_inserter(usable),
                [](const DriverGpu& gpu) { return gpu.usable; });

@@ -33,8 +33,8 @@ GpuDriver nvidia_driver(const std::string& root = "");
 std::vector<int> visible_gpus(const std::string& visible, const std::vector<DriverGpu>& gpus);
 
 // Takes away the GPUs that this process may not use, by the driver and by CUDA_VISIBLE_DEVICES, and
-// brings the others into its order: so are they numbered for programs. A driver that knows other
-// GPUs than the machine has, or none, changes nothing.
+// brings the others into its order: so are they numbered for programs, and called there. A driver
+// that knows other GPUs than the machine has, or none, changes nothing.
 void keep_usable_gpus(Machine& machine, const GpuDriver& driver, const std::string& visible);
 
 }  // namespace tutti::topo

@@ -41,6 +41,9 @@ def one_host(folder):
     check("--gpus-per-rank gives each rank its own", said == [f"{rank} on {host}: {rank}" for rank in (0, 1)], done)
     check("... and --report-bindings draws them", numbers(done) == [(str(rank), f"GPU {rank} (by local rank)")
                                                                     for rank in (0, 1)], done)
+    done, said = ranks_of(folder, "-np", "2", *OWN, "--report-bindings", CUDA_VISIBLE_DEVICES="3,1")
+    check("... by the names that CUDA_VISIBLE_DEVICES gives them", said == [f"0 on {host}: 3", f"1 on {host}: 1"] and
+          numbers(done) == [("0", "GPU 3 (by local rank)"), ("1", "GPU 1 (by local rank)")], done)
     done, said = ranks_of(folder, "-np", "2", *OWN, "-x", "CUDA_VISIBLE_DEVICES=7")
     check("-x has the last word", said == [f"{rank} on {host}: 7" for rank in (0, 1)], done)
 

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/own_folder.h"
+
 namespace tutti::launch::daemon {
 namespace {
 
@@ -36,6 +38,13 @@ OpenedFile FileOpener::open(const std::string& path) {
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
   const std::string folder = path.substr(0, path.rfind('/'));
   OpenedFile file;
+  if (const std::string exposed = exposed_folder("/tmp");
+      path.starts_with(kSharedLogs) && !exposed.empty()) {
+    file.problem = "others may rename what is made in " + exposed +
+                   "; name a folder of yours by --log-dir, or give that one its sticky bit "
+                   "(chmod +t)";
+    return file;
+  }
   const bool is_there = folder.empty() || make_folders(folder);
   if (is_there && is_planted(path)) {
     file.problem = "another user was there first; name a folder of yours by --log-dir";

@@ -55,15 +55,15 @@ std::string exposed_on(const std::string& way) {
   return "";
 }
 
-// The same, of the way as it is written and as it is without links.
+}  // namespace
+
+// Of the way as it is written, and as it is without links.
 std::string exposed_folder(const std::string& where) {
   std::array<char, PATH_MAX> real{};
   if (::realpath(where.c_str(), real.data()) == nullptr) return where;
   const std::string written = exposed_on(where);
   return written.empty() ? exposed_on(real.data()) : written;
 }
-
-}  // namespace
 
 std::string temporary_folder(std::string_view tmpdir) {
   const std::string named(tmpdir);

@@ -29,6 +29,9 @@ class OwnFolder {
   UniqueFd lock_;
 };
 
+// The first folder on the way to this one in which others could put theirs in the place of the
+// next; empty: none.
+std::string exposed_folder(const std::string& where);
 // Where temporary files go, by the value of TMPDIR: /tmp where it is missing, cannot be written, or
 // where others may rename what is in it or above it.
 std::string temporary_folder(std::string_view tmpdir);

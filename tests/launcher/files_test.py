@@ -110,6 +110,10 @@ def unwritable(folder):
         return print("skipped a read-only folder: no mount namespaces here")
     done = run("unshare", "-rm", "sh", "-c", inside, "sh", *words, f"{folder}/closed/logs", "true")
     check("a read-only folder", done.returncode == 212 and "Read-only file system" in done.stderr, done)
+    torchrun = [PRUN, "--no-python", "--nproc-per-node", "1", "--redirects", "3", "true"]
+    done = run("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o mode=0777 none /tmp && cd / && exec \"$@\"", "sh", *torchrun)
+    check("torchrun's logs go into no /tmp where others may rename them", done.returncode == 212
+          and "others may rename what is made in /tmp; name a folder of yours by --log-dir" in done.stderr, done)
     done = run(*words, f"{folder}/same.txt/logs", "true")
     check("a file in the way", done.returncode == 212 and "Not a directory" in done.stderr, done)
     # A program that may turn out to be another MPI's needs a folder of prun's.

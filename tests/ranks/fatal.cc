@@ -58,6 +58,13 @@ void mistake(const std::string& which) {
     MPI_Irecv(words, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &request);
     MPI_Send(words, 2, MPI_INT, 0, 7, MPI_COMM_SELF);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else if (which == "too long, among several") {
+    MPI_Request requests[2];
+    MPI_Irecv(words, 1, MPI_INT, 0, 8, MPI_COMM_SELF, &requests[0]);
+    MPI_Irecv(words, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &requests[1]);
+    MPI_Send(words, 1, MPI_INT, 0, 8, MPI_COMM_SELF);
+    MPI_Send(words, 2, MPI_INT, 0, 7, MPI_COMM_SELF);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   } else if (which == "no communicator")
     MPI_Send(words, 1, MPI_INT, 0, 0, MPI_COMM_NULL);
   else if (which == "no operation")

@@ -1,6 +1,7 @@
 // Chapter 3: waiting for and testing requests.
 #include "bodies.h"
 #include "mpi/convert.h"
+#include "mpi/errors.h"
 #include "mpi/requests.h"
 #include "mpi/trouble.h"
 
@@ -28,23 +29,25 @@ Code finish_entry(MPI_Request* request, MPI_Status* status) {
 }
 
 // The last failure was noted with its communicator; the call on many says it is in a status.
-Code in_status() {
+Code in_status(int failed) {
   Trouble& found = trouble();
-  const bool is_lost = found.code == Code::proc_aborted && process.world != nullptr;
-  found.text = "one of the requests failed";
-  if (is_lost) {
-    found.text += ": " + process.world->endpoint().loss_text();
+  const int code = static_cast<int>(found.code);
+  if (found.code == Code::proc_aborted && process.world != nullptr) {
+    found.text = process.world->endpoint().loss_text();
     found.blame = wireup::Blame::another;
   }
+  const std::string why =
+      found.text.empty() ? describe(code) : class_name(code) + (": " + found.text);
+  found.text = "array_of_requests[" + std::to_string(failed) + "] failed, " + why;
   found.code = Code::in_status;
   return Code::in_status;
 }
 
 Code finish_all(int count, MPI_Request* requests, MPI_Status* statuses) {
-  bool failed = false;
+  int failed = -1;
   for (int i = 0; i < count; ++i)
-    if (finish_entry(requests + i, status_at(statuses, i)) != Code::ok) failed = true;
-  return failed ? in_status() : Code::ok;
+    if (finish_entry(requests + i, status_at(statuses, i)) != Code::ok) failed = i;
+  return failed >= 0 ? in_status(failed) : Code::ok;
 }
 
 bool all_done(int count, const MPI_Request* requests) {
@@ -90,13 +93,13 @@ int any_done(int count, const MPI_Request* requests) {
 Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
                  MPI_Status* statuses) {
   *outcount = any_done(count, requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
-  bool failed = false;
+  int failed = -1;
   for (int i = 0; i < count; ++i) {
     if (!is_active(requests[i]) || !is_done(requests[i])) continue;
-    if (finish_entry(requests + i, status_at(statuses, *outcount)) != Code::ok) failed = true;
+    if (finish_entry(requests + i, status_at(statuses, *outcount)) != Code::ok) failed = i;
     indices[(*outcount)++] = i;
   }
-  return failed ? in_status() : Code::ok;
+  return failed >= 0 ? in_status(failed) : Code::ok;
 }
 
 void poll_once() {

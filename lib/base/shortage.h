@@ -13,10 +13,16 @@ inline bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+// What to do where no thread could be started: the C library has one error for both limits.
+inline constexpr const char* kMoreThreads =
+    "raise the limit of processes (ulimit -u) or of the address space (ulimit -v)";
+
 // Why a process could not be made, by errno.
 inline std::string no_process(int error) {
-  return std::string("cannot start a process: ") + std::strerror(error) +
-         "; raise the limit of processes (ulimit -u)";
+  const char* const limit =
+      error == ENOMEM ? "of the address space (ulimit -v)" : "of processes (ulimit -u)";
+  return std::string("cannot start a process: ") + std::strerror(error) + "; raise the limit " +
+         limit;
 }
 
 }  // namespace tutti

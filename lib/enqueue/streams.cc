@@ -9,6 +9,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/quiet_thread.h"
+#include "base/shortage.h"
 #include "enqueue/enqueue.h"
 #include "enqueue/line.h"
 
@@ -88,8 +89,7 @@ Result<void> CallStreams::start() {
   thread_ = quiet_thread([this] { work(); });
   if (thread_.joinable()) return {};
   return fail(Code::no_mem,
-              "no thread for calls in streams can be started; raise the limit of processes (ulimit "
-              "-u)");
+              std::string("no thread for calls in streams can be started; ") + kMoreThreads);
 }
 
 void CallStreams::drain() {

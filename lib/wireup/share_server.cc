@@ -107,7 +107,7 @@ Result<std::shared_ptr<ShareServer>> ShareServer::start(std::shared_ptr<const Se
     return fail(Code::other, std::string("no socket to share files by: ") + std::strerror(errno));
   made->thread_ = quiet_thread([server = made.get()] { server->work(); });
   if (!made->thread_.joinable())
-    return fail(Code::other, "no thread to share files by; raise the limit of processes");
+    return fail(Code::other, std::string("no thread to share files by; ") + kMoreThreads);
   return made;
 }
 

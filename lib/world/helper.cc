@@ -13,6 +13,7 @@
 #include "base/backoff.h"
 #include "base/clock.h"
 #include "base/quiet_thread.h"
+#include "base/shortage.h"
 #include "topo/topo.h"
 
 namespace tutti::world {
@@ -54,8 +55,8 @@ Result<std::unique_ptr<Helper>> Helper::begin(std::unique_ptr<Helper> helper) {
   });
   if (!helper->thread_.joinable())
     return fail(Code::no_mem,
-                "no thread for progress can be started; unset TUTTI_PROGRESS_US or raise the limit "
-                "of processes (ulimit -u)");
+                std::string("no thread for progress can be started; unset TUTTI_PROGRESS_US or ") +
+                    kMoreThreads);
   return helper;
 }
 

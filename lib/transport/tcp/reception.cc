@@ -98,7 +98,7 @@ Result<void> Reception::begin() {
     return fail(Code::other, "out of file descriptors");
   thread_ = quiet_thread([this] { work(); });
   if (!thread_.joinable())
-    return fail(Code::other, "no thread can be started (raise the limit of processes, ulimit -u)");
+    return fail(Code::other, std::string("no thread can be started; ") + kMoreThreads);
   return {};
 }
 

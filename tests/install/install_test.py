@@ -175,7 +175,8 @@ def fortran(prefix, work, env):
     """None of ours, and none of another MPI's in its place."""
     for name in ("mpifort", "mpif90", "mpif77"):
         done = subprocess.run([f"{prefix}/bin/{name}", "a.f90"], cwd=work, env=env, capture_output=True, text=True)
-        expect(done.returncode == 1 and done.stderr.startswith(f"{name}: Tutti has no") and done.stderr.count("\n") == 1,
+        expect(done.returncode == 1 and done.stderr.startswith(f"{name}: Tutti has no") and done.stderr.count("\n") == 1
+               and "--disable-fortran" in done.stderr,
                name + " says that there is none")
     if shutil.which("cmake") is None or shutil.which("gfortran") is None:
         print("skipped: cmake or gfortran is not installed")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run.py BUILD PRUN hpcc|boost|dune|fftw|mpich|demos -- programs that nobody here wrote, built with our mpicc.
+"""run.py BUILD PRUN hpcc|boost|dune|fftw|mpich|demos|scotch -- programs that nobody here wrote, built with our mpicc.
 
 Sources come as they are, once per build folder. Skipped with one line where they cannot be
 fetched; with TUTTI_TEST_QUICK only what a minute is enough for.

@@ -64,12 +64,10 @@ transport::Opened open_all(const transport::Surroundings& around) {
   return opened;
 }
 
-void real_nudge(wireup::Wireup& wireup,
-                int local) asm("__real__ZN5tutti9transport5nudgeERNS_6wireup6WireupEi");
-void nudge(wireup::Wireup& wireup,
-           int local) asm("__wrap__ZN5tutti9transport5nudgeERNS_6wireup6WireupEi");
-void nudge(wireup::Wireup& wireup, int local) {
-  real_nudge(wireup, local);
+void real_nudge(const transport::Waker& waker) asm("__real__ZNK5tutti9transport5Waker5nudgeEv");
+void nudge(const transport::Waker& waker) asm("__wrap__ZNK5tutti9transport5Waker5nudgeEv");
+void nudge(const transport::Waker& waker) {
+  real_nudge(waker);
   g_seams.turn();
 }
 

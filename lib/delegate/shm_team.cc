@@ -5,18 +5,20 @@ namespace tutti::delegate {
 ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
                  const Waiting& waiting, const MemberFacts& facts)
     : Team(waiting),
-      wireup_(wireup),
       segment_(wireup.segment()),
       locals_(std::move(locals)),
       size_(static_cast<int>(locals_.size())),
       me_(me),
       area_(area),
       geometry_(geometry_of(segment_.header())),
-      single_copy_(facts.single_copy) {
+      single_copy_(facts.single_copy),
+      past_by_(locals_.size()) {
   const wireup::SegmentHeader& header = segment_.header();
   is_oversubscribed_ = header.is_oversubscribed();
-  for (const int local : locals_)
+  for (const int local : locals_) {
     slots_.push_back(segment_.area(area) + static_cast<std::size_t>(local) * geometry_.slot_bytes);
+    if (local != locals_[static_cast<std::size_t>(me_)]) others_.emplace_back(wireup, local);
+  }
   note_place(facts.place);
   // Nobody may hand the host's own area to another team.
   if (area_ == kHostArea) segment_.header().areas_used[0].fetch_or(1, std::memory_order_relaxed);

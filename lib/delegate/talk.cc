@@ -23,14 +23,25 @@ int ShmTeam::job_rank(int member) const {
   return segment_.rank_of(local_of(member));
 }
 
+Code ShmTeam::await_end(int member, std::uint64_t call) {
+  std::uint64_t& past = past_by_[static_cast<std::size_t>(member)];
+  if (past >= call) return Code::ok;
+  const std::atomic<std::uint64_t>& done = control(member).done;
+  if (const Code code = await(done, call); code != Code::ok) return code;
+  // acquire: pairs with end_call; its reads of what is ours are over.
+  past = done.load(std::memory_order_acquire);
+  return Code::ok;
+}
+
+// Whoever has run ahead of the others by all entries waits until half of them are free: waiting for
+// one at a time it would look at their `done` in each call, and take that line from them.
 Code ShmTeam::claim_old_entry() {
-  const std::uint64_t needed = number_ - kEntries;
+  const std::uint64_t needed = number_ - kEntries / 2;
   std::uint64_t past = number_ - 1;
   for (int member = 0; member < size_; ++member) {
     if (member == me_) continue;
-    if (const Code code = await(control(member).done, needed); code != Code::ok) return code;
-    // acquire: pairs with end_call; its reads of our entry are over.
-    past = std::min(past, control(member).done.load(std::memory_order_acquire));
+    if (const Code code = await_end(member, needed); code != Code::ok) return code;
+    past = std::min(past, past_by_[static_cast<std::size_t>(member)]);
   }
   past_ = past;
   return Code::ok;
@@ -44,8 +55,7 @@ Code ShmTeam::claim_chunks(Count bytes, int reader) {
   const bool begins_again = chunks_from_ + chunks_used_ + wanted > geometry_.chunk_bytes;
   for (int member = 0; member < size_ && begins_again && past_ < last_chunked_; ++member) {
     if (member == me_) continue;
-    const Code code = await(control(member).done, last_chunked_);
-    if (code != Code::ok) return code;
+    if (const Code code = await_end(member, last_chunked_); code != Code::ok) return code;
   }
   last_chunked_ = number_;
   chunks_from_ = begins_again ? 0 : chunks_from_ + chunks_used_;
@@ -56,8 +66,7 @@ Code ShmTeam::claim_chunks(Count bytes, int reader) {
 }
 
 void ShmTeam::wake_others() {
-  for (int member = 0; member < size_; ++member)
-    if (member != me_) transport::nudge(wireup_, locals_[static_cast<std::size_t>(member)]);
+  for (const transport::Waker& other : others_) other.nudge();
 }
 
 // Looks at `done` of that member only when it was waited for in vain: else each wait would take

@@ -1,9 +1,10 @@
 // ShmTeam: the members' common ground: calls are numbered, entries and counters are waited for.
 //
 // Why two members never overwrite what a third still reads:
-//   - An entry is used again kEntries calls later. A call in which everybody hears of everybody
-//     (entered_) proves that all calls before it are over on every rank; other calls are counted
-//     in `done` as each rank ends them. claim_entry() asks one of the two.
+//   - An entry is used again kEntries calls later. Who is heard in a call has ended all calls
+//   before
+//     it (past_by_); one in which everybody hears of everybody proves that of all (past_). Who is
+//     not heard counts the calls that it has ended in `done`. claim_entry() asks in that order.
 //   - Chunks are used again after a fixed number of rounds within a call, by counters of that
 //     protocol. Calls use them one behind the other, and begin again only when `done` says that
 //     all calls before are over.
@@ -181,6 +182,8 @@ class ShmTeam final : public Team {
     return claim_old_entry();
   }
   Code claim_old_entry();
+  // Until that member has ended that call.
+  Code await_end(int member, std::uint64_t call);
   // So many bytes of the chunks; of those who take what we give through them, `reader` says how
   // long that takes.
   Code claim_chunks(Count bytes, int reader);
@@ -200,9 +203,10 @@ class ShmTeam final : public Team {
   }
   Code hear(const AreaEntry& theirs, int member, std::uint32_t fingerprint) {
     // acquire: pairs with publish().
-    if (theirs.flag.load(std::memory_order_acquire) == flag_of(fingerprint)) [[likely]]
-      return Code::ok;
-    return hear_late(member, fingerprint);
+    if (theirs.flag.load(std::memory_order_acquire) != flag_of(fingerprint)) [[unlikely]]
+      if (const Code code = hear_late(member, fingerprint); code != Code::ok) return code;
+    past_by_[static_cast<std::size_t>(member)] = number_ - 1;
+    return Code::ok;
   }
   Code hear_late(int member, std::uint32_t fingerprint);  // nothing yet, or another call
   Code hear_all(Work& work);                              // once in a call
@@ -265,7 +269,6 @@ class ShmTeam final : public Team {
 
   static constexpr std::size_t kMostCopied = transport::kMostReadAtOnce;
 
-  wireup::Wireup& wireup_;
   const wireup::Segment& segment_;
   const std::vector<int> locals_;
   const int size_;
@@ -276,17 +279,19 @@ class ShmTeam final : public Team {
   Form barrier_form_ = &ShmTeam::barrier;
   Form short_form_ = &ShmTeam::fold_short;  // of reductions
   Levels levels_;
-  bool is_oversubscribed_;          // more ranks than cores on this host
-  std::vector<std::byte*> slots_;   // by member
-  std::vector<Count> starts_;       // of this reduce-scatter's blocks, and the end
-  std::uint64_t number_ = 0;        // of the call under way; the first is 1
-  std::uint64_t past_ = 0;          // calls that every member is known to have ended
-  std::uint64_t last_chunked_ = 0;  // latest call that used the chunks
-  std::uint64_t rounds_ = 0;        // chunk rounds of the calls before
-  std::size_t chunks_from_ = 0;     // of the chunks is used by this call
-  std::size_t chunks_used_ = 0;     // bytes from there on
-  std::vector<bool> touched_;       // by page of our chunks: written before
-  bool is_new_ = false;             // this call has written to pages that were not
+  bool is_oversubscribed_;         // more ranks than cores on this host
+  std::vector<std::byte*> slots_;  // by member
+  std::vector<transport::Waker> others_;
+  std::vector<Count> starts_;           // of this reduce-scatter's blocks, and the end
+  std::uint64_t number_ = 0;            // of the call under way; the first is 1
+  std::uint64_t past_ = 0;              // calls that every member is known to have ended, and
+  std::vector<std::uint64_t> past_by_;  // each one
+  std::uint64_t last_chunked_ = 0;      // latest call that used the chunks
+  std::uint64_t rounds_ = 0;            // chunk rounds of the calls before
+  std::size_t chunks_from_ = 0;         // of the chunks is used by this call
+  std::size_t chunks_used_ = 0;         // bytes from there on
+  std::vector<bool> touched_;           // by page of our chunks: written before
+  bool is_new_ = false;                 // this call has written to pages that were not
   int reader_ = 0;
   Pace pace_;
   Pace::Way way_;                  // of this round's copies into our chunks

@@ -10,8 +10,10 @@
 #include "base/backoff.h"
 
 namespace tutti::wireup {
+class Segment;
+struct LocalRecord;
 class Wireup;
-}
+}  // namespace tutti::wireup
 
 namespace tutti::transport {
 
@@ -92,8 +94,18 @@ class Waiter {
   std::unique_ptr<Sleeper> sleeper_;
 };
 
-// To be called after data for local rank `local` became visible in the segment by other means
-// than a link (the shm delegate): wakes it if it sleeps. A load when it is awake.
-void nudge(wireup::Wireup& wireup, int local);
+// Wakes a rank of this host for data that came by other means than a link (the shm delegate).
+class Waker {
+ public:
+  Waker(wireup::Wireup& wireup, int local);
+  // After they are visible in the segment. A load when it is awake.
+  void nudge() const;
+
+ private:
+  const wireup::Segment* segment_;
+  const wireup::LocalRecord* peer_;
+  std::uint32_t local_;
+  bool fences_;
+};
 
 }  // namespace tutti::transport

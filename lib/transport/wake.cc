@@ -44,11 +44,14 @@ void wake_sleeper(const wireup::Segment& segment, std::uint32_t local) {
   }
 }
 
-void nudge(wireup::Wireup& wireup, int local) {
-  const wireup::Segment& segment = wireup.segment();
-  const auto at = static_cast<std::uint32_t>(local);
-  const auto own = static_cast<std::uint32_t>(wireup.local_rank());
-  wake_if_asleep(segment, at, segment.local(at), needs_fence(segment.local(own)));
+Waker::Waker(wireup::Wireup& wireup, int local)
+    : segment_(&wireup.segment()),
+      peer_(&segment_->local(static_cast<std::uint32_t>(local))),
+      local_(static_cast<std::uint32_t>(local)),
+      fences_(needs_fence(segment_->local(static_cast<std::uint32_t>(wireup.local_rank())))) {}
+
+void Waker::nudge() const {
+  wake_if_asleep(*segment_, local_, *peer_, fences_);
 }
 
 }  // namespace tutti::transport

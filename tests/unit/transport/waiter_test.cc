@@ -157,9 +157,10 @@ TEST_CASE("nudge wakes a rank that waits for something else than a frame", "[wai
       }
     });
     const std::int64_t limit = now_ns() + 60'000'000'000;
+    const Waker waker(*rig[0].wireup, 1);
     for (int i = 0; i < 400; i += 2) {
       turn.store(i + 1, std::memory_order_release);
-      nudge(*rig[0].wireup, 1);
+      waker.nudge();
       while (turn.load(std::memory_order_acquire) != i + 2 && i < 398) {
         std::this_thread::yield();
         REQUIRE(now_ns() < limit);

@@ -235,8 +235,8 @@ namespace {
     if (const auto code = run_past_team(comm, call, said)) return *code;
   const bool is_widened = call.said_type != nullptr;
   remember(comm, Communicator::State::Kind::blocking,
-           {said.fingerprint, 0, said.root,
-            is_widened ? call.said_count * call.said_type->size() : said.block, call.is_last});
+           {said.fingerprint, 0, said.root, call.is_last},
+           is_widened ? call.said_count * call.said_type->size() : said.block);
   if (!comm.runtime().devices.is_empty()) [[unlikely]] {
     if (call.has_nothing) said.fingerprint = delegate::kHasNothing;
     return run_among_devices(comm, said);

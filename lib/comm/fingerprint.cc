@@ -64,32 +64,39 @@ std::uint32_t terms_of(coll::Collective collective, const types::Op* op,
   return true;
 }
 
-void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call) {
+void remember(Communicator& comm, Communicator::State::Kind kind, Begun call, Count bytes) {
   Communicator::State& state = comm.state();
   if (state.records != Communicator::State::Records::kept && !keeps_records(comm)) [[unlikely]]
     return;
   Runtime& runtime = comm.runtime();
-  auto& order = state.order[static_cast<std::size_t>(kind)];
-  wireup::CallRecord record = state.record;
-  record.number = ++order.number;
-  record.others = state.order[1 - static_cast<std::size_t>(kind)].number;
+  const auto index = static_cast<std::size_t>(kind);
+  auto& order = state.order[index];
+  ++order.number;
   if (call.root < 0) return;  // of the root's group, but not the root: its arguments say nothing
+  wireup::RecentCalls::Kind& kept = runtime.recent.kinds[index];
+  wireup::CallRecord& record = watch::open_record(kept);
+  record = state.record;
+  record.number = order.number;
+  record.others = state.order[1 - index].number;
   record.fingerprint = call.fingerprint;
   record.terms = call.terms;
-  record.bytes = static_cast<std::uint64_t>(call.bytes);
+  record.bytes = static_cast<std::uint64_t>(bytes);
   record.root = call.root;
   record.flags |= (kind == Communicator::State::Kind::blocking ? 0 : watch::kNonblocking) |
                   (call.is_last ? watch::kFinalize : 0);
   // Members of intercommunicators do not all see every call.
   if ((record.flags & watch::kInter) == 0) {
-    for (const std::uint32_t word : {call.fingerprint, static_cast<std::uint32_t>(call.bytes),
-                                     static_cast<std::uint32_t>(call.root)})
+    const auto add = [&order](std::uint32_t word) {
       order.history = (order.history ^ word) * 0x9e3779b1U + 1;
+    };
+    add(call.fingerprint);
+    add(static_cast<std::uint32_t>(bytes));
+    add(static_cast<std::uint32_t>(call.root));
   }
   record.history = order.history;
   // relaxed: this rank's own.
   record.function = runtime.watch.function.load(std::memory_order_relaxed);
-  watch::remember(runtime.recent, record);
+  watch::close_record(kept);
   if (runtime.tells_every_call) [[unlikely]]
     runtime.wireup.report_use(wireup::Wireup::Use::call,
                               {reinterpret_cast<const char*>(&record), sizeof record});

@@ -32,14 +32,16 @@ std::string describe_fingerprint(std::uint32_t fingerprint);
 std::uint32_t terms_of(coll::Collective collective, const types::Op* op,
                        const types::Datatype* type);
 
-// A collective that this rank begins, for the daemon (watch/calls.h). Alike on all members.
+// A collective of so many bytes that this rank begins, for the daemon (watch/calls.h). Alike on all
+// members. Small enough to go in registers: in memory two of its words would be read in one load
+// just after they were stored, which waits until all stores before have left for the cache.
 struct Begun {
   std::uint32_t fingerprint;
-  std::uint32_t terms;
-  int root;  // -1: this rank takes no part
-  Count bytes;
-  bool is_last;  // see CollCall
+  std::uint32_t terms = 0;
+  int root;              // -1: this rank takes no part
+  bool is_last = false;  // see CollCall
 };
-void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call);
+static_assert(sizeof(Begun) == 16);
+void remember(Communicator& comm, Communicator::State::Kind kind, Begun call, Count bytes);
 
 }  // namespace tutti::comm

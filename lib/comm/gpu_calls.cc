@@ -201,7 +201,7 @@ std::optional<Code> run_agreed(Communicator& comm, const CollCall& call, const G
   calls.last = {call.collective, agreed.bytes, way, -begin_ns};
   if (way == Way::ours) return std::nullopt;
   remember(comm, Communicator::State::Kind::blocking,
-           {said.said.fingerprint, 0, said.said.root, said.said.block, call.is_last});
+           {said.said.fingerprint, 0, said.said.root, call.is_last}, said.said.block);
   const Code code = run_by(way, comm, said);
   calls.last.ns = now_ns() - begin_ns;
   return code;
@@ -271,13 +271,13 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   return std::nullopt;
 }
 
-void tell_not_waited_for(Communicator& comm, const CollCall& call, const engine::Binding& bound) {
+void tell_not_waited_for(Communicator& comm, const CollCall& call, const engine::Run& run) {
   Communicator::State& state = comm.state();
   Runtime& runtime = comm.runtime();
   // What a stream has reached is not meant: its maker has chosen.
   if (comm.rank() != 0 || call.neighbours || comm.is_inter() || runtime.devices.is_queued() ||
       !coll::has_gpu_library_form(call.collective) ||
-      !(lies_on_gpu(bound.in) || lies_on_gpu(bound.out)))
+      !(lies_on_gpu(run.binding().in) || lies_on_gpu(run.binding().out)))
     return;
   if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
   const GpuCalls::Wish wish = wish_of(comm, call.collective);

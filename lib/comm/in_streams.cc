@@ -84,8 +84,8 @@ Result<std::unique_ptr<StreamedCall>> StreamedCall::make(Communicator& comm, con
   if (where.on_host || !where.in_order || !is_there) return broken_promise(streamed);
   if (streamed.team->is_broken())
     return tutti::fail(streamed.team->failure(), "the library has failed on a member before");
-  remember(comm, Communicator::State::Kind::other,
-           {said->said.fingerprint, 0, said->said.root, said->said.block, false});
+  remember(comm, Communicator::State::Kind::other, {said->said.fingerprint, 0, said->said.root},
+           said->said.block);
   return std::unique_ptr<StreamedCall>(
       new StreamedCall(streamed.team, streamed.stream, std::move(said)));
 }

@@ -64,9 +64,8 @@ void remember(Communicator& comm, const CollCall& call, const PreparedCall& prep
   const std::uint32_t terms =
       comm.is_inter() ? terms_of(call.collective, call.op, is_widened ? call.said_type : shape.type)
                       : 0;
-  remember(comm, kind,
-           {prepared.fingerprint, terms, shape.root,
-            is_widened ? call.said_count * call.said_type->size() : shape.bytes, call.is_last});
+  remember(comm, kind, {prepared.fingerprint, terms, shape.root, call.is_last},
+           is_widened ? call.said_count * call.said_type->size() : shape.bytes);
 }
 
 }  // namespace
@@ -88,7 +87,8 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
   BoundCall bound;
   bound.prepared = prepared.prepared;
   bound.bytes = prepared.shape.bytes;
-  engine::Binding& binding = bound.binding;
+  bound.run = take_run(comm, *bound.prepared);
+  engine::Binding& binding = bound.run->rebind();
   binding.context = comm.coll_context();
   binding.tag = prepared.tag;
   binding.peers = comm.group().members();
@@ -101,7 +101,6 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
     find_devices(devices, binding.out, &binding.failure);
     if (call.has_nothing) binding.failure = Code::other;
   }
-  bound.run = take_run(comm, *bound.prepared);
   return bound;
 }
 
@@ -122,7 +121,7 @@ Code run_schedule(Communicator& comm, const CollCall& call, const select::Choice
     return prepared.error().code;
   }
   BoundCall bound = bind_call(comm, call, *prepared);
-  bound.run->begin(std::move(bound.binding));
+  bound.run->begin();
   engine::wait(runtime.endpoint, *bound.run);
   return end_call(runtime, bound);
 }

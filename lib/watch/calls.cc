@@ -210,7 +210,7 @@ std::string difference_between(const wireup::CallRecord& a, const wireup::CallRe
 std::vector<wireup::CallRecord> recent_calls(const wireup::RecentCalls& recent) {
   std::vector<wireup::CallRecord> all;
   for (const auto& kind : recent.kinds) {
-    // acquire: partner of the release in remember().
+    // acquire: partner of the release in close_record().
     const std::uint64_t begun = kind.begun.load(std::memory_order_acquire);
     const auto first = static_cast<std::ptrdiff_t>(all.size());
     all.insert(all.end(), std::begin(kind.calls), std::end(kind.calls));
@@ -226,7 +226,7 @@ std::vector<wireup::CallRecord> recent_calls(const wireup::RecentCalls& recent) 
 
 std::uint64_t calls_begun(const wireup::RecentCalls& recent) {
   std::uint64_t sum = 0;
-  // acquire: partner of the release in remember().
+  // acquire: partner of the release in close_record().
   for (const auto& kind : recent.kinds) sum += kind.begun.load(std::memory_order_acquire);
   return sum;
 }

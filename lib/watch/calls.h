@@ -47,15 +47,19 @@ bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b, bool
 // What makes two of them different that look alike in words: "roots 1 and 129".
 std::string difference_between(const wireup::CallRecord& a, const wireup::CallRecord& b);
 
-inline void remember(wireup::RecentCalls& recent, const wireup::CallRecord& call) {
-  // relaxed: only this rank writes. release: its partner is the acquire in recent_calls().
-  wireup::RecentCalls::Kind& kind = recent.kinds[(call.flags & kNonblocking) != 0 ? 1 : 0];
+// A call is written where it is kept: `open_record` gives up the oldest one's place, `close_record`
+// says that the new one is there.
+inline wireup::CallRecord& open_record(wireup::RecentCalls::Kind& kind) {
+  // relaxed: only this rank writes.
   const std::uint64_t begun = kind.begun.load(std::memory_order_relaxed);
   // release: who sees a word of what is written now sees that the slot was given up, too; its
   // partner is the acquire fence in recent_calls().
   std::atomic_thread_fence(std::memory_order_release);
-  kind.calls[begun % wireup::kRecentCalls] = call;
-  kind.begun.store(begun + 1, std::memory_order_release);
+  return kind.calls[begun % wireup::kRecentCalls];
+}
+inline void close_record(wireup::RecentCalls::Kind& kind) {
+  // release: its partner is the acquire in recent_calls().
+  kind.begun.store(kind.begun.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 // The daemon's view: calls that were not being overwritten while it looked.

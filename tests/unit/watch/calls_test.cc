@@ -23,13 +23,19 @@ std::uint32_t index_of(const std::string& name) {
   return 0;
 }
 
+void remember(wireup::RecentCalls& recent, const wireup::CallRecord& call) {
+  wireup::RecentCalls::Kind& kind = recent.kinds[(call.flags & watch::kNonblocking) != 0 ? 1 : 0];
+  watch::open_record(kind) = call;
+  watch::close_record(kind);
+}
+
 }  // namespace
 
 TEST_CASE("the last calls of each kind are kept", "[watch][calls]") {
   const auto recent = std::make_unique<wireup::RecentCalls>();
   CHECK(watch::recent_calls(*recent).empty());
-  watch::remember(*recent, numbered(1, watch::kNonblocking));
-  for (std::uint64_t i = 1; i <= 100; ++i) watch::remember(*recent, numbered(i));
+  remember(*recent, numbered(1, watch::kNonblocking));
+  for (std::uint64_t i = 1; i <= 100; ++i) remember(*recent, numbered(i));
   CHECK(watch::calls_begun(*recent) == 101);
   const auto calls = watch::recent_calls(*recent);
   REQUIRE(calls.size() == wireup::kRecentCalls);  // one slot might be half written

@@ -53,40 +53,34 @@ void note(Communicator& comm, const CollCall& call) {
   watch::detail(comm.runtime().watch, detail);
 }
 
-// A call that is prepared once, and started once or again and again.
-class Startable {
- public:
-  static Result<Startable> make(Communicator& comm, const CollCall& call) {
-    Startable made(call, wider_type(comm, call));
-    TUTTI_TRY(prepared, prepare_call(comm, made.wider_ ? in_wider(comm, call, *made.wider_) : call,
-                                     Kind::other));
-    made.prepared_ = std::move(prepared);
-    return made;
-  }
-  Request* start(Communicator& comm) const {
-    const bool may_tell = comm.state().asks_gpus;
-    if (wider_ == nullptr && !may_tell) [[likely]]
-      return RequestMaker::start(comm, call_, bind_call(comm, call_, prepared_));
-    std::unique_ptr<WidenedReduction> widened;
-    if (wider_ != nullptr) widened = std::make_unique<WidenedReduction>(comm, call_, *wider_);
-    BoundCall bound = bind_call(comm, widened == nullptr ? call_ : widened->call(), prepared_);
-    bound.widened = std::move(widened);
-    if (may_tell) tell_not_waited_for(comm, call_, bound.binding);
-    return RequestMaker::start(comm, call_, std::move(bound));
-  }
+// Perhaps in a wider type (null: as the user said).
+Result<PreparedCall> prepare_to_start(Communicator& comm, const CollCall& call,
+                                      const types::Datatype* wider) {
+  return prepare_call(comm, wider != nullptr ? in_wider(comm, call, *wider) : call, Kind::other);
+}
 
- private:
-  Startable(const CollCall& call, const types::Datatype* wider) : call_(call), wider_(wider) {}
-  CollCall call_;
-  const types::Datatype* wider_;  // null: as the user said
-  PreparedCall prepared_;
-};
+// A call that was prepared so.
+Request* start_prepared(Communicator& comm, const CollCall& call, const types::Datatype* wider,
+                        const PreparedCall& prepared) {
+  const bool may_tell = comm.state().asks_gpus;
+  if (wider == nullptr && !may_tell) [[likely]]
+    return RequestMaker::start(comm, call, bind_call(comm, call, prepared));
+  std::unique_ptr<WidenedReduction> widened;
+  if (wider != nullptr) widened = std::make_unique<WidenedReduction>(comm, call, *wider);
+  BoundCall bound = bind_call(comm, widened == nullptr ? call : widened->call(), prepared);
+  bound.widened = std::move(widened);
+  if (may_tell) tell_not_waited_for(comm, call, *bound.run);
+  return RequestMaker::start(comm, call, std::move(bound));
+}
 
 }  // namespace
 
+// What stays from one start to the next.
 struct PersistentCollective::Prepared {
   CommRef comm;
-  Startable call;
+  CollCall call;
+  const types::Datatype* wider;
+  PreparedCall prepared;
 };
 
 static Code run_by_ours(Communicator& comm, const CollCall& call) {
@@ -113,15 +107,19 @@ Code run(Communicator& comm, const CollCall& call) {
 }
 
 Result<Request*> start(Communicator& comm, const CollCall& call) {
-  TUTTI_TRY(startable, Startable::make(comm, call));
-  return startable.start(comm);
+  const types::Datatype* const wider = wider_type(comm, call);
+  const auto prepared = prepare_to_start(comm, call, wider);
+  if (!prepared) return tl::unexpected<Error>(prepared.error());
+  return start_prepared(comm, call, wider, *prepared);
 }
 
 Result<std::unique_ptr<PersistentCollective>> PersistentCollective::make(Communicator& comm,
                                                                          const CollCall& call) {
-  TUTTI_TRY(startable, Startable::make(comm, call));
-  auto prepared = std::make_unique<Prepared>(Prepared{CommRef::share(&comm), std::move(startable)});
-  return std::unique_ptr<PersistentCollective>(new PersistentCollective(std::move(prepared)));
+  const types::Datatype* const wider = wider_type(comm, call);
+  TUTTI_TRY(prepared, prepare_to_start(comm, call, wider));
+  auto made =
+      std::make_unique<Prepared>(Prepared{CommRef::share(&comm), call, wider, std::move(prepared)});
+  return std::unique_ptr<PersistentCollective>(new PersistentCollective(std::move(made)));
 }
 
 PersistentCollective::PersistentCollective(std::unique_ptr<Prepared> prepared)
@@ -130,7 +128,7 @@ PersistentCollective::PersistentCollective(std::unique_ptr<Prepared> prepared)
 PersistentCollective::~PersistentCollective() = default;
 
 Result<Request*> PersistentCollective::start() {
-  return prepared_->call.start(*prepared_->comm);
+  return start_prepared(*prepared_->comm, prepared_->call, prepared_->wider, prepared_->prepared);
 }
 
 }  // namespace tutti::comm

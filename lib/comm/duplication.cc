@@ -39,10 +39,10 @@ class Duplication {
   Meeting meeting() const { return {runtime(), members(), {comm_->coll_context(), tag_}}; }
 
   void go(Meeting::Planned planned, void (*then)(engine::Run*)) {
-    run_ = std::move(planned.run);
+    run_ = std::move(planned);
     run_->owner = this;
     run_->on_done = then;
-    run_->begin(std::move(planned.binding));
+    run_->begin();
   }
   static void came(engine::Run* run) { static_cast<Duplication*>(run->owner)->agree(); }
   static void judged(engine::Run* run) { static_cast<Duplication*>(run->owner)->judge(); }
@@ -55,7 +55,7 @@ class Duplication {
     agreement_.emplace(runtime().contexts, ContextIds::Claim{comm_->coll_context(), tag_});
     agreement_->propose(values_);
     run_->on_done = &Duplication::judged;
-    run_->restart();
+    run_->begin();
   }
 
   void judge() {
@@ -64,7 +64,7 @@ class Duplication {
     if (verdict == Verdict::none) return end(Code::other);
     if (verdict != Verdict::agreed) {
       agreement_->propose(values_);
-      return run_->restart();
+      return run_->begin();
     }
     name(agreement_->number());
   }

@@ -81,7 +81,7 @@ Code run_within(Communicator& comm, const CollCall& call);
 
 // Of a call that nobody waits for in it, nonblocking or persistent, as it is bound: the library
 // never serves such, which is said once a collective. Only where State::asks_gpus says so.
-void tell_not_waited_for(Communicator& comm, const CollCall& call, const engine::Binding& bound);
+void tell_not_waited_for(Communicator& comm, const CollCall& call, const engine::Run& run);
 
 // What is forced for a collective.
 GpuCalls::Wish wish_of(Communicator& comm, coll::Collective collective);

@@ -55,8 +55,10 @@ Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
   call.in_place = call.collective != coll::Collective::bcast;
   auto schedule = coll::build(*coll::find(call.collective, algorithm), call);
   TUTTI_CHECK(schedule.has_value(), "a meeting without a schedule");
-  Planned planned;
-  engine::Binding& binding = planned.binding;
+  auto run =
+      std::make_unique<engine::Run>(runtime_.endpoint, runtime_.scratch,
+                                    std::make_shared<const engine::Program>(std::move(*schedule)));
+  engine::Binding& binding = run->rebind();
   if (words.reduces) {
     binding.type = types::predefined_type(kInt64);
     binding.op = types::predefined_op(kMax);
@@ -67,15 +69,12 @@ Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
   binding.fingerprint = fingerprint_of(call.collective, binding.op, 0, 0);
   binding.rank = rank_;
   binding.peers = members_;
-  planned.run =
-      std::make_unique<engine::Run>(runtime_.endpoint, runtime_.scratch,
-                                    std::make_shared<const engine::Program>(std::move(*schedule)));
-  return planned;
+  return run;
 }
 
 Code Meeting::run(Planned planned) const {
-  planned.run->begin(std::move(planned.binding));
-  return engine::wait(runtime_.endpoint, *planned.run);
+  planned->begin();
+  return engine::wait(runtime_.endpoint, *planned);
 }
 
 Meeting::Planned Meeting::plan_maximum(std::span<std::int64_t> values) const {

@@ -33,10 +33,7 @@ class Meeting {
   const MeetingPoint& place() const { return place_; }
 
   // The same as below, to be begun by the caller.
-  struct Planned {
-    std::unique_ptr<engine::Run> run;
-    engine::Binding binding;
-  };
+  using Planned = std::unique_ptr<engine::Run>;
   Planned plan_maximum(std::span<std::int64_t> values) const;
   Planned plan_tell(std::span<std::byte> word, int from = 0) const;
 

@@ -167,24 +167,22 @@ Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall
   if (comm.runtime().is_helped && collective.is_long() && may_be_helped(comm.runtime()))
     comm.runtime().endpoint.later(&RequestMaker::on_turn, request);
   else
-    run->begin(std::move(collective.bound.binding));
+    run->begin();
   return request;
 }
 
 void RequestMaker::on_turn(p2p::Pending* turn) {
   auto* const request = static_cast<Request*>(turn->owner);
   request->comm_->runtime().endpoint.release(turn);
-  BoundCall& bound = request->collective_->bound;
-  bound.run->begin(std::move(bound.binding));
+  request->collective_->bound.run->begin();
 }
 
 void RequestMaker::on_run(engine::Run* run) {
   auto* const request = static_cast<Request*>(run->owner);
   count_under_way(*request, -1);
-  BoundCall bound = std::move(request->collective_->bound);
   Runtime& runtime = request->comm_->runtime();
   p2p::Status status;
-  status.code = end_call(runtime, bound);
+  status.code = end_call(runtime, request->collective_->bound);
   runtime.collectives.give(std::move(request->collective_));
   finish(*request, status);
   request->release();

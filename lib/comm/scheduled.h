@@ -36,7 +36,6 @@ Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call,
 struct BoundCall {
   std::shared_ptr<Prepared> prepared;
   std::unique_ptr<engine::Run> run;
-  engine::Binding binding;
   engine::ScratchPool::Piece temporary;
   std::unique_ptr<WidenedReduction> widened;  // most have none
   Count bytes = 0;                            // by which its algorithm was chosen

@@ -101,9 +101,11 @@ class Run {
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  // Starts at once; the run before must be done. The program's spaces are bound to `binding`.
-  void begin(Binding&& binding);
-  void restart();  // persistent: same binding once more
+  // What the program's spaces are from the next begin() on: empty, to be filled. The run before
+  // must be done.
+  Binding& rebind();
+  const Binding& binding() const { return binding_; }
+  void begin();  // at once, by the binding that there is
   bool is_done() const { return done_; }
   Code code() const { return code_; }
   // Called once when it ends, and nothing touches the binding's memory any more; gate held,

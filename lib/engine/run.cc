@@ -35,10 +35,10 @@ Run::~Run() {
   if (!done_) let_go();
 }
 
-void Run::begin(Binding&& binding) {
-  TUTTI_CHECK(done_, "a run is begun while it is under way");
-  binding_ = std::move(binding);
-  restart();
+Binding& Run::rebind() {
+  TUTTI_CHECK(done_, "a run is bound while it is under way");
+  binding_ = {};
+  return binding_;
 }
 
 inline p2p::Envelope Run::envelope(int source) const {
@@ -55,7 +55,8 @@ void Run::message_done(p2p::Pending* request) {
   message->run->advance();
 }
 
-void Run::restart() {
+void Run::begin() {
+  TUTTI_CHECK(done_, "a run is begun while it is under way");
   code_ = Code::ok;
   done_ = false;
   const Code bound = memory_->bind(binding_, *program_);

@@ -40,7 +40,8 @@ class Caller {
     binding.outlives_failure = outlives_failure;
     binding.in.whole = {in.data(), static_cast<types::Count>(in.size())};
     binding.out.whole = {out.data(), static_cast<types::Count>(out.size())};
-    run_.begin(std::move(binding));
+    run_.rebind() = std::move(binding);
+    run_.begin();
   }
   engine::Run& run() { return run_; }
 
@@ -192,7 +193,8 @@ class Doomed {
     binding.peers = peers_;
     binding.in.whole = {memory_.data(), 16};
     binding.out.whole = {memory_.data() + 16, 16};
-    run_->begin(std::move(binding));
+    run_->rebind() = std::move(binding);
+    run_->begin();
     REQUIRE(worlds.until([&] { return run_->is_done(); }));
     CHECK(run_->code() == Code::proc_aborted);
   }

@@ -1,4 +1,4 @@
-// Runs: order of messages, chains, restarts, folding order, failures.
+// Runs: order of messages, chains, begun again, folding order, failures.
 #include <cstring>
 
 #include "bench.h"
@@ -66,7 +66,8 @@ TEST_CASE("messages to one peer leave in step order, though later ones are ready
       engine::Binding binding = me.binding(round);
       binding.in.whole = block(in);
       binding.out.whole = block(out);
-      run->begin(std::move(binding));
+      run->rebind() = std::move(binding);
+      run->begin();
       good = good && engine::wait(me.endpoint, *run) == Code::ok;
       good = good && out[0] == 1000 + round && (me.rank == 0 || out[1] == round);
     }
@@ -87,12 +88,13 @@ TEST_CASE("a chain of a hundred thousand steps needs no stack", "[engine]") {
         std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));
     engine::Binding binding = me.binding(0);
     binding.out.whole = block(out);
-    run->begin(std::move(binding));
+    run->rebind() = std::move(binding);
+    run->begin();
     return engine::wait(me.endpoint, *run) == Code::ok && out[0] == 42 && out[1] == 42;
   });
 }
 
-TEST_CASE("a run is restarted with the same binding", "[engine]") {
+TEST_CASE("a run is begun again with the same binding", "[engine]") {
   bench::run_members(2, [](const Member& me) {
     const int other = 1 - me.rank;
     sched::Builder builder;
@@ -107,7 +109,8 @@ TEST_CASE("a run is restarted with the same binding", "[engine]") {
     bool good = true;
     for (int round = 0; round < 50; ++round) {
       std::fill(in.begin(), in.end(), round * 10 + me.rank);
-      round == 0 ? run->begin(std::move(binding)) : run->restart();
+      if (round == 0) run->rebind() = std::move(binding);
+      run->begin();
       good = good && engine::wait(me.endpoint, *run) == Code::ok;
       good = good && out.front() == round * 10 + other && out.back() == out.front();
     }
@@ -136,7 +139,8 @@ TEST_CASE("folding respects which operand comes first", "[engine]") {
       binding.out.whole = {out.data(), 3, binding.type};
       const auto run =
           std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));
-      run->begin(std::move(binding));
+      run->rebind() = std::move(binding);
+      run->begin();
       good = good && run->is_done() && out == (from_first ? Ints{1, 2, 3} : Ints{7, 8, 9});
     }
     return good;
@@ -156,7 +160,8 @@ TEST_CASE("a run that fails ends, and ends those of the others", "[engine]") {
     binding.out.whole = block(out);
     const auto run =
         std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(builder));
-    run->begin(std::move(binding));
+    run->rebind() = std::move(binding);
+    run->begin();
     if (engine::wait(me.endpoint, *run) == Code::ok) return false;
     // The next call is not disturbed by what is left of the last.
     sched::Builder again;
@@ -168,7 +173,8 @@ TEST_CASE("a run that fails ends, and ends those of the others", "[engine]") {
     next.out.whole = block(out);
     const auto second =
         std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(again));
-    second->begin(std::move(next));
+    second->rebind() = std::move(next);
+    second->begin();
     return engine::wait(me.endpoint, *second) == Code::ok && out[0] == 50 + left;
   });
 }
@@ -186,7 +192,8 @@ TEST_CASE("a run that served before ends those of the others, too, when it fails
       engine::Binding binding = me.binding(call);
       if (fails && me.rank == 0) binding.fingerprint = 0x20000000;
       binding.out.whole = block(out);
-      run->begin(std::move(binding));
+      run->rebind() = std::move(binding);
+      run->begin();
       if ((engine::wait(me.endpoint, *run) == Code::ok) == fails) return false;
     }
     return true;
@@ -212,8 +219,10 @@ TEST_CASE("a cancelled context ends the runs in it, and no others", "[engine]") 
     alive.out.whole = block(out);
     const auto run = std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(stuck));
     const auto other = std::make_unique<engine::Run>(me.endpoint, me.scratch, bench::program(ring));
-    run->begin(std::move(binding));
-    other->begin(std::move(alive));
+    run->rebind() = std::move(binding);
+    run->begin();
+    other->rebind() = std::move(alive);
+    other->begin();
     me.endpoint.cancel(me.binding(0).context, Code::proc_aborted);
     if (!run->is_done() || run->code() != Code::proc_aborted) return false;
     return engine::wait(me.endpoint, *other) == Code::ok && out[0] == 70 + left;

@@ -74,9 +74,7 @@ std::string row_text(const OptionRow& row) {
       line += (row.words[0] == '[' ? "=" : " ") + std::string(row.words);
     first = false;
   }
-  line += "\n      " + std::string(row.meaning);
-  if (row.fallback[0] != '\0') line += " (default: " + std::string(row.fallback) + ")";
-  return line + "\n";
+  return line + "\n      " + meaning_of(row) + "\n";
 }
 
 std::string section_text(const SectionName& section) {

@@ -267,6 +267,11 @@ Dialect dialect_of(const std::string& tool) {
   return kEvery;
 }
 
+std::string meaning_of(const OptionRow& row) {
+  const std::string fallback = row.fallback;
+  return row.meaning + (fallback.empty() ? "" : " (default: " + fallback + ")");
+}
+
 const OptionRow* find_option(std::string name, Dialect dialect) {
   std::replace(name.begin(), name.end(), '_', '-');
   const OptionRow* common = nullptr;

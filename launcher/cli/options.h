@@ -87,7 +87,8 @@ struct OptionRow {
 
 std::span<const OptionRow> option_rows();
 std::vector<std::string> names_of(const OptionRow& row);
-int words_of(const OptionRow& row);  // how many it takes; optional ones do not count
+std::string meaning_of(const OptionRow& row);  // with its default
+int words_of(const OptionRow& row);            // how many it takes; optional ones do not count
 // `name` without dashes; '_' counts as '-'. nullptr: no such option.
 const OptionRow* find_option(std::string name, Dialect dialect = kEvery);
 // "--np" and "-n": with the dashes help shows.

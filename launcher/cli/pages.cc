@@ -47,7 +47,7 @@ std::string markdown() {
     const std::string who = whose(row);
     page += "| " + names + (who.empty() ? "" : " (" + who + ")") + " | " +
             replaced(row.words, "|", "\\|") + " | " + effect_of(row) + " | " +
-            replaced(row.meaning, "|", "\\|") + " |\n";
+            replaced(meaning_of(row), "|", "\\|") + " |\n";
   }
   return page;
 }
@@ -77,8 +77,7 @@ std::string manual() {
       for (const std::string& name : names_of(row))
         names += (names.empty() ? "\\fB" : ", \\fB") + escaped(dashed(name)) + "\\fR";
       page += ".TP\n" + names + (row.words[0] != 0 ? " \\fI" + escaped(row.words) + "\\fR" : "") +
-              "\n" + escaped(row.meaning) +
-              (row.fallback[0] != 0 ? " (default: " + escaped(row.fallback) + ")" : "") + "\n";
+              "\n" + escaped(meaning_of(row)) + "\n";
     }
   }
   page +=

@@ -221,9 +221,11 @@ Result<void> check_objects(const Plan& plan, const cli::Placement& placement,
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
     const int objects = objects_of(machines[h], placement.per_object);
     if (plan.hosts[h].local_ranks <= objects * placement.ranks_per_object) continue;
-    return fail(Code::arg, "host " + plan.hosts[h].name + " has " + std::to_string(objects) +
-                               (objects == 1 ? " such object" : " such objects") +
-                               ", fewer than this machine: give -np, or use ppr:N:node");
+    return fail(Code::arg, "host " + plan.hosts[h].name + " has " + std::to_string(objects) + " " +
+                               name_of(placement.per_object) + (objects == 1 ? "" : "s") + " for " +
+                               std::to_string(plan.hosts[h].local_ranks) +
+                               " ranks, which were counted on this machine: give -np, or use "
+                               "ppr:N:node");
   }
   return {};
 }

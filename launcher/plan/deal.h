@@ -17,6 +17,7 @@ using Units = std::vector<Unit>;
 
 bool counts_threads(const cli::Placement& placement);
 Units units_of(const topo::Machine& machine, bool by_thread);
+const char* name_of(cli::MapBy map_by);  // "package"; print.cc
 // The object of a policy around a thread: its package, NUMA node, cache...; 0: the whole host.
 int object_of(const topo::Thread& thread, cli::MapBy map_by);
 // How many of them the machine has.

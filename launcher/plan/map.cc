@@ -131,10 +131,16 @@ class Mapper {
     const auto hosts = std::count_if(shares.begin(), shares.end(),
                                      [](const Share& share) { return share.slots > 0; });
     if (per_node == 0 || job_.placement.in_turns || ranks <= per_node * hosts) return {};
+    const int per_object = job_.placement.ranks_per_object;
+    const bool by_objects = per_object > 0 && per_object * objects_ == per_node;
+    const std::string each =
+        std::string("on each ") + (by_objects ? name_of(job_.placement.per_object) : "node");
     return fail(Code::arg, std::to_string(ranks) + " ranks do not fit: " +
-                               std::to_string(per_node) + " on each of " + std::to_string(hosts) +
-                               " hosts are " + std::to_string(per_node * hosts) +
-                               "; lower -np, raise the ranks per node, or name more hosts");
+                               std::to_string(by_objects ? per_object : per_node) + " " + each +
+                               (hosts == 1 ? " of 1 host make "
+                                           : " of " + std::to_string(hosts) + " hosts make ") +
+                               std::to_string(per_node * hosts) + "; lower -np, allow more " +
+                               each + ", or name more hosts");
   }
 
   // Into free slots; returns how many ranks are left over.

@@ -11,7 +11,6 @@
 #include "plan/plan.h"
 
 namespace tutti::launch::plan {
-namespace {
 
 const char* name_of(cli::MapBy map_by) {
   switch (map_by) {
@@ -48,6 +47,8 @@ const char* name_of(cli::MapBy map_by) {
   }
   return "?";
 }
+
+namespace {
 
 // What the plan says about binding, as a clause.
 std::string binding_of(const Plan& plan) {

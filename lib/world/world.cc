@@ -162,10 +162,9 @@ Result<void> World::finish(bool is_last) {
     if (const std::string text = endpoint_->gpu_links_text(); !text.empty())
       wireup_->remark("links between GPUs\n" + text);
   world_comm_.reset();
-  at_rest_ = true;
-  has_failed_ = code != Code::ok;
+  end_ = code == Code::ok ? End::orderly : End::failed;
   leave();
-  if (!has_failed_) return say_finalized();
+  if (code == Code::ok) return say_finalized();
   if (code == Code::proc_aborted) wireup_->lost_peer();
   return fail(code, "not every rank came to the end of the job" + first_gone(*wireup_));
 }
@@ -173,18 +172,18 @@ Result<void> World::finish(bool is_last) {
 void World::settle() {
   enter();
   endpoint_->see_off(p2p::Endpoint::End::ours);
-  at_rest_ = true;
+  if (end_ == End::early) end_ = End::orderly;
   leave();
 }
 
 Result<void> World::say_finalized() {
-  if (std::exchange(said_finalized_, true)) return {};
+  if (std::exchange(end_, End::told) == End::told) return {};
   return wireup_->finalized();
 }
 
 World::~World() {
   helper_.reset();
-  if (!at_rest_ || has_failed_) return;
+  if (end_ == End::early || end_ == End::failed) return;
   enter();
   endpoint_->close();
   leave();

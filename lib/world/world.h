@@ -111,9 +111,10 @@ class World {
   std::unique_ptr<p2p::Endpoint> endpoint_;
   comm::RuntimePtr comms_;
   comm::CommRef world_comm_, self_comm_;
-  bool at_rest_ = false;     // finish() or settle() was called: an orderly end
-  bool has_failed_ = false;  // finish() did: who waits for this rank has to hear that it is gone
-  bool said_finalized_ = false;
+  // How the process may end: its peers would hear that it is gone (not yet orderly, or finish()
+  // failed); or orderly, and the launcher has not or has been told so.
+  enum class End : std::uint8_t { early, failed, orderly, told };
+  End end_ = End::early;
   std::unique_ptr<Helper> helper_;
 };
 

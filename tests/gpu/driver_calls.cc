@@ -1,7 +1,6 @@
 // How often the driver is asked, by two ranks on one GPU that read each other's memory: what costs
 // a call of MPI most beside the copy itself. A real driver does not count.
 #include <algorithm>
-#include <atomic>
 #include <functional>
 
 #include "counted.h"
@@ -55,26 +54,20 @@ void messages(void* mine, void* other, int bytes) {
   for (MPI_Request& each : both) MPI_Request_free(&each);
 }
 
-std::atomic<bool> goes = false;
-
 // Of the call itself: the stream stands still meanwhile, and what our thread does beside, now and
 // then, is not in the fewest of many calls.
 void expect_enqueued(const Lane& lane, const char* what, unsigned long long wanted,
                      const std::function<void()>& call) {
   call();
   lane.wait();
-  goes = false;
-  const auto stand = [](void*) {
-    while (!goes.load()) ::usleep(100);
-  };
-  CU(cuLaunchHostFunc(lane.stream, stand, nullptr));
+  gpu::Held held(lane);
   unsigned long long least = ~0ULL;
   for (int i = 0; i < kTimes; ++i) {
     const unsigned long long before = gpu::counted("calls");
     call();
     least = std::min(least, gpu::counted("calls") - before);
   }
-  goes = true;
+  held.let_go();
   lane.wait();
   CHECK(least == wanted);
   if (least != wanted)

@@ -2,8 +2,8 @@
 // to it: the stream is let go when all ranks have made all of them. A call that waited would end
 // the test by its time. The words: "ours", or "nccl" where the collectives are NCCL's in the stream
 // itself.
-#include <atomic>
 #include <deque>
+#include <optional>
 
 #include "stream_area.h"
 
@@ -18,21 +18,20 @@ using gpu::right;
 namespace {
 
 const int kCount = 4000;
-std::atomic<bool> goes = false;
+std::optional<gpu::Held> held;
 
 // The stream stands still until release(), where it is wanted.
 void hold(const Lane& lane, bool is_wanted = true) {
-  goes = !is_wanted;
-  const auto stand = [](void*) {
-    while (!goes.load()) ::usleep(100);
-  };
-  CU(cuLaunchHostFunc(lane.stream, stand, nullptr));
+  if (is_wanted) held.emplace(lane);
 }
 void release(const Lane& lane) {
   MPI_Barrier(MPI_COMM_WORLD);  // all ranks have returned from all of their calls
-  if (!goes) CHECK(cuStreamQuery(lane.stream) == CUDA_ERROR_NOT_READY);
-  goes = true;
+  if (held) {
+    CHECK(cuStreamQuery(lane.stream) == CUDA_ERROR_NOT_READY);
+    held->let_go();
+  }
   lane.wait();
+  held.reset();
 }
 
 // Rank 0's stream sends before it receives, so that no ring of them waits for itself.

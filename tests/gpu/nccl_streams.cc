@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <deque>
 #include <optional>
@@ -21,6 +20,7 @@
 using namespace ranks;
 using gpu::Flow;
 using gpu::has_served;
+using gpu::Held;
 using gpu::Kind;
 using gpu::Lane;
 using gpu::numbers;
@@ -74,19 +74,6 @@ int class_of(int code) {
   MPI_Error_class(code, &error_class);
   return error_class;
 }
-
-// Holds a stream until it is let go.
-class Held {
- public:
-  explicit Held(const Lane& lane) { CU(cuLaunchHostFunc(lane.stream, &Held::wait, &is_free_)); }
-  void let_go() { is_free_.store(true); }
-
- private:
-  static void wait(void* is_free) {
-    while (!static_cast<std::atomic<bool>*>(is_free)->load()) ::usleep(100);
-  }
-  std::atomic<bool> is_free_{false};
-};
 
 std::vector<int> by_rank(int step) {
   std::vector<int> all;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <mpi-ext.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <numeric>
 
@@ -51,6 +53,19 @@ class Lane {
     MPI_Info_free(&info);
     MPIX_Stream_comm_create(over, handle, &comm);
   }
+};
+
+// Holds a stream until it is let go.
+class Held {
+ public:
+  explicit Held(const Lane& lane) { CU(cuLaunchHostFunc(lane.stream, &Held::wait, &is_free_)); }
+  void let_go() { is_free_.store(true); }
+
+ private:
+  static void wait(void* is_free) {
+    while (!static_cast<std::atomic<bool>*>(is_free)->load()) ::usleep(100);
+  }
+  std::atomic<bool> is_free_{false};
 };
 
 // Elements whose contents come and go by a stream.

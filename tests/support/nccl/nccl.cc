@@ -1,14 +1,12 @@
 // NCCL's functions: communicators that come to be in a thread, calls that are put into streams.
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 
 #include "standin_nccl.h"
@@ -17,28 +15,7 @@ using namespace standin_nccl;
 
 namespace {
 
-thread_local std::string last_error;
-// What failed last in threads of ours.
-class SharedError {
- public:
-  void set(std::string_view why) {
-    const std::scoped_lock hold(mutex_);
-    text_ = why;
-  }
-  std::string get() {
-    const std::scoped_lock hold(mutex_);
-    return text_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string text_;
-};
-SharedError& shared_error() {
-  static auto& only = *new SharedError;
-  return only;
-}
-std::atomic<unsigned long long> served{0}, failed{0};
+std::atomic<unsigned long long> served{0};
 
 struct Group {
   int depth = 0;
@@ -48,45 +25,8 @@ struct Group {
 };
 thread_local Group group;
 
-// STANDIN_NCCL_FAIL=function:call:result[:rank]: that call of the function, and those after it,
-// fail so; "work" is the work in the stream, whose failure the communicator tells later.
-struct Failure {
-  std::string function;
-  int from = 1;
-  int result = 0;
-};
-const Failure& failure() {
-  static const Failure read = [] {
-    Failure made;
-    const char* const given = std::getenv("STANDIN_NCCL_FAIL");
-    const char* const mine = std::getenv("RANK");
-    char name[64] = "";
-    int rank = -1;
-    if (given == nullptr ||
-        std::sscanf(given, "%63[^:]:%d:%d:%d", name, &made.from, &made.result, &rank) < 3)
-      return made;
-    if (rank < 0 || (mine != nullptr && std::atoi(mine) == rank)) made.function = name;
-    return made;
-  }();
-  return read;
-}
-// The result that this call of the function is to have.
-ncclResult_t told_to(const char* function) {
-  static std::atomic<int> calls{0};
-  const Failure& told = failure();
-  if (told.function != function || ++calls < told.from) return ncclSuccess;
-  ++failed;
-  last_error = std::string(function) + " fails as the stand-in was told";
-  shared_error().set(last_error);
-  return static_cast<ncclResult_t>(told.result);
-}
 #define TOLD(function) \
   if (const ncclResult_t no = told_to(function); no != ncclSuccess) return no
-
-ncclResult_t refuse(ncclResult_t result, const std::string& why) {
-  last_error = why;
-  return result;
-}
 
 std::uint64_t host_number() {
   char name[256] = "";
@@ -105,7 +45,7 @@ void come_to_be(ncclComm* comm) {
     }
   std::string why;
   const bool is_good = are_apart(*comm, &why);
-  if (!is_good) shared_error().set(why);
+  if (!is_good) note_error(why);
   comm->state.store(is_good ? ncclSuccess : ncclInvalidUsage);
 }
 
@@ -166,7 +106,7 @@ ncclResult_t launch(ncclComm* comm, CUstream stream, Call call) {
     const bool is_good = cuCtxPushCurrent(comm->context) == CUDA_SUCCESS &&
                          (!allocates() || cuCtxSynchronize() == CUDA_SUCCESS) &&
                          cuLaunchHostFunc(stream, run, what) == CUDA_SUCCESS;
-    if (!is_good) shared_error().set("the stream took nothing");
+    if (!is_good) note_error("the stream took nothing");
     ncclResult_t in_progress = ncclInProgress;  // unless the work has failed by now
     comm->state.compare_exchange_strong(in_progress,
                                         is_good ? ncclSuccess : ncclUnhandledCudaError);
@@ -192,12 +132,9 @@ ncclResult_t put(ncclComm* comm, CUstream stream, Call call) {
 
 }  // namespace
 
-// How many calls were served, and how many failed as it was told, for tests.
+// How many calls were served, for tests.
 extern "C" unsigned long long tutti_standin_nccl_served() {
   return served.load();
-}
-extern "C" unsigned long long tutti_standin_nccl_failed() {
-  return failed.load();
 }
 
 extern "C" {
@@ -214,8 +151,7 @@ const char* ncclGetErrorString(ncclResult_t result) {
                                       : "unhandled error (as the stand-in sees it)";
 }
 const char* ncclGetLastError(ncclComm_t) {
-  if (last_error.empty()) last_error = shared_error().get();
-  return last_error.c_str();
+  return last_words();
 }
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   TOLD("ncclGetUniqueId");

@@ -10,7 +10,8 @@
 //
 // STANDIN_NCCL_ROOM=1: kernels of two communicators do not fit on a GPU together.
 // STANDIN_NCCL_ALLOCATES=1: each call waits for what all streams of its GPU hold (nccl.cc).
-// STANDIN_NCCL_FAIL says which function fails, STANDIN_NCCL_VERSION what version this is (nccl.cc).
+// STANDIN_NCCL_FAIL says which function fails (trouble.cc), STANDIN_NCCL_VERSION what version this
+// is.
 //
 // Data pass through a memory file that the maker of the id owns, chunk by chunk; a member reads and
 // writes its device's memory as the stand-in driver's kernels do.
@@ -23,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace standin_nccl {
@@ -106,6 +108,12 @@ struct ncclComm {
 
 namespace standin_nccl {
 
+// trouble.cc: the result that this call of the function is to have.
+ncclResult_t told_to(const char* function);
+// This thread's last error; of threads of ours, where it had none itself.
+ncclResult_t refuse(ncclResult_t result, const std::string& why);
+void note_error(std::string_view why);
+const char* last_words();
 // meeting.cc: all members, unless one aborts here (false).
 bool meet(ncclComm& comm);
 // Whether each is alone on its device; fills the last error.

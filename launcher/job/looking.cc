@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMostStacks = 8;
 constexpr std::int64_t kLongestPause = 5000;
-constexpr std::chrono::seconds kCallersLimit{5};  // a debugger over large programs takes its time
-constexpr std::int64_t kStandstillMs = 2000;      // all ranks wait in MPI: nobody is on the way
+constexpr std::chrono::seconds kCallersLimit{20};  // a debugger takes its time over large programs
+constexpr std::int64_t kStandstillMs = 2000;       // all ranks wait in MPI: nobody is on the way
 
 std::int64_t now_ms() {
   return now_ns() / 1'000'000;

@@ -139,10 +139,7 @@ struct CollCall {
       false;  // comm's own: this rank's contribution could not be taken, others are told
 };
 
-Code run(Communicator& comm, const CollCall& call);  // blocking
-// The same of a gather, scatter, allgather, alltoall and their v forms: what a rank gives itself
-// must be what it takes. start() and persistent ones ask that of every call.
-Code run_blocks(Communicator& comm, const CollCall& call);
+Code run(Communicator& comm, const CollCall& call);                // blocking
 Result<Request*> start(Communicator& comm, const CollCall& call);  // nonblocking
 // Persistent: members make them in the same order and may start them in any. The call's arrays
 // live as long as this.

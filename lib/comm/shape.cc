@@ -205,6 +205,22 @@ bool is_given(const Communicator& comm, const CollCall& call, const CallShape& s
   return call.collective != Collective::reduce_scatter || shape.counts[me] > 0;
 }
 
+bool moves_blocks(Collective collective) {
+  switch (collective) {
+    case Collective::gather:
+    case Collective::gatherv:
+    case Collective::scatter:
+    case Collective::scatterv:
+    case Collective::allgather:
+    case Collective::allgatherv:
+    case Collective::alltoall:
+    case Collective::alltoallv:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // One side of a call: the block between this rank and itself.
 Count own_bytes(const Communicator& comm, Count count, const types::Datatype* type,
                 std::span<const Count> counts, std::span<const types::Datatype* const> types) {
@@ -242,20 +258,21 @@ bool has_counts(Collective collective) {
          collective == Collective::reduce_scatter;
 }
 
-OwnPart own_part(const Communicator& comm, const CollCall& call) {
-  const bool is_inside = !call.neighbours && !comm.is_inter();
-  if (!is_inside || (has_root(call.collective) && comm.rank() != call.root)) return {};
-  return {own_bytes(comm, call.send_count, call.send_type, call.send_counts, call.send_types),
-          own_bytes(comm, call.recv_count, call.recv_type, call.recv_counts, call.recv_types)};
-}
-
-Error unequal(const OwnPart& own) {
+Result<void> check_own_part(const Communicator& comm, const CollCall& call) {
+  if (!moves_blocks(call.collective) || call.in_place || call.neighbours || comm.is_inter())
+    return {};
+  if (has_root(call.collective) && comm.rank() != call.root) return {};
+  const Count given =
+      own_bytes(comm, call.send_count, call.send_type, call.send_counts, call.send_types);
+  const Count taken =
+      own_bytes(comm, call.recv_count, call.recv_type, call.recv_counts, call.recv_types);
+  if (given == taken) return {};
   const auto words = [](Count bytes) {
     return text::format_bytes(static_cast<std::uint64_t>(bytes));
   };
-  return {own.given > own.taken ? Code::truncate : Code::count,
-          "this rank gives itself " + words(own.given) + " and takes " + words(own.taken) +
-              ": count and type of what is sent to a rank and of what it takes must match"};
+  return fail(given > taken ? Code::truncate : Code::count,
+              "this rank gives itself " + words(given) + " and takes " + words(taken) +
+                  ": count and type of what is sent to a rank and of what it takes must match");
 }
 
 CallShape shape_of(const Communicator& comm, const CollCall& call) {

@@ -38,19 +38,9 @@ CallShape shape_of(const Communicator& comm, const CollCall& call);
 // Packed bytes of blocks: of one type, or (w forms) of a type each.
 std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
                                std::span<const types::Datatype* const> types);
-// Bytes of the block between this rank and itself; nothing where a call has none. Of a movement of
-// blocks both must be alike (MPI 5.0, 6.5 to 6.8), and nothing below asks again.
-struct OwnPart {
-  Count given = 0, taken = 0;
-};
-OwnPart own_part(const Communicator& comm, const CollCall& call);
-inline bool is_own_part_equal(const Communicator& comm, const CollCall& call) {
-  const bool gives = call.send_type != nullptr || !call.send_types.empty();
-  if (!gives || call.op != nullptr || call.in_place) return true;
-  const OwnPart own = own_part(comm, call);
-  return own.given == own.taken;
-}
-Error unequal(const OwnPart& own);
+// Where blocks go from each to each, a rank gives itself as many bytes as it takes from itself
+// (MPI 5.0, 6.5 to 6.8). Nothing below asks again.
+Result<void> check_own_part(const Communicator& comm, const CollCall& call);
 // One side of a call as a space: `equal` blocks of `count`, or blocks of their own sizes.
 struct CallSide {
   const void* data;

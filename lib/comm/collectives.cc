@@ -56,8 +56,6 @@ void note(Communicator& comm, const CollCall& call) {
 // Perhaps in a wider type (null: as the user said).
 Result<PreparedCall> prepare_to_start(Communicator& comm, const CollCall& call,
                                       const types::Datatype* wider) {
-  if (const auto own = check_own_part(comm, call); !own)
-    return fail(own.error().code, own.error().text);
   return prepare_call(comm, wider != nullptr ? in_wider(comm, call, *wider) : call, Kind::other);
 }
 
@@ -105,10 +103,6 @@ Code run_within(Communicator& comm, const CollCall& call) {
 
 Code run(Communicator& comm, const CollCall& call) {
   note(comm, call);
-  if (const auto own = check_own_part(comm, call); !own) [[unlikely]] {
-    comm.runtime().reason = {own.error().text};
-    return own.error().code;
-  }
   return run_within(comm, call);
 }
 

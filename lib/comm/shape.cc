@@ -3,9 +3,7 @@
 
 #include <utility>
 
-#include "base/text.h"
 #include "comm/context.h"
-#include "comm/fingerprint.h"
 
 namespace tutti::comm {
 namespace {
@@ -205,29 +203,6 @@ bool is_given(const Communicator& comm, const CollCall& call, const CallShape& s
   return call.collective != Collective::reduce_scatter || shape.counts[me] > 0;
 }
 
-bool moves_blocks(Collective collective) {
-  switch (collective) {
-    case Collective::gather:
-    case Collective::gatherv:
-    case Collective::scatter:
-    case Collective::scatterv:
-    case Collective::allgather:
-    case Collective::allgatherv:
-    case Collective::alltoall:
-    case Collective::alltoallv:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// One side of a call: the block between this rank and itself.
-Count own_bytes(const Communicator& comm, Count count, const types::Datatype* type,
-                std::span<const Count> counts, std::span<const types::Datatype* const> types) {
-  const auto mine = static_cast<std::size_t>(comm.rank());
-  return bytes_of(counts.empty() ? count : counts[mine], types.empty() ? type : types[mine]);
-}
-
 }  // namespace
 
 std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
@@ -256,23 +231,6 @@ bool has_counts(Collective collective) {
   return collective == Collective::gatherv || collective == Collective::scatterv ||
          collective == Collective::allgatherv || collective == Collective::alltoallv ||
          collective == Collective::reduce_scatter;
-}
-
-Result<void> check_own_part(const Communicator& comm, const CollCall& call) {
-  if (!moves_blocks(call.collective) || call.in_place || call.neighbours || comm.is_inter())
-    return {};
-  if (has_root(call.collective) && comm.rank() != call.root) return {};
-  const Count given =
-      own_bytes(comm, call.send_count, call.send_type, call.send_counts, call.send_types);
-  const Count taken =
-      own_bytes(comm, call.recv_count, call.recv_type, call.recv_counts, call.recv_types);
-  if (given == taken) return {};
-  const auto words = [](Count bytes) {
-    return text::format_bytes(static_cast<std::uint64_t>(bytes));
-  };
-  return fail(given > taken ? Code::truncate : Code::count,
-              "this rank gives itself " + words(given) + " and takes " + words(taken) +
-                  ": count and type of what is sent to a rank and of what it takes must match");
 }
 
 CallShape shape_of(const Communicator& comm, const CollCall& call) {

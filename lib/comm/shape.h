@@ -38,9 +38,6 @@ CallShape shape_of(const Communicator& comm, const CollCall& call);
 // Packed bytes of blocks: of one type, or (w forms) of a type each.
 std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
                                std::span<const types::Datatype* const> types);
-// Where blocks go from each to each, a rank gives itself as many bytes as it takes from itself
-// (MPI 5.0, 6.5 to 6.8). Nothing below asks again.
-Result<void> check_own_part(const Communicator& comm, const CollCall& call);
 // One side of a call as a space: `equal` blocks of `count`, or blocks of their own sizes.
 struct CallSide {
   const void* data;

@@ -5,7 +5,7 @@
 #   ./test.sh --suite unit    one suite (docs/testing.md lists them): unit, ranks, hosts, style ...
 #   ./test.sh --only "p2p comm"   tests by name
 #   ./test.sh --quick         what CI runs: shorter sweeps, a part of other projects' suites
-#   ./test.sh --long          everything whole and drawn anew; about two hours (docs/testing.md)
+#   ./test.sh --long          everything whole and drawn anew; four to five hours (docs/testing.md)
 #   ./test.sh --sanitize address,undefined   the same tests in a sanitized build (or: thread)
 #   ./test.sh --build-only    builds what the tests of these suites need, and runs none (with --suite)
 #   ./test.sh --no-install    never call apt-get

@@ -2,6 +2,7 @@
 """Files that ranks of several hosts share, and a prun whose standard error nobody reads. Usage: files_test.py PRUN"""
 import glob
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -110,8 +111,10 @@ def unwritable(folder):
         return print("skipped a read-only folder: no mount namespaces here")
     done = run("unshare", "-rm", "sh", "-c", inside, "sh", *words, f"{folder}/closed/logs", "true")
     check("a read-only folder", done.returncode == 212 and "Read-only file system" in done.stderr, done)
-    torchrun = [PRUN, "--no-python", "--nproc-per-node", "1", "--redirects", "3", "true"]
-    done = run("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o mode=0777 none /tmp && cd / && exec \"$@\"", "sh", *torchrun)
+    # The build may lie in /tmp itself.
+    mounts = "mount --rbind \"$1\" /mnt && mount -t tmpfs -o mode=0777 none /tmp && cd / && shift && exec \"$@\""
+    done = run("unshare", "-rm", "sh", "-c", mounts, "sh", str(pathlib.Path(PRUN).resolve().parents[2]),
+               "/mnt/launcher/prun/prun", "--no-python", "--nproc-per-node", "1", "--redirects", "3", "true")
     check("torchrun's logs go into no /tmp where others may rename them", done.returncode == 212
           and "others may rename what is made in /tmp; name a folder of yours by --log-dir" in done.stderr, done)
     done = run(*words, f"{folder}/same.txt/logs", "true")

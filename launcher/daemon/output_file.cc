@@ -38,8 +38,8 @@ OpenedFile FileOpener::open(const std::string& path) {
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
   const std::string folder = path.substr(0, path.rfind('/'));
   OpenedFile file;
-  if (const std::string exposed = exposed_folder("/tmp");
-      path.starts_with(kSharedLogs) && !exposed.empty()) {
+  const std::string exposed = path.starts_with(kSharedLogs) ? exposed_folder("/tmp") : "";
+  if (!exposed.empty()) {
     file.problem = "others may rename what is made in " + exposed +
                    "; name a folder of yours by --log-dir, or give that one its sticky bit "
                    "(chmod +t)";

@@ -1,9 +1,8 @@
 // ShmTeam: the members' common ground: calls are numbered, entries and counters are waited for.
 //
 // Why two members never overwrite what a third still reads:
-//   - An entry is used again kEntries calls later. Who is heard in a call has ended all calls
-//   before
-//     it (past_by_); one in which everybody hears of everybody proves that of all (past_). Who is
+//   - An entry is used again kEntries calls later. Who is heard in a call has ended those before it
+//     (past_by_); a call in which everybody hears of everybody proves that of all (past_). Who is
 //     not heard counts the calls that it has ended in `done`. claim_entry() asks in that order.
 //   - Chunks are used again after a fixed number of rounds within a call, by counters of that
 //     protocol. Calls use them one behind the other, and begin again only when `done` says that

@@ -1,6 +1,7 @@
 // What each signal does to the job.
 #include "job/signals.h"
 
+#include <chrono>
 #include <csignal>
 #include <string>
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::chrono::seconds kSignalGrace{5};  // after the user's SIGINT or SIGTERM
 constexpr int kMostSignals = 3;                  // that end: then prun ends at once
+// One interrupt may come twice: timeout(1) and sudo(8) tell their child and its group.
+constexpr std::chrono::milliseconds kSameInterrupt{250};
 
 }  // namespace
 
@@ -28,6 +31,7 @@ void Signals::take(int number) {
     return;
   }
   const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+  if (ends && is_same(number)) return;
   if (ends) machine_.ending().interrupt(number);
   if (ends && (++endings_ >= kMostSignals || last_words_.are_said())) {
     machine_.ending().blemish(status::of_signal(number));
@@ -53,6 +57,14 @@ void Signals::take(int number) {
     machine_.fail(status::of_signal(number),
                   "ranks that did not end within 5 s of the signal were killed");
   });
+}
+
+bool Signals::is_same(int number) {
+  const auto now = std::chrono::steady_clock::now();
+  if (number == last_ && now - last_came_ < kSameInterrupt) return true;
+  last_ = number;
+  last_came_ = now;
+  return false;
 }
 
 }  // namespace tutti::launch::job

@@ -3,6 +3,7 @@
 // Owner: the Head.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "control/control.h"
@@ -28,6 +29,7 @@ class Signals {
 
  private:
   void take(int number);
+  bool is_same(int number);  // as the one that ended before it, a moment ago
   // stop.cc: control-Z
   void stop();
   void stop_when_told(std::int64_t until_ns);
@@ -43,6 +45,8 @@ class Signals {
   control::Loop::TimerId end_timer_ = 0, stop_timer_ = 0;
   int interrupts_ = 0;
   int endings_ = 0;  // signals that end
+  int last_ = 0;     // of these
+  std::chrono::steady_clock::time_point last_came_;
 };
 
 }  // namespace tutti::launch::job

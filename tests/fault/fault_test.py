@@ -132,7 +132,7 @@ def signals(suite, name, way):
     job = stubborn(suite, way)
     job.prun.send_signal(signal.SIGINT)
     job.prun.send_signal(signal.SIGINT)
-    subprocess.run(["sleep", "0.2"], check=True)
+    subprocess.run(["sleep", "0.5"], check=True)  # two at once are one
     job.prun.send_signal(signal.SIGINT)
     status = job.wait()
     suite.clean_after(job, f"{name}: SIGINT twice against ranks that refuse to end")

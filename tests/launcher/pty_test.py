@@ -104,7 +104,8 @@ def end_of_input(folder):
 
 
 def ended_from_outside(folder):
-    user = User("/bin/sh", "-c", f"{PRUN} --pty -np 1 {sys.executable} {folder}/rank.py & echo $! > {folder}/pid; wait $!; "
+    # What sh puts into the background reads nothing unless told to.
+    user = User("/bin/sh", "-c", f"{PRUN} --pty -np 1 {sys.executable} {folder}/rank.py </dev/tty & echo $! > {folder}/pid; wait $!; "
                 "echo status $?; read x")
     user.until("rank 0 True")
     with open(f"{folder}/pid") as file:

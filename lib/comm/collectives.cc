@@ -15,6 +15,11 @@ namespace {
 
 using Kind = Communicator::State::Kind;
 
+CollCall without_own_part(CollCall call, Code failure) {
+  call.failure = failure;
+  return call;
+}
+
 // Whose function may free the operation itself.
 [[gnu::noinline]] Code run_own_operation(Communicator& comm, const CollCall& call) {
   const auto keep = Ref<const types::Op>::share(call.op);
@@ -106,7 +111,23 @@ Code run(Communicator& comm, const CollCall& call) {
   return run_within(comm, call);
 }
 
+// Of equal blocks most calls say the same twice.
+Code run_blocks(Communicator& comm, const CollCall& call) {
+  const bool is_alike = call.send_count == call.recv_count && call.send_type == call.recv_type &&
+                        call.send_counts.empty() && call.recv_counts.empty();
+  const Code failure = is_alike ? Code::ok : own_part_failure(comm, call);
+  if (failure == Code::ok) [[likely]]
+    return run(comm, call);
+  const Code code = run(comm, without_own_part(call, failure));
+  if (code == Code::proc_aborted) return code;
+  comm.runtime().reason = {kOwnPart};
+  return failure;
+}
+
 Result<Request*> start(Communicator& comm, const CollCall& call) {
+  const Code failure = own_part_failure(comm, call);
+  if (failure != call.failure) [[unlikely]]
+    return start(comm, without_own_part(call, failure));
   const types::Datatype* const wider = wider_type(comm, call);
   const auto prepared = prepare_to_start(comm, call, wider);
   if (!prepared) return tl::unexpected<Error>(prepared.error());
@@ -115,6 +136,9 @@ Result<Request*> start(Communicator& comm, const CollCall& call) {
 
 Result<std::unique_ptr<PersistentCollective>> PersistentCollective::make(Communicator& comm,
                                                                          const CollCall& call) {
+  const Code failure = own_part_failure(comm, call);
+  if (failure != call.failure) [[unlikely]]
+    return make(comm, without_own_part(call, failure));
   const types::Datatype* const wider = wider_type(comm, call);
   TUTTI_TRY(prepared, prepare_to_start(comm, call, wider));
   auto made =

@@ -135,11 +135,14 @@ struct CollCall {
   bool in_place = false;
   bool neighbours = false;
   bool is_last = false;  // MPI_Finalize's, which is no other's
-  bool has_nothing =
-      false;  // comm's own: this rank's contribution could not be taken, others are told
+  // Comm's own: why this rank gives nothing, which the others are told. Its memory stays as it is.
+  Code failure = Code::ok;
 };
 
-Code run(Communicator& comm, const CollCall& call);                // blocking
+Code run(Communicator& comm, const CollCall& call);  // blocking
+// The same of a gather, scatter, allgather, alltoall and their v forms: what a rank gives itself
+// must be what it takes. start() and persistent ones ask that of every call.
+Code run_blocks(Communicator& comm, const CollCall& call);
 Result<Request*> start(Communicator& comm, const CollCall& call);  // nonblocking
 // Persistent: members make them in the same order and may start them in any. The call's arrays
 // live as long as this.

@@ -237,10 +237,10 @@ namespace {
   remember(comm, Communicator::State::Kind::blocking,
            {said.fingerprint, 0, said.root, call.is_last},
            is_widened ? call.said_count * call.said_type->size() : said.block);
-  if (!comm.runtime().devices.is_empty()) [[unlikely]] {
-    if (call.has_nothing) said.fingerprint = delegate::kHasNothing;
+  if (call.failure != Code::ok) [[unlikely]]
+    said.fingerprint = delegate::kHasNothing;
+  if (!comm.runtime().devices.is_empty()) [[unlikely]]
     return run_among_devices(comm, said);
-  }
   return state.team->run(said);
 }
 

@@ -21,6 +21,7 @@ constexpr const char* kObstacles[] = {
     "has buffers on another GPU than in the calls before",
     "makes a call by the library on another communicator, in another thread",
     "has calls in streams under way",
+    "has nothing to give: its call was refused",
     "has a stream whose maker has not promised that buffers lie on its GPU",
     "has another communicator whose calls in a stream go by the library",
     "cannot open the library (its TUTTI_EXPLAIN says why)",

@@ -20,6 +20,7 @@ enum class Obstacle : std::uint8_t {
   another_gpu,
   another_call,
   calls_in_streams,
+  nothing_to_give,
   no_promise,
   another_promise,
   no_library,

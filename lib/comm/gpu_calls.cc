@@ -84,8 +84,10 @@ bool wanted(Communicator& comm, const CollCall& call, const GpuCall& said) {
   return contest && (*contest)->asks(ways_of(calls, call.collective));
 }
 
-Obstacle obstacle(Communicator& comm, const Whereabouts& where, const GpuTurn& turn) {
+Obstacle obstacle(Communicator& comm, const CollCall& call, const Whereabouts& where,
+                  const GpuTurn& turn) {
   GpuCalls& calls = *comm.state().gpu_calls;
+  if (call.failure != Code::ok) return Obstacle::nothing_to_give;
   if (where.on_host || where.device < 0) return Obstacle::host_memory;
   if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
@@ -221,7 +223,8 @@ bool lies_on_gpu(const engine::SpaceMemory& space) {
 
 // What says nothing of the next call.
 bool is_passing(Obstacle obstacle) {
-  return obstacle == Obstacle::another_call || obstacle == Obstacle::calls_in_streams;
+  return obstacle == Obstacle::another_call || obstacle == Obstacle::calls_in_streams ||
+         obstacle == Obstacle::nothing_to_give;
 }
 
 }  // namespace
@@ -253,7 +256,7 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   Whereabouts where = where_is(comm, said);
   if (where.device < 0 && !where.on_host) where.device = calls.device;  // it has nothing to move
   GpuTurn turn(comm.runtime());
-  auto agreed = agree(comm, said, obstacle(comm, where, turn), turn);
+  auto agreed = agree(comm, said, obstacle(comm, call, where, turn), turn);
   if (!agreed) return give_up(comm, agreed.error());
   learn(comm, agreed->last_ns);
   if (!agreed->is_alike) return std::nullopt;  // ours say who differs

@@ -99,17 +99,20 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
   if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
     find_devices(devices, binding.in, &binding.failure);
     find_devices(devices, binding.out, &binding.failure);
-    if (call.has_nothing) binding.failure = Code::other;
   }
+  if (call.failure != Code::ok) [[unlikely]]
+    binding.failure = call.failure;
   return bound;
 }
 
 Code end_call(Runtime& runtime, BoundCall& bound) {
   Code code = bound.run->code();
+  const bool is_own = code == bound.run->binding().failure && is_of_own_part(code);
   if (bound.widened != nullptr) code = bound.widened->end(code);
   give_run(*bound.prepared, std::move(bound.run));
   runtime.scratch.give(std::exchange(bound.temporary, {}));
   if (code != Code::ok) runtime.explain_failed_run();
+  if (is_own) runtime.reason = {kOwnPart};
   return code;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/context.h"
+#include "comm/fingerprint.h"
 
 namespace tutti::comm {
 namespace {
@@ -57,6 +58,7 @@ void shape_rooted_blocks(const Communicator& comm, const CollCall& call, CallSha
 
 void shape_movement(const Communicator& comm, const CollCall& call, CallShape& shape) {
   const bool is_root = comm.rank() == call.root;
+  const auto me = static_cast<std::size_t>(comm.rank());
   switch (call.collective) {
     case Collective::gather:
       shape.in_place = call.in_place && is_root;
@@ -78,11 +80,12 @@ void shape_movement(const Communicator& comm, const CollCall& call, CallShape& s
       shape.send_counts = call.in_place
                               ? shape.counts
                               : byte_counts(call.send_counts, call.send_type, call.send_types);
+      if (is_of_own_part(call.failure)) shape.send_counts[me] = shape.counts[me];
       return;  // nobody knows the whole: algorithms are chosen without bytes
     case Collective::allgatherv:
       shape.in_place = call.in_place;
       shape.counts = byte_counts(call.recv_counts, call.recv_type, call.recv_types);
-      shape.count = shape.counts[static_cast<std::size_t>(comm.rank())];
+      shape.count = shape.counts[me];
       shape.bytes = sum(shape.counts) / comm.size();
       return;
     case Collective::gatherv:
@@ -203,6 +206,13 @@ bool is_given(const Communicator& comm, const CollCall& call, const CallShape& s
   return call.collective != Collective::reduce_scatter || shape.counts[me] > 0;
 }
 
+// One side of a call: the block between this rank and itself.
+Count own_bytes(const Communicator& comm, Count count, const types::Datatype* type,
+                std::span<const Count> counts, std::span<const types::Datatype* const> types) {
+  const auto mine = static_cast<std::size_t>(comm.rank());
+  return bytes_of(counts.empty() ? count : counts[mine], types.empty() ? type : types[mine]);
+}
+
 }  // namespace
 
 std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
@@ -231,6 +241,19 @@ bool has_counts(Collective collective) {
   return collective == Collective::gatherv || collective == Collective::scatterv ||
          collective == Collective::allgatherv || collective == Collective::alltoallv ||
          collective == Collective::reduce_scatter;
+}
+
+Code own_part_failure(const Communicator& comm, const CollCall& call) {
+  const bool gives = call.send_type != nullptr || !call.send_types.empty();
+  if (!gives || call.op != nullptr || call.in_place || call.neighbours || comm.is_inter())
+    return Code::ok;
+  if (has_root(call.collective) && comm.rank() != call.root) return Code::ok;
+  const Count given =
+      own_bytes(comm, call.send_count, call.send_type, call.send_counts, call.send_types);
+  const Count taken =
+      own_bytes(comm, call.recv_count, call.recv_type, call.recv_counts, call.recv_types);
+  if (given == taken) return Code::ok;
+  return given > taken ? Code::truncate : Code::count;
 }
 
 CallShape shape_of(const Communicator& comm, const CollCall& call) {

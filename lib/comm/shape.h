@@ -38,6 +38,14 @@ CallShape shape_of(const Communicator& comm, const CollCall& call);
 // Packed bytes of blocks: of one type, or (w forms) of a type each.
 std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
                                std::span<const types::Datatype* const> types);
+// What is wrong where a rank gives itself more (truncate) or less (count) than it takes from itself
+// (MPI 5.0, 6.5 to 6.8). Schedules and the delegate move that part and do not ask again.
+Code own_part_failure(const Communicator& comm, const CollCall& call);
+inline constexpr const char* kOwnPart =
+    "count and type of what this rank sends to itself and takes from itself differ in bytes";
+inline bool is_of_own_part(Code failure) {
+  return failure == Code::truncate || failure == Code::count;
+}
 // One side of a call as a space: `equal` blocks of `count`, or blocks of their own sizes.
 struct CallSide {
   const void* data;

@@ -119,7 +119,7 @@ void WidenedReduction::take(const void* from, Count given, void* contribution) {
   void* const elements = engine::take_elements(pool_, given, type_, here);
   types::copy(said, types::Buffer::whole(elements, given, type_));
   failure_ = types::failure_of(said.device);
-  wide_.has_nothing = failure_ != Code::ok;
+  wide_.failure = failure_;
   types::widen(type_, elements, contribution, given);
   pool_.give(std::move(here));
 }

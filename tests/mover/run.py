@@ -22,7 +22,7 @@ HOSTS = ["--virtual", "-H", "a:4,b:4", "--map-by", "node"]
 SAMPLE = ["p2p", "persistent", "nonblocking", "collectives", "topologies", "buffered", "inter"]
 RANKS = SAMPLE + ["wildcards", "ordering", "errors", "datatypes", "operations", "halves", "comms", "groups",
                   "threads", "not_significant", "attributes", "callbacks", "leaders", "legal_beside", "aliases",
-                  "large_counts", "makers", "threads_everywhere", "overlapped", "levels",
+                  "large_counts", "own_part", "makers", "threads_everywhere", "overlapped", "levels",
                   *("farewell " + how for how in ("disconnect", "receiver", "finalize", "session"))]
 THREADED = ["threads", "makers", "threads_everywhere"]
 SLOW = ["itself", "overtaken", "long_ways", "long_blocks"]  # with --long

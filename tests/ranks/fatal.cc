@@ -47,6 +47,22 @@ void bad_handle(const std::string& which) {
   }
 }
 
+// A collective in which this rank gives itself more, or less, than it takes from itself.
+void own_part(const std::string& which) {
+  int words[4] = {}, taken[4] = {};
+  const int one = 1, two = 2, zero = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (which == "own part of MPI_Allgather")
+    MPI_Allgather(words, 2, MPI_INT, taken, 1, MPI_INT, MPI_COMM_SELF);
+  else if (which == "own part of MPI_Allgatherv")
+    MPI_Allgatherv(words, 1, MPI_INT, taken, &two, &zero, MPI_INT, MPI_COMM_SELF);
+  else if (which == "own part of MPI_Scatter")
+    MPI_Scatter(words, 2, MPI_INT, taken, 1, MPI_INT, 0, MPI_COMM_SELF);
+  else if (which == "own part of MPI_Ialltoallv")
+    MPI_Ialltoallv(words, &two, &zero, MPI_INT, taken, &one, &zero, MPI_INT, MPI_COMM_SELF,
+                   &request);
+}
+
 void mistake(const std::string& which) {
   int words[2] = {0, 0};
   double real = 0;
@@ -72,6 +88,7 @@ void mistake(const std::string& which) {
   else if (which.empty())
     MPI_Send(words, 1, MPI_INT, 4711, 0, MPI_COMM_WORLD);
   bad_handle(which);
+  own_part(which);
 }
 
 }  // namespace

@@ -45,57 +45,57 @@ Code reduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount,
 
 Code gather(const void* sendbuf, Count sendcount, types::Datatype* sendtype, void* recvbuf,
             Count recvcount, types::Datatype* recvtype, int root, comm::Communicator& comm) {
-  return comm::run(comm, call_blocks(Collective::gather, {sendbuf, sendcount, sendtype},
-                                     {recvbuf, recvcount, recvtype}, root));
+  return comm::run_blocks(comm, call_blocks(Collective::gather, {sendbuf, sendcount, sendtype},
+                                            {recvbuf, recvcount, recvtype}, root));
 }
 
 Code gatherv(const void* sendbuf, Count sendcount, types::Datatype* sendtype, void* recvbuf,
              std::span<const Count> recvcounts, std::span<const Count> displs,
              types::Datatype* recvtype, int root, comm::Communicator& comm) {
-  return comm::run(comm, call_blocks(Collective::gatherv, {sendbuf, sendcount, sendtype},
-                                     {recvbuf, 0, recvtype, recvcounts, displs}, root));
+  return comm::run_blocks(comm, call_blocks(Collective::gatherv, {sendbuf, sendcount, sendtype},
+                                            {recvbuf, 0, recvtype, recvcounts, displs}, root));
 }
 
 Code scatter(const void* sendbuf, Count sendcount, types::Datatype* sendtype, void* recvbuf,
              Count recvcount, types::Datatype* recvtype, int root, comm::Communicator& comm) {
-  return comm::run(comm, call_blocks(Collective::scatter, {sendbuf, sendcount, sendtype},
-                                     {recvbuf, recvcount, recvtype}, root));
+  return comm::run_blocks(comm, call_blocks(Collective::scatter, {sendbuf, sendcount, sendtype},
+                                            {recvbuf, recvcount, recvtype}, root));
 }
 
 Code scatterv(const void* sendbuf, std::span<const Count> sendcounts, std::span<const Count> displs,
               types::Datatype* sendtype, void* recvbuf, Count recvcount, types::Datatype* recvtype,
               int root, comm::Communicator& comm) {
-  return comm::run(comm,
-                   call_blocks(Collective::scatterv, {sendbuf, 0, sendtype, sendcounts, displs},
-                               {recvbuf, recvcount, recvtype}, root));
+  return comm::run_blocks(
+      comm, call_blocks(Collective::scatterv, {sendbuf, 0, sendtype, sendcounts, displs},
+                        {recvbuf, recvcount, recvtype}, root));
 }
 
 Code allgather(const void* sendbuf, Count sendcount, types::Datatype* sendtype, void* recvbuf,
                Count recvcount, types::Datatype& recvtype, comm::Communicator& comm) {
-  return comm::run(comm, call_blocks(Collective::allgather, {sendbuf, sendcount, sendtype},
-                                     {recvbuf, recvcount, &recvtype}));
+  return comm::run_blocks(comm, call_blocks(Collective::allgather, {sendbuf, sendcount, sendtype},
+                                            {recvbuf, recvcount, &recvtype}));
 }
 
 Code allgatherv(const void* sendbuf, Count sendcount, types::Datatype* sendtype, void* recvbuf,
                 std::span<const Count> recvcounts, std::span<const Count> displs,
                 types::Datatype& recvtype, comm::Communicator& comm) {
-  return comm::run(comm, call_blocks(Collective::allgatherv, {sendbuf, sendcount, sendtype},
-                                     {recvbuf, 0, &recvtype, recvcounts, displs}));
+  return comm::run_blocks(comm, call_blocks(Collective::allgatherv, {sendbuf, sendcount, sendtype},
+                                            {recvbuf, 0, &recvtype, recvcounts, displs}));
 }
 
 Code alltoall(const void* sendbuf, Count sendcount, types::Datatype* sendtype, void* recvbuf,
               Count recvcount, types::Datatype& recvtype, comm::Communicator& comm) {
-  return comm::run(comm, call_blocks(Collective::alltoall, {sendbuf, sendcount, sendtype},
-                                     {recvbuf, recvcount, &recvtype}));
+  return comm::run_blocks(comm, call_blocks(Collective::alltoall, {sendbuf, sendcount, sendtype},
+                                            {recvbuf, recvcount, &recvtype}));
 }
 
 Code alltoallv(const void* sendbuf, std::span<const Count> sendcounts,
                std::span<const Count> sdispls, types::Datatype* sendtype, void* recvbuf,
                std::span<const Count> recvcounts, std::span<const Count> rdispls,
                types::Datatype& recvtype, comm::Communicator& comm) {
-  return comm::run(comm,
-                   call_blocks(Collective::alltoallv, {sendbuf, 0, sendtype, sendcounts, sdispls},
-                               {recvbuf, 0, &recvtype, recvcounts, rdispls}));
+  return comm::run_blocks(
+      comm, call_blocks(Collective::alltoallv, {sendbuf, 0, sendtype, sendcounts, sdispls},
+                        {recvbuf, 0, &recvtype, recvcounts, rdispls}));
 }
 
 Code alltoallw(const void* sendbuf, std::span<const Count> sendcounts,
@@ -108,7 +108,7 @@ Code alltoallw(const void* sendbuf, std::span<const Count> sendcounts,
   const comm::CollCall call =
       call_blocks(Collective::alltoallv, {sendbuf, 0, nullptr, sendcounts, sdispls, send.span()},
                   {recvbuf, 0, nullptr, recvcounts, rdispls, recv.span()});
-  return comm::run(comm, call);
+  return comm::run_blocks(comm, call);
 }
 
 }  // namespace tutti::mpi::body

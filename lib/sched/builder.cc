@@ -1,7 +1,8 @@
 // The builder: textbook steps in, a schedule with inferred dependencies out.
 //
-// Cutting in segments, putting off copies and placing the staging of recv_reduce happen here,
-// so an algorithm mentions none of them. Staging is placed at the end, when all sizes are known.
+// Cutting in segments, putting off copies (or leaving them out, if nobody reads what they make) and
+// placing the staging of recv_reduce happen here, so an algorithm mentions none of them. Staging is
+// placed at the end, when all sizes are known.
 #include <algorithm>
 #include <map>
 
@@ -88,6 +89,30 @@ struct Builder::State {
     add({.kind = StepKind::reduce, .from_first = from_first, .from = unplaced, .into = into});
   }
 
+  // Whether a step after this one reads what it wrote to scratch.
+  bool is_read_after(std::size_t index) const {
+    const Slice& made = schedule.steps[index].into;
+    const auto reads = [&](const Slice& slice) {
+      return slice.space == Space::scratch && slice.offset < made.offset + made.count &&
+             made.offset < slice.offset + slice.count;
+    };
+    return std::any_of(schedule.steps.begin() + static_cast<std::ptrdiff_t>(index) + 1,
+                       schedule.steps.end(), [&](const Step& later) {
+                         const bool folds = later.kind == StepKind::reduce;
+                         return (later.kind != StepKind::recv && reads(later.from)) ||
+                                (folds && reads(later.into));
+                       });
+  }
+
+  // Copies whose result nobody asked for, and then those that only they read.
+  void drop_unread_copies() {
+    auto& steps = schedule.steps;
+    for (std::size_t s = steps.size(); s-- > 0;)
+      if (steps[s].kind == StepKind::copy && steps[s].into.space == Space::scratch &&
+          !is_read_after(s))
+        steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(s));
+  }
+
   void place_staging() {
     std::map<int, SlotRing> rings;
     for (const Staged& one : staged) {
@@ -171,6 +196,7 @@ Schedule Builder::finish() {
   for (const auto& copy : state_->deferred.take_all())
     if (copy.into.space == Space::out) state_->add_copy(copy.from, copy.into);
   state_->place_staging();
+  state_->drop_unread_copies();
   link(state_->schedule);
   return std::move(state_->schedule);
 }

@@ -59,7 +59,8 @@ struct Schedule {
 // What an algorithm writes to, in textbook order. Messages longer than `segment` units are cut
 // (on both sides alike, from the start of the slice), so forwarding pipelines by itself. Empty
 // slices make no step. A copy out of `in` is put off: reads go to the origin, a recv_reduce
-// lands directly in the target, and only what is still needed at the end is copied.
+// lands directly in the target, and only what is still needed at the end is copied. A copy into
+// scratch that nothing reads makes no step.
 class Builder {
  public:
   explicit Builder(Count segment = 0);

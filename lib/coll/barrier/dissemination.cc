@@ -16,7 +16,7 @@ Slice barrier_dissemination(Builder& b, const RankTeam& team, Slice entered) {
   while ((1 << rounds) < p) ++rounds;
   const Slice heard = b.scratch(rounds + 1);  // what came in: my own entry, then each round's
   b.copy(entered, heard.part(0, 1));
-  Slice all = heard.part(0, 1);
+  Slice all = entered;
   for (int k = 0; k < rounds; ++k) {
     b.send(all.part(0, 1), team.at(team.after(team.rank(), 1 << k)));
     b.recv(heard.part(k + 1, 1), team.at(team.after(team.rank(), -(1 << k))));

@@ -101,6 +101,29 @@ TEST_CASE("what was only copied is sent from its origin", "[sched]") {
   CHECK(schedule.steps[0].from == in(2, 3));
 }
 
+TEST_CASE("copies into scratch that nothing reads are no steps", "[sched]") {
+  Builder b;
+  const Slice read = b.scratch(2), copied = b.scratch(2), unread = b.scratch(2);
+  b.recv(read, 1);
+  b.copy(read, copied);  // only for the next one
+  b.copy(copied, unread);
+  b.send(read, 2);
+  b.copy(read, out(0, 2));
+  CHECK(kinds_of(b.finish()) == std::vector{StepKind::recv, StepKind::send, StepKind::copy});
+}
+
+TEST_CASE("a copy into scratch stays where one unit of it is sent or folded into", "[sched]") {
+  for (const bool folds : {false, true}) {
+    Builder b;
+    const Slice read = b.scratch(2), copied = b.scratch(2);
+    b.recv(read, 1);
+    b.copy(read, copied);
+    folds ? b.reduce(in(0, 1), copied.part(1, 1)) : b.send(copied.part(1, 1), 2);
+    CHECK(kinds_of(b.finish()) ==
+          std::vector{StepKind::recv, StepKind::copy, folds ? StepKind::reduce : StepKind::send});
+  }
+}
+
 TEST_CASE("a copy to the result is made in the end, where nothing overwrote it", "[sched]") {
   Builder b;
   b.copy(in(0, 8), out(0, 8));

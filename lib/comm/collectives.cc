@@ -124,6 +124,15 @@ Code run_blocks(Communicator& comm, const CollCall& call) {
   return failure;
 }
 
+// A team stays broken after an error, for all of its members alike: then by messages.
+Code run_last_barrier(Communicator& comm) {
+  CollCall barrier;
+  barrier.is_last = true;
+  const Code code = run(comm, barrier);
+  const bool may_go_on = code != Code::ok && code != Code::proc_aborted;
+  return may_go_on && comm.state().team != nullptr ? run_schedule(comm, barrier, nullptr) : code;
+}
+
 Result<Request*> start(Communicator& comm, const CollCall& call) {
   const Code failure = own_part_failure(comm, call);
   if (failure != call.failure) [[unlikely]]

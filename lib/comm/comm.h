@@ -144,6 +144,8 @@ Code run(Communicator& comm, const CollCall& call);  // blocking
 // must be what it takes. start() and persistent ones ask that of every call.
 Code run_blocks(Communicator& comm, const CollCall& call);
 Result<Request*> start(Communicator& comm, const CollCall& call);  // nonblocking
+// MPI_Finalize's barrier. An error that a program handled has not kept it from its end.
+Code run_last_barrier(Communicator& comm);
 // Persistent: members make them in the same order and may start them in any. The call's arrays
 // live as long as this.
 class PersistentCollective {

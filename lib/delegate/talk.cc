@@ -210,8 +210,9 @@ Code ShmTeam::end_without_data() {
   waiting_.explain(waiting_.self,
                    member == me_ ? "a GPU could not copy this rank's data; see the line above"
                                  : "rank " + std::to_string(job_rank(member)) +
-                                       " had no data for this call: its GPU has failed, or its "
-                                       "buffer lies in memory that cannot be used",
+                                       " had no data for this call: it was refused there, its GPU "
+                                       "has failed, or its buffer lies in memory that cannot be "
+                                       "used",
                    FailureCause::failure);
   return Code::other;
 }

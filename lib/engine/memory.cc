@@ -88,7 +88,6 @@ types::Device* BoundMemory::device_for_blocks() const {
 }
 
 Code BoundMemory::bind(const Binding& binding, const Program& program) {
-  release();
   type_ = binding.op != nullptr ? binding.type : nullptr;
   if (type_ != nullptr) {
     in_base_ = static_cast<std::byte*>(binding.in.whole.data);

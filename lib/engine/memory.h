@@ -20,6 +20,7 @@ class BoundMemory {
   BoundMemory(const BoundMemory&) = delete;
   BoundMemory& operator=(const BoundMemory&) = delete;
 
+  // Nothing is bound before.
   Code bind(const Binding& binding, const Program& program);
   // Writes staged results to where they belong, when the run went well.
   Code deliver();

@@ -139,15 +139,12 @@ Result<void> World::make_world_comm() {
 // The last barrier is one of all: a rank that was lost never comes, and who waits for this one in
 // another call, having heard nothing of the loss, is waited for in vain. So it ends with any loss.
 Code World::meet_at_the_end() {
-  comm::CollCall barrier;
-  barrier.collective = coll::Collective::barrier;
-  barrier.is_last = true;
   const auto give_up = [](p2p::Pending* told) {
     const comm::CommRef& comm = static_cast<World*>(told->owner)->world_comm_;
     if (comm) comm::cancel_collectives(*comm, Code::proc_aborted);
   };
   endpoint_->when_lost(give_up, this);
-  const Code code = comm::run(*world_comm_, barrier);
+  const Code code = comm::run_last_barrier(*world_comm_);
   endpoint_->when_lost(nullptr, nullptr);
   return code;
 }

@@ -128,6 +128,19 @@ void unsupported() {
   CHECK(std::string(text).find("Tutti does not have this call") != std::string::npos);
 }
 
+// Handled, an error is no reason why the job should not end well.
+void truncated_collective() {
+  const bool gives_more = rank == size - 1;
+  const std::vector<int> word(2, rank);
+  std::vector<int> counts(static_cast<std::size_t>(size), 1), offsets;
+  if (gives_more) counts.back() = 2;
+  for (int i = 0; i < size; ++i) offsets.push_back(i);
+  std::vector<int> all(static_cast<std::size_t>(size) + 1);
+  const int code = MPI_Allgatherv(word.data(), gives_more ? 2 : 1, MPI_INT, all.data(),
+                                  counts.data(), offsets.data(), MPI_INT, MPI_COMM_WORLD);
+  CHECK(gives_more || code != MPI_SUCCESS);
+}
+
 }  // namespace
 
 int main() {
@@ -139,5 +152,6 @@ int main() {
   handlers();
   strings();
   unsupported();
+  truncated_collective();
   return done();
 }

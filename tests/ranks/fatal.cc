@@ -83,6 +83,11 @@ void mistake(const std::string& which) {
     MPI_Send(words, 1, MPI_INT, 0, 8, MPI_COMM_SELF);
     MPI_Send(words, 2, MPI_INT, 0, 7, MPI_COMM_SELF);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  } else if (which == "too long, two of three") {
+    MPI_Request requests[3];
+    for (int i = 0; i < 3; ++i) MPI_Irecv(words, 1, MPI_INT, 0, 7 + i, MPI_COMM_SELF, &requests[i]);
+    for (int i = 0; i < 3; ++i) MPI_Send(words, i == 0 ? 1 : 2, MPI_INT, 0, 7 + i, MPI_COMM_SELF);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
   } else if (which == "no communicator")
     MPI_Send(words, 1, MPI_INT, 0, 0, MPI_COMM_NULL);
   else if (which == "no operation")

@@ -28,9 +28,24 @@ Code finish_entry(MPI_Request* request, MPI_Status* status) {
   return code;
 }
 
-// The last failure was noted with its communicator; the call on many says it is in a status.
-Code in_status(int failed) {
+// Of a call on many: which failed first, what was noted of it, and how many did.
+struct Failures {
+  int number = 0;
+  int first = -1;
+  Trouble why;
+
+  void add(int i) {
+    if (number++ > 0) return;
+    first = i;
+    why = trouble();
+  }
+};
+
+// The first was noted with its communicator; the call says it is in a status.
+Code in_status(const Failures& failures) {
+  if (failures.number == 0) return Code::ok;
   Trouble& found = trouble();
+  found = failures.why;
   const int code = static_cast<int>(found.code);
   if (found.code == Code::proc_aborted && process.world != nullptr) {
     found.text = process.world->endpoint().loss_text();
@@ -38,16 +53,18 @@ Code in_status(int failed) {
   }
   const std::string why =
       found.text.empty() ? describe(code) : class_name(code) + (": " + found.text);
-  found.text = "array_of_requests[" + std::to_string(failed) + "] failed, " + why;
+  const std::string several =
+      failures.number > 1 ? "the first of " + std::to_string(failures.number) + ", " : "";
+  found.text = "array_of_requests[" + std::to_string(failures.first) + "] failed, " + several + why;
   found.code = Code::in_status;
   return Code::in_status;
 }
 
 Code finish_all(int count, MPI_Request* requests, MPI_Status* statuses) {
-  int failed = -1;
+  Failures failures;
   for (int i = 0; i < count; ++i)
-    if (finish_entry(requests + i, status_at(statuses, i)) != Code::ok) failed = i;
-  return failed >= 0 ? in_status(failed) : Code::ok;
+    if (finish_entry(requests + i, status_at(statuses, i)) != Code::ok) failures.add(i);
+  return in_status(failures);
 }
 
 bool all_done(int count, const MPI_Request* requests) {
@@ -93,13 +110,13 @@ int any_done(int count, const MPI_Request* requests) {
 Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
                  MPI_Status* statuses) {
   *outcount = any_done(count, requests) == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
-  int failed = -1;
+  Failures failures;
   for (int i = 0; i < count; ++i) {
     if (!is_active(requests[i]) || !is_done(requests[i])) continue;
-    if (finish_entry(requests + i, status_at(statuses, *outcount)) != Code::ok) failed = i;
+    if (finish_entry(requests + i, status_at(statuses, *outcount)) != Code::ok) failures.add(i);
     indices[(*outcount)++] = i;
   }
-  return failed >= 0 ? in_status(failed) : Code::ok;
+  return in_status(failures);
 }
 
 void poll_once() {

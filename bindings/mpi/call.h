@@ -64,10 +64,11 @@ class CallScope {
   [[gnu::cold]] int refuse(comm::Communicator* comm) const;
   [[gnu::cold]] int fail(Code code, comm::Communicator* comm) const;
   [[gnu::cold]] int unsupported(comm::Communicator* comm) const;
+  [[gnu::cold]] int unsupported_on_files() const;
   // The same through the handler of a session.
   [[gnu::cold]] int refuse_session(Session* session) const;
   [[gnu::cold]] int fail_session(Code code, Session* session) const;
-  // The same through the handler that the call was given for what it makes.
+  // The same through a handler of no object: one given for what the call makes, or that of files.
   [[gnu::cold]] int refuse_by(Errhandler* handler) const;
   [[gnu::cold]] int fail_by(Code code, Errhandler* handler) const;
 

@@ -80,6 +80,23 @@ Errhandler* errhandler_at(const Ref<Object>& attached) {
   return attached ? static_cast<Errhandler*>(attached.get()) : &g_fatal;
 }
 
+namespace {
+
+Ref<Object>& attached_to_files() {
+  static auto& place = *new Ref<Object>;
+  return place;
+}
+
+}  // namespace
+
+Errhandler* file_errhandler() {
+  const Ref<Object>& attached = attached_to_files();
+  return attached ? static_cast<Errhandler*>(attached.get()) : &g_return;
+}
+void set_file_errhandler(Errhandler& handler) {
+  attach(attached_to_files(), &handler);
+}
+
 Trouble& trouble() {
   thread_local Trouble mine;
   return mine;
@@ -138,9 +155,10 @@ int raise_on(Session& session, const char* function, int code, const Trouble& wh
 
 int raise_by(Errhandler& handler, const char* function, int code, const Trouble& why) {
   if (ends_job(handler)) end_job(function, code, {}, why);
-  // There is no object yet that it could be told of.
+  // There is no object that it could be told of.
   const comm::Communicator* const any = fallback_comm();
   const Handle seen = handler.serves == ObjectKind::session ? bits_of(MPI_SESSION_NULL)
+                      : handler.serves == ObjectKind::file  ? bits_of(MPI_FILE_NULL)
                       : any == nullptr                      ? bits_of(MPI_COMM_NULL)
                                                             : any->handle();
   tell_user(handler, seen, code);
@@ -212,10 +230,27 @@ int CallScope::refuse_session(Session* session) const {
   return fail_session(code, code == static_cast<Code>(MPI_ERR_SESSION) ? nullptr : session);
 }
 
+namespace {
+
+constexpr const char* kNotYet = "this version of Tutti does not have it yet";
+
+}  // namespace
+
 int CallScope::unsupported(comm::Communicator* comm) const {
   if (!allowed_) return refuse(nullptr);
-  return raise(kNames[number_], MPI_ERR_UNSUPPORTED_OPERATION, comm,
-               {.text = "this version of Tutti does not have it yet"});
+  return raise(kNames[number_], MPI_ERR_UNSUPPORTED_OPERATION, comm, {.text = kNotYet});
+}
+
+// Who looks at no code and set no handler would look for a file in vain: a line, once.
+int CallScope::unsupported_on_files() const {
+  static std::atomic<bool> is_told{false};
+  if (!allowed_) return refuse(nullptr);
+  // relaxed: it guards a line to a person, no more.
+  if (!attached_to_files() && !is_told.exchange(true, std::memory_order_relaxed))
+    log::warn(std::string(kNames[number_]) + ": " + kNotYet +
+              "; it returns MPI_ERR_UNSUPPORTED_OPERATION");
+  return raise_by(*file_errhandler(), kNames[number_], MPI_ERR_UNSUPPORTED_OPERATION,
+                  {.text = kNotYet});
 }
 
 }  // namespace tutti::mpi

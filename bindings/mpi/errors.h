@@ -29,7 +29,7 @@ int raise(const char* function, int code, comm::Communicator* comm, const Troubl
 
 int raise_on(Session& session, const char* function, int code, const Trouble& why);
 
-// The same by a handler that the call was given for what it makes.
+// The same by a handler of no object: one given for what the call makes, or that of files.
 int raise_by(Errhandler& handler, const char* function, int code, const Trouble& why);
 
 // The error handler attached to a communicator or session; never null.
@@ -37,6 +37,10 @@ Errhandler* errhandler_at(const Ref<Object>& attached);
 inline Errhandler* errhandler_on(comm::Communicator& comm) {
   return errhandler_at(comm.errhandler);
 }
+// Of errors on no open file, and of files to be opened (MPI 5.0, 14.7): MPI_FILE_NULL's, which
+// returns until the program sets another.
+Errhandler* file_errhandler();
+void set_file_errhandler(Errhandler& handler);
 // Attaches one (counted) or, with null, goes back to the default.
 inline void attach(Ref<Object>& place, Errhandler* handler) {
   place = Ref<Object>::share(handler);

@@ -118,14 +118,65 @@ void strings() {
 // What is not there yet says so, and harms nothing. Libraries that take errors as codes show the
 // string alone.
 void unsupported() {
-  MPI_Win window;
+  MPI_Win window = reinterpret_cast<MPI_Win>(&calls);
   int word = 0;
   const int code = MPI_Win_create(&word, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-  CHECK(class_of(code) == MPI_ERR_UNSUPPORTED_OPERATION);
+  CHECK(class_of(code) == MPI_ERR_UNSUPPORTED_OPERATION && window == MPI_WIN_NULL);
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS);
   CHECK(std::string(text).find("Tutti does not have this call") != std::string::npos);
+}
+
+int file_calls = 0;
+int file_code = 0;
+MPI_File told_file = MPI_FILE_NULL;
+void remember_file(MPI_File* file, int* code, ...) {
+  ++file_calls;
+  file_code = *code;
+  told_file = *file;
+}
+
+// Files are not there yet. Errors on them end no job unless the program wants that (MPI 5.0, 14.7).
+void files() {
+  alignas(16) static char none[16];  // what was in a handle before is not left there
+  const auto garbage = reinterpret_cast<MPI_File>(none);
+  const int right = MPI_ERR_UNSUPPORTED_OPERATION;
+  MPI_File file = garbage;
+  int code = MPI_File_open(MPI_COMM_SELF, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+  CHECK(class_of(code) == right && file == MPI_FILE_NULL);
+  CHECK(class_of(MPI_File_delete("none", MPI_INFO_NULL)) == right);
+  int word = 0;
+  MPI_Request request = reinterpret_cast<MPI_Request>(none);
+  CHECK(class_of(MPI_File_iwrite(file, &word, 1, MPI_INT, &request)) == MPI_ERR_FILE);
+  CHECK(request == MPI_REQUEST_NULL);
+  CHECK(class_of(MPI_File_close(&file)) == MPI_ERR_FILE);
+
+  MPI_Errhandler handler, got;
+  MPI_File_get_errhandler(MPI_FILE_NULL, &got);
+  CHECK(got == MPI_ERRORS_RETURN);
+  MPI_Errhandler_free(&got);
+  MPI_File_create_errhandler(remember_file, &handler);
+  MPI_File_set_errhandler(MPI_FILE_NULL, handler);
+  MPI_File_get_errhandler(MPI_FILE_NULL, &got);
+  CHECK(got == handler);
+  MPI_Errhandler_free(&got);
+  told_file = garbage;
+  code = MPI_File_open(MPI_COMM_WORLD, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+  CHECK(class_of(code) == right && file_calls == 1 && class_of(file_code) == right);
+  CHECK(told_file == MPI_FILE_NULL);
+  CHECK(class_of(MPI_File_get_errhandler(garbage, &got)) == MPI_ERR_FILE && file_calls == 2);
+  CHECK(MPI_File_call_errhandler(MPI_FILE_NULL, MPI_ERR_NO_SPACE) == MPI_SUCCESS);
+  CHECK(file_calls == 3 && file_code == MPI_ERR_NO_SPACE);
+
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  CHECK(class_of(MPI_Comm_set_errhandler(MPI_COMM_SELF, handler)) == MPI_ERR_ERRHANDLER);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_create_errhandler(remember, &handler);
+  CHECK(class_of(MPI_File_set_errhandler(MPI_FILE_NULL, handler)) == MPI_ERR_ERRHANDLER);
+  CHECK(file_calls == 4);
+  MPI_Errhandler_free(&handler);
+  MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
 }
 
 // Handled, an error is no reason why the job should not end well.
@@ -145,6 +196,7 @@ void truncated_collective() {
 
 int main() {
   begin();
+  files();  // first: nothing but the defaults are set
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   truncation();

@@ -92,7 +92,11 @@ void mistake(const std::string& which) {
     MPI_Send(words, 1, MPI_INT, 0, 0, MPI_COMM_NULL);
   else if (which == "no operation")
     MPI_Allreduce(MPI_IN_PLACE, &real, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_SELF);
-  else if (which.empty())
+  else if (which == "a file") {
+    MPI_File file;
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
+    MPI_File_open(MPI_COMM_SELF, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+  } else if (which.empty())
     MPI_Send(words, 1, MPI_INT, 4711, 0, MPI_COMM_WORLD);
   bad_handle(which);
   own_part(which);

@@ -1,4 +1,4 @@
-// Chapter 9: error handlers on communicators; classes, codes and strings.
+// Chapter 9: error handlers on communicators, sessions and files; classes, codes and strings.
 #include "bodies.h"
 #include "mpi/checks.h"
 #include "mpi/convert.h"
@@ -57,6 +57,34 @@ Code session_get_errhandler(Session& session, MPI_Errhandler* errhandler) {
 
 Code session_call_errhandler(Session& session, int errorcode) {
   raise_on(session, "MPI_Session_call_errhandler", errorcode, {});
+  return Code::ok;
+}
+
+Code file_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn,
+                            MPI_Errhandler* errhandler) {
+  if (file_errhandler_fn == nullptr) return refuse(Code::arg, "the function is null");
+  auto made = Errhandler::user(ObjectKind::file,
+                               reinterpret_cast<Errhandler::Function>(file_errhandler_fn));
+  *errhandler = handle_to(made.hand_out(), MPI_ERRHANDLER_NULL);
+  return Code::ok;
+}
+
+// No file is open yet, so the handle is MPI_FILE_NULL, whose handler is that of files to come.
+Code file_set_errhandler(Object* /*file*/, Errhandler& errhandler) {
+  if (errhandler.action == Errhandler::Action::user && errhandler.serves != ObjectKind::file)
+    return refuse(Code::errhandler, "the error handler was not made for files");
+  set_file_errhandler(errhandler);
+  return Code::ok;
+}
+
+Code file_get_errhandler(Object* /*file*/, MPI_Errhandler* errhandler) {
+  *errhandler =
+      handle_to(Ref<Errhandler>::share(file_errhandler()).hand_out(), MPI_ERRHANDLER_NULL);
+  return Code::ok;
+}
+
+Code file_call_errhandler(Object* /*file*/, int errorcode) {
+  raise_by(*file_errhandler(), "MPI_File_call_errhandler", errorcode, {});
   return Code::ok;
 }
 

@@ -23,17 +23,17 @@ int main() {
 }
 """
 
-# Kinds of handles: a good value, the null handle, and the error class of a bad one.
+# Kinds of handles: a good value, and the error class of a bad one.
 HANDLES = {
-    "COMMUNICATOR": ("MPI_COMM_SELF", "MPI_COMM_NULL", "MPI_ERR_COMM"),
-    "DATATYPE": ("MPI_INT", "MPI_DATATYPE_NULL", "MPI_ERR_TYPE"),
-    "OPERATION": ("MPI_SUM", "MPI_OP_NULL", "MPI_ERR_OP"),
-    "GROUP": ("some_group", "MPI_GROUP_NULL", "MPI_ERR_GROUP"),
-    "INFO": ("some_info", "MPI_INFO_NULL", "MPI_ERR_INFO"),
-    "ERRHANDLER": ("MPI_ERRORS_RETURN", "MPI_ERRHANDLER_NULL", "MPI_ERR_ERRHANDLER"),
-    "SESSION": ("some_session", "MPI_SESSION_NULL", "MPI_ERR_SESSION"),
-    "WINDOW": ("MPI_WIN_NULL", "MPI_WIN_NULL", "MPI_ERR_WIN"),
-    "FILE": ("MPI_FILE_NULL", "MPI_FILE_NULL", "MPI_ERR_FILE"),
+    "COMMUNICATOR": ("MPI_COMM_SELF", "MPI_ERR_COMM"),
+    "DATATYPE": ("MPI_INT", "MPI_ERR_TYPE"),
+    "OPERATION": ("MPI_SUM", "MPI_ERR_OP"),
+    "GROUP": ("some_group", "MPI_ERR_GROUP"),
+    "INFO": ("some_info", "MPI_ERR_INFO"),
+    "ERRHANDLER": ("MPI_ERRORS_RETURN", "MPI_ERR_ERRHANDLER"),
+    "SESSION": ("some_session", "MPI_ERR_SESSION"),
+    "WINDOW": ("MPI_WIN_NULL", "MPI_ERR_WIN"),
+    "FILE": ("MPI_FILE_NULL", "MPI_ERR_FILE"),
 }
 # What is no handle: a small number, an address of ours, one where nobody lives, and a freed one.
 WILD = ("0x5555", "address", "0xffffffffffffff00", "stale")
@@ -69,7 +69,7 @@ def good_scalar(function, p):
 
 
 def null_handle(p, large):
-    return "null_handle<%s>(%s)" % (p.c_type(large)[:-2], HANDLES[p.kind][1])
+    return "null_handle<%s>(%s)" % (p.c_type(large)[:-2], p.null)
 
 
 def good(function, p, large):
@@ -97,7 +97,7 @@ def good(function, p, large):
 
 
 def bad_handle(p, large):
-    _, null, error = HANDLES[p.kind]
+    null, error = p.null, HANDLES[p.kind][1]
     if is_pointer(p, large):
         if p.direction == "inout":
             yield null_handle(p, large), error
@@ -163,7 +163,7 @@ def bad(function, p, large):
 
 def beside(function, p, large, bad):
     """C++ text of a good argument beside a bad one: a type that is null is right for nobody's message."""
-    if p.kind == "RANK" and bad == HANDLES["DATATYPE"][1] and not is_pointer(p, large):
+    if p.kind == "RANK" and bad == "MPI_DATATYPE_NULL" and not is_pointer(p, large):
         return "0"
     return good(function, p, large)
 

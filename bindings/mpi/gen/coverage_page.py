@@ -10,8 +10,9 @@ OPENING = """\
 Written by `tests/style/coverage.py --write` from the interface table, the bodies and what
 `tests/mutants/run.py` found; a test keeps it fresh. Every function is exported with its `PMPI_`
 name; one without a body raises `MPI_ERR_UNSUPPORTED_OPERATION` naming itself, or `MPI_ERR_WIN` and
-`MPI_ERR_FILE` where it is given what is no window or file. *Tested*: a test fails when this function
-does nothing (`tests/mutants/killers.txt` says which).
+`MPI_ERR_FILE` where it is given what is no window or file. Errors on files end no job: after one line
+of warning they are returned, as `MPI_FILE_NULL`'s error handler says (MPI 5.0, 14.7). *Tested*: a
+test fails when this function does nothing (`tests/mutants/killers.txt` says which).
 
 | chapter | area | functions | work | tested | large counts | work | tested |
 | --- | --- | --- | --- | --- | --- | --- | --- |

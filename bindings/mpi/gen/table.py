@@ -54,6 +54,11 @@ class Param:
         return self.kind in OBJECTS and self.direction == "in" and by_value
 
     @property
+    def null(self):
+        """Of a handle: MPI_Comm's is MPI_COMM_NULL."""
+        return self.small_type.rstrip(" *").upper() + "_NULL"
+
+    @property
     def may_be_null_handle(self):
         return any(a.endswith("_NULL") for a in self.accepts)
 
@@ -140,6 +145,11 @@ class Function:
     @property
     def session(self):
         return self.first(lambda p: p.kind == "SESSION" and p.is_object)
+
+    @property
+    def is_on_files(self):
+        """Its errors are those of files, which end no job unless the user wants it (MPI 5.0, 14.7)."""
+        return self.group == "io" or self.first(lambda p: p.kind == "FILE") is not None
 
     @property
     def root(self):

@@ -18,6 +18,7 @@ FILE_OPENING = """\
 #include "mpi/apart.h"
 #include "mpi/call.h"
 #include "mpi/checks.h"
+#include "mpi/errors.h"
 #include "mpi/widen.h"
 
 namespace tutti::mpi {
@@ -166,7 +167,7 @@ class Writer(Checks):
         text = prototype(self.f, self.large, True)
         if named:
             return text
-        kept = self.handles_without_objects() + [self.f.communicator]
+        kept = self.handles_without_objects() + self.handles_made() + [self.raised_on()]
         args = []
         for p in self.params:
             args.append(declare(p.c_type(self.large), p.name if p in kept else "")
@@ -187,25 +188,35 @@ class Writer(Checks):
         """Handles of kinds that nothing makes yet, or pointers to one."""
         return [p for p in self.params if p.kind in UNMADE and p.direction != "out"]
 
+    def handles_made(self):
+        return [p for p in self.params
+                if p.kind in (*OBJECTS, "REQUEST") and p.is_pointer_out and p.direction == "out"]
+
+    def raised_on(self):
+        return None if self.f.is_on_files else self.f.communicator
+
     def refusals(self):
-        """No such handle is good. Errors on files end no job unless the user wants it (MPI 5.0, 14.7)."""
+        """No such handle is good."""
         for p in self.handles_without_objects():
-            by = "_by(errhandler_of(MPI_ERRORS_RETURN))" if p.kind == "FILE" else "(nullptr)"
+            by = "_by(file_errhandler())" if self.f.is_on_files else "(nullptr)"
             there = "" if p.is_object else 'good_pointer(%s, "%s") && ' % (p.name, p.name)
             found = "%s(%s%s)" % (OBJECTS[p.kind][1], there and "*", p.name)
             good = there + self.object_is_good(p, found, '"%s"' % p.name)
             yield "  if (call.allowed() && call.checks() && !(%s)) return call.refuse%s;" % (good, by)
 
     def unsupported(self):
-        comm = "comm_of(%s)" % self.f.communicator.name if self.f.communicator else "nullptr"
+        comm = "comm_of(%s)" % self.raised_on().name if self.raised_on() else "nullptr"
+        raised = "_on_files()" if self.f.is_on_files else "(%s)" % comm
         yield EXPORTED + "%s {" % self.signature(False)
         if not self.f.is_silent:
             yield self.opening()
         if self.f.is_silent:
             yield "  return MPI_T_ERR_NOT_SUPPORTED;"
         elif self.f.reports_errors:
+            for p in self.handles_made():
+                yield "  if (%s != nullptr) *%s = %s;" % (p.name, p.name, p.null)
             yield from self.refusals()
-            yield "  return call.unsupported(%s);" % comm
+            yield "  return call.unsupported%s;" % raised
         else:
             yield "  call.unsupported(%s);" % comm
             yield "  return {};"
@@ -221,7 +232,9 @@ class Writer(Checks):
 
     def full(self):
         on, whose = "", "nullptr"
-        if self.f.communicator:
+        if self.f.is_on_files:
+            on, whose = "_by", "file_errhandler()"
+        elif self.f.communicator:
             whose = self.f.communicator.name + "_object"
         elif self.f.session:
             on, whose = "_session", self.f.session.name + "_object"

@@ -105,7 +105,8 @@ delegate::Waiting Runtime::waiting() {
   waiting.describe = &describe_fingerprint;
   waiting.explain = [](void* self, std::string why, delegate::FailureCause cause) {
     static_cast<Runtime*>(self)->reason = {std::move(why),
-                                           cause == delegate::FailureCause::mismatch};
+                                           cause == delegate::FailureCause::mismatch,
+                                           cause == delegate::FailureCause::failed_there};
   };
   if (mismatch != Mismatch::an_error)
     waiting.overlook = [](void* self, std::string why) {

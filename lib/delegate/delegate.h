@@ -90,8 +90,9 @@ struct TeamCall {
   const Uneven* uneven = nullptr;
 };
 
-// Why a call fails: the members' calls do not match, or one of them could not do its part.
-enum class FailureCause : std::uint8_t { mismatch, failure };
+// Why a call fails: the members' calls do not match, or one of them could not do its part, or
+// another one has given up, which knows why.
+enum class FailureCause : std::uint8_t { mismatch, failure, failed_there };
 
 // While a team call waits it must let messages move and sleep properly: this is how.
 struct Waiting {

@@ -200,7 +200,7 @@ Code ShmTeam::broken_by(int member, std::uint32_t said) {
   waiting_.explain(waiting_.self,
                    "rank " + std::to_string(job_rank(member)) +
                        " gave up on the collectives of this communicator",
-                   FailureCause::failure);
+                   FailureCause::failed_there);
   return Code::other;
 }
 

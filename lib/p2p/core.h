@@ -262,6 +262,11 @@ class Core final : public transport::Sink {
   void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
                      std::span<const std::byte> payload);
   void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
+  void meet_other_call(Transfer& transfer, int from, std::uint32_t theirs);
+  void report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs);
+  void report_too_long(const Transfer& transfer, int from, std::uint64_t bytes);
+  void finish_delivery(PeerState& peer, Transfer* transfer, const transport::FrameHeader& header,
+                       std::size_t bytes);
   // flood.cc
   void drop_kept(MatchNode* message);
   void record_kept();
@@ -273,11 +278,6 @@ class Core final : public transport::Sink {
   static void on_brought(Pending* self);
   void tell_flood();
   std::string describe_flood() const;
-
-  void meet_other_call(Transfer& transfer, int from, std::uint32_t theirs);
-  void report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs);
-  void finish_delivery(PeerState& peer, Transfer* transfer, const transport::FrameHeader& header,
-                       std::size_t bytes);
 
   // progress.cc
   void complete(Transfer* transfer);

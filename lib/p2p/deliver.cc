@@ -130,6 +130,8 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
   const std::uint32_t theirs = low_of(header.cookie);
   if (theirs != transfer->fingerprint && theirs != 0) [[unlikely]]
     meet_other_call(*transfer, from, theirs);
+  else if (status.code == Code::truncate) [[unlikely]]
+    report_too_long(*transfer, from, header.length);
 }
 
 void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
@@ -218,6 +220,16 @@ void Core::report_mismatch(const Transfer& transfer, int from, std::uint32_t the
   if (here == there)
     mismatch_ += "; their codes differ: " + std::to_string(transfer.fingerprint) + " and " +
                  std::to_string(theirs);
+}
+
+// Only a collective's is said here: its caller does not see who sent what. What a call that failed
+// takes to drop it has no place.
+void Core::report_too_long(const Transfer& transfer, int from, std::uint64_t bytes) {
+  if (transfer.fingerprint == 0 || transfer.buffer.data == nullptr) return;
+  mismatch_ = "rank " + std::to_string(from) + " gives " + std::to_string(bytes) +
+              " bytes to rank " + std::to_string(wireup_.rank()) + ", which has room for " +
+              std::to_string(transfer.buffer.bytes);
+  mismatch_is_failure_ = false;
 }
 
 void Core::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {

@@ -201,7 +201,8 @@ class Endpoint {
   std::string sent_text() const;
   // A receive whose fingerprint differs from its message's ends with Code::other (if that is
   // kSenderLostPeer: with Code::proc_aborted, and no words); this is what
-  // was said about the last one (both ranks named), empty when there was none. The hook turns
+  // was said about the last one, or the last that was too short for its message (both ranks named),
+  // empty when there was none. The hook turns
   // a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
   std::string mismatch_text();
   // Whether that one was word of a failure on the other rank (kSenderFailed): ask before.

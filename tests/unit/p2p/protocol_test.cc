@@ -265,6 +265,29 @@ TEST_CASE("messages of datatypes with gaps are packed and unpacked part by part"
         }
 }
 
+TEST_CASE("who gives too much in a collective is named, with the sizes", "[p2p][protocol]") {
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{50'000}}) {
+    Worlds worlds(2);
+    auto data = pattern(bytes, 1);
+    std::vector<std::byte> into(bytes - 8);
+    const auto meet = [&](std::uint32_t call, const types::Buffer& buffer) {
+      Pending* send = worlds[0].send(Mode::standard, 1, {3, 0, 17, call}, plain(data));
+      Pending* receive = worlds[1].recv(0, {3, 0, 17, call}, buffer);
+      REQUIRE(worlds.until([&] { return send->done && receive->done; }));
+      REQUIRE(receive->status.code == Code::truncate);
+    };
+    meet(12, plain(into));
+    REQUIRE_FALSE(worlds[1].met_failure());
+    REQUIRE(worlds[1].mismatch_text() == "rank 0 gives " + std::to_string(bytes) +
+                                             " bytes to rank 1, which has room for " +
+                                             std::to_string(bytes - 8));
+    // Of other messages the request tells, and what is only dropped is no one's mistake.
+    meet(0, plain(into));
+    meet(12, types::Buffer::plain(nullptr, 0));
+    REQUIRE(worlds[1].mismatch_text().empty());
+  }
+}
+
 TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]") {
   for (const std::size_t bytes : {std::size_t{64}, std::size_t{50'000}}) {
     Worlds worlds(2);

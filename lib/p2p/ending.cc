@@ -140,9 +140,11 @@ void Core::link_those_who_ask() {
 void Core::close() {
   if (is_closed_) return;
   is_closed_ = true;
-  // Whoever sent what has come unseen, over links that were not used so far, is told goodbye, too.
+  // Whoever sent what has come unseen, over links that were not used so far, is told goodbye, too;
+  // who never stops is not heard to the end.
+  const std::int64_t deadline = now_ns() + kGoodbyePatience_ns;
   for (const auto& each : opened_.transports)
-    while (each->progress() > 0) {
+    while (each->progress() > 0 && now_ns() < deadline) {
     }
   const auto is_over = [this] { return !has_moving(); };
   if (!see_to(is_over, has_given_up_ ? kGoodbyePatience_ns : kFlushPatience_ns))

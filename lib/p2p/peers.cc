@@ -11,18 +11,6 @@
 #include "p2p/device_reads.h"
 
 namespace tutti::p2p {
-namespace {
-
-// Why a link that could have reached the peer is not there.
-Result<transport::Route> with_left_out(Result<transport::Route> picked,
-                                       const transport::Opened& opened) {
-  if (picked || opened.left_out.empty()) return picked;
-  std::string text = picked.error().text;
-  for (const std::string& each : opened.left_out) text += "; not used: " + each;
-  return fail(picked.error().code, text);
-}
-
-}  // namespace
 
 Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
     : wireup_(wireup),
@@ -129,8 +117,7 @@ transport::Peer Core::describe(int rank) const {
 }
 
 Result<void> Core::route(PeerState& peer) {
-  TUTTI_TRY(picked, with_left_out(transport::pick(opened_.transports, describe(peer.rank), knobs_),
-                                  opened_));
+  TUTTI_TRY(picked, transport::pick(opened_, describe(peer.rank), knobs_));
   peer.transport = picked.ordered.index;
   peer.traits = picked.ordered.traits;
   const auto wanted = static_cast<std::size_t>(knobs_.integer("TUTTI_EAGER_BYTES"));

@@ -19,7 +19,7 @@ Counters Core::counters() const {
 transport::Traits Core::traits(int rank) {
   if (const auto& known = peers_[static_cast<std::size_t>(rank)]; known && known->routed)
     return known->traits;
-  const auto picked = transport::pick(opened_.transports, describe(rank), knobs_);
+  const auto picked = transport::pick(opened_, describe(rank), knobs_);
   if (picked) return picked->ordered.traits;
   transport::Traits none;
   none.why = picked.error().text;
@@ -27,7 +27,7 @@ transport::Traits Core::traits(int rank) {
 }
 
 std::string Core::link_name(int rank) {
-  const auto picked = transport::pick(opened_.transports, describe(rank), knobs_);
+  const auto picked = transport::pick(opened_, describe(rank), knobs_);
   return picked ? opened_.transports[picked->ordered.index]->name() : "none";
 }
 
@@ -36,6 +36,8 @@ std::string Core::links_text() {
   for (int rank = 0; rank < wireup_.known(); ++rank)
     text += std::to_string(rank) + "\t" + link_name(rank) + "\t" + traits(rank).why + "\n";
   for (const std::string& each : opened_.left_out) text += "-\tnot used\t" + each + "\n";
+  if (!opened_.unnamed.empty())
+    text += "-\tnot used\t" + transport::unnamed_text(opened_, knobs_) + "\n";
   return text;
 }
 

@@ -49,7 +49,12 @@ Opened open_all(const Surroundings& around) {
     opened.left_out.push_back(possible.error().text);
     return opened;
   }
+  const std::vector<std::string> named = named_links(*around.knobs);
   for (const TransportRow& kind : kOrder) {
+    if (kind.open != &self::open && !allows(named, kind.name)) {
+      opened.unnamed.emplace_back(kind.name);
+      continue;
+    }
     auto transport = kind.open(around);
     if (transport)
       opened.transports.push_back(std::move(*transport));

@@ -1,7 +1,6 @@
 // Which links serve a peer: the first that reaches it, in the order a user named links in
-// TUTTI_LINK
-// ("tcp", "shm,ucx"), else in ours, is the ordered one; further ones that carry bulk data may carry
-// some. `self` needs no naming, and nothing beside it.
+// TUTTI_LINK ("tcp", "shm,ucx"), else in ours, is the ordered one; further ones that carry bulk
+// data may carry some. `self` needs no naming, and nothing beside it.
 #include <cstring>
 #include <iterator>
 
@@ -16,13 +15,19 @@ std::string describe(const Peer& peer) {
   return "rank " + std::to_string(peer.rank) + " (host " + std::to_string(peer.host) + ")";
 }
 
-Result<Route> none_reaches(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
-                           const Knobs& knobs) {
+bool is_self(const Transport& transport) {
+  return std::strcmp(transport.name(), "self") == 0;
+}
+
+// First what the user can change.
+Result<Route> none_reaches(const Opened& opened, const Peer& peer, const Knobs& knobs) {
+  std::vector<std::string> reasons;
+  if (!opened.unnamed.empty()) reasons.push_back(unnamed_text(opened, knobs));
+  reasons.insert(reasons.end(), opened.left_out.begin(), opened.left_out.end());
+  for (const auto& each : opened.transports)
+    if (!is_self(*each)) reasons.push_back(each->name() + (": " + each->traits(peer).why));
   std::string text = "no link reaches " + describe(peer);
-  if (knobs.is_set("TUTTI_LINK")) text += " with TUTTI_LINK=" + knobs.text("TUTTI_LINK");
-  for (std::size_t i = 0; i < transports.size(); ++i)
-    text += (i == 0 ? ": " : "; ") + std::string(transports[i]->name()) + ": " +
-            transports[i]->traits(peer).why;
+  for (std::size_t i = 0; i < reasons.size(); ++i) text += (i == 0 ? ": " : "; ") + reasons[i];
   return fail(Code::other, text + "; 'prun --report-links' shows the matrix");
 }
 
@@ -45,10 +50,17 @@ bool allows(const std::vector<std::string>& named, const char* name) {
   return false;
 }
 
+std::string unnamed_text(const Opened& opened, const Knobs& knobs) {
+  std::string text = "TUTTI_LINK=" + knobs.text("TUTTI_LINK") + " leaves out ";
+  for (std::size_t i = 0; i < opened.unnamed.size(); ++i)
+    text += (i == 0 ? "" : ", ") + opened.unnamed[i];
+  return text;
+}
+
 // A link is ordered or bulk by its place: the first that reaches a peer keeps the order of its
 // messages, further ones carry data where their traits say so.
-Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
-                   const Knobs& knobs) {
+Result<Route> pick(const Opened& opened, const Peer& peer, const Knobs& knobs) {
+  const auto& transports = opened.transports;
   const std::vector<std::string> named = named_links(knobs);
   std::vector<Picked> reaching, readers;
   const auto try_name = [&](const char* name) {
@@ -64,12 +76,12 @@ Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const
     }
   };
   for (std::size_t i = 0; i < transports.size(); ++i)
-    if (std::strcmp(transports[i]->name(), "self") == 0)
+    if (is_self(*transports[i]))
       if (Traits traits = transports[i]->traits(peer); traits.reaches)
         return Route{{i, std::move(traits)}, {}, {}};
   if (named.empty()) try_name(nullptr);
   for (const std::string& name : named) try_name(name.c_str());
-  if (reaching.empty()) return none_reaches(transports, peer, knobs);
+  if (reaching.empty()) return none_reaches(opened, peer, knobs);
   Route route{std::move(reaching.front()), {}, std::move(readers)};
   route.bulk.assign(std::make_move_iterator(reaching.begin() + 1),
                     std::make_move_iterator(reaching.end()));

@@ -193,8 +193,11 @@ struct Surroundings {
 struct Opened {
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<std::string> left_out;  // "ucx: libucp.so.0 not found"
+  std::vector<std::string> unnamed;   // by TUTTI_LINK, which leaves them out
 };
 Opened open_all(const Surroundings& around);
+// "TUTTI_LINK=shm leaves out ucx, tcp", where there are some.
+std::string unnamed_text(const Opened& opened, const Knobs& knobs);
 
 // The links to a peer. The ordered one carries what opens and ends messages, and all that no bulk
 // link is for; there may be any number of those.
@@ -209,8 +212,7 @@ struct Route {
   std::vector<Picked> readers;
 };
 // TUTTI_LINK honoured; an error names the peer, its host and every transport's reason.
-Result<Route> pick(std::span<const std::unique_ptr<Transport>> transports, const Peer& peer,
-                   const Knobs& knobs);
+Result<Route> pick(const Opened& opened, const Peer& peer, const Knobs& knobs);
 // Whether data of such a message, from and to memory of these kinds, go by a bulk link with these
 // traits: by the first that says so; by the ordered one where none does.
 bool carries(const Traits& bulk, std::uint64_t bytes, MemoryKind from, MemoryKind to);

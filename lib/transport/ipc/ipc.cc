@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "transport/opened.h"
 #include "types/types.h"
 #include "wireup/wireup.h"
 
@@ -109,8 +108,6 @@ class IpcTransport final : public Transport {
 Result<std::unique_ptr<Transport>> open(const Surroundings& around, MemoryKind kind,
                                         const char* name) {
   if (around.wireup->local_size() < 2) return fail(Code::other, "this rank is alone on its host");
-  if (!allows(named_links(*around.knobs), name))
-    return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
   if (around.devices != nullptr)
     for (types::Vendor* const vendor : around.devices->vendors())
       if (vendor->kind() == kind)

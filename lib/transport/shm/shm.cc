@@ -254,8 +254,6 @@ class ShmTransport final : public Transport, public Lender {
 Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   const wireup::Wireup& wireup = *around.wireup;
   if (wireup.local_size() < 2) return fail(Code::other, "this rank is alone on its host");
-  if (!allows(named_links(*around.knobs), "shm"))
-    return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
   const wireup::SegmentFacts& facts = wireup.segment().header();
   return std::unique_ptr<Transport>(
       std::make_unique<ShmTransport>(around, facts.is_oversubscribed()));

@@ -119,8 +119,6 @@ class TcpTransport final : public Transport {
 
 Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   const auto named = named_links(*around.knobs);
-  if (!allows(named, "tcp"))
-    return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
   if (around.wireup->segment().header().hosts < 2 && named.empty())
     return fail(Code::other, "all ranks are on one host");
   if (around.wireup->size() < 2) return fail(Code::other, "there is no other rank");

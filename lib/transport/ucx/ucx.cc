@@ -301,8 +301,6 @@ void UcxTransport::close_all(std::int64_t limit) {
 
 Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
   const auto named = named_links(*around.knobs);
-  if (!allows(named, "ucx"))
-    return fail(Code::other, "TUTTI_LINK=" + around.knobs->text("TUTTI_LINK"));
   if (around.wireup->size() < 2) return fail(Code::other, "there is no other rank");
   const std::string& security = around.knobs->text("TUTTI_LINK_SECURITY");
   if (security != "none" && around.wireup->segment().header().hosts > 1)

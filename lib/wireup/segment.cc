@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ std::uint32_t slot_bytes(std::uint32_t local_ranks) {
 
 // Lanes shrink when there are many ranks: their number is quadratic in that of the ranks, and
 // although untouched ones cost nothing, address space and the touched part should stay bounded.
-void plan_lanes(SegmentFacts& header, std::uint32_t local_ranks) {
+void plan_lanes(SegmentFacts& header, std::uint32_t local_ranks, std::uint64_t address_space) {
   const bool few = local_ranks <= 32;
   const bool some = local_ranks <= 128;
   header.lane_lines = few ? 256 : some ? 128 : 64;
@@ -48,6 +49,19 @@ void plan_lanes(SegmentFacts& header, std::uint32_t local_ranks) {
   header.area_count = in_teams ? 64 : 16;
   header.area_slot_bytes = few ? slot_bytes(local_ranks) : in_teams ? 256 << 10 : 64 << 10;
   header.area_bytes = std::uint64_t{header.area_slot_bytes} * local_ranks;
+  // Nearly all of a segment are areas. Where addresses are few they are fewer, and communicators
+  // beyond their number use messages.
+  constexpr std::uint64_t kPart = 4, kLeast = 2;
+  if (address_space > 0)
+    header.area_count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+        address_space / kPart / header.area_bytes, kLeast, header.area_count));
+}
+
+// That processes may have: ranks have their daemon's limit.
+std::uint64_t address_space() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
+  return std::max<std::uint64_t>(limit.rlim_cur, 1);
 }
 
 }  // namespace
@@ -61,7 +75,7 @@ SegmentFacts plan_segment(const SegmentShape& shape) {
   header.local_ranks = shape.local_ranks;
   header.machine_ranks = shape.local_ranks;
   header.cores = 1;
-  plan_lanes(header, shape.local_ranks);
+  plan_lanes(header, shape.local_ranks, shape.address_space);
 
   std::uint64_t at = round_up(sizeof(SegmentHeader), kPage);
   const auto take = [&at](std::uint64_t bytes) {
@@ -201,6 +215,7 @@ Result<Segment> make_segment(const JobFacts& facts) {
   shape.local_ranks = static_cast<std::uint32_t>(
       std::count(facts.host_of.begin(), facts.host_of.end(), facts.this_host));
   shape.topology_bytes = facts.topology.size();
+  shape.address_space = address_space();
   constexpr std::uint32_t most = sizeof(LocalRecord::senders) * 8;
   if (shape.local_ranks > most)
     return fail(Code::value_too_large, std::to_string(shape.local_ranks) +

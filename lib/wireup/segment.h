@@ -158,6 +158,7 @@ struct SegmentShape {
   std::uint32_t hosts = 1;
   std::uint32_t local_ranks = 1;
   std::size_t topology_bytes = 0;
+  std::uint64_t address_space = 0;  // that each process may have (ulimit -v); 0: without limit
 };
 
 // Offsets and geometry for a job of this shape (everything but names, keys and facts).

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Few descriptors may be open: jobs run from 64 on, below that one line says which limit it is. limits.py PRUN COUNTED"""
+"""Few descriptors may be open: jobs run from 64 on, below that one line says which limit it is. Few addresses: a
+job's memory is part of them. limits.py PRUN COUNTED [sanitized]"""
 import os
 import resource
 import subprocess
@@ -8,9 +9,9 @@ import sys
 from checks import check
 
 
-def run(command, soft, hard):
+def run(command, soft, hard, what=resource.RLIMIT_NOFILE):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=300, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+                          timeout=300, preexec_fn=lambda: resource.setrlimit(what, (soft, hard)))
     return done.returncode, done.stdout
 
 
@@ -32,6 +33,9 @@ def main():
               f"a hard limit of {hard} is named", said)
     status, said = run([prun, "--check"], 50, 50)
     check(status != 0 and "open files" in said and "at least 64" in said, "--check names a limit that is too low", said)
+    for mib in () if "sanitized" in sys.argv else (150, 400):  # a sanitizer takes terabytes
+        status, said = run([*job, counted], mib << 20, mib << 20, resource.RLIMIT_AS)
+        check(status == 0, f"{mib} MiB of addresses (ulimit -v) will do: status {status}", said)
 
 
 main()

@@ -47,6 +47,23 @@ TEST_CASE("the parts of a segment do not overlap, whatever the shape", "[wireup]
   }
 }
 
+TEST_CASE("a segment takes a part of few addresses, with fewer areas", "[wireup]") {
+  for (const std::uint32_t local : {2U, 32U}) {
+    SegmentShape shape;
+    shape.ranks = shape.local_ranks = local;
+    const SegmentFacts whole = plan_segment(shape);
+    const auto others = whole.bytes - whole.area_bytes * whole.area_count;
+    shape.address_space = std::uint64_t{1} << 30;
+    const SegmentFacts some = plan_segment(shape);
+    CHECK(some.bytes <= shape.address_space / 4 + others);
+    CHECK(some.area_count >= 8);
+    shape.address_space = 1;
+    CHECK(plan_segment(shape).area_count == 2);
+    shape.address_space = std::uint64_t{1} << 40;
+    CHECK(plan_segment(shape).area_count == whole.area_count);
+  }
+}
+
 TEST_CASE("a made segment states the job and can be attached by its descriptor", "[wireup]") {
   std::array<std::uint8_t, 32> key{};
   key[5] = 99;

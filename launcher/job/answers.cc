@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/text.h"
 #include "job/observation.h"
@@ -29,10 +30,9 @@ void Observation::answer(const std::string& question, const Desk::Reply& reply) 
   }
   if (question == "stacks")
     return look({}, [this, reply] {
-      std::vector<int> living;
-      for (std::size_t i = 0; i < course_.rank_ended.size(); ++i)
-        if (!course_.rank_ended[i]) living.push_back(static_cast<int>(i));
-      gather_stacks(living, kAnswerLimit,
+      std::vector<int> all(course_.rank_ended.size());
+      std::iota(all.begin(), all.end(), 0);
+      gather_stacks(std::move(all), kAnswerLimit,
                     [this, reply](const StackWish& wish) { reply(stacks_text(wish)); });
     });
   const auto rank = words.size() == 2 ? text::parse_int(words[1]) : std::nullopt;
@@ -72,8 +72,10 @@ std::string Observation::place_line(int rank) const {
          (calls_.is_far(host) ? "there" : "here") + "\n";
 }
 
+// Of those among them that live.
 void Observation::gather_stacks(std::vector<int> ranks, std::chrono::seconds limit,
                                 std::function<void(const StackWish&)> then) {
+  std::erase_if(ranks, [this](int rank) { return course_.rank_ended[at(rank)]; });
   auto wish = std::make_shared<StackWish>();
   wish->then = std::move(then);
   wish->to_ask.assign(ranks.rbegin(), ranks.rend());

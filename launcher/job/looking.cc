@@ -126,10 +126,7 @@ void Observation::tell_difference(const CallComparison::Difference& found) {
     return terminal_.say(found.line + " (TUTTI_MISMATCH=warn: the job goes on)");
   }
   tells_difference_ = true;
-  std::vector<int> living;
-  for (const int rank : found.callers)
-    if (!course_.rank_ended[at(rank)]) living.push_back(rank);
-  gather_stacks(living, kCallersLimit, [this, found](const StackWish& stacks) {
+  gather_stacks(found.callers, kCallersLimit, [this, found](const StackWish& stacks) {
     if (calls_.may_fail())
       calls_.mismatch(found.line + places_of(found, stacks) +
                       "; TUTTI_MISMATCH=warn lets the job go on");

@@ -39,7 +39,7 @@ Result<Launching> Launching::bind(Round& round, const Hosts& hosts, control::Ter
   TUTTI_DO(plan::bind_ranks(plan, spec, machines));
   for (const std::string& note : shown_of(plan.notes, spec)) terminal.say(note);
   if (spec.display_topo) terminal.write(1, plan::print_topology(plan, machines));
-  if (spec.report_bindings) terminal.write(2, plan::print_bindings(plan, machines));
+  if (spec.report_bindings) terminal.write(2, plan::print_bindings(plan, spec, machines));
   return Launching(round, hosts, machines);
 }
 

@@ -81,6 +81,7 @@ Result<std::string> dry_run(Plan plan, const cli::JobSpec& job, const topo::Mach
 std::string print_allocation(const hosts::Allocation& allocation);
 std::string print_plan(const Plan& plan, const cli::JobSpec& job);
 std::string print_topology(const Plan& plan, const std::vector<topo::Machine>& machines);
-std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& machines);
+std::string print_bindings(const Plan& plan, const cli::JobSpec& job,
+                           const std::vector<topo::Machine>& machines);
 
 }  // namespace tutti::launch::plan

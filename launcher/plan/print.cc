@@ -139,8 +139,27 @@ std::string gpus_by_number(const Plan& plan, const PlannedRank& rank,
          " (by local rank)";
 }
 
+// Where the user says by -x which GPUs the program sees, that has the last word (rank_env.cc):
+// ", CUDA_VISIBLE_DEVICES=7 as given"
+std::string gpus_given(const cli::AppSpec& app) {
+  std::string text;
+  for (const cli::EnvChange& change : app.environment)
+    if (change.name == "CUDA_VISIBLE_DEVICES")
+      text = ", " + change.name +
+             (change.value && change.join == 0 ? "=" + tutti::text::printable(*change.value)
+              : change.unset                   ? " unset"
+                                               : "") +
+             " as given";
+  return text;
+}
+
 // ", GPUs 0,1 (0000:41:00.0, 0000:85:00.0)"
-std::string gpus_told(const Plan& plan, const PlannedRank& rank, const topo::Machine& machine) {
+std::string gpus_told(const Plan& plan, const cli::JobSpec& job, const PlannedRank& rank,
+                      const topo::Machine& machine) {
+  if (plan.own_gpus > 0)
+    if (std::string given = gpus_given(job.apps[static_cast<std::size_t>(rank.app)]);
+        !given.empty())
+      return given;
   if (rank.gpus.empty()) return gpus_by_number(plan, rank, machine);
   std::vector<std::string> buses;
   for (const topo::PciDevice& device : machine.devices)
@@ -190,7 +209,7 @@ Result<std::string> dry_run(Plan plan, const cli::JobSpec& job, const topo::Mach
   const std::vector<topo::Machine> machines{*here};
   TUTTI_DO(bind_ranks(plan, job, machines));
   return print_plan(plan, job) + (job.display_topo ? print_topology(plan, machines) : "") +
-         (job.report_bindings ? print_bindings(plan, machines) : "");
+         (job.report_bindings ? print_bindings(plan, job, machines) : "");
 }
 
 // Packages in brackets, cores between slashes, a dot for each hardware thread.
@@ -214,7 +233,8 @@ std::string print_topology(const Plan& plan, const std::vector<topo::Machine>& m
   return text;
 }
 
-std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& machines) {
+std::string print_bindings(const Plan& plan, const cli::JobSpec& job,
+                           const std::vector<topo::Machine>& machines) {
   TUTTI_CHECK(machines.size() == plan.hosts.size(), std::to_string(machines.size()) + " machines");
   std::string text;
   for (const PlannedRank& rank : plan.ranks) {
@@ -222,7 +242,7 @@ std::string print_bindings(const Plan& plan, const std::vector<topo::Machine>& m
     text += "rank " + std::to_string(rank.rank) + " on " + plan.hosts[h].name + ": " +
             (rank.cpus.empty() ? "not bound"
                                : draw(machines[h], rank.cpus) + " cpus " + ranges(rank.cpus)) +
-            gpus_told(plan, rank, machines[h]) + "\n";
+            gpus_told(plan, job, rank, machines[h]) + "\n";
   }
   return text;
 }

@@ -94,7 +94,7 @@ void plan(const JobSpec& job) {
   CHECK(static_cast<std::size_t>(local) == plan->ranks.size());
   if (bind_ranks(*plan, job, machines)) {
     CHECK_FALSE(print_plan(*plan, job).empty());
-    CHECK_FALSE(print_bindings(*plan, machines).empty());
+    CHECK_FALSE(print_bindings(*plan, job, machines).empty());
   }
 }
 

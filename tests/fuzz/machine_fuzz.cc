@@ -56,7 +56,7 @@ void plan_with(fuzz::Random& random, const topo::Machine& machine) {
   const std::vector<topo::Machine> machines{model(), machine};
   if (plan->hosts.size() != machines.size() || !plan::bind_ranks(*plan, *job, machines)) return;
   REQUIRE_FALSE(plan::print_plan(*plan, *job).empty());
-  REQUIRE_FALSE(plan::print_bindings(*plan, machines).empty());
+  REQUIRE_FALSE(plan::print_bindings(*plan, *job, machines).empty());
   REQUIRE_FALSE(plan::print_topology(*plan, machines).empty());
 }
 

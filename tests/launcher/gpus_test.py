@@ -44,8 +44,9 @@ def one_host(folder):
     done, said = ranks_of(folder, "-np", "2", *OWN, "--report-bindings", CUDA_VISIBLE_DEVICES="3,1")
     check("... by the names that CUDA_VISIBLE_DEVICES gives them", said == [f"0 on {host}: 3", f"1 on {host}: 1"] and
           numbers(done) == [("0", "GPU 3 (by local rank)"), ("1", "GPU 1 (by local rank)")], done)
-    done, said = ranks_of(folder, "-np", "2", *OWN, "-x", "CUDA_VISIBLE_DEVICES=7")
+    done, said = ranks_of(folder, "-np", "2", *OWN, "-x", "CUDA_VISIBLE_DEVICES=7", "--report-bindings")
     check("-x has the last word", said == [f"{rank} on {host}: 7" for rank in (0, 1)], done)
+    check("... and is drawn", done.stderr.count(", CUDA_VISIBLE_DEVICES=7 as given\n") == 2 and "GPU 0" not in done.stderr, done)
 
 
 def two_hosts(folder):

@@ -90,7 +90,7 @@ Outcome run(const PlanCase& one) {
   for (const std::string& note : job->notes) out.text += "note: " + note + "\n";
   out.text += print_plan(*plan, *job);
   if (job->display_topo) out.text += print_topology(*plan, out.machines);
-  if (job->report_bindings) out.text += print_bindings(*plan, out.machines);
+  if (job->report_bindings) out.text += print_bindings(*plan, *job, out.machines);
   return out;
 }
 

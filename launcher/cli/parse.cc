@@ -247,6 +247,7 @@ class Parser {
     JobSpec& job = draft_.job;
     tell(job.warnings,
          "not set here, so that ranks do not get it by -x: ", exported_without_value());
+    tell(job.warnings, "kept by the launcher, so that ranks do not get it: ", kept_back());
     tell(job.notes, "the launcher's own variables stay as they are: ", launchers_own);
     tell(job.notes, "without effect here: ", draft_.ignored);
     tell(job.notes, "MCA parameters without effect here: ", draft_.ignored_mca);
@@ -285,8 +286,18 @@ class Parser {
     for (const AppSpec& app : draft_.job.apps)
       for (const EnvChange& change : app.environment)
         if (!change.unset && !change.value && !change.name.ends_with('*') &&
-            draft_.around.variable && !draft_.around.variable(change.name))
+            change.name != wireup::kJoinKeyVariable && draft_.around.variable &&
+            !draft_.around.variable(change.name))
           names.push_back(change.name);
+    return names;
+  }
+
+  // job/parts.cc sends it to nobody.
+  std::vector<std::string> kept_back() const {
+    std::vector<std::string> names;
+    for (const AppSpec& app : draft_.job.apps)
+      for (const EnvChange& change : app.environment)
+        if (!change.unset && change.name == wireup::kJoinKeyVariable) names.push_back(change.name);
     return names;
   }
 

@@ -182,6 +182,8 @@ def keys(suite):
         job = suite.start("prun", *words, "-np", "1", "env", TUTTI_JOIN_KEY=KEY)
         suite.check(f"no rank sees the key ({' '.join(words)})",
                     job.wait() == 0 and "JOIN_KEY=" not in job.said() and KEY not in job.said(), job)
+        suite.check("... and who names it is told", ("kept by the launcher" in job.said()) == ("-x" in words) and
+                    "not set here" not in job.said(), job)
     head, port = suite.listen("-genvall", "env")
     host = suite.join(port)
     suite.check("nor one on a host that joined", [head.wait(), host.wait()] == [0, 0] and KEY not in head.said()

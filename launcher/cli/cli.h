@@ -64,6 +64,7 @@ struct Placement {
   RankBy rank_by = RankBy::unset;
   MapBy rank_object = MapBy::slot;  // whose objects fill, span and object count; slot: map_by's
   int ranks_per_node = 0;           // 0: no limit but the slots
+  bool by_letter = false;           // given by -N, which srun has for hosts
   bool in_turns = false;     // Hydra's: more ranks than slots (or -ppn) go round the hosts again
   int ranks_per_object = 0;  // ppr:N:object
   MapBy per_object = MapBy::node;

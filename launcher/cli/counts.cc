@@ -52,6 +52,7 @@ Result<void> ranks(Draft& draft, const Given& given) {
 Result<void> ranks_per_node(Draft& draft, const Given& given) {
   TUTTI_TRY(ranks, positive(given));
   draft.job.placement.ranks_per_node = ranks;
+  draft.job.placement.by_letter = given.spelling == "-N";
   draft.job.placement.in_turns = draft.dialect == kHydra;
   draft.job.placement.per_node_word.clear();
   return {};

@@ -25,7 +25,7 @@ constexpr Section kAccepted = Section::accepted;
 // clang-format off
 constexpr std::array kRows{
     OptionRow{"np n c ntasks", "N", kRanks, "number of ranks of this program", "as many as slots", apply::ranks},
-    OptionRow{"N npernode ppn perhost grr ntasks-per-node tasks-per-node", "N", kRanks, "ranks on each host", "", apply::ranks_per_node},
+    OptionRow{"N npernode ppn perhost grr ntasks-per-node tasks-per-node", "N", kRanks, "ranks on each host (srun's -N, a number of hosts, is --nodes)", "", apply::ranks_per_node},
     OptionRow{"nproc-per-node", "N|auto|cpu|gpu", kRanks, "ranks on each host: a number, or as many as this host has processors or GPUs", "", apply::per_node_word, kEvery, Option::ranks_per_node},
     OptionRow{"pernode", "", kRanks, "one rank on each host", "", apply::one_per_node},
     OptionRow{"ppr", "N:OBJECT", kRanks, "the same as --map-by ppr:N:OBJECT", "", apply::ranks_per_object},

@@ -140,7 +140,10 @@ class Mapper {
                                (hosts == 1 ? " of 1 host make "
                                            : " of " + std::to_string(hosts) + " hosts make ") +
                                std::to_string(per_node * hosts) + "; lower -np, allow more " +
-                               each + ", or name more hosts");
+                               each + ", or name more hosts" +
+                               (job_.placement.by_letter && !by_objects
+                                    ? "; srun's -N, a number of hosts, is --nodes here"
+                                    : ""));
   }
 
   // Into free slots; returns how many ranks are left over.
